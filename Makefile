@@ -1,0 +1,100 @@
+# xprof: `make help` lists the targets. Everything that is built goes to build/.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+V       ?= 0
+B       := build
+VERSION := $(shell cat VERSION)
+Q       := $(if $(filter 1,$(V)),,@)
+say      = $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n' $(1) $(2))
+
+WARN    := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
+CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. -I$(B)
+OPT     ?= -O2
+CFLAGS  := -std=gnu11 -g $(OPT) $(WARN)
+LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lpthread
+SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard agent/*.c agent/*/*.c))
+OBJ      := $(SRC:%.c=$(B)/%.o)
+TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c bpf/host/*.c) agent/base/test_main.c
+# Unit tests leave out main() and what needs libbpf: they run without root and without a kernel's help.
+UNIT_SRC := $(filter-out agent/main.c agent/agent.c agent/cli/% agent/probe/%,$(SRC)) $(wildcard agent/cli/options.c) $(TEST_SRC)
+UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o)
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help
+
+all: $(B)/xprof ## build build/xprof
+
+$(B)/xprof: $(OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(B)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/unit-obj/%.o: %.c
+	$(call say,CC-SAN,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -O1 -MMD -MP -c -o $@ $<
+
+# The eBPF object: one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -Wall -Wextra -Werror -Wno-unused-parameter -I. -MMD -MP -c -o $@ $<
+
+$(B)/xprof.skel.h: $(B)/bpf/xprof.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name xprof_bpf > $@
+
+$(filter $(B)/agent/probe/%,$(OBJ)): | $(B)/xprof.skel.h
+
+$(B)/unit: $(UNIT_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDLIBS)
+
+unit: $(B)/unit testdata ## unit tests under ASan and UBSan, without root
+	$(Q)XPROF_TESTDATA=$(B)/testdata $(B)/unit
+
+# Fixtures are sources: agent/ROOM/testdata/build.sh OUTDIR makes that room's from .c and .s files.
+FIXTURES := $(wildcard agent/*/testdata/build.sh)
+.PHONY: testdata
+testdata: $(FIXTURES:agent/%/testdata/build.sh=$(B)/testdata/%.stamp)
+.SECONDEXPANSION:
+$(B)/testdata/%.stamp: agent/%/testdata/build.sh $$(wildcard agent/%/testdata/*)
+	$(call say,DATA,$*)
+	$(Q)mkdir -p $(@D) && CC=$(CC) CLANG=$(CLANG) bash $< $(@D) && touch $@
+
+# libFuzzer targets: agent/ROOM/NAME_fuzz.c, linked with everything that the unit tests link but the tests.
+FUZZ_SRC := $(filter-out %_test.c agent/base/test_main.c,$(UNIT_SRC))
+FUZZ_OBJ := $(FUZZ_SRC:%.c=$(B)/fuzz-obj/%.o)
+FUZZERS  := $(patsubst %_fuzz.c,$(B)/fuzz/%,$(notdir $(wildcard agent/*/*_fuzz.c)))
+FUZZ_SECONDS ?= 60
+
+$(B)/fuzz-obj/%.o: %.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -w -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/%: $$(filter %/$$*_fuzz.c,$$(wildcard agent/*/*_fuzz.c)) $(FUZZ_OBJ)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -w -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)
+
+fuzz: $(FUZZERS) testdata ## each libFuzzer target for FUZZ_SECONDS (60)
+	$(Q)for f in $(FUZZERS); do echo "fuzz $$(basename $$f)"; mkdir -p $(B)/corpus/$$(basename $$f); \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -rss_limit_mb=2048 -timeout=10 $(B)/corpus/$$(basename $$f) || exit 1; done
+
+clean: ## remove build/
+	$(Q)rm -rf $(B)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+
+-include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d)

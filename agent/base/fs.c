@@ -1,0 +1,124 @@
+#include "base/fs.h"
+#include "base/cleanup.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+int fs_open_in_root(int root_fd, const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK),
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+    };
+    long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+    return fd < 0 ? -errno : (int)fd;
+}
+
+int fs_read_file(const char *path, size_t max, char **out, size_t *len)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    AUTO_FREE char *data = NULL;
+    size_t n = 0, cap = 0;
+    for (;;) {
+        if (n + 1 >= cap) { /* /proc files have no size: grow */
+            cap = cap ? cap * 2 : 4096;
+            char *p = realloc(data, cap);
+            if (!p)
+                return -ENOMEM;
+            data = p;
+        }
+        ssize_t r = read(fd, data + n, cap - 1 - n);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return -errno;
+        if (!r)
+            break;
+        n += (size_t)r;
+        if (n > max)
+            return -EFBIG;
+    }
+    data[n] = 0;
+    *out = TAKE_PTR(data);
+    if (len)
+        *len = n;
+    return 0;
+}
+
+int fs_write_all(int fd, const void *data, size_t len)
+{
+    const char *p = data;
+    while (len) {
+        ssize_t r = write(fd, p, len);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return -errno;
+        p += r;
+        len -= (size_t)r;
+    }
+    return 0;
+}
+
+int fs_mkdirs(const char *path)
+{
+    AUTO_FREE char *copy = strdup(path);
+    if (!copy)
+        return -ENOMEM;
+    for (char *slash = copy + 1;; slash++) {
+        slash = strchrnul(slash, '/');
+        char keep = *slash;
+        *slash = 0;
+        if (mkdir(copy, 0700) && errno != EEXIST)
+            return -errno;
+        *slash = keep;
+        if (!keep)
+            return 0;
+    }
+}
+
+int fs_replace_file(const char *path, const void *data, size_t len, mode_t mode)
+{
+    AUTO_FREE char *tmp = NULL;
+    if (asprintf(&tmp, "%s.XXXXXX", path) < 0)
+        return -ENOMEM;
+    AUTO_CLOSE int fd = mkostemp(tmp, O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    int rc = fs_write_all(fd, data, len);
+    if (!rc && fchmod(fd, mode))
+        rc = -errno;
+    if (!rc && rename(tmp, path))
+        rc = -errno;
+    if (rc)
+        unlink(tmp);
+    return rc;
+}
+
+int fs_sealed_memfd(const char *name, const void *data, size_t len)
+{
+    AUTO_CLOSE int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    int rc = fs_write_all(fd, data, len);
+    if (rc)
+        return rc;
+    if (fcntl(fd, F_ADD_SEALS, SEALS))
+        return -errno;
+    return TAKE_FD(fd);
+}
+
+int fs_is_sealed(int fd)
+{
+    int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & SEALS) == SEALS;
+}

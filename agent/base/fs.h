@@ -1,0 +1,27 @@
+/* Files: whole reads with a limit, writes that are all or nothing, and paths of containers that cannot escape. */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Opens `path` (absolute or relative) inside the directory root_fd as if it were "/": symlinks and ".." cannot leave it
+ * (openat2 RESOLVE_IN_ROOT, Linux 5.6). O_CLOEXEC and O_NONBLOCK are added. Returns an owned fd or -errno. */
+int fs_open_in_root(int root_fd, const char *path, int flags);
+
+/* Reads a whole file of at most `max` bytes; NUL-terminated, *out is owned by the caller. Returns 0, -EFBIG or -errno.
+ */
+int fs_read_file(const char *path, size_t max, char **out, size_t *len);
+
+/* Writes all of it, through EINTR and short writes. 0 or -errno. */
+int fs_write_all(int fd, const void *data, size_t len);
+
+/* mkdir -p with mode 0700 for what is new. 0 or -errno. */
+int fs_mkdirs(const char *path);
+
+/* A temporary file beside `path`, then rename: readers see the old bytes or all of the new. 0 or -errno. */
+int fs_replace_file(const char *path, const void *data, size_t len, mode_t mode);
+
+/* A memfd with `data`, sealed against writing, growing and shrinking. Returns an owned fd or -errno. */
+int fs_sealed_memfd(const char *name, const void *data, size_t len);
+
+/* The fd is a memfd whose size and bytes cannot change any more (all of SHRINK, GROW, WRITE). */
+int fs_is_sealed(int fd);

@@ -1,0 +1,31 @@
+/* Hashes for tables of ours: not for adversaries who can choose keys and measure time (use bounded tables for those).
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Finaliser of MurmurHash3: every input bit moves half of the output bits. */
+static inline uint64_t hash_u64(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdull;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53ull;
+    return x ^ x >> 33;
+}
+
+/* Any bytes, eight at a time. */
+static inline uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
+{
+    const uint8_t *b = p;
+    uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15ull);
+    for (; n >= 8; b += 8, n -= 8) {
+        uint64_t w;
+        memcpy(&w, b, 8);
+        h = hash_u64(h ^ w);
+    }
+    uint64_t w = 0;
+    memcpy(&w, b, n);
+    return hash_u64(h ^ w);
+}

@@ -1,0 +1,24 @@
+#include "base/log.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The one piece of process-wide state: a message must be possible from anywhere. */
+static enum log_level threshold = LOG_WARN;
+
+void log_set_level(enum log_level level)
+{
+    threshold = level;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+    static const char *const name[] = {"error: ", "warning: ", "", "debug: "};
+    char line[1024];
+    if (level > threshold)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "xprof: %s%s\n", name[level], line);
+}

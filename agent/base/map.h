@@ -1,0 +1,18 @@
+/* map: u64 -> u64, open addressing with linear probing; keys are never removed one by one. Key 0 is allowed. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct map {
+    struct map_slot {
+        uint64_t key, value;
+        uint8_t used;
+    } * slots;
+    size_t n, cap; /* cap is a power of two */
+};
+
+/* The value's place, valid until the next map_put; NULL when the key is not there. */
+uint64_t *map_get(const struct map *m, uint64_t key);
+/* The value's place, new ones hold 0; NULL without memory. */
+uint64_t *map_put(struct map *m, uint64_t key);
+void map_free(struct map *m);

@@ -1,0 +1,39 @@
+/* Names of file offsets: .symtab, .dynsym, demangled; the reply crosses from the parser process to its parent.
+ * Lines and inlined callers (issue "Names") will fill `frames` beyond one per offset: the format has room for them.
+ */
+#pragma once
+#include "base/buf.h"
+#include "bpf/types.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define NAMES_MAGIC 0x314d4e58u /* "XNM1" */
+
+struct names_header { /* then: u32 first[n + 1] (frames of offset i: first[i]..first[i+1]), frames, strings */
+    u32 magic;
+    u32 n; /* offsets asked for, in their order */
+    u32 nframes;
+    u32 strings; /* bytes; each name is NUL-terminated UTF-8 */
+};
+struct names_frame { /* innermost (inlined) first */
+    u64 start;       /* file offset of the function's entry */
+    u32 name;        /* byte in strings; demangled */
+    u32 system_name; /* as in the symbol table */
+    u32 file;        /* source file; 0 = the empty string = unknown */
+    u32 line;        /* 0 = unknown */
+};
+
+/* Names each of n file offsets of the ELF file behind fd (borrowed). An offset without symbol, but covered by an FDE,
+ * is one frame with an empty name whose start is the FDE's; one covered by nothing has start = the offset itself.
+ * Appends the reply to `out`. 0, -ENOEXEC, -EBADMSG, -ENOMEM. Runs in the parser process. */
+int names_resolve(int fd, const u64 *offsets, size_t n, struct buf *out);
+
+/* A checked view of a reply: no index leaves it. Borrowed from the bytes. */
+struct names {
+    const u32 *first;
+    const struct names_frame *frames;
+    const char *strings;
+    u32 n;
+};
+/* 0 or -EBADMSG; `n` is how many offsets were asked for. */
+int names_view(const void *reply, size_t len, size_t n, struct names *out);

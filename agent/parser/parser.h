@@ -1,0 +1,46 @@
+/* The parser process: an unprivileged child that reads the files that any container may have crafted.
+ *
+ * It has no capabilities, no_new_privs, a seccomp allow-list, its own limits of memory and of time per file, and no
+ * file system. It gets open descriptors over a socket (SCM_RIGHTS) and answers in sealed memfds, which the parent maps
+ * and checks (table_check, names_view) before it uses them. A child that is killed, hangs, lies or runs out of memory
+ * costs the request it was working on: the call returns the cause, the child is started again, the next file works. One
+ * request at a time; not thread-safe: the worker thread owns it.
+ */
+#pragma once
+#include "object/names.h"
+#include "object/table.h"
+#include <sys/types.h>
+
+struct parser;
+
+struct parser_limits {
+    unsigned timeout_ms; /* per request */
+    size_t memory;       /* bytes of address space beyond the mapped file (RLIMIT_AS is set to this) */
+};
+#define PARSER_LIMITS_DEFAULT                          \
+    {                                                  \
+        .timeout_ms = 20000, .memory = (size_t)4 << 30 \
+    }
+
+/* Starts the child. Call it before threads are started and before anything private is in memory. 0 or -errno. */
+int parser_new(struct parser **out, const struct parser_limits *limits);
+void parser_free(struct parser **p);
+
+/* What a finished request left: mapped read-only, owned by the caller, parser_reply_free. */
+struct parser_reply {
+    const void *data;
+    size_t len;
+};
+void parser_reply_free(struct parser_reply *r);
+
+/* All three: fd is borrowed. 0, the child's own -errno (see object/table.h, object/names.h), or one of
+ * -ETIMEDOUT (hung), -EPIPE (died), -EPROTO (lied or broke the protocol). The file should then be quarantined. */
+int parser_identify(struct parser *p, int fd, struct table_key *out);
+int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a checked image */
+int parser_names(struct parser *p, int fd, const u64 *offsets, size_t n, struct parser_reply *out, struct names *view);
+
+/* For tests and the summary. */
+pid_t parser_pid(const struct parser *p);
+unsigned parser_restarts(const struct parser *p);
+/* The secret that keys table digests: 16 bytes, set before the first parser_identify. */
+void parser_set_secret(struct parser *p, const u8 secret[16]);

@@ -1,0 +1,19 @@
+/* Output formats: one row each. The suffix of a file name chooses the format, or --format names it. */
+#pragma once
+#include "base/buf.h"
+#include "profile/profile.h"
+
+struct encoder {
+    const char *name;   /* --format NAME */
+    const char *suffix; /* ".pb.gz" */
+    const char *help;
+    /* Appends the whole file to `out`. The same profile gives the same bytes. 0 or -ENOMEM. */
+    int (*encode)(const struct profile *p, struct buf *out);
+};
+
+const struct encoder *encoder_for_path(const char *path); /* longest matching suffix, or NULL */
+const struct encoder *encoder_by_name(const char *name);
+const struct encoder *encoders(size_t *n);
+
+/* The table of hottest functions for a terminal: self and total of the first event, at most `rows` rows. */
+int encode_top(const struct profile *p, size_t rows, struct buf *out);

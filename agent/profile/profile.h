@@ -1,0 +1,71 @@
+/* A finished profile: everything has a name, nothing refers to a process or file that may be gone. All encoders read
+ * this and nothing else. Strings are UTF-8, interned: equal strings have equal numbers; string 0 is "".
+ */
+#pragma once
+#include "base/vec.h"
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include "profile/event.h"
+#include <stdbool.h>
+
+enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT };
+
+struct prof_mapping {
+    u32 name;     /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]" */
+    u32 build_id; /* lower-case hex, or 0 */
+    u64 lo, hi;   /* lowest and highest address used, so that pprof's ranges hold its locations */
+    bool has_functions;
+};
+struct prof_function {
+    u32 name;        /* for people */
+    u32 system_name; /* as in the symbol table */
+    u32 file;        /* source file or 0 */
+    u32 start_line;
+};
+struct prof_line { /* innermost (inlined) first */
+    u32 function;
+    u32 line;
+};
+struct prof_location {
+    u64 address;
+    u32 mapping;
+    u32 first_line, nlines; /* into lines[] */
+    u8 origin;              /* enum frame_origin */
+    u8 word_kind;           /* enum xp_word: how the frame was found */
+};
+struct prof_process {
+    u32 name; /* comm */
+    u32 tgid;
+    u64 start, cgroup;
+};
+struct prof_stack {
+    u32 process;
+    u32 first, n; /* into stack_locations[], leaf first; kernel frames come first */
+    u8 cause;     /* enum xp_cause */
+    u64 count[XP_MAX_EVENTS];
+    u64 value[XP_MAX_EVENTS];
+};
+
+struct profile {
+    struct strings *strings;
+    VEC(struct prof_mapping) mappings;
+    VEC(struct prof_function) functions;
+    VEC(struct prof_line) lines;
+    VEC(struct prof_location) locations;
+    VEC(u32) stack_locations;
+    VEC(struct prof_process) processes;
+    VEC(struct prof_stack) stacks;
+    /* About the recording */
+    const struct event_kind *events[XP_MAX_EVENTS];
+    u64 period[XP_MAX_EVENTS];
+    size_t nevents;
+    u64 time_ns; /* wall clock at the start, ns since 1970 */
+    u64 duration_ns;
+    VEC(u32) comments; /* strings: the command, the host, the version */
+};
+
+int profile_init(struct profile *p); /* 0 or -ENOMEM */
+void profile_free(struct profile *p);
+/* The number of a string (bytes that are not UTF-8 become U+FFFD); 0 for "" and without memory. */
+u32 profile_string(struct profile *p, const char *s);
+const char *profile_text(const struct profile *p, u32 string);

@@ -1,0 +1,26 @@
+/* Naming late: turns an aggregate into a profile, asking for each file's names once, for all of its offsets. */
+#pragma once
+#include "profile/aggregate.h"
+#include "profile/profile.h"
+
+struct names;
+
+/* Where names come from; agent.c fills it in. `ctx` is handed through. */
+struct name_source {
+    void *ctx;
+    /* What is known of a file: path as the process saw it, build ID in hex ("" = none). False: nothing. Borrowed. */
+    bool (*file)(void *ctx, u32 file, const char **path, const char **build_id);
+    /* Names of n ascending file offsets; `use` is called with them at once (they are gone when this returns).
+     * 0, or -errno: the frames are then shown as [file+0xoffset] and the error is noted on the mapping. */
+    int (*names)(void *ctx, u32 file, const u64 *offsets, size_t n, void (*use)(void *arg, const struct names *names),
+                 void *arg);
+    /* File offset -> virtual address of the ELF file (for pprof); identity when unknown. */
+    u64 (*address)(void *ctx, u32 file, u64 offset);
+    /* Name of a kernel address, its start, and its module ("" = the kernel itself); NULL = unknown. Borrowed. */
+    const char *(*kernel)(void *ctx, u64 address, u64 *start, const char **module);
+    /* Name for an address in anonymous memory of a process (perf maps: issue "Names"); may be NULL. */
+    const char *(*anonymous)(void *ctx, u32 tgid, u64 start, u64 address);
+};
+
+/* Fills an empty profile. 0 or -ENOMEM. */
+int symbolize(const struct aggregate *a, const struct name_source *src, struct profile *out);

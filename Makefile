@@ -48,7 +48,7 @@ $(B)/unit-obj/%.o: %.c
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -Wall -Wextra -Werror -Wno-unused-parameter -I. -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch) -MMD -MP -c -o $@ $<
 
 $(B)/xprof.skel.h: $(B)/bpf/xprof.bpf.o
 	$(call say,SKEL,$@)

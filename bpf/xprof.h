@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * The contract between the eBPF programs and user space, read by both compilers: fixed-width types, explicit padding,
- * sizes asserted, every limit with its reason. Whoever includes this has u8..u64, s16, s32 (bpf/vmlinux.h or bpf/types.h).
+ * sizes asserted, every limit with its reason. Whoever includes this has u8..u64, s16, s32 (bpf/vmlinux.h or
+ * bpf/types.h).
  */
 #pragma once
 
 /* ---- Limits --------------------------------------------------------------------------------------------------- */
-#define XP_MAX_USER     1024        /* frames of a user stack; a deeper one is cut and says so */
-#define XP_MAX_KERNEL   127         /* the kernel's own default (perf_event_max_stack) */
-#define XP_STEP_BATCH   8           /* frames per call of the verified step function */
-#define XP_DUMP_BYTES   16384       /* stack copied for a sample whose file has no table yet */
-#define XP_MAX_EVENTS   4           /* event kinds recorded at once */
-#define XP_CACHE_SLOTS  4096        /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
-#define XP_WINDOW       2048        /* bytes of user stack read at once: costs the same as 8 */
-#define XP_MAX_FILES    (1u << 16)  /* files known to the kernel side at once */
-#define XP_MAX_RULES    (1u << 16)  /* a row holds the rule's number in 16 bits; a full disk needs about 7,000 */
+#define XP_MAX_USER    1024       /* frames of a user stack; a deeper one is cut and says so */
+#define XP_MAX_KERNEL  127        /* the kernel's own default (perf_event_max_stack) */
+#define XP_STEP_BATCH  8          /* frames per call of the verified step function */
+#define XP_DUMP_BYTES  16384      /* stack copied for a sample whose file has no table yet */
+#define XP_MAX_EVENTS  4          /* event kinds recorded at once */
+#define XP_CACHE_SLOTS 4096       /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
+#define XP_WINDOW      2048       /* bytes of user stack read at once: costs the same as 8 */
+#define XP_MAX_FILES   (1u << 14) /* files known to the kernel side at once: 2 MiB */
+#define XP_MAX_RULES   (1u << 16) /* a row holds the rule's number in 16 bits; a full disk needs about 7,000 */
 
 /* Rows and block indexes live in identical shards of 64 KiB chunks, so that a look-up is two inlined array look-ups. */
-#define XP_CHUNK_SHIFT  14          /* u32 words in a chunk: 64 KiB */
+#define XP_CHUNK_SHIFT  14 /* u32 words in a chunk: 64 KiB */
 #define XP_CHUNK_WORDS  (1u << XP_CHUNK_SHIFT)
-#define XP_SHARD_SHIFT  20          /* u32 words in a shard: 4 MiB, 64 chunks */
+#define XP_SHARD_SHIFT  20 /* u32 words in a shard: 4 MiB, 64 chunks */
 #define XP_SHARD_CHUNKS (1u << (XP_SHARD_SHIFT - XP_CHUNK_SHIFT))
-#define XP_MAX_SHARDS   256         /* 1 GiB of tables: 30 times a full disk's */
+#define XP_MAX_SHARDS   256 /* 1 GiB of tables: 30 times a full disk's */
 
 /* ---- Stack words ------------------------------------------------------------------------------------------------
  * A stack is a sequence of u64 words, leaf first. The top four bits say what a word is and how its frame was found.
- * File words: kind(4) exact(1) file id(24) file offset(35). "Exact" pcs (leaf, interrupted by a signal) are looked up as
- * they are; all others are return addresses, looked up at pc - 1. Runtimes (issue "Names") will add kinds of two words.
+ * File words: kind(4) exact(1) file id(24) file offset(35). "Exact" pcs (leaf, interrupted by a signal) are looked up
+ * as they are; all others are return addresses, looked up at pc - 1. Runtimes (issue "Names") will add kinds of two
+ * words.
  */
 enum xp_word {
     XP_WORD_ANON = 0,   /* address in memory of no file (JIT), exact flag in bit 59, address in bits 0-55 */
@@ -35,43 +37,44 @@ enum xp_word {
     XP_WORD_SYNTH = 3,  /* file frame, found through a synthesised row of its callee */
     XP_WORD_KERNEL = 15 /* a kernel address, as it is */
 };
-#define XP_WORD_KIND(w)        ((u32)((w) >> 60))
-#define XP_WORD_EXACT          (1ull << 59)
-#define XP_WORD_ADDR(w)        ((w) & ((1ull << 56) - 1))
-#define XP_OFFSET_BITS         35
-#define XP_WORD_OFFSET(w)      ((w) & ((1ull << XP_OFFSET_BITS) - 1))
-#define XP_WORD_FILE(w)        ((u32)((w) >> XP_OFFSET_BITS) & 0xffffff)
-#define XP_FILE_WORD(k, f, o)  ((u64)(k) << 60 | (u64)(f) << XP_OFFSET_BITS | (o))
-#define XP_FILE_VDSO           1 /* the file id of the kernel's vdso; its offsets count from its ELF header */
-#define XP_FILE_FIRST          2 /* ids from here on are given out at first sight */
-#define XP_FILE_IDS            (1u << 24)
+#define XP_WORD_KIND(w)       ((u32)((w) >> 60))
+#define XP_WORD_EXACT         (1ull << 59)
+#define XP_WORD_ADDR(w)       ((w) & ((1ull << 56) - 1))
+#define XP_OFFSET_BITS        35
+#define XP_WORD_OFFSET(w)     ((w) & ((1ull << XP_OFFSET_BITS) - 1))
+#define XP_WORD_FILE(w)       ((u32)((w) >> XP_OFFSET_BITS) & 0xffffff)
+#define XP_FILE_WORD(k, f, o) ((u64)(k) << 60 | (u64)(f) << XP_OFFSET_BITS | (o))
+#define XP_FILE_VDSO          1 /* the file id of the kernel's vdso; its offsets count from its ELF header */
+#define XP_FILE_FIRST         2 /* ids from here on are given out at first sight */
+#define XP_FILE_IDS           (1u << 24)
 
 /* ---- How a user stack ended --------------------------------------------------------------------------------------
  * X(enum name, slug for output and metrics, class, sentence). Class: 'c' complete, 'n' there is no user stack,
  * 'x' cut: frames towards the root are missing.
  */
-#define XP_CAUSES(X)                                                                                         \
-    X(END, "end", 'c', "the outermost frame: its return address is undefined")                               \
-    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                         \
-    X(KTHREAD, "kernel-thread", 'n', "a kernel thread has no user stack")                                    \
-    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                \
-    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                        \
-    X(COMPAT, "32-bit", 'x', "a 32-bit process: not supported")                                              \
-    X(PENDING, "table-pending", 'x', "a file seen for the first time: its table was being built")            \
-    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")     \
-    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                 \
-    X(NO_MAPPING, "no-mapping", 'x', "the address lies in no executable mapping")                            \
-    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                           \
-    X(TREE_DEPTH, "mapping-depth", 'x', "the tree of mappings is deeper than the walk")                      \
-    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")           \
-    X(NO_RULE, "no-rule", 'x', "a return address in code that the unwind information does not cover")        \
-    X(BAD_RULE, "unsupported-rule", 'x', "unwind information of a kind that is not supported")               \
-    X(LEAF_RULE, "leaf-rule", 'x', "a rule that holds in the leaf only was met further up")                  \
-    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the root")                                \
+#define XP_CAUSES(X)                                                                                          \
+    X(END, "end", 'c', "the outermost frame: its return address is undefined")                                \
+    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                          \
+    X(KTHREAD, "kernel-thread", 'n', "a kernel thread has no user stack")                                     \
+    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                 \
+    X(NO_IMAGE, "no-image", 'n', "execve was replacing the program: its old memory was gone")                 \
+    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                         \
+    X(COMPAT, "32-bit", 'x', "a 32-bit process: not supported")                                               \
+    X(PENDING, "table-pending", 'x', "a file seen for the first time: its table was being built")             \
+    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")      \
+    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                  \
+    X(NO_MAPPING, "no-mapping", 'x', "the address lies in no executable mapping")                             \
+    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                            \
+    X(TREE_DEPTH, "mapping-depth", 'x', "the tree of mappings is deeper than the walk")                       \
+    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")            \
+    X(NO_RULE, "no-rule", 'x', "a return address in code that the unwind information does not cover")         \
+    X(BAD_RULE, "unsupported-rule", 'x', "unwind information of a kind that is not supported")                \
+    X(LEAF_RULE, "leaf-rule", 'x', "a rule that holds in the leaf only was met further up")                   \
+    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the root")                                 \
     X(FP_BROKEN, "frame-pointer", 'x', "code of a file without unwind information and without frame pointer") \
-    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code without a usable frame pointer")                 \
-    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")       \
-    X(DEPTH, "depth", 'x', "deeper than the frame limit")                                                    \
+    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code without a usable frame pointer")                  \
+    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")        \
+    X(DEPTH, "depth", 'x', "deeper than the frame limit")                                                     \
     X(DUMP_END, "dump-end", 'x', "deeper than the part of the stack that was copied")
 
 enum xp_cause {
@@ -82,10 +85,10 @@ enum xp_cause {
 };
 
 /* ---- Samples lost before they reached a stack: counters in struct xp_stats --------------------------------------- */
-#define XP_LOSSES(X)                                                                   \
-    X(RING_FULL, "ring-full", "user space did not drain the ring fast enough")         \
-    X(SCRATCH, "scratch", "the per-CPU scratch memory was missing")                    \
-    X(FILE_EVENT, "file-event", "a new file could not be announced: ring full")        \
+#define XP_LOSSES(X)                                                            \
+    X(RING_FULL, "ring-full", "user space did not drain the ring fast enough")  \
+    X(SCRATCH, "scratch", "the per-CPU scratch memory was missing")             \
+    X(FILE_EVENT, "file-event", "a new file could not be announced: ring full") \
     X(DUMP, "stack-dump", "a stack dump could not be sent: ring full or over its rate")
 
 enum xp_loss {
@@ -101,31 +104,31 @@ enum xp_loss {
  * RBX is tracked because ld.so's lazy resolver bases its CFA on it.
  */
 enum xp_cfa {
-    XP_CFA_NONE = 0,      /* no unwind information here: believe the frame pointer, if the file may (see FP_OK) */
-    XP_CFA_RSP,           /* CFA = rsp + cfa_off */
-    XP_CFA_RBP,           /* CFA = rbp + cfa_off */
-    XP_CFA_RBX,           /* CFA = rbx + cfa_off */
-    XP_CFA_DEREF_RBP,     /* CFA = *(rbp + lo16(cfa_off)) + hi16(cfa_off) */
-    XP_CFA_DEREF_RSP,     /* CFA = *(rsp + lo16(cfa_off)) + hi16(cfa_off) */
-    XP_CFA_PLT,           /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
-    XP_CFA_SIGNAL,        /* rsp + cfa_off is the ucontext of an interrupted frame */
-    XP_CFA_REG,           /* leaf only: CFA = register rbp_off (DWARF number) + cfa_off; RBP, RBX unchanged */
-    XP_CFA_RA_REG,        /* leaf only: return address in register rbp_off (vfork: rdi); rsp += cfa_off */
-    XP_CFA_END,           /* return address undefined: the outermost frame */
-    XP_CFA_UNSUPPORTED,   /* understood by nobody yet: a named stop */
+    XP_CFA_NONE = 0,    /* no unwind information here: believe the frame pointer, if the file may (see FP_OK) */
+    XP_CFA_RSP,         /* CFA = rsp + cfa_off */
+    XP_CFA_RBP,         /* CFA = rbp + cfa_off */
+    XP_CFA_RBX,         /* CFA = rbx + cfa_off */
+    XP_CFA_DEREF_RBP,   /* CFA = *(rbp + lo16(cfa_off)) + hi16(cfa_off) */
+    XP_CFA_DEREF_RSP,   /* CFA = *(rsp + lo16(cfa_off)) + hi16(cfa_off) */
+    XP_CFA_PLT,         /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
+    XP_CFA_SIGNAL,      /* rsp + cfa_off is the ucontext of an interrupted frame */
+    XP_CFA_REG,         /* leaf only: CFA = register rbp_off (DWARF number) + cfa_off; RBP, RBX unchanged */
+    XP_CFA_RA_REG,      /* leaf only: return address in register rbp_off (vfork: rdi); rsp += cfa_off */
+    XP_CFA_END,         /* return address undefined: the outermost frame */
+    XP_CFA_UNSUPPORTED, /* understood by nobody yet: a named stop */
     XP_CFA_COUNT
 };
 enum xp_rbp {
-    XP_RBP_SAME = 0,      /* unchanged */
-    XP_RBP_CFA = 1,       /* saved at CFA + rbp_off */
-    XP_RBP_RBP = 2,       /* saved at rbp + rbp_off, rbp before the step (DRAP prologues) */
-    XP_RBP_LOST = 3,      /* undefined or not supported: 0 from here on */
+    XP_RBP_SAME = 0, /* unchanged */
+    XP_RBP_CFA = 1,  /* saved at CFA + rbp_off */
+    XP_RBP_RBP = 2,  /* saved at rbp + rbp_off, rbp before the step (DRAP prologues) */
+    XP_RBP_LOST = 3, /* undefined or not supported: 0 from here on */
 };
-#define XP_RULE_CFA(k)       ((k) & 31u)
-#define XP_RULE_RBP(k)       ((k) >> 5)
-#define XP_RULE_KIND(c, b)   ((u8)((c) | (b) << 5))
-#define XP_RBX_SAME          0   /* else saved at CFA - 8 * rbx */
-#define XP_RBX_LOST          255
+#define XP_RULE_CFA(k)     ((k)&31u)
+#define XP_RULE_RBP(k)     ((k) >> 5)
+#define XP_RULE_KIND(c, b) ((u8)((c) | (b) << 5))
+#define XP_RBX_SAME        0 /* else saved at CFA - 8 * rbx */
+#define XP_RBX_LOST        255
 
 struct xp_rule {
     s32 cfa_off;
@@ -136,28 +139,27 @@ struct xp_rule {
 _Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rule in 16 bytes");
 
 /* ---- Table image --------------------------------------------------------------------------------------------------
- * What the parser makes of one file, what the disk cache holds, and what probe/tables loads: header, index, rows, rules.
- * Everything is keyed by FILE OFFSET, not by address, so that neither ASLR nor prelinking matter.
- *   index[b] (u32, nblocks + 1 of them) = number of the first row with offset >= lo + b * XP_BLOCK
- *   rows[i]  (u32) = (offset & (XP_BLOCK - 1)) | rule << 16, rule being an index into rules[]
- * A row holds until the next one. Row 0 is a sentinel "no unwind information" in front of lo; index[0] == 1.
- * After hi no rule holds: the last row is XP_CFA_NONE.
+ * What the parser makes of one file, what the disk cache holds, and what probe/tables loads: header, index, rows,
+ * rules. Everything is keyed by FILE OFFSET, not by address, so that neither ASLR nor prelinking matter. index[b] (u32,
+ * nblocks + 1 of them) = number of the first row with offset >= lo + b * XP_BLOCK rows[i]  (u32) = (offset & (XP_BLOCK
+ * - 1)) | rule << 16, rule being an index into rules[] A row holds until the next one. Row 0 is a sentinel "no unwind
+ * information" in front of lo; index[0] == 1. After hi no rule holds: the last row is XP_CFA_NONE.
  */
 #define XP_BLOCK_SHIFT 10 /* 1 KiB of text a block: at most 1024 rows to search, index 0.4 % of the text */
 #define XP_BLOCK       (1u << XP_BLOCK_SHIFT)
 #define XP_TABLE_MAGIC 0x31545058u /* "XPT1" */
-#define XP_TABLE_FP_OK 1u          /* in gaps (XP_CFA_NONE) the frame pointer is believed: no FDE at all, or known code */
+#define XP_TABLE_FP_OK 1u /* in gaps (XP_CFA_NONE) the frame pointer is believed: no FDE at all, or known code */
 
 struct xp_table {
     u32 magic;
-    u32 version;     /* XP_TABLE_VERSION of the writer; another one is rebuilt */
-    u32 flags;       /* XP_TABLE_FP_OK */
-    u32 nblocks;     /* 0: the file has no unwind information */
-    u32 nrows;       /* sentinel included */
-    u32 nrules;      /* <= 65,535 */
-    u64 lo;          /* first file offset of block 0, a multiple of XP_BLOCK */
-    u64 checksum;    /* hash_bytes of all that follows the header */
-    u32 bad_fdes;    /* FDEs that were malformed: their range is XP_CFA_UNSUPPORTED */
+    u32 version;  /* XP_TABLE_VERSION of the writer; another one is rebuilt */
+    u32 flags;    /* XP_TABLE_FP_OK */
+    u32 nblocks;  /* 0: the file has no unwind information */
+    u32 nrows;    /* sentinel included */
+    u32 nrules;   /* <= 65,535 */
+    u64 lo;       /* first file offset of block 0, a multiple of XP_BLOCK */
+    u64 checksum; /* hash_bytes of all that follows the header */
+    u32 bad_fdes; /* FDEs that were malformed: their range is XP_CFA_UNSUPPORTED */
     u32 fdes;
     u8 build_id[20]; /* GNU build ID, or the SHA-1-sized content key of a file without one */
     u8 build_id_len; /* 0..20 */
@@ -185,17 +187,18 @@ enum xp_file_state {
     XP_FILE_FAILED,      /* quarantined */
 };
 struct xp_file {
-    u32 id;      /* in stack words; never reused */
-    u32 state;   /* enum xp_file_state */
-    u32 uid;     /* of the table: shared by files of the same content, never reused, so the pc cache needs no flush */
-    u32 flags;   /* XP_TABLE_FP_OK */
+    u32 id;    /* in stack words; never reused */
+    u32 state; /* enum xp_file_state */
+    u32 uid;   /* of the table: shared by files of the same content, never reused, so the pc cache needs no flush */
+    u32 flags; /* XP_TABLE_FP_OK */
     u32 nblocks;
-    u32 index;   /* word number of the block index in the shards; its values are word numbers of rows */
+    u32 index; /* word number of the block index in the shards; its values are word numbers of rows */
     u64 lo;
 };
 _Static_assert(sizeof(struct xp_file) == 32, "contract");
 
-/* ---- Records in the ring ------------------------------------------------------------------------------------------ */
+/* ---- Records in the ring ------------------------------------------------------------------------------------------
+ */
 enum xp_record { XP_RECORD_SAMPLE = 1, XP_RECORD_FILE = 2, XP_RECORD_DUMP = 3 };
 
 #define XP_SAMPLE_KERNEL_MODE 1u /* the sample interrupted the kernel */
@@ -203,31 +206,31 @@ enum xp_record { XP_RECORD_SAMPLE = 1, XP_RECORD_FILE = 2, XP_RECORD_DUMP = 3 };
 #define XP_SAMPLE_FP_USED     4u /* at least one frame was found through a frame pointer */
 
 struct xp_sample {
-    u32 type;          /* XP_RECORD_SAMPLE */
+    u32 type; /* XP_RECORD_SAMPLE */
     u32 cpu;
-    u64 time;          /* CLOCK_MONOTONIC, ns */
-    u64 weight;        /* the event's period: ns of cpu-clock, or a count */
-    u64 start;         /* start of the process, ns since boot: (tgid, start) never repeats */
-    u64 cgroup;        /* kernfs id in the chosen hierarchy */
+    u64 time;   /* CLOCK_MONOTONIC, ns */
+    u64 weight; /* the event's period: ns of cpu-clock, or a count */
+    u64 start;  /* start of the process, ns since boot: (tgid, start) never repeats */
+    u64 cgroup; /* kernfs id in the chosen hierarchy */
     u32 tgid, tid;
-    u64 unwind_ns;     /* what the user stack cost; 0 unless measured */
-    char comm[16];     /* of the process (its main thread) */
+    u64 unwind_ns;      /* what the user stack cost; 0 unless measured */
+    char comm[16];      /* of the process (its main thread) */
     u16 nkernel, nuser; /* words */
-    u8 event;          /* row of the table of event kinds */
-    u8 cause;          /* enum xp_cause */
-    u8 flags;          /* XP_SAMPLE_* */
+    u8 event;           /* row of the table of event kinds */
+    u8 cause;           /* enum xp_cause */
+    u8 flags;           /* XP_SAMPLE_* */
     u8 pad;
-    u64 words[];       /* kernel words, then user words; each leaf first */
+    u64 words[]; /* kernel words, then user words; each leaf first */
 };
-_Static_assert(sizeof(struct xp_sample) == 88, "contract");
+_Static_assert(sizeof(struct xp_sample) == 80, "contract");
 
 struct xp_file_event { /* a file was seen for the first time */
     u32 type;          /* XP_RECORD_FILE */
     u32 id;
     u32 tgid;
     u32 pad;
-    u64 start, end;    /* the mapping: names /proc/TGID/map_files/START-END */
-    u64 pgoff;         /* bytes */
+    u64 start, end; /* the mapping: names /proc/TGID/map_files/START-END */
+    u64 pgoff;      /* bytes */
     struct xp_file_key key;
 };
 
@@ -236,11 +239,11 @@ struct xp_regs { /* DWARF register numbers 0-16: rax rdx rcx rbx rsi rdi rbp rsp
 };
 
 struct xp_dump {
-    u32 type;          /* XP_RECORD_DUMP */
+    u32 type; /* XP_RECORD_DUMP */
     u32 cpu;
     u64 time;
     u32 tgid;
-    u32 len;           /* bytes of stack, from rsp upwards */
+    u32 len; /* bytes of stack, from rsp upwards */
     struct xp_regs regs;
     u8 stack[XP_DUMP_BYTES];
 };
@@ -248,19 +251,31 @@ struct xp_dump {
 /* One line of the program that lists a process's executable mappings (iter/task_vma, Linux 5.12). */
 struct xp_mapping {
     u64 start, end;
-    u64 pgoff;         /* bytes */
+    u64 pgoff; /* bytes */
     u32 tgid;
-    u32 file;          /* id; 0 = anonymous */
+    u32 file; /* id; 0 = anonymous */
 };
 _Static_assert(sizeof(struct xp_mapping) == 32, "contract");
 
-/* ---- Counters, per CPU --------------------------------------------------------------------------------------------- */
+/* ---- Settings, constant once loaded --------------------------------------------------------------------------------
+ */
+enum xp_target { XP_TARGET_ALL, XP_TARGET_PIDS, XP_TARGET_CGROUP };
+struct xp_config {
+    u32 target;        /* enum xp_target */
+    s32 cgroup_subsys; /* index in css_set.subsys of the version 1 hierarchy that counts; -1: the unified one */
+    u32 cpus;          /* possible CPUs */
+    u32 kernel, user;  /* which stacks are wanted */
+    u32 measure;       /* take the time of every unwind */
+};
+
+/* ---- Counters, per CPU ---------------------------------------------------------------------------------------------
+ */
 struct xp_stats {
-    u64 samples;                  /* wanted samples, sent or lost */
+    u64 samples; /* wanted samples, sent or lost */
     u64 lost[XP_LOSS_COUNT];
-    u64 not_wanted;               /* dropped by the filter */
+    u64 not_wanted; /* dropped by the filter */
     u64 cause[XP_CAUSE_COUNT];
     u64 frames, fp_frames;
     u64 walks, refills, cache_hits, cache_misses;
-    u64 unwind_ns;                /* only when measured */
+    u64 unwind_ns; /* only when measured */
 };

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * What depends on x86-64: where the registers of a sample are, the signal frame, the PLT, the vsyscall page. Another
+ * architecture is another file like this one.
+ */
+#pragma once
+
+#define XP_VSYSCALL     0xffffffffff600000ull
+#define XP_VSYSCALL_END 0xffffffffff601000ull
+#define XP_USER_CS64    0x33
+
+/* DWARF register numbers (System V ABI, AMD64 supplement, figure 3.36). */
+enum { XP_RBX = 3, XP_RBP = 6, XP_RSP = 7, XP_RIP = 16 };
+
+/* struct pt_regs as u64[21] (arch/x86/include/asm/ptrace.h): its layout is ABI, the C types of its fields are not. */
+XP_INLINE void xp_regs_from_pt(struct xp_regs *to, const u64 *pt)
+{
+    to->r[0] = pt[10];  /* rax */
+    to->r[1] = pt[12];  /* rdx */
+    to->r[2] = pt[11];  /* rcx */
+    to->r[3] = pt[5];   /* rbx */
+    to->r[4] = pt[13];  /* rsi */
+    to->r[5] = pt[14];  /* rdi */
+    to->r[6] = pt[4];   /* rbp */
+    to->r[7] = pt[19];  /* rsp */
+    to->r[8] = pt[9];   /* r8 */
+    to->r[9] = pt[8];   /* r9 */
+    to->r[10] = pt[7];  /* r10 */
+    to->r[11] = pt[6];  /* r11 */
+    to->r[12] = pt[3];  /* r12 */
+    to->r[13] = pt[2];  /* r13 */
+    to->r[14] = pt[1];  /* r14 */
+    to->r[15] = pt[0];  /* r15 */
+    to->r[16] = pt[16]; /* rip */
+}
+
+/* The interrupted frame becomes the frame at hand. */
+XP_INLINE void xp_start_at_regs(struct xp_state *s)
+{
+    s->ip = s->regs.r[XP_RIP];
+    s->sp = s->regs.r[XP_RSP];
+    s->bp = s->regs.r[XP_RBP];
+    s->bx = s->regs.r[XP_RBX];
+    s->leaf = 1;
+}
+
+/* Continues in the frame that a signal interrupted. `uc` is the address of its ucontext; mcontext's general registers
+ * start at +40: r8-r15 rdi rsi rbp rbx rdx rax rcx rsp rip (arch/x86/include/uapi/asm/sigcontext.h). */
+XP_INLINE int xp_signal_step(struct xp_state *s, u64 uc)
+{
+    u64 *g = (u64 *)s->object;
+    if (xp_read_user(g, 17 * 8, uc + 40))
+        return 1;
+    s->regs.r[0] = g[13];
+    s->regs.r[1] = g[12];
+    s->regs.r[2] = g[14];
+    s->regs.r[3] = g[11];
+    s->regs.r[4] = g[9];
+    s->regs.r[5] = g[8];
+    s->regs.r[6] = g[10];
+    s->regs.r[7] = g[15];
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        s->regs.r[8 + i] = g[i];
+    s->regs.r[16] = g[16];
+    xp_start_at_regs(s);
+    return 0;
+}
+
+/* `ip` is the start of a signal trampoline without CFI (musl, Go): mov $15, %eax or %rax; syscall. */
+XP_INLINE int xp_is_sigreturn(struct xp_state *s, u64 ip)
+{
+    u64 *code = (u64 *)s->object;
+    code[1] = 0;
+    if (xp_read_user(code, 9, ip))
+        return 0;
+    if (code[0] == 0x0f0000000fc0c748ull && (code[1] & 0xff) == 0x05) /* 48 c7 c0 0f 00 00 00 0f 05 */
+        return 1;
+    return (code[0] & 0xffffffffffffffull) == 0x050f0000000fb8ull; /* b8 0f 00 00 00 0f 05 */
+}
+
+/* rsp + 8 at the start of a PLT entry, + 16 once the relocation index is pushed (the linkers' CFA expression). */
+XP_INLINE u64 xp_plt_cfa(const struct xp_state *s, s32 pushed_from)
+{
+    return s->sp + 8 + ((s32)(s->ip & 15) >= pushed_from ? 8 : 0);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Which file is mapped: its identity is read from the inode, its id given out at first sight, so that frames can name
+ * the file before anybody has read it. Kernel objects are copied whole (one probe read each) and picked apart.
+ */
+#pragma once
+
+#define XP_OFFSET_OF(type, field) bpf_core_field_offset(struct type, field)
+
+/* Copies the first bytes of a kernel object to s->object. */
+XP_INLINE int xp_object(struct xp_state *s, u64 at)
+{
+    return bpf_probe_read_kernel(s->object, sizeof(s->object), (void *)at);
+}
+
+/* A field of the object copied last; those that lie further back are read from the kernel. */
+XP_INLINE u64 xp_field64(struct xp_state *s, u64 at, u32 off)
+{
+    u64 v = 0;
+    if (off + 8 <= sizeof(s->object))
+        return *(u64 *)(s->object + off);
+    bpf_probe_read_kernel(&v, 8, (void *)(at + off));
+    return v;
+}
+
+XP_INLINE u32 xp_field32(struct xp_state *s, u64 at, u32 off)
+{
+    u32 v = 0;
+    if (off + 4 <= sizeof(s->object))
+        return *(u32 *)(s->object + off);
+    bpf_probe_read_kernel(&v, 4, (void *)(at + off));
+    return v;
+}
+
+/* The inode that the mapping really uses: on overlayfs the lower file's, which containers of one image share. */
+XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
+{
+    u64 inode = 0, sb;
+    bpf_probe_read_kernel(&inode, 8, (void *)(file + XP_OFFSET_OF(file, f_inode)));
+    if (!inode || xp_object(s, inode))
+        return 1;
+    k->ino = xp_field64(s, inode, XP_OFFSET_OF(inode, i_ino));
+    k->size = xp_field64(s, inode, XP_OFFSET_OF(inode, i_size));
+    k->generation = xp_field32(s, inode, XP_OFFSET_OF(inode, i_generation));
+    if (bpf_core_field_exists(struct inode___split_ctime, i_ctime_sec)) {
+        k->ctime_sec = xp_field64(s, inode, XP_OFFSET_OF(inode___split_ctime, i_ctime_sec));
+        k->ctime_nsec = xp_field32(s, inode, XP_OFFSET_OF(inode___split_ctime, i_ctime_nsec));
+    } else if (bpf_core_field_exists(struct inode___hidden_ctime, __i_ctime)) {
+        k->ctime_sec = xp_field64(s, inode, XP_OFFSET_OF(inode___hidden_ctime, __i_ctime));
+        k->ctime_nsec = xp_field32(s, inode, XP_OFFSET_OF(inode___hidden_ctime, __i_ctime) + 8);
+    } else {
+        k->ctime_sec = xp_field64(s, inode, XP_OFFSET_OF(inode___ctime, i_ctime));
+        k->ctime_nsec = xp_field32(s, inode, XP_OFFSET_OF(inode___ctime, i_ctime) + 8);
+    }
+    sb = xp_field64(s, inode, XP_OFFSET_OF(inode, i_sb));
+    return bpf_probe_read_kernel(&k->dev, 4, (void *)(sb + XP_OFFSET_OF(super_block, s_dev)));
+}
+
+/* A number that no other file ever gets. Each CPU counts for itself in two lanes (5.10 has no atomic fetch-and-add): 0
+ * for programs that interrupt others, 1 for those that can be interrupted. */
+XP_INLINE u32 xp_new_file_id(u32 lane)
+{
+    u32 *count = bpf_map_lookup_elem(&id_count, &lane);
+    if (!count)
+        return 0;
+    u64 id = XP_FILE_FIRST + (u64)(*count)++ * xp_config.cpus * 2 + bpf_get_smp_processor_id() * 2 + lane;
+    return id < XP_FILE_IDS ? (u32)id : 0;
+}
+
+/* Tells user space about a new file, which then opens it through /proc/TGID/map_files. */
+XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u32 tgid, u64 start, u64 end, u64 pgoff)
+{
+    struct xp_file_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
+    if (!e) {
+        struct xp_stats *st = xp_stats_get();
+        if (st)
+            st->lost[XP_LOSS_FILE_EVENT]++;
+        return 1;
+    }
+    e->type = XP_RECORD_FILE;
+    e->id = id;
+    e->tgid = tgid;
+    e->pad = 0;
+    e->start = start;
+    e->end = end;
+    e->pgoff = pgoff;
+    e->key = *k;
+    bpf_ringbuf_submit(e, 0);
+    return 0;
+}
+
+/* What is known of a mapping's file, in *out; new files are entered and announced. 0 or a cause. */
+XP_INLINE int xp_file_of(struct xp_state *s, u64 file, u32 lane, u32 tgid, struct xp_vma *m)
+{
+    struct xp_file_key k = {};
+    if (xp_file_key(s, file, &k))
+        return XP_CAUSE_TREE;
+    struct xp_file *known = bpf_map_lookup_elem(&files, &k);
+    if (known) {
+        m->file = *known;
+        return 0;
+    }
+    struct xp_file fresh = {.state = XP_FILE_PENDING};
+    fresh.id = xp_new_file_id(lane);
+    if (!fresh.id || bpf_map_update_elem(&files, &k, &fresh, BPF_NOEXIST))
+        return XP_CAUSE_FILES_FULL;
+    if (xp_announce(fresh.id, &k, tgid, m->start, m->end, m->start - m->bias))
+        bpf_map_delete_elem(&files, &k); /* the next sample tries again, with another id */
+    m->file = fresh;
+    return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * One sample: is it wanted, whose is it, kernel stack, user stack, off into the ring.
+ */
+#pragma once
+
+#define XP_PF_KTHREAD       0x00200000 /* include/linux/sched.h */
+#define XP_VM_EXEC          0x00000004 /* include/linux/mm.h */
+#define XP_PT_CS            17         /* of struct pt_regs as u64[21] */
+#define XP_DUMPS_PER_SECOND 64         /* and CPU: 1 MiB/s of stack bytes at most */
+
+/* Where the kernel saved the user's registers when it was entered. Before 5.15: at the top of the kernel stack. */
+XP_INLINE u64 xp_user_regs(struct task_struct *t)
+{
+    if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+        return (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
+    return (u64)BPF_CORE_READ(t, stack) + 16384 - 21 * 8; /* THREAD_SIZE - sizeof(struct pt_regs) */
+}
+
+/* The interrupted user registers into s->regs: 0 or a cause. */
+XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, struct task_struct *t)
+{
+    u64 *pt = s->node;
+    if (s->kernel_mode) {
+        if (BPF_CORE_READ(t, flags) & XP_PF_KTHREAD)
+            return XP_CAUSE_KTHREAD;
+        if (bpf_probe_read_kernel(pt, 21 * 8, (void *)xp_user_regs(t)))
+            return XP_CAUSE_NO_MM;
+    } else {
+#pragma unroll
+        for (int i = 0; i < 21; i++)
+            pt[i] = ((const volatile u64 *)ctx->regs)[i];
+    }
+    xp_regs_from_pt(&s->regs, pt);
+    s->mm = (u64)BPF_CORE_READ(t, mm);
+    if (!s->mm)
+        return XP_CAUSE_NO_MM;
+    s->vdso = (u64)BPF_CORE_READ((struct mm_struct *)s->mm, context.vdso);
+    return (pt[XP_PT_CS] & 0xffff) == XP_USER_CS64 ? 0 : XP_CAUSE_COMPAT;
+}
+
+/* The whole of the user side of a sample. */
+XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx, struct task_struct *t)
+{
+    int cause = xp_take_regs(s, ctx, t);
+    if (cause) {
+        s->cause = cause;
+        return;
+    }
+    if (!xp_config.user) {
+        s->cause = XP_CAUSE_NOT_WANTED;
+        return;
+    }
+    xp_unwind(s);
+    if (s->kernel_mode && !s->sample.nuser && (s->cause == XP_CAUSE_NO_MAPPING || s->cause == XP_CAUSE_TREE))
+        s->cause = XP_CAUSE_NO_IMAGE;
+}
+
+/* Registers and stack bytes for user space to unwind once the table is there. Bounded per CPU and second. */
+XP_NOINLINE int xp_send_dump(u64 now)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 0;
+    if (now - s->dump_second > 1000000000ull) {
+        s->dump_second = now;
+        s->dumps = 0;
+    }
+    if (s->dumps >= XP_DUMPS_PER_SECOND)
+        return 0;
+    struct xp_dump *d = bpf_ringbuf_reserve(&ring, sizeof(*d), 0);
+    if (!d)
+        return 0;
+    s->dumps++;
+    d->type = XP_RECORD_DUMP;
+    d->cpu = s->sample.cpu;
+    d->time = s->sample.time;
+    d->tgid = s->sample.tgid;
+    __builtin_memcpy(&d->regs, &s->regs, sizeof(d->regs));
+    u64 at = s->regs.r[XP_RSP], to_page = 4096 - (at & 4095);
+    u32 len = 0;
+    if (to_page <= 4096 && !xp_read_user(d->stack, to_page & 8191, at))
+        len = to_page;
+    for (u32 i = 0; len && i < 3; i++) { /* page by page: the last one may be the end of the stack */
+        if (len > XP_DUMP_BYTES - 4096 || xp_read_user(d->stack + len, 4096, at + len))
+            break;
+        len += 4096;
+    }
+    d->len = len;
+    bpf_ringbuf_submit(d, 0);
+    return 1;
+}
+
+XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
+{
+    st->samples++;
+    if (s->cause < XP_CAUSE_COUNT)
+        st->cause[s->cause]++;
+    st->frames += s->sample.nuser;
+    st->fp_frames += s->fp_frames;
+    st->walks += s->walks;
+    st->refills += s->refills;
+    st->cache_hits += s->hits;
+    st->cache_misses += s->misses;
+    st->unwind_ns += s->sample.unwind_ns;
+}
+
+XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
+{
+    struct xp_sample *smp = &s->sample;
+    smp->cause = s->cause;
+    if (s->kernel_mode)
+        smp->flags |= XP_SAMPLE_KERNEL_MODE;
+    if (s->fp_frames)
+        smp->flags |= XP_SAMPLE_FP_USED;
+    if (s->pending) {
+        if (xp_send_dump(smp->time))
+            smp->flags |= XP_SAMPLE_DUMP;
+        else
+            st->lost[XP_LOSS_DUMP]++;
+    }
+    u32 len = sizeof(*smp) + 8u * (smp->nkernel + smp->nuser);
+    if (len > sizeof(*smp) + sizeof(s->words))
+        len = sizeof(*smp) + sizeof(s->words);
+    if (bpf_ringbuf_output(&ring, smp, len, 0))
+        st->lost[XP_LOSS_RING_FULL]++;
+}
+
+/* Who: everything that user space will want to know of the process, which may be gone by then. */
+XP_INLINE void xp_identify(struct xp_sample *smp, struct task_struct *t)
+{
+    struct task_struct *leader = BPF_CORE_READ(t, group_leader);
+    smp->start = BPF_CORE_READ(leader, start_boottime);
+    bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)leader + XP_OFFSET_OF(task_struct, comm));
+    smp->type = XP_RECORD_SAMPLE;
+    smp->cpu = bpf_get_smp_processor_id();
+    smp->nkernel = 0;
+    smp->flags = 0;
+}
+
+XP_INLINE int xp_on_event(struct bpf_perf_event_data *ctx, u32 event)
+{
+    u64 id = bpf_get_current_pid_tgid();
+    if (!id) /* the idle task */
+        return 0;
+    struct xp_state *s = xp_state_get();
+    struct xp_stats *st = xp_stats_get();
+    if (!s || !st)
+        return 0;
+    struct task_struct *t = xp_task();
+    struct xp_sample *smp = &s->sample;
+    smp->tgid = id >> 32;
+    smp->tid = (u32)id;
+    if (!xp_wanted(smp, t)) {
+        st->not_wanted++;
+        return 0;
+    }
+    xp_identify(smp, t);
+    smp->time = bpf_ktime_get_ns();
+    smp->weight = ctx->sample_period;
+    smp->event = event;
+    xp_unwind_reset(s);
+    s->kernel_mode = (((const volatile u64 *)ctx->regs)[XP_PT_CS] & 3) != 3;
+    if (s->kernel_mode && xp_config.kernel) {
+        long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
+        smp->nkernel = n > 0 ? (u32)n / 8 : 0;
+    }
+    u64 began = xp_config.measure ? bpf_ktime_get_ns() : 0;
+    xp_user_stack(s, ctx, t);
+    smp->unwind_ns = xp_config.measure ? bpf_ktime_get_ns() - began : 0;
+    xp_count(s, st);
+    xp_send(s, st);
+    return 0;
+}

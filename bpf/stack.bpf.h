@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Reading the user stack through a window: copying 2 KiB costs the same as copying 8 bytes, and one copy serves many
+ * frames.
+ */
+#pragma once
+
+/* Moves the window to start at `at`; where 2 KiB do not fit (top of the stack), up to the end of the page. */
+XP_NOINLINE int xp_window_fill(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    s->refills++;
+    s->window_at = at;
+    s->window_len = XP_WINDOW;
+    if (!xp_read_user(s->window, XP_WINDOW, at))
+        return 0;
+    u64 len = 4096 - (at & 4095);
+    if (len > XP_WINDOW)
+        len = XP_WINDOW;
+    s->window_len = len;
+    if (!xp_read_user(s->window, len, at))
+        return 0;
+    s->window_len = 0;
+    return 1;
+}
+
+/* The stack word at `at`. Callers load a frame's words in ascending order: a refill starts at the word that missed. */
+XP_INLINE int xp_load(struct xp_state *s, u64 at, u64 *out)
+{
+    u64 d = at - s->window_at;
+    if (d + 8 > s->window_len || d >= XP_WINDOW) {
+        if (xp_window_fill(at))
+            return 1;
+        d = 0;
+    }
+    if (d & 7)
+        return xp_read_user(out, 8, at);
+    /* clang must not know d's range: it would fold the mask into "d & -8", whose bounds 6.12's verifier has lost. */
+    asm volatile("" : "+r"(d));
+    *out = s->window[(d >> 3) & (XP_WINDOW / 8 - 1)];
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Everything that one unwind needs to remember. It lives in a per-CPU scratch value, because the BPF stack is 512 bytes
+ * shared by all nested calls; verified functions find it by xp_state_get() instead of passing it around.
+ */
+#pragma once
+
+#define XP_VMA_CACHE 8
+
+struct xp_vma { /* one executable mapping, as the unwinder uses it */
+    u64 start, end;
+    u64 bias;            /* pc - bias = file offset */
+    struct xp_file file; /* id 0: anonymous memory */
+};
+
+struct xp_cache_entry {
+    u64 tag; /* table uid << XP_OFFSET_BITS | offset; 0 = empty */
+    struct xp_rule rule;
+};
+struct xp_cache {
+    struct xp_cache_entry slot[XP_CACHE_SLOTS];
+};
+
+struct xp_state {
+    /* the frame at hand */
+    u64 ip, sp, bp, bx;
+    u32 leaf;     /* ip is exact: the interrupted instruction itself */
+    u32 found_by; /* enum xp_word: how this frame was found */
+    u32 cause;    /* enum xp_cause, once stopped */
+    u32 pending;  /* a file without table was met */
+    struct xp_vma cur;
+    struct xp_regs regs; /* of the last leaf: rules that hold in leaves only may use any register */
+
+    /* of the sample */
+    u64 mm, vdso, task;
+    u32 kernel_mode, dump;
+    u32 walks, refills, hits, misses, fp_frames, nvma;
+    u64 dump_second, dumps; /* rate limit; kept from sample to sample */
+    struct xp_vma vma[XP_VMA_CACHE];
+    u64 node[32];              /* one maple tree node */
+    u8 object[256];            /* one kernel object */
+    u64 window_at, window_len; /* user stack copied to window[] */
+    u64 window[XP_WINDOW / 8];
+    struct xp_sample sample; /* the record: header and words in one piece */
+    u64 words[XP_MAX_KERNEL + XP_MAX_USER + 2];
+};

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * The unwinder: from the frame at hand to its caller, until the stack ends or a named cause stops it.
+ *
+ * One step: find the mapping of the pc, note the frame, find the rule, compute the CFA, load the caller's registers.
+ * pc is ip - 1 for return addresses, because a call may be a function's last instruction; ip itself for the leaf and
+ * for frames that a signal interrupted. This file is also compiled as plain C (bpf/host/), for tests and for stacks
+ * that were copied because their file had no table yet.
+ */
+#pragma once
+
+/* Stops the unwind: returns 1 for the caller to return. */
+XP_INLINE int xp_stop(struct xp_state *s, u32 cause)
+{
+    s->cause = cause;
+    return 1;
+}
+
+XP_INLINE int xp_arrive(struct xp_state *s, u64 ip, u64 sp, u64 bp, u32 found_by)
+{
+    s->ip = ip;
+    s->sp = sp;
+    s->bp = bp;
+    s->leaf = 0;
+    s->found_by = found_by;
+    return 0;
+}
+
+/* Notes the frame at hand as the next word. */
+XP_INLINE void xp_note_frame(struct xp_state *s)
+{
+    u32 at = s->sample.nkernel + s->sample.nuser;
+    u64 word = s->ip;
+    if (s->cur.file.id)
+        word = XP_FILE_WORD(s->found_by, s->cur.file.id, (s->ip - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
+    if (s->leaf)
+        word |= XP_WORD_EXACT;
+    if (at < XP_MAX_KERNEL + XP_MAX_USER) {
+        s->words[at] = word;
+        s->sample.nuser++;
+    }
+}
+
+/* The mapping of pc: the one at hand, one met earlier in this sample, or a walk of the process's tree. */
+XP_INLINE int xp_switch_mapping(struct xp_state *s, u64 pc)
+{
+    if (pc >= s->cur.start && pc < s->cur.end)
+        return 0;
+    for (u32 i = 0; i < XP_VMA_CACHE; i++)
+        if (pc >= s->vma[i].start && pc < s->vma[i].end) {
+            s->cur = s->vma[i];
+            return 0;
+        }
+    int cause = xp_find_mapping(pc);
+    if (cause)
+        return cause;
+    s->vma[s->nvma++ & (XP_VMA_CACHE - 1)] = s->cur;
+    return 0;
+}
+
+/* Code without unwind information: the frame pointer chain. Anonymous code has to keep it on one stack; code of a file
+ * (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code. */
+XP_INLINE int xp_step_fp(struct xp_state *s)
+{
+    u32 in_file = s->cur.file.id != 0;
+    u64 bp = s->bp, caller_bp, ra;
+    if (!bp)
+        return xp_stop(s, in_file ? XP_CAUSE_END_FP : XP_CAUSE_FP_ANON_END);
+    if ((bp & 7) || bp < 4096 || (!in_file && bp < s->sp))
+        return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
+    if (xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
+        return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
+    if (ra < 4096)
+        return xp_stop(s, in_file ? XP_CAUSE_END_FP : XP_CAUSE_FP_ANON_END);
+    s->fp_frames++;
+    return xp_arrive(s, ra, bp + 16, caller_bp, XP_WORD_FP);
+}
+
+/* Rules that only a leaf can follow, because they name registers that are not tracked further up. */
+XP_INLINE int xp_step_leaf(struct xp_state *s, struct xp_rule r)
+{
+    if (!s->leaf)
+        return xp_stop(s, XP_CAUSE_LEAF_RULE);
+    u64 reg = s->regs.r[r.rbp_off & 15], ra;
+    if (XP_RULE_CFA(r.kind) == XP_CFA_RA_REG)
+        return xp_arrive(s, reg, s->sp + r.cfa_off, s->bp, XP_WORD_CFI);
+    if (xp_load(s, reg + r.cfa_off - 8, &ra))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    return xp_arrive(s, ra, reg + r.cfa_off, s->bp, XP_WORD_CFI);
+}
+
+/* The CFA of rules that compute one; 0 = the stack could not be read. */
+XP_INLINE u64 xp_cfa(struct xp_state *s, struct xp_rule r)
+{
+    u32 kind = XP_RULE_CFA(r.kind);
+    u64 base = s->sp;
+    if (kind == XP_CFA_PLT)
+        return xp_plt_cfa(s, r.cfa_off);
+    if (kind == XP_CFA_RBP || kind == XP_CFA_DEREF_RBP)
+        base = s->bp;
+    else if (kind == XP_CFA_RBX)
+        base = s->bx;
+    if (kind != XP_CFA_DEREF_RBP && kind != XP_CFA_DEREF_RSP)
+        return base + r.cfa_off;
+    u64 v;
+    if (xp_load(s, base + (s16)r.cfa_off, &v))
+        return 0;
+    return v + (r.cfa_off >> 16);
+}
+
+/* RBX, RBP and the return address of the caller, lowest address first (stack.bpf.h). */
+XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r)
+{
+    u64 cfa = xp_cfa(s, r), bp = s->bp, ra;
+    u32 where = XP_RULE_RBP(r.kind);
+    if (!cfa)
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    if (cfa <= s->sp && !s->leaf)
+        return xp_stop(s, XP_CAUSE_STUCK);
+    if (r.rbx == XP_RBX_LOST)
+        s->bx = 0;
+    else if (r.rbx && xp_load(s, cfa - 8ull * r.rbx, &s->bx))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    if (where == XP_RBP_LOST)
+        bp = 0;
+    else if (where != XP_RBP_SAME && xp_load(s, (where == XP_RBP_CFA ? cfa : bp) + r.rbp_off, &bp))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    if (xp_load(s, cfa - 8, &ra))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    if (ra < 4096)
+        return xp_stop(s, XP_CAUSE_END_FP);
+    return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
+}
+
+/* No row for pc: a function start (makecontext, clone), a signal trampoline, the outermost frame, or a real gap. */
+XP_INLINE int xp_step_gap(struct xp_state *s)
+{
+    if (!s->leaf && xp_is_sigreturn(s, s->ip))
+        return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
+    if (s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || !s->bp)
+        return xp_step_fp(s);
+    return xp_stop(s, XP_CAUSE_NO_RULE);
+}
+
+/* The vsyscall page has neither file nor stack frame: its callers' return address is on top of the stack. */
+XP_INLINE int xp_step_vsyscall(struct xp_state *s)
+{
+    u64 ra;
+    s->cur.start = s->cur.end = 0;
+    s->cur.file.id = 0;
+    xp_note_frame(s);
+    if (!s->leaf || xp_load(s, s->sp, &ra))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    return xp_arrive(s, ra, s->sp + 8, s->bp, XP_WORD_CFI);
+}
+
+XP_INLINE struct xp_rule xp_rule_at(struct xp_state *s, u64 pc)
+{
+    struct xp_rule r = xp_find_rule(s, &s->cur.file, (pc - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
+    if (!s->leaf && XP_RULE_CFA(r.kind) == XP_CFA_NONE)
+        r = xp_find_rule(s, &s->cur.file, (s->ip - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
+    return r;
+}
+
+/* One frame. 0 = go on with the caller, 1 = the unwind is over and s->cause says why. */
+XP_INLINE int xp_step(struct xp_state *s)
+{
+    u64 pc = s->leaf ? s->ip : s->ip - 1;
+    if (s->sample.nuser >= XP_MAX_USER)
+        return xp_stop(s, XP_CAUSE_DEPTH);
+    if (pc >= XP_VSYSCALL && pc < XP_VSYSCALL_END)
+        return xp_step_vsyscall(s);
+    int cause = xp_switch_mapping(s, pc);
+    if (cause)
+        return xp_stop(s, cause);
+    xp_note_frame(s);
+    if (!s->cur.file.id)
+        return xp_step_gap(s);
+    if (s->cur.file.state == XP_FILE_FAILED)
+        return xp_stop(s, XP_CAUSE_NO_TABLE);
+    if (s->cur.file.state == XP_FILE_PENDING) {
+        s->pending = 1;
+        return xp_step_gap(s);
+    }
+    struct xp_rule r = {};
+    if (s->cur.file.state == XP_FILE_READY)
+        r = xp_rule_at(s, pc);
+    u32 kind = XP_RULE_CFA(r.kind);
+    if (kind == XP_CFA_NONE)
+        return xp_step_gap(s);
+    if (kind == XP_CFA_END)
+        return xp_stop(s, XP_CAUSE_END);
+    if (kind == XP_CFA_SIGNAL)
+        return xp_signal_step(s, s->sp + r.cfa_off) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
+    if (kind == XP_CFA_REG || kind == XP_CFA_RA_REG)
+        return xp_step_leaf(s, r);
+    if (kind >= XP_CFA_UNSUPPORTED)
+        return xp_stop(s, XP_CAUSE_BAD_RULE);
+    return xp_step_cfa(s, r);
+}
+
+/* A batch of frames, verified once however often it is called (a global function, Linux 5.6). The argument is unused;
+ * the asm keeps it, because a global function's arguments must be scalars that exist. */
+XP_NOINLINE int xp_step_batch(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    for (int i = 0; i < XP_STEP_BATCH; i++)
+        if (xp_step(s))
+            return 1;
+    return 0;
+}
+
+/* Forgets the last sample. */
+XP_INLINE void xp_unwind_reset(struct xp_state *s)
+{
+    s->cur.start = s->cur.end = 0;
+    s->cur.file.id = 0;
+    for (u32 i = 0; i < XP_VMA_CACHE; i++)
+        s->vma[i].start = s->vma[i].end = 0;
+    s->nvma = s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
+    s->window_len = 0;
+    s->pending = 0;
+    s->found_by = XP_WORD_CFI;
+    s->sample.nuser = 0;
+    s->cause = XP_CAUSE_DEPTH;
+}
+
+/* The whole user stack, from s->regs. */
+XP_INLINE void xp_unwind(struct xp_state *s)
+{
+    xp_start_at_regs(s);
+    for (u32 i = 0; i <= XP_MAX_USER / XP_STEP_BATCH; i++)
+        if (xp_step_batch(i))
+            break;
+    /* Beyond a file without table the frames are guesses, wherever they end. */
+    if (s->pending)
+        s->cause = XP_CAUSE_PENDING;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * pc -> mapping, by walking the process's tree of VMAs without locks from interrupt context (where RCU protects it):
+ * nothing has to be tracked in user space, and a process that lives 2 ms is unwound like a server. Maple tree from 6.1
+ * (lib/maple_tree.c), rb-tree before. What was found is validated; a tree that changed under the walk is a named stop.
+ */
+#pragma once
+
+#define XP_TREE_LEVELS 32 /* rb-tree: 2 * log2(65,530 mappings, the default limit) */
+
+/* lib/maple_tree.c: an entry's low bits are tags; a node is 256 bytes: parent, pivots, slots. */
+enum { XP_MAPLE_LEAF = 1, XP_MAPLE_ARANGE = 3 };
+
+/* Index of the child that covers pc: pivots are upper bounds, inclusive. */
+XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc)
+{
+    u32 pivots = type == XP_MAPLE_ARANGE ? 9 : 15, slot = 0;
+    for (u32 i = 0; i < 15; i++) {
+        u64 pivot = s->node[1 + i];
+        if (i >= pivots || (i && !pivot) || pivot >= pc)
+            break;
+        slot = i + 1;
+    }
+    return (type == XP_MAPLE_ARANGE ? 10 : 16) + slot;
+}
+
+/* The VMA's address, or 0. */
+XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc)
+{
+    u64 entry = 0;
+    bpf_probe_read_kernel(&entry, 8,
+                          (void *)(s->mm + XP_OFFSET_OF(mm_struct, mm_mt) + XP_OFFSET_OF(maple_tree, ma_root)));
+    if ((entry & 3) != 2 || entry < 4096)
+        return 0;
+    entry &= ~2ull;
+    for (u32 level = 0; level < 6; level++) {
+        u32 type = (entry >> 3) & 15;
+        if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ull)))
+            return 0;
+        u64 next = s->node[xp_maple_slot(s, type, pc) & 31];
+        if (next < 4096 || type <= XP_MAPLE_LEAF)
+            return next < 4096 || (next & 3) ? 0 : next;
+        entry = next;
+    }
+    return 0;
+}
+
+XP_INLINE u64 xp_walk_rb(struct xp_state *s, u64 pc)
+{
+    u64 node = 0, range[2], child[2]; /* {vm_start, vm_end} open every VMA; {right, left} follow rb_node's parent */
+    u32 rb = XP_OFFSET_OF(vm_area_struct___rb, vm_rb);
+    bpf_probe_read_kernel(&node, 8, (void *)(s->mm + XP_OFFSET_OF(mm_struct___rb, mm_rb)));
+    for (u32 level = 0; level < XP_TREE_LEVELS && node; level++) {
+        if (bpf_probe_read_kernel(range, 16, (void *)(node - rb)))
+            return 0;
+        if (pc >= range[0] && pc < range[1])
+            return node - rb;
+        if (bpf_probe_read_kernel(child, 16, (void *)(node + 8)))
+            return 0;
+        node = pc < range[0] ? child[1] : child[0];
+    }
+    return 0;
+}
+
+/* Fills s->cur with the mapping at `vma` if it holds pc. 0 or a cause. */
+XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
+{
+    struct xp_vma *m = &s->cur;
+    if (xp_object(s, vma))
+        return XP_CAUSE_TREE;
+    m->start = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_start));
+    m->end = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_end));
+    m->bias = m->start - (xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff)) << 12);
+    m->file.id = 0;
+    m->file.state = XP_FILE_FP;
+    m->file.flags = 0;
+    if (xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) != s->mm || pc < m->start || pc >= m->end)
+        return XP_CAUSE_TREE;
+    u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
+    if (file)
+        return xp_file_of(s, file, 0, s->sample.tgid, m);
+    if (m->start != s->vdso)
+        return 0;
+    u32 zero = 0;
+    struct xp_file *f = bpf_map_lookup_elem(&vdso, &zero);
+    if (f)
+        m->file = *f;
+    m->bias = m->start;
+    return 0;
+}
+
+/* The mapping of pc into s->cur. 0 or a cause. Verified on its own. */
+XP_NOINLINE int xp_find_mapping(u64 pc)
+{
+    struct xp_state *s = xp_state_get();
+    u64 vma;
+    int cause = XP_CAUSE_NO_MAPPING;
+    if (!s)
+        return XP_CAUSE_TREE;
+    s->walks++;
+    if (bpf_core_field_exists(struct mm_struct, mm_mt))
+        vma = xp_walk_maple(s, pc);
+    else
+        vma = xp_walk_rb(s, pc);
+    if (vma)
+        cause = xp_take_vma(s, vma, pc);
+    if (cause)
+        s->cur.start = s->cur.end = 0;
+    return cause;
+}

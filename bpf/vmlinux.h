@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * The few kernel structures that xprof reads, hand-kept: CO-RE relocates every access against the running kernel's BTF,
+ * so only the names matter, not order or size. `___name` suffixes are flavours: the same structure on other versions.
+ */
+#pragma once
+#include <linux/bpf.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef int bool;
+
+#define CORE __attribute__((preserve_access_index))
+
+struct rb_root {
+    void *rb_node;
+} CORE;
+struct rb_node {
+    unsigned long __rb_parent_color;
+} CORE;
+struct maple_tree {
+    void *ma_root;
+} CORE;
+struct super_block {
+    u32 s_dev;
+} CORE;
+struct timespec64 {
+    s64 tv_sec;
+    long tv_nsec;
+} CORE;
+struct inode {
+    struct super_block *i_sb;
+    unsigned long i_ino;
+    s64 i_size;
+    u32 i_generation;
+} CORE;
+struct inode___ctime { /* up to 6.5 */
+    struct timespec64 i_ctime;
+} CORE;
+struct inode___hidden_ctime { /* 6.6 - 6.10 */
+    struct timespec64 __i_ctime;
+} CORE;
+struct inode___split_ctime { /* 6.11 on */
+    s64 i_ctime_sec;
+    u32 i_ctime_nsec;
+} CORE;
+struct file {
+    struct inode *f_inode;
+} CORE;
+struct vm_area_struct {
+    unsigned long vm_start, vm_end;
+    struct mm_struct *vm_mm;
+    unsigned long vm_flags;
+    unsigned long vm_pgoff;
+    struct file *vm_file;
+} CORE;
+struct vm_area_struct___rb { /* up to 6.0 */
+    struct rb_node vm_rb;
+} CORE;
+typedef struct {
+    void *vdso;
+} mm_context_t;
+struct mm_struct {
+    struct maple_tree mm_mt;
+    mm_context_t context;
+} CORE;
+struct mm_struct___rb { /* up to 6.0 */
+    struct rb_root mm_rb;
+} CORE;
+struct kernfs_node {
+    u64 id;
+} CORE;
+struct cgroup_subsys_state {
+    struct cgroup *cgroup;
+    struct cgroup_subsys_state *parent;
+} CORE;
+struct cgroup {
+    struct cgroup_subsys_state self;
+    struct kernfs_node *kn;
+} CORE;
+struct css_set {
+    struct cgroup_subsys_state *subsys[16];
+    struct cgroup *dfl_cgrp;
+} CORE;
+typedef struct {
+    int counter;
+} atomic_t;
+struct signal_struct {
+    atomic_t live;
+} CORE;
+struct task_struct {
+    void *stack;
+    unsigned int flags;
+    struct mm_struct *mm;
+    int pid, tgid;
+    struct task_struct *group_leader;
+    u64 start_boottime;
+    char comm[16];
+    struct signal_struct *signal;
+    struct css_set *cgroups;
+} CORE;
+struct seq_file;
+struct bpf_iter_meta {
+    struct seq_file *seq;
+} CORE;
+struct bpf_iter__task_vma {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
+    struct vm_area_struct *vma;
+} CORE;
+
+/* What a perf_event program may read of its context (include/uapi/linux/bpf_perf_event.h); the registers are taken by
+ * number, because their C types differ between kernels (arch_x86.bpf.h). */
+struct bpf_perf_event_data {
+    u64 regs[21];
+    u64 sample_period;
+    u64 addr;
+};

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * The eBPF programs: a sample for every perf event that was asked for, the children of processes that were asked for,
+ * and a list of executable mappings for user space.
+ */
+#include "bpf/vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "bpf/xprof.h"
+
+#define XP_INLINE   static __always_inline
+#define XP_NOINLINE __noinline
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Set by user space before loading (agent/probe). */
+const volatile struct xp_config xp_config = {};
+
+#include "bpf/state.bpf.h"
+#include "bpf/maps.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/table.bpf.h"
+#include "bpf/arch_x86.bpf.h"
+#include "bpf/file.bpf.h"
+#include "bpf/vma.bpf.h"
+#include "bpf/unwind.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/sample.bpf.h"
+
+#define XP_SAMPLER(n)                                 \
+    SEC("perf_event")                                 \
+    int xp_event_##n(struct bpf_perf_event_data *ctx) \
+    {                                                 \
+        return xp_on_event(ctx, n);                   \
+    }
+XP_SAMPLER(0)
+XP_SAMPLER(1)
+XP_SAMPLER(2)
+XP_SAMPLER(3)
+
+/* A child of a wanted process is wanted. Arguments: parent, child (include/trace/events/sched.h). */
+SEC("tp_btf/sched_process_fork")
+int xp_on_fork(u64 *ctx)
+{
+    struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+    u32 tgid = BPF_CORE_READ(parent, tgid), one = 1;
+    if (!bpf_map_lookup_elem(&wanted_pids, &tgid))
+        return 0;
+    tgid = BPF_CORE_READ(child, tgid);
+    bpf_map_update_elem(&wanted_pids, &tgid, &one, BPF_NOEXIST);
+    return 0;
+}
+
+/* The last thread of a process is gone: its number may be reused by somebody who is not wanted. */
+SEC("tp_btf/sched_process_exit")
+int xp_on_exit(u64 *ctx)
+{
+    struct task_struct *t = (void *)ctx[0];
+    u32 tgid = BPF_CORE_READ(t, tgid);
+    if (BPF_CORE_READ(t, signal, live.counter) <= 0)
+        bpf_map_delete_elem(&wanted_pids, &tgid);
+    return 0;
+}
+
+/* Reading this iterator writes one xp_mapping per executable mapping of each process, and announces files that are new:
+ * before sampling starts, and when a process maps a file that nobody has seen (its other files come along). */
+SEC("iter/task_vma")
+int xp_list_mappings(struct bpf_iter__task_vma *ctx)
+{
+    struct task_struct *t = ctx->task;
+    struct vm_area_struct *vma = ctx->vma;
+    struct xp_state *s = xp_iter_state();
+    if (!t || !vma || !s || !(BPF_CORE_READ(vma, vm_flags) & XP_VM_EXEC))
+        return 0;
+    u32 tgid = BPF_CORE_READ(t, tgid);
+    if (tgid != (u32)BPF_CORE_READ(t, pid) ||
+        (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid)))
+        return 0;
+    struct xp_vma *m = &s->cur;
+    u64 file = (u64)BPF_CORE_READ(vma, vm_file);
+    m->start = BPF_CORE_READ(vma, vm_start);
+    m->end = BPF_CORE_READ(vma, vm_end);
+    m->bias = m->start - (BPF_CORE_READ(vma, vm_pgoff) << 12);
+    m->file.id = 0;
+    if (file && xp_file_of(s, file, 1, tgid, m))
+        return 0;
+    struct xp_mapping line = {m->start, m->end, m->start - m->bias, tgid, m->file.id};
+    bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
+    return 0;
+}

@@ -5,24 +5,36 @@
  * and checks (table_check, names_view) before it uses them. A child that is killed, hangs, lies or runs out of memory
  * costs the request it was working on: the call returns the cause, the child is started again, the next file works. One
  * request at a time; not thread-safe: the worker thread owns it.
+ *
+ * The child is this same executable, started anew (execveat of /proc/self/exe), so that it inherits no memory of its
+ * parent and may be restarted while other threads run. main() hands over as its first act:
+ *     if (parser_is_child(argc, argv)) return parser_child_main(argc, argv);
  */
 #pragma once
 #include "object/names.h"
 #include "object/table.h"
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct parser;
 
 struct parser_limits {
     unsigned timeout_ms; /* per request */
-    size_t memory;       /* bytes of address space beyond the mapped file (RLIMIT_AS is set to this) */
+    size_t memory;       /* bytes of address space for mapped files and all; a quarter of it may be private memory */
 };
 #define PARSER_LIMITS_DEFAULT                          \
     {                                                  \
         .timeout_ms = 20000, .memory = (size_t)4 << 30 \
     }
 
-/* Starts the child. Call it before threads are started and before anything private is in memory. 0 or -errno. */
+#define PARSER_CHILD_ARG   "--parser-child" /* hidden first argument of the child */
+#define PARSER_MAX_OFFSETS (1u << 22)       /* of one parser_names */
+
+bool parser_is_child(int argc, char **argv);
+int parser_child_main(int argc, char **argv);
+
+/* Starts the child and waits until it is locked in. The thread that starts a child must outlive it: the child dies with
+ * it (a later request then starts another one). 0 or -errno. */
 int parser_new(struct parser **out, const struct parser_limits *limits);
 void parser_free(struct parser **p);
 
@@ -33,14 +45,16 @@ struct parser_reply {
 };
 void parser_reply_free(struct parser_reply *r);
 
-/* All three: fd is borrowed. 0, the child's own -errno (see object/table.h, object/names.h), or one of
- * -ETIMEDOUT (hung), -EPIPE (died), -EPROTO (lied or broke the protocol). The file should then be quarantined. */
+/* All three: fd is borrowed, opened O_RDONLY (else -EINVAL); its file position may move. 0, the child's own -errno (see
+ * object/table.h, object/names.h), or one of -ETIMEDOUT (hung), -EPIPE (died), -EPROTO (lied or broke the protocol):
+ * the file should then be quarantined, and more than a few such failures a second make the next request wait. -ECHILD:
+ * no child could be started, which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
 int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a checked image */
 int parser_names(struct parser *p, int fd, const u64 *offsets, size_t n, struct parser_reply *out, struct names *view);
 
 /* For tests and the summary. */
-pid_t parser_pid(const struct parser *p);
+pid_t parser_pid(const struct parser *p); /* 0 when none is running at the moment */
 unsigned parser_restarts(const struct parser *p);
 /* The secret that keys table digests: 16 bytes, set before the first parser_identify. */
 void parser_set_secret(struct parser *p, const u8 secret[16]);

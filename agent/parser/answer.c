@@ -1,0 +1,67 @@
+/* The parent's judgement of what a child answered: nothing of it is believed before it is checked. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "parser/protocol.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define MAX_ERRNO 4095
+
+void parser_reply_free(struct parser_reply *r)
+{
+    if (r->data)
+        munmap((void *)r->data, r->len);
+    *r = (struct parser_reply){0};
+}
+
+/* Maps a memfd that can change no more: an index checked once stays checked, and no page of it can vanish. */
+static int map_sealed(int fd, u64 len, struct parser_reply *out)
+{
+    struct stat st;
+    if (fd < 0 || !len || len > PARSER_MAX_REPLY || !fs_is_sealed(fd))
+        return -EPROTO;
+    if (fstat(fd, &st) || (u64)st.st_size != len)
+        return -EPROTO;
+    void *data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED)
+        return -errno;
+    *out = (struct parser_reply){.data = data, .len = len};
+    return 0;
+}
+
+static int check_key(const struct table_key *k)
+{
+    static const u8 zero[sizeof(k->build_id)];
+    if (k->build_id_len > sizeof(k->build_id) || memcmp(k->pad, zero, sizeof(k->pad)) != 0)
+        return -EPROTO;
+    /* Keys are compared as bytes: what lies behind a short build ID must not tell equal ones apart. */
+    return memcmp(k->build_id + k->build_id_len, zero, sizeof(zero) - k->build_id_len) ? -EPROTO : 0;
+}
+
+int answer_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_reply *out,
+                 struct names *view)
+{
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    struct names names = {0};
+    if (a->id != rq->id || a->status > 0 || a->status < -MAX_ERRNO || (a->flags & ~PARSER_LAST))
+        return -EPROTO;
+    if (a->status || rq->op == PARSER_IDENTIFY) {
+        if (fd >= 0 || a->len)
+            return -EPROTO;
+        return a->status ? a->status : check_key(&a->key);
+    }
+    int rc = map_sealed(fd, a->len, &reply);
+    if (rc)
+        return rc;
+    if (rq->op == PARSER_TABLE && table_check(reply.data, reply.len))
+        return -EPROTO;
+    if (rq->op == PARSER_NAMES && names_view(reply.data, reply.len, rq->n, &names))
+        return -EPROTO;
+    if (view)
+        *view = names;
+    *out = reply;
+    reply.data = NULL; /* handed over */
+    return 0;
+}

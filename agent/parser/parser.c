@@ -1,0 +1,222 @@
+/* The parent's side: one request at a time, a deadline, and a new child for a lost one. */
+#include "parser/parser.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "parser/protocol.h"
+#include "parser/spawn.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+
+#define START_TIMEOUT_MS 10000 /* of a child to lock itself in: milliseconds, but the machine may be busy */
+
+struct parser {
+    struct parser_limits limits;
+    const char *role; /* hidden first argument of the child */
+    int exe;
+    struct child_process child;
+    struct start_gate gate;
+    unsigned starts;
+    u32 id;
+    u8 secret[16];
+};
+
+/* ---- The child -------------------------------------------------------------------------------------------------- */
+/* Waits until the socket has something to read (an end counts). 0, -ETIMEDOUT, -errno. */
+static int wait_readable(int sock, unsigned timeout_ms)
+{
+    uint64_t deadline = now_ns() + timeout_ms * 1000000ull;
+    for (;;) {
+        uint64_t now = now_ns();
+        int left = now < deadline ? (int)((deadline - now + 999999) / 1000000) : 0;
+        struct pollfd p = {.fd = sock, .events = POLLIN};
+        int r = poll(&p, 1, left);
+        if (r > 0)
+            return 0;
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (r == 0 && !left)
+            return -ETIMEDOUT;
+    }
+}
+
+/* Receives an answer with at most one descriptor. */
+static int receive(struct parser *p, unsigned timeout_ms, struct parser_answer *a, int *fd)
+{
+    int fds[PARSER_MAX_FDS];
+    int rc = wait_readable(p->child.socket, timeout_ms);
+    if (rc || (rc = packet_recv(p->child.socket, a, sizeof(*a), fds)))
+        return rc;
+    if (fds[1] >= 0) {
+        close(fds[0]);
+        close(fds[1]);
+        return -EPROTO;
+    }
+    *fd = fds[0];
+    return 0;
+}
+
+/* The greeting comes when the child is locked in, so nothing hostile ever reaches one that is not. */
+static int greet(struct parser *p)
+{
+    struct parser_answer a;
+    AUTO_CLOSE int fd = -1;
+    int rc = receive(p, START_TIMEOUT_MS, &a, &fd);
+    if (rc)
+        return rc;
+    if (a.id || a.status > 0 || fd >= 0)
+        return -EPROTO;
+    return a.status;
+}
+
+static int start(struct parser *p)
+{
+    char memory[32], timeout[16];
+    snprintf(memory, sizeof(memory), "%zu", p->limits.memory);
+    snprintf(timeout, sizeof(timeout), "%u", p->limits.timeout_ms);
+    const char *argv[] = {"xprof", p->role, "%d", memory, timeout, NULL};
+    uint64_t wait = start_gate_wait(&p->gate, now_ns());
+    if (wait)
+        nanosleep(&(struct timespec){.tv_sec = (time_t)(wait / NS_PER_SEC), .tv_nsec = (long)(wait % NS_PER_SEC)},
+                  NULL);
+    int rc = child_start(p->exe, argv, &p->child);
+    if (rc)
+        return rc;
+    rc = greet(p);
+    if (rc)
+        child_kill(&p->child);
+    else
+        p->starts++;
+    return rc;
+}
+
+/* A child that is there and silent: one that left or spoke unasked between two requests costs nobody a file. */
+static int ensure_child(struct parser *p)
+{
+    struct pollfd idle = {.fd = p->child.socket, .events = POLLIN};
+    if (p->child.pid && poll(&idle, 1, 0) == 0)
+        return 0;
+    child_kill(&p->child);
+    return start(p) ? -ECHILD : 0;
+}
+
+int parser_new_as(struct parser **out, const struct parser_limits *limits, const char *role)
+{
+    CLEANUP(parser_free) struct parser *p = calloc(1, sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    p->limits = *limits;
+    p->role = role;
+    p->child = (struct child_process)CHILD_PROCESS_NONE;
+    p->exe = child_open_self();
+    if (p->exe < 0)
+        return p->exe;
+    int rc = start(p);
+    if (rc)
+        return rc;
+    *out = TAKE_PTR(p);
+    return 0;
+}
+
+int parser_new(struct parser **out, const struct parser_limits *limits)
+{
+    return parser_new_as(out, limits, PARSER_CHILD_ARG);
+}
+
+void parser_free(struct parser **p)
+{
+    if (!*p)
+        return;
+    child_kill(&(*p)->child);
+    xp_cleanup_close(&(*p)->exe);
+    free(*p);
+    *p = NULL;
+}
+
+/* ---- Requests --------------------------------------------------------------------------------------------------- */
+/* A child that left between two requests is not the file's fault: one more try with a new one. */
+static int send_request(struct parser *p, struct parser_request *rq, const int *fds, unsigned nfds)
+{
+    int rc = -EPIPE;
+    for (int try = 0; rc == -EPIPE && try < 2; try++) {
+        rc = ensure_child(p);
+        if (rc)
+            return rc;
+        rq->id = ++p->id ? p->id : ++p->id;
+        memcpy(rq->secret, p->secret, sizeof(rq->secret));
+        rc = packet_send(p->child.socket, rq, sizeof(*rq), fds, nfds);
+    }
+    return rc;
+}
+
+static bool lost(int rc)
+{
+    return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO;
+}
+
+/* The whole exchange; fds[0] is the file. Outputs may be NULL where the operation has none. */
+static int ask(struct parser *p, struct parser_request *rq, const int *fds, unsigned nfds, struct parser_answer *a,
+               struct parser_reply *out, struct names *view)
+{
+    AUTO_CLOSE int fd = -1;
+    int mode = fcntl(fds[0], F_GETFL);
+    if (mode < 0 || (mode & O_PATH) || (mode & O_ACCMODE) != O_RDONLY) /* the child could write to it */
+        return mode < 0 ? -errno : -EINVAL;
+    int rc = send_request(p, rq, fds, nfds);
+    if (rc)
+        return rc;
+    rc = receive(p, p->limits.timeout_ms, a, &fd);
+    bool answered = !rc;
+    if (answered)
+        rc = answer_check(rq, a, fd, out, view);
+    if (!answered || rc == -EPROTO || (a->flags & PARSER_LAST))
+        child_kill(&p->child); /* never asked again: what it may still send is nobody's answer */
+    return answered || lost(rc) ? rc : -EPIPE;
+}
+
+int parser_identify(struct parser *p, int fd, struct table_key *out)
+{
+    struct parser_request rq = {.op = PARSER_IDENTIFY};
+    struct parser_answer a;
+    int rc = ask(p, &rq, &fd, 1, &a, NULL, NULL);
+    if (!rc)
+        *out = a.key;
+    return rc;
+}
+
+int parser_table(struct parser *p, int fd, struct parser_reply *out)
+{
+    struct parser_request rq = {.op = PARSER_TABLE};
+    struct parser_answer a;
+    return ask(p, &rq, &fd, 1, &a, out, NULL);
+}
+
+int parser_names(struct parser *p, int fd, const u64 *offsets, size_t n, struct parser_reply *out, struct names *view)
+{
+    struct parser_request rq = {.op = PARSER_NAMES, .n = n};
+    struct parser_answer a;
+    if (n > PARSER_MAX_OFFSETS)
+        return -E2BIG;
+    AUTO_CLOSE int memfd = fs_sealed_memfd("xprof-offsets", offsets, n * sizeof(*offsets));
+    if (memfd < 0)
+        return memfd;
+    return ask(p, &rq, (int[]){fd, memfd}, 2, &a, out, view);
+}
+
+/* ---- For tests and the summary ---------------------------------------------------------------------------------- */
+pid_t parser_pid(const struct parser *p)
+{
+    return p->child.pid;
+}
+
+unsigned parser_restarts(const struct parser *p)
+{
+    return p->starts ? p->starts - 1 : 0;
+}
+
+void parser_set_secret(struct parser *p, const u8 secret[16])
+{
+    memcpy(p->secret, secret, sizeof(p->secret));
+}

@@ -1,0 +1,423 @@
+/* The parser process against children that die, hang, lie or try to get out. The doubles are this runner, started with
+ * another first argument; what they do is written in the "file" that they get. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "parser/protocol.h"
+#include "parser/sandbox.h"
+#include "parser/spawn.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define ROLE_WORKER "--parser-test-worker" /* the real child with other work */
+#define ROLE_LIAR   "--parser-test-liar"   /* speaks the protocol, badly */
+#define ROLE_MUTE   "--parser-test-mute"   /* leaves without a greeting */
+#define ROLE_NAKED  "--parser-test-naked"  /* could not lock itself in */
+
+/* ---- Doubles ---------------------------------------------------------------------------------------------------- */
+static void read_order(int fd, char order[32])
+{
+    ssize_t n = pread(fd, order, 31, 0);
+    order[n > 0 ? n : 0] = 0;
+}
+
+static int eat_memory(void)
+{
+    for (size_t i = 0; i < 64; i++) {
+        volatile char *p = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            return -errno;
+        p[0] = 1;
+    }
+    return 0;
+}
+
+static int fill_memfd(void)
+{
+    int fd = memfd_create("big", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return fd < 0 || ftruncate(fd, (off_t)PARSER_MAX_REPLY + 1) ? -errno : 0;
+}
+
+static int obey(int fd, const u8 secret[16], struct table_key *out)
+{
+    char order[32];
+    read_order(fd, order);
+    if (strcmp(order, "die") == 0)
+        syscall(SYS_exit_group, 3);
+    if (strcmp(order, "crash") == 0)
+        *(volatile int *)8 = 1;
+    for (volatile int i = 1; i && strcmp(order, "hang") == 0;)
+        ;
+    if (strcmp(order, "open") == 0)
+        return open("/etc/hostname", O_RDONLY);
+    if (strcmp(order, "eat") == 0)
+        return eat_memory();
+    if (strcmp(order, "fill") == 0)
+        return fill_memfd();
+    memcpy(out->digest, secret, sizeof(out->digest));
+    return strcmp(order, "fail") == 0 ? -EBADMSG : 0;
+}
+
+/* A sealed memfd with the start of an image, all of whose indexes point anywhere. */
+static int bad_image(size_t len, bool seal)
+{
+    u32 *words = calloc(1, len + sizeof(*words));
+    AUTO_FREE void *owned = words;
+    for (size_t i = 0; words && i < len / 4; i++)
+        words[i] = i == 0 ? XP_TABLE_MAGIC : i == 1 ? XP_TABLE_VERSION : i < 6 ? 9 : 0xfffffff0u;
+    if (seal)
+        return fs_sealed_memfd("lie", words, len);
+    int fd = memfd_create("lie", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    return fd < 0 || fs_write_all(fd, words, len) ? -1 : fd;
+}
+
+static void tell_lie(int sock, const struct parser_request *rq, const char *order)
+{
+    struct parser_answer a = {.id = rq->id, .len = 4096};
+    int fds[4] = {-1, -1, -1, -1};
+    unsigned nfds = 1;
+    size_t size = sizeof(a);
+    char large[sizeof(a) + 8] = {0};
+    fds[0] = bad_image(4096, strcmp(order, "unsealed") != 0);
+    if (strcmp(order, "short") == 0)
+        size = 12;
+    if (strcmp(order, "long") == 0)
+        size = sizeof(large);
+    if (strcmp(order, "id") == 0)
+        a.id++;
+    if (strcmp(order, "status") == 0)
+        a.status = 5;
+    if (strcmp(order, "errno") == 0)
+        a.status = -100000;
+    if (strcmp(order, "failed-with-fd") == 0)
+        a.status = -EBADMSG;
+    if (strcmp(order, "flags") == 0)
+        a.flags = 1u << 31;
+    if (strcmp(order, "size") == 0)
+        a.len = 8192;
+    if (strcmp(order, "oversize") == 0)
+        a.len = PARSER_MAX_REPLY + 1;
+    if (strcmp(order, "no-fd") == 0)
+        nfds = 0;
+    if (strcmp(order, "pipe") == 0 && pipe(fds))
+        _exit(9);
+    if (strcmp(order, "two-fds") == 0) {
+        nfds = 2;
+        fds[1] = dup(fds[0]);
+    }
+    memcpy(large, &a, sizeof(a));
+    packet_send(sock, large, size, fds, nfds);
+}
+
+static void lie(int sock)
+{
+    struct parser_answer hello = {0};
+    struct parser_request rq;
+    int fds[PARSER_MAX_FDS];
+    packet_send(sock, &hello, sizeof(hello), NULL, 0);
+    while (!packet_recv(sock, &rq, sizeof(rq), fds)) {
+        char order[32];
+        read_order(fds[0], order);
+        tell_lie(sock, &rq, order);
+        if (strcmp(order, "unasked") == 0)
+            tell_lie(sock, &rq, order);
+    }
+}
+
+/* Before main(): the runner knows nothing of children. */
+__attribute__((constructor)) static void be_child(int argc, char **argv)
+{
+    static const struct parser_work worker = {.identify = obey};
+    if (parser_is_child(argc, argv))
+        parser_child_main(argc, argv);
+    if (argc < 3)
+        return;
+    int sock = atoi(argv[2]);
+    if (strcmp(argv[1], ROLE_WORKER) == 0)
+        _exit(parser_child_run(argc, argv, &worker));
+    if (strcmp(argv[1], ROLE_LIAR) == 0) {
+        lie(sock);
+        _exit(0);
+    }
+    if (strcmp(argv[1], ROLE_MUTE) == 0)
+        _exit(0);
+    if (strcmp(argv[1], ROLE_NAKED) == 0) {
+        struct parser_answer hello = {.status = -EPERM};
+        packet_send(sock, &hello, sizeof(hello), NULL, 0);
+        _exit(1);
+    }
+}
+
+/* ---- Helpers ---------------------------------------------------------------------------------------------------- */
+static const struct parser_limits quick = {.timeout_ms = 300, .memory = 256 << 20};
+static const struct parser_limits patient = PARSER_LIMITS_DEFAULT;
+
+/* A regular file, opened read-only, that says `order`. */
+static int file_saying(const char *order)
+{
+    char path[64];
+    AUTO_CLOSE int fd = memfd_create("order", MFD_CLOEXEC);
+    if (fd < 0 || fs_write_all(fd, order, strlen(order)))
+        return -1;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int identify(struct parser *p, const char *order)
+{
+    AUTO_CLOSE int fd = file_saying(order);
+    struct table_key key;
+    return parser_identify(p, fd, &key);
+}
+
+static bool gone(pid_t pid)
+{
+    return kill(pid, 0) && errno == ESRCH;
+}
+
+/* ---- Life and death --------------------------------------------------------------------------------------------- */
+TEST(parser_answers_and_keeps_its_child)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    pid_t pid = parser_pid(p);
+    u8 secret[16] = "0123456789abcde";
+    parser_set_secret(p, secret);
+    AUTO_CLOSE int fd = file_saying("ok");
+    struct table_key key;
+    CHECK_EQ(parser_identify(p, fd, &key), 0);
+    CHECK(memcmp(key.digest, secret, 16) == 0);
+    CHECK_EQ(identify(p, "fail"), -EBADMSG);
+    CHECK_EQ(parser_pid(p), pid);
+    CHECK_EQ(parser_restarts(p), 0);
+    parser_free(&p);
+    CHECK(gone(pid));
+}
+
+TEST(parser_outlives_a_child_that_dies)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    pid_t pid = parser_pid(p);
+    CHECK_EQ(identify(p, "die"), -EPIPE);
+    CHECK(gone(pid));
+    CHECK_EQ(parser_pid(p), 0);
+    CHECK_EQ(identify(p, "ok"), 0);
+    CHECK_EQ(identify(p, "crash"), -EPIPE);
+    CHECK_EQ(identify(p, "open"), -EPIPE); /* SIGSYS */
+    CHECK_EQ(identify(p, "ok"), 0);
+    CHECK_EQ(parser_restarts(p), 3);
+}
+
+TEST(parser_outlives_a_child_killed_in_a_request)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    pid_t victim = parser_pid(p), killer = fork();
+    if (!killer) {
+        usleep(100000);
+        kill(victim, SIGKILL);
+        _exit(0);
+    }
+    CHECK_EQ(identify(p, "hang"), -EPIPE);
+    waitpid(killer, NULL, 0);
+    CHECK_EQ(identify(p, "ok"), 0);
+}
+
+TEST(parser_forgives_a_child_killed_between_requests)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    siginfo_t info;
+    kill(parser_pid(p), SIGKILL);
+    CHECK_EQ(waitid(P_PID, (id_t)parser_pid(p), &info, WEXITED | WNOWAIT), 0);
+    CHECK_EQ(identify(p, "ok"), 0);
+    CHECK_EQ(parser_restarts(p), 1);
+}
+
+TEST(parser_kills_a_child_that_hangs)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &quick, ROLE_WORKER), 0);
+    pid_t pid = parser_pid(p);
+    uint64_t t = now_ns();
+    CHECK_EQ(identify(p, "hang"), -ETIMEDOUT);
+    t = now_ns() - t;
+    CHECK(t >= 300000000ull && t < 5000000000ull);
+    CHECK(gone(pid));
+    CHECK_EQ(identify(p, "ok"), 0);
+}
+
+TEST(parser_bounds_memory)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &quick, ROLE_WORKER), 0); /* 64 MiB private; the order is for 1 GiB */
+    CHECK_EQ(identify(p, "eat"), -ENOMEM);
+    CHECK_EQ(identify(p, "fill"), -EPIPE); /* SIGXFSZ */
+    CHECK_EQ(identify(p, "ok"), 0);
+}
+
+TEST(parser_start_fails_with_a_reason)
+{
+    struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &quick, ROLE_MUTE), -EPIPE);
+    CHECK_EQ(parser_new_as(&p, &quick, ROLE_NAKED), -EPERM);
+    CHECK(!p);
+}
+
+TEST(parser_refuses_files_the_child_could_write_or_block_on)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    struct table_key key;
+    AUTO_CLOSE int rw = memfd_create("rw", MFD_CLOEXEC);
+    CHECK_EQ(parser_identify(p, rw, &key), -EINVAL);
+    CHECK_EQ(parser_identify(p, -1, &key), -EBADF);
+    int ends[2];
+    CHECK_EQ(pipe(ends), 0);
+    int rc = parser_identify(p, ends[0], &key);
+    close(ends[0]);
+    close(ends[1]);
+    CHECK_EQ(rc, -ENOEXEC);
+    CHECK_EQ(parser_restarts(p), 0);
+}
+
+TEST(parser_starts_are_spaced_out)
+{
+    struct start_gate g = {0};
+    uint64_t now = 1000 * NS_PER_SEC;
+    for (int i = 0; i < START_BURST; i++)
+        CHECK_EQ(start_gate_wait(&g, now), 0);
+    CHECK_EQ(start_gate_wait(&g, now), START_EVERY_NS);
+    CHECK_EQ(start_gate_wait(&g, now + START_EVERY_NS), START_EVERY_NS);
+    CHECK_EQ(start_gate_wait(&g, now + 100 * NS_PER_SEC), 0);
+}
+
+/* ---- Liars ------------------------------------------------------------------------------------------------------ */
+TEST(parser_believes_no_liar)
+{
+    static const char *const lies[] = {"image",  "unsealed", "short", "long",    "id",
+                                       "status", "errno",    "flags", "size",    "oversize",
+                                       "no-fd",  "two-fds",  "pipe",  "unasked", "failed-with-fd"};
+    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+        CLEANUP(parser_free) struct parser *p = NULL;
+        CHECK_EQ(parser_new_as(&p, &patient, ROLE_LIAR), 0);
+        pid_t pid = parser_pid(p);
+        AUTO_CLOSE int fd = file_saying(lies[i]);
+        struct parser_reply reply = {.len = 77};
+        int rc = parser_table(p, fd, &reply);
+        if (rc != -EPROTO)
+            printf("  the lie: %s\n", lies[i]);
+        CHECK_EQ(rc, -EPROTO);
+        CHECK_EQ(reply.len, 77);
+        CHECK(gone(pid));
+    }
+}
+
+TEST(parser_believes_no_liar_about_names)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_LIAR), 0);
+    AUTO_CLOSE int fd = file_saying("image");
+    struct parser_reply reply;
+    struct names view;
+    u64 offsets[2] = {4096, 8192};
+    CHECK_EQ(parser_names(p, fd, offsets, 2, &reply, &view), -EPROTO);
+    CHECK_EQ(parser_names(p, fd, offsets, PARSER_MAX_OFFSETS + 1, &reply, &view), -E2BIG);
+}
+
+/* ---- The cell --------------------------------------------------------------------------------------------------- */
+static const struct {
+    const char *name;
+    long nr, args[6];
+} probes[] = {
+    {"open", SYS_open, {(long)"/", O_RDONLY}},
+    {"openat", SYS_openat, {AT_FDCWD, (long)"/", O_RDONLY}},
+    {"stat of a path", SYS_newfstatat, {AT_FDCWD, (long)"/", 0, 0}},
+    {"socket", SYS_socket, {AF_INET, SOCK_STREAM, 0}},
+    {"execve", SYS_execve, {(long)"/bin/true", 0, 0}},
+    {"fork", SYS_clone, {SIGCHLD}},
+    {"ptrace", SYS_ptrace, {PTRACE_TRACEME}},
+    {"kill", SYS_kill, {1, 0}},
+    {"executable memory", SYS_mmap, {0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}},
+    {"code", SYS_mprotect, {0, 4096, PROT_EXEC}},
+    {"prctl", SYS_prctl, {4, 1}},
+    {"bpf", SYS_bpf, {0, 0, 0}},
+    {"memfd with other flags", SYS_memfd_create, {(long)"x", MFD_HUGETLB}},
+    {"dup", SYS_fcntl, {0, F_DUPFD, 0}},
+    {"ioctl", SYS_ioctl, {0, 0, 0}},
+};
+
+static int wait_status_of_probe(size_t i)
+{
+    int status = 0, ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return -1;
+    pid_t pid = fork();
+    if (!pid) {
+        struct sandbox s = {.socket = ends[0], .memory = 1 << 30, .file_size = 1 << 20, .cpu_seconds = 10};
+        if (sandbox_enter(&s))
+            _exit(1);
+        const long *a = probes[i].args;
+        syscall(probes[i].nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+        _exit(2);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+TEST(sandbox_kills_what_tries_to_get_out)
+{
+    for (size_t i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
+        int status = wait_status_of_probe(i);
+        if (!WIFSIGNALED(status))
+            printf("  the probe: %s\n", probes[i].name);
+        CHECK(WIFSIGNALED(status));
+        CHECK_EQ(WTERMSIG(status), SIGSYS);
+    }
+}
+
+/* The value of a field of /proc/PID/status, its blanks dropped. */
+static void status_field(pid_t pid, const char *field, char out[64])
+{
+    char path[64];
+    AUTO_FREE char *text = NULL;
+    size_t len;
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    out[0] = 0;
+    if (fs_read_file(path, 1 << 16, &text, &len))
+        return;
+    const char *at = strstr(text, field);
+    at = at ? at + strlen(field) : "";
+    at += strspn(at, " \t");
+    snprintf(out, 64, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+TEST(sandbox_leaves_no_privilege)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    char v[64];
+    status_field(parser_pid(p), "\nNoNewPrivs:", v);
+    CHECK_STR(v, "1");
+    status_field(parser_pid(p), "\nSeccomp:", v);
+    CHECK_STR(v, "2");
+    status_field(parser_pid(p), "\nCapPrm:", v);
+    CHECK_STR(v, "0000000000000000");
+    if (geteuid())
+        return;
+    status_field(parser_pid(p), "\nCapBnd:", v);
+    CHECK_STR(v, "0000000000000000");
+    status_field(parser_pid(p), "\nUid:", v);
+    CHECK_STR(v, "65534\t65534\t65534\t65534");
+    status_field(parser_pid(p), "\nGroups:", v);
+    CHECK_STR(v, "");
+}

@@ -1,0 +1,57 @@
+/* What parent and child say to each other: one fixed-size packet each way (SOCK_SEQPACKET) and descriptors beside it.
+ *
+ *   parent: request + the file's fd (+ a sealed memfd of u64 offsets, for NAMES)
+ *   child:  reply   + a sealed memfd of `len` bytes, for TABLE and NAMES with status 0
+ *
+ * The child starts with a greeting, a reply with id 0 whose status says whether it could lock itself in. The parent
+ * trusts no byte of a reply; the child trusts its parent, but not what it finds in the files.
+ */
+#pragma once
+#include "parser/parser.h"
+
+#define PARSER_MAX_REPLY ((size_t)256 << 20) /* 3 times the largest table image that table_limits allow */
+#define PARSER_MAX_FDS   2
+
+enum parser_op { PARSER_IDENTIFY = 1, PARSER_TABLE, PARSER_NAMES };
+
+struct parser_request {
+    u32 id; /* never 0; comes back in the reply */
+    u32 op;
+    u64 n; /* NAMES: offsets in the memfd */
+    u8 secret[16];
+};
+_Static_assert(sizeof(struct parser_request) == 32, "the wire format has no hidden padding");
+
+#define PARSER_LAST 1u /* the child is worn out (time, memory, requests) and leaves after this reply */
+
+struct parser_answer {
+    u32 id;
+    s32 status; /* 0 or -errno */
+    u64 len;
+    u32 flags;
+    struct table_key key; /* IDENTIFY */
+    u8 pad[4];
+};
+_Static_assert(sizeof(struct parser_answer) == 64, "the wire format has no hidden padding");
+
+/* Sends one packet with descriptors beside it. 0, -EPIPE (nobody there), -errno. */
+int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned nfds);
+/* Receives one packet of exactly `len` bytes and 0..PARSER_MAX_FDS owned descriptors; unused slots are -1. 0, -EPIPE
+ * (the other side is gone), -EPROTO (another size, too many descriptors; all are closed), -errno. */
+int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS]);
+
+/* The parent's judgement of an answer: 0 (for TABLE and NAMES with *out mapped and, for NAMES, *view checked), the
+ * child's status, or -EPROTO. fd is borrowed, -1 when none came. */
+int answer_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_reply *out,
+                 struct names *view);
+
+/* What the child does with a file; the real one calls object/, tests have others. */
+struct parser_work {
+    int (*identify)(int fd, const u8 secret[16], struct table_key *out);
+    int (*table)(int fd, const struct table_limits *limits, struct xp_table **out, size_t *len);
+    int (*names)(int fd, const u64 *offsets, size_t n, struct buf *out);
+};
+/* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
+int parser_child_run(int argc, char **argv, const struct parser_work *work);
+/* parser_new with another hidden first argument, so that tests can put liars in the child's place. */
+int parser_new_as(struct parser **out, const struct parser_limits *limits, const char *role);

@@ -85,7 +85,7 @@ XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u32 tgid, u64 sta
     e->end = end;
     e->pgoff = pgoff;
     e->key = *k;
-    bpf_ringbuf_submit(e, 0);
+    bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
     return 0;
 }
 

@@ -15,13 +15,13 @@ struct xp_shard {
     __uint(map_flags, BPF_F_MMAPABLE);
     __type(key, u32);
     __type(value, struct xp_chunk);
-};
+} shard0 SEC(".maps"); /* the first one is always there; it also makes clang emit the whole type */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
     __uint(max_entries, XP_MAX_SHARDS);
     __type(key, u32);
     __array(values, struct xp_shard);
-} shards SEC(".maps");
+} shards SEC(".maps") = {.values = {[0] = (void *)&shard0}};
 
 /* The rule dictionary of the machine. */
 struct {

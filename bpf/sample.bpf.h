@@ -32,10 +32,11 @@ XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, 
             pt[i] = ((const volatile u64 *)ctx->regs)[i];
     }
     xp_regs_from_pt(&s->regs, pt);
-    s->mm = (u64)BPF_CORE_READ(t, mm);
-    if (!s->mm)
+    struct mm_struct *mm = BPF_CORE_READ(t, mm);
+    if (!mm)
         return XP_CAUSE_NO_MM;
-    s->vdso = (u64)BPF_CORE_READ((struct mm_struct *)s->mm, context.vdso);
+    s->mm = (u64)mm;
+    s->vdso = (u64)BPF_CORE_READ(mm, context.vdso);
     return (pt[XP_PT_CS] & 0xffff) == XP_USER_CS64 ? 0 : XP_CAUSE_COMPAT;
 }
 
@@ -79,15 +80,15 @@ XP_NOINLINE int xp_send_dump(u64 now)
     __builtin_memcpy(&d->regs, &s->regs, sizeof(d->regs));
     u64 at = s->regs.r[XP_RSP], to_page = 4096 - (at & 4095);
     u32 len = 0;
-    if (to_page <= 4096 && !xp_read_user(d->stack, to_page & 8191, at))
+    if (to_page <= 4096 && !xp_read_user(d->stack, to_page, at))
         len = to_page;
-    for (u32 i = 0; len && i < 3; i++) { /* page by page: the last one may be the end of the stack */
-        if (len > XP_DUMP_BYTES - 4096 || xp_read_user(d->stack + len, 4096, at + len))
+    for (u32 i = 0; len && i < 3; i++) { /* page by page: the next one may be beyond the end of the stack */
+        if (xp_read_user(d->stack + (len & (XP_DUMP_BYTES - 1)), 4096, at + len))
             break;
         len += 4096;
     }
     d->len = len;
-    bpf_ringbuf_submit(d, 0);
+    bpf_ringbuf_submit(d, BPF_RB_FORCE_WAKEUP);
     return 1;
 }
 
@@ -103,6 +104,13 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
     st->cache_hits += s->hits;
     st->cache_misses += s->misses;
     st->unwind_ns += s->sample.unwind_ns;
+}
+
+/* User space looks at the ring ten times a second; it is woken only when the ring fills faster than that. */
+XP_INLINE u64 xp_ring_wakeup(void)
+{
+    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > xp_config.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP
+                                                                                  : BPF_RB_NO_WAKEUP;
 }
 
 XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
@@ -122,7 +130,7 @@ XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
     u32 len = sizeof(*smp) + 8u * (smp->nkernel + smp->nuser);
     if (len > sizeof(*smp) + sizeof(s->words))
         len = sizeof(*smp) + sizeof(s->words);
-    if (bpf_ringbuf_output(&ring, smp, len, 0))
+    if (bpf_ringbuf_output(&ring, smp, len, xp_ring_wakeup()))
         st->lost[XP_LOSS_RING_FULL]++;
 }
 

@@ -27,7 +27,7 @@ XP_INLINE struct xp_rule xp_table_rule(const struct xp_file *f, u64 off)
     u32 at = f->index + (u32)block;
     u32 row = xp_search(xp_shard_word(at), xp_shard_word(at + 1), (u32)off & (XP_BLOCK - 1));
     /* Before the block's first row the last one of an earlier block holds; row 0 is a sentinel. */
-    struct xp_rule *r = xp_rule_get(xp_shard_word(row - 1) >> 16);
+    const struct xp_rule *r = xp_rule_get(xp_shard_word(row - 1) >> 16);
     return r ? *r : none;
 }
 

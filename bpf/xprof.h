@@ -245,7 +245,7 @@ struct xp_dump {
     u32 tgid;
     u32 len; /* bytes of stack, from rsp upwards */
     struct xp_regs regs;
-    u8 stack[XP_DUMP_BYTES];
+    u8 stack[XP_DUMP_BYTES + 4096]; /* the slack lets the verifier see that a page always fits */
 };
 
 /* One line of the program that lists a process's executable mappings (iter/task_vma, Linux 5.12). */
@@ -266,6 +266,7 @@ struct xp_config {
     u32 cpus;          /* possible CPUs */
     u32 kernel, user;  /* which stacks are wanted */
     u32 measure;       /* take the time of every unwind */
+    u32 ring_bytes;
 };
 
 /* ---- Counters, per CPU ---------------------------------------------------------------------------------------------

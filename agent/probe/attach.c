@@ -1,0 +1,131 @@
+/* Perf events: one per event kind and CPU, each running its sampler. */
+#include "probe/internal.h"
+#include "base/cleanup.h"
+#include "xprof.skel.h"
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+int attach_init(struct probe *p)
+{
+    struct bpf_program *samplers[] = {p->skel->progs.xp_event_0, p->skel->progs.xp_event_1, p->skel->progs.xp_event_2,
+                                      p->skel->progs.xp_event_3};
+    p->event_fds = malloc(sizeof(int) * (size_t)p->ncpus * XP_MAX_EVENTS);
+    if (!p->event_fds)
+        return -ENOMEM;
+    for (int i = 0; i < p->ncpus * XP_MAX_EVENTS; i++)
+        p->event_fds[i] = -1;
+    for (size_t i = 0; i < p->config.nevents; i++)
+        p->progs[i] = bpf_program__fd(samplers[i]);
+    return 0;
+}
+
+void attach_fini(struct probe *p)
+{
+    for (int i = 0; p->event_fds && i < p->ncpus * XP_MAX_EVENTS; i++)
+        if (p->event_fds[i] >= 0)
+            close(p->event_fds[i]);
+    free(p->event_fds);
+    p->event_fds = NULL;
+}
+
+/* A clock ticks with an exact period, so that nothing drifts; for everything else the kernel adapts the period. */
+static int open_event(const struct probe_event *e, int cpu)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = e->perf_type,
+        .config = e->perf_config,
+        .freq = !e->time,
+        .exclude_idle = 1,
+    };
+    if (e->time)
+        attr.sample_period = 1000000000ull / e->hz;
+    else
+        attr.sample_freq = e->hz;
+    long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+static int attach(struct probe *p, size_t event, int cpu)
+{
+    AUTO_CLOSE int fd = open_event(&p->config.events[event], cpu);
+    if (fd < 0)
+        return fd;
+    if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->progs[event]) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+        return -errno;
+    p->event_fds[cpu * XP_MAX_EVENTS + (int)event] = TAKE_FD(fd);
+    return 0;
+}
+
+/* Calls fn for each CPU that is online; the list looks like "0-3,5". */
+static int each_online(struct probe *p, int (*fn)(struct probe *, int))
+{
+    char list[4096];
+    AUTO_FCLOSE FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+    if (!f || !fgets(list, sizeof(list), f))
+        return -ENOENT;
+    for (char *at = list; *at >= '0' && *at <= '9';) {
+        long lo = strtol(at, &at, 10), hi = lo;
+        if (*at == '-')
+            hi = strtol(at + 1, &at, 10);
+        for (long cpu = lo; cpu <= hi && cpu < p->ncpus; cpu++) {
+            int rc = fn(p, (int)cpu);
+            if (rc)
+                return rc;
+        }
+        at += *at == ',';
+    }
+    return 0;
+}
+
+static int attach_cpu(struct probe *p, int cpu)
+{
+    for (size_t e = 0; e < p->config.nevents; e++) {
+        if (p->event_fds[cpu * XP_MAX_EVENTS + (int)e] >= 0)
+            continue;
+        int rc = attach(p, e, cpu);
+        if (rc && rc != -ENODEV) /* went offline meanwhile */
+            return rc;
+    }
+    return 0;
+}
+
+int probe_start(struct probe *p, char *why, size_t len)
+{
+    int rc = each_online(p, attach_cpu);
+    p->running = !rc;
+    if (rc == -ENOENT || rc == -EOPNOTSUPP)
+        return probe_why(rc, why, len, "this machine cannot count that event: it has no such hardware counter");
+    if (rc == -EACCES || rc == -EPERM)
+        return probe_why(
+            rc, why, len,
+            "perf events were refused: run as root or with CAP_PERFMON (kernel.perf_event_paranoid is in the way)");
+    if (rc == -EMFILE)
+        return probe_why(rc, why, len, "too many open files: raise the limit (ulimit -n)");
+    if (rc)
+        return probe_why(rc, why, len, "cannot open perf events: %s", strerror(-rc));
+    return 0;
+}
+
+static int attach_new_cpu(struct probe *p, int cpu)
+{
+    attach_cpu(p, cpu);
+    return 0;
+}
+
+void probe_rescan_cpus(struct probe *p)
+{
+    if (p->running)
+        each_online(p, attach_new_cpu);
+}
+
+void probe_stop(struct probe *p)
+{
+    p->running = false;
+    for (int i = 0; i < p->ncpus * XP_MAX_EVENTS; i++)
+        if (p->event_fds[i] >= 0)
+            ioctl(p->event_fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}

@@ -1,0 +1,40 @@
+/* What the files of this room share. */
+#pragma once
+#include "base/map.h"
+#include "probe/probe.h"
+#include <bpf/libbpf.h>
+
+struct xprof_bpf;
+
+#define PROBE_MAX_CPUS 4096
+
+struct shard_space { /* the shards' words, mapped one after the other; see tables.c */
+    u32 *words;      /* XP_MAX_SHARDS shards reserved, `nshards` of them backed */
+    u32 nshards, max_shards;
+    u32 next; /* first free word */
+    struct xp_rule *rules;
+    u32 nrules;
+    struct map rule_ids; /* rule as u64 -> number + 1 */
+    u32 next_uid;
+};
+
+struct probe {
+    struct xprof_bpf *skel;
+    struct probe_config config;
+    struct ring_buffer *ring;
+    const struct probe_handlers *handlers; /* during probe_poll */
+    u64 malformed;
+    struct shard_space tables;
+    struct bpf_link *links[3]; /* fork, exit, the iterator */
+    int *event_fds;            /* [cpu * XP_MAX_EVENTS + event], -1 = none */
+    int ncpus;
+    int progs[XP_MAX_EVENTS];
+    bool running;
+};
+
+int tables_init(struct probe *p);
+void tables_fini(struct probe *p);
+int attach_init(struct probe *p);
+void attach_fini(struct probe *p);
+/* Formats a line into why[] and returns err. */
+int probe_why(int err, char *why, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

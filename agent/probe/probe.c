@@ -1,0 +1,206 @@
+#include "probe/internal.h"
+#include "base/cleanup.h"
+#include "xprof.skel.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/resource.h>
+
+int probe_why(int err, char *why, size_t len, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(why, len, fmt, ap);
+    va_end(ap);
+    return err;
+}
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+    return 0;
+}
+
+/* Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; without CAP_SYS_RESOURCE the load then fails by itself. */
+static void raise_memlock(void)
+{
+    struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+    setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
+static u32 ring_size(const struct probe *p)
+{
+    size_t want = p->config.ring_bytes ? p->config.ring_bytes : (size_t)p->ncpus << 18;
+    u32 size = 1 << 20;
+    while (size < want && size < (64u << 20))
+        size <<= 1;
+    return size;
+}
+
+/* Which programs are loaded: only what this recording needs. */
+static void choose_programs(struct probe *p)
+{
+    struct bpf_program *samplers[] = {p->skel->progs.xp_event_0, p->skel->progs.xp_event_1, p->skel->progs.xp_event_2,
+                                      p->skel->progs.xp_event_3};
+    for (size_t i = 0; i < XP_MAX_EVENTS; i++)
+        bpf_program__set_autoload(samplers[i], i < p->config.nevents);
+    bool follow = p->config.target == XP_TARGET_PIDS;
+    bpf_program__set_autoload(p->skel->progs.xp_on_fork, follow);
+    bpf_program__set_autoload(p->skel->progs.xp_on_exit, follow);
+}
+
+static void configure(struct probe *p)
+{
+    const struct probe_config *c = &p->config;
+    u32 ring = ring_size(p);
+    *(struct xp_config *)&p->skel->rodata->xp_config = (struct xp_config){
+        .target = c->target,
+        .cgroup_subsys = c->cgroup_subsys,
+        .cpus = (u32)p->ncpus,
+        .kernel = c->kernel,
+        .user = c->user,
+        .measure = c->measure,
+        .ring_bytes = ring,
+    };
+    bpf_map__set_max_entries(p->skel->maps.pc_cache, (u32)p->ncpus);
+    bpf_map__set_max_entries(p->skel->maps.ring, ring);
+}
+
+static int explain_load(int err, char *why, size_t len)
+{
+    if (err == -EPERM || err == -EACCES)
+        return probe_why(err, why, len,
+                         "loading eBPF programs was refused: run as root, or with CAP_BPF and CAP_PERFMON");
+    if (err == -ESRCH || err == -ENOENT)
+        return probe_why(err, why, len,
+                         "this kernel has no BTF (/sys/kernel/btf/vmlinux): CONFIG_DEBUG_INFO_BTF is needed");
+    if (err == -ENOMEM)
+        return probe_why(err, why, len,
+                         "no memory for eBPF maps: raise the memory limit of this cgroup or RLIMIT_MEMLOCK");
+    return probe_why(err, why, len, "this kernel did not accept the eBPF programs (%s): try `xprof check`",
+                     strerror(-err));
+}
+
+/* The iterator is 5.12's; without it files are found only as samples meet them. */
+static int load(struct probe *p)
+{
+    configure(p);
+    choose_programs(p);
+    int rc = xprof_bpf__load(p->skel);
+    if (!rc || rc == -EPERM)
+        return rc;
+    xprof_bpf__destroy(p->skel);
+    p->skel = xprof_bpf__open();
+    if (!p->skel)
+        return -errno;
+    configure(p);
+    choose_programs(p);
+    bpf_program__set_autoload(p->skel->progs.xp_list_mappings, false);
+    return xprof_bpf__load(p->skel);
+}
+
+static int follow_children(struct probe *p)
+{
+    if (p->config.target != XP_TARGET_PIDS)
+        return 0;
+    p->links[0] = bpf_program__attach(p->skel->progs.xp_on_fork);
+    p->links[1] = bpf_program__attach(p->skel->progs.xp_on_exit);
+    return p->links[0] && p->links[1] ? 0 : -errno;
+}
+
+static int set_targets(struct probe *p)
+{
+    u32 one = 1;
+    for (size_t i = 0; i < p->config.npids; i++)
+        if (probe_add_pid(p, p->config.pids[i]))
+            return -errno;
+    if (p->config.target != XP_TARGET_CGROUP)
+        return 0;
+    return bpf_map__update_elem(p->skel->maps.wanted_cgroups, &p->config.cgroup, 8, &one, 4, BPF_ANY);
+}
+
+static int on_record(void *ctx, void *data, size_t len)
+{
+    struct probe *p = ctx;
+    const struct probe_handlers *h = p->handlers;
+    u32 type = *(u32 *)data;
+    if (type == XP_RECORD_SAMPLE && len >= sizeof(struct xp_sample))
+        h->sample(h->ctx, data, len);
+    else if (type == XP_RECORD_FILE && len >= sizeof(struct xp_file_event))
+        h->file(h->ctx, data);
+    else if (type == XP_RECORD_DUMP && len >= sizeof(struct xp_dump))
+        h->dump(h->ctx, data);
+    else
+        p->malformed++;
+    return 0;
+}
+
+static int start_up(struct probe *p, char *why, size_t len)
+{
+    raise_memlock();
+    libbpf_set_print(quiet);
+    libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+    p->ncpus = libbpf_num_possible_cpus();
+    if (p->ncpus < 1 || p->ncpus > PROBE_MAX_CPUS)
+        return probe_why(-EINVAL, why, len, "cannot tell the number of CPUs (/sys/devices/system/cpu/possible)");
+    p->skel = xprof_bpf__open();
+    int rc = p->skel ? load(p) : -errno;
+    if (rc)
+        return explain_load(rc, why, len);
+    rc = tables_init(p);
+    if (!rc)
+        rc = attach_init(p);
+    if (!rc)
+        rc = set_targets(p);
+    if (!rc)
+        rc = follow_children(p);
+    if (rc)
+        return probe_why(rc, why, len, "cannot set up the eBPF maps: %s", strerror(-rc));
+    p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), on_record, p, NULL);
+    return p->ring ? 0 : probe_why(-errno, why, len, "cannot map the ring buffer: %s", strerror(errno));
+}
+
+int probe_new(struct probe **out, const struct probe_config *config, char *why, size_t why_len)
+{
+    struct probe *p = calloc(1, sizeof(*p));
+    if (!p)
+        return probe_why(-ENOMEM, why, why_len, "out of memory");
+    p->config = *config;
+    int rc = start_up(p, why, why_len);
+    if (rc)
+        probe_free(&p);
+    else
+        *out = p;
+    return rc;
+}
+
+void probe_free(struct probe **pp)
+{
+    struct probe *p = *pp;
+    if (!p)
+        return;
+    attach_fini(p);
+    ring_buffer__free(p->ring);
+    for (size_t i = 0; i < sizeof(p->links) / sizeof(*p->links); i++)
+        bpf_link__destroy(p->links[i]);
+    tables_fini(p);
+    xprof_bpf__destroy(p->skel);
+    free(p);
+    *pp = NULL;
+}
+
+int probe_add_pid(struct probe *p, u32 tgid)
+{
+    u32 one = 1;
+    return bpf_map__update_elem(p->skel->maps.wanted_pids, &tgid, 4, &one, 4, BPF_ANY);
+}
+
+int probe_poll(struct probe *p, const struct probe_handlers *h, int timeout_ms)
+{
+    p->handlers = h;
+    int rc = ring_buffer__poll(p->ring, timeout_ms);
+    if (!rc || rc == -EINTR) /* samples ask for no wake-up: look for them anyway */
+        rc = ring_buffer__consume(p->ring);
+    p->handlers = NULL;
+    return rc;
+}

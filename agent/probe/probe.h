@@ -1,0 +1,88 @@
+/* The kernel side, from user space: loads the eBPF object, attaches it to perf events, publishes unwind tables to it
+ * and hands on what comes out of its ring. The sole user of libbpf. Nothing here parses what a container could have
+ * made.
+ *
+ * Life: probe_new (loads) -> probe_list_mappings, probe_vdso, probe_publish (tables, at any time) -> probe_start
+ * (samples begin) -> probe_poll, often -> probe_stop -> probe_poll until it returns 0 -> probe_free. One thread polls;
+ * publishing and listing belong to one thread, which may be another.
+ */
+#pragma once
+#include "base/vec.h"
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include <stdbool.h>
+
+struct probe;
+
+struct probe_event {
+    u32 perf_type;
+    u64 perf_config;
+    unsigned hz; /* samples a second and CPU */
+    bool time;   /* a clock: the period is 1e9 / hz exactly */
+};
+
+struct probe_config {
+    enum xp_target target;
+    const u32 *pids; /* XP_TARGET_PIDS: thread group ids; their children come along by themselves */
+    size_t npids;
+    u64 cgroup;        /* XP_TARGET_CGROUP: id of the subtree's root, the inode number of its directory */
+    int cgroup_subsys; /* -1: the unified hierarchy; else the version 1 controller's number (order of /proc/cgroups) */
+    struct probe_event events[XP_MAX_EVENTS];
+    size_t nevents;
+    bool kernel, user, measure;
+    size_t table_bytes; /* budget of the shards, rounded up to 4 MiB */
+    size_t ring_bytes;  /* 0: by the number of CPUs */
+};
+
+/* Loads. 0, or -errno and one line in why[] that says what is missing and what to do. */
+int probe_new(struct probe **out, const struct probe_config *config, char *why, size_t why_len);
+void probe_free(struct probe **p);
+
+/* Attaches every event to every online CPU. 0, or -errno and a line in why[]. */
+int probe_start(struct probe *p, char *why, size_t why_len);
+/* CPUs that came online since get their events, too. Cheap: call it about once a second. */
+void probe_rescan_cpus(struct probe *p);
+/* No samples after this; what is in the ring stays. */
+void probe_stop(struct probe *p);
+/* A process to be sampled from now on (XP_TARGET_PIDS). */
+int probe_add_pid(struct probe *p, u32 tgid);
+
+struct probe_handlers {
+    void *ctx;
+    void (*sample)(void *ctx, const struct xp_sample *s, size_t len);
+    void (*file)(void *ctx, const struct xp_file_event *e);
+    void (*dump)(void *ctx, const struct xp_dump *d);
+};
+/* Hands on what is in the ring, waiting up to timeout_ms for the kernel side to ask for attention. Records that are too
+ * short for what they claim are counted and dropped. Returns the number of records or -errno. */
+int probe_poll(struct probe *p, const struct probe_handlers *h, int timeout_ms);
+
+/* Sums of the per-CPU counters. */
+int probe_stats(const struct probe *p, struct xp_stats *out);
+/* Kernel memory of all maps, bytes. */
+u64 probe_map_bytes(const struct probe *p);
+
+typedef VEC(struct xp_mapping) probe_mappings;
+/* Executable mappings of process tgid (0: of all processes); files new to the kernel side are announced in the ring.
+ * -ENOTSUP before Linux 5.12. The list is appended to. */
+int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out);
+
+/* ---- Tables (tables.c) ---- */
+
+/* Where a table lies in the shards: the part of struct xp_file that files of the same content share. */
+struct probe_table {
+    u32 uid, flags, nblocks, index;
+    u64 lo;
+};
+/* Copies a checked image into the shards. 0; -ENOSPC: the budget or the rule dictionary is full; -ENOMEM. */
+int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out);
+/* Tells the kernel side what became of a file. `table` only with XP_FILE_READY. */
+int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum xp_file_state state,
+                  const struct probe_table *table, struct xp_file *out);
+int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out);
+/* Forgets a file: at its next sight it is announced again, under another id. */
+void probe_forget(struct probe *p, const struct xp_file_key *key);
+u32 probe_rules(const struct probe *p);
+/* The same words and rules that the kernel side reads, for unwinding in user space. */
+const u32 *probe_shard_words(const struct probe *p, u32 *limit);
+const struct xp_rule *probe_rule_array(const struct probe *p);

@@ -1,0 +1,73 @@
+#include "probe/internal.h"
+#include "base/cleanup.h"
+#include "xprof.skel.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+int probe_stats(const struct probe *p, struct xp_stats *out)
+{
+    struct xp_stats sum = {0};
+    u32 zero = 0;
+    AUTO_FREE struct xp_stats *cpu = calloc((size_t)p->ncpus, sizeof(*cpu));
+    if (!cpu)
+        return -ENOMEM;
+    if (bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.stats), &zero, cpu))
+        return -errno;
+    for (int i = 0; i < p->ncpus; i++)
+        for (size_t w = 0; w < sizeof(sum) / 8; w++)
+            ((u64 *)&sum)[w] += ((const u64 *)&cpu[i])[w];
+    *out = sum;
+    return 0;
+}
+
+/* The kernel's own account of a map (fdinfo, Linux 4.12). */
+static u64 map_memlock(int fd)
+{
+    char path[64], line[128];
+    unsigned long long bytes = 0;
+    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+    AUTO_FCLOSE FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f))
+        if (sscanf(line, "memlock: %llu", &bytes) == 1)
+            break;
+    return bytes;
+}
+
+u64 probe_map_bytes(const struct probe *p)
+{
+    struct bpf_map *m;
+    u64 sum = (u64)(p->tables.nshards - 1) << (XP_SHARD_SHIFT + 2); /* shard 0 is a map of the object */
+    bpf_object__for_each_map(m, p->skel->obj) sum += map_memlock(bpf_map__fd(m));
+    return sum;
+}
+
+int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out)
+{
+    struct bpf_program *prog = p->skel->progs.xp_list_mappings;
+    if (bpf_program__fd(prog) < 0)
+        return -ENOTSUP;
+    union bpf_iter_link_info info = {.task.pid = tgid};
+    LIBBPF_OPTS(bpf_iter_attach_opts, opts);
+    if (tgid) {
+        opts.link_info = &info;
+        opts.link_info_len = sizeof(info);
+    }
+    struct bpf_link *link = bpf_program__attach_iter(prog, &opts);
+    if (!link && tgid) /* no such parameter before 6.1: list all */
+        link = bpf_program__attach_iter(prog, NULL);
+    if (!link)
+        return -errno;
+    AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(link));
+    struct xp_mapping lines[256];
+    ssize_t n = fd < 0 ? -1 : 1;
+    while (n > 0 && (n = read(fd, lines, sizeof(lines))) > 0)
+        for (size_t i = 0; i < (size_t)n / sizeof(*lines); i++) {
+            struct xp_mapping *m = tgid && lines[i].tgid != tgid ? NULL : VEC_PUSH(out);
+            if (m)
+                *m = lines[i];
+        }
+    int rc = n < 0 ? -errno : 0;
+    bpf_link__destroy(link);
+    return rc;
+}

@@ -1,0 +1,187 @@
+/* Tables in the shards: identical 4 MiB arrays, mapped here one after the other, so that placing a table is plain
+ * stores into one long array of words. Shards are made as they are needed, up to the budget. Word 0 stays unused.
+ */
+#include "probe/internal.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "xprof.skel.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
+
+static int map_shard(struct shard_space *t, u32 shard, int fd)
+{
+    void *at = (char *)t->words + shard * SHARD_BYTES;
+    void *got = mmap(at, SHARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    return got == MAP_FAILED ? -errno : 0;
+}
+
+static int add_shard(struct probe *p)
+{
+    struct shard_space *t = &p->tables;
+    LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+    if (t->nshards >= t->max_shards)
+        return -ENOSPC;
+    AUTO_CLOSE int fd =
+        bpf_map_create(BPF_MAP_TYPE_ARRAY, "shard", 4, sizeof(u32) * XP_CHUNK_WORDS, XP_SHARD_CHUNKS, &opts);
+    if (fd < 0)
+        return -errno;
+    int rc = map_shard(t, t->nshards, fd);
+    if (!rc && bpf_map_update_elem(bpf_map__fd(p->skel->maps.shards), &t->nshards, &fd, BPF_ANY))
+        rc = -errno;
+    if (!rc)
+        t->nshards++;
+    return rc;
+}
+
+int tables_init(struct probe *p)
+{
+    struct shard_space *t = &p->tables;
+    size_t want = (p->config.table_bytes + SHARD_BYTES - 1) / SHARD_BYTES;
+    t->max_shards = want < 1 ? 1 : want > XP_MAX_SHARDS ? XP_MAX_SHARDS : (u32)want;
+    t->next = 1;
+    t->next_uid = 1;
+    t->words = mmap(NULL, t->max_shards * SHARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (t->words == MAP_FAILED)
+        return t->words = NULL, -errno;
+    size_t rules = sizeof(struct xp_rule) * XP_MAX_RULES;
+    t->rules = mmap(NULL, rules, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(p->skel->maps.rules), 0);
+    if (t->rules == MAP_FAILED)
+        return t->rules = NULL, -errno;
+    t->nrules = 1; /* rule 0 is XP_CFA_NONE: what word 0 and every unset word mean */
+    t->nshards = 1;
+    return map_shard(t, 0, bpf_map__fd(p->skel->maps.shard0));
+}
+
+void tables_fini(struct probe *p)
+{
+    struct shard_space *t = &p->tables;
+    if (t->words)
+        munmap(t->words, t->max_shards * SHARD_BYTES);
+    if (t->rules)
+        munmap(t->rules, sizeof(struct xp_rule) * XP_MAX_RULES);
+    map_free(&t->rule_ids);
+}
+
+/* The rule's number in the machine's dictionary. */
+static int rule_number(struct shard_space *t, const struct xp_rule *r, u32 *out)
+{
+    u64 key;
+    memcpy(&key, r, sizeof(key));
+    u64 *id = map_put(&t->rule_ids, key);
+    if (!id)
+        return -ENOMEM;
+    if (!*id) {
+        if (t->nrules >= XP_MAX_RULES)
+            return -ENOSPC;
+        t->rules[t->nrules] = *r;
+        *id = ++t->nrules; /* number + 1 */
+    }
+    *out = (u32)*id - 1;
+    return 0;
+}
+
+static int number_rules(struct shard_space *t, const struct xp_rule *rules, u32 n, u32 **out)
+{
+    AUTO_FREE u32 *ids = calloc(n ? n : 1, sizeof(*ids));
+    if (!ids)
+        return -ENOMEM;
+    for (u32 i = 0; i < n; i++) {
+        int rc = rule_number(t, &rules[i], &ids[i]);
+        if (rc)
+            return rc;
+    }
+    *out = TAKE_PTR(ids);
+    return 0;
+}
+
+/* n consecutive words. */
+static int take_words(struct probe *p, u64 n, u32 *at)
+{
+    struct shard_space *t = &p->tables;
+    while (t->next + n > (u64)t->nshards << XP_SHARD_SHIFT) {
+        int rc = add_shard(p);
+        if (rc)
+            return rc;
+    }
+    *at = t->next;
+    t->next += (u32)n;
+    return 0;
+}
+
+int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out)
+{
+    struct shard_space *t = &p->tables;
+    const u32 *index = (const u32 *)(image + 1), *rows = index + image->nblocks + 1;
+    const struct xp_rule *rules = (const struct xp_rule *)(rows + image->nrows);
+    u32 at;
+    AUTO_FREE u32 *ids = NULL;
+    AUTO_FREE struct xp_rule *aligned = malloc(sizeof(*rules) * (image->nrules + 1));
+    if (!aligned)
+        return -ENOMEM;
+    memcpy(aligned, rules, sizeof(*rules) * image->nrules); /* an odd number of words may stand in front of them */
+    int rc = number_rules(t, aligned, image->nrules, &ids);
+    if (!rc)
+        rc = take_words(p, (u64)image->nblocks + 1 + image->nrows, &at);
+    if (rc)
+        return rc;
+    u32 first_row = at + image->nblocks + 1;
+    for (u32 i = 0; i <= image->nblocks; i++)
+        t->words[at + i] = first_row + index[i];
+    for (u32 i = 0; i < image->nrows; i++)
+        t->words[first_row + i] = (rows[i] & 0xffff) | ids[rows[i] >> 16] << 16;
+    *out = (struct probe_table){t->next_uid++, image->flags, image->nblocks, at, image->lo};
+    return 0;
+}
+
+static struct xp_file file_value(u32 id, enum xp_file_state state, const struct probe_table *t)
+{
+    struct xp_file f = {.id = id, .state = state};
+    if (t) {
+        f.uid = t->uid;
+        f.flags = t->flags;
+        f.nblocks = t->nblocks;
+        f.index = t->index;
+        f.lo = t->lo;
+    }
+    return f;
+}
+
+int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum xp_file_state state,
+                  const struct probe_table *table, struct xp_file *out)
+{
+    *out = file_value(id, state, table);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the rows before the file that points to them */
+    return bpf_map__update_elem(p->skel->maps.files, key, sizeof(*key), out, sizeof(*out), BPF_ANY);
+}
+
+int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out)
+{
+    u32 zero = 0;
+    *out = file_value(XP_FILE_VDSO, XP_FILE_READY, table);
+    return bpf_map__update_elem(p->skel->maps.vdso, &zero, sizeof(zero), out, sizeof(*out), BPF_ANY);
+}
+
+void probe_forget(struct probe *p, const struct xp_file_key *key)
+{
+    bpf_map__delete_elem(p->skel->maps.files, key, sizeof(*key), 0);
+}
+
+u32 probe_rules(const struct probe *p)
+{
+    return p->tables.nrules;
+}
+
+const u32 *probe_shard_words(const struct probe *p, u32 *limit)
+{
+    *limit = p->tables.next;
+    return p->tables.words;
+}
+
+const struct xp_rule *probe_rule_array(const struct probe *p)
+{
+    return p->tables.rules;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include "bpf/host/unwind_host.h"
+#include <string.h>
+
+#define XP_INLINE   static inline
+#define XP_NOINLINE static
+
+/* What the kernel keeps per CPU is kept per thread here. */
+static __thread const struct host_space *space;
+static __thread struct xp_state *state;
+
+XP_INLINE struct xp_state *xp_state_get(void)
+{
+    return state;
+}
+
+XP_INLINE u32 xp_shard_word(u32 i)
+{
+    return i < space->nwords ? space->words[i] : 0;
+}
+
+XP_INLINE const struct xp_rule *xp_rule_get(u32 i)
+{
+    return &space->rules[i & (XP_MAX_RULES - 1)];
+}
+
+XP_INLINE struct xp_cache *xp_cache_get(void)
+{
+    return NULL;
+}
+
+XP_INLINE int xp_read_user(void *to, u32 len, u64 from)
+{
+    return space->read(space->ctx, to, len, from);
+}
+
+XP_INLINE int xp_find_mapping(u64 pc)
+{
+    for (size_t i = 0; i < space->nvmas; i++)
+        if (pc >= space->vmas[i].start && pc < space->vmas[i].end) {
+            state->cur = space->vmas[i];
+            return 0;
+        }
+    return XP_CAUSE_NO_MAPPING;
+}
+
+#include "bpf/stack.bpf.h"
+#include "bpf/table.bpf.h"
+#include "bpf/arch_x86.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+void host_unwind(const struct host_space *with, const struct xp_regs *regs, struct xp_state *out)
+{
+    space = with;
+    state = out;
+    memset(&out->sample, 0, sizeof(out->sample));
+    out->regs = *regs;
+    xp_unwind_reset(out);
+    xp_unwind(out);
+    state = NULL;
+    space = NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * The unwinder of bpf/unwind.bpf.h as an ordinary function: same source, other accessors. Used for stacks that were
+ * copied because a file had no table yet, for the oracle, and for unit tests.
+ */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include "bpf/state.bpf.h"
+
+struct host_space {
+    /* The tables, as probe/tables.c lays them out; a test may point these at arrays of its own. */
+    const u32 *words;
+    u32 nwords;
+    const struct xp_rule *rules;
+    /* The process: executable mappings in any order, and its memory. */
+    const struct xp_vma *vmas;
+    size_t nvmas;
+    /* Copies memory of the process; 0, or 1 when it is not (all) there. */
+    int (*read)(void *ctx, void *to, u32 len, u64 from);
+    void *ctx;
+};
+
+/* Unwinds from `regs`; the frames are out->words[0 .. out->sample.nuser), the end is out->cause. `out` is large: keep
+ * it off the stack. Reentrant. */
+void host_unwind(const struct host_space *space, const struct xp_regs *regs, struct xp_state *out);

@@ -10,16 +10,16 @@ VERSION := $(shell cat VERSION)
 Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n' $(1) $(2))
 
-WARN    := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
+WARN    := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end
 CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. -I$(B)
 OPT     ?= -O2
 CFLAGS  := -std=gnu11 -g $(OPT) $(WARN)
 LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lpthread
 SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
-SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard agent/*.c agent/*/*.c))
+SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard agent/*.c agent/*/*.c bpf/host/*.c))
 OBJ      := $(SRC:%.c=$(B)/%.o)
-TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c bpf/host/*.c) agent/base/test_main.c
+TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out main() and what needs libbpf: they run without root and without a kernel's help.
 UNIT_SRC := $(filter-out agent/main.c agent/agent.c agent/cli/% agent/probe/%,$(SRC)) $(wildcard agent/cli/options.c) $(TEST_SRC)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o)

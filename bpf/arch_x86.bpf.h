@@ -59,7 +59,7 @@ XP_INLINE int xp_signal_step(struct xp_state *s, u64 uc)
     s->regs.r[5] = g[8];
     s->regs.r[6] = g[10];
     s->regs.r[7] = g[15];
-#pragma unroll
+    XP_UNROLL
     for (int i = 0; i < 8; i++)
         s->regs.r[8 + i] = g[i];
     s->regs.r[16] = g[16];

@@ -27,7 +27,7 @@ XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, 
         if (bpf_probe_read_kernel(pt, 21 * 8, (void *)xp_user_regs(t)))
             return XP_CAUSE_NO_MM;
     } else {
-#pragma unroll
+        XP_UNROLL
         for (int i = 0; i < 21; i++)
             pt[i] = ((const volatile u64 *)ctx->regs)[i];
     }

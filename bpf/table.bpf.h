@@ -8,7 +8,7 @@
  * bounds on lo and hi, so its states prune; lo/hi/mid costs it 30 to 300 times more. */
 XP_INLINE u32 xp_search(u32 lo, u32 hi, u32 x)
 {
-#pragma unroll
+    XP_UNROLL
     for (int k = XP_BLOCK_SHIFT; k >= 0; k--) {
         u32 step = 1u << k;
         if (hi - lo >= step && (xp_shard_word(lo + step - 1) & 0xffff) <= x)

@@ -10,6 +10,7 @@
 
 #define XP_INLINE   static __always_inline
 #define XP_NOINLINE __noinline
+#define XP_UNROLL   _Pragma("unroll")
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -7,6 +7,7 @@
 #include "bpf/types.h"
 #include "bpf/xprof.h"
 #include "bpf/state.bpf.h"
+#include <stddef.h>
 
 struct host_space {
     /* The tables, as probe/tables.c lays them out; a test may point these at arrays of its own. */

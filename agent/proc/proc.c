@@ -1,0 +1,139 @@
+#include "proc/proc.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define STAT_MAX 4096
+
+static int read_proc(u32 pid, const char *file, char **text)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/%s", pid, file);
+    return fs_read_file(path, 1 << 20, text, NULL);
+}
+
+int proc_parse_stat(const char *text, u32 *ppid, u64 *ticks)
+{
+    unsigned parent;
+    unsigned long long utime, stime;
+    const char *after = strrchr(text, ')'); /* the last one: comm may hold others */
+    if (!after || sscanf(after, ") %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &parent, &utime, &stime) != 3)
+        return -EBADMSG;
+    *ppid = parent;
+    *ticks = utime + stime;
+    return 0;
+}
+
+u64 proc_cpu_ticks(u32 pid)
+{
+    AUTO_FREE char *text = NULL;
+    u32 ppid;
+    u64 ticks = 0;
+    if (!read_proc(pid, "stat", &text))
+        proc_parse_stat(text, &ppid, &ticks);
+    return ticks;
+}
+
+int proc_tgid(u32 pid, u32 *tgid)
+{
+    AUTO_FREE char *text = NULL;
+    unsigned id;
+    if (read_proc(pid, "status", &text))
+        return -ESRCH;
+    const char *line = strstr(text, "\nTgid:");
+    if (!line || sscanf(line, "\nTgid: %u", &id) != 1)
+        return -ESRCH;
+    *tgid = id;
+    return 0;
+}
+
+struct parent_of {
+    u32 pid, ppid;
+};
+typedef VEC(struct parent_of) parents;
+
+static int read_parents(parents *all)
+{
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return -errno;
+    for (struct dirent *e; (e = readdir(proc));) {
+        AUTO_FREE char *text = NULL;
+        u64 ticks;
+        u32 pid = (u32)strtoul(e->d_name, NULL, 10), ppid;
+        if (!pid || read_proc(pid, "stat", &text) || proc_parse_stat(text, &ppid, &ticks))
+            continue;
+        struct parent_of *p = VEC_PUSH(all);
+        if (p)
+            *p = (struct parent_of){pid, ppid};
+    }
+    closedir(proc);
+    return 0;
+}
+
+static bool contains(const proc_pids *pids, u32 pid)
+{
+    for (size_t i = 0; i < pids->n; i++)
+        if (pids->v[i] == pid)
+            return true;
+    return false;
+}
+
+int proc_add_descendants(proc_pids *pids)
+{
+    parents all = {0};
+    int rc = read_parents(&all);
+    for (size_t found = 1; !rc && found;) { /* until a pass over all processes adds nobody */
+        found = 0;
+        for (size_t i = 0; i < all.n; i++) {
+            if (!contains(pids, all.v[i].ppid) || contains(pids, all.v[i].pid))
+                continue;
+            u32 *p = VEC_PUSH(pids);
+            if (p)
+                *p = all.v[i].pid, found++;
+        }
+    }
+    vec_free(&all);
+    return rc;
+}
+
+int proc_open_mapping(u32 pid, u64 start, u64 end, char **path)
+{
+    static const char deleted[] = " (deleted)";
+    char link[96], target[PATH_MAX + 16];
+    snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+             (unsigned long long)end);
+    AUTO_CLOSE int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = readlink(link, target, sizeof(target) - 1);
+    if (n < 0)
+        return -errno;
+    target[n] = 0;
+    size_t tail = sizeof(deleted) - 1;
+    if ((size_t)n > tail && !strcmp(target + n - tail, deleted))
+        target[(size_t)n - tail] = 0;
+    char *copy = strdup(target);
+    if (!copy)
+        return -ENOMEM;
+    *path = copy;
+    return TAKE_FD(fd);
+}
+
+int proc_vdso(void)
+{
+    const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+    AUTO_FREE char *maps = NULL;
+    unsigned long lo = 0, hi = 0;
+    if (!image || fs_read_file("/proc/self/maps", 1 << 22, &maps, NULL))
+        return -ENOENT;
+    for (const char *line = maps; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0)
+        if (sscanf(line, "%lx-%lx", &lo, &hi) == 2 && lo == (unsigned long)image)
+            return fs_sealed_memfd("vdso", image, hi - lo);
+    return -ENOENT;
+}

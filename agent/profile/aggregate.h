@@ -10,16 +10,16 @@
 struct aggregate;
 
 struct agg_process {
-    u64 start; /* ns since boot; (tgid, start, comm) is the identity: an exec is another row */
-    u64 cgroup;
+    u64 start;  /* ns since boot; (tgid, start, comm, cgroup) is the identity: */
+    u64 cgroup; /* an exec, or a move to another container, is another row */
     u32 tgid;
     char comm[17]; /* NUL-terminated, as the kernel has it: bytes, not yet UTF-8 */
 };
 struct agg_stack {
     u32 process;        /* row in aggregate_processes */
     u16 nkernel, nuser; /* words */
-    u8 cause;           /* enum xp_cause */
-    const u64 *words;   /* kernel words, then user words, leaf first */
+    u8 cause;           /* enum xp_cause: the same words with another ending are another stack */
+    const u64 *words;   /* kernel words, then user words, leaf first; stay where they are until aggregate_free */
     u64 count[XP_MAX_EVENTS];
     u64 value[XP_MAX_EVENTS]; /* sums of weights */
 };
@@ -28,12 +28,14 @@ struct agg_stack {
 int aggregate_new(struct aggregate **out, size_t max_bytes);
 void aggregate_free(struct aggregate **a);
 
-/* Adds one sample (checked: nkernel, nuser, event, cause in range). 0; -EBADMSG; -ENOSPC (dropped and counted). */
+/* Adds one sample (checked: nkernel, nuser, event, cause in range, word kinds known; that the words are there at all
+ * is the caller's to know from the record's size). 0; -EBADMSG; -ENOSPC (dropped and counted). */
 int aggregate_add(struct aggregate *a, const struct xp_sample *s);
-/* Moves all of `from` into `into`; `from` is then empty. */
+/* Moves all of `from` into `into`; `from` is then empty, in any case. 0 or -ENOSPC (what did not fit is counted). */
 int aggregate_merge(struct aggregate *into, struct aggregate *from);
 
 const struct agg_process *aggregate_processes(const struct aggregate *a, size_t *n);
-/* In the order of first sight. */
+/* In the order of first sight; valid until the next add or merge. */
 const struct agg_stack *aggregate_stacks(const struct aggregate *a, size_t *n);
-u64 aggregate_dropped(const struct aggregate *a);
+u64 aggregate_dropped(const struct aggregate *a);  /* samples */
+size_t aggregate_bytes(const struct aggregate *a); /* held now, never more than max_bytes */

@@ -6,6 +6,7 @@
 struct encoder {
     const char *name;   /* --format NAME */
     const char *suffix; /* ".pb.gz" */
+    const char *also;   /* another suffix, or NULL */
     const char *help;
     /* Appends the whole file to `out`. The same profile gives the same bytes. 0 or -ENOMEM. */
     int (*encode)(const struct profile *p, struct buf *out);

@@ -22,5 +22,6 @@ struct name_source {
     const char *(*anonymous)(void *ctx, u32 tgid, u64 start, u64 address);
 };
 
-/* Fills an empty profile. 0 or -ENOMEM. */
+/* Fills an empty profile with everything but what is about the recording; sorted, so that the order of samples does not
+ * show. 0, or -ENOMEM: what is in `out` then is only good for profile_free. */
 int symbolize(const struct aggregate *a, const struct name_source *src, struct profile *out);

@@ -1,0 +1,269 @@
+#include "profile/aggregate.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "profile/lookup.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define CHUNK_WORDS (32u << 10) /* 256 KiB: at most 4 % is lost where the deepest stack does not fit a chunk's end */
+_Static_assert(CHUNK_WORDS >= XP_MAX_KERNEL + XP_MAX_USER, "every stack fits a chunk");
+
+struct chunk {
+    struct chunk *next;
+    u64 words[CHUNK_WORDS];
+};
+struct aggregate {
+    size_t max_bytes, bytes;
+    u64 dropped;
+    u64 seed;             /* of all hashes; random, and without influence on any order */
+    struct chunk *chunks; /* the newest first */
+    size_t used;          /* words of the newest chunk */
+    VEC(struct agg_process) processes;
+    VEC(struct agg_stack) stacks;
+    struct lookup process_rows, stack_rows;
+    u32 last_process; /* consecutive samples are often of one process */
+};
+
+int aggregate_new(struct aggregate **out, size_t max_bytes)
+{
+    struct aggregate *a = calloc(1, sizeof(*a));
+    if (!a)
+        return -ENOMEM;
+    a->max_bytes = max_bytes;
+    if (getrandom(&a->seed, sizeof(a->seed), GRND_NONBLOCK) != sizeof(a->seed))
+        a->seed = (uintptr_t)a;
+    *out = a;
+    return 0;
+}
+
+/* Back to the state of aggregate_new. */
+static void clear(struct aggregate *a)
+{
+    for (struct chunk *c = a->chunks, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    a->chunks = NULL;
+    a->used = a->bytes = 0;
+    a->dropped = 0;
+    a->last_process = 0;
+    vec_free(&a->processes);
+    vec_free(&a->stacks);
+    lookup_free(&a->process_rows);
+    lookup_free(&a->stack_rows);
+}
+
+void aggregate_free(struct aggregate **a)
+{
+    if (!*a)
+        return;
+    clear(*a);
+    free(TAKE_PTR(*a));
+}
+
+/* ---- Room, within the budget ------------------------------------------------------------------------------------ */
+
+static bool charge(struct aggregate *a, size_t bytes)
+{
+    if (bytes > a->max_bytes - a->bytes)
+        return false;
+    a->bytes += bytes;
+    return true;
+}
+
+/* Room for one more row: grows by a half, so that a budget is not left half unused by the last doubling. */
+static bool room_row(struct aggregate *a, void **v, size_t *cap, size_t n, size_t size)
+{
+    if (n < *cap)
+        return true;
+    size_t more = *cap ? *cap / 2 : 16;
+    if (!charge(a, more * size))
+        return false;
+    void *p = reallocarray(*v, *cap + more, size);
+    if (!p) {
+        a->bytes -= more * size;
+        return false;
+    }
+    *v = p;
+    *cap += more;
+    return true;
+}
+#define ROOM_ROW(a, vec) room_row((a), (void **)&(vec)->v, &(vec)->cap, (vec)->n, sizeof(*(vec)->v))
+
+/* Puts a row whose room in the table is already there. */
+static bool put_row(struct aggregate *a, struct lookup *l, u64 hash, size_t row)
+{
+    size_t more = lookup_growth(l);
+    if (row >= UINT32_MAX || !charge(a, more))
+        return false;
+    if (!lookup_put(l, hash, (u32)row))
+        return true;
+    a->bytes -= more;
+    return false;
+}
+
+/* Place for n words that nobody has taken yet; the caller moves `used`. */
+static u64 *room_words(struct aggregate *a, size_t n)
+{
+    if (a->chunks && a->used + n <= CHUNK_WORDS)
+        return a->chunks->words + a->used;
+    if (!charge(a, sizeof(struct chunk)))
+        return NULL;
+    struct chunk *c = malloc(sizeof(*c));
+    if (!c) {
+        a->bytes -= sizeof(*c);
+        return NULL;
+    }
+    c->next = a->chunks;
+    a->chunks = c;
+    a->used = 0;
+    return c->words;
+}
+
+/* ---- Processes -------------------------------------------------------------------------------------------------- */
+
+static bool same_process(const struct agg_process *x, const struct agg_process *y)
+{
+    return x->start == y->start && x->tgid == y->tgid && x->cgroup == y->cgroup &&
+           !memcmp(x->comm, y->comm, sizeof(x->comm));
+}
+
+static u64 process_hash(const struct aggregate *a, const struct agg_process *p)
+{
+    u64 key[5] = {p->start, p->cgroup, p->tgid};
+    memcpy(key + 3, p->comm, 16);
+    return lookup_hash(key, 5, a->seed);
+}
+
+static int process_row(struct aggregate *a, const struct agg_process *key, u32 *out)
+{
+    if (a->last_process < a->processes.n && same_process(&a->processes.v[a->last_process], key)) {
+        *out = a->last_process;
+        return 0;
+    }
+    u64 hash = process_hash(a, key);
+    u32 row;
+    for (struct probe p = lookup_start(&a->process_rows, hash); lookup_next(&a->process_rows, &p, &row);)
+        if (same_process(&a->processes.v[row], key)) {
+            *out = a->last_process = row;
+            return 0;
+        }
+    if (!ROOM_ROW(a, &a->processes) || !put_row(a, &a->process_rows, hash, a->processes.n))
+        return -ENOSPC;
+    *out = a->last_process = (u32)a->processes.n;
+    a->processes.v[a->processes.n++] = *key;
+    return 0;
+}
+
+/* ---- Stacks ----------------------------------------------------------------------------------------------------- */
+
+static bool same_stack(const struct agg_stack *x, const struct agg_stack *y)
+{
+    return x->process == y->process && x->nkernel == y->nkernel && x->nuser == y->nuser && x->cause == y->cause &&
+           !memcmp(x->words, y->words, (x->nkernel + x->nuser) * sizeof(u64));
+}
+
+/* The stack equal to `key`, made when it is new (with a copy of the words, and counts of 0); NULL without room. */
+static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *key)
+{
+    size_t n = (size_t)key->nkernel + key->nuser;
+    u64 who = (u64)key->process << 32 | (u64)key->nkernel << 8 | key->cause;
+    u64 hash = lookup_hash(key->words, n, a->seed ^ hash_u64(who));
+    u32 row;
+    for (struct probe p = lookup_start(&a->stack_rows, hash); lookup_next(&a->stack_rows, &p, &row);)
+        if (same_stack(&a->stacks.v[row], key))
+            return &a->stacks.v[row];
+    u64 *words = room_words(a, n);
+    if (!words || !ROOM_ROW(a, &a->stacks) || !put_row(a, &a->stack_rows, hash, a->stacks.n))
+        return NULL;
+    memcpy(words, key->words, n * sizeof(u64));
+    a->used += n;
+    struct agg_stack *s = &a->stacks.v[a->stacks.n++];
+    *s = (struct agg_stack){
+        .process = key->process, .nkernel = key->nkernel, .nuser = key->nuser, .cause = key->cause, .words = words};
+    return s;
+}
+
+/* A record that is not from our own programs, or from another version of them, must not become a stack. */
+static bool valid(const struct xp_sample *s)
+{
+    if (s->nkernel > XP_MAX_KERNEL || s->nuser > XP_MAX_USER || s->event >= XP_MAX_EVENTS || s->cause >= XP_CAUSE_COUNT)
+        return false;
+    u64 kernel = ~0ull, user = 0;
+    for (size_t i = 0; i < s->nkernel; i++)
+        kernel &= s->words[i];
+    for (size_t i = 0; i < s->nuser; i++)
+        user |= s->words[s->nkernel + i];
+    _Static_assert(XP_WORD_KERNEL == 15 && XP_WORD_SYNTH == 3, "all bits of the kind set; only its two lowest");
+    return XP_WORD_KIND(kernel) == XP_WORD_KERNEL && XP_WORD_KIND(user) <= XP_WORD_SYNTH;
+}
+
+int aggregate_add(struct aggregate *a, const struct xp_sample *s)
+{
+    if (!valid(s))
+        return -EBADMSG;
+    struct agg_process who = {.start = s->start, .cgroup = s->cgroup, .tgid = s->tgid};
+    memcpy(who.comm, s->comm, strnlen(s->comm, sizeof(s->comm))); /* bytes after the NUL are no part of the name */
+    struct agg_stack key = {.nkernel = s->nkernel, .nuser = s->nuser, .cause = s->cause, .words = s->words};
+    struct agg_stack *stack = process_row(a, &who, &key.process) ? NULL : stack_get(a, &key);
+    if (!stack) {
+        a->dropped++;
+        return -ENOSPC;
+    }
+    stack->count[s->event]++;
+    stack->value[s->event] += s->weight;
+    return 0;
+}
+
+static int merge_stack(struct aggregate *into, const struct aggregate *from, const struct agg_stack *s)
+{
+    struct agg_stack key = *s;
+    struct agg_stack *to = NULL;
+    if (!process_row(into, &from->processes.v[s->process], &key.process))
+        to = stack_get(into, &key);
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
+        if (to) {
+            to->count[e] += s->count[e];
+            to->value[e] += s->value[e];
+        } else {
+            into->dropped += s->count[e];
+        }
+    }
+    return to ? 0 : -ENOSPC;
+}
+
+int aggregate_merge(struct aggregate *into, struct aggregate *from)
+{
+    int result = 0;
+    into->dropped += from->dropped;
+    for (size_t i = 0; i < from->stacks.n; i++)
+        if (merge_stack(into, from, &from->stacks.v[i]))
+            result = -ENOSPC;
+    clear(from);
+    return result;
+}
+
+/* ---- What there is ---------------------------------------------------------------------------------------------- */
+
+const struct agg_process *aggregate_processes(const struct aggregate *a, size_t *n)
+{
+    *n = a->processes.n;
+    return a->processes.v;
+}
+
+const struct agg_stack *aggregate_stacks(const struct aggregate *a, size_t *n)
+{
+    *n = a->stacks.n;
+    return a->stacks.v;
+}
+
+u64 aggregate_dropped(const struct aggregate *a)
+{
+    return a->dropped;
+}
+
+size_t aggregate_bytes(const struct aggregate *a)
+{
+    return a->bytes;
+}

@@ -1,0 +1,183 @@
+#include "profile/aggregate.h"
+#include "base/cleanup.h"
+#include "profile/fixture_test.h"
+#include <errno.h>
+
+#define AUTO_AGGREGATE __attribute__((cleanup(aggregate_free)))
+
+static const struct fixture_sample PLAIN = {"demo", 20, 0, XP_CAUSE_END,
+                                            5,      1,  2, {W_KERNEL(0x10), W_LEAF(2, 0x3000), W(2, 0x1000)}};
+
+static struct aggregate *make(size_t bytes)
+{
+    struct aggregate *a = NULL;
+    return aggregate_new(&a, bytes) ? NULL : a;
+}
+
+TEST(aggregate_counts_equal_stacks_once)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    struct fixture_sample s = PLAIN;
+    CHECK_EQ(fixture_add(a, &s), 0);
+    s.weight = 7;
+    CHECK_EQ(fixture_add(a, &s), 0);
+    s.event = 3;
+    CHECK_EQ(fixture_add(a, &s), 0);
+    size_t n, np;
+    const struct agg_stack *stacks = aggregate_stacks(a, &n);
+    const struct agg_process *processes = aggregate_processes(a, &np);
+    CHECK_EQ(n, 1);
+    CHECK_EQ(np, 1);
+    CHECK_STR(processes[0].comm, "demo");
+    CHECK_EQ(processes[0].start, 20000);
+    CHECK_EQ(stacks[0].count[0], 2);
+    CHECK_EQ(stacks[0].value[0], 12);
+    CHECK_EQ(stacks[0].count[3], 1);
+    CHECK_EQ(stacks[0].value[3], 7);
+    CHECK_EQ(stacks[0].nkernel, 1);
+    CHECK(!memcmp(stacks[0].words, PLAIN.words, 3 * sizeof(u64)));
+}
+
+TEST(aggregate_tells_stacks_apart)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    struct fixture_sample s = PLAIN;
+    fixture_add(a, &s);
+    s.cause = XP_CAUSE_NO_RULE; /* the same words, another ending */
+    fixture_add(a, &s);
+    s.tgid = 21; /* another process */
+    fixture_add(a, &s);
+    s.comm = "renamed"; /* an exec */
+    fixture_add(a, &s);
+    s.nuser = 1; /* a prefix */
+    fixture_add(a, &s);
+    s.words[1] ^= XP_WORD_EXACT;
+    fixture_add(a, &s);
+    size_t n, np;
+    aggregate_stacks(a, &n);
+    aggregate_processes(a, &np);
+    CHECK_EQ(n, 6);
+    CHECK_EQ(np, 3);
+}
+
+TEST(aggregate_ignores_bytes_behind_comm)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    struct xp_sample s = {.comm = "sh\0junk"};
+    CHECK_EQ(aggregate_add(a, &s), 0);
+    memcpy(s.comm, "sh\0other", 8);
+    CHECK_EQ(aggregate_add(a, &s), 0);
+    memcpy(s.comm, "sixteen bytes...", 16); /* no NUL at all */
+    CHECK_EQ(aggregate_add(a, &s), 0);
+    size_t np;
+    const struct agg_process *p = aggregate_processes(a, &np);
+    CHECK_EQ(np, 2);
+    CHECK_STR(p[1].comm, "sixteen bytes...");
+}
+
+TEST(aggregate_checks_samples)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    static const struct {
+        unsigned nkernel, nuser;
+        u8 event, cause;
+        u64 words[2];
+    } bad[] = {
+        {XP_MAX_KERNEL + 1, 0, 0, 0, {0}},
+        {0, XP_MAX_USER + 1, 0, 0, {0}},
+        {0, 0, XP_MAX_EVENTS, 0, {0}},
+        {0, 0, 0, XP_CAUSE_COUNT, {0}},
+        {0, 1, 0, 0, {XP_FILE_WORD(4ull, 2, 0)}},
+        {0, 1, 0, 0, {W_KERNEL(0)}},
+        {1, 0, 0, 0, {W(2, 0)}},
+        {1, 1, 0, 0, {W_KERNEL(0), XP_FILE_WORD(14ull, 2, 0)}},
+    };
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 2 * sizeof(u64) * XP_MAX_USER);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        s->nkernel = (u16)bad[i].nkernel;
+        s->nuser = (u16)bad[i].nuser;
+        s->event = bad[i].event;
+        s->cause = bad[i].cause;
+        memcpy(s->words, bad[i].words, sizeof(bad[i].words));
+        CHECK_EQ(aggregate_add(a, s), -EBADMSG);
+    }
+    size_t n;
+    aggregate_stacks(a, &n);
+    CHECK_EQ(n, 0);
+    CHECK_EQ(aggregate_dropped(a), 0);
+}
+
+/* Distinct stacks of `depth` words. */
+static int add_unique(struct aggregate *a, u64 number, unsigned depth)
+{
+    struct fixture_sample s = {"many", 30 + (u32)(number % 100), 0, XP_CAUSE_END, 1, 0, depth, {0}};
+    for (unsigned i = 0; i < depth; i++)
+        s.words[i] = W(2, i ? i * 16 : number);
+    return fixture_add(a, &s);
+}
+
+TEST(aggregate_keeps_many_stacks_and_their_words)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(64 << 20);
+    for (unsigned round = 0; round < 2; round++)
+        for (u64 i = 0; i < 20000; i++)
+            CHECK_EQ(add_unique(a, i, 1 + i % 30), 0);
+    size_t n;
+    const struct agg_stack *s = aggregate_stacks(a, &n);
+    CHECK_EQ(n, 20000);
+    for (u64 i = 0; i < n; i++) {
+        CHECK_EQ(s[i].words[0], W(2, i));
+        CHECK_EQ(s[i].count[0], 2);
+    }
+}
+
+TEST(aggregate_is_bounded)
+{
+    const size_t bytes = 2 << 20;
+    AUTO_AGGREGATE struct aggregate *a = make(bytes);
+    u64 kept = 0, dropped = 0;
+    for (u64 i = 0; i < 20000; i++)
+        *(add_unique(a, i, 30) ? &dropped : &kept) += 1;
+    CHECK(aggregate_bytes(a) <= bytes);
+    CHECK(dropped > 0);
+    CHECK(kept * 30 * sizeof(u64) > bytes / 3); /* not most of it wasted */
+    CHECK_EQ(aggregate_dropped(a), dropped);
+    CHECK_EQ(add_unique(a, 0, 30), 0); /* stacks that it knows still count */
+    AUTO_AGGREGATE struct aggregate *none = make(0);
+    CHECK_EQ(add_unique(none, 0, 30), -ENOSPC);
+    CHECK_EQ(aggregate_dropped(none), 1);
+}
+
+TEST(aggregate_merges)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    AUTO_AGGREGATE struct aggregate *b = make(1 << 20);
+    struct fixture_sample s = PLAIN, other = PLAIN;
+    other.comm = "other";
+    fixture_add(a, &s);
+    fixture_add(b, &other); /* so that the process has another row there */
+    fixture_add(b, &s);
+    CHECK_EQ(aggregate_merge(a, b), 0);
+    size_t n, np;
+    const struct agg_stack *stacks = aggregate_stacks(a, &n);
+    const struct agg_process *processes = aggregate_processes(a, &np);
+    CHECK_EQ(n, 2);
+    CHECK_EQ(np, 2);
+    CHECK_EQ(stacks[0].count[0], 2);
+    CHECK_EQ(stacks[0].value[0], 10);
+    CHECK_STR(processes[stacks[1].process].comm, "other");
+    aggregate_stacks(b, &n);
+    CHECK_EQ(n, 0);
+    CHECK_EQ(aggregate_bytes(b), 0);
+    CHECK_EQ(fixture_add(b, &s), 0); /* and it can be used again */
+}
+
+TEST(aggregate_merge_counts_what_does_not_fit)
+{
+    AUTO_AGGREGATE struct aggregate *small = make(0);
+    AUTO_AGGREGATE struct aggregate *b = make(1 << 20);
+    for (unsigned i = 0; i < 3; i++)
+        fixture_add(b, &PLAIN);
+    CHECK_EQ(aggregate_merge(small, b), -ENOSPC);
+    CHECK_EQ(aggregate_dropped(small), 3);
+}

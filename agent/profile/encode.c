@@ -1,0 +1,46 @@
+#include "profile/encode.h"
+#include "profile/formats.h"
+#include <string.h>
+
+static const struct encoder ENCODERS[] = {
+    {"pprof", ".pb.gz", ".pprof", "pprof, gzipped: go tool pprof, Grafana Pyroscope, Parca", encode_pprof},
+    {"collapsed", ".collapsed", ".folded", "a line a stack: flamegraph.pl, speedscope, grep", encode_collapsed},
+};
+
+const struct encoder *encoders(size_t *n)
+{
+    *n = sizeof(ENCODERS) / sizeof(ENCODERS[0]);
+    return ENCODERS;
+}
+
+/* Length of the suffix when the path ends in it (and has a name in front), else 0. */
+static size_t matches(const char *path, const char *suffix)
+{
+    size_t n = strlen(path), m = suffix ? strlen(suffix) : 0;
+    return n > m && m && !strcmp(path + n - m, suffix) ? m : 0;
+}
+
+const struct encoder *encoder_for_path(const char *path)
+{
+    const struct encoder *best = NULL;
+    size_t n, longest = 0;
+    const struct encoder *all = encoders(&n);
+    for (size_t i = 0; i < n; i++) {
+        size_t a = matches(path, all[i].suffix), b = matches(path, all[i].also);
+        if ((a > b ? a : b) > longest) {
+            longest = a > b ? a : b;
+            best = &all[i];
+        }
+    }
+    return best;
+}
+
+const struct encoder *encoder_by_name(const char *name)
+{
+    size_t n;
+    const struct encoder *all = encoders(&n);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(all[i].name, name))
+            return &all[i];
+    return NULL;
+}

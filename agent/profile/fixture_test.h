@@ -1,0 +1,42 @@
+/* What the tests of this room share: samples by hand, and a source of names with one oddity each.
+ *
+ *   file 2  /usr/bin/demo            0x1000 main, 0x2000 outer (from 0x2100 on: inner inlined into it), 0x3000 leaf
+ *   file 3  /usr/lib/libplain.so.1   no symbols: FDEs every 0x1000
+ *   file 4  /tmp/broken              asking for names fails
+ *   file 5  not known to the source
+ *   file 6  /opt/hostile;dir/a"b</script>   names with quotes, newlines, bytes that are not UTF-8, and 100 KB long
+ */
+#pragma once
+#include "base/test.h"
+#include "profile/aggregate.h"
+#include "profile/profile.h"
+#include "profile/symbolize.h"
+
+#define W(file, offset)      XP_FILE_WORD(XP_WORD_CFI, file, offset)
+#define W_LEAF(file, offset) (W(file, offset) | XP_WORD_EXACT)
+#define W_ANON(address)      ((u64)(address))
+#define W_KERNEL(offset)     (0xffffffff81000000ull + (offset))
+
+struct fixture_sample {
+    const char *comm;
+    u32 tgid;
+    u8 event, cause;
+    u64 weight;
+    unsigned nkernel, nuser;
+    u64 words[32];
+};
+/* 0 or what aggregate_add says. */
+int fixture_add(struct aggregate *a, const struct fixture_sample *s);
+
+struct fixture_source {
+    struct name_source source;
+    unsigned asked[8]; /* calls of names, by file */
+    size_t offsets;    /* asked for in all */
+    bool descending;   /* offsets were not ascending and distinct */
+};
+void fixture_source(struct fixture_source *f);
+
+/* Samples -> profile with one cpu event at 100 Hz, 2 s long, recorded at a fixed time. */
+int fixture_profile(const struct fixture_sample *s, size_t n, struct profile *out);
+/* A profile with everything that the formats have to cope with. */
+int fixture_hostile(struct profile *out);

@@ -1,0 +1,7 @@
+/* The encoders behind the table of encode.c: each appends the whole file to `out`; 0 or -ENOMEM. */
+#pragma once
+#include "base/buf.h"
+#include "profile/profile.h"
+
+int encode_pprof(const struct profile *p, struct buf *out);
+int encode_collapsed(const struct profile *p, struct buf *out);

@@ -1,0 +1,129 @@
+#include "profile/frames.h"
+
+/* ---- Causes and marks -------------------------------------------------------------------------------------------- */
+
+struct cause {
+    const char *slug, *text, *cut, *none;
+    char class;
+};
+static const struct cause CAUSES[XP_CAUSE_COUNT] = {
+#define CAUSE(name, slug, cls, text) {slug, text, "[cut: " slug "]", "[no stack: " slug "]", cls},
+    XP_CAUSES(CAUSE)
+#undef CAUSE
+};
+static const struct cause UNKNOWN = {"unknown", "a cause that this version does not know", "[cut: unknown]",
+                                     "[no stack: unknown]", 'x'};
+
+/* Marks have names beyond those of strings.h. */
+#define MARK_CUT  (UINT32_MAX - 255)
+#define MARK_NONE (MARK_CUT + 128)
+_Static_assert(XP_CAUSE_COUNT < 128, "a mark's name is a base and the cause");
+
+static const struct cause *cause(u32 number)
+{
+    return number < XP_CAUSE_COUNT ? &CAUSES[number] : &UNKNOWN;
+}
+
+char cause_class(u8 number)
+{
+    return cause(number)->class;
+}
+
+const char *cause_slug(u8 number)
+{
+    return cause(number)->slug;
+}
+
+const char *cause_text(u8 number)
+{
+    return cause(number)->text;
+}
+
+u32 frame_mark(const struct prof_stack *s)
+{
+    u32 number = s->cause < XP_CAUSE_COUNT ? s->cause : XP_CAUSE_COUNT;
+    if (cause_class(s->cause) == 'x')
+        return MARK_CUT + number;
+    return s->n ? 0 : MARK_NONE + number;
+}
+
+const char *frame_text(const struct profile *p, u32 name)
+{
+    if (name >= MARK_NONE)
+        return cause(name - MARK_NONE)->none;
+    if (name >= MARK_CUT)
+        return cause(name - MARK_CUT)->cut;
+    const char *text = profile_text(p, name);
+    return text[0] ? text : "[unknown]";
+}
+
+/* ---- Stacks ------------------------------------------------------------------------------------------------------ */
+
+static void add_location(const struct profile *p, const struct prof_location *l, struct frames *out)
+{
+    for (u32 i = l->nlines; i--;) {
+        const struct prof_line *line = &p->lines.v[l->first_line + i];
+        const struct prof_function *f = &p->functions.v[line->function];
+        out->v[out->n++] = (struct frame){.name = f->name,
+                                          .module = p->mappings.v[l->mapping].name,
+                                          .file = f->file,
+                                          .line = line->line,
+                                          .kind = l->origin,
+                                          .inlined = i + 1 < l->nlines};
+    }
+}
+
+int frames_of(const struct profile *p, const struct prof_stack *s, struct frames *out)
+{
+    const u32 *locations = p->stack_locations.v + s->first;
+    size_t n = 2;
+    for (u32 i = 0; i < s->n; i++)
+        n += p->locations.v[locations[i]].nlines;
+    if (VEC_RESERVE(out, n))
+        return -ENOMEM;
+    out->n = 0;
+    out->v[out->n++] = (struct frame){.name = p->processes.v[s->process].name, .kind = FRAME_PROCESS};
+    u32 mark = frame_mark(s);
+    if (mark)
+        out->v[out->n++] = (struct frame){.name = mark, .kind = FRAME_MARK};
+    for (u32 i = s->n; i--;)
+        add_location(p, &p->locations.v[locations[i]], out);
+    return 0;
+}
+
+/* ---- The table --------------------------------------------------------------------------------------------------- */
+
+static void widen(struct frame_row *r, u32 line)
+{
+    if (line && (!r->line_lo || line < r->line_lo))
+        r->line_lo = line;
+    if (line > r->line_hi)
+        r->line_hi = line;
+}
+
+s64 frame_table_add(struct frame_table *t, const struct frame *f)
+{
+    u64 key[2] = {(u64)f->name << 32 | f->module, (u64)f->file << 32 | f->kind};
+    u64 hash = lookup_hash(key, 2, 0);
+    u32 row;
+    for (struct probe p = lookup_start(&t->index, hash); lookup_next(&t->index, &p, &row);) {
+        struct frame_row *r = &t->rows.v[row];
+        if (r->name == f->name && r->module == f->module && r->file == f->file && r->kind == f->kind) {
+            widen(r, f->line);
+            return row;
+        }
+    }
+    row = (u32)t->rows.n;
+    struct frame_row *r = VEC_PUSH(&t->rows);
+    if (!r || lookup_put(&t->index, hash, row))
+        return -1;
+    *r = (struct frame_row){.name = f->name, .module = f->module, .file = f->file, .kind = f->kind};
+    widen(r, f->line);
+    return row;
+}
+
+void frame_table_free(struct frame_table *t)
+{
+    vec_free(&t->rows);
+    lookup_free(&t->index);
+}

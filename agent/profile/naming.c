@@ -1,0 +1,290 @@
+#include "profile/naming.h"
+#include "base/cleanup.h"
+#include "object/names.h"
+#include "profile/strings.h"
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
+
+static u32 add_function(struct naming *n, const struct prof_function *f)
+{
+    u64 key[2] = {(u64)f->name << 32 | f->system_name, f->file};
+    u64 hash = lookup_hash(key, 2, 0);
+    u32 row;
+    for (struct probe p = lookup_start(&n->functions, hash); lookup_next(&n->functions, &p, &row);) {
+        const struct prof_function *have = &n->out->functions.v[row];
+        if (have->name == f->name && have->system_name == f->system_name && have->file == f->file)
+            return row;
+    }
+    struct prof_function *place = VEC_PUSH(&n->out->functions);
+    row = (u32)(n->out->functions.n - 1);
+    if (!place || lookup_put(&n->functions, hash, row)) {
+        n->failed = true;
+        return 0;
+    }
+    *place = *f;
+    return row;
+}
+
+static u32 add_mapping(struct naming *n, const char *name, const char *build_id)
+{
+    struct prof_mapping m = {
+        .name = profile_string(n->out, name), .build_id = profile_string(n->out, build_id), .lo = UINT64_MAX};
+    u64 hash = hash_u64((u64)m.name << 32 | m.build_id);
+    u32 row;
+    for (struct probe p = lookup_start(&n->mappings, hash); lookup_next(&n->mappings, &p, &row);)
+        if (n->out->mappings.v[row].name == m.name && n->out->mappings.v[row].build_id == m.build_id)
+            return row;
+    struct prof_mapping *place = VEC_PUSH(&n->out->mappings);
+    row = (u32)(n->out->mappings.n - 1);
+    if (!place || lookup_put(&n->mappings, hash, row)) {
+        n->failed = true;
+        return 0;
+    }
+    *place = m;
+    return row;
+}
+
+/* The location's next line, from the inside out. */
+static void add_line(struct naming *n, struct prof_location *l, const struct prof_function *f, u32 line)
+{
+    if (n->failed)
+        return;
+    if (!l->nlines)
+        l->first_line = (u32)n->out->lines.n;
+    u32 function = add_function(n, f);
+    struct prof_line *place = VEC_PUSH(&n->out->lines);
+    if (!place) {
+        n->failed = true;
+        return;
+    }
+    *place = (struct prof_line){.function = function, .line = line};
+    l->nlines++;
+}
+
+static void add_plain_line(struct naming *n, struct prof_location *l, const char *name)
+{
+    u32 s = profile_string(n->out, name);
+    add_line(n, l, &(struct prof_function){.name = s, .system_name = s}, 0);
+}
+
+static void put_in_mapping(struct naming *n, struct prof_location *l, u32 mapping, u64 address, u64 offset)
+{
+    l->mapping = mapping;
+    l->address = address;
+    if (n->failed)
+        return;
+    struct prof_mapping *m = &n->out->mappings.v[mapping];
+    if (address < m->lo) {
+        m->lo = address;
+        m->lo_offset = offset;
+    }
+    m->hi = address > m->hi ? address : m->hi;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
+
+struct file_job { /* the locations of one file, ascending */
+    struct naming *n;
+    const u32 *rows;
+    size_t nrows;
+    u64 *offsets; /* to look up: ascending, each once */
+    size_t noffsets;
+    u32 mapping;
+    const char *base; /* of the path */
+    bool named;
+};
+
+/* A return address belongs to the call in front of it. */
+static u64 lookup_offset(u64 word)
+{
+    u64 offset = XP_WORD_OFFSET(word);
+    return word_exact(word) || !offset ? offset : offset - 1;
+}
+
+static void add_unnamed_line(struct file_job *j, struct prof_location *l, u64 offset)
+{
+    AUTO_FREE char *text = NULL;
+    if (asprintf(&text, "[%s+0x%llx]", j->base, (unsigned long long)offset) < 0)
+        j->n->failed = true;
+    else
+        add_plain_line(j->n, l, text);
+}
+
+static void add_named_line(struct file_job *j, struct prof_location *l, const struct names *names,
+                           const struct names_frame *f)
+{
+    if (!names->strings[f->name]) {
+        add_unnamed_line(j, l, f->start);
+        return;
+    }
+    struct profile *p = j->n->out;
+    struct prof_function function = {
+        .name = profile_string(p, names->strings + f->name),
+        .system_name = profile_string(p, names->strings + f->system_name),
+        .file = profile_string(p, names->strings + f->file),
+    };
+    add_line(j->n, l, &function, f->line);
+    p->mappings.v[j->mapping].has_functions = true;
+}
+
+static void use_names(void *arg, const struct names *names)
+{
+    struct file_job *j = arg;
+    if (j->named || names->n != j->noffsets || j->n->failed)
+        return;
+    j->named = true;
+    size_t at = 0;
+    for (size_t i = 0; i < j->nrows; i++) {
+        u64 offset = lookup_offset(j->n->words.v[j->rows[i]]);
+        while (j->offsets[at] != offset)
+            at++;
+        for (u32 f = names->first[at]; f < names->first[at + 1]; f++)
+            add_named_line(j, &j->n->out->locations.v[j->rows[i]], names, &names->frames[f]);
+    }
+}
+
+static void place_in_file(struct file_job *j, u32 file)
+{
+    const struct name_source *src = j->n->src;
+    for (size_t i = 0; i < j->nrows; i++) {
+        u64 offset = XP_WORD_OFFSET(j->n->words.v[j->rows[i]]);
+        u64 address = src->address ? src->address(src->ctx, file, offset) : offset;
+        put_in_mapping(j->n, &j->n->out->locations.v[j->rows[i]], j->mapping, address, offset);
+    }
+}
+
+static void collect_offsets(struct file_job *j)
+{
+    for (size_t i = 0; i < j->nrows; i++) {
+        u64 offset = lookup_offset(j->n->words.v[j->rows[i]]);
+        if (!j->noffsets || j->offsets[j->noffsets - 1] != offset)
+            j->offsets[j->noffsets++] = offset;
+    }
+}
+
+/* "/usr/lib/libc.so.6" -> "libc.so.6"; "[vdso]" -> "vdso", as it will stand in brackets. Copied into `out`. */
+static void base_name(const char *path, char *out, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash && slash[1] ? slash + 1 : path);
+    size_t len = strlen(out);
+    if (len > 2 && out[0] == '[' && out[len - 1] == ']') {
+        memmove(out, out + 1, len - 2);
+        out[len - 2] = 0;
+    }
+}
+
+static void name_file(struct naming *n, u32 file, const u32 *rows, size_t nrows)
+{
+    const struct name_source *src = n->src;
+    const char *path = "", *build_id = "";
+    bool known = src->file && src->file(src->ctx, file, &path, &build_id);
+    if (!known || !path[0])
+        path = file == XP_FILE_VDSO ? "[vdso]" : "[unknown]";
+    char base[256]; /* what the kernel allows a name to have */
+    base_name(path, base, sizeof(base));
+    AUTO_FREE u64 *offsets = calloc(nrows, sizeof(*offsets));
+    struct file_job j = {.n = n, .rows = rows, .nrows = nrows, .offsets = offsets, .base = base};
+    j.mapping = add_mapping(n, path, known ? build_id : "");
+    n->failed |= !offsets;
+    if (n->failed)
+        return;
+    collect_offsets(&j);
+    place_in_file(&j, file);
+    int error = -ENODATA;
+    if (src->names)
+        error = src->names(src->ctx, file, offsets, j.noffsets, use_names, &j);
+    if (!n->failed)
+        n->out->mappings.v[j.mapping].error = error;
+    for (size_t i = 0; i < nrows && !n->failed; i++)
+        if (!n->out->locations.v[rows[i]].nlines)
+            add_unnamed_line(&j, &n->out->locations.v[rows[i]], XP_WORD_OFFSET(n->words.v[rows[i]]));
+}
+
+static int by_file_and_offset(const void *x, const void *y, void *arg)
+{
+    const struct naming *n = arg;
+    u64 a = n->words.v[*(const u32 *)x], b = n->words.v[*(const u32 *)y];
+    u32 fa = XP_WORD_FILE(a), fb = XP_WORD_FILE(b);
+    if (fa != fb)
+        return fa < fb ? -1 : 1;
+    u64 oa = lookup_offset(a), ob = lookup_offset(b);
+    if (oa != ob)
+        return oa < ob ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void name_files(struct naming *n)
+{
+    VEC(u32) rows = {0};
+    if (VEC_RESERVE(&rows, n->words.n)) {
+        n->failed = true;
+        return;
+    }
+    for (u32 i = 0; i < n->words.n; i++)
+        if (word_in_file(n->words.v[i]))
+            rows.v[rows.n++] = i;
+    qsort_r(rows.v, rows.n, sizeof(*rows.v), by_file_and_offset, n);
+    for (size_t i = 0, end; i < rows.n && !n->failed; i = end) {
+        u32 file = XP_WORD_FILE(n->words.v[rows.v[i]]);
+        for (end = i + 1; end < rows.n && XP_WORD_FILE(n->words.v[rows.v[end]]) == file;)
+            end++;
+        name_file(n, file, rows.v + i, end - i);
+    }
+    vec_free(&rows);
+}
+
+/* ---- The kernel and anonymous memory ---------------------------------------------------------------------------- */
+
+static void name_kernel(struct naming *n, struct prof_location *l, u64 word)
+{
+    u64 address = word | XP_WORD_EXACT, start = 0;
+    const char *module = "", *name = NULL;
+    if (n->src->kernel)
+        name = n->src->kernel(n->src->ctx, address - !word_exact(word), &start, &module);
+    char text[128];
+    snprintf(text, sizeof(text), module[0] == '[' ? "%s" : "[%s]", module);
+    u32 mapping = add_mapping(n, name && module[0] ? text : "[kernel.kallsyms]", "");
+    put_in_mapping(n, l, mapping, address, 0);
+    l->origin = FRAME_KERNEL;
+    add_plain_line(n, l, name && name[0] ? name : "[kernel]");
+    if (!n->failed && name)
+        n->out->mappings.v[mapping].has_functions = true;
+}
+
+static void name_anonymous(struct naming *n, struct prof_location *l, u64 word, u32 owner)
+{
+    const struct prof_process *who = &n->out->processes.v[owner];
+    u64 address = XP_WORD_ADDR(word);
+    const char *name = NULL;
+    if (n->src->anonymous)
+        name = n->src->anonymous(n->src->ctx, who->tgid, who->start, address - (!word_exact(word) && address));
+    u32 mapping = add_mapping(n, "[anon]", "");
+    put_in_mapping(n, l, mapping, address, 0);
+    l->origin = FRAME_JIT;
+    add_plain_line(n, l, name && name[0] ? name : "[anonymous]");
+    if (!n->failed && name)
+        n->out->mappings.v[mapping].has_functions = true;
+}
+
+void naming_run(struct naming *n)
+{
+    name_files(n);
+    for (size_t i = 0; i < n->words.n && !n->failed; i++) {
+        u64 word = n->words.v[i];
+        if (XP_WORD_KIND(word) == XP_WORD_KERNEL)
+            name_kernel(n, &n->out->locations.v[i], word);
+        else if (!word_in_file(word))
+            name_anonymous(n, &n->out->locations.v[i], word, n->owners.v[i]);
+    }
+}
+
+void naming_free(struct naming *n)
+{
+    vec_free(&n->words);
+    vec_free(&n->owners);
+    lookup_free(&n->functions);
+    lookup_free(&n->mappings);
+}

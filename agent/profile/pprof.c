@@ -1,0 +1,247 @@
+/* pprof's profile.proto, gzipped. Values: samples/count (all events together), then one a recorded event; one event is
+ * what Go's own CPU profile looks like. A stack that is not whole has a synthetic root frame and a label that say why,
+ * so that no reader takes its outermost frame for main.
+ */
+#include "base/cleanup.h"
+#include "base/gz.h"
+#include "base/pb.h"
+#include "profile/formats.h"
+#include "profile/frames.h"
+#include "profile/strings.h"
+#include <string.h>
+
+enum profile_field {
+    P_SAMPLE_TYPE = 1,
+    P_SAMPLE = 2,
+    P_MAPPING = 3,
+    P_LOCATION = 4,
+    P_FUNCTION = 5,
+    P_STRING_TABLE = 6,
+    P_TIME_NANOS = 9,
+    P_DURATION_NANOS = 10,
+    P_PERIOD_TYPE = 11,
+    P_PERIOD = 12,
+    P_COMMENT = 13,
+    P_DEFAULT_SAMPLE_TYPE = 14
+};
+
+struct mapping_facts {
+    bool files, lines, inlines;
+};
+
+/* Ids of mappings, locations and functions are row + 1; strings not of the profile follow its own in the table. Marks
+ * are locations (and functions) behind the profile's: row = count + cause. */
+struct writer {
+    const struct profile *p;
+    struct buf *b;
+    struct strings *extra;
+    u32 marks[256]; /* by cause: the mark's text, for those that were used */
+    struct mapping_facts *facts;
+};
+
+static u64 extra_string(struct writer *w, const char *s)
+{
+    u32 n = strings_add(w->extra, s);
+    return n ? strings_count(w->p->strings) + n - 1 : 0;
+}
+
+static void value_type(struct writer *w, unsigned field, const char *type, const char *unit)
+{
+    size_t m = pb_begin(w->b, field);
+    pb_uint(w->b, 1, extra_string(w, type));
+    pb_uint(w->b, 2, extra_string(w, unit));
+    pb_end(w->b, m);
+}
+
+/* ---- Samples ----------------------------------------------------------------------------------------------------- */
+
+static void label_text(struct writer *w, const char *key, u64 text)
+{
+    size_t m = pb_begin(w->b, 3);
+    pb_uint(w->b, 1, extra_string(w, key));
+    pb_uint(w->b, 2, text);
+    pb_end(w->b, m);
+}
+
+static void label_number(struct writer *w, const char *key, u64 number)
+{
+    size_t m = pb_begin(w->b, 3);
+    pb_uint(w->b, 1, extra_string(w, key));
+    pb_uint(w->b, 3, number);
+    pb_end(w->b, m);
+}
+
+static void sample_locations(struct writer *w, const struct prof_stack *s)
+{
+    size_t m = pb_begin(w->b, 1);
+    for (u32 i = 0; i < s->n; i++)
+        pb_varint(w->b, w->p->stack_locations.v[s->first + i] + 1);
+    u32 mark = frame_mark(s);
+    if (mark) {
+        w->marks[s->cause] = mark;
+        pb_varint(w->b, w->p->locations.n + s->cause + 1);
+    }
+    pb_end(w->b, m);
+}
+
+static void sample(struct writer *w, const struct prof_stack *s)
+{
+    u64 samples = 0;
+    for (size_t e = 0; e < w->p->nevents; e++)
+        samples += s->count[e];
+    if (!samples)
+        return;
+    size_t m = pb_begin(w->b, P_SAMPLE);
+    sample_locations(w, s);
+    size_t values = pb_begin(w->b, 2);
+    pb_varint(w->b, samples);
+    for (size_t e = 0; e < w->p->nevents; e++)
+        pb_varint(w->b, s->value[e]);
+    pb_end(w->b, values);
+    const struct prof_process *process = &w->p->processes.v[s->process];
+    label_number(w, "pid", process->tgid);
+    if (process->name)
+        label_text(w, "process", process->name);
+    if (cause_class(s->cause) == 'x')
+        label_text(w, "cut", extra_string(w, cause_slug(s->cause)));
+    pb_end(w->b, m);
+}
+
+/* ---- Tables ------------------------------------------------------------------------------------------------------ */
+
+static void gather_facts(struct writer *w)
+{
+    const struct profile *p = w->p;
+    for (size_t i = 0; i < p->locations.n; i++) {
+        const struct prof_location *l = &p->locations.v[i];
+        struct mapping_facts *f = &w->facts[l->mapping];
+        f->inlines |= l->nlines > 1;
+        for (u32 k = 0; k < l->nlines; k++) {
+            const struct prof_line *line = &p->lines.v[l->first_line + k];
+            f->lines |= line->line != 0;
+            f->files |= p->functions.v[line->function].file != 0;
+        }
+    }
+}
+
+static void mapping(struct writer *w, size_t i)
+{
+    const struct prof_mapping *map = &w->p->mappings.v[i];
+    size_t m = pb_begin(w->b, P_MAPPING);
+    pb_uint(w->b, 1, i + 1);
+    pb_uint(w->b, 2, map->lo <= map->hi ? map->lo : 0);
+    pb_uint(w->b, 3, map->hi < UINT64_MAX ? map->hi + 1 : map->hi);
+    pb_uint(w->b, 4, map->lo_offset);
+    pb_uint(w->b, 5, map->name);
+    pb_uint(w->b, 6, map->build_id);
+    pb_uint(w->b, 7, map->has_functions);
+    pb_uint(w->b, 8, w->facts[i].files);
+    pb_uint(w->b, 9, w->facts[i].lines);
+    pb_uint(w->b, 10, w->facts[i].inlines);
+    pb_end(w->b, m);
+}
+
+static void line(struct writer *w, u64 function, u64 number)
+{
+    size_t m = pb_begin(w->b, 4);
+    pb_uint(w->b, 1, function);
+    pb_uint(w->b, 2, number);
+    pb_end(w->b, m);
+}
+
+static void location(struct writer *w, size_t i)
+{
+    const struct prof_location *l = &w->p->locations.v[i];
+    size_t m = pb_begin(w->b, P_LOCATION);
+    pb_uint(w->b, 1, i + 1);
+    pb_uint(w->b, 2, l->mapping + 1);
+    pb_uint(w->b, 3, l->address);
+    for (u32 k = 0; k < l->nlines; k++)
+        line(w, w->p->lines.v[l->first_line + k].function + 1, w->p->lines.v[l->first_line + k].line);
+    pb_end(w->b, m);
+}
+
+static void function(struct writer *w, u64 id, u64 name, u64 system_name, u64 file, u64 start_line)
+{
+    size_t m = pb_begin(w->b, P_FUNCTION);
+    pb_uint(w->b, 1, id);
+    pb_uint(w->b, 2, name);
+    pb_uint(w->b, 3, system_name);
+    pb_uint(w->b, 4, file);
+    pb_uint(w->b, 5, start_line);
+    pb_end(w->b, m);
+}
+
+static void marks(struct writer *w)
+{
+    for (size_t cause = 0; cause < 256; cause++) {
+        if (!w->marks[cause])
+            continue;
+        size_t m = pb_begin(w->b, P_LOCATION);
+        pb_uint(w->b, 1, w->p->locations.n + cause + 1);
+        line(w, w->p->functions.n + cause + 1, 0);
+        pb_end(w->b, m);
+        u64 name = extra_string(w, frame_text(w->p, w->marks[cause]));
+        function(w, w->p->functions.n + cause + 1, name, name, 0, 0);
+    }
+}
+
+static void tables(struct writer *w)
+{
+    const struct profile *p = w->p;
+    gather_facts(w);
+    for (size_t i = 0; i < p->mappings.n; i++)
+        mapping(w, i);
+    for (size_t i = 0; i < p->locations.n; i++)
+        location(w, i);
+    for (size_t i = 0; i < p->functions.n; i++) {
+        const struct prof_function *f = &p->functions.v[i];
+        function(w, i + 1, f->name ? f->name : extra_string(w, frame_text(p, 0)), f->system_name, f->file,
+                 f->start_line);
+    }
+    marks(w);
+}
+
+static void about(struct writer *w)
+{
+    const struct profile *p = w->p;
+    value_type(w, P_SAMPLE_TYPE, "samples", "count");
+    for (size_t e = 0; e < p->nevents; e++)
+        value_type(w, P_SAMPLE_TYPE, p->events[e]->type, p->events[e]->unit);
+    if (p->nevents) {
+        value_type(w, P_PERIOD_TYPE, p->events[0]->type, p->events[0]->unit);
+        pb_uint(w->b, P_PERIOD, p->period[0]);
+        pb_uint(w->b, P_DEFAULT_SAMPLE_TYPE, extra_string(w, p->events[0]->type));
+    }
+    pb_uint(w->b, P_TIME_NANOS, p->time_ns);
+    pb_uint(w->b, P_DURATION_NANOS, p->duration_ns);
+    for (size_t i = 0; i < p->comments.n; i++)
+        if (p->comments.v[i])
+            pb_uint(w->b, P_COMMENT, p->comments.v[i]);
+}
+
+static void string_table(struct writer *w)
+{
+    for (size_t i = 0; i < strings_count(w->p->strings); i++)
+        pb_string(w->b, P_STRING_TABLE, strings_text(w->p->strings, (u32)i));
+    for (size_t i = 1; i < strings_count(w->extra); i++)
+        pb_string(w->b, P_STRING_TABLE, strings_text(w->extra, (u32)i));
+}
+
+int encode_pprof(const struct profile *p, struct buf *out)
+{
+    AUTO_BUF struct buf raw = {0};
+    AUTO_FREE struct mapping_facts *facts = calloc(p->mappings.n + 1, sizeof(*facts));
+    struct strings *extra __attribute__((cleanup(strings_free))) = NULL;
+    if (!facts || strings_new(&extra))
+        return -ENOMEM;
+    struct writer w = {.p = p, .b = &raw, .extra = extra, .facts = facts};
+    about(&w);
+    for (size_t i = 0; i < p->stacks.n; i++)
+        sample(&w, &p->stacks.v[i]);
+    tables(&w);
+    string_table(&w);
+    if (raw.failed || strings_failed(extra))
+        return -ENOMEM;
+    return gz_compress(raw.data, raw.len, 6, out);
+}

@@ -1,0 +1,34 @@
+#include "profile/profile.h"
+#include "profile/strings.h"
+
+int profile_init(struct profile *p)
+{
+    struct strings *s;
+    int r = strings_new(&s);
+    if (!r)
+        *p = (struct profile){.strings = s};
+    return r;
+}
+
+void profile_free(struct profile *p)
+{
+    strings_free(&p->strings);
+    vec_free(&p->mappings);
+    vec_free(&p->functions);
+    vec_free(&p->lines);
+    vec_free(&p->locations);
+    vec_free(&p->stack_locations);
+    vec_free(&p->processes);
+    vec_free(&p->stacks);
+    vec_free(&p->comments);
+}
+
+u32 profile_string(struct profile *p, const char *s)
+{
+    return strings_add(p->strings, s);
+}
+
+const char *profile_text(const struct profile *p, u32 string)
+{
+    return strings_text(p->strings, string);
+}

@@ -1,0 +1,156 @@
+#include "profile/symbolize.h"
+#include "base/cleanup.h"
+#include "profile/naming.h"
+#include "profile/strings.h"
+#include <string.h>
+
+struct job {
+    const struct agg_process *processes; /* of the aggregate */
+    const struct agg_stack *stacks;
+    size_t nprocesses, nstacks;
+    u32 *rank; /* process of the aggregate -> process of the profile */
+    struct lookup locations;
+    struct naming naming;
+};
+
+/* ---- Order: the profile does not depend on which sample came first ------------------------------------------------
+ */
+
+static int compare_u64(u64 a, u64 b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_identity(const void *x, const void *y, void *arg)
+{
+    const struct job *j = arg;
+    const struct agg_process *a = &j->processes[*(const u32 *)x], *b = &j->processes[*(const u32 *)y];
+    int r = strcmp(a->comm, b->comm);
+    if (!r)
+        r = compare_u64(a->tgid, b->tgid);
+    if (!r)
+        r = compare_u64(a->start, b->start);
+    return r ? r : compare_u64(a->cgroup, b->cgroup);
+}
+
+/* From the root: neighbours then share most of their frames, which is what call trees and gzip want. */
+static int by_frames(const void *x, const void *y, void *arg)
+{
+    const struct job *j = arg;
+    const struct agg_stack *a = &j->stacks[*(const u32 *)x], *b = &j->stacks[*(const u32 *)y];
+    int r = compare_u64(j->rank[a->process], j->rank[b->process]);
+    size_t na = (size_t)a->nkernel + a->nuser, nb = (size_t)b->nkernel + b->nuser;
+    size_t ia = na, ib = nb;
+    while (!r && ia && ib)
+        r = compare_u64(a->words[--ia], b->words[--ib]);
+    if (!r)
+        r = compare_u64(na, nb);
+    if (!r)
+        r = compare_u64(a->nkernel, b->nkernel);
+    return r ? r : compare_u64(a->cause, b->cause);
+}
+
+/* 0..n-1, sorted by `compare`. NULL without memory. */
+static u32 *sorted_rows(size_t n, int (*compare)(const void *, const void *, void *), struct job *j)
+{
+    u32 *rows = calloc(n ? n : 1, sizeof(*rows));
+    if (!rows)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = (u32)i;
+    qsort_r(rows, n, sizeof(*rows), compare, j);
+    return rows;
+}
+
+/* ---- Processes and stacks ---------------------------------------------------------------------------------------- */
+
+static int add_processes(struct job *j, struct profile *out)
+{
+    AUTO_FREE u32 *rows = sorted_rows(j->nprocesses, by_identity, j);
+    if (!rows || VEC_RESERVE(&out->processes, j->nprocesses))
+        return -ENOMEM;
+    for (u32 i = 0; i < j->nprocesses; i++) {
+        const struct agg_process *p = &j->processes[rows[i]];
+        j->rank[rows[i]] = i;
+        out->processes.v[out->processes.n++] = (struct prof_process){
+            .name = profile_string(out, p->comm), .tgid = p->tgid, .start = p->start, .cgroup = p->cgroup};
+    }
+    return 0;
+}
+
+/* The location of a word, made when it is new; anonymous memory differs from process to process. */
+static int location(struct job *j, u64 word, u32 process, u32 *out)
+{
+    struct naming *n = &j->naming;
+    u32 owner = XP_WORD_KIND(word) == XP_WORD_ANON ? process : 0, row;
+    u64 hash = hash_u64(word ^ hash_u64(owner));
+    for (struct probe p = lookup_start(&j->locations, hash); lookup_next(&j->locations, &p, &row);)
+        if (n->words.v[row] == word && n->owners.v[row] == owner) {
+            *out = row;
+            return 0;
+        }
+    row = (u32)n->words.n;
+    u64 *w = VEC_PUSH(&n->words);
+    u32 *o = VEC_PUSH(&n->owners);
+    struct prof_location *l = VEC_PUSH(&n->out->locations);
+    if (!w || !o || !l || lookup_put(&j->locations, hash, row))
+        return -ENOMEM;
+    *w = word;
+    *o = owner;
+    *l = (struct prof_location){.word_kind = (u8)XP_WORD_KIND(word)};
+    *out = row;
+    return 0;
+}
+
+static int add_stack(struct job *j, const struct agg_stack *s)
+{
+    struct profile *out = j->naming.out;
+    size_t n = (size_t)s->nkernel + s->nuser;
+    struct prof_stack *to = VEC_PUSH(&out->stacks);
+    if (!to || VEC_RESERVE(&out->stack_locations, out->stack_locations.n + n))
+        return -ENOMEM;
+    *to = (struct prof_stack){.process = j->rank[s->process], .cause = s->cause};
+    to->first = (u32)out->stack_locations.n;
+    to->n = (u32)n;
+    memcpy(to->count, s->count, sizeof(to->count));
+    memcpy(to->value, s->value, sizeof(to->value));
+    for (size_t i = 0; i < n; i++) {
+        u64 word = s->words[i];
+        if (i && i < s->nkernel)
+            word &= ~XP_WORD_EXACT; /* only the kernel's leaf is where it was interrupted */
+        if (location(j, word, to->process, &out->stack_locations.v[out->stack_locations.n]))
+            return -ENOMEM;
+        out->stack_locations.n++;
+    }
+    return 0;
+}
+
+static int add_stacks(struct job *j)
+{
+    AUTO_FREE u32 *rows = sorted_rows(j->nstacks, by_frames, j);
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < j->nstacks; i++)
+        if (add_stack(j, &j->stacks[rows[i]]))
+            return -ENOMEM;
+    return 0;
+}
+
+int symbolize(const struct aggregate *a, const struct name_source *src, struct profile *out)
+{
+    struct job j = {.naming = {.src = src, .out = out}};
+    j.processes = aggregate_processes(a, &j.nprocesses);
+    j.stacks = aggregate_stacks(a, &j.nstacks);
+    AUTO_FREE u32 *rank = calloc(j.nprocesses + 1, sizeof(*rank));
+    j.rank = rank;
+    int r = rank ? add_processes(&j, out) : -ENOMEM;
+    if (!r)
+        r = add_stacks(&j);
+    if (!r)
+        naming_run(&j.naming);
+    if (j.naming.failed || strings_failed(out->strings))
+        r = -ENOMEM;
+    lookup_free(&j.locations);
+    naming_free(&j.naming);
+    return r;
+}

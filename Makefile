@@ -21,7 +21,8 @@ SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard age
 OBJ      := $(SRC:%.c=$(B)/%.o)
 TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out main() and what needs libbpf: they run without root and without a kernel's help.
-UNIT_SRC := $(filter-out agent/main.c agent/agent.c agent/cli/% agent/probe/%,$(SRC)) $(wildcard agent/cli/options.c) $(TEST_SRC)
+UNIT_SRC := $(filter-out agent/main.c agent/agent.c agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) \
+            $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o)
 
 .DELETE_ON_ERROR:

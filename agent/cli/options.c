@@ -1,0 +1,314 @@
+#include "cli/options.h"
+#include "base/cleanup.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct parse {
+    const struct command *command;
+    char *out; /* the command's struct */
+    struct buf *message;
+    u64 given; /* a bit for each row */
+};
+
+struct unit {
+    const char *suffix;
+    u64 factor;
+};
+static const struct unit counts[] = {{"", 1}, {0}};
+static const struct unit sizes[] = {{"T", 1ull << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {"", 1}, {0}};
+static const struct unit times[] = {{"h", 3600000000000ull},
+                                    {"m", 60000000000ull},
+                                    {"s", 1000000000ull},
+                                    {"ms", 1000000},
+                                    {"us", 1000},
+                                    {"ns", 1},
+                                    {0}};
+
+static const struct unit *units_of(enum option_type type)
+{
+    return type == OPTION_SIZE ? sizes : type == OPTION_DURATION ? times : counts;
+}
+
+/* ---- Messages ---------------------------------------------------------------------------------------------------- */
+/* "xprof COMMAND: " and the sentence. Always -EINVAL. */
+__attribute__((format(printf, 2, 3))) static int complain(const struct parse *p, const char *fmt, ...)
+{
+    AUTO_FREE char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
+    va_end(ap);
+    buf_printf(p->message, "xprof %s: %s", p->command->name, text ? text : "no memory\n");
+    return -EINVAL;
+}
+
+/* A number in the largest unit that leaves none over, as one would type it. */
+static void add_amount(struct buf *b, enum option_type type, u64 v)
+{
+    const struct unit *u = units_of(type);
+    while (u->factor > 1 && (!v || v % u->factor) && u[1].suffix)
+        u++;
+    buf_printf(b, "%llu%s", (unsigned long long)(v / u->factor), u->suffix);
+}
+
+static int out_of_range(const struct parse *p, const struct option_row *row, const char *text)
+{
+    complain(p, "--%s: %s is not in the range ", row->flag, text);
+    add_amount(p->message, row->type, row->min);
+    buf_str(p->message, "..");
+    add_amount(p->message, row->type, row->max);
+    buf_char(p->message, '\n');
+    return -EINVAL;
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
+/* Digits and a unit, with no sign, blank or overflow. 0, -EINVAL, -ERANGE. */
+static int read_amount(enum option_type type, const char *text, u64 *out)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return -EINVAL;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (errno)
+        return -ERANGE;
+    const char *suffix = type == OPTION_DURATION && !*end ? "s" : end;
+    for (const struct unit *u = units_of(type); u->suffix; u++) {
+        if (strcasecmp(u->suffix, suffix) != 0)
+            continue;
+        return __builtin_mul_overflow(v, u->factor, out) ? -ERANGE : 0;
+    }
+    return -EINVAL;
+}
+
+static int store_amount(const struct parse *p, const struct option_row *row, const char *text, u64 *out)
+{
+    static const char *const kinds[] = {
+        [OPTION_NUMBER] = "a number",
+        [OPTION_NUMBERS] = "a number",
+        [OPTION_SIZE] = "a size (such as 64M or 1G)",
+        [OPTION_DURATION] = "a duration (such as 500ms, 10s or 2m)",
+    };
+    u64 v = 0;
+    int rc = read_amount(row->type, text, &v);
+    if (rc == -EINVAL)
+        return complain(p, "--%s: \"%s\" is not %s\n", row->flag, text, kinds[row->type]);
+    if (rc || v < row->min || v > row->max)
+        return out_of_range(p, row, text);
+    *out = v;
+    return 0;
+}
+
+static int check_known(const struct parse *p, const struct option_row *row, const char *text)
+{
+    if (!row->value)
+        return 0;
+    for (size_t i = 0; row->value(i); i++)
+        if (strcmp(row->value(i), text) == 0)
+            return 0;
+    complain(p, "--%s: there is no \"%s\"; there is", row->flag, text);
+    for (size_t i = 0; row->value(i); i++)
+        buf_printf(p->message, "%s %s", i ? "," : "", row->value(i));
+    buf_char(p->message, '\n');
+    return -EINVAL;
+}
+
+static int append_text(const struct parse *p, const struct option_row *row, const char *text)
+{
+    struct option_list *list = (void *)(p->out + row->offset);
+    int rc = check_known(p, row, text);
+    if (rc)
+        return rc;
+    char **v = reallocarray(list->v, list->n + 1, sizeof(*v));
+    if (v)
+        list->v = v;
+    if (!v || !(v[list->n] = strdup(text)))
+        return -ENOMEM;
+    list->n++;
+    return 0;
+}
+
+static int append_number(const struct parse *p, const struct option_row *row, const char *text)
+{
+    struct option_numbers *list = (void *)(p->out + row->offset);
+    u64 *v = reallocarray(list->v, list->n + 1, sizeof(*v));
+    if (!v)
+        return -ENOMEM;
+    list->v = v;
+    int rc = store_amount(p, row, text, &v[list->n]);
+    if (!rc)
+        list->n++;
+    return rc;
+}
+
+static int append(const struct parse *p, const struct option_row *row, const char *text)
+{
+    size_t n = ((struct option_list *)(p->out + row->offset))->n; /* both kinds of list begin alike */
+    if (!*text)
+        return complain(p, "--%s: an empty item\n", row->flag);
+    if (row->most && n >= row->most)
+        return complain(p, "--%s: %s is one too many: at most %zu\n", row->flag, text, row->most);
+    return row->type == OPTION_NUMBERS ? append_number(p, row, text) : append_text(p, row, text);
+}
+
+static int append_items(const struct parse *p, const struct option_row *row, const char *text)
+{
+    AUTO_FREE char *copy = strdup(text);
+    char *rest = copy, *item;
+    int rc = copy ? 0 : -ENOMEM;
+    while (!rc && (item = strsep(&rest, ",")))
+        rc = append(p, row, item);
+    return rc;
+}
+
+static int store(struct parse *p, const struct option_row *row, const char *text)
+{
+    p->given |= 1ull << (row - p->command->rows);
+    switch (row->type) {
+    case OPTION_BOOL:
+        *(bool *)(p->out + row->offset) = true;
+        return 0;
+    case OPTION_TEXT:
+        if (!*text)
+            return complain(p, "--%s: an empty %s\n", row->flag, row->argument);
+        *(const char **)(p->out + row->offset) = text;
+        return check_known(p, row, text);
+    case OPTION_NUMBER:
+    case OPTION_SIZE:
+    case OPTION_DURATION:
+        return store_amount(p, row, text, (u64 *)(p->out + row->offset));
+    case OPTION_REPEAT:
+        return append(p, row, text);
+    case OPTION_LIST:
+    case OPTION_NUMBERS:
+        return append_items(p, row, text);
+    }
+    return -EINVAL;
+}
+
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
+static const struct option_row *by_flag(const struct command *c, const char *flag, size_t len)
+{
+    for (size_t i = 0; i < c->nrows; i++)
+        if (strlen(c->rows[i].flag) == len && memcmp(c->rows[i].flag, flag, len) == 0)
+            return &c->rows[i];
+    return NULL;
+}
+
+static const struct option_row *by_letter(const struct command *c, char letter)
+{
+    for (size_t i = 0; i < c->nrows; i++)
+        if (c->rows[i].letter == letter)
+            return &c->rows[i];
+    return NULL;
+}
+
+static int unknown(const struct parse *p, const char *dashes, const char *name, size_t len)
+{
+    return complain(p, "unknown option %s%.*s; see \"xprof %s --help\"\n", dashes, (int)len, name, p->command->name);
+}
+
+static int help(const struct parse *p)
+{
+    options_help(p->command, p->message);
+    return -ECANCELED;
+}
+
+/* --flag, --flag=VALUE, --flag VALUE; `next` is the argument behind it or NULL. *used says whether it was taken. */
+static int take_flag(struct parse *p, const char *arg, const char *next, bool *used)
+{
+    const char *equals = strchr(arg, '=');
+    size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
+    const struct option_row *row = by_flag(p->command, arg, len);
+    if (!row && strcmp(arg, "help") == 0)
+        return help(p);
+    if (!row)
+        return unknown(p, "--", arg, len);
+    if (row->type == OPTION_BOOL && equals)
+        return complain(p, "--%s takes no value\n", row->flag);
+    if (row->type != OPTION_BOOL && !equals && !next)
+        return complain(p, "--%s needs a value: %s\n", row->flag, row->argument);
+    *used = row->type != OPTION_BOOL && !equals;
+    return store(p, row, equals ? equals + 1 : next);
+}
+
+/* -a, -av, -F99, -F 99, -aF99. */
+static int take_letters(struct parse *p, const char *arg, const char *next, bool *used)
+{
+    for (; *arg; arg++) {
+        const struct option_row *row = by_letter(p->command, *arg);
+        if (!row && *arg == 'h')
+            return help(p);
+        if (!row)
+            return unknown(p, "-", arg, 1);
+        if (row->type != OPTION_BOOL && !arg[1] && !next)
+            return complain(p, "-%c (--%s) needs a value: %s\n", row->letter, row->flag, row->argument);
+        *used = row->type != OPTION_BOOL && !arg[1];
+        int rc = store(p, row, arg[1] ? arg + 1 : next);
+        if (rc || row->type != OPTION_BOOL)
+            return rc;
+    }
+    return 0;
+}
+
+static int take_options(struct parse *p, int argc, char **argv, int *at)
+{
+    for (*at = 1; *at < argc; ++*at) {
+        const char *arg = argv[*at], *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+        bool used = false;
+        if (arg[0] != '-' || !arg[1])
+            return 0;
+        if (strcmp(arg, "--") == 0) {
+            ++*at;
+            return 0;
+        }
+        int rc = arg[1] == '-' ? take_flag(p, arg + 2, next, &used) : take_letters(p, arg + 1, next, &used);
+        if (rc)
+            return rc;
+        *at += used;
+    }
+    return 0;
+}
+
+int options_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message)
+{
+    struct parse p = {.command = c, .out = out, .message = message};
+    int at;
+    int rc = take_options(&p, argc, argv, &at);
+    if (!rc && at < argc && !c->operands)
+        rc = complain(&p, "unexpected argument \"%s\"\n", argv[at]);
+    for (size_t i = 0; !rc && i < c->nrows; i++)
+        if (c->rows[i].fallback && !(p.given >> i & 1))
+            rc = store(&p, &c->rows[i], c->rows[i].fallback);
+    if (!rc)
+        *operands = at;
+    return rc;
+}
+
+void options_free(const struct command *c, void *out)
+{
+    for (size_t i = 0; i < c->nrows; i++) {
+        struct option_list *list = (void *)((char *)out + c->rows[i].offset);
+        bool texts = c->rows[i].type == OPTION_REPEAT || c->rows[i].type == OPTION_LIST;
+        if (!texts && c->rows[i].type != OPTION_NUMBERS)
+            continue;
+        for (size_t k = 0; texts && k < list->n; k++)
+            free(list->v[k]);
+        free(list->v);
+        *list = (struct option_list){0};
+    }
+}
+
+int options_report(int rc, const struct buf *message)
+{
+    bool wanted = rc == -ECANCELED;
+    if (message->len)
+        fwrite(message->data, 1, message->len, wanted ? stdout : stderr);
+    else if (rc && !wanted)
+        fprintf(stderr, "xprof: %s\n", strerror(-rc));
+    return rc && !wanted ? 2 : 0;
+}

@@ -1,0 +1,76 @@
+/* Options: one table of rows per command is all that is known about them. From it come the parser, the range checks and
+ * their messages, --help, the bash completion and the README's table, so that these cannot disagree.
+ *
+ * Understood are --flag VALUE, --flag=VALUE, -f VALUE, -fVALUE, bundles of letters (-av), "--", and -h/--help
+ * everywhere. The first operand ends the options of a command that takes operands. Values land in a typed struct of the
+ * command's own; numbers are in the base unit (bytes, nanoseconds). Messages go to a buffer: whoever called prints
+ * them.
+ */
+#pragma once
+#include "base/buf.h"
+#include "bpf/types.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct option_list {
+    char **v; /* owned */
+    size_t n;
+};
+struct option_numbers {
+    u64 *v; /* owned */
+    size_t n;
+};
+
+enum option_type {
+    OPTION_BOOL,     /* bool: given or not */
+    OPTION_TEXT,     /* const char *: borrowed from argv or the table; NULL when not given */
+    OPTION_NUMBER,   /* u64 in min..max */
+    OPTION_SIZE,     /* u64 bytes in min..max; suffix K, M, G, T (powers of 1024) */
+    OPTION_DURATION, /* u64 nanoseconds in min..max; suffix ns, us, ms, s, m, h; seconds without one */
+    OPTION_REPEAT,   /* struct option_list: one item each time it is given */
+    OPTION_LIST,     /* struct option_list: items between commas, and repeatable */
+    OPTION_NUMBERS,  /* struct option_numbers: numbers in min..max between commas, and repeatable */
+};
+
+/* What the shell may offer as a value. */
+enum option_hint { HINT_NONE, HINT_FILE, HINT_DIRECTORY };
+
+struct option_row {
+    const char *flag; /* without "--" */
+    char letter;      /* 0: none */
+    enum option_type type;
+    const char *argument; /* its name in --help; NULL for OPTION_BOOL */
+    size_t offset;        /* in the command's struct */
+    u64 min, max;
+    size_t most;          /* items of a list; 0: any number */
+    const char *fallback; /* what stands in when it is not given, as it would be typed; NULL: nothing, 0 */
+    enum option_hint hint;
+    const char *(*value)(size_t i); /* the i-th value that exists, NULL behind the last; NULL: any */
+    const char *help;               /* one line */
+};
+
+struct command {
+    const char *name;
+    const char *operands; /* "[-- COMMAND [ARGUMENT...]]"; NULL: takes none */
+    const char *help;     /* one line */
+    const char *details;  /* below the options in --help; NULL: nothing */
+    const struct option_row *rows;
+    size_t nrows; /* <= 64 */
+    bool hidden;  /* neither listed nor completed */
+};
+
+/* Fills the struct at `out` (zeroed by the caller). argv[0] is the command's name. *operands is the first operand's
+ * index, argc when there is none. 0; -EINVAL with one line for stderr in `message`; -ECANCELED with the help for
+ * stdout. Lists are to be freed by options_free in every case. */
+int options_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message);
+void options_free(const struct command *c, void *out);
+
+/* Prints the message where it belongs. The exit status: 0 after help, 2 after a mistake. */
+int options_report(int rc, const struct buf *message);
+
+/* --help of one command, and of the program. */
+void options_help(const struct command *c, struct buf *out);
+void options_overview(const struct command *const *commands, size_t n, struct buf *out);
+/* The bash completion, and the README's tables in Markdown. */
+void options_completion(const struct command *const *commands, size_t n, struct buf *out);
+void options_markdown(const struct command *const *commands, size_t n, struct buf *out);

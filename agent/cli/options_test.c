@@ -1,0 +1,268 @@
+#include "base/test.h"
+#include "cli/commands.h"
+#include "cli/record_options.h"
+#include <errno.h>
+
+struct sample {
+    bool loud, all;
+    const char *name, *color;
+    u64 rate, size, time;
+    struct option_list files, words;
+    struct option_numbers pids;
+};
+#define AT(field) offsetof(struct sample, field)
+
+static const char *color(size_t i)
+{
+    static const char *const names[] = {"red", "green", NULL};
+    return names[i];
+}
+
+static const struct option_row rows[] = {
+    {"loud", 'l', OPTION_BOOL, NULL, AT(loud), .help = "be loud"},
+    {"all", 'a', OPTION_BOOL, NULL, AT(all), .help = "take all"},
+    {"name", 'n', OPTION_TEXT, "NAME", AT(name), .help = "a name"},
+    {"color", 0, OPTION_TEXT, "COLOR", AT(color), .value = color, .fallback = "red", .help = "a color"},
+    {"rate", 'F', OPTION_NUMBER, "HZ", AT(rate), 1, 10000, .fallback = "99", .help = "a rate"},
+    {"size", 's', OPTION_SIZE, "SIZE", AT(size), 1 << 20, 1ull << 36, .help = "a size"},
+    {"time", 't', OPTION_DURATION, "TIME", AT(time), 1000000, 3600000000000ull, .help = "a time"},
+    {"file", 'o', OPTION_REPEAT, "FILE", AT(files), .hint = HINT_FILE, .help = "a file"},
+    {"word", 'w', OPTION_LIST, "WORD,...", AT(words), .most = 3, .fallback = "x,y", .help = "words"},
+    {"pid", 'p', OPTION_NUMBERS, "PID,...", AT(pids), 1, 4194304, .help = "processes"},
+};
+static const struct command strict = {
+    .name = "test", .help = "a test", .rows = rows, .nrows = sizeof(rows) / sizeof(*rows)};
+static const struct command open_ended = {
+    .name = "test", .operands = "[COMMAND]", .help = "a test", .rows = rows, .nrows = sizeof(rows) / sizeof(*rows)};
+
+#define MAX_ARGS 16
+/* The arguments, split at blanks. */
+static int split(char *line, char **argv)
+{
+    int n = 0;
+    argv[n++] = (char *)"test";
+    for (char *word; n < MAX_ARGS && (word = strsep(&line, " "));)
+        if (*word)
+            argv[n++] = word;
+    argv[n] = NULL;
+    return n;
+}
+
+struct outcome {
+    struct sample o;
+    struct buf message;
+    char line[256];
+    char *argv[MAX_ARGS + 1];
+    int rc, argc, operands;
+};
+
+static void finish(struct outcome *t)
+{
+    options_free(&strict, &t->o);
+    buf_free(&t->message);
+}
+
+static void parse(const struct command *c, const char *line, struct outcome *t)
+{
+    memset(t, 0, sizeof(*t));
+    snprintf(t->line, sizeof(t->line), "%s", line);
+    t->argc = split(t->line, t->argv);
+    t->rc = options_parse(c, t->argc, t->argv, &t->o, &t->operands, &t->message);
+    buf_char(&t->message, 0);
+}
+#define PARSED __attribute__((cleanup(finish))) struct outcome
+
+TEST(options_spellings)
+{
+    static const char *const same[] = {"--name bob -F 7 -la", "--name=bob -F7 -l -a", "-nbob --rate=7 -al",
+                                       "-n bob -laF7", "-laF 7 --name bob"};
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+        PARSED t;
+        parse(&strict, same[i], &t);
+        CHECK_STR(t.message.data, "");
+        CHECK_EQ(t.rc, 0);
+        CHECK_STR(t.o.name, "bob");
+        CHECK_EQ(t.o.rate, 7);
+        CHECK(t.o.loud && t.o.all);
+    }
+}
+
+TEST(options_defaults)
+{
+    PARSED t;
+    parse(&strict, "", &t);
+    CHECK_EQ(t.rc, 0);
+    CHECK_EQ(t.o.rate, 99);
+    CHECK_STR(t.o.color, "red");
+    CHECK(!t.o.name && !t.o.loud && !t.o.size);
+    CHECK_EQ(t.o.words.n, 2);
+    CHECK_STR(t.o.words.v[1], "y");
+}
+
+TEST(options_lists)
+{
+    PARSED t;
+    parse(&strict, "-o a,b -o c -w u,v --word w -p 1,2 -p3", &t);
+    CHECK_EQ(t.rc, 0);
+    CHECK_EQ(t.o.files.n, 2);
+    CHECK_STR(t.o.files.v[0], "a,b");
+    CHECK_EQ(t.o.words.n, 3); /* and not the default */
+    CHECK_STR(t.o.words.v[2], "w");
+    CHECK_EQ(t.o.pids.n, 3);
+    CHECK_EQ(t.o.pids.v[2], 3);
+}
+
+TEST(options_amounts)
+{
+    static const struct {
+        const char *line;
+        u64 size, time;
+    } good[] = {
+        {"-s 2M -t 10s", 2 << 20, 10000000000ull},      {"-s 2097152 -t 10", 2 << 20, 10000000000ull},
+        {"-s 1g -t 500ms", 1 << 30, 500000000},         {"-s 1024K -t 2m", 1 << 20, 120000000000ull},
+        {"-s 64G -t 1h", 1ull << 36, 3600000000000ull},
+    };
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        PARSED t;
+        parse(&strict, good[i].line, &t);
+        CHECK_STR(t.message.data, "");
+        CHECK_EQ(t.o.size, good[i].size);
+        CHECK_EQ(t.o.time, good[i].time);
+    }
+}
+
+TEST(options_operands)
+{
+    static const struct {
+        const char *line;
+        int first, n;
+    } cases[] = {{"-l ls -a", 2, 4}, {"-l -- -a b", 3, 5}, {"-l", 2, 2}, {"-- ls", 2, 3}, {"- x", 1, 3}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        PARSED t;
+        parse(&open_ended, cases[i].line, &t);
+        CHECK_EQ(t.rc, 0);
+        CHECK_EQ(t.operands, cases[i].first);
+        CHECK_EQ(t.argc, cases[i].n);
+        CHECK(!t.o.all);
+    }
+}
+
+TEST(options_mistakes_are_one_clear_line)
+{
+    static const struct {
+        const char *line, *message;
+    } cases[] = {
+        {"--nope", "xprof test: unknown option --nope; see \"xprof test --help\"\n"},
+        {"--nope=3", "xprof test: unknown option --nope; see \"xprof test --help\"\n"},
+        {"--nam x", "xprof test: unknown option --nam; see \"xprof test --help\"\n"},
+        {"-lz", "xprof test: unknown option -z; see \"xprof test --help\"\n"},
+        {"--loud=1", "xprof test: --loud takes no value\n"},
+        {"--name", "xprof test: --name needs a value: NAME\n"},
+        {"-ln", "xprof test: -n (--name) needs a value: NAME\n"},
+        {"--name=", "xprof test: --name: an empty NAME\n"},
+        {"-F 0", "xprof test: --rate: 0 is not in the range 1..10000\n"},
+        {"-F 10001", "xprof test: --rate: 10001 is not in the range 1..10000\n"},
+        {"-F 99999999999999999999999", "xprof test: --rate: 99999999999999999999999 is not in the range 1..10000\n"},
+        {"-F -1", "xprof test: --rate: \"-1\" is not a number\n"},
+        {"-F 9x", "xprof test: --rate: \"9x\" is not a number\n"},
+        {"-s 1K", "xprof test: --size: 1K is not in the range 1M..64G\n"},
+        {"-s 99999999T", "xprof test: --size: 99999999T is not in the range 1M..64G\n"},
+        {"-s 1X", "xprof test: --size: \"1X\" is not a size (such as 64M or 1G)\n"},
+        {"-t 2h", "xprof test: --time: 2h is not in the range 1ms..1h\n"},
+        {"-t 1d", "xprof test: --time: \"1d\" is not a duration (such as 500ms, 10s or 2m)\n"},
+        {"-w a,b,c,d", "xprof test: --word: d is one too many: at most 3\n"},
+        {"-w a,,b", "xprof test: --word: an empty item\n"},
+        {"-p 1,0", "xprof test: --pid: 0 is not in the range 1..4194304\n"},
+        {"--color blue", "xprof test: --color: there is no \"blue\"; there is red, green\n"},
+        {"stray", "xprof test: unexpected argument \"stray\"\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        PARSED t;
+        parse(&strict, cases[i].line, &t);
+        CHECK_STR(t.message.data, cases[i].message);
+        CHECK_EQ(t.rc, -EINVAL);
+        CHECK_EQ(options_report(-ECANCELED, &(struct buf){0}), 0);
+    }
+}
+
+TEST(options_help_names_every_option)
+{
+    static const char *const spellings[] = {"--help", "-h", "-lh", "-l --help --nope"};
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(*spellings); i++) {
+        PARSED t;
+        parse(&strict, spellings[i], &t);
+        CHECK_EQ(t.rc, -ECANCELED);
+        for (size_t k = 0; k < strict.nrows; k++)
+            CHECK(strstr(t.message.data, strict.rows[k].flag) && strstr(t.message.data, strict.rows[k].help));
+        CHECK(strstr(t.message.data, "COLOR for --color: red, green\n"));
+    }
+}
+
+TEST(options_rows_are_sound)
+{
+    size_t n;
+    const struct command *const *all = commands(&n);
+    for (size_t i = 0; i < n; i++) {
+        CHECK(all[i]->nrows <= 64);
+        for (size_t k = 0; k < all[i]->nrows; k++) {
+            const struct option_row *r = &all[i]->rows[k];
+            CHECK(r->help && (r->type == OPTION_BOOL) == !r->argument);
+            CHECK(r->min <= r->max && r->letter != 'h' && !strpbrk(r->help, "|\n"));
+            for (size_t j = 0; j < k; j++)
+                CHECK(strcmp(r->flag, r[-(long)(j + 1)].flag) != 0 &&
+                      (!r->letter || r->letter != r[-(long)(j + 1)].letter));
+        }
+    }
+}
+
+/* ---- record ---------------------------------------------------------------------------------------------------------
+ */
+static int parse_record(const char *line, struct record_options *o, struct buf *message)
+{
+    static char copy[256], *argv[MAX_ARGS + 1];
+    snprintf(copy, sizeof(copy), "%s", line);
+    return record_options_parse(split(copy, argv), argv, o, message);
+}
+
+TEST(record_options_take_one_target)
+{
+    static const char *const good[] = {"-a", "-p 1,2", "--cgroup /x", "ls", "-- ls", "-a -o x -o y --format html"};
+    static const char *const bad[] = {"",
+                                      "-a -p1",
+                                      "-a ls",
+                                      "-p 1 --cgroup /x",
+                                      "-a --no-kernel --no-user",
+                                      "-a -e nope",
+                                      "-a -o x",
+                                      "-a --format nope",
+                                      "-a --no-cache --cache-dir /x"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        struct record_options o;
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(good[i], &o, &message), 0);
+        CHECK_EQ(o.events.n, 1);
+        CHECK_EQ(o.table_memory, 256 << 20);
+        record_options_free(&o);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct record_options o = {.top = 77};
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(bad[i], &o, &message), -EINVAL);
+        CHECK(message.len && memchr(message.data, '\n', message.len) == message.data + message.len - 1);
+        CHECK_EQ(o.top, 77);
+    }
+}
+
+TEST(record_options_keep_the_command)
+{
+    struct record_options o;
+    AUTO_BUF struct buf message = {0};
+    CHECK_EQ(parse_record("-F 7 --top 0 ls -a --nope", &o, &message), 0);
+    CHECK_EQ(o.frequency, 7);
+    CHECK_EQ(o.top, 0);
+    CHECK(!o.all);
+    CHECK_STR(o.command[0], "ls");
+    CHECK_STR(o.command[2], "--nope");
+    CHECK(!o.command[3]);
+    record_options_free(&o);
+}

@@ -1,0 +1,124 @@
+#include "cli/record_options.h"
+#include "bpf/xprof.h"
+#include "profile/encode.h"
+#include "profile/event.h"
+#include <errno.h>
+
+#define AT(field)  offsetof(struct record_options, field)
+#define SECOND     1000000000ull
+#define MAX_PID    4194304 /* PID_MAX_LIMIT */
+#define MAX_PIDS   256
+#define MIN_TABLES (4ull << 20)                                 /* one shard */
+#define MAX_TABLES ((u64)XP_MAX_SHARDS << (XP_SHARD_SHIFT + 2)) /* all of them */
+
+static const char *event_name(size_t i)
+{
+    size_t n;
+    const struct event_kind *kinds = event_kinds(&n);
+    return i < n ? kinds[i].name : NULL;
+}
+
+static const char *format_name(size_t i)
+{
+    size_t n;
+    const struct encoder *all = encoders(&n);
+    return i < n ? all[i].name : NULL;
+}
+
+static const struct option_row rows[] = {
+    {"all", 'a', OPTION_BOOL, NULL, AT(all), .help = "record every process"},
+    {"pid", 'p', OPTION_NUMBERS, "PID,...", AT(pids), 1, MAX_PID, MAX_PIDS, .help = "record these processes"},
+    {"cgroup", 0, OPTION_TEXT, "PATH", AT(cgroup), .hint = HINT_DIRECTORY,
+     .help = "record the processes of this cgroup and of those below it"},
+    {"frequency", 'F', OPTION_NUMBER, "HZ", AT(frequency), 1, 10000,
+     .help = "samples a second and CPU (default: the event's, 99 for cpu)"},
+    {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1000000, 7 * 24 * 3600 * SECOND,
+     .help = "stop after this time (default: at Ctrl-C, or when the command ends)"},
+    {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
+     .help = "what to sample"},
+    {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
+     .help = "write the profile there, in the format of its suffix (repeatable)"},
+    {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,
+     .help = "the format of all outputs, whatever their suffix"},
+    {"no-kernel", 0, OPTION_BOOL, NULL, AT(no_kernel), .help = "leave out kernel stacks"},
+    {"no-user", 0, OPTION_BOOL, NULL, AT(no_user), .help = "leave out user stacks"},
+    {"summary", 0, OPTION_TEXT, "FILE", AT(summary), .hint = HINT_FILE,
+     .help = "write counters of what was recorded, lost and cut there, as JSON"},
+    {"top", 0, OPTION_NUMBER, "N", AT(top), 0, 1000, .fallback = "20", .help = "hottest functions to list at the end"},
+    {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY,
+     .help = "where unwind tables are kept between runs"},
+    {"no-cache", 0, OPTION_BOOL, NULL, AT(no_cache), .help = "build every unwind table anew and keep none"},
+    {"table-memory", 0, OPTION_SIZE, "SIZE", AT(table_memory), MIN_TABLES, MAX_TABLES, .fallback = "256M",
+     .help = "at most this much kernel memory for unwind tables"},
+    {"verbose", 'v', OPTION_BOOL, NULL, AT(verbose), .help = "say what is being done"},
+};
+
+const struct command record_command = {
+    .name = "record",
+    .operands = "[[--] COMMAND [ARGUMENT...]]",
+    .help = "record where time is spent: everywhere, in processes, in a cgroup, or in a command",
+    .details =
+        "Exactly one target: -a, -p, --cgroup, or a command.\n\n"
+        "Examples:\n"
+        "  xprof record -a -d 10s -o profile.html\n"
+        "  xprof record -F 199 -o profile.pb.gz -- make -j4\n",
+    .rows = rows,
+    .nrows = sizeof(rows) / sizeof(*rows),
+};
+
+static int complain(struct buf *message, const char *text)
+{
+    buf_printf(message, "xprof record: %s\n", text);
+    return -EINVAL;
+}
+
+static int check_outputs(const struct record_options *o, struct buf *message)
+{
+    for (size_t i = 0; i < o->outputs.n; i++) {
+        if (o->format || encoder_for_path(o->outputs.v[i]))
+            continue;
+        buf_printf(message, "xprof record: --output: no format has the suffix of %s; there is", o->outputs.v[i]);
+        size_t n;
+        const struct encoder *all = encoders(&n);
+        for (size_t k = 0; k < n; k++)
+            buf_printf(message, "%s %s", k ? "," : "", all[k].suffix);
+        buf_str(message, "; or --format\n");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int check(const struct record_options *o, struct buf *message)
+{
+    int targets = o->all + (o->pids.n > 0) + !!o->cgroup + !!o->command;
+    if (!targets)
+        return complain(message, "what to record? One of -a, -p PID, --cgroup PATH, or a command");
+    if (targets > 1)
+        return complain(message, "more than one target: only one of -a, -p PID, --cgroup PATH, or a command");
+    if (o->no_kernel && o->no_user)
+        return complain(message, "--no-kernel and --no-user together leave nothing to record");
+    if (o->no_cache && o->cache_dir)
+        return complain(message, "--no-cache and --cache-dir exclude each other");
+    return check_outputs(o, message);
+}
+
+int record_options_parse(int argc, char **argv, struct record_options *out, struct buf *message)
+{
+    struct record_options o = {0};
+    int at = argc;
+    int rc = options_parse(&record_command, argc, argv, &o, &at, message);
+    if (!rc && at < argc)
+        o.command = &argv[at];
+    if (!rc)
+        rc = check(&o, message);
+    if (rc)
+        record_options_free(&o);
+    else
+        *out = o;
+    return rc;
+}
+
+void record_options_free(struct record_options *o)
+{
+    options_free(&record_command, o);
+}

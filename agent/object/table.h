@@ -6,10 +6,13 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
-/* Who a file is, as far as its table is concerned: equal keys have equal tables. The digest covers the executable
- * segments and the bytes of the CFI, under a secret of this machine, so that no container can claim another's table. */
+/* Who a file is, as far as its table is concerned: equal keys have equal tables. The digest covers where the
+ * segments lie, the bytes of the CFI as they are stored, and whatever else table_build looks at, under a secret of this
+ * machine, so that no container can claim another's table. */
 struct table_key {
     u8 digest[16];
     u8 build_id[20];
@@ -37,3 +40,23 @@ int table_build(int fd, const struct table_limits *limits, struct xp_table **out
 /* Every index of an image that somebody else made (the parser process, the disk): sizes, index monotonic and inside the
  * rows, rows ascending within blocks, rule numbers below nrules, rule kinds known, checksum. 0 or -EBADMSG. */
 int table_check(const void *image, size_t len);
+
+/* The parts of an image that table_check has passed. */
+static inline const u32 *table_index(const struct xp_table *t)
+{
+    return (const u32 *)(t + 1);
+}
+static inline const u32 *table_rows(const struct xp_table *t)
+{
+    return table_index(t) + t->nblocks + 1;
+}
+static inline const struct xp_rule *table_rules(const struct xp_table *t)
+{
+    return (const struct xp_rule *)(table_rows(t) + t->nrows);
+}
+static inline bool table_key_equal(const struct table_key *a, const struct table_key *b)
+{
+    return !memcmp(a, b, sizeof(*a));
+}
+/* The rule that holds at a file offset; kind XP_CFA_NONE outside of all blocks. The image is sound. */
+struct xp_rule table_rule_at(const struct xp_table *t, u64 offset);

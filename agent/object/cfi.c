@@ -1,0 +1,422 @@
+/* Lists of FDEs: which code does which program cover? The programs themselves are cfi_run.c's. */
+#include "object/cfi.h"
+#include "object/cfi_sort.h"
+#include "object/leb.h"
+#include <dwarf.h>
+#include <errno.h>
+
+#define MAX_CODE_FACTOR (1u << 20) /* 1 on this machine */
+#define MAX_INFLATED    (256u << 20)
+
+static u64 load(const u8 *p, unsigned n)
+{
+    u64 v = 0;
+    memcpy(&v, p, n);
+    return v;
+}
+
+/* The value alone, by the lower half of the encoding (LSB 5, 10.5.1). */
+static bool plain_pointer(u8 format, const u8 **p, const u8 *end, u64 *out)
+{
+    size_t left = (size_t)(end - *p), n;
+    s64 s;
+    switch (format) {
+    case DW_EH_PE_absptr:
+    case DW_EH_PE_udata8:
+    case DW_EH_PE_sdata8:
+        n = 8;
+        break;
+    case DW_EH_PE_udata4:
+    case DW_EH_PE_sdata4:
+        n = 4;
+        break;
+    case DW_EH_PE_udata2:
+    case DW_EH_PE_sdata2:
+        n = 2;
+        break;
+    case DW_EH_PE_uleb128:
+        return leb_unsigned(p, end, out);
+    case DW_EH_PE_sleb128:
+        if (!leb_signed(p, end, &s))
+            return false;
+        *out = (u64)s;
+        return true;
+    default:
+        return false;
+    }
+    if (left < n)
+        return false;
+    u64 v = load(*p, n);
+    if (format == DW_EH_PE_sdata4)
+        v = (u64)(s64)(s32)v;
+    else if (format == DW_EH_PE_sdata2)
+        v = (u64)(s64)(s16)v;
+    *p += n;
+    *out = v;
+    return true;
+}
+
+bool cfi_pointer(const struct cfi_section *s, u8 encoding, const u8 **p, const u8 *end, u64 *out)
+{
+    u64 at = s->vaddr + (u64)(*p - s->data), v;
+    if (encoding == DW_EH_PE_aligned) {
+        size_t pad = (size_t)(-at & 7);
+        if ((size_t)(end - *p) < pad)
+            return false;
+        *p += pad;
+        return plain_pointer(DW_EH_PE_absptr, p, end, out);
+    }
+    if (!plain_pointer(encoding & 0x0f, p, end, &v))
+        return false;
+    switch (encoding & 0xf0) {
+    case DW_EH_PE_absptr:
+        *out = v;
+        return true;
+    case DW_EH_PE_pcrel:
+        *out = v + at;
+        return true;
+    default: /* relative to text, data or function, or indirect: nobody writes them for code */
+        return false;
+    }
+}
+
+/* The augmentation string's letters describe the data behind the factors (LSB 5, 10.6.1.1.1). */
+static bool augmentation(const struct cfi_section *s, struct cfi_cie *cie, const char *letters, const u8 *p,
+                         const u8 *end)
+{
+    u64 ignored;
+    for (; *letters; letters++) {
+        u8 how;
+        switch (*letters) {
+        case 'R':
+            if (p == end)
+                return false;
+            cie->encoding = *p++;
+            break;
+        case 'P': /* personality: its value does not matter, maybe relative to anything */
+            if (p == end)
+                return false;
+            how = *p++;
+            if (how != DW_EH_PE_omit && !cfi_pointer(s, how == DW_EH_PE_aligned ? how : how & 0x0f, &p, end, &ignored))
+                return false;
+            break;
+        case 'L':
+            if (p == end)
+                return false;
+            p++;
+            break;
+        case 'S':
+            cie->signal = true;
+            break;
+        case 'B': /* pointer authentication and memory tags: other machines */
+        case 'G':
+            break;
+        default: /* unknown: its data has a length, so what follows is still found */
+            return true;
+        }
+    }
+    return true;
+}
+
+/* Behind the id: version, augmentation string, (address and segment size), factors, return address column. */
+static bool cie_body(const struct cfi_section *s, struct cfi_cie *cie, const u8 *p, const u8 *end)
+{
+    u64 ra, len;
+    u8 version = p < end ? *p++ : 0;
+    const char *letters = (const char *)p;
+    const u8 *nul = memchr(p, 0, (size_t)(end - p));
+    if (!nul || (version != 1 && version != 3 && version != 4))
+        return false;
+    p = nul + 1;
+    if (!strcmp(letters, "eh")) { /* gcc 2: a pointer of no use */
+        letters += 2;
+        if (end - p < 8)
+            return false;
+        p += 8;
+    }
+    if (version == 4) {
+        if (end - p < 2 || p[0] != 8 || p[1] != 0)
+            return false;
+        p += 2;
+    }
+    if (!leb_unsigned(&p, end, &cie->code_factor) || !leb_signed(&p, end, &cie->data_factor) || p == end ||
+        cie->code_factor > MAX_CODE_FACTOR)
+        return false;
+    if (version == 1)
+        ra = *p++;
+    else if (!leb_unsigned(&p, end, &ra))
+        return false;
+    if (ra != DW_RA)
+        return false;
+    if (*letters == 'z') {
+        if (!leb_unsigned(&p, end, &len) || len > (size_t)(end - p) || !augmentation(s, cie, letters + 1, p, p + len))
+            return false;
+        cie->sized = true;
+        p += len;
+    } else if (*letters) {
+        return false; /* nobody can tell where the instructions begin */
+    }
+    cie->ins = p;
+    cie->end = end;
+    return true;
+}
+
+struct entry { /* the frame of a CIE or FDE */
+    const u8 *id, *body, *next;
+    u64 value; /* of the id: a CIE's is 0 (.eh_frame) or all ones (.debug_frame) */
+};
+
+/* 1: an entry; 0: the terminator (next is behind it); -1: nothing sensible any more. */
+static inline int read_entry(const u8 *p, const u8 *end, bool debug, struct entry *e)
+{
+    if (end - p < 4)
+        return -1;
+    u64 len = load(p, 4);
+    unsigned n = 4;
+    p += 4;
+    if (len == 0xffffffff) { /* 64-bit DWARF */
+        if (end - p < 8)
+            return -1;
+        len = load(p, 8);
+        p += 8;
+        n = 8;
+    }
+    e->next = p;
+    if (!len)
+        return 0;
+    if (len < n || len > (size_t)(end - p))
+        return -1;
+    e->id = p;
+    e->body = p + n;
+    e->next = p + len;
+    e->value = load(p, n);
+    if (debug && n == 4 && e->value == 0xffffffff)
+        e->value = ~0ull;
+    return 1;
+}
+
+static void parse_cie(const struct cfi *c, u64 offset, struct cfi_cie *cie)
+{
+    const struct cfi_section *s = &c->section[cie->section];
+    struct entry e;
+    if (offset >= s->len || read_entry(s->data + offset, s->data + s->len, s->debug, &e) != 1 ||
+        e.value != (s->debug ? ~0ull : 0) || e.next - e.body > CFI_MAX_CIE)
+        return;
+    cie->usable = cie_body(s, cie, e.body, e.next) && !cfi_run_initial(c, cie);
+}
+
+/* The number of the CIE at an offset, read once; -ENOSPC (too many), -ENOMEM. An unusable one is remembered as such. */
+static int find_cie(struct cfi *c, unsigned section, u64 offset)
+{
+    u64 *known = map_put(&c->by_offset, (u64)section << 63 | offset);
+    if (!known)
+        return -ENOMEM;
+    if (*known)
+        return (int)(*known - 1);
+    if (c->cies.n == CFI_MAX_CIES)
+        return -ENOSPC;
+    struct cfi_cie *cie = VEC_PUSH(&c->cies);
+    if (!cie)
+        return -ENOMEM;
+    *cie = (struct cfi_cie){.section = (u8)section, .encoding = DW_EH_PE_absptr};
+    parse_cie(c, offset, cie);
+    *known = c->cies.n;
+    return (int)(c->cies.n - 1);
+}
+
+struct lister {
+    struct cfi *c;
+    const struct cfi_section *s;
+    const struct elf_segment *seg; /* of the last FDE */
+    u64 cie_offset;                /* of the last FDE's CIE; nearly always the next one's too */
+    int cie;
+    unsigned section;
+    size_t max;
+    bool sorted;
+};
+
+/* Adds code [at, at + len) when an executable segment holds it; code that the linker dropped is at 0 or nowhere. */
+static int add_fde(struct lister *l, u64 at, u64 len, const u8 *ins, const u8 *end)
+{
+    struct cfi *c = l->c;
+    if (!l->seg || at - l->seg->vaddr >= l->seg->filesz) {
+        const struct elf_segment *seg = elf_segment_at(c->elf, at, PF_X);
+        if (!seg)
+            return 0;
+        l->seg = seg;
+    }
+    u64 in = at - l->seg->vaddr, left = l->seg->filesz - in;
+    if (!len || l->seg->offset + in >= 1ull << XP_OFFSET_BITS)
+        return 0;
+    if (c->fdes.n == l->max)
+        return -ENOSPC;
+    struct cfi_fde *f = VEC_PUSH(&c->fdes);
+    if (!f)
+        return -ENOMEM;
+    len = len < left ? len : left;
+    *f = (struct cfi_fde){
+        .start = l->seg->offset + in,
+        .ins = ins,
+        .len = len < UINT32_MAX ? (u32)len : UINT32_MAX,
+        .ins_len = (u32)(end - ins),
+        .cie = (u32)l->cie,
+    };
+    c->ins_bytes += f->ins_len;
+    l->sorted &= c->fdes.n == 1 || f[-1].start < f->start;
+    return 0;
+}
+
+static int read_fde(struct lister *l, const struct entry *e)
+{
+    struct cfi *c = l->c;
+    u64 at, len, skip, offset = l->s->debug ? e->value : (u64)(e->id - l->s->data) - e->value;
+    if (offset != l->cie_offset || l->cie < 0) {
+        int cie = find_cie(c, l->section, offset & ~(1ull << 63));
+        if (cie < 0)
+            return cie;
+        l->cie = cie;
+        l->cie_offset = offset;
+    }
+    const struct cfi_cie *cie = &c->cies.v[l->cie];
+    const u8 *p = e->body;
+    if (!cie->usable || e->next - e->body > INT32_MAX || !cfi_pointer(l->s, cie->encoding, &p, e->next, &at) ||
+        !plain_pointer(cie->encoding == DW_EH_PE_aligned ? DW_EH_PE_absptr : cie->encoding & 0x07, &p, e->next, &len)) {
+        c->bad++;
+        return 0;
+    }
+    if (cie->sized) {
+        if (!leb_unsigned(&p, e->next, &skip) || skip > (size_t)(e->next - p))
+            return add_fde(l, at, len, NULL, NULL); /* its range is known, its program is not */
+        p += skip;
+    }
+    return add_fde(l, at, len, p, e->next);
+}
+
+static int list_section(struct cfi *c, unsigned section, size_t max, bool *sorted)
+{
+    struct lister l = {.c = c, .s = &c->section[section], .cie = -1, .section = section, .max = max, .sorted = *sorted};
+    const u8 *p = l.s->data, *end = p + l.s->len;
+    u64 cie_id = l.s->debug ? ~0ull : 0;
+    struct entry e;
+    for (; p < end; p = e.next) {
+        int what = read_entry(p, end, l.s->debug, &e);
+        if (what < 0) {
+            c->bad += end - p >= 4 && !l.s->open_ended; /* the rest is lost */
+            break;
+        }
+        if (what == 0 && l.s->open_ended)
+            break;
+        if (what == 0 || e.value == cie_id)
+            continue;
+        int err = read_fde(&l, &e);
+        if (err)
+            return err;
+    }
+    *sorted = l.sorted;
+    return 0;
+}
+
+/* Of FDEs with one start the first stays; otherwise the later start wins, as it does in the binary search of
+ * .eh_frame_hdr; and .debug_frame adds only what .eh_frame leaves out. */
+static void resolve_overlaps(struct cfi *c)
+{
+    struct cfi_fde *to = c->fdes.v, *end = to + c->fdes.n;
+    u64 eh_end = 0;
+    for (struct cfi_fde *f = to; f < end; f++) {
+        bool debug = c->section[c->cies.v[f->cie].section].debug;
+        if (debug && f->start < eh_end)
+            continue;
+        if (to > c->fdes.v && f->start - to[-1].start < to[-1].len) {
+            if (f->start == to[-1].start)
+                continue;
+            to[-1].len = (u32)(f->start - to[-1].start);
+        }
+        if (!debug && f->start + f->len > eh_end)
+            eh_end = f->start + f->len;
+        *to++ = *f;
+    }
+    c->fdes.n = (size_t)(to - c->fdes.v);
+}
+
+int cfi_list(struct cfi *c, size_t max_fdes)
+{
+    bool sorted = true;
+    for (unsigned i = 0; i < c->nsections; i++) {
+        int err = list_section(c, i, max_fdes, &sorted);
+        if (err)
+            return err;
+    }
+    int err = sorted ? 0 : cfi_sort(c->fdes.v, c->fdes.n);
+    if (!err)
+        resolve_overlaps(c);
+    return err;
+}
+
+/* Without section headers: .eh_frame_hdr says where .eh_frame begins (LSB 5, 10.6.2); it ends with its segment. */
+static bool find_by_header(const struct elf_file *e, struct cfi_section *out)
+{
+    Elf64_Phdr h;
+    size_t left;
+    u64 vaddr;
+    if (!elf_find_phdr(e, PT_GNU_EH_FRAME, &h))
+        return false;
+    const u8 *hdr = elf_at(e, h.p_vaddr, &left), *p = hdr + 4;
+    if (!hdr || left < 8 || hdr[0] != 1)
+        return false;
+    struct cfi_section self = {.data = hdr, .len = left, .vaddr = h.p_vaddr};
+    if (!cfi_pointer(&self, hdr[1], &p, hdr + left, &vaddr))
+        return false;
+    const u8 *data = elf_at(e, vaddr, &left);
+    if (!data)
+        return false;
+    *out = (struct cfi_section){.data = data, .len = left, .vaddr = vaddr, .open_ended = true};
+    return true;
+}
+
+void cfi_find(struct cfi *c, const struct elf_file *e)
+{
+    struct elf_section s;
+    c->elf = e;
+    if (elf_section(e, ".eh_frame", &s) && s.len && !(s.flags & SHF_COMPRESSED))
+        c->section[c->nsections++] = (struct cfi_section){.data = s.data, .len = s.len, .vaddr = s.addr};
+    else if (find_by_header(e, &c->section[0]))
+        c->nsections++;
+    if (elf_section(e, ".debug_frame", &s) && s.len && !elf_section_bytes(&s, MAX_INFLATED, &c->inflated))
+        c->section[c->nsections++] =
+            (struct cfi_section){.data = c->inflated.data, .len = c->inflated.len, .vaddr = s.addr, .debug = true};
+}
+
+int cfi_read(struct cfi *c, const struct elf_file *e, size_t max_fdes)
+{
+    struct cfi new = {0};
+    cfi_find(&new, e);
+    int err = cfi_list(&new, max_fdes);
+    if (err)
+        cfi_free(&new);
+    else
+        *c = new;
+    return err;
+}
+
+void cfi_free(struct cfi *c)
+{
+    elf_bytes_free(&c->inflated);
+    vec_free(&c->cies);
+    vec_free(&c->fdes);
+    map_free(&c->by_offset);
+    *c = (struct cfi){0};
+}
+
+const struct cfi_fde *cfi_fde_at(const struct cfi *c, u64 offset)
+{
+    size_t lo = 0, hi = c->fdes.n; /* the last one with start <= offset is at lo - 1 */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->fdes.v[mid].start <= offset)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const struct cfi_fde *f = lo ? &c->fdes.v[lo - 1] : NULL;
+    return f && offset - f->start < f->len ? f : NULL;
+}

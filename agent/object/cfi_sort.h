@@ -1,0 +1,8 @@
+/* FDEs by start; equal ones stay in their order. Linkers write them nearly sorted, or in long sorted runs. */
+#pragma once
+#include "object/cfi.h"
+
+#define CFI_MAX_FDES (16u << 20) /* an index of 24 bits and an offset of 35 make a key */
+
+/* n <= CFI_MAX_FDES. 0 or -ENOMEM. */
+int cfi_sort(struct cfi_fde *fdes, size_t n);

@@ -1,0 +1,123 @@
+/* What makes an image sound, and what makes two files one: table_check and table_identify. */
+#include "base/hash.h"
+#include "object/table_elf.h"
+#include "object/siphash.h"
+#include <errno.h>
+
+/* The header's numbers add up to exactly `len`; the products cannot overflow: all counts are 32-bit. */
+static bool sizes_fit(const struct xp_table *t, size_t len)
+{
+    return t->magic == XP_TABLE_MAGIC && t->version == XP_TABLE_VERSION && !(t->flags & ~XP_TABLE_FP_OK) &&
+           t->nrows >= 1 && t->nrules >= 1 && t->nrules < XP_MAX_RULES && !(t->lo & (XP_BLOCK - 1)) &&
+           t->lo < 1ull << XP_OFFSET_BITS && t->nblocks <= (1ull << XP_OFFSET_BITS) >> XP_BLOCK_SHIFT &&
+           t->build_id_len <= sizeof(t->build_id) &&
+           len == sizeof(*t) + 4 * ((u64)t->nblocks + 1 + t->nrows) + sizeof(struct xp_rule) * (u64)t->nrules;
+}
+
+static bool rules_known(const struct xp_rule *rules, u32 n)
+{
+    for (u32 i = 0; i < n; i++) {
+        unsigned cfa = XP_RULE_CFA(rules[i].kind);
+        bool reg = cfa == XP_CFA_REG || cfa == XP_CFA_RA_REG;
+        if (cfa >= XP_CFA_COUNT || XP_RULE_RBP(rules[i].kind) > XP_RBP_LOST ||
+            (reg && (rules[i].rbp_off < 0 || rules[i].rbp_off > 15)))
+            return false;
+    }
+    return XP_RULE_CFA(rules[0].kind) == XP_CFA_NONE; /* the sentinel's */
+}
+
+/* Each block's rows ascend strictly, and all rules exist. */
+static bool rows_ascend(const u32 *index, const u32 *rows, const struct xp_table *t)
+{
+    if (index[0] != 1 || index[t->nblocks] != t->nrows || rows[0])
+        return false;
+    for (u32 b = 0; b < t->nblocks; b++) {
+        u32 i = index[b], end = index[b + 1];
+        if (i > end || end > t->nrows)
+            return false;
+        s32 last = -1;
+        for (; i < end; i++) {
+            s32 at = (s32)(rows[i] & 0xffff);
+            if (at <= last || at >= (s32)XP_BLOCK || rows[i] >> 16 >= t->nrules)
+                return false;
+            last = at;
+        }
+    }
+    return true;
+}
+
+int table_check(const void *image, size_t len)
+{
+    const struct xp_table *t = image;
+    if (len < sizeof(*t) || !sizes_fit(t, len) || t->checksum != hash_bytes(t + 1, len - sizeof(*t), 0) ||
+        !rules_known(table_rules(t), t->nrules) || !rows_ascend(table_index(t), table_rows(t), t))
+        return -EBADMSG;
+    /* Behind the last row nothing is known. */
+    const struct xp_rule *last = &table_rules(t)[table_rows(t)[t->nrows - 1] >> 16];
+    return XP_RULE_CFA(last->kind) == XP_CFA_NONE ? 0 : -EBADMSG;
+}
+
+struct xp_rule table_rule_at(const struct xp_table *t, u64 offset)
+{
+    const u32 *index = table_index(t), *rows = table_rows(t);
+    u64 block = (offset - t->lo) >> XP_BLOCK_SHIFT;
+    u32 in = offset & (XP_BLOCK - 1), lo = 0;
+    if (offset >= t->lo && block < t->nblocks) {
+        u32 hi = index[block + 1];
+        for (lo = index[block]; lo < hi;) { /* the first row beyond the offset; the one before it holds */
+            u32 mid = lo + (hi - lo) / 2;
+            if ((rows[mid] & 0xffff) <= in)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        lo--;
+    }
+    return table_rules(t)[rows[lo] >> 16];
+}
+
+static void add_u64(struct siphash *h, u64 v)
+{
+    siphash_add(h, &v, sizeof(v));
+}
+
+/* All that table_build_elf depends on: the CFI as it is stored, where it and the code lie, _start, and V8. */
+void table_identify_elf(const struct cfi *c, const u8 secret[16], struct table_key *out)
+{
+    const struct elf_file *e = c->elf;
+    struct table_key key = {.build_id_len = e->build_id_len};
+    struct siphash h;
+    siphash_init(&h, secret);
+    add_u64(&h, XP_TABLE_VERSION);
+    add_u64(&h, table_entry_offset(e));
+    add_u64(&h, table_keeps_frame_pointers(e));
+    add_u64(&h, e->nloads);
+    for (size_t i = 0; i < e->nloads; i++) {
+        add_u64(&h, e->loads[i].offset);
+        add_u64(&h, e->loads[i].vaddr);
+        add_u64(&h, e->loads[i].filesz);
+        add_u64(&h, e->loads[i].flags);
+    }
+    for (size_t i = 0; i < c->nsections; i++) {
+        const struct cfi_section *s = &c->section[i];
+        add_u64(&h, s->vaddr);
+        add_u64(&h, s->len);
+        add_u64(&h, s->debug << 1 | s->open_ended);
+        siphash_add(&h, s->data, s->len);
+    }
+    siphash_end(&h, key.digest);
+    memcpy(key.build_id, e->build_id, e->build_id_len);
+    *out = key;
+}
+
+int table_identify(int fd, const u8 secret[16], struct table_key *out)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_CFI struct cfi c = {0};
+    int err = elf_open(&e, fd);
+    if (err)
+        return err;
+    cfi_find(&c, &e);
+    table_identify_elf(&c, secret, out);
+    return 0;
+}

@@ -52,7 +52,7 @@ static int obey(int fd, const u8 secret[16], struct table_key *out)
     if (strcmp(order, "die") == 0)
         syscall(SYS_exit_group, 3);
     if (strcmp(order, "crash") == 0)
-        *(volatile int *)8 = 1;
+        __builtin_trap();
     for (volatile int i = 1; i && strcmp(order, "hang") == 0;)
         ;
     if (strcmp(order, "open") == 0)
@@ -298,6 +298,40 @@ TEST(parser_starts_are_spaced_out)
     CHECK_EQ(start_gate_wait(&g, now), START_EVERY_NS);
     CHECK_EQ(start_gate_wait(&g, now + START_EVERY_NS), START_EVERY_NS);
     CHECK_EQ(start_gate_wait(&g, now + 100 * NS_PER_SEC), 0);
+}
+
+/* ---- The real work ------------------------------------------------------------------------------------------------
+ */
+TEST(parser_reads_a_real_file)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new(&p, &limits), 0);
+    AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct table_key key, again;
+    CHECK_EQ(parser_identify(p, fd, &key), 0);
+    CHECK_EQ(parser_identify(p, fd, &again), 0);
+    CHECK(memcmp(&key, &again, sizeof(key)) == 0);
+    CLEANUP(parser_reply_free) struct parser_reply image = {0};
+    CHECK_EQ(parser_table(p, fd, &image), 0);
+    const struct xp_table *t = image.data;
+    CHECK(t->nrows > 100 && t->nblocks > 10);
+    CHECK_EQ(parser_restarts(p), 0);
+}
+
+TEST(parser_says_what_is_wrong_with_a_file)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new(&p, &limits), 0);
+    struct parser_reply reply;
+    struct table_key key;
+    AUTO_CLOSE int text = file_saying("#!/bin/sh");
+    CHECK_EQ(parser_table(p, text, &reply), -ENOEXEC);
+    CHECK_EQ(parser_identify(p, text, &key), -ENOEXEC);
+    AUTO_CLOSE int empty = file_saying("");
+    CHECK(parser_table(p, empty, &reply) < 0);
+    CHECK_EQ(parser_restarts(p), 0);
 }
 
 /* ---- Liars ------------------------------------------------------------------------------------------------------ */

@@ -216,7 +216,6 @@ static const struct allowed allow[] = {
     ANY(getrandom),
     ANY(sysinfo),
     ANY(clock_gettime),
-    ANY(getrusage),
     ANY(restart_syscall),
     ANY(rt_sigreturn),
     ANY(exit),

@@ -69,5 +69,3 @@ const struct elf_segment *elf_segment_at(const struct elf_file *e, u64 vaddr, u3
 const struct elf_segment *elf_segment_of(const struct elf_file *e, u64 offset, u32 flags);
 /* The bytes from vaddr to the end of its segment, or NULL. */
 const u8 *elf_at(const struct elf_file *e, u64 vaddr, size_t *left);
-/* A symbol of .dynsym by its DT_GNU_HASH: a handful of reads, whatever the size of the table. */
-bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name);

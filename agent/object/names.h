@@ -9,7 +9,8 @@
 
 #define NAMES_MAGIC 0x314d4e58u /* "XNM1" */
 
-struct names_header { /* then: u32 first[n + 1] (frames of offset i: first[i]..first[i+1]), frames, strings */
+/* Then: u32 first[n + 1] (frames of offset i: first[i]..first[i+1]), padded to 8 bytes; frames; strings. */
+struct names_header {
     u32 magic;
     u32 n; /* offsets asked for, in their order */
     u32 nframes;
@@ -35,5 +36,6 @@ struct names {
     const char *strings;
     u32 n;
 };
-/* 0 or -EBADMSG; `n` is how many offsets were asked for. */
+/* `reply` is aligned to 8 bytes. The strings are terminated, but UTF-8 only as far as their writer is trusted.
+ * 0 or -EBADMSG; `n` is how many offsets were asked for. */
 int names_view(const void *reply, size_t len, size_t n, struct names *out);

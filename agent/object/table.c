@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "object/cfi.h"
 #include "object/cfi_sort.h"
-#include "object/siphash.h"
+#include "object/dynamic.h"
 #include "object/table_elf.h"
 #include <errno.h>
 

@@ -1,17 +1,13 @@
-/* One look-up in the dynamic symbol table, through DT_GNU_HASH as the dynamic linker does it. */
-#include "object/elf_file.h"
+#include "object/dynamic.h"
 #include <string.h>
 
 #define MAX_CHAIN 4096 /* symbols of one bucket; real ones have a dozen */
 
-struct dynamic {
-    u64 hash, symtab, strtab;
-};
-
-static bool read_dynamic(const struct elf_file *e, struct dynamic *d)
+bool elf_dynamic(const struct elf_file *e, struct elf_dynamic *out)
 {
     Elf64_Phdr p;
     size_t left;
+    *out = (struct elf_dynamic){0};
     if (!elf_find_phdr(e, PT_DYNAMIC, &p))
         return false;
     const u8 *at = elf_at(e, p.p_vaddr, &left);
@@ -21,13 +17,15 @@ static bool read_dynamic(const struct elf_file *e, struct dynamic *d)
         if (dyn.d_tag == DT_NULL)
             break;
         if (dyn.d_tag == DT_GNU_HASH)
-            d->hash = dyn.d_un.d_ptr;
+            out->hash = dyn.d_un.d_ptr;
         else if (dyn.d_tag == DT_SYMTAB)
-            d->symtab = dyn.d_un.d_ptr;
+            out->symtab = dyn.d_un.d_ptr;
         else if (dyn.d_tag == DT_STRTAB)
-            d->strtab = dyn.d_un.d_ptr;
+            out->strtab = dyn.d_un.d_ptr;
+        else if (dyn.d_tag == DT_STRSZ)
+            out->strsz = dyn.d_un.d_val;
     }
-    return d->hash && d->symtab && d->strtab;
+    return at;
 }
 
 static bool u32_at(const struct elf_file *e, u64 vaddr, u32 *out)
@@ -40,7 +38,7 @@ static bool u32_at(const struct elf_file *e, u64 vaddr, u32 *out)
     return true;
 }
 
-static bool symbol_is(const struct elf_file *e, const struct dynamic *d, u32 i, const char *name)
+static bool symbol_is(const struct elf_file *e, const struct elf_dynamic *d, u32 i, const char *name)
 {
     Elf64_Sym sym;
     size_t left, n = strlen(name) + 1;
@@ -52,11 +50,12 @@ static bool symbol_is(const struct elf_file *e, const struct dynamic *d, u32 i, 
     return p && left >= n && !memcmp(p, name, n) && sym.st_shndx != SHN_UNDEF;
 }
 
+/* As the dynamic linker does it. */
 bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name)
 {
-    struct dynamic d = {0};
+    struct elf_dynamic d;
     u32 head[4], i, h = 5381; /* nbuckets, first symbol, bloom words, bloom shift */
-    if (!read_dynamic(e, &d))
+    if (!elf_dynamic(e, &d) || !d.hash || !d.symtab || !d.strtab)
         return false;
     for (unsigned k = 0; k < 4; k++)
         if (!u32_at(e, d.hash + 4 * k, &head[k]))

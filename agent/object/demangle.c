@@ -1,0 +1,63 @@
+#include "object/demangle.h"
+#include "base/utf8.h"
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+struct sink {
+    struct buf text;
+    jmp_buf full;
+};
+
+/* The demanglers cannot be told to stop: leave them. They keep their state on the stack (but for one buffer of Rust's
+ * punycode, which is then lost: a few bytes for a hostile name). */
+static void take(const char *s, size_t n, void *arg)
+{
+    struct sink *k = arg;
+    if (n > DEMANGLE_MAX_OUT - k->text.len)
+        longjmp(k->full, 1);
+    buf_add(&k->text, s, n);
+}
+
+static bool try_all(const char *mangled, int options, struct sink *k)
+{
+    if (setjmp(k->full))
+        return false;
+    if (rust_demangle_callback(mangled, options, take, k))
+        return true;
+    k->text.len = 0;
+    return !strncmp(mangled, "_Z", 2) && cplus_demangle_v3_callback(mangled, options, take, k);
+}
+
+void append_utf8(struct buf *out, const char *s, size_t len)
+{
+    size_t from = 0, i = 0;
+    while (i < len) {
+        size_t n = s[i] ? utf8_len(s + i, len - i) : 0;
+        if (!n) {
+            buf_add(out, s + from, i - from);
+            buf_str(out, "\xef\xbf\xbd");
+            from = i + 1;
+        }
+        i += n ? n : 1;
+    }
+    buf_add(out, s + from, len - from);
+}
+
+bool demangle(const char *name, size_t len, enum demangle_style style, struct buf *out)
+{
+    char mangled[DEMANGLE_MAX_IN + 1];
+    struct sink k = {0};
+    bool done = false;
+    if (len > 2 && len <= DEMANGLE_MAX_IN && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || name[1] == '_')) {
+        memcpy(mangled, name, len);
+        mangled[len] = 0;
+        done = try_all(mangled, DMGL_ANSI | (style == DEMANGLE_FULL ? DMGL_PARAMS : 0), &k) && k.text.len;
+    }
+    if (done)
+        append_utf8(out, k.text.data, k.text.len);
+    else
+        append_utf8(out, name, len);
+    buf_free(&k.text);
+    return done;
+}

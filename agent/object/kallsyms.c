@@ -1,0 +1,166 @@
+#include "object/kallsyms.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include <errno.h>
+#include <string.h>
+
+#define MAX_SYMBOLS (4u << 20)   /* a kernel has 100,000 to 300,000 */
+#define MAX_NAME    512          /* KSYM_NAME_LEN */
+#define MAX_REACH   (256u << 10) /* symbols have no size: further than that behind one, it is another's code */
+#define KERNEL_LOW  (1ull << 63) /* addresses below are per-CPU offsets */
+
+struct entry { /* 8 bytes: all text lies within 4 GiB of the first symbol */
+    u32 at;    /* address - base */
+    u32 name;  /* in strings; the module's name follows the symbol's, after its NUL */
+};
+
+struct raw {
+    u64 address;
+    u32 name;
+    u8 local;
+};
+
+struct kallsyms {
+    u64 base;
+    struct entry *entries;
+    size_t n;
+    struct buf strings;
+    bool hidden;
+};
+
+typedef VEC(struct raw) raws;
+
+/* "ffffffff81000000 T name\t[module]\n" */
+static int add_line(struct kallsyms *k, raws *all, char *line, bool *nonzero)
+{
+    char *end, *save = NULL;
+    u64 address = strtoull(line, &end, 16);
+    if (end == line || end[0] != ' ' || !end[1] || !strchr("tTwW", end[1]) || end[2] != ' ')
+        return 0;
+    char type = end[1], *name = strtok_r(end + 3, " \t\n", &save), *module = strtok_r(NULL, " \t\n[]", &save);
+    if (!name || strlen(name) > MAX_NAME || (module && strlen(module) > MAX_NAME) || all->n == MAX_SYMBOLS)
+        return 0;
+    *nonzero |= address != 0;
+    if (address && address < KERNEL_LOW)
+        return 0;
+    struct raw *r = VEC_PUSH(all);
+    if (!r)
+        return -ENOMEM;
+    *r = (struct raw){.address = address, .name = (u32)k->strings.len, .local = type == 't'};
+    buf_add(&k->strings, name, strlen(name) + 1);
+    module = module ? module : "";
+    buf_add(&k->strings, module, strlen(module) + 1);
+    return k->strings.failed ? -ENOMEM : 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct raw *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (x->local != y->local)
+        return x->local ? 1 : -1;
+    return x->name < y->name ? -1 : x->name > y->name;
+}
+
+/* Sorted, one symbol an address: a global one, then the first. */
+static int pack(struct kallsyms *k, raws *all)
+{
+    qsort(all->v, all->n, sizeof(*all->v), by_address);
+    k->base = all->v[0].address;
+    k->entries = reallocarray(NULL, all->n, sizeof(*k->entries));
+    if (!k->entries)
+        return -ENOMEM;
+    for (size_t i = 0; i < all->n; i++) {
+        u64 at = all->v[i].address - k->base;
+        if (at > UINT32_MAX || (i && all->v[i - 1].address == all->v[i].address))
+            continue;
+        k->entries[k->n++] = (struct entry){(u32)at, all->v[i].name};
+    }
+    return 0;
+}
+
+static void raws_free(raws *all)
+{
+    vec_free(all);
+}
+
+static int read_all(struct kallsyms *k, FILE *f)
+{
+    CLEANUP(raws_free) raws all = {0};
+    AUTO_FREE char *line = NULL;
+    size_t cap = 0;
+    bool nonzero = false;
+    while (getline(&line, &cap, f) > 0) {
+        int err = add_line(k, &all, line, &nonzero);
+        if (err)
+            return err;
+    }
+    if (ferror(f))
+        return -EIO;
+    if (!all.n)
+        return -ENODATA;
+    k->hidden = !nonzero;
+    return k->hidden ? 0 : pack(k, &all);
+}
+
+int kallsyms_new_from(struct kallsyms **out, FILE *f)
+{
+    CLEANUP(kallsyms_free) struct kallsyms *k = calloc(1, sizeof(*k));
+    if (!k)
+        return -ENOMEM;
+    int err = read_all(k, f);
+    if (err)
+        return err;
+    if (k->hidden)
+        buf_free(&k->strings);
+    *out = TAKE_PTR(k);
+    return 0;
+}
+
+int kallsyms_new(struct kallsyms **out, const char *path)
+{
+    AUTO_FCLOSE FILE *f = fopen(path, "re");
+    return f ? kallsyms_new_from(out, f) : -errno;
+}
+
+void kallsyms_free(struct kallsyms **k)
+{
+    if (!*k)
+        return;
+    buf_free(&(*k)->strings);
+    free((*k)->entries);
+    free(*k);
+    *k = NULL;
+}
+
+bool kallsyms_hidden(const struct kallsyms *k)
+{
+    return k->hidden;
+}
+
+size_t kallsyms_count(const struct kallsyms *k)
+{
+    return k->n;
+}
+
+bool kallsyms_find(const struct kallsyms *k, u64 address, struct kallsym *out)
+{
+    size_t lo = 0, hi = k->n;
+    u64 at = address - k->base;
+    if (address < k->base)
+        return false;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (k->entries[mid].at <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (!lo || at - k->entries[lo - 1].at > MAX_REACH)
+        return false;
+    const char *name = k->strings.data + k->entries[lo - 1].name;
+    *out = (struct kallsym){.name = name, .module = name + strlen(name) + 1, .start = k->base + k->entries[lo - 1].at};
+    return true;
+}

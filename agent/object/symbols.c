@@ -1,0 +1,199 @@
+#include "object/symbols.h"
+#include "base/cleanup.h"
+#include "object/dynamic.h"
+#include <errno.h>
+#include <string.h>
+
+#define COMPARE 256 /* bytes of names that decide between aliases: bounds what hostile tables cost */
+
+/* Of the symbols that start in (offsets[i - 1], offsets[i]]. */
+struct slot {
+    struct symbol inner; /* covers offsets[i], latest start */
+    struct symbol outer; /* covers offsets[i], furthest end: may cover later offsets too */
+    struct symbol last;  /* latest start, whatever it covers */
+};
+
+struct finder {
+    const struct elf_file *e;
+    const u64 *offsets;
+    size_t n;
+    struct slot *slots; /* n */
+    const struct elf_segment *seg;
+};
+
+static unsigned underscores(const struct symbol *s)
+{
+    unsigned n = 0;
+    while (n < s->len && s->name[n] == '_')
+        n++;
+    return n;
+}
+
+/* Of two symbols at one start. */
+static bool better_alias(const struct symbol *a, const struct symbol *b)
+{
+    if (a->sized != b->sized)
+        return a->sized;
+    if (a->rank != b->rank)
+        return a->rank > b->rank;
+    unsigned ua = underscores(a), ub = underscores(b);
+    if (ua != ub)
+        return ua < ub;
+    if (a->len != b->len)
+        return a->len < b->len;
+    return memcmp(a->name, b->name, a->len < COMPARE ? a->len : COMPARE) < 0;
+}
+
+static bool later(const struct symbol *a, const struct symbol *b)
+{
+    return !b->name || a->start > b->start || (a->start == b->start && better_alias(a, b));
+}
+
+static bool further(const struct symbol *a, const struct symbol *b)
+{
+    return !b->name || a->end > b->end || (a->end == b->end && later(a, b));
+}
+
+/* Index of the first offset at or above `start`. */
+static size_t place(const struct finder *f, u64 start)
+{
+    size_t lo = 0, hi = f->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (f->offsets[mid] < start)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void add(struct finder *f, const struct symbol *s)
+{
+    size_t i = place(f, s->start);
+    if (i == f->n)
+        return;
+    struct slot *slot = &f->slots[i];
+    if (later(s, &slot->last))
+        slot->last = *s;
+    if (!s->sized || s->end <= f->offsets[i])
+        return;
+    if (later(s, &slot->inner))
+        slot->inner = *s;
+    if (further(s, &slot->outer))
+        slot->outer = *s;
+}
+
+/* Functions, and labels of hand-written assembly. Compilers' and tools' own labels begin with '.' or '$'. */
+static bool is_code(const Elf64_Sym *s, const char *name)
+{
+    unsigned type = ELF64_ST_TYPE(s->st_info);
+    if (s->st_shndx == SHN_UNDEF || s->st_shndx == SHN_ABS || !*name)
+        return false;
+    return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *name != '.' && *name != '$');
+}
+
+static void add_symbol(struct finder *f, const Elf64_Sym *s, const u8 *names, size_t len)
+{
+    if (s->st_name >= len || !is_code(s, (const char *)names + s->st_name))
+        return;
+    if (!f->seg || s->st_value - f->seg->vaddr >= f->seg->filesz) {
+        const struct elf_segment *seg = elf_segment_at(f->e, s->st_value, PF_X);
+        if (!seg)
+            return;
+        f->seg = seg;
+    }
+    u64 in = s->st_value - f->seg->vaddr, left = f->seg->filesz - in;
+    size_t max = len - s->st_name < SYMBOLS_MAX_NAME ? len - s->st_name : SYMBOLS_MAX_NAME;
+    struct symbol sym = {
+        .start = f->seg->offset + in,
+        .end = f->seg->offset + in + (s->st_size && s->st_size < left ? s->st_size : left),
+        .sized = s->st_size,
+        .name = (const char *)names + s->st_name,
+        .rank = (u8)((ELF64_ST_TYPE(s->st_info) != STT_NOTYPE) << 1 | (ELF64_ST_BIND(s->st_info) != STB_LOCAL)),
+    };
+    sym.len = (u32)strnlen(sym.name, max);
+    const char *version = memchr(sym.name + 1, '@', sym.len - 1);
+    if (version)
+        sym.len = (u32)(version - sym.name);
+    struct elf_section sec;
+    if (!sym.sized && elf_section_at(f->e, s->st_shndx, &sec) && sec.addr <= s->st_value &&
+        s->st_value - sec.addr < sec.len)
+        sym.end = sym.start + (sec.len - (s->st_value - sec.addr));
+    add(f, &sym);
+}
+
+static void add_table(struct finder *f, const u8 *syms, size_t nsyms, const u8 *names, size_t len)
+{
+    for (size_t i = 0; i < nsyms; i++) {
+        Elf64_Sym s;
+        memcpy(&s, syms + i * sizeof(s), sizeof(s));
+        add_symbol(f, &s, names, len);
+    }
+}
+
+static bool add_sections(struct finder *f, u32 type)
+{
+    bool found = false;
+    struct elf_section s, names;
+    for (u32 i = 0; i < f->e->shnum && !found; i++) {
+        if (!elf_section_at(f->e, i, &s) || s.type != type || s.flags & SHF_COMPRESSED ||
+            !elf_section_at(f->e, s.link, &names) || names.type != SHT_STRTAB || names.flags & SHF_COMPRESSED)
+            continue;
+        add_table(f, s.data, s.len / sizeof(Elf64_Sym), names.data, names.len);
+        found = true;
+    }
+    return found;
+}
+
+/* Without section headers nothing says how long the table is, but linkers put the names right behind it. */
+static void add_dynamic(struct finder *f)
+{
+    struct elf_dynamic d;
+    size_t left, names_left;
+    if (!elf_dynamic(f->e, &d) || !d.symtab || d.strtab <= d.symtab)
+        return;
+    const u8 *syms = elf_at(f->e, d.symtab, &left), *names = elf_at(f->e, d.strtab, &names_left);
+    if (!syms || !names)
+        return;
+    size_t len = d.strtab - d.symtab < left ? d.strtab - d.symtab : left;
+    add_table(f, syms, len / sizeof(Elf64_Sym), names, d.strsz < names_left ? d.strsz : names_left);
+}
+
+/* What covers offset i: a symbol of its own slot, or one that reaches over from an earlier slot. */
+static void choose(const struct finder *f, struct symbol *out)
+{
+    struct symbol outer = {0}, inner = {0}, last = {0};
+    for (size_t i = 0; i < f->n; i++) {
+        const struct slot *s = &f->slots[i];
+        if (s->last.name)
+            last = s->last;
+        if (s->inner.name)
+            inner = s->inner;
+        if (s->outer.name && s->outer.end > outer.end)
+            outer = s->outer;
+        if (inner.name && f->offsets[i] < inner.end)
+            out[i] = inner;
+        else if (outer.name && f->offsets[i] < outer.end)
+            out[i] = outer;
+        else if (last.name && !last.sized && f->offsets[i] < last.end)
+            out[i] = last;
+        else
+            out[i] = (struct symbol){0};
+    }
+}
+
+int symbols_find(const struct elf_file *e, const u64 *offsets, size_t n, struct symbol *out)
+{
+    if (!n)
+        return 0;
+    AUTO_FREE struct slot *slots = calloc(n, sizeof(*slots));
+    if (!slots)
+        return -ENOMEM;
+    struct finder f = {.e = e, .offsets = offsets, .n = n, .slots = slots};
+    add_sections(&f, SHT_SYMTAB);
+    if (!add_sections(&f, SHT_DYNSYM))
+        add_dynamic(&f);
+    choose(&f, out);
+    return 0;
+}

@@ -92,10 +92,50 @@ fuzz: $(FUZZERS) testdata ## each libFuzzer target for FUZZ_SECONDS (60)
 	$(Q)for f in $(FUZZERS); do echo "fuzz $$(basename $$f)"; mkdir -p $(B)/corpus/$$(basename $$f); \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -rss_limit_mb=2048 -timeout=10 $(B)/corpus/$$(basename $$f) || exit 1; done
 
+# Benchmarks: bench/NAME.c is linked with everything but main(); bench/*.sh measure the whole program.
+BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+$(BENCHES): $(B)/bench/%: $(B)/bench/%.o $(filter-out $(B)/agent/main.o,$(OBJ))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+bench: all $(BENCHES) ## benchmarks against their references, as a table
+	$(Q)XPROF=$(B)/xprof tools/bench.sh $(BENCHES) $(filter-out bench/peers%,$(wildcard bench/*.sh))
+
+deps: ## install what building needs and what is missing
+	$(Q)CC=$(CC) tools/deps.sh build
+
+lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
+	$(Q)B=$(B) tools/lint.sh
+
+e2e: all ## end-to-end tests (root)
+	$(Q)XPROF=$(abspath $(B)/xprof) e2e/run.sh
+
+test: ## everything that CI runs: deps, lint, unit, e2e
+	$(Q)CC=$(CC) tools/deps.sh build test
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tools/lint_test.sh
+	$(Q)$(MAKE) --no-print-directory lint
+	$(Q)$(MAKE) --no-print-directory unit
+	$(Q)$(MAKE) --no-print-directory e2e
+
+SUDO = $(if $(filter-out 0,$(shell id -u)),sudo)
+run: ## deps, build, record the machine for 10 s, and say where the page lies
+	$(Q)$(MAKE) --no-print-directory deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(SUDO) $(B)/xprof record -a -d 10s -o xprof.html
+	@echo "flame graph: $(CURDIR)/xprof.html"
+
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: all ## binary, bash completion, licence and README below PREFIX
+	$(Q)install -D -m 0755 $(B)/xprof $(DESTDIR)$(PREFIX)/bin/xprof
+	$(Q)$(B)/xprof completion bash > $(B)/completion.bash
+	$(Q)install -D -m 0644 $(B)/completion.bash $(SHARE)/bash-completion/completions/xprof
+	$(Q)install -d $(SHARE)/doc/xprof && install -m 0644 $(wildcard README.md LICENSE) $(SHARE)/doc/xprof
+
 clean: ## remove build/
 	$(Q)rm -rf $(B)
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 16
 
--include $(OBJ:.o=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d)
+-include $(OBJ:.o=.d) $(BENCHES:=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d)

@@ -68,8 +68,7 @@ static int obey(int fd, const u8 secret[16], struct table_key *out)
 /* A sealed memfd with the start of an image, all of whose indexes point anywhere. */
 static int bad_image(size_t len, bool seal)
 {
-    u32 *words = calloc(1, len + sizeof(*words));
-    AUTO_FREE void *owned = words;
+    AUTO_FREE u32 *words = calloc(1, len + sizeof(*words));
     for (size_t i = 0; words && i < len / 4; i++)
         words[i] = i == 0 ? XP_TABLE_MAGIC : i == 1 ? XP_TABLE_VERSION : i < 6 ? 9 : 0xfffffff0u;
     if (seal)

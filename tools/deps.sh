@@ -1,0 +1,59 @@
+#!/bin/bash
+# Finds out what is missing for building (and testing), and installs that and nothing else.
+#   tools/deps.sh build [test]
+# Looks for commands and headers, not for package names, so that a clang of one's own will do.
+set -euo pipefail
+
+CC=${CC:-gcc}
+PATH=$PATH:/usr/sbin:/sbin
+
+# package : what proves that it is there (a command, or a header)
+build="gcc:gcc make:make libc6-dev:stdio.h clang:clang llvm:llvm-strip bpftool:bpftool libbpf-dev:bpf/libbpf.h
+    libelf-dev:libelf.h libdw-dev:elfutils/libdw.h libseccomp-dev:seccomp.h zlib1g-dev:zlib.h libzstd-dev:zstd.h
+    liblzma-dev:lzma.h libiberty-dev:libiberty/demangle.h"
+test="clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck binutils:readelf musl-tools:musl-gcc
+    runc:runc chromium:chromium"
+
+present() {
+    case $1 in
+    *.h) echo "#include <$1>" | "$CC" -E -o /dev/null - 2>/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+missing() {
+    local list=$1 item
+    for item in $list; do
+        present "${item#*:}" || echo "${item%%:*}"
+    done
+}
+
+fuzzer_package() { # libFuzzer's run-time belongs to one version of clang
+    local version
+    version=$(clang -dumpversion 2>/dev/null | cut -d. -f1)
+    echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+        clang -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null || echo "libclang-rt-${version:-14}-dev"
+}
+
+wanted=()
+for set in "${@:-build}"; do
+    case $set in
+    build) mapfile -t -O ${#wanted[@]} wanted < <(missing "$build") ;;
+    test) mapfile -t -O ${#wanted[@]} wanted < <(missing "$test" && fuzzer_package) ;;
+    *) echo "deps: build or test, not $set" >&2 && exit 2 ;;
+    esac
+done
+[ ${#wanted[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "deps: please install what these Debian packages hold: ${wanted[*]}" >&2
+    exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+    echo "deps: please run: sudo apt-get update && sudo apt-get install -y ${wanted[*]}" >&2
+    exit 1
+fi
+echo "deps: installing ${wanted[*]}"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null

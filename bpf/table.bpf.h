@@ -17,33 +17,47 @@ XP_INLINE u32 xp_search(u32 lo, u32 hi, u32 x)
     return lo;
 }
 
-/* The rule for `off` in f's table; XP_CFA_NONE where nothing covers it. */
-XP_INLINE struct xp_rule xp_table_rule(const struct xp_file *f, u64 off)
+/* The rule for `off` in the table at hand, as one word; 0 (XP_CFA_NONE) where nothing covers it. A function of its own,
+ * so that the search is verified once. */
+XP_NOINLINE u64 xp_table_rule(u64 off)
 {
-    struct xp_rule none = {};
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 0;
+    const struct xp_file *f = &s->cur.file;
     u64 block = (off - f->lo) >> XP_BLOCK_SHIFT;
     if (off < f->lo || block >= f->nblocks)
-        return none;
+        return 0;
     u32 at = f->index + (u32)block;
     u32 row = xp_search(xp_shard_word(at), xp_shard_word(at + 1), (u32)off & (XP_BLOCK - 1));
     /* Before the block's first row the last one of an earlier block holds; row 0 is a sentinel. */
-    const struct xp_rule *r = xp_rule_get(xp_shard_word(row - 1) >> 16);
-    return r ? *r : none;
+    const u64 *r = (const u64 *)xp_rule_get(xp_shard_word(row - 1) >> 16);
+    return r ? *r : 0;
 }
 
-XP_INLINE struct xp_rule xp_find_rule(struct xp_state *s, const struct xp_file *f, u64 off)
+XP_INLINE struct xp_rule xp_as_rule(u64 word)
 {
-    u64 tag = (u64)f->uid << XP_OFFSET_BITS | off;
+    union {
+        u64 word;
+        struct xp_rule rule;
+    } u = {.word = word};
+    return u.rule;
+}
+
+/* The rule for `off` in the table at hand. */
+XP_INLINE struct xp_rule xp_find_rule(struct xp_state *s, u64 off)
+{
+    u64 tag = (u64)s->cur.file.uid << XP_OFFSET_BITS | off;
     struct xp_cache *c = xp_cache_get();
     if (!c)
-        return xp_table_rule(f, off);
+        return xp_as_rule(xp_table_rule(off));
     struct xp_cache_entry *e = &c->slot[(tag * 0x9e3779b97f4a7c15ull >> 40) & (XP_CACHE_SLOTS - 1)];
     if (e->tag == tag) {
         s->hits++;
         return e->rule;
     }
     s->misses++;
-    struct xp_rule r = xp_table_rule(f, off);
+    struct xp_rule r = xp_as_rule(xp_table_rule(off));
     e->tag = tag;
     e->rule = r;
     return r;

@@ -156,9 +156,9 @@ XP_INLINE int xp_step_vsyscall(struct xp_state *s)
 
 XP_INLINE struct xp_rule xp_rule_at(struct xp_state *s, u64 pc)
 {
-    struct xp_rule r = xp_find_rule(s, &s->cur.file, (pc - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
+    struct xp_rule r = xp_find_rule(s, (pc - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
     if (!s->leaf && XP_RULE_CFA(r.kind) == XP_CFA_NONE)
-        r = xp_find_rule(s, &s->cur.file, (s->ip - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
+        r = xp_find_rule(s, (s->ip - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
     return r;
 }
 

@@ -10,6 +10,11 @@ void log_set_level(enum log_level level)
     threshold = level;
 }
 
+int log_shows(enum log_level level)
+{
+    return level <= threshold;
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
     static const char *const name[] = {"error: ", "warning: ", "", "debug: "};

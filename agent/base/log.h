@@ -4,6 +4,8 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
+/* Whether messages of this level are shown: for those who would go to some length to make one. */
+int log_shows(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

@@ -30,6 +30,7 @@ struct probe {
     int ncpus;
     int progs[XP_MAX_EVENTS];
     bool running;
+    int stats_fd; /* keeps the kernel's run time statistics on; -1 */
 };
 
 int tables_init(struct probe *p);

@@ -1,5 +1,6 @@
 #include "probe/internal.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -16,9 +17,10 @@ int probe_why(int err, char *why, size_t len, const char *fmt, ...)
     return err;
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+/* libbpf's own words, the verifier's log among them: only for those who asked. */
+static int relay(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-    return 0;
+    return level == LIBBPF_WARN && log_shows(LOG_INFO) ? vfprintf(stderr, fmt, ap) : 0;
 }
 
 /* Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; without CAP_SYS_RESOURCE the load then fails by itself. */
@@ -138,7 +140,7 @@ static int on_record(void *ctx, void *data, size_t len)
 static int start_up(struct probe *p, char *why, size_t len)
 {
     raise_memlock();
-    libbpf_set_print(quiet);
+    libbpf_set_print(relay);
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
     p->ncpus = libbpf_num_possible_cpus();
     if (p->ncpus < 1 || p->ncpus > PROBE_MAX_CPUS)
@@ -166,6 +168,7 @@ int probe_new(struct probe **out, const struct probe_config *config, char *why, 
     if (!p)
         return probe_why(-ENOMEM, why, why_len, "out of memory");
     p->config = *config;
+    p->stats_fd = config->measure ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
     int rc = start_up(p, why, why_len);
     if (rc)
         probe_free(&p);
@@ -184,6 +187,7 @@ void probe_free(struct probe **pp)
     for (size_t i = 0; i < sizeof(p->links) / sizeof(*p->links); i++)
         bpf_link__destroy(p->links[i]);
     tables_fini(p);
+    xp_cleanup_close(&p->stats_fd);
     xprof_bpf__destroy(p->skel);
     free(p);
     *pp = NULL;

@@ -59,6 +59,12 @@ int probe_poll(struct probe *p, const struct probe_handlers *h, int timeout_ms);
 
 /* Sums of the per-CPU counters. */
 int probe_stats(const struct probe *p, struct xp_stats *out);
+/* Records that were shorter than they claimed. */
+u64 probe_malformed(const struct probe *p);
+/* Run time of the sampling programs, when config.measure asked for it: ns in all, and how often they ran. */
+void probe_run_time(const struct probe *p, u64 *ns, u64 *runs);
+/* The number of a version 1 controller in this kernel (enum cgroup_subsys_id, from its BTF). -ENOENT: it has none. */
+int probe_cgroup_subsys(const char *controller);
 /* Kernel memory of all maps, bytes. */
 u64 probe_map_bytes(const struct probe *p);
 

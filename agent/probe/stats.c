@@ -2,7 +2,9 @@
 #include "base/cleanup.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 int probe_stats(const struct probe *p, struct xp_stats *out)
@@ -19,6 +21,40 @@ int probe_stats(const struct probe *p, struct xp_stats *out)
             ((u64 *)&sum)[w] += ((const u64 *)&cpu[i])[w];
     *out = sum;
     return 0;
+}
+
+u64 probe_malformed(const struct probe *p)
+{
+    return p->malformed;
+}
+
+void probe_run_time(const struct probe *p, u64 *ns, u64 *runs)
+{
+    *ns = *runs = 0;
+    for (size_t i = 0; i < p->config.nevents; i++) {
+        struct bpf_prog_info info = {0};
+        u32 len = sizeof(info);
+        if (bpf_obj_get_info_by_fd(p->progs[i], &info, &len))
+            continue;
+        *ns += info.run_time_ns;
+        *runs += info.run_cnt;
+    }
+}
+
+int probe_cgroup_subsys(const char *controller)
+{
+    char name[48];
+    int found = -ENOENT;
+    struct btf *btf = btf__load_vmlinux_btf();
+    int id = btf ? btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM) : -1;
+    /* The kernel calls blkio "io" in this one place. */
+    snprintf(name, sizeof(name), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
+    const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
+    for (u32 i = 0; t && i < btf_vlen(t); i++)
+        if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+            found = btf_enum(t)[i].val;
+    btf__free(btf);
+    return found;
 }
 
 /* The kernel's own account of a map (fdinfo, Linux 4.12). */

@@ -1,0 +1,308 @@
+#include "agent_internal.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "object/cache.h"
+#include "object/kallsyms.h"
+#include "proc/proc.h"
+#include "profile/frames.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define QUEUE_JOBS 8192
+
+static void raise_nofile(void)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int open_cache(struct agent *a)
+{
+    if (!a->config.cache_dir)
+        return 0;
+    int rc = cache_open(&a->cache, a->config.cache_dir, a->config.cache_bytes);
+    if (rc)
+        log_warn("no table cache in %s: %s; tables are made anew", a->config.cache_dir, strerror(-rc));
+    else
+        parser_set_secret(a->parser, cache_secret(a->cache));
+    return 0;
+}
+
+static int build(struct agent *a, char *why, size_t len)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    raise_nofile();
+    int rc = parser_new(&a->parser, &limits);
+    if (rc) {
+        snprintf(why, len, "cannot start the parser process: %s", strerror(-rc));
+        return rc;
+    }
+    rc = probe_new(&a->probe, &a->config.probe, why, len);
+    if (rc)
+        return rc;
+    open_cache(a);
+    snprintf(why, len, "out of memory");
+    a->ncpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+    a->dumps = calloc((size_t)a->ncpus, sizeof(*a->dumps));
+    if (!a->dumps || files_new(&a->files, a->probe, a->parser, a->cache) || late_new(&a->late, a->probe, a->files) ||
+        queue_new(&a->jobs, QUEUE_JOBS) || aggregate_new(&a->live, a->config.aggregate_bytes) ||
+        aggregate_new(&a->late_aggregate, a->config.aggregate_bytes / 8))
+        return -ENOMEM;
+    return 0;
+}
+
+int agent_new(struct agent **out, const struct agent_config *config, char *why, size_t why_len)
+{
+    struct agent *a = calloc(1, sizeof(*a));
+    if (!a)
+        return -ENOMEM;
+    a->config = *config;
+    int rc = build(a, why, why_len);
+    if (rc)
+        agent_free(&a);
+    else
+        *out = a;
+    return rc;
+}
+
+void agent_free(struct agent **aa)
+{
+    struct agent *a = *aa;
+    if (!a)
+        return;
+    for (size_t i = 0; i < a->gathered.n; i++)
+        job_free(a->gathered.v[i]);
+    vec_free(&a->gathered);
+    for (struct job *j; a->jobs && (j = queue_get(a->jobs, 0));)
+        job_free(j);
+    queue_free(&a->jobs);
+    for (int i = 0; a->dumps && i < a->ncpus; i++)
+        free(a->dumps[i]);
+    free(a->dumps);
+    late_free(&a->late);
+    files_free(&a->files);
+    aggregate_free(&a->live);
+    aggregate_free(&a->late_aggregate);
+    kallsyms_free(&a->kernel);
+    cache_free(&a->cache);
+    probe_free(&a->probe);
+    parser_free(&a->parser);
+    free(a);
+    *aa = NULL;
+}
+
+/* ---- What comes out of the ring ---- */
+
+static void hand_over(struct agent *a, struct job *j)
+{
+    struct job **slot = a->gathering ? VEC_PUSH(&a->gathered) : NULL;
+    if (slot)
+        *slot = j;
+    else if (a->gathering || queue_put(a->jobs, j)) {
+        a->queue_full++;
+        job_free(j);
+    }
+}
+
+static void on_file(void *ctx, const struct xp_file_event *e)
+{
+    struct agent *a = ctx;
+    struct job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return;
+    j->is_file = true;
+    j->file.event = *e;
+    j->file.fd = proc_open_mapping(e->tgid, e->start, e->end, &j->file.path);
+    if (j->file.fd < 0) {
+        j->file.error = j->file.fd;
+        j->file.fd = -1;
+    }
+    hand_over(a, j);
+}
+
+static void on_dump(void *ctx, const struct xp_dump *d)
+{
+    struct agent *a = ctx;
+    if (d->cpu >= (u32)a->ncpus || d->len > XP_DUMP_BYTES)
+        return;
+    if (!a->dumps[d->cpu])
+        a->dumps[d->cpu] = malloc(sizeof(*d));
+    if (a->dumps[d->cpu])
+        memcpy(a->dumps[d->cpu], d, sizeof(*d));
+}
+
+/* The sample goes to the worker with its dump; false when it has none after all. */
+static bool postpone(struct agent *a, const struct xp_sample *s, size_t len)
+{
+    struct xp_dump *d = s->cpu < (u32)a->ncpus ? a->dumps[s->cpu] : NULL;
+    if (!d || d->time != s->time)
+        return false;
+    struct job *j = calloc(1, sizeof(*j));
+    struct xp_sample *copy = malloc(len);
+    if (!j || !copy) {
+        free(j);
+        free(copy);
+        return false;
+    }
+    memcpy(copy, s, len);
+    j->late = (struct late_job){.sample = copy, .dump = d};
+    a->dumps[s->cpu] = NULL;
+    if (queue_put(a->jobs, j)) {
+        job_free(j);
+        return false;
+    }
+    return true;
+}
+
+static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
+{
+    struct agent *a = ctx;
+    if (sizeof(*s) + 8ull * (s->nkernel + s->nuser) > len || s->cause >= XP_CAUSE_COUNT)
+        return;
+    char class = cause_class(s->cause);
+    a->seen++;
+    a->user += class != 'n';
+    a->complete += class == 'c';
+    if ((s->flags & XP_SAMPLE_DUMP) && postpone(a, s, len))
+        return;
+    aggregate_add(a->live, s);
+}
+
+static struct probe_handlers handlers_of(struct agent *a)
+{
+    return (struct probe_handlers){.ctx = a, .sample = on_sample, .file = on_file, .dump = on_dump};
+}
+
+void agent_poll(struct agent *a, int timeout_ms)
+{
+    struct probe_handlers h = handlers_of(a);
+    u64 now = now_ns();
+    probe_poll(a->probe, &h, timeout_ms);
+    if (now - a->rescan_ns > NS_PER_SEC) {
+        a->rescan_ns = now;
+        probe_rescan_cpus(a->probe);
+    }
+}
+
+/* ---- Before sampling: the tables of what already runs, biggest CPU users first ---- */
+
+struct ranked {
+    struct job *job;
+    u64 ticks;
+};
+
+static int by_ticks(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    return a->ticks > b->ticks ? -1 : a->ticks < b->ticks;
+}
+
+/* File id -> CPU time of the busiest process that maps it. */
+static void rank_files(const probe_mappings *list, struct map *ticks)
+{
+    u32 tgid = 0;
+    u64 used = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct xp_mapping *m = &list->v[i];
+        if (m->tgid != tgid)
+            used = proc_cpu_ticks(tgid = m->tgid);
+        u64 *t = m->file ? map_put(ticks, m->file) : NULL;
+        if (t && *t < used)
+            *t = used;
+    }
+}
+
+static void build_gathered(struct agent *a, const probe_mappings *list)
+{
+    struct map ticks = {0};
+    u64 deadline = now_ns() + a->config.prepare_ms * 1000000ull;
+    AUTO_FREE struct ranked *order = calloc(a->gathered.n + 1, sizeof(*order));
+    rank_files(list, &ticks);
+    for (size_t i = 0; order && i < a->gathered.n; i++) {
+        u64 *t = map_get(&ticks, a->gathered.v[i]->file.event.id);
+        order[i] = (struct ranked){a->gathered.v[i], t ? *t : 0};
+    }
+    if (order)
+        qsort(order, a->gathered.n, sizeof(*order), by_ticks);
+    for (size_t i = 0; order && i < a->gathered.n; i++) {
+        if (now_ns() > deadline) {
+            hand_over(a, order[i].job); /* the worker's, later */
+            continue;
+        }
+        files_build(a->files, &order[i].job->file);
+        free(order[i].job);
+    }
+    if (order)
+        a->gathered.n = 0;
+    map_free(&ticks);
+}
+
+int agent_prepare(struct agent *a)
+{
+    probe_mappings list = {0};
+    struct probe_handlers h = handlers_of(a);
+    int fd = proc_vdso();
+    if (fd >= 0)
+        files_build_vdso(a->files, fd);
+    a->gathering = true;
+    int rc = probe_list_mappings(a->probe, 0, &list);
+    while (probe_poll(a->probe, &h, 0) > 0)
+        ;
+    a->gathering = false;
+    build_gathered(a, &list);
+    vec_free(&list);
+    return rc == -ENOTSUP ? 0 : rc;
+}
+
+/* ---- Life ---- */
+
+int agent_add_pid(struct agent *a, u32 tgid)
+{
+    return probe_add_pid(a->probe, tgid);
+}
+
+int agent_start(struct agent *a, char *why, size_t why_len)
+{
+    int rc = pthread_create(&a->worker, NULL, agent_worker, a);
+    if (rc) {
+        snprintf(why, why_len, "cannot start a thread: %s", strerror(rc));
+        return -rc;
+    }
+    a->working = true;
+    a->wall_ns = clock_ns(CLOCK_REALTIME);
+    a->started_ns = a->rescan_ns = now_ns();
+    return probe_start(a->probe, why, why_len);
+}
+
+void agent_stop(struct agent *a)
+{
+    struct probe_handlers h = handlers_of(a);
+    probe_stop(a->probe);
+    a->stopped_ns = now_ns();
+    while (probe_poll(a->probe, &h, 0) > 0)
+        ;
+    /* Late stacks have their files announced: let those announcements reach the worker, too. */
+    for (int i = 0; i < 10 && a->working; i++)
+        probe_poll(a->probe, &h, 20);
+    queue_close(a->jobs);
+    if (a->working)
+        pthread_join(a->worker, NULL);
+    a->working = false;
+    aggregate_merge(a->live, a->late_aggregate);
+}
+
+void agent_progress(struct agent *a, u64 *samples, u64 *lost, u64 *user, u64 *complete)
+{
+    struct xp_stats st = {0};
+    probe_stats(a->probe, &st);
+    *samples = a->seen;
+    *lost = st.lost[XP_LOSS_RING_FULL] + aggregate_dropped(a->live);
+    *user = a->user;
+    *complete = a->complete;
+}

@@ -1,0 +1,57 @@
+/* One recording: wires the rooms to each other. The main thread is the collector: it drains the ring, aggregates, opens
+ * files that were announced, and never blocks on them. The worker builds tables and unwinds late stacks.
+ *
+ *   agent_new -> agent_prepare (tables of what runs) -> agent_start -> agent_poll, often -> agent_stop -> agent_profile
+ */
+#pragma once
+#include "files.h"
+#include "probe/probe.h"
+#include "profile/profile.h"
+
+struct agent;
+
+struct agent_config {
+    struct probe_config probe;
+    const struct event_kind *events[XP_MAX_EVENTS]; /* what probe.events came from, in the same order */
+    const char *cache_dir;                          /* NULL: no cache of tables on disk */
+    size_t cache_bytes;
+    size_t aggregate_bytes; /* budget of distinct stacks */
+    unsigned prepare_ms;    /* how long agent_prepare may take; the rest is built while sampling */
+};
+
+/* 0, or -errno and a line in why[]. The parser process is started here, before any thread. */
+int agent_new(struct agent **out, const struct agent_config *config, char *why, size_t why_len);
+void agent_free(struct agent **a);
+int agent_prepare(struct agent *a);
+int agent_start(struct agent *a, char *why, size_t why_len);
+int agent_add_pid(struct agent *a, u32 tgid);
+/* Drains the ring, waiting at most timeout_ms. */
+void agent_poll(struct agent *a, int timeout_ms);
+/* No more samples; waits for the worker, so that every late stack has had its chance. */
+void agent_stop(struct agent *a);
+/* Names everything. After agent_stop. Fills an empty profile but for its comments. 0 or -ENOMEM. */
+int agent_profile(struct agent *a, struct profile *out);
+
+/* What a recording cost and lost: nothing is lost silently. */
+struct agent_report {
+    u64 samples; /* taken, lost ones included */
+    u64 lost[XP_LOSS_COUNT];
+    u64 lost_aggregate; /* the budget of distinct stacks was full */
+    u64 lost_malformed;
+    u64 user_samples, complete; /* samples that had a user stack; those that reached its end */
+    u64 cause[XP_CAUSE_COUNT];
+    char blame[XP_CAUSE_COUNT][64]; /* per cause: the file where most of its stacks stopped */
+    u64 late;                       /* stacks completed in user space */
+    u64 bpf_ns, bpf_runs;           /* of the sampling programs */
+    u64 unwind_ns;
+    double cpu_seconds; /* own, the parser process included */
+    u64 rss_bytes, map_bytes;
+    size_t files, failed_files;
+    u64 rows;
+    unsigned parser_restarts;
+};
+void agent_report(struct agent *a, struct agent_report *out);
+/* Samples so far, lost so far, complete so far: for a progress line. */
+void agent_progress(struct agent *a, u64 *samples, u64 *lost, u64 *user, u64 *complete);
+
+const char *loss_slug(enum xp_loss l);

@@ -1,0 +1,42 @@
+/* What agent.c, agent_worker.c, agent_names.c and agent_report.c share. */
+#pragma once
+#include "agent.h"
+#include "base/queue.h"
+#include "late.h"
+#include "parser/parser.h"
+#include "profile/aggregate.h"
+#include <pthread.h>
+
+struct cache;
+struct kallsyms;
+
+struct job { /* for the worker: a file to build, or a stack to unwind later */
+    bool is_file;
+    struct file_job file;
+    struct late_job late;
+};
+void job_free(struct job *j);
+
+struct agent {
+    struct agent_config config;
+    struct probe *probe;
+    struct parser *parser;
+    struct cache *cache;
+    struct files *files; /* the worker's while it runs */
+    struct late *late;   /* the same */
+    struct queue *jobs;
+    pthread_t worker;
+    bool working;
+    VEC(struct job *) gathered; /* announcements during agent_prepare, before there is a worker */
+    bool gathering;
+    struct xp_dump **dumps; /* per CPU: the dump whose sample comes next */
+    int ncpus;
+    struct aggregate *live;           /* the collector's */
+    struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
+    struct kallsyms *kernel;
+    u64 started_ns, stopped_ns, wall_ns, rescan_ns;
+    u64 seen, user, complete; /* for the progress line */
+    u64 queue_full;
+};
+
+void *agent_worker(void *agent);

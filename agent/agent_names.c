@@ -1,0 +1,83 @@
+/* Where symbolize gets its names from: the files that were announced, by way of the parser process; and kallsyms. */
+#include "agent_internal.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "object/kallsyms.h"
+#include "profile/symbolize.h"
+#include <errno.h>
+#include <string.h>
+
+static bool name_file(void *ctx, u32 id, const char **path, const char **build_id)
+{
+    const struct agent *a = ctx;
+    const struct file *f = files_get(a->files, id);
+    if (!f || !f->path)
+        return false;
+    *path = f->path;
+    *build_id = f->build_id;
+    return true;
+}
+
+static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t n,
+                        void (*use)(void *arg, const struct names *names), void *arg)
+{
+    struct agent *a = ctx;
+    const struct file *f = files_get(a->files, id);
+    struct parser_reply reply = {0};
+    struct names view;
+    if (!f || f->fd < 0)
+        return -ENODATA;
+    int rc = parser_names(a->parser, f->fd, offsets, n, &reply, &view);
+    if (rc)
+        log_info("no names for %s: %s", f->path ? f->path : "?", strerror(-rc));
+    else
+        use(arg, &view);
+    parser_reply_free(&reply);
+    return rc;
+}
+
+static u64 file_offset_as_address(void *ctx, u32 id, u64 offset)
+{
+    return offset;
+}
+
+static const char *name_kernel(void *ctx, u64 address, u64 *start, const char **module)
+{
+    const struct agent *a = ctx;
+    struct kallsym found;
+    if (!a->kernel || !kallsyms_find(a->kernel, address, &found))
+        return NULL;
+    *start = found.start;
+    *module = found.module;
+    return found.name;
+}
+
+static void load_kallsyms(struct agent *a)
+{
+    int rc = kallsyms_new(&a->kernel, "/proc/kallsyms");
+    if (rc)
+        log_warn("kernel functions have no names: /proc/kallsyms: %s", strerror(-rc));
+    else if (kallsyms_hidden(a->kernel))
+        log_warn("kernel functions have no names: addresses are hidden (kernel.kptr_restrict; CAP_SYSLOG is needed)");
+}
+
+int agent_profile(struct agent *a, struct profile *out)
+{
+    struct name_source source = {
+        .ctx = a,
+        .file = name_file,
+        .names = name_offsets,
+        .address = file_offset_as_address,
+        .kernel = name_kernel,
+    };
+    if (a->config.probe.kernel && !a->kernel)
+        load_kallsyms(a);
+    out->nevents = a->config.probe.nevents;
+    for (size_t i = 0; i < out->nevents; i++) {
+        out->events[i] = a->config.events[i];
+        out->period[i] = a->config.events[i]->time ? 1000000000ull / a->config.probe.events[i].hz : 1;
+    }
+    out->time_ns = a->wall_ns;
+    out->duration_ns = a->stopped_ns - a->started_ns;
+    return symbolize(a->live, &source, out);
+}

@@ -1,0 +1,111 @@
+/* What a recording cost, lost and could not finish. */
+#include "agent_internal.h"
+#include "base/map.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "profile/frames.h"
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+const char *loss_slug(enum xp_loss l)
+{
+    static const char *const slug[] = {
+#define SLUG(name, text, sentence) text,
+        XP_LOSSES(SLUG)
+#undef SLUG
+    };
+    return l < XP_LOSS_COUNT ? slug[l] : "out-of-range";
+}
+
+static double seconds_of(const struct timeval *t)
+{
+    return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
+/* CPU time of this process and of the parser: those that ended (children), and the one that runs. Not of a profiled
+ * COMMAND, which is a child, too: it has not been waited for when this is asked, or is subtracted by who waited. */
+static double own_cpu(const struct agent *a)
+{
+    struct rusage self;
+    struct timespec child = {0};
+    clockid_t clock;
+    getrusage(RUSAGE_SELF, &self);
+    if (parser_pid(a->parser) && !clock_getcpuclockid(parser_pid(a->parser), &clock))
+        clock_gettime(clock, &child);
+    return seconds_of(&self.ru_utime) + seconds_of(&self.ru_stime) + (double)child.tv_sec + (double)child.tv_nsec / 1e9;
+}
+
+static u64 rss_of(pid_t pid)
+{
+    char path[64];
+    unsigned long long pages = 0;
+    AUTO_FREE char *text = NULL;
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    if (pid && !fs_read_file(path, 4096, &text, NULL))
+        sscanf(text, "%*u %llu", &pages);
+    return pages * (u64)sysconf(_SC_PAGESIZE);
+}
+
+/* Where stacks of one cause stopped most often: counts per (cause, file), the highest of each cause named. */
+static void blame_files(const struct agent *a, const struct agg_stack *stacks, size_t n, struct agent_report *out)
+{
+    struct map counts = {0};
+    u64 most[XP_CAUSE_COUNT] = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct agg_stack *s = &stacks[i];
+        if (cause_class(s->cause) != 'x' || !s->nuser)
+            continue;
+        u64 word = s->words[s->nkernel + s->nuser - 1];
+        bool anon = XP_WORD_KIND(word) == XP_WORD_ANON;
+        u32 id = anon ? 0 : XP_WORD_FILE(word);
+        u64 *c = map_put(&counts, (u64)s->cause << 32 | id);
+        if (!c || (*c += s->count[0]) <= most[s->cause])
+            continue;
+        const struct file *f = files_get(a->files, id);
+        const char *path = anon ? "[anonymous]" : f && f->path ? f->path : "[unknown file]";
+        const char *base = strrchr(path, '/');
+        most[s->cause] = *c;
+        snprintf(out->blame[s->cause], sizeof(out->blame[0]), "%.63s", base ? base + 1 : path);
+    }
+    map_free(&counts);
+}
+
+static void count_stacks(const struct agent *a, struct agent_report *out)
+{
+    size_t n;
+    const struct agg_stack *stacks = aggregate_stacks(a->live, &n);
+    for (size_t i = 0; i < n; i++) {
+        u64 count = 0;
+        for (size_t e = 0; e < a->config.probe.nevents; e++)
+            count += stacks[i].count[e];
+        out->cause[stacks[i].cause] += count;
+        out->user_samples += cause_class(stacks[i].cause) != 'n' ? count : 0;
+        out->complete += cause_class(stacks[i].cause) == 'c' ? count : 0;
+    }
+    blame_files(a, stacks, n, out);
+}
+
+void agent_report(struct agent *a, struct agent_report *out)
+{
+    struct xp_stats st = {0};
+    *out = (struct agent_report){0};
+    probe_stats(a->probe, &st);
+    out->samples = st.samples;
+    out->unwind_ns = st.unwind_ns;
+    memcpy(out->lost, st.lost, sizeof(out->lost));
+    out->lost_aggregate = aggregate_dropped(a->live);
+    out->lost_malformed = probe_malformed(a->probe);
+    count_stacks(a, out);
+    out->late = late_rescued(a->late);
+    probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);
+    out->cpu_seconds = own_cpu(a);
+    out->rss_bytes = rss_of(getpid()) + rss_of(parser_pid(a->parser));
+    out->map_bytes = probe_map_bytes(a->probe);
+    const struct file *all = files_all(a->files, &out->files);
+    for (size_t i = 0; i < out->files; i++) {
+        out->rows += all[i].rows;
+        out->failed_files += all[i].value.state == XP_FILE_FAILED;
+    }
+    out->parser_restarts = parser_restarts(a->parser);
+}

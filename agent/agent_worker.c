@@ -1,0 +1,46 @@
+/* The worker: builds tables in the order of the announcements, and late stacks whenever it has nothing else to do. */
+#include "agent_internal.h"
+#include "base/cleanup.h"
+
+#define LATE_AGE_MS 150 /* long enough for the files that a late stack announced to be opened and built */
+#define IDLE_MS     20
+
+void job_free(struct job *j)
+{
+    if (!j)
+        return;
+    if (j->is_file) {
+        xp_cleanup_close(&j->file.fd);
+        free(j->file.path);
+    } else {
+        late_job_free(&j->late);
+    }
+    free(j);
+}
+
+static void work(struct agent *a, struct job *j)
+{
+    if (j->is_file) {
+        files_build(a->files, &j->file);
+        j->file.fd = -1;
+        j->file.path = NULL;
+    } else {
+        late_add(a->late, j->late);
+        j->late = (struct late_job){0};
+    }
+    job_free(j);
+}
+
+void *agent_worker(void *agent)
+{
+    struct agent *a = agent;
+    for (;;) {
+        struct job *j = queue_get(a->jobs, late_waiting(a->late) ? IDLE_MS : -1);
+        if (j)
+            work(a, j);
+        else if (!late_waiting(a->late))
+            return NULL; /* closed and empty */
+        else
+            late_run(a->late, LATE_AGE_MS, a->late_aggregate);
+    }
+}

@@ -1,0 +1,5 @@
+/* The commands. Each returns the exit status: 0, 1 failure, 2 usage; `record -- COMMAND` returns the command's. */
+#pragma once
+
+int cli_record(int argc, char **argv);
+int cli_check(int argc, char **argv);

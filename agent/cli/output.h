@@ -1,0 +1,22 @@
+/* Where profiles go: checked before recording, written after it, each by itself. */
+#pragma once
+#include "cli/options.h"
+#include "profile/encode.h"
+
+struct output {
+    const char *path; /* "-": standard output */
+    const struct encoder *encoder;
+};
+struct outputs {
+    struct output *v;
+    size_t n;
+};
+
+/* Chooses each one's encoder (its suffix, or `format`) and finds out whether it can be written. One line in why[]. */
+int outputs_open(struct outputs *o, const struct option_list *paths, const char *format, char *why, size_t len);
+/* Writes them all; one that fails leaves no partial file and does not stop the others. 0 or the first -errno. */
+int outputs_write(const struct outputs *o, const struct profile *p);
+/* A file of ours, all or nothing; devices and pipes are written to directly. 0 or -errno. */
+int output_write_file(const char *path, const void *data, size_t len);
+void outputs_free(struct outputs *o);
+#define AUTO_OUTPUTS __attribute__((cleanup(outputs_free)))

@@ -1,0 +1,280 @@
+/* xprof record: one recording, from options to files. */
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "cli/record_options.h"
+#include "cli/summary.h"
+#include "cli/target.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#define POLL_MS         100
+#define PREPARE_MS      1500
+#define CACHE_BYTES     ((size_t)1 << 30)
+#define AGGREGATE_BYTES ((size_t)1 << 30)
+#define DEFAULT_TOP     20
+
+struct recording {
+    struct record_options options;
+    struct agent_config config;
+    struct target target;
+    struct outputs outputs;
+    struct agent *agent;
+    int signals;     /* signalfd */
+    int command_end; /* wait status of the COMMAND; valid once `ended` */
+    bool ended;
+    char why[512];
+};
+
+static void recording_free(struct recording *r)
+{
+    agent_free(&r->agent);
+    target_free(&r->target);
+    outputs_free(&r->outputs);
+    record_options_free(&r->options);
+    xp_cleanup_close(&r->signals);
+}
+
+/* Signals are read, not handled: before any thread starts, so that all of them inherit the mask. */
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int add_events(struct recording *r)
+{
+    const struct record_options *o = &r->options;
+    struct agent_config *c = &r->config;
+    for (size_t i = 0; i < o->events.n; i++) {
+        const struct event_kind *kind = event_kind_find(o->events.v[i]);
+        if (!kind) {
+            snprintf(r->why, sizeof(r->why), "-e %s: there is no such event", o->events.v[i]);
+            return -EINVAL;
+        }
+        c->events[i] = kind;
+        c->probe.events[i] = (struct probe_event){
+            .perf_type = kind->perf_type,
+            .perf_config = kind->perf_config,
+            .hz = o->frequency ? (unsigned)o->frequency : kind->default_hz,
+            .time = kind->time,
+        };
+    }
+    c->probe.nevents = o->events.n;
+    return 0;
+}
+
+static const char *default_cache(char *path, size_t len)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (!geteuid())
+        return "/var/cache/xprof";
+    snprintf(path, len, "%s%s/xprof", xdg ? xdg : home ? home : "/tmp", xdg ? "" : "/.cache");
+    return path;
+}
+
+static int configure(struct recording *r, char *cache, size_t len)
+{
+    const struct record_options *o = &r->options;
+    struct agent_config *c = &r->config;
+    c->cache_dir = o->no_cache ? NULL : o->cache_dir ? o->cache_dir : default_cache(cache, len);
+    c->cache_bytes = CACHE_BYTES;
+    c->aggregate_bytes = AGGREGATE_BYTES;
+    c->prepare_ms = PREPARE_MS;
+    c->probe.kernel = !o->no_kernel;
+    c->probe.user = !o->no_user;
+    c->probe.measure = o->summary || o->verbose;
+    c->probe.table_bytes = o->table_memory;
+    int rc = add_events(r);
+    if (!rc)
+        rc = outputs_open(&r->outputs, &o->outputs, o->format, r->why, sizeof(r->why));
+    return rc;
+}
+
+/* A signal asks for the end. */
+static bool interrupted(const struct recording *r)
+{
+    struct signalfd_siginfo info;
+    return read(r->signals, &info, sizeof(info)) == sizeof(info);
+}
+
+/* The COMMAND or all -p processes are gone. */
+static bool target_ended(struct recording *r)
+{
+    struct target *t = &r->target;
+    if (!t->command)
+        return r->config.probe.target == XP_TARGET_PIDS && target_gone(t);
+    if (waitpid(t->command, &r->command_end, WNOHANG) != t->command)
+        return false;
+    t->command = 0;
+    return r->ended = true;
+}
+
+static void show_progress(struct recording *r, u64 began, u64 end)
+{
+    AUTO_BUF struct buf line = {0};
+    u64 now = now_ns();
+    summary_progress(r->agent, (double)(now - began) / 1e9, end ? (double)(end - now) / 1e9 : -1, &line);
+    fprintf(stderr, "\r\033[K%s", line.data ? line.data : "");
+    fflush(stderr);
+}
+
+static void sample(struct recording *r)
+{
+    bool terminal = isatty(STDERR_FILENO);
+    u64 began = now_ns(), shown = began, end = r->options.duration_ns ? began + r->options.duration_ns : 0;
+    for (u64 now = began; !end || now < end; now = now_ns()) {
+        u64 left_ms = end ? (end - now) / 1000000 + 1 : POLL_MS;
+        agent_poll(r->agent, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
+        if (interrupted(r) || target_ended(r))
+            break;
+        if (terminal && now - shown > NS_PER_SEC / 4 && (!end || now < end)) {
+            show_progress(r, began, end);
+            shown = now;
+        }
+    }
+    if (terminal)
+        fprintf(stderr, "\r\033[K");
+}
+
+/* A COMMAND that outlives the recording is asked to end, and waited for: its status is ours. */
+static void end_command(struct recording *r)
+{
+    struct target *t = &r->target;
+    if (!t->command)
+        return;
+    kill(t->command, SIGTERM);
+    while (waitpid(t->command, &r->command_end, 0) < 0 && errno == EINTR)
+        ;
+    t->command = 0;
+    r->ended = true;
+}
+
+static void add_comments(struct profile *p, int argc, char **argv)
+{
+    struct utsname u;
+    AUTO_BUF struct buf line = {0};
+    buf_str(&line, "command: xprof");
+    for (int i = 0; i < argc; i++)
+        buf_printf(&line, " %s", argv[i]);
+    u32 *c = VEC_PUSH(&p->comments);
+    if (c)
+        *c = profile_string(p, line.data ? line.data : "");
+    if (!uname(&u) && (c = VEC_PUSH(&p->comments))) {
+        char host[512];
+        snprintf(host, sizeof(host), "host: %s %s %s %s", u.nodename, u.sysname, u.release, u.machine);
+        *c = profile_string(p, host);
+    }
+    if ((c = VEC_PUSH(&p->comments)))
+        *c = profile_string(p, "version: xprof " XPROF_VERSION);
+}
+
+static int print_top(const struct recording *r, const struct profile *p)
+{
+    AUTO_BUF struct buf table = {0};
+    size_t rows = r->options.top ? r->options.top : r->outputs.n ? 0 : DEFAULT_TOP;
+    if (!rows)
+        return 0;
+    int rc = encode_top(p, rows, &table);
+    return rc ? rc : fs_write_all(STDOUT_FILENO, table.data ? table.data : "", table.len);
+}
+
+static int write_summary(const struct recording *r, const struct agent_report *report, double seconds)
+{
+    AUTO_BUF struct buf text = {0}, json = {0};
+    summary_text(report, seconds, &text);
+    fputs(text.data ? text.data : "", stderr);
+    if (!r->options.summary)
+        return 0;
+    summary_json(report, seconds, &json);
+    int rc = output_write_file(r->options.summary, json.data, json.len);
+    if (rc)
+        log_error("--summary %s was not written: %s", r->options.summary, strerror(-rc));
+    return rc;
+}
+
+/* Names, writes, tells. The exit status. */
+static int finish(struct recording *r, int argc, char **argv)
+{
+    struct profile p;
+    struct agent_report report;
+    if (profile_init(&p))
+        return 1;
+    int rc = agent_profile(r->agent, &p);
+    add_comments(&p, argc, argv);
+    double seconds = (double)p.duration_ns / 1e9;
+    if (!rc)
+        rc = outputs_write(&r->outputs, &p);
+    int table = print_top(r, &p);
+    profile_free(&p);
+    agent_report(r->agent, &report);
+    int summary = write_summary(r, &report, seconds);
+    if (rc || table || summary)
+        return 1;
+    if (r->ended)
+        return WIFEXITED(r->command_end) ? WEXITSTATUS(r->command_end) : 128 + WTERMSIG(r->command_end);
+    return 0;
+}
+
+static int start(struct recording *r)
+{
+    int rc = agent_new(&r->agent, &r->config, r->why, sizeof(r->why));
+    if (rc)
+        return rc;
+    if (r->config.probe.user)
+        agent_prepare(r->agent);
+    rc = agent_start(r->agent, r->why, sizeof(r->why));
+    if (rc)
+        return rc;
+    rc = target_release(&r->target);
+    if (rc)
+        snprintf(r->why, sizeof(r->why), "cannot run %s: %s", r->options.command[0], strerror(-rc));
+    return rc;
+}
+
+static int record(struct recording *r, int argc, char **argv)
+{
+    char cache[512];
+    int rc = configure(r, cache, sizeof(cache));
+    r->signals = open_signals();
+    if (!rc)
+        rc = target_resolve(&r->target, &r->options, &r->config.probe, r->why, sizeof(r->why));
+    if (!rc)
+        rc = start(r);
+    if (rc) {
+        log_error("%s", r->why);
+        return rc == -EINVAL ? 2 : 1;
+    }
+    sample(r);
+    agent_stop(r->agent);
+    end_command(r);
+    return finish(r, argc, argv);
+}
+
+int cli_record(int argc, char **argv)
+{
+    AUTO_BUF struct buf message = {0};
+    struct recording r = {.signals = -1, .target = {.go = -1, .exec_error = -1}};
+    int rc = record_options_parse(argc, argv, &r.options, &message);
+    if (rc) {
+        record_options_free(&r.options);
+        return options_report(rc, &message);
+    }
+    log_set_level(r.options.verbose ? LOG_INFO : LOG_WARN);
+    rc = record(&r, argc, argv);
+    recording_free(&r);
+    return rc;
+}

@@ -1,0 +1,110 @@
+#include "cli/summary.h"
+#include "profile/frames.h"
+
+static double percent(u64 part, u64 whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static u64 total_lost(const struct agent_report *r)
+{
+    return r->lost[XP_LOSS_RING_FULL] + r->lost[XP_LOSS_SCRATCH] + r->lost_aggregate + r->lost_malformed;
+}
+
+static u64 bpf_ns_per_sample(const struct agent_report *r)
+{
+    return r->bpf_runs ? r->bpf_ns / r->bpf_runs : 0;
+}
+
+static void lost_text(const struct agent_report *r, struct buf *out)
+{
+    for (int i = 0; i < XP_LOSS_COUNT; i++)
+        if (r->lost[i])
+            buf_printf(out, "  %s: %llu\n", loss_slug((enum xp_loss)i), (unsigned long long)r->lost[i]);
+    if (r->lost_aggregate)
+        buf_printf(out, "  stack-memory: %llu\n", (unsigned long long)r->lost_aggregate);
+    if (r->lost_malformed)
+        buf_printf(out, "  malformed: %llu\n", (unsigned long long)r->lost_malformed);
+}
+
+static void cut_text(const struct agent_report *r, struct buf *out)
+{
+    for (int i = 0; i < XP_CAUSE_COUNT; i++) {
+        u8 c = (u8)i;
+        if (cause_class(c) != 'x' || !r->cause[i])
+            continue;
+        buf_printf(out, "  cut: %-18s %6.2f %%  %s", cause_slug(c), percent(r->cause[i], r->user_samples),
+                   cause_text(c));
+        if (r->blame[i][0])
+            buf_printf(out, " (mostly %s)", r->blame[i]);
+        buf_char(out, '\n');
+    }
+}
+
+void summary_text(const struct agent_report *r, double seconds, struct buf *out)
+{
+    buf_printf(out, "%llu samples in %.1f s, %llu lost\n", (unsigned long long)r->samples, seconds,
+               (unsigned long long)total_lost(r));
+    lost_text(r, out);
+    if (r->user_samples)
+        buf_printf(out, "%.2f %% of %llu user stacks are complete", percent(r->complete, r->user_samples),
+                   (unsigned long long)r->user_samples);
+    if (r->late)
+        buf_printf(out, " (%llu of them unwound late)", (unsigned long long)r->late);
+    if (r->user_samples)
+        buf_char(out, '\n');
+    cut_text(r, out);
+    buf_printf(out, "cost: %.2f s CPU, %.1f MB memory, %.1f MB eBPF maps, %zu files, %llu rows", r->cpu_seconds,
+               (double)r->rss_bytes / 1e6, (double)r->map_bytes / 1e6, r->files, (unsigned long long)r->rows);
+    if (r->bpf_runs)
+        buf_printf(out, ", %llu ns a sample", (unsigned long long)bpf_ns_per_sample(r));
+    buf_char(out, '\n');
+    if (r->failed_files)
+        buf_printf(out, "%zu files could not be read (-v names them)\n", r->failed_files);
+    if (r->parser_restarts)
+        buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
+}
+
+static void json_counts(const struct agent_report *r, struct buf *out)
+{
+    buf_printf(out, "\"samples\":%llu,\"lost\":{", (unsigned long long)r->samples);
+    for (int i = 0; i < XP_LOSS_COUNT; i++)
+        buf_printf(out, "\"%s\":%llu,", loss_slug((enum xp_loss)i), (unsigned long long)r->lost[i]);
+    buf_printf(out, "\"stack-memory\":%llu,\"malformed\":%llu},", (unsigned long long)r->lost_aggregate,
+               (unsigned long long)r->lost_malformed);
+    buf_printf(out, "\"user_samples\":%llu,\"complete\":%llu,\"late\":%llu,\"cut\":{",
+               (unsigned long long)r->user_samples, (unsigned long long)r->complete, (unsigned long long)r->late);
+    const char *comma = "";
+    for (int i = 0; i < XP_CAUSE_COUNT; i++)
+        if (cause_class((u8)i) != 'c' && r->cause[i]) {
+            buf_printf(out, "%s\"%s\":%llu", comma, cause_slug((u8)i), (unsigned long long)r->cause[i]);
+            comma = ",";
+        }
+    buf_str(out, "},");
+}
+
+void summary_json(const struct agent_report *r, double seconds, struct buf *out)
+{
+    buf_char(out, '{');
+    json_counts(r, out);
+    buf_printf(out, "\"bpf_ns_per_sample\":%llu,\"unwind_ns_per_sample\":%llu,\"agent_cpu_seconds\":%.3f,",
+               (unsigned long long)bpf_ns_per_sample(r),
+               (unsigned long long)(r->user_samples ? r->unwind_ns / r->user_samples : 0), r->cpu_seconds);
+    buf_printf(out, "\"rss_bytes\":%llu,\"map_bytes\":%llu,\"files\":%zu,\"failed_files\":%zu,\"rows\":%llu,",
+               (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
+               (unsigned long long)r->rows);
+    buf_printf(out, "\"parser_restarts\":%u,\"duration_seconds\":%.3f}\n", r->parser_restarts, seconds);
+}
+
+void summary_progress(struct agent *a, double elapsed, double left, struct buf *out)
+{
+    u64 samples, lost, user, complete;
+    agent_progress(a, &samples, &lost, &user, &complete);
+    if (left >= 0)
+        buf_printf(out, "%.0f s left", left);
+    else
+        buf_printf(out, "%.0f s", elapsed);
+    buf_printf(out, "  %llu samples  %llu lost", (unsigned long long)samples, (unsigned long long)lost);
+    if (user)
+        buf_printf(out, "  %.1f %% of stacks complete", percent(complete, user));
+}

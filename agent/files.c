@@ -1,0 +1,205 @@
+#include "files.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "object/cache.h"
+#include "parser/parser.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct shared_table { /* by content */
+    struct table_key key;
+    struct probe_table place;
+    u32 rows, bad_fdes;
+};
+
+struct files {
+    struct probe *probe;
+    struct parser *parser;
+    struct cache *cache;
+    VEC(struct file) all;
+    struct map by_id; /* id -> index + 1 */
+    VEC(struct shared_table) tables;
+    struct map by_digest; /* first half of the digest -> index + 1 */
+    size_t open_fds, max_fds;
+};
+
+int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache)
+{
+    struct rlimit limit = {1024, 1024};
+    struct files *f = calloc(1, sizeof(*f));
+    if (!f)
+        return -ENOMEM;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    *f = (struct files){.probe = probe, .parser = parser, .cache = cache, .max_fds = limit.rlim_cur / 2};
+    *out = f;
+    return 0;
+}
+
+void files_free(struct files **ff)
+{
+    struct files *f = *ff;
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->all.n; i++) {
+        xp_cleanup_close(&f->all.v[i].fd);
+        free(f->all.v[i].path);
+    }
+    vec_free(&f->all);
+    vec_free(&f->tables);
+    map_free(&f->by_id);
+    map_free(&f->by_digest);
+    free(f);
+    *ff = NULL;
+}
+
+static void hex(char *to, const u8 *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static struct shared_table *find_shared(struct files *f, const struct table_key *key, u64 half)
+{
+    u64 *at = map_get(&f->by_digest, half);
+    struct shared_table *t = at && *at ? &f->tables.v[*at - 1] : NULL;
+    return t && !memcmp(t->key.digest, key->digest, sizeof(key->digest)) ? t : NULL;
+}
+
+/* Puts an image into the shards and remembers it by its content. */
+static int place(struct files *f, const struct table_key *key, u64 half, const struct xp_table *image,
+                 struct shared_table **out)
+{
+    struct shared_table t = {.key = *key, .rows = image->nrows, .bad_fdes = image->bad_fdes};
+    t.place.flags = image->flags;
+    int rc = image->nblocks ? probe_table_load(f->probe, image, &t.place) : 0;
+    if (rc)
+        return rc;
+    u64 *at = map_put(&f->by_digest, half);
+    struct shared_table *kept = at ? VEC_PUSH(&f->tables) : NULL;
+    if (!kept)
+        return -ENOMEM;
+    *kept = t;
+    *at = f->tables.n;
+    *out = kept;
+    return 0;
+}
+
+/* A table that is on disk, or else one that the parser makes and the disk keeps. */
+static int fetch(struct files *f, int fd, const struct table_key *key, u64 half, struct shared_table **out)
+{
+    struct xp_table *image = NULL;
+    size_t len = 0;
+    if (f->cache && !cache_get(f->cache, key, &image, &len)) {
+        int rc = place(f, key, half, image, out);
+        cache_image_free(&image, len);
+        return rc;
+    }
+    struct parser_reply reply = {0};
+    int rc = parser_table(f->parser, fd, &reply);
+    if (rc)
+        return rc;
+    rc = place(f, key, half, reply.data, out);
+    if (!rc && f->cache)
+        cache_put(f->cache, key, reply.data, reply.len); /* a full disk costs time, not profiles */
+    parser_reply_free(&reply);
+    return rc;
+}
+
+/* The table for the file behind fd: one that a file of the same content has, or a new one. */
+static int find_table(struct files *f, struct file *e, struct shared_table **out)
+{
+    struct table_key key;
+    u64 half;
+    int rc = parser_identify(f->parser, e->fd, &key);
+    if (rc)
+        return rc;
+    hex(e->build_id, key.build_id, key.build_id_len);
+    memcpy(&half, key.digest, sizeof(half));
+    *out = find_shared(f, &key, half);
+    return *out ? 0 : fetch(f, e->fd, &key, half, out);
+}
+
+static enum xp_file_state state_of(int rc, const struct shared_table *t)
+{
+    if (!rc)
+        return t->place.nblocks ? XP_FILE_READY : XP_FILE_FP;
+    return rc == -ENOEXEC ? XP_FILE_FP : XP_FILE_FAILED; /* not ELF: somebody's code cache */
+}
+
+static struct file *add(struct files *f, struct file_job *job)
+{
+    u64 *at = map_put(&f->by_id, job->event.id);
+    struct file *e = at && !*at ? VEC_PUSH(&f->all) : NULL;
+    if (!e)
+        return NULL;
+    *e = (struct file){.id = job->event.id, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
+    e->path = TAKE_PTR(job->path);
+    *at = f->all.n;
+    return e;
+}
+
+/* Descriptors stay open for naming, up to half of what the process may have. */
+static void limit_fds(struct files *f, struct file *e)
+{
+    if (e->fd < 0)
+        return;
+    if (f->open_fds < f->max_fds)
+        f->open_fds++;
+    else {
+        close(e->fd);
+        e->fd = -1;
+    }
+}
+
+void files_build(struct files *f, struct file_job *job)
+{
+    struct shared_table *t = NULL;
+    struct file *e = add(f, job);
+    if (!e) { /* announced twice, or no memory */
+        xp_cleanup_close(&job->fd);
+        free(TAKE_PTR(job->path));
+        return;
+    }
+    if (e->fd < 0) { /* the process was gone before we looked: let the next one that maps it announce it again */
+        probe_forget(f->probe, &e->key);
+        return;
+    }
+    e->error = find_table(f, e, &t);
+    if (t) {
+        e->rows = t->rows;
+        e->bad_fdes = t->bad_fdes;
+    }
+    enum xp_file_state state = state_of(e->error, t);
+    probe_publish(f->probe, &e->key, e->id, state, t ? &t->place : NULL, &e->value);
+    if (state == XP_FILE_FAILED)
+        log_info("no unwind table for %s: %s", e->path ? e->path : "?", strerror(-e->error));
+    log_debug("table for %s: %u rows", e->path ? e->path : "?", e->rows);
+    limit_fds(f, e);
+}
+
+void files_build_vdso(struct files *f, int fd)
+{
+    struct file_job job = {.event.id = XP_FILE_VDSO, .fd = fd, .path = strdup("[vdso]")};
+    struct shared_table *t = NULL;
+    struct file *e = add(f, &job);
+    if (!e)
+        return;
+    e->error = find_table(f, e, &t);
+    if (!e->error)
+        probe_publish_vdso(f->probe, &t->place, &e->value);
+    limit_fds(f, e);
+}
+
+const struct file *files_get(const struct files *f, u32 id)
+{
+    const u64 *at = map_get(&f->by_id, id);
+    return at && *at ? &f->all.v[*at - 1] : NULL;
+}
+
+const struct file *files_all(const struct files *f, size_t *n)
+{
+    *n = f->all.n;
+    return f->all.v;
+}

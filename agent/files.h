@@ -1,0 +1,48 @@
+/* The files that stacks run through: one entry per id that the kernel side gave out, from the first announcement to the
+ * names at the end. A file is built once: identified, taken from the cache or parsed (both in the parser process), put
+ * into the shards, published. Files of the same content share one table.
+ *
+ * Owned by one thread at a time: the worker while sampling, the main thread before and after.
+ */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include "probe/probe.h"
+#include <stdbool.h>
+
+struct cache;
+struct files;
+struct parser;
+
+/* An announcement, with the file already opened: the process may be gone a moment later. */
+struct file_job {
+    struct xp_file_event event;
+    int fd;     /* -1: it could not be opened */
+    int error;  /* why not, -errno */
+    char *path; /* owned; NULL when unknown */
+};
+
+struct file {
+    u32 id;
+    struct xp_file value; /* as published */
+    struct xp_file_key key;
+    int fd;    /* kept for naming; -1 when there is none */
+    int error; /* 0, or why there is no table */
+    u32 rows, bad_fdes;
+    char *path;
+    char build_id[41]; /* hex */
+};
+
+/* All three are borrowed; `cache` may be NULL. 0 or -ENOMEM. */
+int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache);
+void files_free(struct files **f);
+
+/* Builds and publishes; takes the job's fd and path. Never fails: what went wrong is in the entry. */
+void files_build(struct files *f, struct file_job *job);
+/* The vdso, from the fd of its image (taken). */
+void files_build_vdso(struct files *f, int fd);
+
+/* NULL when the id was never announced (its announcement was lost). */
+const struct file *files_get(const struct files *f, u32 id);
+/* In the order of their announcement. */
+const struct file *files_all(const struct files *f, size_t *n);

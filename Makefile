@@ -122,7 +122,7 @@ SUDO = $(if $(filter-out 0,$(shell id -u)),sudo)
 run: ## deps, build, record the machine for 10 s, and say where the page lies
 	$(Q)$(MAKE) --no-print-directory deps
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)$(SUDO) $(B)/xprof record -a -d 10s -o xprof.html
+	$(Q)$(SUDO) $(B)/xprof record -a -d 10s --top 20 -o xprof.html
 	@echo "flame graph: $(CURDIR)/xprof.html"
 
 SHARE = $(DESTDIR)$(PREFIX)/share

@@ -6,7 +6,7 @@
 struct sample {
     bool loud, all;
     const char *name, *color;
-    u64 rate, size, time;
+    u64 rate, level, size, time;
     struct option_list files, words;
     struct option_numbers pids;
 };
@@ -24,6 +24,7 @@ static const struct option_row rows[] = {
     {"name", 'n', OPTION_TEXT, "NAME", AT(name), .help = "a name"},
     {"color", 0, OPTION_TEXT, "COLOR", AT(color), .value = color, .fallback = "red", .help = "a color"},
     {"rate", 'F', OPTION_NUMBER, "HZ", AT(rate), 1, 10000, .fallback = "99", .help = "a rate"},
+    {"level", 0, OPTION_NUMBER, "N", AT(level), 0, 9, .fallback = "3", .help = "a level"},
     {"size", 's', OPTION_SIZE, "SIZE", AT(size), 1 << 20, 1ull << 36, .help = "a size"},
     {"time", 't', OPTION_DURATION, "TIME", AT(time), 1000000, 3600000000000ull, .help = "a time"},
     {"file", 'o', OPTION_REPEAT, "FILE", AT(files), .hint = HINT_FILE, .help = "a file"},
@@ -93,10 +94,19 @@ TEST(options_defaults)
     parse(&strict, "", &t);
     CHECK_EQ(t.rc, 0);
     CHECK_EQ(t.o.rate, 99);
+    CHECK_EQ(t.o.level, 3);
     CHECK_STR(t.o.color, "red");
     CHECK(!t.o.name && !t.o.loud && !t.o.size);
     CHECK_EQ(t.o.words.n, 2);
     CHECK_STR(t.o.words.v[1], "y");
+}
+
+TEST(options_zero_is_a_value)
+{
+    PARSED t;
+    parse(&strict, "--level 0", &t);
+    CHECK_EQ(t.rc, 0);
+    CHECK_EQ(t.o.level, 0);
 }
 
 TEST(options_lists)
@@ -257,9 +267,9 @@ TEST(record_options_keep_the_command)
 {
     struct record_options o;
     AUTO_BUF struct buf message = {0};
-    CHECK_EQ(parse_record("-F 7 --top 0 ls -a --nope", &o, &message), 0);
+    CHECK_EQ(parse_record("-F 7 --top 5 ls -a --nope", &o, &message), 0);
     CHECK_EQ(o.frequency, 7);
-    CHECK_EQ(o.top, 0);
+    CHECK_EQ(o.top, 5);
     CHECK(!o.all);
     CHECK_STR(o.command[0], "ls");
     CHECK_STR(o.command[2], "--nope");

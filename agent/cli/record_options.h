@@ -17,7 +17,7 @@ struct record_options {
     struct option_list outputs;
     const char *format; /* NULL: by each output's suffix */
     const char *summary;
-    u64 top; /* rows of the table on the terminal; 0: none */
+    u64 top; /* rows of the table on the terminal; 0: not given */
     /* how */
     const char *cache_dir; /* NULL: the default one */
     bool no_cache;

@@ -311,10 +311,15 @@ TEST(parser_reads_a_real_file)
     CHECK_EQ(parser_identify(p, fd, &key), 0);
     CHECK_EQ(parser_identify(p, fd, &again), 0);
     CHECK(memcmp(&key, &again, sizeof(key)) == 0);
-    CLEANUP(parser_reply_free) struct parser_reply image = {0};
+    CLEANUP(parser_reply_free) struct parser_reply image = {0}, names = {0};
     CHECK_EQ(parser_table(p, fd, &image), 0);
     const struct xp_table *t = image.data;
     CHECK(t->nrows > 100 && t->nblocks > 10);
+    u64 offsets[2] = {t->lo, 0xffffffffffull};
+    struct names view;
+    CHECK_EQ(parser_names(p, fd, offsets, 2, &names, &view), 0);
+    CHECK_EQ(view.n, 2);
+    CHECK(view.first[2] >= 2);
     CHECK_EQ(parser_restarts(p), 0);
 }
 

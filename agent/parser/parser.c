@@ -18,6 +18,7 @@ struct parser {
     int exe;
     struct child_process child;
     struct start_gate gate;
+    bool lost; /* the last child did not leave of its own accord: the next start has to pass the gate */
     unsigned starts;
     u32 id;
     u8 secret[16];
@@ -71,25 +72,34 @@ static int greet(struct parser *p)
     return a.status;
 }
 
+static void wait_at_gate(struct parser *p)
+{
+    uint64_t wait = start_gate_wait(&p->gate, now_ns());
+    struct timespec t = {.tv_sec = (time_t)(wait / NS_PER_SEC), .tv_nsec = (long)(wait % NS_PER_SEC)};
+    if (wait)
+        nanosleep(&t, NULL);
+}
+
 static int start(struct parser *p)
 {
     char memory[32], timeout[16];
     snprintf(memory, sizeof(memory), "%zu", p->limits.memory);
     snprintf(timeout, sizeof(timeout), "%u", p->limits.timeout_ms);
     const char *argv[] = {"xprof", p->role, "%d", memory, timeout, NULL};
-    uint64_t wait = start_gate_wait(&p->gate, now_ns());
-    if (wait)
-        nanosleep(&(struct timespec){.tv_sec = (time_t)(wait / NS_PER_SEC), .tv_nsec = (long)(wait % NS_PER_SEC)},
-                  NULL);
+    if (p->lost)
+        wait_at_gate(p);
+    p->lost = true; /* until one has greeted */
     int rc = child_start(p->exe, argv, &p->child);
     if (rc)
         return rc;
     rc = greet(p);
-    if (rc)
+    if (rc) {
         child_kill(&p->child);
-    else
-        p->starts++;
-    return rc;
+        return rc;
+    }
+    p->lost = false;
+    p->starts++;
+    return 0;
 }
 
 /* A child that is there and silent: one that left or spoke unasked between two requests costs nobody a file. */
@@ -98,6 +108,7 @@ static int ensure_child(struct parser *p)
     struct pollfd idle = {.fd = p->child.socket, .events = POLLIN};
     if (p->child.pid && poll(&idle, 1, 0) == 0)
         return 0;
+    p->lost |= p->child.pid != 0;
     child_kill(&p->child);
     return start(p) ? -ECHILD : 0;
 }
@@ -151,7 +162,7 @@ static int send_request(struct parser *p, struct parser_request *rq, const int *
     return rc;
 }
 
-static bool lost(int rc)
+static bool is_loss(int rc)
 {
     return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO;
 }
@@ -171,9 +182,10 @@ static int ask(struct parser *p, struct parser_request *rq, const int *fds, unsi
     bool answered = !rc;
     if (answered)
         rc = answer_check(rq, a, fd, out, view);
-    if (!answered || rc == -EPROTO || (a->flags & PARSER_LAST))
+    p->lost = !answered || rc == -EPROTO;
+    if (p->lost || (a->flags & PARSER_LAST))
         child_kill(&p->child); /* never asked again: what it may still send is nobody's answer */
-    return answered || lost(rc) ? rc : -EPIPE;
+    return answered || is_loss(rc) ? rc : -EPIPE;
 }
 
 int parser_identify(struct parser *p, int fd, struct table_key *out)

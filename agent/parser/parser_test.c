@@ -299,6 +299,16 @@ TEST(parser_starts_are_spaced_out)
     CHECK_EQ(start_gate_wait(&g, now + 100 * NS_PER_SEC), 0);
 }
 
+TEST(parser_waits_after_many_losses)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    uint64_t t = now_ns();
+    for (int i = 0; i < START_BURST + 2; i++)
+        CHECK_EQ(identify(p, "die"), -EPIPE);
+    CHECK(now_ns() - t >= START_EVERY_NS / 2); /* the first start was free, and so were START_BURST more */
+}
+
 /* ---- The real work ------------------------------------------------------------------------------------------------
  */
 TEST(parser_reads_a_real_file)

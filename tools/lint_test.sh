@@ -1,5 +1,6 @@
 #!/bin/bash
 # Tests of the linter: small trees that break one rule each, and one that breaks none.
+# shellcheck disable=SC2016 # what the trees hold has its $ as it is
 set -uo pipefail
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

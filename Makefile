@@ -20,8 +20,8 @@ SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omi
 SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard agent/*.c agent/*/*.c bpf/host/*.c))
 OBJ      := $(SRC:%.c=$(B)/%.o)
 TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
-# Unit tests leave out main() and what needs libbpf: they run without root and without a kernel's help.
-UNIT_SRC := $(filter-out agent/main.c agent/agent.c agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) \
+# Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
+UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) \
             $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o)
 

@@ -189,6 +189,8 @@ void files_build_vdso(struct files *f, int fd)
     e->error = find_table(f, e, &t);
     if (!e->error)
         probe_publish_vdso(f->probe, &t->place, &e->value);
+    else
+        log_warn("no unwind table for the vdso: %s", strerror(-e->error));
     limit_fds(f, e);
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #define XP_PF_KTHREAD       0x00200000 /* include/linux/sched.h */
-#define XP_VM_EXEC          0x00000004 /* include/linux/mm.h */
 #define XP_PT_CS            17         /* of struct pt_regs as u64[21] */
 #define XP_DUMPS_PER_SECOND 64         /* and CPU: 1 MiB/s of stack bytes at most */
 

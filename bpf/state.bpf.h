@@ -28,6 +28,7 @@ struct xp_state {
     u32 found_by; /* enum xp_word: how this frame was found */
     u32 cause;    /* enum xp_cause, once stopped */
     u32 pending;  /* a file without table was met */
+    u64 callee;   /* the return address of the frame before; 0 when that one was exact */
     struct xp_vma cur;
     struct xp_regs regs; /* of the last leaf: rules that hold in leaves only may use any register */
 

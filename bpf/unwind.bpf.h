@@ -154,12 +154,23 @@ XP_INLINE int xp_step_vsyscall(struct xp_state *s)
     return xp_arrive(s, ra, s->sp + 8, s->bp, XP_WORD_CFI);
 }
 
+/* The rule for pc; where no row covers it, one retry at ip: it may be the start of a function (makecontext, clone). */
 XP_INLINE struct xp_rule xp_rule_at(struct xp_state *s, u64 pc)
 {
-    struct xp_rule r = xp_find_rule(s, (pc - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
-    if (!s->leaf && XP_RULE_CFA(r.kind) == XP_CFA_NONE)
-        r = xp_find_rule(s, (s->ip - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
-    return r;
+    const u64 mask = (1ull << XP_OFFSET_BITS) - 1;
+    struct xp_rule r = xp_find_rule(s, (pc - s->cur.bias) & mask);
+    if (s->leaf || XP_RULE_CFA(r.kind) != XP_CFA_NONE)
+        return r;
+    return xp_find_rule(s, (s->ip - s->cur.bias) & mask);
+}
+
+/* The pc is in no code. That is no failure if nobody called the frame before: makecontext planted its start as a return
+ * address, so its stack begins there. */
+XP_INLINE int xp_stop_unmapped(struct xp_state *s, int cause)
+{
+    if (cause == XP_CAUSE_NO_MAPPING && s->callee && !xp_follows_call(s, s->callee))
+        cause = XP_CAUSE_END;
+    return xp_stop(s, cause);
 }
 
 /* One frame. 0 = go on with the caller, 1 = the unwind is over and s->cause says why. */
@@ -172,8 +183,9 @@ XP_INLINE int xp_step(struct xp_state *s)
         return xp_step_vsyscall(s);
     int cause = xp_switch_mapping(s, pc);
     if (cause)
-        return xp_stop(s, cause);
+        return xp_stop_unmapped(s, cause);
     xp_note_frame(s);
+    s->callee = s->leaf ? 0 : s->ip;
     if (!s->cur.file.id)
         return xp_step_gap(s);
     if (s->cur.file.state == XP_FILE_FAILED)
@@ -223,6 +235,7 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->nvma = s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
     s->window_len = 0;
     s->pending = 0;
+    s->callee = 0;
     s->found_by = XP_WORD_CFI;
     s->sample.nuser = 0;
     s->cause = XP_CAUSE_DEPTH;

@@ -6,7 +6,8 @@
  */
 #pragma once
 
-#define XP_TREE_LEVELS 32 /* rb-tree: 2 * log2(65,530 mappings, the default limit) */
+#define XP_VM_EXEC     0x4 /* include/linux/mm.h */
+#define XP_TREE_LEVELS 32  /* rb-tree: 2 * log2(65,530 mappings, the default limit) */
 
 /* lib/maple_tree.c: an entry's low bits are tags; a node is 256 bytes: parent, pivots, slots. */
 enum { XP_MAPLE_LEAF = 1, XP_MAPLE_ARANGE = 3 };
@@ -76,6 +77,8 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
     m->file.flags = 0;
     if (xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) != s->mm || pc < m->start || pc >= m->end)
         return XP_CAUSE_TREE;
+    if (!(xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC))
+        return XP_CAUSE_NO_MAPPING;
     u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
     if (file)
         return xp_file_of(s, file, 0, s->sample.tgid, m);
@@ -83,9 +86,10 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
         return 0;
     u32 zero = 0;
     struct xp_file *f = bpf_map_lookup_elem(&vdso, &zero);
-    if (f)
+    if (f && f->id) {
         m->file = *f;
-    m->bias = m->start;
+        m->bias = m->start;
+    }
     return 0;
 }
 

@@ -134,6 +134,14 @@ int proc_vdso(void)
         return -ENOENT;
     for (const char *line = maps; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0)
         if (sscanf(line, "%lx-%lx", &lo, &hi) == 2 && lo == (unsigned long)image)
-            return fs_sealed_memfd("vdso", image, hi - lo);
-    return -ENOENT;
+            break;
+    if (lo != (unsigned long)image)
+        return -ENOENT;
+    AUTO_CLOSE int fd = fs_sealed_memfd("vdso", image, hi - lo);
+    if (fd < 0)
+        return fd;
+    char self[64];
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    int ro = open(self, O_RDONLY | O_CLOEXEC);
+    return ro < 0 ? -errno : ro;
 }

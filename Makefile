@@ -27,6 +27,7 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
+.SECONDARY:
 .PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help
 
 all: $(B)/xprof ## build build/xprof
@@ -83,7 +84,7 @@ $(B)/fuzz-obj/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -w -fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 
-$(B)/fuzz/%: $$(filter %/$$*_fuzz.c,$$(wildcard agent/*/*_fuzz.c)) $(FUZZ_OBJ)
+$(B)/fuzz/%: $$(wildcard agent/*/$$*_fuzz.c) $(FUZZ_OBJ)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -w -fsanitize=fuzzer,address,undefined -o $@ $^ $(LDLIBS)

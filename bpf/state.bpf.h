@@ -6,6 +6,7 @@
 #pragma once
 
 #define XP_VMA_CACHE 8
+#define XP_REG_REACH 65536 /* how far above the stack pointer an unproven CFA may lie */
 
 struct xp_vma { /* one executable mapping, as the unwinder uses it */
     u64 start, end;
@@ -28,6 +29,7 @@ struct xp_state {
     u32 found_by; /* enum xp_word: how this frame was found */
     u32 cause;    /* enum xp_cause, once stopped */
     u32 pending;  /* a file without table was met */
+    u64 depth;    /* frames since the last leaf, this one included */
     u64 callee;   /* the return address of the frame before; 0 when that one was exact */
     struct xp_vma cur;
     struct xp_regs regs; /* of the last leaf: rules that hold in leaves only may use any register */

@@ -76,17 +76,25 @@ XP_INLINE int xp_step_fp(struct xp_state *s)
     return xp_arrive(s, ra, bp + 16, caller_bp, XP_WORD_FP);
 }
 
-/* Rules that only a leaf can follow, because they name registers that are not tracked further up. */
-XP_INLINE int xp_step_leaf(struct xp_state *s, struct xp_rule r)
+/* A leaf whose return address is in a register (vfork). */
+XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
 {
     if (!s->leaf)
         return xp_stop(s, XP_CAUSE_LEAF_RULE);
-    u64 reg = s->regs.r[r.rbp_off & 15], ra;
-    if (XP_RULE_CFA(r.kind) == XP_CFA_RA_REG)
-        return xp_arrive(s, reg, s->sp + r.cfa_off, s->bp, XP_WORD_CFI);
-    if (xp_load(s, reg + r.cfa_off - 8, &ra))
-        return xp_stop(s, XP_CAUSE_STACK_READ);
-    return xp_arrive(s, ra, reg + r.cfa_off, s->bp, XP_WORD_CFI);
+    return xp_arrive(s, s->regs.r[r.rbp_off & 15], s->sp + r.cfa_off, s->bp, XP_WORD_CFI);
+}
+
+/* CFA = any register + offset (stack realignment, OpenSSL). Registers are known in the leaf. Its direct caller may have
+ * such a rule, too, when the leaf is a helper of its own that leaves the register alone; no CFI says so, hence the
+ * proof: the CFA lies above and close, and what is stored there as return address follows a call. */
+XP_INLINE u64 xp_cfa_reg(struct xp_state *s, struct xp_rule r)
+{
+    u64 cfa = s->regs.r[XP_REG_NUMBER(r.cfa_off) & 15] + XP_REG_OFFSET(r.cfa_off), ra;
+    if (s->leaf)
+        return cfa;
+    if (s->depth > 2 || (cfa & 7) || cfa <= s->sp || cfa - s->sp > XP_REG_REACH)
+        return 0;
+    return xp_load(s, cfa - 8, &ra) || !xp_follows_call(s, ra) ? 0 : cfa;
 }
 
 /* The CFA of rules that compute one; 0 = the stack could not be read. */
@@ -94,6 +102,8 @@ XP_INLINE u64 xp_cfa(struct xp_state *s, struct xp_rule r)
 {
     u32 kind = XP_RULE_CFA(r.kind);
     u64 base = s->sp;
+    if (kind == XP_CFA_REG)
+        return xp_cfa_reg(s, r);
     if (kind == XP_CFA_PLT)
         return xp_plt_cfa(s, r.cfa_off);
     if (kind == XP_CFA_RBP || kind == XP_CFA_DEREF_RBP)
@@ -114,7 +124,7 @@ XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r)
     u64 cfa = xp_cfa(s, r), bp = s->bp, ra;
     u32 where = XP_RULE_RBP(r.kind);
     if (!cfa)
-        return xp_stop(s, XP_CAUSE_STACK_READ);
+        return xp_stop(s, XP_RULE_CFA(r.kind) == XP_CFA_REG ? XP_CAUSE_LEAF_RULE : XP_CAUSE_STACK_READ);
     if (cfa <= s->sp && !s->leaf)
         return xp_stop(s, XP_CAUSE_STUCK);
     if (r.rbx == XP_RBX_LOST)
@@ -186,6 +196,7 @@ XP_INLINE int xp_step(struct xp_state *s)
         return xp_stop_unmapped(s, cause);
     xp_note_frame(s);
     s->callee = s->leaf ? 0 : s->ip;
+    s->depth = s->leaf ? 1 : s->depth + 1;
     if (!s->cur.file.id)
         return xp_step_gap(s);
     if (s->cur.file.state == XP_FILE_FAILED)
@@ -204,8 +215,8 @@ XP_INLINE int xp_step(struct xp_state *s)
         return xp_stop(s, XP_CAUSE_END);
     if (kind == XP_CFA_SIGNAL)
         return xp_signal_step(s, s->sp + r.cfa_off) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
-    if (kind == XP_CFA_REG || kind == XP_CFA_RA_REG)
-        return xp_step_leaf(s, r);
+    if (kind == XP_CFA_RA_REG)
+        return xp_step_ra_reg(s, r);
     if (kind >= XP_CFA_UNSUPPORTED)
         return xp_stop(s, XP_CAUSE_BAD_RULE);
     return xp_step_cfa(s, r);

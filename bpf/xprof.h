@@ -112,7 +112,7 @@ enum xp_cfa {
     XP_CFA_DEREF_RSP,   /* CFA = *(rsp + lo16(cfa_off)) + hi16(cfa_off) */
     XP_CFA_PLT,         /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
     XP_CFA_SIGNAL,      /* rsp + cfa_off is the ucontext of an interrupted frame */
-    XP_CFA_REG,         /* leaf only: CFA = register rbp_off (DWARF number) + cfa_off; RBP, RBX unchanged */
+    XP_CFA_REG,         /* CFA = register hi8(cfa_off) (DWARF number) + lo24(cfa_off): known in the leaf only */
     XP_CFA_RA_REG,      /* leaf only: return address in register rbp_off (vfork: rdi); rsp += cfa_off */
     XP_CFA_END,         /* return address undefined: the outermost frame */
     XP_CFA_UNSUPPORTED, /* understood by nobody yet: a named stop */
@@ -124,11 +124,14 @@ enum xp_rbp {
     XP_RBP_RBP = 2,  /* saved at rbp + rbp_off, rbp before the step (DRAP prologues) */
     XP_RBP_LOST = 3, /* undefined or not supported: 0 from here on */
 };
-#define XP_RULE_CFA(k)     ((k)&31u)
-#define XP_RULE_RBP(k)     ((k) >> 5)
-#define XP_RULE_KIND(c, b) ((u8)((c) | (b) << 5))
-#define XP_RBX_SAME        0 /* else saved at CFA - 8 * rbx */
-#define XP_RBX_LOST        255
+#define XP_RULE_CFA(k)         ((k)&31u)
+#define XP_RULE_RBP(k)         ((k) >> 5)
+#define XP_RULE_KIND(c, b)     ((u8)((c) | (b) << 5))
+#define XP_REG_RULE(reg, off)  ((s32)((u32)(reg) << 24 | ((u32)(off)&0xffffff)))
+#define XP_REG_NUMBER(cfa_off) ((u32)(cfa_off) >> 24)
+#define XP_REG_OFFSET(cfa_off) ((s32)((u32)(cfa_off) << 8) >> 8)
+#define XP_RBX_SAME            0 /* else saved at CFA - 8 * rbx */
+#define XP_RBX_LOST            255
 
 struct xp_rule {
     s32 cfa_off;
@@ -166,7 +169,7 @@ struct xp_table {
     u8 pad[3];
 };
 _Static_assert(sizeof(struct xp_table) == 72, "the disk format");
-#define XP_TABLE_VERSION 1
+#define XP_TABLE_VERSION 2
 
 /* ---- Files (value of the `files` map) ---------------------------------------------------------------------------- */
 struct xp_file_key { /* safe against inode reuse (generation, ctime) and rewriting in place (ctime, size) */

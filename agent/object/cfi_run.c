@@ -6,7 +6,6 @@
 
 #define MAX_ADVANCE (1ull << 40) /* no file is that long */
 #define UC_RSP      160          /* of uc_mcontext.gregs[REG_RSP] in ucontext_t: a signal trampoline's CFA */
-#define NO_REG      255
 
 struct run {
     const struct cfi *cfi;
@@ -20,85 +19,105 @@ struct run {
     struct cfi_state stack[CFI_MAX_REMEMBER];
 };
 
-static void set_kind(struct cfi_state *s, unsigned cfa)
+/* struct xp_rule as a number: cfa_off, rbp_off, kind, rbx from the low end. */
+#define RBP_OFF   32
+#define KIND      48
+#define RBP_KIND  53
+#define RBX       56
+#define CFA_MASK  0xffffffffull
+#define RBP_MASK  (0xffffull << RBP_OFF | 7ull << RBP_KIND)
+#define KIND_MASK (31ull << KIND)
+#define RBX_MASK  (0xffull << RBX)
+
+static inline struct xp_rule rule_of(u64 word)
 {
-    s->rule.kind = (u8)((s->rule.kind & ~31u) | cfa);
+    struct xp_rule r;
+    memcpy(&r, &word, sizeof(r));
+    return r;
 }
 
-static inline void set_rbp(struct cfi_state *s, unsigned how, s64 off)
+static inline u64 with_rbp(u64 word, unsigned how, s64 off)
 {
     if (off != (s16)off) {
         how = XP_RBP_LOST;
         off = 0;
     }
-    s->rule.rbp_off = (s16)off;
-    s->rule.kind = XP_RULE_KIND(XP_RULE_CFA(s->rule.kind), how);
+    return (word & ~RBP_MASK) | (u64)(u16)off << RBP_OFF | (u64)how << RBP_KIND;
 }
 
-static void set_cfa_offset(struct cfi_state *s, s64 off)
+static inline u64 with_rbx(u64 word, unsigned rbx)
 {
-    s->rule.cfa_off = (s32)off;
-    if (off != (s32)off) { /* beyond what a rule can hold; not even its register is of use */
-        s->odd = CFI_NO_CFA;
-        s->reg = NO_REG;
-    }
+    return (word & ~RBX_MASK) | (u64)rbx << RBX;
 }
 
-static void set_cfa_register(struct cfi_state *s, u64 reg)
+static inline void set_odd(struct cfi_state *s, u64 reg, enum cfi_odd odd)
 {
-    s->reg = reg < NO_REG - 1 ? (u8)reg : NO_REG - 1;
-    s->odd = CFI_PLAIN;
-    if (reg == DW_RSP)
-        set_kind(s, XP_CFA_RSP);
-    else if (reg == DW_RBP)
-        set_kind(s, XP_CFA_RBP);
-    else if (reg == DW_RBX)
-        set_kind(s, XP_CFA_RBX);
-    else
-        s->odd = CFI_REGISTER;
+    s->extra = (s->extra & ~0xffffull) | reg | (u64)odd << 8;
+}
+
+static inline void set_ra(struct cfi_state *s, enum cfi_ra how, unsigned reg)
+{
+    s->extra = (s->extra & 0xffff) | (u64)how << 16 | (u64)reg << 24;
+}
+
+static inline void set_cfa_offset(struct cfi_state *s, s64 off)
+{
+    s->word = (s->word & ~CFA_MASK) | (u32)off;
+    if (off != (s32)off) /* beyond what a rule can hold; not even its register is of use */
+        set_odd(s, CFI_NO_REG, CFI_NO_CFA);
+}
+
+static inline void set_cfa_register(struct cfi_state *s, u64 reg)
+{
+    unsigned kind = reg == DW_RSP ? XP_CFA_RSP : reg == DW_RBP ? XP_CFA_RBP : reg == DW_RBX ? XP_CFA_RBX : 0;
+    set_odd(s, reg < CFI_NO_REG ? reg : CFI_NO_REG - 1, kind ? CFI_PLAIN : CFI_REGISTER);
+    s->word = (s->word & ~KIND_MASK) | (u64)kind << KIND;
 }
 
 /* DW_CFA_offset and its kin: `reg` was saved at CFA + off. */
 static inline void set_saved(struct cfi_state *s, u64 reg, s64 off)
 {
     if (reg == DW_RBP)
-        set_rbp(s, XP_RBP_CFA, off);
+        s->word = with_rbp(s->word, XP_RBP_CFA, off);
     else if (reg == DW_RBX)
-        s->rule.rbx = off < 0 && !(off & 7) && off > -8 * XP_RBX_LOST ? (u8)(-off / 8) : XP_RBX_LOST;
+        s->word =
+            with_rbx(s->word, off < 0 && !(off & 7) && off > -8 * XP_RBX_LOST ? (unsigned)(-off / 8) : XP_RBX_LOST);
     else if (reg == DW_RA)
-        s->ra = off == -8 ? CFI_RA_CFA8 : CFI_RA_OTHER;
+        set_ra(s, off == -8 ? CFI_RA_CFA8 : CFI_RA_OTHER, 0);
 }
 
 static void set_lost(struct cfi_state *s, u64 reg)
 {
     if (reg == DW_RBP)
-        set_rbp(s, XP_RBP_LOST, 0);
+        s->word = with_rbp(s->word, XP_RBP_LOST, 0);
     else if (reg == DW_RBX)
-        s->rule.rbx = XP_RBX_LOST;
+        s->word = with_rbx(s->word, XP_RBX_LOST);
     else if (reg == DW_RA)
-        s->ra = CFI_RA_OTHER;
+        set_ra(s, CFI_RA_OTHER, 0);
 }
 
 static void set_same(struct cfi_state *s, u64 reg)
 {
     if (reg == DW_RBP)
-        set_rbp(s, XP_RBP_SAME, 0);
+        s->word = with_rbp(s->word, XP_RBP_SAME, 0);
     else if (reg == DW_RBX)
-        s->rule.rbx = XP_RBX_SAME;
+        s->word = with_rbx(s->word, XP_RBX_SAME);
     else if (reg == DW_RA)
-        s->ra = CFI_RA_OTHER;
+        set_ra(s, CFI_RA_OTHER, 0);
 }
 
-static void restore(struct cfi_state *s, const struct cfi_state *init, u64 reg)
+static inline void restore(struct cfi_state *s, const struct cfi_state *init, u64 reg)
 {
-    if (reg == DW_RBP)
-        set_rbp(s, XP_RULE_RBP(init->rule.kind), init->rule.rbp_off);
-    else if (reg == DW_RBX)
-        s->rule.rbx = init->rule.rbx;
-    else if (reg == DW_RA) {
-        s->ra = init->ra;
-        s->ra_reg = init->ra_reg;
-    }
+    u64 mask = reg == DW_RBP ? RBP_MASK : reg == DW_RBX ? RBX_MASK : 0;
+    s->word = (s->word & ~mask) | (init->word & mask);
+    if (reg == DW_RA)
+        s->extra = (s->extra & 0xffff) | (init->extra & ~0xffffull);
+}
+
+static void set_cfa(struct cfi_state *s, unsigned kind, s32 off)
+{
+    set_odd(s, CFI_NO_REG, CFI_PLAIN);
+    s->word = (s->word & ~(KIND_MASK | CFA_MASK)) | (u64)kind << KIND | (u32)off;
 }
 
 /* CFA expressions that compilers, linkers and OpenSSL write: a register and an offset, dereferenced, perhaps plus a
@@ -107,31 +126,24 @@ static void set_cfa_expression(struct run *r, const u8 *p, const u8 *end)
 {
     static const u8 plt[] = {DW_OP_breg7, 8,        DW_OP_breg16, 0,         DW_OP_lit15, DW_OP_and,
                              DW_OP_lit0,  DW_OP_ge, DW_OP_lit3,   DW_OP_shl, DW_OP_plus};
-    struct cfi_state *s = &r->s;
-    s->reg = NO_REG;
-    s->odd = CFI_NO_CFA;
-    s->rule.cfa_off = 0;
-    if (end - p == sizeof(plt) && !memcmp(p, plt, 6) && !memcmp(p + 7, plt + 7, 4) && p[6] >= DW_OP_lit0 &&
-        p[6] <= DW_OP_lit15) {
-        s->odd = CFI_PLAIN;
-        set_kind(s, XP_CFA_PLT);
-        s->rule.cfa_off = p[6] - DW_OP_lit0;
-        return;
-    }
     s64 off;
     u64 plus = 0;
+    set_odd(&r->s, CFI_NO_REG, CFI_NO_CFA);
+    if (end - p == sizeof(plt) && !memcmp(p, plt, 6) && !memcmp(p + 7, plt + 7, 4) && p[6] >= DW_OP_lit0 &&
+        p[6] <= DW_OP_lit15) {
+        set_cfa(&r->s, XP_CFA_PLT, p[6] - DW_OP_lit0);
+        return;
+    }
     u8 op = p < end ? *p++ : 0;
     if ((op != DW_OP_breg6 && op != DW_OP_breg7) || !leb_signed(&p, end, &off) || p == end || *p++ != DW_OP_deref)
         return;
     if (p < end && (*p++ != DW_OP_plus_uconst || !leb_unsigned(&p, end, &plus) || p != end))
         return;
-    if (r->cie->signal && op == DW_OP_breg7 && !plus && off - UC_RSP == (s32)(off - UC_RSP)) {
-        s->odd = CFI_SIGNAL;
-        s->rule.cfa_off = (s32)(off - UC_RSP);
+    if (r->cie->signal && op == DW_OP_breg7 && !plus && off == (s16)off) {
+        set_cfa(&r->s, XP_CFA_SIGNAL, (s32)off - UC_RSP);
+        set_odd(&r->s, CFI_NO_REG, CFI_SIGNAL);
     } else if (off == (s16)off && plus <= INT16_MAX) {
-        s->odd = CFI_PLAIN;
-        set_kind(s, op == DW_OP_breg6 ? XP_CFA_DEREF_RBP : XP_CFA_DEREF_RSP);
-        s->rule.cfa_off = (s32)((u32)(u16)off | (u32)plus << 16);
+        set_cfa(&r->s, op == DW_OP_breg6 ? XP_CFA_DEREF_RBP : XP_CFA_DEREF_RSP, (s32)((u32)(u16)off | (u32)plus << 16));
     }
 }
 
@@ -141,39 +153,43 @@ static void set_expression(struct run *r, u64 reg, const u8 *p, const u8 *end)
     s64 off;
     set_lost(&r->s, reg);
     if (reg == DW_RBP && p < end && *p++ == DW_OP_breg6 && leb_signed(&p, end, &off) && p == end)
-        set_rbp(&r->s, XP_RBP_RBP, off);
+        r->s.word = with_rbp(r->s.word, XP_RBP_RBP, off);
 }
 
 /* What a row says; the odd ones out of line. */
-static __attribute__((noinline)) u64 odd_word(const struct cfi_state *s)
+static __attribute__((noinline)) u64 odd_word(struct cfi_state s)
 {
-    struct xp_rule r = {.kind = XP_CFA_UNSUPPORTED};
-    bool same = s->rule.rbx == XP_RBX_SAME && XP_RULE_RBP(s->rule.kind) == XP_RBP_SAME;
-    if (s->ra == CFI_RA_UNDEFINED) {
+    struct xp_rule r = {.kind = XP_CFA_UNSUPPORTED}, plain = rule_of(s.word);
+    u64 reg = s.extra & 255, odd = s.extra >> 8 & 255, ra = s.extra >> 16 & 255, ra_reg = s.extra >> 24;
+    bool same = plain.rbx == XP_RBX_SAME && XP_RULE_RBP(plain.kind) == XP_RBP_SAME;
+    if (ra == CFI_RA_UNDEFINED) {
         r.kind = XP_CFA_END;
-    } else if (s->odd == CFI_SIGNAL) {
-        r = (struct xp_rule){.kind = XP_CFA_SIGNAL, .cfa_off = s->rule.cfa_off};
-    } else if (s->ra == CFI_RA_REGISTER) {
-        if (s->odd == CFI_PLAIN && XP_RULE_CFA(s->rule.kind) == XP_CFA_RSP && same)
-            r = (struct xp_rule){.kind = XP_CFA_RA_REG, .rbp_off = s->ra_reg, .cfa_off = s->rule.cfa_off};
-    } else if (s->ra == CFI_RA_CFA8 && s->odd == CFI_REGISTER && s->reg < DW_RA && same) {
-        r = (struct xp_rule){.kind = XP_CFA_REG, .rbp_off = s->reg, .cfa_off = s->rule.cfa_off};
+    } else if (odd == CFI_SIGNAL) {
+        r = (struct xp_rule){.kind = XP_CFA_SIGNAL, .cfa_off = plain.cfa_off};
+    } else if (ra == CFI_RA_REGISTER) {
+        if (odd == CFI_PLAIN && XP_RULE_CFA(plain.kind) == XP_CFA_RSP && same)
+            r = (struct xp_rule){.kind = XP_CFA_RA_REG, .rbp_off = (s16)ra_reg, .cfa_off = plain.cfa_off};
+    } else if (ra == CFI_RA_CFA8 && odd == CFI_REGISTER && reg < DW_RA &&
+               XP_REG_OFFSET(plain.cfa_off) == plain.cfa_off) {
+        r = plain;
+        r.kind = XP_RULE_KIND(XP_CFA_REG, XP_RULE_RBP(plain.kind));
+        r.cfa_off = XP_REG_RULE(reg, plain.cfa_off);
     }
     return rule_word(r);
 }
 
-static inline u64 state_word(const struct cfi_state *s)
+static inline u64 state_word(struct cfi_state s)
 {
-    return s->odd | s->ra ? odd_word(s) : rule_word(s->rule);
+    return CFI_ODD(s.extra) ? odd_word(s) : s.word;
 }
 
 /* Rows beyond the limit (the function's end, or the next one's start) are nobody's. */
-static inline void advance(struct run *r, u64 by, struct rows *out)
+static inline u64 advance(u64 pc, u64 limit, u64 by, struct cfi_state s, struct rows *out)
 {
-    if (by && r->pc < r->limit) {
-        rows_emit(out, r->pc, state_word(&r->s));
-        r->pc = r->limit - r->pc > by ? r->pc + by : r->limit;
-    }
+    if (!by || pc >= limit)
+        return pc;
+    rows_emit(out, pc, state_word(s));
+    return limit - pc > by ? pc + by : limit;
 }
 
 static bool advance_far(struct run *r, unsigned n, struct rows *out)
@@ -183,7 +199,8 @@ static bool advance_far(struct run *r, unsigned n, struct rows *out)
         return false;
     memcpy(&by, r->p, n);
     r->p += n;
-    advance(r, (by < MAX_ADVANCE ? by : MAX_ADVANCE) * r->cie->code_factor, out);
+    by = (by < MAX_ADVANCE ? by : MAX_ADVANCE) * r->cie->code_factor;
+    r->pc = advance(r->pc, r->limit, by, r->s, out);
     return true;
 }
 
@@ -196,7 +213,7 @@ static bool set_loc(struct run *r, struct rows *out)
     at -= seg->vaddr - seg->offset;
     if (at < r->pc)
         return false;
-    advance(r, at - r->pc, out);
+    r->pc = advance(r->pc, r->limit, at - r->pc, r->s, out);
     return true;
 }
 
@@ -245,8 +262,7 @@ static bool register_offset(struct run *r, u8 op)
     case DW_CFA_register: /* u is a register; only a return address in one can be told */
         set_lost(&r->s, reg);
         if (reg == DW_RA && u < DW_RA) {
-            r->s.ra = CFI_RA_REGISTER;
-            r->s.ra_reg = (u8)u;
+            set_ra(&r->s, CFI_RA_REGISTER, (unsigned)u);
         }
         return true;
     default: /* val_offset: the value itself is CFA + off */
@@ -260,7 +276,7 @@ static bool one_operand(struct run *r, u8 op)
     u64 v;
     s64 s;
     if (op == DW_CFA_def_cfa_offset_sf) {
-        if (r->s.reg == NO_REG || !leb_signed(&r->p, r->end, &s))
+        if ((r->s.extra & 255) == CFI_NO_REG || !leb_signed(&r->p, r->end, &s))
             return false;
         set_cfa_offset(&r->s, (s64)((u64)s * (u64)r->cie->data_factor));
         return true;
@@ -274,7 +290,7 @@ static bool one_operand(struct run *r, u8 op)
     } else if (op == DW_CFA_undefined) {
         set_lost(&r->s, v);
         if (v == DW_RA)
-            r->s.ra = CFI_RA_UNDEFINED;
+            set_ra(&r->s, CFI_RA_UNDEFINED, 0);
     } /* DW_CFA_GNU_args_size says nothing about registers */
     return true;
 }
@@ -315,61 +331,77 @@ static __attribute__((noinline)) bool rare(struct run *r, u8 op, struct rows *ou
     }
 }
 
-/* Instructions that make up nearly all of every program are here, and in one function. */
+/* What is left to the common case is here, in one function, with its state in registers. */
 static int execute(struct run *r, struct rows *out)
 {
-    u64 a, b;
-    while (r->p < r->end) {
-        u8 op = *r->p++;
+    const u8 *p = r->p, *end = r->end;
+    const u64 caf = r->cie->code_factor, daf = (u64)r->cie->data_factor, limit = r->limit;
+    u64 pc = r->pc, a, b;
+    struct cfi_state s = r->s;
+    while (p < end) {
+        asm("" : "+r"(s.word), "+r"(s.extra)); /* two registers: gcc 12 makes a vector of them, in memory */
+        u8 op = *p++;
+        if (op >> 6 == DW_CFA_advance_loc >> 6) {
+            pc = advance(pc, limit, (op & 63u) * caf, s, out);
+            continue;
+        }
+        if (op >> 6 == DW_CFA_offset >> 6) {
+            if (!leb_unsigned(&p, end, &a))
+                return -EBADMSG;
+            set_saved(&s, op & 63, (s64)(a * daf));
+            continue;
+        }
+        if (op >> 6) {
+            restore(&s, r->init, op & 63);
+            continue;
+        }
         switch (op) {
         case DW_CFA_nop:
             continue;
-        case DW_CFA_advance_loc ... DW_CFA_advance_loc + 63:
-            advance(r, (op & 63u) * r->cie->code_factor, out);
-            continue;
         case DW_CFA_advance_loc1:
-            if (!advance_far(r, 1, out))
+            if (p == end)
                 return -EBADMSG;
-            continue;
-        case DW_CFA_offset ... DW_CFA_offset + 63:
-            if (!leb_unsigned(&r->p, r->end, &a))
-                return -EBADMSG;
-            set_saved(&r->s, op & 63, (s64)(a * (u64)r->cie->data_factor));
-            continue;
-        case DW_CFA_restore ... DW_CFA_restore + 63:
-            restore(&r->s, r->init, op & 63);
+            pc = advance(pc, limit, *p++ * caf, s, out);
             continue;
         case DW_CFA_def_cfa_offset:
-            if (r->s.reg == NO_REG || !leb_unsigned(&r->p, r->end, &a))
+            if ((s.extra & 255) == CFI_NO_REG || !leb_unsigned(&p, end, &a))
                 return -EBADMSG;
-            set_cfa_offset(&r->s, (s64)a);
+            set_cfa_offset(&s, (s64)a);
             continue;
         case DW_CFA_def_cfa_register:
-            if (r->s.reg == NO_REG || !leb_unsigned(&r->p, r->end, &a))
+            if ((s.extra & 255) == CFI_NO_REG || !leb_unsigned(&p, end, &a))
                 return -EBADMSG;
-            set_cfa_register(&r->s, a);
+            set_cfa_register(&s, a);
             continue;
         case DW_CFA_def_cfa:
-            if (!leb_unsigned(&r->p, r->end, &a) || !leb_unsigned(&r->p, r->end, &b))
+            if (!leb_unsigned(&p, end, &a) || !leb_unsigned(&p, end, &b))
                 return -EBADMSG;
-            set_cfa_register(&r->s, a);
-            set_cfa_offset(&r->s, (s64)b);
+            set_cfa_register(&s, a);
+            set_cfa_offset(&s, (s64)b);
             continue;
         case DW_CFA_remember_state:
             if (r->depth == CFI_MAX_REMEMBER)
                 return -EBADMSG;
-            r->stack[r->depth++] = r->s;
+            r->stack[r->depth++] = s;
             continue;
         case DW_CFA_restore_state:
             if (!r->depth)
                 return -EBADMSG;
-            r->s = r->stack[--r->depth];
+            s = r->stack[--r->depth];
             continue;
         default:
+            r->p = p;
+            r->pc = pc;
+            r->s = s;
             if (!rare(r, op, out))
                 return -EBADMSG;
+            p = r->p;
+            pc = r->pc;
+            s = r->s;
         }
     }
+    r->s = s;
+    advance(pc, limit, 1, s, out);
     return 0;
 }
 
@@ -389,16 +421,13 @@ int cfi_run(const struct cfi *c, const struct cfi_fde *f, struct rows *out)
     r.s = cie->init;
     r.init = &cie->init;
     r.depth = 0;
-    int err = execute(&r, out);
-    if (!err)
-        advance(&r, 1, out);
-    return err;
+    return execute(&r, out);
 }
 
 int cfi_run_initial(const struct cfi *c, struct cfi_cie *cie)
 {
     struct run r = {.cfi = c, .cie = cie, .p = cie->ins, .end = cie->end};
-    r.s = (struct cfi_state){.reg = NO_REG, .odd = CFI_NO_CFA};
+    r.s = (struct cfi_state){.extra = CFI_NO_REG | CFI_NO_CFA << 8};
     r.init = &r.s;
     int err = execute(&r, NULL); /* limit 0: no row is written */
     if (!err)

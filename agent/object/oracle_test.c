@@ -37,7 +37,10 @@ static struct xp_rule cfa_rule(const Dwarf_Op *o, size_t n, bool signal)
         return only(XP_CFA_UNSUPPORTED);
     if (n == 1 && off == (s32)off) {
         unsigned kind = reg == 7 ? XP_CFA_RSP : reg == 6 ? XP_CFA_RBP : reg == 3 ? XP_CFA_RBX : XP_CFA_REG;
-        return (struct xp_rule){.kind = (u8)kind, .cfa_off = (s32)off, .rbp_off = kind == XP_CFA_REG ? (s16)reg : 0};
+        bool named = kind == XP_CFA_REG;
+        if (named && off != XP_REG_OFFSET(off))
+            return only(XP_CFA_UNSUPPORTED);
+        return (struct xp_rule){.kind = (u8)kind, .cfa_off = named ? XP_REG_RULE(reg, off) : (s32)off};
     }
     bool plus = n == 3 && o[2].atom == DW_OP_plus_uconst;
     if ((n != 2 && !plus) || o[1].atom != DW_OP_deref || (reg != 6 && reg != 7))
@@ -90,7 +93,7 @@ struct xp_rule oracle_rule(Dwarf_Frame *f)
         return r;
     if (ra == IN_REGISTER && r.kind == XP_CFA_RSP && same)
         return (struct xp_rule){.kind = XP_CFA_RA_REG, .rbp_off = (s16)ra_off, .cfa_off = r.cfa_off};
-    if (ra != AT_CFA || ra_off != -8 || (r.kind == XP_CFA_REG && !same))
+    if (ra != AT_CFA || ra_off != -8)
         return only(XP_CFA_UNSUPPORTED);
     if (rbp == AT_CFA || rbp == AT_RBP) {
         r.kind = XP_RULE_KIND(r.kind, rbp == AT_CFA ? XP_RBP_CFA : XP_RBP_RBP);

@@ -18,9 +18,9 @@ static bool rules_known(const struct xp_rule *rules, u32 n)
 {
     for (u32 i = 0; i < n; i++) {
         unsigned cfa = XP_RULE_CFA(rules[i].kind);
-        bool reg = cfa == XP_CFA_REG || cfa == XP_CFA_RA_REG;
         if (cfa >= XP_CFA_COUNT || XP_RULE_RBP(rules[i].kind) > XP_RBP_LOST ||
-            (reg && (rules[i].rbp_off < 0 || rules[i].rbp_off > 15)))
+            (cfa == XP_CFA_REG && XP_REG_NUMBER(rules[i].cfa_off) > 15) ||
+            (cfa == XP_CFA_RA_REG && (rules[i].rbp_off < 0 || rules[i].rbp_off > 15)))
             return false;
     }
     return XP_RULE_CFA(rules[0].kind) == XP_CFA_NONE; /* the sentinel's */

@@ -8,7 +8,7 @@
 #define MAX_CODE_FACTOR (1u << 20) /* 1 on this machine */
 #define MAX_INFLATED    (256u << 20)
 
-static u64 load(const u8 *p, unsigned n)
+static inline u64 load(const u8 *p, unsigned n)
 {
     u64 v = 0;
     memcpy(&v, p, n);
@@ -235,17 +235,17 @@ struct lister {
     bool sorted;
 };
 
-/* Adds code [at, at + len) when an executable segment holds it; code that the linker dropped is at 0 or nowhere. */
-static int add_fde(struct lister *l, u64 at, u64 len, const u8 *ins, const u8 *end)
+/* Adds code [start, start + len) when an executable segment holds it; what the linker dropped is at 0 or nowhere. */
+static int add_fde(struct lister *l, u64 start, u64 len, const u8 *entry)
 {
     struct cfi *c = l->c;
-    if (!l->seg || at - l->seg->vaddr >= l->seg->filesz) {
-        const struct elf_segment *seg = elf_segment_at(c->elf, at, PF_X);
+    if (!l->seg || start - l->seg->vaddr >= l->seg->filesz) {
+        const struct elf_segment *seg = elf_segment_at(c->elf, start, PF_X);
         if (!seg)
             return 0;
         l->seg = seg;
     }
-    u64 in = at - l->seg->vaddr, left = l->seg->filesz - in;
+    u64 in = start - l->seg->vaddr, left = l->seg->filesz - in;
     if (!len || l->seg->offset + in >= 1ull << XP_OFFSET_BITS)
         return 0;
     if (c->fdes.n == l->max)
@@ -256,20 +256,55 @@ static int add_fde(struct lister *l, u64 at, u64 len, const u8 *ins, const u8 *e
     len = len < left ? len : left;
     *f = (struct cfi_fde){
         .start = l->seg->offset + in,
-        .ins = ins,
-        .len = len < UINT32_MAX ? (u32)len : UINT32_MAX,
-        .ins_len = (u32)(end - ins),
         .cie = (u32)l->cie,
+        .len = len < UINT32_MAX ? (u32)len : UINT32_MAX,
+        .at = (u32)(entry - l->s->data),
     };
-    c->ins_bytes += f->ins_len;
     l->sorted &= c->fdes.n == 1 || f[-1].start < f->start;
     return 0;
 }
 
-static int read_fde(struct lister *l, const struct entry *e)
+/* The code that an FDE covers; *p moves behind it. */
+static inline bool fde_range(const struct cfi_section *s, const struct cfi_cie *cie, const u8 **p, const u8 *end,
+                             u64 *at, u64 *len)
+{
+    if (!cie->usable || end - *p > INT32_MAX)
+        return false;
+    if (cie->encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && end - *p >= 8) { /* what linkers write */
+        *at = s->vaddr + (u64)(*p - s->data) + (u64)(s64)(s32)load(*p, 4);
+        *len = load(*p + 4, 4);
+        *p += 8;
+        return true;
+    }
+    u8 format = cie->encoding == DW_EH_PE_aligned ? DW_EH_PE_absptr : cie->encoding & 0x07; /* without sign */
+    return cfi_pointer(s, cie->encoding, p, end, at) && plain_pointer(format, p, end, len);
+}
+
+bool cfi_program(const struct cfi *c, const struct cfi_fde *f, const u8 **ins, const u8 **end)
+{
+    const struct cfi_cie *cie = &c->cies.v[f->cie];
+    const struct cfi_section *s = &c->section[cie->section];
+    struct entry e;
+    u64 at, len, skip;
+    if (read_entry(s->data + f->at, s->data + s->len, s->debug, &e) != 1)
+        return false;
+    const u8 *p = e.body;
+    if (!fde_range(s, cie, &p, e.next, &at, &len))
+        return false;
+    if (cie->sized) {
+        if (!leb_unsigned(&p, e.next, &skip) || skip > (size_t)(e.next - p))
+            return false;
+        p += skip;
+    }
+    *ins = p;
+    *end = e.next;
+    return true;
+}
+
+static int read_fde(struct lister *l, const u8 *entry, const struct entry *e)
 {
     struct cfi *c = l->c;
-    u64 at, len, skip, offset = l->s->debug ? e->value : (u64)(e->id - l->s->data) - e->value;
+    u64 start, len, offset = l->s->debug ? e->value : (u64)(e->id - l->s->data) - e->value;
     if (offset != l->cie_offset || l->cie < 0) {
         int cie = find_cie(c, l->section, offset & ~(1ull << 63));
         if (cie < 0)
@@ -277,25 +312,19 @@ static int read_fde(struct lister *l, const struct entry *e)
         l->cie = cie;
         l->cie_offset = offset;
     }
-    const struct cfi_cie *cie = &c->cies.v[l->cie];
     const u8 *p = e->body;
-    if (!cie->usable || e->next - e->body > INT32_MAX || !cfi_pointer(l->s, cie->encoding, &p, e->next, &at) ||
-        !plain_pointer(cie->encoding == DW_EH_PE_aligned ? DW_EH_PE_absptr : cie->encoding & 0x07, &p, e->next, &len)) {
+    if (!fde_range(l->s, &c->cies.v[l->cie], &p, e->next, &start, &len)) {
         c->bad++;
         return 0;
     }
-    if (cie->sized) {
-        if (!leb_unsigned(&p, e->next, &skip) || skip > (size_t)(e->next - p))
-            return add_fde(l, at, len, NULL, NULL); /* its range is known, its program is not */
-        p += skip;
-    }
-    return add_fde(l, at, len, p, e->next);
+    c->ins_bytes += (size_t)(e->next - p);
+    return add_fde(l, start, len, entry);
 }
 
 static int list_section(struct cfi *c, unsigned section, size_t max, bool *sorted)
 {
     struct lister l = {.c = c, .s = &c->section[section], .cie = -1, .section = section, .max = max, .sorted = *sorted};
-    const u8 *p = l.s->data, *end = p + l.s->len;
+    const u8 *p = l.s->data, *end = p + (l.s->len < CFI_MAX_SECTION ? l.s->len : CFI_MAX_SECTION);
     u64 cie_id = l.s->debug ? ~0ull : 0;
     struct entry e;
     for (; p < end; p = e.next) {
@@ -308,7 +337,7 @@ static int list_section(struct cfi *c, unsigned section, size_t max, bool *sorte
             break;
         if (what == 0 || e.value == cie_id)
             continue;
-        int err = read_fde(&l, &e);
+        int err = read_fde(&l, p, &e);
         if (err)
             return err;
     }
@@ -320,33 +349,34 @@ static int list_section(struct cfi *c, unsigned section, size_t max, bool *sorte
  * .eh_frame_hdr; and .debug_frame adds only what .eh_frame leaves out. */
 static void resolve_overlaps(struct cfi *c)
 {
-    struct cfi_fde *to = c->fdes.v, *end = to + c->fdes.n;
+    struct cfi_fde *v = c->fdes.v, *to = v, *end = v + c->fdes.n;
     u64 eh_end = 0;
-    for (struct cfi_fde *f = to; f < end; f++) {
-        bool debug = c->section[c->cies.v[f->cie].section].debug;
+    for (struct cfi_fde *f = v; f < end; f++) {
+        bool debug = c->nsections > 1 && c->section[c->cies.v[f->cie].section].debug;
         if (debug && f->start < eh_end)
             continue;
-        if (to > c->fdes.v && f->start - to[-1].start < to[-1].len) {
+        if (to > v && f->start - to[-1].start < to[-1].len) {
             if (f->start == to[-1].start)
                 continue;
             to[-1].len = (u32)(f->start - to[-1].start);
         }
         if (!debug && f->start + f->len > eh_end)
             eh_end = f->start + f->len;
-        *to++ = *f;
+        if (to != f)
+            *to = *f;
+        to++;
     }
-    c->fdes.n = (size_t)(to - c->fdes.v);
+    c->fdes.n = (size_t)(to - v);
 }
 
 int cfi_list(struct cfi *c, size_t max_fdes)
 {
     bool sorted = true;
-    for (unsigned i = 0; i < c->nsections; i++) {
-        int err = list_section(c, i, max_fdes, &sorted);
-        if (err)
-            return err;
-    }
-    int err = sorted ? 0 : cfi_sort(c->fdes.v, c->fdes.n);
+    int err = 0;
+    for (unsigned i = 0; i < c->nsections && !err; i++)
+        err = list_section(c, i, max_fdes, &sorted);
+    if (!err && !sorted)
+        err = cfi_sort(&c->fdes.v, c->fdes.n);
     if (!err)
         resolve_overlaps(c);
     return err;

@@ -20,20 +20,23 @@ enum { DW_RBX = 3, DW_RDI = 5, DW_RBP = 6, DW_RSP = 7, DW_RA = 16 };
 #define CFI_MAX_REMEMBER 64   /* DW_CFA_remember_state; compilers nest 2 deep */
 #define CFI_MAX_CIE      1024 /* bytes; real ones have 30. Bounds the cost of CIEs that overlap each other */
 #define CFI_MAX_CIES     (1u << 20)
+#define CFI_MAX_SECTION  UINT32_MAX /* bytes; what is behind is not read */
 
+/* The row being built. `word` is a struct xp_rule, kept as one number because writing its fields one by one and reading
+ * all at once is what processors are slowest at. It is complete when CFI_ODD(extra) is 0. */
+struct cfi_state {
+    u64 word;
+    u64 extra; /* the CFA's register | enum cfi_odd << 8 | enum cfi_ra << 16 | the return address's register << 24 */
+};
 enum cfi_odd { /* how the CFA is computed, when not by struct xp_rule's plain kinds */
                CFI_PLAIN = 0,
                CFI_NO_CFA,   /* none given, or beyond what a rule can hold */
                CFI_REGISTER, /* a register that is not tracked */
-               CFI_SIGNAL,   /* the CFA of a signal trampoline: *(rsp + cfa_off + 160) */
+               CFI_SIGNAL,   /* of a signal trampoline: *(rsp + cfa_off + 160) */
 };
 enum cfi_ra { CFI_RA_CFA8 = 0, CFI_RA_UNDEFINED, CFI_RA_REGISTER, CFI_RA_OTHER };
-
-struct cfi_state {       /* the row being built */
-    struct xp_rule rule; /* complete when odd and ra are 0 */
-    u8 odd, ra;          /* enum cfi_odd, cfi_ra */
-    u8 reg, ra_reg;      /* the CFA's register (255: an expression), the return address's */
-};
+#define CFI_NO_REG 255ull /* the CFA is an expression */
+#define CFI_ODD(x) ((x)&0xffff00ull)
 
 struct cfi_section {
     const u8 *data;
@@ -53,14 +56,13 @@ struct cfi_cie {
     struct cfi_state init;
 };
 
-struct cfi_fde {
-    u64 start;     /* file offset */
-    const u8 *ins; /* instructions; NULL: malformed */
-    u32 len;       /* bytes of code, > 0, inside one executable segment */
-    u32 ins_len;
-    u32 cie;
-    u32 pad;
+struct cfi_fde {    /* 16 bytes: big libraries have 100,000, and what is not touched need not be zeroed */
+    u64 start : 40; /* file offset */
+    u64 cie : 24;
+    u32 len; /* bytes of code, > 0, inside one executable segment */
+    u32 at;  /* of the entry, in its CIE's section */
 };
+_Static_assert(CFI_MAX_CIES <= 1u << 24 && XP_OFFSET_BITS <= 40, "the fields of struct cfi_fde");
 
 struct cfi {
     const struct elf_file *elf;
@@ -70,7 +72,7 @@ struct cfi {
     VEC(struct cfi_cie) cies;
     VEC(struct cfi_fde) fdes; /* ascending, without overlaps */
     struct map by_offset;     /* section << 63 | offset -> CIE */
-    size_t ins_bytes;         /* of all FDEs: no more rows than that, and two for each FDE */
+    size_t ins_bytes;         /* of all FDEs, at least: an instruction of one byte makes a row at most */
     u32 bad;                  /* FDEs whose range is not known: CIE or address malformed */
 };
 
@@ -83,10 +85,13 @@ int cfi_list(struct cfi *c, size_t max_fdes);
 void cfi_free(struct cfi *c);
 #define AUTO_CFI __attribute__((cleanup(cfi_free))) /* initialise to {0} */
 
-/* Writes the rows of f: at most ins_len + 1. 0, or -EBADMSG: malformed, rewind. */
+/* Writes the rows of f. 0, -EBADMSG (malformed: rewind), -ENOSPC (they might not fit). */
 int cfi_run(const struct cfi *c, const struct cfi_fde *f, struct rows *out);
 /* Executes a CIE's initial instructions into cie->init. 0 or -EBADMSG. */
 int cfi_run_initial(const struct cfi *c, struct cfi_cie *cie);
+
+/* The instructions of an FDE; false: malformed. */
+bool cfi_program(const struct cfi *c, const struct cfi_fde *f, const u8 **ins, const u8 **end);
 
 /* The FDE that covers a file offset, or NULL: binary search. */
 const struct cfi_fde *cfi_fde_at(const struct cfi *c, u64 offset);

@@ -409,15 +409,14 @@ int cfi_run(const struct cfi *c, const struct cfi_fde *f, struct rows *out)
 {
     const struct cfi_cie *cie = &c->cies.v[f->cie];
     struct run r; /* its stack stays as it is: 1 KiB that is hardly ever used */
-    if (!f->ins)
+    if (!cfi_program(c, f, &r.p, &r.end))
         return -EBADMSG;
+    if (out->cap - out->n <= (size_t)(r.end - r.p))
+        return -ENOSPC;
     r.cfi = c;
     r.cie = cie;
-    r.p = f->ins;
-    r.end = f->ins + f->ins_len;
-    r.pc = f->start;
+    r.start = r.pc = f->start;
     r.limit = f->start + f->len;
-    r.start = f->start;
     r.s = cie->init;
     r.init = &cie->init;
     r.depth = 0;

@@ -2,7 +2,7 @@
 #pragma once
 #include "object/cfi.h"
 
-#define CFI_MAX_FDES (16u << 20) /* an index of 24 bits and an offset of 35 make a key */
+#define CFI_MAX_FDES (16u << 20)
 
-/* n <= CFI_MAX_FDES. 0 or -ENOMEM. */
-int cfi_sort(struct cfi_fde *fdes, size_t n);
+/* n >= 1. *fdes is owned, and maybe replaced. 0 or -ENOMEM. */
+int cfi_sort(struct cfi_fde **fdes, size_t n);

@@ -68,15 +68,18 @@ static void add_gap(struct builder *b, u64 to, bool tail)
 
 static int add_fde(struct builder *b, const struct cfi_fde *f)
 {
-    if (b->rows.cap - b->rows.n < (u64)f->ins_len + 4) /* its rows and those of the gap */
+    if (b->rows.cap - b->rows.n < 4) /* for the gap, and what becomes of a malformed program */
         return -ENOSPC;
     if (f->start > b->done)
         add_gap(b, f->start, false);
     struct rows_mark mark = rows_mark(&b->rows);
-    if (cfi_run(b->cfi, f, &b->rows)) {
+    int err = cfi_run(b->cfi, f, &b->rows);
+    if (err == -EBADMSG) {
         rows_rewind(&b->rows, mark);
         rows_emit(&b->rows, f->start, word_of(XP_CFA_UNSUPPORTED));
         b->t->bad_fdes++;
+    } else if (err) {
+        return err;
     }
     b->done = f->start + f->len;
     return b->rows.err;
@@ -167,7 +170,7 @@ int table_build_elf(const struct elf_file *e, const struct table_limits *limits,
     u64 first = lo;
     lo &= ~(u64)(XP_BLOCK - 1);
     u64 nblocks = c.fdes.n ? ((hi - lo) >> XP_BLOCK_SHIFT) + 1 : 0; /* the row at hi needs its block too */
-    u64 cap = c.ins_bytes + 4 * (u64)c.fdes.n + 8;
+    u64 cap = c.ins_bytes + 6 * (u64)c.fdes.n + 16;
     cap = cap < limits->max_rows ? cap : limits->max_rows;
     if (nblocks >= UINT32_MAX || cap < 8)
         return -ENOSPC;

@@ -9,6 +9,7 @@
 #include "parser/spawn.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -228,6 +229,31 @@ TEST(parser_outlives_a_child_killed_in_a_request)
     CHECK_EQ(identify(p, "hang"), -EPIPE);
     waitpid(killer, NULL, 0);
     CHECK_EQ(identify(p, "ok"), 0);
+}
+
+static void *churn(void *stop)
+{
+    while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
+        free(malloc(1000));
+    return NULL;
+}
+
+TEST(parser_restarts_while_other_threads_run)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
+    bool stop = false;
+    pthread_t thread;
+    CHECK_EQ(pthread_create(&thread, NULL, churn, &stop), 0);
+    int lost = 0, good = 0;
+    for (int i = 0; i < START_BURST - 1; i++) {
+        lost += identify(p, "die") == -EPIPE;
+        good += identify(p, "ok") == 0;
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    CHECK_EQ(lost, START_BURST - 1);
+    CHECK_EQ(good, START_BURST - 1);
 }
 
 TEST(parser_forgives_a_child_killed_between_requests)

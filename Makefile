@@ -46,6 +46,9 @@ $(B)/unit-obj/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -O1 -MMD -MP -c -o $@ $<
 
+# The page of the html format is linked in by .incbin, which -MMD does not see.
+$(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(d)/agent/profile/page.o): $(wildcard agent/profile/page/*)
+
 # The eBPF object: one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)

@@ -5,3 +5,6 @@
 
 int encode_pprof(const struct profile *p, struct buf *out);
 int encode_collapsed(const struct profile *p, struct buf *out);
+int encode_speedscope(const struct profile *p, struct buf *out);
+int encode_svg(const struct profile *p, struct buf *out);
+int encode_html(const struct profile *p, struct buf *out);

@@ -82,7 +82,8 @@ int frames_of(const struct profile *p, const struct prof_stack *s, struct frames
     if (VEC_RESERVE(out, n))
         return -ENOMEM;
     out->n = 0;
-    out->v[out->n++] = (struct frame){.name = p->processes.v[s->process].name, .kind = FRAME_PROCESS};
+    out->v[out->n++] = (struct frame){
+        .name = p->processes.v[s->process].name, .pid = p->processes.v[s->process].tgid, .kind = FRAME_PROCESS};
     u32 mark = frame_mark(s);
     if (mark)
         out->v[out->n++] = (struct frame){.name = mark, .kind = FRAME_MARK};
@@ -103,12 +104,13 @@ static void widen(struct frame_row *r, u32 line)
 
 s64 frame_table_add(struct frame_table *t, const struct frame *f)
 {
-    u64 key[2] = {(u64)f->name << 32 | f->module, (u64)f->file << 32 | f->kind};
-    u64 hash = lookup_hash(key, 2, 0);
+    u64 key[3] = {(u64)f->name << 32 | f->module, (u64)f->file << 32 | f->pid, f->kind};
+    u64 hash = lookup_hash(key, 3, 0);
     u32 row;
     for (struct probe p = lookup_start(&t->index, hash); lookup_next(&t->index, &p, &row);) {
         struct frame_row *r = &t->rows.v[row];
-        if (r->name == f->name && r->module == f->module && r->file == f->file && r->kind == f->kind) {
+        if (r->name == f->name && r->module == f->module && r->file == f->file && r->pid == f->pid &&
+            r->kind == f->kind) {
             widen(r, f->line);
             return row;
         }
@@ -117,7 +119,7 @@ s64 frame_table_add(struct frame_table *t, const struct frame *f)
     struct frame_row *r = VEC_PUSH(&t->rows);
     if (!r || lookup_put(&t->index, hash, row))
         return -1;
-    *r = (struct frame_row){.name = f->name, .module = f->module, .file = f->file, .kind = f->kind};
+    *r = (struct frame_row){.name = f->name, .module = f->module, .file = f->file, .pid = f->pid, .kind = f->kind};
     widen(r, f->line);
     return row;
 }

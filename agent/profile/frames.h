@@ -13,6 +13,7 @@ struct frame {
     u32 module; /* string: the mapping's name; 0 for processes and marks */
     u32 file;   /* string: source file or 0 */
     u32 line;   /* 0 = unknown */
+    u32 pid;    /* of a process; 0 for all others */
     u8 kind;    /* enum frame_origin or enum frame_kind */
     bool inlined;
 };
@@ -36,7 +37,7 @@ const char *cause_text(u8 cause); /* a sentence */
 /* ---- A table of distinct frames ---- */
 
 struct frame_row {
-    u32 name, module, file;
+    u32 name, module, file, pid;
     u32 line_lo, line_hi; /* lines seen in it; 0 = none */
     u8 kind;
 };

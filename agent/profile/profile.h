@@ -63,7 +63,7 @@ struct profile {
     size_t nevents;
     u64 time_ns; /* wall clock at the start, ns since 1970 */
     u64 duration_ns;
-    VEC(u32) comments; /* strings: the command, the host, the version */
+    VEC(u32) comments; /* strings "key: value": command, host, version, ... */
 };
 
 int profile_init(struct profile *p); /* 0 or -ENOMEM */

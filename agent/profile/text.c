@@ -40,6 +40,38 @@ void text_clean(struct buf *b, const char *s, char reserved, char instead)
     }
 }
 
+void text_xml(struct buf *b, const char *s, size_t n)
+{
+    AUTO_BUF struct buf clean = {0};
+    text_clean(&clean, s, 0, 0);
+    b->failed |= clean.failed;
+    if (b->failed || !clean.len)
+        return;
+    bool cut = text_width(clean.data) > n;
+    size_t left = cut && n > 2 ? n - 2 : n, len;
+    for (const char *c = clean.data; *c && left; c += len, left--) {
+        len = utf8_len(c, clean.len - (size_t)(c - clean.data));
+        if (strchr("&<>\"'", *c))
+            buf_printf(b, "&#%d;", *c);
+        else if (len == 3 && !memcmp(c, "\xef\xbf", 2) && ((u8)c[2] & 0xfe) == 0xbe)
+            buf_str(b, "\xef\xbf\xbd"); /* U+FFFE and U+FFFF are no characters of XML */
+        else
+            buf_add(b, c, len);
+    }
+    if (cut)
+        buf_str(b, "..");
+}
+
+void text_uint(struct buf *b, u64 v)
+{
+    char digits[20];
+    size_t n = sizeof(digits);
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while (v /= 10);
+    buf_add(b, digits + n, sizeof(digits) - n);
+}
+
 static void grouped(struct buf *b, u64 v)
 {
     if (v >= 1000)

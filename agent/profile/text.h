@@ -10,6 +10,12 @@ void text_clean(struct buf *b, const char *s, char reserved, char instead);
 /* "1.23 s", "45.6 ms" for nanoseconds; "1,234,567" for all else. */
 void text_quantity(struct buf *b, u64 value, const char *unit);
 
+/* At most n characters of s, cleaned, as text of XML and HTML; ".." says that there were more. */
+void text_xml(struct buf *b, const char *s, size_t n);
+
+/* A decimal number: for files that hold millions of them. */
+void text_uint(struct buf *b, u64 v);
+
 /* The last part of a path. */
 const char *text_base(const char *path);
 /* Characters, which for most scripts is columns of a terminal. */

@@ -1,0 +1,34 @@
+/* All stacks of a profile as one tree, root first: what flame graphs draw. Nodes stand in preorder, the children of
+ * each in the order of their names, so that equal profiles give equal trees whatever the order of their stacks.
+ */
+#pragma once
+#include "profile/frames.h"
+
+struct tree_node {
+    u32 frame;  /* row of `frames`; of node 0, which stands for everything, meaningless */
+    u32 parent; /* node; 0 is its own */
+    u32 depth;  /* 0 for node 0, 1 for processes */
+    u32 end;    /* the first node behind its subtree */
+};
+struct calltree {
+    struct frame_table frames;
+    struct tree_node *nodes;
+    size_t n;
+    /* Two numbers an event: self count and self value of node i at sums + i * 2 * nevents. */
+    u64 *sums;
+    size_t nevents;
+    u64 *totals; /* self and below, laid out like sums */
+};
+
+/* Processes are told apart by pid, or merged by name. 0 or -ENOMEM. Fill with zeros first; then calltree_free. */
+int calltree_build(const struct profile *p, bool by_pid, struct calltree *out);
+void calltree_free(struct calltree *t);
+
+static inline const u64 *calltree_self(const struct calltree *t, size_t node, size_t event)
+{
+    return t->sums + (node * t->nevents + event) * 2;
+}
+static inline const u64 *calltree_total(const struct calltree *t, size_t node, size_t event)
+{
+    return t->totals + (node * t->nevents + event) * 2;
+}

@@ -96,6 +96,12 @@ fuzz: $(FUZZERS) testdata ## each libFuzzer target for FUZZ_SECONDS (60)
 	$(Q)for f in $(FUZZERS); do echo "fuzz $$(basename $$f)"; mkdir -p $(B)/corpus/$$(basename $$f); \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -rss_limit_mb=2048 -timeout=10 $(B)/corpus/$$(basename $$f) || exit 1; done
 
+# The oracle: our unwinder against libdwfl on the same registers and memory of a live process.
+$(B)/oracle: $(patsubst %.c,$(B)/%.o,$(wildcard e2e/oracle/*.c)) \
+             $(filter $(B)/agent/base/% $(B)/agent/object/% $(B)/agent/proc/% $(B)/bpf/host/%,$(OBJ))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # Benchmarks: bench/NAME.c is linked with everything but main(); bench/*.sh measure the whole program.
 BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 $(BENCHES): $(B)/bench/%: $(B)/bench/%.o $(filter-out $(B)/agent/main.o,$(OBJ))
@@ -111,8 +117,8 @@ deps: ## install what building needs and what is missing
 lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
 	$(Q)B=$(B) tools/lint.sh
 
-e2e: all ## end-to-end tests (root)
-	$(Q)XPROF=$(abspath $(B)/xprof) e2e/run.sh
+e2e: all $(B)/oracle ## end-to-end tests (root)
+	$(Q)XPROF=$(abspath $(B)/xprof) ORACLE=$(abspath $(B)/oracle) e2e/run.sh
 
 test: ## everything that CI runs: deps, lint, unit, e2e
 	$(Q)CC=$(CC) tools/deps.sh build test

@@ -129,7 +129,7 @@ static void on_file(void *ctx, const struct xp_file_event *e)
 static void on_dump(void *ctx, const struct xp_dump *d)
 {
     struct agent *a = ctx;
-    if (d->cpu >= (u32)a->ncpus || d->len > XP_DUMP_BYTES)
+    if (d->cpu >= (u32)a->ncpus || d->len > XP_DUMP_BYTES || d->nmaps > XP_DUMP_MAPS)
         return;
     if (!a->dumps[d->cpu])
         a->dumps[d->cpu] = malloc(sizeof(*d));

@@ -1,5 +1,6 @@
 #include "files.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "object/cache.h"
@@ -19,7 +20,8 @@ struct files {
     struct parser *parser;
     struct cache *cache;
     VEC(struct file) all;
-    struct map by_id; /* id -> index + 1 */
+    struct map by_id;  /* id -> index + 1 */
+    struct map by_key; /* hash of the key -> index + 1 of one that could be opened */
     VEC(struct shared_table) tables;
     struct map by_digest; /* first half of the digest -> index + 1 */
     size_t open_fds, max_fds;
@@ -49,6 +51,7 @@ void files_free(struct files **ff)
     vec_free(&f->all);
     vec_free(&f->tables);
     map_free(&f->by_id);
+    map_free(&f->by_key);
     map_free(&f->by_digest);
     free(f);
     *ff = NULL;
@@ -58,6 +61,11 @@ static void hex(char *to, const u8 *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static u64 key_hash(const struct xp_file_key *k)
+{
+    return hash_bytes(k, sizeof(*k), 0);
 }
 
 static struct shared_table *find_shared(struct files *f, const struct table_key *key, u64 half)
@@ -89,11 +97,10 @@ static int place(struct files *f, const struct table_key *key, u64 half, const s
 /* A table that is on disk, or else one that the parser makes and the disk keeps. */
 static int fetch(struct files *f, int fd, const struct table_key *key, u64 half, struct shared_table **out)
 {
-    struct xp_table *image = NULL;
-    size_t len = 0;
-    if (f->cache && !cache_get(f->cache, key, &image, &len)) {
-        int rc = place(f, key, half, image, out);
-        cache_image_free(&image, len);
+    struct cache_image image;
+    if (f->cache && !cache_get(f->cache, key, &image)) {
+        int rc = place(f, key, half, image.table, out);
+        cache_image_free(&image);
         return rc;
     }
     struct parser_reply reply = {0};
@@ -166,6 +173,9 @@ void files_build(struct files *f, struct file_job *job)
         probe_forget(f->probe, &e->key);
         return;
     }
+    u64 *same = map_put(&f->by_key, key_hash(&e->key));
+    if (same)
+        *same = f->all.n;
     e->error = find_table(f, e, &t);
     if (t) {
         e->rows = t->rows;
@@ -194,10 +204,16 @@ void files_build_vdso(struct files *f, int fd)
     limit_fds(f, e);
 }
 
+/* A file whose process was gone before it could be opened is found under the id that it got at its next sight. */
 const struct file *files_get(const struct files *f, u32 id)
 {
     const u64 *at = map_get(&f->by_id, id);
-    return at && *at ? &f->all.v[*at - 1] : NULL;
+    const struct file *e = at && *at ? &f->all.v[*at - 1] : NULL;
+    if (!e || e->path)
+        return e;
+    at = map_get(&f->by_key, key_hash(&e->key));
+    const struct file *same = at && *at ? &f->all.v[*at - 1] : NULL;
+    return same && !memcmp(&same->key, &e->key, sizeof(e->key)) ? same : e;
 }
 
 const struct file *files_all(const struct files *f, size_t *n)

@@ -10,7 +10,6 @@
 
 struct waiting {
     struct late_job job;
-    probe_mappings mappings; /* of its process, as they were when the job came */
     u64 since;
 };
 
@@ -41,19 +40,13 @@ int late_new(struct late **out, struct probe *probe, struct files *files)
     return 0;
 }
 
-static void drop(struct waiting *w)
-{
-    late_job_free(&w->job);
-    vec_free(&w->mappings);
-}
-
 void late_free(struct late **ll)
 {
     struct late *l = *ll;
     if (!l)
         return;
     for (size_t i = 0; i < l->list.n; i++)
-        drop(&l->list.v[i]);
+        late_job_free(&l->list.v[i].job);
     vec_free(&l->list);
     free(l->state);
     free(l);
@@ -68,7 +61,6 @@ void late_add(struct late *l, struct late_job job)
         return;
     }
     *w = (struct waiting){.job = job, .since = now_ns()};
-    probe_list_mappings(l->probe, job.dump->tgid, &w->mappings);
 }
 
 static int read_dump(void *ctx, void *to, u32 len, u64 from)
@@ -84,8 +76,8 @@ static int read_dump(void *ctx, void *to, u32 len, u64 from)
 static size_t resolve_mappings(const struct late *l, const struct waiting *w, struct xp_vma *out)
 {
     size_t n = 0;
-    for (size_t i = 0; i < w->mappings.n; i++) {
-        const struct xp_mapping *m = &w->mappings.v[i];
+    for (; n < w->job.dump->nmaps; n++) {
+        const struct xp_mapping *m = &w->job.dump->maps[n];
         const struct file *f = m->file ? files_get(l->files, m->file) : NULL;
         out[n] = (struct xp_vma){.start = m->start, .end = m->end, .bias = m->start - m->pgoff};
         out[n].file.state = XP_FILE_FP;
@@ -93,7 +85,6 @@ static size_t resolve_mappings(const struct late *l, const struct waiting *w, st
             out[n].file = f->value;
         else if (m->file)
             out[n].file = (struct xp_file){.id = m->file, .state = XP_FILE_PENDING};
-        n++;
     }
     return n;
 }
@@ -102,8 +93,8 @@ static size_t resolve_mappings(const struct late *l, const struct waiting *w, st
 static struct xp_sample *rebuild(struct late *l, const struct waiting *w)
 {
     const struct xp_sample *old = w->job.sample;
-    AUTO_FREE struct xp_vma *vmas = calloc(w->mappings.n + 1, sizeof(*vmas));
-    if (!vmas || !w->mappings.n)
+    AUTO_FREE struct xp_vma *vmas = calloc(w->job.dump->nmaps + 1, sizeof(*vmas));
+    if (!vmas || !w->job.dump->nmaps)
         return NULL;
     struct host_space space = {
         .rules = probe_rule_array(l->probe),
@@ -141,7 +132,7 @@ void late_run(struct late *l, unsigned min_age_ms, struct aggregate *into)
         }
         AUTO_FREE struct xp_sample *better = rebuild(l, w);
         aggregate_add(into, better ? better : w->job.sample);
-        drop(w);
+        late_job_free(&w->job);
     }
     l->list.n = kept;
 }

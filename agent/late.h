@@ -18,7 +18,7 @@ struct late;
 int late_new(struct late **out, struct probe *probe, struct files *files);
 void late_free(struct late **l);
 
-/* Takes the job and has the process's other files announced. */
+/* Takes the job. */
 void late_add(struct late *l, struct late_job job);
 /* Unwinds what has waited for at least `min_age_ms`, into `into`. */
 void late_run(struct late *l, unsigned min_age_ms, struct aggregate *into);

@@ -7,6 +7,7 @@
 
 #define XP_VSYSCALL     0xffffffffff600000ull
 #define XP_VSYSCALL_END 0xffffffffff601000ull
+#define XP_USER_END     (1ull << 56) /* of 57-bit address spaces */
 #define XP_USER_CS64    0x33
 
 /* DWARF register numbers (System V ABI, AMD64 supplement, figure 3.36). */

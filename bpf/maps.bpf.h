@@ -86,7 +86,7 @@ struct {
 /* Processes asked for (XP_TARGET_PIDS); children are added by the kernel side. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 65536);
+    __uint(max_entries, 32768); /* 1 when nobody asks for processes */
     __type(key, u32);
     __type(value, u32);
 } wanted_pids SEC(".maps");
@@ -94,7 +94,7 @@ struct {
 /* Cgroup id -> wanted (XP_TARGET_CGROUP): 1 for the root, decisions for all others are cached at first sight. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 16384);
+    __uint(max_entries, 16384); /* 1 when nobody asks for a cgroup */
     __type(key, u64);
     __type(value, u32);
 } wanted_cgroups SEC(".maps");

@@ -8,6 +8,8 @@
 #define XP_PT_CS            17         /* of struct pt_regs as u64[21] */
 #define XP_DUMPS_PER_SECOND 64         /* and CPU: 1 MiB/s of stack bytes at most */
 
+#define XP_DUMP_WALKS 256 /* mappings and gaps looked at for a dump */
+
 /* Where the kernel saved the user's registers when it was entered. Before 5.15: at the top of the kernel stack. */
 XP_INLINE u64 xp_user_regs(struct task_struct *t)
 {
@@ -68,6 +70,11 @@ XP_NOINLINE int xp_send_dump(u64 now)
     }
     if (s->dumps >= XP_DUMPS_PER_SECOND)
         return 0;
+    u64 next = 0;
+    s->nmaps = 0;
+    for (u32 i = 0; i < XP_DUMP_WALKS; i++)
+        if (!(next = xp_list_mapping(next)) || next >= XP_USER_END)
+            break;
     struct xp_dump *d = bpf_ringbuf_reserve(&ring, sizeof(*d), 0);
     if (!d)
         return 0;
@@ -76,6 +83,9 @@ XP_NOINLINE int xp_send_dump(u64 now)
     d->cpu = s->sample.cpu;
     d->time = s->sample.time;
     d->tgid = s->sample.tgid;
+    d->nmaps = s->nmaps;
+    d->pad = 0;
+    bpf_probe_read_kernel(d->maps, sizeof(d->maps), s->maps);
     __builtin_memcpy(&d->regs, &s->regs, sizeof(d->regs));
     u64 at = s->regs.r[XP_RSP], to_page = 4096 - (at & 4095);
     u32 len = 0;

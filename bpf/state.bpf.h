@@ -46,4 +46,6 @@ struct xp_state {
     u64 window[XP_WINDOW / 8];
     struct xp_sample sample; /* the record: header and words in one piece */
     u64 words[XP_MAX_KERNEL + XP_MAX_USER + 2];
+    u32 nmaps, pad;
+    struct xp_mapping maps[XP_DUMP_MAPS];
 };

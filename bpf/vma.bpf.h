@@ -12,25 +12,30 @@
 /* lib/maple_tree.c: an entry's low bits are tags; a node is 256 bytes: parent, pivots, slots. */
 enum { XP_MAPLE_LEAF = 1, XP_MAPLE_ARANGE = 3 };
 
-/* Index of the child that covers pc: pivots are upper bounds, inclusive. */
-XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc)
+/* The child that covers pc: pivots are upper bounds, inclusive. *last is lowered to this child's bound. */
+XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc, u64 *last)
 {
     u32 pivots = type == XP_MAPLE_ARANGE ? 9 : 15, slot = 0;
     for (u32 i = 0; i < 15; i++) {
         u64 pivot = s->node[1 + i];
-        if (i >= pivots || (i && !pivot) || pivot >= pc)
+        if (i >= pivots || (i && !pivot))
             break;
+        if (pivot >= pc) {
+            *last = pivot;
+            break;
+        }
         slot = i + 1;
     }
     return (type == XP_MAPLE_ARANGE ? 10 : 16) + slot;
 }
 
-/* The VMA's address, or 0. */
-XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc)
+/* The VMA's address, or 0; *last is the last address of which this is true. */
+XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc, u64 *last)
 {
     u64 entry = 0;
-    bpf_probe_read_kernel(&entry, 8,
-                          (void *)(s->mm + XP_OFFSET_OF(mm_struct, mm_mt) + XP_OFFSET_OF(maple_tree, ma_root)));
+    u32 root = XP_OFFSET_OF(mm_struct, mm_mt) + XP_OFFSET_OF(maple_tree, ma_root);
+    *last = ~0ull;
+    bpf_probe_read_kernel(&entry, 8, (void *)(s->mm + root));
     if ((entry & 3) != 2 || entry < 4096)
         return 0;
     entry &= ~2ull;
@@ -38,7 +43,7 @@ XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc)
         u32 type = (entry >> 3) & 15;
         if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ull)))
             return 0;
-        u64 next = s->node[xp_maple_slot(s, type, pc) & 31];
+        u64 next = s->node[xp_maple_slot(s, type, pc, last) & 31];
         if (next < 4096 || type <= XP_MAPLE_LEAF)
             return next < 4096 || (next & 3) ? 0 : next;
         entry = next;
@@ -97,13 +102,13 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
 XP_NOINLINE int xp_find_mapping(u64 pc)
 {
     struct xp_state *s = xp_state_get();
-    u64 vma;
+    u64 vma, last;
     int cause = XP_CAUSE_NO_MAPPING;
     if (!s)
         return XP_CAUSE_TREE;
     s->walks++;
     if (bpf_core_field_exists(struct mm_struct, mm_mt))
-        vma = xp_walk_maple(s, pc);
+        vma = xp_walk_maple(s, pc, &last);
     else
         vma = xp_walk_rb(s, pc);
     if (vma)
@@ -111,4 +116,23 @@ XP_NOINLINE int xp_find_mapping(u64 pc)
     if (cause)
         s->cur.start = s->cur.end = 0;
     return cause;
+}
+
+/* Adds the mapping at `at`, if it is executable, to s->maps; returns where the next one begins, 0 at the end. */
+XP_NOINLINE u64 xp_list_mapping(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    u64 last = ~0ull;
+    if (!s || !bpf_core_field_exists(struct mm_struct, mm_mt))
+        return 0;
+    u64 vma = xp_walk_maple(s, at, &last);
+    if (vma && !xp_take_vma(s, vma, at) && s->nmaps < XP_DUMP_MAPS) {
+        struct xp_mapping *m = &s->maps[s->nmaps++ & (XP_DUMP_MAPS - 1)];
+        m->start = s->cur.start;
+        m->end = s->cur.end;
+        m->pgoff = s->cur.start - s->cur.bias;
+        m->tgid = s->sample.tgid;
+        m->file = s->cur.file.id;
+    }
+    return last + 1;
 }

@@ -87,12 +87,6 @@ struct css_set {
     struct cgroup_subsys_state *subsys[16];
     struct cgroup *dfl_cgrp;
 } CORE;
-typedef struct {
-    int counter;
-} atomic_t;
-struct signal_struct {
-    atomic_t live;
-} CORE;
 struct task_struct {
     void *stack;
     unsigned int flags;
@@ -101,7 +95,6 @@ struct task_struct {
     struct task_struct *group_leader;
     u64 start_boottime;
     char comm[16];
-    struct signal_struct *signal;
     struct css_set *cgroups;
 } CORE;
 struct seq_file;

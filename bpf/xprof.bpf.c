@@ -52,13 +52,13 @@ int xp_on_fork(u64 *ctx)
     return 0;
 }
 
-/* The last thread of a process is gone: its number may be reused by somebody who is not wanted. */
-SEC("tp_btf/sched_process_exit")
-int xp_on_exit(u64 *ctx)
+/* A process is gone for good, exit work included: its number may be reused by somebody who is not wanted. */
+SEC("tp_btf/sched_process_free")
+int xp_on_free(u64 *ctx)
 {
     struct task_struct *t = (void *)ctx[0];
     u32 tgid = BPF_CORE_READ(t, tgid);
-    if (BPF_CORE_READ(t, signal, live.counter) <= 0)
+    if (tgid == (u32)BPF_CORE_READ(t, pid))
         bpf_map_delete_elem(&wanted_pids, &tgid);
     return 0;
 }

@@ -11,6 +11,7 @@
 #define XP_MAX_KERNEL  127        /* the kernel's own default (perf_event_max_stack) */
 #define XP_STEP_BATCH  8          /* frames per call of the verified step function */
 #define XP_DUMP_BYTES  16384      /* stack copied for a sample whose file has no table yet */
+#define XP_DUMP_MAPS   64         /* executable mappings sent with it */
 #define XP_MAX_EVENTS  4          /* event kinds recorded at once */
 #define XP_CACHE_SLOTS 4096       /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
 #define XP_WINDOW      2048       /* bytes of user stack read at once: costs the same as 8 */
@@ -241,17 +242,7 @@ struct xp_regs { /* DWARF register numbers 0-16: rax rdx rcx rbx rsi rdi rbp rsp
     u64 r[17];
 };
 
-struct xp_dump {
-    u32 type; /* XP_RECORD_DUMP */
-    u32 cpu;
-    u64 time;
-    u32 tgid;
-    u32 len; /* bytes of stack, from rsp upwards */
-    struct xp_regs regs;
-    u8 stack[XP_DUMP_BYTES + 4096]; /* the slack lets the verifier see that a page always fits */
-};
-
-/* One line of the program that lists a process's executable mappings (iter/task_vma, Linux 5.12). */
+/* An executable mapping: as a line of the iterator (iter/task_vma, Linux 5.12), and in dumps. */
 struct xp_mapping {
     u64 start, end;
     u64 pgoff; /* bytes */
@@ -259,6 +250,19 @@ struct xp_mapping {
     u32 file; /* id; 0 = anonymous */
 };
 _Static_assert(sizeof(struct xp_mapping) == 32, "contract");
+
+struct xp_dump {
+    u32 type; /* XP_RECORD_DUMP */
+    u32 cpu;
+    u64 time;
+    u32 tgid;
+    u32 len;   /* bytes of stack, from rsp upwards */
+    u32 nmaps; /* the process's executable mappings, as far as there is room */
+    u32 pad;
+    struct xp_mapping maps[XP_DUMP_MAPS];
+    struct xp_regs regs;
+    u8 stack[XP_DUMP_BYTES + 4096]; /* the slack lets the verifier see that a page always fits */
+};
 
 /* ---- Settings, constant once loaded --------------------------------------------------------------------------------
  */

@@ -48,7 +48,7 @@ static void choose_programs(struct probe *p)
         bpf_program__set_autoload(samplers[i], i < p->config.nevents);
     bool follow = p->config.target == XP_TARGET_PIDS;
     bpf_program__set_autoload(p->skel->progs.xp_on_fork, follow);
-    bpf_program__set_autoload(p->skel->progs.xp_on_exit, follow);
+    bpf_program__set_autoload(p->skel->progs.xp_on_free, follow);
 }
 
 static void configure(struct probe *p)
@@ -66,6 +66,10 @@ static void configure(struct probe *p)
     };
     bpf_map__set_max_entries(p->skel->maps.pc_cache, (u32)p->ncpus);
     bpf_map__set_max_entries(p->skel->maps.ring, ring);
+    if (c->target != XP_TARGET_PIDS)
+        bpf_map__set_max_entries(p->skel->maps.wanted_pids, 1);
+    if (c->target != XP_TARGET_CGROUP)
+        bpf_map__set_max_entries(p->skel->maps.wanted_cgroups, 1);
 }
 
 static int explain_load(int err, char *why, size_t len)
@@ -106,7 +110,7 @@ static int follow_children(struct probe *p)
     if (p->config.target != XP_TARGET_PIDS)
         return 0;
     p->links[0] = bpf_program__attach(p->skel->progs.xp_on_fork);
-    p->links[1] = bpf_program__attach(p->skel->progs.xp_on_exit);
+    p->links[1] = bpf_program__attach(p->skel->progs.xp_on_free);
     return p->links[0] && p->links[1] ? 0 : -errno;
 }
 

@@ -1,4 +1,5 @@
 #include "profile/frames.h"
+#include <string.h>
 
 /* ---- Causes and marks -------------------------------------------------------------------------------------------- */
 
@@ -37,6 +38,14 @@ const char *cause_slug(u8 number)
 const char *cause_text(u8 number)
 {
     return cause(number)->text;
+}
+
+void cause_counts(const struct profile *p, size_t event, u64 out[XP_CAUSE_COUNT])
+{
+    memset(out, 0, XP_CAUSE_COUNT * sizeof(*out));
+    for (size_t i = 0; i < p->stacks.n; i++)
+        if (p->stacks.v[i].cause < XP_CAUSE_COUNT)
+            out[p->stacks.v[i].cause] += p->stacks.v[i].count[event];
 }
 
 u32 frame_mark(const struct prof_stack *s)

@@ -33,6 +33,8 @@ u32 frame_mark(const struct prof_stack *s);
 char cause_class(u8 cause);       /* 'c', 'n' or 'x' */
 const char *cause_slug(u8 cause); /* for output */
 const char *cause_text(u8 cause); /* a sentence */
+/* Samples of an event by how their stacks ended. */
+void cause_counts(const struct profile *p, size_t event, u64 out[XP_CAUSE_COUNT]);
 
 /* ---- A table of distinct frames ---- */
 

@@ -43,21 +43,27 @@ static void put_events(const struct profile *p, struct buf *out)
     buf_char(out, ']');
 }
 
+/* How the stacks of each event ended; what no stack ended with is left out. */
 static void put_causes(const struct profile *p, struct buf *out)
 {
-    u64 count[256] = {0};
+    u64 count[XP_MAX_EVENTS][XP_CAUSE_COUNT];
+    for (size_t e = 0; e < p->nevents; e++)
+        cause_counts(p, e, count[e]);
     bool first = true;
-    for (size_t i = 0; i < p->stacks.n; i++)
-        for (size_t e = 0; e < p->nevents; e++)
-            count[p->stacks.v[i].cause] += p->stacks.v[i].count[e];
     buf_str(out, ",\"causes\":[");
-    for (unsigned c = 0; c < 256; c++) {
-        if (!count[c])
+    for (u8 c = 0; c < XP_CAUSE_COUNT; c++) {
+        u64 all = 0;
+        for (size_t e = 0; e < p->nevents; e++)
+            all += count[e][c];
+        if (!all)
             continue;
-        buf_printf(out, "%s{\"slug\":\"%s\",\"class\":\"%c\",\"text\":", first ? "" : ",", cause_slug((u8)c),
-                   cause_class((u8)c));
-        buf_json(out, cause_text((u8)c));
-        buf_printf(out, ",\"count\":%llu}", (unsigned long long)count[c]);
+        buf_printf(out, "%s{\"slug\":\"%s\",\"class\":\"%c\",\"text\":", first ? "" : ",", cause_slug(c),
+                   cause_class(c));
+        buf_json(out, cause_text(c));
+        buf_str(out, ",\"counts\":[");
+        for (size_t e = 0; e < p->nevents; e++)
+            buf_printf(out, "%s%llu", e ? "," : "", (unsigned long long)count[e][c]);
+        buf_str(out, "]}");
         first = false;
     }
     buf_char(out, ']');
@@ -109,20 +115,13 @@ static void put_frames(const struct profile *p, const struct frame_table *t, str
     out->failed |= strings_failed(strings);
 }
 
-static const char *title(const struct profile *p)
-{
-    const char *text = p->comments.n ? profile_text(p, p->comments.v[0]) : "profile";
-    const char *colon = strstr(text, ": ");
-    return colon ? colon + 2 : text;
-}
-
 static int put_json(const struct profile *p, const struct calltree *t, struct buf *out)
 {
     struct strings *strings __attribute__((cleanup(strings_free))) = NULL;
     if (strings_new(&strings))
         return -ENOMEM;
     buf_str(out, "{\"title\":");
-    buf_json(out, title(p));
+    buf_json(out, profile_title(p));
     buf_printf(out, ",\"time\":%llu,\"duration\":%llu,\"nodes\":%zu", (unsigned long long)p->time_ns,
                (unsigned long long)p->duration_ns, t->n);
     put_comments(p, out);
@@ -184,7 +183,7 @@ static void put_page(const struct profile *p, const struct buf *data, struct buf
     for (const char *mark; (mark = strchr(at, '@')); at = strchr(mark + 1, '@') + 1) {
         buf_add(out, at, (size_t)(mark - at));
         if (!strncmp(mark, "@TITLE@", 7))
-            text_xml(out, title(p), 120);
+            text_xml(out, profile_title(p), 120);
         else if (!strncmp(mark, "@STYLE@", 7))
             buf_str(out, page_style);
         else if (!strncmp(mark, "@DATA@", 6))

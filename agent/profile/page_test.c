@@ -92,7 +92,9 @@ TEST(html_data)
     buf_add(&text, json, len);
     CHECK(strstr(text.data, "\"title\":\"demo --flag\""));
     CHECK(strstr(text.data, "\"nodes\":14,"));
-    CHECK(strstr(text.data, "\"slug\":\"no-rule\",\"class\":\"x\""));
+    CHECK(strstr(text.data,
+                 "\"slug\":\"no-rule\",\"class\":\"x\",\"text\":\"a return address in code that the unwind information "
+                 "does not cover\",\"counts\":[1]}"));
     CHECK(strstr(text.data, "\"scale\":10000000}"));
     /* name, module, file, lines, kind, pid; "inner" is in lines 14 of demo.c */
     CHECK(strstr(text.data,

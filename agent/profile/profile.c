@@ -1,5 +1,6 @@
 #include "profile/profile.h"
 #include "profile/strings.h"
+#include <string.h>
 
 int profile_init(struct profile *p)
 {
@@ -31,4 +32,11 @@ u32 profile_string(struct profile *p, const char *s)
 const char *profile_text(const struct profile *p, u32 string)
 {
     return strings_text(p->strings, string);
+}
+
+const char *profile_title(const struct profile *p)
+{
+    const char *text = p->comments.n ? profile_text(p, p->comments.v[0]) : "profile";
+    const char *colon = strstr(text, ": ");
+    return colon ? colon + 2 : text;
 }

@@ -71,3 +71,5 @@ void profile_free(struct profile *p);
 /* The number of a string (bytes that are not UTF-8 become U+FFFD); 0 for "" and without memory. */
 u32 profile_string(struct profile *p, const char *s);
 const char *profile_text(const struct profile *p, u32 string);
+/* What was recorded: the value of the first comment (the command). */
+const char *profile_title(const struct profile *p);

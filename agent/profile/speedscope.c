@@ -105,7 +105,7 @@ static void put_file(const struct writer *w, struct buf *out)
 {
     buf_str(out,
             "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"xprof\",\"name\":");
-    buf_json(out, w->p->comments.n ? profile_text(w->p, w->p->comments.v[0]) : "xprof");
+    buf_json(out, profile_title(w->p));
     buf_str(out, ",\"activeProfileIndex\":0,\"shared\":{\"frames\":[");
     for (size_t i = 0; i < w->frames.rows.n; i++) {
         buf_str(out, i ? ",\n" : "\n");

@@ -104,6 +104,25 @@ static u32 deepest(const struct calltree *t, double scale)
     return d;
 }
 
+/* How many stacks are whole, and what cut most of the others. */
+static void put_completeness(const struct canvas *c)
+{
+    u64 count[XP_CAUSE_COUNT] = {0}, cut = 0;
+    u8 worst = XP_CAUSE_COUNT;
+    if (!c->all[0])
+        return;
+    cause_counts(c->p, 0, count);
+    for (u8 i = 0; i < XP_CAUSE_COUNT; i++) {
+        if (cause_class(i) != 'x' || !count[i])
+            continue;
+        cut += count[i];
+        worst = worst == XP_CAUSE_COUNT || count[i] > count[worst] ? i : worst;
+    }
+    buf_printf(c->out, "; %.1f %% of the stacks are whole", 100.0 * (double)(c->all[0] - cut) / (double)c->all[0]);
+    if (cut)
+        buf_printf(c->out, ", most others were cut: %s", cause_slug(worst));
+}
+
 static void put_header(const struct canvas *c, double height)
 {
     buf_printf(c->out,
@@ -116,7 +135,7 @@ static void put_header(const struct canvas *c, double height)
                "<rect width=\"100%%\" height=\"100%%\" fill=\"#fdfdfc\"/>\n",
                WIDTH, height, WIDTH, height);
     buf_printf(c->out, "<text class=\"h\" x=\"%d\" y=\"28\">", MARGIN);
-    text_xml(c->out, c->p->comments.n ? profile_text(c->p, c->p->comments.v[0]) : "xprof", 110);
+    text_xml(c->out, profile_title(c->p), 110);
     buf_printf(c->out, "</text><text class=\"s\" x=\"%d\" y=\"48\">", MARGIN);
     text_xml(c->out, c->p->nevents ? c->p->events[0]->help : "no event", 60);
     buf_str(c->out, ": ");
@@ -125,6 +144,7 @@ static void put_header(const struct canvas *c, double height)
     text_quantity(c->out, c->all[0], "count");
     buf_str(c->out, " samples over ");
     text_quantity(c->out, c->p->duration_ns, "nanoseconds");
+    put_completeness(c);
     buf_str(c->out, "</text>\n");
 }
 

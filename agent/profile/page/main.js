@@ -9,7 +9,6 @@ class Page {
     this.table = new Table(model, $('rows'), $('more'), (f) => this.setSearch(regexOf(f.name)));
     this.past = []; /* focuses, for Backspace: paths of labels */
     this.state.show = innerWidth < 900 ? 'graph' : 'both';
-    this.header();
     this.tools();
     this.mouse();
     document.addEventListener('keydown', (e) => this.key(e));
@@ -35,7 +34,8 @@ class Page {
     for (const [key, value] of facts) list.push(value ? [key, value] : ['', key]);
     if (about.duration) list.push(['duration', quantity(about.duration, 'nanoseconds')]);
     if (about.time) list.push(['recorded', `${new Date(about.time / 1e6).toISOString().slice(0, 19).replace('T', ' ')} UTC`]);
-    list.push(['samples', quantity(about.causes.reduce((sum, c) => sum + c.count, 0), 'count')]);
+    const causes = about.causes.map((c) => ({ ...c, count: c.counts[this.state.event] }));
+    list.push(['samples', quantity(causes.reduce((sum, c) => sum + c.count, 0), 'count')]);
     $('facts').replaceChildren(...list.map(([key, value]) => {
       const div = document.createElement('div'), dt = document.createElement('dt'), dd = document.createElement('dd');
       dt.textContent = key;
@@ -43,7 +43,7 @@ class Page {
       div.append(dt, dd);
       return div;
     }));
-    this.completeness(about.causes);
+    this.completeness(causes);
   }
 
   /* A bar and a sentence: how many stacks are whole, why the others are not. */
@@ -126,6 +126,7 @@ class Page {
   refresh(path = []) {
     this.view = new View(this.model, this.state);
     this.past = [];
+    this.header();
     this.graph.setView(this.view);
     this.table.setView(this.view);
     this.listProcesses();

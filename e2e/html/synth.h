@@ -1,0 +1,8 @@
+/* Made-up profiles, built straight as a struct profile: the same ones every time. */
+#pragma once
+#include "profile/profile.h"
+
+/* Each fills an empty profile; 0 or -ENOMEM. */
+int synth_demo(struct profile *p);
+int synth_many(struct profile *p); /* 100,000 distinct stacks */
+int synth_hostile(struct profile *p);

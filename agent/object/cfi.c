@@ -373,6 +373,9 @@ int cfi_list(struct cfi *c, size_t max_fdes)
 {
     bool sorted = true;
     int err = 0;
+    for (unsigned i = 0; i < c->nsections; i++)
+        if (!c->section[i].open_ended)
+            elf_will_read(c->elf, c->section[i].data, c->section[i].len);
     for (unsigned i = 0; i < c->nsections && !err; i++)
         err = list_section(c, i, max_fdes, &sorted);
     if (!err && !sorted)

@@ -63,6 +63,9 @@ int elf_section_bytes(const struct elf_section *s, size_t cap, struct elf_bytes 
 void elf_bytes_free(struct elf_bytes *b);
 #define AUTO_BYTES __attribute__((cleanup(elf_bytes_free))) /* initialise to {0} */
 
+/* A hint: all of this is about to be read. */
+void elf_will_read(const struct elf_file *e, const u8 *data, size_t len);
+
 /* The segment whose file-backed part holds vaddr; `flags` must all be set in it. NULL: none. */
 const struct elf_segment *elf_segment_at(const struct elf_file *e, u64 vaddr, u32 flags);
 /* The same by file offset. */

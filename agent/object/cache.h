@@ -1,0 +1,29 @@
+/* Finished tables on disk, by the digest of what they were made from, so that a restarted agent knows its files at
+ * once.
+ *
+ * The directory is ours alone: its tables steer what the kernel reads, so a directory that others may write is refused,
+ * and every table is checked when it is loaded; a bad one is removed. It also holds `secret`, 16 random bytes that key
+ * the digests (object/table.h). Files appear whole or not at all. When their sum exceeds max_bytes, those used longest
+ * ago go first.
+ */
+#pragma once
+#include "object/table.h"
+
+struct cache;
+
+struct cache_image { /* a sound image, mapped read-only */
+    const struct xp_table *table;
+    size_t len;
+};
+void cache_image_free(struct cache_image *i);
+
+/* Makes the directory when it is missing. 0, -EPERM (not ours, or writable by group or others), -ENOTDIR, -errno. */
+int cache_open(struct cache **out, const char *dir, size_t max_bytes);
+void cache_free(struct cache **c);
+
+/* 16 bytes, the same for the life of the directory. */
+const u8 *cache_secret(const struct cache *c);
+/* 0, -ENODATA (not there, of another version, or bad), -errno. Marks the table as used. */
+int cache_get(struct cache *c, const struct table_key *key, struct cache_image *out);
+/* Keeps a copy of a sound image. 0, -EFBIG (more than the whole cache may hold), -errno. */
+int cache_put(struct cache *c, const struct table_key *key, const void *image, size_t len);

@@ -1,0 +1,146 @@
+#include "object/cache.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "object/fixture.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct temp_dir {
+    char path[32];
+};
+static void remove_all(struct temp_dir *t)
+{
+    DIR *d = opendir(t->path);
+    for (struct dirent *e; d && (e = readdir(d));)
+        unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    rmdir(t->path);
+}
+static struct temp_dir make_temp(void)
+{
+    struct temp_dir t = {"/tmp/xprof-cache.XXXXXX"};
+    if (!mkdtemp(t.path))
+        t.path[0] = 0;
+    return t;
+}
+
+static struct table_key key_of(u8 n)
+{
+    return (struct table_key){.digest = {n}, .build_id = {n, n}, .build_id_len = 2};
+}
+
+static size_t image_len(const struct xp_table *t)
+{
+    return sizeof(*t) + 4 * ((size_t)t->nblocks + 1 + t->nrows) + 8 * (size_t)t->nrules;
+}
+
+TEST(cache_keeps_tables_over_restarts)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    u8 secret[16];
+    struct table_key a = key_of(1), b = key_of(2);
+    AUTO_FREE struct xp_table *t = fixture_table("cfi.so");
+    CHECK(t);
+    size_t len = image_len(t);
+    for (int run = 0; run < 2; run++) {
+        CLEANUP(cache_free) struct cache *c = NULL;
+        CLEANUP(cache_image_free) struct cache_image i = {0};
+        CHECK_EQ(cache_open(&c, dir, 1 << 20), 0);
+        if (!run) {
+            memcpy(secret, cache_secret(c), 16);
+            CHECK_EQ(cache_get(c, &a, &i), -ENODATA);
+            CHECK_EQ(cache_put(c, &a, t, len), 0);
+        }
+        CHECK(!memcmp(secret, cache_secret(c), 16));
+        CHECK_EQ(cache_get(c, &a, &i), 0);
+        CHECK_EQ(i.len, len);
+        CHECK(!memcmp(i.table, t, len));
+        CLEANUP(cache_image_free) struct cache_image other = {0};
+        CHECK_EQ(cache_get(c, &b, &other), -ENODATA);
+    }
+}
+
+TEST(cache_removes_what_is_bad)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    CLEANUP(cache_free) struct cache *c = NULL;
+    CLEANUP(cache_image_free) struct cache_image i = {0};
+    struct table_key key = key_of(7);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), 0);
+    AUTO_FREE struct xp_table *t = fixture_table("cfi.so");
+    CHECK(t);
+    t->version++; /* of another release */
+    CHECK_EQ(cache_put(c, &key, t, image_len(t)), 0);
+    CHECK_EQ(cache_get(c, &key, &i), -ENODATA);
+    CHECK_EQ(cache_put(c, &key, "", 0), 0);
+    CHECK_EQ(cache_get(c, &key, &i), -ENODATA);
+    char path[128]; /* gone: only the secret is left */
+    snprintf(path, sizeof(path), "%s/secret", dir);
+    struct stat st;
+    CHECK_EQ(stat(path, &st), 0);
+    CHECK_EQ(st.st_mode & 07777, 0600);
+    unlink(path);
+    CHECK_EQ(rmdir(dir), 0);
+}
+
+TEST(cache_evicts_what_was_used_longest_ago)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    CLEANUP(cache_free) struct cache *c = NULL;
+    AUTO_FREE struct xp_table *t = fixture_table("cfi.so");
+    CHECK(t);
+    size_t len = image_len(t);
+    CHECK_EQ(cache_open(&c, dir, 3 * len), 0);
+    for (u8 n = 1; n <= 4; n++) {
+        struct table_key k = key_of(n), first = key_of(1);
+        CLEANUP(cache_image_free) struct cache_image i = {0};
+        CHECK_EQ(cache_put(c, &k, t, len), 0);
+        usleep(20000); /* file times have the grain of a tick */
+        CHECK_EQ(cache_get(c, &first, &i), 0);
+    }
+    struct table_key second = key_of(2), third = key_of(3);
+    CLEANUP(cache_image_free) struct cache_image i = {0}, gone = {0};
+    CHECK_EQ(cache_get(c, &second, &gone), -ENODATA);
+    CHECK_EQ(cache_get(c, &third, &i), 0);
+    CHECK_EQ(cache_put(c, &second, t, 4 * len), -EFBIG);
+}
+
+TEST(cache_refuses_a_directory_of_others)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    struct cache *c = NULL;
+    chmod(dir, 0770);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), -EPERM);
+    chmod(dir, 0707);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), -EPERM);
+    CHECK(!c);
+    chmod(dir, 0700);
+    if (!chown(dir, 12345, 12345)) /* root may */
+        CHECK_EQ(cache_open(&c, dir, 1 << 20), -EPERM);
+}
+
+TEST(cache_makes_a_broken_secret_anew)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    CLEANUP(cache_free) struct cache *c = NULL;
+    char path[128];
+    snprintf(path, sizeof(path), "%s/secret", dir);
+    CHECK_EQ(fs_replace_file(path, "short", 5, 0600), 0);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), 0);
+    static const u8 none[16];
+    CHECK(memcmp(cache_secret(c), none, 16));
+}

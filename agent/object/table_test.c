@@ -1,0 +1,193 @@
+#include "object/table.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/test.h"
+#include "object/fixture.h"
+#include "object/rows.h"
+#include "object/siphash.h"
+#include "object/table_elf.h"
+#include <errno.h>
+
+static struct xp_table *build(const char *name, size_t *len)
+{
+    AUTO_CLOSE int fd = fixture_fd(name);
+    struct xp_table *t = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    return table_build(fd, &limits, &t, len) ? NULL : t;
+}
+
+TEST(siphash_vectors)
+{
+    u8 key[16], out[16];
+    for (u8 i = 0; i < 16; i++)
+        key[i] = i;
+    static const u8 empty[16] = {0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6,
+                                 0x6d, 0xf6, 0x72, 0x14, 0xc7, 0x55, 0x02, 0x93};
+    static const u8 zero[16] = {0xda, 0x87, 0xc1, 0xd8, 0x6b, 0x99, 0xaf, 0x44,
+                                0x34, 0x76, 0x59, 0x11, 0x9b, 0x22, 0xfc, 0x45};
+    struct siphash h;
+    siphash_init(&h, key);
+    siphash_end(&h, out);
+    CHECK(!memcmp(out, empty, 16));
+    siphash_init(&h, key);
+    siphash_add(&h, "", 1);
+    siphash_end(&h, out);
+    CHECK(!memcmp(out, zero, 16));
+}
+
+TEST(siphash_does_not_care_about_pieces)
+{
+    u8 data[100], whole[16], pieces[16];
+    for (u8 i = 0; i < sizeof(data); i++)
+        data[i] = i;
+    struct siphash h;
+    siphash_init(&h, data);
+    siphash_add(&h, data, sizeof(data));
+    siphash_end(&h, whole);
+    for (size_t step = 1; step < 20; step++) {
+        siphash_init(&h, data);
+        for (size_t at = 0; at < sizeof(data); at += step)
+            siphash_add(&h, data + at, at + step < sizeof(data) ? step : sizeof(data) - at);
+        siphash_end(&h, pieces);
+        CHECK(!memcmp(whole, pieces, 16));
+    }
+}
+
+TEST(table_of_a_file_without_cfi_believes_frame_pointers)
+{
+    AUTO_FREE struct xp_table *t = fixture_table("bytes.so");
+    CHECK(t);
+    CHECK_EQ(t->nblocks, 0);
+    CHECK_EQ(t->nrows, 1);
+    CHECK_EQ(t->fdes, 0);
+    CHECK_EQ(t->flags, XP_TABLE_FP_OK);
+    CHECK_EQ(table_rule_at(t, 0x1000).kind, XP_CFA_NONE);
+}
+
+TEST(table_entry_point_is_outermost)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *t = fixture_table("start");
+    CHECK_EQ(fixture_elf("start", &e), 0);
+    CHECK(t);
+    u64 start = fixture_symbol(&e, "_start"), after = fixture_symbol(&e, "after");
+    CHECK_EQ(table_rule_at(t, start - 1).kind, XP_CFA_RSP); /* padding inherits */
+    CHECK_EQ(table_rule_at(t, start).kind, XP_CFA_END);
+    CHECK_EQ(table_rule_at(t, start + 7).kind, XP_CFA_END);
+    CHECK_EQ(table_rule_at(t, after).kind, XP_CFA_RSP);
+    AUTO_FREE struct xp_table *with_libc = fixture_table("static");
+    if (!with_libc)
+        SKIP("no static libc");
+    AUTO_ELF struct elf_file s = {0};
+    CHECK_EQ(fixture_elf("static", &s), 0);
+    CHECK_EQ(table_rule_at(with_libc, fixture_symbol(&s, "_start") + 6).kind, XP_CFA_END);
+}
+
+TEST(table_limits_hold)
+{
+    AUTO_CLOSE int fd = fixture_fd("cfi.so");
+    struct xp_table *t = NULL;
+    size_t len = 1;
+    CHECK_EQ(table_build(fd, &(struct table_limits){20, 65535}, &t, &len), -ENOSPC);
+    CHECK_EQ(table_build(fd, &(struct table_limits){1 << 20, 3}, &t, &len), -ENOSPC);
+    CHECK_EQ(table_build(fd, &(struct table_limits){0, 0}, &t, &len), -ENOSPC);
+    CHECK(!t);
+    CHECK_EQ(len, 1);
+}
+
+static bool same_key(const char *a, const char *b, const u8 *secret_a, const u8 *secret_b)
+{
+    AUTO_CLOSE int fa = fixture_fd(a);
+    AUTO_CLOSE int fb = fixture_fd(b);
+    struct table_key ka, kb;
+    return !table_identify(fa, secret_a, &ka) && !table_identify(fb, secret_b, &kb) && table_key_equal(&ka, &kb);
+}
+
+TEST(table_keys_tell_files_apart)
+{
+    static const u8 one[16] = {1}, two[16] = {2};
+    CHECK(same_key("cfi.so", "cfi.so", one, one));
+    CHECK(!same_key("cfi.so", "cfi.so", one, two)); /* nobody can guess another machine's */
+    CHECK(!same_key("cfi.so", "moved", one, one));
+    CHECK(!same_key("cfi.so", "bad.so", one, one));
+    CHECK(!same_key("symbols.so", "bytes.so", one, one));
+}
+
+/* A change to a field of the image that the checksum is told of. */
+static int check_with(const struct xp_table *t, size_t len, size_t at, u32 value)
+{
+    AUTO_FREE char *copy = malloc(len);
+    memcpy(copy, t, len);
+    memcpy(copy + at, &value, sizeof(value));
+    struct xp_table *x = (struct xp_table *)copy;
+    x->checksum = hash_bytes(x + 1, len - sizeof(*x), 0);
+    return table_check(copy, len);
+}
+
+TEST(table_check_finds_every_lie)
+{
+    size_t len;
+    AUTO_FREE struct xp_table *t = build("cfi.so", &len);
+    CHECK(t);
+    CHECK_EQ(table_check(t, len), 0);
+    for (size_t n = 0; n < len; n += n < 200 ? 1 : 37)
+        CHECK_EQ(table_check(t, n), -EBADMSG);
+    size_t index = sizeof(*t), rows = index + 4 * (t->nblocks + 1), rules = rows + 4 * t->nrows;
+    CHECK_EQ(check_with(t, len, rows + 4, table_rows(t)[1]), 0);
+    static const size_t header[] = {offsetof(struct xp_table, magic),   offsetof(struct xp_table, version),
+                                    offsetof(struct xp_table, nblocks), offsetof(struct xp_table, nrows),
+                                    offsetof(struct xp_table, nrules),  offsetof(struct xp_table, flags)};
+    for (size_t i = 0; i < sizeof(header) / sizeof(header[0]); i++)
+        CHECK_EQ(check_with(t, len, header[i], 0xfffffff0), -EBADMSG);
+    CHECK_EQ(check_with(t, len, offsetof(struct xp_table, lo), (u32)t->lo + 1), -EBADMSG);
+    CHECK_EQ(check_with(t, len, index, 0), -EBADMSG);
+    CHECK_EQ(check_with(t, len, index + 4, t->nrows + 1), -EBADMSG);
+    CHECK_EQ(check_with(t, len, rows, 1), -EBADMSG);                              /* the sentinel */
+    CHECK_EQ(check_with(t, len, rows + 8, table_rows(t)[1]), -EBADMSG);           /* not ascending */
+    CHECK_EQ(check_with(t, len, rows + 8, table_rows(t)[2] | 1 << 15), -EBADMSG); /* beyond its block */
+    CHECK_EQ(check_with(t, len, rows + 4, (table_rows(t)[1] & 0xffff) | t->nrules << 16), -EBADMSG);
+    CHECK_EQ(check_with(t, len, rules + 8 + 4, 31 << 16), -EBADMSG); /* an unknown kind */
+    CHECK_EQ(check_with(t, len, rules + 4, XP_CFA_RSP << 16), -EBADMSG);
+    char *raw = (char *)t;
+    raw[len - 1] ^= 1; /* the checksum is not told */
+    CHECK_EQ(table_check(t, len), -EBADMSG);
+}
+
+TEST(rows_can_be_taken_back)
+{
+    u32 index[5], out[16];
+    struct rows w;
+    CHECK_EQ(rows_init(&w, 0x1000, 4, index, out, 16, 100), 0);
+    rows_emit(&w, 0x1000, 1);
+    struct rows_mark m = rows_mark(&w);
+    rows_emit(&w, 0x1400, 2);
+    rows_emit(&w, 0x1c00, 3);
+    rows_rewind(&w, m);
+    rows_emit(&w, 0x1801, 4);
+    rows_emit(&w, 0x1802, 4); /* says nothing new */
+    rows_finish(&w);
+    CHECK_EQ(w.n, 3);
+    CHECK_EQ(index[0], 1);
+    CHECK_EQ(index[1], 2);
+    CHECK_EQ(index[2], 2);
+    CHECK_EQ(index[3], 3);
+    CHECK_EQ(index[4], 3);
+    CHECK_EQ(out[2] & 0xffff, 1);
+    rows_free(&w);
+}
+
+TEST(rows_number_many_rules)
+{
+    u32 index[66], out[65536];
+    struct rows w;
+    CHECK_EQ(rows_init(&w, 0, 65, index, out, 65536, 65535), 0);
+    for (u64 i = 1; i < 65535; i++)
+        rows_emit(&w, i, i * 0x100000001ull);
+    CHECK_EQ(w.nrules, 65535);
+    CHECK_EQ(w.err, 0);
+    for (u32 i = 1; i < 65535; i++)
+        CHECK_EQ(w.rules[out[i] >> 16], i * 0x100000001ull);
+    rows_emit(&w, 65535, 7ull << 60);
+    CHECK_EQ(w.err, -ENOSPC);
+    rows_free(&w);
+}

@@ -1,0 +1,186 @@
+# One function for each kind of rule; the tests look rules up at "name" and at labels inside.
+    .text
+    .macro FN name
+    .p2align 4
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+    .endm
+    .macro END name
+    .cfi_endproc
+    .size \name, . - \name
+    .endm
+    .macro AT name # a place inside a function
+    .globl \name
+    .type \name, @object
+\name:
+    .endm
+
+FN first # plain: rsp, then rbp
+    push %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+AT first_pushed
+    mov %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+AT first_framed
+    push %rbx
+    .cfi_offset %rbx, -24
+AT first_rbx
+    nop
+    leave
+    .cfi_restore %rbp
+    .cfi_restore %rbx
+    .cfi_def_cfa %rsp, 8
+AT first_left
+    ret
+END first
+
+FN drap # CFA = *(rbp - 8), RBP at rbp + 0
+    nop
+    .cfi_def_cfa %r10, 0
+AT drap_register
+    nop
+    .cfi_escape 0x10, 6, 2, 0x76, 0
+AT drap_register_rbp
+    nop
+    .cfi_escape 0x0f, 3, 0x76, 0x78, 6
+AT drap_deref
+    nop
+END drap
+
+FN deref_rsp
+    nop
+    .cfi_escape 0x0f, 3, 0x77, 0x28, 6
+AT deref_bare
+    nop
+    .cfi_escape 0x0f, 6, 0x77, 0xf8, 0x00, 6, 0x23, 8
+AT deref_plus
+    nop
+END deref_rsp
+
+FN remember # nine deep
+    .irp n, 16, 24, 32, 40, 48, 56, 64, 72, 80
+    .cfi_remember_state
+    nop
+    .cfi_def_cfa_offset \n
+    .endr
+AT remember_deep
+    nop
+    .rept 9
+    .cfi_restore_state
+    .endr
+AT remember_back
+    nop
+END remember
+
+FN outermost
+    .cfi_undefined %rip
+    nop
+END outermost
+
+FN sigreturn
+    .cfi_signal_frame
+    .cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 6
+    nop
+END sigreturn
+
+FN vforks
+    pop %rdi
+    .cfi_adjust_cfa_offset -8
+    .cfi_register %rip, %rdi
+AT vforks_popped
+    nop
+END vforks
+
+FN rbx_based
+    nop
+    .cfi_def_cfa %rbx, 32
+AT rbx_based_cfa
+    nop
+END rbx_based
+
+FN losses
+    nop
+    .cfi_undefined %rbp
+AT losses_rbp
+    nop
+    .cfi_same_value %rbp
+    .cfi_offset %rbx, -4096
+AT losses_rbx
+    nop
+    .cfi_same_value %rbx
+    .cfi_offset %rbp, -65552
+AT losses_far
+    nop
+    .cfi_same_value %rbp
+    .cfi_offset %rip, -16
+AT losses_ra
+    nop
+END losses
+
+FN strange
+    nop
+    .cfi_escape 0x0f, 8, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 6 # *(rsp + 8 + r9 * 8)
+AT strange_expression
+    nop
+    .cfi_def_cfa %rsp, 24
+AT strange_back
+    nop
+END strange
+
+FN operations # the less common encodings
+    nop
+    .cfi_escape 0x12, 7, 0x7e # def_cfa_sf rsp, -2 * -8
+AT op_def_cfa_sf
+    nop
+    .cfi_escape 0x13, 0x7d # def_cfa_offset_sf -3 * -8
+AT op_offset_sf
+    nop
+    .cfi_escape 0x05, 6, 2 # offset_extended rbp
+AT op_extended
+    nop
+    .cfi_escape 0x06, 6 # restore_extended rbp
+    .cfi_escape 0x11, 6, 3 # offset_extended_sf rbp, 3
+AT op_extended_sf
+    nop
+    .cfi_escape 0x2f, 6, 4 # GNU_negative_offset_extended rbp, 4: CFA + 32
+AT op_negative
+    nop
+    .cfi_escape 0x2e, 0x90, 0x01, 0x2d, 0 # args_size, window_save, nop
+    .cfi_escape 0x16, 7, 2, 0x77, 8 # val_expression rsp
+    .cfi_escape 0x14, 3, 1 # val_offset rbx
+AT op_val
+    nop
+END operations
+
+FN far # advance_loc2 and advance_loc4
+    .skip 300, 0x90
+    .cfi_def_cfa_offset 16
+AT far_two
+    .skip 70000, 0x90
+    .cfi_def_cfa_offset 24
+AT far_four
+    nop
+END far
+
+FN intact
+    nop
+    .cfi_def_cfa_offset 16
+AT intact_after
+    nop
+END intact
+    .skip 48, 0xcc # padding: inherits
+FN padded
+    nop
+END padded
+AT gap
+    .skip 65, 0x90 # code without an FDE
+    .p2align 4
+FN last
+    ret
+END last
+AT behind
+    nop
+    .section .note.GNU-stack, "", @progbits

@@ -14,9 +14,11 @@ recorder=$!
 trap 'kill $recorder 2>/dev/null || true' EXIT
 
 child=
-for _ in $(seq 50); do
-    child=$(pgrep -P "$recorder" -x xprof-parser || true)
-    [ -z "$child" ] || grep -q '^Seccomp:[[:blank:]]*2' "/proc/$child/status" && break
+locked_in() {
+    child=$(pgrep -P "$recorder" -x xprof-parser) && grep -q '^Seccomp:[[:blank:]]*2' "/proc/$child/status"
+}
+for _ in $(seq 60); do
+    if locked_in; then break; fi
     sleep 0.05
 done
 [ -n "$child" ] || fail "there is no parser process: $(cat "$TMP/log")"

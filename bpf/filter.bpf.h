@@ -7,17 +7,10 @@
 
 #define XP_CGROUP_DEPTH 24
 
-XP_INLINE struct task_struct *xp_task(void)
+/* The task's cgroup itself, for its ancestors; only on the way to a decision. */
+XP_INLINE struct cgroup *xp_cgroup(void)
 {
-    if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
-        return (struct task_struct *)bpf_get_current_task_btf();
-    return (struct task_struct *)bpf_get_current_task();
-}
-
-/* The task's cgroup in the hierarchy that counts: the unified one, or a version 1 controller's. */
-XP_INLINE struct cgroup *xp_cgroup(struct task_struct *t)
-{
-    struct css_set *set = BPF_CORE_READ(t, cgroups);
+    struct css_set *set = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), cgroups);
     struct cgroup_subsys_state *css = 0;
     if (xp_config.cgroup_subsys < 0)
         return BPF_CORE_READ(set, dfl_cgrp);
@@ -26,23 +19,17 @@ XP_INLINE struct cgroup *xp_cgroup(struct task_struct *t)
     return BPF_CORE_READ(css, cgroup);
 }
 
-XP_INLINE u64 xp_cgroup_id(struct cgroup *c)
-{
-    return BPF_CORE_READ(c, kn, id);
-}
-
 /* Is one of the cgroup's ancestors wanted? Ids are never reused, so the answer is kept for ever. */
-XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
+XP_NOINLINE int xp_cgroup_decide(u64 own)
 {
-    struct cgroup *c = (struct cgroup *)cgroup;
-    u64 own = xp_cgroup_id(c);
+    struct cgroup *c = xp_cgroup();
     u32 wanted = 0;
     for (u32 i = 0; i < XP_CGROUP_DEPTH; i++) {
         struct cgroup_subsys_state *parent = BPF_CORE_READ(c, self.parent);
         if (!parent)
             break;
         c = (struct cgroup *)((u64)parent - XP_OFFSET_OF(cgroup, self));
-        u64 id = xp_cgroup_id(c);
+        u64 id = BPF_CORE_READ(c, kn, id);
         u32 *known = bpf_map_lookup_elem(&wanted_cgroups, &id);
         if (known) {
             wanted = *known;
@@ -54,14 +41,13 @@ XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
 }
 
 /* Fills in the sample's cgroup on the way. */
-XP_INLINE int xp_wanted(struct xp_sample *smp, struct task_struct *t)
+XP_INLINE int xp_wanted(struct xp_sample *smp)
 {
     if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &smp->tgid))
         return 0;
-    struct cgroup *c = xp_cgroup(t);
-    smp->cgroup = xp_cgroup_id(c);
+    smp->cgroup = xp_cgroup_id();
     if (xp_config.target != XP_TARGET_CGROUP)
         return 1;
     u32 *known = bpf_map_lookup_elem(&wanted_cgroups, &smp->cgroup);
-    return known ? (int)*known : xp_cgroup_decide((u64)c);
+    return known ? (int)*known : xp_cgroup_decide(smp->cgroup);
 }

@@ -133,9 +133,9 @@ XP_INLINE struct xp_rule *xp_rule_get(u32 i)
     return bpf_map_lookup_elem(&rules, &i);
 }
 
-XP_INLINE struct xp_cache *xp_cache_get(void)
+XP_INLINE struct xp_cache *xp_cache_get(struct xp_state *s)
 {
-    u32 cpu = bpf_get_smp_processor_id();
+    u32 cpu = s->sample.cpu;
     return bpf_map_lookup_elem(&pc_cache, &cpu);
 }
 

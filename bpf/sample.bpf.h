@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#define XP_PF_KTHREAD       0x00200000 /* include/linux/sched.h */
-#define XP_PT_CS            17         /* of struct pt_regs as u64[21] */
-#define XP_DUMPS_PER_SECOND 64         /* and CPU: 1 MiB/s of stack bytes at most */
+#define XP_PT_CS            17 /* of struct pt_regs as u64[21] */
+#define XP_DUMPS_PER_SECOND 64 /* and CPU: 1 MiB/s of stack bytes at most */
 
 #define XP_DUMP_WALKS 256 /* mappings and gaps looked at for a dump */
 
@@ -19,13 +18,15 @@ XP_INLINE u64 xp_user_regs(struct task_struct *t)
 }
 
 /* The interrupted user registers into s->regs: 0 or a cause. */
-XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, struct task_struct *t)
+XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
 {
     u64 *pt = s->node;
+    if (w->kthread)
+        return XP_CAUSE_KTHREAD;
+    if (!w->mm)
+        return XP_CAUSE_NO_MM;
     if (s->kernel_mode) {
-        if (BPF_CORE_READ(t, flags) & XP_PF_KTHREAD)
-            return XP_CAUSE_KTHREAD;
-        if (bpf_probe_read_kernel(pt, 21 * 8, (void *)xp_user_regs(t)))
+        if (bpf_probe_read_kernel(pt, 21 * 8, (void *)xp_user_regs((struct task_struct *)w->task)))
             return XP_CAUSE_NO_MM;
     } else {
         XP_UNROLL
@@ -33,26 +34,20 @@ XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, 
             pt[i] = ((const volatile u64 *)ctx->regs)[i];
     }
     xp_regs_from_pt(&s->regs, pt);
-    struct mm_struct *mm = BPF_CORE_READ(t, mm);
-    if (!mm)
-        return XP_CAUSE_NO_MM;
-    s->mm = (u64)mm;
-    s->vdso = (u64)BPF_CORE_READ(mm, context.vdso);
     return (pt[XP_PT_CS] & 0xffff) == XP_USER_CS64 ? 0 : XP_CAUSE_COMPAT;
 }
 
 /* The whole of the user side of a sample. */
-XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx, struct task_struct *t)
+XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
 {
-    int cause = xp_take_regs(s, ctx, t);
+    int cause = xp_take_regs(s, ctx, w);
+    if (!cause && !xp_config.user)
+        cause = XP_CAUSE_NOT_WANTED;
     if (cause) {
         s->cause = cause;
         return;
     }
-    if (!xp_config.user) {
-        s->cause = XP_CAUSE_NOT_WANTED;
-        return;
-    }
+    xp_choose_set(s, w);
     xp_unwind(s);
     if (s->kernel_mode && !s->sample.nuser && (s->cause == XP_CAUSE_NO_MAPPING || s->cause == XP_CAUSE_TREE))
         s->cause = XP_CAUSE_NO_IMAGE;
@@ -144,46 +139,49 @@ XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
 }
 
 /* Who: everything that user space will want to know of the process, which may be gone by then. */
-XP_INLINE void xp_identify(struct xp_sample *smp, struct task_struct *t)
+XP_INLINE void xp_identify(struct xp_sample *smp, const struct xp_who *w)
 {
-    struct task_struct *leader = BPF_CORE_READ(t, group_leader);
-    smp->start = BPF_CORE_READ(leader, start_boottime);
+    struct task_struct *t = (struct task_struct *)w->task, *leader = BPF_CORE_READ(t, group_leader);
     bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)leader + XP_OFFSET_OF(task_struct, comm));
+    smp->start = w->start;
     smp->type = XP_RECORD_SAMPLE;
     smp->cpu = bpf_get_smp_processor_id();
+    smp->time = bpf_ktime_get_ns();
     smp->nkernel = 0;
     smp->flags = 0;
+}
+
+XP_INLINE void xp_kernel_stack(struct xp_state *s, struct bpf_perf_event_data *ctx)
+{
+    s->kernel_mode = (((const volatile u64 *)ctx->regs)[XP_PT_CS] & 3) != 3;
+    if (!s->kernel_mode || !xp_config.kernel)
+        return;
+    long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
+    s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
 }
 
 XP_INLINE int xp_on_event(struct bpf_perf_event_data *ctx, u32 event)
 {
     u64 id = bpf_get_current_pid_tgid();
-    if (!id) /* the idle task */
-        return 0;
     struct xp_state *s = xp_state_get();
     struct xp_stats *st = xp_stats_get();
-    if (!s || !st)
+    if (!id || !s || !st) /* id 0: the idle task */
         return 0;
-    struct task_struct *t = xp_task();
     struct xp_sample *smp = &s->sample;
     smp->tgid = id >> 32;
     smp->tid = (u32)id;
-    if (!xp_wanted(smp, t)) {
+    if (!xp_wanted(smp)) {
         st->not_wanted++;
         return 0;
     }
-    xp_identify(smp, t);
-    smp->time = bpf_ktime_get_ns();
+    xp_who_is(&s->who);
+    xp_identify(smp, &s->who);
     smp->weight = ctx->sample_period;
     smp->event = event;
     xp_unwind_reset(s);
-    s->kernel_mode = (((const volatile u64 *)ctx->regs)[XP_PT_CS] & 3) != 3;
-    if (s->kernel_mode && xp_config.kernel) {
-        long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
-        smp->nkernel = n > 0 ? (u32)n / 8 : 0;
-    }
+    xp_kernel_stack(s, ctx);
     u64 began = xp_config.measure ? bpf_ktime_get_ns() : 0;
-    xp_user_stack(s, ctx, t);
+    xp_user_stack(s, ctx, &s->who);
     smp->unwind_ns = xp_config.measure ? bpf_ktime_get_ns() - began : 0;
     xp_count(s, st);
     xp_send(s, st);

@@ -5,13 +5,29 @@
  */
 #pragma once
 
-#define XP_VMA_CACHE 8
+#define XP_VMA_CACHE 8     /* mappings remembered of a process: stacks rarely cross more */
+#define XP_VMA_SETS  8     /* processes remembered per CPU */
 #define XP_REG_REACH 65536 /* how far above the stack pointer an unproven CFA may lie */
 
 struct xp_vma { /* one executable mapping, as the unwinder uses it */
     u64 start, end;
     u64 bias;            /* pc - bias = file offset */
     struct xp_file file; /* id 0: anonymous memory */
+};
+
+struct xp_who { /* the task that was interrupted: kernel addresses */
+    u64 task, mm, vdso, exe, stack;
+    u64 start; /* of the process, ns since boot */
+    u32 kthread, pad;
+};
+
+/* Mappings met in earlier samples of a process. They hold as long as nobody took its mmap lock for writing, which
+ * mm_lock_seq tells (Linux 6.4); the other fields make sure that it is the same process, not one whose mm lies at the
+ * same place. */
+struct xp_vma_set {
+    u64 mm, seq, exe, stack, start;
+    u32 n, pad;
+    struct xp_vma vma[XP_VMA_CACHE];
 };
 
 struct xp_cache_entry {
@@ -35,11 +51,11 @@ struct xp_state {
     struct xp_regs regs; /* of the last leaf: rules that hold in leaves only may use any register */
 
     /* of the sample */
-    u64 mm, vdso, task;
-    u32 kernel_mode, dump;
-    u32 walks, refills, hits, misses, fp_frames, nvma;
+    struct xp_who who;
+    u32 kernel_mode, set; /* number of the process's xp_vma_set */
+    u32 walks, refills, hits, misses, fp_frames;
     u64 dump_second, dumps; /* rate limit; kept from sample to sample */
-    struct xp_vma vma[XP_VMA_CACHE];
+    struct xp_vma_set sets[XP_VMA_SETS];
     u64 node[32];              /* one maple tree node */
     u8 object[256];            /* one kernel object */
     u64 window_at, window_len; /* user stack copied to window[] */

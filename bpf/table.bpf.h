@@ -48,7 +48,7 @@ XP_INLINE struct xp_rule xp_as_rule(u64 word)
 XP_INLINE struct xp_rule xp_find_rule(struct xp_state *s, u64 off)
 {
     u64 tag = (u64)s->cur.file.uid << XP_OFFSET_BITS | off;
-    struct xp_cache *c = xp_cache_get();
+    struct xp_cache *c = xp_cache_get(s);
     if (!c)
         return xp_as_rule(xp_table_rule(off));
     struct xp_cache_entry *e = &c->slot[(tag * 0x9e3779b97f4a7c15ull >> 40) & (XP_CACHE_SLOTS - 1)];

@@ -41,21 +41,22 @@ XP_INLINE void xp_note_frame(struct xp_state *s)
     }
 }
 
-/* The mapping of pc: the one at hand, one met earlier in this sample, or a walk of the process's tree. */
+/* The mapping of pc: the one at hand, one met earlier, or a walk of the process's tree. What is still waiting for its
+ * table is not remembered: the next sample looks again. */
 XP_INLINE int xp_switch_mapping(struct xp_state *s, u64 pc)
 {
     if (pc >= s->cur.start && pc < s->cur.end)
         return 0;
+    struct xp_vma_set *set = &s->sets[s->set & (XP_VMA_SETS - 1)];
     for (u32 i = 0; i < XP_VMA_CACHE; i++)
-        if (pc >= s->vma[i].start && pc < s->vma[i].end) {
-            s->cur = s->vma[i];
+        if (pc >= set->vma[i].start && pc < set->vma[i].end) {
+            s->cur = set->vma[i];
             return 0;
         }
     int cause = xp_find_mapping(pc);
-    if (cause)
-        return cause;
-    s->vma[s->nvma++ & (XP_VMA_CACHE - 1)] = s->cur;
-    return 0;
+    if (!cause && s->cur.file.state != XP_FILE_PENDING)
+        set->vma[set->n++ & (XP_VMA_CACHE - 1)] = s->cur;
+    return cause;
 }
 
 /* Code without unwind information: the frame pointer chain. Anonymous code has to keep it on one stack; code of a file
@@ -236,14 +237,20 @@ XP_NOINLINE int xp_step_batch(u32 unused)
     return 0;
 }
 
+/* Empties a set for another process, or for the next sample where nothing tells whether mappings changed. */
+XP_INLINE void xp_vma_set_reset(struct xp_vma_set *set)
+{
+    for (u32 i = 0; i < XP_VMA_CACHE; i++)
+        set->vma[i].start = set->vma[i].end = 0;
+    set->n = 0;
+}
+
 /* Forgets the last sample. */
 XP_INLINE void xp_unwind_reset(struct xp_state *s)
 {
     s->cur.start = s->cur.end = 0;
     s->cur.file.id = 0;
-    for (u32 i = 0; i < XP_VMA_CACHE; i++)
-        s->vma[i].start = s->vma[i].end = 0;
-    s->nvma = s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
+    s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
     s->window_len = 0;
     s->pending = 0;
     s->callee = 0;

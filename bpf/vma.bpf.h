@@ -35,7 +35,7 @@ XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc, u64 *last)
     u64 entry = 0;
     u32 root = XP_OFFSET_OF(mm_struct, mm_mt) + XP_OFFSET_OF(maple_tree, ma_root);
     *last = ~0ull;
-    bpf_probe_read_kernel(&entry, 8, (void *)(s->mm + root));
+    bpf_probe_read_kernel(&entry, 8, (void *)(s->who.mm + root));
     if ((entry & 3) != 2 || entry < 4096)
         return 0;
     entry &= ~2ull;
@@ -55,7 +55,7 @@ XP_INLINE u64 xp_walk_rb(struct xp_state *s, u64 pc)
 {
     u64 node = 0, range[2], child[2]; /* {vm_start, vm_end} open every VMA; {right, left} follow rb_node's parent */
     u32 rb = XP_OFFSET_OF(vm_area_struct___rb, vm_rb);
-    bpf_probe_read_kernel(&node, 8, (void *)(s->mm + XP_OFFSET_OF(mm_struct___rb, mm_rb)));
+    bpf_probe_read_kernel(&node, 8, (void *)(s->who.mm + XP_OFFSET_OF(mm_struct___rb, mm_rb)));
     for (u32 level = 0; level < XP_TREE_LEVELS && node; level++) {
         if (bpf_probe_read_kernel(range, 16, (void *)(node - rb)))
             return 0;
@@ -80,14 +80,14 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
     m->file.id = 0;
     m->file.state = XP_FILE_FP;
     m->file.flags = 0;
-    if (xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) != s->mm || pc < m->start || pc >= m->end)
+    if (xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) != s->who.mm || pc < m->start || pc >= m->end)
         return XP_CAUSE_TREE;
     if (!(xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC))
         return XP_CAUSE_NO_MAPPING;
     u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
     if (file)
         return xp_file_of(s, file, 0, s->sample.tgid, m);
-    if (m->start != s->vdso)
+    if (m->start != s->who.vdso)
         return 0;
     u32 zero = 0;
     struct xp_file *f = bpf_map_lookup_elem(&vdso, &zero);

@@ -64,10 +64,15 @@ struct vm_area_struct___rb { /* up to 6.0 */
 } CORE;
 typedef struct {
     void *vdso;
-} mm_context_t;
+} CORE mm_context_t;
 struct mm_struct {
     struct maple_tree mm_mt;
     mm_context_t context;
+    struct file *exe_file;
+    unsigned long start_stack;
+} CORE;
+struct mm_struct___seq { /* 6.4 on, with CONFIG_PER_VMA_LOCK: an int, a seqcount_t since 6.14; both start with a u32 */
+    u32 mm_lock_seq;
 } CORE;
 struct mm_struct___rb { /* up to 6.0 */
     struct rb_root mm_rb;

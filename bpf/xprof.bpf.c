@@ -25,6 +25,7 @@ const volatile struct xp_config xp_config = {};
 #include "bpf/file.bpf.h"
 #include "bpf/vma.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/who.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/sample.bpf.h"
 

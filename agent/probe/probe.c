@@ -74,7 +74,7 @@ static void configure(struct probe *p)
 
 static int explain_load(int err, char *why, size_t len)
 {
-    if (err == -EPERM || err == -EACCES)
+    if (err == -EPERM)
         return probe_why(err, why, len,
                          "loading eBPF programs was refused: run as root, or with CAP_BPF and CAP_PERFMON");
     if (err == -ESRCH || err == -ENOENT)

@@ -25,7 +25,7 @@ XP_INLINE const struct xp_rule *xp_rule_get(u32 i)
     return &space->rules[i & (XP_MAX_RULES - 1)];
 }
 
-XP_INLINE struct xp_cache *xp_cache_get(void)
+XP_INLINE struct xp_cache *xp_cache_get(struct xp_state *s)
 {
     return NULL;
 }
@@ -56,6 +56,8 @@ void host_unwind(const struct host_space *with, const struct xp_regs *regs, stru
     state = out;
     memset(&out->sample, 0, sizeof(out->sample));
     out->regs = *regs;
+    out->set = 0;
+    xp_vma_set_reset(&out->sets[0]);
     xp_unwind_reset(out);
     xp_unwind(out);
     state = NULL;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Whose sample: process, memory map, cgroup. From 5.11 on the current task is a typed pointer and its fields are plain
+ * loads; before, each one is a probe read, twenty times dearer. Both ways are the same code: `GET` is how a field is
+ * reached.
+ */
+#pragma once
+
+#define XP_PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+#define XP_TYPED_TASK bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+
+#define XP_LOAD1(p, a)        ((p)->a)
+#define XP_LOAD2(p, a, b)     ((p)->a->b)
+#define XP_LOAD3(p, a, b, c)  ((p)->a->b->c)
+#define XP_PROBE1(p, a)       BPF_CORE_READ(p, a)
+#define XP_PROBE2(p, a, b)    BPF_CORE_READ(p, a, b)
+#define XP_PROBE3(p, a, b, c) BPF_CORE_READ(p, a, b, c)
+
+#define XP_FILL_WHO(w, t, GET)                                \
+    do {                                                      \
+        (w)->kthread = GET##1(t, flags) & XP_PF_KTHREAD;      \
+        (w)->start = GET##2(t, group_leader, start_boottime); \
+        (w)->mm = (u64)GET##1(t, mm);                         \
+        (w)->vdso = (u64)GET##2(t, mm, context.vdso);         \
+        (w)->exe = (u64)GET##2(t, mm, exe_file);              \
+        (w)->stack = GET##2(t, mm, start_stack);              \
+    } while (0)
+
+/* Into scratch memory, where the verifier forgets that these are pointers: they are compared and hashed. */
+XP_INLINE void xp_who_is(struct xp_who *w)
+{
+    if (XP_TYPED_TASK) {
+        struct task_struct *t = (struct task_struct *)bpf_get_current_task_btf();
+        w->task = (u64)t;
+        XP_FILL_WHO(w, t, XP_LOAD);
+    } else {
+        struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+        w->task = (u64)t;
+        XP_FILL_WHO(w, t, XP_PROBE);
+    }
+}
+
+/* The id of the task's cgroup in the hierarchy that counts, the unified one or a version 1 controller's. */
+XP_INLINE u64 xp_cgroup_id(void)
+{
+    if (xp_config.cgroup_subsys < 0 && XP_TYPED_TASK)
+        return XP_LOAD3(((struct task_struct *)bpf_get_current_task_btf()), cgroups, dfl_cgrp, kn)->id;
+    struct css_set *set = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), cgroups);
+    if (xp_config.cgroup_subsys < 0)
+        return BPF_CORE_READ(set, dfl_cgrp, kn, id);
+    struct cgroup_subsys_state *css = 0;
+    u64 at = (u64)set + XP_OFFSET_OF(css_set, subsys) + 8ull * (xp_config.cgroup_subsys & 15);
+    bpf_probe_read_kernel(&css, 8, (void *)at);
+    return BPF_CORE_READ(css, cgroup, kn, id);
+}
+
+/* The mappings remembered of this process: s->set, emptied unless they still hold. */
+XP_INLINE void xp_choose_set(struct xp_state *s, const struct xp_who *w)
+{
+    u64 seq = 0;
+    s->set = (u32)(w->mm >> 6 ^ w->mm >> 12) & (XP_VMA_SETS - 1);
+    struct xp_vma_set *set = &s->sets[s->set];
+    if (bpf_core_field_exists(struct mm_struct___seq, mm_lock_seq)) {
+        u32 now = 0;
+        bpf_probe_read_kernel(&now, 4, (void *)(w->mm + XP_OFFSET_OF(mm_struct___seq, mm_lock_seq)));
+        seq = now | 1ull << 32;
+    }
+    if (seq && set->seq == seq && set->mm == w->mm && set->exe == w->exe && set->stack == w->stack &&
+        set->start == w->start)
+        return;
+    xp_vma_set_reset(set);
+    set->mm = w->mm;
+    set->seq = seq;
+    set->exe = w->exe;
+    set->stack = w->stack;
+    set->start = w->start;
+}

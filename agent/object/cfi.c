@@ -378,9 +378,9 @@ int cfi_list(struct cfi *c, size_t max_fdes)
             elf_will_read(c->elf, c->section[i].data, c->section[i].len);
     for (unsigned i = 0; i < c->nsections && !err; i++)
         err = list_section(c, i, max_fdes, &sorted);
-    if (!err && !sorted)
+    if (!err && !sorted) /* so there are some */
         err = cfi_sort(&c->fdes.v, c->fdes.n);
-    if (!err)
+    if (!err && c->fdes.n)
         resolve_overlaps(c);
     return err;
 }
@@ -393,9 +393,10 @@ static bool find_by_header(const struct elf_file *e, struct cfi_section *out)
     u64 vaddr;
     if (!elf_find_phdr(e, PT_GNU_EH_FRAME, &h))
         return false;
-    const u8 *hdr = elf_at(e, h.p_vaddr, &left), *p = hdr + 4;
+    const u8 *hdr = elf_at(e, h.p_vaddr, &left);
     if (!hdr || left < 8 || hdr[0] != 1)
         return false;
+    const u8 *p = hdr + 4;
     struct cfi_section self = {.data = hdr, .len = left, .vaddr = h.p_vaddr};
     if (!cfi_pointer(&self, hdr[1], &p, hdr + left, &vaddr))
         return false;

@@ -24,7 +24,7 @@ static bool try_all(const char *mangled, int options, struct sink *k)
     if (setjmp(k->full))
         return false;
     if (rust_demangle_callback(mangled, options, take, k))
-        return true;
+        return true; /* legacy Rust looks like C++: it comes first */
     k->text.len = 0;
     return !strncmp(mangled, "_Z", 2) && cplus_demangle_v3_callback(mangled, options, take, k);
 }
@@ -33,6 +33,10 @@ void append_utf8(struct buf *out, const char *s, size_t len)
 {
     size_t from = 0, i = 0;
     while (i < len) {
+        if (s[i] > 0) { /* ASCII: nearly all */
+            i++;
+            continue;
+        }
         size_t n = s[i] ? utf8_len(s + i, len - i) : 0;
         if (!n) {
             buf_add(out, s + from, i - from);

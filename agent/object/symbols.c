@@ -19,12 +19,23 @@ struct finder {
     size_t n;
     struct slot *slots; /* n */
     const struct elf_segment *seg;
+    u32 *first; /* of each piece of 1 << shift bytes from offsets[0]: the first offset in it or behind */
+    size_t pieces;
+    unsigned shift;
 };
 
-static unsigned underscores(const struct symbol *s)
+/* Names are measured only when they matter: most symbols are nobody's. */
+static u32 name_len(const struct symbol *s)
+{
+    u32 len = (u32)strnlen(s->name, s->len);
+    const char *version = memchr(s->name + 1, '@', len ? len - 1 : 0);
+    return version ? (u32)(version - s->name) : len;
+}
+
+static unsigned underscores(const struct symbol *s, u32 len)
 {
     unsigned n = 0;
-    while (n < s->len && s->name[n] == '_')
+    while (n < len && s->name[n] == '_')
         n++;
     return n;
 }
@@ -36,12 +47,15 @@ static bool better_alias(const struct symbol *a, const struct symbol *b)
         return a->sized;
     if (a->rank != b->rank)
         return a->rank > b->rank;
-    unsigned ua = underscores(a), ub = underscores(b);
+    if (a->name == b->name)
+        return false;
+    u32 la = name_len(a), lb = name_len(b);
+    unsigned ua = underscores(a, la), ub = underscores(b, lb);
     if (ua != ub)
         return ua < ub;
-    if (a->len != b->len)
-        return a->len < b->len;
-    return memcmp(a->name, b->name, a->len < COMPARE ? a->len : COMPARE) < 0;
+    if (la != lb)
+        return la < lb;
+    return memcmp(a->name, b->name, la < COMPARE ? la : COMPARE) < 0;
 }
 
 static bool later(const struct symbol *a, const struct symbol *b)
@@ -54,18 +68,43 @@ static bool further(const struct symbol *a, const struct symbol *b)
     return !b->name || a->end > b->end || (a->end == b->end && later(a, b));
 }
 
-/* Index of the first offset at or above `start`. */
+/* Twice as many pieces as offsets, or a few more: an offset is then found in one or two steps. */
+static int make_pieces(struct finder *f)
+{
+    u64 span = f->offsets[f->n - 1] - f->offsets[0];
+    while (span >> f->shift > 2 * f->n)
+        f->shift++;
+    f->pieces = (span >> f->shift) + 1;
+    f->first = reallocarray(NULL, f->pieces + 1, sizeof(*f->first));
+    if (!f->first)
+        return -ENOMEM;
+    for (size_t p = 0, i = 0; p < f->pieces; p++) {
+        while ((f->offsets[i] - f->offsets[0]) >> f->shift < p)
+            i++;
+        f->first[p] = (u32)i;
+    }
+    return 0;
+}
+
+/* Index of the first offset at or above `start`; n: none. */
 static size_t place(const struct finder *f, u64 start)
 {
-    size_t lo = 0, hi = f->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
+    if (start <= f->offsets[0])
+        return 0;
+    u64 p = (start - f->offsets[0]) >> f->shift;
+    if (p >= f->pieces)
+        return f->n;
+    size_t i = f->first[p], hi = p + 1 < f->pieces ? f->first[p + 1] : f->n;
+    while (i < hi && hi - i > 8) { /* offsets that crowd in one piece */
+        size_t mid = i + (hi - i) / 2;
         if (f->offsets[mid] < start)
-            lo = mid + 1;
+            i = mid + 1;
         else
             hi = mid;
     }
-    return lo;
+    while (i < hi && f->offsets[i] < start)
+        i++;
+    return i;
 }
 
 static void add(struct finder *f, const struct symbol *s)
@@ -110,12 +149,9 @@ static void add_symbol(struct finder *f, const Elf64_Sym *s, const u8 *names, si
         .end = f->seg->offset + in + (s->st_size && s->st_size < left ? s->st_size : left),
         .sized = s->st_size,
         .name = (const char *)names + s->st_name,
+        .len = (u32)max, /* at most */
         .rank = (u8)((ELF64_ST_TYPE(s->st_info) != STT_NOTYPE) << 1 | (ELF64_ST_BIND(s->st_info) != STB_LOCAL)),
     };
-    sym.len = (u32)strnlen(sym.name, max);
-    const char *version = memchr(sym.name + 1, '@', sym.len - 1);
-    if (version)
-        sym.len = (u32)(version - sym.name);
     struct elf_section sec;
     if (!sym.sized && elf_section_at(f->e, s->st_shndx, &sec) && sec.addr <= s->st_value &&
         s->st_value - sec.addr < sec.len)
@@ -180,6 +216,8 @@ static void choose(const struct finder *f, struct symbol *out)
             out[i] = last;
         else
             out[i] = (struct symbol){0};
+        if (out[i].name)
+            out[i].len = name_len(&out[i]);
     }
 }
 
@@ -191,6 +229,9 @@ int symbols_find(const struct elf_file *e, const u64 *offsets, size_t n, struct 
     if (!slots)
         return -ENOMEM;
     struct finder f = {.e = e, .offsets = offsets, .n = n, .slots = slots};
+    if (n > UINT32_MAX || make_pieces(&f))
+        return -ENOMEM;
+    AUTO_FREE u32 *first = f.first;
     add_sections(&f, SHT_SYMTAB);
     if (!add_sections(&f, SHT_DYNSYM))
         add_dynamic(&f);

@@ -49,11 +49,14 @@ $(B)/unit-obj/%.o: %.c
 # The page of the html format is linked in by .incbin, which -MMD does not see.
 $(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(d)/agent/profile/page.o): $(wildcard agent/profile/page/*)
 
+BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter \
+             -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+
 # The eBPF object: one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_x86 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch) -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/xprof.skel.h: $(B)/bpf/xprof.bpf.o
 	$(call say,SKEL,$@)
@@ -107,6 +110,17 @@ BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 $(BENCHES): $(B)/bench/%: $(B)/bench/%.o $(filter-out $(B)/agent/main.o,$(OBJ))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# References that need an eBPF program of their own.
+$(B)/bench/%.bpf.o: bench/ref/%.bpf.c
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_FLAGS) -c -o $@ $<
+$(B)/bench/%.skel.h: $(B)/bench/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+$(B)/bench/fpstack: bench/ref/fpstack.c $(B)/bench/fpstack.skel.h
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -I$(B)/bench -o $@ $< -lbpf
 
 bench: all $(BENCHES) ## benchmarks against their references, as a table
 	$(Q)XPROF=$(B)/xprof tools/bench.sh $(BENCHES) $(filter-out bench/peers%,$(wildcard bench/*.sh))

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define QUEUE_JOBS 8192
+#define QUEUE_JOBS   8192
+#define UNWIND_TIMES (1u << 20)
 
 static void raise_nofile(void)
 {
@@ -79,6 +80,7 @@ void agent_free(struct agent **aa)
     for (size_t i = 0; i < a->gathered.n; i++)
         job_free(a->gathered.v[i]);
     vec_free(&a->gathered);
+    vec_free(&a->unwind_ns);
     for (struct job *j; a->jobs && (j = queue_get(a->jobs, 0));)
         job_free(j);
     queue_free(&a->jobs);
@@ -160,6 +162,13 @@ static bool postpone(struct agent *a, const struct xp_sample *s, size_t len)
     return true;
 }
 
+static void note_unwind_time(struct agent *a, const struct xp_sample *s)
+{
+    u32 *t = s->unwind_ns && s->nuser && a->unwind_ns.n < UNWIND_TIMES ? VEC_PUSH(&a->unwind_ns) : NULL;
+    if (t)
+        *t = (u32)s->unwind_ns;
+}
+
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
 {
     struct agent *a = ctx;
@@ -169,6 +178,7 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
     a->seen++;
     a->user += class != 'n';
     a->complete += class == 'c';
+    note_unwind_time(a, s);
     if ((s->flags & XP_SAMPLE_DUMP) && postpone(a, s, len))
         return;
     aggregate_add(a->live, s);

@@ -43,7 +43,7 @@ struct agent_report {
     char blame[XP_CAUSE_COUNT][64]; /* per cause: the file where most of its stacks stopped */
     u64 late;                       /* stacks completed in user space */
     u64 bpf_ns, bpf_runs;           /* of the sampling programs */
-    u64 unwind_ns;
+    u64 unwind_ns, unwind_median_ns; /* of user stacks; when measured */
     double cpu_seconds; /* own, the parser process included */
     u64 rss_bytes, map_bytes;
     size_t files, failed_files;

@@ -86,6 +86,21 @@ static void count_stacks(const struct agent *a, struct agent_report *out)
     blame_files(a, stacks, n, out);
 }
 
+static int by_size(const void *x, const void *y)
+{
+    u32 a = *(const u32 *)x, b = *(const u32 *)y;
+    return a < b ? -1 : a > b;
+}
+
+static u64 median_unwind(struct agent *a)
+{
+    size_t n = a->unwind_ns.n;
+    if (!n)
+        return 0;
+    qsort(a->unwind_ns.v, n, sizeof(u32), by_size);
+    return a->unwind_ns.v[n / 2];
+}
+
 void agent_report(struct agent *a, struct agent_report *out)
 {
     struct xp_stats st = {0};
@@ -93,6 +108,7 @@ void agent_report(struct agent *a, struct agent_report *out)
     probe_stats(a->probe, &st);
     out->samples = st.samples;
     out->unwind_ns = st.unwind_ns;
+    out->unwind_median_ns = median_unwind(a);
     memcpy(out->lost, st.lost, sizeof(out->lost));
     out->lost_aggregate = aggregate_dropped(a->live);
     out->lost_malformed = probe_malformed(a->probe);

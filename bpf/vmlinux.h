@@ -71,11 +71,17 @@ struct mm_struct {
     struct file *exe_file;
     unsigned long start_stack;
 } CORE;
-struct mm_struct___seq { /* 6.4 on, with CONFIG_PER_VMA_LOCK: an int, a seqcount_t since 6.14; both start with a u32 */
-    u32 mm_lock_seq;
-} CORE;
 struct mm_struct___rb { /* up to 6.0 */
     struct rb_root mm_rb;
+} CORE;
+struct mm_struct___int_seq { /* 6.4 - 6.13, with CONFIG_PER_VMA_LOCK */
+    int mm_lock_seq;
+} CORE;
+typedef struct seqcount {
+    u32 sequence;
+} CORE seqcount_t;
+struct mm_struct___seqcount { /* 6.14 on */
+    seqcount_t mm_lock_seq;
 } CORE;
 struct kernfs_node {
     u64 id;

@@ -55,17 +55,26 @@ XP_INLINE u64 xp_cgroup_id(void)
     return BPF_CORE_READ(css, cgroup, kn, id);
 }
 
+/* Changes whenever the process's mappings may have changed; 0: this kernel does not tell. */
+XP_INLINE u64 xp_mappings_seq(u64 mm)
+{
+    u32 seq = 0, at;
+    if (bpf_core_field_exists(struct mm_struct___seqcount, mm_lock_seq))
+        at = XP_OFFSET_OF(mm_struct___seqcount, mm_lock_seq);
+    else if (bpf_core_field_exists(struct mm_struct___int_seq, mm_lock_seq))
+        at = XP_OFFSET_OF(mm_struct___int_seq, mm_lock_seq);
+    else
+        return 0;
+    bpf_probe_read_kernel(&seq, 4, (void *)(mm + at));
+    return seq | 1ull << 32;
+}
+
 /* The mappings remembered of this process: s->set, emptied unless they still hold. */
 XP_INLINE void xp_choose_set(struct xp_state *s, const struct xp_who *w)
 {
-    u64 seq = 0;
+    u64 seq = xp_mappings_seq(w->mm);
     s->set = (u32)(w->mm >> 6 ^ w->mm >> 12) & (XP_VMA_SETS - 1);
     struct xp_vma_set *set = &s->sets[s->set];
-    if (bpf_core_field_exists(struct mm_struct___seq, mm_lock_seq)) {
-        u32 now = 0;
-        bpf_probe_read_kernel(&now, 4, (void *)(w->mm + XP_OFFSET_OF(mm_struct___seq, mm_lock_seq)));
-        seq = now | 1ull << 32;
-    }
     if (seq && set->seq == seq && set->mm == w->mm && set->exe == w->exe && set->stack == w->stack &&
         set->start == w->start)
         return;

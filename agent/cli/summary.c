@@ -87,9 +87,12 @@ void summary_json(const struct agent_report *r, double seconds, struct buf *out)
 {
     buf_char(out, '{');
     json_counts(r, out);
-    buf_printf(out, "\"bpf_ns_per_sample\":%llu,\"unwind_ns_per_sample\":%llu,\"agent_cpu_seconds\":%.3f,",
+    buf_printf(out,
+               "\"bpf_ns_per_sample\":%llu,\"unwind_ns_per_sample\":%llu,\"unwind_ns_median\":%llu,\"agent_cpu_"
+               "seconds\":%.3f,",
                (unsigned long long)bpf_ns_per_sample(r),
-               (unsigned long long)(r->user_samples ? r->unwind_ns / r->user_samples : 0), r->cpu_seconds);
+               (unsigned long long)(r->user_samples ? r->unwind_ns / r->user_samples : 0),
+               (unsigned long long)r->unwind_median_ns, r->cpu_seconds);
     buf_printf(out, "\"rss_bytes\":%llu,\"map_bytes\":%llu,\"files\":%zu,\"failed_files\":%zu,\"rows\":%llu,",
                (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
                (unsigned long long)r->rows);

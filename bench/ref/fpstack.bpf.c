@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * The reference of bench/unwind.sh: the kernel's own frame pointer walk (bpf_get_stack) for every sample of a process, timed as
- * bpf/sample.bpf.h times the CFI unwinder.
+ * The reference of bench/unwind.sh: the kernel's own frame pointer walk (bpf_get_stack) for every sample of a process,
+ * timed as bpf/sample.bpf.h times the CFI unwinder.
  */
 #include "bpf/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
+#define FPSTACK_TIMES 65536
+
 char LICENSE[] SEC("license") = "GPL";
 
 const volatile u32 wanted_tgid = 0;
-u64 samples, ns, frames;
+u64 samples, frames;
+u32 times[FPSTACK_TIMES]; /* ns of each sample */
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -27,7 +30,7 @@ int fp_stack(struct bpf_perf_event_data *ctx)
         return 0;
     u64 began = bpf_ktime_get_ns();
     long n = bpf_get_stack(ctx, to, 127 * 8, BPF_F_USER_STACK);
-    __sync_fetch_and_add(&ns, bpf_ktime_get_ns() - began);
+    times[samples & (FPSTACK_TIMES - 1)] = bpf_ktime_get_ns() - began;
     __sync_fetch_and_add(&samples, 1);
     if (n > 0)
         __sync_fetch_and_add(&frames, n / 8);

@@ -1,5 +1,5 @@
-/* fpstack HZ SECONDS COMMAND...: runs the command, samples it with bpf_get_stack and prints "ns frames samples": ns and
- * frames a sample. The reference of bench/unwind.sh.
+/* fpstack HZ SECONDS COMMAND...: runs the command, samples it with bpf_get_stack and prints "ns frames samples": median
+ * ns and mean frames of a sample. The reference of bench/unwind.sh.
  */
 #include "bpf/types.h"
 #include "fpstack.skel.h"
@@ -21,6 +21,19 @@ static void attach(struct fpstack_bpf *skel, unsigned hz)
         if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(skel->progs.fp_stack)))
             perror("perf event");
     }
+}
+
+static int by_size(const void *x, const void *y)
+{
+    u32 a = *(const u32 *)x, b = *(const u32 *)y;
+    return a < b ? -1 : a > b;
+}
+
+static u32 median(struct fpstack_bpf *skel)
+{
+    size_t n = skel->bss->samples < sizeof(skel->bss->times) / 4 ? skel->bss->samples : sizeof(skel->bss->times) / 4;
+    qsort(skel->bss->times, n, sizeof(u32), by_size);
+    return n ? skel->bss->times[n / 2] : 0;
 }
 
 int main(int argc, char **argv)
@@ -45,7 +58,7 @@ int main(int argc, char **argv)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     double n = skel->bss->samples ? (double)skel->bss->samples : 1;
-    printf("%.0f %.1f %llu\n", (double)skel->bss->ns / n, (double)skel->bss->frames / n, (unsigned long long)skel->bss->samples);
+    printf("%u %.1f %llu\n", median(skel), (double)skel->bss->frames / n, (unsigned long long)skel->bss->samples);
     fpstack_bpf__destroy(skel);
     return 0;
 }

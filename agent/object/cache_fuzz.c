@@ -25,5 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         if (!names_view(copy, len, n, &v))
             for (u32 i = 0; i < v.first[n]; i++)
                 sum ^= (u8)strlen(v.strings + v.frames[i].name);
-    return sum == 255 ? 0 : 0; /* everything that was read mattered */
+    __asm__ volatile("" ::"r"(sum)); /* everything that was read mattered */
+    return 0;
 }

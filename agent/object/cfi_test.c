@@ -182,6 +182,71 @@ TEST(cfi_cie_versions)
     }
 }
 
+/* Sections over the same code, with their address known: .eh_frame in the encodings that linkers do not write. */
+static int run_eh_frame(const u8 *bytes, size_t len, u64 vaddr, struct cfi *c, struct elf_file *e,
+                        struct elf_segment *code)
+{
+    int err = run_debug_frame(bytes, 0, c, e, code);
+    c->section[0] = (struct cfi_section){.data = bytes, .len = len, .vaddr = vaddr};
+    return err ? err : cfi_list(c, 1000);
+}
+
+TEST(cfi_pointer_encodings)
+{
+    static const struct {
+        u8 encoding, len, bytes[24];
+        bool good;
+    } cases[] = {
+        {0x00, 16, {0x10, 0x10, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0}, true}, /* absptr */
+        {0x02, 4, {0x10, 0x10, 0x20, 0}, true},                                      /* udata2 */
+        {0x0a, 4, {0x10, 0x10, 0x20, 0}, true},                                      /* sdata2 */
+        {0x03, 8, {0x10, 0x10, 0, 0, 0x20, 0, 0, 0}, true},                          /* udata4 */
+        {0x01, 3, {0x90, 0x20, 0x20}, true},                                         /* uleb128 */
+        {0x09, 3, {0x90, 0x20, 0x20}, true},                                         /* sleb128 */
+        {0x1b, 8, {0xf6, 0xef, 0xff, 0xff, 0x20, 0, 0, 0}, true},                    /* pcrel sdata4, from 0x201a */
+        {0x1c, 16, {0xf6, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x20, 0, 0, 0, 0, 0, 0, 0}, true},
+        {0x50, 22, {0, 0, 0, 0, 0, 0, 0x10, 0x10, 0, 0, 0, 0, 0, 0, 0x20}, true}, /* aligned: to 0x2020 */
+        {0x3b, 8, {0x10, 0x10, 0, 0, 0x20, 0, 0, 0}, false},                      /* datarel: to what? */
+        {0x80, 16, {0x10, 0x10, 0, 0, 0, 0, 0, 0, 0x20}, false},                  /* indirect */
+        {0xff, 16, {0}, false},                                                   /* omit */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static const u8 head[] = {14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0};
+        u8 bytes[64];
+        memcpy(bytes, head, sizeof(head));
+        bytes[16] = cases[i].encoding;
+        u8 *fde = bytes + sizeof(head); /* 18 bytes: the FDE's pointer is at 0x2000 + 26 */
+        memcpy(fde, (u8[]){(u8)(4 + cases[i].len + 1), 0, 0, 0, 22, 0, 0, 0}, 8);
+        memcpy(fde + 8, cases[i].bytes, cases[i].len);
+        fde[8 + cases[i].len] = 0; /* no augmentation data */
+        AUTO_CFI struct cfi c = {0};
+        struct elf_file e;
+        struct elf_segment code;
+        CHECK_EQ(run_eh_frame(bytes, sizeof(head) + 8 + cases[i].len + 1, 0x2000, &c, &e, &code), 0);
+        CHECK_EQ(c.fdes.n, cases[i].good);
+        CHECK_EQ(c.bad, !cases[i].good);
+        if (cases[i].good) {
+            CHECK_EQ(c.fdes.v[0].start, 0x10);
+            CHECK_EQ(c.fdes.v[0].len, 0x20);
+        }
+    }
+}
+
+TEST(cfi_dwarf_of_64_bits)
+{
+    static const u8 bytes[] = {0xff, 0xff, 0xff, 0xff, 20, 0, 0, 0, 0,    0,  0,    0, 0xff, 0xff, 0xff, 0xff, 0xff,
+                               0xff, 0xff, 0xff, 4,    0,  8, 0, 1, 0x78, 16, 0x0c, 7, 8,    0,    0,    0xff, 0xff,
+                               0xff, 0xff, 24,   0,    0,  0, 0, 0, 0,    0,  0,    0, 0,    0,    0,    0,    0,
+                               0,    0x40, 0x10, 0,    0,  0, 0, 0, 0,    8,  0,    0, 0,    0,    0,    0,    0};
+    AUTO_CFI struct cfi c = {0};
+    struct elf_file e;
+    struct elf_segment code;
+    CHECK_EQ(run_debug_frame(bytes, sizeof(bytes), &c, &e, &code), 0);
+    CHECK_EQ(c.bad, 0);
+    CHECK_EQ(c.fdes.n, 1);
+    CHECK_EQ(c.fdes.v[0].start, 0x40);
+}
+
 TEST(cfi_overlaps_have_one_answer)
 {
     static const u8 bytes[] = {CIE(1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0), FDE(0x20, 16, 0, 0, 0, 0),

@@ -221,17 +221,20 @@ static void choose(const struct finder *f, struct symbol *out)
     }
 }
 
+static void finder_free(struct finder *f)
+{
+    free(f->slots);
+    free(f->first);
+}
+
 int symbols_find(const struct elf_file *e, const u64 *offsets, size_t n, struct symbol *out)
 {
     if (!n)
         return 0;
-    AUTO_FREE struct slot *slots = calloc(n, sizeof(*slots));
-    if (!slots)
+    CLEANUP(finder_free) struct finder f = {.e = e, .offsets = offsets, .n = n};
+    f.slots = n <= UINT32_MAX ? calloc(n, sizeof(*f.slots)) : NULL;
+    if (!f.slots || make_pieces(&f))
         return -ENOMEM;
-    struct finder f = {.e = e, .offsets = offsets, .n = n, .slots = slots};
-    if (n > UINT32_MAX || make_pieces(&f))
-        return -ENOMEM;
-    AUTO_FREE u32 *first = f.first;
     add_sections(&f, SHT_SYMTAB);
     if (!add_sections(&f, SHT_DYNSYM))
         add_dynamic(&f);

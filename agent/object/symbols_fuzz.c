@@ -4,6 +4,7 @@
 #include "object/demangle.h"
 #include "object/kallsyms.h"
 #include "object/names_elf.h"
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

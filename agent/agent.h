@@ -40,11 +40,11 @@ struct agent_report {
     u64 lost_malformed;
     u64 user_samples, complete; /* samples that had a user stack; those that reached its end */
     u64 cause[XP_CAUSE_COUNT];
-    char blame[XP_CAUSE_COUNT][64]; /* per cause: the file where most of its stacks stopped */
-    u64 late;                       /* stacks completed in user space */
-    u64 bpf_ns, bpf_runs;           /* of the sampling programs */
+    char blame[XP_CAUSE_COUNT][64];  /* per cause: the file where most of its stacks stopped */
+    u64 late;                        /* stacks completed in user space */
+    u64 bpf_ns, bpf_runs;            /* of the sampling programs */
     u64 unwind_ns, unwind_median_ns; /* of user stacks; when measured */
-    double cpu_seconds; /* own, the parser process included */
+    double cpu_seconds;              /* own, the parser process included */
     u64 rss_bytes, map_bytes;
     size_t files, failed_files;
     u64 rows;

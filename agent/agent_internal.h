@@ -37,7 +37,7 @@ struct agent {
     u64 started_ns, stopped_ns, wall_ns, rescan_ns;
     u64 seen, user, complete; /* for the progress line */
     u64 queue_full;
-    VEC(u32) unwind_ns;         /* of each sample, when measured; bounded */
+    VEC(u32) unwind_ns; /* of each sample, when measured; bounded */
 };
 
 void *agent_worker(void *agent);

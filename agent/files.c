@@ -1,5 +1,6 @@
 #include "files.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -176,6 +177,7 @@ void files_build(struct files *f, struct file_job *job)
     u64 *same = map_put(&f->by_key, key_hash(&e->key));
     if (same)
         *same = f->all.n;
+    u64 began = now_ns();
     e->error = find_table(f, e, &t);
     if (t) {
         e->rows = t->rows;
@@ -185,7 +187,8 @@ void files_build(struct files *f, struct file_job *job)
     probe_publish(f->probe, &e->key, e->id, state, t ? &t->place : NULL, &e->value);
     if (state == XP_FILE_FAILED)
         log_info("no unwind table for %s: %s", e->path ? e->path : "?", strerror(-e->error));
-    log_debug("table for %s: %u rows", e->path ? e->path : "?", e->rows);
+    else
+        log_info("%s: %u rows in %.1f ms", e->path ? e->path : "?", e->rows, (double)(now_ns() - began) / 1e6);
     limit_fds(f, e);
 }
 

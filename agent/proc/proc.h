@@ -23,7 +23,8 @@ int proc_add_descendants(proc_pids *pids);
  * *path (owned, NUL-terminated) is the name as the kernel shows it, without " (deleted)". Owned fd or -errno. */
 int proc_open_mapping(u32 pid, u64 start, u64 end, char **path);
 
-/* A copy of this process's vdso (every process maps the same one) as a sealed memfd, opened for reading. Owned fd or -errno. */
+/* A copy of this process's vdso (every process maps the same one) as a sealed memfd, opened for reading. Owned fd or
+ * -errno. */
 int proc_vdso(void);
 
 /* A cgroup directory: its id (what the kernel calls kernfs id) and its hierarchy: "" for the unified one, else the name

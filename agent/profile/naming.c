@@ -1,6 +1,6 @@
 #include "profile/naming.h"
 #include "base/cleanup.h"
-#include "object/names.h"
+#include "parser/parser.h"
 #include "profile/strings.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,15 @@
+#!/bin/bash
+# Stacks that a function realigned: the CFA hangs on another register.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+
+for flags in "-O2" "-O2 -mstackrealign -fomit-frame-pointer" "-O1 -mstackrealign"; do
+    # shellcheck disable=SC2086
+    build_target drap $flags
+    HZ=1997 record -- "$TMP/drap"
+    expect_samples 800
+    expect_complete 99
+    expect_share 99 '_start;(.*;)?main;outer;realigned;leaf' 'leaf;?.*'
+    expect_stack 'realigned' "$profile" 20
+done

@@ -1,0 +1,148 @@
+# shellcheck shell=bash
+# What end-to-end cases share; README.md is the manual. To be sourced from the top folder, with XPROF and TMP set.
+
+: "${XPROF:?the binary}" "${TMP:?a folder of the case}"
+profile=$TMP/x.collapsed # what record() writes
+summary=$TMP/s.json
+errors=$TMP/err
+undo=() # commands that run when the case ends, the last one first
+
+at_exit() { # COMMAND: to be undone whatever happens
+    undo+=("$1")
+}
+
+run_undo() {
+    local i
+    for ((i = ${#undo[@]} - 1; i >= 0; i--)); do
+        eval "${undo[i]}" || true
+    done
+}
+trap run_undo EXIT
+
+# Why, and what there is to look at.
+fail() {
+    echo "$1" >&2
+    if [ -s "$errors" ]; then sed 's/^/  stderr: /' "$errors" | head -n 20 >&2; fi
+    if [ -s "$summary" ]; then sed 's/^/  summary: /' "$summary" >&2; fi
+    if [ -s "$profile" ]; then
+        awk '{ n = $NF; $NF = ""; print n, substr($0, 1, 250) }' "$profile" | sort -rn | sed 's/^/  stack: /' |
+            head -n 6 >&2 || true
+    fi
+    exit 1
+}
+
+skip() {
+    echo "$1"
+    exit 77
+}
+
+need() { # PROGRAM...
+    local program
+    for program; do
+        command -v "$program" >/dev/null || skip "there is no $program"
+    done
+}
+
+need_root() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+# Builds e2e/targets/NAME.* into $TMP. OUT names the result otherwise, CC is the compiler.
+build_target() { # NAME [FLAG...]
+    local name=$1 source out
+    shift
+    source=$(compgen -G "e2e/targets/$name.*") || fail "there is no target $name"
+    out=$TMP/${OUT:-$name}
+    case $source in
+    *.cpp) "${CC:-g++}" -O2 "$source" -o "$out" "$@" ;;
+    *) "${CC:-gcc}" -O2 "$source" -o "$out" "$@" ;;
+    esac
+}
+
+# Waits until COMMAND succeeds, ten seconds at most.
+await() { # COMMAND...
+    local i
+    for ((i = 0; i < 200; i++)); do
+        if "$@" >/dev/null 2>&1; then return 0; fi
+        sleep 0.05
+    done
+    fail "this did not come true: $*"
+}
+
+# Its exit status is xprof's. HZ is the rate; tables are made anew unless CACHE names a folder.
+record() { # OPTION... [-- COMMAND...]
+    local cache=(--no-cache)
+    if [ -n "${CACHE:-}" ]; then cache=(--cache-dir "$CACHE"); fi
+    rm -f "$profile" "$summary"
+    "$XPROF" record "${cache[@]}" -F "${HZ:-997}" -o "$profile" --summary "$summary" "$@" 2>"$errors"
+}
+
+# Starts record() in the background and waits until it samples. Its PID is $recorder.
+record_in_background() { # OPTION...
+    record "$@" &
+    recorder=$!
+    await sampling
+}
+
+value() { # JQ_PATH: of the summary
+    jq -r "$1 // 0" "$summary"
+}
+
+is() { # LEFT OPERATOR RIGHT: arithmetic with fractions
+    awk "BEGIN { exit !(($1) $2 ($3)) }"
+}
+
+expect() { # JQ_PATH OPERATOR NUMBER
+    is "$(value "$1")" "$2" "$3" || fail "$1 is $(value "$1"), not $2 $3"
+}
+
+# So many samples were taken, and none lost.
+expect_samples() { # AT_LEAST
+    expect .samples '>=' "$1"
+    expect '[.lost[]] | add' == 0
+}
+
+expect_complete() { # PERCENT
+    local share
+    share=$(jq -r 'if .user_samples == 0 then 0 else 100 * .complete / .user_samples end' "$summary")
+    is "$share" '>=' "$1" || fail "only $share % of the user stacks are complete, not $1 %"
+    printf '%.2f %% of %d stacks are complete\n' "$share" "$(value .user_samples)"
+}
+
+# Samples whose line process;root;...;leaf matches; the count behind it is no part of the match.
+samples_of() { # REGEX [FILE]
+    sed -E 's/^(.*) ([0-9]+)$/\2 \1/' "${2:-$profile}" | { grep -E "^[0-9]+ (.*;)?($1)(;|\$)" || true; } |
+        awk '{ n += $1 } END { print n + 0 }'
+}
+
+# REGEX matches whole frames, root first: 'main;outer;(.*;)?inner'.
+expect_stack() { # REGEX [FILE [AT_LEAST]]
+    local n
+    n=$(samples_of "$1" "${2:-$profile}")
+    [ "$n" -ge "${3:-1}" ] || fail "$n samples, not ${3:-1}, have the stack $1"
+}
+
+expect_no_stack() { # REGEX [FILE]
+    local n
+    n=$(samples_of "$1" "${2:-$profile}")
+    [ "$n" = 0 ] || fail "$n samples have the stack $1"
+}
+
+# Of the samples that match OF (all of them without it), so many also match REGEX.
+expect_share() { # PERCENT REGEX [OF]
+    local of=${3:-.*} all part
+    all=$(samples_of "$of")
+    part=$({ grep -E "^(.*;)?($of)[; ]" "$profile" || true; } >"$TMP/part" && samples_of "$2" "$TMP/part")
+    [ "$all" -gt 0 ] || fail "no samples of $of"
+    is "$((100 * part))" '>=' "$1 * $all" || fail "only $part of $all samples of '$of' have the stack $2"
+}
+
+# xprof ends with STATUS and, if LINE is given, with one line on stderr that matches it.
+expect_exit() { # STATUS LINE COMMAND...
+    local status=$1 line=$2 rc=0
+    shift 2
+    "$@" >"$TMP/out" 2>"$errors" || rc=$?
+    [ "$rc" = "$status" ] || fail "exit $rc, not $status: $*"
+    [ -z "$line" ] || [ "$(wc -l <"$errors")" = 1 ] || fail "more or less than one line on stderr: $*"
+    grep -qE -- "$line" "$errors" || fail "stderr does not match '$line': $*"
+}

@@ -6,6 +6,7 @@
 #pragma once
 
 #define XP_OFFSET_OF(type, field) bpf_core_field_offset(struct type, field)
+#define XP_CTIME_QUERIED          (1u << 31) /* from 6.13 on stat() leaves this mark (I_CTIME_QUERIED): no change */
 
 /* Copies the first bytes of a kernel object to s->object. */
 XP_INLINE int xp_object(struct xp_state *s, u64 at)
@@ -52,6 +53,7 @@ XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
         k->ctime_sec = xp_field64(s, inode, XP_OFFSET_OF(inode___ctime, i_ctime));
         k->ctime_nsec = xp_field32(s, inode, XP_OFFSET_OF(inode___ctime, i_ctime) + 8);
     }
+    k->ctime_nsec &= ~XP_CTIME_QUERIED;
     sb = xp_field64(s, inode, XP_OFFSET_OF(inode, i_sb));
     return bpf_probe_read_kernel(&k->dev, 4, (void *)(sb + XP_OFFSET_OF(super_block, s_dev)));
 }

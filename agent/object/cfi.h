@@ -26,7 +26,8 @@ enum { DW_RBX = 3, DW_RDI = 5, DW_RBP = 6, DW_RSP = 7, DW_RA = 16 };
  * all at once is what processors are slowest at. It is complete when CFI_ODD(extra) is 0. */
 struct cfi_state {
     u64 word;
-    u64 extra; /* the CFA's register | enum cfi_odd << 8 | enum cfi_ra << 16 | the return address's register << 24 */
+    u64 extra; /* the CFA's register | enum cfi_odd << 8 | enum cfi_ra << 16 | the return address's register << 24 |
+                * the CFA's offset before an expression took its place << 32 */
 };
 enum cfi_odd { /* how the CFA is computed, when not by struct xp_rule's plain kinds */
                CFI_PLAIN = 0,
@@ -35,8 +36,9 @@ enum cfi_odd { /* how the CFA is computed, when not by struct xp_rule's plain ki
                CFI_SIGNAL,   /* of a signal trampoline: *(rsp + cfa_off + 160) */
 };
 enum cfi_ra { CFI_RA_CFA8 = 0, CFI_RA_UNDEFINED, CFI_RA_REGISTER, CFI_RA_OTHER };
-#define CFI_NO_REG 255ull /* the CFA is an expression */
-#define CFI_ODD(x) ((x)&0xffff00ull)
+#define CFI_EXPRESSION 255ull /* instead of the CFA's register */
+#define CFI_NOTHING    254ull
+#define CFI_ODD(x)     ((x)&0xffff00ull)
 
 struct cfi_section {
     const u8 *data;

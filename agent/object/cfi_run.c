@@ -57,20 +57,25 @@ static inline void set_odd(struct cfi_state *s, u64 reg, enum cfi_odd odd)
 
 static inline void set_ra(struct cfi_state *s, enum cfi_ra how, unsigned reg)
 {
-    s->extra = (s->extra & 0xffff) | (u64)how << 16 | (u64)reg << 24;
+    s->extra = (s->extra & ~0xffff0000ull) | (u64)how << 16 | (u64)reg << 24;
+}
+
+static inline bool has_register(struct cfi_state s)
+{
+    return (s.extra & 255) < CFI_NOTHING;
 }
 
 static inline void set_cfa_offset(struct cfi_state *s, s64 off)
 {
     s->word = (s->word & ~CFA_MASK) | (u32)off;
     if (off != (s32)off) /* beyond what a rule can hold; not even its register is of use */
-        set_odd(s, CFI_NO_REG, CFI_NO_CFA);
+        set_odd(s, CFI_NOTHING, CFI_NO_CFA);
 }
 
 static inline void set_cfa_register(struct cfi_state *s, u64 reg)
 {
     unsigned kind = reg == DW_RSP ? XP_CFA_RSP : reg == DW_RBP ? XP_CFA_RBP : reg == DW_RBX ? XP_CFA_RBX : 0;
-    set_odd(s, reg < CFI_NO_REG ? reg : CFI_NO_REG - 1, kind ? CFI_PLAIN : CFI_REGISTER);
+    set_odd(s, reg < CFI_NOTHING ? reg : CFI_NOTHING - 1, kind ? CFI_PLAIN : CFI_REGISTER);
     s->word = (s->word & ~KIND_MASK) | (u64)kind << KIND;
 }
 
@@ -111,12 +116,12 @@ static inline void restore(struct cfi_state *s, const struct cfi_state *init, u6
     u64 mask = reg == DW_RBP ? RBP_MASK : reg == DW_RBX ? RBX_MASK : 0;
     s->word = (s->word & ~mask) | (init->word & mask);
     if (reg == DW_RA)
-        s->extra = (s->extra & 0xffff) | (init->extra & ~0xffffull);
+        s->extra = (s->extra & ~0xffff0000ull) | (init->extra & 0xffff0000ull);
 }
 
 static void set_cfa(struct cfi_state *s, unsigned kind, s32 off)
 {
-    set_odd(s, CFI_NO_REG, CFI_PLAIN);
+    set_odd(s, CFI_EXPRESSION, CFI_PLAIN);
     s->word = (s->word & ~(KIND_MASK | CFA_MASK)) | (u64)kind << KIND | (u32)off;
 }
 
@@ -128,7 +133,9 @@ static void set_cfa_expression(struct run *r, const u8 *p, const u8 *end)
                              DW_OP_lit0,  DW_OP_ge, DW_OP_lit3,   DW_OP_shl, DW_OP_plus};
     s64 off;
     u64 plus = 0;
-    set_odd(&r->s, CFI_NO_REG, CFI_NO_CFA);
+    if (has_register(r->s))
+        r->s.extra = (u32)r->s.extra | r->s.word << 32;
+    set_odd(&r->s, CFI_EXPRESSION, CFI_NO_CFA);
     if (end - p == sizeof(plt) && !memcmp(p, plt, 6) && !memcmp(p + 7, plt + 7, 4) && p[6] >= DW_OP_lit0 &&
         p[6] <= DW_OP_lit15) {
         set_cfa(&r->s, XP_CFA_PLT, p[6] - DW_OP_lit0);
@@ -141,10 +148,25 @@ static void set_cfa_expression(struct run *r, const u8 *p, const u8 *end)
         return;
     if (r->cie->signal && op == DW_OP_breg7 && !plus && off == (s16)off) {
         set_cfa(&r->s, XP_CFA_SIGNAL, (s32)off - UC_RSP);
-        set_odd(&r->s, CFI_NO_REG, CFI_SIGNAL);
+        set_odd(&r->s, CFI_EXPRESSION, CFI_SIGNAL);
     } else if (off == (s16)off && plus <= INT16_MAX) {
         set_cfa(&r->s, op == DW_OP_breg6 ? XP_CFA_DEREF_RBP : XP_CFA_DEREF_RSP, (s32)((u32)(u16)off | (u32)plus << 16));
     }
+}
+
+/* DWARF forbids what changes half of a CFA that is an expression, but assembly does it (libgcrypt's), and libgcc and
+ * gdb agree on what it means: a register comes with the offset from before the expression, an offset waits for one. */
+static __attribute__((noinline)) struct cfi_state half_defined(struct cfi_state s, u8 op, u64 value)
+{
+    if ((s.extra & 255) == CFI_NOTHING) /* not even an expression: stays unsupported */
+        return s;
+    if (op != DW_CFA_def_cfa_register) {
+        s.extra = (u32)s.extra | value << 32;
+        return s;
+    }
+    s.word = (s.word & ~CFA_MASK) | s.extra >> 32;
+    set_cfa_register(&s, value);
+    return s;
 }
 
 /* DW_CFA_expression: the register is saved where the expression says. DRAP prologues save RBP at rbp + n. */
@@ -276,9 +298,13 @@ static bool one_operand(struct run *r, u8 op)
     u64 v;
     s64 s;
     if (op == DW_CFA_def_cfa_offset_sf) {
-        if ((r->s.extra & 255) == CFI_NO_REG || !leb_signed(&r->p, r->end, &s))
+        if (!leb_signed(&r->p, r->end, &s))
             return false;
-        set_cfa_offset(&r->s, (s64)((u64)s * (u64)r->cie->data_factor));
+        v = (u64)s * (u64)r->cie->data_factor;
+        if (has_register(r->s))
+            set_cfa_offset(&r->s, (s64)v);
+        else
+            r->s = half_defined(r->s, op, v);
         return true;
     }
     if (!leb_unsigned(&r->p, r->end, &v))
@@ -364,14 +390,20 @@ static int execute(struct run *r, struct rows *out)
             pc = advance(pc, limit, *p++ * caf, s, out);
             continue;
         case DW_CFA_def_cfa_offset:
-            if ((s.extra & 255) == CFI_NO_REG || !leb_unsigned(&p, end, &a))
+            if (!leb_unsigned(&p, end, &a))
                 return -EBADMSG;
-            set_cfa_offset(&s, (s64)a);
+            if (has_register(s))
+                set_cfa_offset(&s, (s64)a);
+            else
+                s = half_defined(s, op, a);
             continue;
         case DW_CFA_def_cfa_register:
-            if ((s.extra & 255) == CFI_NO_REG || !leb_unsigned(&p, end, &a))
+            if (!leb_unsigned(&p, end, &a))
                 return -EBADMSG;
-            set_cfa_register(&s, a);
+            if (has_register(s))
+                set_cfa_register(&s, a);
+            else
+                s = half_defined(s, op, a);
             continue;
         case DW_CFA_def_cfa:
             if (!leb_unsigned(&p, end, &a) || !leb_unsigned(&p, end, &b))
@@ -426,7 +458,7 @@ int cfi_run(const struct cfi *c, const struct cfi_fde *f, struct rows *out)
 int cfi_run_initial(const struct cfi *c, struct cfi_cie *cie)
 {
     struct run r = {.cfi = c, .cie = cie, .p = cie->ins, .end = cie->end};
-    r.s = (struct cfi_state){.extra = CFI_NO_REG | CFI_NO_CFA << 8};
+    r.s = (struct cfi_state){.extra = CFI_NOTHING | CFI_NO_CFA << 8};
     r.init = &r.s;
     int err = execute(&r, NULL); /* limit 0: no row is written */
     if (!err)

@@ -130,6 +130,24 @@ AT strange_back
     nop
 END strange
 
+FN half # def_cfa_register behind an expression, as in libgcrypt
+    nop
+    .cfi_def_cfa_offset 56
+    .cfi_escape 0x0f, 3, 0x77, 0x28, 6
+AT half_expression
+    nop
+    .cfi_def_cfa_register %rsp
+AT half_register
+    nop
+    .cfi_escape 0x0f, 3, 0x77, 0x28, 6
+    .cfi_escape 0x0e, 48 # waits
+AT half_offset
+    nop
+    .cfi_def_cfa_register %rsp
+AT half_both
+    nop
+END half
+
 FN operations # the less common encodings
     nop
     .cfi_escape 0x12, 7, 0x7e # def_cfa_sf rsp, -2 * -8

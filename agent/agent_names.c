@@ -27,7 +27,7 @@ static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t n,
     struct names view;
     if (!f || f->fd < 0)
         return -ENODATA;
-    int rc = parser_names(a->parser, f->fd, offsets, n, &reply, &view);
+    int rc = files_changed(f) ? -ESTALE : parser_names(a->parser, f->fd, offsets, n, &reply, &view);
     if (rc)
         log_info("no names for %s: %s", f->path ? f->path : "?", strerror(-rc));
     else

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 struct shared_table { /* by content */
     struct table_key key;
@@ -136,6 +137,22 @@ static enum xp_file_state state_of(int rc, const struct shared_table *t)
     return rc == -ENOEXEC ? XP_FILE_FP : XP_FILE_FAILED; /* not ELF: somebody's code cache */
 }
 
+/* Not the ctime: that of a file which is renamed, linked or deleted changes, too. */
+static void content_of(int fd, s64 *mtime_ns, s64 *size)
+{
+    struct stat st;
+    bool known = fd >= 0 && !fstat(fd, &st);
+    *mtime_ns = known ? (s64)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+    *size = known ? st.st_size : 0;
+}
+
+bool files_changed(const struct file *f)
+{
+    s64 mtime_ns, size;
+    content_of(f->fd, &mtime_ns, &size);
+    return mtime_ns != f->mtime_ns || size != f->size;
+}
+
 static struct file *add(struct files *f, struct file_job *job)
 {
     u64 *at = map_put(&f->by_id, job->event.id);
@@ -144,6 +161,7 @@ static struct file *add(struct files *f, struct file_job *job)
         return NULL;
     *e = (struct file){.id = job->event.id, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
     e->path = TAKE_PTR(job->path);
+    content_of(e->fd, &e->mtime_ns, &e->size);
     *at = f->all.n;
     return e;
 }

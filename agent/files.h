@@ -29,6 +29,7 @@ struct file {
     int fd;    /* kept for naming; -1 when there is none */
     int error; /* 0, or why there is no table */
     u32 rows, bad_fdes;
+    s64 mtime_ns, size; /* when it was opened */
     char *path;
     char build_id[41]; /* hex */
 };
@@ -44,5 +45,7 @@ void files_build_vdso(struct files *f, int fd);
 
 /* NULL when the id was never announced (its announcement was lost). */
 const struct file *files_get(const struct files *f, u32 id);
+/* Was it written to since it was opened? Then its names are those of another program. */
+bool files_changed(const struct file *f);
 /* In the order of their announcement. */
 const struct file *files_all(const struct files *f, size_t *n);

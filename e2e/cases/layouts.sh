@@ -47,7 +47,7 @@ for name in "${variants[@]}"; do
     expect_share 98 "$name;([^;]*;){0,3}main;outer;middle;inner;burn" "$name;.*;burn"
 done
 for name in headless stripped; do
-    expect_stack "$name;(_start|\[$name[^;]*);(.*;)?(\[$name\+0x[0-9a-f]+\];){4,}\[$name\+0x[0-9a-f]+\]" "$profile" 30
+    expect_stack "${name};(_start|\[${name}[^;]*);(.*;)?(\[$name\+0x[0-9a-f]+\];){4,}\[$name\+0x[0-9a-f]+\]" "$profile" 30
 done
 
 # musl's own functions have no unwind information: stacks end there, and say so, but main's frames are all there.

@@ -1,9 +1,9 @@
 // The page in a real browser: node page.mjs CHROMIUM DIR, DIR being what make.c wrote. A line a check, "N failed" at the end.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Chromium, sleep } from './chromium.mjs';
 
-const [program, dir] = process.argv.slice(2);
+const [program, dir] = [process.argv[2], resolve(process.argv[3])];
 const b = new Chromium(program);
 let passed = 0, failed = 0;
 
@@ -187,6 +187,11 @@ async function keyboard() {
     await b.run("xprof.page.setSearch('^deflate$')");
     same(await text('share'), '23.5 % matched', 'share');
     await b.run("xprof.page.setSearch('')");
+    await b.run("xprof.page.change({ merge: 'all' })"); /* no process is anybody's caller then */
+    same(await b.run(`(() => { const { view } = xprof.page; let v = view.root;
+      for (let kids; (kids = view.children(v)).length;) v = kids[0];
+      return v.label; })()`), '__libc_start_main', 'outermost');
+    await b.run("xprof.page.change({ merge: 'pid' })");
     await b.key('i');
     same(await b.run('xprof.state.inverted'), false);
   });

@@ -12,14 +12,14 @@ out=${1:-$work/out}
 mkdir -p "$out"
 
 sources=()
-for file in agent/profile/*.c agent/base/*.c $here/*.c; do
+for file in agent/profile/*.c agent/base/*.c e2e/html/*.c; do
     case $file in
     *_test.c | */test_main.c | *_fuzz.c) ;;
     *) sources+=("$file") ;;
     esac
 done
 version=$(cat VERSION)
-"${CC:-gcc}" -std=gnu11 -O2 -w -D_GNU_SOURCE "-DXPROF_VERSION=\"$version\"" -Iagent -I. -I$here \
+"${CC:-gcc}" -std=gnu11 -O2 -w -D_GNU_SOURCE "-DXPROF_VERSION=\"$version\"" -Iagent -I. \
     -o "$work/make" "${sources[@]}" -lz -lpthread
 "$work/make" "$out"
 

@@ -13,20 +13,21 @@
 void fault(const int *at);
 
 /* Whoever looks up fault() one byte too low finds neighbour(), and 64 bytes of stack that are not there. */
-__asm__(".text\n"
-        ".type neighbour,@function\n"
-        "neighbour: .cfi_startproc\n"
-        ".cfi_def_cfa_offset 64\n"
-        "nop\n"
-        ".cfi_endproc\n"
-        ".size neighbour,.-neighbour\n"
-        ".globl fault\n"
-        ".type fault,@function\n"
-        "fault: .cfi_startproc\n"
-        "mov (%rdi),%eax\n"
-        "ret\n"
-        ".cfi_endproc\n"
-        ".size fault,.-fault\n");
+__asm__(
+    ".text\n"
+    ".type neighbour,@function\n"
+    "neighbour: .cfi_startproc\n"
+    ".cfi_def_cfa_offset 64\n"
+    "nop\n"
+    ".cfi_endproc\n"
+    ".size neighbour,.-neighbour\n"
+    ".globl fault\n"
+    ".type fault,@function\n"
+    "fault: .cfi_startproc\n"
+    "mov (%rdi),%eax\n"
+    "ret\n"
+    ".cfi_endproc\n"
+    ".size fault,.-fault\n");
 
 static KEEP void on_timer(int signal)
 {

@@ -107,6 +107,7 @@ $(B)/oracle: $(patsubst %.c,$(B)/%.o,$(wildcard e2e/oracle/*.c)) \
 
 # Benchmarks: bench/NAME.c is linked with everything but main(); bench/*.sh measure the whole program.
 BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
+$(B)/bench/html: $(B)/e2e/html/synth.o
 $(BENCHES): $(B)/bench/%: $(B)/bench/%.o $(filter-out $(B)/agent/main.o,$(OBJ))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)

@@ -94,10 +94,7 @@ class View {
     const { parent, depth } = this.model, groups = new Map(), least = this.options.merge === 'all' ? 2 : 1;
     for (let i = 0; i < v.at.length; i++) {
       const node = v === this.root ? v.at[i] : parent[v.at[i]];
-      if (depth[node] < least) {
-        v.self += this.event.self[v.origin[i]];
-        continue;
-      }
+      if (depth[node] < least) continue; /* nobody called it */
       const kid = this.group(v, groups, node), origin = v.origin[i];
       if (!kid.origin) kid.origin = [];
       kid.origin.push(origin);

@@ -64,6 +64,7 @@ int agent_new(struct agent **out, const struct agent_config *config, char *why, 
     if (!a)
         return -ENOMEM;
     a->config = *config;
+    a->created_ns = now_ns();
     int rc = build(a, why, why_len);
     if (rc)
         agent_free(&a);
@@ -285,9 +286,10 @@ int agent_start(struct agent *a, char *why, size_t why_len)
         return -rc;
     }
     a->working = true;
+    rc = probe_start(a->probe, why, why_len);
     a->wall_ns = clock_ns(CLOCK_REALTIME);
     a->started_ns = a->rescan_ns = now_ns();
-    return probe_start(a->probe, why, why_len);
+    return rc;
 }
 
 void agent_stop(struct agent *a)

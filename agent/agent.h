@@ -44,6 +44,7 @@ struct agent_report {
     u64 late;                        /* stacks completed in user space */
     u64 bpf_ns, bpf_runs;            /* of the sampling programs */
     u64 unwind_ns, unwind_median_ns; /* of user stacks; when measured */
+    double start_seconds;            /* from agent_new to the first possible sample */
     double cpu_seconds;              /* own, the parser process included */
     u64 rss_bytes, map_bytes;
     size_t files, failed_files;

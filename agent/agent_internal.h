@@ -34,7 +34,7 @@ struct agent {
     struct aggregate *live;           /* the collector's */
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
     struct kallsyms *kernel;
-    u64 started_ns, stopped_ns, wall_ns, rescan_ns;
+    u64 created_ns, started_ns, stopped_ns, wall_ns, rescan_ns;
     u64 seen, user, complete; /* for the progress line */
     u64 queue_full;
     VEC(u32) unwind_ns; /* of each sample, when measured; bounded */

@@ -115,6 +115,7 @@ void agent_report(struct agent *a, struct agent_report *out)
     count_stacks(a, out);
     out->late = late_rescued(a->late);
     probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);
+    out->start_seconds = (double)(a->started_ns - a->created_ns) / 1e9;
     out->cpu_seconds = own_cpu(a);
     out->rss_bytes = rss_of(getpid()) + rss_of(parser_pid(a->parser));
     out->map_bytes = probe_map_bytes(a->probe);

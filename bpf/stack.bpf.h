@@ -26,17 +26,30 @@ XP_NOINLINE int xp_window_fill(u64 at)
     return 1;
 }
 
+/* The word at `at` to s->loaded, when it is not in the window. Out of line: the verifier sees it once. */
+XP_NOINLINE int xp_load_slow(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    if (at & 7)
+        return xp_read_user(&s->loaded, 8, at);
+    if (xp_window_fill(at))
+        return 1;
+    s->loaded = s->window[0];
+    return 0;
+}
+
 /* The stack word at `at`. Callers load a frame's words in ascending order: a refill starts at the word that missed. */
 XP_INLINE int xp_load(struct xp_state *s, u64 at, u64 *out)
 {
     u64 d = at - s->window_at;
-    if (d + 8 > s->window_len || d >= XP_WINDOW) {
-        if (xp_window_fill(at))
+    if (d + 8 > s->window_len || d >= XP_WINDOW || (d & 7)) {
+        if (xp_load_slow(at))
             return 1;
-        d = 0;
+        *out = s->loaded;
+        return 0;
     }
-    if (d & 7)
-        return xp_read_user(out, 8, at);
     /* clang must not know d's range: it would fold the mask into "d & -8", whose bounds 6.12's verifier has lost. */
     asm volatile("" : "+r"(d));
     *out = s->window[(d >> 3) & (XP_WINDOW / 8 - 1)];

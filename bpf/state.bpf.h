@@ -58,6 +58,7 @@ struct xp_state {
     struct xp_vma_set sets[XP_VMA_SETS];
     u64 node[32];              /* one maple tree node */
     u8 object[256];            /* one kernel object */
+    u64 loaded;                /* what xp_load_slow read */
     u64 window_at, window_len; /* user stack copied to window[] */
     u64 window[XP_WINDOW / 8];
     struct xp_sample sample; /* the record: header and words in one piece */

@@ -4,17 +4,18 @@
  */
 #pragma once
 
-/* 1 + the last row in [lo, hi) whose offset within the block is <= x. A power-of-two descent: the verifier learns no
- * bounds on lo and hi, so its states prune; lo/hi/mid costs it 30 to 300 times more. */
-XP_INLINE u32 xp_search(u32 lo, u32 hi, u32 x)
+/* 1 + the last row in [lo, hi) whose offset within the block is <= x. A power-of-two descent: as long as the verifier
+ * knows nothing of lo, all paths to a step are the same state to it; lo/hi/mid costs it 30 to 300 times more. */
+XP_INLINE u32 xp_search(u64 lo, u64 hi, u32 x)
 {
     XP_UNROLL
     for (int k = XP_BLOCK_SHIFT; k >= 0; k--) {
         u32 step = 1u << k;
-        if (hi - lo >= step && (xp_shard_word(lo + step - 1) & 0xffff) <= x)
+        if (hi - lo >= step && (xp_shard_word((u32)lo + step - 1) & 0xffff) <= x)
             lo += step;
+        XP_FORGET(lo); /* that it grew */
     }
-    return lo;
+    return (u32)lo;
 }
 
 /* The rule for `off` in the table at hand, as one word; 0 (XP_CFA_NONE) where nothing covers it. A function of its own,
@@ -28,8 +29,8 @@ XP_NOINLINE u64 xp_table_rule(u64 off)
     u64 block = (off - f->lo) >> XP_BLOCK_SHIFT;
     if (off < f->lo || block >= f->nblocks)
         return 0;
-    u32 at = f->index + (u32)block;
-    u32 row = xp_search(xp_shard_word(at), xp_shard_word(at + 1), (u32)off & (XP_BLOCK - 1));
+    u32 lo = xp_shard_word(f->index + (u32)block), hi = xp_shard_word(f->index + (u32)block + 1);
+    u32 row = xp_search(lo, hi, (u32)off & (XP_BLOCK - 1));
     /* Before the block's first row the last one of an earlier block holds; row 0 is a sentinel. */
     const u64 *r = (const u64 *)xp_rule_get(xp_shard_word(row - 1) >> 16);
     return r ? *r : 0;
@@ -42,6 +43,15 @@ XP_INLINE struct xp_rule xp_as_rule(u64 word)
         struct xp_rule rule;
     } u = {.word = word};
     return u.rule;
+}
+
+XP_INLINE u64 xp_rule_word(struct xp_rule r)
+{
+    union {
+        struct xp_rule rule;
+        u64 word;
+    } u = {.rule = r};
+    return u.word;
 }
 
 /* The rule for `off` in the table at hand. */

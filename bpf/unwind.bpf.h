@@ -39,6 +39,8 @@ XP_INLINE void xp_note_frame(struct xp_state *s)
         s->words[at] = word;
         s->sample.nuser++;
     }
+    s->callee = s->leaf ? 0 : s->ip;
+    s->depth = s->leaf ? 1 : s->depth + 1;
 }
 
 /* The mapping of pc: the one at hand, one met earlier, or a walk of the process's tree. What is still waiting for its
@@ -98,34 +100,27 @@ XP_INLINE u64 xp_cfa_reg(struct xp_state *s, struct xp_rule r)
     return xp_load(s, cfa - 8, &ra) || !xp_follows_call(s, ra) ? 0 : cfa;
 }
 
-/* The CFA of rules that compute one; 0 = the stack could not be read. */
-XP_INLINE u64 xp_cfa(struct xp_state *s, struct xp_rule r)
+/* The CFA of the rarer rules; 0 = the stack could not be read. */
+XP_INLINE u64 xp_rare_cfa(struct xp_state *s, struct xp_rule r)
 {
     u32 kind = XP_RULE_CFA(r.kind);
-    u64 base = s->sp;
+    u64 v;
     if (kind == XP_CFA_REG)
         return xp_cfa_reg(s, r);
     if (kind == XP_CFA_PLT)
         return xp_plt_cfa(s, r.cfa_off);
-    if (kind == XP_CFA_RBP || kind == XP_CFA_DEREF_RBP)
-        base = s->bp;
-    else if (kind == XP_CFA_RBX)
-        base = s->bx;
-    if (kind != XP_CFA_DEREF_RBP && kind != XP_CFA_DEREF_RSP)
-        return base + r.cfa_off;
-    u64 v;
-    if (xp_load(s, base + (s16)r.cfa_off, &v))
+    if (kind == XP_CFA_RBX)
+        return s->bx + r.cfa_off;
+    if (xp_load(s, (kind == XP_CFA_DEREF_RBP ? s->bp : s->sp) + (s16)r.cfa_off, &v))
         return 0;
     return v + (r.cfa_off >> 16);
 }
 
 /* RBX, RBP and the return address of the caller, lowest address first (stack.bpf.h). */
-XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r)
+XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa)
 {
-    u64 cfa = xp_cfa(s, r), bp = s->bp, ra;
+    u64 bp = s->bp, ra;
     u32 where = XP_RULE_RBP(r.kind);
-    if (!cfa)
-        return xp_stop(s, XP_RULE_CFA(r.kind) == XP_CFA_REG ? XP_CAUSE_LEAF_RULE : XP_CAUSE_STACK_READ);
     if (cfa <= s->sp && !s->leaf)
         return xp_stop(s, XP_CAUSE_STUCK);
     if (r.rbx == XP_RBX_LOST)
@@ -148,6 +143,9 @@ XP_INLINE int xp_step_gap(struct xp_state *s)
 {
     if (!s->leaf && xp_is_sigreturn(s, s->ip))
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
+    if (s->cur.file.id && s->cur.file.state == XP_FILE_FAILED)
+        return xp_stop(s, XP_CAUSE_NO_TABLE);
+    s->pending |= s->cur.file.id && s->cur.file.state == XP_FILE_PENDING;
     if (s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || !s->bp)
         return xp_step_fp(s);
     return xp_stop(s, XP_CAUSE_NO_RULE);
@@ -165,14 +163,10 @@ XP_INLINE int xp_step_vsyscall(struct xp_state *s)
     return xp_arrive(s, ra, s->sp + 8, s->bp, XP_WORD_CFI);
 }
 
-/* The rule for pc; where no row covers it, one retry at ip: it may be the start of a function (makecontext, clone). */
 XP_INLINE struct xp_rule xp_rule_at(struct xp_state *s, u64 pc)
 {
     const u64 mask = (1ull << XP_OFFSET_BITS) - 1;
-    struct xp_rule r = xp_find_rule(s, (pc - s->cur.bias) & mask);
-    if (s->leaf || XP_RULE_CFA(r.kind) != XP_CFA_NONE)
-        return r;
-    return xp_find_rule(s, (s->ip - s->cur.bias) & mask);
+    return xp_find_rule(s, (pc - s->cur.bias) & mask);
 }
 
 /* The pc is in no code. That is no failure if nobody called the frame before: makecontext planted its start as a return
@@ -184,31 +178,17 @@ XP_INLINE int xp_stop_unmapped(struct xp_state *s, int cause)
     return xp_stop(s, cause);
 }
 
-/* One frame. 0 = go on with the caller, 1 = the unwind is over and s->cause says why. */
-XP_INLINE int xp_step(struct xp_state *s)
+/* Everything but the two rules that 99 % of all frames have; out of line, so that the verifier sees it once. */
+XP_NOINLINE int xp_step_rare(u64 word)
 {
-    u64 pc = s->leaf ? s->ip : s->ip - 1;
-    if (s->sample.nuser >= XP_MAX_USER)
-        return xp_stop(s, XP_CAUSE_DEPTH);
-    if (pc >= XP_VSYSCALL && pc < XP_VSYSCALL_END)
-        return xp_step_vsyscall(s);
-    int cause = xp_switch_mapping(s, pc);
-    if (cause)
-        return xp_stop_unmapped(s, cause);
-    xp_note_frame(s);
-    s->callee = s->leaf ? 0 : s->ip;
-    s->depth = s->leaf ? 1 : s->depth + 1;
-    if (!s->cur.file.id)
-        return xp_step_gap(s);
-    if (s->cur.file.state == XP_FILE_FAILED)
-        return xp_stop(s, XP_CAUSE_NO_TABLE);
-    if (s->cur.file.state == XP_FILE_PENDING) {
-        s->pending = 1;
-        return xp_step_gap(s);
-    }
-    struct xp_rule r = {};
-    if (s->cur.file.state == XP_FILE_READY)
-        r = xp_rule_at(s, pc);
+    struct xp_state *s = xp_state_get();
+    struct xp_rule r = xp_as_rule(word);
+    u64 cfa;
+    if (!s)
+        return 1;
+    /* Where no row covers ip - 1, one retry at ip: it may be the start of a function (makecontext, clone). */
+    if (XP_RULE_CFA(r.kind) == XP_CFA_NONE && !s->leaf && s->cur.file.state == XP_FILE_READY)
+        r = xp_rule_at(s, s->ip);
     u32 kind = XP_RULE_CFA(r.kind);
     if (kind == XP_CFA_NONE)
         return xp_step_gap(s);
@@ -220,7 +200,48 @@ XP_INLINE int xp_step(struct xp_state *s)
         return xp_step_ra_reg(s, r);
     if (kind >= XP_CFA_UNSUPPORTED)
         return xp_stop(s, XP_CAUSE_BAD_RULE);
-    return xp_step_cfa(s, r);
+    if (kind == XP_CFA_RSP || kind == XP_CFA_RBP) /* after the retry */
+        cfa = (kind == XP_CFA_RSP ? s->sp : s->bp) + r.cfa_off;
+    else
+        cfa = xp_rare_cfa(s, r);
+    if (!cfa)
+        return xp_stop(s, kind == XP_CFA_REG ? XP_CAUSE_LEAF_RULE : XP_CAUSE_STACK_READ);
+    return xp_step_cfa(s, r, cfa);
+}
+
+/* Into another mapping; out of line for the same reason. 0, 1 = stopped, 2 = there is none, but the frame was taken. */
+XP_NOINLINE int xp_enter(u64 pc)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    if (pc >= XP_VSYSCALL && pc < XP_VSYSCALL_END)
+        return xp_step_vsyscall(s) ? 1 : 2;
+    int cause = xp_switch_mapping(s, pc);
+    return cause ? xp_stop_unmapped(s, cause) : 0;
+}
+
+/* One frame. 0 = go on with the caller, 1 = the unwind is over and s->cause says why. */
+XP_INLINE int xp_step(struct xp_state *s)
+{
+    u64 pc = s->leaf ? s->ip : s->ip - 1;
+    struct xp_rule r = {};
+    if (s->sample.nuser >= XP_MAX_USER)
+        return xp_stop(s, XP_CAUSE_DEPTH);
+    if (pc < s->cur.start || pc >= s->cur.end) {
+        int outcome = xp_enter(pc);
+        if (outcome)
+            return outcome == 1;
+    }
+    xp_note_frame(s);
+    if (s->cur.file.state == XP_FILE_READY)
+        r = xp_rule_at(s, pc);
+    u32 kind = XP_RULE_CFA(r.kind);
+    if (kind == XP_CFA_RSP)
+        return xp_step_cfa(s, r, s->sp + r.cfa_off);
+    if (kind == XP_CFA_RBP)
+        return xp_step_cfa(s, r, s->bp + r.cfa_off);
+    return xp_step_rare(xp_rule_word(r));
 }
 
 /* A batch of frames, verified once however often it is called (a global function, Linux 5.6). The argument is unused;

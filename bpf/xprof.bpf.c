@@ -11,6 +11,8 @@
 #define XP_INLINE   static __always_inline
 #define XP_NOINLINE __noinline
 #define XP_UNROLL   _Pragma("unroll")
+/* A 32-bit value in a 64-bit variable, of which the verifier then knows just that. */
+#define XP_FORGET(v) asm volatile("%0 <<= 32\n\t%0 >>= 32" : "+r"(v))
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -96,7 +96,8 @@ void summary_json(const struct agent_report *r, double seconds, struct buf *out)
     buf_printf(out, "\"rss_bytes\":%llu,\"map_bytes\":%llu,\"files\":%zu,\"failed_files\":%zu,\"rows\":%llu,",
                (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
                (unsigned long long)r->rows);
-    buf_printf(out, "\"parser_restarts\":%u,\"duration_seconds\":%.3f}\n", r->parser_restarts, seconds);
+    buf_printf(out, "\"parser_restarts\":%u,\"start_seconds\":%.3f,\"duration_seconds\":%.3f}\n", r->parser_restarts,
+               r->start_seconds, seconds);
 }
 
 void summary_progress(struct agent *a, double elapsed, double left, struct buf *out)

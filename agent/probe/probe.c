@@ -141,6 +141,19 @@ static int on_record(void *ctx, void *data, size_t len)
     return 0;
 }
 
+/* What the verifier had to look at decides how long loading takes. */
+static void log_verified(const struct probe *p)
+{
+    struct bpf_program *prog;
+    bpf_object__for_each_program(prog, p->skel->obj)
+    {
+        struct bpf_prog_info info = {0};
+        u32 len = sizeof(info);
+        if (bpf_program__fd(prog) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
+            log_info("eBPF %s: %u instructions verified", bpf_program__name(prog), info.verified_insns);
+    }
+}
+
 static int start_up(struct probe *p, char *why, size_t len)
 {
     raise_memlock();
@@ -153,6 +166,8 @@ static int start_up(struct probe *p, char *why, size_t len)
     int rc = p->skel ? load(p) : -errno;
     if (rc)
         return explain_load(rc, why, len);
+    if (log_shows(LOG_INFO))
+        log_verified(p);
     rc = tables_init(p);
     if (!rc)
         rc = attach_init(p);

@@ -5,6 +5,7 @@
 #define XP_INLINE   static inline
 #define XP_NOINLINE static
 #define XP_UNROLL
+#define XP_FORGET(v)
 
 /* What the kernel keeps per CPU is kept per thread here. */
 static __thread const struct host_space *space;

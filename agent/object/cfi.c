@@ -1,209 +1,9 @@
 /* Lists of FDEs: which code does which program cover? The programs themselves are cfi_run.c's. */
-#include "object/cfi.h"
+#include "object/cfi_entry.h"
 #include "object/cfi_sort.h"
-#include "object/leb.h"
-#include <dwarf.h>
 #include <errno.h>
 
-#define MAX_CODE_FACTOR (1u << 20) /* 1 on this machine */
-#define MAX_INFLATED    (256u << 20)
-
-static inline u64 load(const u8 *p, unsigned n)
-{
-    u64 v = 0;
-    memcpy(&v, p, n);
-    return v;
-}
-
-/* The value alone, by the lower half of the encoding (LSB 5, 10.5.1). */
-static bool plain_pointer(u8 format, const u8 **p, const u8 *end, u64 *out)
-{
-    size_t left = (size_t)(end - *p), n;
-    s64 s;
-    switch (format) {
-    case DW_EH_PE_absptr:
-    case DW_EH_PE_udata8:
-    case DW_EH_PE_sdata8:
-        n = 8;
-        break;
-    case DW_EH_PE_udata4:
-    case DW_EH_PE_sdata4:
-        n = 4;
-        break;
-    case DW_EH_PE_udata2:
-    case DW_EH_PE_sdata2:
-        n = 2;
-        break;
-    case DW_EH_PE_uleb128:
-        return leb_unsigned(p, end, out);
-    case DW_EH_PE_sleb128:
-        if (!leb_signed(p, end, &s))
-            return false;
-        *out = (u64)s;
-        return true;
-    default:
-        return false;
-    }
-    if (left < n)
-        return false;
-    u64 v = load(*p, n);
-    if (format == DW_EH_PE_sdata4)
-        v = (u64)(s64)(s32)v;
-    else if (format == DW_EH_PE_sdata2)
-        v = (u64)(s64)(s16)v;
-    *p += n;
-    *out = v;
-    return true;
-}
-
-bool cfi_pointer(const struct cfi_section *s, u8 encoding, const u8 **p, const u8 *end, u64 *out)
-{
-    u64 at = s->vaddr + (u64)(*p - s->data), v;
-    if (encoding == DW_EH_PE_aligned) {
-        size_t pad = (size_t)(-at & 7);
-        if ((size_t)(end - *p) < pad)
-            return false;
-        *p += pad;
-        return plain_pointer(DW_EH_PE_absptr, p, end, out);
-    }
-    if (!plain_pointer(encoding & 0x0f, p, end, &v))
-        return false;
-    switch (encoding & 0xf0) {
-    case DW_EH_PE_absptr:
-        *out = v;
-        return true;
-    case DW_EH_PE_pcrel:
-        *out = v + at;
-        return true;
-    default: /* relative to text, data or function, or indirect: nobody writes them for code */
-        return false;
-    }
-}
-
-/* The augmentation string's letters describe the data behind the factors (LSB 5, 10.6.1.1.1). */
-static bool augmentation(const struct cfi_section *s, struct cfi_cie *cie, const char *letters, const u8 *p,
-                         const u8 *end)
-{
-    u64 ignored;
-    for (; *letters; letters++) {
-        u8 how;
-        switch (*letters) {
-        case 'R':
-            if (p == end)
-                return false;
-            cie->encoding = *p++;
-            break;
-        case 'P': /* personality: its value does not matter, maybe relative to anything */
-            if (p == end)
-                return false;
-            how = *p++;
-            if (how != DW_EH_PE_omit && !cfi_pointer(s, how == DW_EH_PE_aligned ? how : how & 0x0f, &p, end, &ignored))
-                return false;
-            break;
-        case 'L':
-            if (p == end)
-                return false;
-            p++;
-            break;
-        case 'S':
-            cie->signal = true;
-            break;
-        case 'B': /* pointer authentication and memory tags: other machines */
-        case 'G':
-            break;
-        default: /* unknown: its data has a length, so what follows is still found */
-            return true;
-        }
-    }
-    return true;
-}
-
-/* Behind the id: version, augmentation string, (address and segment size), factors, return address column. */
-static bool cie_body(const struct cfi_section *s, struct cfi_cie *cie, const u8 *p, const u8 *end)
-{
-    u64 ra, len;
-    u8 version = p < end ? *p++ : 0;
-    const char *letters = (const char *)p;
-    const u8 *nul = memchr(p, 0, (size_t)(end - p));
-    if (!nul || (version != 1 && version != 3 && version != 4))
-        return false;
-    p = nul + 1;
-    if (!strcmp(letters, "eh")) { /* gcc 2: a pointer of no use */
-        letters += 2;
-        if (end - p < 8)
-            return false;
-        p += 8;
-    }
-    if (version == 4) {
-        if (end - p < 2 || p[0] != 8 || p[1] != 0)
-            return false;
-        p += 2;
-    }
-    if (!leb_unsigned(&p, end, &cie->code_factor) || !leb_signed(&p, end, &cie->data_factor) || p == end ||
-        cie->code_factor > MAX_CODE_FACTOR)
-        return false;
-    if (version == 1)
-        ra = *p++;
-    else if (!leb_unsigned(&p, end, &ra))
-        return false;
-    if (ra != DW_RA)
-        return false;
-    if (*letters == 'z') {
-        if (!leb_unsigned(&p, end, &len) || len > (size_t)(end - p) || !augmentation(s, cie, letters + 1, p, p + len))
-            return false;
-        cie->sized = true;
-        p += len;
-    } else if (*letters) {
-        return false; /* nobody can tell where the instructions begin */
-    }
-    cie->ins = p;
-    cie->end = end;
-    return true;
-}
-
-struct entry { /* the frame of a CIE or FDE */
-    const u8 *id, *body, *next;
-    u64 value; /* of the id: a CIE's is 0 (.eh_frame) or all ones (.debug_frame) */
-};
-
-/* 1: an entry; 0: the terminator (next is behind it); -1: nothing sensible any more. */
-static inline int read_entry(const u8 *p, const u8 *end, bool debug, struct entry *e)
-{
-    if (end - p < 4)
-        return -1;
-    u64 len = load(p, 4);
-    unsigned n = 4;
-    p += 4;
-    if (len == 0xffffffff) { /* 64-bit DWARF */
-        if (end - p < 8)
-            return -1;
-        len = load(p, 8);
-        p += 8;
-        n = 8;
-    }
-    e->next = p;
-    if (!len)
-        return 0;
-    if (len < n || len > (size_t)(end - p))
-        return -1;
-    e->id = p;
-    e->body = p + n;
-    e->next = p + len;
-    e->value = load(p, n);
-    if (debug && n == 4 && e->value == 0xffffffff)
-        e->value = ~0ull;
-    return 1;
-}
-
-static void parse_cie(const struct cfi *c, u64 offset, struct cfi_cie *cie)
-{
-    const struct cfi_section *s = &c->section[cie->section];
-    struct entry e;
-    if (offset >= s->len || read_entry(s->data + offset, s->data + s->len, s->debug, &e) != 1 ||
-        e.value != (s->debug ? ~0ull : 0) || e.next - e.body > CFI_MAX_CIE)
-        return;
-    cie->usable = cie_body(s, cie, e.body, e.next) && !cfi_run_initial(c, cie);
-}
+#define MAX_INFLATED (256u << 20)
 
 /* The number of the CIE at an offset, read once; -ENOSPC (too many), -ENOMEM. An unusable one is remembered as such. */
 static int find_cie(struct cfi *c, unsigned section, u64 offset)
@@ -219,7 +19,7 @@ static int find_cie(struct cfi *c, unsigned section, u64 offset)
     if (!cie)
         return -ENOMEM;
     *cie = (struct cfi_cie){.section = (u8)section, .encoding = DW_EH_PE_absptr};
-    parse_cie(c, offset, cie);
+    cfi_parse_cie(c, offset, cie);
     *known = c->cies.n;
     return (int)(c->cies.n - 1);
 }
@@ -264,44 +64,7 @@ static int add_fde(struct lister *l, u64 start, u64 len, const u8 *entry)
     return 0;
 }
 
-/* The code that an FDE covers; *p moves behind it. */
-static inline bool fde_range(const struct cfi_section *s, const struct cfi_cie *cie, const u8 **p, const u8 *end,
-                             u64 *at, u64 *len)
-{
-    if (!cie->usable || end - *p > INT32_MAX)
-        return false;
-    if (cie->encoding == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && end - *p >= 8) { /* what linkers write */
-        *at = s->vaddr + (u64)(*p - s->data) + (u64)(s64)(s32)load(*p, 4);
-        *len = load(*p + 4, 4);
-        *p += 8;
-        return true;
-    }
-    u8 format = cie->encoding == DW_EH_PE_aligned ? DW_EH_PE_absptr : cie->encoding & 0x07; /* without sign */
-    return cfi_pointer(s, cie->encoding, p, end, at) && plain_pointer(format, p, end, len);
-}
-
-bool cfi_program(const struct cfi *c, const struct cfi_fde *f, const u8 **ins, const u8 **end)
-{
-    const struct cfi_cie *cie = &c->cies.v[f->cie];
-    const struct cfi_section *s = &c->section[cie->section];
-    struct entry e;
-    u64 at, len, skip;
-    if (read_entry(s->data + f->at, s->data + s->len, s->debug, &e) != 1)
-        return false;
-    const u8 *p = e.body;
-    if (!fde_range(s, cie, &p, e.next, &at, &len))
-        return false;
-    if (cie->sized) {
-        if (!leb_unsigned(&p, e.next, &skip) || skip > (size_t)(e.next - p))
-            return false;
-        p += skip;
-    }
-    *ins = p;
-    *end = e.next;
-    return true;
-}
-
-static int read_fde(struct lister *l, const u8 *entry, const struct entry *e)
+static int read_fde(struct lister *l, const u8 *entry, const struct cfi_entry *e)
 {
     struct cfi *c = l->c;
     u64 start, len, offset = l->s->debug ? e->value : (u64)(e->id - l->s->data) - e->value;
@@ -313,7 +76,7 @@ static int read_fde(struct lister *l, const u8 *entry, const struct entry *e)
         l->cie_offset = offset;
     }
     const u8 *p = e->body;
-    if (!fde_range(l->s, &c->cies.v[l->cie], &p, e->next, &start, &len)) {
+    if (!cfi_fde_range(l->s, &c->cies.v[l->cie], &p, e->next, &start, &len)) {
         c->bad++;
         return 0;
     }
@@ -326,9 +89,9 @@ static int list_section(struct cfi *c, unsigned section, size_t max, bool *sorte
     struct lister l = {.c = c, .s = &c->section[section], .cie = -1, .section = section, .max = max, .sorted = *sorted};
     const u8 *p = l.s->data, *end = p + (l.s->len < CFI_MAX_SECTION ? l.s->len : CFI_MAX_SECTION);
     u64 cie_id = l.s->debug ? ~0ull : 0;
-    struct entry e;
+    struct cfi_entry e;
     for (; p < end; p = e.next) {
-        int what = read_entry(p, end, l.s->debug, &e);
+        int what = cfi_read_entry(p, end, l.s->debug, &e);
         if (what < 0) {
             c->bad += end - p >= 4 && !l.s->open_ended; /* the rest is lost */
             break;
@@ -411,10 +174,12 @@ void cfi_find(struct cfi *c, const struct elf_file *e)
 {
     struct elf_section s;
     c->elf = e;
-    if (elf_section(e, ".eh_frame", &s) && s.len && !(s.flags & SHF_COMPRESSED))
-        c->section[c->nsections++] = (struct cfi_section){.data = s.data, .len = s.len, .vaddr = s.addr};
-    else if (find_by_header(e, &c->section[0]))
+    if (elf_section(e, ".eh_frame", &s)) { /* without content in a file of debug information */
+        if (s.len && !(s.flags & SHF_COMPRESSED))
+            c->section[c->nsections++] = (struct cfi_section){.data = s.data, .len = s.len, .vaddr = s.addr};
+    } else if (find_by_header(e, &c->section[0])) {
         c->nsections++;
+    }
     if (elf_section(e, ".debug_frame", &s) && s.len && !elf_section_bytes(&s, MAX_INFLATED, &c->inflated))
         c->section[c->nsections++] =
             (struct cfi_section){.data = c->inflated.data, .len = c->inflated.len, .vaddr = s.addr, .debug = true};

@@ -7,6 +7,7 @@
 #include "object/siphash.h"
 #include "object/table_elf.h"
 #include <errno.h>
+#include <sys/auxv.h>
 
 static struct xp_table *build(const char *name, size_t *len)
 {
@@ -81,6 +82,24 @@ TEST(table_entry_point_is_outermost)
     AUTO_ELF struct elf_file s = {0};
     CHECK_EQ(fixture_elf("static", &s), 0);
     CHECK_EQ(table_rule_at(with_libc, fixture_symbol(&s, "_start") + 6).kind, XP_CFA_END);
+}
+
+TEST(table_of_the_vdso)
+{
+    const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *t = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    size_t len;
+    if (!vdso)
+        SKIP("no vdso");
+    CHECK_EQ(elf_open_memory(&e, vdso, 4096), 0); /* one page of it is always there */
+    elf_close(&e);
+    const Elf64_Ehdr *h = vdso;
+    CHECK_EQ(elf_open_memory(&e, vdso, h->e_shoff + (size_t)h->e_shnum * h->e_shentsize), 0);
+    CHECK_EQ(table_build_elf(&e, &limits, &t, &len), 0);
+    CHECK(t->fdes > 0);
+    CHECK_EQ(t->bad_fdes, 0);
 }
 
 TEST(table_limits_hold)

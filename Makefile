@@ -163,4 +163,4 @@ clean: ## remove build/
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 16
 
--include $(OBJ:.o=.d) $(BENCHES:=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d)
+-include $(OBJ:.o=.d) $(wildcard $(B)/e2e/*/*.d $(B)/bench/*.d) $(BENCHES:=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d)

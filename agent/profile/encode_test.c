@@ -119,6 +119,8 @@ TEST(top_obeys_no_escape)
     for (size_t i = 0; i < b.len; i++)
         CHECK((unsigned char)b.data[i] >= 0x20 || b.data[i] == '\n');
     CHECK(!strstr(b.data, "\xe2\x80\xae"));
+    for (const char *line = b.data, *end; (end = strchr(line, '\n')); line = end + 1)
+        CHECK(end - line < 160);
 }
 
 TEST(same_profile_same_bytes)
@@ -148,6 +150,27 @@ TEST(encoders_take_an_empty_profile)
         CHECK_EQ(profile_init(&p), 0);
         CHECK_EQ(all[i].encode(&p, &b), 0);
         CHECK_EQ(encode_top(&p, 10, &top), 0);
+    }
+}
+
+TEST(text_cuts_characters_not_bytes)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {{"abcdef", "abcdef"},
+                 {"abcdefg", "abcd.."},
+                 {"gr\xc3\xbc\xc3\x9f"
+                  "e!!",
+                  "gr\xc3\xbc\xc3\x9f.."},
+                 {"\xf0\x9f\x94\xa5"
+                  "bcdef",
+                  "\xf0\x9f\x94\xa5"
+                  "bcdef"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_BUF struct buf b = {0};
+        buf_str(&b, cases[i].in);
+        text_cut(&b, 6);
+        CHECK_STR(b.data, cases[i].out);
     }
 }
 

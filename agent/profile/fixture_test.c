@@ -126,6 +126,14 @@ static u64 source_address(void *ctx, u32 file, u64 offset)
     return file == 2 ? offset + 0x400000 : offset;
 }
 
+static bool source_segment(void *ctx, u32 file, u64 offset, u64 *first, u64 *last, u64 *first_offset)
+{
+    *first = 0x401000;
+    *last = 0x403fff;
+    *first_offset = 0x1000;
+    return file == 2;
+}
+
 static const char *source_kernel(void *ctx, u64 address, u64 *start, const char **module)
 {
     u64 offset = address - W_KERNEL(0);
@@ -148,6 +156,7 @@ void fixture_source(struct fixture_source *f)
                                             .file = source_file,
                                             .names = source_names,
                                             .address = source_address,
+                                            .segment = source_segment,
                                             .kernel = source_kernel,
                                             .anonymous = source_anonymous}};
 }

@@ -145,6 +145,21 @@ static void use_names(void *arg, const struct names *names)
     }
 }
 
+/* Widens the mapping to the whole segment. */
+static void widen_to_segment(struct file_job *j, u32 file)
+{
+    const struct name_source *src = j->n->src;
+    u64 first, last, offset;
+    if (!src->segment || j->n->failed || !src->segment(src->ctx, file, j->offsets[0], &first, &last, &offset))
+        return;
+    struct prof_mapping *m = &j->n->out->mappings.v[j->mapping];
+    if (first <= m->lo) {
+        m->lo = first;
+        m->lo_offset = offset;
+    }
+    m->hi = last > m->hi ? last : m->hi;
+}
+
 static void place_in_file(struct file_job *j, u32 file)
 {
     const struct name_source *src = j->n->src;
@@ -193,6 +208,7 @@ static void name_file(struct naming *n, u32 file, const u32 *rows, size_t nrows)
         return;
     collect_offsets(&j);
     place_in_file(&j, file);
+    widen_to_segment(&j, file);
     int error = -ENODATA;
     if (src->names)
         error = src->names(src->ctx, file, offsets, j.noffsets, use_names, &j);

@@ -107,6 +107,27 @@ static void sample(struct writer *w, const struct prof_stack *s)
     pb_end(w->b, m);
 }
 
+/* ---- The main binary --------------------------------------------------------------------------------------------- */
+
+/* pprof calls the first mapping the main binary and shows its name: the program, neither library nor kernel, that most
+ * samples were in. */
+static size_t main_mapping(const struct profile *p)
+{
+    AUTO_FREE u64 *votes = calloc(p->mappings.n + 1, sizeof(*votes));
+    size_t best = 0;
+    for (size_t i = 0; votes && i < p->stacks.n; i++)
+        for (u32 k = 0; k < p->stacks.v[i].n; k++)
+            votes[p->locations.v[p->stack_locations.v[p->stacks.v[i].first + k]].mapping] += p->stacks.v[i].count[0];
+    for (size_t i = 0; votes && i < p->mappings.n; i++) {
+        const char *name = profile_text(p, p->mappings.v[i].name);
+        if (name[0] == '[' || strstr(name, ".so"))
+            votes[i] = 0;
+        if (votes[i] > votes[best])
+            best = i;
+    }
+    return best;
+}
+
 /* ---- Tables ------------------------------------------------------------------------------------------------------ */
 
 static void gather_facts(struct writer *w)
@@ -190,8 +211,12 @@ static void tables(struct writer *w)
 {
     const struct profile *p = w->p;
     gather_facts(w);
+    size_t first = main_mapping(p);
+    if (p->mappings.n)
+        mapping(w, first);
     for (size_t i = 0; i < p->mappings.n; i++)
-        mapping(w, i);
+        if (i != first)
+            mapping(w, i);
     for (size_t i = 0; i < p->locations.n; i++)
         location(w, i);
     for (size_t i = 0; i < p->functions.n; i++) {

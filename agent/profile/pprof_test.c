@@ -231,9 +231,30 @@ TEST(pprof_mappings_hold_their_locations)
     }
     CHECK(!d.bad);
     CHECK_STR(b.data,
-              "/usr/bin/demo 00112233445566778899aabbccddeeff00112233 401010+1010 1111\n"
+              "/usr/bin/demo 00112233445566778899aabbccddeeff00112233 401000+1000 1111\n"
               "/usr/lib/libplain.so.1  1010+1010 0000\n"
               "[kernel.kallsyms]  ffffffff81003010+0 1000\n");
+}
+
+TEST(pprof_main_binary_first)
+{
+    AUTO_PROFILE struct profile p = {0};
+    const struct fixture_sample s[] = {
+        {"demo", 20, 0, XP_CAUSE_END, 1, 1, 3, {W_KERNEL(0), W_LEAF(3, 0x10), W(3, 0x20), W(4, 0x30)}},
+        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(3, 0x10), W(4, 0x30)}},
+        {"other", 21, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x1010), W(XP_FILE_VDSO, 0x10)}},
+    };
+    CHECK_EQ(fixture_profile(s, COUNT(s), &p), 0);
+    AUTO_DECODED struct decoded d;
+    decode(&p, &d);
+    AUTO_BUF struct buf b = {0};
+    for (size_t i = 0; i < d.fields.n; i++) {
+        if (d.fields.v[i].number != 3)
+            continue;
+        add_text(&d, number_of(d.fields.v[i].sub, 5), &b);
+        buf_char(&b, ' ');
+    }
+    CHECK_STR(b.data, "/tmp/broken [vdso] /usr/bin/demo /usr/lib/libplain.so.1 [kernel.kallsyms] ");
 }
 
 TEST(pprof_strings)

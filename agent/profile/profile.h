@@ -13,7 +13,7 @@ enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT };
 struct prof_mapping {
     u32 name;           /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]" */
     u32 build_id;       /* lower-case hex, or 0 */
-    u64 lo, hi;         /* lowest and highest address used, so that pprof's ranges hold its locations */
+    u64 lo, hi;         /* the executable segment, or the lowest and highest address used: it holds all its locations */
     u64 lo_offset;      /* the file offset of lo */
     s32 error;          /* -errno of asking for its names; 0 = it was answered */
     bool has_functions; /* at least one name came from symbols */

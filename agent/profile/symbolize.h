@@ -16,6 +16,10 @@ struct name_source {
                  void *arg);
     /* File offset -> virtual address of the ELF file (for pprof); identity when unknown. */
     u64 (*address)(void *ctx, u32 file, u64 offset);
+    /* The executable segment that holds an offset, in the same addresses: first (page-aligned, as it is mapped) and
+     * last, and the file offset of the first. False: unknown. May be NULL. Tools that look for symbols themselves, go
+     * tool pprof among them, take a mapping's start for the segment's. */
+    bool (*segment)(void *ctx, u32 file, u64 offset, u64 *first, u64 *last, u64 *first_offset);
     /* Name of a kernel address, its start, and its module ("" = the kernel itself); NULL = unknown. Borrowed. */
     const char *(*kernel)(void *ctx, u64 address, u64 *start, const char **module);
     /* Name for an address in anonymous memory of a process (perf maps: issue "Names"); may be NULL. */

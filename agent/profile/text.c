@@ -40,26 +40,35 @@ void text_clean(struct buf *b, const char *s, char reserved, char instead)
     }
 }
 
+void text_cut(struct buf *b, size_t n)
+{
+    if (b->failed || !b->len || text_width(b->data) <= n || n < 2)
+        return;
+    size_t len = 0;
+    for (size_t left = n - 2; left; left--)
+        len += utf8_len(b->data + len, b->len - len);
+    b->len = len;
+    buf_str(b, "..");
+}
+
 void text_xml(struct buf *b, const char *s, size_t n)
 {
     AUTO_BUF struct buf clean = {0};
     text_clean(&clean, s, 0, 0);
+    text_cut(&clean, n);
     b->failed |= clean.failed;
     if (b->failed || !clean.len)
         return;
-    bool cut = text_width(clean.data) > n;
-    size_t left = cut && n > 2 ? n - 2 : n, len;
-    for (const char *c = clean.data; *c && left; c += len, left--) {
-        len = utf8_len(c, clean.len - (size_t)(c - clean.data));
+    for (const char *c = clean.data, *end = c + clean.len; c < end;) {
+        size_t len = utf8_len(c, (size_t)(end - c));
         if (strchr("&<>\"'", *c))
             buf_printf(b, "&#%d;", *c);
         else if (len == 3 && !memcmp(c, "\xef\xbf", 2) && ((u8)c[2] & 0xfe) == 0xbe)
             buf_str(b, "\xef\xbf\xbd"); /* U+FFFE and U+FFFF are no characters of XML */
         else
             buf_add(b, c, len);
+        c += len;
     }
-    if (cut)
-        buf_str(b, "..");
 }
 
 void text_uint(struct buf *b, u64 v)

@@ -16,6 +16,9 @@ void text_xml(struct buf *b, const char *s, size_t n);
 /* A decimal number: for files that hold millions of them. */
 void text_uint(struct buf *b, u64 v);
 
+/* Shortens b to at most n characters; ".." says that there were more. */
+void text_cut(struct buf *b, size_t n);
+
 /* The last part of a path. */
 const char *text_base(const char *path);
 /* Characters, which for most scripts is columns of a terminal. */

@@ -4,7 +4,7 @@
 #include "profile/frames.h"
 #include "profile/text.h"
 
-#define NAME_COLUMNS 56 /* longer names push their file to the right */
+#define NAME_COLUMNS 60 /* longer names, as templates have them, are cut: the other formats have them in full */
 
 struct hot {
     u64 self, total;
@@ -69,6 +69,7 @@ static void print_row(const struct ranking *r, const struct hot *h, struct buf *
     AUTO_BUF struct buf self = {0}, name = {0};
     text_quantity(&self, h->self, unit);
     text_clean(&name, frame_text(r->p, f->name), 0, 0);
+    text_cut(&name, NAME_COLUMNS);
     if (self.failed || name.failed) {
         out->failed = true;
         return;

@@ -1,4 +1,5 @@
 /* The page: header, tool bar, keyboard, mouse. */
+const MANY_PROCESSES = 20; /* more begin merged by name */
 const $ = (id) => document.getElementById(id);
 
 class Page {
@@ -86,10 +87,8 @@ class Page {
       $(`show-${name}`).addEventListener('click', () => this.setShow(name));
     for (const name of ['self', 'total', 'name']) $(`by-${name}`).addEventListener('click', () => this.sort(name));
     const pids = this.model.frames.some((f) => f.pid);
-    if (!pids) {
-      this.state.merge = 'name';
-      $('merge').querySelector('[value=pid]').remove();
-    }
+    if (!pids) $('merge').querySelector('[value=pid]').remove();
+    if (!pids || this.model.processes().length > MANY_PROCESSES) this.state.merge = 'name';
   }
 
   eventButtons() {

@@ -73,11 +73,21 @@ int agent_new(struct agent **out, const struct agent_config *config, char *why, 
     return rc;
 }
 
+static void stop_worker(struct agent *a)
+{
+    if (!a->working)
+        return;
+    queue_close(a->jobs);
+    pthread_join(a->worker, NULL);
+    a->working = false;
+}
+
 void agent_free(struct agent **aa)
 {
     struct agent *a = *aa;
     if (!a)
         return;
+    stop_worker(a); /* when it was started, but never came to an agent_stop */
     for (size_t i = 0; i < a->gathered.n; i++)
         job_free(a->gathered.v[i]);
     vec_free(&a->gathered);
@@ -302,10 +312,7 @@ void agent_stop(struct agent *a)
     /* Late stacks have their files announced: let those announcements reach the worker, too. */
     for (int i = 0; i < 10 && a->working; i++)
         probe_poll(a->probe, &h, 20);
-    queue_close(a->jobs);
-    if (a->working)
-        pthread_join(a->worker, NULL);
-    a->working = false;
+    stop_worker(a);
     aggregate_merge(a->live, a->late_aggregate);
 }
 

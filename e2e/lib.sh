@@ -12,9 +12,9 @@ at_exit() { # COMMAND: to be undone whatever happens
 }
 
 run_undo() {
-    local i
-    for ((i = ${#undo[@]} - 1; i >= 0; i--)); do
-        eval "${undo[i]}" || true
+    while [ ${#undo[@]} -gt 0 ]; do
+        eval "${undo[-1]}" 2>/dev/null || true
+        unset 'undo[-1]'
     done
 }
 trap run_undo EXIT
@@ -77,11 +77,16 @@ record() { # OPTION... [-- COMMAND...]
     "$XPROF" record "${cache[@]}" -F "${HZ:-997}" -o "$profile" --summary "$summary" "$@" 2>"$errors"
 }
 
-# Starts record() in the background and waits until it samples. Its PID is $recorder.
+# Starts record() in the background and waits until it samples: the shell's PID is $recorder, xprof's is $xprof.
 record_in_background() { # OPTION...
     record "$@" &
     recorder=$!
-    await sampling
+    at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
+    await has_perf_events
+}
+
+has_perf_events() {
+    xprof=$(pgrep -P "$recorder" -x xprof) && find "/proc/$xprof/fd" -lname '*perf_event*' | grep -q .
 }
 
 value() { # JQ_PATH: of the summary

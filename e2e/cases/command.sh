@@ -1,0 +1,27 @@
+#!/bin/bash
+# A command: its exit status is passed on, and signals end a recording early without losing it.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+
+build_target layout
+expect_exit 0 '' record -- true
+expect_exit 3 '' record -- sh -c 'exit 3'
+expect_exit $((128 + 11)) '' record -- sh -c 'kill -SEGV $$'
+expect_exit 1 'cannot run /nowhere/nothing: No such file or directory' "$XPROF" record -- /nowhere/nothing
+
+for signal in INT TERM; do
+    record_in_background -a
+    "$TMP/layout" 300
+    kill -"$signal" "$xprof"
+    wait "$recorder" || fail "exit $? after SIG$signal"
+    expect_stack 'layout;(.*;)?main;outer;middle;inner;burn' "$profile" 100
+    is "$(value .duration_seconds)" '<' 30 || fail "it did not end early"
+done
+
+# -d ends the command, too.
+rc=0
+record -d 400ms -- "$TMP/layout" 60000 || rc=$?
+[ $rc = $((128 + 15)) ] || fail "exit $rc of a command that -d ended"
+expect_stack 'main;outer;middle;inner;burn' "$profile" 100
+if pgrep -x -f "$TMP/layout 60000"; then fail "the command lives on"; fi

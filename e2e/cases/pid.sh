@@ -1,0 +1,36 @@
+#!/bin/bash
+# -p: its threads, its children, those yet to be born, and nothing else; and the end when all are gone.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+
+build_target tree -pthread
+OUT=stranger build_target layout
+"$TMP/stranger" 60000 &
+at_exit "kill $!"
+"$TMP/tree" &
+tree=$!
+at_exit "kill -KILL $tree"
+await pgrep -P $tree
+(sleep 0.6 && kill -USR1 $tree) &
+record -d 1500ms -p $tree
+expect_samples 500
+expect_complete 99
+expect_stack 'tree;_start;(.*;)?main;burn' "$profile" 50
+expect_stack 'tree;[^_].*;in_thread;burn' "$profile" 50
+expect_stack 'main;(child;)?in_old_child;burn' "$profile" 50
+expect_stack 'main;(child;)?in_new_child;burn' "$profile" 20
+expect_no_stack 'stranger;.*'
+
+# It ends by itself, without -d.
+"$TMP/stranger" 700 &
+last=$!
+expect_exit 0 '' timeout 20 "$XPROF" record -p $last -o "$TMP/last.collapsed"
+if kill -0 $last 2>/dev/null; then fail "the recording ended before the process"; fi
+expect_stack 'main;outer;middle;inner;burn' "$TMP/last.collapsed" 20
+
+# A thread's number stands for its process; a number of nobody is said to be one.
+record -d 300ms -p "$(find "/proc/$tree/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | tail -n 1)"
+expect_stack 'tree;_start;(.*;)?main;burn' "$profile" 10
+expect_stack 'in_thread;burn' "$profile" 10
+expect_exit 1 'there is no process 4194303' "$XPROF" record -p 4194303

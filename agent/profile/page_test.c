@@ -111,6 +111,46 @@ TEST(html_data)
               "0 0 1 0 0 1 0 0 0 1 0 0 1 " /* self counts */);
 }
 
+/* The JSON in the page. */
+static void page_json(const struct profile *p, struct buf *out)
+{
+    AUTO_BUF struct buf page = {0}, data = {0};
+    out->failed |= encoder_by_name("html")->encode(p, &page) != 0;
+    page_data(page.data, "type=\"application/octet-stream\">", &data);
+    struct cursor c = cursor_of(data.data, data.len);
+    size_t len = cursor_u32(&c);
+    const void *json = cursor_take(&c, len);
+    if (json)
+        buf_add(out, json, len);
+    out->failed |= !json;
+}
+
+TEST(html_lines_are_a_range)
+{
+    AUTO_PROFILE struct profile p = {0};
+    const struct fixture_sample s[] = {
+        {"web", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x2125), W(2, 0x1010)}},
+        {"web", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x2107), W(2, 0x1010)}},
+        {"web", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x2119), W(2, 0x1010)}},
+    };
+    CHECK_EQ(fixture_profile(s, COUNT(s), &p), 0);
+    AUTO_BUF struct buf json = {0};
+    page_json(&p, &json);
+    CHECK(!json.failed);
+    CHECK(strstr(json.data, "\"frames\":[1,2,3,17,47,0,0,")); /* inner */
+}
+
+TEST(html_names_turn_nothing)
+{
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_hostile(&p), 0);
+    AUTO_BUF struct buf json = {0};
+    page_json(&p, &json);
+    CHECK(!json.failed);
+    CHECK(strstr(json.data, "semi;colon new line  tab  [31m"));
+    CHECK(!strstr(json.data, "\xe2\x80\xae") && !strstr(json.data, "\\u001b"));
+}
+
 /* How often `part` stands in `text`. */
 static size_t occurrences(const char *text, const char *part)
 {

@@ -302,6 +302,20 @@ async function hostile() {
 }
 
 async function many() {
+  await open('many');
+  await check('many processes begin merged by name', async () => {
+    same(await b.run('[xprof.state.merge, xprof.model.processes().length, xprof.page.view.children(xprof.page.view.root).length]'), ['name', 24, 12]);
+  });
+  await check('what is too narrow to draw still takes its place', async () => {
+    await b.run('xprof.page.change({ inverted: true })'); // 20,000 functions side by side
+    const at = await b.run(`(() => {
+      const g = xprof.graph, c = g.canvas.getBoundingClientRect();
+      const all = g.narrow.flatMap((boxes, row) => boxes.map((x) => ({ ...x, row }))).sort((p, q) => q.w - p.w);
+      return all.length ? { x: c.x + all[0].x + all[0].w / 2, y: c.y + g.rowTop(all[0].row) + 10, w: all[0].w } : null; })()`);
+    if (!at || at.w < 500) throw new Error(`widest: ${at && at.w}`);
+    same((await colourAt(at)).slice(0, 3), [0xec, 0xee, 0xf3], 'colour');
+    await b.run('xprof.page.change({ inverted: false })');
+  });
   await check('100,000 stacks open in less than 2 s', async () => {
     const times = [];
     for (let i = 0; i < 3; i++) {

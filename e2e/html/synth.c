@@ -178,7 +178,7 @@ int synth_many(struct profile *p)
 {
     enum { FUNCTIONS = 20000, STACKS = 100000 };
     about(p, "xprof record -a -d 60s -o many.html");
-    u32 first = 0, processes[12];
+    u32 first = 0, processes[24];
     for (u32 i = 0; i < FUNCTIONS; i++) {
         char name[160], map[64];
         snprintf(name, sizeof(name),
@@ -188,9 +188,9 @@ int synth_many(struct profile *p)
         first = i ? first : (u32)p->locations.n;
         location(p, name, mapping(p, map), NULL, 0, i % 7 == 0 ? FRAME_KERNEL : FRAME_NATIVE);
     }
-    for (u32 i = 0; i < 12; i++) {
+    for (u32 i = 0; i < 24; i++) { /* two of each name */
         char name[32];
-        snprintf(name, sizeof(name), "worker-%u", i);
+        snprintf(name, sizeof(name), "worker-%u", i % 12);
         processes[i] = process(p, name, 1000 + i);
     }
     for (u32 i = 0; i < STACKS; i++) {
@@ -202,7 +202,7 @@ int synth_many(struct profile *p)
             at = hash_u64(at * 64 + way + d);
             locations[d] = first + (u32)(at % FUNCTIONS);
         }
-        stack(p, processes[i % 12], i % 50 ? XP_CAUSE_END : XP_CAUSE_NO_RULE, 1 + hash_u64(i * 31) % 40 / 37 * 20,
+        stack(p, processes[i % 24], i % 50 ? XP_CAUSE_END : XP_CAUSE_NO_RULE, 1 + hash_u64(i * 31) % 40 / 37 * 20,
               locations, n);
     }
     return 0;

@@ -180,7 +180,7 @@ class Search {
   }
 
   compile(text) {
-    const flags = /[A-Z]/.test(text.replace(/\\./g, '')) ? 'u' : 'iu';
+    const flags = /[A-Z]/.test(text.replace(/\\./g, '')) ? '' : 'i';
     try {
       const regex = new RegExp(text, flags);
       return (s) => regex.test(s);

@@ -3,8 +3,7 @@
  *     bench/aggregate [samples]
  *
  * Repeated: 2,000 stacks again and again, as a busy server's. Unique: every stack another one, as exact addresses make
- * them. Both goals are in samples a second, with 1e6 as "reference"; the third line tells how far that is from what no
- * store of stacks can do without, hashing the words once and copying them to memory.
+ * them. The reference is what no store of stacks can do without: hashing the words once and copying them to memory.
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -94,9 +93,10 @@ int main(int argc, char **argv)
         fill(&s[i], i);
     u64 sink = 0;
     double again = repeated(s, 5 * n), new = unique(s, n), reference = hash_and_copy(s, n, &sink);
-    printf("(%zu samples of %d words; %llx)\n", n, WORDS, (unsigned long long)sink);
-    printf("bench: aggregate-repeated %.0f 1000000 samples/s >=5\n", again);
-    printf("bench: aggregate-unique %.0f 1000000 samples/s >=1\n", new);
-    printf("bench: aggregate-unique-to-hash+copy %.0f %.0f samples/s -\n", new, reference);
+    fprintf(stderr, "%zu samples of %d words; %llx\n", n, WORDS, (unsigned long long)sink);
+    printf("aggregate repeated, %.2f M samples/s, hash + copy %.2f M samples/s, %.2fx, >= 5 M samples/s, %s\n",
+           again / 1e6, reference / 1e6, again / reference, again >= 5e6 ? "pass" : "fail");
+    printf("aggregate unique, %.2f M samples/s, hash + copy %.2f M samples/s, %.2fx, >= 1 M samples/s, %s\n", new / 1e6,
+           reference / 1e6, new / reference, new >= 1e6 ? "pass" : "fail");
     return again && new &&reference ? 0 : 1;
 }

@@ -307,6 +307,7 @@ void agent_stop(struct agent *a)
     struct probe_handlers h = handlers_of(a);
     probe_stop(a->probe);
     a->stopped_ns = now_ns();
+    a->rss_bytes = agent_rss(a);
     while (probe_poll(a->probe, &h, 0) > 0)
         ;
     /* Late stacks have their files announced: let those announcements reach the worker, too. */

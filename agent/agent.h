@@ -46,7 +46,7 @@ struct agent_report {
     u64 unwind_ns, unwind_median_ns; /* of user stacks; when measured */
     double start_seconds;            /* from agent_new to the first possible sample */
     double cpu_seconds;              /* own, the parser process included */
-    u64 rss_bytes, map_bytes;
+    u64 rss_bytes, map_bytes;        /* when sampling ended */
     size_t files, failed_files;
     u64 rows;
     unsigned parser_restarts;

@@ -37,7 +37,10 @@ struct agent {
     u64 created_ns, started_ns, stopped_ns, wall_ns, rescan_ns;
     u64 seen, user, complete; /* for the progress line */
     u64 queue_full;
+    u64 rss_bytes;      /* when sampling ended: naming needs more for a moment */
     VEC(u32) unwind_ns; /* of each sample, when measured; bounded */
 };
 
 void *agent_worker(void *agent);
+/* Resident memory of this process and of the parser, bytes. */
+u64 agent_rss(const struct agent *a);

@@ -47,6 +47,11 @@ static u64 rss_of(pid_t pid)
     return pages * (u64)sysconf(_SC_PAGESIZE);
 }
 
+u64 agent_rss(const struct agent *a)
+{
+    return rss_of(getpid()) + rss_of(parser_pid(a->parser));
+}
+
 /* Where stacks of one cause stopped most often: counts per (cause, file), the highest of each cause named. */
 static void blame_files(const struct agent *a, const struct agg_stack *stacks, size_t n, struct agent_report *out)
 {
@@ -117,7 +122,7 @@ void agent_report(struct agent *a, struct agent_report *out)
     probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);
     out->start_seconds = (double)(a->started_ns - a->created_ns) / 1e9;
     out->cpu_seconds = own_cpu(a);
-    out->rss_bytes = rss_of(getpid()) + rss_of(parser_pid(a->parser));
+    out->rss_bytes = a->rss_bytes;
     out->map_bytes = probe_map_bytes(a->probe);
     const struct file *all = files_all(a->files, &out->files);
     for (size_t i = 0; i < out->files; i++) {

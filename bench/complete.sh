@@ -29,7 +29,7 @@ for name in $(programs); do
     timeout 60 "$XPROF" record -F 99 -d 8s --summary "$tmp/s.json" -o "$tmp/x.collapsed" -- "${command[@]}" >/dev/null 2>&1 || true
     theirs=$(command -v perf >/dev/null && perf_share || echo 0)
     awk -v n="$name" -v c="$(field complete)" -v u="$(field user_samples)" -v p="$theirs" 'BEGIN {
-        a = u ? 100 * c / u : 0; goal = n == "node" ? 99 : 99.5
+        a = u ? 100 * c / u : 0; goal = (n == "node") ? 99 : 99.5
         printf "complete stacks of %s (%%), %.2f, %.2f, %.2f, >= %s and >= perf, %s\n",
-            n, a, p, p ? a / p : 0, goal, a >= goal && a >= p ? "pass" : "fail" }'
+            n, a, p, (p ? a / p : 0), goal, ((a >= goal && a >= p) ? "pass" : "fail") }'
 done

@@ -41,6 +41,7 @@ in_hierarchy() { # FOLDER
 "$TMP/outside" 60000 &
 at_exit "kill $!"
 done=()
+export CACHE=$TMP/cache
 while read -r _ mount kind _; do
     case $kind:$mount in
     cgroup2:* | cgroup:*/pids | cgroup:*cpuacct* | cgroup:*/memory) in_hierarchy "$mount" ;;

@@ -12,6 +12,12 @@
 #endif
 #define STAY __asm__ volatile("") /* behind a call: no tail call */
 
+#ifdef FOREVER
+#define ROUNDS 1000000000 /* for who ends it with a signal */
+#else
+#define ROUNDS 1
+#endif
+
 static inline long cpu_ms(void)
 {
     struct timespec t;

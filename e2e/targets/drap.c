@@ -30,5 +30,5 @@ static KEEP int outer(long ms)
 
 int main(void)
 {
-    return outer(600) == 0;
+    return outer(600l * ROUNDS) == 0;
 }

@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     sigaction(SIGVTALRM, &timer, NULL);
     sigaction(SIGSEGV, &segv, NULL);
     setitimer(ITIMER_VIRTUAL, &every, NULL);
-    outer(400);
+    outer(400l * ROUNDS);
     setitimer(ITIMER_VIRTUAL, &never, NULL);
     faulting(10);
     return 0;

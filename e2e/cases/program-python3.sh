@@ -1,0 +1,23 @@
+#!/bin/bash
+# A real program: the Python interpreter, its loop inside of its loop.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+
+python=/usr/bin/python3 # not a shim
+need $python
+record -- $python -c '
+import json, re
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+data = [{"id": i, "text": "x" * (i % 50), "list": list(range(i % 20))} for i in range(2000)]
+for i in range(25):
+    fib(21)
+    json.loads(json.dumps(data))
+    re.findall(r"(x+)y?", "xxxxzxxx" * 20000)
+    sorted(data, key=lambda d: d["text"])
+'
+expect_samples 150
+expect_complete 99
+expect_share 95 '(_start|main|Py_BytesMain);(.*;)?_PyEval_EvalFrameDefault' '_PyEval_EvalFrameDefault;?.*'
+expect_stack '_PyEval_EvalFrameDefault;(.*;)?_PyEval_EvalFrameDefault' "$profile" 5

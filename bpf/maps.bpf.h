@@ -56,12 +56,20 @@ struct {
     __type(value, struct xp_cache);
 } pc_cache SEC(".maps");
 
+/* One state per CPU, like pc_cache; the iterator, which samples interrupt, has its own. */
 struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1); /* set to the number of possible CPUs */
+    __type(key, u32);
+    __type(value, struct xp_state);
+} scratch SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
     __type(key, u32);
     __type(value, struct xp_state);
-} scratch SEC(".maps"), iter_scratch SEC(".maps"); /* the iterator is interrupted by samples: it has its own */
+} iter_scratch SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -101,8 +109,8 @@ struct {
 
 XP_INLINE struct xp_state *xp_state_get(void)
 {
-    u32 zero = 0;
-    return bpf_map_lookup_elem(&scratch, &zero);
+    u32 cpu = bpf_get_smp_processor_id();
+    return bpf_map_lookup_elem(&scratch, &cpu);
 }
 
 XP_INLINE struct xp_state *xp_iter_state(void)

@@ -7,14 +7,14 @@
 #pragma once
 
 /* ---- Limits --------------------------------------------------------------------------------------------------- */
-#define XP_MAX_USER    1024       /* frames of a user stack; a deeper one is cut and says so */
-#define XP_MAX_KERNEL  127        /* the kernel's own default (perf_event_max_stack) */
-#define XP_STEP_BATCH  8          /* frames per call of the verified step function */
-#define XP_DUMP_BYTES  16384      /* stack copied for a sample whose file has no table yet */
-#define XP_DUMP_MAPS   64         /* executable mappings sent with it */
-#define XP_MAX_EVENTS  4          /* event kinds recorded at once */
-#define XP_CACHE_SLOTS 4096       /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
-#define XP_WINDOW      2048       /* bytes of user stack read at once: costs the same as 8 */
+#define XP_MAX_USER    4096  /* frames of a user stack: garbage collectors recurse; a deeper one is cut and says so */
+#define XP_MAX_KERNEL  127   /* the kernel's own default (perf_event_max_stack) */
+#define XP_STEP_BATCH  8     /* frames per call of the verified step function */
+#define XP_DUMP_BYTES  16384 /* stack copied for a sample whose file has no table yet */
+#define XP_DUMP_MAPS   64    /* executable mappings sent with it */
+#define XP_MAX_EVENTS  4     /* event kinds recorded at once */
+#define XP_CACHE_SLOTS 4096  /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
+#define XP_WINDOW      2048  /* bytes of user stack read at once: costs the same as 8 */
 #define XP_MAX_FILES   (1u << 14) /* files known to the kernel side at once: 2 MiB */
 #define XP_MAX_RULES   (1u << 16) /* a row holds the rule's number in 16 bits; a full disk needs about 7,000 */
 
@@ -170,7 +170,7 @@ struct xp_table {
     u8 pad[3];
 };
 _Static_assert(sizeof(struct xp_table) == 72, "the disk format");
-#define XP_TABLE_VERSION 2
+#define XP_TABLE_VERSION 3
 
 /* ---- Files (value of the `files` map) ---------------------------------------------------------------------------- */
 struct xp_file_key { /* safe against inode reuse (generation, ctime) and rewriting in place (ctime, size) */

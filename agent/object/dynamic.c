@@ -24,6 +24,10 @@ bool elf_dynamic(const struct elf_file *e, struct elf_dynamic *out)
             out->strtab = dyn.d_un.d_ptr;
         else if (dyn.d_tag == DT_STRSZ)
             out->strsz = dyn.d_un.d_val;
+        else if (dyn.d_tag == DT_INIT)
+            out->init = dyn.d_un.d_ptr;
+        else if (dyn.d_tag == DT_FINI)
+            out->fini = dyn.d_un.d_ptr;
     }
     return at;
 }

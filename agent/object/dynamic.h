@@ -4,6 +4,7 @@
 
 struct elf_dynamic {
     u64 hash, symtab, strtab; /* addresses; 0: not there */
+    u64 init, fini;
     u64 strsz;
 };
 

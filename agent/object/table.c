@@ -5,37 +5,16 @@
 #include "object/cfi.h"
 #include "object/cfi_sort.h"
 #include "object/dynamic.h"
+#include "object/gap.h"
 #include "object/table_elf.h"
 #include <errno.h>
 
-#define PADDING     64 /* a gap up to this between two FDEs is alignment: no row of its own */
-#define ENTRY_BYTES 96 /* the longest _start without CFI: that of older dynamic linkers */
+#define SPARE_ROWS (4 + GAP_CODES * (GAP_ROWS + 1)) /* for a gap, and what becomes of a malformed program */
+#define PADDING    64 /* a gap up to this between two FDEs is alignment: no row of its own */
 
 static u64 word_of(unsigned kind)
 {
     return rule_word((struct xp_rule){.kind = (u8)kind});
-}
-
-/* The bytes of a program's first instructions: they call or jump to C and never return. "xor %ebp,%ebp" (the psABI asks
- * for it, 3.4.1) or "mov %rsp,%rdi"; libraries have e_entry at any odd place. */
-static bool is_start(const u8 *p, size_t left)
-{
-    static const u8 endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    if (left >= 4 && !memcmp(p, endbr, 4)) {
-        p += 4;
-        left -= 4;
-    }
-    return left >= 3 && (!memcmp(p, "\x31\xed", 2) || !memcmp(p, "\x48\x31\xed", 3) || !memcmp(p, "\x48\x89\xe7", 3));
-}
-
-/* File offset of _start, or ~0. */
-u64 table_entry_offset(const struct elf_file *e)
-{
-    const struct elf_segment *s = elf_segment_at(e, e->entry, PF_X);
-    if (!s)
-        return ~0ull;
-    u64 in = e->entry - s->vaddr;
-    return is_start(e->map + s->offset + in, s->filesz - in) ? s->offset + in : ~0ull;
 }
 
 /* V8's embedded builtins have no FDEs but keep frame pointers; node exports what tells that they are there. */
@@ -49,26 +28,40 @@ struct builder {
     const struct cfi *cfi;
     struct xp_table *t; /* header, index, rows: one allocation; the rules follow at the end */
     struct rows rows;
-    u64 entry; /* of _start, or ~0 */
-    u64 done;  /* all code below this offset has its rows */
+    struct gap_codes known;
+    size_t next; /* of them: those before lie behind us */
+    u64 done;    /* all code below this offset has its rows */
 };
 
-/* Code [done, to) has no FDE: nothing is known of it, but that _start is the outermost frame. */
+/* The rows of known code that starts in the gap [.., to). Returns where it ends. */
+static u64 add_known(struct builder *b, const struct gap_code *c, u64 to)
+{
+    for (size_t i = 0; i < c->n && c->row[i].offset < to; i++)
+        rows_emit(&b->rows, c->row[i].offset, c->row[i].word);
+    return c->end < to ? c->end : to;
+}
+
+/* Code [done, to) has no FDE: nothing is known of it, but for what gap.h finds. */
 static void add_gap(struct builder *b, u64 to, bool tail)
 {
-    u64 from = b->done, entry = b->entry >= from && b->entry < to ? b->entry : ~0ull;
-    if ((tail || to - from > PADDING) && entry != from)
-        rows_emit(&b->rows, from, word_of(XP_CFA_NONE));
-    if (entry == ~0ull)
-        return;
-    rows_emit(&b->rows, entry, word_of(XP_CFA_END));
-    if (tail || to - entry > ENTRY_BYTES)
-        rows_emit(&b->rows, to - entry > ENTRY_BYTES ? entry + ENTRY_BYTES : to, word_of(XP_CFA_NONE));
+    u64 none = word_of(XP_CFA_NONE), at = b->done;
+    bool blank = tail || to - at > PADDING;
+    for (; b->next < b->known.n && b->known.v[b->next].start < to; b->next++) {
+        const struct gap_code *c = &b->known.v[b->next];
+        if (c->start < at) /* an FDE covers its start */
+            continue;
+        if (c->start > at && blank)
+            rows_emit(&b->rows, at, none);
+        at = add_known(b, c, to);
+        blank = true;
+    }
+    if (blank && (at < to || tail))
+        rows_emit(&b->rows, at, none);
 }
 
 static int add_fde(struct builder *b, const struct cfi_fde *f)
 {
-    if (b->rows.cap - b->rows.n < 4) /* for the gap, and what becomes of a malformed program */
+    if (b->rows.cap - b->rows.n < SPARE_ROWS)
         return -ENOSPC;
     if (f->start > b->done)
         add_gap(b, f->start, false);
@@ -85,15 +78,16 @@ static int add_fde(struct builder *b, const struct cfi_fde *f)
     return b->rows.err;
 }
 
-/* The code that the table is about: all FDEs, and _start, wherever it is. */
+/* The code that the table is about: all FDEs, and known code, wherever it is. */
 static void extent(const struct builder *b, u64 *lo, u64 *hi)
 {
     const struct cfi_fde *f = b->cfi->fdes.v, *last = f + b->cfi->fdes.n - 1;
+    const struct gap_code *k = b->known.v, *end = k + b->known.n - 1;
     *lo = f->start;
     *hi = last->start + last->len;
-    if (b->entry != ~0ull) {
-        *lo = b->entry < *lo ? b->entry : *lo;
-        *hi = b->entry + ENTRY_BYTES > *hi ? b->entry + ENTRY_BYTES : *hi;
+    if (b->known.n) {
+        *lo = k->start < *lo ? k->start : *lo;
+        *hi = end->end > *hi ? end->end : *hi;
     }
 }
 
@@ -163,16 +157,17 @@ int table_build_elf(const struct elf_file *e, const struct table_limits *limits,
     int err = cfi_read(&c, e, max_fdes);
     if (err)
         return err;
-    CLEANUP(builder_free) struct builder b = {.cfi = &c, .entry = c.fdes.n ? table_entry_offset(e) : ~0ull};
+    CLEANUP(builder_free) struct builder b = {.cfi = &c};
+    gap_codes_find(e, &b.known);
     u64 lo = 0, hi = 0;
     if (c.fdes.n)
         extent(&b, &lo, &hi);
     u64 first = lo;
     lo &= ~(u64)(XP_BLOCK - 1);
     u64 nblocks = c.fdes.n ? ((hi - lo) >> XP_BLOCK_SHIFT) + 1 : 0; /* the row at hi needs its block too */
-    u64 cap = c.ins_bytes + 6 * (u64)c.fdes.n + 16;
+    u64 cap = c.ins_bytes + 6 * (u64)c.fdes.n + 2 * SPARE_ROWS;
     cap = cap < limits->max_rows ? cap : limits->max_rows;
-    if (nblocks >= UINT32_MAX || cap < 8)
+    if (nblocks >= UINT32_MAX || cap < SPARE_ROWS + 4)
         return -ENOSPC;
     b.t = malloc(sizeof(*b.t) + 4 * (nblocks + 1 + cap));
     if (!b.t)

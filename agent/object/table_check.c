@@ -1,5 +1,6 @@
 /* What makes an image sound, and what makes two files one: table_check and table_identify. */
 #include "base/hash.h"
+#include "object/gap.h"
 #include "object/table_elf.h"
 #include "object/siphash.h"
 #include <errno.h>
@@ -81,15 +82,28 @@ static void add_u64(struct siphash *h, u64 v)
     siphash_add(h, &v, sizeof(v));
 }
 
-/* All that table_build_elf depends on: the CFI as it is stored, where it and the code lie, _start, and V8. */
+static void add_gap_code(struct siphash *h, const struct gap_code *c)
+{
+    add_u64(h, c->start);
+    add_u64(h, c->end);
+    for (size_t i = 0; i < c->n; i++) {
+        add_u64(h, c->row[i].offset);
+        add_u64(h, c->row[i].word);
+    }
+}
+
+/* All that table_build_elf depends on: the CFI as it is stored, where it and the code lie, known gaps, and V8. */
 void table_identify_elf(const struct cfi *c, const u8 secret[16], struct table_key *out)
 {
     const struct elf_file *e = c->elf;
     struct table_key key = {.build_id_len = e->build_id_len};
+    struct gap_codes known;
     struct siphash h;
     siphash_init(&h, secret);
     add_u64(&h, XP_TABLE_VERSION);
-    add_u64(&h, table_entry_offset(e));
+    gap_codes_find(e, &known);
+    for (size_t i = 0; i < known.n; i++)
+        add_gap_code(&h, &known.v[i]);
     add_u64(&h, table_keeps_frame_pointers(e));
     add_u64(&h, e->nloads);
     for (size_t i = 0; i < e->nloads; i++) {

@@ -7,7 +7,5 @@ int table_build_elf(const struct elf_file *e, const struct table_limits *limits,
 /* `c` needs cfi_find only. */
 void table_identify_elf(const struct cfi *c, const u8 secret[16], struct table_key *out);
 
-/* _start, when it looks like one: its file offset, or ~0. */
-u64 table_entry_offset(const struct elf_file *e);
 /* Code without FDEs in this file keeps frame pointers all the same. */
 bool table_keeps_frame_pointers(const struct elf_file *e);

@@ -65,6 +65,7 @@ static void configure(struct probe *p)
         .ring_bytes = ring,
     };
     bpf_map__set_max_entries(p->skel->maps.pc_cache, (u32)p->ncpus);
+    bpf_map__set_max_entries(p->skel->maps.scratch, (u32)p->ncpus);
     bpf_map__set_max_entries(p->skel->maps.ring, ring);
     if (c->target != XP_TARGET_PIDS)
         bpf_map__set_max_entries(p->skel->maps.wanted_pids, 1);

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#define MAX_FRAMES 1100
+#define MAX_FRAMES (XP_MAX_USER + 100)
 
 struct stack {
     u64 pc[MAX_FRAMES];

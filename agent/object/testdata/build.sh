@@ -26,6 +26,7 @@ link symbols.so -shared -Wl,--version-script="$src/symbols.map" "$src/symbols.s"
 link bytes.so -shared "$out/bytes.s"
 printf 'int puts(const char *); int main(void) { return puts("plt"); }\n' >"$out/plt.c"
 $cc -O1 -fcf-protection=none -Wl,-z,lazy -o "$out/plt" "$out/plt.c"
+$cc -O1 -fcf-protection=none -Wl,-z,lazy -Wl,--no-ld-generated-unwind-info -o "$out/plt-no-cfi" "$out/plt.c"
 $cc -O1 -static -no-pie -o "$out/static" "$out/plt.c" 2>/dev/null || rm -f "$out/static"
 
 # Without section headers: e_shoff, then e_shnum and e_shstrndx become 0.

@@ -13,7 +13,7 @@ static bool is_stdout(const char *path)
 }
 
 /* Could a file be put there? Existing files are replaced by rename, which asks the directory. */
-static int writable(const char *path)
+int output_writable(const char *path)
 {
     struct stat st;
     bool exists = !stat(path, &st);
@@ -44,7 +44,7 @@ static int choose(struct output *o, const char *format, char *why, size_t len)
                  o->path);
     if (!o->encoder)
         return -EINVAL;
-    int rc = writable(o->path);
+    int rc = output_writable(o->path);
     if (rc)
         snprintf(why, len, "-o %s: cannot be written: %s", o->path, strerror(-rc));
     return rc;

@@ -14,6 +14,8 @@ struct outputs {
 
 /* Chooses each one's encoder (its suffix, or `format`) and finds out whether it can be written. One line in why[]. */
 int outputs_open(struct outputs *o, const struct option_list *paths, const char *format, char *why, size_t len);
+/* Could a file be put there, as far as one can tell without doing it? 0 or -errno. */
+int output_writable(const char *path);
 /* Writes them all; one that fails leaves no partial file and does not stop the others. 0 or the first -errno. */
 int outputs_write(const struct outputs *o, const struct profile *p);
 /* A file of ours, all or nothing; devices and pipes are written to directly. 0 or -errno. */

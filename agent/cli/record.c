@@ -101,6 +101,8 @@ static int configure(struct recording *r, char *cache, size_t len)
     int rc = add_events(r);
     if (!rc)
         rc = outputs_open(&r->outputs, &o->outputs, o->format, r->why, sizeof(r->why));
+    if (!rc && o->summary && (rc = output_writable(o->summary)))
+        snprintf(r->why, sizeof(r->why), "--summary %s: cannot be written: %s", o->summary, strerror(-rc));
     return rc;
 }
 

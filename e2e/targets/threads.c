@@ -4,7 +4,7 @@
 
 static KEEP void *work(void *arg)
 {
-    burn(150);
+    burn(150l * ROUNDS);
     return arg;
 }
 

@@ -1,0 +1,21 @@
+#!/bin/bash
+# Thousands of short processes a second: every sample is accounted for.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+
+build_target storm
+storm() { # ARGUMENT...
+    record -- "$TMP/storm" "$@" >"$TMP/count"
+    echo "$(cat "$TMP/count") processes: $("$XPROF" version), $(value .samples) samples"
+    expect .samples '>=' 500
+    expect '[.lost[]] | add' == 0
+    expect '[.user_samples, .cut["no-memory-map"], .cut["no-image"], .cut["kernel-thread"]] | add' == "$(value .samples)"
+    expect '.complete / .user_samples' '>=' 0.97
+    total=$(awk '{ n += $NF } END { print n }' "$profile")
+    [ "$total" = "$(value .samples)" ] || fail "$total samples in the profile, $(value .samples) in the summary"
+}
+storm 2
+is "$(cat "$TMP/count")" '>' 2000 || fail "the machine is too slow for this test: $(cat "$TMP/count") processes in 2 s"
+storm 2 /bin/true
+expect_stack 'true;.*' "$profile" 50

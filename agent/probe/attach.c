@@ -60,8 +60,8 @@ static int attach(struct probe *p, size_t event, int cpu)
     return 0;
 }
 
-/* Calls fn for each CPU that is online; the list looks like "0-3,5". */
-static int each_online(struct probe *p, int (*fn)(struct probe *, int))
+/* Which CPUs are online: a bit for each. The list looks like "0-3,5". */
+static int read_online(const struct probe *p, u8 *online)
 {
     char list[4096];
     AUTO_FCLOSE FILE *f = fopen("/sys/devices/system/cpu/online", "re");
@@ -71,11 +71,8 @@ static int each_online(struct probe *p, int (*fn)(struct probe *, int))
         long lo = strtol(at, &at, 10), hi = lo;
         if (*at == '-')
             hi = strtol(at + 1, &at, 10);
-        for (long cpu = lo; cpu <= hi && cpu < p->ncpus; cpu++) {
-            int rc = fn(p, (int)cpu);
-            if (rc)
-                return rc;
-        }
+        for (long cpu = lo; cpu <= hi && cpu < p->ncpus; cpu++)
+            online[cpu / 8] |= (u8)(1 << cpu % 8);
         at += *at == ',';
     }
     return 0;
@@ -93,9 +90,32 @@ static int attach_cpu(struct probe *p, int cpu)
     return 0;
 }
 
+/* The events of a CPU that went offline are dead: they do not come back with it. */
+static void detach_cpu(struct probe *p, int cpu)
+{
+    for (int e = 0; e < XP_MAX_EVENTS; e++) {
+        int *fd = &p->event_fds[cpu * XP_MAX_EVENTS + e];
+        xp_cleanup_close(fd);
+        *fd = -1;
+    }
+}
+
+/* Every event on every CPU that is online, and on no other. The first failure ends it, unless `all` are to be tried. */
+static int attach_online(struct probe *p, bool all)
+{
+    u8 online[PROBE_MAX_CPUS / 8] = {0};
+    int rc = read_online(p, online);
+    for (int cpu = 0; cpu < p->ncpus && (!rc || all); cpu++)
+        if (online[cpu / 8] >> cpu % 8 & 1)
+            rc = attach_cpu(p, cpu);
+        else
+            detach_cpu(p, cpu);
+    return rc;
+}
+
 int probe_start(struct probe *p, char *why, size_t len)
 {
-    int rc = each_online(p, attach_cpu);
+    int rc = attach_online(p, false);
     p->running = !rc;
     if (rc == -ENOENT || rc == -EOPNOTSUPP)
         return probe_why(rc, why, len, "this machine cannot count that event: it has no such hardware counter");
@@ -110,16 +130,10 @@ int probe_start(struct probe *p, char *why, size_t len)
     return 0;
 }
 
-static int attach_new_cpu(struct probe *p, int cpu)
-{
-    attach_cpu(p, cpu);
-    return 0;
-}
-
 void probe_rescan_cpus(struct probe *p)
 {
     if (p->running)
-        each_online(p, attach_new_cpu);
+        attach_online(p, true);
 }
 
 void probe_stop(struct probe *p)

@@ -39,6 +39,8 @@ expect_share 98 'honest;_start;(.*;)?main;outer;middle;inner;burn' 'honest;.*;bu
 for name in far-headers cut-off; do # the program headers still tell everything but names
     expect_share 95 "$name;(.*;)?__libc_start_main;(.*;)?(\[$name[^;]*;){4}\[$name[^;]*" "$name;.*"
 done
-for name in random-frame huge-frame; do # names, but stacks that cannot be whole, or only by the program headers' way
-    expect_stack "$name;(\[cut: [a-z-]+\];)?(.*;)?burn" "$profile" 50
-done
+# The program headers lead to .eh_frame without the lie; noise in it leaves nothing to follow.
+expect_share 95 'huge-frame;_start;(.*;)?main;outer;middle;inner;burn' 'huge-frame;.*;burn'
+expect_share 95 'random-frame;\[cut: [a-z-]+\];(.*;)?burn' 'random-frame;(.*;)?burn'
+expect '.cut | keys - ["frame-pointer", "no-rule", "file-failed", "unsupported-rule", "stack-read", "no-mapping", "stuck",
+    "table-pending", "no-memory-map", "no-image"] | length' == 0

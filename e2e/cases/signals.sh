@@ -17,3 +17,10 @@ for stack in "" alt; do
     expect_stack 'on_timer;burn' "$profile" 50
     expect_stack 'on_fault;burn' "$profile" 100
 done
+
+# musl's trampoline has no unwind information: it is known by its instructions.
+command -v musl-gcc >/dev/null || exit 0
+CC=musl-gcc build_target signals -static
+record -- "$TMP/signals" alt
+expect_share 99 'main;outer;interrupted;([^;]*;){1,3}on_timer;burn' 'on_timer;.*'
+expect_share 99 'main;faulting;fault;[^;]*;on_fault;burn' 'on_fault;.*'

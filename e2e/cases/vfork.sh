@@ -9,4 +9,5 @@ record -- "$TMP/vfork"
 expect_samples 300
 expect_complete 98
 expect_share 99 '_start;(.*;)?main;spawn;in_child;burn' 'in_child;.*'
+expect_stack '_start;(.*;)?main;quick;(__)?vfork;.*_\[k\]' "$profile" 50
 expect_stack 'in_child;burn' "$profile" 250

@@ -13,6 +13,7 @@
 
 #define QUEUE_JOBS   8192
 #define UNWIND_TIMES (1u << 20)
+#define SETTLE_MS    150 /* from the last dump to the end of its announcements */
 
 static void raise_nofile(void)
 {
@@ -166,6 +167,7 @@ static bool postpone(struct agent *a, const struct xp_sample *s, size_t len)
     memcpy(copy, s, len);
     j->late = (struct late_job){.sample = copy, .dump = d};
     a->dumps[s->cpu] = NULL;
+    a->postponed_ns = now_ns();
     if (queue_put(a->jobs, j)) {
         job_free(j);
         return false;
@@ -310,9 +312,9 @@ void agent_stop(struct agent *a)
     a->rss_bytes = agent_rss(a);
     while (probe_poll(a->probe, &h, 0) > 0)
         ;
-    /* Late stacks have their files announced: let those announcements reach the worker, too. */
-    for (int i = 0; i < 10 && a->working; i++)
-        probe_poll(a->probe, &h, 20);
+    /* A dump announced the files of its process: let those announcements reach the worker, too. */
+    while (a->working && now_ns() - a->postponed_ns < SETTLE_MS * 1000000ull)
+        probe_poll(a->probe, &h, 10);
     stop_worker(a);
     aggregate_merge(a->live, a->late_aggregate);
 }

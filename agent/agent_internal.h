@@ -37,6 +37,7 @@ struct agent {
     u64 created_ns, started_ns, stopped_ns, wall_ns, rescan_ns;
     u64 seen, user, complete; /* for the progress line */
     u64 queue_full;
+    u64 postponed_ns;   /* when the last sample with a dump came */
     u64 rss_bytes;      /* when sampling ended: naming needs more for a moment */
     VEC(u32) unwind_ns; /* of each sample, when measured; bounded */
 };

@@ -91,23 +91,35 @@ XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u32 tgid, u64 sta
     return 0;
 }
 
-/* What is known of a mapping's file, in *out; new files are entered and announced. 0 or a cause. */
+/* Enters a file that nobody has seen, and announces it. 0 or a cause. */
+XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, u32 tgid, struct xp_vma *m)
+{
+    struct xp_file fresh = {.state = XP_FILE_PENDING};
+    fresh.id = xp_new_file_id(lane);
+    if (!fresh.id)
+        return XP_CAUSE_FILES_FULL;
+    if (bpf_map_update_elem(&files, k, &fresh, BPF_NOEXIST)) {
+        struct xp_file *known = bpf_map_lookup_elem(&files, k); /* another CPU was faster, or the table is full */
+        if (!known)
+            return XP_CAUSE_FILES_FULL;
+        m->file = *known;
+        return 0;
+    }
+    if (xp_announce(fresh.id, k, tgid, m->start, m->end, m->start - m->bias))
+        bpf_map_delete_elem(&files, k); /* the next sample tries again, with another id */
+    m->file = fresh;
+    return 0;
+}
+
+/* What is known of a mapping's file, into m->file. 0 or a cause. */
 XP_INLINE int xp_file_of(struct xp_state *s, u64 file, u32 lane, u32 tgid, struct xp_vma *m)
 {
     struct xp_file_key k = {};
     if (xp_file_key(s, file, &k))
         return XP_CAUSE_TREE;
     struct xp_file *known = bpf_map_lookup_elem(&files, &k);
-    if (known) {
-        m->file = *known;
-        return 0;
-    }
-    struct xp_file fresh = {.state = XP_FILE_PENDING};
-    fresh.id = xp_new_file_id(lane);
-    if (!fresh.id || bpf_map_update_elem(&files, &k, &fresh, BPF_NOEXIST))
-        return XP_CAUSE_FILES_FULL;
-    if (xp_announce(fresh.id, &k, tgid, m->start, m->end, m->start - m->bias))
-        bpf_map_delete_elem(&files, &k); /* the next sample tries again, with another id */
-    m->file = fresh;
+    if (!known)
+        return xp_new_file(&k, lane, tgid, m);
+    m->file = *known;
     return 0;
 }

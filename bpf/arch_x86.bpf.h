@@ -8,7 +8,9 @@
 #define XP_VSYSCALL     0xffffffffff600000ull
 #define XP_VSYSCALL_END 0xffffffffff601000ull
 #define XP_USER_END     (1ull << 56) /* of 57-bit address spaces */
-#define XP_USER_CS64    0x33
+#define XP_USER_CS64    0x33         /* __USER_CS (arch/x86/include/asm/segment.h) */
+#define XP_PT_WORDS     21           /* struct pt_regs as u64[] */
+#define XP_PT_CS        17
 
 /* DWARF register numbers (System V ABI, AMD64 supplement, figure 3.36). */
 enum { XP_RBX = 3, XP_RBP = 6, XP_RSP = 7, XP_RIP = 16 };
@@ -34,6 +36,27 @@ XP_INLINE void xp_regs_from_pt(struct xp_regs *to, const u64 *pt)
     to->r[15] = pt[0];  /* r15 */
     to->r[16] = pt[16]; /* rip */
 }
+
+XP_INLINE int xp_is_user(u64 cs)
+{
+    return (cs & 3) == 3;
+}
+
+/* 64-bit code; 32-bit processes run under another selector. */
+XP_INLINE int xp_is_native(const u64 *pt)
+{
+    return (pt[XP_PT_CS] & 0xffff) == XP_USER_CS64;
+}
+
+#ifdef __bpf__
+/* Where the kernel saved the user's registers when it was entered. Before 5.15: at the top of the kernel stack. */
+XP_INLINE u64 xp_user_regs(struct task_struct *t)
+{
+    if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+        return (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
+    return (u64)BPF_CORE_READ(t, stack) + 16384 - XP_PT_WORDS * 8; /* THREAD_SIZE - sizeof(struct pt_regs) */
+}
+#endif
 
 /* The interrupted frame becomes the frame at hand. */
 XP_INLINE void xp_start_at_regs(struct xp_state *s)

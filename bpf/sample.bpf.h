@@ -4,18 +4,9 @@
  */
 #pragma once
 
-#define XP_PT_CS            17 /* of struct pt_regs as u64[21] */
 #define XP_DUMPS_PER_SECOND 64 /* and CPU: 1 MiB/s of stack bytes at most */
 
 #define XP_DUMP_WALKS 256 /* mappings and gaps looked at for a dump */
-
-/* Where the kernel saved the user's registers when it was entered. Before 5.15: at the top of the kernel stack. */
-XP_INLINE u64 xp_user_regs(struct task_struct *t)
-{
-    if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-        return (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
-    return (u64)BPF_CORE_READ(t, stack) + 16384 - 21 * 8; /* THREAD_SIZE - sizeof(struct pt_regs) */
-}
 
 /* The interrupted user registers into s->regs: 0 or a cause. */
 XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
@@ -26,15 +17,15 @@ XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, 
     if (!w->mm)
         return XP_CAUSE_NO_MM;
     if (s->kernel_mode) {
-        if (bpf_probe_read_kernel(pt, 21 * 8, (void *)xp_user_regs((struct task_struct *)w->task)))
+        if (bpf_probe_read_kernel(pt, XP_PT_WORDS * 8, (void *)xp_user_regs((struct task_struct *)w->task)))
             return XP_CAUSE_NO_MM;
     } else {
         XP_UNROLL
-        for (int i = 0; i < 21; i++)
+        for (int i = 0; i < XP_PT_WORDS; i++)
             pt[i] = ((const volatile u64 *)ctx->regs)[i];
     }
     xp_regs_from_pt(&s->regs, pt);
-    return (pt[XP_PT_CS] & 0xffff) == XP_USER_CS64 ? 0 : XP_CAUSE_COMPAT;
+    return xp_is_native(pt) ? 0 : XP_CAUSE_COMPAT;
 }
 
 /* The whole of the user side of a sample. */
@@ -153,7 +144,7 @@ XP_INLINE void xp_identify(struct xp_sample *smp, const struct xp_who *w)
 
 XP_INLINE void xp_kernel_stack(struct xp_state *s, struct bpf_perf_event_data *ctx)
 {
-    s->kernel_mode = (((const volatile u64 *)ctx->regs)[XP_PT_CS] & 3) != 3;
+    s->kernel_mode = !xp_is_user(((const volatile u64 *)ctx->regs)[XP_PT_CS]);
     if (!s->kernel_mode || !xp_config.kernel)
         return;
     long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);

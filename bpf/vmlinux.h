@@ -121,7 +121,7 @@ struct bpf_iter__task_vma {
 /* What a perf_event program may read of its context (include/uapi/linux/bpf_perf_event.h); the registers are taken by
  * number, because their C types differ between kernels (arch_x86.bpf.h). */
 struct bpf_perf_event_data {
-    u64 regs[21];
+    u64 regs[21]; /* XP_PT_WORDS of arch_x86.bpf.h */
     u64 sample_period;
     u64 addr;
 };

@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -152,17 +153,14 @@ static void sample(struct recording *r)
         fprintf(stderr, "\r\033[K");
 }
 
-/* A COMMAND that outlives the recording is asked to end, and waited for: its status is ours. */
-static void end_command(struct recording *r)
+/* A COMMAND that outlives the recording has been asked to end, and takes its time. Its status is ours, so it is waited
+ * for; whoever loses patience (Ctrl-C) has it killed. */
+static void await_command(struct recording *r)
 {
-    struct target *t = &r->target;
-    if (!t->command)
-        return;
-    kill(t->command, SIGTERM);
-    while (waitpid(t->command, &r->command_end, 0) < 0 && errno == EINTR)
-        ;
-    t->command = 0;
-    r->ended = true;
+    struct pollfd signals = {.fd = r->signals, .events = POLLIN};
+    while (r->target.command && !target_ended(r))
+        if (poll(&signals, 1, POLL_MS) > 0 && interrupted(r))
+            kill(r->target.command, SIGKILL);
 }
 
 static void add_comments(struct profile *p, int argc, char **argv)
@@ -208,7 +206,7 @@ static int write_summary(const struct recording *r, const struct agent_report *r
     return rc;
 }
 
-/* Names, writes, tells. The exit status. */
+/* Names, writes, tells. 0, or 1 when something could not be written. */
 static int finish(struct recording *r, int argc, char **argv)
 {
     struct profile p;
@@ -224,16 +222,34 @@ static int finish(struct recording *r, int argc, char **argv)
     profile_free(&p);
     agent_report(r->agent, &report);
     int summary = write_summary(r, &report, seconds);
-    if (rc || table || summary)
-        return 1;
-    if (r->ended)
-        return WIFEXITED(r->command_end) ? WEXITSTATUS(r->command_end) : 128 + WTERMSIG(r->command_end);
-    return 0;
+    return rc || table || summary;
+}
+
+static int exit_status(const struct recording *r)
+{
+    if (!r->ended)
+        return 0;
+    return WIFEXITED(r->command_end) ? WEXITSTATUS(r->command_end) : 128 + WTERMSIG(r->command_end);
+}
+
+/* Children that were born between the look at /proc and the attachment of the program that follows forks. */
+static int add_newborn(struct recording *r)
+{
+    proc_pids *pids = &r->target.pids;
+    size_t known = pids->n;
+    int rc = r->options.pids.n ? proc_add_descendants(pids) : 0;
+    for (size_t i = known; i < pids->n && !rc; i++)
+        rc = agent_add_pid(r->agent, pids->v[i]);
+    if (rc)
+        snprintf(r->why, sizeof(r->why), "cannot follow the children of the processes: %s", strerror(-rc));
+    return rc;
 }
 
 static int start(struct recording *r)
 {
     int rc = agent_new(&r->agent, &r->config, r->why, sizeof(r->why));
+    if (!rc)
+        rc = add_newborn(r);
     if (rc)
         return rc;
     if (r->config.probe.user)
@@ -262,8 +278,11 @@ static int record(struct recording *r, int argc, char **argv)
     }
     sample(r);
     agent_stop(r->agent);
-    end_command(r);
-    return finish(r, argc, argv);
+    if (r->target.command)
+        kill(r->target.command, SIGTERM);
+    rc = finish(r, argc, argv);
+    await_command(r);
+    return rc ? rc : exit_status(r);
 }
 
 int cli_record(int argc, char **argv)

@@ -142,7 +142,7 @@ int target_release(struct target *t)
 bool target_gone(const struct target *t)
 {
     for (size_t i = 0; i < t->pids.n; i++)
-        if (!kill((pid_t)t->pids.v[i], 0) || errno != ESRCH)
+        if (proc_alive(t->pids.v[i]))
             return false;
     return t->pids.n > 0;
 }

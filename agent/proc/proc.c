@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 
 #define STAT_MAX 4096
 
@@ -50,6 +52,15 @@ int proc_tgid(u32 pid, u32 *tgid)
         return -ESRCH;
     *tgid = id;
     return 0;
+}
+
+bool proc_alive(u32 tgid)
+{
+    AUTO_CLOSE int fd = (int)syscall(SYS_pidfd_open, (pid_t)tgid, 0);
+    struct pollfd ended = {.fd = fd, .events = POLLIN};
+    if (fd < 0)
+        return errno != ESRCH;
+    return poll(&ended, 1, 0) == 0;
 }
 
 struct parent_of {

@@ -16,6 +16,9 @@ int proc_parse_stat(const char *text, u32 *ppid, u64 *ticks);
 /* The thread group that a pid (or a thread's id) belongs to. 0 or -ESRCH. */
 int proc_tgid(u32 pid, u32 *tgid);
 
+/* Is any thread of it left? Not of a zombie that nobody waits for, even though kill() can still name it. */
+bool proc_alive(u32 tgid);
+
 /* Appends all living descendants of the processes already in the list. 0 or -errno. */
 int proc_add_descendants(proc_pids *pids);
 

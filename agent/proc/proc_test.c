@@ -60,3 +60,17 @@ TEST(vdso_is_an_elf_file)
     close(fd);
     CHECK(!memcmp(magic, "\177ELF", 4));
 }
+
+TEST(a_zombie_is_not_alive)
+{
+    CHECK(proc_alive((u32)getpid()));
+    pid_t child = fork();
+    if (!child)
+        _exit(0);
+    siginfo_t info;
+    CHECK_EQ(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    CHECK_EQ(kill(child, 0), 0);
+    CHECK(!proc_alive((u32)child));
+    CHECK_EQ(waitpid(child, NULL, 0), child);
+    CHECK(!proc_alive((u32)child));
+}

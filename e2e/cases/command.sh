@@ -23,5 +23,17 @@ done
 rc=0
 record -d 400ms -- "$TMP/layout" 60000 || rc=$?
 [ $rc = $((128 + 15)) ] || fail "exit $rc of a command that -d ended"
-expect_stack 'main;outer;middle;inner;burn' "$profile" 100
+expect_stack 'main;outer;middle;inner;burn' "$profile" 20
 if pgrep -x -f "$TMP/layout 60000"; then fail "the command lives on"; fi
+
+# A command that will not end does not keep the profile from being written; a second signal kills it.
+rm -f "$profile"
+# shellcheck disable=SC2016
+record -d 300ms -- sh -c 'trap "" TERM; "$0" 8000; "$0" 8000' "$TMP/layout" &
+recorder=$!
+await test -s "$profile"
+expect_stack 'main;outer;middle;inner;burn' "$profile" 20
+kill -INT "$(pgrep -P "$recorder" -x xprof)"
+rc=0
+wait "$recorder" || rc=$?
+[ $rc = $((128 + 9)) ] || fail "exit $rc of a command that had to be killed"

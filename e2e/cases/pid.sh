@@ -14,13 +14,24 @@ at_exit "kill -KILL $tree"
 await pgrep -P $tree
 (sleep 0.6 && kill -USR1 $tree) &
 record -d 1500ms -p $tree
-expect_samples 500
+expect_samples 200
 expect_complete 99
-expect_stack 'tree;_start;(.*;)?main;burn' "$profile" 50
-expect_stack 'tree;[^_].*;in_thread;burn' "$profile" 50
-expect_stack 'main;(child;)?in_old_child;burn' "$profile" 50
-expect_stack 'main;(child;)?in_new_child;burn' "$profile" 20
+expect_stack 'tree;_start;(.*;)?main;burn' "$profile" 15
+expect_stack 'tree;[^_].*;in_thread;burn' "$profile" 15
+expect_stack 'main;(child;)?in_old_child;burn' "$profile" 15
+expect_stack 'main;(child;)?in_new_child;burn' "$profile" 10
 expect_no_stack 'stranger;.*'
+
+# Born while the recorder is still getting ready, at moments that hit each of its steps.
+for delay in 0.03 0.08 0.13; do
+    "$TMP/tree" &
+    another=$!
+    await pgrep -P $another
+    (sleep $delay && kill -USR1 $another) &
+    record -d 500ms -p $another
+    kill -KILL $another
+    expect_stack 'main;(child;)?in_new_child;burn' "$profile" 1
+done
 
 # It ends by itself, without -d.
 "$TMP/stranger" 700 &
@@ -34,3 +45,13 @@ record -d 300ms -p "$(find "/proc/$tree/task" -mindepth 1 -maxdepth 1 -printf '%
 expect_stack 'tree;_start;(.*;)?main;burn' "$profile" 10
 expect_stack 'in_thread;burn' "$profile" 10
 expect_exit 1 'there is no process 4194303' "$XPROF" record -p 4194303
+
+# A process that has ended, but whom its parent does not wait for, has ended.
+(
+    "$TMP/stranger" 300 &
+    exec sleep 5
+) &
+parent=$!
+at_exit "kill $parent"
+await pgrep -P $parent
+expect_exit 0 '' timeout 4 "$XPROF" record -p "$(pgrep -P $parent)" -o "$TMP/last.collapsed"

@@ -37,7 +37,7 @@ record -v -- sh -c "${all[*]}"
 [ "$(value .parser_restarts)" = 0 ] || fail "the parser process died of it"
 expect_share 98 'honest;_start;(.*;)?main;outer;middle;inner;burn' 'honest;.*;burn'
 for name in far-headers cut-off; do # the program headers still tell everything but names
-    expect_share 95 "$name;(.*;)?__libc_start_main;(.*;)?(\[$name[^;]*;){4}\[$name[^;]*" "$name;.*"
+    expect_share 95 "$name;(.*;)?__libc_start_main;(.*;)?(\[${name}[^;]*;){4}\[${name}[^;]*" "$name;.*"
 done
 # The program headers lead to .eh_frame without the lie; noise in it leaves nothing to follow.
 expect_share 95 'huge-frame;_start;(.*;)?main;outer;middle;inner;burn' 'huge-frame;.*;burn'

@@ -20,4 +20,4 @@ HZ=4997 record -- env -u LD_BIND_NOW "$TMP/lazy" 300
 expect_samples 1000
 expect_complete 99
 expect_stack 'main;caller;(tiny@plt|\[lazy\+0x[0-9a-f]+\])' "$profile" 20
-expect_stack 'main;caller;tiny' "$profile" 20
+expect_stack 'main;caller;tiny' "$profile" 3

@@ -5,6 +5,7 @@ set -euo pipefail
 need_root
 
 need openssl
+# shellcheck disable=SC2016
 record -- sh -c 'openssl speed -seconds 1 -bytes 1024 sha256 rsa2048
     for cipher in aes-128-gcm chacha20-poly1305; do openssl speed -seconds 1 -bytes 1024 -evp $cipher; done' >"$TMP/out"
 expect_samples 2000

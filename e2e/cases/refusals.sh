@@ -22,7 +22,8 @@ quickly 1 '(root|CAP_[A-Z]+)' "${nobody[@]}" "$open/xprof" record -o "$open/x.co
 [ ! -e "$open/x.collapsed" ] || fail "a profile of nothing was written"
 rc=0
 "${nobody[@]}" "$open/xprof" check >"$TMP/out" || rc=$?
-[ $rc = 1 ] && grep -q "xprof record can't work here" "$TMP/out" || fail "xprof check: exit $rc: $(cat "$TMP/out")"
+[ $rc = 1 ] || fail "xprof check: exit $rc"
+grep -q "xprof record can't work here" "$TMP/out" || fail "xprof check: $(cat "$TMP/out")"
 
 # Outputs that cannot be written are found before, not after the recording.
 mkdir "$TMP/folder.svg"

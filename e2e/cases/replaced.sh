@@ -11,7 +11,7 @@ at_exit "kill $! 2>/dev/null"
 await grep -q deleted "/proc/$!/comm"
 rm "$TMP/deleted"
 record -d 500ms -p $!
-expect_samples 200
+expect_samples 80
 expect_complete 99
 expect_share 99 '_start;(.*;)?main;outer;middle;inner;burn' 'burn;?.*'
 

@@ -7,7 +7,8 @@ need_root
 build_target tree -pthread
 OUT=stranger build_target layout
 "$TMP/stranger" 60000 &
-at_exit "kill $!"
+stranger=$!
+at_exit "kill $stranger"
 "$TMP/tree" &
 tree=$!
 at_exit "kill -KILL $tree"
@@ -28,15 +29,16 @@ for delay in 0.03 0.08 0.13; do
     another=$!
     await pgrep -P $another
     (sleep $delay && kill -USR1 $another) &
-    record -d 500ms -p $another
+    record -d 700ms -p $another
     kill -KILL $another
     expect_stack 'main;(child;)?in_new_child;burn' "$profile" 1
 done
 
 # It ends by itself, without -d.
-"$TMP/stranger" 700 &
+kill $stranger
+"$TMP/stranger" 300 &
 last=$!
-expect_exit 0 '' timeout 20 "$XPROF" record -p $last -o "$TMP/last.collapsed"
+expect_exit 0 '' timeout 60 "$XPROF" record -F 997 -p $last -o "$TMP/last.collapsed"
 if kill -0 $last 2>/dev/null; then fail "the recording ended before the process"; fi
 expect_stack 'main;outer;middle;inner;burn' "$TMP/last.collapsed" 20
 
@@ -48,10 +50,10 @@ expect_exit 1 'there is no process 4194303' "$XPROF" record -p 4194303
 
 # A process that has ended, but whom its parent does not wait for, has ended.
 (
-    "$TMP/stranger" 300 &
-    exec sleep 5
+    "$TMP/stranger" 100 &
+    exec sleep 20
 ) &
 parent=$!
 at_exit "kill $parent"
 await pgrep -P $parent
-expect_exit 0 '' timeout 4 "$XPROF" record -p "$(pgrep -P $parent)" -o "$TMP/last.collapsed"
+expect_exit 0 '' timeout 8 "$XPROF" record -p "$(pgrep -P $parent)" -o "$TMP/last.collapsed"

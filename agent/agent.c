@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define QUEUE_JOBS   8192
-#define UNWIND_TIMES (1u << 20)
-#define SETTLE_MS    150 /* from the last dump to the end of its announcements */
+#define QUEUE_JOBS     8192
+#define UNWIND_TIMES   (1u << 20)
+#define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
+#define LAST_TABLES_MS 3000 /* what is still queued when sampling ends has so long */
+#define SETTLE_MS      150  /* from the last dump to the end of its announcements */
 
 static void raise_nofile(void)
 {
@@ -39,6 +41,7 @@ static int open_cache(struct agent *a)
 static int build(struct agent *a, char *why, size_t len)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    limits.timeout_ms = PARSER_MS;
     raise_nofile();
     int rc = parser_new(&a->parser, &limits);
     if (rc) {
@@ -120,6 +123,7 @@ static void hand_over(struct agent *a, struct job *j)
         *slot = j;
     else if (a->gathering || queue_put(a->jobs, j)) {
         a->queue_full++;
+        probe_forget(a->probe, &j->file.event.key);
         job_free(j);
     }
 }
@@ -155,7 +159,7 @@ static void on_dump(void *ctx, const struct xp_dump *d)
 static bool postpone(struct agent *a, const struct xp_sample *s, size_t len)
 {
     struct xp_dump *d = s->cpu < (u32)a->ncpus ? a->dumps[s->cpu] : NULL;
-    if (!d || d->time != s->time)
+    if (!d || d->time != s->time || queue_len(a->jobs) > QUEUE_JOBS / 2) /* the other half is for files */
         return false;
     struct job *j = calloc(1, sizeof(*j));
     struct xp_sample *copy = malloc(len);
@@ -185,8 +189,10 @@ static void note_unwind_time(struct agent *a, const struct xp_sample *s)
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
 {
     struct agent *a = ctx;
-    if (sizeof(*s) + 8ull * (s->nkernel + s->nuser) > len || s->cause >= XP_CAUSE_COUNT)
+    if (sizeof(*s) + 8ull * (s->nkernel + s->nuser) > len || s->cause >= XP_CAUSE_COUNT) {
+        a->malformed++;
         return;
+    }
     char class = cause_class(s->cause);
     a->seen++;
     a->user += class != 'n';
@@ -309,7 +315,7 @@ void agent_stop(struct agent *a)
     struct probe_handlers h = handlers_of(a);
     probe_stop(a->probe);
     a->stopped_ns = now_ns();
-    a->rss_bytes = agent_rss(a);
+    __atomic_store_n(&a->deadline_ns, a->stopped_ns + LAST_TABLES_MS * 1000000ull, __ATOMIC_RELAXED);
     while (probe_poll(a->probe, &h, 0) > 0)
         ;
     /* A dump announced the files of its process: let those announcements reach the worker, too. */
@@ -317,6 +323,7 @@ void agent_stop(struct agent *a)
         probe_poll(a->probe, &h, 10);
     stop_worker(a);
     aggregate_merge(a->live, a->late_aggregate);
+    aggregate_judge(a->live, agent_judge, a);
 }
 
 void agent_progress(struct agent *a, u64 *samples, u64 *lost, u64 *user, u64 *complete)

@@ -38,6 +38,7 @@ struct agent_report {
     u64 lost[XP_LOSS_COUNT];
     u64 lost_aggregate; /* the budget of distinct stacks was full */
     u64 lost_malformed;
+    u64 queue_full;             /* announcements of files that were put off: too many at once */
     u64 user_samples, complete; /* samples that had a user stack; those that reached its end */
     u64 cause[XP_CAUSE_COUNT];
     char blame[XP_CAUSE_COUNT][64];  /* per cause: the file where most of its stacks stopped */

@@ -36,12 +36,16 @@ struct agent {
     struct kallsyms *kernel;
     u64 created_ns, started_ns, stopped_ns, wall_ns, rescan_ns;
     u64 seen, user, complete; /* for the progress line */
-    u64 queue_full;
-    u64 postponed_ns;   /* when the last sample with a dump came */
-    u64 rss_bytes;      /* when sampling ended: naming needs more for a moment */
-    VEC(u32) unwind_ns; /* of each sample, when measured; bounded */
+    u64 queue_full;           /* announcements that found no place: they are made again */
+    u64 malformed;            /* samples shorter than they say */
+    u64 deadline_ns;          /* of table building, once sampling ended; 0: none */
+    u64 postponed_ns;         /* when the last sample with a dump came */
+    u64 rss_bytes;            /* when sampling ended: naming needs more for a moment */
+    VEC(u32) unwind_ns;       /* of each sample, when measured; bounded */
 };
 
 void *agent_worker(void *agent);
+/* The cause of a stack, seen once more when sampling ended (aggregate_judge). */
+u8 agent_judge(void *agent, const struct agg_stack *s);
 /* Resident memory of this process and of the parser, bytes. */
 u64 agent_rss(const struct agent *a);

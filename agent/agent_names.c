@@ -61,6 +61,12 @@ static void load_kallsyms(struct agent *a)
         log_warn("kernel functions have no names: addresses are hidden (kernel.kptr_restrict; CAP_SYSLOG is needed)");
 }
 
+/* Memory of no file. The vsyscall page is the same in every process. */
+static const char *name_anonymous(void *ctx, u32 tgid, u64 start, u64 address)
+{
+    return address == XP_WORD_ADDR(0xffffffffff600000ull) ? "[vsyscall]" : NULL;
+}
+
 int agent_profile(struct agent *a, struct profile *out)
 {
     struct name_source source = {
@@ -69,6 +75,7 @@ int agent_profile(struct agent *a, struct profile *out)
         .names = name_offsets,
         .address = file_offset_as_address,
         .kernel = name_kernel,
+        .anonymous = name_anonymous,
     };
     if (a->config.probe.kernel && !a->kernel)
         load_kallsyms(a);

@@ -116,7 +116,8 @@ void agent_report(struct agent *a, struct agent_report *out)
     out->unwind_median_ns = median_unwind(a);
     memcpy(out->lost, st.lost, sizeof(out->lost));
     out->lost_aggregate = aggregate_dropped(a->live);
-    out->lost_malformed = probe_malformed(a->probe);
+    out->lost_malformed = probe_malformed(a->probe) + a->malformed;
+    out->queue_full = a->queue_full;
     count_stacks(a, out);
     out->late = late_rescued(a->late);
     probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);

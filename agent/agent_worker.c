@@ -1,6 +1,8 @@
-/* The worker: builds tables in the order of the announcements, and late stacks whenever it has nothing else to do. */
+/* The worker: builds tables in the order of the announcements, and unwinds late stacks once they have waited for them.
+ */
 #include "agent_internal.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #define LATE_AGE_MS 150 /* long enough for the files that a late stack announced to be opened and built */
 #define IDLE_MS     20
@@ -20,12 +22,13 @@ void job_free(struct job *j)
 
 static void work(struct agent *a, struct job *j)
 {
-    if (j->is_file) {
+    u64 deadline = __atomic_load_n(&a->deadline_ns, __ATOMIC_RELAXED);
+    if (j->is_file && (!deadline || now_ns() < deadline)) {
         files_build(a->files, &j->file);
         j->file.fd = -1;
         j->file.path = NULL;
-    } else {
-        late_add(a->late, j->late);
+    } else if (!j->is_file) {
+        late_add(a->late, j->late, a->late_aggregate);
         j->late = (struct late_job){0};
     }
     job_free(j);
@@ -39,8 +42,10 @@ void *agent_worker(void *agent)
         if (j)
             work(a, j);
         else if (!late_waiting(a->late))
-            return NULL; /* closed and empty */
-        else
-            late_run(a->late, LATE_AGE_MS, a->late_aggregate);
+            break; /* closed and empty */
+        late_run(a->late, LATE_AGE_MS, a->late_aggregate);
     }
+    a->rss_bytes = agent_rss(a);
+    parser_rest(a->parser); /* its child would end with this thread */
+    return NULL;
 }

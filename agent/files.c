@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#define MAX_TRIES 8
+
 struct shared_table { /* by content */
     struct table_key key;
     struct probe_table place;
@@ -27,6 +29,8 @@ struct files {
     VEC(struct shared_table) tables;
     struct map by_digest; /* first half of the digest -> index + 1 */
     size_t open_fds, max_fds;
+    struct map tries; /* hash of the key -> how often it could not be opened */
+    bool warned;
 };
 
 int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache)
@@ -55,6 +59,7 @@ void files_free(struct files **ff)
     map_free(&f->by_id);
     map_free(&f->by_key);
     map_free(&f->by_digest);
+    map_free(&f->tries);
     free(f);
     *ff = NULL;
 }
@@ -85,7 +90,7 @@ static int place(struct files *f, const struct table_key *key, u64 half, const s
     t.place.flags = image->flags;
     int rc = image->nblocks ? probe_table_load(f->probe, image, &t.place) : 0;
     if (rc)
-        return rc;
+        return rc == -ENOSPC ? -EDQUOT : rc; /* the parser has an -ENOSPC of its own */
     u64 *at = map_put(&f->by_digest, half);
     struct shared_table *kept = at ? VEC_PUSH(&f->tables) : NULL;
     if (!kept)
@@ -134,6 +139,8 @@ static enum xp_file_state state_of(int rc, const struct shared_table *t)
 {
     if (!rc)
         return t->place.nblocks ? XP_FILE_READY : XP_FILE_FP;
+    if (rc == -EDQUOT)
+        return XP_FILE_NO_ROOM;
     return rc == -ENOEXEC ? XP_FILE_FP : XP_FILE_FAILED; /* not ELF: somebody's code cache */
 }
 
@@ -179,34 +186,78 @@ static void limit_fds(struct files *f, struct file *e)
     }
 }
 
+/* The fd is the file that was announced: between the two, a process may have mapped another one there. (Its inode
+ * number does not tell: on overlayfs the kernel side sees the lower file's.) 0 or -errno. */
+static int check_opened(const struct file *e)
+{
+    if (e->fd < 0)
+        return e->error ? e->error : -ENOENT;
+    return e->size == (s64)e->key.size ? 0 : -ESTALE;
+}
+
+/* Not the file's fault: another process that maps it, or another moment, may have more luck. */
+static bool transient(int err)
+{
+    return err == -ESRCH || err == -ENOENT || err == -ESTALE || err == -ECHILD || err == -ENOMEM || err == -EMFILE ||
+           err == -ENFILE;
+}
+
+/* Has the file announced again at its next sight; not for ever. */
+static bool try_again(struct files *f, struct file *e)
+{
+    u64 *tries = transient(e->error) ? map_put(&f->tries, key_hash(&e->key)) : NULL;
+    if (!tries || ++*tries > MAX_TRIES)
+        return false;
+    probe_forget(f->probe, &e->key);
+    return true;
+}
+
+static void warn_refused(struct files *f, int err)
+{
+    bool refused = err == -EPERM || err == -EACCES;
+    if (refused && !f->warned)
+        log_warn(
+            "files that processes have mapped cannot be opened (%s): CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE is "
+            "needed",
+            strerror(-err));
+    f->warned |= refused;
+}
+
+static void publish(struct files *f, struct file *e, const struct shared_table *t, u64 began)
+{
+    const char *path = e->path ? e->path : "?";
+    enum xp_file_state state = state_of(e->error, t);
+    if (t) {
+        e->rows = t->rows;
+        e->bad_fdes = t->bad_fdes;
+    }
+    probe_publish(f->probe, &e->key, e->id, state, t ? &t->place : NULL, &e->value);
+    if (state == XP_FILE_FAILED || state == XP_FILE_NO_ROOM)
+        log_info("no unwind table for %s: %s", path, strerror(-e->error));
+    else
+        log_info("%s: %u rows in %.1f ms", path, e->rows, (double)(now_ns() - began) / 1e6);
+}
+
 void files_build(struct files *f, struct file_job *job)
 {
     struct shared_table *t = NULL;
+    u64 began = now_ns();
     struct file *e = add(f, job);
     if (!e) { /* announced twice, or no memory */
         xp_cleanup_close(&job->fd);
         free(TAKE_PTR(job->path));
         return;
     }
-    if (e->fd < 0) { /* the process was gone before we looked: let the next one that maps it announce it again */
-        probe_forget(f->probe, &e->key);
-        return;
+    e->error = check_opened(e);
+    if (!e->error) {
+        u64 *same = map_put(&f->by_key, key_hash(&e->key));
+        if (same)
+            *same = f->all.n;
+        e->error = find_table(f, e, &t);
     }
-    u64 *same = map_put(&f->by_key, key_hash(&e->key));
-    if (same)
-        *same = f->all.n;
-    u64 began = now_ns();
-    e->error = find_table(f, e, &t);
-    if (t) {
-        e->rows = t->rows;
-        e->bad_fdes = t->bad_fdes;
-    }
-    enum xp_file_state state = state_of(e->error, t);
-    probe_publish(f->probe, &e->key, e->id, state, t ? &t->place : NULL, &e->value);
-    if (state == XP_FILE_FAILED)
-        log_info("no unwind table for %s: %s", e->path ? e->path : "?", strerror(-e->error));
-    else
-        log_info("%s: %u rows in %.1f ms", e->path ? e->path : "?", e->rows, (double)(now_ns() - began) / 1e6);
+    warn_refused(f, e->error);
+    if (!e->error || !try_again(f, e))
+        publish(f, e, t, began);
     limit_fds(f, e);
 }
 

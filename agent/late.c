@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define LATE_MAX 512 /* waiting at once: 10 MiB of stacks */
+#define LATE_MAX 512 /* waiting at once: 12 MiB of stacks */
 
 struct waiting {
     struct late_job job;
@@ -53,10 +53,11 @@ void late_free(struct late **ll)
     *ll = NULL;
 }
 
-void late_add(struct late *l, struct late_job job)
+void late_add(struct late *l, struct late_job job, struct aggregate *into)
 {
-    struct waiting *w = VEC_PUSH(&l->list);
+    struct waiting *w = l->list.n < LATE_MAX ? VEC_PUSH(&l->list) : NULL;
     if (!w) {
+        aggregate_add(into, job.sample);
         late_job_free(&job);
         return;
     }
@@ -126,7 +127,7 @@ void late_run(struct late *l, unsigned min_age_ms, struct aggregate *into)
     size_t kept = 0;
     for (size_t i = 0; i < l->list.n; i++) {
         struct waiting *w = &l->list.v[i];
-        if (now - w->since < min_age_ms * 1000000ull && l->list.n - i <= LATE_MAX) {
+        if (now - w->since < min_age_ms * 1000000ull) {
             l->list.v[kept++] = *w;
             continue;
         }

@@ -18,8 +18,8 @@ struct late;
 int late_new(struct late **out, struct probe *probe, struct files *files);
 void late_free(struct late **l);
 
-/* Takes the job. */
-void late_add(struct late *l, struct late_job job);
+/* Takes the job; beyond the bound it is not kept waiting, but added to `into` as it came. */
+void late_add(struct late *l, struct late_job job, struct aggregate *into);
 /* Unwinds what has waited for at least `min_age_ms`, into `into`. */
 void late_run(struct late *l, unsigned min_age_ms, struct aggregate *into);
 size_t late_waiting(const struct late *l);

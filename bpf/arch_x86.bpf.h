@@ -103,12 +103,10 @@ XP_INLINE int xp_is_sigreturn(struct xp_state *s, u64 ip)
     return (code[0] & 0xffffffffffffffull) == 0x050f0000000fb8ull; /* b8 0f 00 00 00 0f 05 */
 }
 
-/* The instruction in front of a real return address is a call: e8 rel32, or ff /2 with 0 to 5 bytes behind ModRM. */
-XP_INLINE int xp_follows_call(struct xp_state *s, u64 ip)
+/* Do these 8 bytes, those in front of a return address, end with a call? e8 rel32, or ff /2 with 0 to 5 bytes behind
+ * ModRM. */
+XP_INLINE int xp_is_call(const u8 *code)
 {
-    u8 *code = s->object;
-    if (xp_read_user(code, 8, ip - 8))
-        return 0; /* not paged in: this process never ran a call there */
     if (code[3] == 0xe8)
         return 1;
     XP_UNROLL
@@ -116,6 +114,14 @@ XP_INLINE int xp_follows_call(struct xp_state *s, u64 ip)
         if (code[at] == 0xff && (code[at + 1] & 0x38) == 0x10)
             return 1;
     return 0;
+}
+
+/* 1: ip follows a call; 0: it does not; -1: its page is not there to be looked at. */
+XP_INLINE int xp_follows_call(struct xp_state *s, u64 ip)
+{
+    if (xp_read_user(s->object, 8, ip - 8))
+        return -1;
+    return xp_is_call(s->object);
 }
 
 /* rsp + 8 at the start of a PLT entry, + 16 once the relocation index is pushed (the linkers' CFA expression). */

@@ -25,6 +25,7 @@ XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, 
             pt[i] = ((const volatile u64 *)ctx->regs)[i];
     }
     xp_regs_from_pt(&s->regs, pt);
+    s->first = s->regs;
     return xp_is_native(pt) ? 0 : XP_CAUSE_COMPAT;
 }
 
@@ -72,8 +73,8 @@ XP_NOINLINE int xp_send_dump(u64 now)
     d->nmaps = s->nmaps;
     d->pad = 0;
     bpf_probe_read_kernel(d->maps, sizeof(d->maps), s->maps);
-    __builtin_memcpy(&d->regs, &s->regs, sizeof(d->regs));
-    u64 at = s->regs.r[XP_RSP], to_page = 4096 - (at & 4095);
+    __builtin_memcpy(&d->regs, &s->first, sizeof(d->regs));
+    u64 at = s->first.r[XP_RSP], to_page = 4096 - (at & 4095);
     u32 len = 0;
     if (to_page <= 4096 && !xp_read_user(d->stack, to_page, at))
         len = to_page;
@@ -156,8 +157,12 @@ XP_INLINE int xp_on_event(struct bpf_perf_event_data *ctx, u32 event)
     u64 id = bpf_get_current_pid_tgid();
     struct xp_state *s = xp_state_get();
     struct xp_stats *st = xp_stats_get();
-    if (!id || !s || !st) /* id 0: the idle task */
+    if (!id || !st) /* id 0: the idle task */
         return 0;
+    if (!s) {
+        st->lost[XP_LOSS_SCRATCH]++;
+        return 0;
+    }
     struct xp_sample *smp = &s->sample;
     smp->tgid = id >> 32;
     smp->tid = (u32)id;

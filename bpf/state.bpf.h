@@ -15,6 +15,8 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
     struct xp_file file; /* id 0: anonymous memory */
 };
 
+#define XP_RBP_UNKNOWN 1 /* no address: whatever needs it fails, and it is not 0, which would end a stack */
+
 struct xp_who { /* the task that was interrupted: kernel addresses */
     u64 task, mm, vdso, exe, stack;
     u64 start; /* of the process, ns since boot */
@@ -52,6 +54,7 @@ struct xp_state {
 
     /* of the sample */
     struct xp_who who;
+    struct xp_regs first; /* the sample's registers, for a dump: signal frames overwrite regs */
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
     u64 dump_second, dumps; /* rate limit; kept from sample to sample */

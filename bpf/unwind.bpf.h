@@ -30,7 +30,7 @@ XP_INLINE int xp_arrive(struct xp_state *s, u64 ip, u64 sp, u64 bp, u32 found_by
 XP_INLINE void xp_note_frame(struct xp_state *s)
 {
     u32 at = s->sample.nkernel + s->sample.nuser;
-    u64 word = s->ip;
+    u64 word = XP_WORD_ADDR(s->ip);
     if (s->cur.file.id)
         word = XP_FILE_WORD(s->found_by, s->cur.file.id, (s->ip - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
     if (s->leaf)
@@ -73,7 +73,7 @@ XP_INLINE int xp_step_fp(struct xp_state *s)
         return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
     if (xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
         return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
-    if (ra < 4096)
+    if (!ra)
         return xp_stop(s, in_file ? XP_CAUSE_END_FP : XP_CAUSE_FP_ANON_END);
     s->fp_frames++;
     return xp_arrive(s, ra, bp + 16, caller_bp, XP_WORD_FP);
@@ -97,7 +97,7 @@ XP_INLINE u64 xp_cfa_reg(struct xp_state *s, struct xp_rule r)
         return cfa;
     if (s->depth > 2 || (cfa & 7) || cfa <= s->sp || cfa - s->sp > XP_REG_REACH)
         return 0;
-    return xp_load(s, cfa - 8, &ra) || !xp_follows_call(s, ra) ? 0 : cfa;
+    return xp_load(s, cfa - 8, &ra) || xp_follows_call(s, ra) <= 0 ? 0 : cfa;
 }
 
 /* The CFA of the rarer rules; 0 = the stack could not be read. */
@@ -128,12 +128,12 @@ XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa)
     else if (r.rbx && xp_load(s, cfa - 8ull * r.rbx, &s->bx))
         return xp_stop(s, XP_CAUSE_STACK_READ);
     if (where == XP_RBP_LOST)
-        bp = 0;
+        bp = XP_RBP_UNKNOWN;
     else if (where != XP_RBP_SAME && xp_load(s, (where == XP_RBP_CFA ? cfa : bp) + r.rbp_off, &bp))
         return xp_stop(s, XP_CAUSE_STACK_READ);
     if (xp_load(s, cfa - 8, &ra))
         return xp_stop(s, XP_CAUSE_STACK_READ);
-    if (ra < 4096)
+    if (!ra)
         return xp_stop(s, XP_CAUSE_END_FP);
     return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
 }
@@ -145,8 +145,13 @@ XP_INLINE int xp_step_gap(struct xp_state *s)
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
     if (s->cur.file.id && s->cur.file.state == XP_FILE_FAILED)
         return xp_stop(s, XP_CAUSE_NO_TABLE);
+    if (s->cur.file.id && s->cur.file.state == XP_FILE_NO_ROOM)
+        return xp_stop(s, XP_CAUSE_TABLES_FULL);
     s->pending |= s->cur.file.id && s->cur.file.state == XP_FILE_PENDING;
-    if (s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || !s->bp)
+    /* rbp is a general register here, but where every frame so far was sound, 0 is what process start-up left in it
+     * (System V ABI, AMD64 supplement, 3.4.1). */
+    u32 start_up = !s->bp && !s->leaf && !s->fp_frames;
+    if (s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up)
         return xp_step_fp(s);
     return xp_stop(s, XP_CAUSE_NO_RULE);
 }
@@ -173,7 +178,8 @@ XP_INLINE struct xp_rule xp_rule_at(struct xp_state *s, u64 pc)
  * address, so its stack begins there. */
 XP_INLINE int xp_stop_unmapped(struct xp_state *s, int cause)
 {
-    if (cause == XP_CAUSE_NO_MAPPING && s->callee && !xp_follows_call(s, s->callee))
+    if (cause == XP_CAUSE_NO_MAPPING && s->callee && s->found_by == XP_WORD_CFI && !s->fp_frames &&
+        xp_follows_call(s, s->callee) == 0)
         cause = XP_CAUSE_END;
     return xp_stop(s, cause);
 }

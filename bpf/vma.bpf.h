@@ -6,8 +6,9 @@
  */
 #pragma once
 
-#define XP_VM_EXEC     0x4 /* include/linux/mm.h */
-#define XP_TREE_LEVELS 32  /* rb-tree: 2 * log2(65,530 mappings, the default limit) */
+#define XP_VM_EXEC      0x4 /* include/linux/mm.h */
+#define XP_MAPLE_LEVELS 9   /* half-full nodes: 8 in a leaf, 5 in each above: 3 million mappings */
+#define XP_TREE_LEVELS  32  /* rb-tree: 2 * log2(65,530 mappings, the default limit) */
 
 /* lib/maple_tree.c: an entry's low bits are tags; a node is 256 bytes: parent, pivots, slots. */
 enum { XP_MAPLE_LEAF = 1, XP_MAPLE_ARANGE = 3 };
@@ -39,7 +40,7 @@ XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc, u64 *last)
     if ((entry & 3) != 2 || entry < 4096)
         return 0;
     entry &= ~2ull;
-    for (u32 level = 0; level < 6; level++) {
+    for (u32 level = 0; level < XP_MAPLE_LEVELS; level++) {
         u32 type = (entry >> 3) & 15;
         if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ull)))
             return 0;

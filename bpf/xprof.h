@@ -63,10 +63,10 @@ enum xp_word {
     X(COMPAT, "32-bit", 'x', "a 32-bit process: not supported")                                               \
     X(PENDING, "table-pending", 'x', "a file seen for the first time: its table was being built")             \
     X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")      \
+    X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")     \
     X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                  \
     X(NO_MAPPING, "no-mapping", 'x', "the address lies in no executable mapping")                             \
     X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                            \
-    X(TREE_DEPTH, "mapping-depth", 'x', "the tree of mappings is deeper than the walk")                       \
     X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")            \
     X(NO_RULE, "no-rule", 'x', "a return address in code that the unwind information does not cover")         \
     X(BAD_RULE, "unsupported-rule", 'x', "unwind information of a kind that is not supported")                \
@@ -189,6 +189,7 @@ enum xp_file_state {
     XP_FILE_READY,       /* uid, lo, nblocks, index are valid */
     XP_FILE_FP,          /* no unwind information at all: frame pointers */
     XP_FILE_FAILED,      /* quarantined */
+    XP_FILE_NO_ROOM,     /* its table did not fit into the budget */
 };
 struct xp_file {
     u32 id;    /* in stack words; never reused */

@@ -61,6 +61,9 @@ void summary_text(const struct agent_report *r, double seconds, struct buf *out)
     buf_char(out, '\n');
     if (r->failed_files)
         buf_printf(out, "%zu files could not be read (-v names them)\n", r->failed_files);
+    if (r->queue_full)
+        buf_printf(out, "%llu announcements of files were put off: too many at once\n",
+                   (unsigned long long)r->queue_full);
     if (r->parser_restarts)
         buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
 }

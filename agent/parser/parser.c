@@ -18,8 +18,8 @@ struct parser {
     int exe;
     struct child_process child;
     struct start_gate gate;
-    bool lost; /* the last child did not leave of its own accord: the next start has to pass the gate */
-    unsigned starts;
+    bool lost;                 /* the last child did not leave of its own accord: the next start has to pass the gate */
+    unsigned starts, restarts; /* restarts: those after a loss */
     u32 id;
     u8 secret[16];
 };
@@ -88,6 +88,7 @@ static int start(struct parser *p)
     const char *argv[] = {"xprof", p->role, "%d", memory, timeout, NULL};
     if (p->lost)
         wait_at_gate(p);
+    bool again = p->lost && p->starts;
     p->lost = true; /* until one has greeted */
     int rc = child_start(p->exe, argv, &p->child);
     if (rc)
@@ -99,6 +100,7 @@ static int start(struct parser *p)
     }
     p->lost = false;
     p->starts++;
+    p->restarts += again;
     return 0;
 }
 
@@ -225,7 +227,12 @@ pid_t parser_pid(const struct parser *p)
 
 unsigned parser_restarts(const struct parser *p)
 {
-    return p->starts ? p->starts - 1 : 0;
+    return p->restarts;
+}
+
+void parser_rest(struct parser *p)
+{
+    child_kill(&p->child);
 }
 
 void parser_set_secret(struct parser *p, const u8 secret[16])

@@ -54,7 +54,10 @@ int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a check
 int parser_names(struct parser *p, int fd, const u64 *offsets, size_t n, struct parser_reply *out, struct names *view);
 
 /* For tests and the summary. */
-pid_t parser_pid(const struct parser *p); /* 0 when none is running at the moment */
-unsigned parser_restarts(const struct parser *p);
+pid_t parser_pid(const struct parser *p);         /* 0 when none is running at the moment */
+unsigned parser_restarts(const struct parser *p); /* children started again after one was lost */
+/* Ends the child; the next request starts another one. For a thread that used the parser and is about to end: the child
+ * would end with it, perhaps in the midst of somebody else's request. */
+void parser_rest(struct parser *p);
 /* The secret that keys table digests: 16 bytes, set before the first parser_identify. */
 void parser_set_secret(struct parser *p, const u8 secret[16]);

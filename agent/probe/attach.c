@@ -66,7 +66,7 @@ static int read_online(const struct probe *p, u8 *online)
     char list[4096];
     AUTO_FCLOSE FILE *f = fopen("/sys/devices/system/cpu/online", "re");
     if (!f || !fgets(list, sizeof(list), f))
-        return -ENOENT;
+        return f ? -EIO : -errno;
     for (char *at = list; *at >= '0' && *at <= '9';) {
         long lo = strtol(at, &at, 10), hi = lo;
         if (*at == '-')
@@ -105,6 +105,8 @@ static int attach_online(struct probe *p, bool all)
 {
     u8 online[PROBE_MAX_CPUS / 8] = {0};
     int rc = read_online(p, online);
+    if (rc)
+        return rc;
     for (int cpu = 0; cpu < p->ncpus && (!rc || all); cpu++)
         if (online[cpu / 8] >> cpu % 8 & 1)
             rc = attach_cpu(p, cpu);
@@ -117,7 +119,7 @@ int probe_start(struct probe *p, char *why, size_t len)
 {
     int rc = attach_online(p, false);
     p->running = !rc;
-    if (rc == -ENOENT || rc == -EOPNOTSUPP)
+    if (rc == -ENOENT || rc == -EOPNOTSUPP || rc == -ENODEV)
         return probe_why(rc, why, len, "this machine cannot count that event: it has no such hardware counter");
     if (rc == -EACCES || rc == -EPERM)
         return probe_why(

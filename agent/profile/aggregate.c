@@ -201,8 +201,10 @@ static bool valid(const struct xp_sample *s)
 
 int aggregate_add(struct aggregate *a, const struct xp_sample *s)
 {
-    if (!valid(s))
+    if (!valid(s)) {
+        a->dropped++;
         return -EBADMSG;
+    }
     struct agg_process who = {.start = s->start, .cgroup = s->cgroup, .tgid = s->tgid};
     memcpy(who.comm, s->comm, strnlen(s->comm, sizeof(s->comm))); /* bytes after the NUL are no part of the name */
     struct agg_stack key = {.nkernel = s->nkernel, .nuser = s->nuser, .cause = s->cause, .words = s->words};
@@ -242,6 +244,12 @@ int aggregate_merge(struct aggregate *into, struct aggregate *from)
             result = -ENOSPC;
     clear(from);
     return result;
+}
+
+void aggregate_judge(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx)
+{
+    for (size_t i = 0; i < a->stacks.n; i++)
+        a->stacks.v[i].cause = judge(ctx, &a->stacks.v[i]);
 }
 
 /* ---- What there is ---------------------------------------------------------------------------------------------- */

@@ -29,10 +29,13 @@ int aggregate_new(struct aggregate **out, size_t max_bytes);
 void aggregate_free(struct aggregate **a);
 
 /* Adds one sample (checked: nkernel, nuser, event, cause in range, word kinds known; that the words are there at all
- * is the caller's to know from the record's size). 0; -EBADMSG; -ENOSPC (dropped and counted). */
+ * is the caller's to know from the record's size). 0; -EBADMSG, -ENOSPC (both dropped and counted). */
 int aggregate_add(struct aggregate *a, const struct xp_sample *s);
 /* Moves all of `from` into `into`; `from` is then empty, in any case. 0 or -ENOSPC (what did not fit is counted). */
 int aggregate_merge(struct aggregate *into, struct aggregate *from);
+
+/* Lets `judge` give each stack another cause, once all are there: nothing may be added or merged afterwards. */
+void aggregate_judge(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx);
 
 const struct agg_process *aggregate_processes(const struct aggregate *a, size_t *n);
 /* In the order of first sight; valid until the next add or merge. */

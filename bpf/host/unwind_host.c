@@ -64,3 +64,8 @@ void host_unwind(const struct host_space *with, const struct xp_regs *regs, stru
     state = NULL;
     space = NULL;
 }
+
+int host_is_call(const u8 code[8])
+{
+    return xp_is_call(code);
+}

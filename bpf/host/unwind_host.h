@@ -25,3 +25,6 @@ struct host_space {
 /* Unwinds from `regs`; the frames are out->words[0 .. out->sample.nuser), the end is out->cause. `out` is large: keep
  * it off the stack. Reentrant. */
 void host_unwind(const struct host_space *space, const struct xp_regs *regs, struct xp_state *out);
+
+/* Do these 8 bytes, those in front of a return address, end with a call? */
+int host_is_call(const u8 code[8]);

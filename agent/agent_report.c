@@ -1,5 +1,6 @@
 /* What a recording cost, lost and could not finish. */
 #include "agent_internal.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
@@ -72,6 +73,7 @@ static void blame_files(const struct agent *a, const struct agg_stack *stacks, s
         const char *base = strrchr(path, '/');
         most[s->cause] = *c;
         snprintf(out->blame[s->cause], sizeof(out->blame[0]), "%.63s", base ? base + 1 : path);
+        log_clean(out->blame[s->cause]);
     }
     map_free(&counts);
 }

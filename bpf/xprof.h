@@ -15,7 +15,7 @@
 #define XP_MAX_EVENTS  4     /* event kinds recorded at once */
 #define XP_CACHE_SLOTS 4096  /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
 #define XP_WINDOW      2048  /* bytes of user stack read at once: costs the same as 8 */
-#define XP_MAX_FILES   (1u << 14) /* files known to the kernel side at once: 2 MiB */
+#define XP_MAX_FILES   (1u << 13) /* files known to the kernel side at once: 1 MiB */
 #define XP_MAX_RULES   (1u << 16) /* a row holds the rule's number in 16 bits; a full disk needs about 7,000 */
 
 /* Rows and block indexes live in identical shards of 64 KiB chunks, so that a look-up is two inlined array look-ups. */

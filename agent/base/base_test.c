@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/queue.h"
 #include "base/test.h"
@@ -83,4 +84,11 @@ TEST(queue_is_bounded_and_ordered)
     queue_close(q);
     CHECK(!queue_get(q, -1));
     queue_free(&q);
+}
+
+TEST(log_cleans_terminal_controls)
+{
+    char text[] = "a\033[31mb\n\x7f\xc2\x9b\xc3\xa4";
+    log_clean(text);
+    CHECK_STR(text, "a?[31mb???\x9b\xc3\xa4");
 }

@@ -10,6 +10,13 @@ void log_set_level(enum log_level level)
     threshold = level;
 }
 
+void log_clean(char *text)
+{
+    for (unsigned char *c = (unsigned char *)text; *c; c++)
+        if (*c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0))
+            *c = '?';
+}
+
 int log_shows(enum log_level level)
 {
     return level <= threshold;
@@ -25,5 +32,6 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
+    log_clean(line);
     fprintf(stderr, "xprof: %s%s\n", name[level], line);
 }

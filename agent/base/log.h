@@ -4,6 +4,8 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
+/* Makes bytes fit for a terminal: control characters become '?', so that no file's name can steer it. */
+void log_clean(char *text);
 /* Whether messages of this level are shown: for those who would go to some length to make one. */
 int log_shows(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -59,6 +59,8 @@ static void check_capabilities(void)
         {CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "eBPF before 5.8, mapped files of other processes"},
         {CAP_BPF, "CAP_BPF", "loading eBPF programs"},
         {CAP_PERFMON, "CAP_PERFMON", "perf events, reading stacks"},
+        {CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
+         "opening the files that processes have mapped (or CAP_SYS_ADMIN)"},
         {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "files of processes of other users"},
         {CAP_SYSLOG, "CAP_SYSLOG", "names of kernel functions"},
         {CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", "raising RLIMIT_MEMLOCK before 5.11; else not needed"},

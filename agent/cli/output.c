@@ -12,17 +12,9 @@ static bool is_stdout(const char *path)
     return !strcmp(path, "-");
 }
 
-/* Could a file be put there? Existing files are replaced by rename, which asks the directory. */
-int output_writable(const char *path)
+/* May a new file be made beside `path`? */
+static int directory_writable(const char *path)
 {
-    struct stat st;
-    bool exists = !stat(path, &st);
-    if (is_stdout(path))
-        return 0;
-    if (exists && S_ISDIR(st.st_mode))
-        return -EISDIR;
-    if (exists)
-        return access(path, W_OK) ? -errno : 0;
     AUTO_FREE char *dir = strdup(path);
     char *slash = dir ? strrchr(dir, '/') : NULL;
     if (!dir)
@@ -30,6 +22,24 @@ int output_writable(const char *path)
     if (slash)
         slash[slash == dir] = 0;
     return access(slash ? dir : ".", W_OK) ? -errno : 0;
+}
+
+/* A regular file is replaced by rename, or written in place where its directory does not allow that. Of the rest only
+ * character devices and pipes are written to, and never through a symbolic link that somebody may have planted. */
+int output_writable(const char *path)
+{
+    struct stat st;
+    if (is_stdout(path))
+        return 0;
+    if (lstat(path, &st))
+        return errno == ENOENT ? directory_writable(path) : -errno;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
+    if (S_ISLNK(st.st_mode) && (stat(path, &st) || !S_ISREG(st.st_mode)))
+        return -ELOOP;
+    if (S_ISBLK(st.st_mode) || S_ISSOCK(st.st_mode))
+        return -ENOTSUP;
+    return access(path, W_OK) ? -errno : 0;
 }
 
 static int choose(struct output *o, const char *format, char *why, size_t len)
@@ -64,17 +74,27 @@ int outputs_open(struct outputs *o, const struct option_list *paths, const char 
     return 0;
 }
 
+/* Into the file that is there: for those that cannot be replaced, and for devices. What is half written stays. */
+static int write_in_place(const char *path, const void *data, size_t len)
+{
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fs_write_all(fd, data, len);
+}
+
 int output_write_file(const char *path, const void *data, size_t len)
 {
     struct stat st;
-    bool exists = !stat(path, &st);
-    if (!exists || S_ISREG(st.st_mode)) {
-        mode_t mask = umask(0);
-        umask(mask);
-        return fs_replace_file(path, data, len, exists ? st.st_mode & 0777 : 0666 & ~mask);
-    }
-    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
-    return fd < 0 ? -errno : fs_write_all(fd, data, len);
+    int rc = output_writable(path);
+    if (rc)
+        return rc;
+    bool exists = !lstat(path, &st);
+    if (exists && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        return write_in_place(path, data, len);
+    mode_t mask = umask(0);
+    umask(mask);
+    rc = fs_replace_file(path, data, len, exists && S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0666 & ~mask);
+    bool refused = rc == -EBUSY || rc == -EACCES || rc == -EPERM || rc == -EROFS; /* a file bind-mounted by itself */
+    return exists && S_ISREG(st.st_mode) && refused ? write_in_place(path, data, len) : rc;
 }
 
 static int write_one(const struct output *o, const struct profile *p)

@@ -46,11 +46,13 @@ static void recording_free(struct recording *r)
 /* Signals are read, not handled: before any thread starts, so that all of them inherit the mask. */
 static int open_signals(void)
 {
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction old;
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
+            sigaddset(&set, ends[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -62,17 +62,21 @@ static int become_invoking_user(void)
 }
 
 /* In the child: waits until recording has begun, then becomes the command. */
-static void run_command(char **command, int go, int error_pipe)
+static void run_command(char **command, pid_t recorder, int go, int error_pipe)
 {
     char byte;
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    while (read(go, &byte, 1) < 0 && errno == EINTR)
+    signal(SIGPIPE, SIG_DFL);
+    ssize_t n;
+    while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
         ;
+    if (n != 1) /* the recorder gave up, or is gone: a closed pipe is no start signal */
+        _exit(125);
     int err = -become_invoking_user();
-    if (!err) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* after setuid, which clears it */
+    if (!err && getppid() == recorder) {
         execvp(command[0], command);
         err = errno;
     }
@@ -91,10 +95,11 @@ static int fork_command(struct target *t, char **command)
         close(go[1]);
         return -errno;
     }
+    pid_t recorder = getpid();
     t->command = fork();
     if (!t->command) {
         close(go[1]);
-        run_command(command, go[0], error[1]);
+        run_command(command, recorder, go[0], error[1]);
     }
     close(go[0]);
     close(error[1]);
@@ -134,6 +139,8 @@ int target_release(struct target *t)
     int err = 0;
     if (!t->command)
         return 0;
+    if (write(t->go, "", 1) != 1)
+        return -errno;
     close(TAKE_FD(t->go));
     ssize_t n = read(t->exec_error, &err, sizeof(err)); /* end of file once it runs */
     return n == sizeof(err) ? -err : 0;
@@ -149,11 +156,11 @@ bool target_gone(const struct target *t)
 
 void target_free(struct target *t)
 {
+    if (t->command) /* never released, or still running: nobody is left to wait for it */
+        kill(t->command, SIGTERM);
     xp_cleanup_close(&t->go);
     xp_cleanup_close(&t->exec_error);
-    if (t->command) { /* never released, or still running: nobody is left to wait for it */
-        kill(t->command, SIGTERM);
+    if (t->command)
         waitpid(t->command, NULL, 0);
-    }
     vec_free(&t->pids);
 }

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define STAT_MAX 4096
@@ -113,15 +114,11 @@ int proc_add_descendants(proc_pids *pids)
     return rc;
 }
 
-int proc_open_mapping(u32 pid, u64 start, u64 end, char **path)
+/* The name behind a /proc link, without " (deleted)"; owned. */
+static int read_name(const char *link, char **path)
 {
     static const char deleted[] = " (deleted)";
-    char link[96], target[PATH_MAX + 16];
-    snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
-             (unsigned long long)end);
-    AUTO_CLOSE int fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return -errno;
+    char target[PATH_MAX + 16];
     ssize_t n = readlink(link, target, sizeof(target) - 1);
     if (n < 0)
         return -errno;
@@ -133,7 +130,27 @@ int proc_open_mapping(u32 pid, u64 start, u64 end, char **path)
     if (!copy)
         return -ENOMEM;
     *path = copy;
-    return TAKE_FD(fd);
+    return 0;
+}
+
+int proc_open_mapping(u32 pid, u64 start, u64 end, char **path)
+{
+    char link[96], self[64];
+    struct stat st;
+    snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
+             (unsigned long long)end);
+    /* A device may be mapped there, and opening one does things: look before. */
+    AUTO_CLOSE int place = open(link, O_PATH | O_CLOEXEC);
+    if (place < 0 || fstat(place, &st))
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -ENOEXEC;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
+    AUTO_CLOSE int fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    int rc = read_name(link, path);
+    return rc ? rc : TAKE_FD(fd);
 }
 
 int proc_vdso(void)

@@ -23,7 +23,8 @@ bool proc_alive(u32 tgid);
 int proc_add_descendants(proc_pids *pids);
 
 /* Opens the file behind a mapping through /proc/PID/map_files: deleted files and other mount namespaces included.
- * *path (owned, NUL-terminated) is the name as the kernel shows it, without " (deleted)". Owned fd or -errno. */
+ * *path (owned, NUL-terminated) is the name as the kernel shows it, without " (deleted)". Owned fd; -ENOEXEC: no
+ * regular file; or -errno. */
 int proc_open_mapping(u32 pid, u64 start, u64 end, char **path);
 
 /* A copy of this process's vdso (every process maps the same one) as a sealed memfd, opened for reading. Owned fd or

@@ -6,7 +6,7 @@ need_root
 
 build_target events
 record -e page-faults -- "$TMP/events"
-expect_stack 'main;fault_in' "$profile" 20
+expect_stack 'main;fault_in' "$profile" 10
 record -e context-switches -- "$TMP/events"
 expect_stack 'main;sleep_often;(.*;)?(__)?(clock_)?nanosleep(;.*)?' "$profile" 20
 [ "$(nproc)" = 1 ] || {

@@ -11,7 +11,7 @@ for stack in "" alt; do
     record -- "$TMP/signals" $stack
     expect_samples 500
     expect_complete 99
-    expect_share 99 "_start;(.*;)?main;outer;interrupted;(.*;)?$restorer;on_timer;burn" 'on_timer;.*'
+    expect_share 95 "_start;(.*;)?main;outer;interrupted;(.*;)?$restorer;on_timer;burn" 'on_timer;.*'
     expect_share 99 "_start;(.*;)?main;faulting;fault;$restorer;on_fault;burn" 'on_fault;.*'
     expect_stack 'main;outer;interrupted' "$profile" 100
     expect_stack 'on_timer;burn' "$profile" 50
@@ -22,5 +22,5 @@ done
 command -v musl-gcc >/dev/null || exit 0
 CC=musl-gcc build_target signals -static
 record -- "$TMP/signals" alt
-expect_share 99 'main;outer;interrupted;([^;]*;){1,3}on_timer;burn' 'on_timer;.*'
+expect_share 95 'main;outer;interrupted;([^;]*;){1,3}on_timer;burn' 'on_timer;.*'
 expect_share 99 'main;faulting;fault;[^;]*;on_fault;burn' 'on_fault;.*'

@@ -35,7 +35,8 @@ static KEEP void migrate(void)
 int main(void)
 {
     for (int i = 0; i < 15; i++) {
-        fault_in();
+        for (int k = 0; k < 8; k++)
+            fault_in();
         sleep_often();
         migrate();
         burn(10);

@@ -6,6 +6,7 @@
 
 #define LATE_AGE_MS 150 /* long enough for the files that a late stack announced to be opened and built */
 #define IDLE_MS     20
+#define TICK_MS     500
 
 void job_free(struct job *j)
 {
@@ -38,11 +39,12 @@ void *agent_worker(void *agent)
 {
     struct agent *a = agent;
     for (;;) {
-        struct job *j = queue_get(a->jobs, late_waiting(a->late) ? IDLE_MS : -1);
+        struct job *j = queue_get(a->jobs, late_waiting(a->late) ? IDLE_MS : TICK_MS);
         if (j)
             work(a, j);
-        else if (!late_waiting(a->late))
-            break; /* closed and empty */
+        else if (queue_closed(a->jobs) && !late_waiting(a->late))
+            break;
+        files_tick(a->files, now_ns());
         late_run(a->late, LATE_AGE_MS, a->late_aggregate);
     }
     a->rss_bytes = agent_rss(a);

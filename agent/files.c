@@ -11,7 +11,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define MAX_TRIES 8
+#define QUICK_TRIES 8
+#define MAX_RETRIES 1024 /* files waiting for another try */
+
+struct retry {
+    struct xp_file_key key;
+    u64 due_ns;
+};
 
 struct shared_table { /* by content */
     struct table_key key;
@@ -29,6 +35,7 @@ struct files {
     VEC(struct shared_table) tables;
     struct map by_digest; /* first half of the digest -> index + 1 */
     size_t open_fds, max_fds;
+    VEC(struct retry) retries;
     struct map tries; /* hash of the key -> how often it could not be opened */
     bool warned;
 };
@@ -60,6 +67,7 @@ void files_free(struct files **ff)
     map_free(&f->by_key);
     map_free(&f->by_digest);
     map_free(&f->tries);
+    vec_free(&f->retries);
     free(f);
     *ff = NULL;
 }
@@ -202,14 +210,31 @@ static bool transient(int err)
            err == -ENFILE;
 }
 
-/* Has the file announced again at its next sight; not for ever. */
+/* Has the file announced again at its next sight: at once, but after some failures only once a second. */
 static bool try_again(struct files *f, struct file *e)
 {
     u64 *tries = transient(e->error) ? map_put(&f->tries, key_hash(&e->key)) : NULL;
-    if (!tries || ++*tries > MAX_TRIES)
+    if (!tries)
         return false;
-    probe_forget(f->probe, &e->key);
-    return true;
+    if (++*tries <= QUICK_TRIES) {
+        probe_forget(f->probe, &e->key);
+        return true;
+    }
+    struct retry *r = f->retries.n < MAX_RETRIES ? VEC_PUSH(&f->retries) : NULL;
+    if (r)
+        *r = (struct retry){e->key, now_ns() + NS_PER_SEC};
+    return r;
+}
+
+void files_tick(struct files *f, u64 now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->retries.n; i++)
+        if (now < f->retries.v[i].due_ns)
+            f->retries.v[kept++] = f->retries.v[i];
+        else
+            probe_forget(f->probe, &f->retries.v[i].key);
+    f->retries.n = kept;
 }
 
 static void warn_refused(struct files *f, int err)

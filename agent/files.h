@@ -40,6 +40,8 @@ void files_free(struct files **f);
 
 /* Builds and publishes; takes the job's fd and path. Never fails: what went wrong is in the entry. */
 void files_build(struct files *f, struct file_job *job);
+/* Lets files be announced again that could not be opened some time ago. Often, and cheap. */
+void files_tick(struct files *f, u64 now_ns);
 /* The vdso, from the fd of its image (taken). */
 void files_build_vdso(struct files *f, int fd);
 

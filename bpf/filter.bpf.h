@@ -7,10 +7,10 @@
 
 #define XP_CGROUP_DEPTH 24
 
-/* The task's cgroup itself, for its ancestors; only on the way to a decision. */
-XP_INLINE struct cgroup *xp_cgroup(void)
+/* A task's cgroup itself: on the way to a decision, and for tasks that are not the current one. */
+XP_INLINE struct cgroup *xp_cgroup_of(struct task_struct *t)
 {
-    struct css_set *set = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), cgroups);
+    struct css_set *set = BPF_CORE_READ(t, cgroups);
     struct cgroup_subsys_state *css = 0;
     if (xp_config.cgroup_subsys < 0)
         return BPF_CORE_READ(set, dfl_cgrp);
@@ -19,18 +19,21 @@ XP_INLINE struct cgroup *xp_cgroup(void)
     return BPF_CORE_READ(css, cgroup);
 }
 
-/* Is one of the cgroup's ancestors wanted? Ids are never reused, so the answer is kept for ever. */
-XP_NOINLINE int xp_cgroup_decide(u64 own)
+/* Is the cgroup (its address) below a wanted one? Ids are never reused, so the answer is kept for ever. */
+XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
 {
-    struct cgroup *c = xp_cgroup();
-    u32 wanted = 0;
+    struct cgroup *c = (struct cgroup *)cgroup;
+    u64 own = BPF_CORE_READ(c, kn, id);
+    u32 *known = bpf_map_lookup_elem(&wanted_cgroups, &own), wanted = 0;
+    if (known)
+        return *known;
     for (u32 i = 0; i < XP_CGROUP_DEPTH; i++) {
         struct cgroup_subsys_state *parent = BPF_CORE_READ(c, self.parent);
         if (!parent)
             break;
         c = (struct cgroup *)((u64)parent - XP_OFFSET_OF(cgroup, self));
         u64 id = BPF_CORE_READ(c, kn, id);
-        u32 *known = bpf_map_lookup_elem(&wanted_cgroups, &id);
+        known = bpf_map_lookup_elem(&wanted_cgroups, &id);
         if (known) {
             wanted = *known;
             break;
@@ -38,6 +41,14 @@ XP_NOINLINE int xp_cgroup_decide(u64 own)
     }
     bpf_map_update_elem(&wanted_cgroups, &own, &wanted, BPF_NOEXIST);
     return wanted;
+}
+
+/* For the iterator: is any sample of this process wanted? */
+XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
+{
+    if (xp_config.target == XP_TARGET_PIDS)
+        return bpf_map_lookup_elem(&wanted_pids, &tgid) != 0;
+    return xp_config.target != XP_TARGET_CGROUP || xp_cgroup_decide((u64)xp_cgroup_of(t));
 }
 
 /* Fills in the sample's cgroup on the way. */
@@ -49,5 +60,5 @@ XP_INLINE int xp_wanted(struct xp_sample *smp)
     if (xp_config.target != XP_TARGET_CGROUP)
         return 1;
     u32 *known = bpf_map_lookup_elem(&wanted_cgroups, &smp->cgroup);
-    return known ? (int)*known : xp_cgroup_decide(smp->cgroup);
+    return known ? (int)*known : xp_cgroup_decide((u64)xp_cgroup_of((struct task_struct *)bpf_get_current_task()));
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#define XP_DUMPS_PER_SECOND 64 /* and CPU: 1 MiB/s of stack bytes at most */
+#define XP_DUMPS_PER_SECOND 128 /* and CPU: 2 MiB/s of stack bytes at most */
 
 #define XP_DUMP_WALKS 256 /* mappings and gaps looked at for a dump */
 

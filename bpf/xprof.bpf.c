@@ -77,8 +77,7 @@ int xp_list_mappings(struct bpf_iter__task_vma *ctx)
     if (!t || !vma || !s || !(BPF_CORE_READ(vma, vm_flags) & XP_VM_EXEC))
         return 0;
     u32 tgid = BPF_CORE_READ(t, tgid);
-    if (tgid != (u32)BPF_CORE_READ(t, pid) ||
-        (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid)))
+    if (tgid != (u32)BPF_CORE_READ(t, pid) || !xp_process_wanted(t, tgid))
         return 0;
     struct xp_vma *m = &s->cur;
     u64 file = (u64)BPF_CORE_READ(vma, vm_file);

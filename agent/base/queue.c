@@ -86,6 +86,14 @@ void queue_close(struct queue *q)
     pthread_mutex_unlock(&q->lock);
 }
 
+bool queue_closed(struct queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    bool closed = q->closed;
+    pthread_mutex_unlock(&q->lock);
+    return closed;
+}
+
 size_t queue_len(struct queue *q)
 {
     pthread_mutex_lock(&q->lock);

@@ -2,6 +2,7 @@
  * the program. Putting never blocks: a full queue says so, and the caller counts the drop.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,4 +17,5 @@ int queue_put(struct queue *q, void *item);
 void *queue_get(struct queue *q, int timeout_ms);
 /* Wakes every waiter; later puts fail, later gets hand out what is left. */
 void queue_close(struct queue *q);
+bool queue_closed(struct queue *q);
 size_t queue_len(struct queue *q);

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define XP_PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+#define XP_PF_NO_USER (0x00200000 | 0x00000010) /* PF_KTHREAD, PF_IO_WORKER: include/linux/sched.h */
 
 #define XP_TYPED_TASK bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
@@ -19,7 +19,7 @@
 
 #define XP_FILL_WHO(w, t, GET)                                \
     do {                                                      \
-        (w)->kthread = GET##1(t, flags) & XP_PF_KTHREAD;      \
+        (w)->kthread = GET##1(t, flags) & XP_PF_NO_USER;      \
         (w)->start = GET##2(t, group_leader, start_boottime); \
         (w)->mm = (u64)GET##1(t, mm);                         \
         (w)->vdso = (u64)GET##2(t, mm, context.vdso);         \

@@ -56,7 +56,7 @@ enum xp_word {
 #define XP_CAUSES(X)                                                                                          \
     X(END, "end", 'c', "the outermost frame: its return address is undefined")                                \
     X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                          \
-    X(KTHREAD, "kernel-thread", 'n', "a kernel thread has no user stack")                                     \
+    X(KTHREAD, "kernel-thread", 'n', "a kernel thread (or io_uring worker) has no user stack")                \
     X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                 \
     X(NO_IMAGE, "no-image", 'n', "execve was replacing the program: its old memory was gone")                 \
     X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                         \

@@ -126,6 +126,9 @@ $(B)/bench/fpstack: bench/ref/fpstack.c $(B)/bench/fpstack.skel.h
 bench: all $(BENCHES) ## benchmarks against their references, as a table
 	$(Q)XPROF=$(B)/xprof tools/bench.sh $(BENCHES) $(filter-out bench/peers%,$(wildcard bench/*.sh))
 
+bench-peers: all ## the same against other profilers, which it builds into the user's cache (root)
+	$(Q)XPROF=$(B)/xprof tools/bench.sh bench/peers.sh
+
 deps: ## install what building needs and what is missing
 	$(Q)CC=$(CC) tools/deps.sh build
 

@@ -24,7 +24,7 @@ for name in $(programs); do
         read -r ns frames _ < <("$B/bench/fpstack" $hz $seconds "${command[@]}" 2>/dev/null | tail -n 1)
         awk -v a="$(field unwind_ns_median)" -v b="$ns" -v f="$frames" -v n="$name" -v hz=$hz -v c="$(field complete)" \
             -v u="$(field user_samples)" 'BEGIN {
-            printf "%s at %d Hz (ns; %.2f %% complete; reference: %.0f frames), %d, %d, %.2f, -, -\n",
-                n, hz, u ? 100 * c / u : 0, f, a, b, b ? a / b : 0 }'
+            printf "%s at %d Hz (ns; %.2f %% complete; reference: %.0f frames), %d, %d, %s, -, -\n",
+                n, hz, u ? 100 * c / u : 0, f, a, b, b > 0 ? sprintf("%.2f", a / b) : "-" }'
     done
 done

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define QUICK_TRIES 8
+#define QUICK_TRIES 64   /* processes that live 0.3 ms are often gone before their file can be opened */
 #define MAX_RETRIES 1024 /* files waiting for another try */
 
 struct retry {

@@ -11,7 +11,7 @@ PATH=$PATH:/usr/sbin:/sbin
 build="gcc:gcc make:make libc6-dev:stdio.h clang:clang llvm:llvm-strip bpftool:bpftool libbpf-dev:bpf/libbpf.h
     libelf-dev:libelf.h libdw-dev:elfutils/libdw.h libseccomp-dev:seccomp.h zlib1g-dev:zlib.h libzstd-dev:zstd.h
     liblzma-dev:lzma.h libiberty-dev:libiberty/demangle.h"
-test="clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck binutils:readelf jq:jq musl-tools:musl-gcc
+test="g++:g++ xz-utils:xz python3:python3 perl:perl git:git clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck binutils:readelf jq:jq musl-tools:musl-gcc
     runc:runc chromium:chromium"
 
 present() {

@@ -26,16 +26,15 @@ static void raise_nofile(void)
     }
 }
 
-static int open_cache(struct agent *a)
+static void open_cache(struct agent *a)
 {
     if (!a->config.cache_dir)
-        return 0;
+        return;
     int rc = cache_open(&a->cache, a->config.cache_dir, a->config.cache_bytes);
     if (rc)
         log_warn("no table cache in %s: %s; tables are made anew", a->config.cache_dir, strerror(-rc));
     else
         parser_set_secret(a->parser, cache_secret(a->cache));
-    return 0;
 }
 
 static int build(struct agent *a, char *why, size_t len)
@@ -53,7 +52,7 @@ static int build(struct agent *a, char *why, size_t len)
         return rc;
     open_cache(a);
     snprintf(why, len, "out of memory");
-    a->ncpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+    a->ncpus = probe_cpus(a->probe); /* ids, not a count: those of removed CPUs leave holes */
     a->dumps = calloc((size_t)a->ncpus, sizeof(*a->dumps));
     if (!a->dumps || files_new(&a->files, a->probe, a->parser, a->cache) || late_new(&a->late, a->probe, a->files) ||
         queue_new(&a->jobs, QUEUE_JOBS) || aggregate_new(&a->live, a->config.aggregate_bytes) ||

@@ -1,4 +1,4 @@
-/* What agent.c, agent_worker.c, agent_names.c and agent_report.c share. */
+/* What agent.c and agent_*.c share. */
 #pragma once
 #include "agent.h"
 #include "base/queue.h"

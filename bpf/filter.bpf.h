@@ -7,18 +7,6 @@
 
 #define XP_CGROUP_DEPTH 24
 
-/* A task's cgroup itself: on the way to a decision, and for tasks that are not the current one. */
-XP_INLINE struct cgroup *xp_cgroup_of(struct task_struct *t)
-{
-    struct css_set *set = BPF_CORE_READ(t, cgroups);
-    struct cgroup_subsys_state *css = 0;
-    if (xp_config.cgroup_subsys < 0)
-        return BPF_CORE_READ(set, dfl_cgrp);
-    u64 at = (u64)set + XP_OFFSET_OF(css_set, subsys) + 8ull * (xp_config.cgroup_subsys & 15);
-    bpf_probe_read_kernel(&css, 8, (void *)at);
-    return BPF_CORE_READ(css, cgroup);
-}
-
 /* Is the cgroup (its address) below a wanted one? Ids are never reused, so the answer is kept for ever. */
 XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
 {

@@ -10,12 +10,10 @@
 
 #define XP_TYPED_TASK bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
-#define XP_LOAD1(p, a)        ((p)->a)
-#define XP_LOAD2(p, a, b)     ((p)->a->b)
-#define XP_LOAD3(p, a, b, c)  ((p)->a->b->c)
-#define XP_PROBE1(p, a)       BPF_CORE_READ(p, a)
-#define XP_PROBE2(p, a, b)    BPF_CORE_READ(p, a, b)
-#define XP_PROBE3(p, a, b, c) BPF_CORE_READ(p, a, b, c)
+#define XP_LOAD1(p, a)     ((p)->a)
+#define XP_LOAD2(p, a, b)  ((p)->a->b)
+#define XP_PROBE1(p, a)    BPF_CORE_READ(p, a)
+#define XP_PROBE2(p, a, b) BPF_CORE_READ(p, a, b)
 
 #define XP_FILL_WHO(w, t, GET)                                \
     do {                                                      \
@@ -41,18 +39,25 @@ XP_INLINE void xp_who_is(struct xp_who *w)
     }
 }
 
-/* The id of the task's cgroup in the hierarchy that counts, the unified one or a version 1 controller's. */
+/* A task's cgroup in the hierarchy that counts: the unified one, or a version 1 controller's. */
+XP_INLINE struct cgroup *xp_cgroup_of(struct task_struct *t)
+{
+    struct css_set *set = BPF_CORE_READ(t, cgroups);
+    struct cgroup_subsys_state *css = 0;
+    if (xp_config.cgroup_subsys < 0)
+        return BPF_CORE_READ(set, dfl_cgrp);
+    u64 at = (u64)set + XP_OFFSET_OF(css_set, subsys) + 8ull * (xp_config.cgroup_subsys & 15);
+    bpf_probe_read_kernel(&css, 8, (void *)at);
+    return BPF_CORE_READ(css, cgroup);
+}
+
+/* The current task's, by its id; typed loads where they are to be had, for this is done before every sample. */
 XP_INLINE u64 xp_cgroup_id(void)
 {
     if (xp_config.cgroup_subsys < 0 && XP_TYPED_TASK)
-        return XP_LOAD3(((struct task_struct *)bpf_get_current_task_btf()), cgroups, dfl_cgrp, kn)->id;
-    struct css_set *set = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), cgroups);
-    if (xp_config.cgroup_subsys < 0)
-        return BPF_CORE_READ(set, dfl_cgrp, kn, id);
-    struct cgroup_subsys_state *css = 0;
-    u64 at = (u64)set + XP_OFFSET_OF(css_set, subsys) + 8ull * (xp_config.cgroup_subsys & 15);
-    bpf_probe_read_kernel(&css, 8, (void *)at);
-    return BPF_CORE_READ(css, cgroup, kn, id);
+        return ((struct task_struct *)bpf_get_current_task_btf())->cgroups->dfl_cgrp->kn->id;
+    struct cgroup *c = xp_cgroup_of((struct task_struct *)bpf_get_current_task());
+    return BPF_CORE_READ(c, kn, id);
 }
 
 /* Changes whenever the process's mappings may have changed; 0: this kernel does not tell. */

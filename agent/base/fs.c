@@ -2,24 +2,12 @@
 #include "base/cleanup.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-
-int fs_open_in_root(int root_fd, const char *path, int flags)
-{
-    struct open_how how = {
-        .flags = (unsigned)(flags | O_CLOEXEC | O_NONBLOCK),
-        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-    };
-    long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-    return fd < 0 ? -errno : (int)fd;
-}
 
 int fs_read_file(const char *path, size_t max, char **out, size_t *len)
 {

@@ -1,11 +1,7 @@
-/* Files: whole reads with a limit, writes that are all or nothing, and paths of containers that cannot escape. */
+/* Files: whole reads with a limit, writes that are all or nothing, memory that cannot change any more. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>
-
-/* Opens `path` (absolute or relative) inside the directory root_fd as if it were "/": symlinks and ".." cannot leave it
- * (openat2 RESOLVE_IN_ROOT, Linux 5.6). O_CLOEXEC and O_NONBLOCK are added. Returns an owned fd or -errno. */
-int fs_open_in_root(int root_fd, const char *path, int flags);
 
 /* Reads a whole file of at most `max` bytes; NUL-terminated, *out is owned by the caller. Returns 0, -EFBIG or -errno.
  */

@@ -272,11 +272,12 @@ static int record(struct recording *r, int argc, char **argv)
     r->signals = open_signals();
     if (!rc)
         rc = target_resolve(&r->target, &r->options, &r->config.probe, r->why, sizeof(r->why));
+    bool usage = rc == -EINVAL; /* what was asked for makes no sense; later on it is the kernel that says so */
     if (!rc)
         rc = start(r);
     if (rc) {
         log_error("%s", r->why);
-        return rc == -EINVAL ? 2 : 1;
+        return usage ? 2 : 1;
     }
     sample(r);
     agent_stop(r->agent);

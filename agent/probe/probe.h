@@ -65,6 +65,8 @@ u64 probe_malformed(const struct probe *p);
 void probe_run_time(const struct probe *p, u64 *ns, u64 *runs);
 /* The number of a version 1 controller in this kernel (enum cgroup_subsys_id, from its BTF). -ENOENT: it has none. */
 int probe_cgroup_subsys(const char *controller);
+/* How many CPUs this machine may have: every xp_sample.cpu is below. */
+int probe_cpus(const struct probe *p);
 /* Kernel memory of all maps, bytes. */
 u64 probe_map_bytes(const struct probe *p);
 
@@ -88,7 +90,6 @@ int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum x
 int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out);
 /* Forgets a file: at its next sight it is announced again, under another id. */
 void probe_forget(struct probe *p, const struct xp_file_key *key);
-u32 probe_rules(const struct probe *p);
 /* The same words and rules that the kernel side reads, for unwinding in user space. */
 const u32 *probe_shard_words(const struct probe *p, u32 *limit);
 const struct xp_rule *probe_rule_array(const struct probe *p);

@@ -23,6 +23,11 @@ int probe_stats(const struct probe *p, struct xp_stats *out)
     return 0;
 }
 
+int probe_cpus(const struct probe *p)
+{
+    return p->ncpus;
+}
+
 u64 probe_malformed(const struct probe *p)
 {
     return p->malformed;

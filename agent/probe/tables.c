@@ -170,11 +170,6 @@ void probe_forget(struct probe *p, const struct xp_file_key *key)
     bpf_map__delete_elem(p->skel->maps.files, key, sizeof(*key), 0);
 }
 
-u32 probe_rules(const struct probe *p)
-{
-    return p->tables.nrules;
-}
-
 const u32 *probe_shard_words(const struct probe *p, u32 *limit)
 {
     *limit = p->tables.next;

@@ -14,16 +14,20 @@ WARN    := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-pr
 CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. -I$(B)
 OPT     ?= -O2
 CFLAGS  := -std=gnu11 -g $(OPT) $(WARN)
-LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lpthread
+LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lcurl -lnghttp2 -lprotobuf-c -lcgroup -ljansson \
+           -lmicrohttpd -lyaml -lpthread
 SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
+# Stubs of the CRI API: agent/container/NAME.proto -> NAME.pb-c.{h,c}, generated.
+PROTO    := $(wildcard agent/container/*.proto)
+STUBS    := $(PROTO:%.proto=$(B)/%.pb-c.c)
 SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard agent/*.c agent/*/*.c bpf/host/*.c))
-OBJ      := $(SRC:%.c=$(B)/%.o)
+OBJ      := $(SRC:%.c=$(B)/%.o) $(STUBS:.c=.o)
 TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
 UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) \
             $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c)
-UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o)
+UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -64,6 +68,15 @@ $(B)/xprof.skel.h: $(B)/bpf/xprof.bpf.o
 
 $(filter $(B)/agent/probe/%,$(OBJ)): | $(B)/xprof.skel.h
 
+$(B)/%.pb-c.c: %.proto
+	$(call say,PROTO,$<)
+	$(Q)mkdir -p $(@D) && protoc-c --proto_path=$(<D) --c_out=$(@D) $<
+$(STUBS:.c=.o): %.o: %.c
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -g $(OPT) -c -o $@ $<
+$(patsubst %.c,$(B)/%.o,$(wildcard agent/container/*.c)): | $(STUBS)
+$(patsubst %.c,$(B)/unit-obj/%.o,$(wildcard agent/container/*.c)): | $(STUBS)
+$(patsubst %.c,$(B)/fuzz-obj/%.o,$(wildcard agent/container/*.c)): | $(STUBS)
+
 $(B)/unit: $(UNIT_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDLIBS)
@@ -82,7 +95,7 @@ $(B)/testdata/%.stamp: agent/%/testdata/build.sh $$(wildcard agent/%/testdata/*)
 
 # libFuzzer targets: agent/ROOM/NAME_fuzz.c, linked with everything that the unit tests link but the tests.
 FUZZ_SRC := $(filter-out %_test.c agent/base/test_main.c,$(UNIT_SRC))
-FUZZ_OBJ := $(FUZZ_SRC:%.c=$(B)/fuzz-obj/%.o)
+FUZZ_OBJ := $(FUZZ_SRC:%.c=$(B)/fuzz-obj/%.o) $(STUBS:.c=.o)
 FUZZERS  := $(patsubst %_fuzz.c,$(B)/fuzz/%,$(notdir $(wildcard agent/*/*_fuzz.c)))
 FUZZ_SECONDS ?= 60
 

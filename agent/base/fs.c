@@ -2,22 +2,23 @@
 #include "base/cleanup.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-int fs_read_file(const char *path, size_t max, char **out, size_t *len)
+/* All that is left in fd; /proc files have no size, so the buffer grows. */
+static int read_all(int fd, size_t max, char **out, size_t *len)
 {
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
     AUTO_FREE char *data = NULL;
     size_t n = 0, cap = 0;
     for (;;) {
-        if (n + 1 >= cap) { /* /proc files have no size: grow */
+        if (n + 1 >= cap) {
             cap = cap ? cap * 2 : 4096;
             char *p = realloc(data, cap);
             if (!p)
@@ -40,6 +41,33 @@ int fs_read_file(const char *path, size_t max, char **out, size_t *len)
     if (len)
         *len = n;
     return 0;
+}
+
+int fs_read_file(const char *path, size_t max, char **out, size_t *len)
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : read_all(fd, max, out, len);
+}
+
+int fs_open_in_root(int root_fd, const char *path, int flags)
+{
+    struct open_how how = {.flags = (uint64_t)flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK),
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+    return fd < 0 ? -errno : (int)fd;
+}
+
+int fs_read_in_root(int root_fd, const char *path, size_t max, char **out, size_t *len)
+{
+    struct stat st;
+    AUTO_CLOSE int fd = fs_open_in_root(root_fd, path, O_RDONLY);
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st))
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -ENOTSUP;
+    return read_all(fd, max, out, len);
 }
 
 int fs_write_all(int fd, const void *data, size_t len)

@@ -21,3 +21,11 @@ int fs_sealed_memfd(const char *name, const void *data, size_t len);
 
 /* The fd is a memfd whose size and bytes cannot change any more (all of SHRINK, GROW, WRITE). */
 int fs_is_sealed(int fd);
+
+/* Opens a path below a directory that stands for "/": no "..", link or mount trick in it leads out (openat2(2),
+ * RESOLVE_IN_ROOT, Linux 5.6). O_CLOEXEC and O_NONBLOCK are added. Owned fd or -errno. */
+int fs_open_in_root(int root_fd, const char *path, int flags);
+
+/* The same for a regular file of at most `max` bytes, read whole; NUL-terminated, *out is owned by the caller. 0,
+ * -EFBIG, -ENOTSUP (no regular file) or -errno. */
+int fs_read_in_root(int root_fd, const char *path, size_t max, char **out, size_t *len);

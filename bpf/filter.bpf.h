@@ -1,34 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Who is sampled: everything, chosen processes with their children, or a cgroup subtree. What was not asked for costs a
- * look-up, and its stack is never read.
+ * Who is sampled: everything, chosen processes with their children, or chosen cgroups, each for some events. What was
+ * not asked for costs a look-up, and its stack is never read.
  */
 #pragma once
 
 #define XP_CGROUP_DEPTH 24
 
-/* Is the cgroup (its address) below a wanted one? Ids are never reused, so the answer is kept for ever. */
+/* The want of the cgroup (its address) or of its nearest ancestor that has one; remembered until any want changes. */
 XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
 {
     struct cgroup *c = (struct cgroup *)cgroup;
-    u64 own = BPF_CORE_READ(c, kn, id);
-    u32 *known = bpf_map_lookup_elem(&wanted_cgroups, &own), wanted = 0;
-    if (known)
-        return *known;
+    u64 own = BPF_CORE_READ(c, kn, id), id = own;
+    u64 decision = (u64)xp_live.wants << 32;
     for (u32 i = 0; i < XP_CGROUP_DEPTH; i++) {
+        u32 *want = bpf_map_lookup_elem(&wants, &id);
+        if (want) {
+            decision |= *want;
+            break;
+        }
         struct cgroup_subsys_state *parent = BPF_CORE_READ(c, self.parent);
         if (!parent)
             break;
         c = (struct cgroup *)((u64)parent - XP_OFFSET_OF(cgroup, self));
-        u64 id = BPF_CORE_READ(c, kn, id);
-        known = bpf_map_lookup_elem(&wanted_cgroups, &id);
-        if (known) {
-            wanted = *known;
-            break;
-        }
+        id = BPF_CORE_READ(c, kn, id);
     }
-    bpf_map_update_elem(&wanted_cgroups, &own, &wanted, BPF_NOEXIST);
-    return wanted;
+    bpf_map_update_elem(&decisions, &own, &decision, BPF_ANY);
+    return (int)decision;
+}
+
+XP_INLINE u32 xp_want_of(u64 id, struct task_struct *t)
+{
+    u64 *known = bpf_map_lookup_elem(&decisions, &id);
+    if (known && *known >> 32 == xp_live.wants)
+        return (u32)*known;
+    return (u32)xp_cgroup_decide((u64)xp_cgroup_of(t));
 }
 
 /* For the iterator: is any sample of this process wanted? */
@@ -36,17 +42,28 @@ XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
 {
     if (xp_config.target == XP_TARGET_PIDS)
         return bpf_map_lookup_elem(&wanted_pids, &tgid) != 0;
-    return xp_config.target != XP_TARGET_CGROUP || xp_cgroup_decide((u64)xp_cgroup_of(t));
+    return xp_config.target != XP_TARGET_CGROUP || XP_WANT_EVENTS((u32)xp_cgroup_decide((u64)xp_cgroup_of(t))) != 0;
 }
 
-/* Fills in the sample's cgroup on the way. */
-XP_INLINE int xp_wanted(struct xp_sample *smp)
+/* For how many samples this one stands; 0: it is not wanted. Fills in the sample's cgroup on the way. */
+XP_INLINE u32 xp_wanted(struct xp_sample *smp, u32 event, struct xp_stats *st)
 {
-    if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &smp->tgid))
+    if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &smp->tgid)) {
+        st->not_wanted++;
         return 0;
+    }
     smp->cgroup = xp_cgroup_id();
     if (xp_config.target != XP_TARGET_CGROUP)
         return 1;
-    u32 *known = bpf_map_lookup_elem(&wanted_cgroups, &smp->cgroup);
-    return known ? (int)*known : xp_cgroup_decide((u64)xp_cgroup_of((struct task_struct *)bpf_get_current_task()));
+    u32 want = xp_want_of(smp->cgroup, (struct task_struct *)bpf_get_current_task());
+    u32 every = XP_WANT_EVERY(want);
+    if (!(want >> event & 1)) {
+        st->not_wanted++;
+        return 0;
+    }
+    if (every > 1 && bpf_get_prandom_u32() % every) {
+        st->thinned++;
+        return 0;
+    }
+    return every ? every : 1;
 }

@@ -99,13 +99,22 @@ struct {
     __type(value, u32);
 } wanted_pids SEC(".maps");
 
-/* Cgroup id -> wanted (XP_TARGET_CGROUP): 1 for the root, decisions for all others are cached at first sight. */
+/* Cgroup id -> want (XP_TARGET_CGROUP), written by user space. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 16384); /* 1 when nobody asks for a cgroup */
+    __uint(max_entries, XP_MAX_WANTS); /* 1 when nobody asks for a cgroup */
     __type(key, u64);
     __type(value, u32);
-} wanted_cgroups SEC(".maps");
+} wants SEC(".maps");
+
+/* Cgroup id -> what follows for it from `wants`, below the xp_live.wants that this holds for. Not an LRU map: its
+ * lists lock, and samples interrupt. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_MAX_DECISIONS); /* the same */
+    __type(key, u64);
+    __type(value, u64);
+} decisions SEC(".maps");
 
 XP_INLINE struct xp_state *xp_state_get(void)
 {

@@ -166,13 +166,12 @@ XP_INLINE int xp_on_event(struct bpf_perf_event_data *ctx, u32 event)
     struct xp_sample *smp = &s->sample;
     smp->tgid = id >> 32;
     smp->tid = (u32)id;
-    if (!xp_wanted(smp)) {
-        st->not_wanted++;
+    u32 stands_for = xp_wanted(smp, event, st);
+    if (!stands_for)
         return 0;
-    }
     xp_who_is(&s->who);
     xp_identify(smp, &s->who);
-    smp->weight = ctx->sample_period;
+    smp->weight = ctx->sample_period * stands_for;
     smp->event = event;
     xp_unwind_reset(s);
     xp_kernel_stack(s, ctx);

@@ -28,7 +28,7 @@ struct xp_who { /* the task that was interrupted: kernel addresses */
  * same place. */
 struct xp_vma_set {
     u64 mm, seq, exe, stack, start;
-    u32 n, pad;
+    u32 n, files; /* xp_live.files: tables of evicted files may be gone */
     struct xp_vma vma[XP_VMA_CACHE];
 };
 

@@ -90,9 +90,14 @@ struct cgroup_subsys_state {
     struct cgroup *cgroup;
     struct cgroup_subsys_state *parent;
 } CORE;
+struct cgroup_root {
+    int hierarchy_id;
+    unsigned int subsys_mask;
+} CORE;
 struct cgroup {
     struct cgroup_subsys_state self;
     struct kernfs_node *kn;
+    struct cgroup_root *root;
 } CORE;
 struct css_set {
     struct cgroup_subsys_state *subsys[16];

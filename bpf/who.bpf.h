@@ -81,7 +81,7 @@ XP_INLINE void xp_choose_set(struct xp_state *s, const struct xp_who *w)
     s->set = (u32)(w->mm >> 6 ^ w->mm >> 12) & (XP_VMA_SETS - 1);
     struct xp_vma_set *set = &s->sets[s->set];
     if (seq && set->seq == seq && set->mm == w->mm && set->exe == w->exe && set->stack == w->stack &&
-        set->start == w->start)
+        set->start == w->start && set->files == xp_live.files)
         return;
     xp_vma_set_reset(set);
     set->mm = w->mm;
@@ -89,4 +89,5 @@ XP_INLINE void xp_choose_set(struct xp_state *s, const struct xp_who *w)
     set->exe = w->exe;
     set->stack = w->stack;
     set->start = w->start;
+    set->files = xp_live.files;
 }

@@ -18,6 +18,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by user space before loading (agent/probe). */
 const volatile struct xp_config xp_config = {};
+/* Changed by user space while sampling. */
+volatile struct xp_live xp_live = {};
 
 #include "bpf/state.bpf.h"
 #include "bpf/maps.bpf.h"
@@ -30,6 +32,7 @@ const volatile struct xp_config xp_config = {};
 #include "bpf/who.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/sample.bpf.h"
+#include "bpf/cgroup.bpf.h"
 
 #define XP_SAMPLER(n)                                 \
     SEC("perf_event")                                 \
@@ -64,6 +67,19 @@ int xp_on_free(u64 *ctx)
     if (tgid == (u32)BPF_CORE_READ(t, pid))
         bpf_map_delete_elem(&wanted_pids, &tgid);
     return 0;
+}
+
+/* Arguments: cgroup, path (include/trace/events/cgroup.h). */
+SEC("tp_btf/cgroup_mkdir")
+int xp_on_cgroup_mkdir(u64 *ctx)
+{
+    return xp_tell_cgroup((struct cgroup *)ctx[0], (const char *)ctx[1], 1);
+}
+
+SEC("tp_btf/cgroup_rmdir")
+int xp_on_cgroup_rmdir(u64 *ctx)
+{
+    return xp_tell_cgroup((struct cgroup *)ctx[0], (const char *)ctx[1], 0);
 }
 
 /* Reading this iterator writes one xp_mapping per executable mapping of each process, and announces files that are new:

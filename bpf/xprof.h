@@ -86,11 +86,12 @@ enum xp_cause {
 };
 
 /* ---- Samples lost before they reached a stack: counters in struct xp_stats --------------------------------------- */
-#define XP_LOSSES(X)                                                            \
-    X(RING_FULL, "ring-full", "user space did not drain the ring fast enough")  \
-    X(SCRATCH, "scratch", "the per-CPU scratch memory was missing")             \
-    X(FILE_EVENT, "file-event", "a new file could not be announced: ring full") \
-    X(DUMP, "stack-dump", "a stack dump could not be sent: ring full or over its rate")
+#define XP_LOSSES(X)                                                                    \
+    X(RING_FULL, "ring-full", "user space did not drain the ring fast enough")          \
+    X(SCRATCH, "scratch", "the per-CPU scratch memory was missing")                     \
+    X(FILE_EVENT, "file-event", "a new file could not be announced: ring full")         \
+    X(DUMP, "stack-dump", "a stack dump could not be sent: ring full or over its rate") \
+    X(CGROUP_EVENT, "cgroup-event", "a new cgroup could not be announced: ring full")
 
 enum xp_loss {
 #define XP_LOSS_ENUM(name, slug, text) XP_LOSS_##name,
@@ -204,7 +205,7 @@ _Static_assert(sizeof(struct xp_file) == 32, "contract");
 
 /* ---- Records in the ring ------------------------------------------------------------------------------------------
  */
-enum xp_record { XP_RECORD_SAMPLE = 1, XP_RECORD_FILE = 2, XP_RECORD_DUMP = 3 };
+enum xp_record { XP_RECORD_SAMPLE = 1, XP_RECORD_FILE = 2, XP_RECORD_DUMP = 3, XP_RECORD_CGROUP = 4 };
 
 #define XP_SAMPLE_KERNEL_MODE 1u /* the sample interrupted the kernel */
 #define XP_SAMPLE_DUMP        2u /* an XP_RECORD_DUMP with the same cpu and time went before */
@@ -265,6 +266,15 @@ struct xp_dump {
     u8 stack[XP_DUMP_BYTES + 4096]; /* the slack lets the verifier see that a page always fits */
 };
 
+/* A cgroup was made or removed in the hierarchy that counts (tracepoints cgroup_mkdir and cgroup_rmdir). */
+#define XP_CGROUP_PATH 512 /* a pod's, with systemd's long names, is near 250; the end of a longer one is cut off */
+struct xp_cgroup_event {
+    u32 type;                  /* XP_RECORD_CGROUP */
+    u32 made;                  /* 0: removed */
+    u64 id;                    /* as in xp_sample.cgroup */
+    char path[XP_CGROUP_PATH]; /* from the root of its hierarchy; NUL-terminated */
+};
+
 /* ---- Settings, constant once loaded --------------------------------------------------------------------------------
  */
 enum xp_target { XP_TARGET_ALL, XP_TARGET_PIDS, XP_TARGET_CGROUP };
@@ -277,12 +287,28 @@ struct xp_config {
     u32 ring_bytes;
 };
 
+/* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------
+ * A want is: bit e set = event e is sampled; from bit 8 on: one sample of so many is kept, by chance. A cgroup for
+ * which none was set has its nearest ancestor's; 0 where no ancestor has one.
+ */
+#define XP_WANT(events, every) ((u32)(events) | (u32)(every) << 8)
+#define XP_WANT_EVENTS(w)      ((w)&0xff)
+#define XP_WANT_EVERY(w)       ((w) >> 8)
+#define XP_MAX_WANTS           16384 /* cgroups with a want of their own */
+#define XP_MAX_DECISIONS       32768 /* cgroups met by samples */
+
+struct xp_live { /* what the kernel side remembers holds as long as these stay the same */
+    u32 wants;   /* counts changes of wants */
+    u32 files;   /* counts evictions of files */
+};
+
 /* ---- Counters, per CPU ---------------------------------------------------------------------------------------------
  */
 struct xp_stats {
     u64 samples; /* wanted samples, sent or lost */
     u64 lost[XP_LOSS_COUNT];
     u64 not_wanted; /* dropped by the filter */
+    u64 thinned;    /* wanted, but not kept: the rate of their cgroup is lower */
     u64 cause[XP_CAUSE_COUNT];
     u64 frames, fp_frames;
     u64 walks, refills, cache_hits, cache_misses;

@@ -25,7 +25,7 @@ struct probe {
     const struct probe_handlers *handlers; /* during probe_poll */
     u64 malformed;
     struct shard_space tables;
-    struct bpf_link *links[2]; /* fork, free */
+    struct bpf_link *links[4]; /* fork, free; cgroups made, removed */
     int *event_fds;            /* [cpu * XP_MAX_EVENTS + event], -1 = none */
     int ncpus;
     int progs[XP_MAX_EVENTS];

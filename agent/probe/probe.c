@@ -49,6 +49,8 @@ static void choose_programs(struct probe *p)
     bool follow = p->config.target == XP_TARGET_PIDS;
     bpf_program__set_autoload(p->skel->progs.xp_on_fork, follow);
     bpf_program__set_autoload(p->skel->progs.xp_on_free, follow);
+    bpf_program__set_autoload(p->skel->progs.xp_on_cgroup_mkdir, p->config.cgroup_events);
+    bpf_program__set_autoload(p->skel->progs.xp_on_cgroup_rmdir, p->config.cgroup_events);
 }
 
 static void configure(struct probe *p)
@@ -69,8 +71,10 @@ static void configure(struct probe *p)
     bpf_map__set_max_entries(p->skel->maps.ring, ring);
     if (c->target != XP_TARGET_PIDS)
         bpf_map__set_max_entries(p->skel->maps.wanted_pids, 1);
-    if (c->target != XP_TARGET_CGROUP)
-        bpf_map__set_max_entries(p->skel->maps.wanted_cgroups, 1);
+    if (c->target != XP_TARGET_CGROUP) {
+        bpf_map__set_max_entries(p->skel->maps.wants, 1);
+        bpf_map__set_max_entries(p->skel->maps.decisions, 1);
+    }
 }
 
 static int explain_load(int err, char *why, size_t len)
@@ -106,24 +110,31 @@ static int load(struct probe *p)
     return xprof_bpf__load(p->skel);
 }
 
-static int follow_children(struct probe *p)
+static int link_pair(struct probe *p, struct bpf_link **links, struct bpf_program *one, struct bpf_program *two)
 {
-    if (p->config.target != XP_TARGET_PIDS)
-        return 0;
-    p->links[0] = bpf_program__attach(p->skel->progs.xp_on_fork);
-    p->links[1] = bpf_program__attach(p->skel->progs.xp_on_free);
-    return p->links[0] && p->links[1] ? 0 : -errno;
+    links[0] = bpf_program__attach(one);
+    links[1] = links[0] ? bpf_program__attach(two) : NULL;
+    return links[1] ? 0 : -errno;
+}
+
+static int link_tracepoints(struct probe *p)
+{
+    int rc = 0;
+    if (p->config.target == XP_TARGET_PIDS)
+        rc = link_pair(p, p->links, p->skel->progs.xp_on_fork, p->skel->progs.xp_on_free);
+    if (!rc && p->config.cgroup_events)
+        rc = link_pair(p, p->links + 2, p->skel->progs.xp_on_cgroup_mkdir, p->skel->progs.xp_on_cgroup_rmdir);
+    return rc;
 }
 
 static int set_targets(struct probe *p)
 {
-    u32 one = 1;
     for (size_t i = 0; i < p->config.npids; i++)
         if (probe_add_pid(p, p->config.pids[i]))
             return -errno;
-    if (p->config.target != XP_TARGET_CGROUP)
+    if (p->config.target != XP_TARGET_CGROUP || !p->config.cgroup)
         return 0;
-    return bpf_map__update_elem(p->skel->maps.wanted_cgroups, &p->config.cgroup, 8, &one, 4, BPF_ANY);
+    return probe_want(p, p->config.cgroup, XP_WANT((1u << XP_MAX_EVENTS) - 1, 1));
 }
 
 static int on_record(void *ctx, void *data, size_t len)
@@ -137,6 +148,8 @@ static int on_record(void *ctx, void *data, size_t len)
         h->file(h->ctx, data);
     else if (type == XP_RECORD_DUMP && len >= sizeof(struct xp_dump))
         h->dump(h->ctx, data);
+    else if (type == XP_RECORD_CGROUP && len >= sizeof(struct xp_cgroup_event))
+        h->cgroup(h->ctx, data);
     else
         p->malformed++;
     return 0;
@@ -175,7 +188,7 @@ static int start_up(struct probe *p, char *why, size_t len)
     if (!rc)
         rc = set_targets(p);
     if (!rc)
-        rc = follow_children(p);
+        rc = link_tracepoints(p);
     if (rc)
         return probe_why(rc, why, len, "cannot set up the eBPF maps: %s", strerror(-rc));
     p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), on_record, p, NULL);
@@ -217,6 +230,26 @@ int probe_add_pid(struct probe *p, u32 tgid)
 {
     u32 one = 1;
     return bpf_map__update_elem(p->skel->maps.wanted_pids, &tgid, 4, &one, 4, BPF_ANY);
+}
+
+/* The kernel side decides anew about every cgroup that it meets. */
+static void wants_changed(struct probe *p)
+{
+    __atomic_add_fetch((u32 *)&p->skel->bss->xp_live.wants, 1, __ATOMIC_RELEASE);
+}
+
+int probe_want(struct probe *p, u64 cgroup, u32 want)
+{
+    int rc = bpf_map__update_elem(p->skel->maps.wants, &cgroup, 8, &want, 4, BPF_ANY);
+    if (!rc)
+        wants_changed(p);
+    return rc == -E2BIG ? -ENOSPC : rc;
+}
+
+void probe_unwant(struct probe *p, u64 cgroup)
+{
+    if (!bpf_map__delete_elem(p->skel->maps.wants, &cgroup, 8, 0))
+        wants_changed(p);
 }
 
 int probe_poll(struct probe *p, const struct probe_handlers *h, int timeout_ms)

@@ -25,11 +25,12 @@ struct probe_config {
     enum xp_target target;
     const u32 *pids; /* XP_TARGET_PIDS: thread group ids; their children come along by themselves */
     size_t npids;
-    u64 cgroup;        /* XP_TARGET_CGROUP: id of the subtree's root, the inode number of its directory */
+    u64 cgroup;        /* XP_TARGET_CGROUP: a subtree wanted from the start, by the inode number of its root; or 0 */
     int cgroup_subsys; /* -1: the unified hierarchy; else the version 1 controller's number (order of /proc/cgroups) */
     struct probe_event events[XP_MAX_EVENTS];
     size_t nevents;
     bool kernel, user, measure;
+    bool cgroup_events; /* tell of cgroups that are made and removed */
     size_t table_bytes; /* budget of the shards, rounded up to 4 MiB */
     size_t ring_bytes;  /* 0: by the number of CPUs */
 };
@@ -47,11 +48,17 @@ void probe_stop(struct probe *p);
 /* A process to be sampled from now on (XP_TARGET_PIDS). */
 int probe_add_pid(struct probe *p, u32 tgid);
 
+/* The want of a cgroup and of all below it that have none of their own (XP_WANT); from any thread, and in effect at the
+ * next sample. 0; -ENOSPC: there are XP_MAX_WANTS; -errno. */
+int probe_want(struct probe *p, u64 cgroup, u32 want);
+void probe_unwant(struct probe *p, u64 cgroup);
+
 struct probe_handlers {
     void *ctx;
     void (*sample)(void *ctx, const struct xp_sample *s, size_t len);
     void (*file)(void *ctx, const struct xp_file_event *e);
     void (*dump)(void *ctx, const struct xp_dump *d);
+    void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */
 };
 /* Hands on what is in the ring, waiting up to timeout_ms for the kernel side to ask for attention. Records that are too
  * short for what they claim are counted and dropped. Returns the number of records or -errno. */

@@ -4,9 +4,9 @@
  */
 #pragma once
 #include "base/buf.h"
-#include "bpf/types.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct http_client;
 
@@ -43,7 +43,7 @@ struct http_response {
     int status;
     struct buf body; /* owned; NUL-terminated when not empty */
     char content_type[64];
-    u64 retry_after_ms;          /* of a Retry-After header in seconds; 0: none */
+    uint64_t retry_after_ms;     /* of a Retry-After header in seconds; 0: none */
     double cpu_seconds, seconds; /* what the call took */
     char error[256];             /* one clean line, when the call returned an error */
 };
@@ -53,7 +53,7 @@ int http_client_new(struct http_client **out, const struct http_config *config);
 void http_client_free(struct http_client **c);
 
 /* 0: there is an answer, of any status. -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH (no such host), -EPROTO (TLS: a wrong
- * certificate, HTTP: a broken answer), -EMSGSIZE, -ECANCELED, -ECONNRESET, -EIO (anything else). `out` is to be freed
- * in every case. */
+ * certificate, HTTP: a broken answer), -EMSGSIZE, -ECANCELED, -ECONNRESET, -EINVAL (no URL; a line break in what is to
+ * be sent), -EIO (anything else). `out` is to be freed in every case. */
 int http_call(struct http_client *c, const struct http_request *r, struct http_response *out);
 void http_response_free(struct http_response *r);

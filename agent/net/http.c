@@ -1,0 +1,384 @@
+/* One libcurl multi handle is the client (it owns the connections), one easy handle a call. The loop is ours, so that
+ * a stop, an idle limit and a caller's refusal are seen within POLL_MS even while nothing arrives.
+ */
+#include "net/http.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    POLL_MS = 100,
+    CONNECT_MS = 5000,
+    MAX_CONNECTIONS = 4,
+    MAX_BODY = 1 << 20,
+    MAX_HEADERS = 64 << 10, /* of all header lines of one answer: libcurl bounds each line only */
+    CA_CACHE_SECONDS = 300  /* a CA file that was replaced is believed after so long */
+};
+
+struct http_client {
+    CURLM *multi;
+    char *ca_file, *cert_file, *key_file, *unix_socket, *proxy;
+    unsigned connect_ms;
+    bool insecure_skip_verify;
+};
+
+/* What the callbacks of one call share. `failed` is why they broke it off. */
+struct call {
+    const struct http_request *r;
+    struct http_response *out;
+    CURL *easy;
+    size_t max, header_bytes;
+    int failed;
+};
+
+/* ---- The client -------------------------------------------------------------------------------------------------- */
+
+static int copy_string(char **out, const char *s)
+{
+    *out = s ? strdup(s) : NULL;
+    return s && !*out ? -ENOMEM : 0;
+}
+
+static int check_readable(const char *path)
+{
+    AUTO_CLOSE int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    return path && fd < 0 ? -errno : 0;
+}
+
+static int take_config(struct http_client *c, const struct http_config *config)
+{
+    int rc = check_readable(config->ca_file);
+    rc = rc ? rc : check_readable(config->cert_file);
+    rc = rc ? rc : check_readable(config->key_file);
+    rc = rc ? rc : copy_string(&c->ca_file, config->ca_file);
+    rc = rc ? rc : copy_string(&c->cert_file, config->cert_file);
+    rc = rc ? rc : copy_string(&c->key_file, config->key_file);
+    rc = rc ? rc : copy_string(&c->unix_socket, config->unix_socket);
+    rc = rc ? rc : copy_string(&c->proxy, config->proxy);
+    c->connect_ms = config->connect_ms ? config->connect_ms : CONNECT_MS;
+    c->insecure_skip_verify = config->insecure_skip_verify;
+    return rc;
+}
+
+int http_client_new(struct http_client **out, const struct http_config *config)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT)) /* counted, and safe in any thread since 7.84 */
+        return -ENOMEM;
+    struct http_client *c CLEANUP(http_client_free) = calloc(1, sizeof(*c));
+    if (!c) {
+        curl_global_cleanup();
+        return -ENOMEM;
+    }
+    int rc = take_config(c, config);
+    if (rc)
+        return rc;
+    c->multi = curl_multi_init();
+    if (!c->multi)
+        return -ENOMEM;
+    curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)MAX_CONNECTIONS);
+    *out = TAKE_PTR(c);
+    return 0;
+}
+
+void http_client_free(struct http_client **c)
+{
+    if (!*c)
+        return;
+    if ((*c)->multi)
+        curl_multi_cleanup((*c)->multi);
+    free((*c)->ca_file);
+    free((*c)->cert_file);
+    free((*c)->key_file);
+    free((*c)->unix_socket);
+    free((*c)->proxy);
+    free(*c);
+    *c = NULL;
+    curl_global_cleanup();
+}
+
+/* ---- What arrives ------------------------------------------------------------------------------------------------ */
+
+static size_t on_header(char *data, size_t size, size_t n, void *ctx)
+{
+    struct call *call = ctx;
+    call->header_bytes += size * n;
+    if (call->header_bytes <= MAX_HEADERS)
+        return size * n;
+    call->failed = -EMSGSIZE;
+    return 0;
+}
+
+static bool is_piece(const struct call *call)
+{
+    long status = 0;
+    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    return call->r->piece && status >= 200 && status < 300;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *ctx)
+{
+    struct call *call = ctx;
+    struct buf *body = &call->out->body;
+    n *= size;
+    if (is_piece(call))
+        call->failed = call->r->piece(call->r->ctx, data, n) ? 0 : -ECANCELED;
+    else if (n > call->max - body->len)
+        call->failed = -EMSGSIZE;
+    else
+        buf_add(body, data, n);
+    if (body->failed)
+        call->failed = -ENOMEM;
+    return call->failed ? 0 : n;
+}
+
+/* ---- What is asked ----------------------------------------------------------------------------------------------- */
+
+/* A line break inside of a value would be a header, or a request, of somebody else's making. */
+static bool is_line(const char *s)
+{
+    for (; s && *s; s++)
+        if ((unsigned char)*s < 0x20 && *s != '\t')
+            return false;
+    return true;
+}
+
+static int add_header(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    if (!longer)
+        return -ENOMEM;
+    *list = longer;
+    return 0;
+}
+
+static int make_headers(const struct http_request *r, struct curl_slist **list)
+{
+    bool typed = false;
+    int rc = add_header(list, "Expect:"); /* no 100-continue: it costs a round trip */
+    for (size_t i = 0; !rc && i < r->nheaders; i++) {
+        typed |= strncasecmp(r->headers[i], "Content-Type:", 13) == 0;
+        rc = is_line(r->headers[i]) ? add_header(list, r->headers[i]) : -EINVAL;
+    }
+    return rc || typed ? rc : add_header(list, "Content-Type:"); /* else libcurl says it is a form */
+}
+
+static void free_headers(struct curl_slist **list)
+{
+    curl_slist_free_all(*list);
+}
+
+static void set_server(const struct http_client *c, CURL *e)
+{
+    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a resolver that hangs does not hold up who stops */
+    curl_easy_setopt(e, CURLOPT_PROXY, c->proxy ? c->proxy : "");
+    curl_easy_setopt(e, CURLOPT_NOPROXY, "");
+    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)c->connect_ms);
+    curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, c->unix_socket);
+    if (c->ca_file) {
+        curl_easy_setopt(e, CURLOPT_CAINFO, c->ca_file);
+        curl_easy_setopt(e, CURLOPT_CAPATH, NULL); /* this authority and no other */
+    }
+    curl_easy_setopt(e, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_SECONDS);
+    curl_easy_setopt(e, CURLOPT_SSLCERT, c->cert_file);
+    curl_easy_setopt(e, CURLOPT_SSLKEY, c->key_file);
+    curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, c->insecure_skip_verify ? 0L : 1L);
+    curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, c->insecure_skip_verify ? 0L : 2L);
+}
+
+static void set_method(const struct http_request *r, CURL *e)
+{
+    if (strcmp(r->method, "HEAD") == 0) {
+        curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+        return;
+    }
+    if (r->body || strcmp(r->method, "GET") != 0) {
+        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
+        curl_easy_setopt(e, CURLOPT_POSTFIELDS, r->body ? r->body : "");
+    }
+    curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+}
+
+static void set_auth(const struct http_request *r, CURL *e)
+{
+    if (r->bearer) {
+        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+        curl_easy_setopt(e, CURLOPT_XOAUTH2_BEARER, r->bearer);
+    } else if (r->user) {
+        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+        curl_easy_setopt(e, CURLOPT_USERNAME, r->user);
+        curl_easy_setopt(e, CURLOPT_PASSWORD, r->password ? r->password : "");
+    }
+}
+
+static void set_request(struct call *call, struct curl_slist *headers, char *why)
+{
+    const struct http_request *r = call->r;
+    CURL *e = call->easy;
+    set_method(r, e);
+    set_auth(r, e);
+    curl_easy_setopt(e, CURLOPT_URL, r->url);
+    curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
+    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, ""); /* whatever libcurl can undo */
+    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(e, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(e, CURLOPT_WRITEDATA, call);
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, why);
+}
+
+/* ---- The call ---------------------------------------------------------------------------------------------------- */
+
+static int connect_error(CURL *e)
+{
+    long number = 0;
+    curl_easy_getinfo(e, CURLINFO_OS_ERRNO, &number);
+    return number == ETIMEDOUT                               ? -ETIMEDOUT
+           : number == EHOSTUNREACH || number == ENETUNREACH ? -EHOSTUNREACH
+                                                             : -ECONNREFUSED;
+}
+
+static int error_of(CURLcode code, CURL *e)
+{
+    switch (code) {
+    case CURLE_OK:
+        return 0;
+    case CURLE_URL_MALFORMAT:
+        return -EINVAL;
+    case CURLE_OUT_OF_MEMORY:
+        return -ENOMEM;
+    case CURLE_COULDNT_CONNECT:
+        return connect_error(e);
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return -EHOSTUNREACH;
+    case CURLE_OPERATION_TIMEDOUT:
+        return -ETIMEDOUT;
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+        return -ECONNRESET;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL: /* an answer that is not HTTP, or a URL that is not */
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+    case CURLE_WRITE_ERROR: /* not ours, see `failed`: a body that cannot be decoded */
+        return -EPROTO;
+    default:
+        return -EIO;
+    }
+}
+
+static uint64_t bytes_moved(CURL *e)
+{
+    curl_off_t up = 0, down = 0;
+    long header = 0;
+    curl_easy_getinfo(e, CURLINFO_SIZE_UPLOAD_T, &up);
+    curl_easy_getinfo(e, CURLINFO_SIZE_DOWNLOAD_T, &down);
+    curl_easy_getinfo(e, CURLINFO_HEADER_SIZE, &header);
+    return (uint64_t)up + (uint64_t)down + (uint64_t)header;
+}
+
+/* Runs the transfer until it ends by itself (its result goes to *code) or has to be broken off (-errno). */
+static int transfer(const struct http_client *c, const struct call *call, CURLcode *code)
+{
+    uint64_t moved = 0, moved_ns = now_ns();
+    for (;;) {
+        int running = 0, left = 0;
+        if (call->r->stop && *call->r->stop)
+            return -ECANCELED;
+        if (curl_multi_perform(c->multi, &running))
+            return -EIO;
+        CURLMsg *m = curl_multi_info_read(c->multi, &left);
+        if (m && m->msg == CURLMSG_DONE) {
+            *code = m->data.result;
+            return 0;
+        }
+        uint64_t bytes = bytes_moved(call->easy), now = now_ns();
+        if (bytes != moved)
+            moved_ns = now;
+        else if (call->r->idle_ms && now - moved_ns > call->r->idle_ms * 1000000ull)
+            return -ETIMEDOUT;
+        moved = bytes;
+        if (curl_multi_poll(c->multi, NULL, 0, POLL_MS, NULL))
+            return -EIO;
+    }
+}
+
+static void take_answer(CURL *e, struct http_response *out)
+{
+    long status = 0;
+    const char *type = NULL;
+    curl_off_t retry = 0;
+    curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(e, CURLINFO_CONTENT_TYPE, &type);
+    curl_easy_getinfo(e, CURLINFO_RETRY_AFTER, &retry);
+    out->status = (int)status;
+    out->retry_after_ms = retry > 0 && retry < 1 << 30 ? (uint64_t)retry * 1000 : 0;
+    snprintf(out->content_type, sizeof(out->content_type), "%s", type ? type : "");
+    log_clean(out->content_type);
+}
+
+static const char *reason_of(const struct call *call, int rc, CURLcode code, const char *why)
+{
+    if (call->failed == -EMSGSIZE)
+        return "the answer is longer than allowed";
+    if (rc == -ECANCELED || call->failed == -ECANCELED)
+        return "cancelled";
+    if (rc == -ETIMEDOUT && code == CURLE_OK)
+        return "nothing arrived for too long";
+    return *why ? why : code ? curl_easy_strerror(code) : strerror(-rc);
+}
+
+static void free_easy(CURL **e)
+{
+    curl_easy_cleanup(*e);
+}
+
+int http_call(struct http_client *c, const struct http_request *r, struct http_response *out)
+{
+    struct curl_slist *headers CLEANUP(free_headers) = NULL;
+    char why[CURL_ERROR_SIZE] = "";
+    CURLcode code = CURLE_OK;
+    uint64_t start = now_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    *out = (struct http_response){0};
+    CURL *e CLEANUP(free_easy) = curl_easy_init();
+    struct call call = {.r = r, .out = out, .easy = e, .max = r->max_bytes ? r->max_bytes : MAX_BODY};
+    int rc = !e ? -ENOMEM : is_line(r->bearer) && is_line(r->url) ? make_headers(r, &headers) : -EINVAL;
+    if (!rc) {
+        set_server(c, e);
+        set_request(&call, headers, why);
+        rc = curl_multi_add_handle(c->multi, e) ? -ENOMEM : transfer(c, &call, &code);
+        curl_multi_remove_handle(c->multi, e);
+        take_answer(e, out);
+        rc = call.failed ? call.failed : rc ? rc : error_of(code, e);
+    }
+    if (rc) {
+        snprintf(out->error, sizeof(out->error), "%s", reason_of(&call, rc, code, why));
+        log_clean(out->error);
+    }
+    out->seconds = (double)(now_ns() - start) / 1e9;
+    out->cpu_seconds = (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu) / 1e9;
+    return rc;
+}
+
+void http_response_free(struct http_response *r)
+{
+    buf_free(&r->body);
+}

@@ -104,6 +104,7 @@ void agent_free(struct agent **aa)
     late_free(&a->late);
     files_free(&a->files);
     aggregate_free(&a->live);
+    aggregate_free(&a->last.stacks);
     aggregate_free(&a->late_aggregate);
     kallsyms_free(&a->kernel);
     cache_free(&a->cache);
@@ -127,13 +128,19 @@ static void hand_over(struct agent *a, struct job *j)
     }
 }
 
+static void on_cgroup(void *ctx, const struct xp_cgroup_event *e)
+{
+    const struct agent *a = ctx;
+    a->config.sink.cgroup(a->config.sink.ctx, e);
+}
+
 static void on_file(void *ctx, const struct xp_file_event *e)
 {
     struct agent *a = ctx;
     struct job *j = calloc(1, sizeof(*j));
     if (!j)
         return;
-    j->is_file = true;
+    j->kind = JOB_FILE;
     j->file.event = *e;
     j->file.fd = proc_open_mapping(e->tgid, e->start, e->end, &j->file.path);
     if (j->file.fd < 0) {
@@ -168,6 +175,7 @@ static bool postpone(struct agent *a, const struct xp_sample *s, size_t len)
         return false;
     }
     memcpy(copy, s, len);
+    j->kind = JOB_LATE;
     j->late = (struct late_job){.sample = copy, .dump = d};
     a->dumps[s->cpu] = NULL;
     a->postponed_ns = now_ns();
@@ -204,7 +212,8 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
 
 static struct probe_handlers handlers_of(struct agent *a)
 {
-    return (struct probe_handlers){.ctx = a, .sample = on_sample, .file = on_file, .dump = on_dump};
+    return (struct probe_handlers){
+        .ctx = a, .sample = on_sample, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
 }
 
 void agent_poll(struct agent *a, int timeout_ms)
@@ -304,9 +313,54 @@ int agent_start(struct agent *a, char *why, size_t why_len)
     }
     a->working = true;
     rc = probe_start(a->probe, why, why_len);
-    a->wall_ns = clock_ns(CLOCK_REALTIME);
-    a->started_ns = a->rescan_ns = now_ns();
+    a->started_ns = a->rescan_ns = a->span_ns = now_ns();
     return rc;
+}
+
+struct span agent_take_span(struct agent *a)
+{
+    struct span s = {0};
+    struct aggregate *fresh;
+    u64 now = now_ns();
+    if (aggregate_new(&fresh, a->config.aggregate_bytes))
+        return s;
+    s = (struct span){.stacks = a->live, .duration_ns = now - a->span_ns};
+    s.time_ns =
+        clock_ns(CLOCK_REALTIME) - s.duration_ns; /* a clock that was set in between moves it, but not its length */
+    a->live = fresh;
+    a->span_ns = now;
+    return s;
+}
+
+int agent_rotate(struct agent *a)
+{
+    struct job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return -ENOMEM;
+    j->kind = JOB_SPAN;
+    j->span = agent_take_span(a);
+    if (!j->span.stacks) {
+        free(j);
+        return -ENOMEM;
+    }
+    if (queue_put(a->jobs, j)) { /* full of files: the interval becomes longer, nothing is lost */
+        aggregate_merge(j->span.stacks, a->live);
+        aggregate_free(&a->live);
+        a->live = TAKE_PTR(j->span.stacks);
+        a->span_ns -= j->span.duration_ns;
+        job_free(j);
+    }
+    return 0;
+}
+
+int agent_want(struct agent *a, u64 cgroup, u32 want)
+{
+    return probe_want(a->probe, cgroup, want);
+}
+
+void agent_unwant(struct agent *a, u64 cgroup)
+{
+    probe_unwant(a->probe, cgroup);
 }
 
 void agent_stop(struct agent *a)
@@ -320,9 +374,14 @@ void agent_stop(struct agent *a)
     /* A dump announced the files of its process: let those announcements reach the worker, too. */
     while (a->working && now_ns() - a->postponed_ns < SETTLE_MS * 1000000ull)
         probe_poll(a->probe, &h, 10);
+    if (a->config.sink.profile)
+        a->last = agent_take_span(a);
     stop_worker(a);
+    if (a->config.sink.profile)
+        return;
     aggregate_merge(a->live, a->late_aggregate);
     aggregate_judge(a->live, agent_judge, a);
+    agent_count_stacks(a, a->live, &a->tally);
 }
 
 void agent_progress(struct agent *a, u64 *samples, u64 *lost, u64 *user, u64 *complete)

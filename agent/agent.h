@@ -1,7 +1,10 @@
-/* One recording: wires the rooms to each other. The main thread is the collector: it drains the ring, aggregates, opens
- * files that were announced, and never blocks on them. The worker builds tables and unwinds late stacks.
+/* The pipeline from samples to profiles: wires the rooms to each other. The main thread is the collector: it drains the
+ * ring, aggregates, opens files that were announced, and never blocks on them. The worker builds tables, unwinds late
+ * stacks, and names what was counted.
  *
  *   agent_new -> agent_prepare (tables of what runs) -> agent_start -> agent_poll, often -> agent_stop -> agent_profile
+ *
+ * With a sink it goes on for ever: agent_rotate ends an interval, whose profile the worker hands to the sink.
  */
 #pragma once
 #include "files.h"
@@ -10,7 +13,15 @@
 
 struct agent;
 
+/* Where the profiles of intervals go. */
+struct agent_sink {
+    void *ctx;
+    void (*profile)(void *ctx, const struct profile *p);            /* on the worker's thread */
+    void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* on the collector's */
+};
+
 struct agent_config {
+    struct agent_sink sink; /* .profile NULL: one recording, to be named by agent_profile */
     struct probe_config probe;
     const struct event_kind *events[XP_MAX_EVENTS]; /* what probe.events came from, in the same order */
     const char *cache_dir;                          /* NULL: no cache of tables on disk */
@@ -27,9 +38,14 @@ int agent_start(struct agent *a, char *why, size_t why_len);
 int agent_add_pid(struct agent *a, u32 tgid);
 /* Drains the ring, waiting at most timeout_ms. */
 void agent_poll(struct agent *a, int timeout_ms);
+/* The interval ends: what was counted goes to the worker. 0; -ENOMEM: it goes on. */
+int agent_rotate(struct agent *a);
+/* Cgroups to be sampled from now on, or no more; from any thread (probe_want). */
+int agent_want(struct agent *a, u64 cgroup, u32 want);
+void agent_unwant(struct agent *a, u64 cgroup);
 /* No more samples; waits for the worker, so that every late stack has had its chance. */
 void agent_stop(struct agent *a);
-/* Names everything. After agent_stop. Fills an empty profile but for its comments. 0 or -ENOMEM. */
+/* Names everything. After agent_stop, and without a sink. Fills an empty profile but for its comments. 0 or -ENOMEM. */
 int agent_profile(struct agent *a, struct profile *out);
 
 /* What a recording cost and lost: nothing is lost silently. */

@@ -10,12 +10,27 @@
 struct cache;
 struct kallsyms;
 
-struct job { /* for the worker: a file to build, or a stack to unwind later */
-    bool is_file;
-    struct file_job file;
-    struct late_job late;
+struct span { /* what was counted in an interval */
+    struct aggregate *stacks;
+    u64 time_ns; /* wall clock when it began, ns since 1970 */
+    u64 duration_ns;
+};
+
+enum job_kind { JOB_FILE, JOB_LATE, JOB_SPAN };
+struct job { /* for the worker: a file to build, a stack to unwind later, an interval to name */
+    enum job_kind kind;
+    union {
+        struct file_job file;
+        struct late_job late;
+        struct span span;
+    };
 };
 void job_free(struct job *j);
+
+struct tally { /* sums over everything named so far */
+    u64 user_samples, complete, dropped;
+    u64 cause[XP_CAUSE_COUNT];
+};
 
 struct agent {
     struct agent_config config;
@@ -34,7 +49,10 @@ struct agent {
     struct aggregate *live;           /* the collector's */
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
     struct kallsyms *kernel;
-    u64 created_ns, started_ns, stopped_ns, wall_ns, rescan_ns;
+    u64 created_ns, started_ns, stopped_ns, rescan_ns;
+    u64 span_ns;              /* when the interval began */
+    struct span last;         /* agent_stop's, for the worker to end with */
+    struct tally tally;       /* the worker's */
     u64 seen, user, complete; /* for the progress line */
     u64 queue_full;           /* announcements that found no place: they are made again */
     u64 malformed;            /* samples shorter than they say */
@@ -45,6 +63,11 @@ struct agent {
 };
 
 void *agent_worker(void *agent);
+/* Names what was counted, into an empty profile but for its comments. The thread that owns parser and files. */
+int agent_name(struct agent *a, const struct span *s, struct profile *out);
+/* The span that ends now; the collector counts into a new one. NULL stacks: no memory. */
+struct span agent_take_span(struct agent *a);
+void agent_count_stacks(const struct agent *a, const struct aggregate *stacks, struct tally *t);
 /* The cause of a stack, seen once more when sampling ended (aggregate_judge). */
 u8 agent_judge(void *agent, const struct agg_stack *s);
 /* Resident memory of this process and of the parser, bytes. */

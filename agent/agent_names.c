@@ -1,6 +1,7 @@
 /* Where symbolize gets its names from: the files that were announced, by way of the parser process; and kallsyms. */
 #include "agent_internal.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "object/kallsyms.h"
 #include "profile/symbolize.h"
@@ -67,7 +68,7 @@ static const char *name_anonymous(void *ctx, u32 tgid, u64 start, u64 address)
     return address == XP_WORD_ADDR(0xffffffffff600000ull) ? "[vsyscall]" : NULL;
 }
 
-int agent_profile(struct agent *a, struct profile *out)
+int agent_name(struct agent *a, const struct span *s, struct profile *out)
 {
     struct name_source source = {
         .ctx = a,
@@ -84,7 +85,14 @@ int agent_profile(struct agent *a, struct profile *out)
         out->events[i] = a->config.events[i];
         out->period[i] = a->config.events[i]->time ? 1000000000ull / a->config.probe.events[i].hz : 1;
     }
-    out->time_ns = a->wall_ns;
-    out->duration_ns = a->stopped_ns - a->started_ns;
-    return symbolize(a->live, &source, out);
+    out->time_ns = s->time_ns;
+    out->duration_ns = s->duration_ns;
+    return symbolize(s->stacks, &source, out);
+}
+
+int agent_profile(struct agent *a, struct profile *out)
+{
+    struct span s = {.stacks = a->live, .duration_ns = a->stopped_ns - a->started_ns};
+    s.time_ns = clock_ns(CLOCK_REALTIME) - (now_ns() - a->started_ns);
+    return agent_name(a, &s, out);
 }

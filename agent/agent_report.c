@@ -54,9 +54,11 @@ u64 agent_rss(const struct agent *a)
 }
 
 /* Where stacks of one cause stopped most often: counts per (cause, file), the highest of each cause named. */
-static void blame_files(const struct agent *a, const struct agg_stack *stacks, size_t n, struct agent_report *out)
+static void blame_files(const struct agent *a, struct agent_report *out)
 {
     struct map counts = {0};
+    size_t n;
+    const struct agg_stack *stacks = aggregate_stacks(a->live, &n);
     u64 most[XP_CAUSE_COUNT] = {0};
     for (size_t i = 0; i < n; i++) {
         const struct agg_stack *s = &stacks[i];
@@ -78,19 +80,19 @@ static void blame_files(const struct agent *a, const struct agg_stack *stacks, s
     map_free(&counts);
 }
 
-static void count_stacks(const struct agent *a, struct agent_report *out)
+void agent_count_stacks(const struct agent *a, const struct aggregate *from, struct tally *t)
 {
     size_t n;
-    const struct agg_stack *stacks = aggregate_stacks(a->live, &n);
+    const struct agg_stack *stacks = aggregate_stacks(from, &n);
     for (size_t i = 0; i < n; i++) {
         u64 count = 0;
         for (size_t e = 0; e < a->config.probe.nevents; e++)
             count += stacks[i].count[e];
-        out->cause[stacks[i].cause] += count;
-        out->user_samples += cause_class(stacks[i].cause) != 'n' ? count : 0;
-        out->complete += cause_class(stacks[i].cause) == 'c' ? count : 0;
+        t->cause[stacks[i].cause] += count;
+        t->user_samples += cause_class(stacks[i].cause) != 'n' ? count : 0;
+        t->complete += cause_class(stacks[i].cause) == 'c' ? count : 0;
     }
-    blame_files(a, stacks, n, out);
+    t->dropped += aggregate_dropped(from);
 }
 
 static int by_size(const void *x, const void *y)
@@ -117,10 +119,13 @@ void agent_report(struct agent *a, struct agent_report *out)
     out->unwind_ns = st.unwind_ns;
     out->unwind_median_ns = median_unwind(a);
     memcpy(out->lost, st.lost, sizeof(out->lost));
-    out->lost_aggregate = aggregate_dropped(a->live);
+    out->lost_aggregate = a->tally.dropped;
     out->lost_malformed = probe_malformed(a->probe) + a->malformed;
     out->queue_full = a->queue_full;
-    count_stacks(a, out);
+    out->user_samples = a->tally.user_samples;
+    out->complete = a->tally.complete;
+    memcpy(out->cause, a->tally.cause, sizeof(out->cause));
+    blame_files(a, out);
     out->late = late_rescued(a->late);
     probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);
     out->start_seconds = (double)(a->started_ns - a->created_ns) / 1e9;

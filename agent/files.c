@@ -1,9 +1,7 @@
-#include "files.h"
+#include "files_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "object/cache.h"
 #include "parser/parser.h"
 #include <errno.h>
@@ -13,32 +11,6 @@
 
 #define QUICK_TRIES 64   /* processes that live 0.3 ms are often gone before their file can be opened */
 #define MAX_RETRIES 1024 /* files waiting for another try */
-
-struct retry {
-    struct xp_file_key key;
-    u64 due_ns;
-};
-
-struct shared_table { /* by content */
-    struct table_key key;
-    struct probe_table place;
-    u32 rows, bad_fdes;
-};
-
-struct files {
-    struct probe *probe;
-    struct parser *parser;
-    struct cache *cache;
-    VEC(struct file) all;
-    struct map by_id;  /* id -> index + 1 */
-    struct map by_key; /* hash of the key -> index + 1 of one that could be opened */
-    VEC(struct shared_table) tables;
-    struct map by_digest; /* first half of the digest -> index + 1 */
-    size_t open_fds, max_fds;
-    VEC(struct retry) retries;
-    struct map tries; /* hash of the key -> how often it could not be opened */
-    bool warned;
-};
 
 int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache)
 {
@@ -78,11 +50,6 @@ static void hex(char *to, const u8 *bytes, size_t n)
         snprintf(to + 2 * i, 3, "%02x", bytes[i]);
 }
 
-static u64 key_hash(const struct xp_file_key *k)
-{
-    return hash_bytes(k, sizeof(*k), 0);
-}
-
 static struct shared_table *find_shared(struct files *f, const struct table_key *key, u64 half)
 {
     u64 *at = map_get(&f->by_digest, half);
@@ -97,6 +64,7 @@ static int place(struct files *f, const struct table_key *key, u64 half, const s
     struct shared_table t = {.key = *key, .rows = image->nrows, .bad_fdes = image->bad_fdes};
     t.place.flags = image->flags;
     int rc = image->nblocks ? probe_table_load(f->probe, image, &t.place) : 0;
+    f->starved |= rc == -ENOSPC;
     if (rc)
         return rc == -ENOSPC ? -EDQUOT : rc; /* the parser has an -ENOSPC of its own */
     u64 *at = map_put(&f->by_digest, half);
@@ -174,7 +142,8 @@ static struct file *add(struct files *f, struct file_job *job)
     struct file *e = at && !*at ? VEC_PUSH(&f->all) : NULL;
     if (!e)
         return NULL;
-    *e = (struct file){.id = job->event.id, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
+    *e = (struct file){
+        .id = job->event.id, .last_used = f->round, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
     e->path = TAKE_PTR(job->path);
     content_of(e->fd, &e->mtime_ns, &e->size);
     *at = f->all.n;
@@ -213,7 +182,7 @@ static bool transient(int err)
 /* Has the file announced again at its next sight: at once, but after some failures only once a second. */
 static bool try_again(struct files *f, struct file *e)
 {
-    u64 *tries = transient(e->error) ? map_put(&f->tries, key_hash(&e->key)) : NULL;
+    u64 *tries = transient(e->error) ? map_put(&f->tries, files_key_hash(&e->key)) : NULL;
     if (!tries)
         return false;
     if (++*tries <= QUICK_TRIES) {
@@ -268,14 +237,15 @@ void files_build(struct files *f, struct file_job *job)
     struct shared_table *t = NULL;
     u64 began = now_ns();
     struct file *e = add(f, job);
-    if (!e) { /* announced twice, or no memory */
+    if (!e) { /* its number is still another file's, or no memory: with another number, please */
+        probe_forget(f->probe, &job->event.key);
         xp_cleanup_close(&job->fd);
         free(TAKE_PTR(job->path));
         return;
     }
     e->error = check_opened(e);
     if (!e->error) {
-        u64 *same = map_put(&f->by_key, key_hash(&e->key));
+        u64 *same = map_put(&f->by_key, files_key_hash(&e->key));
         if (same)
             *same = f->all.n;
         e->error = find_table(f, e, &t);
@@ -308,7 +278,7 @@ const struct file *files_get(const struct files *f, u32 id)
     const struct file *e = at && *at ? &f->all.v[*at - 1] : NULL;
     if (!e || e->path)
         return e;
-    at = map_get(&f->by_key, key_hash(&e->key));
+    at = map_get(&f->by_key, files_key_hash(&e->key));
     const struct file *same = at && *at ? &f->all.v[*at - 1] : NULL;
     return same && !memcmp(&same->key, &e->key, sizeof(e->key)) ? same : e;
 }

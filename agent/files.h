@@ -24,6 +24,7 @@ struct file_job {
 
 struct file {
     u32 id;
+    u32 last_used;        /* number of the round of files_age in which a stack ran through it */
     struct xp_file value; /* as published */
     struct xp_file_key key;
     int fd;    /* kept for naming; -1 when there is none */
@@ -42,6 +43,12 @@ void files_free(struct files **f);
 void files_build(struct files *f, struct file_job *job);
 /* Lets files be announced again that could not be opened some time ago. Often, and cheap. */
 void files_tick(struct files *f, u64 now_ns);
+/* Ends a round: `use` is called for every file that a stack of this interval ran through. Those that were not used for
+ * long give up table, descriptor and entry when one of the three runs short; at their next sight they are announced
+ * again. A recording, which names everything at its end, never calls this. */
+void files_age(struct files *f, const u32 *used, size_t n);
+/* Files given up so far. */
+u32 files_evicted(const struct files *f);
 /* The vdso, from the fd of its image (taken). */
 void files_build_vdso(struct files *f, int fd);
 

@@ -58,15 +58,17 @@ XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
     return bpf_probe_read_kernel(&k->dev, 4, (void *)(sb + XP_OFFSET_OF(super_block, s_dev)));
 }
 
-/* A number that no other file ever gets. Each CPU counts for itself in two lanes (5.10 has no atomic fetch-and-add): 0
- * for programs that interrupt others, 1 for those that can be interrupted. */
+/* A number that no other file has. Each CPU counts for itself in two lanes (5.10 has no atomic fetch-and-add): 0
+ * for programs that interrupt others, 1 for those that can be interrupted. When a lane is through, after months of
+ * files that come and go, it begins again: a number still in use is refused by user space, and the next one tried. */
 XP_INLINE u32 xp_new_file_id(u32 lane)
 {
     u32 *count = bpf_map_lookup_elem(&id_count, &lane);
     if (!count)
         return 0;
-    u64 id = XP_FILE_FIRST + (u64)(*count)++ * xp_config.cpus * 2 + bpf_get_smp_processor_id() * 2 + lane;
-    return id < XP_FILE_IDS ? (u32)id : 0;
+    u32 lanes = xp_config.cpus * 2, mine = bpf_get_smp_processor_id() * 2 + lane;
+    u32 size = lanes ? (XP_FILE_IDS - XP_FILE_FIRST) / lanes : 0;
+    return size ? XP_FILE_FIRST + (*count)++ % size * lanes + mine : 0;
 }
 
 /* Tells user space about a new file, which then opens it through /proc/TGID/map_files. */

@@ -1,6 +1,7 @@
 /* What the files of this room share. */
 #pragma once
 #include "base/map.h"
+#include "base/vec.h"
 #include "probe/probe.h"
 #include <bpf/libbpf.h>
 
@@ -8,10 +9,15 @@ struct xprof_bpf;
 
 #define PROBE_MAX_CPUS 4096
 
+struct free_words {
+    u32 at, n;
+    u64 since_ns; /* programs that began before may still read them for a moment */
+};
 struct shard_space { /* the shards' words, mapped one after the other; see tables.c */
     u32 *words;      /* XP_MAX_SHARDS shards reserved, `nshards` of them backed */
     u32 nshards, max_shards;
-    u32 next; /* first free word */
+    u32 next;                    /* first word that was never used */
+    VEC(struct free_words) free; /* by place */
     struct xp_rule *rules;
     u32 nrules;
     struct map rule_ids; /* rule as u64 -> number + 1 */

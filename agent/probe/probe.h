@@ -87,10 +87,16 @@ int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out);
 /* Where a table lies in the shards: the part of struct xp_file that files of the same content share. */
 struct probe_table {
     u32 uid, flags, nblocks, index;
+    u32 words; /* from index on */
     u64 lo;
 };
 /* Copies a checked image into the shards. 0; -ENOSPC: the budget or the rule dictionary is full; -ENOMEM. */
 int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out);
+/* Gives the words of a table back, once no file is published with it; they are used again after probe_files_changed
+ * and a moment of grace. Rules stay in the dictionary. */
+void probe_table_free(struct probe *p, const struct probe_table *t);
+/* The kernel side forgets what it remembers of files between samples. */
+void probe_files_changed(struct probe *p);
 /* Tells the kernel side what became of a file. `table` only with XP_FILE_READY. */
 int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum xp_file_state state,
                   const struct probe_table *table, struct xp_file *out);

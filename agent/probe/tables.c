@@ -3,6 +3,7 @@
  */
 #include "probe/internal.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 
 #define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
+#define GRACE_NS    NS_PER_SEC /* a program runs for microseconds; user space may have been preempted */
 
 static int map_shard(struct shard_space *t, u32 shard, int fd)
 {
@@ -64,6 +66,7 @@ void tables_fini(struct probe *p)
     if (t->rules)
         munmap(t->rules, sizeof(struct xp_rule) * XP_MAX_RULES);
     map_free(&t->rule_ids);
+    vec_free(&t->free);
 }
 
 /* The rule's number in the machine's dictionary. */
@@ -98,10 +101,30 @@ static int number_rules(struct shard_space *t, const struct xp_rule *rules, u32 
     return 0;
 }
 
+/* Words that a table gave back, first fit. */
+static bool reuse_words(struct shard_space *t, u64 n, u32 *at)
+{
+    u64 now = now_ns();
+    for (size_t i = 0; i < t->free.n; i++) {
+        struct free_words *f = &t->free.v[i];
+        if (f->n < n || now - f->since_ns < GRACE_NS)
+            continue;
+        *at = f->at;
+        f->at += (u32)n;
+        f->n -= (u32)n;
+        if (!f->n)
+            memmove(f, f + 1, sizeof(*f) * (--t->free.n - i));
+        return true;
+    }
+    return false;
+}
+
 /* n consecutive words. */
 static int take_words(struct probe *p, u64 n, u32 *at)
 {
     struct shard_space *t = &p->tables;
+    if (reuse_words(t, n, at))
+        return 0;
     while (t->next + n > (u64)t->nshards << XP_SHARD_SHIFT) {
         int rc = add_shard(p);
         if (rc)
@@ -133,8 +156,43 @@ int probe_table_load(struct probe *p, const struct xp_table *image, struct probe
         t->words[at + i] = first_row + index[i];
     for (u32 i = 0; i < image->nrows; i++)
         t->words[first_row + i] = (rows[i] & 0xffff) | ids[rows[i] >> 16] << 16;
-    *out = (struct probe_table){t->next_uid++, image->flags, image->nblocks, at, image->lo};
+    *out = (struct probe_table){.uid = t->next_uid++,
+                                .flags = image->flags,
+                                .nblocks = image->nblocks,
+                                .index = at,
+                                .words = image->nblocks + 1 + image->nrows,
+                                .lo = image->lo};
     return 0;
+}
+
+/* Joins range i with the one behind it when they touch. */
+static void join_words(struct shard_space *t, size_t i)
+{
+    struct free_words *f = t->free.v;
+    if (i + 1 >= t->free.n || f[i].at + f[i].n != f[i + 1].at)
+        return;
+    f[i].n += f[i + 1].n;
+    f[i].since_ns = f[i].since_ns > f[i + 1].since_ns ? f[i].since_ns : f[i + 1].since_ns;
+    memmove(f + i + 1, f + i + 2, sizeof(*f) * (--t->free.n - i - 1));
+}
+
+void probe_table_free(struct probe *p, const struct probe_table *table)
+{
+    struct shard_space *t = &p->tables;
+    if (!table->words || VEC_RESERVE(&t->free, t->free.n + 1)) /* without memory the words are lost, and nothing else */
+        return;
+    size_t i = t->free.n++;
+    for (; i && t->free.v[i - 1].at > table->index; i--)
+        t->free.v[i] = t->free.v[i - 1];
+    t->free.v[i] = (struct free_words){table->index, table->words, now_ns()};
+    join_words(t, i);
+    if (i)
+        join_words(t, i - 1);
+}
+
+void probe_files_changed(struct probe *p)
+{
+    __atomic_add_fetch((u32 *)&p->skel->bss->xp_live.files, 1, __ATOMIC_RELEASE);
 }
 
 static struct xp_file file_value(u32 id, enum xp_file_state state, const struct probe_table *t)

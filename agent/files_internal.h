@@ -1,0 +1,41 @@
+/* What files.c and files_evict.c share. */
+#pragma once
+#include "files.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "object/cache.h"
+
+struct retry {
+    struct xp_file_key key;
+    u64 due_ns;
+};
+
+struct shared_table { /* by content */
+    struct table_key key;
+    struct probe_table place;
+    u32 rows, bad_fdes;
+    bool used; /* by a file that stays: during an eviction */
+};
+
+struct files {
+    struct probe *probe;
+    struct parser *parser;
+    struct cache *cache;
+    VEC(struct file) all;
+    struct map by_id;  /* id -> index + 1 */
+    struct map by_key; /* hash of the key -> index + 1 of one that could be opened */
+    VEC(struct shared_table) tables;
+    struct map by_digest; /* first half of the digest -> index + 1 */
+    size_t open_fds, max_fds;
+    VEC(struct retry) retries;
+    struct map tries; /* hash of the key -> how often it could not be opened */
+    bool warned;
+    u32 round; /* counts files_age: the clock of `last_used` */
+    u32 evicted;
+    bool starved; /* the shards or the rule dictionary are full: files_age makes room */
+};
+
+static inline u64 files_key_hash(const struct xp_file_key *k)
+{
+    return hash_bytes(k, sizeof(*k), 0);
+}

@@ -38,10 +38,14 @@ struct grpc {
 
 static ssize_t on_send(nghttp2_session *s, const uint8_t *data, size_t n, int flags, void *ctx)
 {
-    ssize_t r = send(((struct grpc *)ctx)->fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    struct grpc *g = ctx;
+    ssize_t r = send(g->fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (r >= 0)
         return r;
-    return errno == EAGAIN || errno == EINTR ? NGHTTP2_ERR_WOULDBLOCK : NGHTTP2_ERR_EOF;
+    if (errno == EAGAIN || errno == EINTR)
+        return NGHTTP2_ERR_WOULDBLOCK;
+    g->call->error = -ECONNRESET;
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
 static ssize_t on_recv(nghttp2_session *s, uint8_t *data, size_t n, int flags, void *ctx)

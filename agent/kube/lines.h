@@ -1,0 +1,21 @@
+/* lines: a stream of bytes as lines, however it was cut into pieces. A line longer than the bound is skipped up to its
+ * end and counted; memory grows to the longest line seen, never beyond the bound. Empty lines are nothing.
+ */
+#pragma once
+#include "base/buf.h"
+#include "bpf/types.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct lines { /* {.max = bytes} is ready */
+    size_t max;
+    struct buf line; /* of which the end has not arrived */
+    bool skipping;
+    u64 oversize; /* lines that were too long, or for which there was no memory */
+};
+
+/* Calls `each` for every line that ends in these bytes, without its end. False when `each` returned false: what follows
+ * is left unread. */
+bool lines_feed(struct lines *l, const char *data, size_t n, bool (*each)(void *ctx, const char *line, size_t len),
+                void *ctx);
+void lines_free(struct lines *l);

@@ -10,7 +10,8 @@ struct parse {
     const struct command *command;
     char *out; /* the command's struct */
     struct buf *message;
-    u64 given; /* a bit for each row */
+    u64 given;       /* a bit for each row */
+    char where[256]; /* where the value at hand stands; "": on the command line */
 };
 
 struct unit {
@@ -46,6 +47,20 @@ __attribute__((format(printf, 2, 3))) static int complain(const struct parse *p,
     return -EINVAL;
 }
 
+/* The same about the value of an option, after its name or the place where it stands. */
+__attribute__((format(printf, 3, 4))) static int complain_of(const struct parse *p, const struct option_row *row,
+                                                             const char *fmt, ...)
+{
+    AUTO_FREE char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
+    va_end(ap);
+    const char *dashes = p->where[0] ? "" : "--";
+    return complain(p, "%s%s: %s", dashes, p->where[0] ? p->where : row->flag, text ? text : "no memory\n");
+}
+
 /* A number in the largest unit that leaves none over, as one would type it. */
 static void add_amount(struct buf *b, enum option_type type, u64 v)
 {
@@ -57,7 +72,7 @@ static void add_amount(struct buf *b, enum option_type type, u64 v)
 
 static int out_of_range(const struct parse *p, const struct option_row *row, const char *text)
 {
-    complain(p, "--%s: %s is not in the range ", row->flag, text);
+    complain_of(p, row, "%s is not in the range ", text);
     add_amount(p->message, row->type, row->min);
     buf_str(p->message, "..");
     add_amount(p->message, row->type, row->max);
@@ -96,7 +111,7 @@ static int store_amount(const struct parse *p, const struct option_row *row, con
     u64 v = 0;
     int rc = read_amount(row->type, text, &v);
     if (rc == -EINVAL)
-        return complain(p, "--%s: \"%s\" is not %s\n", row->flag, text, kinds[row->type]);
+        return complain_of(p, row, "\"%s\" is not %s\n", text, kinds[row->type]);
     if (rc || v < row->min || v > row->max)
         return out_of_range(p, row, text);
     *out = v;
@@ -110,7 +125,7 @@ static int check_known(const struct parse *p, const struct option_row *row, cons
     for (size_t i = 0; row->value(i); i++)
         if (strcmp(row->value(i), text) == 0)
             return 0;
-    complain(p, "--%s: there is no \"%s\"; there is", row->flag, text);
+    complain_of(p, row, "there is no \"%s\"; there is", text);
     for (size_t i = 0; row->value(i); i++)
         buf_printf(p->message, "%s %s", i ? "," : "", row->value(i));
     buf_char(p->message, '\n');
@@ -149,9 +164,9 @@ static int append(const struct parse *p, const struct option_row *row, const cha
 {
     size_t n = ((struct option_list *)(p->out + row->offset))->n; /* both kinds of list begin alike */
     if (!*text)
-        return complain(p, "--%s: an empty item\n", row->flag);
+        return complain_of(p, row, "an empty item\n");
     if (row->most && n >= row->most)
-        return complain(p, "--%s: %s is one too many: at most %zu\n", row->flag, text, row->most);
+        return complain_of(p, row, "%s is one too many: at most %zu\n", text, row->most);
     return row->type == OPTION_NUMBERS ? append_number(p, row, text) : append_text(p, row, text);
 }
 
@@ -165,16 +180,31 @@ static int append_items(const struct parse *p, const struct option_row *row, con
     return rc;
 }
 
+static int store_switch(const struct parse *p, const struct option_row *row, const char *text)
+{
+    static const char *const words[] = {"off", "on", "false", "true", "no", "yes"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strcasecmp(words[i], text) == 0) {
+            *(bool *)(p->out + row->offset) = i & 1;
+            return 0;
+        }
+    return complain_of(p, row, "\"%s\" is neither on nor off\n", text);
+}
+
 static int store(struct parse *p, const struct option_row *row, const char *text)
 {
     p->given |= 1ull << (row - p->command->rows);
     switch (row->type) {
     case OPTION_BOOL:
+        if (p->where[0]) /* an environment or a file says what it means */
+            return store_switch(p, row, text);
         *(bool *)(p->out + row->offset) = true;
         return 0;
+    case OPTION_SWITCH:
+        return store_switch(p, row, text);
     case OPTION_TEXT:
         if (!*text)
-            return complain(p, "--%s: an empty %s\n", row->flag, row->argument);
+            return complain_of(p, row, "an empty %s\n", row->argument);
         *(const char **)(p->out + row->offset) = text;
         return check_known(p, row, text);
     case OPTION_NUMBER:
@@ -228,12 +258,13 @@ static int take_flag(struct parse *p, const char *arg, const char *next, bool *u
         return help(p);
     if (!row)
         return unknown(p, "--", arg, len);
+    bool alone = row->type == OPTION_BOOL || row->type == OPTION_SWITCH;
     if (row->type == OPTION_BOOL && equals)
         return complain(p, "--%s takes no value\n", row->flag);
-    if (row->type != OPTION_BOOL && !equals && !next)
+    if (!alone && !equals && !next)
         return complain(p, "--%s needs a value: %s\n", row->flag, row->argument);
-    *used = row->type != OPTION_BOOL && !equals;
-    return store(p, row, equals ? equals + 1 : next);
+    *used = !alone && !equals;
+    return store(p, row, equals ? equals + 1 : alone ? "on" : next);
 }
 
 /* -a, -av, -F99, -F 99, -aF99. */
@@ -274,7 +305,26 @@ static int take_options(struct parse *p, int argc, char **argv, int *at)
     return 0;
 }
 
-int options_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message)
+/* What the command line does not give, from the first source that has it. */
+static int store_from(struct parse *p, const struct option_row *row, const struct option_source *sources, size_t n)
+{
+    int rc = 0;
+    for (size_t s = 0; s < n && !rc; s++) {
+        const char *text = sources[s].value(sources[s].ctx, row, 0, p->where, sizeof(p->where));
+        bool had = text;
+        for (size_t i = 1; text && !rc; i++) {
+            rc = store(p, row, text);
+            text = rc ? NULL : sources[s].value(sources[s].ctx, row, i, p->where, sizeof(p->where));
+        }
+        if (had)
+            break;
+    }
+    p->where[0] = 0;
+    return rc;
+}
+
+int options_parse_from(const struct command *c, int argc, char **argv, const struct option_source *sources, size_t n,
+                       void *out, int *operands, struct buf *message)
 {
     struct parse p = {.command = c, .out = out, .message = message};
     int at;
@@ -282,11 +332,52 @@ int options_parse(const struct command *c, int argc, char **argv, void *out, int
     if (!rc && at < argc && !c->operands)
         rc = complain(&p, "unexpected argument \"%s\"\n", argv[at]);
     for (size_t i = 0; !rc && i < c->nrows; i++)
+        if (!(p.given >> i & 1))
+            rc = store_from(&p, &c->rows[i], sources, n);
+    for (size_t i = 0; !rc && i < c->nrows; i++)
         if (c->rows[i].fallback && !(p.given >> i & 1))
             rc = store(&p, &c->rows[i], c->rows[i].fallback);
     if (!rc)
         *operands = at;
     return rc;
+}
+
+int options_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message)
+{
+    return options_parse_from(c, argc, argv, NULL, 0, out, operands, message);
+}
+
+/* ---- The other way ------------------------------------------------------------------------------------------------
+ */
+bool options_format(const struct option_row *row, const void *out, struct buf *text)
+{
+    const void *at = (const char *)out + row->offset;
+    const struct option_list *list = at;
+    const struct option_numbers *numbers = at;
+    switch (row->type) {
+    case OPTION_BOOL:
+    case OPTION_SWITCH:
+        buf_str(text, *(const bool *)at ? "on" : "off");
+        return true;
+    case OPTION_TEXT:
+        buf_str(text, *(const char *const *)at ? *(const char *const *)at : "");
+        return *(const char *const *)at;
+    case OPTION_NUMBER:
+    case OPTION_SIZE:
+    case OPTION_DURATION:
+        add_amount(text, row->type, *(const u64 *)at);
+        return true;
+    case OPTION_REPEAT:
+    case OPTION_LIST:
+        for (size_t i = 0; i < list->n; i++)
+            buf_printf(text, "%s%s", i ? "," : "", list->v[i]);
+        return list->n;
+    case OPTION_NUMBERS:
+        for (size_t i = 0; i < numbers->n; i++)
+            buf_printf(text, "%s%llu", i ? "," : "", (unsigned long long)numbers->v[i]);
+        return numbers->n;
+    }
+    return false;
 }
 
 void options_free(const struct command *c, void *out)

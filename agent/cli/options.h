@@ -23,6 +23,7 @@ struct option_numbers {
 
 enum option_type {
     OPTION_BOOL,     /* bool: given or not */
+    OPTION_SWITCH,   /* bool: on or off; --flag alone means on, --flag=off means off */
     OPTION_TEXT,     /* const char *: borrowed from argv or the table; NULL when not given */
     OPTION_NUMBER,   /* u64 in min..max */
     OPTION_SIZE,     /* u64 bytes in min..max; suffix K, M, G, T (powers of 1024) */
@@ -59,10 +60,23 @@ struct command {
     bool hidden;  /* neither listed nor completed */
 };
 
+/* Where values come from that the command line does not give: environment, configuration file. `value` hands out the
+ * i-th value of an option, NULL when there is no more (none at all for i = 0), and says where it stands ("XPROF_RATE",
+ * "xprof.yaml:3: rate"). A list is one value with commas or one for each item. Borrowed. */
+struct option_source {
+    const char *(*value)(void *ctx, const struct option_row *row, size_t i, char *where, size_t len);
+    void *ctx;
+};
+
 /* Fills the struct at `out` (zeroed by the caller). argv[0] is the command's name. *operands is the first operand's
  * index, argc when there is none. 0; -EINVAL with one line for stderr in `message`; -ECANCELED with the help for
  * stdout. Lists are to be freed by options_free in every case. */
 int options_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message);
+/* The same; an option that the command line does not give is the first source's that has it, before the fallback. */
+int options_parse_from(const struct command *c, int argc, char **argv, const struct option_source *sources, size_t n,
+                       void *out, int *operands, struct buf *message);
+/* The value of an option as one would type it: for messages and --print-config. False: not given, an empty list. */
+bool options_format(const struct option_row *row, const void *out, struct buf *text);
 void options_free(const struct command *c, void *out);
 
 /* Prints the message where it belongs. The exit status: 0 after help, 2 after a mistake. */

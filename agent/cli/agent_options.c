@@ -1,0 +1,266 @@
+#include "cli/agent_options.h"
+#include "base/cleanup.h"
+#include "bpf/xprof.h"
+#include "profile/event.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field)  offsetof(struct agent_options, field)
+#define SECOND     1000000000ull
+#define HOUR       (3600 * SECOND)
+#define MIN_TABLES (4ull << 20)
+#define MAX_TABLES ((u64)XP_MAX_SHARDS << (XP_SHARD_SHIFT + 2))
+#define MAX_ITEMS  64
+
+static const char *event_name(size_t i)
+{
+    size_t n;
+    const struct event_kind *kinds = event_kinds(&n);
+    return i < n ? kinds[i].name : NULL;
+}
+
+#define WORDS(fn, ...)                                               \
+    static const char *fn(size_t i)                                  \
+    {                                                                \
+        static const char *const words[] = {__VA_ARGS__};            \
+        return i < sizeof(words) / sizeof(*words) ? words[i] : NULL; \
+    }
+WORDS(targeting_name, "annotation", "namespace", "all")
+WORDS(kube_name, "auto", "api", "kubelet", "cri", "off")
+WORDS(process_frames_name, "auto", "always", "never")
+
+static const struct option_row rows[] = {
+    {"config", 0, OPTION_TEXT, "FILE", AT(config), .hint = HINT_FILE, .help = "read options from this YAML file"},
+    {"check-config", 0, OPTION_BOOL, NULL, AT(check_config), .help = "check all options, and end"},
+    {"print-config", 0, OPTION_BOOL, NULL, AT(print_config),
+     .help = "print all options as a configuration file, and end"},
+    {"verbose", 'v', OPTION_BOOL, NULL, AT(verbose), .help = "say what is being done"},
+
+    {"rate", 'F', OPTION_NUMBER, "HZ", AT(rate), 1, 1000, .fallback = "49", .help = "samples a second and CPU"},
+    {"max-rate", 0, OPTION_NUMBER, "HZ", AT(max_rate), 1, 1000, .fallback = "499",
+     .help = "the highest rate that a pod's annotation may ask for"},
+    {"interval", 0, OPTION_DURATION, "TIME", AT(interval_ns), SECOND, HOUR, .fallback = "10s",
+     .help = "how long a profile is"},
+    {"events", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
+     .help = "what is sampled"},
+    {"kernel", 0, OPTION_SWITCH, "on|off", AT(kernel), .fallback = "on", .help = "take kernel stacks"},
+    {"user", 0, OPTION_SWITCH, "on|off", AT(user), .fallback = "on", .help = "take user stacks"},
+    {"max-cpu", 0, OPTION_NUMBER, "PERCENT", AT(max_cpu), 1, 10000, .fallback = "10",
+     .help = "of one CPU: above it the agent lowers its rate and says so"},
+    {"table-memory", 0, OPTION_SIZE, "SIZE", AT(table_memory), MIN_TABLES, MAX_TABLES, .fallback = "256M",
+     .help = "at most this much kernel memory for unwind tables"},
+    {"stack-memory", 0, OPTION_SIZE, "SIZE", AT(stack_memory), 1 << 20, 4ull << 30, .fallback = "64M",
+     .help = "at most this much memory for the stacks of an interval"},
+    {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY, .fallback = "/var/cache/xprof",
+     .help = "where unwind tables are kept between runs"},
+
+    {"targeting", 0, OPTION_TEXT, "HOW", AT(targeting), .value = targeting_name,
+     .help = "which pods are profiled (default: annotation; all without Kubernetes)"},
+    {"include-namespaces", 0, OPTION_LIST, "NAME,...", AT(include_namespaces), .most = MAX_ITEMS,
+     .help = "only pods of these namespaces; * stands for any characters"},
+    {"exclude-namespaces", 0, OPTION_LIST, "NAME,...", AT(exclude_namespaces), .most = MAX_ITEMS,
+     .help = "no pods of these namespaces"},
+    {"pod-selector", 0, OPTION_TEXT, "SELECTOR", AT(pod_selector),
+     .help = "only pods with such labels (as kubectl -l)"},
+    {"namespace-selector", 0, OPTION_TEXT, "SELECTOR", AT(namespace_selector),
+     .help = "only pods of namespaces with such labels"},
+    {"annotation-prefix", 0, OPTION_TEXT, "PREFIX", AT(annotation_prefix), .fallback = POLICY_PREFIX,
+     .help = "of the annotations on pods and namespaces"},
+    {"host-processes", 0, OPTION_SWITCH, "on|off", AT(host_processes),
+     .help = "profile what runs in no container, too (default: on without Kubernetes)"},
+
+    {"kube", 0, OPTION_TEXT, "SOURCE", AT(kube), .fallback = "auto", .value = kube_name,
+     .help = "where pods are known: API server, kubelet, or the container runtime alone"},
+    {"kubeconfig", 0, OPTION_TEXT, "FILE", AT(kubeconfig), .hint = HINT_FILE,
+     .help = "how to reach the API server from outside of a pod"},
+    {"api-url", 0, OPTION_TEXT, "URL", AT(api_url), .help = "the API server (default: the one of this cluster)"},
+    {"kubelet-url", 0, OPTION_TEXT, "URL", AT(kubelet_url), .fallback = "https://127.0.0.1:10250",
+     .help = "the kubelet of this node"},
+    {"kubelet-insecure", 0, OPTION_BOOL, NULL, AT(kubelet_insecure), .help = "do not verify the kubelet's certificate"},
+    {"node-name", 0, OPTION_TEXT, "NAME", AT(node_name), .help = "the name of this node (default: the host's)"},
+    {"pod-events", 0, OPTION_SWITCH, "on|off", AT(pod_events), .fallback = "off",
+     .help = "post an Event on a pod whose annotations are not understood"},
+    {"cri-socket", 0, OPTION_TEXT, "PATH", AT(cri_socket), .hint = HINT_FILE,
+     .help = "of the container runtime, or none (default: wherever one of the known runtimes has it)"},
+    {"host-root", 0, OPTION_TEXT, "DIR", AT(host_root), .hint = HINT_DIRECTORY, .fallback = "/",
+     .help = "where the node's file system is mounted"},
+
+    {"pod-labels", 0, OPTION_LIST, "LABEL,...", AT(pod_labels), .most = 16,
+     .help = "labels of pods to put on profiles"},
+    {"label", 0, OPTION_REPEAT, "NAME=VALUE", AT(labels), .most = 16, .help = "put this on all profiles (repeatable)"},
+    {"image-label", 0, OPTION_SWITCH, "on|off", AT(image_label), .fallback = "off",
+     .help = "put the container's image on profiles"},
+    {"process-frames", 0, OPTION_TEXT, "WHEN", AT(process_frames), .fallback = "auto", .value = process_frames_name,
+     .help = "name the process at the root of stacks; auto: in containers of several programs"},
+
+    {"pyroscope-url", 0, OPTION_TEXT, "URL", AT(pyroscope_url), .help = "push profiles to this Pyroscope server"},
+    {"otlp-url", 0, OPTION_TEXT, "URL", AT(otlp_url), .help = "push profiles to this OTLP endpoint (HTTP)"},
+    {"output-dir", 0, OPTION_TEXT, "DIR", AT(output_dir), .hint = HINT_DIRECTORY,
+     .help = "write profiles into this folder"},
+    {"output-size", 0, OPTION_SIZE, "SIZE", AT(output_size), 1 << 20, 1ull << 40, .fallback = "1G",
+     .help = "at most so much in the folder: the oldest go first"},
+    {"output-age", 0, OPTION_DURATION, "TIME", AT(output_age_ns), SECOND, 8760 * HOUR, .fallback = "24h",
+     .help = "at most so old in the folder"},
+    {"tenant", 0, OPTION_TEXT, "ID", AT(tenant), .help = "X-Scope-OrgID for the servers"},
+    {"user-name", 0, OPTION_TEXT, "NAME", AT(user_name), .help = "for the servers: basic authentication"},
+    {"password-file", 0, OPTION_TEXT, "FILE", AT(password_file), .hint = HINT_FILE, .help = "its password"},
+    {"bearer-token-file", 0, OPTION_TEXT, "FILE", AT(bearer_token_file), .hint = HINT_FILE,
+     .help = "a token for the servers, read again when it changes"},
+    {"ca-file", 0, OPTION_TEXT, "FILE", AT(ca_file), .hint = HINT_FILE,
+     .help = "certificates that the servers' must be signed by (default: the system's)"},
+    {"cert-file", 0, OPTION_TEXT, "FILE", AT(cert_file), .hint = HINT_FILE, .help = "our own certificate"},
+    {"key-file", 0, OPTION_TEXT, "FILE", AT(key_file), .hint = HINT_FILE, .help = "its key"},
+    {"state-dir", 0, OPTION_TEXT, "DIR", AT(state_dir), .hint = HINT_DIRECTORY, .fallback = "/var/lib/xprof",
+     .help = "where profiles wait for being sent"},
+    {"spool-size", 0, OPTION_SIZE, "SIZE", AT(spool_size), 1 << 20, 1ull << 40, .fallback = "256M",
+     .help = "at most so much waits: the oldest is dropped"},
+    {"spool-age", 0, OPTION_DURATION, "TIME", AT(spool_age_ns), 60 * SECOND, 168 * HOUR, .fallback = "6h",
+     .help = "at most so long"},
+    {"listen", 0, OPTION_TEXT, "ADDRESS:PORT", AT(listen), .fallback = "127.0.0.1:7055",
+     .help = "serve /metrics, /healthz, /readyz and /targets there; off: nowhere"},
+};
+_Static_assert(sizeof(rows) / sizeof(*rows) <= 64, "a bit for each");
+
+const struct command agent_command = {
+    .name = "agent",
+    .help = "profile this machine's pods, containers and services for as long as it runs",
+    .details =
+        "Every option may also stand in the environment (XPROF_INTERVAL=15s) and in the configuration file\n"
+        "(interval: 15s); there, exporters and targets can be listed. SIGHUP, or a change of the file, reads it "
+        "again.\n",
+    .rows = rows,
+    .nrows = sizeof(rows) / sizeof(*rows),
+};
+
+/* ---- Sources ------------------------------------------------------------------------------------------------------
+ */
+
+static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    char name[64] = "XPROF_";
+    size_t n = strlen(name);
+    for (const char *c = row->flag; *c && n < sizeof(name) - 1; c++)
+        name[n++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    name[n] = 0;
+    const char *text = i ? NULL : getenv(name);
+    if (text && *text)
+        snprintf(where, len, "%s", name);
+    return text && *text ? text : NULL; /* a variable that is set to nothing is not set */
+}
+
+static const char *from_file(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    struct config_file *f = ctx;
+    char path[80];
+    unsigned line = 0;
+    const char *text = NULL;
+    if (!f || !strcmp(row->flag, "config"))
+        return NULL;
+    if (!i)
+        text = config_file_take(f, row->flag, &line);
+    if (!text) {
+        snprintf(path, sizeof(path), "%s.%zu", row->flag, i);
+        text = config_file_take(f, path, &line);
+    }
+    if (text)
+        snprintf(where, len, "%s:%u: %s", config_file_name(f), line, row->flag);
+    return text;
+}
+
+/* --config itself, from flag or environment. */
+static int find_config(int argc, char **argv, const char **path, struct buf *message)
+{
+    struct option_source environment = {from_environment, NULL};
+    struct agent_options o = {0};
+    int at;
+    int rc = options_parse_from(&agent_command, argc, argv, &environment, 1, &o, &at, message);
+    *path = o.config;
+    options_free(&agent_command, &o);
+    return rc;
+}
+
+static int complain(struct buf *message, const char *text)
+{
+    buf_printf(message, "xprof agent: %s\n", text);
+    return -EINVAL;
+}
+
+static int check_selector(const char *flag, const char *text, struct buf *message)
+{
+    struct selector *s = NULL;
+    char why[256];
+    int rc = text ? selector_parse(&s, text, why, sizeof(why)) : 0;
+    if (rc)
+        buf_printf(message, "xprof agent: --%s: %s\n", flag, why);
+    selector_free(&s);
+    return rc;
+}
+
+static int check(const struct agent_options *o, struct buf *message)
+{
+    int rc = check_selector("pod-selector", o->pod_selector, message);
+    if (!rc)
+        rc = check_selector("namespace-selector", o->namespace_selector, message);
+    if (rc)
+        return rc;
+    if (!o->kernel && !o->user)
+        return complain(message, "--kernel=off and --user=off together leave nothing to take");
+    if (!!o->cert_file != !!o->key_file)
+        return complain(message, "--cert-file and --key-file belong together");
+    if (o->rate > o->max_rate)
+        return complain(message, "--rate is above --max-rate");
+    for (size_t i = 0; i < o->labels.n; i++)
+        if (!strchr(o->labels.v[i], '=') || o->labels.v[i][0] == '=')
+            return complain(message, "--label: NAME=VALUE is needed");
+    return 0;
+}
+
+int agent_options_parse(int argc, char **argv, struct agent_options *out, struct config_file **file,
+                        struct buf *message)
+{
+    const char *path;
+    char why[512];
+    *file = NULL;
+    int rc = find_config(argc, argv, &path, message);
+    if (rc)
+        return rc;
+    if (path && config_file_new(file, path, why, sizeof(why)))
+        return complain(message, why);
+    struct option_source sources[] = {{from_environment, NULL}, {from_file, *file}};
+    int at;
+    rc = options_parse_from(&agent_command, argc, argv, sources, 2, out, &at, message);
+    return rc ? rc : check(out, message);
+}
+
+void agent_options_free(struct agent_options *o)
+{
+    options_free(&agent_command, o);
+}
+
+/* ---- --print-config -----------------------------------------------------------------------------------------------
+ */
+
+void agent_options_print(const struct agent_options *o, struct buf *out)
+{
+    for (size_t i = 0; i < agent_command.nrows; i++) {
+        const struct option_row *row = &rows[i];
+        AUTO_BUF struct buf text = {0};
+        if (row->offset == AT(config) || row->offset == AT(check_config) || row->offset == AT(print_config))
+            continue;
+        bool given = options_format(row, o, &text);
+        buf_printf(out, "# %s\n%s%s:", row->help, given ? "" : "# ", row->flag);
+        bool list = row->type == OPTION_REPEAT || row->type == OPTION_LIST;
+        const struct option_list *items = (const void *)((const char *)o + row->offset);
+        for (size_t k = 0; given && list && k < items->n; k++) {
+            buf_str(out, "\n  - ");
+            buf_json(out, items->v[k]);
+        }
+        if (given && !list) {
+            buf_char(out, ' ');
+            row->type == OPTION_TEXT ? buf_json(out, text.data ? text.data : "") : buf_str(out, text.data);
+        }
+        buf_char(out, '\n');
+    }
+}

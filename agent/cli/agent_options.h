@@ -1,0 +1,52 @@
+/* What `xprof agent` was asked to do. Every option is a flag, a variable (XPROF_ and the flag in capitals) and a key of
+ * the configuration file; in that order the first one counts. Exporters and targets, which are lists of many fields,
+ * are for the file only.
+ */
+#pragma once
+#include "cli/config_file.h"
+#include "cli/options.h"
+#include "kube/policy.h"
+#include "kube/selector.h"
+
+struct agent_options {
+    /* where options come from */
+    const char *config;
+    bool check_config, print_config, verbose;
+    /* sampling */
+    u64 rate, max_rate, interval_ns, max_cpu;
+    struct option_list events;
+    bool kernel, user;
+    u64 table_memory, stack_memory;
+    const char *cache_dir;
+    /* whom */
+    const char *targeting; /* NULL: annotation with Kubernetes, else all */
+    struct option_list include_namespaces, exclude_namespaces;
+    const char *pod_selector, *namespace_selector, *annotation_prefix;
+    bool host_processes;
+    /* where containers and pods are known */
+    const char *kube, *kubeconfig, *api_url, *kubelet_url, *node_name;
+    bool kubelet_insecure, pod_events;
+    const char *cri_socket, *host_root;
+    /* labels */
+    struct option_list pod_labels, labels;
+    bool image_label;
+    const char *process_frames;
+    /* where profiles go */
+    const char *pyroscope_url, *otlp_url, *output_dir;
+    const char *tenant, *user_name, *password_file, *bearer_token_file, *ca_file, *cert_file, *key_file;
+    u64 output_size, output_age_ns;
+    const char *state_dir;
+    u64 spool_size, spool_age_ns;
+    const char *listen;
+};
+
+extern const struct command agent_command;
+
+/* Reads flags, environment and file. 0; -EINVAL and one line in `message`; -ECANCELED: help, in `message`. *file is the
+ * configuration file, NULL when there is none; strings of *out are borrowed from argv, the environment and *file, so it
+ * lives as long as *out. */
+int agent_options_parse(int argc, char **argv, struct agent_options *out, struct config_file **file,
+                        struct buf *message);
+void agent_options_free(struct agent_options *o);
+/* All of it as a configuration file, with what each option is for. */
+void agent_options_print(const struct agent_options *o, struct buf *out);

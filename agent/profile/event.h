@@ -10,6 +10,7 @@ struct event_kind {
     u64 perf_config;
     const char *unit;    /* pprof unit of the value: "nanoseconds" or "count" */
     const char *type;    /* pprof type of the value: "cpu", "page_faults", ... */
+    const char *series;  /* label __name__ on servers: the first part of Pyroscope's profile type id */
     unsigned default_hz; /* samples a second and CPU */
     bool time;           /* a clock: the period is 1e9 / hz ns exactly; else the kernel adapts it to hz */
     const char *help;

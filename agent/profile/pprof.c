@@ -37,6 +37,7 @@ struct writer {
     struct strings *extra;
     u32 marks[256]; /* by cause: the mark's text, for those that were used */
     struct mapping_facts *facts;
+    bool labels;
 };
 
 static u64 extra_string(struct writer *w, const char *s)
@@ -84,6 +85,16 @@ static void sample_locations(struct writer *w, const struct prof_stack *s)
     pb_end(w->b, m);
 }
 
+static void sample_labels(struct writer *w, const struct prof_stack *s)
+{
+    const struct prof_process *process = &w->p->processes.v[s->process];
+    label_number(w, "pid", process->tgid);
+    if (process->name)
+        label_text(w, "process", process->name);
+    if (cause_class(s->cause) == 'x')
+        label_text(w, "cut", extra_string(w, cause_slug(s->cause)));
+}
+
 static void sample(struct writer *w, const struct prof_stack *s)
 {
     u64 samples = 0;
@@ -98,12 +109,8 @@ static void sample(struct writer *w, const struct prof_stack *s)
     for (size_t e = 0; e < w->p->nevents; e++)
         pb_varint(w->b, s->value[e]);
     pb_end(w->b, values);
-    const struct prof_process *process = &w->p->processes.v[s->process];
-    label_number(w, "pid", process->tgid);
-    if (process->name)
-        label_text(w, "process", process->name);
-    if (cause_class(s->cause) == 'x')
-        label_text(w, "cut", extra_string(w, cause_slug(s->cause)));
+    if (w->labels)
+        sample_labels(w, s);
     pb_end(w->b, m);
 }
 
@@ -253,20 +260,24 @@ static void string_table(struct writer *w)
         pb_string(w->b, P_STRING_TABLE, strings_text(w->extra, (u32)i));
 }
 
-int encode_pprof(const struct profile *p, struct buf *out)
+int encode_pprof_plain(const struct profile *p, bool labels, struct buf *out)
 {
-    AUTO_BUF struct buf raw = {0};
     AUTO_FREE struct mapping_facts *facts = calloc(p->mappings.n + 1, sizeof(*facts));
     struct strings *extra __attribute__((cleanup(strings_free))) = NULL;
     if (!facts || strings_new(&extra))
         return -ENOMEM;
-    struct writer w = {.p = p, .b = &raw, .extra = extra, .facts = facts};
+    struct writer w = {.p = p, .b = out, .extra = extra, .facts = facts, .labels = labels};
     about(&w);
     for (size_t i = 0; i < p->stacks.n; i++)
         sample(&w, &p->stacks.v[i]);
     tables(&w);
     string_table(&w);
-    if (raw.failed || strings_failed(extra))
-        return -ENOMEM;
-    return gz_compress(raw.data, raw.len, 6, out);
+    return out->failed || strings_failed(extra) ? -ENOMEM : 0;
+}
+
+int encode_pprof(const struct profile *p, struct buf *out)
+{
+    AUTO_BUF struct buf raw = {0};
+    int rc = encode_pprof_plain(p, true, &raw);
+    return rc ? rc : gz_compress(raw.data, raw.len, 6, out);
 }

@@ -1,0 +1,394 @@
+#include "publish.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/queue.h"
+#include "profile/formats.h"
+#include "profile/subset.h"
+#include <errno.h>
+#include <string.h>
+
+#define QUEUE_IDENTITIES 32768
+#define MAX_WAITING      256
+#define MAX_ROUNDS       3             /* intervals that a part waits for a name */
+#define GONE_ROUNDS      6             /* intervals that a removed cgroup is remembered */
+#define MAX_BYTES        (1400u << 10) /* of a pprof: Pyroscope's burst limit is 2 MiB, labels included */
+#define MAX_STACKS       15000         /* of its 16,000 samples a profile */
+
+struct known {
+    struct identity *identity;
+    u32 gone_for; /* intervals */
+};
+
+struct part { /* the stacks of one cgroup that wait for its name */
+    u64 cgroup;
+    struct profile profile;
+    u32 rounds;
+};
+
+struct group { /* stacks that make one profile */
+    u64 key, cgroup;
+    const struct identity *identity; /* NULL: not known */
+    u32 program;                     /* a process of it */
+    bool several;                    /* of different names */
+    VEC(u32) stacks;
+};
+typedef VEC(struct group) group_list;
+
+struct publisher {
+    struct publisher_config config;
+    struct label_set every;
+    struct queue *news; /* struct identity * */
+    VEC(struct known) known;
+    struct map by_cgroup; /* -> row of known + 1 */
+    VEC(struct part) waiting;
+    struct publisher_stats stats;
+};
+
+void identity_free(struct identity **i)
+{
+    if (!*i)
+        return;
+    labels_free(&(*i)->labels);
+    free(TAKE_PTR(*i));
+}
+
+int publisher_new(struct publisher **out, const struct publisher_config *config)
+{
+    struct publisher *p = calloc(1, sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    p->config = *config;
+    if (queue_new(&p->news, QUEUE_IDENTITIES) || (config->every && labels_copy(&p->every, config->every))) {
+        publisher_free(&p);
+        return -ENOMEM;
+    }
+    *out = p;
+    return 0;
+}
+
+void publisher_free(struct publisher **pp)
+{
+    struct publisher *p = *pp;
+    if (!p)
+        return;
+    for (struct identity *i; p->news && (i = queue_get(p->news, 0));)
+        identity_free(&i);
+    queue_free(&p->news);
+    for (size_t i = 0; i < p->known.n; i++)
+        identity_free(&p->known.v[i].identity);
+    for (size_t i = 0; i < p->waiting.n; i++)
+        profile_free(&p->waiting.v[i].profile);
+    vec_free(&p->known);
+    vec_free(&p->waiting);
+    map_free(&p->by_cgroup);
+    labels_free(&p->every);
+    free(p);
+    *pp = NULL;
+}
+
+static void count(u64 *counter, u64 n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+/* ---- Who is who ---------------------------------------------------------------------------------------------------
+ */
+
+int publisher_know(struct publisher *p, struct identity *i)
+{
+    return queue_put(p->news, i);
+}
+
+static void learn(struct publisher *p, struct identity *i)
+{
+    u64 *at = map_put(&p->by_cgroup, i->cgroup);
+    struct known *k = at && *at ? &p->known.v[*at - 1] : at ? VEC_PUSH(&p->known) : NULL;
+    if (!k) {
+        identity_free(&i);
+        return;
+    }
+    if (*at)
+        identity_free(&k->identity);
+    *at = (u64)(k - p->known.v) + 1;
+    *k = (struct known){.identity = i};
+}
+
+/* Cgroups that are long gone leave; ids are never used again, so there is no hurry. */
+static void forget_gone(struct publisher *p)
+{
+    size_t kept = 0, n = p->known.n;
+    for (size_t i = 0; i < n; i++) {
+        struct known *k = &p->known.v[i];
+        if (k->identity->gone && ++k->gone_for > GONE_ROUNDS)
+            identity_free(&k->identity);
+        else
+            p->known.v[kept++] = *k;
+    }
+    p->known.n = kept;
+    if (kept == n)
+        return;
+    map_free(&p->by_cgroup);
+    for (size_t i = 0; i < kept; i++) {
+        u64 *at = map_put(&p->by_cgroup, p->known.v[i].identity->cgroup);
+        if (at)
+            *at = i + 1;
+    }
+}
+
+static const struct identity *identity_of(const struct publisher *p, u64 cgroup)
+{
+    const u64 *at = map_get(&p->by_cgroup, cgroup);
+    return at && *at ? p->known.v[*at - 1].identity : NULL;
+}
+
+/* ---- One profile --------------------------------------------------------------------------------------------------
+ */
+
+static u64 samples_of(const struct profile *p)
+{
+    u64 n = 0;
+    for (size_t i = 0; i < p->stacks.n; i++)
+        n += p->stacks.v[i].count[0];
+    return n;
+}
+
+static void label(struct publisher *p, struct label_set *to, const char *name, const char *value)
+{
+    if (labels_add(to, name, value))
+        count(&p->stats.labels_left_out, 1);
+}
+
+static void label_all(struct publisher *p, struct label_set *to, const struct label_set *from)
+{
+    for (size_t i = 0; from && i < from->n; i++)
+        label(p, to, from->v[i].name, from->v[i].value);
+}
+
+/* The labels of a group, those that tell profiles apart first. `program`: its name when that is the service. */
+static void labels_of(struct publisher *p, const struct identity *i, const struct event_kind *event,
+                      const char *program, struct label_set *out)
+{
+    label(p, out, "__name__", event->series);
+    label_all(p, out, i ? &i->labels : NULL);
+    label_all(p, out, &p->every);
+    if (program) {
+        label(p, out, "comm", program);
+        label(p, out, "service_name", program);
+    }
+    label(p, out, "service_name", "unknown");
+}
+
+static int put(struct publisher *p, const struct profile *part, const struct label_set *labels, const struct buf *pprof)
+{
+    struct export_label pairs[LABELS_MAX];
+    for (size_t i = 0; i < labels->n; i++)
+        pairs[i] = (struct export_label){labels->v[i].name, labels->v[i].value};
+    struct export_item item = {
+        .labels = pairs,
+        .nlabels = labels->n,
+        .type = part->events[0]->type,
+        .time_ns = part->time_ns,
+        .duration_ns = part->duration_ns,
+        .pprof = pprof->data,
+        .len = pprof->len,
+    };
+    return exports_put(p->config.exports, &item);
+}
+
+/* Encodes stacks lo..hi of `whole`; in halves, when that is more than a server takes at once. */
+static void send_stacks(struct publisher *p, const struct profile *whole, const struct label_set *labels, size_t lo,
+                        size_t hi, bool process_frames)
+{
+    struct profile part = {0};
+    AUTO_BUF struct buf pprof = {0};
+    AUTO_FREE u32 *rows = calloc(hi - lo + 1, sizeof(*rows));
+    for (size_t i = lo; rows && i < hi; i++)
+        rows[i - lo] = (u32)i;
+    struct subset s = {.stacks = rows, .n = hi - lo, .process_frames = process_frames};
+    bool fits = hi - lo <= MAX_STACKS;
+    int rc = !rows || profile_init(&part) ? -ENOMEM : 0;
+    if (!rc && fits)
+        rc = profile_subset(whole, &s, &part);
+    if (!rc && fits)
+        rc = encode_pprof_plain(&part, false, &pprof);
+    if (!rc && (!fits || pprof.len > MAX_BYTES) && hi - lo > 1) {
+        count(&p->stats.splits, 1);
+        profile_free(&part);
+        send_stacks(p, whole, labels, lo, lo + (hi - lo) / 2, process_frames);
+        send_stacks(p, whole, labels, lo + (hi - lo) / 2, hi, process_frames);
+        return;
+    }
+    u64 samples = samples_of(&part);
+    if (!rc && samples)
+        rc = put(p, &part, labels, &pprof);
+    count(rc ? &p->stats.refused : &p->stats.samples, samples);
+    count(&p->stats.profiles, !rc && samples);
+    profile_free(&part);
+}
+
+/* ---- Taking an interval apart -------------------------------------------------------------------------------------
+ */
+
+static bool wants_process_frames(const struct publisher *p, const struct group *g)
+{
+    return p->config.process_frames == PROCESS_FRAMES_ALWAYS ||
+           (p->config.process_frames == PROCESS_FRAMES_AUTO && g->several);
+}
+
+static u64 key_of(const struct identity *i, u64 cgroup, const struct prof_process *process)
+{
+    if (!i)
+        return hash_u64(cgroup ^ 0x756e6b6e6f776eull);
+    u64 key = labels_hash(&i->labels);
+    return i->by_program ? hash_u64(key ^ hash_u64(process->name)) : key;
+}
+
+static struct group *group_of(group_list *groups, struct map *index, u64 key)
+{
+    u64 *at = map_put(index, key);
+    struct group *g = at && *at ? &groups->v[*at - 1] : at ? VEC_PUSH(groups) : NULL;
+    if (g && !*at) {
+        *g = (struct group){.key = key};
+        *at = groups->n;
+    }
+    return g;
+}
+
+static void sort_stacks(struct publisher *p, const struct profile *all, group_list *groups)
+{
+    struct map index = {0};
+    for (u32 i = 0; i < all->stacks.n; i++) {
+        u32 process = all->stacks.v[i].process;
+        const struct prof_process *who = &all->processes.v[process];
+        const struct identity *identity = identity_of(p, who->cgroup);
+        struct group *g = group_of(groups, &index, key_of(identity, who->cgroup, who));
+        u32 *row = g ? VEC_PUSH(&g->stacks) : NULL;
+        if (!row) {
+            count(&p->stats.refused, all->stacks.v[i].count[0]);
+            continue;
+        }
+        *row = i;
+        g->several |= g->stacks.n > 1 && all->processes.v[g->program].name != who->name;
+        g->program = process;
+        g->cgroup = who->cgroup;
+        g->identity = identity;
+    }
+    map_free(&index);
+}
+
+static void send_group(struct publisher *p, const struct profile *all, const struct group *g, size_t event)
+{
+    struct profile part;
+    struct subset s = {.stacks = g->stacks.v, .n = g->stacks.n, .event = event};
+    struct label_set labels = {0};
+    const char *program = NULL;
+    if (profile_init(&part))
+        return;
+    if (g->identity ? g->identity->by_program : !g->several)
+        program = profile_text(all, all->processes.v[g->program].name);
+    if (!profile_subset(all, &s, &part) && part.stacks.n) {
+        labels_of(p, g->identity, all->events[event], program, &labels);
+        send_stacks(p, &part, &labels, 0, part.stacks.n, wants_process_frames(p, g));
+    }
+    labels_free(&labels);
+    profile_free(&part);
+}
+
+/* Keeps a copy of the group's stacks for later. False: no room. */
+static bool put_aside(struct publisher *p, const struct profile *all, const struct group *g, u32 rounds)
+{
+    bool done = true;
+    for (size_t e = 0; e < all->nevents && done; e++) {
+        struct subset s = {.stacks = g->stacks.v, .n = g->stacks.n, .event = e};
+        struct part part = {.cgroup = g->cgroup, .rounds = rounds};
+        struct part *place = p->waiting.n < MAX_WAITING ? VEC_PUSH(&p->waiting) : NULL;
+        done = place && !profile_init(&part.profile);
+        if (done && (profile_subset(all, &s, &part.profile) || !part.profile.stacks.n)) {
+            profile_free(&part.profile);
+            p->waiting.n--;
+        } else if (done) {
+            *place = part;
+        } else if (place) {
+            p->waiting.n--;
+        }
+    }
+    return done;
+}
+
+static u64 samples_of_group(const struct profile *all, const struct group *g)
+{
+    u64 n = 0;
+    for (size_t i = 0; i < g->stacks.n; i++)
+        for (size_t e = 0; e < all->nevents; e++)
+            n += all->stacks.v[g->stacks.v[i]].count[e];
+    return n;
+}
+
+/* A group of an interval, or of what has waited for `rounds` of them. */
+static void deliver(struct publisher *p, const struct profile *all, const struct group *g, u32 rounds)
+{
+    const struct identity *i = g->identity;
+    if (i && i->unwanted) {
+        count(&p->stats.unwanted, samples_of_group(all, g));
+        return;
+    }
+    if ((!i || i->pending) && rounds < MAX_ROUNDS && put_aside(p, all, g, rounds + 1))
+        return;
+    if (!i)
+        count(&p->stats.unknown, samples_of_group(all, g));
+    for (size_t e = 0; e < all->nevents; e++)
+        send_group(p, all, g, e);
+}
+
+static void publish(struct publisher *p, const struct profile *all, u32 rounds)
+{
+    group_list groups = {0};
+    sort_stacks(p, all, &groups);
+    for (size_t i = 0; i < groups.n; i++) {
+        deliver(p, all, &groups.v[i], rounds);
+        vec_free(&groups.v[i].stacks);
+    }
+    vec_free(&groups);
+}
+
+/* Everything that waits gets another chance; what is not known after `most` rounds goes out as it is. */
+static void publish_waiting(struct publisher *p, u32 most)
+{
+    __typeof__(p->waiting) old = p->waiting;
+    memset(&p->waiting, 0, sizeof(p->waiting));
+    for (size_t i = 0; i < old.n; i++) {
+        publish(p, &old.v[i].profile, old.v[i].rounds > most ? MAX_ROUNDS : old.v[i].rounds);
+        profile_free(&old.v[i].profile);
+    }
+    vec_free(&old);
+}
+
+static void learn_all(struct publisher *p)
+{
+    for (struct identity *i; (i = queue_get(p->news, 0));)
+        learn(p, i);
+}
+
+void publisher_publish(struct publisher *p, const struct profile *interval)
+{
+    learn_all(p);
+    publish_waiting(p, MAX_ROUNDS);
+    publish(p, interval, 0);
+    forget_gone(p);
+    __atomic_store_n(&p->stats.waiting, p->waiting.n, __ATOMIC_RELAXED);
+}
+
+void publisher_flush(struct publisher *p)
+{
+    learn_all(p);
+    publish_waiting(p, 0);
+}
+
+void publisher_stats(const struct publisher *p, struct publisher_stats *out)
+{
+    const u64 *from = (const u64 *)&p->stats;
+    u64 *to = (u64 *)out;
+    for (size_t i = 0; i < sizeof(*out) / sizeof(u64); i++)
+        to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}

@@ -1,0 +1,54 @@
+/* From the profile of an interval to one profile per container and event, with its labels, put into the exports' spool.
+ *
+ * Whose a sample is stands in its cgroup id; what that means is told by identities, which whoever knows containers and
+ * pods hands over. A sample may be here before its container has a name: it waits, already named, for a few intervals.
+ * All but publisher_know belongs to the worker's thread.
+ */
+#pragma once
+#include "base/labels.h"
+#include "bpf/types.h"
+#include "export/export.h"
+#include "profile/profile.h"
+
+struct publisher;
+
+enum process_frames { PROCESS_FRAMES_AUTO, PROCESS_FRAMES_ALWAYS, PROCESS_FRAMES_NEVER };
+
+struct identity { /* what a cgroup is */
+    u64 cgroup;
+    struct label_set labels; /* of its profiles */
+    bool by_program;         /* no container and no service: each program is a profile, its name the service's */
+    bool unwanted;           /* its samples, on their way when that was decided, go nowhere; counted */
+    bool pending;            /* more will be known: wait before publishing */
+    bool gone;               /* forget it, once samples on their way have arrived */
+};
+void identity_free(struct identity **i);
+
+struct publisher_config {
+    struct exports *exports;       /* borrowed */
+    const struct label_set *every; /* labels of all profiles; copied */
+    enum process_frames process_frames;
+};
+
+/* 0 or -ENOMEM. */
+int publisher_new(struct publisher **out, const struct publisher_config *config);
+void publisher_free(struct publisher **p);
+
+/* Takes the identity; from any one thread. 0; -ENOSPC: too many at once, it is still the caller's. */
+int publisher_know(struct publisher *p, struct identity *i);
+/* What an interval brought. */
+void publisher_publish(struct publisher *p, const struct profile *interval);
+/* What still waits goes out as it is: at the end. */
+void publisher_flush(struct publisher *p);
+
+struct publisher_stats {
+    u64 profiles, samples; /* handed to the exports */
+    u64 unwanted;          /* samples of cgroups that are not wanted any more */
+    u64 unknown;           /* samples whose cgroup nobody could name: published without a name */
+    u64 waiting;           /* parts that wait for a name now */
+    u64 refused;           /* samples that the exports did not take, or for which there was no memory */
+    u64 splits;            /* profiles that were too large for one push */
+    u64 labels_left_out;
+};
+/* From any thread; the counters are read one by one. */
+void publisher_stats(const struct publisher *p, struct publisher_stats *out);

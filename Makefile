@@ -15,7 +15,7 @@ CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. -I$(B)
 OPT     ?= -O2
 CFLAGS  := -std=gnu11 -g $(OPT) $(WARN)
 LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lcurl -lnghttp2 -lprotobuf-c -lcgroup -ljansson \
-           -lmicrohttpd -lyaml -lpthread
+           -lmicrohttpd -lyaml -lm -lpthread
 SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 # Stubs of the CRI API: agent/container/NAME.proto -> NAME.pb-c.{h,c}, generated.

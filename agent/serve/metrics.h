@@ -1,0 +1,22 @@
+/* Prometheus text format 0.0.4 and OpenMetrics 1.0, whichever was asked for. A family is opened once, then its samples
+ * follow; the two formats differ in the name of a counter's family and in the end mark.
+ */
+#pragma once
+#include "base/buf.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct metrics {
+    struct buf *out;
+    bool openmetrics;
+    const char *family; /* the open one; borrowed */
+    bool counter;
+};
+
+void metrics_counter(struct metrics *m, const char *family, const char *help); /* named without "_total" */
+void metrics_gauge(struct metrics *m, const char *family, const char *help);
+/* One sample of the open family; label and value may be NULL. */
+void metrics_value(struct metrics *m, const char *label, const char *value, double v);
+void metrics_value2(struct metrics *m, const char *label1, const char *value1, const char *label2, const char *value2,
+                    double v);
+void metrics_end(struct metrics *m);

@@ -1,0 +1,170 @@
+#include "serve/serve.h"
+#include "base/cleanup.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <string.h>
+
+#define MAX_CONNECTIONS 32
+#define IDLE_SECONDS    10
+#define MEMORY_LIMIT    (16u << 10) /* of a connection: request line and headers */
+
+struct serve {
+    struct MHD_Daemon *daemon;
+    struct serve_handlers handlers;
+};
+
+struct page {
+    const char *path, *type;
+    unsigned (*make)(struct serve *s, bool openmetrics, struct buf *out); /* the status */
+};
+
+static unsigned metrics(struct serve *s, bool openmetrics, struct buf *out)
+{
+    s->handlers.metrics(s->handlers.ctx, openmetrics, out);
+    return MHD_HTTP_OK;
+}
+
+static unsigned healthz(struct serve *s, bool openmetrics, struct buf *out)
+{
+    return s->handlers.healthy(s->handlers.ctx, out) ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
+static unsigned readyz(struct serve *s, bool openmetrics, struct buf *out)
+{
+    return s->handlers.ready(s->handlers.ctx, out) ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
+static unsigned targets(struct serve *s, bool openmetrics, struct buf *out)
+{
+    s->handlers.targets(s->handlers.ctx, out);
+    return MHD_HTTP_OK;
+}
+
+static unsigned overview(struct serve *s, bool openmetrics, struct buf *out)
+{
+    buf_str(out, "xprof " XPROF_VERSION "\n/metrics\n/healthz\n/readyz\n/targets\n");
+    return MHD_HTTP_OK;
+}
+
+#define TEXT        "text/plain; charset=utf-8"
+#define PROMETHEUS  "text/plain; version=0.0.4; charset=utf-8"
+#define OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+static const struct page pages[] = {
+    {"/", TEXT, overview},     {"/metrics", PROMETHEUS, metrics},         {"/healthz", TEXT, healthz},
+    {"/readyz", TEXT, readyz}, {"/targets", "application/json", targets},
+};
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, struct buf *body)
+{
+    size_t len = body->failed ? 0 : body->len;
+    if (body->failed)
+        status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+    struct MHD_Response *r = MHD_create_response_from_buffer(len, len ? body->data : (char *)"",
+                                                             len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+    if (!r)
+        return MHD_NO;
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    enum MHD_Result rc = MHD_queue_response(c, status, r);
+    MHD_destroy_response(r);
+    return rc;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
+                                  const char *version, const char *upload, size_t *upload_size, void **request)
+{
+    struct serve *s = ctx;
+    AUTO_BUF struct buf body = {0};
+    bool get = !strcmp(method, MHD_HTTP_METHOD_GET) || !strcmp(method, MHD_HTTP_METHOD_HEAD);
+    if (!*request && get) { /* headers only so far: the library calls again */
+        *request = s;
+        return MHD_YES;
+    }
+    if (!get) {
+        buf_str(&body, "only GET\n");
+        return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, TEXT, &body);
+    }
+    for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+        if (strcmp(url, pages[i].path) != 0)
+            continue;
+        const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+        bool open = pages[i].make == metrics && accept && strstr(accept, "application/openmetrics-text");
+        unsigned status = pages[i].make(s, open, &body);
+        return answer(c, status, open ? OPENMETRICS : pages[i].type, &body);
+    }
+    buf_str(&body, "there is /metrics, /healthz, /readyz and /targets\n");
+    return answer(c, MHD_HTTP_NOT_FOUND, TEXT, &body);
+}
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* "HOST:PORT" with a numeric host, in brackets when it is IPv6. */
+static int parse_address(const char *text, union address *out)
+{
+    char host[64];
+    const char *colon = strrchr(text, ':');
+    size_t n = colon ? (size_t)(colon - text) : 0;
+    char *end;
+    unsigned long port = colon ? strtoul(colon + 1, &end, 10) : 0;
+    if (!n || n >= sizeof(host) || !colon[1] || *end || port > 65535)
+        return -EINVAL;
+    memcpy(host, text, n);
+    host[n] = 0;
+    memset(out, 0, sizeof(*out));
+    if (host[0] == '[' && host[n - 1] == ']') {
+        host[n - 1] = 0;
+        out->v6.sin6_family = AF_INET6;
+        out->v6.sin6_port = htons((uint16_t)port);
+        return inet_pton(AF_INET6, host + 1, &out->v6.sin6_addr) == 1 ? 0 : -EINVAL;
+    }
+    out->v4.sin_family = AF_INET;
+    out->v4.sin_port = htons((uint16_t)port);
+    return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1 ? 0 : -EINVAL;
+}
+
+int serve_new(struct serve **out, const char *address, const struct serve_handlers *handlers, char *why, size_t len)
+{
+    union address a;
+    if (parse_address(address, &a)) {
+        snprintf(why, len, "%s is no ADDRESS:PORT (such as 127.0.0.1:7055 or [::]:7055)", address);
+        return -EINVAL;
+    }
+    struct serve *s = calloc(1, sizeof(*s));
+    if (!s)
+        return -ENOMEM;
+    s->handlers = *handlers;
+    unsigned flags =
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (a.any.sa_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0);
+    errno = 0;
+    s->daemon =
+        MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT,
+                         MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_END);
+    if (!s->daemon) {
+        int err = errno ? errno : EADDRINUSE;
+        snprintf(why, len, "cannot listen on %s: %s", address, strerror(err));
+        free(s);
+        return -err;
+    }
+    *out = s;
+    return 0;
+}
+
+void serve_free(struct serve **s)
+{
+    if (!*s)
+        return;
+    MHD_stop_daemon((*s)->daemon);
+    free(TAKE_PTR(*s));
+}
+
+unsigned serve_port(const struct serve *s)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    return info ? info->port : 0;
+}

@@ -1,0 +1,24 @@
+/* The agent's own pages, for those who watch it: /metrics (Prometheus), /healthz, /readyz, /targets. Read-only, without
+ * secrets, by one thread of its own; what is answered comes from whoever started it. The only user of libmicrohttpd.
+ */
+#pragma once
+#include "base/buf.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct serve;
+
+struct serve_handlers { /* called on the server's thread, one at a time */
+    void *ctx;
+    void (*metrics)(void *ctx, bool openmetrics, struct buf *out);
+    bool (*healthy)(void *ctx, struct buf *why); /* is it alive? A line for people in any case */
+    bool (*ready)(void *ctx, struct buf *why);   /* does it do its work? The same */
+    void (*targets)(void *ctx, struct buf *json);
+};
+
+/* `address` is HOST:PORT with a numeric host: "127.0.0.1:7055", "[::]:7055"; port 0 takes a free one. 0, or -errno and
+ * a line in why[]. */
+int serve_new(struct serve **out, const char *address, const struct serve_handlers *handlers, char *why, size_t len);
+void serve_free(struct serve **s);
+/* The port it listens on. */
+unsigned serve_port(const struct serve *s);

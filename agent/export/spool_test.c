@@ -1,0 +1,351 @@
+#include "export/spool.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "export/fixture_test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define AUTO_SPOOL __attribute__((cleanup(spool_free)))
+#define HOUR       (3600 * NS_PER_SEC)
+#define T0         (1000 * HOUR)
+
+static struct spool_config config_of(const char *dir)
+{
+    return (struct spool_config){.dir = dir, .max_bytes = 64 << 20, .max_age_ns = 24 * HOUR, .memory_bytes = 1 << 20};
+}
+
+static int put_number(struct spool *s, unsigned n, u64 wall_ns)
+{
+    char text[1024] = "";
+    snprintf(text, sizeof(text), "number %u", n);
+    return spool_put(s, text, sizeof(text), wall_ns);
+}
+
+/* The number of the next record; -1: none, -2: damaged, -3: else. */
+static int next_number(struct spool *s, struct spool_reader *r)
+{
+    struct spool_record rec = {0};
+    int n = -3, rc = spool_next(s, r, &rec);
+    if (rc)
+        n = rc == -ENODATA ? -1 : rc == -EBADMSG ? -2 : -3;
+    else if (sscanf(rec.body.data, "number %d", &n) != 1)
+        n = -3;
+    buf_free(&rec.body);
+    return n;
+}
+
+/* Opens, puts 0 to n - 1, and closes again without reading. */
+static int fill(const char *dir, unsigned n)
+{
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_config c = config_of(dir);
+    struct spool_reader *r;
+    int rc = spool_new(&s, &c);
+    rc = rc ? rc : spool_reader_open(s, "a", &r);
+    for (unsigned i = 0; !rc && i < n; i++)
+        rc = put_number(s, i, T0);
+    return rc;
+}
+
+static int reopen(struct spool **s, struct spool_reader **r, const char *dir)
+{
+    struct spool_config c = config_of(dir);
+    int rc = spool_new(s, &c);
+    return rc ? rc : spool_reader_open(*s, "a", r);
+}
+
+static int segment_path(const struct test_folder *f, char path[128])
+{
+    snprintf(path, 128, "%s/%016x.seg", f->path, 1);
+    return access(path, F_OK);
+}
+
+/* One byte of the segment is another. */
+static int damage(const char *path, off_t at)
+{
+    AUTO_CLOSE int fd = open(path, O_RDWR | O_CLOEXEC);
+    char byte;
+    if (fd < 0 || pread(fd, &byte, 1, at) != 1)
+        return -1;
+    byte ^= 0x40;
+    return pwrite(fd, &byte, 1, at) == 1 ? 0 : -1;
+}
+
+enum { FIRST = 16, RECORD = 40 + 1024 }; /* header of the segment; head and body */
+
+TEST(spool_keeps_order_across_a_restart)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL, *again = NULL;
+    struct spool_reader *r;
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 5), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(next_number(s, r), i);
+    spool_commit(s, r, 3); /* records are numbered from 1: two are done with */
+    spool_free(&s);
+    CHECK_EQ(reopen(&again, &r, f.path), 0);
+    for (int i = 2; i < 5; i++)
+        CHECK_EQ(next_number(again, r), i);
+    CHECK_EQ(next_number(again, r), -1);
+    CHECK_EQ(put_number(again, 5, T0), 0);
+    CHECK_EQ(next_number(again, r), 5);
+}
+
+TEST(spool_removes_what_all_have_read)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *a, *b;
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    CHECK_EQ(reopen(&s, &a, f.path), 0);
+    CHECK_EQ(spool_reader_open(s, "b", &b), 0);
+    CHECK_EQ(next_number(s, b), -1); /* new: begins behind */
+    CHECK_EQ(put_number(s, 3, T0), 0);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ(next_number(s, a), i);
+    spool_commit(s, a, UINT64_MAX);
+    CHECK_EQ(test_folder_count(&f, ".seg"), 1);
+    CHECK_EQ(next_number(s, b), 3);
+}
+
+TEST(spool_cuts_a_torn_tail)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_stats stats;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    CHECK_EQ(segment_path(&f, path), 0);
+    CHECK_EQ(truncate(path, FIRST + 3 * RECORD - 1), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    spool_stats(s, &stats);
+    CHECK_EQ(stats.corrupt, 1);
+    CHECK_EQ(stats.disk_bytes, FIRST + 2 * RECORD);
+    CHECK_EQ(put_number(s, 7, T0), 0);
+    CHECK_EQ(next_number(s, r), 0);
+    CHECK_EQ(next_number(s, r), 1);
+    CHECK_EQ(next_number(s, r), 7);
+}
+
+TEST(spool_damaged_body_costs_one_record)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    CHECK_EQ(segment_path(&f, path), 0);
+    CHECK_EQ(damage(path, FIRST + RECORD + 40 + 100), 0);
+    CHECK_EQ(next_number(s, r), 0);
+    CHECK_EQ(next_number(s, r), -2);
+    CHECK_EQ(next_number(s, r), 2);
+}
+
+TEST(spool_damaged_head_ends_its_segment)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_stats stats;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    CHECK_EQ(segment_path(&f, path), 0);
+    CHECK_EQ(damage(path, FIRST + RECORD + 5), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    spool_stats(s, &stats);
+    CHECK_EQ(stats.corrupt, 1);
+    CHECK_EQ(next_number(s, r), 0);
+    CHECK_EQ(next_number(s, r), -1);
+}
+
+TEST(spool_of_another_version_is_not_read)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_stats stats;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    CHECK_EQ(segment_path(&f, path), 0);
+    CHECK_EQ(damage(path, 15), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    spool_stats(s, &stats);
+    CHECK_EQ(stats.corrupt, 1);
+    CHECK_EQ(next_number(s, r), -1);
+    CHECK_EQ(test_folder_count(&f, ".seg"), 0);
+}
+
+TEST(spool_damaged_cursor_begins_at_the_oldest)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    snprintf(path, sizeof(path), "%s/a.cursor", f.path);
+    CHECK_EQ(fs_replace_file(path, "xprof-cursor 1 99", 17, 0600), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    CHECK_EQ(next_number(s, r), 0);
+}
+
+TEST(spool_is_for_one)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL, *second = NULL;
+    CHECK_EQ(test_folder_new(&f), 0);
+    struct spool_config c = config_of(f.path);
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_new(&second, &c), -EBUSY);
+    spool_free(&s);
+    CHECK_EQ(spool_new(&second, &c), 0);
+}
+
+TEST(spool_full_drops_the_oldest_and_counts)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_lost lost;
+    struct spool_stats stats;
+    CHECK_EQ(test_folder_new(&f), 0);
+    struct spool_config c = config_of(f.path);
+    c.max_bytes = 64 << 10;
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_reader_open(s, "a", &r), 0);
+    for (unsigned i = 0; i < 200; i++) {
+        CHECK_EQ(put_number(s, i, T0), 0);
+        spool_stats(s, &stats);
+        CHECK(stats.disk_bytes <= c.max_bytes);
+    }
+    spool_take_lost(s, r, &lost);
+    CHECK(lost.full > 100);
+    CHECK(lost.full_bytes >= lost.full * 1024);
+    CHECK_EQ(next_number(s, r), (int)lost.full);
+    u64 oldest;
+    CHECK_EQ(spool_unread(s, r, &oldest), 200 - lost.full - 1);
+    CHECK_EQ(oldest, T0);
+}
+
+TEST(spool_age_and_clocks_that_jump)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_lost lost;
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    CHECK_EQ(put_number(s, 3, T0 - 100 * HOUR), 0); /* the clock went back: what lies there is of the future */
+    spool_take_lost(s, r, &lost);
+    CHECK_EQ(lost.age, 0);
+    CHECK_EQ(put_number(s, 4, T0 + 25 * HOUR), 0);
+    spool_take_lost(s, r, &lost);
+    CHECK_EQ(lost.age, 4);
+    CHECK_EQ(next_number(s, r), 4);
+}
+
+/* Writes beyond that size fail, as on a full disk (EFBIG instead of ENOSPC). */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit l;
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &l);
+    l.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &l);
+}
+
+TEST(spool_disk_full_goes_on_in_memory)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL, *again = NULL;
+    struct spool_reader *r;
+    struct spool_stats stats;
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    limit_files(FIRST + 2 * RECORD + 500);
+    for (unsigned i = 0; i < 6; i++)
+        put_number(s, i, T0);
+    limit_files(RLIM_INFINITY);
+    spool_stats(s, &stats);
+    CHECK_EQ(stats.put, 6);
+    CHECK_EQ(stats.disk_errors, 1);
+    CHECK(strstr(stats.error, "kept in memory"));
+    CHECK_EQ(stats.memory_bytes, FIRST + 4 * RECORD);
+    for (int i = 0; i < 6; i++)
+        CHECK_EQ(next_number(s, r), i);
+    CHECK_EQ(next_number(s, r), -1);
+    spool_free(&s);
+    CHECK_EQ(reopen(&again, &r, f.path), 0); /* no half of a record stayed in the file */
+    spool_stats(again, &stats);
+    CHECK_EQ(stats.corrupt, 0);
+    CHECK_EQ(next_number(again, r), 0);
+    CHECK_EQ(next_number(again, r), 1);
+    CHECK_EQ(next_number(again, r), -1);
+}
+
+TEST(spool_without_a_folder_is_bounded_memory)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_stats stats;
+    struct spool_lost lost;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    snprintf(path, sizeof(path), "%s/file", f.path);
+    CHECK_EQ(fs_replace_file(path, "x", 1, 0600), 0);
+    strcat(path, "/spool");
+    struct spool_config c = config_of(path);
+    c.memory_bytes = 64 << 10;
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_reader_open(s, "a", &r), 0);
+    for (unsigned i = 0; i < 100; i++)
+        CHECK_EQ(put_number(s, i, T0), 0);
+    spool_stats(s, &stats);
+    CHECK(*stats.error);
+    CHECK(stats.memory_bytes <= c.memory_bytes);
+    spool_take_lost(s, r, &lost);
+    CHECK(lost.full > 0);
+    CHECK_EQ(next_number(s, r), (int)lost.full);
+}
+
+TEST(spool_rereads_until_it_is_pushed_out)
+{
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_config c = config_of(NULL);
+    struct spool_record rec = {0};
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_reader_open(s, "a", &r), 0);
+    CHECK_EQ(put_number(s, 0, T0), 0);
+    CHECK_EQ(put_number(s, 1, T0), 0);
+    CHECK_EQ(spool_next(s, r, &rec), 0);
+    u64 seq = rec.seq;
+    CHECK_EQ(next_number(s, r), 1);
+    int rc = spool_reread(s, r, &rec);
+    bool same = strcmp(rec.body.data, "number 0") == 0;
+    for (unsigned i = 0; i < 2000; i++)
+        put_number(s, i, T0);
+    int gone = spool_reread(s, r, &rec);
+    buf_free(&rec.body);
+    CHECK_EQ(rc, 0);
+    CHECK(same);
+    CHECK_EQ(seq, 1);
+    CHECK_EQ(gone, -ENOENT);
+}

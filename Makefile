@@ -118,6 +118,11 @@ $(B)/oracle: $(patsubst %.c,$(B)/%.o,$(wildcard e2e/oracle/*.c)) \
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The watcher of pods alone, for tests against a real API server.
+$(B)/kube-watch: $(B)/e2e/kube/watch.o $(filter $(B)/agent/base/% $(B)/agent/net/% $(B)/agent/kube/%,$(OBJ))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # Benchmarks: bench/NAME.c is linked with everything but main(); bench/*.sh measure the whole program.
 BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 $(B)/bench/html: $(B)/e2e/html/synth.o
@@ -148,7 +153,7 @@ deps: ## install what building needs and what is missing
 lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
 	$(Q)B=$(B) tools/lint.sh
 
-e2e: all $(B)/oracle ## end-to-end tests (root)
+e2e: all $(B)/oracle $(B)/kube-watch ## end-to-end tests (root)
 	$(Q)XPROF=$(abspath $(B)/xprof) ORACLE=$(abspath $(B)/oracle) e2e/run.sh
 
 test: ## everything that CI runs: deps, lint, unit, e2e

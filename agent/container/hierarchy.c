@@ -1,10 +1,12 @@
 #include "container/hierarchy.h"
-#include "container/cgroup_name.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
+#include "container/cgroup_name.h"
 #include <errno.h>
 #include <libcgroup.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -84,7 +86,7 @@ static bool is_whole(const char *mount)
     return !stat(mount, &st) && st.st_ino == 1;
 }
 
-static bool is_containers(void *ctx, u64 id, const char *path)
+static bool is_containers(void *ctx, u64 id, const char *path, u32 pid)
 {
     struct cgroup_name n;
     cgroup_name_parse(&n, path, strlen(path));
@@ -92,12 +94,25 @@ static bool is_containers(void *ctx, u64 id, const char *path)
     return !*(bool *)ctx;
 }
 
+u32 hierarchy_number(const char *cgroups, const char *controller)
+{
+    size_t n = strlen(controller);
+    for (const char *line = cgroups; *line; line = strchrnul(line, '\n'), line += *line != 0)
+        if (!strncmp(line, controller, n) && (line[n] == '\t' || line[n] == ' '))
+            return (u32)strtoul(line + n, NULL, 10);
+    return 0;
+}
+
 static void choose(struct hierarchy *h, bool unified, const struct found *f)
 {
     h->unified = unified;
+    h->number = 0;
     snprintf(h->mount, sizeof(h->mount), "%s", unified ? f->unified : f->v1);
     snprintf(h->controller, sizeof(h->controller), "%s", unified ? "" : f->controller);
     h->whole = is_whole(h->mount);
+    AUTO_FREE char *cgroups = NULL;
+    if (!unified && !fs_read_file("/proc/cgroups", 1 << 16, &cgroups, NULL))
+        h->number = hierarchy_number(cgroups, h->controller);
 }
 
 static int decide(struct hierarchy *out, const struct found *f)

@@ -18,6 +18,7 @@ struct hierarchy {
     enum hierarchy_mode mode;
     bool unified;        /* ids are those of the unified tree; else of the controller's */
     bool whole;          /* `mount` is the root of the hierarchy: all cgroups can be seen below it */
+    u32 number;          /* as the kernel counts hierarchies; 0 is the unified one */
     char controller[32]; /* version 1, as /proc/cgroups spells it; "" when unified */
     char mount[512];     /* directory of the hierarchy's root, or of what we see of it */
 };
@@ -25,15 +26,17 @@ struct hierarchy {
 /* `root`: the place where cgroups are mounted ("/host/sys/fs/cgroup"); NULL: wherever libcgroup says, /sys/fs/cgroup,
  * or the same under /proc/1/root. 0 or -ENODATA: no cgroups there. */
 int hierarchy_find(struct hierarchy *out, const char *root);
+/* The number of a controller's hierarchy in the text of /proc/cgroups; 0 when it has none. */
+u32 hierarchy_number(const char *cgroups, const char *controller);
 /* "v1", "hybrid", "v2". */
 const char *hierarchy_mode_name(enum hierarchy_mode mode);
 
 #define HIERARCHY_MAX_GROUPS 65536
 #define HIERARCHY_MAX_DEPTH  32 /* levels below the root; systemd in kubernetes in docker has about 15 */
 
-/* Called with a cgroup's id and its path in the hierarchy ("/kubepods/..."; parents come before their children); false
- * ends the scan. */
-typedef bool (*hierarchy_each)(void *ctx, u64 id, const char *path);
+/* Called with a cgroup's id, its path in the hierarchy ("/kubepods/..."; parents come before their children) and, by a
+ * scan of processes, one in it, else 0; false ends the scan. */
+typedef bool (*hierarchy_each)(void *ctx, u64 id, const char *path, u32 pid);
 /* All cgroups below the root that are in sight. Returns how many were seen, -E2BIG when a bound ended it, or -errno. */
 int hierarchy_scan(const struct hierarchy *h, hierarchy_each each, void *ctx);
 /* The cgroups in which some process is, in no order, each once; for when the tree is out of sight. Paths are as our
@@ -45,5 +48,3 @@ int hierarchy_path_of(const struct hierarchy *h, u32 pid, char path[], u32 size)
 /* The id of the cgroup at `path`: from the tree when it is in sight, else from what process `pid` in it has mounted at
  * its own /sys/fs/cgroup, which is its container's. 0 or -ENOENT. */
 int hierarchy_id_of(const struct hierarchy *h, u32 pid, const char *path, u64 *id);
-/* The first process in a cgroup, as our PID namespace counts. 0, -ENOENT (none, or out of sight). */
-int hierarchy_first_pid(const struct hierarchy *h, const char *path, u32 *pid);

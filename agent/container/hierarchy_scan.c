@@ -49,7 +49,7 @@ static void visit(struct walk *w, int dir, const char *name, size_t len, unsigne
     w->path[len] = '/';
     memcpy(w->path + len + 1, name, n + 1);
     w->seen++;
-    w->ended = !w->each(w->ctx, st.st_ino, w->path);
+    w->ended = !w->each(w->ctx, st.st_ino, w->path, 0);
     if (!w->ended && st.st_nlink != 2)
         walk_below(w, dir, name, len + 1 + n, depth + 1);
     w->path[len] = 0;
@@ -142,21 +142,6 @@ int hierarchy_id_of(const struct hierarchy *h, u32 pid, const char *path, u64 *i
     return can_follow(h, path) ? id_in_tree(h, path, id) : id_in_process(h, pid, id);
 }
 
-int hierarchy_first_pid(const struct hierarchy *h, const char *path, u32 *pid)
-{
-    char file[PATH_SIZE + 512], text[32] = "";
-    unsigned n;
-    if (!can_follow(h, path))
-        return -ENOENT;
-    snprintf(file, sizeof(file), "%s%s/cgroup.procs", h->mount, path);
-    AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC);
-    ssize_t r = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (r <= 0 || sscanf(text, "%u", &n) != 1 || !n) /* 0: a process of another PID namespace */
-        return -ENOENT;
-    *pid = n;
-    return 0;
-}
-
 /* One process: its group, when no other process was in it. */
 static bool visit_process(const struct hierarchy *h, u32 pid, struct map *seen, hierarchy_each each, void *ctx, int *n)
 {
@@ -177,7 +162,7 @@ static bool visit_process(const struct hierarchy *h, u32 pid, struct map *seen, 
         return true;
     }
     ++*n;
-    return each(ctx, id, path);
+    return each(ctx, id, path, pid);
 }
 
 int hierarchy_scan_processes(const struct hierarchy *h, hierarchy_each each, void *ctx)

@@ -41,7 +41,7 @@ struct seen {
     bool parents_first;
 };
 
-static bool count(void *ctx, u64 id, const char *path)
+static bool count(void *ctx, u64 id, const char *path, u32 pid)
 {
     struct seen *s = ctx;
     if (!strcmp(path, "/kubepods/pod1") && !s->container)
@@ -68,6 +68,15 @@ TEST(hierarchy_scan_of_a_tree)
     CHECK_EQ(hierarchy_id_of(&h, 0, "/kubepods/pod2", &id), -ENOENT);
     hierarchy_scan(&h, count, &some);
     CHECK_EQ(some.n, 2);
+}
+
+TEST(hierarchy_number_of_a_controller)
+{
+    const char *text = "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t1\t1\ncpu\t4\t2\t1\npids\t8\t1\t1";
+    CHECK_EQ(hierarchy_number(text, "pids"), 8);
+    CHECK_EQ(hierarchy_number(text, "cpu"), 4);
+    CHECK_EQ(hierarchy_number(text, "memory"), 0);
+    CHECK_EQ(hierarchy_number("", "cpu"), 0);
 }
 
 TEST(hierarchy_none)

@@ -1,0 +1,329 @@
+#include "container/containers.h"
+#include "base/cleanup.h"
+#include "base/test.h"
+#include "container/init.h"
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MS  1000000ull
+#define SEC (1000 * MS)
+#define UID "11111111-2222-3333-4444-555555555555"
+#define POD "/kubepods/burstable/pod" UID
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+#define C1  HEX "0001"
+#define C2  HEX "0002"
+#define KEY "xprof.io/profile"
+
+/* A runtime that lists what the test says: the sandbox C2 of pod UID, and the container C1 in it. */
+struct fake {
+    int rc, fetches;
+    bool lists_sandbox, lists_container;
+    const char *image;
+};
+
+static void pair(struct cri_pairs *p, const char *key, const char *value)
+{
+    p->v = calloc(1, sizeof(*p->v));
+    p->v[0] = (struct cri_pair){key, value};
+    p->n = 1;
+}
+
+static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len)
+{
+    struct fake *f = ctx;
+    f->fetches++;
+    if (f->rc) {
+        snprintf(why, why_len, "the fake fails");
+        return f->rc;
+    }
+    if (f->lists_sandbox) {
+        struct cri_sandbox *s = VEC_PUSH(&out->sandboxes);
+        *s = (struct cri_sandbox){.id = C2, .name = "web-0", .namespace_ = "prod", .uid = UID};
+        pair(&s->annotations, KEY, "true");
+        pair(&s->labels, "app", "web");
+    }
+    if (f->lists_container) {
+        struct cri_container *c = VEC_PUSH(&out->containers);
+        *c =
+            (struct cri_container){.id = C1, .sandbox = C2, .name = "main", .image = f->image, .image_id = "sha256:aa"};
+        pair(&c->labels, "tier", "front");
+    }
+    return 0;
+}
+
+static int fake_image(void *ctx, const char *id, char *image, size_t size)
+{
+    snprintf(image, size, "web:1.2");
+    return 0;
+}
+
+static const char *fake_runtime(void *ctx)
+{
+    return "containerd 9.9";
+}
+
+struct seen {
+    int changed, gone;
+    enum container_state state;
+    char path[256];
+};
+
+static void on_changed(void *ctx, const struct container *c)
+{
+    struct seen *s = ctx;
+    s->changed++;
+    s->state = c->state;
+    snprintf(s->path, sizeof(s->path), "%s", c->path);
+}
+
+static void on_gone(void *ctx, const struct container *c)
+{
+    ((struct seen *)ctx)->gone++;
+}
+
+struct bench { /* a registry over an empty folder in the place of the tree, and of the host's root */
+    struct containers *c;
+    struct fake fake;
+    struct seen seen;
+    char dir[32];
+};
+
+static int setup(struct bench *b, bool runtime)
+{
+    struct container_source source = {&b->fake, fake_fetch, fake_image, fake_runtime};
+    struct containers_config config = {.hierarchy = {.mode = HIERARCHY_V2, .unified = true, .whole = true},
+                                       .host_root = b->dir,
+                                       .cri_socket = "none",
+                                       .source = runtime ? &source : NULL};
+    struct containers_handlers handlers = {&b->seen, on_changed, on_gone};
+    snprintf(b->dir, sizeof(b->dir), "/tmp/xprof-reg-XXXXXX");
+    if (!mkdtemp(b->dir))
+        return -errno;
+    snprintf(config.hierarchy.mount, sizeof(config.hierarchy.mount), "%s", b->dir);
+    int rc = containers_new(&b->c, &config, &handlers);
+    if (!rc)
+        containers_tick(b->c, 1 * SEC); /* the first scan: of an empty tree */
+    return rc;
+}
+
+static void teardown(struct bench *b)
+{
+    containers_free(&b->c);
+    rmdir(b->dir);
+}
+
+#define BENCH(runtime)                      \
+    CLEANUP(teardown) struct bench b = {0}; \
+    struct containers_stats st;             \
+    CHECK_EQ(setup(&b, runtime), 0)
+
+TEST(containers_named_by_the_runtime)
+{
+    BENCH(true);
+    b.fake = (struct fake){.lists_sandbox = true, .lists_container = true, .image = "sha256:aa"};
+    containers_cgroup_made(b.c, 0, 10, POD, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 11, POD "/" C2, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
+    CHECK_EQ(b.seen.changed, 3);
+    CHECK_EQ(b.seen.state, CONTAINER_NEW);
+    containers_tick(b.c, 2 * SEC + 50 * MS);
+    CHECK_EQ(b.fake.fetches, 1); /* one list for all */
+    const struct container *pod = containers_find(b.c, 10), *pause = containers_find(b.c, 11),
+                           *c = containers_find(b.c, 12);
+    CHECK(pod && pause && c);
+    CHECK(c->state == CONTAINER_KNOWN && c->told == TOLD_BY_RUNTIME && !c->sandbox);
+    CHECK_STR(c->name, "main");
+    CHECK_STR(c->pod, "web-0");
+    CHECK_STR(c->namespace_, "prod");
+    CHECK_STR(c->image, "web:1.2");
+    CHECK_STR(c->image_id, "sha256:aa");
+    CHECK_STR(c->is.pod, UID);
+    CHECK_EQ(c->is.runtime, RUNTIME_CONTAINERD);
+    CHECK_STR(container_pair(&c->labels, "tier"), "front");
+    CHECK_STR(container_pair(&c->pod_annotations, KEY), "true");
+    CHECK_STR(container_pair(&c->pod_labels, "app"), "web");
+    CHECK(pause->sandbox && pause->state == CONTAINER_KNOWN);
+    CHECK(pod->is.kind == CGROUP_POD && !pod->sandbox);
+    CHECK_STR(container_pair(&pod->pod_annotations, KEY), "true");
+    containers_tick(b.c, 3 * SEC);
+    CHECK_EQ(b.fake.fetches, 1); /* all are named */
+    containers_stats(b.c, &st);
+    CHECK(st.containers == 2 && st.pods == 1 && st.unnamed == 0 && st.last_ok_ns);
+    CHECK_STR(st.runtime, "containerd 9.9");
+}
+
+TEST(containers_nested_groups)
+{
+    BENCH(true);
+    containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 13, "/docker/" C1 "/init.scope", 2 * SEC);
+    containers_cgroup_made(b.c, 0, 14, "/system.slice/x.service", 2 * SEC);
+    containers_cgroup_made(b.c, 0, 15, "/system.slice/x.service/worker", 2 * SEC);
+    containers_cgroup_made(b.c, 0, 16, "/system.slice", 2 * SEC);
+    CHECK(containers_find(b.c, 13) == containers_find(b.c, 12));
+    CHECK(containers_find(b.c, 15) == containers_find(b.c, 14));
+    CHECK_STR(containers_find(b.c, 15)->is.unit, "x.service");
+    CHECK(!containers_find(b.c, 16));
+    containers_cgroup_removed(b.c, 0, 13, 3 * SEC);
+    CHECK(!containers_find(b.c, 13));
+    CHECK_EQ(containers_find(b.c, 12)->ended_ns, 0);
+    containers_cgroup_made(b.c, 3, 99, "/docker/" C2, 3 * SEC); /* another hierarchy */
+    CHECK(!containers_find(b.c, 99));
+    containers_stats(b.c, &st);
+    CHECK(st.containers == 1 && st.units == 1 && st.cgroups == 3 && st.foreign == 1);
+}
+
+TEST(containers_ended_stay_for_a_while)
+{
+    BENCH(true);
+    b.fake = (struct fake){.lists_container = true, .image = "web"};
+    containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
+    containers_cgroup_removed(b.c, 0, 12, 2 * SEC + 5 * MS); /* before anybody was asked */
+    CHECK_EQ(b.seen.state, CONTAINER_ENDED);
+    containers_tick(b.c, 2 * SEC + 100 * MS);
+    CHECK_STR(containers_find(b.c, 12)->name, "main"); /* the runtime still knows it */
+    CHECK_EQ(containers_find(b.c, 12)->state, CONTAINER_ENDED);
+    containers_tick(b.c, 61 * SEC);
+    CHECK(containers_find(b.c, 12) && b.seen.gone == 0);
+    containers_tick(b.c, 63 * SEC);
+    CHECK(!containers_find(b.c, 12) && b.seen.gone == 1);
+    containers_stats(b.c, &st);
+    CHECK(st.cgroups == 0 && st.ended == 0 && st.containers == 0);
+}
+
+TEST(containers_ids_come_back)
+{
+    BENCH(true);
+    containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
+    containers_cgroup_removed(b.c, 0, 12, 3 * SEC);
+    containers_cgroup_made(b.c, 0, 20, "/docker/" C1, 4 * SEC); /* docker restart: the same container, a new group */
+    CHECK(containers_find(b.c, 12) && containers_find(b.c, 12) != containers_find(b.c, 20));
+    CHECK_EQ(containers_find(b.c, 20)->ended_ns, 0);
+    containers_cgroup_made(b.c, 0, 21, "/docker/" C1, 5 * SEC); /* again, and the removal was missed */
+    CHECK(containers_find(b.c, 20)->ended_ns && !containers_find(b.c, 21)->ended_ns);
+    containers_cgroup_made(b.c, 0, 21, "/docker/" C2, 6 * SEC); /* the kernel gives an id again */
+    CHECK_STR(containers_find(b.c, 21)->is.id, C2);
+    CHECK_EQ(b.seen.gone, 1);
+    containers_stats(b.c, &st);
+    CHECK(st.containers == 1 && st.ended == 2);
+}
+
+TEST(containers_runtime_is_late_and_fails)
+{
+    BENCH(true);
+    u64 now = 2 * SEC;
+    b.fake = (struct fake){.rc = -ETIMEDOUT, .image = ""};
+    containers_cgroup_made(b.c, 0, 12, POD "/" C1, now);
+    for (int i = 0; i < 100; i++)
+        containers_tick(b.c, now += 100 * MS);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.timeouts, b.fake.fetches);
+    CHECK(b.fake.fetches >= 3 && b.fake.fetches <= 7); /* in 10 s: the pause doubles */
+    CHECK_STR(st.why, "the fake fails");
+    CHECK_EQ(st.unnamed, 1);
+    b.fake.rc = 0;
+    for (int i = 0; i < 200; i++)
+        containers_tick(b.c, now += 100 * MS);
+    CHECK_EQ(containers_find(b.c, 12)->state, CONTAINER_NEW);
+    b.fake.lists_container = true;
+    for (int i = 0; i < 100; i++)
+        containers_tick(b.c, now += 100 * MS);
+    CHECK_STR(containers_find(b.c, 12)->name, "main");
+    containers_stats(b.c, &st);
+    CHECK_STR(st.why, "");
+}
+
+TEST(containers_given_up_and_repaired)
+{
+    BENCH(true);
+    u64 now = 2 * SEC;
+    char path[128];
+    b.fake.image = "web";
+    containers_cgroup_made(b.c, 0, 12, POD "/" C1, now);
+    for (int i = 0; i < 500; i++)
+        containers_tick(b.c, now += 100 * MS);
+    containers_stats(b.c, &st);
+    CHECK(st.given_up == 1 && b.fake.fetches == 12);
+    CHECK_EQ(containers_find(b.c, 12)->ended_ns, 0);
+    containers_tick(b.c, now = 62 * SEC); /* the re-scan finds no directory of it: this removal was missed */
+    containers_stats(b.c, &st);
+    CHECK(st.lost_late == 1 && containers_find(b.c, 12)->ended_ns);
+    snprintf(path, sizeof(path), "%s/%s", b.dir, C2);
+    CHECK_EQ(mkdir(path, 0700), 0); /* this birth, too */
+    b.fake.lists_sandbox = true;
+    containers_tick(b.c, now += 60 * SEC);
+    rmdir(path);
+    containers_stats(b.c, &st);
+    CHECK(st.found_late == 1 && st.containers == 1 && st.rescans == 3);
+    containers_tick(b.c, now += 100 * MS);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.unnamed, 0);
+}
+
+static bool count(void *ctx, const struct container *c)
+{
+    ++*(int *)ctx;
+    return true;
+}
+
+TEST(containers_bounds)
+{
+    BENCH(false);
+    char path[CONTAINERS_PATH_MAX + 8];
+    int n = 0;
+    for (u64 i = 0; i < CONTAINERS_MAX + 7; i++) {
+        snprintf(path, sizeof(path), "/docker/%064llx", (unsigned long long)i);
+        containers_cgroup_made(b.c, 0, 1000 + i, path, 2 * SEC);
+    }
+    containers_stats(b.c, &st);
+    CHECK(st.cgroups == CONTAINERS_MAX && st.full == 7);
+    containers_all(b.c, count, &n);
+    CHECK_EQ(n, CONTAINERS_MAX);
+    memset(path, 'x', CONTAINERS_PATH_MAX - 1);
+    path[CONTAINERS_PATH_MAX - 1] = 0;
+    containers_cgroup_made(b.c, 0, 5, path, 2 * SEC);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.cut, 1);
+}
+
+/* An hour of 1,000 starts and ends a minute: nothing is left of it. */
+TEST(containers_churn)
+{
+    BENCH(false);
+    u64 now = 2 * SEC;
+    char path[128];
+    for (u64 i = 0; i < 60000; i++, now += 60 * MS) {
+        snprintf(path, sizeof(path), "/docker/%064llx", (unsigned long long)i);
+        containers_cgroup_made(b.c, 0, 1000 + i, path, now);
+        if (i >= 20)
+            containers_cgroup_removed(b.c, 0, 1000 + i - 20, now);
+        if (i % 8 == 0)
+            containers_tick(b.c, now);
+    }
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.full, 0);
+    CHECK(st.cgroups < 1100 && st.containers <= 20 && st.containers > 0 && b.seen.gone > 58000);
+}
+
+TEST(init_reads_proc)
+{
+    u64 start = 0;
+    u32 parent = 0;
+    const char *stat = "7 (a) b) S 5 7 7 0 -1 4194304 1 0 0 0 3 4 0 0 20 0 1 0 987654 100 2 184 1";
+    CHECK_EQ(init_parse_stat(stat, &start, &parent), 0);
+    CHECK(start == 987654 && parent == 5);
+    CHECK_EQ(init_parse_stat("7 (a", &start, &parent), -EBADMSG);
+    CHECK_EQ(init_parse_nspid("Name:\tx\nNSpid:\t18546\t1\nNSpgid:\t3\n"), 1);
+    CHECK_EQ(init_parse_nspid("Name:\tx\nNSpid:\t18546\n"), 18546);
+    CHECK_EQ(init_parse_nspid("Name:\tx\n"), 0);
+}
+
+/* This process has its parent's root: it is not a container's first process, whatever its group says. */
+TEST(init_with_the_hosts_root)
+{
+    struct init in = {.pid = 3};
+    CHECK_EQ(init_of_process(&in, (u32)getpid(), true), -EAGAIN);
+    CHECK_EQ(init_of_process(&in, 0x7fffffff, true), -ENOENT);
+    CHECK_EQ(in.pid, 3);
+}

@@ -10,7 +10,7 @@
 
 struct known_entry {
     char *key; /* owned */
-    u64 hash;  /* of the object's text, when the caller compares those */
+    u64 state; /* of the object when it was told of; the caller's */
     u32 round; /* the last list that held it */
 };
 struct known { /* {0} is empty */

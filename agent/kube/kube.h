@@ -35,7 +35,7 @@ struct kube_config { /* strings are copied; NULL and 0: as the comment says */
     unsigned watch_seconds; /* after which the server ends a watch; 0: 240 */
     unsigned retry_ms;      /* the first pause after a failure; 0: 200 */
     unsigned retry_max_ms;  /* the longest; 0: 30 s */
-    unsigned forbidden_ms;  /* pause after namespaces were refused; 0: 5 min */
+    unsigned forbidden_ms;  /* the longest while namespaces are forbidden; 0: 5 min */
     size_t max_object;      /* bytes of one object; 0: 4 MiB */
 };
 

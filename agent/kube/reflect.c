@@ -122,11 +122,11 @@ static u64 with_jitter(u64 ms)
     return ms / 2 + random % (ms / 2 + 1);
 }
 
-static u64 next_pause(struct reflect *r)
+static u64 next_pause(struct reflect *r, unsigned longest)
 {
     r->pause_ms = r->pause_ms ? 2 * r->pause_ms : r->retry_ms;
-    if (r->pause_ms > r->retry_max_ms)
-        r->pause_ms = r->retry_max_ms;
+    if (r->pause_ms > longest)
+        r->pause_ms = longest;
     return with_jitter(r->pause_ms);
 }
 
@@ -138,9 +138,19 @@ static void skip_malformed(struct reflect *r)
     r->doubtful = true;
 }
 
-/* `hash` is the text's, when the same text need not be handed on twice; 0: hand it on. */
-static void apply(struct reflect *r, const struct json *object, u64 hash)
+/* A number for an object as it is now: what was handed on once need not be again. An API server's resourceVersion says
+ * that; a kubelet's objects change without it, there it is their text (n bytes). 0: unknown. */
+static u64 state_of(const struct reflect *r, const struct json *object, const char *text, size_t n)
 {
+    const char *version = json_text(json_at_path(object, "metadata.resourceVersion"));
+    if (r->poll_ms)
+        return hash_bytes(text, n, 1) | 1;
+    return version ? hash_bytes(version, strlen(version), 1) | 1 : 0;
+}
+
+static void apply(struct reflect *r, const struct json *object, const char *text, size_t n)
+{
+    u64 state = state_of(r, object, text, n);
     const char *key = r->ops->key(object);
     struct known_entry *e = key ? known_put(&r->known, key, NULL) : NULL;
     if (!key) {
@@ -152,10 +162,10 @@ static void apply(struct reflect *r, const struct json *object, u64 hash)
         return;
     }
     e->round = r->round;
-    if (hash && e->hash == hash)
+    if (state && e->state == state)
         return;
     int rc = r->ops->apply(r->ctx, object);
-    e->hash = rc ? 0 : hash;
+    e->state = rc ? 0 : state;
     if (rc == -EXDEV) {
         KUBE_COUNT(r->stats->refused, 1);
         known_remove(&r->known, key);
@@ -179,7 +189,7 @@ static bool list_object(void *ctx, const char *text, size_t n)
     if (json_parse(&object, text, n, l->r->max_object))
         skip_malformed(l->r);
     else
-        apply(l->r, object, hash_bytes(text, n, 1) | 1);
+        apply(l->r, object, text, n);
     return true;
 }
 
@@ -345,7 +355,7 @@ static bool watch_line(void *ctx, const char *line, size_t n)
     w->events++;
     if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED")) {
         KUBE_COUNT(*(*type == 'A' ? &r->stats->added : &r->stats->modified), 1);
-        apply(r, object, 0);
+        apply(r, object, line, n);
     } else if (!strcmp(type, "DELETED")) {
         KUBE_COUNT(r->stats->deleted, 1);
         forget(r, object);
@@ -413,7 +423,7 @@ static struct outcome watch(struct reflect *r, const volatile bool *stop)
     if (answer.status == 200 && now_ns() - start > HASTY_MS * 1000000ull)
         note_steady(r);
     else if (!o.failed)
-        o.retry_after_ms = next_pause(r);
+        o.retry_after_ms = next_pause(r, r->retry_max_ms);
     lines_free(&w.lines);
     http_response_free(&answer);
     return o;
@@ -436,15 +446,15 @@ static u64 pause_after(struct reflect *r, const struct outcome *o)
     if (!o->failed)
         return *r->version && !r->poll_ms ? o->retry_after_ms : r->poll_ms;
     KUBE_COUNT(r->stats->errors[o->error], 1);
-    u64 pause = next_pause(r);
+    /* What is forbidden may stay so: ever longer. But an API server that has just started forbids everything. */
+    bool forbidden = o->error == KUBE_ERROR_FORBIDDEN && r->forbidden_ms;
+    u64 pause = next_pause(r, forbidden ? r->forbidden_ms : r->retry_max_ms);
     if (o->error == KUBE_ERROR_EXPIRED && first) /* that is no fault: list again at once */
         return 0;
     if (o->error == KUBE_ERROR_UNAUTHORIZED && access_token(&r->access) == 1)
         return 0;
     if (o->error != KUBE_ERROR_EXPIRED)
         warn_once(r, o);
-    if (o->error == KUBE_ERROR_FORBIDDEN && r->forbidden_ms)
-        pause = r->forbidden_ms;
     return pause > o->retry_after_ms ? pause : o->retry_after_ms;
 }
 

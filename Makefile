@@ -26,7 +26,7 @@ OBJ      := $(SRC:%.c=$(B)/%.o) $(STUBS:.c=.o)
 TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
 UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) \
-            $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c)
+            $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c agent_options.c config_file.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
 
 .DELETE_ON_ERROR:
@@ -123,6 +123,16 @@ $(B)/kube-watch: $(B)/e2e/kube/watch.o $(filter $(B)/agent/base/% $(B)/agent/net
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The export room alone, for tests against real servers.
+$(B)/export-send: $(B)/e2e/pyroscope/send.o $(filter $(B)/agent/base/% $(B)/agent/net/% $(B)/agent/export/%,$(OBJ))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# What the registry of containers sees.
+$(B)/cri-ps: $(B)/e2e/cri/ps.o $(filter $(B)/agent/base/% $(B)/agent/net/% $(B)/agent/container/%,$(OBJ))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # Benchmarks: bench/NAME.c is linked with everything but main(); bench/*.sh measure the whole program.
 BENCHES := $(patsubst %.c,$(B)/%,$(wildcard bench/*.c))
 $(B)/bench/html: $(B)/e2e/html/synth.o
@@ -153,7 +163,7 @@ deps: ## install what building needs and what is missing
 lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
 	$(Q)B=$(B) tools/lint.sh
 
-e2e: all $(B)/oracle $(B)/kube-watch ## end-to-end tests (root)
+e2e: all $(B)/oracle $(B)/cri-ps $(B)/kube-watch $(B)/export-send ## end-to-end tests (root)
 	$(Q)XPROF=$(abspath $(B)/xprof) ORACLE=$(abspath $(B)/oracle) e2e/run.sh
 
 test: ## everything that CI runs: deps, lint, unit, e2e

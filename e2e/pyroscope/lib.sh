@@ -1,0 +1,74 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# What cases that talk to a real Pyroscope share. To be sourced after e2e/lib.sh.
+
+need curl jq go
+here=e2e/pyroscope
+$here/get.sh --find >/dev/null 2>&1 || skip "Pyroscope is not built: e2e/pyroscope/get.sh"
+send=${EXPORT_SEND:-${XPROF%/*}/export-send}
+[ -x "$send" ] || fail "$send is not built"
+cpu=process_cpu:cpu:nanoseconds:cpu:nanoseconds
+
+# Four ports in a row that nobody listens at: $port.
+free_ports() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        port=$((20000 + RANDOM % 30000 / 4 * 4))
+        ss -Htln "sport >= :$port and sport <= :$((port + 3))" | grep -q . || return 0
+    done
+    fail "there are no free ports"
+}
+
+start_server() { # v1|v2 [FLAG...]: at $url, in $TMP/server, to be ended at the end
+    local storage=$1
+    shift
+    $here/start.sh "$storage" "$TMP/server" "$port" "$@" || fail "Pyroscope does not start"
+    url=http://127.0.0.1:$port
+    server_pid=$(cat "$TMP/server/pid")
+    at_exit "kill -KILL $server_pid"
+}
+
+# A profile as xprof makes them, of a program with known functions: $TMP/x.pb.gz.
+record_profile() {
+    need_root
+    OUT=busy build_target layout -fno-omit-frame-pointer
+    "$XPROF" record --no-cache -F 997 -o "$TMP/x.pb.gz" -- "$TMP/busy" 300 2>"$errors" || fail "nothing was recorded"
+}
+
+# Total of the samples below that path of functions, root first, in nanoseconds; 0 when it is not there.
+nanoseconds() { # TYPE SELECTOR [FUNCTION]
+    local now
+    now=$(date +%s%3N)
+    curl -s -H 'Content-Type: application/json' ${tenant:+-H "X-Scope-OrgID: $tenant"} \
+        "$url/querier.v1.QuerierService/SelectMergeStacktraces" \
+        -d "$(jq -n --arg t "$1" --arg s "$2" --argjson now "$now" '{profileTypeID: $t, labelSelector: $s,
+            start: ($now - 7200000), end: ($now + 600000)}')" >"$TMP/flame"
+    jq -r --arg f "${3:-total}" '.flamegraph as $g | ($g.names | index($f)) as $i |
+        if $i == null then 0 else [$g.levels[].values | map(tonumber) | [range(0; length; 4) as $k | .[$k:$k + 4]]
+        | .[] | select(.[3] == $i) | .[1]] | add // 0 end' "$TMP/flame"
+}
+
+has_nanoseconds() { # TYPE SELECTOR FUNCTION
+    [ "$(nanoseconds "$@")" -gt 0 ]
+}
+
+label_values() { # NAME: a line each
+    local now
+    now=$(date +%s%3N)
+    curl -s -H 'Content-Type: application/json' ${tenant:+-H "X-Scope-OrgID: $tenant"} \
+        "$url/querier.v1.QuerierService/LabelValues" \
+        -d "{\"name\":\"$1\",\"start\":$((now - 7200000)),\"end\":$((now + 600000))}" | jq -r '.names[]?'
+}
+
+# What export-send said last of target I: a JSON path.
+stat_of() { # I JQ_PATH [LOG]
+    grep '^{"target"' "${3:-$TMP/sent}" | jq -rs "map(select(.target == $1)) | last | $2"
+}
+
+expect_stat() { # I JQ_PATH VALUE [LOG]
+    local have
+    have=$(stat_of "$1" "$2" "${4:-}")
+    [ "$have" = "$3" ] || {
+        cat "${4:-$TMP/sent}" >&2
+        fail "$2 of target $1 is $have, not $3"
+    }
+}

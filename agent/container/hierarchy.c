@@ -26,20 +26,26 @@ static long magic(const char *path)
     return statfs(path, &fs) ? 0 : (long)fs.f_type;
 }
 
+/* A mount point of that kind, if it fits. */
+static bool note(char at[512], const char *path, long kind)
+{
+    size_t n = strlen(path) + 1;
+    if (n > 512 || magic(path) != kind)
+        return false;
+    memcpy(at, path, n);
+    return true;
+}
+
 static bool note_unified(struct found *f, const char *path)
 {
-    if (f->unified[0] || magic(path) != CGROUP2_SUPER_MAGIC)
-        return false;
-    snprintf(f->unified, sizeof(f->unified), "%s", path);
-    return true;
+    return !f->unified[0] && note(f->unified, path, CGROUP2_SUPER_MAGIC);
 }
 
 /* A controller that stands before the one that was found takes its place. */
 static void note_v1(struct found *f, const char *controller, const char *path)
 {
     for (size_t i = 0; i < CONTROLLERS && controllers[i] != f->controller; i++)
-        if (!strcmp(controllers[i], controller) && magic(path) == CGROUP_SUPER_MAGIC) {
-            snprintf(f->v1, sizeof(f->v1), "%s", path);
+        if (!strcmp(controllers[i], controller) && note(f->v1, path, CGROUP_SUPER_MAGIC)) {
             f->controller = controllers[i];
             return;
         }

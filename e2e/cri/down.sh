@@ -1,0 +1,20 @@
+#!/bin/bash
+# Ends what up.sh began: the pods, their shims, containerd, the cgroups.   down.sh FOLDER
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+dir=$(realpath -m "${1:?a folder}")
+parent=$(cat "$dir/parent" 2>/dev/null) || exit 0
+socket=$dir/host/run/containerd/containerd.sock
+
+timeout 20 /usr/bin/python3 "$here/pod.py" "$socket" clear >/dev/null 2>&1
+for pid in $(cat "$dir/pid" "$dir/holder" 2>/dev/null); do kill "$pid" 2>/dev/null; done
+find /sys/fs/cgroup -path "*$parent/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | while read -r pid; do
+    [ "$pid" = 0 ] || kill -9 "$pid" 2>/dev/null
+done
+for pid in $(pgrep -f "^[^ ]*containerd-shim[^ ]* .*$dir/"); do kill "$pid" 2>/dev/null; done
+for _ in {1..40}; do
+    find /sys/fs/cgroup -depth -type d -path "*$parent*" -exec rmdir {} + 2>/dev/null
+    [ -n "$(find /sys/fs/cgroup -type d -path "*$parent*" -print -quit 2>/dev/null)" ] || break
+    sleep 0.1
+done
+rm -rf "$dir"

@@ -84,7 +84,7 @@ static int tag_of(const char *path, u64 *tag)
 
 int access_token(struct access *a)
 {
-    u64 tag;
+    u64 tag = 0;
     AUTO_FREE char *token = NULL;
     if (!a->config->token_file)
         return 0;

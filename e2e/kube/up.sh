@@ -8,7 +8,7 @@
 #   MODE=hybrid|v2            the cgroups that the cluster sees: as the machine has them, or only the unified hierarchy
 #   CONTAINERD=2|system       the one that build.sh builds, or the distribution's
 #   RUNC=path                 the runtime's program
-#   IMAGES="a.tar b.tar"      imported before pods can want them; images.sh makes the pause image, which is needed
+#   IMAGES="a.tar b.tar"      imported before pods can want them, beside the two that images.sh makes
 # down.sh FOLDER takes it down, restart.sh FOLDER NAME kills one of its programs and starts it again.
 set -euo pipefail
 
@@ -32,6 +32,8 @@ if [ "${CONTAINERD:-2}" = system ]; then containerd=/usr/bin; else containerd=$b
 runc=${RUNC:-$(command -v runc || true)}
 mkdir -p "$folder"/{log,etcd,kubelet,containerd,run-containerd,pods,containers,cni,cni-state,plugins,sysctl}
 "$here/pki.sh" "$folder/pki" $address
+
+trap '[ $? = 0 ] || KEEP=1 "$here/down.sh" "$folder"' EXIT # what came up halfway is taken down; the logs stay
 
 # --- The namespaces, held by a process that sleeps.
 setsid unshare -m -n --propagation private sleep infinity </dev/null >/dev/null 2>&1 &
@@ -60,9 +62,9 @@ start() { # NAME ARGUMENT...
 }
 
 await() { # SECONDS COMMAND...
-    local i tries=$(($1 * 20))
+    local until=$((SECONDS + $1))
     shift
-    for ((i = 0; i < tries; i++)); do
+    while [ $SECONDS -lt $until ]; do
         if "$@" >/dev/null 2>&1; then return 0; fi
         sleep 0.05
     done
@@ -99,6 +101,8 @@ if [ "$parts" = api ]; then
     await 60 api_ready
     exit 0
 fi
+
+"$here/images.sh" "$folder/images"
 
 # --- What kubelet and containerd find where they look: binds of our folder. `made` remembers what is new on the host.
 bind() { # OURS THEIRS
@@ -193,28 +197,14 @@ EOF
 start containerd -c "$folder/containerd.toml"
 start_api
 await 20 inside ctr version
-for image in ${IMAGES:-}; do inside ctr -n k8s.io images import "$(realpath "$image")" >/dev/null; done
+for image in "$folder"/images/*.tar ${IMAGES:-}; do inside ctr -n k8s.io images import "$(realpath "$image")" >/dev/null; done
 await 60 api_ready
+controllers=({serviceaccount,namespace,garbage-collector,node-lifecycle,taint-eviction,deployment,replicaset}-controller
+    {daemonset,statefulset,job,cronjob,clusterrole-aggregation,pod-garbage-collector,endpointslice}-controller
+    root-ca-certificate-publisher-controller)
 start kube-controller-manager --kubeconfig="$folder/pki/admin.conf" --root-ca-file="$folder/pki/ca.crt" \
     --service-account-private-key-file="$folder/pki/sa.key" --leader-elect=false --kube-api-qps=200 \
-    --kube-api-burst=200 --controllers="$(tr '\n' , <<EOF
-serviceaccount-controller
-root-ca-certificate-publisher-controller
-namespace-controller
-garbage-collector-controller
-node-lifecycle-controller
-taint-eviction-controller
-deployment-controller
-replicaset-controller
-daemonset-controller
-statefulset-controller
-job-controller
-cronjob-controller
-clusterrole-aggregation-controller
-pod-garbage-collector-controller
-endpointslice-controller
-EOF
-    )"
+    --kube-api-burst=200 --controllers="$(IFS=, && echo "${controllers[*]}")"
 start kube-scheduler --kubeconfig="$folder/pki/scheduler.conf" --leader-elect=false
 start kubelet --config="$folder/kubelet.yaml" --kubeconfig="$folder/pki/kubelet.conf" --hostname-override=node1 \
     --node-ip=$address

@@ -216,6 +216,25 @@ static struct probe_handlers handlers_of(struct agent *a)
         .ctx = a, .sample = on_sample, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
 }
 
+static void adjust_rate(struct agent *a)
+{
+    unsigned wanted = __atomic_load_n(&a->hz_wanted, __ATOMIC_RELAXED), share = a->share ? a->share : 100;
+    unsigned hz = (wanted ? wanted : a->config.probe.events[0].hz) * share / 100;
+    hz = hz ? hz : 1;
+    if (hz != agent_rate(a) && !probe_set_rate(a->probe, hz))
+        a->hz = hz;
+}
+
+unsigned agent_rate(const struct agent *a)
+{
+    return a->hz ? a->hz : a->config.probe.events[0].hz;
+}
+
+void agent_set_share(struct agent *a, unsigned percent)
+{
+    a->share = percent;
+}
+
 void agent_poll(struct agent *a, int timeout_ms)
 {
     struct probe_handlers h = handlers_of(a);
@@ -224,6 +243,7 @@ void agent_poll(struct agent *a, int timeout_ms)
     if (now - a->rescan_ns > NS_PER_SEC) {
         a->rescan_ns = now;
         probe_rescan_cpus(a->probe);
+        adjust_rate(a);
     }
 }
 
@@ -351,6 +371,11 @@ int agent_rotate(struct agent *a)
         job_free(j);
     }
     return 0;
+}
+
+void agent_set_rate(struct agent *a, unsigned hz)
+{
+    __atomic_store_n(&a->hz_wanted, hz, __ATOMIC_RELAXED);
 }
 
 int agent_want(struct agent *a, u64 cgroup, u32 want)

@@ -43,6 +43,12 @@ int agent_rotate(struct agent *a);
 /* Cgroups to be sampled from now on, or no more; from any thread (probe_want). */
 int agent_want(struct agent *a, u64 cgroup, u32 want);
 void agent_unwant(struct agent *a, u64 cgroup);
+/* Samples a second and CPU of every event that is a clock; from any thread, in effect within a second. */
+void agent_set_rate(struct agent *a, unsigned hz);
+/* Percent of that rate that is really taken. */
+void agent_set_share(struct agent *a, unsigned percent);
+/* In effect now. */
+unsigned agent_rate(const struct agent *a);
 /* No more samples; waits for the worker, so that every late stack has had its chance. */
 void agent_stop(struct agent *a);
 /* Names everything. After agent_stop, and without a sink. Fills an empty profile but for its comments. 0 or -ENOMEM. */
@@ -51,6 +57,7 @@ int agent_profile(struct agent *a, struct profile *out);
 /* What a recording cost and lost: nothing is lost silently. */
 struct agent_report {
     u64 samples; /* taken, lost ones included */
+    u64 not_wanted, thinned;
     u64 lost[XP_LOSS_COUNT];
     u64 lost_aggregate; /* the budget of distinct stacks was full */
     u64 lost_malformed;
@@ -63,12 +70,15 @@ struct agent_report {
     u64 unwind_ns, unwind_median_ns; /* of user stacks; when measured */
     double start_seconds;            /* from agent_new to the first possible sample */
     double cpu_seconds;              /* own, the parser process included */
-    u64 rss_bytes, map_bytes;        /* when sampling ended */
-    size_t files, failed_files;
+    double parser_cpu_seconds;
+    u64 rss_bytes, map_bytes; /* when sampling ended */
+    size_t files, failed_files, evicted_files;
     u64 rows;
     unsigned parser_restarts;
 };
 void agent_report(struct agent *a, struct agent_report *out);
+/* The same while it runs, from any thread; without what only the end can tell (blame, median). */
+void agent_vitals(struct agent *a, struct agent_report *out);
 /* Samples so far, lost so far, complete so far: for a progress line. */
 void agent_progress(struct agent *a, u64 *samples, u64 *lost, u64 *user, u64 *complete);
 

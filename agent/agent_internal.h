@@ -50,9 +50,14 @@ struct agent {
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
     struct kallsyms *kernel;
     u64 created_ns, started_ns, stopped_ns, rescan_ns;
-    u64 span_ns;              /* when the interval began */
-    struct span last;         /* agent_stop's, for the worker to end with */
-    struct tally tally;       /* the worker's */
+    unsigned hz, hz_wanted; /* of clocks; what agent_set_rate asked for, 0: what the configuration says */
+    unsigned share;         /* percent of it */
+    u64 span_ns;            /* when the interval began */
+    struct span last;       /* agent_stop's, for the worker to end with */
+    struct tally tally;     /* the worker's */
+    struct holdings {
+        u64 files, failed_files, evicted_files, rows, late;
+    } holdings;               /* the worker's, after each interval */
     u64 seen, user, complete; /* for the progress line */
     u64 queue_full;           /* announcements that found no place: they are made again */
     u64 malformed;            /* samples shorter than they say */
@@ -70,5 +75,7 @@ struct span agent_take_span(struct agent *a);
 void agent_count_stacks(const struct agent *a, const struct aggregate *stacks, struct tally *t);
 /* The cause of a stack, seen once more when sampling ended (aggregate_judge). */
 u8 agent_judge(void *agent, const struct agg_stack *s);
+/* What the worker holds, for agent_vitals. */
+void agent_note_holdings(struct agent *a);
 /* Resident memory of this process and of the parser, bytes. */
 u64 agent_rss(const struct agent *a);

@@ -26,15 +26,20 @@ static double seconds_of(const struct timeval *t)
 
 /* CPU time of this process and of the parser: those that ended (children), and the one that runs. Not of a profiled
  * COMMAND, which is a child, too: it has not been waited for when this is asked, or is subtracted by who waited. */
+static double parser_cpu(const struct agent *a)
+{
+    struct timespec child = {0};
+    clockid_t clock;
+    if (parser_pid(a->parser) && !clock_getcpuclockid(parser_pid(a->parser), &clock))
+        clock_gettime(clock, &child);
+    return (double)child.tv_sec + (double)child.tv_nsec / 1e9;
+}
+
 static double own_cpu(const struct agent *a)
 {
     struct rusage self;
-    struct timespec child = {0};
-    clockid_t clock;
     getrusage(RUSAGE_SELF, &self);
-    if (parser_pid(a->parser) && !clock_getcpuclockid(parser_pid(a->parser), &clock))
-        clock_gettime(clock, &child);
-    return seconds_of(&self.ru_utime) + seconds_of(&self.ru_stime) + (double)child.tv_sec + (double)child.tv_nsec / 1e9;
+    return seconds_of(&self.ru_utime) + seconds_of(&self.ru_stime) + parser_cpu(a);
 }
 
 static u64 rss_of(pid_t pid)
@@ -110,14 +115,16 @@ static u64 median_unwind(struct agent *a)
     return a->unwind_ns.v[n / 2];
 }
 
-void agent_report(struct agent *a, struct agent_report *out)
+/* What can be told at any time. */
+static void report_counters(struct agent *a, struct agent_report *out)
 {
     struct xp_stats st = {0};
     *out = (struct agent_report){0};
     probe_stats(a->probe, &st);
     out->samples = st.samples;
+    out->not_wanted = st.not_wanted;
+    out->thinned = st.thinned;
     out->unwind_ns = st.unwind_ns;
-    out->unwind_median_ns = median_unwind(a);
     memcpy(out->lost, st.lost, sizeof(out->lost));
     out->lost_aggregate = a->tally.dropped;
     out->lost_malformed = probe_malformed(a->probe) + a->malformed;
@@ -125,17 +132,48 @@ void agent_report(struct agent *a, struct agent_report *out)
     out->user_samples = a->tally.user_samples;
     out->complete = a->tally.complete;
     memcpy(out->cause, a->tally.cause, sizeof(out->cause));
-    blame_files(a, out);
-    out->late = late_rescued(a->late);
-    probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);
-    out->start_seconds = (double)(a->started_ns - a->created_ns) / 1e9;
     out->cpu_seconds = own_cpu(a);
-    out->rss_bytes = a->rss_bytes;
+    out->parser_cpu_seconds = parser_cpu(a);
     out->map_bytes = probe_map_bytes(a->probe);
+    out->parser_restarts = parser_restarts(a->parser);
+}
+
+void agent_vitals(struct agent *a, struct agent_report *out)
+{
+    report_counters(a, out);
+    out->files = a->holdings.files;
+    out->failed_files = a->holdings.failed_files;
+    out->evicted_files = a->holdings.evicted_files;
+    out->rows = a->holdings.rows;
+    out->late = a->holdings.late;
+    out->rss_bytes = agent_rss(a);
+}
+
+static void count_files(const struct agent *a, struct agent_report *out)
+{
     const struct file *all = files_all(a->files, &out->files);
     for (size_t i = 0; i < out->files; i++) {
         out->rows += all[i].rows;
         out->failed_files += all[i].value.state == XP_FILE_FAILED;
     }
-    out->parser_restarts = parser_restarts(a->parser);
+    out->evicted_files = files_evicted(a->files);
+}
+
+void agent_note_holdings(struct agent *a)
+{
+    struct agent_report r = {0};
+    count_files(a, &r);
+    a->holdings = (struct holdings){r.files, r.failed_files, r.evicted_files, r.rows, late_rescued(a->late)};
+}
+
+void agent_report(struct agent *a, struct agent_report *out)
+{
+    report_counters(a, out);
+    out->unwind_median_ns = median_unwind(a);
+    blame_files(a, out);
+    out->late = late_rescued(a->late);
+    probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);
+    out->start_seconds = (double)(a->started_ns - a->created_ns) / 1e9;
+    out->rss_bytes = a->rss_bytes;
+    count_files(a, out);
 }

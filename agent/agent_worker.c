@@ -63,6 +63,7 @@ static void deliver(struct agent *a, struct span *s)
     else
         log_warn("the profile of an interval is lost: no memory to name it");
     age_files(a, s->stacks);
+    agent_note_holdings(a);
     profile_free(&p);
 }
 
@@ -85,6 +86,7 @@ static void work(struct agent *a, struct job *j)
 void *agent_worker(void *agent)
 {
     struct agent *a = agent;
+    pthread_setname_np(pthread_self(), "worker");
     for (;;) {
         struct job *j = queue_get(a->jobs, late_waiting(a->late) ? IDLE_MS : TICK_MS);
         if (j)

@@ -108,6 +108,14 @@ static void learn(struct publisher *p, struct identity *i)
         identity_free(&i);
         return;
     }
+    if (i->gone) { /* its name stays for samples on their way */
+        if (*at)
+            k->identity->gone = true;
+        else
+            p->known.n--;
+        identity_free(&i);
+        return;
+    }
     if (*at)
         identity_free(&k->identity);
     *at = (u64)(k - p->known.v) + 1;
@@ -333,6 +341,8 @@ static void deliver(struct publisher *p, const struct profile *all, const struct
         count(&p->stats.unwanted, samples_of_group(all, g));
         return;
     }
+    if (!i && p->config.unknown)
+        p->config.unknown(p->config.ctx, g->cgroup, all->processes.v[g->program].tgid);
     if ((!i || i->pending) && rounds < MAX_ROUNDS && put_aside(p, all, g, rounds + 1))
         return;
     if (!i)

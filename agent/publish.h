@@ -28,6 +28,9 @@ struct publisher_config {
     struct exports *exports;       /* borrowed */
     const struct label_set *every; /* labels of all profiles; copied */
     enum process_frames process_frames;
+    /* Samples came from a cgroup that nobody has told of, among others from this process. On the worker's thread. */
+    void (*unknown)(void *ctx, u64 cgroup, u32 tgid);
+    void *ctx;
 };
 
 /* 0 or -ENOMEM. */

@@ -28,6 +28,8 @@ XP_INLINE int xp_tell_cgroup(struct cgroup *c, const char *path, u32 made)
     e->type = XP_RECORD_CGROUP;
     e->made = made;
     e->id = id;
+    e->hierarchy = BPF_CORE_READ(c, root, hierarchy_id);
+    e->pad = 0;
     if (bpf_probe_read_kernel_str(e->path, sizeof(e->path), path) < 0)
         e->path[0] = 0;
     bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);

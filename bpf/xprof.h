@@ -269,9 +269,11 @@ struct xp_dump {
 /* A cgroup was made or removed in the hierarchy that counts (tracepoints cgroup_mkdir and cgroup_rmdir). */
 #define XP_CGROUP_PATH 512 /* a pod's, with systemd's long names, is near 250; the end of a longer one is cut off */
 struct xp_cgroup_event {
-    u32 type;                  /* XP_RECORD_CGROUP */
-    u32 made;                  /* 0: removed */
-    u64 id;                    /* as in xp_sample.cgroup */
+    u32 type;      /* XP_RECORD_CGROUP */
+    u32 made;      /* 0: removed */
+    u64 id;        /* as in xp_sample.cgroup */
+    u32 hierarchy; /* its number: 0 is the unified one, as in /proc/cgroups */
+    u32 pad;
     char path[XP_CGROUP_PATH]; /* from the root of its hierarchy; NUL-terminated */
 };
 

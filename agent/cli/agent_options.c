@@ -28,6 +28,7 @@ static const char *event_name(size_t i)
         return i < sizeof(words) / sizeof(*words) ? words[i] : NULL; \
     }
 WORDS(targeting_name, "annotation", "namespace", "all")
+WORDS(on_off, "on", "off")
 WORDS(kube_name, "auto", "api", "kubelet", "cri", "off")
 WORDS(process_frames_name, "auto", "always", "never")
 
@@ -68,8 +69,10 @@ static const struct option_row rows[] = {
      .help = "only pods of namespaces with such labels"},
     {"annotation-prefix", 0, OPTION_TEXT, "PREFIX", AT(annotation_prefix), .fallback = POLICY_PREFIX,
      .help = "of the annotations on pods and namespaces"},
-    {"host-processes", 0, OPTION_SWITCH, "on|off", AT(host_processes),
+    {"host-processes", 0, OPTION_TEXT, "on|off", AT(host), .value = on_off,
      .help = "profile what runs in no container, too (default: on without Kubernetes)"},
+    {"targets-only", 0, OPTION_SWITCH, "on|off", AT(targets_only), .fallback = "off",
+     .help = "only what one of the file's targets matches"},
 
     {"kube", 0, OPTION_TEXT, "SOURCE", AT(kube), .fallback = "auto", .value = kube_name,
      .help = "where pods are known: API server, kubelet, or the container runtime alone"},
@@ -237,6 +240,26 @@ int agent_options_parse(int argc, char **argv, struct agent_options *out, struct
 void agent_options_free(struct agent_options *o)
 {
     options_free(&agent_command, o);
+}
+
+const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b)
+{
+    static const size_t fixed[] = {
+        AT(events),     AT(kernel),     AT(user),    AT(table_memory),   AT(stack_memory), AT(cache_dir),
+        AT(kube),       AT(kubeconfig), AT(api_url), AT(kubelet_url),    AT(node_name),    AT(kubelet_insecure),
+        AT(cri_socket), AT(host_root),  AT(labels),  AT(process_frames), AT(state_dir),    AT(listen),
+    };
+    for (size_t i = 0; i < agent_command.nrows; i++)
+        for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++) {
+            AUTO_BUF struct buf x = {0}, y = {0};
+            if (rows[i].offset != fixed[k])
+                continue;
+            options_format(&rows[i], a, &x);
+            options_format(&rows[i], b, &y);
+            if (x.len != y.len || (x.len && memcmp(x.data, y.data, x.len) != 0))
+                return rows[i].flag;
+        }
+    return NULL;
 }
 
 /* ---- --print-config -----------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ struct agent_options {
     const char *targeting; /* NULL: annotation with Kubernetes, else all */
     struct option_list include_namespaces, exclude_namespaces;
     const char *pod_selector, *namespace_selector, *annotation_prefix;
-    bool host_processes;
+    const char *host; /* NULL: on without Kubernetes */
+    bool targets_only;
     /* where containers and pods are known */
     const char *kube, *kubeconfig, *api_url, *kubelet_url, *node_name;
     bool kubelet_insecure, pod_events;
@@ -48,5 +49,7 @@ extern const struct command agent_command;
 int agent_options_parse(int argc, char **argv, struct agent_options *out, struct config_file **file,
                         struct buf *message);
 void agent_options_free(struct agent_options *o);
+/* The first option that differs and that takes effect at the next start only; NULL: there is none. */
+const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b);
 /* All of it as a configuration file, with what each option is for. */
 void agent_options_print(const struct agent_options *o, struct buf *out);

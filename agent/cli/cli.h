@@ -2,4 +2,5 @@
 #pragma once
 
 int cli_record(int argc, char **argv);
+int cli_agent(int argc, char **argv);
 int cli_check(int argc, char **argv);

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "base/cleanup.h"
+#include "cli/agent_options.h"
 #include "cli/record_options.h"
 #include <errno.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static const struct command table_command = {
 };
 
 static const struct command *const all[] = {
-    &record_command, &check_command, &help_command, &version_command, &completion_command, &table_command,
+    &record_command,  &agent_command,      &check_command, &help_command,
+    &version_command, &completion_command, &table_command,
 };
 #define COUNT (sizeof(all) / sizeof(*all))
 

@@ -37,7 +37,7 @@ struct recording {
 static void recording_free(struct recording *r)
 {
     agent_free(&r->agent);
-    target_free(&r->target);
+    record_target_free(&r->target);
     outputs_free(&r->outputs);
     record_options_free(&r->options);
     xp_cleanup_close(&r->signals);
@@ -121,7 +121,7 @@ static bool target_ended(struct recording *r)
 {
     struct target *t = &r->target;
     if (!t->command)
-        return r->config.probe.target == XP_TARGET_PIDS && target_gone(t);
+        return r->config.probe.target == XP_TARGET_PIDS && record_target_gone(t);
     if (waitpid(t->command, &r->command_end, WNOHANG) != t->command)
         return false;
     t->command = 0;
@@ -259,7 +259,7 @@ static int start(struct recording *r)
     rc = agent_start(r->agent, r->why, sizeof(r->why));
     if (rc)
         return rc;
-    rc = target_release(&r->target);
+    rc = record_target_release(&r->target);
     if (rc)
         snprintf(r->why, sizeof(r->why), "cannot run %s: %s", r->options.command[0], strerror(-rc));
     return rc;
@@ -271,7 +271,7 @@ static int record(struct recording *r, int argc, char **argv)
     int rc = configure(r, cache, sizeof(cache));
     r->signals = open_signals();
     if (!rc)
-        rc = target_resolve(&r->target, &r->options, &r->config.probe, r->why, sizeof(r->why));
+        rc = record_target_resolve(&r->target, &r->options, &r->config.probe, r->why, sizeof(r->why));
     bool usage = rc == -EINVAL; /* what was asked for makes no sense; later on it is the kernel that says so */
     if (!rc)
         rc = start(r);

@@ -114,7 +114,8 @@ static int fork_command(struct target *t, char **command)
     return 0;
 }
 
-int target_resolve(struct target *t, const struct record_options *o, struct probe_config *config, char *why, size_t len)
+int record_target_resolve(struct target *t, const struct record_options *o, struct probe_config *config, char *why,
+                          size_t len)
 {
     int rc = 0;
     *t = (struct target){.go = -1, .exec_error = -1};
@@ -134,7 +135,7 @@ int target_resolve(struct target *t, const struct record_options *o, struct prob
     return rc;
 }
 
-int target_release(struct target *t)
+int record_target_release(struct target *t)
 {
     int err = 0;
     if (!t->command)
@@ -146,7 +147,7 @@ int target_release(struct target *t)
     return n == sizeof(err) ? -err : 0;
 }
 
-bool target_gone(const struct target *t)
+bool record_target_gone(const struct target *t)
 {
     for (size_t i = 0; i < t->pids.n; i++)
         if (proc_alive(t->pids.v[i]))
@@ -154,7 +155,7 @@ bool target_gone(const struct target *t)
     return t->pids.n > 0;
 }
 
-void target_free(struct target *t)
+void record_target_free(struct target *t)
 {
     if (t->command) /* never released, or still running: nobody is left to wait for it */
         kill(t->command, SIGTERM);

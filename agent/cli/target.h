@@ -13,11 +13,11 @@ struct target {
 };
 
 /* Fills in the target of `config` (borrowing t->pids); a COMMAND is forked, and waits. One line in why[] on failure. */
-int target_resolve(struct target *t, const struct record_options *o, struct probe_config *config, char *why,
-                   size_t len);
+int record_target_resolve(struct target *t, const struct record_options *o, struct probe_config *config, char *why,
+                          size_t len);
 /* Lets the COMMAND start. 0, or -errno when it could not be started. */
-int target_release(struct target *t);
+int record_target_release(struct target *t);
 /* None of the -p processes is left. */
-bool target_gone(const struct target *t);
-void target_free(struct target *t);
+bool record_target_gone(const struct target *t);
+void record_target_free(struct target *t);
 #define AUTO_TARGET __attribute__((cleanup(target_free)))

@@ -138,6 +138,23 @@ void probe_rescan_cpus(struct probe *p)
         attach_online(p, true);
 }
 
+int probe_set_rate(struct probe *p, unsigned hz)
+{
+    u64 period = 1000000000ull / hz;
+    int rc = 0;
+    for (size_t e = 0; e < p->config.nevents; e++) {
+        if (!p->config.events[e].time)
+            continue;
+        p->config.events[e].hz = hz;
+        for (int cpu = 0; cpu < p->ncpus; cpu++) {
+            int fd = p->event_fds[cpu * XP_MAX_EVENTS + (int)e];
+            if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_PERIOD, &period))
+                rc = -errno;
+        }
+    }
+    return rc;
+}
+
 void probe_stop(struct probe *p)
 {
     p->running = false;

@@ -43,6 +43,9 @@ void probe_free(struct probe **p);
 int probe_start(struct probe *p, char *why, size_t why_len);
 /* CPUs that came online since get their events, too. Cheap: call it about once a second. */
 void probe_rescan_cpus(struct probe *p);
+/* Another rate for the events that are clocks, on all CPUs; the weight of samples follows. The thread that polls.
+ * 0 or -errno. */
+int probe_set_rate(struct probe *p, unsigned hz);
 /* No samples after this; what is in the ring stays. */
 void probe_stop(struct probe *p);
 /* A process to be sampled from now on (XP_TARGET_PIDS). */

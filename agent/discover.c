@@ -1,0 +1,593 @@
+#include "discover_internal.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include <errno.h>
+#include <string.h>
+
+#define INBOX_MESSAGES 16384
+#define IDLE_MS        50
+#define BURST          1024 /* messages between two looks at everything else */
+
+void message_free(struct message *m)
+{
+    switch (m->kind) {
+    case MESSAGE_POD:
+        kube_pod_free(&m->pod);
+        break;
+    case MESSAGE_NAMESPACE:
+        kube_namespace_free(&m->ns);
+        break;
+    case MESSAGE_RULES:
+        if (m->rules && m->rules->release)
+            m->rules->release(m->rules->owner);
+        free(m->rules);
+        break;
+    case MESSAGE_ASK:
+        ask_drop(m->ask);
+        break;
+    case MESSAGE_CGROUP:
+    case MESSAGE_STRANGER:
+    case MESSAGE_POD_GONE:
+    case MESSAGE_NAMESPACE_GONE:
+    case MESSAGE_SYNCED:
+        free(m->data);
+        break;
+    }
+    free(m);
+}
+
+/* Takes what the message holds. */
+static int post(struct discover *d, struct message m)
+{
+    struct message *copy = malloc(sizeof(*copy));
+    if (copy)
+        *copy = m;
+    int rc = copy ? queue_put(d->inbox, copy) : -ENOMEM;
+    if (rc) {
+        __atomic_fetch_add(&d->inbox_full, 1, __ATOMIC_RELAXED);
+        copy ? message_free(copy) : (void)0;
+    }
+    return rc;
+}
+
+/* ---- What arrives from other threads ------------------------------------------------------------------------------
+ */
+
+void discover_cgroup(struct discover *d, const struct xp_cgroup_event *e)
+{
+    struct xp_cgroup_event *copy = malloc(sizeof(*copy));
+    if (!copy)
+        return;
+    *copy = *e;
+    copy->path[XP_CGROUP_PATH - 1] = 0;
+    post(d, (struct message){.kind = MESSAGE_CGROUP, .data = copy});
+}
+
+void discover_stranger(void *discover, u64 cgroup, u32 tgid)
+{
+    struct stranger *s = malloc(sizeof(*s));
+    if (!s)
+        return;
+    *s = (struct stranger){cgroup, tgid};
+    post(discover, (struct message){.kind = MESSAGE_STRANGER, .data = s});
+}
+
+int discover_reload(struct discover *d, const struct discover_rules *rules)
+{
+    struct discover_rules *copy = malloc(sizeof(*copy));
+    struct message *m = malloc(sizeof(*m));
+    if (copy && m) {
+        *copy = *rules;
+        *m = (struct message){.kind = MESSAGE_RULES, .rules = copy};
+        if (!queue_put(d->inbox, m))
+            return 0;
+    }
+    free(copy);
+    free(m);
+    return -ENOSPC;
+}
+
+static void on_pod(void *ctx, struct kube_pod *pod)
+{
+    post(ctx, (struct message){.kind = MESSAGE_POD, .pod = pod});
+}
+
+static void on_namespace(void *ctx, struct kube_namespace *ns)
+{
+    post(ctx, (struct message){.kind = MESSAGE_NAMESPACE, .ns = ns});
+}
+
+static void post_text(struct discover *d, enum message_kind kind, const char *text)
+{
+    char *copy = strdup(text);
+    if (copy)
+        post(d, (struct message){.kind = kind, .data = copy});
+}
+
+static void on_pod_gone(void *ctx, const char *uid)
+{
+    post_text(ctx, MESSAGE_POD_GONE, uid);
+}
+
+static void on_namespace_gone(void *ctx, const char *name)
+{
+    post_text(ctx, MESSAGE_NAMESPACE_GONE, name);
+}
+
+static void on_synced(void *ctx, bool namespaces)
+{
+    if (!namespaces)
+        post(ctx, (struct message){.kind = MESSAGE_SYNCED});
+}
+
+static void on_warning(void *ctx, const char *text)
+{
+    log_warn("%s", text);
+}
+
+/* ---- Telling the kernel side and the publisher --------------------------------------------------------------------
+ */
+
+static u64 identity_hash(const struct identity *i)
+{
+    u64 flags = i->by_program | i->unwanted << 1 | i->pending << 2;
+    return hash_u64(labels_hash(&i->labels) ^ hash_u64(flags + 1));
+}
+
+static struct told *told_of(struct discover *d, u64 cgroup, bool make)
+{
+    u64 *at = make ? map_put(&d->told_by_cgroup, cgroup) : map_get(&d->told_by_cgroup, cgroup);
+    if (!at || (!*at && !make))
+        return NULL;
+    if (!*at) {
+        struct told *t = VEC_PUSH(&d->told);
+        if (!t)
+            return NULL;
+        *t = (struct told){.cgroup = cgroup, .used = true};
+        *at = d->told.n;
+    }
+    return &d->told.v[*at - 1];
+}
+
+static void tell_kernel(struct discover *d, struct told *t, const struct verdict *v)
+{
+    if (v->own && (!t->own || t->want != v->want)) {
+        int rc = agent_want(d->config.agent, t->cgroup, v->want);
+        d->wants_refused += rc != 0;
+        t->own = !rc; /* else it is tried again at the next look */
+        t->want = v->want;
+    } else if (!v->own && t->own) {
+        agent_unwant(d->config.agent, t->cgroup);
+        t->own = false;
+    }
+}
+
+static void tell_publisher(struct discover *d, struct told *t, struct verdict *v)
+{
+    u64 hash = v->identity ? identity_hash(v->identity) : 0;
+    if (hash == t->identity)
+        return;
+    if (v->identity && !publisher_know(d->config.publisher, v->identity)) {
+        v->identity = NULL;
+        t->identity = hash;
+    }
+}
+
+/* The verdict on `c`, told of a cgroup: its own, or one below it, which has no want of its own. */
+static void judge_as(struct discover *d, const struct container *c, struct told *t)
+{
+    struct verdict v;
+    if (world_judge(&d->world, c, &v))
+        return;
+    v.own &= !t->of;
+    if (v.identity)
+        v.identity->cgroup = t->cgroup;
+    tell_kernel(d, t, &v);
+    tell_publisher(d, t, &v);
+    verdict_free(&v);
+}
+
+static void judge(struct discover *d, const struct container *c)
+{
+    struct told *t = told_of(d, c->cgroup, true);
+    if (t)
+        judge_as(d, c, t);
+    for (size_t i = 0; d->followers && i < d->told.n; i++)
+        if (d->told.v[i].used && d->told.v[i].of == c->cgroup)
+            judge_as(d, c, &d->told.v[i]);
+}
+
+/* The host's: not in the registry. */
+static void judge_nobody(struct discover *d, struct told *t)
+{
+    static char nothing[1];
+    struct container c = {
+        .cgroup = t->cgroup, .path = nothing, .name = nothing, .image = nothing, .pod = nothing, .namespace_ = nothing};
+    t->nobody = true;
+    judge_as(d, &c, t);
+}
+
+static bool judge_each(void *ctx, const struct container *c)
+{
+    judge(ctx, c);
+    return true;
+}
+
+static void judge_all(struct discover *d)
+{
+    containers_all(d->containers, judge_each, d);
+    for (size_t i = 0; i < d->told.n; i++)
+        if (d->told.v[i].used && d->told.v[i].nobody)
+            judge_nobody(d, &d->told.v[i]);
+}
+
+struct pod_search {
+    struct discover *d;
+    const char *uid;
+};
+
+static bool judge_if_in_pod(void *ctx, const struct container *c)
+{
+    const struct pod_search *s = ctx;
+    if (!strcmp(c->is.pod, s->uid))
+        judge(s->d, c);
+    return true;
+}
+
+static void judge_pod_of(struct discover *d, const char *runtime_uid)
+{
+    struct pod_search s = {d, runtime_uid};
+    containers_all(d->containers, judge_if_in_pod, &s);
+}
+
+/* Everybody's share of the samples hangs on the rate at which the kernel side takes them. */
+static void adjust_rate(struct discover *d)
+{
+    unsigned hz = world_highest_rate(&d->world);
+    if (hz == d->world.hz)
+        return;
+    d->world.hz = hz;
+    agent_set_rate(d->config.agent, hz);
+    judge_all(d);
+}
+
+/* ---- Pods ---------------------------------------------------------------------------------------------------------
+ */
+
+static void warn_of(struct discover *d, const struct world_pod *p)
+{
+    for (size_t i = 0; i < p->wants.nwarnings; i++) {
+        d->warnings++;
+        log_warn("pod %s/%s: %s", p->pod->namespace, p->pod->name, p->wants.warnings[i]);
+        if (d->world.rules->pod_events && d->kube)
+            kube_post_event(d->kube, p->pod, "ProfileAnnotation", p->wants.warnings[i]);
+    }
+}
+
+static void put_pod(struct discover *d, struct kube_pod *pod)
+{
+    bool warn;
+    AUTO_FREE char *uid = strdup(pod->runtime_uid);
+    if (!uid || world_put_pod(&d->world, pod, &warn))
+        return;
+    const struct world_pod *p = world_find_pod(&d->world, uid);
+    if (warn && p)
+        warn_of(d, p);
+    adjust_rate(d);
+    judge_pod_of(d, uid);
+}
+
+static void add_pairs(struct kube_pairs *to, const struct container_pairs *from)
+{
+    for (u32 i = 0; i < from->n; i++)
+        if (strncmp(from->v[i].key, "io.kubernetes.", 14) != 0) /* the runtime's own bookkeeping */
+            kube_pairs_add(to, from->v[i].key, from->v[i].value);
+}
+
+/* What a runtime tells of a sandbox is enough for a pod: its labels and the annotations that it was made with. */
+static void put_sandbox(struct discover *d, const struct container *c)
+{
+    struct kube_pod *pod;
+    if (!c->is.pod[0] || !c->pod[0] || kube_pod_new(&pod, c->is.pod, c->namespace_, c->pod))
+        return;
+    add_pairs(&pod->labels, &c->pod_labels);
+    add_pairs(&pod->annotations, &c->pod_annotations);
+    kube_pod_guess_workload(pod);
+    put_pod(d, pod);
+}
+
+/* ---- The registry's news ------------------------------------------------------------------------------------------
+ */
+
+static void on_changed(void *ctx, const struct container *c)
+{
+    struct discover *d = ctx;
+    if (d->config.source == DISCOVER_BY_CRI && c->sandbox && c->state == CONTAINER_KNOWN)
+        put_sandbox(d, c);
+    judge(d, c);
+}
+
+static void compact_told(struct discover *d)
+{
+    size_t kept = 0;
+    map_free(&d->told_by_cgroup);
+    for (size_t i = 0; i < d->told.n; i++) {
+        u64 *at = d->told.v[i].used ? map_put(&d->told_by_cgroup, d->told.v[i].cgroup) : NULL;
+        if (!at)
+            continue;
+        d->told.v[kept++] = d->told.v[i];
+        *at = kept;
+    }
+    d->told.n = kept;
+    d->told_unused = 0;
+}
+
+static void forget_told(struct discover *d, u64 cgroup)
+{
+    struct told *t = told_of(d, cgroup, false);
+    if (!t)
+        return;
+    if (t->own)
+        agent_unwant(d->config.agent, cgroup);
+    struct identity *gone = t->identity ? calloc(1, sizeof(*gone)) : NULL;
+    if (gone) {
+        gone->cgroup = cgroup;
+        gone->gone = true;
+        if (publisher_know(d->config.publisher, gone))
+            identity_free(&gone); /* it is remembered a little longer than needed */
+    }
+    d->followers -= t->of != 0;
+    t->used = false;
+    if (++d->told_unused > d->told.n / 2 + 64)
+        compact_told(d);
+}
+
+static void on_gone(void *ctx, const struct container *c)
+{
+    struct discover *d = ctx;
+    if (d->config.source == DISCOVER_BY_CRI && c->sandbox)
+        world_remove_pod(&d->world, c->is.pod);
+    forget_told(d, c->cgroup);
+}
+
+/* A cgroup that has no row in the registry follows the container around it; without one it is the host's. */
+static void follow(struct discover *d, u64 cgroup, bool nobody)
+{
+    const struct container *c = containers_find(d->containers, cgroup);
+    if ((c && c->cgroup == cgroup) || (!c && !nobody))
+        return;
+    struct told *t = told_of(d, cgroup, true);
+    if (!t)
+        return;
+    d->followers += c && !t->of;
+    t->of = c ? c->cgroup : 0;
+    if (c)
+        judge_as(d, c, t);
+    else
+        judge_nobody(d, t);
+}
+
+/* The kubelet's own groups stand between the host's want and the pods: a new pod must not inherit it. */
+static bool fence(void *ctx, u64 cgroup, const char *path, u32 pid)
+{
+    struct discover *d = ctx;
+    const char *last = strrchr(path, '/');
+    last = last ? last + 1 : path;
+    if (strcmp(last, "kubepods") != 0 && strcmp(last, "kubepods.slice") != 0)
+        return true;
+    struct told *t = told_of(d, cgroup, true);
+    if (t && !t->fence) {
+        t->fence = t->own = true;
+        agent_want(d->config.agent, cgroup, XP_WANT(0, 1));
+    }
+    return true;
+}
+
+static void take_cgroup(struct discover *d, const struct xp_cgroup_event *e)
+{
+    if (e->made) {
+        if (d->config.source != DISCOVER_NO_KUBE)
+            fence(d, e->id, e->path, 0);
+        containers_cgroup_made(d->containers, e->hierarchy, e->id, e->path, now_ns());
+        follow(d, e->id, false);
+        return;
+    }
+    containers_cgroup_removed(d->containers, e->hierarchy, e->id, now_ns());
+    const struct told *t = told_of(d, e->id, false);
+    if (t && (t->of || t->nobody || t->fence))
+        forget_told(d, e->id);
+}
+
+static void take_stranger(struct discover *d, const struct stranger *s)
+{
+    if (!containers_find(d->containers, s->cgroup))
+        containers_learn(d->containers, s->cgroup, s->tgid, now_ns());
+    follow(d, s->cgroup, true);
+}
+
+/* ---- The thread ---------------------------------------------------------------------------------------------------
+ */
+
+static void take_rules(struct discover *d, struct discover_rules **rules)
+{
+    struct discover_rules old = d->rules;
+    d->rules = **rules;
+    free(TAKE_PTR(*rules));
+    world_decide_pods(&d->world);
+    for (size_t i = 0; i < d->world.pods.n; i++)
+        if (d->world.pods.v[i].wants.nwarnings)
+            warn_of(d, &d->world.pods.v[i]);
+    adjust_rate(d);
+    judge_all(d);
+    if (old.release)
+        old.release(old.owner);
+}
+
+static void remove_pod(struct discover *d, const char *uid)
+{
+    AUTO_FREE char *runtime_uid = NULL;
+    for (size_t i = 0; i < d->world.pods.n && !runtime_uid; i++)
+        if (!strcmp(d->world.pods.v[i].pod->uid, uid))
+            runtime_uid = strdup(d->world.pods.v[i].pod->runtime_uid);
+    if (!world_remove_pod(&d->world, uid) || !runtime_uid)
+        return;
+    adjust_rate(d);
+    judge_pod_of(d, runtime_uid);
+}
+
+static void judge_namespace(struct discover *d)
+{
+    adjust_rate(d);
+    judge_all(d);
+}
+
+static void handle(struct discover *d, struct message *m)
+{
+    switch (m->kind) {
+    case MESSAGE_CGROUP:
+        take_cgroup(d, m->data);
+        break;
+    case MESSAGE_STRANGER:
+        take_stranger(d, m->data);
+        break;
+    case MESSAGE_POD:
+        put_pod(d, TAKE_PTR(m->pod));
+        break;
+    case MESSAGE_POD_GONE:
+        remove_pod(d, m->data);
+        break;
+    case MESSAGE_NAMESPACE:
+        if (!world_put_namespace(&d->world, TAKE_PTR(m->ns)))
+            judge_namespace(d);
+        break;
+    case MESSAGE_NAMESPACE_GONE:
+        world_remove_namespace(&d->world, m->data);
+        break;
+    case MESSAGE_SYNCED:
+        d->synced = true;
+        break;
+    case MESSAGE_RULES:
+        take_rules(d, &m->rules);
+        break;
+    case MESSAGE_ASK:
+        ask_answer(d, m->ask);
+        break;
+    }
+}
+
+static void *discover_thread(void *arg)
+{
+    struct discover *d = arg;
+    pthread_setname_np(pthread_self(), "discover");
+    if (d->config.source != DISCOVER_NO_KUBE)
+        hierarchy_scan(d->config.hierarchy, fence, d);
+    follow(d, WORLD_ROOT, true);
+    while (!d->stop) {
+        struct message *m = queue_get(d->inbox, IDLE_MS);
+        for (int i = 0; m && i < BURST; i++) {
+            handle(d, m);
+            message_free(m);
+            m = i + 1 < BURST ? queue_get(d->inbox, 0) : NULL;
+        }
+        containers_tick(d->containers, now_ns());
+    }
+    return NULL;
+}
+
+static void *pods_thread(void *arg)
+{
+    struct discover *d = arg;
+    pthread_setname_np(pthread_self(), "pods");
+    kube_run(d->kube, &d->stop);
+    return NULL;
+}
+
+static void *namespaces_thread(void *arg)
+{
+    struct discover *d = arg;
+    pthread_setname_np(pthread_self(), "namespaces");
+    kube_run_namespaces(d->kube, &d->stop);
+    return NULL;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------------------------------
+ */
+
+static int build(struct discover *d)
+{
+    struct containers_handlers containers = {.ctx = d, .changed = on_changed, .gone = on_gone};
+    struct kube_handlers kube = {.ctx = d,
+                                 .pod = on_pod,
+                                 .pod_gone = on_pod_gone,
+                                 .ns = on_namespace,
+                                 .ns_gone = on_namespace_gone,
+                                 .synced = on_synced,
+                                 .warn = on_warning};
+    int rc = queue_new(&d->inbox, INBOX_MESSAGES);
+    if (!rc)
+        rc = containers_new(&d->containers, &d->config.containers, &containers);
+    if (!rc && d->config.source == DISCOVER_BY_KUBE)
+        rc = kube_new(&d->kube, &d->config.kube, &kube);
+    return rc;
+}
+
+int discover_new(struct discover **out, const struct discover_config *config, const struct discover_rules *rules,
+                 char *why, size_t len)
+{
+    struct discover *d = calloc(1, sizeof(*d));
+    if (!d) {
+        if (rules->release)
+            rules->release(rules->owner);
+        return -ENOMEM;
+    }
+    d->config = *config;
+    d->rules = *rules;
+    d->world = (struct world){.rules = &d->rules, .source = config->source, .hz = rules->rate};
+    int rc = build(d);
+    if (rc) {
+        snprintf(why, len, rc == -EINVAL ? "Kubernetes: no node name, or no API server is known" : "%s", strerror(-rc));
+        discover_free(&d);
+        return rc;
+    }
+    *out = d;
+    return 0;
+}
+
+int discover_start(struct discover *d, char *why, size_t len)
+{
+    void *(*const runs[])(void *) = {discover_thread, pods_thread, namespaces_thread};
+    size_t n = d->kube ? 3 : 1;
+    for (size_t i = 0; i < n; i++) {
+        int rc = pthread_create(&d->threads[i], NULL, runs[i], d);
+        if (rc) {
+            snprintf(why, len, "cannot start a thread: %s", strerror(rc));
+            return -rc;
+        }
+        d->nthreads = i + 1;
+    }
+    return 0;
+}
+
+void discover_free(struct discover **dd)
+{
+    struct discover *d = *dd;
+    if (!d)
+        return;
+    d->stop = true;
+    for (size_t i = 0; i < d->nthreads; i++)
+        pthread_join(d->threads[i], NULL);
+    for (struct message *m; d->inbox && (m = queue_get(d->inbox, 0));)
+        message_free(m);
+    queue_free(&d->inbox);
+    kube_free(&d->kube);
+    containers_free(&d->containers);
+    world_free(&d->world);
+    vec_free(&d->told);
+    map_free(&d->told_by_cgroup);
+    if (d->rules.release)
+        d->rules.release(d->rules.owner);
+    free(d);
+    *dd = NULL;
+}

@@ -1,0 +1,73 @@
+/* What the files of the discovery thread share. */
+#pragma once
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/queue.h"
+#include "world.h"
+#include <pthread.h>
+
+/* A question to the thread. Two hold it: who asks and who answers; the last one frees it. */
+enum ask_kind { ASK_TARGETS, ASK_STATS };
+struct ask {
+    enum ask_kind kind;
+    struct queue *reply; /* gets the ask itself, once it is answered */
+    int holders;
+    struct buf text;
+    struct discover_stats stats;
+};
+void ask_drop(struct ask *a);
+void ask_answer(struct discover *d, struct ask *a);
+
+enum message_kind {
+    MESSAGE_CGROUP,
+    MESSAGE_STRANGER,
+    MESSAGE_POD,
+    MESSAGE_POD_GONE,
+    MESSAGE_NAMESPACE,
+    MESSAGE_NAMESPACE_GONE,
+    MESSAGE_SYNCED,
+    MESSAGE_RULES,
+    MESSAGE_ASK,
+};
+struct message {
+    enum message_kind kind;
+    union { /* owned */
+        struct kube_pod *pod;
+        struct kube_namespace *ns;
+        struct discover_rules *rules;
+        struct ask *ask;
+        void *data; /* xp_cgroup_event, stranger, or text */
+    };
+};
+void message_free(struct message *m);
+
+struct told {             /* what kernel side and publisher know of a cgroup */
+    u64 cgroup, identity; /* hash of the identity; 0: none */
+    u64 of;               /* a group that a container made below its own: the container's cgroup; else 0 */
+    u32 want;
+    bool own;    /* it has that want */
+    bool nobody; /* neither container nor service: the host's */
+    bool fence;  /* pods are below: nothing there is wanted until its pod says so */
+    bool used;
+};
+struct stranger { /* a cgroup of samples that nobody told the publisher of */
+    u64 cgroup;
+    u32 tgid;
+};
+
+struct discover {
+    struct discover_config config;
+    struct discover_rules rules;
+    struct queue *inbox; /* struct message * */
+    struct containers *containers;
+    struct kube *kube;
+    struct world world;
+    VEC(struct told) told;
+    struct map told_by_cgroup;     /* -> row + 1 */
+    size_t told_unused, followers; /* rows of `told` that are `of` another */
+    u64 warnings, inbox_full, wants_refused;
+    bool synced;
+    volatile bool stop;
+    pthread_t threads[3];
+    size_t nthreads;
+};

@@ -1,0 +1,20 @@
+/* Keeps the agent's own CPU time below what it was given: above it, it takes a smaller share of the samples that were
+ * asked for; long below it, a larger one again. Pure: whoever calls measures and applies.
+ */
+#pragma once
+#include "bpf/types.h"
+
+struct governor {
+    unsigned max_percent; /* of one CPU */
+    unsigned share;       /* percent of the rate that was asked for */
+    unsigned told;        /* the share that is in effect */
+    unsigned throttled;   /* how often it was lowered */
+    u64 looked_ns;
+    double cpu_seconds; /* when it last looked */
+    unsigned calm;      /* looks in a row that were far below */
+};
+
+void governor_init(struct governor *g, unsigned max_percent);
+/* Once in a while, with all CPU time used so far. The share to be taken from now on; it changes every ten seconds at
+ * most. Says so in the log when it changes. */
+unsigned governor_look(struct governor *g, double cpu_seconds, u64 now_ns);

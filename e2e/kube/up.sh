@@ -116,6 +116,8 @@ inside sh -c 'echo 1 > /proc/sys/net/ipv4/ip_forward'
 if [ "$mode" = v2 ]; then
     inside umount -R /sys/fs/cgroup
     inside mount -t cgroup2 none /sys/fs/cgroup
+    # on a hybrid machine most controllers belong to the old hierarchies
+    inside grep -qw memory /sys/fs/cgroup/cgroup.controllers || runc=${RUNC:-$here/runc-v2.py}
 fi
 bind kubelet /var/lib/kubelet
 bind containerd /var/lib/containerd

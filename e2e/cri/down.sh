@@ -7,7 +7,7 @@ parent=$(cat "$dir/parent" 2>/dev/null) || exit 0
 socket=$dir/host/run/containerd/containerd.sock
 
 timeout 20 /usr/bin/python3 "$here/pod.py" "$socket" clear >/dev/null 2>&1
-for pid in $(cat "$dir/pid" "$dir/holder" 2>/dev/null); do kill "$pid" 2>/dev/null; done
+cat "$dir/pid" "$dir/holder" 2>/dev/null | while read -r pid; do kill "$pid" 2>/dev/null; done
 find /sys/fs/cgroup -path "*$parent/*" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | while read -r pid; do
     [ "$pid" = 0 ] || kill -9 "$pid" 2>/dev/null
 done
@@ -17,4 +17,9 @@ for _ in {1..40}; do
     [ -n "$(find /sys/fs/cgroup -type d -path "*$parent*" -print -quit 2>/dev/null)" ] || break
     sleep 0.1
 done
+if [ -f "$dir/subtree" ] && ! [ -s "$dir/subtree" ]; then # nothing was delegated before
+    tr ' ' '\n' </sys/fs/cgroup/unified/cgroup.subtree_control | while read -r controller; do
+        echo "-$controller" >/sys/fs/cgroup/unified/cgroup.subtree_control
+    done 2>/dev/null
+fi
 rm -rf "$dir"

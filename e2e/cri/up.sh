@@ -11,8 +11,11 @@ mode=${2:-hybrid}
 shift $(($# < 2 ? $# : 2))
 socket=$dir/host/run/containerd/containerd.sock
 
-mkdir -p "$dir"/{root,state,cni,opt,logs,host/run/containerd,run} /run/containerd
-[ -f "$dir/parent" ] || echo "/xprof-e2e-$$" >"$dir/parent"
+mkdir -p "$dir"/{root,cni,opt,host/run/containerd,run} /run/containerd
+if [ ! -f "$dir/parent" ]; then
+    echo "/xprof-e2e-$$" >"$dir/parent"
+    cat /sys/fs/cgroup/unified/cgroup.subtree_control >"$dir/subtree" 2>/dev/null || true # runc adds to it in v2
+fi
 # Without cgroup2 controllers (they are all in version 1 here) runc must not be asked for limits.
 runtime=$(command -v runc)
 [ "$mode" != v2 ] || runtime=$here/runc-without-limits
@@ -20,7 +23,7 @@ cri='[plugins."io.containerd.grpc.v1.cri"'
 cat >"$dir/config.toml" <<X
 version = 2
 root = "$dir/root"
-state = "$dir/state"
+state = "$dir/host/run/containerd"
 imports = []
 disabled_plugins = ["io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.zfs",
   "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.aufs"]
@@ -57,16 +60,17 @@ v2) prepare='umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup' ;
 *) echo "up.sh: no such mode: $mode" >&2 && exit 1 ;;
 esac
 enter=(unshare -m --propagation private)
-if [ -f "$dir/pid" ] && [ -e "/proc/$(cat "$dir/holder")/ns/mnt" ]; then
+if [ -f "$dir/holder" ] && [ -e "/proc/$(cat "$dir/holder")/ns/mnt" ]; then
     enter=(nsenter -m -t "$(cat "$dir/holder")") # the pods of before live there
-    prepare=true
 fi
 rm -f "$socket" "$socket.ttrpc"
 # shellcheck disable=SC2016
 setsid "${enter[@]}" bash -c '
-    eval "$1" || exit 1
-    mount --bind "$2/run" /run/containerd || exit 1
-    if [ ! -f "$2/pid" ]; then setsid sleep infinity & echo $! >"$2/holder"; fi
+    if [ ! -f "$2/holder" ]; then
+        eval "$1" && mount --bind "$2/run" /run/containerd || exit 1
+        setsid sleep infinity &
+        echo $! >"$2/holder"
+    fi
     exec "$3" -c "$2/config.toml"' - "$prepare" "$dir" "${CONTAINERD:-containerd}" \
     >>"$dir/log" 2>&1 </dev/null &
 echo $! >"$dir/pid"

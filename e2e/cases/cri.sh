@@ -1,0 +1,142 @@
+#!/bin/bash
+# The registry of containers against a real containerd: names, pods, pause, annotations in every cgroup mode; a runtime
+# that is gone, hangs, comes back.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+need containerd runc ctr busybox gcc nsenter unshare
+/usr/bin/python3 -c 'import grpc' 2>/dev/null || skip "there is no python3-grpcio"
+ps=${CRI_PS:-$(dirname "$XPROF")/cri-ps}
+[ -x "$ps" ] || skip "there is no $ps: make e2e builds it"
+
+uid=11111111-2222-3333-4444-555555555555
+
+pod() { # NAME UID [ANNOTATION...]: sets POD and CID
+    local name=$1 uid=$2 made
+    shift 2
+    made=$(/usr/bin/python3 e2e/cri/pod.py "$socket" run "$name" prod "$uid" "$(cat "$ctd/parent")/kubepods/burstable/pod$uid" \
+        "$@" -- /bin/sh -c 'while :; do sleep 1; done')
+    eval "$made"
+}
+
+up() { # FOLDER MODE
+    ctd=$1
+    socket=$ctd/host/run/containerd/containerd.sock
+    at_exit "bash e2e/cri/down.sh $ctd"
+    bash e2e/cri/up.sh "$ctd" "$2" "$TMP/images/pause.tar" "$TMP/images/busybox.tar" || skip "containerd does not start here"
+}
+
+# A registry that runs in the background and answers to ask().
+registry() { # OPTION...
+    coproc REGISTRY { exec nsenter -m -t "$(cat "$ctd/pid")" "${wrap[@]}" "$ps" --rescan 300 --timeout 300 "$@" 2>&1; }
+    registry=$REGISTRY_PID
+    to=${REGISTRY[1]} from=${REGISTRY[0]}
+    at_exit "kill $registry"
+}
+registry_ends() {
+    exec {to}>&- {from}<&-
+    wait "$registry" || fail "cri-ps: exit $?"
+}
+wrap=()
+
+ask() { # ps|stats
+    local line
+    echo "$1" >&"$to"
+    while read -r -t 10 line <&"$from" && [ "$line" != . ]; do echo "$line"; done
+}
+says() { # ps|stats REGEX
+    ask "$1" >"$TMP/said" && grep -qE -- "$2" "$TMP/said"
+}
+expect_says() { # ps|stats REGEX
+    local i
+    for ((i = 0; i < 100; i++)); do
+        if says "$1" "$2"; then return 0; fi
+        sleep 0.1
+    done
+    cat "$TMP/said" >&2
+    fail "$1 does not say: $2"
+}
+
+names() { # what must be known of the pod that stands
+    expect_says ps "^container .*id=$CID uid=$uid .*runtime=containerd state=known told=runtime sandbox=0 name=main pod=web namespace=prod image=registry.local/busybox:1 profile=cpu,offcpu init=[1-9]"
+    expect_says ps "^container .*id=$CID .*pidns=1 root=yes busybox=1"
+    expect_says ps "^container .*id=$POD uid=$uid .*state=known .*sandbox=1 name= pod=web namespace=prod"
+    expect_says ps "^pod .*id= uid=$uid .*state=known .*pod=web namespace=prod .*profile=cpu,offcpu"
+    expect_says stats 'runtime=containerd [0-9.]+'
+}
+
+mode() { # hybrid|v1|v2 WHAT_STATS_SAY
+    up "$TMP/ctd-$1" "$1"
+    pod web "$uid" xprof.io/profile=cpu,offcpu
+    registry --host-root "$ctd/host"
+    names
+    expect_says stats "$2"
+}
+
+bash e2e/cri/images.sh "$TMP/images"
+
+mode v1 'mode=v1 unified=0 controller=(pids|cpu|devices|freezer) number=[1-9].* whole=1'
+registry_ends
+bash e2e/cri/down.sh "$ctd"
+
+mode v2 'mode=v2 unified=1 controller= number=0 whole=1'
+registry_ends
+# As in a pod of a machine with version 2: the tree above is out of sight, processes tell.
+group=/sys/fs/cgroup/unified/xprof-e2e-ns-$$
+mkdir "$group"
+at_exit "sleep 0.3; rmdir $group"
+# shellcheck disable=SC2016
+wrap=(bash -c 'echo $$ >/sys/fs/cgroup/'"$(basename "$group")"'/cgroup.procs && exec unshare -C -m bash -c "umount /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" - "$@"' -)
+registry --host-root "$ctd/host" --cgroup-root /sys/fs/cgroup
+expect_says ps "^container .*id=$CID uid=$uid .*name=main pod=web namespace=prod .*profile=cpu,offcpu init=[1-9].* root=yes busybox=1"
+expect_says stats 'mode=v2 .* whole=0'
+registry_ends
+if [ -d /proc/1/root/sys/fs/cgroup ]; then # with the host's mounts in reach, all of it
+    registry --host-root "$ctd/host"
+    expect_says stats 'whole=1 mount=/proc/1/root'
+    expect_says ps "^pod .*uid=$uid .*pod=web"
+    registry_ends
+fi
+wrap=()
+bash e2e/cri/down.sh "$ctd"
+
+mode hybrid 'mode=hybrid unified=1 .* whole=1'
+
+# A second pod comes, the first container goes: the scan sees both, and what has ended keeps its name and its files.
+first=$CID second=22222222-2222-3333-4444-555555555555
+pod db "$second"
+expect_says ps "^container .*id=$CID uid=$second .*name=main pod=db .*profile= "
+/usr/bin/python3 e2e/cri/pod.py "$socket" stop "$first"
+expect_says ps "^container .*id=$first .*state=ended .*name=main pod=web .* root=yes"
+expect_says stats 'found_late=[1-9].* lost_late=1'
+expect_says stats 'timeouts=0 unreachable=0 .*malformed=0 failed=0 answered=1'
+registry_ends
+
+# The runtime dies. Who is new knows names by the runtime's files, says what is missing, and learns the rest later.
+kill -9 "$(cat "$ctd/pid")"
+await bash -c "! ctr -a $socket --timeout 200ms version"
+cp "$ctd/holder" "$ctd/pid"
+registry --host-root "$ctd/host"
+expect_says ps "^container .*id=$CID .*state=known told=file sandbox=0 name=main pod=db namespace=prod"
+expect_says stats 'unreachable=[1-9].* answered=0'
+expect_says stats '^why=.*containerd.sock: Connection refused'
+bash e2e/cri/up.sh "$ctd" hybrid
+expect_says ps "^container .*id=$CID .*told=runtime .*name=main pod=db namespace=prod image=registry.local/busybox:1"
+expect_says stats 'answered=1'
+expect_says stats '^why=$'
+registry_ends
+
+# No runtime is there, or one that never answers: containers are known by their ids, and why is said.
+registry --host-root "$TMP" --socket "$TMP/none.sock"
+expect_says ps "^container .*id=$CID uid=$second .*state=new told=nothing"
+expect_says stats '^why=.*none.sock: No such file'
+registry_ends
+/usr/bin/python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(64); time.sleep(100)' "$TMP/hung.sock" &
+at_exit "kill $!"
+await test -S "$TMP/hung.sock"
+registry --host-root "$TMP" --socket "unix://$TMP/hung.sock"
+expect_says ps "^container .*id=$CID .*state=new told=nothing .*init=[1-9]"
+expect_says stats 'timeouts=[1-9]'
+expect_says stats '^why=.*hung.sock: Connection timed out'
+registry_ends

@@ -172,6 +172,8 @@ static void take_image(struct containers *c, struct container *out, const struct
     --*images;
     if (!c->source.image(c->source.ctx, in->id, image, sizeof(image)))
         set(&out->image, image);
+    else
+        *images = 0; /* each may take the time of a whole call: one failure is enough */
 }
 
 static void take_container(struct containers *c, struct container *out, const struct cri_container *in,

@@ -17,7 +17,7 @@
 
 /* A runtime that lists what the test says: the sandbox C2 of pod UID, and the container C1 in it. */
 struct fake {
-    int rc, fetches;
+    int rc, fetches, image_rc, images;
     bool lists_sandbox, lists_container;
     const char *image;
 };
@@ -54,6 +54,10 @@ static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len
 
 static int fake_image(void *ctx, const char *id, char *image, size_t size)
 {
+    struct fake *f = ctx;
+    f->images++;
+    if (f->image_rc)
+        return f->image_rc;
     snprintf(image, size, "web:1.2");
     return 0;
 }
@@ -257,6 +261,22 @@ TEST(containers_given_up_and_repaired)
     containers_stats(b.c, &st);
     CHECK(st.found_late == 1 && st.containers == 1 && st.rescans == 3);
     containers_tick(b.c, now += 100 * MS);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.unnamed, 0);
+}
+
+/* Details are calls of their own: one that hangs must not be followed by others. */
+TEST(containers_images_that_fail)
+{
+    BENCH(true);
+    b.fake = (struct fake){.lists_container = true, .image = "sha256:aa", .image_rc = -ETIMEDOUT};
+    containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
+    containers_cgroup_removed(b.c, 0, 12, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 13, "/docker/" C1, 2 * SEC);
+    containers_tick(b.c, 3 * SEC);
+    CHECK_EQ(b.fake.images, 1);
+    CHECK_STR(containers_find(b.c, 12)->image, "sha256:aa");
+    CHECK_STR(containers_find(b.c, 13)->image, "sha256:aa");
     containers_stats(b.c, &st);
     CHECK_EQ(st.unnamed, 0);
 }

@@ -140,3 +140,47 @@ expect_says ps "^container .*id=$CID .*state=new told=nothing .*init=[1-9]"
 expect_says stats 'timeouts=[1-9]'
 expect_says stats '^why=.*hung.sock: Connection timed out'
 registry_ends
+
+# Runtimes that are odd.
+fake() { # KIND
+    /usr/bin/python3 e2e/cri/fake.py "$TMP/$1.sock" "$1" "$CID" &
+    at_exit "kill $!"
+    await test -S "$TMP/$1.sock"
+    registry --host-root "$TMP" --socket "$TMP/$1.sock" --timeout 1000
+}
+fake old
+expect_says ps "^container .*id=$CID .*told=runtime sandbox=0 name=elderly"
+expect_says stats 'runtime=fake 1.0'
+registry_ends
+fake none
+expect_says stats 'unsupported=[1-9].* answered=0'
+expect_says stats '^why=.*none.sock: it has no container runtime interface'
+registry_ends
+fake huge
+expect_says stats 'malformed=[1-9].* answered=0'
+expect_says stats '^why=ListContainers: .*Message too long'
+registry_ends
+fake garbage
+expect_says stats 'malformed=[1-9].* answered=0'
+expect_says stats '^why=.*garbage.sock: the answer of ListContainers cannot be read'
+expect_says ps "^container .*id=$CID .*told=nothing"
+registry_ends
+
+# A hybrid machine whose runtime joins version 1 only: the controller names containers there, not the unified tree.
+id=$(printf '%064d' 7)
+for tree in pids unified; do
+    group=/sys/fs/cgroup/$tree/xprof-e2e-old-$$
+    mkdir -p "$group"
+    [ "$tree" = unified ] || mkdir -p "$group/docker/$id"
+    at_exit "rmdir $group/docker/$id $group/docker $group"
+done
+# shellcheck disable=SC2016
+wrap=(unshare -m --propagation private bash -c 'cd /sys/fs/cgroup && mkdir -p "$1/pids" "$1/unified" &&
+    mount --bind pids/"$0" "$1/pids" && mount --bind unified/"$0" "$1/unified" && shift && exec "$@"' "xprof-e2e-old-$$" "$TMP/cg")
+registry --socket none --cgroup-root "$TMP/cg"
+expect_says stats 'mode=hybrid unified=0 controller=pids'
+registry_ends
+mkdir -p "/sys/fs/cgroup/unified/xprof-e2e-old-$$/docker/$id"
+registry --socket none --cgroup-root "$TMP/cg"
+expect_says stats 'mode=hybrid unified=1 controller= '
+registry_ends

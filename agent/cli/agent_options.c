@@ -2,7 +2,6 @@
 #include "base/cleanup.h"
 #include "bpf/xprof.h"
 #include "profile/event.h"
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,19 +139,6 @@ const struct command agent_command = {
 /* ---- Sources ------------------------------------------------------------------------------------------------------
  */
 
-static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
-{
-    char name[64] = "XPROF_";
-    size_t n = strlen(name);
-    for (const char *c = row->flag; *c && n < sizeof(name) - 1; c++)
-        name[n++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
-    name[n] = 0;
-    const char *text = i ? NULL : getenv(name);
-    if (text && *text)
-        snprintf(where, len, "%s", name);
-    return text && *text ? text : NULL; /* a variable that is set to nothing is not set */
-}
-
 static const char *from_file(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
 {
     struct config_file *f = ctx;
@@ -175,10 +161,9 @@ static const char *from_file(void *ctx, const struct option_row *row, size_t i, 
 /* --config itself, from flag or environment. */
 static int find_config(int argc, char **argv, const char **path, struct buf *message)
 {
-    struct option_source environment = {from_environment, NULL};
     struct agent_options o = {0};
     int at;
-    int rc = options_parse_from(&agent_command, argc, argv, &environment, 1, &o, &at, message);
+    int rc = options_parse_from(&agent_command, argc, argv, &options_environment, 1, &o, &at, message);
     *path = o.config;
     options_free(&agent_command, &o);
     return rc;
@@ -231,7 +216,7 @@ int agent_options_parse(int argc, char **argv, struct agent_options *out, struct
         return rc;
     if (path && config_file_new(file, path, why, sizeof(why)))
         return complain(message, why);
-    struct option_source sources[] = {{from_environment, NULL}, {from_file, *file}};
+    struct option_source sources[] = {options_environment, {from_file, *file}};
     int at;
     rc = options_parse_from(&agent_command, argc, argv, sources, 2, out, &at, message);
     return rc ? rc : check(out, message);

@@ -1,22 +1,27 @@
 /* xprof check: tries, one by one, what a recording needs on this machine, and says what is missing and what to do. */
 #include "cli/cli.h"
+#include "cli/check.h"
+#include "cli/options.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "container/cri.h"
+#include "container/hierarchy.h"
 #include "parser/parser.h"
 #include "probe/probe.h"
 #include "proc/proc.h"
-#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <dirent.h>
+#include <fcntl.h>
 
 struct check {
-    int failures; /* of what a recording can't do without */
+    int failures; /* lines marked NO */
 };
 
 static void line(const char *mark, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -50,28 +55,80 @@ static void check_kernel(struct check *c)
     c->failures += old + !btf;
 }
 
-static void check_capabilities(void)
+/* ---- What each privilege is for, tried ---- */
+
+/* 0, or why not: -errno. Of programs that run, most must be in sight: single ones may be hidden from everybody. */
+static int try_other_process(void)
+{
+    size_t seen = 0, hidden = 0;
+    DIR *dir = opendir("/proc");
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        char path[64], exe[64];
+        if (e->d_name[0] < '0' || e->d_name[0] > '9' || atoi(e->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof(path), "/proc/%.20s/exe", e->d_name);
+        if (readlink(path, exe, sizeof(exe)) >= 0)
+            seen++;
+        else
+            hidden += errno == EACCES || errno == EPERM;
+    }
+    if (dir)
+        closedir(dir);
+    return hidden > seen ? -EACCES : 0;
+}
+
+static int try_any_file(void)
+{
+    char path[64];
+    AUTO_CLOSE int fd = memfd_create("check", MFD_CLOEXEC);
+    if (fd < 0 || fchmod(fd, 0))
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    AUTO_CLOSE int again = open(path, O_RDONLY | O_CLOEXEC);
+    return again < 0 ? -errno : 0;
+}
+
+static int try_mapped_file(void)
+{
+    unsigned long long start, end;
+    AUTO_FREE char *name = NULL;
+    AUTO_FCLOSE FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps || fscanf(maps, "%llx-%llx", &start, &end) != 2)
+        return -EIO;
+    AUTO_CLOSE int fd = proc_open_mapping((u32)getpid(), start, end, &name);
+    return fd < 0 ? fd : 0;
+}
+
+static int try_kernel_symbols(void)
+{
+    unsigned long long address = 0;
+    AUTO_FCLOSE FILE *f = fopen("/proc/kallsyms", "re");
+    for (int i = 0; f && !address && i < 1000; i++)
+        if (fscanf(f, "%llx %*[^\n]", &address) != 1)
+            break;
+    return address ? 0 : -EACCES;
+}
+
+static void check_privileges(struct check *c)
 {
     static const struct {
-        int bit;
-        const char *name, *use;
-    } wanted[] = {
-        {CAP_SYS_ADMIN, "CAP_SYS_ADMIN", "eBPF before 5.8, mapped files of other processes"},
-        {CAP_BPF, "CAP_BPF", "loading eBPF programs"},
-        {CAP_PERFMON, "CAP_PERFMON", "perf events, reading stacks"},
-        {CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE",
-         "opening the files that processes have mapped (or CAP_SYS_ADMIN)"},
-        {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "files of processes of other users"},
-        {CAP_SYSLOG, "CAP_SYSLOG", "names of kernel functions"},
-        {CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", "raising RLIMIT_MEMLOCK before 5.11; else not needed"},
+        const char *what, *capability, *use;
+        int (*try)(void);
+    } all[] = {
+        {"other processes", "CAP_SYS_PTRACE", "processes of other containers can be looked at", try_other_process},
+        {"any file", "CAP_DAC_READ_SEARCH", "programs that only their owner may read can be read", try_any_file},
+        {"mapped files", "CAP_CHECKPOINT_RESTORE", "files that processes have mapped can be opened, deleted ones too",
+         try_mapped_file},
+        {"kernel symbols", "CAP_SYSLOG", "kernel functions have names", try_kernel_symbols},
     };
-    AUTO_FREE char *status = NULL;
-    unsigned long long have = 0;
-    const char *at = fs_read_file("/proc/self/status", 1 << 16, &status, NULL) ? NULL : strstr(status, "CapEff:");
-    if (at)
-        sscanf(at, "CapEff: %llx", &have);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-        line(have >> wanted[i].bit & 1 ? "ok" : "--", wanted[i].name, "%s", wanted[i].use);
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        int rc = all[i].try();
+        if (rc)
+            line("NO", all[i].what, "%s: %s is missing", strerror(-rc), all[i].capability);
+        else
+            line("ok", all[i].what, "%s (%s)", all[i].use, all[i].capability);
+        c->failures += rc != 0;
+    }
 }
 
 static void check_settings(void)
@@ -84,17 +141,38 @@ static void check_settings(void)
          kptr < 2 ? "" : ": kernel functions will have no names");
 }
 
-static void check_cgroups(void)
+static void check_runtime(const char *host_root)
 {
-    struct statfs root, unified;
-    if (statfs("/sys/fs/cgroup", &root))
-        line("--", "cgroups", "/sys/fs/cgroup is not mounted: --cgroup can't be used");
-    else if (root.f_type == CGROUP2_SUPER_MAGIC)
-        line("ok", "cgroups", "version 2");
-    else if (!statfs("/sys/fs/cgroup/unified", &unified) && unified.f_type == CGROUP2_SUPER_MAGIC)
-        line("ok", "cgroups", "hybrid: version 1 controllers, version 2 under unified/");
+    struct cri *cri = NULL;
+    struct cri_list list = {0};
+    char why[256] = "";
+    AUTO_CLOSE int root = open(host_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct cri_config config = {.root_fd = root};
+    int rc = cri_new(&cri, &config);
+    if (!rc)
+        rc = cri_fetch(cri, &list, why, sizeof(why));
+    if (rc)
+        line("--", "container runtime", "%s", why[0] ? why : strerror(-rc));
     else
-        line("ok", "cgroups", "version 1");
+        line("ok", "container runtime", "%s at %s", cri_about(cri)->runtime, cri_about(cri)->socket);
+    cri_list_free(&list);
+    cri_free(&cri);
+}
+
+static void check_containers(struct check *c, const char *host_root)
+{
+    struct hierarchy h;
+    char root[4096];
+    snprintf(root, sizeof(root), "%s/sys/fs/cgroup", host_root);
+    bool elsewhere = strcmp(host_root, "/") != 0;
+    int rc = hierarchy_find(&h, elsewhere ? root : NULL);
+    if (rc)
+        line("NO", "cgroups", "none at %s", elsewhere ? root : "/sys/fs/cgroup");
+    else
+        line("ok", "cgroups", "%s: containers are told apart by %s%s", hierarchy_mode_name(h.mode),
+             h.unified ? "the unified hierarchy" : h.controller, h.whole ? "" : ", of which only a part is in sight");
+    c->failures += rc != 0;
+    check_runtime(host_root);
 }
 
 static void check_parser(struct check *c)
@@ -138,20 +216,20 @@ static void check_event(const char *name, u32 type, u64 config, struct check *c)
 
 int cli_check(int argc, char **argv)
 {
+    AUTO_BUF struct buf message = {0};
+    struct check_options o = {0};
     struct check c = {0};
-    if (argc > 1) {
-        bool help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h");
-        fprintf(help ? stdout : stderr,
-                "usage: xprof check\nTells what works on this machine; exits with 1 when recording can't.\n");
-        return help ? 0 : 2;
-    }
+    int at;
+    int rc = options_parse_from(&check_command, argc, argv, &options_environment, 1, &o, &at, &message);
+    if (rc)
+        return options_report(rc, &message);
     check_kernel(&c);
-    check_capabilities();
     check_settings();
-    check_cgroups();
+    check_privileges(&c);
     check_parser(&c);
     check_event("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, &c);
     check_event("hardware counters", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL);
-    puts(c.failures ? "xprof record can't work here: see the lines marked NO" : "xprof record works here");
+    check_containers(&c, o.host_root);
+    puts(c.failures ? "something is missing here: see the lines marked NO" : "xprof works here");
     return c.failures ? 1 : 0;
 }

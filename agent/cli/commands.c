@@ -1,14 +1,11 @@
 #include "cli/commands.h"
 #include "base/cleanup.h"
 #include "cli/agent_options.h"
+#include "cli/check.h"
 #include "cli/record_options.h"
 #include <errno.h>
 #include <string.h>
 
-static const struct command check_command = {
-    .name = "check",
-    .help = "tell what works on this machine: kernel, privileges, events, and why not",
-};
 static const struct command help_command = {
     .name = "help",
     .operands = "[COMMAND]",

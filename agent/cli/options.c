@@ -347,6 +347,23 @@ int options_parse(const struct command *c, int argc, char **argv, void *out, int
     return options_parse_from(c, argc, argv, NULL, 0, out, operands, message);
 }
 
+/* ---- The environment ----------------------------------------------------------------------------------------------
+ */
+static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    char name[64] = "XPROF_";
+    size_t n = strlen(name);
+    for (const char *c = row->flag; *c && n < sizeof(name) - 1; c++)
+        name[n++] = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    name[n] = 0;
+    const char *text = i ? NULL : getenv(name);
+    if (text && *text)
+        snprintf(where, len, "%s", name);
+    return text && *text ? text : NULL; /* a variable that is set to nothing is not set */
+}
+
+const struct option_source options_environment = {from_environment, NULL};
+
 /* ---- The other way ------------------------------------------------------------------------------------------------
  */
 bool options_format(const struct option_row *row, const void *out, struct buf *text)

@@ -68,6 +68,9 @@ struct option_source {
     void *ctx;
 };
 
+/* XPROF_ and the flag in capitals, '-' as '_'. */
+extern const struct option_source options_environment;
+
 /* Fills the struct at `out` (zeroed by the caller). argv[0] is the command's name. *operands is the first operand's
  * index, argc when there is none. 0; -EINVAL with one line for stderr in `message`; -ECANCELED with the help for
  * stdout. Lists are to be freed by options_free in every case. */

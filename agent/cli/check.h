@@ -1,0 +1,8 @@
+/* xprof check. */
+#pragma once
+#include "cli/options.h"
+
+struct check_options {
+    const char *host_root;
+};
+extern const struct command check_command;

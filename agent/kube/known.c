@@ -61,11 +61,11 @@ bool known_remove(struct known *k, const char *key)
     return true;
 }
 
-void known_sweep(struct known *k, u32 round, void (*gone)(void *ctx, const char *key), void *ctx)
+void known_sweep(struct known *k, u64 oldest, void (*gone)(void *ctx, const char *key), void *ctx)
 {
     size_t left = 0;
     for (size_t i = 0; i < k->n; i++) {
-        if (k->v[i].round == round) {
+        if (k->v[i].round >= oldest) {
             k->v[left++] = k->v[i];
             continue;
         }

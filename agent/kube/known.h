@@ -11,7 +11,7 @@
 struct known_entry {
     char *key; /* owned */
     u64 state; /* of the object when it was told of; the caller's */
-    u32 round; /* the last list that held it */
+    u64 round; /* the last list that held it, or when that was; the caller's */
 };
 struct known { /* {0} is empty */
     struct known_entry *v;
@@ -23,6 +23,6 @@ struct known { /* {0} is empty */
 struct known_entry *known_put(struct known *k, const char *key, bool *added);
 /* Whether it was there. */
 bool known_remove(struct known *k, const char *key);
-/* Removes what was not put in this round, calling `gone` for each. */
-void known_sweep(struct known *k, u32 round, void (*gone)(void *ctx, const char *key), void *ctx);
+/* Removes what was last put before round `oldest`, calling `gone` for each. */
+void known_sweep(struct known *k, u64 oldest, void (*gone)(void *ctx, const char *key), void *ctx);
 void known_free(struct known *k);

@@ -10,6 +10,7 @@
 
 enum {
     POLL_MS = 10 * 1000,
+    FORGET_MS = 30 * 1000,
     PAGE = 100,
     WATCH_SECONDS = 240,
     RETRY_MS = 200,
@@ -139,6 +140,7 @@ static void fill_reflect(struct kube *k, struct reflect *r, const struct reflect
     r->watch_seconds = or_else(c->watch_seconds, WATCH_SECONDS);
     r->retry_ms = or_else(c->retry_ms, RETRY_MS);
     r->retry_max_ms = or_else(c->retry_max_ms, RETRY_MAX_MS);
+    r->forget_ms = or_else(c->forget_ms, FORGET_MS);
     r->max_object = c->max_object ? c->max_object : MAX_OBJECT;
 }
 

@@ -7,8 +7,9 @@
  * them that is said once, and the pods' own annotations have to do. From the kubelet, which has no watch, /pods is read
  * every few seconds.
  *
- * While the server is away what is known stays: only a complete list can say that a pod is gone. It is tried again
- * after 0.2 s, doubling up to 30 s, with jitter. The bearer token is read again when its file changes.
+ * While the server is away what is known stays: only a complete list can say that a pod is gone (and of a kubelet,
+ * which after a restart answers before it knows its pods, only its lists of half a minute). It is tried again after 0.2
+ * s, doubling up to 30 s, with jitter. The bearer token is read again when its file changes.
  *
  * A server is not trusted: objects are bounded in bytes and depth, longer ones are skipped and counted.
  */
@@ -31,6 +32,7 @@ struct kube_config { /* strings are copied; NULL and 0: as the comment says */
     const char *cert_file, *key_file; /* a client certificate */
     bool insecure_skip_verify;
     unsigned poll_ms;       /* between two looks at the kubelet; 0: 10 s */
+    unsigned forget_ms;     /* a pod that the kubelet's lists lack for so long is gone; 0: 30 s */
     unsigned page;          /* objects of one page of a list; 0: 100 */
     unsigned watch_seconds; /* after which the server ends a watch; 0: 240 */
     unsigned retry_ms;      /* the first pause after a failure; 0: 200 */

@@ -279,20 +279,34 @@ static void call_gone(void *ctx, const char *key)
     r->ops->gone(r->ctx, key);
 }
 
+/* What the list that is complete now lacks is gone, unless an object could not be read: it may be one that we know. A
+ * kubelet that has just started answers before it knows its pods: what its lists lack is gone after a while only. */
+static void sweep(struct reflect *r)
+{
+    if (!r->poll_ms && !r->doubtful)
+        known_sweep(&r->known, r->round, call_gone, r);
+    if (!r->poll_ms)
+        return;
+    if (!r->since)
+        r->since = r->round;
+    if (!r->doubtful && r->round - r->since >= r->forget_ms)
+        known_sweep(&r->known, r->round - r->forget_ms, call_gone, r);
+}
+
 static struct outcome list(struct reflect *r, const volatile bool *stop)
 {
     char next[CONTINUE_MAX] = "", version[64];
-    r->round++;
+    r->round = r->poll_ms ? now_ns() / 1000000 : r->round + 1;
     r->doubtful = false;
     do {
         struct outcome o = list_page(r, stop, version, next);
         if (o.failed) {
             r->exact |= o.error == KUBE_ERROR_EXPIRED;
+            r->since = 0;
             return o;
         }
     } while (*next);
-    if (!r->doubtful) /* an object that we could not read may be one that we know */
-        known_sweep(&r->known, r->round, call_gone, r);
+    sweep(r);
     memcpy(r->version, version, sizeof(version));
     r->exact = false;
     KUBE_COUNT(r->stats->lists, 1);

@@ -29,11 +29,12 @@ struct reflect {
     const char *what;         /* for messages: "pods", "namespaces" */
     char *query;              /* owned: "fieldSelector=...", or "" */
     unsigned poll_ms;         /* not 0: no watch, but a list every so often */
-    unsigned page, watch_seconds, retry_ms, retry_max_ms, forbidden_ms;
+    unsigned page, watch_seconds, retry_ms, retry_max_ms, forbidden_ms, forget_ms;
     size_t max_object;
     /* from here on its own */
     struct known known;
-    u32 round;
+    u64 round;        /* which list is under way: its number, or of a poll the time in ms */
+    u64 since;        /* since when polls succeed, in ms; 0: the last one failed */
     char version[64]; /* resourceVersion to watch from; "": list first */
     bool exact;       /* lists must not come from a server's cache, which may be too old */
     bool doubtful;    /* an object was skipped: the next complete list is due soon */

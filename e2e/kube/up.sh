@@ -4,6 +4,7 @@
 #   up.sh FOLDER              all of it; ready when the node is
 #   up.sh FOLDER api          etcd and the API server only: pods are written, not run
 #
+#   FOLDER/manifests          pods written there are static ones
 #   FOLDER/in COMMAND...      runs a command inside, with kubectl, helm, ctr in its path
 #   MODE=hybrid|v2            the cgroups that the cluster sees: as the machine has them, or only the unified hierarchy
 #   CONTAINERD=2|system       the one that build.sh builds, or the distribution's
@@ -30,7 +31,7 @@ die() {
 bin=$("$here/build.sh" --find) || die "the programs are not built: e2e/kube/build.sh"
 if [ "${CONTAINERD:-2}" = system ]; then containerd=/usr/bin; else containerd=$bin; fi
 runc=${RUNC:-$(command -v runc || true)}
-mkdir -p "$folder"/{log,etcd,kubelet,containerd,run-containerd,pods,containers,cni,cni-state,plugins,sysctl}
+mkdir -p "$folder"/{log,etcd,kubelet,containerd,run-containerd,pods,containers,cni,cni-state,plugins,sysctl,manifests}
 "$here/pki.sh" "$folder/pki" $address
 
 trap '[ $? = 0 ] || KEEP=1 "$here/down.sh" "$folder"' EXIT # what came up halfway is taken down; the logs stay
@@ -186,6 +187,7 @@ authorization: {mode: Webhook}
 oomScoreAdj: 0
 maxOpenFiles: $(ulimit -Hn)
 volumePluginDir: $folder/plugins
+staticPodPath: $folder/manifests
 failSwapOn: false
 makeIPTablesUtilChains: false
 resolvConf: ""
@@ -199,7 +201,7 @@ EOF
 start containerd -c "$folder/containerd.toml"
 start_api
 await 20 inside ctr version
-for image in "$folder"/images/*.tar ${IMAGES:-}; do inside ctr -n k8s.io images import "$(realpath "$image")" >/dev/null; done
+for image in "$folder"/images/*.tar ${IMAGES:-}; do inside ctr -n k8s.io images import "$(realpath "$image")" >"$folder/log/import" 2>&1; done
 await 60 api_ready
 controllers=({serviceaccount,namespace,garbage-collector,node-lifecycle,taint-eviction,deployment,replicaset}-controller
     {daemonset,statefulset,job,cronjob,clusterrole-aggregation,pod-garbage-collector,endpointslice}-controller

@@ -1,13 +1,13 @@
 /* Watches the pods of a node as the agent does, and says what it hears, a line each, for the tests of agent/kube:
  *   watch NODE URL CA_FILE TOKEN_FILE [kubelet]
  *
- *   pod NAMESPACE/NAME UID CONTAINERS WORKLOAD     new or changed
+ *   pod NAMESPACE/NAME UID RUNTIME_UID CONTAINERS WORKLOAD     new or changed
  *   wants NAMESPACE/NAME TYPES REASON              what is wanted of it, when that changed ("-": nothing)
  *   warn NAMESPACE/NAME TEXT                       what its annotations say badly
  *   gone UID, ns NAME, ns-gone NAME, synced pods|namespaces, problem TEXT
  *
- * SIGUSR1 writes a line of counters. Milliseconds for the pauses come from RETRY_MS, RETRY_MAX_MS, POLL_MS, seconds of
- * a watch from WATCH_SECONDS, objects of a page from PAGE.
+ * SIGUSR1 writes a line of counters. Milliseconds for the pauses come from RETRY_MS, RETRY_MAX_MS, POLL_MS, FORGET_MS,
+ * seconds of a watch from WATCH_SECONDS, objects of a page from PAGE.
  */
 #include "base/buf.h"
 #include "base/vec.h"
@@ -83,9 +83,9 @@ static void on_pod(void *ctx, struct kube_pod *pod)
     else
         kube_pod_free(&e->pod);
     e->pod = pod;
-    printf("pod %s/%s %s ", pod->namespace, pod->name, pod->uid);
+    printf("pod %s/%s %s %s ", pod->namespace, pod->name, pod->uid, pod->runtime_uid);
     for (size_t i = 0; i < pod->ncontainers; i++)
-        printf("%s%s=%.12s", i ? "," : "", pod->containers[i].name, pod->containers[i].id);
+        printf("%s%s=%s", i ? "," : "", pod->containers[i].name, pod->containers[i].id);
     printf(" %s/%s\n", pod->workload_kind, pod->workload_name);
     decide(s, e, fresh);
     pthread_mutex_unlock(&s->lock);
@@ -207,6 +207,7 @@ int main(int argc, char **argv)
                             .insecure_skip_verify = !*argv[3],
                             .token_file = argv[4],
                             .poll_ms = number("POLL_MS"),
+                            .forget_ms = number("FORGET_MS"),
                             .page = number("PAGE"),
                             .watch_seconds = number("WATCH_SECONDS"),
                             .retry_ms = number("RETRY_MS"),

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "container/state_files.h"
 #include <fcntl.h>
+#include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const char *const files[] = {"/var/lib/docker/containers/" ID, "/var/lib/containers/storage/overlay-containers",
                                     "/run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID};
 static const char *const names[] = {"config.v2.json", "containers.json", "config.json"};
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    return remove(path);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -33,5 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_CLOSE int at = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (!state_file_find(&s, at, ID, writers[which]) && strlen(s.name) + strlen(s.image) + strlen(s.pod) > 4 * size)
         __builtin_trap();
+    nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

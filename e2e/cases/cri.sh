@@ -28,7 +28,7 @@ up() { # FOLDER MODE
 
 # A registry that runs in the background and answers to ask().
 registry() { # OPTION...
-    coproc REGISTRY { exec nsenter -m -t "$(cat "$ctd/pid")" "${wrap[@]}" "$ps" --rescan 300 --timeout 300 "$@" 2>&1; }
+    coproc REGISTRY { exec nsenter -m -t "$(cat "$ctd/pid")" "${wrap[@]}" "$ps" --rescan "$rescan" --timeout 300 "$@" 2>&1; }
     registry=$REGISTRY_PID
     to=${REGISTRY[1]} from=${REGISTRY[0]}
     at_exit "kill $registry"
@@ -38,6 +38,7 @@ registry_ends() {
     wait "$registry" || fail "cri-ps: exit $?"
 }
 wrap=()
+rescan=300
 
 ask() { # ps|stats
     local line
@@ -90,6 +91,18 @@ wrap=(bash -c 'echo $$ >/sys/fs/cgroup/'"$(basename "$group")"'/cgroup.procs && 
 registry --host-root "$ctd/host" --cgroup-root /sys/fs/cgroup
 expect_says ps "^container .*id=$CID uid=$uid .*name=main pod=web namespace=prod .*profile=cpu,offcpu init=[1-9].* root=yes busybox=1"
 expect_says stats 'mode=v2 .* whole=0'
+registry_ends
+# A container between two scans is learned from the first sample of it.
+rescan=100000
+registry --host-root "$ctd/host" --cgroup-root /sys/fs/cgroup
+rescan=300
+expect_says stats 'rescans=1 '
+pod late 33333333-2222-3333-4444-555555555555
+tree=$(find /sys/fs/cgroup/unified -type d -name "$CID")
+says ps "id=$CID" && fail "it is known before anybody could know"
+ask "learn $(stat -c %i "$tree") $(head -n 1 "$tree/cgroup.procs")" >/dev/null
+expect_says ps "^container cgroup=$(stat -c %i "$tree") id=$CID .*name=main pod=late"
+expect_says stats 'rescans=1 .*found_late=1'
 registry_ends
 if [ -d /proc/1/root/sys/fs/cgroup ]; then # with the host's mounts in reach, all of it
     registry --host-root "$ctd/host"

@@ -2,8 +2,8 @@
  *
  *     cri-ps [--cgroup-root DIR] [--host-root DIR] [--socket PATH|none] [--timeout MS] [--rescan MS]
  *
- * Each word on stdin is answered: "ps" by a line per container, pod and unit; "stats" by the counters; both end with a
- * line ".". In between it ticks as the agent does.
+ * Each line on stdin is answered: "ps" by a line per container, pod and unit; "stats" by the counters; "learn CGROUP
+ * PID" is what a sample of an unknown cgroup does. All end with a line ".". In between it ticks as the agent does.
  */
 #include "base/clock.h"
 #include "container/containers.h"
@@ -51,13 +51,17 @@ static void print_stats(const struct containers *c, const struct hierarchy *h)
 }
 
 /* False at the end of stdin. */
-static bool answer(const struct containers *c, const struct hierarchy *h)
+static bool answer(struct containers *c, const struct hierarchy *h)
 {
-    char word[32];
-    if (!fgets(word, sizeof(word), stdin))
+    unsigned long long cgroup;
+    unsigned pid;
+    char line[64];
+    if (!fgets(line, sizeof(line), stdin))
         return false;
-    if (!strcmp(word, "ps\n"))
+    if (!strcmp(line, "ps\n"))
         containers_all(c, print_one, NULL);
+    else if (sscanf(line, "learn %llu %u", &cgroup, &pid) == 2)
+        containers_learn(c, cgroup, pid, now_ns());
     else
         print_stats(c, h);
     puts(".");

@@ -1,0 +1,65 @@
+{{- define "xprof.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "xprof.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains (include "xprof.name" .) .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "xprof.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "xprof.selector" -}}
+app.kubernetes.io/name: {{ include "xprof.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "xprof.labels" -}}
+{{ include "xprof.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "xprof.account" -}}
+{{- default (ternary (include "xprof.fullname" .) "default" .Values.serviceAccount.create) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "xprof.image" -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end }}
+
+{{/* Capabilities and nothing else, or all of it. */}}
+{{- define "xprof.securityContext" -}}
+runAsUser: 0
+readOnlyRootFilesystem: true
+{{- if .Values.privileged }}
+privileged: true
+{{- else }}
+allowPrivilegeEscalation: false
+capabilities:
+  drop: [ALL]
+  add: {{ toJson .Values.capabilities }}
+{{- with .Values.seccompProfile }}
+seccompProfile: {{ toJson . }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The configuration file: what the values say, then .Values.config over it. */}}
+{{- define "xprof.config" -}}
+{{- $c := dict "targeting" .Values.targeting "kube" .Values.kube "host-root" "/host" "state-dir" "/var/lib/xprof/spool" "cache-dir" "/var/lib/xprof/cache" "listen" (printf "[::]:%v" .Values.port) }}
+{{- if .Values.podEvents }}{{ $_ := set $c "pod-events" "on" }}{{ end }}
+{{- with .Values.pyroscope }}
+{{- if .url }}{{ $_ := set $c "pyroscope-url" .url }}{{ end }}
+{{- if .tenant }}{{ $_ := set $c "tenant" .tenant }}{{ end }}
+{{- if .userName }}{{ $_ := set $c "user-name" .userName }}{{ end }}
+{{- $keys := dict "password" "password-file" "token" "bearer-token-file" "ca.crt" "ca-file" "tls.crt" "cert-file" "tls.key" "key-file" }}
+{{- range .secretKeys }}{{ $_ := set $c (get $keys .) (printf "/etc/xprof-secret/%s" .) }}{{ end }}
+{{- end }}
+{{- with .Values.otlp.url }}{{ $_ := set $c "otlp-url" . }}{{ end }}
+{{- toYaml (mergeOverwrite $c (deepCopy .Values.config)) }}
+{{- end }}

@@ -127,6 +127,20 @@ static int parse_address(const char *text, union address *out)
     return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1 ? 0 : -EINVAL;
 }
 
+/* [::] means any address, also on a node whose kernel has no IPv6. */
+static void without_ipv6(union address *a)
+{
+    if (a->any.sa_family != AF_INET6 || !IN6_IS_ADDR_UNSPECIFIED(&a->v6.sin6_addr))
+        return;
+    AUTO_CLOSE int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 || errno != EAFNOSUPPORT)
+        return;
+    in_port_t port = a->v6.sin6_port;
+    memset(a, 0, sizeof(*a));
+    a->v4.sin_family = AF_INET;
+    a->v4.sin_port = port;
+}
+
 int serve_new(struct serve **out, const char *address, const struct serve_handlers *handlers, char *why, size_t len)
 {
     union address a;
@@ -134,6 +148,7 @@ int serve_new(struct serve **out, const char *address, const struct serve_handle
         snprintf(why, len, "%s is no ADDRESS:PORT (such as 127.0.0.1:7055 or [::]:7055)", address);
         return -EINVAL;
     }
+    without_ipv6(&a);
     struct serve *s = calloc(1, sizeof(*s));
     if (!s)
         return -ENOMEM;

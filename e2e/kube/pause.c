@@ -29,6 +29,7 @@ static void end(int signal_number)
     call(SYS_EXIT_GROUP, 0, 0, 0, 0);
 }
 
+void _start(void);
 void _start(void)
 {
     /* SA_RESTORER, which the kernel insists on; nothing ever returns to it */

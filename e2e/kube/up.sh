@@ -201,7 +201,9 @@ EOF
 start containerd -c "$folder/containerd.toml"
 start_api
 await 20 inside ctr version
-for image in "$folder"/images/*.tar ${IMAGES:-}; do inside ctr -n k8s.io images import "$(realpath "$image")" >"$folder/log/import" 2>&1; done
+for image in "$folder"/images/*.tar ${IMAGES:-}; do
+    inside ctr -n k8s.io images import "$(realpath "$image")" >>"$folder/log/import" 2>&1
+done
 await 60 api_ready
 controllers=({serviceaccount,namespace,garbage-collector,node-lifecycle,taint-eviction,deployment,replicaset}-controller
     {daemonset,statefulset,job,cronjob,clusterrole-aggregation,pod-garbage-collector,endpointslice}-controller

@@ -136,7 +136,9 @@ static struct entry *add_entry(struct containers *c, u64 cgroup, const char *pat
     *at = e;
     e->c.made_ns = now;
     e->scan = c->scan;
-    if (e->c.is.kind != CGROUP_UNIT) {
+    if (e->c.is.kind == CGROUP_UNIT) {
+        e->c.state = CONTAINER_KNOWN;
+    } else {
         e->next_ask = now + FIRST_ASK_NS;
         e->next_init = e->c.is.kind == CGROUP_CONTAINER ? now : 0;
         containers_pend(c, e);

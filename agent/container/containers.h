@@ -39,10 +39,10 @@ struct container_pairs {
 };
 
 struct container {
-    u64 cgroup;            /* id */
-    char *path;            /* in its hierarchy */
-    struct cgroup_name is; /* kind, runtime, container id, pod uid, unit */
-    enum container_state state;
+    u64 cgroup;                 /* id */
+    char *path;                 /* in its hierarchy */
+    struct cgroup_name is;      /* kind, runtime, container id, pod uid, unit */
+    enum container_state state; /* units are known from the beginning */
     enum container_told told;
     bool sandbox; /* the pause container: its id is its pod's sandbox */
     /* "" when nobody said; namespace_ and pod are Kubernetes' */

@@ -57,7 +57,8 @@ void containers_changed(struct containers *c, const struct entry *e);
 
 /* ---- containers_names.c ---- */
 
-/* Asks the runtime when that is due for somebody, and tells everybody whom it lists. */
+/* Asks the runtime when that is due for somebody, and tells everybody whom it lists. `everybody`: those that were given
+ * up, too, and even when nobody waits, so that it is known whether the runtime can be reached. */
 void containers_ask(struct containers *c, u64 now, bool everybody);
 void container_free(struct container *c);
 int container_init(struct container *c, u64 cgroup, const char *path, size_t len);

@@ -353,10 +353,8 @@ void containers_ask(struct containers *c, u64 now, bool everybody)
         }
         due |= e->next_ask && e->next_ask <= now;
     }
-    if (!due)
-        return;
     if (!c->source.fetch)
         without_runtime(c, now);
-    else if (now >= c->next_fetch)
+    else if ((due || everybody) && now >= c->next_fetch)
         fetch(c, now);
 }

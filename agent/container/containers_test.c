@@ -157,6 +157,17 @@ TEST(containers_named_by_the_runtime)
     CHECK_STR(st.runtime, "containerd 9.9");
 }
 
+TEST(containers_runtime_is_asked_with_each_scan)
+{
+    BENCH(true);
+    CHECK_EQ(b.fake.fetches, 1); /* nobody waits for it */
+    containers_tick(b.c, 30 * SEC);
+    CHECK_EQ(b.fake.fetches, 1);
+    containers_tick(b.c, 62 * SEC);
+    containers_stats(b.c, &st);
+    CHECK(b.fake.fetches == 2 && st.last_ok_ns == 62 * SEC);
+}
+
 TEST(containers_nested_groups)
 {
     BENCH(true);
@@ -174,6 +185,7 @@ TEST(containers_nested_groups)
     CHECK_EQ(containers_find(b.c, 12)->ended_ns, 0);
     containers_cgroup_made(b.c, 3, 99, "/docker/" C2, 3 * SEC); /* another hierarchy */
     CHECK(!containers_find(b.c, 99));
+    CHECK_EQ(containers_find(b.c, 14)->state, CONTAINER_KNOWN);
     containers_stats(b.c, &st);
     CHECK(st.containers == 1 && st.units == 1 && st.cgroups == 3 && st.foreign == 1);
 }
@@ -243,7 +255,7 @@ TEST(containers_given_up_and_repaired)
     BENCH(true);
     u64 now = 2 * SEC;
     char path[128];
-    b.fake.image = "web";
+    b.fake = (struct fake){.image = "web"};
     containers_cgroup_made(b.c, 0, 12, POD "/" C1, now);
     for (int i = 0; i < 500; i++)
         containers_tick(b.c, now += 100 * MS);

@@ -72,19 +72,26 @@ static u64 pid_namespace(u32 pid)
     return stat(path, &st) ? 0 : st.st_ino;
 }
 
-int init_of_process(struct init *out, u32 pid, bool want_root)
+static int read_start(u32 pid, u64 *start, u32 *parent)
 {
     AUTO_FREE char *stat = NULL;
-    AUTO_CLOSE int root = -1;
+    return read_proc(pid, "stat", &stat) || init_parse_stat(stat, start, parent) ? -ENOENT : 0;
+}
+
+int init_of_process(struct init *out, u32 pid, bool want_root)
+{
     struct init in = {.pid = pid, .root_fd = -1};
     u32 parent;
-    if (read_proc(pid, "stat", &stat) || init_parse_stat(stat, &in.start, &parent))
+    u64 start;
+    if (read_start(pid, &in.start, &parent))
         return -ENOENT;
-    root = open_root(pid);
+    AUTO_CLOSE int root = open_root(pid);
     /* The parent is the runtime's watcher, a process of the host, for where /proc/1 is closed to us. */
     if (root >= 0 && (is_root_of(root, 1) || (parent && is_root_of(root, parent))))
         return -EAGAIN;
     in.pid_ns = pid_namespace(pid);
+    if (read_start(pid, &start, &parent) || start != in.start) /* the number is another process's meanwhile */
+        return -ENOENT;
     if (want_root)
         in.root_fd = TAKE_FD(root);
     *out = in;
@@ -98,12 +105,11 @@ static u32 choose(const char *procs)
     u64 first = ~0ull, start;
     char *end;
     for (int i = 0; i < LOOK_AT; i++, procs = end) {
-        AUTO_FREE char *status = NULL, *stat = NULL;
+        AUTO_FREE char *status = NULL;
         u32 pid = (u32)strtoul(procs, &end, 10);
         if (end == procs)
             break;
-        if (!pid || read_proc(pid, "status", &status) || read_proc(pid, "stat", &stat) ||
-            init_parse_stat(stat, &start, &parent))
+        if (!pid || read_proc(pid, "status", &status) || read_start(pid, &start, &parent))
             continue;
         if (init_parse_nspid(status) == 1)
             return pid;

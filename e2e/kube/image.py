@@ -49,7 +49,7 @@ def main(out, name, command, *paths):
     oci = "application/vnd.oci.image."
     data = layer(paths)
     config = json.dumps({"architecture": "amd64", "os": "linux",
-                         "config": {"Env": ["PATH=/usr/bin:/bin"], "Cmd": json.loads(command)},
+                         "config": {"Env": ["PATH=/usr/bin:/bin"], "Entrypoint": json.loads(command)},
                          "rootfs": {"type": "layers", "diff_ids": [digest(data)]}}).encode()
 
     def blob(kind, content, **more):

@@ -43,6 +43,7 @@
     X(UNREACHABLE, "unreachable", "no connection")                                               \
     X(TIMEOUT, "timeout", "no answer in time")                                                   \
     X(TLS, "tls", "no trust: certificate or protocol")                                           \
+    X(BAD_ANSWER, "bad-answer", "an answer that is not HTTP, or without end")                    \
     X(DISK, "disk", "the directory cannot be written")
 
 enum export_reason {

@@ -147,7 +147,7 @@ void remote_judge(int status, const char *content_type, const char *body, size_t
         decide(out, VERDICT_BLOCKED, EXPORT_WRONG_URL, false);
 }
 
-static void judge_failure(int rc, const struct http_response *a, struct verdict *out)
+static void judge_failure(const struct remote *r, int rc, const struct http_response *a, struct verdict *out)
 {
     set_message(out, "", a->error, strlen(a->error));
     if (rc == -ECANCELED)
@@ -156,8 +156,10 @@ static void judge_failure(int rc, const struct http_response *a, struct verdict 
         decide(out, VERDICT_RETRY, EXPORT_TIMEOUT, true);
     else if (rc == -EINVAL)
         decide(out, VERDICT_BLOCKED, EXPORT_WRONG_URL, false);
-    else if (rc == -EPROTO)
+    else if (rc == -EPROTO && strncmp(r->target->url, "https:", 6) == 0)
         decide(out, VERDICT_RETRY, EXPORT_TLS, false);
+    else if (rc == -EPROTO || rc == -EMSGSIZE)
+        decide(out, VERDICT_RETRY, EXPORT_BAD_ANSWER, false);
     else
         decide(out, VERDICT_RETRY, EXPORT_UNREACHABLE, false);
 }
@@ -217,7 +219,7 @@ void remote_post(struct remote *r, const struct remote_call *c, struct verdict *
                              .stop = c->stop};
     rc = http_call(r->client, &q, &a);
     if (rc)
-        judge_failure(rc, &a, out);
+        judge_failure(r, rc, &a, out);
     else
         remote_judge(a.status, a.content_type, a.body.data, a.body.len, c->raw_len, out);
     out->bytes = c->len;

@@ -1,9 +1,8 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 # What cases that talk to a real Pyroscope share. To be sourced after e2e/lib.sh.
 
-need curl jq go
+need curl jq
 here=e2e/pyroscope
-$here/get.sh --find >/dev/null 2>&1 || skip "Pyroscope is not built: e2e/pyroscope/get.sh"
 send=${EXPORT_SEND:-${XPROF%/*}/export-send}
 [ -x "$send" ] || fail "$send is not built"
 cpu=process_cpu:cpu:nanoseconds:cpu:nanoseconds
@@ -18,10 +17,14 @@ free_ports() {
     fail "there are no free ports"
 }
 
+need_server() {
+    $here/get.sh --find >/dev/null 2>&1 || skip "Pyroscope is not built: e2e/pyroscope/get.sh"
+}
+
 start_server() { # v1|v2 [FLAG...]: at $url, in $TMP/server, to be ended at the end
     local storage=$1
     shift
-    $here/start.sh "$storage" "$TMP/server" "$port" "$@" || fail "Pyroscope does not start"
+    $here/start.sh "$storage" "$TMP/server" "$port" "$@" 8>&- || fail "Pyroscope does not start"
     url=http://127.0.0.1:$port
     server_pid=$(cat "$TMP/server/pid")
     at_exit "kill -KILL $server_pid"
@@ -32,6 +35,45 @@ record_profile() {
     need_root
     OUT=busy build_target layout -fno-omit-frame-pointer
     "$XPROF" record --no-cache -F 997 -o "$TMP/x.pb.gz" -- "$TMP/busy" 300 2>"$errors" || fail "nothing was recorded"
+}
+
+# export-send in the background, $sender, that takes commands from say() and answers in $TMP/sent.
+start_sender() { # ARGUMENT...
+    rm -f "$TMP/in"
+    mkfifo "$TMP/in"
+    "$send" "$@" <"$TMP/in" >>"$TMP/sent" 2>>"$errors" &
+    sender=$!
+    at_exit "kill -KILL $sender"
+    exec 8>"$TMP/in"
+}
+
+say() { # COMMAND WORD...
+    echo "$*" >&8
+}
+
+# Waits until the sender has done all that was said.
+settled() {
+    marks=$((${marks:-0} + 1))
+    say mark $marks
+    await grep -q "^mark $marks\$" "$TMP/sent"
+}
+
+end_sender() {
+    exec 8>&-
+    wait "$sender"
+}
+
+# Waits until a figure of target I is that, by asking for it again and again.
+await_stat() { # I JQ_CONDITION
+    local i
+    for ((i = 0; i < 300; i++)); do
+        say stats
+        settled
+        if [ "$(stat_of "$1" "$2")" = true ]; then return 0; fi
+        sleep 0.1
+    done
+    tail -n 5 "$TMP/sent" >&2
+    fail "this did not come true of target $1: $2"
 }
 
 # Total of the samples below that path of functions, root first, in nanoseconds; 0 when it is not there.

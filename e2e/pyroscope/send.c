@@ -180,14 +180,13 @@ static void run(struct exports *e, char *line)
         put(e, words, n);
     else if (strcmp(words[0], "flush") == 0 && n > 1)
         printf("flush %d\n", exports_flush(e, (unsigned)atoi(words[1])));
-    else if (strcmp(words[0], "sleep") == 0 && n > 1)
-        usleep((useconds_t)atoi(words[1]) * 1000);
+    else if (strcmp(words[0], "mark") == 0 && n > 1)
+        printf("mark %s\n", words[1]);
     else if (strcmp(words[0], "stats") == 0)
         stats(e);
     else
         printf("unknown %s\n", words[0]);
     news(e);
-    fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -217,6 +216,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", why);
         return 1;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what was acknowledged is seen even if it is killed */
     while (fgets(line, sizeof(line), stdin))
         run(e, line);
     return 0;

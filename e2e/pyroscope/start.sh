@@ -12,12 +12,12 @@ mkdir -p "$dir"
 
 # Each ring would dial the host's own address; and what waits for a cluster, or calls home, is not wanted.
 flags=(-target=all -config.show_banner=false -log.level=warn
-    -server.http-listen-address=$lo -server.http-listen-port="$port"
-    -server.grpc-listen-address=$lo -server.grpc-listen-port=$((port + 1))
-    -memberlist.bind-addr=$lo -memberlist.advertise-addr=$lo -memberlist.bind-port=$((port + 3))
-    -compactor.ring.instance-addr=$lo -distributor.ring.instance-addr=$lo -ingester.lifecycler.addr=$lo
-    -overrides-exporter.ring.instance-addr=$lo -query-frontend.instance-addr=$lo
-    -query-scheduler.ring.instance-addr=$lo -store-gateway.sharding-ring.instance-addr=$lo
+    -server.http-listen-address="$lo" -server.http-listen-port="$port"
+    -server.grpc-listen-address="$lo" -server.grpc-listen-port="$((port + 1))"
+    -memberlist.bind-addr="$lo" -memberlist.advertise-addr="$lo" -memberlist.bind-port="$((port + 3))"
+    -compactor.ring.instance-addr="$lo" -distributor.ring.instance-addr="$lo" -ingester.lifecycler.addr="$lo"
+    -overrides-exporter.ring.instance-addr="$lo" -query-frontend.instance-addr="$lo"
+    -query-scheduler.ring.instance-addr="$lo" -store-gateway.sharding-ring.instance-addr="$lo"
     -ingester.min-ready-duration=0s
     -usage-stats.enabled=false -self-profiling.disable-push=true -tracing.enabled=false
     -storage.backend=filesystem -storage.filesystem.dir="$dir/shared" -pyroscopedb.data-path="$dir/db"
@@ -26,11 +26,11 @@ if [ "$storage" = v2 ]; then
     export PYROSCOPE_V2=1
     flags+=(-write-path=segment-writer -enable-query-backend=true
         -all.enable-v1-write-path=false -all.enable-v1-read-path=false
-        -segment-writer.lifecycler.addr=$lo -segment-writer.min-ready-duration=0s -metastore.min-ready-duration=0s
-        -metastore.address=$lo:$((port + 1)) -query-backend.address=$lo:$((port + 1))
+        -segment-writer.lifecycler.addr="$lo" -segment-writer.min-ready-duration=0s -metastore.min-ready-duration=0s
+        -metastore.address="$lo:$((port + 1))" -query-backend.address="$lo:$((port + 1))"
         -metastore.data-dir="$dir/metastore" -metastore.raft.dir="$dir/raft"
-        -metastore.raft.snapshots-dir="$dir/raft" -metastore.raft.bind-address=$lo:$((port + 2))
-        -metastore.raft.advertise-address=$lo:$((port + 2)) -metastore.raft.server-id=$lo:$((port + 2)))
+        -metastore.raft.snapshots-dir="$dir/raft" -metastore.raft.bind-address="$lo:$((port + 2))"
+        -metastore.raft.advertise-address="$lo:$((port + 2))" -metastore.raft.server-id="$lo:$((port + 2))")
 fi
 cd "$dir"
 "$binary" "${flags[@]}" "$@" >log 2>&1 </dev/null &

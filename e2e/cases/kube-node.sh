@@ -134,15 +134,18 @@ gone=$(field pod/a-statefulset-0 .metadata.uid)
 kubectl delete statefulset a-statefulset >"$TMP/out"
 soon grep -q "^gone $gone" "$heard"
 soon grep -q "^gone $gone" "$TMP/kubelet"
-e2e/kube/restart.sh "$cluster" kubelet kill
-soon grep -q '^problem pods from https://10.77.0.1:10250' "$TMP/kubelet"
-e2e/kube/restart.sh "$cluster" kubelet start
-syncs=$(grep -c '^synced' "$TMP/kubelet")
-more() {
-    [ "$(grep -c '^synced' "$TMP/kubelet")" -gt $((syncs + 15)) ]
-}
-soon more
-[ "$(grep -c '^gone' "$TMP/kubelet")" = 1 ] || fail "a kubelet that restarts empties what is known"
+# A kubelet that finds its cgroups without the controller cpu, as MODE=v2 has them here, does not start again.
+if [ "${MODE:-hybrid}" != v2 ]; then
+    e2e/kube/restart.sh "$cluster" kubelet kill
+    soon grep -q '^problem pods from https://10.77.0.1:10250' "$TMP/kubelet"
+    e2e/kube/restart.sh "$cluster" kubelet start
+    syncs=$(grep -c '^synced' "$TMP/kubelet")
+    more() {
+        [ "$(grep -c '^synced' "$TMP/kubelet")" -gt $((syncs + 15)) ]
+    }
+    soon more
+    [ "$(grep -c '^gone' "$TMP/kubelet")" = 1 ] || fail "a kubelet that restarts empties what is known"
+fi
 echo "kubelet: ok"
 kill "$watcher" "$second"
 wait "$watcher" "$second" || fail "it did not end well"

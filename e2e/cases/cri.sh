@@ -6,15 +6,14 @@ set -euo pipefail
 need_root
 need containerd runc ctr busybox gcc nsenter unshare
 /usr/bin/python3 -c 'import grpc' 2>/dev/null || skip "there is no python3-grpcio"
-ps=${CRI_PS:-$(dirname "$XPROF")/cri-ps}
-[ -x "$ps" ] || skip "there is no $ps: make e2e builds it"
+. e2e/cri/lib.sh
 
 uid=11111111-2222-3333-4444-555555555555
 
 pod() { # NAME UID [ANNOTATION...]: sets POD and CID
     local name=$1 uid=$2 made
     shift 2
-    made=$(/usr/bin/python3 e2e/cri/pod.py "$socket" run "$name" prod "$uid" "$(cat "$ctd/parent")/kubepods/burstable/pod$uid" \
+    made=$(/usr/bin/python3 e2e/cri/pod.py "$socket" run "$name" prod "$uid" "${parent:-$(cat "$ctd/parent")/kubepods/burstable/pod$uid}" \
         "$@" -- /bin/sh -c 'while :; do sleep 1; done')
     eval "$made"
 }
@@ -24,38 +23,6 @@ up() { # FOLDER MODE
     socket=$ctd/host/run/containerd/containerd.sock
     at_exit "bash e2e/cri/down.sh $ctd"
     bash e2e/cri/up.sh "$ctd" "$2" "$TMP/images/pause.tar" "$TMP/images/busybox.tar" || skip "containerd does not start here"
-}
-
-# A registry that runs in the background and answers to ask().
-registry() { # OPTION...
-    coproc REGISTRY { exec nsenter -m -t "$(cat "$ctd/pid")" "${wrap[@]}" "$ps" --rescan "$rescan" --timeout 300 "$@" 2>&1; }
-    registry=$REGISTRY_PID
-    to=${REGISTRY[1]} from=${REGISTRY[0]}
-    at_exit "kill $registry"
-}
-registry_ends() {
-    exec {to}>&- {from}<&-
-    wait "$registry" || fail "cri-ps: exit $?"
-}
-wrap=()
-rescan=300
-
-ask() { # ps|stats
-    local line
-    echo "$1" >&"$to"
-    while read -r -t 10 line <&"$from" && [ "$line" != . ]; do echo "$line"; done
-}
-says() { # ps|stats REGEX
-    ask "$1" >"$TMP/said" && grep -qE -- "$2" "$TMP/said"
-}
-expect_says() { # ps|stats REGEX
-    local i
-    for ((i = 0; i < 100; i++)); do
-        if says "$1" "$2"; then return 0; fi
-        sleep 0.1
-    done
-    cat "$TMP/said" >&2
-    fail "$1 does not say: $2"
 }
 
 names() { # what must be known of the pod that stands
@@ -69,6 +36,7 @@ names() { # what must be known of the pod that stands
 mode() { # hybrid|v1|v2 WHAT_STATS_SAY
     up "$TMP/ctd-$1" "$1"
     pod web "$uid" xprof.io/profile=cpu,offcpu
+    wrap=(nsenter -m -t "$(cat "$ctd/holder")")
     registry --host-root "$ctd/host"
     names
     expect_says stats "$2"
@@ -83,11 +51,11 @@ bash e2e/cri/down.sh "$ctd"
 mode v2 'mode=v2 unified=1 controller= number=0 whole=1'
 registry_ends
 # As in a pod of a machine with version 2: the tree above is out of sight, processes tell.
-group=/sys/fs/cgroup/unified/xprof-e2e-ns-$$
+group=/sys/fs/cgroup/unified/xprof-cri-ns-$$
 mkdir "$group"
-at_exit "sleep 0.3; rmdir $group"
+at_exit "for try in {1..30}; do rmdir $group && break || sleep 0.1; done"
 # shellcheck disable=SC2016
-wrap=(bash -c 'echo $$ >/sys/fs/cgroup/'"$(basename "$group")"'/cgroup.procs && exec unshare -C -m bash -c "umount /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" - "$@"' -)
+wrap+=(bash -c 'echo $$ >/sys/fs/cgroup/'"$(basename "$group")"'/cgroup.procs && exec unshare -C -m bash -c "umount /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" - "$@"' -)
 registry --host-root "$ctd/host" --cgroup-root /sys/fs/cgroup
 expect_says ps "^container .*id=$CID uid=$uid .*name=main pod=web namespace=prod .*profile=cpu,offcpu init=[1-9].* root=yes busybox=1"
 expect_says stats 'mode=v2 .* whole=0'
@@ -110,13 +78,20 @@ if [ -d /proc/1/root/sys/fs/cgroup ]; then # with the host's mounts in reach, al
     expect_says ps "^pod .*uid=$uid .*pod=web"
     registry_ends
 fi
-wrap=()
 bash e2e/cri/down.sh "$ctd"
 
 mode hybrid 'mode=hybrid unified=1 .* whole=1'
+web=$CID
+
+# A slice as parent, taken literally by a runc that does not speak with systemd: "SLICE:cri-containerd:ID".
+third=44444444-2222-3333-4444-555555555555
+parent=kubepods-burstable-pod${third//-/_}.slice pod slice "$third"
+expect_says ps "^container .*id=$CID uid=$third .*runtime=containerd .*told=runtime .*name=main pod=slice"
+/usr/bin/python3 e2e/cri/pod.py "$socket" rm "$POD"
+expect_says ps "^container .*id=$CID .*state=ended"
 
 # A second pod comes, the first container goes: the scan sees both, and what has ended keeps its name and its files.
-first=$CID second=22222222-2222-3333-4444-555555555555
+first=$web second=22222222-2222-3333-4444-555555555555
 pod db "$second"
 expect_says ps "^container .*id=$CID uid=$second .*name=main pod=db .*profile= "
 /usr/bin/python3 e2e/cri/pod.py "$socket" stop "$first"
@@ -128,7 +103,6 @@ registry_ends
 # The runtime dies. Who is new knows names by the runtime's files, says what is missing, and learns the rest later.
 kill -9 "$(cat "$ctd/pid")"
 await bash -c "! ctr -a $socket --timeout 200ms version"
-cp "$ctd/holder" "$ctd/pid"
 registry --host-root "$ctd/host"
 expect_says ps "^container .*id=$CID .*state=known told=file sandbox=0 name=main pod=db namespace=prod"
 expect_says stats 'unreachable=[1-9].* answered=0'
@@ -182,18 +156,18 @@ registry_ends
 # A hybrid machine whose runtime joins version 1 only: the controller names containers there, not the unified tree.
 id=$(printf '%064d' 7)
 for tree in pids unified; do
-    group=/sys/fs/cgroup/$tree/xprof-e2e-old-$$
+    group=/sys/fs/cgroup/$tree/xprof-cri-old-$$
     mkdir -p "$group"
     [ "$tree" = unified ] || mkdir -p "$group/docker/$id"
     at_exit "rmdir $group/docker/$id $group/docker $group"
 done
 # shellcheck disable=SC2016
-wrap=(unshare -m --propagation private bash -c 'cd /sys/fs/cgroup && mkdir -p "$1/pids" "$1/unified" &&
-    mount --bind pids/"$0" "$1/pids" && mount --bind unified/"$0" "$1/unified" && shift && exec "$@"' "xprof-e2e-old-$$" "$TMP/cg")
+wrap+=(unshare -m --propagation private bash -c 'cd /sys/fs/cgroup && mkdir -p "$1/pids" "$1/unified" &&
+    mount --bind pids/"$0" "$1/pids" && mount --bind unified/"$0" "$1/unified" && shift && exec "$@"' "xprof-cri-old-$$" "$TMP/cg")
 registry --socket none --cgroup-root "$TMP/cg"
 expect_says stats 'mode=hybrid unified=0 controller=pids'
 registry_ends
-mkdir -p "/sys/fs/cgroup/unified/xprof-e2e-old-$$/docker/$id"
+mkdir -p "/sys/fs/cgroup/unified/xprof-cri-old-$$/docker/$id"
 registry --socket none --cgroup-root "$TMP/cg"
 expect_says stats 'mode=hybrid unified=1 controller= '
 registry_ends

@@ -12,9 +12,10 @@ find /sys/fs/cgroup -path "*$parent/*" -name cgroup.procs -exec cat {} + 2>/dev/
     [ "$pid" = 0 ] || kill -9 "$pid" 2>/dev/null
 done
 for pid in $(pgrep -f "^[^ ]*containerd-shim[^ ]* .*$dir/"); do kill "$pid" 2>/dev/null; done
+groups=(/sys/fs/cgroup -depth -type d '(' -path "*$parent" -o -path "*$parent/*" ')')
 for _ in {1..40}; do
-    find /sys/fs/cgroup -depth -type d -path "*$parent*" -exec rmdir {} + 2>/dev/null
-    [ -n "$(find /sys/fs/cgroup -type d -path "*$parent*" -print -quit 2>/dev/null)" ] || break
+    find "${groups[@]}" -exec rmdir {} + 2>/dev/null
+    [ -n "$(find "${groups[@]}" -print -quit 2>/dev/null)" ] || break
     sleep 0.1
 done
 if [ -f "$dir/subtree" ] && ! [ -s "$dir/subtree" ]; then # nothing was delegated before

@@ -1,9 +1,9 @@
 #!/bin/bash
 # A containerd of one's own, its state and sockets below FOLDER, in a mount namespace of its own.
 #   up.sh FOLDER [hybrid|v1|v2] [IMAGE.tar...]       the containerd of PATH, or $CONTAINERD
-# Afterwards: FOLDER/host/run/containerd/containerd.sock speaks CRI, FOLDER/pid is its PID and names its mount namespace
-# (nsenter -m -t), FOLDER/parent is the parent cgroup for pods. Undo it with down.sh. Started again on the same FOLDER it
-# finds its pods.
+# Afterwards: FOLDER/host/run/containerd/containerd.sock speaks CRI; FOLDER/pid is its PID; FOLDER/holder is a process
+# that keeps its mount namespace (nsenter -m -t); FOLDER/parent is the parent cgroup for pods. Undo it with down.sh.
+# Started again on the same FOLDER, after its end, it finds its pods.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=$(realpath -m "${1:?a folder}")
@@ -13,7 +13,7 @@ socket=$dir/host/run/containerd/containerd.sock
 
 mkdir -p "$dir"/{root,cni,opt,host/run/containerd,run} /run/containerd
 if [ ! -f "$dir/parent" ]; then
-    echo "/xprof-e2e-$$" >"$dir/parent"
+    echo "/xprof-cri-$$" >"$dir/parent"
     cat /sys/fs/cgroup/unified/cgroup.subtree_control >"$dir/subtree" 2>/dev/null || true # runc adds to it in v2
 fi
 # Without cgroup2 controllers (they are all in version 1 here) runc must not be asked for limits.

@@ -191,13 +191,14 @@ TEST(kube_watch_cut_in_an_object)
 
 TEST(kube_expired_lists_again)
 {
-    SCENE(FIRST, {"resourceVersion=5", 200, EVENT("ERROR", STATUS("410"))},
+    SCENE({"resourceVersion=0", 410, STATUS("410")}, {"limit=100&field", 200, LIST("5", "", POD("u1", "a", "3"))},
+          {"resourceVersion=5", 200, EVENT("ERROR", STATUS("410"))},
           {"limit=100&fieldSelector", 200, LIST("20", "", POD("u2", "b", "15"))}, /* not from a cache */
           {"resourceVersion=20", 410, STATUS("410")}, {"limit=100&field", 410, STATUS("410")},
           {"limit=100&field", 200, LIST("30", "", POD("u2", "b", "15"))}, {"resourceVersion=30", 200, ""});
     PLAY(0);
     CHECK_STR(s.heard.data, "+a ok +b -u1 ok ok "); /* no warning, and b only once */
-    CHECK_EQ(stats.errors[KUBE_ERROR_EXPIRED], 3);
+    CHECK_EQ(stats.errors[KUBE_ERROR_EXPIRED], 4);
 }
 
 TEST(kube_error_event_lists_again)
@@ -217,8 +218,8 @@ TEST(kube_bad_lists_forget_nothing)
           {"limit", 200, "<html>]</html>"}, {"limit", 200, ""}, {"limit", 200, "null"},
           {"limit", 200, LIST("", "", "")},
           {"limit", 200, "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[{\"metadata" CUT},
-          {"limit", 200, "{\"kind\":\"Status\",\"items\":[]}"}, {"limit", 503, "down\x1b[31m"},
-          {"limit", 200, LIST("9", "", POD("u1", "a", "3"))}, {"watch=1", 200, ""});
+          {"limit", 200, "{\"kind\":\"Status\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[]}"},
+          {"limit", 503, "down\x1b[31m"}, {"limit", 200, LIST("9", "", POD("u1", "a", "3"))}, {"watch=1", 200, ""});
     PLAY(0);
     CHECK(!strstr(s.heard.data, "-u1"));
     CHECK_EQ(stats.errors[KUBE_ERROR_MALFORMED], 6);
@@ -262,10 +263,22 @@ TEST(kube_pods_of_other_nodes)
            LIST("5", "",
                 "{\"metadata\":{\"uid\":\"x\",\"namespace\":\"n\",\"name\":\"x\"},\"spec\":{"
                 "\"nodeName\":\"node2\"}}," POD("u1", "a", "3"))},
-          {"watch=1", 200, ""});
+          {"watch=1", 200, EVENT("ERROR", STATUS("410"))}, {"limit", 200, LIST("6", "", "")}, {"watch=1", 200, ""});
     PLAY(0);
-    CHECK_STR(s.heard.data, "+a ok ");
+    CHECK_STR(s.heard.data, "+a ok -u1 ok ");
     CHECK_EQ(stats.refused, 1);
+}
+
+TEST(kube_an_endless_line)
+{
+#define TEN "0123456789"
+    SCENE(FIRST,
+          {"resourceVersion=5", 200,
+           TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN "\n" EVENT("ADDED", POD("u2", "b", "6"))},
+          {"limit=100", 200, LIST("7", "", POD("u2", "b", "6"))}, {"watch=1", 200, ""});
+    PLAY(.max_object = 130);
+    CHECK_STR(s.heard.data, "+a ok +b -u1 ok "); /* what the line may have said, a list tells */
+    CHECK_EQ(stats.oversize, 1);
 }
 
 TEST(kube_token_is_read_again)

@@ -55,6 +55,7 @@ TEST(policy_pod_wins_over_namespace)
     CHECK(DECIDE(&usual, "n:xprof.io/profile", "false", "xprof.io/profile", "true").profiled);
     /* what a pod says badly is not replaced by its namespace's */
     CHECK(!DECIDE(&usual, "n:xprof.io/profile", "true", "xprof.io/profile", "yes").profiled);
+    CHECK(!DECIDE(&usual, "n:xprof.io/profile", "cup", "xprof.io/profile", "true").nwarnings); /* not the pod's fault */
     w = DECIDE(&usual, "n:xprof.io/profile", "true", "n:xprof.io/rate", "10", "xprof.io/rate", "20");
     CHECK_EQ(w.rate, 20);
 }

@@ -9,7 +9,8 @@
  * Pods' own cgroups and systemd's units are listed beside the containers. A group that a container makes below its own
  * belongs to the container.
  *
- * One thread owns it all; there are no locks. containers_tick may block for the time of one call to the runtime.
+ * One thread owns it all; there are no locks. containers_tick may block while it asks the runtime: twice cri_timeout_ms
+ * at worst, and after failures ever more seldom.
  */
 #pragma once
 #include "container/cgroup_name.h"

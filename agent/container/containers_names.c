@@ -134,7 +134,8 @@ static void index_make(struct index *x, const struct cri_list *list)
         put(&x->containers, list->containers.v[i].id, i);
     for (size_t i = 0; i < list->sandboxes.n; i++) {
         put(&x->sandboxes, list->sandboxes.v[i].id, i);
-        put(&x->pods, list->sandboxes.v[i].uid, i);
+        if (list->sandboxes.v[i].ready || !map_get(&x->pods, text_hash(list->sandboxes.v[i].uid)))
+            put(&x->pods, list->sandboxes.v[i].uid, i);
     }
 }
 

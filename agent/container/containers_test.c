@@ -40,8 +40,12 @@ static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len
     if (f->lists_sandbox) {
         struct cri_sandbox *s = VEC_PUSH(&out->sandboxes);
         *s = (struct cri_sandbox){.id = C2, .name = "web-0", .namespace_ = "prod", .uid = UID};
+        s->ready = true;
         pair(&s->annotations, KEY, "true");
         pair(&s->labels, "app", "web");
+        s = VEC_PUSH(&out->sandboxes); /* what the pod had before */
+        *s = (struct cri_sandbox){.id = HEX "0009", .name = "web-0", .namespace_ = "prod", .uid = UID};
+        pair(&s->annotations, KEY, "false");
     }
     if (f->lists_container) {
         struct cri_container *c = VEC_PUSH(&out->containers);

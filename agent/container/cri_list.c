@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SANDBOX_READY 0 /* PodSandboxState of the API */
+
 /* protobuf-c asks for memory here: the budget ends what a small message could unpack to. */
 static void *take(void *ctx, size_t n)
 {
@@ -70,7 +72,8 @@ static int add_sandbox(struct cri_list *l, const Cri__PodSandbox *s)
     struct cri_sandbox *out = VEC_PUSH(&l->sandboxes);
     if (!out)
         return -ENOMEM;
-    *out = (struct cri_sandbox){.id = text(l, s->id), .name = "", .namespace_ = "", .uid = ""};
+    *out = (struct cri_sandbox){
+        .id = text(l, s->id), .name = "", .namespace_ = "", .uid = "", .ready = s->state == SANDBOX_READY};
     if (s->metadata) {
         out->name = text(l, s->metadata->name);
         out->namespace_ = text(l, s->metadata->namespace_);

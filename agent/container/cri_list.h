@@ -8,6 +8,7 @@
 #pragma once
 #include "base/vec.h"
 #include "bpf/types.h"
+#include <stdbool.h>
 
 #define CRI_MESSAGE_MAX (16 << 20)   /* bytes, as it arrives */
 #define CRI_MEMORY_MAX  (96 << 20)   /* bytes, unpacked: two-byte records become structs of a hundred */
@@ -25,6 +26,7 @@ struct cri_pairs {
 
 struct cri_sandbox {
     const char *id, *name, *namespace_, *uid; /* "" when not said */
+    bool ready;                               /* a pod whose sandbox was made anew has the old one in the list, too */
     struct cri_pairs labels, annotations;
 };
 

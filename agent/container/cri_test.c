@@ -23,6 +23,7 @@ static void sandbox(struct buf *b, const char *id, const char *name)
     pb_string(b, 2, "uid-1");
     pb_string(b, 3, "prod");
     pb_end(b, meta);
+    pb_uint(b, 3, !strcmp(id, "s1")); /* not ready */
     pair(b, 5, "app", "web");
     pair(b, 6, "xprof.io/profile", "true");
     pb_end(b, m);
@@ -38,6 +39,7 @@ TEST(cri_sandboxes)
     CHECK_EQ(l.sandboxes.n, 2);
     const struct cri_sandbox *s = &l.sandboxes.v[1];
     CHECK_STR(s->id, "s2");
+    CHECK(s->ready && !l.sandboxes.v[0].ready);
     CHECK_STR(s->name, "web-1");
     CHECK_STR(s->namespace_, "prod");
     CHECK_STR(s->uid, "uid-1");

@@ -25,11 +25,8 @@
 #define CONTAINERS_PAIRS_BYTES (64 * 1024) /* labels, and annotations, of one record */
 
 enum container_state { CONTAINER_NEW, CONTAINER_KNOWN, CONTAINER_ENDED };
-enum container_told {
-    TOLD_NOTHING,
-    TOLD_BY_FILE,
-    TOLD_BY_RUNTIME
-}; /* where the names come from; files have no pairs */
+/* Where the names come from; files have no pairs. */
+enum container_told { TOLD_NOTHING, TOLD_BY_FILE, TOLD_BY_RUNTIME };
 
 struct container_pair {
     char *key, *value;
@@ -48,7 +45,7 @@ struct container {
     bool sandbox; /* the pause container: its id is its pod's sandbox */
     /* "" when nobody said; namespace_ and pod are Kubernetes' */
     char *name, *image, *image_id, *pod, *namespace_;
-    struct container_pairs labels;                      /* of the container (of the sandbox, for pods and sandboxes) */
+    struct container_pairs labels;                      /* of the container; pods and sandboxes have none */
     struct container_pairs pod_labels, pod_annotations; /* of its sandbox */
     u32 init_pid;                                       /* as our PID namespace counts; 0: not found (yet) */
     u64 init_start;                                     /* clock ticks after boot, as in /proc/PID/stat */
@@ -60,7 +57,7 @@ struct container {
 /* Called from within the functions below, which must not be called from there. The container is valid until gone. */
 struct containers_handlers {
     void *ctx;
-    void (*changed)(void *ctx, const struct container *c); /* new, named, ended */
+    void (*changed)(void *ctx, const struct container *c); /* new, named, initial process found, ended */
     void (*gone)(void *ctx, const struct container *c);    /* the last word about it */
 };
 
@@ -93,10 +90,10 @@ struct containers_stats {
     u64 full;                                    /* cgroups left out because of CONTAINERS_MAX or for want of memory */
     u64 fields_dropped;                          /* strings and pairs beyond their bounds */
     u64 fetches, timeouts, unreachable, unsupported, malformed, failed; /* calls for lists, and how they ended */
-    u64 last_ok_ns;                                                     /* when the runtime last answered; 0: never */
-    u64 given_up;                                                       /* containers that the runtime never listed */
-    u64 by_file;                                                        /* named by a state file */
-    u64 roots, roots_refused; /* descriptors held; not held because of max_roots */
+    u64 last_ok_ns;           /* when the runtime answered; asked with each scan */
+    u64 given_up;             /* containers that the runtime never listed */
+    u64 by_file;              /* named by a state file */
+    u64 roots, roots_refused; /* descriptors held; not held: max_roots, or not to be opened */
     const char *runtime;      /* "containerd 1.6.20", or "" */
     const char *why;          /* the last error, one line; "" when the last call was answered */
 };

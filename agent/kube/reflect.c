@@ -13,11 +13,12 @@
 #include <sys/random.h>
 
 enum {
-    LIST_MS = 120 * 1000,   /* for a whole page */
-    IDLE_MS = 30 * 1000,    /* without a byte of an answer that is due */
-    STOP_MS = 100,          /* how often a pause looks whether to stop */
-    HASTY_MS = 1000,        /* a watch that ends sooner, with nothing in it, is not begun again at once */
-    CONTINUE_MAX = 8 * 1024 /* bytes of a list's continue token */
+    LIST_MS = 120 * 1000,           /* for a whole page */
+    IDLE_MS = 30 * 1000,            /* without a byte of an answer that is due */
+    STOP_MS = 100,                  /* how often a pause looks whether to stop */
+    HASTY_MS = 1000,                /* a watch that ends sooner, with nothing in it, is not begun again at once */
+    RETRY_AFTER_MS = 5 * 60 * 1000, /* the longest that a server can make us wait */
+    CONTINUE_MAX = 8 * 1024         /* bytes of a list's continue token */
 };
 
 /* How a call ended. */
@@ -86,7 +87,7 @@ static struct outcome outcome_of(int rc, const struct http_response *a)
         message = json_get_text(status, "message");
     snprintf(text, sizeof(text), "HTTP %d%s%.300s", a->status, message ? ": " : "", message ? message : "");
     struct outcome o = failure(error_of_status(a->status), text);
-    o.retry_after_ms = a->retry_after_ms;
+    o.retry_after_ms = a->retry_after_ms < RETRY_AFTER_MS ? a->retry_after_ms : RETRY_AFTER_MS;
     return o;
 }
 

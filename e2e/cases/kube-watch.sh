@@ -87,7 +87,7 @@ pod elsewhere 'xprof.io/profile: "true"' | sed s/node1/node2/ | "$cluster/in" ku
 
 # The server is not there when we start.
 cp "$cluster/pki/agent.token" "$TMP/token"
-export RETRY_MS=50 RETRY_MAX_MS=500 WATCH_SECONDS=2 PAGE=100
+export POST_EVENTS=1 RETRY_MS=50 RETRY_MAX_MS=500 WATCH_SECONDS=2 PAGE=100
 stop_server
 start_watch "$log" "$TMP/token"
 marked=0
@@ -115,6 +115,24 @@ kubectl patch pod plain --patch-file "$TMP/patch"
 hear '^warn default/plain xprof.io/profile: the value is longer than'
 kubectl annotate pod plain xprof.io/profile-
 echo "annotations: ok"
+
+# An event says so where `kubectl describe` shows it, when we may write events.
+mark
+kubectl annotate pod plain 'xprof.io/profile=cop'
+hear '^posted -1$'
+kubectl create clusterrole events --verb=create --resource=events
+kubectl create clusterrolebinding events --clusterrole=events --user=agent
+posted() {
+    kubectl annotate pod plain xprof.io/profile-
+    kubectl annotate pod plain 'xprof.io/profile=cop'
+    sleep 0.2
+    said '^posted 0$'
+}
+await posted
+kubectl annotate pod plain xprof.io/profile-
+"$cluster/in" kubectl get events --field-selector involvedObject.name=plain,reason=BadAnnotation,type=Warning |
+    grep -qF 'xprof.io/profile: unknown type "cop"' || fail "there is no such event"
+echo "events: ok"
 
 # Deleted, and created again under the same name.
 mark

@@ -6,6 +6,7 @@
  *   warn NAMESPACE/NAME TEXT                       what its annotations say badly
  *   gone UID, ns NAME, ns-gone NAME, synced pods|namespaces, problem TEXT
  *
+ * With POST_EVENTS it also writes what is said badly as an event of the pod: "posted RESULT".
  * SIGUSR1 writes a line of counters. Milliseconds for the pauses come from RETRY_MS, RETRY_MAX_MS, POLL_MS, FORGET_MS,
  * seconds of a watch from WATCH_SECONDS, objects of a page from PAGE.
  */
@@ -65,8 +66,11 @@ static void decide(struct state *s, struct entry *e, bool fresh)
     printf("wants %s/%s ", e->pod->namespace, e->pod->name);
     print_types(w.events);
     printf(" %s\n", w.reason);
-    for (size_t i = 0; i < w.nwarnings; i++)
+    for (size_t i = 0; i < w.nwarnings; i++) {
         printf("warn %s/%s %s\n", e->pod->namespace, e->pod->name, w.warnings[i]);
+        if (getenv("POST_EVENTS"))
+            printf("posted %d\n", kube_post_event(s->kube, e->pod, "BadAnnotation", w.warnings[i]));
+    }
 }
 
 static void on_pod(void *ctx, struct kube_pod *pod)

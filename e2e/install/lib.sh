@@ -1,0 +1,126 @@
+# shellcheck shell=bash disable=SC2034
+# What the tests of the installed chart share. To be sourced from the top folder, with XPROF and TMP set.
+
+. e2e/lib.sh
+need_root
+need go jq
+cluster=$TMP/cluster
+images=$TMP/images
+EXPORT_SEND=/bin/true # profiles come from the agent here
+. e2e/pyroscope/lib.sh
+url=http://10.77.0.1:4040
+bin=$(e2e/kube/build.sh)
+
+inside() {
+    "$cluster/in" "$@"
+}
+
+curl() { # the cluster's network is its own
+    inside curl "$@"
+}
+
+kubectl() {
+    inside "$bin/kubectl" "$@"
+}
+
+helm() {
+    inside "$bin/helm" "$@"
+}
+
+# Images of the workloads, beside those of the cluster: /NAME in registry.local/NAME:1.
+workload_images() {
+    mkdir -p "$images"
+    gcc -O2 -fomit-frame-pointer e2e/install/workloads/web.c -o "$images/web"
+    CGO_ENABLED=0 go build -o "$images/store" e2e/install/workloads/store.go
+    e2e/kube/images.sh "$images" web="$images/web" store="$images/store"
+    python_image
+}
+
+# The machine's own Python with its library, as an image.
+python_image() {
+    local python library files=(job.py=e2e/install/workloads/job.py)
+    python=$(readlink -f /usr/bin/python3)
+    library=/usr/lib/$(basename "$python")
+    [ -d "$library" ] || fail "there is no $library"
+    files+=("usr/bin/python3=$python")
+    mapfile -t -O ${#files[@]} files < <(find "$library" -type f -not -path '*/__pycache__/*' -not -path '*/test/*' |
+        sed -E 's|^/(.*)$|\1=/\1|')
+    mapfile -t -O ${#files[@]} files < <(ldd "$python" "$library"/lib-dynload/*.so | grep -o '/[^ ]*[^ :]' | grep -v ':$' |
+        grep -v lib-dynload | sort -u | while read -r f; do echo "${f#/}=$(realpath "$f")"; done)
+    e2e/kube/image.py "$images/python.tar" registry.local/python:1 '["/usr/bin/python3", "/job.py"]' "${files[@]}"
+}
+
+# The cluster with Pyroscope in its network, and everything taken down at the end.
+start_cluster() {
+    at_exit "e2e/kube/down.sh $cluster"
+    IMAGES="$(echo "$images"/*.tar)" e2e/kube/up.sh "$cluster" || fail "the cluster does not come up"
+    at_exit "kill -KILL \$(cat $TMP/server/pid)"
+    inside env HOME="$HOME" PATH="$PATH" "$PWD/e2e/pyroscope/start.sh" "${STORAGE:-v1}" "$TMP/server" 4040 \
+        -server.http-listen-address=0.0.0.0 || fail "Pyroscope does not start"
+}
+
+install_chart() { # OPTION...
+    helm install xprof "$PWD/deploy/helm/xprof" --namespace xprof --create-namespace --wait --timeout 90s \
+        --set pyroscope.url=$url --set image.repository=registry.local/xprof --set image.tag=1 "$@" >"$TMP/notes" ||
+        fail "helm install"
+    kubectl -n xprof rollout status ds/xprof --timeout=90s || fail "the agent does not get ready"
+}
+
+agent_address() {
+    kubectl -n xprof get pod -l app.kubernetes.io/name=xprof -o jsonpath='{.items[0].status.podIP}'
+}
+
+agent() { # PAGE
+    curl -sf "http://$(agent_address):7055/$1"
+}
+
+metric() { # NAME [LABEL_REGEX]: the sum
+    agent metrics | awk -v n="$1" -v l="${2:-}" '$1 ~ "^" n "($|{)" && $1 ~ l { s += $NF } END { print s + 0 }'
+}
+
+# Waits until COMMAND succeeds, SECONDS at most.
+await_for() { # SECONDS COMMAND...
+    local end=$((SECONDS + $1))
+    shift
+    while [ $SECONDS -lt $end ]; do
+        if "$@" >/dev/null 2>&1; then return 0; fi
+        sleep 0.2
+    done
+    fail "this did not come true: $*"
+}
+
+# Is there a profile of the pods whose names begin with that?
+has_profile() { # SELECTOR [FUNCTION]
+    [ "$(nanoseconds $cpu "$1" "${2:-total}")" -gt 0 ]
+}
+
+# Of the time below OF, so many percent are below PART, give or take three.
+expect_percent() { # PERCENT PART OF SELECTOR
+    local part of
+    part=$(nanoseconds $cpu "$4" "$2")
+    of=$(nanoseconds $cpu "$4" "$3")
+    [ "$of" -gt 0 ] || fail "no time in $3 of $4"
+    is "100 * $part / $of - $1" '<=' 3 || fail "$2 is $part of $of ns of $3, more than $1 %"
+    is "100 * $part / $of - $1" '>=' -3 || fail "$2 is $part of $of ns of $3, less than $1 %"
+    echo "$2: $(awk "BEGIN { print 100 * $part / $of }") % of $3"
+}
+
+# The label sets of a type's series, private ones and the type's own left out: a JSON object a line, sorted.
+series() { # MATCHER
+    local now
+    now=$(date +%s%3N)
+    curl -s -H 'Content-Type: application/json' "$url/querier.v1.QuerierService/Series" \
+        -d "$(jq -n --arg m "$1" --argjson now "$now" '{matchers: [$m], start: ($now - 7200000), end: $now}')" |
+        jq -cS '.labelsSet[]? | .labels | map(select(.name | startswith("__") | not)) | from_entries' | sort -u
+}
+
+# The agent's image: XPROF_IMAGE, a tar with registry.local/xprof:1, or the program as it was built.
+xprof_image() {
+    if [ -n "${XPROF_IMAGE:-}" ]; then
+        cp "$XPROF_IMAGE" "$images/xprof.tar"
+        return
+    fi
+    local files=("xprof=$XPROF")
+    mapfile -t -O 1 files < <(ldd "$XPROF" | grep -o '/[^ ]*' | sort -u | while read -r f; do echo "${f#/}=$(realpath "$f")"; done)
+    e2e/kube/image.py "$images/xprof.tar" registry.local/xprof:1 '["/xprof"]' "${files[@]}"
+}

@@ -1,0 +1,85 @@
+#!/bin/bash
+# A platform team installs the chart, a developer annotates a pod, and that pod's profile, no other's, is in Pyroscope.
+set -euo pipefail
+. e2e/install/lib.sh
+
+workload_images
+xprof_image
+start_cluster
+install_chart
+kubectl apply -f "$PWD"/e2e/install/workloads/pods.yaml
+kubectl -n shop rollout status deploy/web deploy/silent --timeout=60s
+
+# Those that asked are there, soon, with exactly these labels.
+await_for 60 has_profile '{service_name="web"}' render
+await_for 60 has_profile '{service_name="order store"}' main.compact
+await_for 60 has_profile '{service_name="report"}'
+pod_of() { # NAMESPACE LABEL
+    kubectl -n "$1" get pod -l "$2" -o jsonpath='{.items[0].metadata.name}'
+}
+expect_series() { # SERVICE CONTAINER JSON
+    local have
+    have=$(series "{service_name=\"$1\",container=\"$2\"}")
+    [ "$have" = "$(jq -cnS "$3")" ] || fail "labels of $1: $have"
+}
+web=$(pod_of shop app=web)
+expect_series web main '{service_name: "web", service_namespace: "shop", service_instance_id: "shop.'"$web"'.main",
+    namespace: "shop", pod: "'"$web"'", container: "main", node: "node1", workload_kind: "Deployment",
+    workload_name: "web"}'
+expect_series "order store" db '{service_name: "order store", service_namespace: "asks",
+    service_instance_id: "asks.store-0.db", namespace: "asks", pod: "store-0", container: "db", node: "node1",
+    workload_kind: "StatefulSet", workload_name: "store"}'
+report=$(pod_of shop job-name=report)
+expect_series report py '{service_name: "report", service_namespace: "shop",
+    service_instance_id: "shop.'"$report"'.py", namespace: "shop", pod: "'"$report"'", container: "py", node: "node1",
+    workload_kind: "Job", workload_name: "report"}'
+services=$(series '{service_name=~".+"}' | jq -r .service_name | sort -u | paste -sd,)
+[ "$services" = "order store,report,web" ] || fail "there are profiles of $services"
+
+# The time is where it is spent.
+at_least() { # NANOSECONDS FUNCTION SELECTOR: as many samples as three percent ask for
+    [ "$(nanoseconds $cpu "$3" "$2")" -ge "$1" ]
+}
+await_for 120 at_least 15000000000 handle_request '{service_name="web"}'
+await_for 120 at_least 15000000000 main.serve '{service_name="order store"}'
+expect_percent 70 render handle_request '{service_name="web"}'
+expect_percent 60 main.compact main.serve '{service_name="order store"}'
+
+# Annotating a running pod takes effect, un-annotating too: nothing of the pod comes after that.
+kubectl -n shop annotate pod -l app=silent xprof.io/profile=true
+profiled() { # LABEL_IN_TARGETS TRUE_OR_FALSE
+    agent targets | jq -e --arg p "$1" --argjson want "$2" \
+        '[.[] | select(.kind == "container" and .labels.pod == $p)] | length > 0 and all(.profiled == $want)'
+}
+await_for 10 profiled "$(pod_of shop app=silent)" true
+await_for 60 has_profile '{service_name="silent"}' render
+kubectl -n shop annotate pod -l app=silent xprof.io/profile-
+stopped() {
+    agent targets | jq -e --arg u "$1" '[.[] | select(.kind == "pod" and .pod_uid == $u)] | length == 1 and all(.profiled | not)'
+}
+await_for 10 stopped "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].metadata.uid}')"
+sleep 22
+before=$(nanoseconds $cpu '{service_name="silent"}')
+sleep 15
+[ "$(nanoseconds $cpu '{service_name="silent"}')" = "$before" ] || fail "the pod is profiled after it opted out"
+
+# When nobody asks, no sample leaves the kernel, however busy the pods are.
+kubectl -n shop delete deploy/web --wait
+kubectl -n asks delete statefulset/store --wait
+sleep 2
+before=$(metric xprof_samples_total)
+unwanted=$(metric xprof_samples_unwanted_total)
+sleep 5
+[ "$(metric xprof_samples_total)" = "$before" ] || fail "samples of pods that opted out leave the kernel"
+is "$(metric xprof_samples_unwanted_total) - $unwanted" '>' 50 || fail "the machine was idle: this proves nothing"
+
+helm upgrade xprof "$PWD/deploy/helm/xprof" -n xprof --reuse-values --set config.interval=5s --wait --timeout 60s
+kubectl -n xprof rollout status ds/xprof --timeout=60s
+helm test xprof -n xprof --logs >"$TMP/check" || { cat "$TMP/check" && fail "helm test"; }
+kubectl -n xprof delete pod xprof-check
+grep -q 'xprof works here' "$TMP/check" || fail "helm test did not run the check"
+helm uninstall xprof -n xprof --wait
+nothing_left() { # a pod may take its grace period
+    [ -z "$(kubectl get all,cm,sa,secret,clusterrole,clusterrolebinding -A -l app.kubernetes.io/instance=xprof -o name)" ]
+}
+await_for 30 nothing_left

@@ -11,9 +11,11 @@
 #include "serve/serve.h"
 #include "vitals.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 
 #define POLL_MS      100
 #define PREPARE_MS   1500
@@ -35,6 +37,7 @@ struct service {
     struct serve *serve;
     struct vitals vitals;
     struct governor governor;
+    int lock; /* the machine's; -1 */
     struct service_signals signals;
     u64 rotated_ns, kept_house_ns;
     u64 interval_ns;
@@ -223,10 +226,25 @@ static int start_server(struct service *s)
     return rc;
 }
 
+/* One agent a machine: the root of its cgroups is the same inode in every container, and can be locked by whoever reads
+ * it. The lock goes with the process. */
+static int lock_machine(struct service *s)
+{
+    s->lock = open(s->hierarchy.mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!s->options->exclusive || s->lock < 0 || !s->hierarchy.whole || !flock(s->lock, LOCK_EX | LOCK_NB))
+        return 0;
+    if (errno != EWOULDBLOCK)
+        return 0; /* a kernel that cannot lock there: then nobody is refused */
+    snprintf(s->why, sizeof(s->why), "another xprof agent runs on this machine (--exclusive=off allows it)");
+    return -EBUSY;
+}
+
 /* The rules belong to the discovery once it is there. */
 static int start(struct service *s, struct discover_rules *rules, const struct agent_exports *exports)
 {
     int rc = find_hierarchy(s);
+    if (!rc)
+        rc = lock_machine(s);
     if (!rc) {
         configure(s);
         rc = agent_new(&s->agent, &s->config, s->why, sizeof(s->why)); /* forks: before any thread */
@@ -346,6 +364,7 @@ static void stop(struct service *s)
     publisher_free(&s->publisher);
     exports_free(&s->exports);
     service_signals_free(&s->signals);
+    xp_cleanup_close(&s->lock);
 }
 
 static int serve_until_stopped(struct service *s, struct discover_rules *rules, struct agent_exports *exports)
@@ -369,7 +388,7 @@ static int serve_until_stopped(struct service *s, struct discover_rules *rules, 
 int cli_agent(int argc, char **argv)
 {
     AUTO_BUF struct buf message = {0};
-    struct service s = {.argc = argc, .argv = argv};
+    struct service s = {.argc = argc, .argv = argv, .lock = -1};
     struct discover_rules rules;
     struct agent_exports exports = {0};
     bool end;

@@ -122,6 +122,8 @@ static const struct option_row rows[] = {
      .help = "at most so long"},
     {"listen", 0, OPTION_TEXT, "ADDRESS:PORT", AT(listen), .fallback = "127.0.0.1:7055",
      .help = "serve /metrics, /healthz, /readyz and /targets there; off: nowhere"},
+    {"exclusive", 0, OPTION_SWITCH, "on|off", AT(exclusive), .fallback = "on",
+     .help = "do not run beside another agent on this machine"},
 };
 _Static_assert(sizeof(rows) / sizeof(*rows) <= 64, "a bit for each");
 

@@ -39,6 +39,7 @@ struct agent_options {
     const char *state_dir;
     u64 spool_size, spool_age_ns;
     const char *listen;
+    bool exclusive;
 };
 
 extern const struct command agent_command;

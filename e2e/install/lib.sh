@@ -61,7 +61,7 @@ start_cluster() {
 
 install_chart() { # OPTION...
     helm install xprof "$PWD/deploy/helm/xprof" --namespace xprof --create-namespace --wait --timeout 90s \
-        --set pyroscope.url=$url --set image.repository=registry.local/xprof --set image.tag=1 "$@" >"$TMP/notes" ||
+        --set pyroscope.url=$url --set image.repository=registry.local/xprof --set image.tag=1 --set config.exclusive=off "$@" >"$TMP/notes" ||
         fail "helm install"
     kubectl -n xprof rollout status ds/xprof --timeout=90s || fail "the agent does not get ready"
 }

@@ -358,6 +358,8 @@ static void stop(struct service *s)
     }
     if (s->exports && exports_flush(s->exports, FLUSH_MS))
         log_warn("not everything was sent: the rest stays in %s", s->options->state_dir);
+    if (s->exports)
+        tell_news(s);
     serve_free(&s->serve);
     discover_free(&s->discover);
     agent_free(&s->agent);

@@ -160,6 +160,15 @@ static const char *from_file(void *ctx, const struct option_row *row, size_t i, 
     return text;
 }
 
+/* What flag or environment decided is not wrong in the file. */
+static void take_all(struct config_file *f)
+{
+    char where[256];
+    for (size_t i = 0; f && i < agent_command.nrows; i++)
+        for (size_t k = 0; from_file(f, &rows[i], k, where, sizeof(where)); k++)
+            ;
+}
+
 /* --config itself, from flag or environment. */
 static int find_config(int argc, char **argv, const char **path, struct buf *message)
 {
@@ -221,6 +230,7 @@ int agent_options_parse(int argc, char **argv, struct agent_options *out, struct
     struct option_source sources[] = {options_environment, {from_file, *file}};
     int at;
     rc = options_parse_from(&agent_command, argc, argv, sources, 2, out, &at, message);
+    take_all(*file);
     return rc ? rc : check(out, message);
 }
 

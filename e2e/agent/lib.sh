@@ -1,0 +1,47 @@
+# shellcheck shell=bash disable=SC2034
+# What cases with a running `xprof agent` share. To be sourced after e2e/lib.sh.
+
+need curl jq
+out=$TMP/profiles # with start_agent
+state=$TMP/state # the spool
+port=$((20000 + RANDOM % 30000))
+page=http://127.0.0.1:$port
+
+# In the background, ready: $agent_pid. Its messages are in $errors. INTERVAL is 1 s unless it is set.
+start_agent() { # OPTION...
+    "$XPROF" agent --output-dir "$out" --state-dir "$state" --cache-dir "$TMP/cache" --interval "${INTERVAL:-1s}" \
+        --listen "127.0.0.1:$port" --exclusive=off --cri-socket none "$@" >"$TMP/agent" 2>"$errors" &
+    agent_pid=$!
+    at_exit "kill -KILL $agent_pid"
+    await curl -sf "$page/readyz"
+}
+
+# By SIGTERM: it flushes, and ends with STATUS (0).
+end_agent() { # [STATUS]
+    local rc=0
+    kill -TERM "$agent_pid"
+    wait "$agent_pid" || rc=$?
+    [ "$rc" = "${1:-0}" ] || fail "the agent ended with $rc"
+}
+
+metric() { # NAME [LABELS_REGEX]: the sum
+    curl -sf "$page/metrics" | awk -v n="$1" -v l="${2:-}" '$1 ~ "^" n "($|{)" && $1 ~ l { s += $NF } END { print s + 0 }'
+}
+
+# All profiles of a folder below $out as one: lines process;root;...;leaf count, for samples_of.
+profiles_of() { # FOLDER
+    local f
+    for f in "$out/$1"/*.pb.gz; do
+        [ -e "$f" ] || return 0
+        go tool pprof -raw -symbolize=none "$f" 2>/dev/null
+    done
+}
+
+has_profiles() { # FOLDER
+    compgen -G "$out/$1/*.pb.gz" >/dev/null
+}
+
+# Is a function in the profiles of a folder?
+has_function() { # FOLDER NAME
+    profiles_of "$1" | grep -q -- "$2"
+}

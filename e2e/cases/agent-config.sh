@@ -1,0 +1,73 @@
+#!/bin/bash
+# The agent's configuration: every mistake is one line that says where, flags win over variables over the file, what it
+# prints it can read, and it is read again while running.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+. e2e/agent/lib.sh
+
+config() { # LINE...
+    printf '%s\n' "$@" >"$TMP/x.yaml"
+}
+bad() { # REGEX LINE...
+    local regex=$1
+    shift
+    config "$@"
+    expect_exit 2 "$regex" "$XPROF" agent --check-config --config "$TMP/x.yaml"
+}
+bad 'x.yaml:2: there is no option "intervall"' 'rate: 49' 'intervall: 10s'
+bad 'x.yaml:1: rate: 5000 is not in the range 1..1000' 'rate: 5000'
+bad 'x.yaml:1: kernel: "maybe" is neither on nor off' 'kernel: maybe'
+bad 'x.yaml:2: ' 'rate: 1' '  bad: [indent'
+bad 'x.yaml:2: rate is there twice: first in line 1' 'rate: 1' 'rate: 2'
+bad 'x.yaml:1: anchors and aliases' 'events: *all'
+bad 'exporter 1: url is needed' 'exporters: [{name: a, type: pyroscope}]'
+bad 'x.yaml:1: type: there is no "graphite"' 'exporters: [{name: a, type: graphite, url: x}]'
+bad 'x.yaml:3: there is no option "exporters.0.ulr"' 'exporters:' '  - {name: a, type: pyroscope, url: "http://x"' '    , ulr: y}'
+bad '--pod-selector: column [0-9]' 'pod-selector: "a in"'
+bad 'two exporters have the name a' 'exporters: [{name: a, type: otlp, url: x}, {name: a, type: otlp, url: y}]'
+bad 'rate is above --max-rate' 'rate: 900'
+expect_exit 2 'x.yaml: cannot be read: No such file' "$XPROF" agent --config "$TMP/nowhere/x.yaml"
+expect_exit 2 'XPROF_RATE: "fast" is not a number' env XPROF_RATE=fast "$XPROF" agent --check-config
+expect_exit 2 'where do profiles go' "$XPROF" agent
+expect_exit 1 'is no ADDRESS:PORT' "$XPROF" agent --output-dir "$out" --state-dir "$state" --listen localhost \
+    --exclusive=off
+
+config 'rate: 20' 'interval: 30s' 'pod-labels: [app, "app.kubernetes.io/version"]' 'kernel: off'
+said() { # REGEX ENVIRONMENT... -- OPTION...
+    local regex=$1 environment=()
+    shift
+    while [ "$1" != -- ]; do environment+=("$1") && shift; done
+    shift
+    env "${environment[@]}" "$XPROF" agent --print-config --config "$TMP/x.yaml" "$@" | grep -qxE "$regex" || fail "no $regex"
+}
+said 'rate: 20' --
+said 'rate: 30' XPROF_RATE=30 --
+said 'rate: 40' XPROF_RATE=30 -- --rate 40
+said 'kernel: off' --
+said '  - "app.kubernetes.io/version"' --
+"$XPROF" agent --print-config --config "$TMP/x.yaml" >"$TMP/y.yaml"
+"$XPROF" agent --print-config --config "$TMP/y.yaml" | cmp - "$TMP/y.yaml" || fail "what it prints reads differently"
+
+# While it runs: by a change of the file, by SIGHUP; a mistake changes nothing.
+config 'rate: 20'
+start_agent --config "$TMP/x.yaml"
+[ "$(metric xprof_sampling_rate_hertz)" = 20 ] || sleep 1
+runs_at() {
+    [ "$(metric xprof_sampling_rate_hertz)" = "$1" ]
+}
+await runs_at 20
+config 'rate: 70'
+await runs_at 70
+config 'rate: fast'
+failed_reloads() {
+    [ "$(metric xprof_config_reloads_total outcome=.error)" -ge "$1" ]
+}
+await failed_reloads 1
+runs_at 70 || fail "a mistake changed something"
+grep -q 'the configuration stays what it was: .*x.yaml:1: rate: "fast"' "$errors" || fail "the mistake was not told"
+config 'rate: 71' 'stack-memory: 32M'
+kill -HUP "$agent_pid"
+await runs_at 71
+grep -q -- '--stack-memory changes with the next start only' "$errors" || fail "it is not told what needs a start"
+end_agent

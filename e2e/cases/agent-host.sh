@@ -1,0 +1,27 @@
+#!/bin/bash
+# xprof agent on a machine without a cluster: programs of the host and containers get profiles of their own, in files;
+# nothing is lost on the way, and the end flushes.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+need runc go
+. e2e/agent/lib.sh
+
+OUT=hotspot build_target layout
+OUT=other build_target layout
+start_agent
+"$TMP/hotspot" 3000 &
+"$TMP/other" 3000 &
+await has_profiles host/hotspot
+await has_profiles host/other
+has_function host/hotspot burn || fail "the function is not in the profile"
+! has_function host/hotspot "$TMP/other" || fail "another program's profile holds this one"
+wait %2 %3
+
+# What was sampled is in the files or counted, to the last sample.
+end_agent
+samples=$(find "$out" -name '*.pb.gz' | while read -r f; do go tool pprof -raw -symbolize=none "$f" 2>/dev/null; done |
+    awk '/^Samples:/ { on = 1; getline; next } /^Locations/ { on = 0 } on && /^ *[0-9]+ +[0-9]+:/ { n += $1 } END { print n }')
+echo "$samples samples in $(find "$out" -name '*.pb.gz' | wc -l) files"
+[ "$samples" -gt 100 ] || fail "only $samples samples"
+[ ! -s "$errors" ] || fail "it complained"

@@ -1,0 +1,40 @@
+#!/bin/bash
+# The agent's own pages: metrics that promtool has nothing against, in both formats, readiness that says why not.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+need promtool
+. e2e/agent/lib.sh
+
+start_agent
+curl -sf "$page/metrics" >"$TMP/metrics"
+promtool check metrics <"$TMP/metrics" || fail "promtool has something against it"
+curl -sf -H 'Accept: application/openmetrics-text;version=1.0.0' "$page/metrics" >"$TMP/open"
+tail -n 1 "$TMP/open" | grep -qx '# EOF' || fail "OpenMetrics has no end"
+grep -q '^# TYPE xprof_samples counter' "$TMP/open" || fail "OpenMetrics calls a family by its sample"
+[ "$(metric xprof_build_info)" = 1 ] || fail "no build info"
+sampled() {
+    [ "$(metric xprof_samples_total)" -gt 50 ] && is "$(metric xprof_cpu_seconds_total worker)" '>' 0
+}
+build_target layout
+"$TMP/layout" 4000 &
+await sampled
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$page/healthz")" = 200 ] || fail "not healthy"
+[ "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$page/metrics")" = 405 ] || fail "it takes a POST"
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$page/nowhere")" = 404 ] || fail "there is a page for everything"
+curl -sf "$page/targets" | jq -e 'type == "array"' >/dev/null || fail "/targets is no list"
+end_agent
+
+# A server that nobody listens at: sampling goes on, and /readyz says why it is not ready.
+"$XPROF" agent --pyroscope-url http://127.0.0.1:1 --state-dir "$TMP/s2" --cache-dir "$TMP/cache" --interval 1s \
+    --listen "127.0.0.1:$port" --exclusive=off --cri-socket none 2>"$errors" &
+agent_pid=$!
+at_exit "kill -KILL $agent_pid"
+unready() {
+    [ "$(curl -s -o "$TMP/ready" -w '%{http_code}' "$page/readyz")" = 503 ]
+}
+await unready
+grep -q 'no exporter gets through' "$TMP/ready" || fail "it does not say why"
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$page/healthz")" = 200 ] || fail "not healthy without a server"
+end_agent
+grep -q 'pyroscope: unreachable' "$errors" || fail "the log does not name the server's trouble"

@@ -132,7 +132,7 @@ static void on_warning(void *ctx, const char *text)
 
 static u64 identity_hash(const struct identity *i)
 {
-    u64 flags = i->by_program | i->unwanted << 1 | i->pending << 2;
+    u64 flags = i->by_program | i->unwanted << 1 | i->pending << 2 | i->by_rule << 3;
     return hash_u64(labels_hash(&i->labels) ^ hash_u64(flags + 1));
 }
 
@@ -167,11 +167,15 @@ static void tell_kernel(struct discover *d, struct told *t, const struct verdict
 static void tell_publisher(struct discover *d, struct told *t, struct verdict *v)
 {
     u64 hash = v->identity ? identity_hash(v->identity) : 0;
-    if (hash == t->identity)
+    if (hash == t->identity || !hash)
         return;
-    if (v->identity && !publisher_know(d->config.publisher, v->identity)) {
+    if (t->named && v->identity->pending) /* its pod is gone, but not its last samples: it keeps its name */
+        return;
+    bool named = !v->identity->pending;
+    if (!publisher_know(d->config.publisher, v->identity)) {
         v->identity = NULL;
         t->identity = hash;
+        t->named = named;
     }
 }
 
@@ -344,11 +348,32 @@ static void forget_told(struct discover *d, u64 cgroup)
         compact_told(d);
 }
 
+struct sandbox_search {
+    const struct container *not;
+    bool found;
+};
+
+static bool is_other_sandbox(void *ctx, const struct container *c)
+{
+    struct sandbox_search *s = ctx;
+    s->found |= c != s->not && c->sandbox && !strcmp(c->is.pod, s->not->is.pod);
+    return !s->found;
+}
+
+/* A pod whose sandbox died has got another one under the same uid. */
+static void remove_sandbox(struct discover *d, const struct container *c)
+{
+    struct sandbox_search s = {.not = c};
+    containers_all(d->containers, is_other_sandbox, &s);
+    if (!s.found && world_remove_pod(&d->world, c->is.pod))
+        adjust_rate(d);
+}
+
 static void on_gone(void *ctx, const struct container *c)
 {
     struct discover *d = ctx;
     if (d->config.source == DISCOVER_BY_CRI && c->sandbox)
-        world_remove_pod(&d->world, c->is.pod);
+        remove_sandbox(d, c);
     forget_told(d, c->cgroup);
 }
 
@@ -419,6 +444,7 @@ static void take_rules(struct discover *d, struct discover_rules **rules)
     for (size_t i = 0; i < d->world.pods.n; i++)
         if (d->world.pods.v[i].wants.nwarnings)
             warn_of(d, &d->world.pods.v[i]);
+    publisher_set_rules(d->config.publisher, d->rules.processes, d->rules.nprocesses);
     adjust_rate(d);
     judge_all(d);
     if (old.release)
@@ -483,6 +509,7 @@ static void *discover_thread(void *arg)
     pthread_setname_np(pthread_self(), "discover");
     if (d->config.source != DISCOVER_NO_KUBE)
         hierarchy_scan(d->config.hierarchy, fence, d);
+    publisher_set_rules(d->config.publisher, d->rules.processes, d->rules.nprocesses);
     follow(d, WORLD_ROOT, true);
     while (!d->stop) {
         struct message *m = queue_get(d->inbox, IDLE_MS);

@@ -32,6 +32,8 @@ struct discover_rules {
     bool targets_only;   /* only what a rule matches */
     const struct target_rule *rules;
     size_t nrules;
+    const struct process_rule *processes; /* the same by program or pid */
+    size_t nprocesses;
     const struct label_set *default_labels; /* of what no rule matches; NULL: none */
     void *owner;
     void (*release)(void *owner); /* called when nothing refers to it any more */

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/queue.h"
+#include "kube/policy.h"
 #include "profile/formats.h"
 #include "profile/subset.h"
 #include <errno.h>
@@ -26,9 +27,19 @@ struct part { /* the stacks of one cgroup that wait for its name */
     u32 rounds;
 };
 
+struct rule_set { /* owned copies */
+    size_t n;
+    struct own_rule {
+        char *comm;
+        u32 pid;
+        struct label_set labels;
+    } v[];
+};
+
 struct group { /* stacks that make one profile */
     u64 key, cgroup;
     const struct identity *identity; /* NULL: not known */
+    const struct own_rule *rule;     /* NULL: none matches */
     u32 program;                     /* a process of it */
     bool several;                    /* of different names */
     VEC(u32) stacks;
@@ -42,6 +53,7 @@ struct publisher {
     VEC(struct known) known;
     struct map by_cgroup; /* -> row of known + 1 */
     VEC(struct part) waiting;
+    struct rule_set *rules, *next_rules; /* in force; not taken over yet (atomic) */
     struct publisher_stats stats;
 };
 
@@ -51,6 +63,15 @@ void identity_free(struct identity **i)
         return;
     labels_free(&(*i)->labels);
     free(TAKE_PTR(*i));
+}
+
+static void rule_set_free(struct rule_set *s)
+{
+    for (size_t i = 0; s && i < s->n; i++) {
+        free(s->v[i].comm);
+        labels_free(&s->v[i].labels);
+    }
+    free(s);
 }
 
 int publisher_new(struct publisher **out, const struct publisher_config *config)
@@ -83,6 +104,8 @@ void publisher_free(struct publisher **pp)
     vec_free(&p->waiting);
     map_free(&p->by_cgroup);
     labels_free(&p->every);
+    rule_set_free(p->rules);
+    rule_set_free(p->next_rules);
     free(p);
     *pp = NULL;
 }
@@ -98,6 +121,44 @@ static void count(u64 *counter, u64 n)
 int publisher_know(struct publisher *p, struct identity *i)
 {
     return queue_put(p->news, i);
+}
+
+int publisher_set_rules(struct publisher *p, const struct process_rule *rules, size_t n)
+{
+    struct rule_set *s = calloc(1, sizeof(*s) + n * sizeof(s->v[0]));
+    bool failed = !s;
+    for (size_t i = 0; i < n && !failed; i++) {
+        s->n = i + 1;
+        s->v[i].pid = rules[i].pid;
+        s->v[i].comm = rules[i].comm ? strdup(rules[i].comm) : NULL;
+        failed = (rules[i].comm && !s->v[i].comm) || labels_copy(&s->v[i].labels, rules[i].labels);
+    }
+    if (failed) {
+        rule_set_free(s);
+        return -ENOMEM;
+    }
+    rule_set_free(__atomic_exchange_n(&p->next_rules, s, __ATOMIC_ACQ_REL));
+    return 0;
+}
+
+static void take_rules(struct publisher *p)
+{
+    struct rule_set *s = __atomic_exchange_n(&p->next_rules, NULL, __ATOMIC_ACQ_REL);
+    if (!s)
+        return;
+    rule_set_free(p->rules);
+    p->rules = s;
+}
+
+static const struct own_rule *rule_of(const struct publisher *p, const struct profile *all,
+                                      const struct prof_process *who)
+{
+    for (size_t i = 0; p->rules && i < p->rules->n; i++) {
+        const struct own_rule *r = &p->rules->v[i];
+        if ((!r->pid || r->pid == who->tgid) && (!r->comm || policy_glob(r->comm, profile_text(all, who->name))))
+            return r;
+    }
+    return NULL;
 }
 
 static void learn(struct publisher *p, struct identity *i)
@@ -173,14 +234,16 @@ static void label_all(struct publisher *p, struct label_set *to, const struct la
         label(p, to, from->v[i].name, from->v[i].value);
 }
 
-/* The labels of a group, those that tell profiles apart first. `program`: its name when that is the service. */
-static void labels_of(struct publisher *p, const struct identity *i, const struct event_kind *event,
-                      const char *program, struct label_set *out)
+/* The labels of a group: a rule's, its identity's, everybody's; an earlier one is not replaced. `program`: its name
+ * when that is the service. */
+static void labels_of(struct publisher *p, const struct group *g, const struct event_kind *event, const char *program,
+                      struct label_set *out)
 {
+    label_all(p, out, g->rule ? &g->rule->labels : NULL);
+    label_all(p, out, g->identity ? &g->identity->labels : NULL);
     label(p, out, "__name__", event->series);
-    label_all(p, out, i ? &i->labels : NULL);
     label_all(p, out, &p->every);
-    if (program) {
+    if (program && !labels_get(out, "service_name")) { /* who named the service decides what else there is */
         label(p, out, "comm", program);
         label(p, out, "service_name", program);
     }
@@ -244,12 +307,14 @@ static bool wants_process_frames(const struct publisher *p, const struct group *
            (p->config.process_frames == PROCESS_FRAMES_AUTO && g->several);
 }
 
-static u64 key_of(const struct identity *i, u64 cgroup, const struct prof_process *process)
+static u64 key_of(const struct identity *i, const struct own_rule *rule, const struct prof_process *who)
 {
-    if (!i)
-        return hash_u64(cgroup ^ 0x756e6b6e6f776eull);
-    u64 key = labels_hash(&i->labels);
-    return i->by_program ? hash_u64(key ^ hash_u64(process->name)) : key;
+    u64 key = i ? labels_hash(&i->labels) : hash_u64(who->cgroup ^ 0x756e6b6e6f776eull);
+    if (rule)
+        key = hash_u64(key ^ (uintptr_t)rule);
+    if (i && i->by_rule)
+        key ^= 1; /* not together with one of the same labels that is wanted */
+    return i && i->by_program ? hash_u64(key ^ hash_u64(who->name)) : key;
 }
 
 static struct group *group_of(group_list *groups, struct map *index, u64 key)
@@ -263,24 +328,34 @@ static struct group *group_of(group_list *groups, struct map *index, u64 key)
     return g;
 }
 
+/* The group that a process's stacks belong to; NULL without memory. */
+static struct group *group_of_process(struct publisher *p, const struct profile *all, u32 process, group_list *groups,
+                                      struct map *index)
+{
+    const struct prof_process *who = &all->processes.v[process];
+    const struct identity *identity = identity_of(p, who->cgroup);
+    const struct own_rule *rule = rule_of(p, all, who);
+    struct group *g = group_of(groups, index, key_of(identity, rule, who));
+    if (!g)
+        return NULL;
+    g->several |= g->stacks.n && all->processes.v[g->program].name != who->name;
+    g->program = process;
+    g->cgroup = who->cgroup;
+    g->identity = identity;
+    g->rule = rule;
+    return g;
+}
+
 static void sort_stacks(struct publisher *p, const struct profile *all, group_list *groups)
 {
     struct map index = {0};
     for (u32 i = 0; i < all->stacks.n; i++) {
-        u32 process = all->stacks.v[i].process;
-        const struct prof_process *who = &all->processes.v[process];
-        const struct identity *identity = identity_of(p, who->cgroup);
-        struct group *g = group_of(groups, &index, key_of(identity, who->cgroup, who));
+        struct group *g = group_of_process(p, all, all->stacks.v[i].process, groups, &index);
         u32 *row = g ? VEC_PUSH(&g->stacks) : NULL;
-        if (!row) {
+        if (row)
+            *row = i;
+        else
             count(&p->stats.refused, all->stacks.v[i].count[0]);
-            continue;
-        }
-        *row = i;
-        g->several |= g->stacks.n > 1 && all->processes.v[g->program].name != who->name;
-        g->program = process;
-        g->cgroup = who->cgroup;
-        g->identity = identity;
     }
     map_free(&index);
 }
@@ -296,7 +371,7 @@ static void send_group(struct publisher *p, const struct profile *all, const str
     if (g->identity ? g->identity->by_program : !g->several)
         program = profile_text(all, all->processes.v[g->program].name);
     if (!profile_subset(all, &s, &part) && part.stacks.n) {
-        labels_of(p, g->identity, all->events[event], program, &labels);
+        labels_of(p, g, all->events[event], program, &labels);
         send_stacks(p, &part, &labels, 0, part.stacks.n, wants_process_frames(p, g));
     }
     labels_free(&labels);
@@ -337,7 +412,7 @@ static u64 samples_of_group(const struct profile *all, const struct group *g)
 static void deliver(struct publisher *p, const struct profile *all, const struct group *g, u32 rounds)
 {
     const struct identity *i = g->identity;
-    if (i && i->unwanted) {
+    if (i && (i->unwanted || (i->by_rule && !g->rule))) {
         count(&p->stats.unwanted, samples_of_group(all, g));
         return;
     }
@@ -383,6 +458,7 @@ static void learn_all(struct publisher *p)
 void publisher_publish(struct publisher *p, const struct profile *interval)
 {
     learn_all(p);
+    take_rules(p);
     publish_waiting(p, MAX_ROUNDS);
     publish(p, interval, 0);
     forget_gone(p);

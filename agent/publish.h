@@ -19,10 +19,18 @@ struct identity { /* what a cgroup is */
     struct label_set labels; /* of its profiles */
     bool by_program;         /* no container and no service: each program is a profile, its name the service's */
     bool unwanted;           /* its samples, on their way when that was decided, go nowhere; counted */
+    bool by_rule;            /* unwanted but for the programs that a rule matches */
     bool pending;            /* more will be known: wait before publishing */
     bool gone;               /* forget it, once samples on their way have arrived */
 };
 void identity_free(struct identity **i);
+
+/* A program, or a single process, with labels of its own, whatever its cgroup is. */
+struct process_rule {
+    const char *comm; /* '*' stands for any characters; NULL: any */
+    u32 pid;          /* 0: any */
+    const struct label_set *labels;
+};
 
 struct publisher_config {
     struct exports *exports;       /* borrowed */
@@ -39,6 +47,8 @@ void publisher_free(struct publisher **p);
 
 /* Takes the identity; from any one thread. 0; -ENOSPC: too many at once, it is still the caller's. */
 int publisher_know(struct publisher *p, struct identity *i);
+/* Rules for programs, instead of those before; copied. From any one thread. 0 or -ENOMEM. */
+int publisher_set_rules(struct publisher *p, const struct process_rule *rules, size_t n);
 /* What an interval brought. */
 void publisher_publish(struct publisher *p, const struct profile *interval);
 /* What still waits goes out as it is: at the end. */

@@ -191,7 +191,11 @@ static bool apply_rules(const struct world *w, const struct container *c, const 
     const struct target_rule *r = rule_for(w, c, pod);
     if (v->identity)
         add_all(&v->identity->labels, r ? r->labels : w->rules->default_labels);
-    return r || !w->rules->targets_only;
+    if (r || !w->rules->targets_only)
+        return true;
+    if (v->identity) /* a program in it may have a target of its own */
+        v->identity->by_rule = w->rules->nprocesses > 0;
+    return w->rules->nprocesses > 0;
 }
 
 static void leave_out(struct verdict *v)

@@ -19,6 +19,8 @@ struct agent_rules {
     struct label_set external; /* of every profile */
     struct label_set defaults; /* of what no target matches */
     struct target_rule targets[MAX_TARGETS];
+    struct process_rule processes[MAX_TARGETS];
+    size_t ntargets, nprocesses;
     struct label_set labels[MAX_TARGETS];
 };
 
@@ -85,34 +87,70 @@ static int take_labels(struct agent_rules *r, const char *path, struct label_set
     return 0;
 }
 
+static const char *take_field(struct agent_rules *r, size_t i, const char *key, unsigned *line)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "targets.%zu.%s", i, key);
+    return config_file_take(r->file, path, line);
+}
+
+/* A target by pid or comm. 1: it is one; 0: it is not; -EINVAL. */
+static int take_process(struct agent_rules *r, size_t i, struct buf *message)
+{
+    unsigned line = 0;
+    struct process_rule *p = &r->processes[r->nprocesses];
+    const char *pid = take_field(r, i, "pid", &line);
+    p->comm = take_field(r, i, "comm", &line);
+    if (!pid && !p->comm)
+        return 0;
+    char *end = NULL;
+    unsigned long number = pid ? strtoul(pid, &end, 10) : 0;
+    if (pid && (*end || !number || number > UINT32_MAX)) {
+        buf_printf(message, "xprof agent: %s:%u: pid: \"%s\" is no process\n", config_file_name(r->file), line, pid);
+        return -EINVAL;
+    }
+    p->pid = (u32)number;
+    p->labels = &r->labels[i];
+    r->nprocesses++;
+    return 1;
+}
+
 static int take_target(struct agent_rules *r, size_t i, struct buf *message)
 {
-    struct target_rule *t = &r->targets[i];
+    struct target_rule t = {.labels = &r->labels[i]};
     struct field {
         const char *key, **to;
     } fields[] = {
-        {"container-id", &t->container_id}, {"name", &t->name}, {"image", &t->image}, {"pod", &t->pod},
-        {"namespace", &t->namespace},       {"unit", &t->unit},
+        {"container-id", &t.container_id}, {"name", &t.name}, {"image", &t.image}, {"pod", &t.pod},
+        {"namespace", &t.namespace},       {"unit", &t.unit},
     };
-    char path[128];
-    for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++) {
-        snprintf(path, sizeof(path), "targets.%zu.%s", i, fields[k].key);
-        *fields[k].to = config_file_take(r->file, path, NULL);
+    bool any = false;
+    int process = take_process(r, i, message);
+    for (size_t k = 0; k < sizeof(fields) / sizeof(*fields); k++)
+        any |= (*fields[k].to = take_field(r, i, fields[k].key, NULL)) != NULL;
+    if (process >= 0 && (process > 0) == any) {
+        buf_printf(message,
+                   "xprof agent: %s: target %zu: one of container-id, name, image, pod, namespace, unit is needed, or "
+                   "pid and comm alone\n",
+                   config_file_name(r->file), i + 1);
+        return -EINVAL;
     }
+    if (!process)
+        r->targets[r->ntargets++] = t;
+    char path[128];
     snprintf(path, sizeof(path), "targets.%zu.labels", i);
-    t->labels = &r->labels[i];
-    return take_labels(r, path, &r->labels[i], message);
+    return process < 0 ? process : take_labels(r, path, &r->labels[i], message);
 }
 
-static int take_targets(struct agent_rules *r, size_t *n, struct buf *message)
+static int take_targets(struct agent_rules *r, struct buf *message)
 {
-    *n = r->file ? config_file_items(r->file, "targets") : 0;
-    if (*n > MAX_TARGETS) {
+    size_t n = r->file ? config_file_items(r->file, "targets") : 0;
+    if (n > MAX_TARGETS) {
         buf_printf(message, "xprof agent: more than %d targets\n", MAX_TARGETS);
         return -EINVAL;
     }
     int rc = 0;
-    for (size_t i = 0; i < *n && !rc; i++)
+    for (size_t i = 0; i < n && !rc; i++)
         rc = take_target(r, i, message);
     return !rc && r->file ? take_labels(r, "default-labels", &r->defaults, message) : rc;
 }
@@ -153,14 +191,13 @@ static int fill(struct agent_rules *r, struct discover_rules *rules, bool kube, 
 {
     const struct agent_options *o = &r->options;
     char why[256];
-    size_t ntargets;
     int rc = o->pod_selector ? selector_parse(&r->pods, o->pod_selector, why, sizeof(why)) : 0;
     if (!rc && o->namespace_selector)
         rc = selector_parse(&r->namespaces, o->namespace_selector, why, sizeof(why));
     if (!rc)
         rc = make_external(r, node, message);
     if (!rc)
-        rc = take_targets(r, &ntargets, message);
+        rc = take_targets(r, message);
     if (!rc)
         rc = check_left(r->file, message);
     if (rc)
@@ -178,7 +215,9 @@ static int fill(struct agent_rules *r, struct discover_rules *rules, bool kube, 
         .pod_events = o->pod_events,
         .targets_only = o->targets_only,
         .rules = r->targets,
-        .nrules = ntargets,
+        .nrules = r->ntargets,
+        .processes = r->processes,
+        .nprocesses = r->nprocesses,
         .default_labels = &r->defaults,
         .owner = r,
         .release = release,

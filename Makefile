@@ -27,13 +27,13 @@ TEST_SRC := $(wildcard agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
 UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) \
             $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c agent_options.c config_file.c \
-              check_options.c)
+              check_options.c kubeconfig.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help
+.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help e2e-kube manifests
 
 all: $(B)/xprof ## build build/xprof
 
@@ -119,18 +119,11 @@ $(B)/oracle: $(patsubst %.c,$(B)/%.o,$(wildcard e2e/oracle/*.c)) \
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# The watcher of pods alone, for tests against a real API server.
-$(B)/kube-watch: $(B)/e2e/kube/watch.o $(filter $(B)/agent/base/% $(B)/agent/net/% $(B)/agent/kube/%,$(OBJ))
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-
-# The export room alone, for tests against real servers.
-$(B)/export-send: $(B)/e2e/pyroscope/send.o $(filter $(B)/agent/base/% $(B)/agent/net/% $(B)/agent/export/%,$(OBJ))
-	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-
-# What the registry of containers sees.
-$(B)/cri-ps: $(B)/e2e/cri/ps.o $(filter $(B)/agent/base/% $(B)/agent/net/% $(B)/agent/container/%,$(OBJ))
+# Single rooms, for tests against real servers.
+$(B)/kube-watch: $(B)/e2e/kube/watch.o $(filter $(B)/agent/kube/%,$(OBJ))
+$(B)/export-send: $(B)/e2e/pyroscope/send.o $(filter $(B)/agent/export/%,$(OBJ))
+$(B)/cri-ps: $(B)/e2e/cri/ps.o $(filter $(B)/agent/container/%,$(OBJ))
+$(B)/kube-watch $(B)/export-send $(B)/cri-ps: $(filter $(B)/agent/base/% $(B)/agent/net/%,$(OBJ))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -166,6 +159,12 @@ lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
 
 e2e: all $(B)/oracle $(B)/cri-ps $(B)/kube-watch $(B)/export-send ## end-to-end tests (root)
 	$(Q)XPROF=$(abspath $(B)/xprof) ORACLE=$(abspath $(B)/oracle) e2e/run.sh
+
+e2e-kube: all ## the chart in a real Kubernetes with a real Pyroscope, all built from source (root)
+	$(Q)XPROF=$(abspath $(B)/xprof) e2e/install/kube.sh
+
+manifests: all ## what is made from the chart: its README, its schema, deploy/manifests
+	$(Q)B=$(B) tools/chart.sh
 
 test: ## everything that CI runs: deps, lint, unit, e2e
 	$(Q)CC=$(CC) tools/deps.sh build test

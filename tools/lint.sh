@@ -7,7 +7,7 @@ set -u
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 B=${B:-build}
 export B
-rules=(format rooms sizes text headers shell readme code)
+rules=(format rooms sizes text headers shell readme chart code)
 
 # Files of the tree that are checked: tracked ones and new ones, in a git tree; else all of them.
 files() {
@@ -124,6 +124,11 @@ rule_readme() {
             "not what the program says: tools/readme.sh"
         return 1
     fi
+}
+
+# --- What is made from the chart is what the chart makes.
+rule_chart() {
+    [ ! -d deploy/helm/xprof ] || "$tools/chart.sh" --check
 }
 
 # --- gcc, clang and clang-tidy have nothing to say.

@@ -117,6 +117,14 @@ printf 'x\n<!-- options -->\nold\n<!-- /options -->\ny\n' >README.md
 [ "$(cat README.md)" = "$(printf 'x\n<!-- options -->\nnew\n<!-- /options -->\ny')" ] || failed=$((failed + 1))
 
 fresh_tree
+mkdir -p deploy/helm/xprof
+printf '# -- a port\nport: 1\n' >deploy/helm/xprof/values.yaml
+printf '<!-- values -->\n| `port` | `2` | a port |\n<!-- /values -->\n' >deploy/helm/xprof/README.md
+expect chart 'deploy/helm/xprof/README.md:1: not what the chart says'
+printf 'port: 1\n' >deploy/helm/xprof/values.yaml
+expect chart 'values.yaml:1: port has no comment'
+
+fresh_tree
 printf 'int unused(int a)\n{\n    return 0;\n}\n' >agent/base/warn.c
 expect code 'agent/base/warn.c:1:' # no prototype
 printf '#include <string.h>\n#include "base/thing.h"\nint thing(int a)\n{\n    char b[4];\n    memset(b, sizeof(b), 0);\n    return b[a];\n}\n' \

@@ -61,5 +61,12 @@ seccompProfile: {{ toJson . }}
 {{- range .secretKeys }}{{ $_ := set $c (get $keys .) (printf "/etc/xprof-secret/%s" .) }}{{ end }}
 {{- end }}
 {{- with .Values.otlp.url }}{{ $_ := set $c "otlp-url" . }}{{ end }}
-{{- toYaml (mergeOverwrite $c (deepCopy .Values.config)) }}
+{{- range $key, $value := .Values.config }}{{ $_ := set $c $key (ternary (ternary "on" "off" (eq (toString $value) "true")) $value (kindIs "bool" $value)) }}{{ end }}
+{{- toYaml $c }}
+{{- end }}
+
+{{/* Of the configuration, what a running agent does not read again: a change of it replaces the pods. */}}
+{{- define "xprof.fixed" -}}
+{{- $c := include "xprof.config" . | fromYaml }}
+{{- pick $c "events" "kernel" "user" "table-memory" "stack-memory" "cache-dir" "kube" "kubeconfig" "api-url" "kubelet-url" "kubelet-insecure" "node-name" "cri-socket" "host-root" "label" "process-frames" "state-dir" "listen" "exclusive" | toJson | sha256sum }}
 {{- end }}

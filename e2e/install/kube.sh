@@ -1,0 +1,60 @@
+#!/bin/bash
+# What `make e2e-kube` runs: builds what is missing (cached by what it is made from: ten minutes when nothing is there),
+# then installs the chart with the image of the Dockerfile in each kind of cluster.   e2e/install/kube.sh [SUBSTRING...]
+set -uo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
+export XPROF=${XPROF:-$PWD/build/xprof}
+limit=${E2E_TIMEOUT:-600}
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+failed=0
+
+# name | script | environment
+variants='hybrid, containerd 2, storage v1|test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
+v2, containerd of the distribution, storage v2|test.sh|MODE=v2 CONTAINERD=system STORAGE=v2'
+
+report() { # NAME STATUS SECONDS LOG
+    case $2 in
+    0) echo "ok    $1 ($3 s)" ;;
+    77) echo "skip  $1: $(tail -n 1 "$4")" ;;
+    *)
+        failed=$((failed + 1))
+        echo "FAIL  $1 (exit $2$([ "$2" != 124 ] || echo ": over $limit s"))"
+        sed 's/^/      | /' "$4"
+        ;;
+    esac
+}
+
+prepare() { # NAME COMMAND...
+    local name=$1 start=$SECONDS rc
+    shift
+    "$@" >"$logs/prepare" 2>&1
+    rc=$?
+    report "$name" $rc $((SECONDS - start)) "$logs/prepare"
+    return $rc
+}
+
+run_variant() { # NAME SCRIPT VARIABLE=VALUE...
+    local name=$1 script=$2 start=$SECONDS rc
+    shift 2
+    mkdir -p "$logs/tmp"
+    env "$@" XPROF_IMAGE="$logs/xprof.tar" TMP="$logs/tmp" timeout --kill-after=30 "$limit" \
+        bash "e2e/install/$script" >"$logs/log" 2>&1 </dev/null
+    rc=$?
+    report "$name" $rc $((SECONDS - start)) "$logs/log"
+    rm -rf "$logs/tmp"
+}
+
+[ "$(id -u)" = 0 ] || { echo "skip  needs root" && exit 0; }
+tools/deps.sh build test || exit 1
+prepare 'build Kubernetes' e2e/kube/build.sh || exit 1
+prepare 'build Pyroscope' e2e/pyroscope/get.sh || exit 1
+prepare 'build the image' e2e/install/image.sh "$logs/xprof.tar" || exit 1
+while IFS='|' read -r -u 9 name script variables; do
+    for wanted in "${@:-$name}"; do
+        # shellcheck disable=SC2086
+        [[ $name != *"$wanted"* ]] || { run_variant "$name" "$script" $variables && break; }
+    done
+done 9<<<"$variants"
+[ $failed = 0 ]

@@ -1,0 +1,55 @@
+#!/bin/bash
+# The chart, without a cluster: helm has no complaint, a typo is refused, and what comes out is what Kubernetes takes.
+set -euo pipefail
+. e2e/lib.sh
+need python3 jq
+bin=$(e2e/kube/build.sh --find) || skip "helm is not built: e2e/kube/build.sh"
+chart=deploy/helm/xprof
+python=$(e2e/install/python.sh) || skip "there is no kubernetes-validate"
+
+"$bin/helm" lint --strict $chart >"$TMP/lint" || { cat "$TMP/lint" && fail "helm lint"; }
+
+# A typo is refused, and named.
+refused() { # WORD OPTION...
+    local word=$1
+    shift
+    if "$bin/helm" template x $chart "$@" >"$TMP/out" 2>"$TMP/why"; then fail "this was taken: $*"; fi
+    grep -q -- "$word" "$TMP/why" || { cat "$TMP/why" && fail "$* is refused, but not because of $word"; }
+}
+refused pyrosocpe --set pyrosocpe.url=http://x
+refused ulr --set pyroscope.ulr=http://x
+refused url --set pyroscope.url=pyroscope:4040
+refused targeting --set targeting=some
+refused intervall --set config.intervall=5s
+refused rate --set config.rate.x=1
+refused exporters --set 'config.exporters[0].name=a'
+refused utl --set 'config.exporters[0].name=a,config.exporters[0].type=otlp,config.exporters[0].utl=b'
+refused capabilities --set 'capabilities={CAP_BPF}'
+refused port --set port=99999
+refused livenessProbe --set livenessProbe.exec.command=x
+
+# Each way to install is what several versions of Kubernetes take.
+everything='privileged=true,podEvents=true,networkPolicy.enabled=true,statePath=/var/lib/xprof,priorityClassName=system-node-critical
+pyroscope.secret=s,pyroscope.secretKeys={password,ca.crt},pyroscope.userName=u,kube=cri,otlp.url=http://o,config.kernel=off
+kube=kubelet,imagePullSecrets[0].name=r,extraEnv[0].name=A,extraEnv[0].value=b,podLabels.a=b,podAnnotations.c=d'
+n=0
+for sets in '' $everything; do
+    n=$((n + 1))
+    "$bin/helm" template x $chart --namespace profiling --set "pyroscope.url=http://p:4040${sets:+,$sets}" >"$TMP/$n.yaml"
+    for version in 1.25 1.30 1.33 1.35 1.37; do
+        "${python%/python3}/kubernetes-validate" -k $version --strict "$TMP/$n.yaml" >"$TMP/out" 2>&1 ||
+            { cat "$TMP/out" && fail "Kubernetes $version does not take the chart with: $sets"; }
+    done
+    # what the agent would read is what it understands
+    "$python" -c 'import sys, yaml
+for d in yaml.safe_load_all(sys.stdin):
+    if d and d["kind"] == "ConfigMap" and "xprof.yaml" in d["data"]:
+        print(d["data"]["xprof.yaml"])' <"$TMP/$n.yaml" >"$TMP/xprof.yaml"
+    "$XPROF" agent --config "$TMP/xprof.yaml" --check-config || fail "the agent does not understand its configuration"
+done
+"${python%/python3}/kubernetes-validate" -k 1.35 --strict deploy/manifests/xprof.yaml deploy/manifests/namespace.yaml
+
+# A misspelt field would have been found.
+sed 's/hostPID:/hostPid:/' "$TMP/1.yaml" >"$TMP/typo.yaml"
+if "${python%/python3}/kubernetes-validate" -k 1.35 --strict "$TMP/typo.yaml" >/dev/null 2>&1; then fail "hostPid passes"; fi
+B=${XPROF%/*} tools/chart.sh --check

@@ -3,6 +3,7 @@
 #include "cli/agent_options.h"
 #include "cli/agent_rules.h"
 #include "cli/cli.h"
+#include "cli/kubeconfig.h"
 #include "cli/service.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -37,7 +38,8 @@ struct service {
     struct serve *serve;
     struct vitals vitals;
     struct governor governor;
-    int lock; /* the machine's; -1 */
+    struct kubeconfig kubeconfig; /* its files are read again when connections are made */
+    int lock;                     /* the machine's; -1 */
     struct service_signals signals;
     u64 rotated_ns, kept_house_ns;
     u64 interval_ns;
@@ -200,7 +202,14 @@ static int start_discovery(struct service *s, const struct discover_rules *rules
                        .cri_socket = s->options->cri_socket},
     };
     c.source = kube_source(s->options, &c.kube, s->node);
-    int rc = discover_new(&s->discover, &c, rules, s->why, sizeof(s->why));
+    int rc = 0;
+    if (c.source == DISCOVER_BY_KUBE && s->options->kubeconfig)
+        rc = kubeconfig_read(&s->kubeconfig, s->options->kubeconfig, &c.kube, s->why, sizeof(s->why));
+    if (rc) {
+        rules->release(rules->owner);
+        return rc;
+    }
+    rc = discover_new(&s->discover, &c, rules, s->why, sizeof(s->why));
     return rc ? rc : discover_start(s->discover, s->why, sizeof(s->why));
 }
 
@@ -362,6 +371,7 @@ static void stop(struct service *s)
         tell_news(s);
     serve_free(&s->serve);
     discover_free(&s->discover);
+    kubeconfig_free(&s->kubeconfig);
     agent_free(&s->agent);
     publisher_free(&s->publisher);
     exports_free(&s->exports);

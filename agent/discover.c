@@ -10,123 +10,6 @@
 #define IDLE_MS        50
 #define BURST          1024 /* messages between two looks at everything else */
 
-void message_free(struct message *m)
-{
-    switch (m->kind) {
-    case MESSAGE_POD:
-        kube_pod_free(&m->pod);
-        break;
-    case MESSAGE_NAMESPACE:
-        kube_namespace_free(&m->ns);
-        break;
-    case MESSAGE_RULES:
-        if (m->rules && m->rules->release)
-            m->rules->release(m->rules->owner);
-        free(m->rules);
-        break;
-    case MESSAGE_ASK:
-        ask_drop(m->ask);
-        break;
-    case MESSAGE_CGROUP:
-    case MESSAGE_STRANGER:
-    case MESSAGE_POD_GONE:
-    case MESSAGE_NAMESPACE_GONE:
-    case MESSAGE_SYNCED:
-        free(m->data);
-        break;
-    }
-    free(m);
-}
-
-/* Takes what the message holds. */
-static int post(struct discover *d, struct message m)
-{
-    struct message *copy = malloc(sizeof(*copy));
-    if (copy)
-        *copy = m;
-    int rc = copy ? queue_put(d->inbox, copy) : -ENOMEM;
-    if (rc) {
-        __atomic_fetch_add(&d->inbox_full, 1, __ATOMIC_RELAXED);
-        copy ? message_free(copy) : (void)0;
-    }
-    return rc;
-}
-
-/* ---- What arrives from other threads ------------------------------------------------------------------------------
- */
-
-void discover_cgroup(struct discover *d, const struct xp_cgroup_event *e)
-{
-    struct xp_cgroup_event *copy = malloc(sizeof(*copy));
-    if (!copy)
-        return;
-    *copy = *e;
-    copy->path[XP_CGROUP_PATH - 1] = 0;
-    post(d, (struct message){.kind = MESSAGE_CGROUP, .data = copy});
-}
-
-void discover_stranger(void *discover, u64 cgroup, u32 tgid)
-{
-    struct stranger *s = malloc(sizeof(*s));
-    if (!s)
-        return;
-    *s = (struct stranger){cgroup, tgid};
-    post(discover, (struct message){.kind = MESSAGE_STRANGER, .data = s});
-}
-
-int discover_reload(struct discover *d, const struct discover_rules *rules)
-{
-    struct discover_rules *copy = malloc(sizeof(*copy));
-    struct message *m = malloc(sizeof(*m));
-    if (copy && m) {
-        *copy = *rules;
-        *m = (struct message){.kind = MESSAGE_RULES, .rules = copy};
-        if (!queue_put(d->inbox, m))
-            return 0;
-    }
-    free(copy);
-    free(m);
-    return -ENOSPC;
-}
-
-static void on_pod(void *ctx, struct kube_pod *pod)
-{
-    post(ctx, (struct message){.kind = MESSAGE_POD, .pod = pod});
-}
-
-static void on_namespace(void *ctx, struct kube_namespace *ns)
-{
-    post(ctx, (struct message){.kind = MESSAGE_NAMESPACE, .ns = ns});
-}
-
-static void post_text(struct discover *d, enum message_kind kind, const char *text)
-{
-    char *copy = strdup(text);
-    if (copy)
-        post(d, (struct message){.kind = kind, .data = copy});
-}
-
-static void on_pod_gone(void *ctx, const char *uid)
-{
-    post_text(ctx, MESSAGE_POD_GONE, uid);
-}
-
-static void on_namespace_gone(void *ctx, const char *name)
-{
-    post_text(ctx, MESSAGE_NAMESPACE_GONE, name);
-}
-
-static void on_synced(void *ctx, bool namespaces)
-{
-    if (!namespaces)
-        post(ctx, (struct message){.kind = MESSAGE_SYNCED});
-}
-
-static void on_warning(void *ctx, const char *text)
-{
-    log_warn("%s", text);
-}
-
 /* ---- Telling the kernel side and the publisher --------------------------------------------------------------------
  */
 
@@ -349,21 +232,21 @@ static void forget_told(struct discover *d, u64 cgroup)
 }
 
 struct sandbox_search {
-    const struct container *not;
+    const struct container *gone;
     bool found;
 };
 
 static bool is_other_sandbox(void *ctx, const struct container *c)
 {
     struct sandbox_search *s = ctx;
-    s->found |= c != s->not && c->sandbox && !strcmp(c->is.pod, s->not->is.pod);
+    s->found |= c != s->gone && c->sandbox && !strcmp(c->is.pod, s->gone->is.pod);
     return !s->found;
 }
 
 /* A pod whose sandbox died has got another one under the same uid. */
 static void remove_sandbox(struct discover *d, const struct container *c)
 {
-    struct sandbox_search s = {.not = c};
+    struct sandbox_search s = {.gone = c};
     containers_all(d->containers, is_other_sandbox, &s);
     if (!s.found && world_remove_pod(&d->world, c->is.pod))
         adjust_rate(d);
@@ -545,13 +428,7 @@ static void *namespaces_thread(void *arg)
 static int build(struct discover *d)
 {
     struct containers_handlers containers = {.ctx = d, .changed = on_changed, .gone = on_gone};
-    struct kube_handlers kube = {.ctx = d,
-                                 .pod = on_pod,
-                                 .pod_gone = on_pod_gone,
-                                 .ns = on_namespace,
-                                 .ns_gone = on_namespace_gone,
-                                 .synced = on_synced,
-                                 .warn = on_warning};
+    struct kube_handlers kube = inbox_handlers(d);
     int rc = queue_new(&d->inbox, INBOX_MESSAGES);
     if (!rc)
         rc = containers_new(&d->containers, &d->config.containers, &containers);

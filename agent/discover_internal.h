@@ -40,12 +40,15 @@ struct message {
     };
 };
 void message_free(struct message *m);
+/* What pods and namespaces have to say becomes messages. */
+struct kube_handlers inbox_handlers(struct discover *d);
 
 struct told {             /* what kernel side and publisher know of a cgroup */
     u64 cgroup, identity; /* hash of the identity; 0: none */
     u64 of;               /* a group that a container made below its own: the container's cgroup; else 0 */
     u32 want;
     bool own;    /* it has that want */
+    bool named;  /* the publisher knows all that can be known of it */
     bool nobody; /* neither container nor service: the host's */
     bool fence;  /* pods are below: nothing there is wanted until its pod says so */
     bool used;

@@ -298,10 +298,24 @@ void containers_cgroup_removed(struct containers *c, u32 hierarchy, u64 cgroup, 
         remove_node(c, at);
 }
 
+/* Since its sample the process may have moved to another group (runc's does, into its container), or its number may be
+ * another's. Only when groups are out of sight, and its own namespace does not tell, its word is all there is. */
+static bool is_id_of(const struct containers *c, u64 cgroup, u32 pid, const char *path)
+{
+    struct cgroup_name n;
+    u64 id;
+    if (hierarchy_id_of(&c->config.hierarchy, pid, path, &id))
+        return !c->config.hierarchy.whole;
+    cgroup_name_parse(&n, path, strlen(path));
+    bool below = n.kind == CGROUP_CONTAINER && path[n.own]; /* a namespace begins at the container */
+    return id == cgroup || (!c->config.hierarchy.whole && below);
+}
+
 void containers_learn(struct containers *c, u64 cgroup, u32 pid, u64 now)
 {
     char path[4096];
-    if (!containers_entry(c, cgroup) && !hierarchy_path_of(&c->config.hierarchy, pid, path, sizeof(path)))
+    if (!containers_entry(c, cgroup) && !hierarchy_path_of(&c->config.hierarchy, pid, path, sizeof(path)) &&
+        is_id_of(c, cgroup, pid, path))
         containers_add(c, cgroup, path, now, true);
 }
 

@@ -21,7 +21,7 @@
 
 #define CONTAINERS_MAX         16384       /* cgroups: containers, pods, units, and groups below them */
 #define CONTAINERS_PATH_MAX    512         /* of an event; a longer path may be cut and is read again by a scan */
-#define CONTAINERS_VALUE_MAX   4096        /* bytes of a label's or annotation's value; longer ones are left out */
+#define CONTAINERS_VALUE_MAX   4096        /* bytes of a label's or annotation's value; longer ones are cut */
 #define CONTAINERS_PAIRS_BYTES (64 * 1024) /* labels, and annotations, of one record */
 
 enum container_state { CONTAINER_NEW, CONTAINER_KNOWN, CONTAINER_ENDED };

@@ -72,15 +72,27 @@ static void set(char **field, const char *s)
     }
 }
 
+/* Bytes of a value that are kept: whole characters. Whoever reads one that was cut finds it too long. */
+static size_t value_len(const char *value)
+{
+    size_t n = strnlen(value, CONTAINERS_VALUE_MAX + 1);
+    if (n <= CONTAINERS_VALUE_MAX)
+        return n;
+    for (n = CONTAINERS_VALUE_MAX; n && ((unsigned char)value[n] & 0xc0) == 0x80;)
+        n--;
+    return n;
+}
+
 /* Key and value in one allocation. */
 static int copy_pair(struct container_pair *out, const struct cri_pair *p)
 {
-    size_t k = strlen(p->key) + 1, v = strlen(p->value) + 1;
-    out->key = malloc(k + v);
+    size_t k = strlen(p->key) + 1, v = value_len(p->value);
+    out->key = malloc(k + v + 1);
     if (!out->key)
         return -ENOMEM;
     memcpy(out->key, p->key, k);
     out->value = memcpy(out->key + k, p->value, v);
+    out->value[v] = 0;
     return 0;
 }
 
@@ -89,9 +101,8 @@ static void copy_pairs(struct containers *c, struct container_pairs *out, const 
     struct container_pairs p = {.v = in->n ? calloc(in->n, sizeof(*p.v)) : NULL};
     size_t bytes = 0;
     for (u32 i = 0; i < in->n; i++) {
-        size_t n = strlen(in->v[i].key), v = strlen(in->v[i].value);
-        if (p.v && v <= CONTAINERS_VALUE_MAX && bytes + n + v <= CONTAINERS_PAIRS_BYTES &&
-            !copy_pair(&p.v[p.n], &in->v[i])) {
+        size_t n = strlen(in->v[i].key), v = value_len(in->v[i].value);
+        if (p.v && bytes + n + v <= CONTAINERS_PAIRS_BYTES && !copy_pair(&p.v[p.n], &in->v[i])) {
             bytes += n + v;
             p.n++;
         } else {

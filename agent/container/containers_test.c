@@ -19,7 +19,7 @@
 struct fake {
     int rc, fetches, image_rc, images;
     bool lists_sandbox, lists_container;
-    const char *image;
+    const char *image, *annotation;
 };
 
 static void pair(struct cri_pairs *p, const char *key, const char *value)
@@ -41,7 +41,7 @@ static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len
         struct cri_sandbox *s = VEC_PUSH(&out->sandboxes);
         *s = (struct cri_sandbox){.id = C2, .name = "web-0", .namespace_ = "prod", .uid = UID};
         s->ready = true;
-        pair(&s->annotations, KEY, "true");
+        pair(&s->annotations, KEY, f->annotation ? f->annotation : "true");
         pair(&s->labels, "app", "web");
         s = VEC_PUSH(&out->sandboxes); /* what the pod had before */
         *s = (struct cri_sandbox){.id = HEX "0009", .name = "web-0", .namespace_ = "prod", .uid = UID};
@@ -321,6 +321,24 @@ TEST(containers_bounds)
     containers_cgroup_made(b.c, 0, 5, path, 2 * SEC);
     containers_stats(b.c, &st);
     CHECK_EQ(st.cut, 1);
+}
+
+/* What is too long for us is there, cut between two characters, so that somebody can complain about it. */
+TEST(containers_long_values_are_cut)
+{
+    BENCH(true);
+    static char big[256 * 1024];
+    for (size_t i = 0; i < sizeof(big) / 3 * 3; i++)
+        big[i] = "\u20ac"[i % 3];
+    b.fake = (struct fake){.lists_sandbox = true, .annotation = big};
+    containers_cgroup_made(b.c, 0, 10, POD, 2 * SEC);
+    containers_tick(b.c, 2 * SEC + 50 * MS);
+    const struct container *pod = containers_find(b.c, 10);
+    const char *value = pod ? container_pair(&pod->pod_annotations, KEY) : NULL;
+    CHECK(value);
+    CHECK_EQ(strlen(value), CONTAINERS_VALUE_MAX / 3 * 3);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.fields_dropped, 0);
 }
 
 /* An hour of 1,000 starts and ends a minute: nothing is left of it. */

@@ -1,0 +1,130 @@
+/* What arrives from other threads: all of it becomes messages to the one that decides. */
+#include "discover_internal.h"
+#include "base/log.h"
+#include <errno.h>
+#include <string.h>
+
+void message_free(struct message *m)
+{
+    switch (m->kind) {
+    case MESSAGE_POD:
+        kube_pod_free(&m->pod);
+        break;
+    case MESSAGE_NAMESPACE:
+        kube_namespace_free(&m->ns);
+        break;
+    case MESSAGE_RULES:
+        if (m->rules && m->rules->release)
+            m->rules->release(m->rules->owner);
+        free(m->rules);
+        break;
+    case MESSAGE_ASK:
+        ask_drop(m->ask);
+        break;
+    case MESSAGE_CGROUP:
+    case MESSAGE_STRANGER:
+    case MESSAGE_POD_GONE:
+    case MESSAGE_NAMESPACE_GONE:
+    case MESSAGE_SYNCED:
+        free(m->data);
+        break;
+    }
+    free(m);
+}
+
+/* Takes what the message holds. */
+static int post(struct discover *d, struct message m)
+{
+    struct message *copy = malloc(sizeof(*copy));
+    if (copy)
+        *copy = m;
+    int rc = copy ? queue_put(d->inbox, copy) : -ENOMEM;
+    if (rc) {
+        __atomic_fetch_add(&d->inbox_full, 1, __ATOMIC_RELAXED);
+        copy ? message_free(copy) : (void)0;
+    }
+    return rc;
+}
+
+void discover_cgroup(struct discover *d, const struct xp_cgroup_event *e)
+{
+    struct xp_cgroup_event *copy = malloc(sizeof(*copy));
+    if (!copy)
+        return;
+    *copy = *e;
+    copy->path[XP_CGROUP_PATH - 1] = 0;
+    post(d, (struct message){.kind = MESSAGE_CGROUP, .data = copy});
+}
+
+void discover_stranger(void *discover, u64 cgroup, u32 tgid)
+{
+    struct stranger *s = malloc(sizeof(*s));
+    if (!s)
+        return;
+    *s = (struct stranger){cgroup, tgid};
+    post(discover, (struct message){.kind = MESSAGE_STRANGER, .data = s});
+}
+
+int discover_reload(struct discover *d, const struct discover_rules *rules)
+{
+    struct discover_rules *copy = malloc(sizeof(*copy));
+    struct message *m = malloc(sizeof(*m));
+    if (copy && m) {
+        *copy = *rules;
+        *m = (struct message){.kind = MESSAGE_RULES, .rules = copy};
+        if (!queue_put(d->inbox, m))
+            return 0;
+    }
+    free(copy);
+    free(m);
+    return -ENOSPC;
+}
+
+static void on_pod(void *ctx, struct kube_pod *pod)
+{
+    post(ctx, (struct message){.kind = MESSAGE_POD, .pod = pod});
+}
+
+static void on_namespace(void *ctx, struct kube_namespace *ns)
+{
+    post(ctx, (struct message){.kind = MESSAGE_NAMESPACE, .ns = ns});
+}
+
+static void post_text(struct discover *d, enum message_kind kind, const char *text)
+{
+    char *copy = strdup(text);
+    if (copy)
+        post(d, (struct message){.kind = kind, .data = copy});
+}
+
+static void on_pod_gone(void *ctx, const char *uid)
+{
+    post_text(ctx, MESSAGE_POD_GONE, uid);
+}
+
+static void on_namespace_gone(void *ctx, const char *name)
+{
+    post_text(ctx, MESSAGE_NAMESPACE_GONE, name);
+}
+
+static void on_synced(void *ctx, bool namespaces)
+{
+    if (!namespaces)
+        post(ctx, (struct message){.kind = MESSAGE_SYNCED});
+}
+
+static void on_warning(void *ctx, const char *text)
+{
+    log_warn("%s", text);
+}
+
+struct kube_handlers inbox_handlers(struct discover *d)
+{
+    return (struct kube_handlers){.ctx = d,
+                                  .pod = on_pod,
+                                  .pod_gone = on_pod_gone,
+                                  .ns = on_namespace,
+                                  .ns_gone = on_namespace_gone,
+                                  .synced = on_synced,
+                                  .warn = on_warning};
+}

@@ -309,7 +309,8 @@ static bool wants_process_frames(const struct publisher *p, const struct group *
 
 static u64 key_of(const struct identity *i, const struct own_rule *rule, const struct prof_process *who)
 {
-    u64 key = i ? labels_hash(&i->labels) : hash_u64(who->cgroup ^ 0x756e6b6e6f776eull);
+    bool alone = !i || i->pending || i->unwanted; /* labels do not tell such groups apart: theirs may be empty */
+    u64 key = alone ? hash_u64(who->cgroup ^ 0x756e6b6e6f776eull) : labels_hash(&i->labels);
     if (rule)
         key = hash_u64(key ^ (uintptr_t)rule);
     if (i && i->by_rule)
@@ -378,25 +379,32 @@ static void send_group(struct publisher *p, const struct profile *all, const str
     profile_free(&part);
 }
 
-/* Keeps a copy of the group's stacks for later. False: no room. */
-static bool put_aside(struct publisher *p, const struct profile *all, const struct group *g, u32 rounds)
+static bool put_event_aside(struct publisher *p, const struct profile *all, const struct group *g, u32 rounds, size_t e)
 {
-    bool done = true;
-    for (size_t e = 0; e < all->nevents && done; e++) {
-        struct subset s = {.stacks = g->stacks.v, .n = g->stacks.n, .event = e};
-        struct part part = {.cgroup = g->cgroup, .rounds = rounds};
-        struct part *place = p->waiting.n < MAX_WAITING ? VEC_PUSH(&p->waiting) : NULL;
-        done = place && !profile_init(&part.profile);
-        if (done && (profile_subset(all, &s, &part.profile) || !part.profile.stacks.n)) {
-            profile_free(&part.profile);
-            p->waiting.n--;
-        } else if (done) {
-            *place = part;
-        } else if (place) {
-            p->waiting.n--;
-        }
+    struct subset s = {.stacks = g->stacks.v, .n = g->stacks.n, .event = e};
+    struct part part = {.cgroup = g->cgroup, .rounds = rounds};
+    if (p->waiting.n >= MAX_WAITING || profile_init(&part.profile))
+        return false;
+    bool done = !profile_subset(all, &s, &part.profile);
+    struct part *place = done && part.profile.stacks.n ? VEC_PUSH(&p->waiting) : NULL;
+    if (place)
+        *place = part;
+    else {
+        done &= !part.profile.stacks.n;
+        profile_free(&part.profile);
     }
     return done;
+}
+
+/* Keeps a copy of the group's stacks for later, of all events or of none. False: no room. */
+static bool put_aside(struct publisher *p, const struct profile *all, const struct group *g, u32 rounds)
+{
+    size_t before = p->waiting.n, e = 0;
+    while (e < all->nevents && put_event_aside(p, all, g, rounds, e))
+        e++;
+    while (e < all->nevents && p->waiting.n > before)
+        profile_free(&p->waiting.v[--p->waiting.n].profile);
+    return e == all->nevents;
 }
 
 static u64 samples_of_group(const struct profile *all, const struct group *g)

@@ -17,7 +17,7 @@ static const char *function_of(const struct profile *p, const struct prof_stack 
 TEST(subset_holds_its_stacks_and_nothing_else)
 {
     struct profile all, part;
-    CHECK(!profile_init(&all) && !profile_init(&part));
+    CHECK(!profile_init(&part));
     CHECK_EQ(fixture_profile(samples, 3, &all), 0);
     u32 rows[2];
     size_t n = 0;
@@ -41,7 +41,7 @@ TEST(subset_holds_its_stacks_and_nothing_else)
 TEST(subset_can_begin_with_the_process)
 {
     struct profile all, part;
-    CHECK(!profile_init(&all) && !profile_init(&part));
+    CHECK(!profile_init(&part));
     CHECK_EQ(fixture_profile(samples, 3, &all), 0);
     u32 rows[3] = {0, 1, 2};
     struct subset s = {.stacks = rows, .n = 3, .process_frames = true};

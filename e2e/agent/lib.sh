@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 # What cases with a running `xprof agent` share. To be sourced after e2e/lib.sh.
 
 need curl jq

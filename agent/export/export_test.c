@@ -218,8 +218,9 @@ TEST(export_an_outage_makes_nobody_guilty)
     AUTO_RIG struct rig r = {.fake = {.status = 500}};
     CHECK_EQ(rig_new(&r), 0);
     CHECK_EQ(rig_start(&r), 0);
-    CHECK_EQ(put_items(&r, 0, 3), 0);
-    CHECK(AWAIT(&r, retried, 4));
+    CHECK_EQ(put_item(&r, 0), 0);
+    CHECK(AWAIT(&r, retried, 3)); /* the same one, again and again */
+    CHECK_EQ(put_items(&r, 1, 3), 0);
     CHECK(stats_of(&r).sick);
     CHECK_EQ(stats_of(&r).pending, 3);
     CHECK(stats_of(&r).oldest_ns > 0);
@@ -239,6 +240,14 @@ TEST(export_rate_limit_passes)
     __atomic_store_n(&r.fake.status, 200, __ATOMIC_SEQ_CST);
     CHECK_EQ(exports_flush(r.e, 30000), 0);
     CHECK(got_each_once(&r, 3, -1));
+    char line[512];
+    CHECK(exports_news(r.e, line, sizeof(line)));
+    CHECK(!exports_news(r.e, line, sizeof(line)));
+    u64 before = stats_of(&r).failed[EXPORT_RATE_LIMITED];
+    __atomic_store_n(&r.fake.status, 429, __ATOMIC_SEQ_CST);
+    CHECK_EQ(put_item(&r, 3), 0);
+    CHECK(AWAIT(&r, failed[EXPORT_RATE_LIMITED], before + 1));
+    CHECK(exports_news(r.e, line, sizeof(line))); /* it was well in between: this is news */
 }
 
 TEST(export_keeps_everything_until_the_token_is_right)

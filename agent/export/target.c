@@ -174,7 +174,7 @@ static void back_off(struct target *t, const struct verdict *v)
 static void recover(struct target *t)
 {
     if (t->sick)
-        t->told &= t->fresh; /* the next outage is news again */
+        t->told = 0; /* the next outage is news again */
     t->sick = false;
     t->failures = 0;
     t->not_before = 0;

@@ -182,11 +182,14 @@ run: ## deps, build, record the machine for 10 s, and say where the page lies
 	@echo "flame graph: $(CURDIR)/xprof.html"
 
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: all ## binary, bash completion, licence and README below PREFIX
+install: all ## binary, bash completion, licence, README and systemd unit below PREFIX; the unit's configuration in /etc
 	$(Q)install -D -m 0755 $(B)/xprof $(DESTDIR)$(PREFIX)/bin/xprof
 	$(Q)$(B)/xprof completion bash > $(B)/completion.bash
 	$(Q)install -D -m 0644 $(B)/completion.bash $(SHARE)/bash-completion/completions/xprof
 	$(Q)install -d $(SHARE)/doc/xprof && install -m 0644 $(wildcard README.md LICENSE) $(SHARE)/doc/xprof
+	$(Q)sed 's|/usr/local|$(PREFIX)|' deploy/systemd/xprof.service > $(B)/xprof.service
+	$(Q)install -D -m 0644 $(B)/xprof.service $(DESTDIR)$(PREFIX)/lib/systemd/system/xprof.service
+	$(Q)[ -e $(DESTDIR)/etc/xprof/xprof.yaml ] || install -D -m 0644 deploy/systemd/xprof.yaml $(DESTDIR)/etc/xprof/xprof.yaml
 
 clean: ## remove build/
 	$(Q)rm -rf $(B)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The chart, without a cluster: helm has no complaint, a typo is refused, and what comes out is what Kubernetes takes.
+# What is deployed, without a cluster: helm has no complaint, a typo is refused, what comes out is what Kubernetes takes;
+# the systemd unit is well-formed, and what it leaves the agent suffices.
 set -euo pipefail
 . e2e/lib.sh
 need python3 jq
@@ -53,3 +54,14 @@ done
 sed 's/hostPID:/hostPid:/' "$TMP/1.yaml" >"$TMP/typo.yaml"
 if "${python%/python3}/kubernetes-validate" -k 1.35 --strict "$TMP/typo.yaml" >/dev/null 2>&1; then fail "hostPid passes"; fi
 B=${XPROF%/*} tools/chart.sh --check
+
+# The unit: understood by systemd, started with what it leaves of the privileges, and told of readiness.
+need systemd-analyze setpriv
+sed "s|/usr/local/bin/xprof|$XPROF|" deploy/systemd/xprof.service >"$TMP/xprof.service"
+systemd-analyze verify --man=no "$TMP/xprof.service" >"$TMP/out" 2>&1 || { cat "$TMP/out" && fail "the unit"; }
+[ ! -s "$TMP/out" ] || { cat "$TMP/out" && fail "systemd has a complaint about the unit"; }
+if [ "$(id -u)" = 0 ]; then
+    capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' deploy/systemd/xprof.service | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+    setpriv --bounding-set "-all,$capabilities" --inh-caps -all --no-new-privs "$XPROF" check >"$TMP/out" ||
+        { cat "$TMP/out" && fail "the unit's capabilities do not suffice"; }
+fi

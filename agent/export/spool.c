@@ -226,6 +226,8 @@ static int begin_segment(struct spool *s, bool disk)
     int fd = -1, rc = segment_create(&g, disk ? s->dirfd : -1, s->next_seq, &fd);
     if (rc)
         return rc;
+    if (disk && s->config.sync_each && fsync(s->dirfd)) /* its name, too, is to survive a power cut */
+        disk_error(s, "fsync", -errno);
     struct segment *place = VEC_PUSH(&s->segments);
     if (!place) {
         segment_remove(&g, s->dirfd);

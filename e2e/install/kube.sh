@@ -12,7 +12,8 @@ failed=0
 
 # name | script | environment
 variants='hybrid, containerd 2, storage v1|test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
-v2, containerd of the distribution, storage v2|test.sh|MODE=v2 CONTAINERD=system STORAGE=v2'
+v2, containerd of the distribution, storage v2|test.sh|MODE=v2 CONTAINERD=system STORAGE=v2
+each capability is needed|capabilities.sh|'
 
 report() { # NAME STATUS SECONDS LOG
     case $2 in

@@ -116,6 +116,7 @@ series() { # MATCHER
 
 # The agent's image: XPROF_IMAGE, a tar with registry.local/xprof:1, or the program as it was built.
 xprof_image() {
+    mkdir -p "$images"
     if [ -n "${XPROF_IMAGE:-}" ]; then
         cp "$XPROF_IMAGE" "$images/xprof.tar"
         return

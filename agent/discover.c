@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define INBOX_MESSAGES 16384
-#define IDLE_MS        50
+#define IDLE_MS        100
 #define BURST          1024 /* messages between two looks at everything else */
 
 /* ---- Telling the kernel side and the publisher --------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "export/spool.h"
 #include "export/target.h"
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,12 +21,23 @@ struct target_list {
 };
 
 struct exports {
+    pthread_mutex_t lock; /* of all that follows but the spool, which has its own */
     struct spool *spool;
     struct target_list targets;
     struct buf record; /* used again by every put */
     u64 refused;
     bool told; /* the spool's error */
 };
+
+static void unlock(pthread_mutex_t *const *lock)
+{
+    pthread_mutex_unlock(*lock);
+}
+
+/* Until the end of the block. */
+#define HOLD(e)                                         \
+    pthread_mutex_t *held CLEANUP(unlock) = &(e)->lock; \
+    pthread_mutex_lock(held)
 
 static void free_targets(struct target_list *l)
 {
@@ -93,6 +105,7 @@ int exports_new(struct exports **out, const struct export_config *config, char *
     struct spool_config spool = spool_config_of(config);
     if (!e)
         return -ENOMEM;
+    pthread_mutex_init(&e->lock, NULL);
     snprintf(why, size, "no memory");
     int rc = make_targets(&e->targets, config, why, size);
     if (rc)
@@ -114,12 +127,14 @@ void exports_free(struct exports **e)
     free_targets(&(*e)->targets);
     spool_free(&(*e)->spool);
     buf_free(&(*e)->record);
+    pthread_mutex_destroy(&(*e)->lock);
     free(*e);
     *e = NULL;
 }
 
 int exports_put(struct exports *e, const struct export_item *item)
 {
+    HOLD(e);
     e->record.len = 0;
     e->record.failed = false;
     int rc = record_encode(item, &e->record);
@@ -159,6 +174,7 @@ int exports_reconfigure(struct exports *e, const struct export_config *config, c
     int rc = make_targets(&after, config, why, size);
     if (rc)
         return rc;
+    HOLD(e);
     before = e->targets;
     for (size_t i = 0; i < before.n; i++)
         target_stop(before.v[i]);
@@ -172,6 +188,7 @@ int exports_reconfigure(struct exports *e, const struct export_config *config, c
 
 bool exports_stats(struct exports *e, size_t i, struct export_stats *out)
 {
+    HOLD(e);
     if (i < e->targets.n)
         target_stats(e->targets.v[i], out);
     return i < e->targets.n;
@@ -180,6 +197,7 @@ bool exports_stats(struct exports *e, size_t i, struct export_stats *out)
 void exports_spool_stats(struct exports *e, struct export_spool_stats *out)
 {
     struct spool_stats s;
+    HOLD(e);
     spool_stats(e->spool, &s);
     *out = (struct export_spool_stats){.put = s.put,
                                        .put_bytes = s.put_bytes,
@@ -195,6 +213,7 @@ void exports_spool_stats(struct exports *e, struct export_spool_stats *out)
 bool exports_news(struct exports *e, char *line, size_t size)
 {
     struct spool_stats s;
+    HOLD(e);
     spool_stats(e->spool, &s);
     bool told = e->told;
     e->told = *s.error != 0;

@@ -19,8 +19,8 @@
  *                             profile at a time asks whether it is well again
  *   5xx or 429 for one profile again and again while others pass in between: it is the profile; dropped, counted
  *
- * All functions belong to one thread, the worker. Adding an exporter: one file that fills a struct exporter
- * (exporter.h), a row in exporters.c, an EXPORT_ kind here.
+ * Any thread may put, and ask for figures; the one that made it flushes and reconfigures. Adding an exporter: one file
+ * that fills a struct exporter (exporter.h), a row in exporters.c, an EXPORT_ kind here.
  */
 #pragma once
 #include "bpf/types.h"

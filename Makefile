@@ -169,9 +169,9 @@ manifests: all ## what is made from the chart: its README, its schema, deploy/ma
 test: ## everything that CI runs: deps, lint, unit, e2e
 	$(Q)CC=$(CC) tools/deps.sh build test
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tools/lint_test.sh
-	$(Q)$(MAKE) --no-print-directory lint
+	$(Q)tools/lint_test.sh && $(MAKE) --no-print-directory lint
 	$(Q)$(MAKE) --no-print-directory unit
+	$(Q)tools/servers.sh
 	$(Q)$(MAKE) --no-print-directory e2e
 
 SUDO = $(if $(filter-out 0,$(shell id -u)),sudo)

@@ -5,7 +5,7 @@ set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 for build in e2e/pyroscope/get.sh e2e/kube/build.sh e2e/pyroscope/python.sh e2e/install/python.sh; do
-    $build >/dev/null 2>"${TMPDIR:-/tmp}/servers.$$" || {
+    bash $build >/dev/null 2>"${TMPDIR:-/tmp}/servers.$$" || {
         echo "servers: $build failed, its cases will skip:" >&2
         tail -n 3 "${TMPDIR:-/tmp}/servers.$$" >&2
     }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include <malloc.h>
 
 #define LATE_AGE_MS 150 /* long enough for the files that a late stack announced to be opened and built */
 #define IDLE_MS     20
@@ -65,6 +66,7 @@ static void deliver(struct agent *a, struct span *s)
     age_files(a, s->stacks);
     agent_note_holdings(a);
     profile_free(&p);
+    malloc_trim(0); /* an interval's memory is the next one's at the earliest */
 }
 
 static void work(struct agent *a, struct job *j)

@@ -13,6 +13,7 @@
 #include "vitals.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -382,6 +383,7 @@ static void stop(struct service *s)
 static int serve_until_stopped(struct service *s, struct discover_rules *rules, struct agent_exports *exports)
 {
     const struct agent_options *o = agent_rules_options(rules);
+    mallopt(M_ARENA_MAX, 2); /* an arena for each of ten threads is memory that only lies there */
     int rc = service_signals_init(&s->signals, o->config);
     apply(s, o);
     if (!rc)

@@ -2,7 +2,7 @@
 # What is made from the chart, and kept beside it:
 #   deploy/helm/xprof/README.md           the table of values, between its markers
 #   deploy/helm/xprof/values.schema.json  the options that `config` takes, as build/xprof lists them
-#   deploy/manifests/xprof.yaml           the chart with its default values, for those without helm
+#   deploy/manifests/xprof.yaml           the chart with its default values, for those without helm (dashboards left out)
 #   tools/chart.sh            makes them (`make manifests`), in the top folder
 #   tools/chart.sh --check    complains about those that differ, a line each, and exits 1
 set -euo pipefail
@@ -59,9 +59,9 @@ manifests() {
         return
     }
     {
-        echo "# Made from $chart by tools/chart.sh. Say in the ConfigMap where profiles go: pyroscope-url."
+        echo "# Made from $chart by tools/chart.sh, without the dashboards. Say in the ConfigMap where profiles go."
         "$helm" template xprof $chart --namespace xprof --kube-version 1.30.0 --skip-tests \
-            --set pyroscope.url=http://pyroscope.monitoring:4040
+            --set pyroscope.url=http://pyroscope.monitoring:4040 --set dashboards.enabled=false
     } >"$new/manifest"
     put "$new/manifest" $manifest
 }

@@ -11,9 +11,11 @@ trap 'rm -rf "$logs"' EXIT
 failed=0
 
 # name | script | environment
-variants='hybrid, containerd 2, storage v1|test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
-v2, containerd of the distribution, storage v2|test.sh|MODE=v2 CONTAINERD=system STORAGE=v2
-each capability is needed|capabilities.sh|'
+variants='hybrid, containerd 2, storage v1|install/test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
+v2, containerd of the distribution, storage v2|install/test.sh|MODE=v2 CONTAINERD=system STORAGE=v2
+each capability is needed|install/capabilities.sh|
+dashboards, storage v1|grafana/test.sh|STORAGE=v1
+dashboards, storage v2|grafana/test.sh|STORAGE=v2'
 
 report() { # NAME STATUS SECONDS LOG
     case $2 in
@@ -41,7 +43,7 @@ run_variant() { # NAME SCRIPT VARIABLE=VALUE...
     shift 2
     mkdir -p "$logs/tmp"
     env "$@" XPROF_IMAGE="$logs/xprof.tar" TMP="$logs/tmp" timeout --kill-after=30 "$limit" \
-        bash "e2e/install/$script" >"$logs/log" 2>&1 </dev/null
+        bash "e2e/$script" >"$logs/log" 2>&1 </dev/null
     rc=$?
     report "$name" $rc $((SECONDS - start)) "$logs/log"
     rm -rf "$logs/tmp"

@@ -55,6 +55,11 @@ sed 's/hostPID:/hostPid:/' "$TMP/1.yaml" >"$TMP/typo.yaml"
 if "${python%/python3}/kubernetes-validate" -k 1.35 --strict "$TMP/typo.yaml" >/dev/null 2>&1; then fail "hostPid passes"; fi
 B=${XPROF%/*} tools/chart.sh --check
 
+# Dashboards hold nothing that Grafana does not know.
+"$python" e2e/grafana/schema.py $chart/dashboards/*.json || fail "dashboards"
+sed 's/"targets":/"tragets":/' $chart/dashboards/xprof-pod.json >"$TMP/typo.json"
+if "$python" e2e/grafana/schema.py "$TMP/typo.json" >/dev/null 2>&1; then fail "a misspelt key passes"; fi
+
 # The unit: understood by systemd, started with what it leaves of the privileges, and told of readiness.
 need systemd-analyze setpriv
 sed "s|/usr/local/bin/xprof|$XPROF|" deploy/systemd/xprof.service >"$TMP/xprof.service"

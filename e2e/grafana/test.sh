@@ -61,3 +61,23 @@ expect_data 60 xprof-agent
 curl -sf 'http://127.0.0.1:9090/api/v1/targets' | jq -e '.data.activeTargets | length == 1 and all(.health == "up")' >/dev/null ||
     fail "Prometheus cannot read the agent's metrics"
 echo "every panel of ${names[*]} shows something"
+
+# Grafana's own component draws the pod's flame graph. PICTURE names a file to keep.
+page=$(e2e/grafana/page.sh --find) || { echo "not drawn: e2e/grafana/page.sh" && exit 0; }
+browser=$(command -v chromium-headless-shell || command -v chromium) || { echo "not drawn: no chromium" && exit 0; }
+mkdir -p "$TMP/server/ui/dist/assets" # Pyroscope serves what is there: the same origin as its API
+cp -r "$page" "$TMP/server/ui/dist/assets/panel"
+draw() { # OPTION...
+    inside timeout 90 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --disable-background-networking \
+        --disable-component-update --disable-sync --no-first-run --user-data-dir="$TMP/browser" --window-size=1400,900 \
+        --virtual-time-budget=10000 "$@" \
+        "$url/assets/panel/panel.html?type=$cpu&selector={service_name=\"web\",pod=\"$pod\",container=\"main\"}" \
+        2>>"$TMP/browser.log"
+}
+draw --dump-dom >"$TMP/dom"
+for f in render encode handle_request; do
+    grep -q "$f" "$TMP/dom" || fail "$f is not on the page: $(tail -n 3 "$TMP/browser.log")"
+done
+grep -q '<canvas' "$TMP/dom" || fail "there is no flame graph on the page"
+draw --screenshot="${PICTURE:-$TMP/flamegraph.png}"
+echo "drawn: ${PICTURE:-$TMP/flamegraph.png}"

@@ -54,6 +54,7 @@ tools/deps.sh build test || exit 1
 prepare 'build Kubernetes' e2e/kube/build.sh || exit 1
 prepare 'build Pyroscope' e2e/pyroscope/get.sh || exit 1
 prepare 'build the image' e2e/install/image.sh "$logs/xprof.tar" || exit 1
+if command -v npm >/dev/null; then prepare "build Grafana's flame graph" e2e/grafana/page.sh; fi
 while IFS='|' read -r -u 9 name script variables; do
     for wanted in "${@:-$name}"; do
         # shellcheck disable=SC2086

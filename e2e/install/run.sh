@@ -48,7 +48,8 @@ for d in yaml.safe_load_all(sys.stdin):
         print(d["data"]["xprof.yaml"])' <"$TMP/$n.yaml" >"$TMP/xprof.yaml"
     "$XPROF" agent --config "$TMP/xprof.yaml" --check-config || fail "the agent does not understand its configuration"
 done
-"${python%/python3}/kubernetes-validate" -k 1.35 --strict deploy/manifests/xprof.yaml deploy/manifests/namespace.yaml
+"$bin/kubectl" kustomize deploy/manifests >"$TMP/kustomized.yaml" || fail "kustomize"
+"${python%/python3}/kubernetes-validate" -k 1.35 --strict "$TMP/kustomized.yaml"
 
 # A misspelt field would have been found.
 sed 's/hostPID:/hostPid:/' "$TMP/1.yaml" >"$TMP/typo.yaml"

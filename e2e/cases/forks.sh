@@ -5,8 +5,12 @@ set -euo pipefail
 need_root
 
 build_target storm
-storm() { # ARGUMENT...
-    record -- "$TMP/storm" "$@" >"$TMP/count"
+storm() { # [PROGRAM]: longer on a busy machine
+    local seconds
+    for seconds in 2 8 30; do
+        record -- "$TMP/storm" $seconds "$@" >"$TMP/count"
+        if is "$(value .samples)" '>=' 500; then break; fi
+    done
     echo "$(cat "$TMP/count") processes: $("$XPROF" version), $(value .samples) samples"
     expect .samples '>=' 500
     expect '[.lost[]] | add' == 0
@@ -15,7 +19,7 @@ storm() { # ARGUMENT...
     total=$(awk '{ n += $NF } END { print n }' "$profile")
     [ "$total" = "$(value .samples)" ] || fail "$total samples in the profile, $(value .samples) in the summary"
 }
-storm 2
-is "$(cat "$TMP/count")" '>' 2000 || fail "the machine is too slow for this test: $(cat "$TMP/count") processes in 2 s"
-storm 2 /bin/true
+storm
+is "$(cat "$TMP/count")" '>' 1000 || fail "the machine is too slow for this test: $(cat "$TMP/count") processes"
+storm /bin/true
 expect_stack 'true;.*' "$profile" 50

@@ -73,8 +73,8 @@ sleep 15
 [ "$(nanoseconds $cpu '{service_name="silent"}')" = "$before" ] || fail "the pod is profiled after it opted out"
 
 # When nobody asks, no sample leaves the kernel, however busy the pods are.
-kubectl -n shop delete deploy/web --wait
-kubectl -n asks delete statefulset/store --wait
+kubectl -n shop delete deploy/web --cascade=foreground # its pods are gone, too
+kubectl -n asks delete statefulset/store --cascade=foreground
 sleep 2
 before=$(metric xprof_samples_total)
 unwanted=$(metric xprof_samples_unwanted_total)

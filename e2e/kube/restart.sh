@@ -8,10 +8,22 @@ folder=$(realpath -m "${1:?folder}")
 name=${2:?program}
 what=${3:-both}
 
+# Gone, or a zombie without any thread left: only then its sockets are closed.
+dead() { # PID
+    [ ! -e "/proc/$1" ] || { grep -q '^State:.Z' "/proc/$1/status" && [ "$(ls "/proc/$1/task" | wc -l)" = 1 ]; } 2>/dev/null
+}
+
 if [ "$what" != start ]; then
-    kill -KILL "$(awk -v name="$name" '$1 == name { print $2 }' "$folder/pids")"
+    pid=$(awk -v name="$name" '$1 == name { print $2 }' "$folder/pids")
+    kill -KILL "$pid"
+    until dead "$pid"; do sleep 0.05; done
 fi
 if [ "$what" != kill ]; then
-    setsid bash -c "exec $(cat "$folder/command-$name")" >>"$folder/log/$name" 2>&1 </dev/null &
-    sed -i "s/^$name .*/$name $!/" "$folder/pids"
+    for ((i = 0; i < 30; i++)); do # its port may still be taken for a moment
+        setsid bash -c "exec $(cat "$folder/command-$name")" >>"$folder/log/$name" 2>&1 </dev/null &
+        pid=$!
+        sleep 1
+        if ! dead $pid; then break; fi
+    done
+    sed -i "s/^$name .*/$name $pid/" "$folder/pids"
 fi

@@ -10,7 +10,7 @@ what=${3:-both}
 
 # Gone, or a zombie without any thread left: only then its sockets are closed.
 dead() { # PID
-    [ ! -e "/proc/$1" ] || { grep -q '^State:.Z' "/proc/$1/status" && [ "$(ls "/proc/$1/task" | wc -l)" = 1 ]; } 2>/dev/null
+    [ ! -e "/proc/$1" ] || { grep -q '^State:.Z' "/proc/$1/status" && [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; } 2>/dev/null
 }
 
 if [ "$what" != start ]; then

@@ -14,8 +14,9 @@
 #define FILE_TRY        3            /* after so many, or failed calls, the state files are looked at */
 #define FIRST_BACKOFF   250000000ull /* after a failed call; doubled */
 #define LONGEST_BACKOFF 30000000000ull
-#define REST            20 /* times as long as a list took: a large node's lists cost at most 5 % */
-#define IMAGES_A_LIST   16 /* details asked for, one call each */
+#define REST            20           /* times as long as a list took: a large node's lists cost at most 5 % */
+#define LONGEST_REST    500000000ull /* but a machine that is busy makes everything look slow */
+#define IMAGES_A_LIST   16           /* details asked for, one call each */
 
 static char *copy(const char *s)
 {
@@ -347,7 +348,8 @@ static void fetch(struct containers *c, u64 now)
     }
     c->why[0] = 0;
     c->fetch_backoff = 0;
-    c->next_fetch = now + REST * (now_ns() - begun);
+    u64 rest = REST * (now_ns() - begun);
+    c->next_fetch = now + (rest < LONGEST_REST ? rest : LONGEST_REST);
     c->stats.last_ok_ns = now;
     apply(c, &list, now);
 }

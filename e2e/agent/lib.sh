@@ -43,5 +43,5 @@ has_profiles() { # FOLDER
 
 # Is a function in the profiles of a folder?
 has_function() { # FOLDER NAME
-    profiles_of "$1" | grep -q -- "$2"
+    profiles_of "$1" | grep -- "$2" >/dev/null # not -q: who still writes would end by a signal
 }

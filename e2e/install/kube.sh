@@ -14,6 +14,7 @@ failed=0
 variants='hybrid, containerd 2, storage v1|install/test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
 v2, containerd of the distribution, storage v2|install/test.sh|MODE=v2 CONTAINERD=system STORAGE=v2
 each capability is needed|install/capabilities.sh|
+other ways to install|install/ways.sh|MODE=hybrid
 dashboards, storage v1|grafana/test.sh|STORAGE=v1
 dashboards, storage v2|grafana/test.sh|STORAGE=v2'
 

@@ -1,0 +1,42 @@
+#!/bin/bash
+# Other ways to install the chart than the default: each profiles the pod that asks for it, and no other, and sends it.
+set -euo pipefail
+. e2e/install/lib.sh
+
+workload_images
+xprof_image
+start_cluster
+kubectl apply -f "$PWD/e2e/install/workloads/pods.yaml" >/dev/null
+kubectl -n shop rollout status deploy/web deploy/silent --timeout=60s
+web=$(kubectl -n shop get pod -l app=web -o jsonpath='{.items[0].metadata.name}')
+
+profiled() { # POD: by its labels
+    agent targets | jq -e --arg p "$1" 'any(.[]; .kind == "container" and .labels.pod == $p and .profiled)' >/dev/null
+}
+sent() { # EXPORTER
+    [ "$(metric xprof_export_profiles_total "exporter=\"$1\"")" -gt 0 ]
+}
+gone() {
+    [ -z "$(kubectl -n xprof get pod -o name)" ]
+}
+way() { # EXPORTER OPTION...
+    local exporter=$1
+    shift
+    echo "-- $*"
+    install_chart --set config.interval=2s --set config.verbose=on "$@"
+    await_for 30 profiled "$web"
+    await_for 30 sent "$exporter"
+    if profiled "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].metadata.name}')"; then
+        fail "a pod that did not ask is profiled with: $*"
+    fi
+    helm uninstall xprof -n xprof --wait >/dev/null
+    await_for 60 gone
+}
+way pyroscope --set privileged=true
+way pyroscope --set kube=kubelet --set config.kubelet-insecure=on
+way pyroscope --set kube=cri # by the runtime alone: no rights in the cluster
+[ -z "$(kubectl get clusterrole -l app.kubernetes.io/instance=xprof -o name)" ] || fail "roles that nobody needs"
+way otlp --set otlp.url=$url --set pyroscope.url=
+way archive --set 'config.exporters[0].name=archive,config.exporters[0].type=directory' \
+    --set 'config.exporters[0].path=/var/lib/xprof/archive' --set "statePath=$TMP/state" --set pyroscope.url=
+find "$TMP/state/archive" -path "*shop/$web/main/*" -name '*.pb.gz' | grep -q . || fail "no profile lies in the node's folder"

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "profile/named.h"
 #include "object/cache.h"
 #include "object/kallsyms.h"
 #include "proc/proc.h"
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 
 #define QUEUE_JOBS     8192
+#define NAMED_BYTES    ((size_t)6 << 20)
 #define UNWIND_TIMES   (1u << 20)
 #define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
 #define LAST_TABLES_MS 3000 /* what is still queued when sampling ends has so long */
@@ -56,7 +58,8 @@ static int build(struct agent *a, char *why, size_t len)
     a->dumps = calloc((size_t)a->ncpus, sizeof(*a->dumps));
     if (!a->dumps || files_new(&a->files, a->probe, a->parser, a->cache) || late_new(&a->late, a->probe, a->files) ||
         queue_new(&a->jobs, QUEUE_JOBS) || aggregate_new(&a->live, a->config.aggregate_bytes) ||
-        aggregate_new(&a->late_aggregate, a->config.aggregate_bytes / 8))
+        aggregate_new(&a->late_aggregate, a->config.aggregate_bytes / 8) ||
+        (a->config.sink.profile && named_new(&a->named, NAMED_BYTES)))
         return -ENOMEM;
     return 0;
 }
@@ -107,6 +110,7 @@ void agent_free(struct agent **aa)
     aggregate_free(&a->last.stacks);
     aggregate_free(&a->late_aggregate);
     kallsyms_free(&a->kernel);
+    named_free(&a->named);
     cache_free(&a->cache);
     probe_free(&a->probe);
     parser_free(&a->parser);

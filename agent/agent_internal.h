@@ -9,6 +9,7 @@
 
 struct cache;
 struct kallsyms;
+struct named;
 
 struct span { /* what was counted in an interval */
     struct aggregate *stacks;
@@ -49,6 +50,7 @@ struct agent {
     struct aggregate *live;           /* the collector's */
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
     struct kallsyms *kernel;
+    struct named *named; /* with a sink: the worker's */
     u64 created_ns, started_ns, stopped_ns, rescan_ns;
     unsigned hz, hz_wanted; /* of clocks; what agent_set_rate asked for, 0: what the configuration says */
     unsigned share;         /* percent of it */

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "profile/named.h"
 #include "object/kallsyms.h"
 #include "profile/symbolize.h"
 #include <errno.h>
@@ -19,8 +20,8 @@ static bool name_file(void *ctx, u32 id, const char **path, const char **build_i
     return true;
 }
 
-static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t n,
-                        void (*use)(void *arg, const struct names *names), void *arg)
+static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
+                      void (*use)(void *arg, const struct names *names), void *arg)
 {
     struct agent *a = ctx;
     const struct file *f = files_get(a->files, id);
@@ -35,6 +36,18 @@ static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t n,
         use(arg, &view);
     parser_reply_free(&reply);
     return rc;
+}
+
+/* An agent asks again and again, mostly for the same. */
+static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t n,
+                        void (*use)(void *arg, const struct names *names), void *arg)
+{
+    struct agent *a = ctx;
+    if (!a->named)
+        return ask_parser(a, id, offsets, n, use, arg);
+    struct named_question q = {
+        .id = id, .offsets = offsets, .n = n, .ask = ask_parser, .ctx = a, .use = use, .arg = arg};
+    return named_answer(a->named, &q);
 }
 
 static u64 file_offset_as_address(void *ctx, u32 id, u64 offset)
@@ -83,7 +96,7 @@ int agent_name(struct agent *a, const struct span *s, struct profile *out)
     out->nevents = a->config.probe.nevents;
     for (size_t i = 0; i < out->nevents; i++) {
         out->events[i] = a->config.events[i];
-        out->period[i] = a->config.events[i]->time ? 1000000000ull / a->config.probe.events[i].hz : 1;
+        out->period[i] = a->config.events[i]->time ? 1000000000ull / agent_rate(a) : 1;
     }
     out->time_ns = s->time_ns;
     out->duration_ns = s->duration_ns;

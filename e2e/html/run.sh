@@ -20,7 +20,7 @@ for file in agent/profile/*.c agent/base/*.c e2e/html/*.c; do
 done
 version=$(cat VERSION)
 "${CC:-gcc}" -std=gnu11 -O2 -w -D_GNU_SOURCE "-DXPROF_VERSION=\"$version\"" -Iagent -I. \
-    -o "$work/make" "${sources[@]}" -lz -lpthread
+    -o "$work/make" "${sources[@]}" -lz -ljansson -lpthread
 "$work/make" "$out"
 
 passed=0 failed=0 skipped=0

@@ -51,6 +51,17 @@ done
 "$bin/kubectl" kustomize deploy/manifests >"$TMP/kustomized.yaml" || fail "kustomize"
 "${python%/python3}/kubernetes-validate" -k 1.35 --strict "$TMP/kustomized.yaml"
 
+# What a running agent does not read again, and nothing else, replaces the pods.
+checksum() { # OPTION=VALUE
+    "$bin/helm" template x $chart --set "config.$1" | grep checksum/fixed-options
+}
+[ "$(checksum rate=20)" = "$(checksum rate=30)" ] || fail "another rate replaces the pods"
+[ "$(checksum kernel=off)" != "$(checksum kernel=on)" ] || fail "kernel=off does not reach the agents"
+sed -n '/ fixed\[\] = {/,/};/p' agent/cli/agent_options.c | grep -o 'AT([a-z_]*)' | tr _ - |
+    sed -E 's/AT\((.*)\)/\1/; s/^labels$/label/' | sort >"$TMP/fixed"
+sed -n 's/^{{- pick $c \(.*\) | toJson.*/\1/p' $chart/templates/_helpers.tpl | tr -d '"' | tr ' ' '\n' | sort >"$TMP/picked"
+diff "$TMP/fixed" "$TMP/picked" || fail "the agent and the chart differ in what cannot be read again"
+
 # A misspelt field would have been found.
 sed 's/hostPID:/hostPid:/' "$TMP/1.yaml" >"$TMP/typo.yaml"
 if "${python%/python3}/kubernetes-validate" -k 1.35 --strict "$TMP/typo.yaml" >/dev/null 2>&1; then fail "hostPid passes"; fi

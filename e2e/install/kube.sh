@@ -11,7 +11,8 @@ trap 'rm -rf "$logs"' EXIT
 failed=0
 
 # name | script | environment
-variants='chart, manifests, dashboards, unit|install/run.sh|STORAGE=v1
+variants='chart, manifests, dashboards|install/run.sh|STORAGE=v1
+systemd unit|install/unit.sh|
 hybrid, containerd 2, storage v1|install/test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
 v2, containerd of the distribution, storage v2|install/test.sh|MODE=v2 CONTAINERD=system STORAGE=v2
 each capability is needed|install/capabilities.sh|

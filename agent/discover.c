@@ -8,7 +8,8 @@
 
 #define INBOX_MESSAGES 16384
 #define IDLE_MS        100
-#define BURST          1024 /* messages between two looks at everything else */
+#define FORBIDDEN_NS   (15 * NS_PER_SEC) /* a server that has just started forbids everything for a moment */
+#define BURST          1024              /* messages between two looks at everything else */
 
 /* ---- Telling the kernel side and the publisher --------------------------------------------------------------------
  */
@@ -352,6 +353,24 @@ static void judge_namespace(struct discover *d)
     judge_all(d);
 }
 
+static void give_up_namespaces(struct discover *d)
+{
+    d->world.without_namespaces = true;
+    world_decide_pods(&d->world);
+    judge_namespace(d);
+}
+
+/* Pods may be read, but namespaces not: their annotations are nobody's. */
+static void look_for_namespaces(struct discover *d)
+{
+    struct kube_stats s;
+    if (d->world.without_namespaces || d->namespaces || !d->synced || now_ns() - d->started_ns < FORBIDDEN_NS)
+        return;
+    kube_stats(d->kube, &s);
+    if (s.errors[KUBE_ERROR_FORBIDDEN])
+        give_up_namespaces(d);
+}
+
 static void handle(struct discover *d, struct message *m)
 {
     switch (m->kind) {
@@ -373,9 +392,17 @@ static void handle(struct discover *d, struct message *m)
         break;
     case MESSAGE_NAMESPACE_GONE:
         world_remove_namespace(&d->world, m->data);
+        world_decide_pods(&d->world);
+        judge_namespace(d);
         break;
     case MESSAGE_SYNCED:
         d->synced = true;
+        break;
+    case MESSAGE_NAMESPACES:
+        d->namespaces = true;
+        break;
+    case MESSAGE_NO_NAMESPACES:
+        give_up_namespaces(d);
         break;
     case MESSAGE_RULES:
         take_rules(d, &m->rules);
@@ -392,6 +419,7 @@ static void *discover_thread(void *arg)
     pthread_setname_np(pthread_self(), "discover");
     if (d->config.source != DISCOVER_NO_KUBE)
         hierarchy_scan(d->config.hierarchy, fence, d);
+    d->started_ns = now_ns();
     publisher_set_rules(d->config.publisher, d->rules.processes, d->rules.nprocesses);
     follow(d, WORLD_ROOT, true);
     while (!d->stop) {
@@ -402,6 +430,8 @@ static void *discover_thread(void *arg)
             m = i + 1 < BURST ? queue_get(d->inbox, 0) : NULL;
         }
         containers_tick(d->containers, now_ns());
+        if (d->kube)
+            look_for_namespaces(d);
     }
     return NULL;
 }
@@ -419,6 +449,7 @@ static void *namespaces_thread(void *arg)
     struct discover *d = arg;
     pthread_setname_np(pthread_self(), "namespaces");
     kube_run_namespaces(d->kube, &d->stop);
+    inbox_no_namespaces(d); /* the kubelet has none; else this is the end */
     return NULL;
 }
 

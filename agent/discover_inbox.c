@@ -26,6 +26,8 @@ void message_free(struct message *m)
     case MESSAGE_POD_GONE:
     case MESSAGE_NAMESPACE_GONE:
     case MESSAGE_SYNCED:
+    case MESSAGE_NAMESPACES:
+    case MESSAGE_NO_NAMESPACES:
         free(m->data);
         break;
     }
@@ -109,8 +111,12 @@ static void on_namespace_gone(void *ctx, const char *name)
 
 static void on_synced(void *ctx, bool namespaces)
 {
-    if (!namespaces)
-        post(ctx, (struct message){.kind = MESSAGE_SYNCED});
+    post(ctx, (struct message){.kind = namespaces ? MESSAGE_NAMESPACES : MESSAGE_SYNCED});
+}
+
+void inbox_no_namespaces(struct discover *d)
+{
+    post(d, (struct message){.kind = MESSAGE_NO_NAMESPACES});
 }
 
 static void on_warning(void *ctx, const char *text)

@@ -25,7 +25,9 @@ enum message_kind {
     MESSAGE_POD_GONE,
     MESSAGE_NAMESPACE,
     MESSAGE_NAMESPACE_GONE,
-    MESSAGE_SYNCED,
+    MESSAGE_SYNCED,        /* all pods were listed */
+    MESSAGE_NAMESPACES,    /* all namespaces were */
+    MESSAGE_NO_NAMESPACES, /* they cannot be had */
     MESSAGE_RULES,
     MESSAGE_ASK,
 };
@@ -42,6 +44,7 @@ struct message {
 void message_free(struct message *m);
 /* What pods and namespaces have to say becomes messages. */
 struct kube_handlers inbox_handlers(struct discover *d);
+void inbox_no_namespaces(struct discover *d);
 
 struct told {             /* what kernel side and publisher know of a cgroup */
     u64 cgroup, identity; /* hash of the identity; 0: none */
@@ -69,7 +72,8 @@ struct discover {
     struct map told_by_cgroup;     /* -> row + 1 */
     size_t told_unused, followers; /* rows of `told` that are `of` another */
     u64 warnings, inbox_full, wants_refused;
-    bool synced;
+    bool synced, namespaces;
+    u64 started_ns;
     volatile bool stop;
     pthread_t threads[3];
     size_t nthreads;

@@ -38,6 +38,10 @@ static void decide_pod(const struct world *w, struct world_pod *p)
         .namespace_labels = ns ? &ns->labels : NULL,
     };
     policy_decide(&p->wants, &w->rules->policy, &facts);
+    if (ns || w->without_namespaces || w->source != DISCOVER_BY_KUBE || w->rules->policy.targeting != POLICY_ALL)
+        return;
+    p->wants.profiled = false;
+    snprintf(p->wants.reason, sizeof(p->wants.reason), "its namespace is not known yet");
 }
 
 int world_put_pod(struct world *w, struct kube_pod *pod, bool *warn)

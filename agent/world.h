@@ -15,6 +15,9 @@ struct world {
     enum discover_kube source;
     VEC(struct world_pod) pods;
     VEC(struct kube_namespace *) namespaces;
+    /* Who is profiled without asking may have a namespace that does not want it: it is waited for, unless namespaces
+     * cannot be had at all. */
+    bool without_namespaces;
     unsigned hz; /* at which the kernel side samples: the highest rate that anybody wants */
 };
 

@@ -6,6 +6,7 @@ set -euo pipefail
 need_root
 . e2e/agent/lib.sh
 . e2e/faults/lib.sh
+. e2e/faults/sum.sh
 
 start_containerd
 start_agent --kube cri --cri-socket "$socket" --rate 499

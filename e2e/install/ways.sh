@@ -40,3 +40,15 @@ way otlp --set otlp.url=$url --set pyroscope.url=
 way archive --set 'config.exporters[0].name=archive,config.exporters[0].type=directory' \
     --set 'config.exporters[0].path=/var/lib/xprof/archive' --set "statePath=$TMP/state" --set pyroscope.url=
 find "$TMP/state/archive" -path "*shop/$web/main/*" -name '*.pb.gz' | grep -q . || fail "no profile lies in the node's folder"
+
+# All pods but those that do not want to be: the annotation of a pod, or of its namespace.
+kubectl annotate namespace shop xprof.io/profile=false >/dev/null
+install_chart --set config.interval=2s --set targeting=all
+await_for 30 profiled store-0
+if profiled "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].metadata.name}')"; then
+    fail "a pod whose namespace opted out is profiled"
+fi
+shy=$(kubectl -n asks get pod shy -o jsonpath='{.metadata.uid}')
+agent targets | jq -e --arg u "$shy" '[.[] | select(.pod_uid == $u)] | length > 1 and all(.profiled | not)' >/dev/null ||
+    fail "a pod that opted out is profiled"
+profiled "$web" || fail "a pod's own word counts more than its namespace's"

@@ -41,7 +41,7 @@ struct group { /* stacks that make one profile */
     const struct identity *identity; /* NULL: not known */
     const struct own_rule *rule;     /* NULL: none matches */
     u32 program;                     /* a process of it */
-    bool several;                    /* of different names */
+    bool several;                    /* programs, each with a share worth telling apart */
     VEC(u32) stacks;
 };
 typedef VEC(struct group) group_list;
@@ -339,7 +339,6 @@ static struct group *group_of_process(struct publisher *p, const struct profile 
     struct group *g = group_of(groups, index, key_of(identity, rule, who));
     if (!g)
         return NULL;
-    g->several |= g->stacks.n && all->processes.v[g->program].name != who->name;
     g->program = process;
     g->cgroup = who->cgroup;
     g->identity = identity;
@@ -359,6 +358,34 @@ static void sort_stacks(struct publisher *p, const struct profile *all, group_li
             count(&p->stats.refused, all->stacks.v[i].count[0]);
     }
     map_free(&index);
+}
+
+/* runc calls itself runc:[2:INIT] before it becomes the program; that is no program of the container's. */
+static bool is_start_up(const char *name)
+{
+    return !*name || !strncmp(name, "runc:", 5);
+}
+
+/* Is more than a twentieth of the samples of other programs than the busiest one? `program` becomes that one. */
+static void count_programs(const struct profile *all, struct group *g)
+{
+    struct map counts = {0};
+    u64 total = 0, most = 0;
+    for (size_t i = 0; i < g->stacks.n; i++) {
+        const struct prof_stack *s = &all->stacks.v[g->stacks.v[i]];
+        u32 name = all->processes.v[s->process].name;
+        u64 *c = is_start_up(profile_text(all, name)) ? NULL : map_put(&counts, name);
+        for (size_t e = 0; c && e < all->nevents; e++) {
+            *c += s->count[e];
+            total += s->count[e];
+        }
+        if (c && *c > most) {
+            most = *c;
+            g->program = s->process;
+        }
+    }
+    g->several = total - most > total / 20;
+    map_free(&counts);
 }
 
 static void send_group(struct publisher *p, const struct profile *all, const struct group *g, size_t event)
@@ -439,6 +466,7 @@ static void publish(struct publisher *p, const struct profile *all, u32 rounds)
     group_list groups = {0};
     sort_stacks(p, all, &groups);
     for (size_t i = 0; i < groups.n; i++) {
+        count_programs(all, &groups.v[i]);
         deliver(p, all, &groups.v[i], rounds);
         vec_free(&groups.v[i].stacks);
     }

@@ -242,7 +242,8 @@ static void name_files(struct naming *n)
     for (u32 i = 0; i < n->words.n; i++)
         if (word_in_file(n->words.v[i]))
             rows.v[rows.n++] = i;
-    qsort_r(rows.v, rows.n, sizeof(*rows.v), by_file_and_offset, n);
+    if (n->words.n)
+        qsort_r(rows.v, rows.n, sizeof(*rows.v), by_file_and_offset, n);
     for (size_t i = 0, end; i < rows.n && !n->failed; i = end) {
         u32 file = XP_WORD_FILE(n->words.v[rows.v[i]]);
         for (end = i + 1; end < rows.n && XP_WORD_FILE(n->words.v[rows.v[end]]) == file;)

@@ -9,6 +9,7 @@
 
 struct cache;
 struct kallsyms;
+struct line_indexes;
 struct named;
 
 struct span { /* what was counted in an interval */
@@ -33,6 +34,11 @@ struct tally { /* sums over everything named so far */
     u64 cause[XP_CAUSE_COUNT];
 };
 
+struct figures { /* u64s and nothing else */
+    struct tally tally;
+    u64 files, failed_files, evicted_files, rows, late, map_bytes;
+};
+
 struct agent {
     struct agent_config config;
     struct probe *probe;
@@ -50,16 +56,15 @@ struct agent {
     struct aggregate *live;           /* the collector's */
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
     struct kallsyms *kernel;
-    struct named *named; /* with a sink: the worker's */
+    struct line_indexes *lines; /* made when the first file is named */
+    struct named *named;        /* with a sink: the worker's */
     u64 created_ns, started_ns, stopped_ns, rescan_ns;
-    unsigned hz, hz_wanted; /* of clocks; what agent_set_rate asked for, 0: what the configuration says */
-    unsigned share;         /* percent of it */
-    u64 span_ns;            /* when the interval began */
-    struct span last;       /* agent_stop's, for the worker to end with */
-    struct tally tally;     /* the worker's */
-    struct holdings {
-        u64 files, failed_files, evicted_files, rows, late;
-    } holdings;               /* the worker's, after each interval */
+    unsigned hz, hz_wanted;   /* of clocks; what agent_set_rate asked for, 0: what the configuration says */
+    unsigned share;           /* percent of it */
+    u64 span_ns;              /* when the interval began */
+    struct span last;         /* agent_stop's, for the worker to end with */
+    struct tally tally;       /* the worker's */
+    struct figures shown;     /* by the worker after each interval, for agent_vitals; words are read one by one */
     u64 seen, user, complete; /* for the progress line */
     u64 queue_full;           /* announcements that found no place: they are made again */
     u64 malformed;            /* samples shorter than they say */
@@ -78,6 +83,6 @@ void agent_count_stacks(const struct agent *a, const struct aggregate *stacks, s
 /* The cause of a stack, seen once more when sampling ended (aggregate_judge). */
 u8 agent_judge(void *agent, const struct agg_stack *s);
 /* What the worker holds, for agent_vitals. */
-void agent_note_holdings(struct agent *a);
+void agent_show_figures(struct agent *a);
 /* Resident memory of this process and of the parser, bytes. */
 u64 agent_rss(const struct agent *a);

@@ -116,7 +116,7 @@ static u64 median_unwind(struct agent *a)
 }
 
 /* What can be told at any time. */
-static void report_counters(struct agent *a, struct agent_report *out)
+static void report_counters(struct agent *a, const struct tally *t, struct agent_report *out)
 {
     struct xp_stats st = {0};
     *out = (struct agent_report){0};
@@ -126,26 +126,30 @@ static void report_counters(struct agent *a, struct agent_report *out)
     out->thinned = st.thinned;
     out->unwind_ns = st.unwind_ns;
     memcpy(out->lost, st.lost, sizeof(out->lost));
-    out->lost_aggregate = a->tally.dropped;
+    out->lost_aggregate = t->dropped;
     out->lost_malformed = probe_malformed(a->probe) + a->malformed;
     out->queue_full = a->queue_full;
-    out->user_samples = a->tally.user_samples;
-    out->complete = a->tally.complete;
-    memcpy(out->cause, a->tally.cause, sizeof(out->cause));
+    out->user_samples = t->user_samples;
+    out->complete = t->complete;
+    memcpy(out->cause, t->cause, sizeof(out->cause));
     out->cpu_seconds = own_cpu(a);
     out->parser_cpu_seconds = parser_cpu(a);
-    out->map_bytes = probe_map_bytes(a->probe);
     out->parser_restarts = parser_restarts(a->parser);
 }
 
 void agent_vitals(struct agent *a, struct agent_report *out)
 {
-    report_counters(a, out);
-    out->files = a->holdings.files;
-    out->failed_files = a->holdings.failed_files;
-    out->evicted_files = a->holdings.evicted_files;
-    out->rows = a->holdings.rows;
-    out->late = a->holdings.late;
+    struct figures f;
+    const u64 *from = (const u64 *)&a->shown;
+    for (size_t i = 0; i < sizeof(f) / sizeof(u64); i++)
+        ((u64 *)&f)[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+    report_counters(a, &f.tally, out);
+    out->files = f.files;
+    out->failed_files = f.failed_files;
+    out->evicted_files = f.evicted_files;
+    out->rows = f.rows;
+    out->late = f.late;
+    out->map_bytes = f.map_bytes;
     out->rss_bytes = agent_rss(a);
 }
 
@@ -159,19 +163,28 @@ static void count_files(const struct agent *a, struct agent_report *out)
     out->evicted_files = files_evicted(a->files);
 }
 
-void agent_note_holdings(struct agent *a)
+void agent_show_figures(struct agent *a)
 {
     struct agent_report r = {0};
     count_files(a, &r);
-    a->holdings = (struct holdings){r.files, r.failed_files, r.evicted_files, r.rows, late_rescued(a->late)};
+    struct figures f = {.tally = a->tally,
+                        .files = r.files,
+                        .failed_files = r.failed_files,
+                        .evicted_files = r.evicted_files,
+                        .rows = r.rows,
+                        .late = late_rescued(a->late),
+                        .map_bytes = probe_map_bytes(a->probe)};
+    for (size_t i = 0; i < sizeof(f) / sizeof(u64); i++)
+        __atomic_store_n(&((u64 *)&a->shown)[i], ((u64 *)&f)[i], __ATOMIC_RELAXED);
 }
 
 void agent_report(struct agent *a, struct agent_report *out)
 {
-    report_counters(a, out);
+    report_counters(a, &a->tally, out);
     out->unwind_median_ns = median_unwind(a);
     blame_files(a, out);
     out->late = late_rescued(a->late);
+    out->map_bytes = probe_map_bytes(a->probe);
     probe_run_time(a->probe, &out->bpf_ns, &out->bpf_runs);
     out->start_seconds = (double)(a->started_ns - a->created_ns) / 1e9;
     out->rss_bytes = a->rss_bytes;

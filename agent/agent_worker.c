@@ -64,7 +64,7 @@ static void deliver(struct agent *a, struct span *s)
     else
         log_warn("the profile of an interval is lost: no memory to name it");
     age_files(a, s->stacks);
-    agent_note_holdings(a);
+    agent_show_figures(a);
     profile_free(&p);
     malloc_trim(0); /* an interval's memory is the next one's at the earliest */
 }

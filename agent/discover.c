@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define INBOX_MESSAGES 16384
-#define IDLE_MS        100
+#define SHORTEST_MS    20                /* between two ticks of the registry */
+#define IDLE_MS        1000              /* the longest: messages wake it */
 #define FORBIDDEN_NS   (15 * NS_PER_SEC) /* a server that has just started forbids everything for a moment */
 #define BURST          1024              /* messages between two looks at everything else */
 
@@ -413,6 +414,13 @@ static void handle(struct discover *d, struct message *m)
     }
 }
 
+static int idle_ms(const struct discover *d)
+{
+    u64 now = now_ns(), due = containers_due(d->containers);
+    u64 ms = due > now ? (due - now) / 1000000 : 0;
+    return ms < SHORTEST_MS ? SHORTEST_MS : ms > IDLE_MS ? IDLE_MS : (int)ms;
+}
+
 static void *discover_thread(void *arg)
 {
     struct discover *d = arg;
@@ -423,7 +431,7 @@ static void *discover_thread(void *arg)
     publisher_set_rules(d->config.publisher, d->rules.processes, d->rules.nprocesses);
     follow(d, WORLD_ROOT, true);
     while (!d->stop) {
-        struct message *m = queue_get(d->inbox, IDLE_MS);
+        struct message *m = queue_get(d->inbox, idle_ms(d));
         for (int i = 0; m && i < BURST; i++) {
             handle(d, m);
             message_free(m);
@@ -511,6 +519,8 @@ void discover_free(struct discover **dd)
     if (!d)
         return;
     d->stop = true;
+    if (d->inbox)
+        queue_close(d->inbox); /* wakes it */
     for (size_t i = 0; i < d->nthreads; i++)
         pthread_join(d->threads[i], NULL);
     for (struct message *m; d->inbox && (m = queue_get(d->inbox, 0));)

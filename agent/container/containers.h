@@ -113,9 +113,11 @@ void containers_cgroup_removed(struct containers *c, u32 hierarchy, u64 cgroup, 
 /* A sample came from a cgroup that containers_find does not know: process `pid` is in it. */
 void containers_learn(struct containers *c, u64 cgroup, u32 pid, u64 now);
 
-/* What is due: names, initial processes, a scan, the end of a grace period. Ten times a second, with CLOCK_MONOTONIC.
- */
+/* What is due: names, initial processes, a scan, the end of a grace period; with CLOCK_MONOTONIC, when it is due, or
+ * ten times a second. */
 void containers_tick(struct containers *c, u64 now);
+/* When the next tick has something to do; it may be long ago, while the runtime does not answer. */
+u64 containers_due(const struct containers *c);
 
 /* The container, pod or unit to which a cgroup belongs, ended ones included; NULL when it belongs to none. */
 const struct container *containers_find(const struct containers *c, u64 cgroup);

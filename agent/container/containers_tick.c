@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define FIRST_INIT_NS   20000000ull /* doubled after each look that found no container yet */
-#define LONGEST_INIT_NS 5000000000ull
-#define POD_MISSES      10 /* re-scans without a sign of a pod whose cgroup is out of sight */
+#define FIRST_INIT_NS   20000000ull    /* doubled after each look that found no container yet */
+#define LONGEST_INIT_NS 60000000000ull /* those in the host's PID namespace have none */
+#define POD_MISSES      10             /* re-scans without a sign of a pod whose cgroup is out of sight */
 #define GROUP_MISSES    2
 
 struct scan {
@@ -72,7 +72,7 @@ static void rescan(struct containers *c, u64 now)
 static void look_for_init(struct containers *c, struct entry *e, u64 now)
 {
     struct init in;
-    u64 wait = FIRST_INIT_NS << (e->init_tries < 8 ? e->init_tries : 8);
+    u64 wait = FIRST_INIT_NS << (e->init_tries < 12 ? e->init_tries : 12);
     e->init_tries++;
     e->next_init = now + (wait < LONGEST_INIT_NS ? wait : LONGEST_INIT_NS);
     if (!init_find(&in, &c->config.hierarchy, e->c.path, c->stats.roots < c->config.max_roots))
@@ -107,6 +107,21 @@ static void expire(struct containers *c, u64 now)
         else if (!c->next_expiry || until < c->next_expiry)
             c->next_expiry = until;
     }
+}
+
+u64 containers_due(const struct containers *c)
+{
+    u64 due = c->next_scan;
+    if (c->next_expiry && c->next_expiry < due)
+        due = c->next_expiry;
+    for (size_t i = 0; i < c->pending.n; i++) {
+        const struct entry *e = c->pending.v[i];
+        if (e->next_init && e->next_init < due)
+            due = e->next_init;
+        if (e->next_ask && e->next_ask < due)
+            due = e->next_ask;
+    }
+    return due;
 }
 
 void containers_tick(struct containers *c, u64 now)

@@ -61,9 +61,10 @@ static void resources(struct metrics *m, const struct vitals *v, const struct ag
 /* A thread's name without what is not its own, and its CPU time; false: gone. */
 static bool thread_cpu(const char *tid, char name[32], double *seconds)
 {
-    char path[64];
+    char path[64], own[24];
     AUTO_FREE char *text = NULL;
     unsigned long long user, system;
+    snprintf(own, sizeof(own), "%d", (int)getpid());
     snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", tid);
     if (fs_read_file(path, 4096, &text, NULL))
         return false;
@@ -72,6 +73,10 @@ static bool thread_cpu(const char *tid, char name[32], double *seconds)
         sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
         return false;
     snprintf(name, 32, "%.*s", (int)(close - open - 1), open + 1);
+    if (!strcmp(tid, own)) /* the main thread has the program's name, for ps */
+        snprintf(name, 32, "collector");
+    if (!strncmp(name, "MHD", 3)) /* libmicrohttpd names its own */
+        snprintf(name, 32, "server");
     *seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
     return true;
 }

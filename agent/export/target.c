@@ -367,6 +367,7 @@ static void wait_change(struct target *t, u64 ns)
 static void *lane_run(void *arg)
 {
     struct lane *l = arg;
+    pthread_setname_np(pthread_self(), "sender");
     struct target *t = l->target;
     pthread_mutex_lock(&t->lock);
     while (!t->stop) {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "line_indexes.h"
 #include "profile/named.h"
 #include "object/cache.h"
 #include "object/kallsyms.h"
@@ -111,6 +112,7 @@ void agent_free(struct agent **aa)
     aggregate_free(&a->late_aggregate);
     kallsyms_free(&a->kernel);
     named_free(&a->named);
+    line_indexes_free(&a->lines);
     cache_free(&a->cache);
     probe_free(&a->probe);
     parser_free(&a->parser);

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "line_indexes.h"
 #include "profile/named.h"
 #include "object/kallsyms.h"
 #include "profile/symbolize.h"
@@ -20,6 +21,17 @@ static bool name_file(void *ctx, u32 id, const char **path, const char **build_i
     return true;
 }
 
+/* -1: there is none, and names come from symbols only. */
+static int line_index(struct agent *a, const struct file *f)
+{
+    if (!a->lines && line_indexes_new(&a->lines, a->parser, a->cache))
+        return -1;
+    int fd = line_indexes_get(a->lines, &f->key, f->fd);
+    if (fd < 0 && fd != -ENODATA)
+        log_info("no lines for %s: %s", f->path ? f->path : "?", strerror(-fd));
+    return fd < 0 ? -1 : fd;
+}
+
 static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
                       void (*use)(void *arg, const struct names *names), void *arg)
 {
@@ -29,7 +41,9 @@ static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
     struct names view;
     if (!f || f->fd < 0)
         return -ENODATA;
-    int rc = files_changed(f) ? -ESTALE : parser_names(a->parser, f->fd, offsets, n, &reply, &view);
+    int rc = files_changed(f) ? -ESTALE : 0;
+    if (!rc)
+        rc = parser_names(a->parser, f->fd, line_index(a, f), offsets, n, &reply, &view);
     if (rc)
         log_info("no names for %s: %s", f->path ? f->path : "?", strerror(-rc));
     else

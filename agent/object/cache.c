@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/vec.h"
+#include "object/dwarf_index.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,8 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#define SUFFIX     ".xpt"
+#define SUFFIX     ".xpt" /* tables */
+#define LINES      ".xpl" /* line indexes; as long as SUFFIX */
 #define MAX_FILES  (1u << 20)
 #define MAX_IMAGE  ((size_t)1 << 30)
 #define NAME_BYTES (2 * 36 + sizeof(SUFFIX)) /* digest and build ID in hex */
@@ -40,34 +42,38 @@ static void close_dir(DIR **d)
         closedir(*d);
 }
 
-static void file_name(const struct table_key *key, char out[NAME_BYTES])
+static void hex_name(const u8 *b, size_t n, const char *suffix, char out[NAME_BYTES])
 {
     static const char hex[] = "0123456789abcdef";
-    const u8 *b = (const u8 *)key;
-    size_t n = sizeof(key->digest) + (key->build_id_len <= 20 ? key->build_id_len : 20);
-    for (size_t i = 0; i < n; i++) { /* the build ID follows the digest in struct table_key */
+    for (size_t i = 0; i < n; i++) {
         *out++ = hex[b[i] >> 4];
         *out++ = hex[b[i] & 15];
     }
-    memcpy(out, SUFFIX, sizeof(SUFFIX));
+    memcpy(out, suffix, sizeof(SUFFIX));
+}
+
+static void file_name(const struct table_key *key, char out[NAME_BYTES])
+{
+    size_t id = key->build_id_len <= 20 ? key->build_id_len : 20;
+    hex_name((const u8 *)key, sizeof(key->digest) + id, SUFFIX, out); /* it follows the digest in struct table_key */
 }
 _Static_assert(offsetof(struct table_key, build_id) == 16, "file_name reads both at once");
 
-/* Tables, and what was left of one that was being written. */
-static bool is_table(const char *name)
+/* Tables and indexes, and what was left of one that was being written. */
+static bool is_ours(const char *name)
 {
-    return strstr(name, SUFFIX) && strlen(name) < MAX_NAME;
+    return (strstr(name, SUFFIX) || strstr(name, LINES)) && strlen(name) < MAX_NAME;
 }
 
-/* All tables in the directory. 0, -ENOMEM or -errno. */
-static int list_tables(const struct cache *c, cached_list *out)
+/* All of them in the directory. 0, -ENOMEM or -errno. */
+static int list_files(const struct cache *c, cached_list *out)
 {
     CLEANUP(close_dir) DIR *d = opendir(c->dir);
     struct stat st;
     if (!d)
         return -errno;
     for (struct dirent *e; (e = readdir(d)) && out->n < MAX_FILES;) {
-        if (!is_table(e->d_name) || fstatat(c->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+        if (!is_ours(e->d_name) || fstatat(c->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
             continue;
         struct cached *f = VEC_PUSH(out);
         if (!f)
@@ -92,7 +98,7 @@ static int by_use(const void *a, const void *b)
 static int evict(struct cache *c, size_t room)
 {
     CLEANUP(list_free) cached_list all = {0};
-    int err = list_tables(c, &all);
+    int err = list_files(c, &all);
     if (err)
         return err;
     c->bytes = 0;
@@ -209,9 +215,8 @@ int cache_get(struct cache *c, const struct table_key *key, struct cache_image *
     return 0;
 }
 
-int cache_put(struct cache *c, const struct table_key *key, const void *image, size_t len)
+static int put(struct cache *c, const char *name, const void *data, size_t len)
 {
-    char name[NAME_BYTES];
     AUTO_FREE char *path = NULL;
     if (len > c->max_bytes || len > MAX_IMAGE)
         return -EFBIG;
@@ -220,13 +225,54 @@ int cache_put(struct cache *c, const struct table_key *key, const void *image, s
         if (err)
             return err;
     }
-    file_name(key, name);
     if (asprintf(&path, "%s/%s", c->dir, name) < 0) {
         path = NULL;
         return -ENOMEM;
     }
-    int err = fs_replace_file(path, image, len, 0600);
+    int err = fs_replace_file(path, data, len, 0600);
     if (!err)
         c->bytes += len; /* too much when it replaced one: the next count is right again */
     return err;
+}
+
+int cache_put(struct cache *c, const struct table_key *key, const void *image, size_t len)
+{
+    char name[NAME_BYTES];
+    file_name(key, name);
+    return put(c, name, image, len);
+}
+
+int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, size_t len)
+{
+    char name[NAME_BYTES];
+    hex_name(digest, 16, LINES, name);
+    return put(c, name, index, len);
+}
+
+static bool is_sound_index(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 || (size_t)st.st_size > MAX_IMAGE)
+        return false;
+    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED)
+        return false;
+    bool sound = !dwarf_index_check(map, (size_t)st.st_size);
+    munmap(map, (size_t)st.st_size);
+    return sound;
+}
+
+int cache_get_lines(struct cache *c, const u8 digest[16])
+{
+    char name[NAME_BYTES];
+    hex_name(digest, 16, LINES, name);
+    AUTO_CLOSE int fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno == ENOENT ? -ENODATA : -errno;
+    if (!is_sound_index(fd)) {
+        unlinkat(c->fd, name, 0);
+        return -ENODATA;
+    }
+    futimens(fd, NULL); /* used now */
+    return TAKE_FD(fd);
 }

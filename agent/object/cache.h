@@ -1,5 +1,5 @@
-/* Finished tables on disk, by the digest of what they were made from, so that a restarted agent knows its files at
- * once.
+/* Finished tables and line indexes on disk, by the digest of what they were made from, so that a restarted agent knows
+ * its files at once.
  *
  * The directory is ours alone: its tables steer what the kernel reads, so a directory that others may write is refused,
  * and every table is checked when it is loaded; a bad one is removed. It also holds `secret`, 16 random bytes that key
@@ -27,3 +27,10 @@ const u8 *cache_secret(const struct cache *c);
 int cache_get(struct cache *c, const struct table_key *key, struct cache_image *out);
 /* Keeps a copy of a sound image. 0, -EFBIG (more than the whole cache may hold), -errno. */
 int cache_put(struct cache *c, const struct table_key *key, const void *image, size_t len);
+
+/* The same for line indexes (object/dwarf_index.h). Which file one belongs to is for the caller to say: sixteen bytes,
+ * which a container cannot choose. An owned fd, opened O_RDONLY, of an index whose checksum is right; -ENODATA or
+ * -errno.
+ */
+int cache_get_lines(struct cache *c, const u8 digest[16]);
+int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, size_t len);

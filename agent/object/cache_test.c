@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/test.h"
+#include "object/dwarf_index.h"
 #include "object/fixture.h"
 #include <dirent.h>
 #include <errno.h>
@@ -143,4 +144,29 @@ TEST(cache_makes_a_broken_secret_anew)
     CHECK_EQ(cache_open(&c, dir, 1 << 20), 0);
     static const u8 none[16];
     CHECK(memcmp(cache_secret(c), none, 16));
+}
+
+TEST(cache_keeps_line_indexes_that_are_sound)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    CLEANUP(cache_free) struct cache *c = NULL;
+    AUTO_CLOSE int file = fixture_fd("dwarf-5");
+    AUTO_FREE u8 *index = NULL;
+    size_t len;
+    static const u8 a[16] = {1}, b[16] = {2};
+    if (file < 0)
+        SKIP("no fixture");
+    CHECK_EQ(dwarf_index_build_fd(file, (void **)&index, &len), 0);
+    CHECK_EQ(cache_open(&c, temp.path, 1 << 20), 0);
+    CHECK_EQ(cache_get_lines(c, a), -ENODATA);
+    CHECK_EQ(cache_put_lines(c, a, index, len), 0);
+    AUTO_CLOSE int fd = cache_get_lines(c, a);
+    CHECK(fd >= 0);
+    CHECK((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+    CHECK_EQ(lseek(fd, 0, SEEK_END), len);
+    CHECK_EQ(cache_get_lines(c, b), -ENODATA);
+    index[len / 2] ^= 1; /* as a disk would */
+    CHECK_EQ(cache_put_lines(c, b, index, len), 0);
+    CHECK_EQ(cache_get_lines(c, b), -ENODATA);
+    CHECK_EQ(cache_put_lines(c, b, index, (2 << 20)), -EFBIG);
 }

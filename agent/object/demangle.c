@@ -65,3 +65,30 @@ bool demangle(const char *name, size_t len, enum demangle_style style, struct bu
     buf_free(&k.text);
     return done;
 }
+
+/* One suffix, with its number; 0: there is none. */
+static size_t suffix_len(const char *name, size_t len)
+{
+    static const char *const suffixes[] = {".cold", ".part",       ".isra",  ".constprop", ".lto_priv",
+                                           ".llvm", ".localalias", ".clone", ".hot",       ".unlikely"};
+    size_t end = len;
+    while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
+        end--;
+    if (end == len || !end || name[end - 1] != '.')
+        end = len;
+    else
+        end--;
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        size_t n = strlen(suffixes[i]);
+        if (n < end && !memcmp(name + end - n, suffixes[i], n))
+            return len - end + n;
+    }
+    return 0;
+}
+
+size_t demangle_base(const char *name, size_t len)
+{
+    for (size_t n; (n = suffix_len(name, len));)
+        len -= n;
+    return len;
+}

@@ -20,3 +20,6 @@ enum demangle_style {
 bool demangle(const char *name, size_t len, enum demangle_style style, struct buf *out);
 /* Appends the bytes as UTF-8: what is not becomes U+FFFD. */
 void append_utf8(struct buf *out, const char *s, size_t len);
+/* How much of a symbol's name is the function's own: compilers add .cold, .part.0, .isra.0, .constprop.1, .llvm.123 and
+ * the like to clones and to parts that they moved away. */
+size_t demangle_base(const char *name, size_t len);

@@ -40,6 +40,7 @@ bool elf_section_at(const struct elf_file *e, u32 i, struct elf_section *out)
     *out = (struct elf_section){
         .data = e->map + (len ? s.sh_offset : 0),
         .len = len,
+        .memory = s.sh_size,
         .addr = s.sh_addr,
         .flags = s.sh_flags,
         .entsize = s.sh_entsize,

@@ -34,6 +34,7 @@ struct elf_file {
 struct elf_section {
     const u8 *data; /* as stored: maybe compressed */
     size_t len;     /* 0 for SHT_NOBITS */
+    u64 memory;     /* its size when it is loaded, also of SHT_NOBITS */
     u64 addr, flags, entsize;
     u32 type, link;
 };

@@ -1,6 +1,5 @@
-/* Compressed sections (gABI, "Section Compression"): a header that says how, then one stream. */
 #include "base/cleanup.h"
-#include "object/elf_file.h"
+#include "object/elf_stream.h"
 #include <errno.h>
 #include <string.h>
 #include <zlib.h>
@@ -8,22 +7,101 @@
 
 /* Deflate cannot do better than 1032:1, and zstd's real sections stay far below: a header that claims more lies. */
 #define MAX_RATIO 1100
+#define PIECE     ((size_t)1 << 30) /* the counters of zlib are 32-bit */
+#define ZSTD_TYPE 2                 /* ELFCOMPRESS_ZSTD, not in every elf.h */
 
-static int inflate_zlib(const u8 *in, size_t len, u8 *out, size_t size)
+struct elf_stream {
+    ZSTD_DStream *zstd; /* NULL: zlib */
+    z_stream zlib;
+    const u8 *in, *end;
+    u64 left; /* bytes to come */
+};
+
+static int start(struct elf_stream *z, u32 type)
 {
-    z_stream z = {.next_in = (u8 *)in, .next_out = out};
-    if (inflateInit(&z) != Z_OK)
+    if (type == ZSTD_TYPE)
+        return (z->zstd = ZSTD_createDStream()) ? 0 : -ENOMEM;
+    if (type != ELFCOMPRESS_ZLIB)
+        return -ENOTSUP;
+    return inflateInit(&z->zlib) == Z_OK ? 0 : -ENOMEM;
+}
+
+int elf_stream_new(struct elf_stream **out, const struct elf_section *s, size_t cap, u64 *size)
+{
+    Elf64_Chdr h;
+    if (s->len < sizeof(h))
+        return -EBADMSG;
+    memcpy(&h, s->data, sizeof(h));
+    if (h.ch_size > cap)
+        return -ENOSPC;
+    if (h.ch_size / MAX_RATIO > s->len - sizeof(h))
+        return -EBADMSG;
+    AUTO_FREE struct elf_stream *z = calloc(1, sizeof(*z));
+    if (!z)
         return -ENOMEM;
-    int r = Z_OK;
-    while (r == Z_OK) { /* the counters of zlib are 32-bit: feed it in pieces */
-        size_t in_left = len - (size_t)(z.next_in - in), out_left = size - (size_t)(z.next_out - out);
-        z.avail_in = in_left > 1u << 30 ? 1u << 30 : (unsigned)in_left;
-        z.avail_out = out_left > 1u << 30 ? 1u << 30 : (unsigned)out_left;
-        r = inflate(&z, Z_NO_FLUSH);
+    z->in = s->data + sizeof(h);
+    z->end = s->data + s->len;
+    z->left = h.ch_size;
+    int err = start(z, h.ch_type);
+    if (err)
+        return err;
+    *size = h.ch_size;
+    *out = TAKE_PTR(z);
+    return 0;
+}
+
+void elf_stream_free(struct elf_stream **z)
+{
+    if (!*z)
+        return;
+    if ((*z)->zstd)
+        ZSTD_freeDStream((*z)->zstd);
+    else
+        inflateEnd(&(*z)->zlib);
+    free(*z);
+    *z = NULL;
+}
+
+/* One step: how many bytes it made; 0: it is stuck or at its end. */
+static size_t step_zlib(struct elf_stream *z, u8 *out, size_t n)
+{
+    size_t in = (size_t)(z->end - z->in);
+    z->zlib.next_in = (u8 *)z->in;
+    z->zlib.avail_in = in < PIECE ? (unsigned)in : (unsigned)PIECE;
+    z->zlib.next_out = out;
+    z->zlib.avail_out = n < PIECE ? (unsigned)n : (unsigned)PIECE;
+    int r = inflate(&z->zlib, Z_NO_FLUSH);
+    z->in = z->zlib.next_in;
+    return r == Z_OK || r == Z_STREAM_END ? (size_t)(z->zlib.next_out - out) : 0;
+}
+
+static size_t step_zstd(struct elf_stream *z, u8 *out, size_t n)
+{
+    ZSTD_inBuffer in = {.src = z->in, .size = (size_t)(z->end - z->in)};
+    ZSTD_outBuffer to = {.dst = out, .size = n};
+    size_t before;
+    do { /* input may be taken without output */
+        before = in.pos;
+        if (ZSTD_isError(ZSTD_decompressStream(z->zstd, &to, &in)))
+            return 0;
+    } while (!to.pos && in.pos != before);
+    z->in += in.pos;
+    return to.pos;
+}
+
+int elf_stream_read(struct elf_stream *z, u8 *out, size_t n)
+{
+    if (n > z->left)
+        return -EBADMSG;
+    z->left -= n;
+    while (n) {
+        size_t got = z->zstd ? step_zstd(z, out, n) : step_zlib(z, out, n);
+        if (!got)
+            return -EBADMSG;
+        out += got;
+        n -= got;
     }
-    bool whole = r == Z_STREAM_END && (size_t)(z.next_out - out) == size;
-    inflateEnd(&z);
-    return whole ? 0 : -EBADMSG;
+    return 0;
 }
 
 int elf_section_bytes(const struct elf_section *s, size_t cap, struct elf_bytes *out)
@@ -32,27 +110,18 @@ int elf_section_bytes(const struct elf_section *s, size_t cap, struct elf_bytes 
         *out = (struct elf_bytes){.data = s->data, .len = s->len};
         return 0;
     }
-    Elf64_Chdr h;
-    if (s->len < sizeof(h))
-        return -EBADMSG;
-    memcpy(&h, s->data, sizeof(h));
-    const u8 *in = s->data + sizeof(h);
-    size_t len = s->len - sizeof(h);
-    if (h.ch_size > cap)
-        return -ENOSPC;
-    if (h.ch_size / MAX_RATIO > len)
-        return -EBADMSG;
-    AUTO_FREE u8 *data = malloc(h.ch_size + 1); /* never malloc(0) */
-    if (!data)
-        return -ENOMEM;
-    int err = -EBADMSG;
-    if (h.ch_type == ELFCOMPRESS_ZLIB)
-        err = inflate_zlib(in, len, data, h.ch_size);
-    else if (h.ch_type == 2) /* ELFCOMPRESS_ZSTD, not in every elf.h */
-        err = ZSTD_decompress(data, h.ch_size, in, len) == h.ch_size ? 0 : -EBADMSG;
+    CLEANUP(elf_stream_free) struct elf_stream *z = NULL;
+    u64 size;
+    int err = elf_stream_new(&z, s, cap, &size);
     if (err)
         return err;
-    *out = (struct elf_bytes){.data = data, .len = h.ch_size, .owned = data};
+    AUTO_FREE u8 *data = malloc(size + 1); /* never malloc(0) */
+    if (!data)
+        return -ENOMEM;
+    err = elf_stream_read(z, data, size);
+    if (err)
+        return err;
+    *out = (struct elf_bytes){.data = data, .len = size, .owned = data};
     (void)TAKE_PTR(data);
     return 0;
 }

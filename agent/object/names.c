@@ -1,21 +1,22 @@
 #include "object/names.h"
 #include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "object/cfi.h"
 #include "object/cfi_sort.h"
 #include "object/demangle.h"
 #include "object/names_elf.h"
 #include "object/symbols.h"
 #include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
-/* first[] is padded to a multiple of 8 bytes: frames begin with a u64. */
-static size_t frames_at(size_t n)
-{
-    return (sizeof(struct names_header) + 4 * (n + 1) + 7) & ~(size_t)7;
-}
+#define MAX_FRAMES (1u << 24) /* of one reply */
 
 struct query {
     u64 offset;
-    u32 i; /* its place in the question */
+    u32 i;        /* its place in the question */
+    u32 first, n; /* its frames */
 };
 
 static int by_offset(const void *a, const void *b)
@@ -24,165 +25,238 @@ static int by_offset(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset ? 1 : x->i < y->i ? -1 : x->i > y->i;
 }
 
-struct namer {
-    struct cfi cfi; /* read when the first offset has no sized symbol */
-    bool have_cfi;
-    struct buf strings;
-    const char *last; /* the symbol name that strings' newest two entries are for */
+static int by_place(const void *a, const void *b)
+{
+    const struct query *x = a, *y = b;
+    return x->i < y->i ? -1 : x->i > y->i;
+}
+
+struct text { /* places in the reply's strings */
     u32 name, system_name;
 };
 
-static int read_cfi(struct namer *m, const struct elf_file *e)
-{
-    if (m->have_cfi)
-        return 0;
-    m->have_cfi = true;
-    int err = cfi_read(&m->cfi, e, CFI_MAX_FDES);
-    return err == -ENOMEM ? err : 0; /* names without FDEs are better than none */
-}
-
-/* Adds the two forms of a name; offsets of one function come one after the other. */
-static void add_name(struct namer *m, const struct symbol *s)
-{
-    if (m->last == s->name)
-        return;
-    m->last = s->name;
-    m->system_name = (u32)m->strings.len;
-    append_utf8(&m->strings, s->name, s->len);
-    buf_char(&m->strings, 0);
-    m->name = (u32)m->strings.len;
-    if (demangle(s->name, s->len, DEMANGLE_FULL, &m->strings)) {
-        buf_char(&m->strings, 0);
-    } else {
-        m->strings.len = m->name;
-        m->name = m->system_name;
-    }
-}
-
-/* A symbol with a size is believed; one without only if no FDE begins between it and the offset. */
-static int name_one(struct namer *m, const struct elf_file *e, u64 offset, const struct symbol *s,
-                    struct names_frame *out)
-{
-    *out = (struct names_frame){.start = offset};
-    if (!s->name || !s->sized) {
-        int err = read_cfi(m, e);
-        if (err)
-            return err;
-        const struct cfi_fde *f = cfi_fde_at(&m->cfi, offset);
-        if (f && (!s->name || f->start > s->start)) {
-            out->start = f->start;
-            return 0;
-        }
-        if (!s->name)
-            return 0;
-    }
-    add_name(m, s);
-    out->start = s->start;
-    out->name = m->name;
-    out->system_name = m->system_name;
-    return m->strings.len > INT32_MAX ? -ENOSPC : 0;
-}
+struct namer {
+    const struct elf_file *e;
+    const struct dwarf_index *lines; /* NULL: none */
+    struct cfi cfi;                  /* read when the first offset has no sized symbol */
+    bool have_cfi, keeps_suffixes;
+    struct buf strings;
+    const char *last; /* the symbol name that last_text is of */
+    struct text last_text;
+    struct map texts; /* names (even) and files (odd) of the index -> struct text */
+    VEC(struct names_frame) frames;
+};
 
 static void namer_free(struct namer *m)
 {
     cfi_free(&m->cfi);
     buf_free(&m->strings);
+    map_free(&m->texts);
+    vec_free(&m->frames);
 }
 
-/* offsets and symbols in ascending order; frames in the order of the question. */
-static int name_all(const struct elf_file *e, const struct query *q, size_t n, struct names_frame *frames,
-                    struct buf *strings)
+static int read_cfi(struct namer *m)
+{
+    if (m->have_cfi)
+        return 0;
+    m->have_cfi = true;
+    int err = cfi_read(&m->cfi, m->e, CFI_MAX_FDES);
+    return err == -ENOMEM ? err : 0; /* names without FDEs are better than none */
+}
+
+/* ---- Texts ------------------------------------------------------------------------------------------------------ */
+
+/* The two forms of a name; one when they are the same. */
+static struct text add_name(struct namer *m, const char *s, size_t len)
+{
+    struct text t = {.system_name = (u32)m->strings.len};
+    size_t base = m->keeps_suffixes ? len : demangle_base(s, len);
+    append_utf8(&m->strings, s, len);
+    buf_char(&m->strings, 0);
+    t.name = (u32)m->strings.len;
+    if (demangle(s, base, DEMANGLE_FULL, &m->strings) || base != len) {
+        buf_char(&m->strings, 0);
+    } else {
+        m->strings.len = t.name;
+        t.name = t.system_name;
+    }
+    return t;
+}
+
+/* Offsets of one function come one after the other. */
+static struct text symbol_text(struct namer *m, const struct symbol *s)
+{
+    if (m->last != s->name)
+        m->last_text = add_name(m, s->name, s->len);
+    m->last = s->name;
+    return m->last_text;
+}
+
+static struct text index_text(struct namer *m, u32 at, bool file)
+{
+    struct text t = {0};
+    u64 *known = at ? map_put(&m->texts, (u64)at << 1 | file) : NULL;
+    if (!known)
+        return t;
+    if (*known)
+        return (struct text){(u32)(*known >> 32), (u32)*known};
+    const char *s = m->lines->strings + at;
+    if (file) {
+        t.name = t.system_name = (u32)m->strings.len;
+        append_utf8(&m->strings, s, strlen(s));
+        buf_char(&m->strings, 0);
+    } else {
+        t = add_name(m, s, strlen(s));
+    }
+    *known = (u64)t.name << 32 | t.system_name;
+    return t;
+}
+
+/* ---- Frames ----------------------------------------------------------------------------------------------------- */
+
+/* The function itself, around whatever is inlined into it. A sized symbol is believed first: it is what other tools
+ * show, the debug information has no mangled name for a static function, and functions that the linker folded have one
+ * symbol but many entries. One without size counts only if neither the debug information nor an FDE knows better. */
+static int name_function(struct namer *m, const struct symbol *s, u64 offset, struct names_frame *f)
+{
+    bool believe = s->name && s->sized;
+    if (!believe && !f->name) {
+        int err = read_cfi(m);
+        if (err)
+            return err;
+        const struct cfi_fde *fde = cfi_fde_at(&m->cfi, offset);
+        believe = s->name && !(fde && fde->start > s->start);
+        f->start = !believe && fde ? fde->start : offset;
+    }
+    if (believe) {
+        struct text t = symbol_text(m, s);
+        f->start = s->start;
+        f->name = t.name;
+        f->system_name = t.system_name;
+    }
+    return 0;
+}
+
+static struct names_frame *push_frame(struct namer *m)
+{
+    struct names_frame *f = m->frames.n < MAX_FRAMES ? VEC_PUSH(&m->frames) : NULL;
+    if (f)
+        *f = (struct names_frame){0};
+    return f;
+}
+
+static unsigned find_lines(const struct namer *m, u64 offset, struct dwarf_frame *chain)
+{
+    const struct elf_segment *seg = m->lines ? elf_segment_of(m->e, offset, PF_X) : NULL;
+    return seg ? dwarf_index_find(m->lines, offset - seg->offset + seg->vaddr, chain) : 0;
+}
+
+static int name_one(struct namer *m, struct query *q, const struct symbol *s)
+{
+    struct dwarf_frame chain[DWARF_INDEX_MAX_FRAMES] = {0};
+    unsigned n = find_lines(m, q->offset, chain);
+    q->first = (u32)m->frames.n;
+    q->n = n ? n : 1;
+    for (unsigned i = 0; i < q->n; i++) {
+        struct names_frame *f = push_frame(m);
+        if (!f)
+            return m->frames.n < MAX_FRAMES ? -ENOMEM : -ENOSPC;
+        struct text t = index_text(m, chain[i].name, false);
+        *f = (struct names_frame){.start = s->name ? s->start : q->offset,
+                                  .name = t.name,
+                                  .system_name = t.system_name,
+                                  .file = index_text(m, chain[i].file, true).name,
+                                  .line = chain[i].line};
+    }
+    int err = name_function(m, s, q->offset, &m->frames.v[m->frames.n - 1]);
+    return !err && m->strings.len > INT32_MAX ? -ENOSPC : err;
+}
+
+/* Queries in ascending order of offsets. */
+static int name_all(struct namer *m, struct query *q, size_t n)
 {
     AUTO_FREE u64 *offsets = reallocarray(NULL, n, sizeof(*offsets));
     AUTO_FREE struct symbol *symbols = reallocarray(NULL, n, sizeof(*symbols));
+    struct elf_section go;
     if (!offsets || !symbols)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         offsets[i] = q[i].offset;
-    int err = symbols_find(e, offsets, n, symbols);
-    CLEANUP(namer_free) struct namer m = {0};
-    buf_char(&m.strings, 0); /* string 0 is the empty one */
+    int err = symbols_find(m->e, offsets, n, symbols);
+    m->keeps_suffixes = elf_section(m->e, ".gopclntab", &go); /* main.cold is a function of the user's there */
+    buf_char(&m->strings, 0);                                 /* string 0 is the empty one */
     for (size_t i = 0; i < n && !err; i++)
-        err = name_one(&m, e, q[i].offset, &symbols[i], &frames[q[i].i]);
-    if (!err && m.strings.failed)
-        err = -ENOMEM;
-    if (err)
-        return err;
-    *strings = m.strings;
-    m.strings = (struct buf){0};
-    return 0;
+        err = name_one(m, &q[i], &symbols[i]);
+    return !err && m->strings.failed ? -ENOMEM : err;
 }
 
-static int write_reply(const struct names_frame *frames, size_t n, const struct buf *strings, struct buf *out)
+/* Frames in the order of the question. */
+static int write_reply(const struct namer *m, const struct query *q, size_t n, struct buf *out)
 {
-    struct names_header h = {.magic = NAMES_MAGIC, .n = (u32)n, .nframes = (u32)n, .strings = (u32)strings->len};
+    struct names_header h = {
+        .magic = NAMES_MAGIC, .n = (u32)n, .nframes = (u32)m->frames.n, .strings = (u32)m->strings.len};
     size_t at = out->len;
+    u32 first = 0;
     buf_add(out, &h, sizeof(h));
-    for (u32 i = 0; i <= n; i++) /* one frame an offset, so far */
-        buf_add(out, &i, sizeof(i));
-    while (!out->failed && out->len - at < frames_at(n))
+    buf_add(out, &first, sizeof(first));
+    for (size_t i = 0; i < n; i++) {
+        first += q[i].n;
+        buf_add(out, &first, sizeof(first));
+    }
+    while (!out->failed && out->len - at < names_frames_at(n))
         buf_char(out, 0);
-    buf_add(out, frames, n * sizeof(*frames));
-    buf_add(out, strings->data, strings->len);
+    for (size_t i = 0; i < n; i++)
+        buf_add(out, m->frames.v + q[i].first, q[i].n * sizeof(*m->frames.v));
+    buf_add(out, m->strings.data, m->strings.len);
     return out->failed ? -ENOMEM : 0;
 }
 
-int names_resolve_elf(const struct elf_file *e, const u64 *offsets, size_t n, struct buf *out)
+int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const u64 *offsets, size_t n,
+                      struct buf *out)
 {
     if (n > NAMES_MAX_OFFSETS)
         return -ENOSPC;
     AUTO_FREE struct query *q = reallocarray(NULL, n + 1, sizeof(*q));
-    AUTO_FREE struct names_frame *frames = reallocarray(NULL, n + 1, sizeof(*frames));
-    AUTO_BUF struct buf strings = {0};
-    if (!q || !frames)
+    CLEANUP(namer_free) struct namer m = {.e = e, .lines = lines};
+    if (!q)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
-        q[i] = (struct query){offsets[i], (u32)i};
+        q[i] = (struct query){.offset = offsets[i], .i = (u32)i};
     qsort(q, n, sizeof(*q), by_offset);
-    int err = n ? name_all(e, q, n, frames, &strings) : 0;
-    return err ? err : write_reply(frames, n, &strings, out);
+    int err = n ? name_all(&m, q, n) : 0;
+    if (err)
+        return err;
+    qsort(q, n, sizeof(*q), by_place);
+    return write_reply(&m, q, n, out);
 }
 
-int names_resolve(int fd, const u64 *offsets, size_t n, struct buf *out)
+/* An index that makes no sense is none. */
+static void *map_index(int fd, size_t *len, struct dwarf_index *x)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
+        return NULL;
+    *len = (size_t)st.st_size;
+    void *map = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    if (!dwarf_index_open(x, map, *len))
+        return map;
+    munmap(map, *len);
+    return NULL;
+}
+
+int names_resolve(int fd, int index, const u64 *offsets, size_t n, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0};
+    struct dwarf_index x;
+    size_t len = 0;
     int err = elf_open(&e, fd);
-    return err ? err : names_resolve_elf(&e, offsets, n, out);
-}
-
-static bool frames_sound(const struct names_header *h, const struct names *v)
-{
-    for (u32 i = 0; i < h->n; i++)
-        if (v->first[i] > v->first[i + 1])
-            return false;
-    if (v->first[0] != 0 || v->first[h->n] != h->nframes)
-        return false;
-    for (u32 i = 0; i < h->nframes; i++) {
-        const struct names_frame *f = &v->frames[i];
-        if (f->name >= h->strings || f->system_name >= h->strings || f->file >= h->strings)
-            return false;
-    }
-    return true;
-}
-
-int names_view(const void *reply, size_t len, size_t n, struct names *out)
-{
-    struct names_header h;
-    if (len < sizeof(h) || (uintptr_t)reply & 7)
-        return -EBADMSG;
-    memcpy(&h, reply, sizeof(h));
-    size_t frames = frames_at(h.n), strings = frames + sizeof(struct names_frame) * (size_t)h.nframes;
-    if (h.magic != NAMES_MAGIC || h.n != n || len != strings + h.strings)
-        return -EBADMSG;
-    struct names v = {
-        .first = (const u32 *)((const char *)reply + sizeof(h)),
-        .frames = (const struct names_frame *)((const char *)reply + frames),
-        .strings = (const char *)reply + strings,
-        .n = h.n,
-    };
-    /* No frame needs a string; if there are strings, the last one ends. */
-    if ((h.strings && v.strings[h.strings - 1]) || !frames_sound(&h, &v))
-        return -EBADMSG;
-    *out = v;
-    return 0;
+    if (err)
+        return err;
+    void *map = map_index(index, &len, &x);
+    err = names_resolve_elf(&e, map ? &x : NULL, offsets, n, out);
+    if (map)
+        munmap(map, len);
+    return err;
 }

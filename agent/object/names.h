@@ -1,5 +1,5 @@
-/* Names of file offsets: .symtab, .dynsym, demangled; the reply crosses from the parser process to its parent.
- * Lines and inlined callers (issue "Names") will fill `frames` beyond one per offset: the format has room for them.
+/* Names of file offsets: .symtab, .dynsym, demangled; with inlined calls, files and lines when there is a line index
+ * (object/dwarf_index.h). The reply crosses from the parser process to its parent.
  */
 #pragma once
 #include "base/buf.h"
@@ -16,18 +16,24 @@ struct names_header {
     u32 nframes;
     u32 strings; /* bytes; each name is NUL-terminated UTF-8 */
 };
+/* Where the frames begin: at a multiple of 8 bytes, for they begin with a u64. */
+static inline size_t names_frames_at(size_t n)
+{
+    return (sizeof(struct names_header) + 4 * (n + 1) + 7) & ~(size_t)7;
+}
 struct names_frame { /* innermost (inlined) first */
-    u64 start;       /* file offset of the function's entry */
-    u32 name;        /* byte in strings; demangled */
+    u64 start;       /* file offset of the function's entry, of an inlined one's that of the function around it */
+    u32 name;        /* byte in strings; demangled, without what compilers add to names of clones and cold parts */
     u32 system_name; /* as in the symbol table */
     u32 file;        /* source file; 0 = the empty string = unknown */
-    u32 line;        /* 0 = unknown */
+    u32 line;        /* executed, or of the call of the frame in front; 0 = unknown */
 };
 
-/* Names each of n file offsets of the ELF file behind fd (borrowed). An offset without symbol, but covered by an FDE,
- * is one frame with an empty name whose start is the FDE's; one covered by nothing has start = the offset itself.
- * Appends the reply to `out`. 0, -ENOEXEC, -EBADMSG, -ENOMEM. Runs in the parser process. */
-int names_resolve(int fd, const u64 *offsets, size_t n, struct buf *out);
+/* Names each of n file offsets of the ELF file behind fd (borrowed); `index` is an fd of its line index, or -1. An
+ * offset without symbol, but covered by an FDE, is one frame with an empty name whose start is the FDE's; one covered
+ * by nothing has start = the offset itself. Appends the reply to `out`. 0, -ENOEXEC, -EBADMSG, -ENOMEM. Runs in the
+ * parser process. */
+int names_resolve(int fd, int index, const u64 *offsets, size_t n, struct buf *out);
 
 /* A checked view of a reply: no index leaves it. Borrowed from the bytes. */
 struct names {

@@ -1,8 +1,11 @@
 /* names.h's work on an open ELF file. */
 #pragma once
+#include "object/dwarf_index.h"
 #include "object/elf_file.h"
 #include "object/names.h"
 
 #define NAMES_MAX_OFFSETS (1u << 24)
 
-int names_resolve_elf(const struct elf_file *e, const u64 *offsets, size_t n, struct buf *out);
+/* `lines` may be NULL. */
+int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const u64 *offsets, size_t n,
+                      struct buf *out);

@@ -1,6 +1,7 @@
 /* The parent's judgement of what a child answered: nothing of it is believed before it is checked. */
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "object/dwarf_index.h"
 #include "parser/protocol.h"
 #include <errno.h>
 #include <string.h>
@@ -56,6 +57,9 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     if (rc)
         return rc;
     if (rq->op == PARSER_TABLE && table_check(reply.data, reply.len))
+        return -EPROTO;
+    struct dwarf_index lines;
+    if (rq->op == PARSER_LINES && dwarf_index_open(&lines, reply.data, reply.len))
         return -EPROTO;
     if (rq->op == PARSER_NAMES && names_view(reply.data, reply.len, rq->n, &names))
         return -EPROTO;

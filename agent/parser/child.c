@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "object/dwarf_index.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
 #include <errno.h>
@@ -50,8 +51,20 @@ static int do_table(const struct parser_work *work, int file, struct parser_answ
     return rc;
 }
 
-static int do_names(const struct parser_work *work, int file, int memfd, u64 n, struct parser_answer *a, int *fd)
+static int do_lines(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
 {
+    void *index = NULL;
+    size_t len = 0;
+    int rc = work->lines(file, &index, &len);
+    if (!rc)
+        rc = reply_bytes(index, len, a, fd);
+    free(index);
+    return rc;
+}
+
+static int do_names(const struct parser_work *work, const int *fds, u64 n, struct parser_answer *a, int *fd)
+{
+    int memfd = fds[1];
     struct stat st;
     if (n > PARSER_MAX_OFFSETS || fstat(memfd, &st) || (u64)st.st_size != n * sizeof(u64))
         return -EPROTO;
@@ -59,7 +72,7 @@ static int do_names(const struct parser_work *work, int file, int memfd, u64 n, 
     if (offsets == MAP_FAILED)
         return -errno;
     AUTO_BUF struct buf out = {0};
-    int rc = work->names(file, offsets, n, &out);
+    int rc = work->names(fds[0], fds[2], offsets, n, &out);
     if (!rc)
         rc = out.failed ? -ENOMEM : reply_bytes(out.data, out.len, a, fd);
     if (n)
@@ -81,7 +94,9 @@ static int do_request(const struct parser_work *work, const struct parser_reques
     case PARSER_TABLE:
         return do_table(work, fds[0], a, fd);
     case PARSER_NAMES:
-        return do_names(work, fds[0], fds[1], rq->n, a, fd);
+        return do_names(work, fds, rq->n, a, fd);
+    case PARSER_LINES:
+        return do_lines(work, fds[0], a, fd);
     default:
         return -EPROTO;
     }
@@ -104,7 +119,8 @@ static int serve(struct child *c)
         return rc;
     AUTO_CLOSE int file = fds[0];
     AUTO_CLOSE int offsets = fds[1];
-    (void)offsets;
+    AUTO_CLOSE int index = fds[2];
+    (void)offsets, (void)index;
     AUTO_CLOSE int memfd = -1;
     struct parser_answer a;
     memset(&a, 0, sizeof(a));
@@ -174,6 +190,7 @@ int parser_child_main(int argc, char **argv)
         .identify = table_identify,
         .table = table_build,
         .names = names_resolve,
+        .lines = dwarf_index_build_fd,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */
     _exit(parser_child_run(argc, argv, &work));

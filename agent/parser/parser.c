@@ -50,9 +50,10 @@ static int receive(struct parser *p, unsigned timeout_ms, struct parser_answer *
     int rc = wait_readable(p->child.socket, timeout_ms);
     if (rc || (rc = packet_recv(p->child.socket, a, sizeof(*a), fds)))
         return rc;
+    for (unsigned i = 1; i < PARSER_MAX_FDS; i++)
+        xp_cleanup_close(&fds[i]);
     if (fds[1] >= 0) {
         close(fds[0]);
-        close(fds[1]);
         return -EPROTO;
     }
     *fd = fds[0];
@@ -180,7 +181,7 @@ static int ask(struct parser *p, struct parser_request *rq, const int *fds, unsi
     int rc = send_request(p, rq, fds, nfds);
     if (rc)
         return rc;
-    rc = receive(p, p->limits.timeout_ms, a, &fd);
+    rc = receive(p, p->limits.timeout_ms * (rq->op == PARSER_LINES ? PARSER_LINES_PATIENCE : 1), a, &fd);
     bool answered = !rc;
     if (answered)
         rc = answer_check(rq, a, fd, out, view);
@@ -207,7 +208,15 @@ int parser_table(struct parser *p, int fd, struct parser_reply *out)
     return ask(p, &rq, &fd, 1, &a, out, NULL);
 }
 
-int parser_names(struct parser *p, int fd, const u64 *offsets, size_t n, struct parser_reply *out, struct names *view)
+int parser_lines(struct parser *p, int fd, struct parser_reply *out)
+{
+    struct parser_request rq = {.op = PARSER_LINES};
+    struct parser_answer a;
+    return ask(p, &rq, &fd, 1, &a, out, NULL);
+}
+
+int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,
+                 struct names *view)
 {
     struct parser_request rq = {.op = PARSER_NAMES, .n = n};
     struct parser_answer a;
@@ -216,7 +225,7 @@ int parser_names(struct parser *p, int fd, const u64 *offsets, size_t n, struct 
     AUTO_CLOSE int memfd = fs_sealed_memfd("xprof-offsets", offsets, n * sizeof(*offsets));
     if (memfd < 0)
         return memfd;
-    return ask(p, &rq, (int[]){fd, memfd}, 2, &a, out, view);
+    return ask(p, &rq, (int[]){fd, memfd, index}, index < 0 ? 2 : 3, &a, out, view);
 }
 
 /* ---- For tests and the summary ---------------------------------------------------------------------------------- */

@@ -45,13 +45,19 @@ struct parser_reply {
 };
 void parser_reply_free(struct parser_reply *r);
 
-/* All three: fd is borrowed, opened O_RDONLY (else -EINVAL); its file position may move. 0, the child's own -errno (see
- * object/table.h, object/names.h), or one of -ETIMEDOUT (hung), -EPIPE (died), -EPROTO (lied or broke the protocol):
- * the file should then be quarantined, and more than a few such failures a second make the next request wait. -ECHILD:
- * no child could be started, which is not the file's fault. */
+/* All of them: fd is borrowed, opened O_RDONLY (else -EINVAL); its file position may move. 0, the child's own -errno
+ * (see object/table.h, object/names.h), or one of -ETIMEDOUT (hung), -EPIPE (died), -EPROTO (lied or broke the
+ * protocol): the file should then be quarantined, and more than a few such failures a second make the next request
+ * wait. -ECHILD: no child could be started, which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
 int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a checked image */
-int parser_names(struct parser *p, int fd, const u64 *offsets, size_t n, struct parser_reply *out, struct names *view);
+/* The file's line index (object/dwarf_index.h), to be kept and given to parser_names. Larger files take seconds; it
+ * waits PARSER_LINES_PATIENCE times longer than for others, and the child gives up by itself before. */
+int parser_lines(struct parser *p, int fd, struct parser_reply *out);
+#define PARSER_LINES_PATIENCE 4
+/* `index`: an fd with a line index of the file, opened O_RDONLY, or -1. */
+int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,
+                 struct names *view);
 
 /* For tests and the summary. */
 pid_t parser_pid(const struct parser *p);         /* 0 when none is running at the moment */

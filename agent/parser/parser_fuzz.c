@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct names view = {0};
     if (size < sizeof(a) + 2)
         return 0;
-    struct parser_request rq = {.id = 1, .op = PARSER_IDENTIFY + data[0] % 3, .n = data[1]};
+    struct parser_request rq = {.id = 1, .op = PARSER_IDENTIFY + data[0] % 4, .n = data[1]};
     memcpy(&a, data + 2, sizeof(a));
     data += 2 + sizeof(a);
     size -= 2 + sizeof(a);

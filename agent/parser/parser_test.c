@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/test.h"
+#include "object/dwarf_index.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
 #include "parser/spawn.h"
@@ -353,9 +354,36 @@ TEST(parser_reads_a_real_file)
     CHECK(t->nrows > 100 && t->nblocks > 10);
     u64 offsets[2] = {t->lo, 0xffffffffffull};
     struct names view;
-    CHECK_EQ(parser_names(p, fd, offsets, 2, &names, &view), 0);
+    CHECK_EQ(parser_names(p, fd, -1, offsets, 2, &names, &view), 0);
     CHECK_EQ(view.n, 2);
     CHECK(view.first[2] >= 2);
+    CHECK_EQ(parser_restarts(p), 0);
+}
+
+TEST(parser_makes_a_line_index_and_reads_it)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CLEANUP(parser_reply_free) struct parser_reply lines = {0}, with = {0}, without = {0};
+    CHECK_EQ(parser_new(&p, &limits), 0);
+    AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    CHECK_EQ(parser_lines(p, fd, &lines), 0);
+    AUTO_CLOSE int index = fs_sealed_memfd("index", lines.data, lines.len);
+    AUTO_ELF struct elf_file e = {0};
+    CHECK_EQ(elf_open(&e, fd), 0);
+    const struct dwarf_index_header *h = lines.data;
+    const struct elf_segment *s = elf_segment_at(&e, h->base, PF_X);
+    CHECK(s);
+    u64 offset = h->base - s->vaddr + s->offset;
+    struct names view;
+    CHECK_EQ(parser_names(p, fd, index, &offset, 1, &with, &view), 0);
+    CHECK(strstr(view.strings + view.frames[0].file, ".c") && view.frames[0].line);
+    CHECK_EQ(parser_names(p, fd, -1, &offset, 1, &without, &view), 0);
+    CHECK_EQ(view.frames[0].line, 0);
+    AUTO_CLOSE int text = file_saying("no index");
+    parser_reply_free(&with);
+    CHECK_EQ(parser_names(p, fd, text, &offset, 1, &with, &view), 0); /* one that makes no sense is none */
+    CHECK_EQ(view.frames[0].line, 0);
     CHECK_EQ(parser_restarts(p), 0);
 }
 
@@ -403,8 +431,8 @@ TEST(parser_believes_no_liar_about_names)
     struct parser_reply reply;
     struct names view;
     u64 offsets[2] = {4096, 8192};
-    CHECK_EQ(parser_names(p, fd, offsets, 2, &reply, &view), -EPROTO);
-    CHECK_EQ(parser_names(p, fd, offsets, PARSER_MAX_OFFSETS + 1, &reply, &view), -E2BIG);
+    CHECK_EQ(parser_names(p, fd, -1, offsets, 2, &reply, &view), -EPROTO);
+    CHECK_EQ(parser_names(p, fd, -1, offsets, PARSER_MAX_OFFSETS + 1, &reply, &view), -E2BIG);
 }
 
 /* ---- The cell --------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* What parent and child say to each other: one fixed-size packet each way (SOCK_SEQPACKET) and descriptors beside it.
  *
- *   parent: request + the file's fd (+ a sealed memfd of u64 offsets, for NAMES)
- *   child:  reply   + a sealed memfd of `len` bytes, for TABLE and NAMES with status 0
+ *   parent: request + the file's fd (+ a sealed memfd of u64 offsets and perhaps the fd of a line index, for NAMES)
+ *   child:  reply   + a sealed memfd of `len` bytes, for all but IDENTIFY with status 0
  *
  * The child starts with a greeting, a reply with id 0 whose status says whether it could lock itself in. The parent
  * trusts no byte of a reply; the child trusts its parent, but not what it finds in the files.
@@ -10,9 +10,9 @@
 #include "parser/parser.h"
 
 #define PARSER_MAX_REPLY ((size_t)256 << 20) /* 3 times the largest table image that table_limits allow */
-#define PARSER_MAX_FDS   2
+#define PARSER_MAX_FDS   3
 
-enum parser_op { PARSER_IDENTIFY = 1, PARSER_TABLE, PARSER_NAMES };
+enum parser_op { PARSER_IDENTIFY = 1, PARSER_TABLE, PARSER_NAMES, PARSER_LINES };
 
 struct parser_request {
     u32 id; /* never 0; comes back in the reply */
@@ -40,7 +40,7 @@ int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned
  * (the other side is gone), -EPROTO (another size, too many descriptors; all are closed), -errno. */
 int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS]);
 
-/* The parent's judgement of an answer: 0 (for TABLE and NAMES with *out mapped and, for NAMES, *view checked), the
+/* The parent's judgement of an answer: 0 (for all but IDENTIFY with *out mapped and, for NAMES, *view checked), the
  * child's status, or -EPROTO. fd is borrowed, -1 when none came. */
 int answer_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_reply *out,
                  struct names *view);
@@ -49,7 +49,8 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
 struct parser_work {
     int (*identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*table)(int fd, const struct table_limits *limits, struct xp_table **out, size_t *len);
-    int (*names)(int fd, const u64 *offsets, size_t n, struct buf *out);
+    int (*names)(int fd, int index, const u64 *offsets, size_t n, struct buf *out);
+    int (*lines)(int fd, void **out, size_t *len);
 };
 /* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
 int parser_child_run(int argc, char **argv, const struct parser_work *work);

@@ -29,6 +29,40 @@ $cc -O1 -fcf-protection=none -Wl,-z,lazy -o "$out/plt" "$out/plt.c"
 $cc -O1 -fcf-protection=none -Wl,-z,lazy -Wl,--no-ld-generated-unwind-info -o "$out/plt-no-cfi" "$out/plt.c"
 $cc -O1 -static -no-pie -o "$out/static" "$out/plt.c" 2>/dev/null || rm -f "$out/static"
 
+# Debug information, one flavour each. The paths in it are relative to this folder, so that they are known.
+dwarf() { # output, compiler and flags; link= says how
+    local to=$1
+    shift
+    (cd "$src" && "$@" -O2 -fno-asynchronous-unwind-tables -nostdlib -ffile-prefix-map="$PWD"=/src "${link[@]}" \
+        -Wl,--build-id=sha1 -o "$out/$to") 2>/dev/null || rm -f "$out/$to"
+}
+link=(-static -no-pie)
+clang=${CLANG:-clang}
+case $out in /*) ;; *) out=$PWD/$out ;; esac
+for v in 2 3 4 5; do dwarf "dwarf-$v" "$cc" "-gdwarf-$v" dwarf.c; done
+dwarf dwarf-strict "$cc" -gdwarf-2 -gstrict-dwarf dwarf.c
+dwarf dwarf-g1 "$cc" -g1 dwarf.c
+dwarf dwarf-64 "$cc" -gdwarf-5 -gdwarf64 dwarf.c
+dwarf dwarf-zlib "$cc" -gdwarf-5 -Wl,--compress-debug-sections=zlib dwarf.c
+objcopy --compress-debug-sections=zstd "$out/dwarf-5" "$out/dwarf-zstd" 2>/dev/null || rm -f "$out/dwarf-zstd"
+link=(-static-pie)
+dwarf dwarf-pie "$cc" -fpie -gdwarf-5 dwarf.c
+link=(-static -no-pie)
+dwarf dwarf-sections "$cc" -gdwarf-5 -ffunction-sections -Wl,--gc-sections dwarf.c
+dwarf dwarf-moved "$cc" -gdwarf-5 -Wl,-Ttext-segment=0x10000000 -Wl,--section-start=.text=0x10503000 dwarf.c
+dwarf dwarf-lto "$cc" -gdwarf-5 -flto dwarf.c
+dwarf dwarf-lto-zlib "$cc" -gdwarf-5 -flto -Wl,--compress-debug-sections=zlib dwarf.c
+dwarf dwarf-clang "$clang" -gdwarf-5 dwarf.c
+dwarf dwarf-clang-4 "$clang" -gdwarf-4 dwarf.c
+dwarf dwarf-clang-tables "$clang" -gline-tables-only dwarf.c
+dwarf dwarf-cpp "$cc" -gdwarf-5 dwarf.cpp
+dwarf dwarf-cpp-stripped "$cc" -gdwarf-5 -Wl,--strip-all dwarf.cpp
+if command -v dwz >/dev/null && cp "$out/dwarf-cpp" "$out/dwarf-dwz"; then dwz "$out/dwarf-dwz" 2>/dev/null || rm -f "$out/dwarf-dwz"; fi
+if command -v rustc >/dev/null; then
+    (cd "$src" && rustc --edition 2021 -O -g -C panic=abort -C link-arg=-nostdlib -C link-arg=-nostartfiles -C relocation-model=static \
+        -C link-arg=-static -C link-arg=-no-pie --remap-path-prefix "$PWD"=/src -o "$out/dwarf-rust" dwarf.rs) 2>/dev/null || rm -f "$out/dwarf-rust"
+fi
+
 # Without section headers: e_shoff, then e_shnum and e_shstrndx become 0.
 for f in cfi.so symbols.so; do
     cp "$out/$f" "$out/bare-$f"

@@ -1,0 +1,157 @@
+#include "object/dwarf_build.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include <dwarf.h>
+#include <errno.h>
+
+#define MEMO_ENTRIES (1u << 16) /* of by_die: units seldom ask for each other's names */
+
+static void unit_done(struct dwarf_builder *b)
+{
+    dwarf_lines_free(&b->lines);
+    b->unit_files.n = b->ranges.n = b->covered.n = 0;
+    b->npending = 0;
+    if (b->by_die.n > MEMO_ENTRIES)
+        map_free(&b->by_die);
+}
+
+static void builder_free(struct dwarf_builder *b)
+{
+    unit_done(b);
+    vec_free(&b->rows);
+    vec_free(&b->blocks);
+    vec_free(&b->chunks);
+    vec_free(&b->nodes);
+    vec_free(&b->files);
+    vec_free(&b->strings);
+    vec_free(&b->unit_files);
+    vec_free(&b->ranges);
+    vec_free(&b->covered);
+    map_free(&b->by_address);
+    map_free(&b->by_text);
+    map_free(&b->by_die);
+    map_free(&b->by_path);
+}
+
+/* Entry 0 of everything stands for "unknown". */
+static int builder_init(struct dwarf_builder *b)
+{
+    const struct elf_bytes *sec = b->d->sec;
+    u64 text = sec[SEC_STR].len + sec[SEC_LINE_STR].len + b->d->info_size + sec[SEC_LINE].len;
+    b->line_budget = 8 * sec[SEC_LINE].len + (1u << 20);
+    b->range_budget = (sec[SEC_RANGES].len + sec[SEC_RNGLISTS].len) / 2 + b->d->info_size / 8 + (1u << 16);
+    b->text_budget = 16 * text + (16u << 20);
+    char *s = VEC_PUSH(&b->strings);
+    u32 *f = VEC_PUSH(&b->files);
+    struct dwarf_node *n = VEC_PUSH(&b->nodes);
+    if (!s || !f || !n)
+        return -ENOMEM;
+    *s = 0;
+    *f = 0;
+    *n = (struct dwarf_node){0};
+    return 0;
+}
+
+static int read_lines(struct dwarf_builder *b)
+{
+    int err = dwarf_lines_read(b->d, b->u, b->line_budget, &b->lines);
+    b->line_budget -= b->lines.steps < b->line_budget ? b->lines.steps : b->line_budget;
+    if (err == -ENOSPC)
+        b->cuts |= DWARF_CUT_LINES;
+    return err == -ENOMEM ? err : 0;
+}
+
+/* A unit with code. 0, -ENOMEM, or -ENOSPC: no other unit has a chance. */
+static int add_unit(struct dwarf_builder *b)
+{
+    int err = read_lines(b), walked = 0;
+    if (!err)
+        walked = dwarf_walk(b);
+    if (walked == -EBADMSG)
+        b->cuts |= DWARF_CUT_DAMAGED;
+    err = err || walked == -ENOMEM ? -ENOMEM : dwarf_sweep(b);
+    unit_done(b);
+    if (b->d->late) {
+        b->cuts |= DWARF_CUT_TIME;
+        return -ENOSPC;
+    }
+    return err;
+}
+
+static int add_all(struct dwarf_builder *b)
+{
+    struct dwarf_die o;
+    int err;
+    while (!(err = dwarf_file_next(b->d, &b->u))) {
+        if (!b->u->readable)
+            continue;
+        err = dwarf_unit_prepare(b->d, b->u, &o);
+        if (err) {
+            b->cuts |= DWARF_CUT_DAMAGED;
+            continue;
+        }
+        if (o.tag != DW_TAG_compile_unit && o.tag != DW_TAG_skeleton_unit)
+            continue;
+        if (o.has_low || o.has_ranges || b->u->has_lines)
+            err = add_unit(b);
+        if (err || b->d->strayed)
+            break;
+    }
+    if (b->d->strayed)
+        return -EXDEV;
+    if (err == -EBADMSG)
+        b->cuts |= DWARF_CUT_DAMAGED;
+    if (err == -ENOMEM || err == -ENOSPC)
+        b->cuts |= b->cuts & DWARF_CUT_TIME ? 0 : DWARF_CUT_BYTES;
+    return 0;
+}
+
+static u64 debug_bytes(const struct dwarf_file *d)
+{
+    u64 sum = d->stream ? d->info_size : 0;
+    for (int i = 0; i < SEC_COUNT; i++)
+        sum += d->sec[i].len;
+    return sum;
+}
+
+/* -EXDEV: it cannot be read as a stream. */
+static int build(const struct elf_file *e, struct dwarf_file *alt, bool stream, const struct dwarf_limits *limits,
+                 u64 deadline, void **out, size_t *len)
+{
+    CLEANUP(dwarf_file_close) struct dwarf_file d = {0};
+    int err = dwarf_file_open(&d, e, stream);
+    if (err)
+        return err;
+    d.alt = alt;
+    d.deadline_ns = deadline;
+    CLEANUP(builder_free) struct dwarf_builder b = {.d = &d, .limits = limits};
+    err = builder_init(&b);
+    if (!err)
+        err = add_all(&b);
+    if (err)
+        return err;
+    map_free(&b.by_address);
+    map_free(&b.by_text);
+    map_free(&b.by_die);
+    return dwarf_finish(&b, debug_bytes(&d), out, len);
+}
+
+int dwarf_index_build(const struct elf_file *e, const struct elf_file *alt, const struct dwarf_limits *limits,
+                      void **out, size_t *len)
+{
+    u64 deadline = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + limits->cpu_ns;
+    CLEANUP(dwarf_file_close) struct dwarf_file a = {0};
+    if (alt && dwarf_file_open(&a, alt, false))
+        alt = NULL;
+    a.deadline_ns = deadline;
+    int err = build(e, alt ? &a : NULL, true, limits, deadline, out, len);
+    return err == -EXDEV ? build(e, alt ? &a : NULL, false, limits, deadline, out, len) : err;
+}
+
+int dwarf_index_build_fd(int fd, void **out, size_t *len)
+{
+    static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
+    AUTO_ELF struct elf_file e = {0};
+    int err = elf_open(&e, fd);
+    return err ? err : dwarf_index_build(&e, NULL, &limits, out, len);
+}

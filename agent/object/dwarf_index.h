@@ -1,0 +1,102 @@
+/* The line index of a file: address -> function, inlined callers, file and line. It is made once from all of a file's
+ * debug information, and is then one flat piece of memory (little-endian, no pointers) to be kept on disk and mapped; a
+ * look-up is a binary search and the decoding of one block. Addresses are those of the debug information: link-time
+ * ones.
+ *
+ *     struct dwarf_index_header
+ *     u32 start[nblocks]       ascending, relative to base
+ *     u32 off[nblocks + 1]     the block's place in rows
+ *     struct dwarf_node nodes[nnodes]   0: unknown function
+ *     u32 files[nfiles]        string of a path; 0: unknown
+ *     u8 rows[rows_len]
+ *     char strings[strings_len]  NUL-terminated; 0: ""
+ *
+ * A node is a function (up == 0) or one inlined call: its caller is node this - up, and the call's place its file:line.
+ * A row is {address, node, file, line} and holds until the next one, so lines and inlining share one stream. A block:
+ *
+ *     u8 rows (<= 64), uleb node, uleb file, uleb line, and for each row
+ *         u8: bits 0-5 address delta (63: a uleb more follows), bit 6: node follows, bit 7: file follows
+ *         sleb line delta, [sleb node delta], [sleb file delta]
+ *     uleb length of the last row
+ *
+ * Names are linkage names where there are such, else scope::name.
+ */
+#pragma once
+#include "bpf/types.h"
+#include "object/elf_file.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DWARF_INDEX_MAGIC      0x31494458u /* "XDI1" */
+#define DWARF_INDEX_BLOCK_ROWS 64
+#define DWARF_INDEX_MAX_FRAMES 64 /* inlined calls deeper than that lose their outermost callers */
+
+/* Why an index has less than the file: bits of dwarf_index_header.cuts. */
+enum dwarf_cut {
+    DWARF_CUT_TIME = 1 << 0,    /* limits.cpu_ns */
+    DWARF_CUT_BYTES = 1 << 1,   /* limits.max_bytes, or memory */
+    DWARF_CUT_LINES = 1 << 2,   /* line programs much longer than their bytes */
+    DWARF_CUT_RANGES = 1 << 3,  /* the same of ranges */
+    DWARF_CUT_NAMES = 1 << 4,   /* the same of names */
+    DWARF_CUT_DEPTH = 1 << 5,   /* entries in entries in entries */
+    DWARF_CUT_DAMAGED = 1 << 6, /* units that make no sense */
+};
+
+struct dwarf_index_header {
+    u32 magic, nblocks, nnodes, nfiles;
+    u32 rows_len, strings_len;
+    u32 cuts;
+    u32 functions; /* with code; nnodes has the inlined calls, too */
+    u64 base;
+    u64 debug_bytes; /* of the sections that it was made from, inflated */
+    u64 checksum;    /* of everything else */
+    u64 pad;
+};
+_Static_assert(sizeof(struct dwarf_index_header) == 64, "as on disk");
+
+struct dwarf_node {
+    u32 name;
+    u32 line : 24, file_hi : 8;
+    u16 file_lo, up;
+};
+_Static_assert(sizeof(struct dwarf_node) == 12, "as on disk");
+
+struct dwarf_limits {
+    u64 cpu_ns;       /* from the start of the build, of the whole process */
+    size_t max_bytes; /* of the index */
+};
+#define DWARF_LIMITS_DEFAULT                                    \
+    {                                                           \
+        .cpu_ns = 6000000000ull, .max_bytes = (size_t)192 << 20 \
+    }
+
+/* Reads the debug information of `e`; `alt` is the file that dwz moved common parts to, or NULL. What goes beyond a
+ * limit or is damaged costs itself: the rest is indexed, and `cuts` says why. *out is malloc'ed and owned by the
+ * caller. 0, -ENODATA (no debug information), -ENOTSUP (a relocatable object), -EBADMSG, -ENOMEM. Runs in the parser
+ * process.
+ */
+int dwarf_index_build(const struct elf_file *e, const struct elf_file *alt, const struct dwarf_limits *limits,
+                      void **out, size_t *len);
+/* The same of the file behind fd (borrowed), under the default limits. */
+int dwarf_index_build_fd(int fd, void **out, size_t *len);
+
+/* The checksum, for what comes from a disk. 0 or -EBADMSG. */
+int dwarf_index_check(const void *data, size_t len);
+
+struct dwarf_index {
+    const struct dwarf_index_header *h;
+    const u32 *start, *off, *files;
+    const struct dwarf_node *nodes;
+    const u8 *rows;
+    const char *strings;
+};
+/* A view of `len` bytes (aligned to 8, borrowed): sizes are checked now, each record when it is used, so that a bad
+ * index gives wrong answers and no more. 0 or -EBADMSG. */
+int dwarf_index_open(struct dwarf_index *x, const void *data, size_t len);
+
+struct dwarf_frame {
+    u32 name, file; /* places in strings; 0: unknown */
+    u32 line;       /* 0: unknown */
+};
+/* The frames of an address, innermost first; 0: the index does not cover it. */
+unsigned dwarf_index_find(const struct dwarf_index *x, u64 address, struct dwarf_frame out[DWARF_INDEX_MAX_FRAMES]);

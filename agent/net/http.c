@@ -12,7 +12,7 @@
 #include <strings.h>
 
 enum {
-    POLL_MS = 100,
+    POLL_MS = 500, /* a watch waits for minutes: ten looks a second would cost it 0.05 % of a core */
     CONNECT_MS = 5000,
     MAX_CONNECTIONS = 4,
     MAX_BODY = 1 << 20,

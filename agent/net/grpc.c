@@ -42,7 +42,8 @@ static ssize_t on_send(nghttp2_session *s, const uint8_t *data, size_t n, int fl
     ssize_t r = send(g->fd, data, n, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (r >= 0)
         return r;
-    if (errno == EAGAIN || errno == EINTR)
+    /* A server that is gone may have answered before: what it said is read first, and its end then seen there. */
+    if (errno == EAGAIN || errno == EINTR || errno == EPIPE || errno == ECONNRESET)
         return NGHTTP2_ERR_WOULDBLOCK;
     g->call->error = -ECONNRESET;
     return NGHTTP2_ERR_CALLBACK_FAILURE;

@@ -1,0 +1,165 @@
+#include "base/test.h"
+#include "world.h"
+#include <string.h>
+
+static const struct policy_type types[] = {{"cpu", true, true}, {"page-faults", true, true}, {"offcpu", false, false}};
+
+static struct discover_rules rules_of(enum policy_targeting targeting)
+{
+    return (struct discover_rules){
+        .policy = {.targeting = targeting, .rate_min = 1, .rate_max = 500, .types = types, .ntypes = 3},
+        .rate = 50,
+        .events = 3,
+        .everything = targeting == POLICY_ALL,
+    };
+}
+
+static struct kube_pod *pod_of(const char *uid, const char *name, const char *key, const char *value)
+{
+    struct kube_pod *p = NULL;
+    if (!kube_pod_new(&p, uid, "shop", name) && key)
+        kube_pairs_add(&p->annotations, key, value);
+    return p;
+}
+
+static struct container cgroup_of(enum cgroup_kind kind, const char *pod, const char *id, char *name)
+{
+    static char nothing[1];
+    struct container c = {.cgroup = 7,
+                          .path = nothing,
+                          .name = name,
+                          .image = nothing,
+                          .pod = nothing,
+                          .namespace_ = nothing,
+                          .is = {.kind = kind}};
+    snprintf(c.is.pod, sizeof(c.is.pod), "%s", pod);
+    snprintf(c.is.id, sizeof(c.is.id), "%s", id);
+    return c;
+}
+
+static char main_name[] = "main", side_name[] = "side", no_name[] = "";
+
+static int put(struct world *w, struct kube_pod *pod)
+{
+    bool warn;
+    return world_put_pod(w, pod, &warn);
+}
+
+TEST(world_wants_stand_on_the_pod)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct world w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    struct verdict v;
+    struct container pod = cgroup_of(CGROUP_POD, "u1", "", no_name),
+                     c = cgroup_of(CGROUP_CONTAINER, "u1", "ab", no_name);
+
+    CHECK_EQ(world_judge(&w, &pod, &v), 0); /* nobody knows it yet */
+    CHECK(v.own && !XP_WANT_EVENTS(v.want));
+    CHECK_EQ(put(&w, pod_of("u1", "web", "xprof.io/profile", "true")), 0);
+    CHECK_EQ(world_judge(&w, &pod, &v), 0);
+    CHECK(v.own && XP_WANT_EVENTS(v.want) == 3 && XP_WANT_EVERY(v.want) == 1);
+    CHECK_EQ(world_judge(&w, &c, &v), 0); /* it inherits; its name is still to come */
+    CHECK(!v.own && v.identity->pending && !v.identity->unwanted);
+    verdict_free(&v);
+    c.name = main_name;
+    CHECK_EQ(world_judge(&w, &c, &v), 0);
+    CHECK(!v.identity->pending);
+    CHECK_STR(labels_get(&v.identity->labels, "pod"), "web");
+    CHECK_STR(labels_get(&v.identity->labels, "container"), "main");
+    verdict_free(&v);
+    c.sandbox = true;
+    CHECK_EQ(world_judge(&w, &c, &v), 0);
+    CHECK(v.own && !XP_WANT_EVENTS(v.want) && v.identity->unwanted);
+    verdict_free(&v);
+    world_free(&w);
+}
+
+TEST(world_picks_containers_by_name)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct world w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    struct verdict v;
+    struct kube_pod *p = pod_of("u1", "web", "xprof.io/profile", "cpu");
+    kube_pairs_add(&p->annotations, "xprof.io/containers", "side");
+    CHECK_EQ(put(&w, p), 0);
+    struct container pod = cgroup_of(CGROUP_POD, "u1", "", no_name),
+                     c = cgroup_of(CGROUP_CONTAINER, "u1", "ab", no_name);
+    CHECK_EQ(world_judge(&w, &pod, &v), 0); /* else all of them would inherit */
+    CHECK(v.own && !XP_WANT_EVENTS(v.want));
+    static const struct {
+        char *name;
+        u32 events;
+    } expected[] = {{no_name, 0}, {main_name, 0}, {side_name, 1}};
+    for (size_t i = 0; i < 3; i++) {
+        c.name = expected[i].name;
+        CHECK_EQ(world_judge(&w, &c, &v), 0);
+        CHECK(v.own);
+        CHECK_EQ(XP_WANT_EVENTS(v.want), expected[i].events);
+        verdict_free(&v);
+    }
+    world_free(&w);
+}
+
+TEST(world_shares_the_highest_rate)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct world w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    struct verdict v;
+    struct kube_pod *fast = pod_of("u1", "fast", "xprof.io/profile", "true");
+    kube_pairs_add(&fast->annotations, "xprof.io/rate", "200");
+    CHECK_EQ(put(&w, fast), 0);
+    CHECK_EQ(put(&w, pod_of("u2", "usual", "xprof.io/profile", "true")), 0);
+    CHECK_EQ(world_highest_rate(&w), 200);
+    w.hz = 200;
+    struct container one = cgroup_of(CGROUP_POD, "u1", "", no_name), two = cgroup_of(CGROUP_POD, "u2", "", no_name);
+    CHECK_EQ(world_judge(&w, &one, &v), 0);
+    CHECK_EQ(XP_WANT_EVERY(v.want), 1);
+    CHECK_EQ(world_judge(&w, &two, &v), 0);
+    CHECK_EQ(XP_WANT_EVERY(v.want), 4);
+    CHECK(world_remove_pod(&w, "u1"));
+    CHECK_EQ(world_highest_rate(&w), 50);
+    world_free(&w);
+}
+
+TEST(world_waits_for_a_namespace_that_may_opt_out)
+{
+    struct discover_rules rules = rules_of(POLICY_ALL);
+    struct world w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    CHECK_EQ(put(&w, pod_of("u1", "web", NULL, NULL)), 0);
+    CHECK(!world_find_pod(&w, "u1")->wants.profiled);
+    struct kube_namespace *ns = calloc(1, sizeof(*ns));
+    ns->name = strdup("shop");
+    ns->resource_version = strdup("1");
+    CHECK_EQ(world_put_namespace(&w, ns), 0);
+    CHECK(world_find_pod(&w, "u1")->wants.profiled);
+    world_remove_namespace(&w, "shop");
+    world_decide_pods(&w);
+    CHECK(!world_find_pod(&w, "u1")->wants.profiled);
+    w.without_namespaces = true;
+    world_decide_pods(&w);
+    CHECK(world_find_pod(&w, "u1")->wants.profiled);
+    world_free(&w);
+}
+
+TEST(world_rules_name_and_choose)
+{
+    struct discover_rules rules = rules_of(POLICY_ALL);
+    struct label_set labels = {0};
+    struct target_rule rule = {.name = "ma*", .labels = &labels};
+    struct world w = {.rules = &rules, .source = DISCOVER_NO_KUBE, .hz = 50};
+    struct container c = cgroup_of(CGROUP_CONTAINER, "", "abcdef", main_name);
+    struct verdict v;
+    CHECK_EQ(labels_set(&labels, "service_name", "mine"), 0);
+    rules.rules = &rule;
+    rules.nrules = 1;
+    rules.targets_only = true;
+    CHECK_EQ(world_judge(&w, &c, &v), 0);
+    CHECK(XP_WANT_EVENTS(v.want) == 3);
+    CHECK_STR(labels_get(&v.identity->labels, "service_name"), "mine");
+    verdict_free(&v);
+    c.name = side_name;
+    CHECK_EQ(world_judge(&w, &c, &v), 0);
+    CHECK(v.own && !XP_WANT_EVENTS(v.want) && v.identity->unwanted);
+    verdict_free(&v);
+    labels_free(&labels);
+}

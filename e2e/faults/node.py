@@ -15,6 +15,7 @@ import http.client
 import json
 import os
 import shlex
+import signal
 import ssl
 import subprocess
 import sys
@@ -85,12 +86,15 @@ class Pod:
                     procs.write(str(os.getpid()))
         return subprocess.Popen(command, preexec_fn=join, stdin=subprocess.DEVNULL)
 
-    def remove(self):
+    def remove_groups(self):
         for i in range(len(self.ids)):
             for folder in self.folders(i):
                 remove_group(folder)
         for folder in self.folders():
             remove_group(folder)
+
+    def remove(self):
+        self.remove_groups()
         api("DELETE", "/%s?gracePeriodSeconds=0" % self.name)
 
 
@@ -165,6 +169,7 @@ def remove(prefix):
 
 
 commands = {"make": make, "busy": busy, "note": note, "churn": churn, "remove": remove}
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what is below `finally` is done then, too
 try:
     for line in sys.stdin:
         words = shlex.split(line)
@@ -173,8 +178,11 @@ try:
         except Exception as e:  # whatever it is, the test decides
             print("error", repr(e), flush=True)
 finally:
-    for prefix in {n.rsplit("-", 1)[0] for n in pods}:
-        remove(prefix)
+    for _, process in processes:
+        process.kill()
+        process.wait()
+    for pod in pods.values():
+        pod.remove_groups()
     for tree in trees:
         for folder in ("/kubepods/burstable", "/kubepods", ""):
             remove_group(tree + "/" + parent + folder)

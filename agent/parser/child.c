@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "object/dwarf_index.h"
+#include "parser/merged_names.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
 #include <errno.h>
@@ -189,7 +190,7 @@ int parser_child_main(int argc, char **argv)
     static const struct parser_work work = {
         .identify = table_identify,
         .table = table_build,
-        .names = names_resolve,
+        .names = merged_names,
         .lines = dwarf_index_build_fd,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */

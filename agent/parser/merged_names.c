@@ -1,0 +1,156 @@
+#include "parser/merged_names.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "object/demangle.h"
+#include "runtime/gopclntab.h"
+#include <errno.h>
+#include <string.h>
+
+/* Real programs need a tenth; beyond, functions are without inlined callers, and names are empty. */
+#define MAX_FRAMES  (2u << 20)
+#define MAX_STRINGS ((size_t)32 << 20)
+
+struct merger {
+    struct gopclntab go;
+    struct map texts; /* bytes of the file that are a text -> its place in strings */
+    struct buf strings;
+    VEC(struct names_frame) frames; /* Go's */
+    VEC(u64) rest;                  /* offsets that are not Go's */
+    u32 *n;                         /* Go's frames of each offset; 0: one of the rest */
+};
+
+static void merger_free(struct merger *m)
+{
+    map_free(&m->texts);
+    buf_free(&m->strings);
+    vec_free(&m->frames);
+    vec_free(&m->rest);
+    free(m->n);
+}
+
+/* Place of the text, as it is or as Go prints it; the same bytes of the file are written once. */
+static u32 add_text(struct merger *m, struct go_text t, bool printed)
+{
+    struct go_text head, tail;
+    printed = printed && go_name_split(t, &head, &tail);
+    if (!t.len || m->strings.len > MAX_STRINGS)
+        return 0;
+    u64 *known = map_put(&m->texts, (u64)(uintptr_t)t.data << 1 | printed);
+    if (!known) {
+        m->strings.failed = true;
+        return 0;
+    }
+    if (*known)
+        return (u32)*known;
+    *known = m->strings.len;
+    append_utf8(&m->strings, printed ? head.data : t.data, printed ? head.len : t.len);
+    if (printed) {
+        buf_str(&m->strings, "[...]");
+        append_utf8(&m->strings, tail.data, tail.len);
+    }
+    buf_char(&m->strings, 0);
+    return (u32)*known;
+}
+
+static int add_frames(struct merger *m, const struct go_frames *f, u32 *n)
+{
+    u32 from = m->frames.n < MAX_FRAMES ? 0 : f->n - 1; /* the last one is the function itself */
+    for (u32 i = from; i < f->n; i++) {
+        struct names_frame *place = VEC_PUSH(&m->frames);
+        if (!place)
+            return -ENOMEM;
+        *place = (struct names_frame){
+            .start = f->start,
+            .name = add_text(m, f->v[i].name, true),
+            .system_name = add_text(m, f->v[i].name, false),
+            .file = add_text(m, f->v[i].file, false),
+            .line = f->v[i].line,
+        };
+    }
+    *n = f->n - from;
+    return m->strings.failed ? -ENOMEM : 0;
+}
+
+/* Sorts the offsets into Go's, which are named, and others. */
+static int name_go(struct merger *m, const u64 *offsets, size_t n)
+{
+    struct go_frames f;
+    int err = 0;
+    buf_char(&m->strings, 0); /* string 0 is the empty one */
+    m->n = calloc(n + 1, sizeof(*m->n));
+    if (!m->n || VEC_RESERVE(&m->rest, n + 1))
+        return -ENOMEM;
+    for (size_t i = 0; i < n && !err; i++) {
+        if (go_frames_at(&m->go, offsets[i], &f))
+            err = add_frames(m, &f, &m->n[i]);
+        else
+            *VEC_PUSH(&m->rest) = offsets[i];
+    }
+    return err;
+}
+
+/* Appends the frames of the rest's offset i; their strings will stand behind ours. */
+static void add_rest(const struct merger *m, const struct names *rest, size_t i, struct buf *out)
+{
+    for (u32 k = rest->first[i]; k < rest->first[i + 1]; k++) {
+        struct names_frame f = rest->frames[k];
+        f.name += (u32)m->strings.len;
+        f.system_name += (u32)m->strings.len;
+        f.file += (u32)m->strings.len;
+        buf_add(out, &f, sizeof(f));
+    }
+}
+
+/* In the order of the question: its offsets, with Go's frames or those of the next one of the rest. */
+static int write_reply(const struct merger *m, const struct names *rest, size_t n, u32 rest_strings, struct buf *out)
+{
+    struct names_header h = {.magic = NAMES_MAGIC,
+                             .n = (u32)n,
+                             .nframes = (u32)m->frames.n + rest->first[rest->n],
+                             .strings = (u32)m->strings.len + rest_strings};
+    size_t at = out->len, r = 0, go = 0;
+    u32 first = 0;
+    buf_add(out, &h, sizeof(h));
+    buf_add(out, &first, sizeof(first));
+    for (size_t i = 0; i < n; i++) {
+        first += m->n[i] ? m->n[i] : rest->first[r + 1] - rest->first[r];
+        r += !m->n[i];
+        buf_add(out, &first, sizeof(first));
+    }
+    while (!out->failed && out->len - at < names_frames_at(n))
+        buf_char(out, 0);
+    r = 0;
+    for (size_t i = 0; i < n; go += m->n[i++]) {
+        if (m->n[i])
+            buf_add(out, m->frames.v + go, m->n[i] * sizeof(*m->frames.v));
+        else
+            add_rest(m, rest, r++, out);
+    }
+    buf_add(out, m->strings.data, m->strings.len);
+    buf_add(out, rest->strings, rest_strings);
+    return out->failed ? -ENOMEM : 0;
+}
+
+int merged_names(int fd, int index, const u64 *offsets, size_t n, struct buf *out)
+{
+    AUTO_ELF struct elf_file e = {0};
+    CLEANUP(merger_free) struct merger m = {0};
+    AUTO_BUF struct buf reply = {0};
+    struct names rest;
+    struct names_header h;
+    int err = elf_open(&e, fd);
+    if (err)
+        return err;
+    if (go_open(&m.go, &e)) /* not Go, or not as it should be */
+        return names_resolve(fd, index, offsets, n, out);
+    err = name_go(&m, offsets, n);
+    if (!err)
+        err = names_resolve(fd, index, m.rest.v, m.rest.n, &reply);
+    if (!err)
+        err = names_view(reply.data, reply.len, m.rest.n, &rest);
+    if (err)
+        return err;
+    memcpy(&h, reply.data, sizeof(h));
+    return write_reply(&m, &rest, n, h.strings, out);
+}

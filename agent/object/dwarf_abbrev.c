@@ -121,10 +121,8 @@ void dwarf_abbrevs_put(struct dwarf_abbrevs **t)
     *t = NULL;
 }
 
-const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, u64 code)
+const struct dwarf_abbrev *dwarf_abbrev_search(const struct dwarf_abbrevs *t, u64 code)
 {
-    if (t->dense)
-        return code - 1 < t->rows.n ? &t->rows.v[code - 1] : NULL;
     struct dwarf_abbrev key = {.code = code};
     return t->rows.n ? bsearch(&key, t->rows.v, t->rows.n, sizeof(key), by_code) : NULL;
 }

@@ -18,6 +18,7 @@ struct dwarf_block {
 struct dwarf_chunk {
     u64 lo, hi;
     u32 block, nblocks, seq;
+    bool lines_only; /* no function is known: gives way to one */
 };
 struct dwarf_range {
     u64 lo, hi;
@@ -54,6 +55,7 @@ struct dwarf_builder {
     size_t line_at;                 /* the sweep's place in lines */
     struct dwarf_out_row pending[DWARF_INDEX_BLOCK_ROWS];
     unsigned npending;
+    bool has_function; /* one of the chunk's rows */
     u32 chunk_block;
     u64 chunk_lo;
 };

@@ -4,13 +4,9 @@
 #include <dwarf.h>
 #include <errno.h>
 
-void dwarf_die_skip(struct cursor *c, const struct dwarf_abbrevs *t, const struct dwarf_abbrev *a,
-                    const struct dwarf_unit *u)
+void dwarf_die_skip_varying(struct cursor *c, const struct dwarf_abbrevs *t, const struct dwarf_abbrev *a,
+                            const struct dwarf_unit *u)
 {
-    if (a->fixed != DWARF_NOT_FIXED) {
-        read_skip(c, a->fixed);
-        return;
-    }
     for (const struct dwarf_skip *k = &t->skips.v[a->skip];; k++) {
         read_skip(c, k->fixed);
         if (k->var == VAR_END)

@@ -5,8 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define CLOCK_EVERY (1u << 16) /* units of work between two looks at the clock */
-#define MIN_HEADER  11         /* bytes of the smallest unit header */
+#define MIN_HEADER 11 /* bytes of the smallest unit header */
 
 static const char *const names[SEC_COUNT] = {
     [SEC_INFO] = "info",         [SEC_ABBREV] = "abbrev",           [SEC_STR] = "str",
@@ -14,13 +13,10 @@ static const char *const names[SEC_COUNT] = {
     [SEC_RANGES] = "ranges",     [SEC_RNGLISTS] = "rnglists",       [SEC_LINE] = "line",
 };
 
-bool dwarf_spend(struct dwarf_file *d, u64 work)
+bool dwarf_look_at_clock(struct dwarf_file *d)
 {
-    d->work += work;
-    if (d->work >= CLOCK_EVERY && d->deadline_ns) {
-        d->work = 0;
-        d->late |= clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= d->deadline_ns;
-    }
+    d->work = 0;
+    d->late |= d->deadline_ns && clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= d->deadline_ns;
     return !d->late;
 }
 

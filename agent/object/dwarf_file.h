@@ -151,7 +151,13 @@ bool dwarf_is_code(const struct dwarf_file *d, u64 address);
 /* A string of a section; NULL: not inside, or without end. */
 const char *dwarf_string(const struct elf_bytes *b, u64 off);
 /* Counts work, in entries or the like. False: the time is up. */
-bool dwarf_spend(struct dwarf_file *d, u64 work);
+#define DWARF_CLOCK_EVERY (1u << 16) /* units of work between two looks at the clock */
+bool dwarf_look_at_clock(struct dwarf_file *d);
+static inline bool dwarf_spend(struct dwarf_file *d, u64 work)
+{
+    d->work += work;
+    return d->work < DWARF_CLOCK_EVERY ? !d->late : dwarf_look_at_clock(d);
+}
 /* Where text of a section lies: does it stay when the next unit is read? */
 bool dwarf_is_lasting(const struct dwarf_file *d, const char *s);
 
@@ -168,7 +174,13 @@ static inline struct cursor dwarf_cursor(const struct dwarf_file *d, const struc
 struct dwarf_abbrevs *dwarf_abbrevs_get(struct dwarf_file *d, const struct dwarf_unit *u);
 void dwarf_abbrevs_put(struct dwarf_abbrevs **t);
 #define AUTO_ABBREVS __attribute__((cleanup(dwarf_abbrevs_put)))
-const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, u64 code);
+const struct dwarf_abbrev *dwarf_abbrev_search(const struct dwarf_abbrevs *t, u64 code);
+static inline const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, u64 code)
+{
+    if (t->dense)
+        return code - 1 < t->rows.n ? &t->rows.v[code - 1] : NULL;
+    return dwarf_abbrev_search(t, code);
+}
 
 /* dwarf_form.c: the values of attributes. */
 enum dwarf_var { VAR_END, VAR_LEB, VAR_STRING, VAR_BLOCK1, VAR_BLOCK2, VAR_BLOCK4, VAR_BLOCK, VAR_INDIRECT };
@@ -182,8 +194,16 @@ bool dwarf_indexed_address(const struct dwarf_file *d, const struct dwarf_unit *
 const char *dwarf_indexed_string(const struct dwarf_file *d, const struct dwarf_unit *u, u64 i);
 
 /* dwarf_die.c: entries; the cursor is behind the abbreviation's code. */
-void dwarf_die_skip(struct cursor *c, const struct dwarf_abbrevs *t, const struct dwarf_abbrev *a,
-                    const struct dwarf_unit *u);
+void dwarf_die_skip_varying(struct cursor *c, const struct dwarf_abbrevs *t, const struct dwarf_abbrev *a,
+                            const struct dwarf_unit *u);
+static inline void dwarf_die_skip(struct cursor *c, const struct dwarf_abbrevs *t, const struct dwarf_abbrev *a,
+                                  const struct dwarf_unit *u)
+{
+    if (a->fixed != DWARF_NOT_FIXED)
+        read_skip(c, a->fixed);
+    else
+        dwarf_die_skip_varying(c, t, a, u);
+}
 void dwarf_die_read(struct cursor *c, struct dwarf_file *d, const struct dwarf_unit *u, const struct dwarf_abbrevs *t,
                     const struct dwarf_abbrev *a, struct dwarf_die *out);
 /* The unit's own entry: bases, directory, line program. 0, -EBADMSG, -ENOMEM. */

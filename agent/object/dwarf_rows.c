@@ -71,6 +71,7 @@ int dwarf_put_row(struct dwarf_builder *b, u64 address, u32 node, u32 file, u32 
     const struct dwarf_out_row *last = b->npending ? &b->pending[b->npending - 1] : NULL;
     if (last && last->node == node && last->file == file && last->line == line)
         return 0;
+    b->has_function |= node != 0;
     int err = b->npending == DWARF_INDEX_BLOCK_ROWS ? flush(b, address) : 0;
     if (!err)
         b->pending[b->npending++] = (struct dwarf_out_row){address, node, file, line};
@@ -81,6 +82,7 @@ void dwarf_begin_chunk(struct dwarf_builder *b, u64 lo)
 {
     b->chunk_block = (u32)b->blocks.n;
     b->chunk_lo = lo;
+    b->has_function = false;
 }
 
 int dwarf_end_chunk(struct dwarf_builder *b, u64 hi)
@@ -89,7 +91,12 @@ int dwarf_end_chunk(struct dwarf_builder *b, u64 hi)
     struct dwarf_chunk *c = err ? NULL : VEC_PUSH(&b->chunks);
     if (!c)
         return err ? err : -ENOMEM;
-    *c = (struct dwarf_chunk){b->chunk_lo, hi, b->chunk_block, (u32)b->blocks.n - b->chunk_block, (u32)b->chunks.n - 1};
+    *c = (struct dwarf_chunk){.lo = b->chunk_lo,
+                              .hi = hi,
+                              .block = b->chunk_block,
+                              .nblocks = (u32)b->blocks.n - b->chunk_block,
+                              .seq = (u32)b->chunks.n - 1,
+                              .lines_only = !b->has_function};
     return 0;
 }
 
@@ -111,22 +118,26 @@ static u32 block_end(const struct dwarf_builder *b, u32 i)
 /* Sorts the chunks and leaves out those that begin inside of an earlier one, or too far from the first. */
 static void choose_chunks(struct dwarf_builder *b, struct dwarf_index_header *h)
 {
+    struct dwarf_chunk *v = b->chunks.v;
     size_t kept = 0;
-    u64 end = 0;
     if (!b->chunks.n)
         return;
-    qsort(b->chunks.v, b->chunks.n, sizeof(*b->chunks.v), by_start);
-    h->base = b->chunks.v[0].lo;
+    qsort(v, b->chunks.n, sizeof(*v), by_start);
+    h->base = v[0].lo;
     for (size_t i = 0; i < b->chunks.n; i++) {
-        const struct dwarf_chunk c = b->chunks.v[i];
-        if (c.lo < end || c.hi - h->base > UINT32_MAX)
-            continue;
-        end = c.hi;
-        b->chunks.v[kept++] = c;
-        h->nblocks += c.nblocks;
-        h->rows_len += c.nblocks ? block_end(b, c.block + c.nblocks - 1) - b->blocks.v[c.block].off : 0;
+        bool overlaps = kept && v[i].lo < v[kept - 1].hi;
+        if (overlaps && v[kept - 1].lines_only && !v[i].lines_only) {
+            kept--;
+            overlaps = kept && v[i].lo < v[kept - 1].hi;
+        }
+        if (!overlaps && v[i].hi - h->base <= UINT32_MAX)
+            v[kept++] = v[i];
     }
     b->chunks.n = kept;
+    for (const struct dwarf_chunk *c = v; c < v + kept; c++) {
+        h->nblocks += c->nblocks;
+        h->rows_len += c->nblocks ? block_end(b, c->block + c->nblocks - 1) - b->blocks.v[c->block].off : 0;
+    }
 }
 
 static void copy_blocks(const struct dwarf_builder *b, const struct dwarf_index_header *h, u32 *start, u32 *off,

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define PADDING 16 /* bytes between functions that are nobody's */
+
 static int by_start(const void *x, const void *y)
 {
     const struct dwarf_range *a = x, *b = y;
@@ -108,7 +110,31 @@ static int sweep_ranges(struct dwarf_builder *b)
     return err;
 }
 
-/* Line sequences that no function touches: assembly. The function is unknown, lines are not. */
+static int put_lines(struct dwarf_builder *b, u64 lo, u64 hi)
+{
+    dwarf_begin_chunk(b, lo);
+    int err = put_span(b, lo, hi, 0);
+    return err ? err : dwarf_end_chunk(b, hi);
+}
+
+/* What no function has of the sequence [lo, hi): from row *c of the covered places on, which ends behind lo. */
+static int put_gaps(struct dwarf_builder *b, u64 lo, u64 hi, size_t *c)
+{
+    bool touched = false;
+    int err = 0;
+    for (; *c < b->covered.n && b->covered.v[*c].lo < hi && !err; ++*c) {
+        const struct dwarf_exec *f = &b->covered.v[*c];
+        touched = true;
+        if (f->lo > lo && f->lo - lo > PADDING)
+            err = put_lines(b, lo, f->lo);
+        lo = f->hi > lo ? f->hi : lo;
+        if (lo >= hi)
+            break; /* it may touch the next sequence, too */
+    }
+    return !err && hi > lo && (!touched || hi - lo > PADDING) ? put_lines(b, lo, hi) : err;
+}
+
+/* Code of assembly, and what a compiler wrote no entry for: the function is unknown, lines are not. */
 static int sweep_lines(struct dwarf_builder *b)
 {
     const struct dwarf_row *v = b->lines.rows.v;
@@ -122,12 +148,8 @@ static int sweep_lines(struct dwarf_builder *b)
             break;
         while (c < b->covered.n && b->covered.v[c].hi <= v[i].address)
             c++;
-        if (v[i].address >= v[end].address || (c < b->covered.n && b->covered.v[c].lo < v[end].address))
-            continue;
-        dwarf_begin_chunk(b, v[i].address);
-        err = put_span(b, v[i].address, v[end].address, 0);
-        if (!err)
-            err = dwarf_end_chunk(b, v[end].address);
+        if (v[i].address < v[end].address)
+            err = put_gaps(b, v[i].address, v[end].address, &c);
     }
     return err;
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #define MAX_NODES (1u << 26)
-#define SPEND     256 /* entries between two calls of dwarf_spend */
 
 static u32 add_node(struct dwarf_builder *b, u32 caller, u32 name, u32 file, u64 line)
 {
@@ -87,7 +86,7 @@ struct walk {
     const struct dwarf_abbrevs *t;
     struct cursor c;
     u32 node[DWARF_MAX_DEPTH]; /* that an entry of this depth is in */
-    unsigned depth, entries;
+    unsigned depth;
 };
 
 /* One entry. 0, 1: the last one, -errno. */
@@ -125,7 +124,7 @@ int dwarf_walk(struct dwarf_builder *b)
     struct walk w = {.b = b, .t = t, .c = dwarf_cursor(b->d, b->u, b->u->die)};
     int err = t ? 0 : -ENOMEM;
     while (!err && w.c.pos < w.c.len) {
-        if (++w.entries % SPEND == 0 && !dwarf_spend(b->d, SPEND))
+        if (!dwarf_spend(b->d, 1))
             return -ENOSPC;
         err = step(&w);
     }

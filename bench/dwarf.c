@@ -1,0 +1,266 @@
+/* Line indexes: how fast they are made, how large they are, and what a look-up costs; against llvm-symbolizer and
+ * eu-addr2line, on the same file and addresses in the same run. CPU time, the tools' start included.
+ *
+ *     bench/dwarf [FILE]            a file with debug information; without it, the largest that is here
+ *     bench/dwarf --names FILE      names addresses (hex, one a line) from standard input: name|file:line, tabs between
+ *                                   inlined callers, innermost first, names as in the file. For e2e/dwarf/agree.py.
+ */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "object/names_elf.h"
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define MANY 100000
+#define FEW  1000 /* for eu-addr2line, which needs 30 ms for each where inlining is deep */
+
+struct subject {
+    const char *path;
+    struct elf_file elf;
+    void *index;
+    size_t len;
+    struct dwarf_index x;
+    double seconds; /* of the build */
+    u64 *addresses; /* MANY, in code that the index covers */
+};
+
+static double cpu_since(u64 start)
+{
+    return (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / 1e9;
+}
+
+static int build(struct subject *s)
+{
+    AUTO_CLOSE int fd = open(s->path, O_RDONLY | O_CLOEXEC);
+    static const struct dwarf_limits limits = {.cpu_ns = 600 * NS_PER_SEC, .max_bytes = (size_t)1 << 30};
+    int err = fd < 0 ? -1 : elf_open(&s->elf, fd);
+    u64 start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    if (!err)
+        err = dwarf_index_build(&s->elf, NULL, &limits, &s->index, &s->len);
+    s->seconds = cpu_since(start);
+    return err ? err : dwarf_index_open(&s->x, s->index, s->len);
+}
+
+static void choose_addresses(struct subject *s)
+{
+    u64 random = 88172645463325252ull, last = s->x.start[s->x.h->nblocks - 1];
+    struct dwarf_frame f[DWARF_INDEX_MAX_FRAMES];
+    for (size_t i = 0; i < MANY;) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        s->addresses[i] = s->x.h->base + random % (last + 1);
+        i += dwarf_index_find(&s->x, s->addresses[i], f) > 0;
+    }
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------------ */
+
+/* Of a debug file, which has no code that an offset could lie in: what the index says. */
+static void print_indexed(const struct subject *s, u64 address)
+{
+    struct dwarf_frame f[DWARF_INDEX_MAX_FRAMES];
+    unsigned n = dwarf_index_find(&s->x, address, f);
+    for (unsigned i = 0; i < n; i++)
+        printf("\t%s|%s:%u", s->x.strings + f[i].name, s->x.strings + f[i].file, f[i].line);
+}
+
+static void print_frames(const struct names *v, u32 i)
+{
+    for (u32 f = v->first[i]; f < v->first[i + 1]; f++)
+        printf("\t%s|%s:%u", v->strings + v->frames[f].system_name, v->strings + v->frames[f].file, v->frames[f].line);
+}
+
+static size_t read_addresses(u64 *addresses, size_t max)
+{
+    char line[64];
+    size_t n = 0;
+    while (n < max && fgets(line, sizeof(line), stdin))
+        addresses[n++] = strtoull(line, NULL, 16);
+    return n;
+}
+
+static int print_names(const char *path)
+{
+    struct subject s = {.path = path};
+    AUTO_FREE u64 *addresses = calloc(MANY, sizeof(u64));
+    AUTO_FREE u64 *offsets = calloc(MANY, sizeof(u64));
+    AUTO_BUF struct buf reply = {0};
+    struct names v;
+    if (!addresses || !offsets || build(&s))
+        return 1;
+    size_t n = read_addresses(addresses, MANY);
+    for (size_t i = 0; i < n; i++) {
+        const struct elf_segment *seg = elf_segment_at(&s.elf, addresses[i], PF_X);
+        offsets[i] = seg ? addresses[i] - seg->vaddr + seg->offset : ~0ull;
+    }
+    if (names_resolve_elf(&s.elf, &s.x, offsets, n, &reply) || names_view(reply.data, reply.len, n, &v))
+        return 1;
+    for (u32 i = 0; i < n; i++) {
+        printf("0x%llx", (unsigned long long)addresses[i]);
+        if (offsets[i] == ~0ull)
+            print_indexed(&s, addresses[i]);
+        else
+            print_frames(&v, i);
+        putchar('\n');
+    }
+    free(s.index);
+    elf_close(&s.elf);
+    return 0;
+}
+
+/* ---- Tools ------------------------------------------------------------------------------------------------------ */
+
+struct cost {
+    double seconds;
+    long rss_mb;
+};
+
+/* A child's CPU time for n addresses from standard input; 0 s: it cannot be run. */
+static struct cost run_tool(char *const argv[], const u64 *addresses, size_t n)
+{
+    struct rusage r;
+    int status;
+    FILE *in = tmpfile();
+    if (!in)
+        return (struct cost){0};
+    for (size_t i = 0; i < n; i++)
+        fprintf(in, "0x%llx\n", (unsigned long long)addresses[i]);
+    fflush(in);
+    rewind(in);
+    pid_t pid = fork();
+    if (!pid) {
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        dup2(fileno(in), 0);
+        dup2(null, 1);
+        dup2(null, 2);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    fclose(in);
+    if (pid < 0 || wait4(pid, &status, 0, &r) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+        return (struct cost){0};
+    double s =
+        (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) + (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+    return (struct cost){s, r.ru_maxrss / 1024};
+}
+
+/* Another run of this program builds an index and reports its peak. */
+static long build_rss(const char *path)
+{
+    char *argv[] = {"/proc/self/exe", "--names", (char *)path, NULL};
+    return run_tool(argv, NULL, 0).rss_mb;
+}
+
+/* ---- Results ---------------------------------------------------------------------------------------------------- */
+
+static void goal(const char *name, const char *ours, const char *reference, double ratio, const char *text, bool pass)
+{
+    printf("dwarf-%s, %s, %s, %.2f, %s, %s\n", name, ours, reference, ratio, text, pass ? "pass" : "fail");
+}
+
+static bool is_rust(const struct subject *s)
+{
+    struct elf_section sec;
+    return elf_section(&s->elf, ".debug_gdb_scripts", &sec);
+}
+
+static void report_build(const struct subject *s)
+{
+    struct elf_section sec;
+    char ours[64];
+    double mb = (double)s->x.h->debug_bytes / 1e6, share = 100.0 * (double)s->len / (double)s->x.h->debug_bytes;
+    bool compressed = elf_section(&s->elf, ".debug_info", &sec) && sec.flags & SHF_COMPRESSED;
+    snprintf(ours, sizeof(ours), "%.0f MB/s of %.0f MB", mb / s->seconds, mb);
+    if (compressed) /* zlib alone reads 300 MB a second */
+        printf("dwarf-build, %s, inflating it included, -, -, -\n", ours);
+    else
+        goal("build", ours, "-", mb / s->seconds, ">= 300 MB/s", mb / s->seconds >= 300);
+    double most = is_rust(s) ? 20 : 10;
+    snprintf(ours, sizeof(ours), "%.1f %% of it", share);
+    goal("index-size", ours, "-", share, most > 10 ? "<= 20 %" : "<= 10 %", share <= most);
+    printf("dwarf-build-memory, %ld MB, -, -, -, -\n", build_rss(s->path));
+}
+
+/* CPU seconds of the look-ups alone: what an agent with a cached index pays. */
+static double look_up(const struct subject *s, size_t n)
+{
+    u64 start = clock_ns(CLOCK_PROCESS_CPUTIME_ID), frames = 0;
+    struct dwarf_frame f[DWARF_INDEX_MAX_FRAMES];
+    for (size_t i = 0; i < n; i++)
+        frames += dwarf_index_find(&s->x, s->addresses[i], f);
+    return frames ? cpu_since(start) : 0;
+}
+
+static void compare(const struct subject *s, const char *name, char *const argv[], size_t n, double least)
+{
+    char ours[64], theirs[64], text[32];
+    struct cost they = run_tool(argv, s->addresses, n);
+    double we = look_up(s, n);
+    if (they.seconds == 0) {
+        printf("dwarf-%s, skip: %s cannot be run\n", name, argv[0]);
+        return;
+    }
+    snprintf(ours, sizeof(ours), "%.0f ns each", we * 1e9 / (double)n);
+    snprintf(theirs, sizeof(theirs), "%.2f s for %zu and %ld MB", they.seconds, n, they.rss_mb);
+    snprintf(text, sizeof(text), ">= %.0fx", least);
+    goal(name, ours, theirs, they.seconds / we, text, they.seconds / we >= least);
+}
+
+/* Nothing is cached: the build and one look-up, against one address. */
+static void compare_first(const struct subject *s, char *const argv[])
+{
+    char ours[64], theirs[64];
+    struct cost they = run_tool(argv, s->addresses, 1), many = run_tool(argv, s->addresses, FEW);
+    if (they.seconds == 0)
+        return;
+    snprintf(ours, sizeof(ours), "%.2f s once", s->seconds);
+    snprintf(theirs, sizeof(theirs), "%.2f s; %.2f s for %d", they.seconds, many.seconds, FEW);
+    goal("first-answer", ours, theirs, many.seconds / s->seconds, ">= 1x for 1000", many.seconds >= s->seconds);
+}
+
+static const char *largest(glob_t *g)
+{
+    struct stat st;
+    const char *best = "/proc/self/exe";
+    off_t size = stat(best, &st) ? 0 : st.st_size;
+    for (size_t i = 0; i < g->gl_pathc; i++)
+        if (!stat(g->gl_pathv[i], &st) && st.st_size > size) {
+            best = g->gl_pathv[i];
+            size = st.st_size;
+        }
+    return best;
+}
+
+int main(int argc, char **argv)
+{
+    glob_t g = {0};
+    if (argc == 3 && !strcmp(argv[1], "--names"))
+        return print_names(argv[2]);
+    glob("/usr/lib/debug/.build-id/*/*.debug", 0, NULL, &g);
+    struct subject s = {.path = argc > 1 ? argv[1] : largest(&g), .addresses = calloc(MANY, sizeof(u64))};
+    if (!s.addresses || build(&s) || !s.x.h->nblocks) {
+        printf("dwarf, skip: %s has no debug information\n", s.path);
+        return 0;
+    }
+    fprintf(stderr, "%s\n", s.path);
+    choose_addresses(&s);
+    char obj[4096];
+    snprintf(obj, sizeof(obj), "--obj=%s", s.path);
+    char *llvm[] = {"llvm-symbolizer", obj, "--inlines", "--no-demangle", NULL};
+    char *eu[] = {"eu-addr2line", "-i", "-f", "-e", (char *)s.path, NULL};
+    report_build(&s);
+    compare_first(&s, llvm);
+    compare(&s, "llvm", llvm, MANY, 20);
+    compare(&s, "elfutils", eu, FEW, 20);
+    free(s.addresses);
+    free(s.index);
+    elf_close(&s.elf);
+    globfree(&g);
+    return 0;
+}

@@ -5,30 +5,33 @@ set -euo pipefail
 need_root
 . e2e/agent/lib.sh
 
-program() { # NAME: with 100,000 functions, so that its table has 400,000 rows and takes 1.6 of 4 MB
-    awk -v name="$1" 'BEGIN {
+program() { # NAME COUNT: with so many functions of four rows each; 100,000 take 1.6 of 4 MB
+    awk -v n="$2" 'BEGIN {
         print ".text\n.globl main\nmain: .cfi_startproc\n1: dec %rcx\njmp 1b\n.cfi_endproc"
-        for (i = 0; i < 100000; i++)
-            printf "f%d: .cfi_startproc\npush %%rbx\n.cfi_adjust_cfa_offset 8\npush %%rbp\n.cfi_adjust_cfa_offset 8\npop %%rbp\n.cfi_adjust_cfa_offset -8\npop %%rbx\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n", i
-        print ".ascii \"" name "\"" }' >"$TMP/$1.s"
+        for (i = 0; i < n; i++)
+            printf "f%d: .cfi_startproc\npush %%rbx\n.cfi_adjust_cfa_offset 8\npush %%rbp\n.cfi_adjust_cfa_offset 8\npop %%rbp\n.cfi_adjust_cfa_offset -8\npop %%rbx\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n", i }' >"$TMP/$1.s"
     gcc -no-pie "$TMP/$1.s" -o "$TMP/$1" -Wl,-z,noexecstack
     rm "$TMP/$1.s"
 }
-for name in one two three; do program $name; done
-start_agent --table-memory 4M
+program one 100000 # the same unwind information would be one table for all three
+program two 100001
+program three 100002
+make_container "$(printf 'cd%.0s' {1..32})"
+start_agent --table-memory 4M --host-processes off # the machine's other programs need tables, too
+in_files() { # whole stacks of a program: its table is there
+    profiles_of host/cdcdcdcdcdcd | grep -q "$1" && profiles_of host/cdcdcdcdcdcd | grep -q _start
+}
 for name in one two three; do
-    "$TMP/$name" &
+    rm -rf "$out/host"
+    (contained "$TMP/$name") &
     burner=$!
     at_exit "kill $burner"
-    await has_profiles "host/$name"
     for ((i = 0; i < 60; i++)); do # seconds: until whoever was not used for long has gone
         sleep 1
-        rm -f "$out/host/$name"/*
-        await has_profiles "host/$name"
-        sleep 1
-        if profiles_of "host/$name" | grep -q '_start'; then break; fi
+        if in_files "$name"; then break; fi
+        rm -rf "$out/host"
     done
-    profiles_of "host/$name" | grep -q '_start' || fail "$name never gets a table"
+    in_files "$name" || fail "$name never gets a table"
     kill $burner
     wait $burner || true
 done

@@ -15,16 +15,8 @@ at_exit "kill $!"
 chosen=$!
 at_exit "kill $chosen"
 
-# A container without runtime: a cgroup whose path says that it is one.
-id=$(printf 'ab%.0s' {1..32})
-for root in /sys/fs/cgroup /sys/fs/cgroup/*; do
-    [ -e "$root/cgroup.procs" ] || continue
-    mkdir -p "$root/xprof-e2e-$$/docker/$id"
-    at_exit "for i in {1..50}; do rmdir $root/xprof-e2e-$$/docker/$id $root/xprof-e2e-$$/docker $root/xprof-e2e-$$ && break || sleep 0.1; done"
-    groups="${groups:-} $root/xprof-e2e-$$/docker/$id/cgroup.procs"
-done
-# shellcheck disable=SC2016
-bash -c 'for g in $1; do echo $$ >$g; done 2>/dev/null; exec "$2" 600000' - "$groups" "$TMP/shop" &
+make_container "$(printf 'ab%.0s' {1..32})"
+(contained "$TMP/shop" 600000) &
 shop=$!
 at_exit "kill $shop; wait $shop"
 

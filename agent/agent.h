@@ -79,6 +79,8 @@ struct agent_report {
 void agent_report(struct agent *a, struct agent_report *out);
 /* The same while it runs, from any thread; without what only the end can tell (blame, median). */
 void agent_vitals(struct agent *a, struct agent_report *out);
+/* CPU time so far: of this process, of the parser, and what user stacks cost in the kernel (when measured). */
+double agent_cpu_seconds(const struct agent *a);
 /* Samples so far, lost so far, complete so far: for a progress line. */
 void agent_progress(struct agent *a, u64 *samples, u64 *lost, u64 *user, u64 *complete);
 

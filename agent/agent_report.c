@@ -42,6 +42,13 @@ static double own_cpu(const struct agent *a)
     return seconds_of(&self.ru_utime) + seconds_of(&self.ru_stime) + parser_cpu(a);
 }
 
+double agent_cpu_seconds(const struct agent *a)
+{
+    struct xp_stats st = {0};
+    probe_stats(a->probe, &st);
+    return own_cpu(a) + (double)st.unwind_ns / 1e9;
+}
+
 static u64 rss_of(pid_t pid)
 {
     char path[64];

@@ -32,6 +32,11 @@ static void raise_again(struct governor *g)
     log_warn("the agent samples at %u %% of the rate again", g->share);
 }
 
+bool governor_due(const struct governor *g, u64 now)
+{
+    return !g->looked_ns || now - g->looked_ns >= LOOK_NS;
+}
+
 unsigned governor_look(struct governor *g, double cpu_seconds, u64 now)
 {
     if (!g->looked_ns) {
@@ -39,7 +44,7 @@ unsigned governor_look(struct governor *g, double cpu_seconds, u64 now)
         g->cpu_seconds = cpu_seconds;
     }
     u64 passed = now - g->looked_ns;
-    if (passed < LOOK_NS)
+    if (!governor_due(g, now))
         return g->share;
     double percent = 100 * (cpu_seconds - g->cpu_seconds) / ((double)passed / 1e9);
     g->looked_ns = now;

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "bpf/types.h"
+#include <stdbool.h>
 
 struct governor {
     unsigned max_percent; /* of one CPU */
@@ -15,6 +16,8 @@ struct governor {
 };
 
 void governor_init(struct governor *g, unsigned max_percent);
+/* Would governor_look do more than answer? For those to whom measuring is dear. */
+bool governor_due(const struct governor *g, u64 now_ns);
 /* Once in a while, with all CPU time used so far. The share to be taken from now on; it changes every ten seconds at
  * most. Says so in the log when it changes. */
 unsigned governor_look(struct governor *g, double cpu_seconds, u64 now_ns);

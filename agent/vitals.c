@@ -268,13 +268,6 @@ void vitals_metrics(void *vitals, bool openmetrics, struct buf *out)
     metrics_end(&m);
 }
 
-double vitals_cpu(struct agent *a)
-{
-    struct agent_report r;
-    agent_vitals(a, &r);
-    return r.cpu_seconds + (double)r.unwind_ns / 1e9;
-}
-
 bool vitals_healthy(void *vitals, struct buf *why)
 {
     const struct vitals *v = vitals;

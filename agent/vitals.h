@@ -13,7 +13,6 @@ struct vitals { /* borrowed, all of them */
     struct exports *exports;
     struct publisher *publisher;
     const char *node;
-    u64 interval_ns;
     u64 looped_ns;      /* when the collector last came round: it is alive */
     unsigned rate;      /* samples a second and CPU, now */
     unsigned throttled; /* how often max-cpu lowered the rate */
@@ -24,7 +23,3 @@ void vitals_metrics(void *vitals, bool openmetrics, struct buf *out);
 bool vitals_healthy(void *vitals, struct buf *why);
 bool vitals_ready(void *vitals, struct buf *why);
 void vitals_targets(void *vitals, struct buf *json);
-
-/* CPU time of this process and of the parser, and of the programs in the kernel as far as they are measured; seconds.
- */
-double vitals_cpu(struct agent *a);

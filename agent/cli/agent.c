@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-#define POLL_MS      100
+#define POLL_MS      500 /* whatever cannot wait wakes the ring */
 #define PREPARE_MS   1500
 #define CACHE_BYTES  ((size_t)1 << 30)
 #define FLUSH_MS     5000 /* at the end: what cannot be sent by then stays in the spool */
@@ -328,12 +328,13 @@ static void keep_house(struct service *s, u64 now)
 {
     s->kept_house_ns = now;
     tell_news(s);
-    unsigned rate = governor_look(&s->governor, vitals_cpu(s->agent), now);
-    if (rate != s->governor.told) {
-        agent_set_share(s->agent, rate);
-        s->governor.told = rate;
-    }
     __atomic_store_n(&s->vitals.rate, agent_rate(s->agent), __ATOMIC_RELAXED);
+    if (!governor_due(&s->governor, now))
+        return;
+    unsigned share = governor_look(&s->governor, agent_cpu_seconds(s->agent), now);
+    if (share != s->governor.told)
+        agent_set_share(s->agent, share);
+    s->governor.told = share;
     __atomic_store_n(&s->vitals.throttled, s->governor.throttled, __ATOMIC_RELAXED);
 }
 

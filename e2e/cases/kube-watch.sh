@@ -218,8 +218,8 @@ echo "server killed: ok"
 
 # While we sleep a pod goes and another comes, and etcd forgets the history: 410, and a list of ten pages says what
 # changed, no more and no less.
-stop_server
 mark
+stop_server
 hear '^problem pods '
 kill -STOP "$watcher"
 start_server

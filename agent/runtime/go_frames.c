@@ -3,13 +3,16 @@
 
 #define WRAPPER_SAMPLE 4096 /* functions among which to look for wrappers: one in twenty is */
 
-static struct go_text text_at(struct go_bytes b, u32 at)
+/* Long names are paid for like steps. */
+static struct go_text text_at(struct gopclntab *t, struct go_bytes b, u32 at)
 {
     if (at >= b.len)
         return (struct go_text){0};
     size_t left = b.len - at;
     const char *s = (const char *)b.data + at;
-    return (struct go_text){s, (u32)strnlen(s, left < GO_MAX_NAME ? left : GO_MAX_NAME)};
+    u32 len = (u32)strnlen(s, left < GO_MAX_NAME ? left : GO_MAX_NAME);
+    t->steps -= len / 16 < t->steps ? len / 16 : t->steps;
+    return (struct go_text){s, len};
 }
 
 static void set_line(struct gopclntab *t, const struct go_func *f, u64 address, struct go_frame *out)
@@ -18,7 +21,7 @@ static void set_line(struct gopclntab *t, const struct go_func *f, u64 address, 
     if (!go_value(t, f, f->file, address, &file) || !go_value(t, f, f->line, address, &line) || file < 0 || line < 0)
         return;
     u32 at = go_u32(t->units, ((u64)f->unit + (u32)file) * 4);
-    out->file = text_at(t->files, at);
+    out->file = text_at(t, t->files, at);
     out->line = (u32)line;
 }
 
@@ -59,7 +62,7 @@ static bool is_wrapper(struct gopclntab *t, u8 id)
 static void add_frame(struct gopclntab *t, const struct go_func *f, u32 name, u64 address, struct go_frames *out)
 {
     struct go_frame *frame = &out->v[out->n++];
-    *frame = (struct go_frame){.name = text_at(t->names, name)};
+    *frame = (struct go_frame){.name = text_at(t, t->names, name)};
     set_line(t, f, address, frame);
 }
 

@@ -30,10 +30,12 @@ static bool fits(struct gopclntab *t, const struct module *m)
 static bool in_memory(struct gopclntab *t)
 {
     struct module m;
+    u64 left = 2 * t->elf->size; /* hostile segments overlap */
     for (size_t i = 0; i < t->elf->nloads; i++) {
         const struct elf_segment *s = &t->elf->loads[i];
-        if (!(s->flags & PF_W))
+        if (!(s->flags & PF_W) || s->filesz > left)
             continue;
+        left -= s->filesz;
         struct go_bytes b = {t->elf->map + s->offset, s->filesz};
         for (u64 at = -s->vaddr & 7; at + sizeof(m) <= b.len; at += 8) {
             if (go_u64(b, at) != t->address)

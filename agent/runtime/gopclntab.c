@@ -2,7 +2,9 @@
 #include "runtime/go_internal.h"
 #include <errno.h>
 
-#define HEADER_MIN 72 /* of 1.18; others are shorter, their tables are not */
+#define HEADER_MIN     72         /* of 1.18; others are shorter, their tables are not */
+#define MAX_CANDIDATES 8          /* for each of them the data segment is searched for moduledata */
+#define OTHERS_CODE    (8u << 10) /* seen: 4 KiB, with and without cgo */
 
 static int layout_of(u32 magic, enum go_layout *out)
 {
@@ -79,19 +81,32 @@ static int try_at(struct gopclntab *t, struct go_bytes b, u64 address)
     return err;
 }
 
+/* Tries what looks like a header in one segment. */
+static int search_in(struct gopclntab *t, const struct elf_segment *s, unsigned *candidates)
+{
+    static const u8 magic[] = {0xff, 0xff, 0xff, 0, 0, 1, 8}; /* behind the byte that tells the layouts apart */
+    struct go_bytes b = {t->elf->map + s->offset, s->filesz};
+    const u8 *p = b.data, *end = b.data + b.len;
+    for (; *candidates && (p = memmem(p, (size_t)(end - p), magic, sizeof(magic))); p++) {
+        u64 at = (u64)(p - b.data) - 1; /* wraps at the first byte, and is then not aligned */
+        if ((s->vaddr + at) & 7)
+            continue;
+        --*candidates;
+        if (!try_at(t, go_slice(b, at, b.len), s->vaddr + at))
+            return 0;
+    }
+    return -ENODATA;
+}
+
 /* PIE and c-shared up to 1.19 have no section for it, and section headers can be gone: by what a header begins with. */
 static int search(struct gopclntab *t)
 {
-    static const u8 magic[] = {0xff, 0xff, 0xff, 0, 0, 1, 8}; /* behind the byte that tells the layouts apart */
-    for (size_t i = 0; i < t->elf->nloads; i++) {
-        const struct elf_segment *s = &t->elf->loads[i];
-        struct go_bytes b = {t->elf->map + s->offset, s->filesz};
-        for (const u8 *p = b.data, *end = b.data + b.len; (p = memmem(p, (size_t)(end - p), magic, sizeof(magic)));
-             p++) {
-            u64 at = (u64)(p - b.data) - 1; /* wraps at the first byte, and is then not aligned */
-            if (!((s->vaddr + at) & 7) && !try_at(t, go_slice(b, at, b.len), s->vaddr + at))
-                return 0;
-        }
+    unsigned candidates = MAX_CANDIDATES;
+    u64 left = 2 * t->elf->size; /* hostile segments overlap */
+    for (size_t i = 0; i < t->elf->nloads && t->elf->loads[i].filesz <= left; i++) {
+        if (!search_in(t, &t->elf->loads[i], &candidates))
+            return 0;
+        left -= t->elf->loads[i].filesz;
     }
     return -ENODATA;
 }
@@ -110,4 +125,13 @@ int go_open(struct gopclntab *t, const struct elf_file *e)
     if (!err)
         *t = found;
     return err;
+}
+
+bool go_is_all(const struct gopclntab *t)
+{
+    u64 code = 0, own = go_entry(t, t->nfuncs) - go_entry(t, 0);
+    for (size_t i = 0; i < t->elf->nloads; i++)
+        if (t->elf->loads[i].flags & PF_X)
+            code += t->elf->loads[i].filesz;
+    return code < own + OTHERS_CODE;
 }

@@ -44,6 +44,9 @@ struct gopclntab {
 /* 0; -ENODATA: no Go program; -ENOTSUP: a table of an unknown layout; -EBADMSG. `e` has to outlive `t`. */
 int go_open(struct gopclntab *t, const struct elf_file *e);
 
+/* All code of the file is Go's, but for a few KiB: headers, PLT, what the C compiler and runtime/cgo bring along. */
+bool go_is_all(const struct gopclntab *t);
+
 struct go_text { /* inside the file, not terminated, any bytes; len 0: unknown */
     const char *data;
     u32 len;

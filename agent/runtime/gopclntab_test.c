@@ -158,6 +158,15 @@ TEST(go_names_closures_generics_and_inlined_chains)
     expect_names(&p, "main.chosen.func2;");
 }
 
+TEST(go_knows_where_it_is_alone)
+{
+    CLEANUP(program_close) struct program alone = {0}, mixed = {0};
+    if (fixture(&alone, "pie") == -ENOENT || fixture(&mixed, "go115") == -ENOENT)
+        SKIP("there is no go");
+    CHECK(go_is_all(&alone.table));
+    CHECK(!go_is_all(&mixed.table)); /* has megabytes of code that is not in the table */
+}
+
 TEST(go_refuses_what_is_not_go)
 {
     struct gopclntab t;

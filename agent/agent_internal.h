@@ -77,6 +77,8 @@ struct agent {
 void *agent_worker(void *agent);
 /* Names what was counted, into an empty profile but for its comments. The thread that owns parser and files. */
 int agent_name(struct agent *a, const struct span *s, struct profile *out);
+/* A file that was just built: its debug file is opened while the process that has it mapped is there. */
+void agent_note_debug_file(struct agent *a, const struct xp_file_event *e);
 /* The span that ends now; the collector counts into a new one. NULL stacks: no memory. */
 struct span agent_take_span(struct agent *a);
 void agent_count_stacks(const struct agent *a, const struct aggregate *stacks, struct tally *t);

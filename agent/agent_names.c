@@ -32,6 +32,13 @@ static int line_index(struct agent *a, const struct file *f)
     return fd < 0 ? -1 : fd;
 }
 
+void agent_note_debug_file(struct agent *a, const struct xp_file_event *e)
+{
+    const struct file *f = files_get(a->files, e->id);
+    if (f && f->path && (a->lines || !line_indexes_new(&a->lines, a->parser, a->cache)))
+        line_indexes_seen(a->lines, &f->key, e->tgid, f->path, f->build_id);
+}
+
 static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
                       void (*use)(void *arg, const struct names *names), void *arg)
 {

@@ -74,6 +74,7 @@ static void work(struct agent *a, struct job *j)
     u64 deadline = __atomic_load_n(&a->deadline_ns, __ATOMIC_RELAXED);
     if (j->kind == JOB_FILE && (!deadline || now_ns() < deadline)) {
         files_build(a->files, &j->file);
+        agent_note_debug_file(a, &j->file.event);
         j->file.fd = -1;
         j->file.path = NULL;
     } else if (j->kind == JOB_LATE) {

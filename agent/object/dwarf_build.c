@@ -155,3 +155,17 @@ int dwarf_index_build_fd(int fd, void **out, size_t *len)
     int err = elf_open(&e, fd);
     return err ? err : dwarf_index_build(&e, NULL, &limits, out, len);
 }
+
+int dwarf_index_build_debug(int fd, int debug, void **out, size_t *len)
+{
+    static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_ELF struct elf_file d = {0};
+    int err = elf_open(&e, fd);
+    if (!err)
+        err = elf_open(&d, debug);
+    if (err)
+        return err;
+    bool same = e.build_id_len && e.build_id_len == d.build_id_len && !memcmp(e.build_id, d.build_id, e.build_id_len);
+    return same ? dwarf_index_build(&d, NULL, &limits, out, len) : -ESTALE;
+}

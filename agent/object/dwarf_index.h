@@ -79,6 +79,8 @@ int dwarf_index_build(const struct elf_file *e, const struct elf_file *alt, cons
                       void **out, size_t *len);
 /* The same of the file behind fd (borrowed), under the default limits. */
 int dwarf_index_build_fd(int fd, void **out, size_t *len);
+/* For the file behind fd, of its debug file: -ESTALE when their build IDs are not the same, or there are none. */
+int dwarf_index_build_debug(int fd, int debug, void **out, size_t *len);
 
 /* The checksum, for what comes from a disk. 0 or -EBADMSG. */
 int dwarf_index_check(const void *data, size_t len);

@@ -193,3 +193,18 @@ TEST(names_without_what_compilers_add)
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         CHECK_EQ(demangle_base(names[i][0], strlen(names[i][0])), strlen(names[i][1]));
 }
+
+TEST(dwarf_debug_file_has_to_have_the_same_build_id)
+{
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-cpp-stripped");
+    AUTO_CLOSE int debug = fixture_fd("dwarf-cpp-debug");
+    AUTO_CLOSE int other = fixture_fd("dwarf-5");
+    AUTO_FREE void *index = NULL;
+    size_t len;
+    if (stripped < 0 || debug < 0 || other < 0)
+        SKIP("no fixtures");
+    CHECK_EQ(dwarf_index_build_fd(stripped, &index, &len), -ENODATA);
+    CHECK_EQ(dwarf_index_build_debug(stripped, other, &index, &len), -ESTALE);
+    CHECK_EQ(dwarf_index_build_debug(stripped, debug, &index, &len), 0);
+    CHECK(((struct dwarf_index_header *)index)->functions > 2);
+}

@@ -52,11 +52,13 @@ static int do_table(const struct parser_work *work, int file, struct parser_answ
     return rc;
 }
 
-static int do_lines(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
+static int do_lines(const struct parser_work *work, const int *fds, struct parser_answer *a, int *fd)
 {
     void *index = NULL;
     size_t len = 0;
-    int rc = work->lines(file, &index, &len);
+    int rc = work->lines(fds[0], &index, &len);
+    if (rc == -ENODATA && fds[1] >= 0)
+        rc = work->debug_lines(fds[0], fds[1], &index, &len);
     if (!rc)
         rc = reply_bytes(index, len, a, fd);
     free(index);
@@ -97,7 +99,7 @@ static int do_request(const struct parser_work *work, const struct parser_reques
     case PARSER_NAMES:
         return do_names(work, fds, rq->n, a, fd);
     case PARSER_LINES:
-        return do_lines(work, fds[0], a, fd);
+        return do_lines(work, fds, a, fd);
     default:
         return -EPROTO;
     }
@@ -192,6 +194,7 @@ int parser_child_main(int argc, char **argv)
         .table = table_build,
         .names = merged_names,
         .lines = dwarf_index_build_fd,
+        .debug_lines = dwarf_index_build_debug,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */
     _exit(parser_child_run(argc, argv, &work));

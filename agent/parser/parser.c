@@ -208,11 +208,11 @@ int parser_table(struct parser *p, int fd, struct parser_reply *out)
     return ask(p, &rq, &fd, 1, &a, out, NULL);
 }
 
-int parser_lines(struct parser *p, int fd, struct parser_reply *out)
+int parser_lines(struct parser *p, int fd, int debug, struct parser_reply *out)
 {
     struct parser_request rq = {.op = PARSER_LINES};
     struct parser_answer a;
-    return ask(p, &rq, &fd, 1, &a, out, NULL);
+    return ask(p, &rq, (int[]){fd, debug}, debug < 0 ? 1 : 2, &a, out, NULL);
 }
 
 int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,

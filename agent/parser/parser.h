@@ -51,9 +51,10 @@ void parser_reply_free(struct parser_reply *r);
  * wait. -ECHILD: no child could be started, which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
 int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a checked image */
-/* The file's line index (object/dwarf_index.h), to be kept and given to parser_names. Larger files take seconds; it
- * waits PARSER_LINES_PATIENCE times longer than for others, and the child gives up by itself before. */
-int parser_lines(struct parser *p, int fd, struct parser_reply *out);
+/* The file's line index (object/dwarf_index.h), to be kept and given to parser_names; made of the file `debug` (-1:
+ * none) when it has no debug information itself and both have one build ID. Larger files take seconds; it waits
+ * PARSER_LINES_PATIENCE times longer than for others, and the child gives up by itself before. */
+int parser_lines(struct parser *p, int fd, int debug, struct parser_reply *out);
 #define PARSER_LINES_PATIENCE 4
 /* `index`: an fd with a line index of the file, opened O_RDONLY, or -1. */
 int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,

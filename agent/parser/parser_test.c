@@ -367,7 +367,7 @@ TEST(parser_makes_a_line_index_and_reads_it)
     CLEANUP(parser_reply_free) struct parser_reply lines = {0}, with = {0}, without = {0};
     CHECK_EQ(parser_new(&p, &limits), 0);
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    CHECK_EQ(parser_lines(p, fd, &lines), 0);
+    CHECK_EQ(parser_lines(p, fd, -1, &lines), 0);
     AUTO_CLOSE int index = fs_sealed_memfd("index", lines.data, lines.len);
     AUTO_ELF struct elf_file e = {0};
     CHECK_EQ(elf_open(&e, fd), 0);

@@ -1,6 +1,7 @@
 /* What parent and child say to each other: one fixed-size packet each way (SOCK_SEQPACKET) and descriptors beside it.
  *
- *   parent: request + the file's fd (+ a sealed memfd of u64 offsets and perhaps the fd of a line index, for NAMES)
+ *   parent: request + the file's fd (+ a sealed memfd of u64 offsets and perhaps the fd of a line index, for NAMES;
+ *           perhaps the fd of its debug file, for LINES)
  *   child:  reply   + a sealed memfd of `len` bytes, for all but IDENTIFY with status 0
  *
  * The child starts with a greeting, a reply with id 0 whose status says whether it could lock itself in. The parent
@@ -51,6 +52,7 @@ struct parser_work {
     int (*table)(int fd, const struct table_limits *limits, struct xp_table **out, size_t *len);
     int (*names)(int fd, int index, const u64 *offsets, size_t n, struct buf *out);
     int (*lines)(int fd, void **out, size_t *len);
+    int (*debug_lines)(int fd, int debug, void **out, size_t *len); /* after -ENODATA of `lines` */
 };
 /* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
 int parser_child_run(int argc, char **argv, const struct parser_work *work);

@@ -9,7 +9,6 @@ build_target inlines -g
 place() { grep -n "$1" e2e/targets/inlines.cpp | head -n 1 | cut -d: -f1; } # line of a text
 
 CACHE=$TMP/cache record -o "$TMP/x.pb.gz" -- "$TMP/inlines" 400
-expect_complete 95
 expect_stack '.*;main;around\(\);between;innermost' "$profile" 20
 indexes() { stat -c '%n %i %s' "$TMP"/cache/*.xpl; }
 before=$(indexes) || fail "no line index on the disk"

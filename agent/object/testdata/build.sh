@@ -56,7 +56,10 @@ dwarf dwarf-clang "$clang" -gdwarf-5 dwarf.c
 dwarf dwarf-clang-4 "$clang" -gdwarf-4 dwarf.c
 dwarf dwarf-clang-tables "$clang" -gline-tables-only dwarf.c
 dwarf dwarf-cpp "$cc" -gdwarf-5 dwarf.cpp
-dwarf dwarf-cpp-stripped "$cc" -gdwarf-5 -Wl,--strip-all dwarf.cpp
+if [ -e "$out/dwarf-cpp" ]; then
+    objcopy --only-keep-debug "$out/dwarf-cpp" "$out/dwarf-cpp-debug"
+    strip -o "$out/dwarf-cpp-stripped" "$out/dwarf-cpp"
+fi
 if command -v dwz >/dev/null && cp "$out/dwarf-cpp" "$out/dwarf-dwz"; then dwz "$out/dwarf-dwz" 2>/dev/null || rm -f "$out/dwarf-dwz"; fi
 if command -v rustc >/dev/null; then
     (cd "$src" && rustc --edition 2021 -O -g -C panic=abort -C link-arg=-nostdlib -C link-arg=-nostartfiles -C relocation-model=static \

@@ -193,7 +193,7 @@ int parser_child_main(int argc, char **argv)
         .identify = table_identify,
         .table = table_build,
         .names = merged_names,
-        .lines = dwarf_index_build_fd,
+        .lines = merged_lines,
         .debug_lines = dwarf_index_build_debug,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */

@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "object/demangle.h"
+#include "object/dwarf_index.h"
 #include "runtime/gopclntab.h"
 #include <errno.h>
 #include <string.h>
@@ -153,4 +154,13 @@ int merged_names(int fd, int index, const u64 *offsets, size_t n, struct buf *ou
         return err;
     memcpy(&h, reply.data, sizeof(h));
     return write_reply(&m, &rest, n, h.strings, out);
+}
+
+int merged_lines(int fd, void **out, size_t *len)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct gopclntab go;
+    if (!elf_open(&e, fd) && !go_open(&go, &e) && go_is_all(&go))
+        return -ENODATA;
+    return dwarf_index_build_fd(fd, out, len);
 }

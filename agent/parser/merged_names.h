@@ -5,3 +5,6 @@
 
 /* As names_resolve (object/names.h). */
 int merged_names(int fd, int index, const u64 *offsets, size_t n, struct buf *out);
+/* As dwarf_index_build_fd (object/dwarf_index.h), but -ENODATA for a file in which Go's table answers every question.
+ */
+int merged_lines(int fd, void **out, size_t *len);

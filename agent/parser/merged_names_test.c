@@ -2,6 +2,7 @@
 #include "parser/merged_names.h"
 #include "base/cleanup.h"
 #include "base/test.h"
+#include "object/dwarf_index.h"
 #include "object/elf_file.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -84,4 +85,15 @@ TEST(names_of_a_file_without_go_are_the_symbols)
     CHECK_EQ(merged_names(fd, -1, offsets, 2, &merged), 0);
     CHECK_EQ(names_resolve(fd, -1, offsets, 2, &plain), 0);
     CHECK(merged.len == plain.len && !memcmp(merged.data, plain.data, plain.len));
+}
+
+TEST(lines_of_a_go_program_are_in_its_own_table)
+{
+    AUTO_CLOSE int fd = open_fixture("plain");
+    AUTO_FREE void *index = NULL;
+    size_t len;
+    if (fd < 0)
+        SKIP("there is no go");
+    CHECK_EQ(merged_lines(fd, &index, &len), -ENODATA);
+    CHECK_EQ(dwarf_index_build_fd(fd, &index, &len), 0); /* though there is debug information */
 }

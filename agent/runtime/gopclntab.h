@@ -9,7 +9,7 @@
  *
  * All places outside are file offsets. Nothing is allocated and nothing is trusted: a read outside of an array yields 0
  * or an empty string, chains of inlined calls have a greatest length, and the steps through value tables have a budget,
- * behind which functions keep their names but lose lines and inlined calls.
+ * beyond which functions keep their names but lose lines and inlined calls.
  */
 #pragma once
 #include "object/elf_file.h"
@@ -39,7 +39,7 @@ struct gopclntab {
 #define GO_MAX_FUNCS  (8u << 20) /* the largest program seen has 0.2 M */
 #define GO_MAX_FRAMES 128        /* at one pc; the compiler's budget ends below 40 */
 #define GO_MAX_NAME   (16u << 10)
-#define GO_STEPS      (1ull << 29) /* about 3 s; a look-up takes a few hundred */
+#define GO_STEPS      (1ull << 29) /* about 1 s; a look-up takes a few hundred */
 
 /* 0; -ENODATA: no Go program; -ENOTSUP: a table of an unknown layout; -EBADMSG. `e` has to outlive `t`. */
 int go_open(struct gopclntab *t, const struct elf_file *e);

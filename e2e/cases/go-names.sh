@@ -6,7 +6,17 @@ need_root
 need go
 
 source=$PWD/e2e/targets/gonames.go
-CGO_ENABLED=0 GOTOOLCHAIN=local go build -ldflags "-s -w" -o "$TMP/gonames" "$source"
+build() { # FLAG...
+    CGO_ENABLED=0 GOTOOLCHAIN=local go build -ldflags "-s -w" -o "$TMP/gonames" "$@" "$source"
+}
+
+# Loaded anywhere.
+build -buildmode=pie
+HZ=499 record -- "$TMP/gonames"
+expect_stack '(.*;)?main\.work;main\.twice;main\.leaf' "$profile" 10
+expect_no_stack '(.*;)?\[gonames\+0x.*'
+
+build
 HZ=499 record -o "$TMP/x.pb.gz" -- "$TMP/gonames"
 expect_samples 150
 

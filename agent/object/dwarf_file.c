@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define MIN_HEADER 11 /* bytes of the smallest unit header */
+#define DROP_EVERY (4 << 20) /* bytes of the file; four times as many when they are not compressed */
+#define MIN_HEADER 11        /* bytes of the smallest unit header */
 
 static const char *const names[SEC_COUNT] = {
     [SEC_INFO] = "info",         [SEC_ABBREV] = "abbrev",           [SEC_STR] = "str",
@@ -70,8 +71,11 @@ static int read_section(struct dwarf_file *d, const struct elf_file *e, enum dwa
         int err = elf_section_bytes(&s, DWARF_MAX_SECTION, &d->sec[id]);
         if (!err && id == SEC_INFO)
             d->info_size = d->sec[id].len;
+        if (!err && d->sec[id].owned)
+            elf_have_read(e, s.data, s.len);
         return err;
     }
+    d->dropped = s.data;
     return elf_stream_new(&d->stream, &s, DWARF_MAX_SECTION, &d->info_size);
 }
 
@@ -138,9 +142,14 @@ static int extend_window(struct dwarf_file *d, size_t n)
     if (VEC_RESERVE(&d->window, d->window.n + n))
         return -ENOMEM;
     int err = elf_stream_read(d->stream, d->window.v + d->window.n, n);
-    if (!err)
-        d->window.n += n;
-    return err;
+    if (err)
+        return err;
+    d->window.n += n;
+    if (elf_stream_at(d->stream) - d->dropped >= DROP_EVERY) {
+        elf_have_read(d->e, d->dropped, (size_t)(elf_stream_at(d->stream) - d->dropped));
+        d->dropped = elf_stream_at(d->stream);
+    }
+    return 0;
 }
 
 /* The unit behind the window becomes the window. */
@@ -171,6 +180,18 @@ static int next_in_stream(struct dwarf_file *d)
     return 0;
 }
 
+/* Units in front of `off` have been read; who refers to them has their pages read again. */
+static void leave_behind(struct dwarf_file *d, u64 off)
+{
+    const u8 *at = d->sec[SEC_INFO].data + off;
+    if (!d->dropped)
+        d->dropped = d->sec[SEC_INFO].data;
+    if (at - d->dropped < 4 * DROP_EVERY)
+        return;
+    elf_have_read(d->e, d->dropped, (size_t)(at - d->dropped)); /* nothing, when it was inflated */
+    d->dropped = at;
+}
+
 int dwarf_file_next(struct dwarf_file *d, struct dwarf_unit **out)
 {
     if (d->stream) {
@@ -182,6 +203,8 @@ int dwarf_file_next(struct dwarf_file *d, struct dwarf_unit **out)
     if (d->next_unit >= d->units.n)
         return -ENODATA;
     *out = &d->units.v[d->next_unit++];
+    if (!d->stream)
+        leave_behind(d, (*out)->off);
     return 0;
 }
 
@@ -205,7 +228,7 @@ struct dwarf_unit *dwarf_unit_at(struct dwarf_file *d, u64 off)
 
 int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, bool stream)
 {
-    CLEANUP(dwarf_file_close) struct dwarf_file f = {0};
+    CLEANUP(dwarf_file_close) struct dwarf_file f = {.e = e};
     if (needs_linking(e))
         return -ENOTSUP;
     int err = read_exec(&f, e);

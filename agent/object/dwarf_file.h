@@ -124,7 +124,9 @@ struct dwarf_file {
     size_t next_unit;
     struct dwarf_file *alt; /* what dwz moved out; borrowed; NULL: none */
 
+    const struct elf_file *e;  /* borrowed */
     struct elf_stream *stream; /* of .debug_info; NULL: all of it is in sec[SEC_INFO] */
+    const u8 *dropped;         /* what is in front of it in the stream has left memory */
     u64 info_size;
     VEC(u8) window;
     u64 window_at;
@@ -138,7 +140,8 @@ struct dwarf_file {
 };
 
 /* Sections and, unless it is read as a stream, the list of units. `stream`: .debug_info by units, if it is compressed.
- * 0, -ENODATA (no debug information), -ENOTSUP (an object that has to be linked first), -EBADMSG, -ENOSPC, -ENOMEM. */
+ * `e` has to stay. 0, -ENODATA (no debug information), -ENOTSUP (an object that has to be linked first), -EBADMSG,
+ * -ENOSPC, -ENOMEM. */
 int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, bool stream);
 void dwarf_file_close(struct dwarf_file *d);
 /* The next unit, in the order of the file; 0, -ENODATA (no more), -EBADMSG (the rest is damaged), -ENOSPC, -ENOMEM.

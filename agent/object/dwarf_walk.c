@@ -28,7 +28,6 @@ static u32 add_node(struct dwarf_builder *b, u32 caller, u32 name, u32 file, u64
 
 struct range_use {
     struct dwarf_builder *b;
-    u32 node;
     bool function;
 };
 
@@ -46,8 +45,7 @@ static int add_range(void *arg, u64 lo, u64 hi)
     struct dwarf_range *r = VEC_PUSH(&b->ranges);
     if (!r)
         return -ENOMEM;
-    *r = (struct dwarf_range){
-        .lo = lo, .hi = hi, .node = x->node, .seq = (u32)(b->ranges.n - 1) & INT32_MAX, .function = x->function};
+    *r = (struct dwarf_range){.lo = lo, .hi = hi, .seq = (u32)(b->ranges.n - 1) & INT32_MAX, .function = x->function};
     return 0;
 }
 
@@ -58,27 +56,28 @@ static u32 name_of(struct dwarf_builder *b, const struct dwarf_die *o, u64 off)
     return o->origin ? dwarf_intern_die(b, o->origin_file, o->origin) : dwarf_intern_die(b, b->d, off);
 }
 
-/* A function, or a call inlined into node *node; *node becomes what calls below it are inlined into. */
+/* A function, or a call inlined into node *node; *node becomes what calls below it are inlined into. Names are taken
+ * only of what is left: linkers drop much, and its names stay in the file. */
 static int add_code(struct dwarf_builder *b, const struct dwarf_die *o, u64 off, bool function, u32 *node)
 {
     size_t before = b->ranges.n;
     u32 caller = function ? 0 : *node, file = 0;
     if (!function && !caller) /* into nothing that has code */
         return 0;
+    struct range_use x = {b, function};
+    int err = dwarf_die_ranges(b->d, b->u, o, add_range, &x);
+    err = err == -EBADMSG ? 0 : err;
+    if (b->ranges.n == before) { /* dropped by the linker, or nothing is left of the call */
+        *node = caller;
+        return err;
+    }
     if (!function && o->has_call_file)
         file = dwarf_intern_file(b, o->call_file);
-    struct range_use x = {b, add_node(b, caller, name_of(b, o, off), file, function ? 0 : o->call_line), function};
-    if (!x.node)
-        return -ENOMEM;
-    int err = dwarf_die_ranges(b->d, b->u, o, add_range, &x);
-    if (b->ranges.n == before) { /* dropped by the linker, or nothing is left of the call */
-        if (x.node == b->nodes.n - 1)
-            b->nodes.n--;
-        x.node = caller;
-    }
-    *node = x.node;
-    b->functions += function && b->ranges.n != before;
-    return err == -EBADMSG ? 0 : err;
+    *node = add_node(b, caller, name_of(b, o, off), file, function ? 0 : o->call_line);
+    for (size_t i = before; i < b->ranges.n; i++)
+        b->ranges.v[i].node = *node;
+    b->functions += function;
+    return *node ? err : -ENOMEM;
 }
 
 struct walk {

@@ -243,12 +243,27 @@ const u8 *elf_at(const struct elf_file *e, u64 vaddr, size_t *left)
     return e->map + s->offset + (vaddr - s->vaddr);
 }
 
+static bool is_mapped(const struct elf_file *e, const u8 *data, size_t len)
+{
+    return e->owned && len && data >= e->map && data + len <= e->map + e->size;
+}
+
 void elf_will_read(const struct elf_file *e, const u8 *data, size_t len)
 {
-    if (!e->owned || data < e->map || data + len > e->map + e->size)
+    if (!is_mapped(e, data, len))
         return;
     size_t from = (size_t)(data - e->map) & ~(size_t)4095;
 #ifdef MADV_POPULATE_READ /* Linux 5.14; without it each 64 KiB cost a page fault */
     madvise((void *)(e->map + from), (size_t)(data - e->map) + len - from, MADV_POPULATE_READ);
 #endif
+}
+
+void elf_have_read(const struct elf_file *e, const u8 *data, size_t len)
+{
+    if (!is_mapped(e, data, len))
+        return;
+    size_t from = ((size_t)(data - e->map) + 4095) & ~(size_t)4095; /* whole pages only: neighbours may be needed */
+    size_t to = ((size_t)(data - e->map) + len) & ~(size_t)4095;
+    if (from < to)
+        madvise((void *)(e->map + from), to - from, MADV_DONTNEED);
 }

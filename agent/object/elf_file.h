@@ -66,6 +66,8 @@ void elf_bytes_free(struct elf_bytes *b);
 
 /* A hint: all of this is about to be read. */
 void elf_will_read(const struct elf_file *e, const u8 *data, size_t len);
+/* Another: it has been read, and need not stay in this process's memory. */
+void elf_have_read(const struct elf_file *e, const u8 *data, size_t len);
 
 /* The segment whose file-backed part holds vaddr; `flags` must all be set in it. NULL: none. */
 const struct elf_segment *elf_segment_at(const struct elf_file *e, u64 vaddr, u32 flags);

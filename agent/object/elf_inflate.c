@@ -104,6 +104,11 @@ int elf_stream_read(struct elf_stream *z, u8 *out, size_t n)
     return 0;
 }
 
+const u8 *elf_stream_at(const struct elf_stream *z)
+{
+    return z->in;
+}
+
 int elf_section_bytes(const struct elf_section *s, size_t cap, struct elf_bytes *out)
 {
     if (!(s->flags & SHF_COMPRESSED)) {

@@ -12,3 +12,5 @@ int elf_stream_new(struct elf_stream **out, const struct elf_section *s, size_t 
 void elf_stream_free(struct elf_stream **z);
 /* Exactly the next n bytes. 0, -EBADMSG (it ends before, or is damaged). */
 int elf_stream_read(struct elf_stream *z, u8 *out, size_t n);
+/* Where the bytes begin that it has not taken yet; those in front of it are of no more use. */
+const u8 *elf_stream_at(const struct elf_stream *z);

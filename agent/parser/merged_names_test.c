@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static int open_fixture(const char *name)
 {
@@ -75,6 +76,33 @@ TEST(names_of_go_and_of_c_in_one_file)
     CHECK_STR(v.strings + f->system_name, "main.sum[go.shape.string,go.shape.float64]");
     CHECK(f->line > 0 && strstr(v.strings + f->file, "main.go"));
     CHECK(v.frames[v.first[1]].start == c && v.frames[0].start < offsets[0]);
+}
+
+/* A copy of a fixture whose table says that it has no functions. */
+static int damaged(int fd)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct elf_section s;
+    AUTO_CLOSE int copy = memfd_create("damaged", MFD_CLOEXEC);
+    u64 none = 0;
+    if (copy < 0 || elf_open(&e, fd) || !elf_section(&e, ".gopclntab", &s) ||
+        write(copy, e.map, e.size) != (ssize_t)e.size || pwrite(copy, &none, 8, s.data - e.map + 8) != 8)
+        return -1;
+    return TAKE_FD(copy);
+}
+
+TEST(names_of_a_go_file_with_a_damaged_table_are_the_symbols)
+{
+    AUTO_CLOSE int fd = open_fixture("plain");
+    if (fd < 0)
+        SKIP("there is no go");
+    AUTO_CLOSE int copy = damaged(fd);
+    u64 offset = chosen("plain.frames", 1);
+    AUTO_BUF struct buf reply = {0};
+    struct names v;
+    CHECK_EQ(merged_names(copy, -1, &offset, 1, &reply), 0);
+    CHECK_EQ(names_view(reply.data, reply.len, 1, &v), 0);
+    expect(&v, 0, "main.chosen;");
 }
 
 TEST(names_of_a_file_without_go_are_the_symbols)

@@ -149,6 +149,39 @@ static struct entry *add_entry(struct containers *c, u64 cgroup, const char *pat
     return TAKE_PTR(e);
 }
 
+static bool is_climbing(const char *path)
+{
+    return !strncmp(path, "/..", 3);
+}
+
+/* The innermost container around the group that is named, other than itself; kind CGROUP_NONE: there is none. */
+static struct cgroup_name container_around(const struct cgroup_name *n, const char *path)
+{
+    struct cgroup_name around = *n;
+    for (size_t end = n->own; end; end = around.own) {
+        while (end && path[end - 1] != '/')
+            end--;
+        cgroup_name_parse(&around, path, end);
+        if (around.kind == CGROUP_CONTAINER && strcmp(around.id, n->id) != 0)
+            return around;
+    }
+    return (struct cgroup_name){0};
+}
+
+/* Who may make groups below his container can give them any name, another's that lives elsewhere, too: such a group is
+ * still the container's around it. */
+static void see_through(const struct containers *c, const char *path, struct cgroup_name *n)
+{
+    const struct entry *e = find_named(c, n, path);
+    if (!e || n->kind == CGROUP_UNIT || is_climbing(e->c.path) != is_climbing(path))
+        return;
+    if (strlen(e->c.path) == n->own && !memcmp(e->c.path, path, n->own))
+        return;
+    struct cgroup_name around = container_around(n, path);
+    if (around.kind == CGROUP_CONTAINER)
+        *n = around;
+}
+
 /* The entry to which a group belongs, made when it is not there yet. A second group of the same name is the next life
  * of a container that was started again under its id. */
 static struct entry *owner_of(struct containers *c, u64 cgroup, const char *path, const struct cgroup_name *n, u64 now)
@@ -185,9 +218,10 @@ void containers_add(struct containers *c, u64 cgroup, const char *path, u64 now,
     struct cgroup_name n;
     struct entry *e = containers_entry(c, cgroup);
     cgroup_name_parse(&n, path, strlen(path));
+    see_through(c, path, &n);
     if (e && !e->c.ended_ns && is_same(e, &n, path)) {
         e->scan = c->scan;
-        if (!strncmp(e->c.path, "/..", 3) && strncmp(path, "/..", 3) != 0)
+        if (is_climbing(e->c.path) && !is_climbing(path))
             set_path(e, path, n.own);
         return;
     }

@@ -6,14 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MS  1000000ull
-#define SEC (1000 * MS)
-#define UID "11111111-2222-3333-4444-555555555555"
-#define POD "/kubepods/burstable/pod" UID
-#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
-#define C1  HEX "0001"
-#define C2  HEX "0002"
-#define KEY "xprof.io/profile"
+#define MS    1000000ull
+#define SEC   (1000 * MS)
+#define UID   "11111111-2222-3333-4444-555555555555"
+#define POD   "/kubepods/burstable/pod" UID
+#define HEX   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
+#define C1    HEX "0001"
+#define C2    HEX "0002"
+#define OTHER "99999999-2222-3333-4444-555555555555"
+#define KEY   "xprof.io/profile"
 
 /* A runtime that lists what the test says: the sandbox C2 of pod UID, and the container C1 in it. */
 struct fake {
@@ -192,6 +193,27 @@ TEST(containers_nested_groups)
     CHECK_EQ(containers_find(b.c, 14)->state, CONTAINER_KNOWN);
     containers_stats(b.c, &st);
     CHECK(st.containers == 1 && st.units == 1 && st.cgroups == 3 && st.foreign == 1);
+}
+
+TEST(containers_that_give_groups_the_names_of_others)
+{
+    BENCH(true);
+    b.fake = (struct fake){.lists_sandbox = true, .lists_container = true, .image = "web"};
+    containers_cgroup_made(b.c, 0, 10, POD, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 20, "/kubepods/pod" OTHER, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 21, "/kubepods/pod" OTHER "/" HEX "0007", 2 * SEC);
+    containers_cgroup_made(b.c, 0, 30, "/kubepods/pod" OTHER "/" HEX "0007/" C1, 3 * SEC);
+    containers_cgroup_made(b.c, 0, 31, "/kubepods/pod" OTHER "/" HEX "0007/pod" UID, 3 * SEC);
+    containers_cgroup_made(b.c, 0, 32, "/kubepods/pod" OTHER "/" HEX "0007/pod" UID "/" C1 "/deep", 3 * SEC);
+    CHECK(containers_find(b.c, 10)->state != CONTAINER_ENDED && containers_find(b.c, 12)->state != CONTAINER_ENDED);
+    containers_cgroup_made(b.c, 0, 30, "/kubepods/pod" OTHER "/" HEX "0007/" C1, 4 * SEC); /* as a scan does */
+    CHECK_EQ(containers_find(b.c, 30)->cgroup, 21);
+    CHECK_EQ(containers_find(b.c, 31)->cgroup, 21);
+    CHECK_STR(containers_find(b.c, 12)->is.pod, UID);
+    CHECK_EQ(containers_find(b.c, 32)->cgroup, 21);
+    containers_stats(b.c, &st);
+    CHECK(st.containers == 2 && st.pods == 2 && !st.ended);
 }
 
 TEST(containers_ended_stay_for_a_while)

@@ -37,8 +37,11 @@ static void decide_pod(const struct world *w, struct world_pod *p)
         .namespace_annotations = ns ? &ns->annotations : NULL,
         .namespace_labels = ns ? &ns->labels : NULL,
     };
-    policy_decide(&p->wants, &w->rules->policy, &facts);
-    if (ns || w->without_namespaces || w->source != DISCOVER_BY_KUBE || w->rules->policy.targeting != POLICY_ALL)
+    const struct policy *policy = &w->rules->policy;
+    policy_decide(&p->wants, policy, &facts);
+    if (ns || w->without_namespaces || w->source != DISCOVER_BY_KUBE)
+        return;
+    if (policy->targeting == POLICY_ANNOTATION && !policy->namespaces) /* the pod asks for itself */
         return;
     p->wants.profiled = false;
     snprintf(p->wants.reason, sizeof(p->wants.reason), "its namespace is not known yet");
@@ -77,12 +80,18 @@ bool world_remove_pod(struct world *w, const char *uid)
     return false;
 }
 
+/* Any pod may say by annotation that it mirrors a static one: who has that uid itself is believed first. */
 const struct world_pod *world_find_pod(const struct world *w, const char *runtime_uid)
 {
-    for (size_t i = 0; i < w->pods.n; i++)
-        if (!strcmp(w->pods.v[i].pod->runtime_uid, runtime_uid))
-            return &w->pods.v[i];
-    return NULL;
+    const struct world_pod *mirror = NULL;
+    for (size_t i = 0; i < w->pods.n; i++) {
+        const struct world_pod *p = &w->pods.v[i];
+        if (!strcmp(p->pod->uid, runtime_uid))
+            return p;
+        if (!mirror && !strcmp(p->pod->runtime_uid, runtime_uid))
+            mirror = p;
+    }
+    return mirror;
 }
 
 int world_put_namespace(struct world *w, struct kube_namespace *ns)

@@ -141,6 +141,44 @@ TEST(world_waits_for_a_namespace_that_may_opt_out)
     world_free(&w);
 }
 
+TEST(world_waits_wherever_a_namespace_has_a_say)
+{
+    static const char *const include[] = {"shop"};
+    struct discover_rules rules = rules_of(POLICY_NAMESPACE);
+    struct world w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    char why[64];
+    rules.policy.include = include;
+    rules.policy.ninclude = 1;
+    CHECK_EQ(put(&w, pod_of("u1", "web", "xprof.io/profile", "true")), 0);
+    CHECK(!world_find_pod(&w, "u1")->wants.profiled); /* its namespace may say "false" */
+    struct selector *s = NULL;
+    CHECK_EQ(selector_parse(&s, "env!=prod", why, sizeof(why)), 0);
+    rules = rules_of(POLICY_ANNOTATION);
+    world_decide_pods(&w);
+    CHECK(world_find_pod(&w, "u1")->wants.profiled); /* it asks for itself */
+    rules.policy.namespaces = s;
+    world_decide_pods(&w);
+    CHECK(!world_find_pod(&w, "u1")->wants.profiled); /* its namespace may be prod */
+    selector_free(&s);
+    world_free(&w);
+}
+
+TEST(world_pod_that_claims_to_mirror_another)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct world w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    struct kube_pod *liar = pod_of("u2", "liar", "xprof.io/profile", "true"),
+                    *mirror = pod_of("u3", "static", NULL, NULL);
+    CHECK_EQ(kube_pod_set(&liar->runtime_uid, "u1"), 0);
+    CHECK_EQ(kube_pod_set(&mirror->runtime_uid, "hash"), 0);
+    CHECK_EQ(put(&w, liar), 0);
+    CHECK_EQ(put(&w, pod_of("u1", "web", NULL, NULL)), 0);
+    CHECK_EQ(put(&w, mirror), 0);
+    CHECK_STR(world_find_pod(&w, "u1")->pod->name, "web");
+    CHECK_STR(world_find_pod(&w, "hash")->pod->name, "static");
+    world_free(&w);
+}
+
 TEST(world_rules_name_and_choose)
 {
     struct discover_rules rules = rules_of(POLICY_ALL);

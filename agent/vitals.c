@@ -282,8 +282,9 @@ bool vitals_ready(void *vitals, struct buf *why)
 {
     const struct vitals *v = vitals;
     struct discover_stats d;
-    struct export_stats s;
+    struct export_stats s = {0};
     bool up = false;
+    size_t n = 0;
     if (!vitals_healthy(vitals, why))
         return false;
     why->len = 0;
@@ -295,10 +296,10 @@ bool vitals_ready(void *vitals, struct buf *why)
         buf_str(why, "the pods of this node are not known yet: no API server\n");
         return false;
     }
-    for (size_t i = 0; exports_stats(v->exports, i, &s); i++)
+    for (; exports_stats(v->exports, n, &s); n++)
         up |= !s.sick;
     if (!up) {
-        buf_printf(why, "no exporter gets through: %s\n", s.error);
+        buf_printf(why, n ? "no exporter gets through: %s\n" : "no exporter is configured%s\n", s.error);
         return false;
     }
     buf_printf(why, "ready%s%s\n", d.runtime_why[0] ? "; container runtime: " : "", d.runtime_why);

@@ -1,8 +1,13 @@
-/* What arrives from other threads: all of it becomes messages to the one that decides. */
+/* What arrives from other threads: all of it becomes messages to the one that decides. Cgroups that find no place are
+ * found again by a re-scan; what Kubernetes says is said once, so its threads wait for a place.
+ */
 #include "discover_internal.h"
 #include "base/log.h"
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#define WAIT_US 20000 /* between two looks for a place */
 
 void message_free(struct message *m)
 {
@@ -48,6 +53,22 @@ static int post(struct discover *d, struct message m)
     return rc;
 }
 
+/* For the threads of pods and namespaces: an opt-out that got lost would never be heard of again. */
+static void post_surely(struct discover *d, struct message m)
+{
+    struct message *copy;
+    while (!(copy = malloc(sizeof(*copy))))
+        usleep(WAIT_US);
+    *copy = m;
+    while (queue_put(d->inbox, copy)) {
+        if (d->stop) {
+            message_free(copy);
+            return;
+        }
+        usleep(WAIT_US);
+    }
+}
+
 void discover_cgroup(struct discover *d, const struct xp_cgroup_event *e)
 {
     struct xp_cgroup_event *copy = malloc(sizeof(*copy));
@@ -84,19 +105,19 @@ int discover_reload(struct discover *d, const struct discover_rules *rules)
 
 static void on_pod(void *ctx, struct kube_pod *pod)
 {
-    post(ctx, (struct message){.kind = MESSAGE_POD, .pod = pod});
+    post_surely(ctx, (struct message){.kind = MESSAGE_POD, .pod = pod});
 }
 
 static void on_namespace(void *ctx, struct kube_namespace *ns)
 {
-    post(ctx, (struct message){.kind = MESSAGE_NAMESPACE, .ns = ns});
+    post_surely(ctx, (struct message){.kind = MESSAGE_NAMESPACE, .ns = ns});
 }
 
 static void post_text(struct discover *d, enum message_kind kind, const char *text)
 {
     char *copy = strdup(text);
     if (copy)
-        post(d, (struct message){.kind = kind, .data = copy});
+        post_surely(d, (struct message){.kind = kind, .data = copy});
 }
 
 static void on_pod_gone(void *ctx, const char *uid)
@@ -111,12 +132,12 @@ static void on_namespace_gone(void *ctx, const char *name)
 
 static void on_synced(void *ctx, bool namespaces)
 {
-    post(ctx, (struct message){.kind = namespaces ? MESSAGE_NAMESPACES : MESSAGE_SYNCED});
+    post_surely(ctx, (struct message){.kind = namespaces ? MESSAGE_NAMESPACES : MESSAGE_SYNCED});
 }
 
 void inbox_no_namespaces(struct discover *d)
 {
-    post(d, (struct message){.kind = MESSAGE_NO_NAMESPACES});
+    post_surely(d, (struct message){.kind = MESSAGE_NO_NAMESPACES});
 }
 
 static void on_warning(void *ctx, const char *text)

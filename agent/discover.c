@@ -361,6 +361,17 @@ static void give_up_namespaces(struct discover *d)
     judge_namespace(d);
 }
 
+/* All were listed: from now on an unknown one is waited for, also when an earlier answer made us give up. */
+static void take_namespaces(struct discover *d)
+{
+    d->namespaces = true;
+    if (!d->world.without_namespaces)
+        return;
+    d->world.without_namespaces = false;
+    world_decide_pods(&d->world);
+    judge_namespace(d);
+}
+
 /* Pods may be read, but namespaces not: their annotations are nobody's. */
 static void look_for_namespaces(struct discover *d)
 {
@@ -400,7 +411,7 @@ static void handle(struct discover *d, struct message *m)
         d->synced = true;
         break;
     case MESSAGE_NAMESPACES:
-        d->namespaces = true;
+        take_namespaces(d);
         break;
     case MESSAGE_NO_NAMESPACES:
         give_up_namespaces(d);

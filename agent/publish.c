@@ -329,14 +329,23 @@ static struct group *group_of(group_list *groups, struct map *index, u64 key)
     return g;
 }
 
-/* The group that a process's stacks belong to; NULL without memory. */
+static bool same_labels(const struct identity *a, const struct identity *b)
+{
+    return a == b || (a && b && !labels_compare(&a->labels, &b->labels));
+}
+
+/* The group that a process's stacks belong to; NULL without memory. Whoever chooses his labels can make them hash like
+ * another's: those are told apart. */
 static struct group *group_of_process(struct publisher *p, const struct profile *all, u32 process, group_list *groups,
                                       struct map *index)
 {
     const struct prof_process *who = &all->processes.v[process];
     const struct identity *identity = identity_of(p, who->cgroup);
     const struct own_rule *rule = rule_of(p, all, who);
-    struct group *g = group_of(groups, index, key_of(identity, rule, who));
+    u64 key = key_of(identity, rule, who);
+    struct group *g;
+    while ((g = group_of(groups, index, key)) && g->stacks.n && !same_labels(g->identity, identity))
+        key = hash_u64(key ^ who->cgroup);
     if (!g)
         return NULL;
     g->program = process;

@@ -1,3 +1,4 @@
+#include "base/hash.h"
 #include "base/test.h"
 #include "profile/fixture_test.h"
 #include "publish.h"
@@ -108,6 +109,55 @@ TEST(publish_takes_an_interval_apart)
     CHECK_EQ(files(&p, "a"), 2);
     CHECK_EQ(stats(&p).samples, 4);
     CHECK_EQ(stats(&p).profiles, 3);
+    close_place(&p);
+}
+
+static u64 seed_of_unit(const char *service)
+{
+    u64 h = hash_bytes("service_name", 12, 2);
+    h = hash_bytes(service, strlen(service), h);
+    return hash_bytes("unit", 4, h);
+}
+
+static void know_unit(struct place *p, u64 cgroup, const char *service, const char *unit)
+{
+    struct identity *i = calloc(1, sizeof(*i));
+    i->cgroup = cgroup;
+    labels_set(&i->labels, "service_name", service);
+    labels_set(&i->labels, "unit", unit);
+    publisher_know(p->publisher, i);
+}
+
+/* A service and a unit whose labels hash like those of service "a", unit "00000000": the hash of eight bytes can be
+ * turned round. */
+static bool find_twin(char service[16], char unit[9])
+{
+    for (unsigned i = 0; i < 1000000; i++) {
+        u64 w, plain = 0;
+        snprintf(service, 16, "b%u", i);
+        memcpy(&w, "00000000", 8);
+        w ^= seed_of_unit("a") ^ seed_of_unit(service);
+        memcpy(unit, &w, 8);
+        unit[8] = 0;
+        while (plain < 8 && unit[plain] > ' ' && unit[plain] < 127)
+            plain++;
+        if (plain == 8)
+            return true;
+    }
+    return false;
+}
+
+TEST(publish_tells_apart_what_hashes_alike)
+{
+    struct place p;
+    char service[16], unit[9];
+    CHECK_EQ(open_place(&p), 0);
+    CHECK(find_twin(service, unit));
+    know_unit(&p, 1, "a", "00000000");
+    know_unit(&p, 2, service, unit);
+    run(&p, 1, 2);
+    CHECK_EQ(stats(&p).profiles, 2);
+    CHECK_EQ(files(&p, "00000000"), 1);
     close_place(&p);
 }
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "container/cgroup_name.h"
 #include <errno.h>
 #include <string.h>
 
@@ -283,9 +284,7 @@ static void follow(struct discover *d, u64 cgroup, bool nobody)
 static bool fence(void *ctx, u64 cgroup, const char *path, u32 pid)
 {
     struct discover *d = ctx;
-    const char *last = strrchr(path, '/');
-    last = last ? last + 1 : path;
-    if (strcmp(last, "kubepods") != 0 && strcmp(last, "kubepods.slice") != 0)
+    if (!cgroup_is_pods(path))
         return true;
     struct told *t = told_of(d, cgroup, true);
     if (t && !t->fence) {

@@ -164,6 +164,14 @@ void cgroup_name_parse(struct cgroup_name *out, const char *path, size_t len)
     }
 }
 
+bool cgroup_is_pods(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    struct part p = {last, strlen(last)};
+    bool slice = cut_end(&p, ".slice");
+    return equals(p, "kubepods") || (slice && cut_end(&p, "-kubepods")); /* systemd: a slice bears its parents' names */
+}
+
 /* Is `word` in the comma-separated list? */
 static bool listed(const char *list, size_t n, const char *word)
 {

@@ -47,6 +47,9 @@ struct cgroup_name {
 /* Names a path of `len` bytes; any bytes are allowed. */
 void cgroup_name_parse(struct cgroup_name *out, const char *path, size_t len);
 
+/* Is this the kubelet's group around all pods: "kubepods", or a slice, below a cgroup root of its own (kind) or not? */
+bool cgroup_is_pods(const char *path);
+
 /* The path of one hierarchy in the text of /proc/PID/cgroup (cgroups(7)): `controller` is "" for the unified one, else
  * one of version 1. A removed group's " (deleted)" is left out. 0 and a part of `text`, or -ENOENT. */
 int cgroup_line_find(const char *text, const char *controller, const char **path, size_t *len);

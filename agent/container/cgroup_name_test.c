@@ -136,3 +136,15 @@ TEST(cgroup_name_of_a_cut_path)
     CHECK_STR(n.pod, UID);
     CHECK_STR(n.id, "");
 }
+
+TEST(cgroup_name_of_all_pods)
+{
+    static const char *const are[] = {"/kubepods", "/kubepods.slice", "/docker/ab/kubelet/kubepods",
+                                      "/kubelet.slice/kubelet-kubepods.slice"};
+    static const char *const are_not[] = {
+        "/", "", "/kubepods/burstable", "/kubepods.slice/kubepods-burstable.slice", "/mykubepods.slice", "/x-kubepods"};
+    for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
+        CHECK(cgroup_is_pods(are[i]));
+    for (size_t i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
+        CHECK(!cgroup_is_pods(are_not[i]));
+}

@@ -309,11 +309,24 @@ static void take_cgroup(struct discover *d, const struct xp_cgroup_event *e)
         forget_told(d, e->id);
 }
 
+static bool is_in(const struct hierarchy *h, u32 tgid, u64 cgroup)
+{
+    char path[4096];
+    u64 id;
+    return !hierarchy_path_of(h, tgid, path, sizeof(path)) && !hierarchy_id_of(h, tgid, path, &id) && id == cgroup;
+}
+
+/* A group of the host that is gone already will not be said to go: it is forgotten at once. (If only that process is
+ * gone, the next samples ask again.) */
 static void take_stranger(struct discover *d, const struct stranger *s)
 {
+    const struct hierarchy *h = d->config.hierarchy;
     if (!containers_find(d->containers, s->cgroup))
         containers_learn(d->containers, s->cgroup, s->tgid, now_ns());
     follow(d, s->cgroup, true);
+    const struct told *t = told_of(d, s->cgroup, false);
+    if (t && t->nobody && !t->own && s->cgroup != WORLD_ROOT && h->whole && !is_in(h, s->tgid, s->cgroup))
+        forget_told(d, s->cgroup);
 }
 
 /* ---- The thread ---------------------------------------------------------------------------------------------------

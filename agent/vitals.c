@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEALTHY_NS (30 * NS_PER_SEC) /* the collector comes round ten times a second */
+#define HEALTHY_NS (30 * NS_PER_SEC) /* the collector comes round twice a second */
 #define ASK_MS     2000
 
 static void samples(struct metrics *m, const struct agent_report *r)

@@ -102,7 +102,7 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
     st->unwind_ns += s->sample.unwind_ns;
 }
 
-/* User space looks at the ring ten times a second; it is woken only when the ring fills faster than that. */
+/* User space looks at the ring twice a second; it is woken only when the ring fills faster than that. */
 XP_INLINE u64 xp_ring_wakeup(void)
 {
     return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > xp_config.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP

@@ -119,7 +119,7 @@ struct exports;
  * -EACCES: a certificate file cannot be read. A spool folder that cannot be used is no error: memory only, and
  * exports_news() says so. */
 int exports_new(struct exports **out, const struct export_config *config, char *why, size_t size);
-/* Ends all threads, at the latest when the calls under way see it (0.2 s). What is not sent stays in the spool. */
+/* Ends all threads, at the latest when the calls under way see it (0.5 s). What is not sent stays in the spool. */
 void exports_free(struct exports **e);
 
 /* 0: kept for every target (or there is none). -E2BIG: too many labels or bytes; -ENOMEM. Counted. */

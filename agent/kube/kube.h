@@ -91,7 +91,7 @@ struct kube;
 int kube_new(struct kube **out, const struct kube_config *config, const struct kube_handlers *handlers);
 void kube_free(struct kube **k); /* both runs have returned */
 
-/* Keep the pods (the namespaces) known until *stop. Each blocks its thread; a stop is seen within 0.2 s. Namespaces
+/* Keep the pods (the namespaces) known until *stop. Each blocks its thread; a stop is seen within 0.5 s. Namespaces
  * come from API servers only: with the kubelet that run returns at once. */
 void kube_run(struct kube *k, const volatile bool *stop);
 void kube_run_namespaces(struct kube *k, const volatile bool *stop);

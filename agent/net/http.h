@@ -36,7 +36,7 @@ struct http_request {
      * -ECANCELED. Bodies of other statuses are collected. */
     bool (*piece)(void *ctx, const char *data, size_t n);
     void *ctx;
-    const volatile bool *stop; /* looked at ten times a second: true ends the call with -ECANCELED; may be NULL */
+    const volatile bool *stop; /* looked at twice a second: true ends the call with -ECANCELED; may be NULL */
 };
 
 struct http_response {

@@ -306,9 +306,11 @@ bool vitals_ready(void *vitals, struct buf *why)
     return true;
 }
 
-void vitals_targets(void *vitals, struct buf *json)
+bool vitals_targets(void *vitals, struct buf *json)
 {
     const struct vitals *v = vitals;
-    if (discover_targets(v->discover, json, ASK_MS))
-        buf_str(json, "[]\n");
+    int rc = discover_targets(v->discover, json, ASK_MS);
+    if (rc)
+        buf_str(json, "null\n");
+    return !rc;
 }

@@ -22,4 +22,4 @@ struct vitals { /* borrowed, all of them */
 void vitals_metrics(void *vitals, bool openmetrics, struct buf *out);
 bool vitals_healthy(void *vitals, struct buf *why);
 bool vitals_ready(void *vitals, struct buf *why);
-void vitals_targets(void *vitals, struct buf *json);
+bool vitals_targets(void *vitals, struct buf *json); /* false: the discovery does not answer */

@@ -37,8 +37,7 @@ static unsigned readyz(struct serve *s, bool openmetrics, struct buf *out)
 
 static unsigned targets(struct serve *s, bool openmetrics, struct buf *out)
 {
-    s->handlers.targets(s->handlers.ctx, out);
-    return MHD_HTTP_OK;
+    return s->handlers.targets(s->handlers.ctx, out) ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
 static unsigned overview(struct serve *s, bool openmetrics, struct buf *out)

@@ -11,9 +11,9 @@ struct serve;
 struct serve_handlers { /* called on the server's thread, one at a time */
     void *ctx;
     void (*metrics)(void *ctx, bool openmetrics, struct buf *out);
-    bool (*healthy)(void *ctx, struct buf *why); /* is it alive? A line for people in any case */
-    bool (*ready)(void *ctx, struct buf *why);   /* does it do its work? The same */
-    void (*targets)(void *ctx, struct buf *json);
+    bool (*healthy)(void *ctx, struct buf *why);  /* is it alive? A line for people in any case */
+    bool (*ready)(void *ctx, struct buf *why);    /* does it do its work? The same */
+    bool (*targets)(void *ctx, struct buf *json); /* false: nobody can tell now */
 };
 
 /* `address` is HOST:PORT with a numeric host: "127.0.0.1:7055", "[::]:7055"; port 0 takes a free one. 0, or -errno and

@@ -3,10 +3,11 @@
 
 Addresses are random places in functions of the symbol table whose code the debug information covers. Compared are depth,
 functions, call lines, and file and line of the leaf. Prints one line with the share that is the same, and one with an example for each class
-of difference. Exit status 1 below 99.9 %."""
+of difference. Exit status 1 below 99.9 %; below 99 % for eu-addr2line, which leaves out an inlined call now and then where
+llvm-symbolizer and we do not."""
 import bisect, collections, json, os, random, re, subprocess, sys
 
-GOAL = 99.9
+GOALS = {"llvm": 99.9, "eu": 99.0}
 CLONE = re.compile(r"(\.(cold|part|constprop|isra|lto_priv|llvm|localalias|clone)(\.\d+)*)+$|@.*$")
 
 
@@ -124,7 +125,7 @@ def main():
     for name, n in classes.most_common():
         address, a, b = example[name]
         print(f"  {n} {name}: {address:#x}\n    ours   {a}\n    theirs {b}")
-    sys.exit(share < GOAL)
+    sys.exit(share < GOALS[other])
 
 
 main()

@@ -107,8 +107,10 @@ static struct ask *ask(struct discover *d, enum ask_kind kind, unsigned timeout_
     a->kind = kind;
     a->holders = 2;
     *m = (struct message){.kind = MESSAGE_ASK, .ask = a};
-    if (queue_put(d->inbox, m))
+    if (queue_put(d->inbox, m)) {
         message_free(m); /* its hold on the question goes with it */
+        timeout_ms = 0;
+    }
     if (queue_get(a->reply, (int)timeout_ms))
         return a;
     ask_drop(a);

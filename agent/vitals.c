@@ -237,6 +237,10 @@ static void discovered(struct metrics *m, const struct discover_stats *d)
     metrics_value(m, NULL, NULL, (double)d->warnings);
     metrics_counter(m, "xprof_discovery_dropped", "Messages to the discovery that found no place.");
     metrics_value(m, NULL, NULL, (double)d->inbox_full);
+    metrics_counter(m, "xprof_wants_refused", "Decisions about cgroups for which the kernel side had no room.");
+    metrics_value(m, NULL, NULL, (double)d->wants_refused);
+    metrics_counter(m, "xprof_cgroups_left_out", "Cgroups that are not known because there are too many.");
+    metrics_value(m, NULL, NULL, (double)c->full);
     metrics_counter(m, "xprof_runtime_calls", "Calls to the container runtime, by outcome.");
     metrics_value(m, "outcome", "timeout", (double)c->timeouts);
     metrics_value(m, "outcome", "unreachable", (double)c->unreachable);

@@ -25,7 +25,7 @@ SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard age
 OBJ      := $(SRC:%.c=$(B)/%.o) $(STUBS:.c=.o)
 TEST_SRC := $(wildcard agent/*_test.c agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
-UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) agent/govern.c agent/publish.c agent/world.c \
+UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) agent/govern.c agent/publish.c agent/publish_send.c agent/world.c \
             $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c agent_options.c config_file.c \
               check_options.c kubeconfig.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)

@@ -1,7 +1,6 @@
 #include "discover_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "container/cgroup_name.h"
 #include <errno.h>
@@ -13,125 +12,6 @@
 #define FORBIDDEN_NS   (15 * NS_PER_SEC) /* a server that has just started forbids everything for a moment */
 #define BURST          1024              /* messages between two looks at everything else */
 
-/* ---- Telling the kernel side and the publisher --------------------------------------------------------------------
- */
-
-static u64 identity_hash(const struct identity *i)
-{
-    u64 flags = i->by_program | i->unwanted << 1 | i->pending << 2 | i->by_rule << 3;
-    return hash_u64(labels_hash(&i->labels) ^ hash_u64(flags + 1));
-}
-
-static struct told *told_of(struct discover *d, u64 cgroup, bool make)
-{
-    u64 *at = make ? map_put(&d->told_by_cgroup, cgroup) : map_get(&d->told_by_cgroup, cgroup);
-    if (!at || (!*at && !make))
-        return NULL;
-    if (!*at) {
-        struct told *t = VEC_PUSH(&d->told);
-        if (!t)
-            return NULL;
-        *t = (struct told){.cgroup = cgroup, .used = true};
-        *at = d->told.n;
-    }
-    return &d->told.v[*at - 1];
-}
-
-static void tell_kernel(struct discover *d, struct told *t, const struct verdict *v)
-{
-    if (v->own && (!t->own || t->want != v->want)) {
-        int rc = agent_want(d->config.agent, t->cgroup, v->want);
-        d->wants_refused += rc != 0;
-        t->own = !rc; /* else it is tried again at the next look */
-        t->want = v->want;
-    } else if (!v->own && t->own) {
-        agent_unwant(d->config.agent, t->cgroup);
-        t->own = false;
-    }
-}
-
-static void tell_publisher(struct discover *d, struct told *t, struct verdict *v)
-{
-    u64 hash = v->identity ? identity_hash(v->identity) : 0;
-    if (hash == t->identity || !hash)
-        return;
-    if (t->named && v->identity->pending) /* its pod is gone, but not its last samples: it keeps its name */
-        return;
-    bool named = !v->identity->pending;
-    if (!publisher_know(d->config.publisher, v->identity)) {
-        v->identity = NULL;
-        t->identity = hash;
-        t->named = named;
-    }
-}
-
-/* The verdict on `c`, told of a cgroup: its own, or one below it, which has no want of its own. */
-static void judge_as(struct discover *d, const struct container *c, struct told *t)
-{
-    struct verdict v;
-    if (world_judge(&d->world, c, &v))
-        return;
-    v.own &= !t->of;
-    if (v.identity)
-        v.identity->cgroup = t->cgroup;
-    tell_kernel(d, t, &v);
-    tell_publisher(d, t, &v);
-    verdict_free(&v);
-}
-
-static void judge(struct discover *d, const struct container *c)
-{
-    struct told *t = told_of(d, c->cgroup, true);
-    if (t)
-        judge_as(d, c, t);
-    for (size_t i = 0; d->followers && i < d->told.n; i++)
-        if (d->told.v[i].used && d->told.v[i].of == c->cgroup)
-            judge_as(d, c, &d->told.v[i]);
-}
-
-/* The host's: not in the registry. */
-static void judge_nobody(struct discover *d, struct told *t)
-{
-    static char nothing[1];
-    struct container c = {
-        .cgroup = t->cgroup, .path = nothing, .name = nothing, .image = nothing, .pod = nothing, .namespace_ = nothing};
-    t->nobody = true;
-    judge_as(d, &c, t);
-}
-
-static bool judge_each(void *ctx, const struct container *c)
-{
-    judge(ctx, c);
-    return true;
-}
-
-static void judge_all(struct discover *d)
-{
-    containers_all(d->containers, judge_each, d);
-    for (size_t i = 0; i < d->told.n; i++)
-        if (d->told.v[i].used && d->told.v[i].nobody)
-            judge_nobody(d, &d->told.v[i]);
-}
-
-struct pod_search {
-    struct discover *d;
-    const char *uid;
-};
-
-static bool judge_if_in_pod(void *ctx, const struct container *c)
-{
-    const struct pod_search *s = ctx;
-    if (!strcmp(c->is.pod, s->uid))
-        judge(s->d, c);
-    return true;
-}
-
-static void judge_pod_of(struct discover *d, const char *runtime_uid)
-{
-    struct pod_search s = {d, runtime_uid};
-    containers_all(d->containers, judge_if_in_pod, &s);
-}
-
 /* Everybody's share of the samples hangs on the rate at which the kernel side takes them. */
 static void adjust_rate(struct discover *d)
 {
@@ -140,7 +20,7 @@ static void adjust_rate(struct discover *d)
         return;
     d->world.hz = hz;
     agent_set_rate(d->config.agent, hz);
-    judge_all(d);
+    tell_all(d);
 }
 
 /* ---- Pods ---------------------------------------------------------------------------------------------------------
@@ -166,7 +46,7 @@ static void put_pod(struct discover *d, struct kube_pod *pod)
     if (warn && p)
         warn_of(d, p);
     adjust_rate(d);
-    judge_pod_of(d, uid);
+    tell_pod(d, uid);
 }
 
 static void add_pairs(struct kube_pairs *to, const struct container_pairs *from)
@@ -196,42 +76,7 @@ static void on_changed(void *ctx, const struct container *c)
     struct discover *d = ctx;
     if (d->config.source == DISCOVER_BY_CRI && c->sandbox && c->state == CONTAINER_KNOWN)
         put_sandbox(d, c);
-    judge(d, c);
-}
-
-static void compact_told(struct discover *d)
-{
-    size_t kept = 0;
-    map_free(&d->told_by_cgroup);
-    for (size_t i = 0; i < d->told.n; i++) {
-        u64 *at = d->told.v[i].used ? map_put(&d->told_by_cgroup, d->told.v[i].cgroup) : NULL;
-        if (!at)
-            continue;
-        d->told.v[kept++] = d->told.v[i];
-        *at = kept;
-    }
-    d->told.n = kept;
-    d->told_unused = 0;
-}
-
-static void forget_told(struct discover *d, u64 cgroup)
-{
-    struct told *t = told_of(d, cgroup, false);
-    if (!t)
-        return;
-    if (t->own)
-        agent_unwant(d->config.agent, cgroup);
-    struct identity *gone = t->identity ? calloc(1, sizeof(*gone)) : NULL;
-    if (gone) {
-        gone->cgroup = cgroup;
-        gone->gone = true;
-        if (publisher_know(d->config.publisher, gone))
-            identity_free(&gone); /* it is remembered a little longer than needed */
-    }
-    d->followers -= t->of != 0;
-    t->used = false;
-    if (++d->told_unused > d->told.n / 2 + 64)
-        compact_told(d);
+    tell_of(d, c);
 }
 
 struct sandbox_search {
@@ -260,7 +105,7 @@ static void on_gone(void *ctx, const struct container *c)
     struct discover *d = ctx;
     if (d->config.source == DISCOVER_BY_CRI && c->sandbox)
         remove_sandbox(d, c);
-    forget_told(d, c->cgroup);
+    tell_gone(d, c->cgroup);
 }
 
 /* A cgroup that has no row in the registry follows the container around it; without one it is the host's. */
@@ -269,15 +114,15 @@ static void follow(struct discover *d, u64 cgroup, bool nobody)
     const struct container *c = containers_find(d->containers, cgroup);
     if ((c && c->cgroup == cgroup) || (!c && !nobody))
         return;
-    struct told *t = told_of(d, cgroup, true);
+    struct told *t = tell_row(d, cgroup, true);
     if (!t)
         return;
     d->followers += c && !t->of;
     t->of = c ? c->cgroup : 0;
     if (c)
-        judge_as(d, c, t);
+        tell_verdict(d, c, t);
     else
-        judge_nobody(d, t);
+        tell_host(d, t);
 }
 
 /* The kubelet's own groups stand between the host's want and the pods: a new pod must not inherit it. */
@@ -286,7 +131,7 @@ static bool fence(void *ctx, u64 cgroup, const char *path, u32 pid)
     struct discover *d = ctx;
     if (!cgroup_is_pods(path))
         return true;
-    struct told *t = told_of(d, cgroup, true);
+    struct told *t = tell_row(d, cgroup, true);
     if (t && !t->fence) {
         t->fence = t->own = true;
         agent_want(d->config.agent, cgroup, XP_WANT(0, 1));
@@ -304,9 +149,9 @@ static void take_cgroup(struct discover *d, const struct xp_cgroup_event *e)
         return;
     }
     containers_cgroup_removed(d->containers, e->hierarchy, e->id, now_ns());
-    const struct told *t = told_of(d, e->id, false);
+    const struct told *t = tell_row(d, e->id, false);
     if (t && (t->of || t->nobody || t->fence))
-        forget_told(d, e->id);
+        tell_gone(d, e->id);
 }
 
 static bool is_in(const struct hierarchy *h, u32 tgid, u64 cgroup)
@@ -324,9 +169,9 @@ static void take_stranger(struct discover *d, const struct stranger *s)
     if (!containers_find(d->containers, s->cgroup))
         containers_learn(d->containers, s->cgroup, s->tgid, now_ns());
     follow(d, s->cgroup, true);
-    const struct told *t = told_of(d, s->cgroup, false);
+    const struct told *t = tell_row(d, s->cgroup, false);
     if (t && t->nobody && !t->own && s->cgroup != WORLD_ROOT && h->whole && !is_in(h, s->tgid, s->cgroup))
-        forget_told(d, s->cgroup);
+        tell_gone(d, s->cgroup);
 }
 
 /* ---- The thread ---------------------------------------------------------------------------------------------------
@@ -343,7 +188,7 @@ static void take_rules(struct discover *d, struct discover_rules **rules)
             warn_of(d, &d->world.pods.v[i]);
     publisher_set_rules(d->config.publisher, d->rules.processes, d->rules.nprocesses);
     adjust_rate(d);
-    judge_all(d);
+    tell_all(d);
     if (old.release)
         old.release(old.owner);
 }
@@ -357,13 +202,13 @@ static void remove_pod(struct discover *d, const char *uid)
     if (!world_remove_pod(&d->world, uid) || !runtime_uid)
         return;
     adjust_rate(d);
-    judge_pod_of(d, runtime_uid);
+    tell_pod(d, runtime_uid);
 }
 
 static void judge_namespace(struct discover *d)
 {
     adjust_rate(d);
-    judge_all(d);
+    tell_all(d);
 }
 
 static void give_up_namespaces(struct discover *d)

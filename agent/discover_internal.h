@@ -78,3 +78,18 @@ struct discover {
     pthread_t threads[3];
     size_t nthreads;
 };
+
+/* ---- discover_tell.c ---- */
+
+/* What was told of a cgroup; NULL when nothing was (without `make`), or without memory. */
+struct told *tell_row(struct discover *d, u64 cgroup, bool make);
+/* The verdict on `c`, told of a cgroup: its own, or one below it, which has no want of its own. */
+void tell_verdict(struct discover *d, const struct container *c, struct told *t);
+/* The same of its own cgroup, and of those that follow it. */
+void tell_of(struct discover *d, const struct container *c);
+/* Of a cgroup that is the host's: not in the registry. */
+void tell_host(struct discover *d, struct told *t);
+void tell_pod(struct discover *d, const char *runtime_uid);
+void tell_all(struct discover *d);
+/* The cgroup is gone: its want is taken back, its name kept for samples on their way. */
+void tell_gone(struct discover *d, u64 cgroup);

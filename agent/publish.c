@@ -1,61 +1,16 @@
-#include "publish.h"
+#include "publish_internal.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/map.h"
 #include "base/queue.h"
 #include "kube/policy.h"
-#include "profile/formats.h"
 #include "profile/subset.h"
 #include <errno.h>
 #include <string.h>
 
 #define QUEUE_IDENTITIES 32768
 #define MAX_WAITING      256
-#define MAX_ROUNDS       3             /* intervals that a part waits for a name */
-#define GONE_ROUNDS      6             /* intervals that a removed cgroup is remembered */
-#define MAX_BYTES        (1400u << 10) /* of a pprof: Pyroscope's burst limit is 2 MiB, labels included */
-#define MAX_STACKS       15000         /* of its 16,000 samples a profile */
-
-struct known {
-    struct identity *identity;
-    u32 gone_for; /* intervals */
-};
-
-struct part { /* the stacks of one cgroup that wait for its name */
-    u64 cgroup;
-    struct profile profile;
-    u32 rounds;
-};
-
-struct rule_set { /* owned copies */
-    size_t n;
-    struct own_rule {
-        char *comm;
-        u32 pid;
-        struct label_set labels;
-    } v[];
-};
-
-struct group { /* stacks that make one profile */
-    u64 key, cgroup;
-    const struct identity *identity; /* NULL: not known */
-    const struct own_rule *rule;     /* NULL: none matches */
-    u32 program;                     /* a process of it */
-    bool several;                    /* programs, each with a share worth telling apart */
-    VEC(u32) stacks;
-};
-typedef VEC(struct group) group_list;
-
-struct publisher {
-    struct publisher_config config;
-    struct label_set every;
-    struct queue *news; /* struct identity * */
-    VEC(struct known) known;
-    struct map by_cgroup; /* -> row of known + 1 */
-    VEC(struct part) waiting;
-    struct rule_set *rules, *next_rules; /* in force; not taken over yet (atomic) */
-    struct publisher_stats stats;
-};
+#define MAX_ROUNDS       3 /* intervals that a part waits for a name */
+#define GONE_ROUNDS      6 /* intervals that a removed cgroup is remembered */
 
 void identity_free(struct identity **i)
 {
@@ -108,11 +63,6 @@ void publisher_free(struct publisher **pp)
     rule_set_free(p->next_rules);
     free(p);
     *pp = NULL;
-}
-
-static void count(u64 *counter, u64 n)
-{
-    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
 /* ---- Who is who ---------------------------------------------------------------------------------------------------
@@ -211,101 +161,8 @@ static const struct identity *identity_of(const struct publisher *p, u64 cgroup)
     return at && *at ? p->known.v[*at - 1].identity : NULL;
 }
 
-/* ---- One profile --------------------------------------------------------------------------------------------------
- */
-
-static u64 samples_of(const struct profile *p)
-{
-    u64 n = 0;
-    for (size_t i = 0; i < p->stacks.n; i++)
-        n += p->stacks.v[i].count[0];
-    return n;
-}
-
-static void label(struct publisher *p, struct label_set *to, const char *name, const char *value)
-{
-    if (labels_add(to, name, value))
-        count(&p->stats.labels_left_out, 1);
-}
-
-static void label_all(struct publisher *p, struct label_set *to, const struct label_set *from)
-{
-    for (size_t i = 0; from && i < from->n; i++)
-        label(p, to, from->v[i].name, from->v[i].value);
-}
-
-/* The labels of a group: a rule's, its identity's, everybody's; an earlier one is not replaced. `program`: its name
- * when that is the service. */
-static void labels_of(struct publisher *p, const struct group *g, const struct event_kind *event, const char *program,
-                      struct label_set *out)
-{
-    label_all(p, out, g->rule ? &g->rule->labels : NULL);
-    label_all(p, out, g->identity ? &g->identity->labels : NULL);
-    label(p, out, "__name__", event->series);
-    label_all(p, out, &p->every);
-    if (program && !labels_get(out, "service_name")) { /* who named the service decides what else there is */
-        label(p, out, "comm", program);
-        label(p, out, "service_name", program);
-    }
-    label(p, out, "service_name", "unknown");
-}
-
-static int put(struct publisher *p, const struct profile *part, const struct label_set *labels, const struct buf *pprof)
-{
-    struct export_label pairs[LABELS_MAX];
-    for (size_t i = 0; i < labels->n; i++)
-        pairs[i] = (struct export_label){labels->v[i].name, labels->v[i].value};
-    struct export_item item = {
-        .labels = pairs,
-        .nlabels = labels->n,
-        .type = part->events[0]->type,
-        .time_ns = part->time_ns,
-        .duration_ns = part->duration_ns,
-        .pprof = pprof->data,
-        .len = pprof->len,
-    };
-    return exports_put(p->config.exports, &item);
-}
-
-/* Encodes stacks lo..hi of `whole`; in halves, when that is more than a server takes at once. */
-static void send_stacks(struct publisher *p, const struct profile *whole, const struct label_set *labels, size_t lo,
-                        size_t hi, bool process_frames)
-{
-    struct profile part = {0};
-    AUTO_BUF struct buf pprof = {0};
-    AUTO_FREE u32 *rows = calloc(hi - lo + 1, sizeof(*rows));
-    for (size_t i = lo; rows && i < hi; i++)
-        rows[i - lo] = (u32)i;
-    struct subset s = {.stacks = rows, .n = hi - lo, .process_frames = process_frames};
-    bool fits = hi - lo <= MAX_STACKS;
-    int rc = !rows || profile_init(&part) ? -ENOMEM : 0;
-    if (!rc && fits)
-        rc = profile_subset(whole, &s, &part);
-    if (!rc && fits)
-        rc = encode_pprof_plain(&part, false, &pprof);
-    if (!rc && (!fits || pprof.len > MAX_BYTES) && hi - lo > 1) {
-        count(&p->stats.splits, 1);
-        profile_free(&part);
-        send_stacks(p, whole, labels, lo, lo + (hi - lo) / 2, process_frames);
-        send_stacks(p, whole, labels, lo + (hi - lo) / 2, hi, process_frames);
-        return;
-    }
-    u64 samples = samples_of(&part);
-    if (!rc && samples)
-        rc = put(p, &part, labels, &pprof);
-    count(rc ? &p->stats.refused : &p->stats.samples, samples);
-    count(&p->stats.profiles, !rc && samples);
-    profile_free(&part);
-}
-
 /* ---- Taking an interval apart -------------------------------------------------------------------------------------
  */
-
-static bool wants_process_frames(const struct publisher *p, const struct group *g)
-{
-    return p->config.process_frames == PROCESS_FRAMES_ALWAYS ||
-           (p->config.process_frames == PROCESS_FRAMES_AUTO && g->several);
-}
 
 static u64 key_of(const struct identity *i, const struct own_rule *rule, const struct prof_process *who)
 {
@@ -364,55 +221,9 @@ static void sort_stacks(struct publisher *p, const struct profile *all, group_li
         if (row)
             *row = i;
         else
-            count(&p->stats.refused, all->stacks.v[i].count[0]);
+            publish_count(&p->stats.refused, all->stacks.v[i].count[0]);
     }
     map_free(&index);
-}
-
-/* runc calls itself runc:[2:INIT] before it becomes the program; that is no program of the container's. */
-static bool is_start_up(const char *name)
-{
-    return !*name || !strncmp(name, "runc:", 5);
-}
-
-/* Is more than a twentieth of the samples of other programs than the busiest one? `program` becomes that one. */
-static void count_programs(const struct profile *all, struct group *g)
-{
-    struct map counts = {0};
-    u64 total = 0, most = 0;
-    for (size_t i = 0; i < g->stacks.n; i++) {
-        const struct prof_stack *s = &all->stacks.v[g->stacks.v[i]];
-        u32 name = all->processes.v[s->process].name;
-        u64 *c = is_start_up(profile_text(all, name)) ? NULL : map_put(&counts, name);
-        for (size_t e = 0; c && e < all->nevents; e++) {
-            *c += s->count[e];
-            total += s->count[e];
-        }
-        if (c && *c > most) {
-            most = *c;
-            g->program = s->process;
-        }
-    }
-    g->several = total - most > total / 20;
-    map_free(&counts);
-}
-
-static void send_group(struct publisher *p, const struct profile *all, const struct group *g, size_t event)
-{
-    struct profile part;
-    struct subset s = {.stacks = g->stacks.v, .n = g->stacks.n, .event = event};
-    struct label_set labels = {0};
-    const char *program = NULL;
-    if (profile_init(&part))
-        return;
-    if (g->identity ? g->identity->by_program : !g->several)
-        program = profile_text(all, all->processes.v[g->program].name);
-    if (!profile_subset(all, &s, &part) && part.stacks.n) {
-        labels_of(p, g, all->events[event], program, &labels);
-        send_stacks(p, &part, &labels, 0, part.stacks.n, wants_process_frames(p, g));
-    }
-    labels_free(&labels);
-    profile_free(&part);
 }
 
 static bool put_event_aside(struct publisher *p, const struct profile *all, const struct group *g, u32 rounds, size_t e)
@@ -457,7 +268,7 @@ static void deliver(struct publisher *p, const struct profile *all, const struct
 {
     const struct identity *i = g->identity;
     if (i && (i->unwanted || (i->by_rule && !g->rule))) {
-        count(&p->stats.unwanted, samples_of_group(all, g));
+        publish_count(&p->stats.unwanted, samples_of_group(all, g));
         return;
     }
     if (!i && p->config.unknown)
@@ -465,9 +276,9 @@ static void deliver(struct publisher *p, const struct profile *all, const struct
     if ((!i || i->pending) && rounds < MAX_ROUNDS && put_aside(p, all, g, rounds + 1))
         return;
     if (!i)
-        count(&p->stats.unknown, samples_of_group(all, g));
+        publish_count(&p->stats.unknown, samples_of_group(all, g));
     for (size_t e = 0; e < all->nevents; e++)
-        send_group(p, all, g, e);
+        publish_group(p, all, g, e);
 }
 
 static void publish(struct publisher *p, const struct profile *all, u32 rounds)
@@ -475,7 +286,7 @@ static void publish(struct publisher *p, const struct profile *all, u32 rounds)
     group_list groups = {0};
     sort_stacks(p, all, &groups);
     for (size_t i = 0; i < groups.n; i++) {
-        count_programs(all, &groups.v[i]);
+        publish_programs(all, &groups.v[i]);
         deliver(p, all, &groups.v[i], rounds);
         vec_free(&groups.v[i].stacks);
     }

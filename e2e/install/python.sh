@@ -1,22 +1,4 @@
 #!/bin/bash
-# Prints a python3 that has kubernetes-validate and Grafana's dashboard models, made once in the user's cache.
-#   e2e/install/python.sh
-set -euo pipefail
-
-packages=(kubernetes-validate==1.37.0 "grafana-foundation-sdk==1769699998!10.1.0")
-out=${XDG_CACHE_HOME:-$HOME/.cache}/xprof/schemas-python-1.37.0-$(python3 -c 'import sys; print(*sys.version_info[:2], sep=".")')
-if [ ! -e "$out/complete" ]; then
-    mkdir -p "$out"
-    exec 9>"$out.lock"
-    flock 9
-    [ -e "$out/complete" ] || {
-        python3 -m venv "$out"
-        for try in 1 2 3; do # a registry can fail for a moment
-            if "$out/bin/pip" install -q --disable-pip-version-check "${packages[@]}"; then break; fi
-            [ $try -lt 3 ] || exit 1
-            sleep $((try * 2))
-        done
-        touch "$out/complete"
-    } >&2
-fi
-echo "$out/bin/python3"
+# Prints a python3 that has kubernetes-validate and Grafana's dashboard models.   e2e/install/python.sh
+exec "$(dirname "${BASH_SOURCE[0]}")/../venv.sh" schemas-python-1.37.0 kubernetes-validate==1.37.0 \
+    "grafana-foundation-sdk==1769699998!10.1.0"

@@ -1,21 +1,3 @@
 #!/bin/bash
-# Prints a python3 that has opentelemetry-proto, made once in the user's cache.   e2e/pyroscope/python.sh
-set -euo pipefail
-
-version=1.45.2 # profiles as of opentelemetry-proto 1.10
-out=${XDG_CACHE_HOME:-$HOME/.cache}/xprof/otlp-python-$version-$(python3 -c 'import sys; print(*sys.version_info[:2], sep=".")')
-if [ ! -e "$out/complete" ]; then
-    mkdir -p "$out"
-    exec 9>"$out.lock"
-    flock 9
-    [ -e "$out/complete" ] || {
-        python3 -m venv "$out"
-        for try in 1 2 3; do # a registry can fail for a moment
-            if "$out/bin/pip" install -q --disable-pip-version-check "opentelemetry-proto==$version"; then break; fi
-            [ $try -lt 3 ] || exit 1
-            sleep $((try * 2))
-        done
-        touch "$out/complete"
-    } >&2
-fi
-echo "$out/bin/python3"
+# Prints a python3 that has opentelemetry-proto, profiles as of its 1.10.   e2e/pyroscope/python.sh
+exec "$(dirname "${BASH_SOURCE[0]}")/../venv.sh" otlp-python-1.45.2 opentelemetry-proto==1.45.2

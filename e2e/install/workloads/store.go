@@ -1,4 +1,5 @@
-// A store whose shares of CPU are known: 60 % in compact, 40 % in lookup.
+// A store whose shares of CPU are known: 60 % in compact, 40 % in lookup. Its laps are of random length, lest a sampler of
+// a steady rate meets the same part again and again.
 package main
 
 import "fmt"
@@ -13,17 +14,20 @@ func spin(rounds uint64) {
 }
 
 //go:noinline
-func compact() { spin(600000); sink++ }
+func compact(n uint64) { spin(6 * n); sink++ }
 
 //go:noinline
-func lookup() { spin(400000); sink++ }
+func lookup(n uint64) { spin(4 * n); sink++ }
 
 //go:noinline
-func serve() { compact(); lookup(); sink++ }
+func serve(n uint64) { compact(n); lookup(n); sink++ }
 
 func main() {
 	fmt.Println("ready")
-	for {
-		serve()
+	for random := uint64(88172645463325252); ; {
+		random ^= random << 13
+		random ^= random >> 7
+		random ^= random << 17
+		serve(random % 200000)
 	}
 }

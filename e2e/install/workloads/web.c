@@ -1,4 +1,5 @@
-/* A service whose shares of CPU are known: 70 % in render, 30 % in encode. Without frame pointers. */
+/* A service whose shares of CPU are known: 70 % in render, 30 % in encode. Without frame pointers. Its laps are of random
+ * length, lest a sampler of a steady rate meets the same part again and again. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,22 +11,22 @@ __attribute__((noinline)) static void spin(uint64_t rounds)
         sink += i * i;
 }
 
-__attribute__((noinline)) static void render(void)
+__attribute__((noinline)) static void render(uint64_t n)
 {
-    spin(700000);
+    spin(7 * n);
     sink++;
 }
 
-__attribute__((noinline)) static void encode(void)
+__attribute__((noinline)) static void encode(uint64_t n)
 {
-    spin(300000);
+    spin(3 * n);
     sink++;
 }
 
-__attribute__((noinline)) static void handle_request(void)
+__attribute__((noinline)) static void handle_request(uint64_t n)
 {
-    render();
-    encode();
+    render(n);
+    encode(n);
     sink++;
 }
 
@@ -33,6 +34,10 @@ int main(void)
 {
     puts("ready");
     fflush(stdout);
-    for (;;)
-        handle_request();
+    for (uint64_t random = 88172645463325252;;) { /* xorshift64 */
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        handle_request(random % 200000);
+    }
 }

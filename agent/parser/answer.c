@@ -61,7 +61,7 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     struct dwarf_index lines;
     if (rq->op == PARSER_LINES && dwarf_index_open(&lines, reply.data, reply.len))
         return -EPROTO;
-    if (rq->op == PARSER_NAMES && names_view(reply.data, reply.len, rq->n, &names))
+    if ((rq->op == PARSER_NAMES || rq->op == PARSER_JIT) && names_view(reply.data, reply.len, rq->n, &names))
         return -EPROTO;
     if (view)
         *view = names;

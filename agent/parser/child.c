@@ -6,6 +6,7 @@
 #include "parser/merged_names.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
+#include "runtime/jit_map.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -65,8 +66,10 @@ static int do_lines(const struct parser_work *work, const int *fds, struct parse
     return rc;
 }
 
-static int do_names(const struct parser_work *work, const int *fds, u64 n, struct parser_answer *a, int *fd)
+static int do_names(const struct parser_work *work, const struct parser_request *rq, const int *fds,
+                    struct parser_answer *a, int *fd)
 {
+    u64 n = rq->n;
     int memfd = fds[1];
     struct stat st;
     if (n > PARSER_MAX_OFFSETS || fstat(memfd, &st) || (u64)st.st_size != n * sizeof(u64))
@@ -75,7 +78,7 @@ static int do_names(const struct parser_work *work, const int *fds, u64 n, struc
     if (offsets == MAP_FAILED)
         return -errno;
     AUTO_BUF struct buf out = {0};
-    int rc = work->names(fds[0], fds[2], offsets, n, &out);
+    int rc = rq->op == PARSER_JIT ? work->jit(fds[0], offsets, n, &out) : work->names(fds[0], fds[2], offsets, n, &out);
     if (!rc)
         rc = out.failed ? -ENOMEM : reply_bytes(out.data, out.len, a, fd);
     if (n)
@@ -97,7 +100,8 @@ static int do_request(const struct parser_work *work, const struct parser_reques
     case PARSER_TABLE:
         return do_table(work, fds[0], a, fd);
     case PARSER_NAMES:
-        return do_names(work, fds, rq->n, a, fd);
+    case PARSER_JIT:
+        return do_names(work, rq, fds, a, fd);
     case PARSER_LINES:
         return do_lines(work, fds, a, fd);
     default:
@@ -193,6 +197,7 @@ int parser_child_main(int argc, char **argv)
         .identify = table_identify,
         .table = table_build,
         .names = merged_names,
+        .jit = jit_names,
         .lines = merged_lines,
         .debug_lines = dwarf_index_build_debug,
     };

@@ -215,10 +215,10 @@ int parser_lines(struct parser *p, int fd, int debug, struct parser_reply *out)
     return ask(p, &rq, (int[]){fd, debug}, debug < 0 ? 1 : 2, &a, out, NULL);
 }
 
-int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,
-                 struct names *view)
+static int ask_names(struct parser *p, enum parser_op op, int fd, int index, const u64 *offsets, size_t n,
+                     struct parser_reply *out, struct names *view)
 {
-    struct parser_request rq = {.op = PARSER_NAMES, .n = n};
+    struct parser_request rq = {.op = op, .n = n};
     struct parser_answer a;
     if (n > PARSER_MAX_OFFSETS)
         return -E2BIG;
@@ -226,6 +226,17 @@ int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t
     if (memfd < 0)
         return memfd;
     return ask(p, &rq, (int[]){fd, memfd, index}, index < 0 ? 2 : 3, &a, out, view);
+}
+
+int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,
+                 struct names *view)
+{
+    return ask_names(p, PARSER_NAMES, fd, index, offsets, n, out, view);
+}
+
+int parser_jit(struct parser *p, int fd, const u64 *addresses, size_t n, struct parser_reply *out, struct names *view)
+{
+    return ask_names(p, PARSER_JIT, fd, -1, addresses, n, out, view);
 }
 
 /* ---- For tests and the summary ---------------------------------------------------------------------------------- */

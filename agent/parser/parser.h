@@ -59,6 +59,8 @@ int parser_lines(struct parser *p, int fd, int debug, struct parser_reply *out);
 /* `index`: an fd with a line index of the file, opened O_RDONLY, or -1. */
 int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,
                  struct names *view);
+/* Names out of a runtime's own map (runtime/jit_map.h) of n ascending addresses. */
+int parser_jit(struct parser *p, int fd, const u64 *addresses, size_t n, struct parser_reply *out, struct names *view);
 
 /* For tests and the summary. */
 pid_t parser_pid(const struct parser *p);         /* 0 when none is running at the moment */

@@ -1,8 +1,8 @@
 /* What parent and child say to each other: one fixed-size packet each way (SOCK_SEQPACKET) and descriptors beside it.
  *
- *   parent: request + the file's fd (+ a sealed memfd of u64 offsets and perhaps the fd of a line index, for NAMES;
- *           perhaps the fd of its debug file, for LINES)
- *   child:  reply   + a sealed memfd of `len` bytes, for all but IDENTIFY with status 0
+ *   parent: request + the file's fd (+ a sealed memfd of u64 offsets, and perhaps the fd of a line index, for NAMES and
+ * JIT; perhaps the fd of its debug file, for LINES) child:  reply   + a sealed memfd of `len` bytes, for all but
+ * IDENTIFY with status 0
  *
  * The child starts with a greeting, a reply with id 0 whose status says whether it could lock itself in. The parent
  * trusts no byte of a reply; the child trusts its parent, but not what it finds in the files.
@@ -13,12 +13,12 @@
 #define PARSER_MAX_REPLY ((size_t)256 << 20) /* 3 times the largest table image that table_limits allow */
 #define PARSER_MAX_FDS   3
 
-enum parser_op { PARSER_IDENTIFY = 1, PARSER_TABLE, PARSER_NAMES, PARSER_LINES };
+enum parser_op { PARSER_IDENTIFY = 1, PARSER_TABLE, PARSER_NAMES, PARSER_LINES, PARSER_JIT };
 
 struct parser_request {
     u32 id; /* never 0; comes back in the reply */
     u32 op;
-    u64 n; /* NAMES: offsets in the memfd */
+    u64 n; /* NAMES, JIT: offsets in the memfd */
     u8 secret[16];
 };
 _Static_assert(sizeof(struct parser_request) == 32, "the wire format has no hidden padding");
@@ -51,6 +51,7 @@ struct parser_work {
     int (*identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*table)(int fd, const struct table_limits *limits, struct xp_table **out, size_t *len);
     int (*names)(int fd, int index, const u64 *offsets, size_t n, struct buf *out);
+    int (*jit)(int fd, const u64 *addresses, size_t n, struct buf *out);
     int (*lines)(int fd, void **out, size_t *len);
     int (*debug_lines)(int fd, int debug, void **out, size_t *len); /* after -ENODATA of `lines` */
 };

@@ -1,0 +1,201 @@
+/* The readers of JIT maps, on what runtimes write and on what a container may write instead. */
+#include "runtime/jit_map.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "object/names.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct asked {
+    struct buf reply;
+    struct names names;
+};
+static void asked_free(struct asked *a)
+{
+    buf_free(&a->reply);
+}
+
+static int ask_bytes(const void *map, size_t len, const u64 *addresses, size_t n, struct asked *out)
+{
+    AUTO_CLOSE int fd = fs_sealed_memfd("map", map, len);
+    int rc = jit_names(fd, addresses, n, &out->reply);
+    return rc ? rc : names_view(out->reply.data, out->reply.len, n, &out->names);
+}
+
+static const char *name_of(const struct asked *a, size_t i)
+{
+    return a->names.strings + a->names.frames[i].name;
+}
+static const char *file_of(const struct asked *a, size_t i)
+{
+    return a->names.strings + a->names.frames[i].file;
+}
+
+TEST(perf_maps_name_what_they_hold)
+{
+    static const char map[] =
+        "1000 100 first\n"
+        "0x2000 0x10 with blanks and 0x\r\n"
+        "no entry at all\n"
+        "3000 20 replaced\n"
+        "3010 20 the later one\n"
+        "ffff 0 empty\n"
+        "4000 10 not finis";
+    const u64 addresses[] = {0xfff, 0x1000, 0x10ff, 0x1100, 0x200f, 0x3000, 0x3010, 0x302f, 0x4000, 0xffff};
+    static const char *const want[] = {"",         "first",         "first",         "", "with blanks and 0x",
+                                       "replaced", "the later one", "the later one", "", ""};
+    CLEANUP(asked_free) struct asked a = {0};
+    CHECK_EQ(ask_bytes(map, sizeof(map) - 1, addresses, 10, &a), 0);
+    for (size_t i = 0; i < 10; i++)
+        CHECK_STR(name_of(&a, i), want[i]);
+    CHECK_EQ(a.names.frames[2].start, 0x1000);
+    CHECK_EQ(a.names.frames[0].start, 0xfff);
+}
+
+TEST(perf_maps_are_spelled_as_their_runtimes_do)
+{
+    static const char map[] =
+        "1000 10 LazyCompile:*run /srv/my app/x.js:31:12\n"
+        "2000 10 JS:~ file:///srv/y.mjs:1:1\n"
+        "3000 10 py::Class.method:/srv/app.py\n"
+        "4000 10 Builtin:ArrayMap\n"
+        "5000 10 int Main.spin(int)\n"
+        "6000 10 Function:^plain\n";
+    const u64 addresses[] = {0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000};
+    static const char *const want[] = {"run /srv/my",      "(anonymous)",        "Class.method",
+                                       "Builtin:ArrayMap", "int Main.spin(int)", "plain"};
+    static const char *const files[] = {"app/x.js", "/srv/y.mjs", "/srv/app.py", "", "", ""};
+    CLEANUP(asked_free) struct asked a = {0};
+    CHECK_EQ(ask_bytes(map, sizeof(map) - 1, addresses, 6, &a), 0);
+    for (size_t i = 0; i < 6; i++) {
+        CHECK_STR(name_of(&a, i), want[i]);
+        CHECK_STR(file_of(&a, i), files[i]);
+    }
+    CHECK_EQ(a.names.frames[0].line, 31);
+    CHECK_STR(a.names.strings + a.names.frames[2].system_name, "py::Class.method:/srv/app.py");
+}
+
+/* The youngest code stands at the end; a hole has no lines. */
+TEST(of_a_perf_map_of_50_gigabytes_the_end_is_read)
+{
+    static const char old[] = "1000 10 oldest\n", young[] = "half a line\n1000 10 youngest\n";
+    const off_t size = (off_t)50 << 30;
+    const u64 address = 0x1000;
+    AUTO_CLOSE int fd = memfd_create("map", MFD_CLOEXEC);
+    CLEANUP(asked_free) struct asked a = {0};
+    CHECK_EQ(ftruncate(fd, size), 0);
+    CHECK_EQ(pwrite(fd, old, sizeof(old) - 1, 0), sizeof(old) - 1);
+    CHECK_EQ(pwrite(fd, young, sizeof(young) - 1, size - JIT_MAX_BYTES), sizeof(young) - 1);
+    CHECK_EQ(jit_names(fd, &address, 1, &a.reply), 0);
+    CHECK_EQ(names_view(a.reply.data, a.reply.len, 1, &a.names), 0);
+    CHECK_STR(name_of(&a, 0), "youngest");
+}
+
+/* Entries that overlap a million times cost what the bound allows, and the answer is still one. */
+TEST(perf_maps_that_overlap_without_end_are_bounded)
+{
+    AUTO_BUF struct buf map = {0};
+    AUTO_FREE u64 *addresses = calloc(10000, sizeof(u64));
+    CLEANUP(asked_free) struct asked a = {0};
+    for (u64 i = 0; i < 10000; i++)
+        addresses[i] = i;
+    for (int i = 0; i < 5000; i++)
+        buf_str(&map, "0 ffffffff same\n");
+    CHECK_EQ(ask_bytes(map.data, map.len, addresses, 10000, &a), 0);
+    CHECK_STR(name_of(&a, 9999), "same");
+}
+
+/* ---- jitdump ---------------------------------------------------------------------------------------------------- */
+
+static void put32(struct buf *b, u32 v)
+{
+    buf_add(b, &v, sizeof(v));
+}
+static void put64(struct buf *b, u64 v)
+{
+    buf_add(b, &v, sizeof(v));
+}
+static void put_header(struct buf *b)
+{
+    static const u32 words[10] = {0x4a695444, 1, 40, 62};
+    buf_add(b, words, sizeof(words));
+}
+static void put_record(struct buf *b, u32 id, const struct buf *body)
+{
+    put32(b, id);
+    put32(b, (u32)body->len + 16);
+    put64(b, 0);
+    buf_add(b, body->data, body->len);
+}
+static void put_code(struct buf *b, u64 at, u32 size, const char *name)
+{
+    AUTO_BUF struct buf body = {0};
+    put64(&body, 0);
+    put64(&body, at);
+    put64(&body, at);
+    put64(&body, size);
+    put64(&body, 0);
+    buf_add(&body, name, strlen(name) + 1);
+    for (u32 i = 0; i < size; i++)
+        buf_char(&body, '\x90');
+    put_record(b, 0, &body);
+}
+static void put_line(struct buf *b, u64 at, u32 line, const char *file)
+{
+    put64(b, at);
+    put32(b, line);
+    put32(b, 0);
+    buf_add(b, file, strlen(file) + 1);
+}
+
+TEST(jitdumps_have_names_and_lines)
+{
+    AUTO_BUF struct buf dump = {0};
+    AUTO_BUF struct buf lines = {0};
+    AUTO_BUF struct buf move = {0};
+    const u64 addresses[] = {0x1000, 0x1023, 0x2000, 0x9004};
+    CLEANUP(asked_free) struct asked a = {0};
+    put_header(&dump);
+    put64(&lines, 0x1000);
+    put64(&lines, 2);
+    put_line(&lines, 0x1000, 7, "x.lua");
+    put_line(&lines, 0x1020, 9, "\xff");
+    put_record(&dump, 2, &lines);
+    put_code(&dump, 0x1000, 0x40, "hot");
+    put_code(&dump, 0x2000, 0x10, "other");
+    for (int i = 0; i < 2; i++)
+        put64(&move, 0);
+    put64(&move, 0x2000);
+    put64(&move, 0x9000);
+    put64(&move, 0x10);
+    put64(&move, 0);
+    put_record(&dump, 1, &move);
+    put32(&dump, 0);
+    put32(&dump, 4000); /* a record that is still being written */
+    CHECK_EQ(ask_bytes(dump.data, dump.len, addresses, 4, &a), 0);
+    CHECK_STR(name_of(&a, 0), "hot");
+    CHECK_STR(file_of(&a, 0), "x.lua");
+    CHECK_EQ(a.names.frames[0].line, 7);
+    CHECK_EQ(a.names.frames[1].line, 9);
+    CHECK_STR(file_of(&a, 1), "x.lua");
+    CHECK_STR(name_of(&a, 2), "other");
+    CHECK_EQ(a.names.frames[2].line, 0);
+    CHECK_STR(name_of(&a, 3), "other");
+}
+
+TEST(crafted_jitdumps_end)
+{
+    AUTO_BUF struct buf dump = {0};
+    const u64 address = 0x1000;
+    CLEANUP(asked_free) struct asked a = {0};
+    put_header(&dump);
+    put32(&dump, 0);
+    put32(&dump, 0); /* a record of no length */
+    put64(&dump, 0);
+    CHECK_EQ(ask_bytes(dump.data, dump.len, &address, 1, &a), 0);
+    CHECK_STR(name_of(&a, 0), "");
+    CHECK_EQ(jit_names(-1, &address, 1, &a.reply), -EBADF);
+}

@@ -1,6 +1,7 @@
 #include "agent_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "line_indexes.h"
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 
 #define QUEUE_JOBS     8192
+#define JIT_SEEN       4096
 #define NAMED_BYTES    ((size_t)6 << 20)
 #define UNWIND_TIMES   (1u << 20)
 #define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
@@ -59,7 +61,7 @@ static int build(struct agent *a, char *why, size_t len)
     a->dumps = calloc((size_t)a->ncpus, sizeof(*a->dumps));
     if (!a->dumps || files_new(&a->files, a->probe, a->parser, a->cache) || late_new(&a->late, a->probe, a->files) ||
         queue_new(&a->jobs, QUEUE_JOBS) || aggregate_new(&a->live, a->config.aggregate_bytes) ||
-        aggregate_new(&a->late_aggregate, a->config.aggregate_bytes / 8) ||
+        aggregate_new(&a->late_aggregate, a->config.aggregate_bytes / 8) || jit_maps_new(&a->jit, a->parser) ||
         (a->config.sink.profile && named_new(&a->named, NAMED_BYTES)))
         return -ENOMEM;
     return 0;
@@ -112,6 +114,8 @@ void agent_free(struct agent **aa)
     aggregate_free(&a->late_aggregate);
     kallsyms_free(&a->kernel);
     named_free(&a->named);
+    jit_maps_free(&a->jit);
+    map_free(&a->jit_seen);
     line_indexes_free(&a->lines);
     cache_free(&a->cache);
     probe_free(&a->probe);
@@ -199,6 +203,24 @@ static void note_unwind_time(struct agent *a, const struct xp_sample *s)
         *t = (u32)s->unwind_ns;
 }
 
+/* Its root is opened now, for it may be gone when its interval ends. */
+static void announce_jit(struct agent *a, const struct xp_sample *s)
+{
+    u64 *seen = map_put(&a->jit_seen, hash_u64(s->start ^ hash_u64(s->tgid)));
+    if (!seen || *seen)
+        return;
+    *seen = 1;
+    struct job *j = calloc(1, sizeof(*j));
+    if (!j)
+        return;
+    j->kind = JOB_JIT;
+    j->jit = jit_process_new(s->tgid, s->start);
+    if (!j->jit || queue_put(a->jobs, j))
+        job_free(j);
+    if (a->jit_seen.n >= JIT_SEEN) /* who is known to the worker already is no trouble */
+        map_free(&a->jit_seen);
+}
+
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
 {
     struct agent *a = ctx;
@@ -211,6 +233,8 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
     a->user += class != 'n';
     a->complete += class == 'c';
     note_unwind_time(a, s);
+    if (jit_sample(s))
+        announce_jit(a, s);
     if ((s->flags & XP_SAMPLE_DUMP) && postpone(a, s, len))
         return;
     aggregate_add(a->live, s);

@@ -1,7 +1,9 @@
 /* What agent.c and agent_*.c share. */
 #pragma once
 #include "agent.h"
+#include "base/map.h"
 #include "base/queue.h"
+#include "jit_maps.h"
 #include "late.h"
 #include "parser/parser.h"
 #include "profile/aggregate.h"
@@ -18,13 +20,14 @@ struct span { /* what was counted in an interval */
     u64 duration_ns;
 };
 
-enum job_kind { JOB_FILE, JOB_LATE, JOB_SPAN };
-struct job { /* for the worker: a file to build, a stack to unwind later, an interval to name */
+enum job_kind { JOB_FILE, JOB_LATE, JOB_SPAN, JOB_JIT };
+struct job { /* for the worker: a file to build, a stack to unwind later, an interval to name, a process with a JIT */
     enum job_kind kind;
     union {
         struct file_job file;
         struct late_job late;
         struct span span;
+        struct jit_process *jit;
     };
 };
 void job_free(struct job *j);
@@ -57,6 +60,8 @@ struct agent {
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
     struct kallsyms *kernel;
     struct line_indexes *lines; /* made when the first file is named */
+    struct jit_maps *jit;       /* the worker's */
+    struct map jit_seen;        /* processes that were handed to it, by a hash of who they are; the collector's */
     struct named *named;        /* with a sink: the worker's */
     u64 created_ns, started_ns, stopped_ns, rescan_ns;
     unsigned hz, hz_wanted;   /* of clocks; what agent_set_rate asked for, 0: what the configuration says */

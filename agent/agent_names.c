@@ -96,10 +96,11 @@ static void load_kallsyms(struct agent *a)
         log_warn("kernel functions have no names: addresses are hidden (kernel.kptr_restrict; CAP_SYSLOG is needed)");
 }
 
-/* Memory of no file. The vsyscall page is the same in every process. */
-static const char *name_anonymous(void *ctx, u32 tgid, u64 start, u64 address)
+static int name_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,
+                          void (*use)(void *arg, const struct names *names), void *arg)
 {
-    return address == XP_WORD_ADDR(0xffffffffff600000ull) ? "[vsyscall]" : NULL;
+    const struct agent *a = ctx;
+    return jit_maps_names(a->jit, tgid, start, addresses, n, use, arg);
 }
 
 int agent_name(struct agent *a, const struct span *s, struct profile *out)

@@ -21,6 +21,8 @@ void job_free(struct job *j)
         free(j->file.path);
     } else if (j->kind == JOB_LATE) {
         late_job_free(&j->late);
+    } else if (j->kind == JOB_JIT) {
+        jit_process_free(&j->jit);
     } else {
         aggregate_free(&j->span.stacks);
     }
@@ -64,6 +66,7 @@ static void deliver(struct agent *a, struct span *s)
     else
         log_warn("the profile of an interval is lost: no memory to name it");
     age_files(a, s->stacks);
+    jit_maps_age(a->jit);
     agent_show_figures(a);
     profile_free(&p);
     malloc_trim(0); /* an interval's memory is the next one's at the earliest */
@@ -82,6 +85,8 @@ static void work(struct agent *a, struct job *j)
         j->late = (struct late_job){0};
     } else if (j->kind == JOB_SPAN) {
         deliver(a, &j->span);
+    } else if (j->kind == JOB_JIT) {
+        jit_maps_add(a->jit, TAKE_PTR(j->jit));
     }
     job_free(j);
 }

@@ -58,6 +58,16 @@ static void reply_frame(struct reply *r, u64 start, const char *name, const char
                                                  .line = line};
 }
 
+/* Hands it over and frees it. */
+static void reply_use(struct reply *r, size_t n, void (*use)(void *arg, const struct names *names), void *arg)
+{
+    *VEC_PUSH(&r->first) = (u32)r->frames.n;
+    use(arg, &(struct names){.first = r->first.v, .frames = r->frames.v, .strings = r->strings.data, .n = (u32)n});
+    vec_free(&r->first);
+    vec_free(&r->frames);
+    buf_free(&r->strings);
+}
+
 static void demo_frames(struct reply *r, u64 offset)
 {
     if (offset >= 0x3000)
@@ -113,11 +123,7 @@ static int source_names(void *ctx, u32 file, const u64 *offsets, size_t n,
         else
             hostile_frames(&r, offsets[i]);
     }
-    *VEC_PUSH(&r.first) = (u32)r.frames.n;
-    use(arg, &(struct names){.first = r.first.v, .frames = r.frames.v, .strings = r.strings.data, .n = (u32)n});
-    vec_free(&r.first);
-    vec_free(&r.frames);
-    buf_free(&r.strings);
+    reply_use(&r, n, use, arg);
     return 0;
 }
 
@@ -145,9 +151,18 @@ static const char *source_kernel(void *ctx, u64 address, u64 *start, const char 
     return offset >> 12 < 4 ? names[offset >> 12] : NULL;
 }
 
-static const char *source_anonymous(void *ctx, u32 tgid, u64 start, u64 address)
+static int source_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,
+                            void (*use)(void *arg, const struct names *names), void *arg)
 {
-    return address >= 0x7000 && address < 0x8000 ? tgid == 20 ? "jit::twenty" : "jit::other" : NULL;
+    struct reply r = {0};
+    reply_string(&r, "");
+    for (size_t i = 0; i < n; i++) {
+        bool known = addresses[i] >= 0x7000 && addresses[i] < 0x8000;
+        *VEC_PUSH(&r.first) = (u32)r.frames.n;
+        reply_frame(&r, addresses[i] & ~0xfffull, !known ? "" : tgid == 20 ? "jit::twenty" : "jit::other", "", 0);
+    }
+    reply_use(&r, n, use, arg);
+    return 0;
 }
 
 void fixture_source(struct fixture_source *f)

@@ -83,30 +83,39 @@ static void put_in_mapping(struct naming *n, struct prof_location *l, u32 mappin
     m->hi = address > m->hi ? address : m->hi;
 }
 
-/* ---- Files ------------------------------------------------------------------------------------------------------ */
+/* ---- Files, and the anonymous memory of processes ---------------------------------------------------------------- */
 
-struct file_job { /* the locations of one file, ascending */
+#define VSYSCALL XP_WORD_ADDR(0xffffffffff600000ull) /* the page is the same in every process */
+
+struct file_job { /* the locations of one file or of one process's anonymous memory, ascending */
     struct naming *n;
     const u32 *rows;
     size_t nrows;
-    u64 *offsets; /* to look up: ascending, each once */
+    u64 *offsets; /* to look up, or addresses: ascending, each once */
     size_t noffsets;
     u32 mapping;
-    const char *base; /* of the path */
+    const char *base; /* of the path; NULL: anonymous memory */
     bool named;
 };
+
+static u64 place_of(u64 word)
+{
+    return word_in_file(word) ? XP_WORD_OFFSET(word) : XP_WORD_ADDR(word);
+}
 
 /* A return address belongs to the call in front of it. */
 static u64 lookup_offset(u64 word)
 {
-    u64 offset = XP_WORD_OFFSET(word);
+    u64 offset = place_of(word);
     return word_exact(word) || !offset ? offset : offset - 1;
 }
 
 static void add_unnamed_line(struct file_job *j, struct prof_location *l, u64 offset)
 {
     AUTO_FREE char *text = NULL;
-    if (asprintf(&text, "[%s+0x%llx]", j->base, (unsigned long long)offset) < 0)
+    if (!j->base)
+        add_plain_line(j->n, l, offset == VSYSCALL ? "[vsyscall]" : "[anonymous]");
+    else if (asprintf(&text, "[%s+0x%llx]", j->base, (unsigned long long)offset) < 0)
         j->n->failed = true;
     else
         add_plain_line(j->n, l, text);
@@ -170,6 +179,15 @@ static void place_in_file(struct file_job *j, u32 file)
     }
 }
 
+static void place_in_memory(struct file_job *j)
+{
+    for (size_t i = 0; i < j->nrows; i++) {
+        struct prof_location *l = &j->n->out->locations.v[j->rows[i]];
+        put_in_mapping(j->n, l, j->mapping, place_of(j->n->words.v[j->rows[i]]), 0);
+        l->origin = FRAME_JIT;
+    }
+}
+
 static void collect_offsets(struct file_job *j)
 {
     for (size_t i = 0; i < j->nrows; i++) {
@@ -189,6 +207,14 @@ static void base_name(const char *path, char *out, size_t size)
         memmove(out, out + 1, len - 2);
         out[len - 2] = 0;
     }
+}
+
+static void add_unnamed_lines(struct file_job *j)
+{
+    struct naming *n = j->n;
+    for (size_t i = 0; i < j->nrows && !n->failed; i++)
+        if (!n->out->locations.v[j->rows[i]].nlines)
+            add_unnamed_line(j, &n->out->locations.v[j->rows[i]], place_of(n->words.v[j->rows[i]]));
 }
 
 static void name_file(struct naming *n, u32 file, const u32 *rows, size_t nrows)
@@ -214,25 +240,46 @@ static void name_file(struct naming *n, u32 file, const u32 *rows, size_t nrows)
         error = src->names(src->ctx, file, offsets, j.noffsets, use_names, &j);
     if (!n->failed)
         n->out->mappings.v[j.mapping].error = error;
-    for (size_t i = 0; i < nrows && !n->failed; i++)
-        if (!n->out->locations.v[rows[i]].nlines)
-            add_unnamed_line(&j, &n->out->locations.v[rows[i]], XP_WORD_OFFSET(n->words.v[rows[i]]));
+    add_unnamed_lines(&j);
 }
 
-static int by_file_and_offset(const void *x, const void *y, void *arg)
+static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
+{
+    const struct prof_process *who = &n->out->processes.v[owner];
+    AUTO_FREE u64 *addresses = calloc(nrows, sizeof(*addresses));
+    struct file_job j = {.n = n, .rows = rows, .nrows = nrows, .offsets = addresses};
+    j.mapping = add_mapping(n, "[anon]", "");
+    n->failed |= !addresses;
+    if (n->failed)
+        return;
+    collect_offsets(&j);
+    place_in_memory(&j);
+    if (n->src->anonymous)
+        n->src->anonymous(n->src->ctx, who->tgid, who->start, addresses, j.noffsets, use_names, &j);
+    add_unnamed_lines(&j);
+}
+
+/* What a row belongs to: a file, or the anonymous memory of a process. */
+static u64 group_of(const struct naming *n, u32 row)
+{
+    u64 word = n->words.v[row];
+    return word_in_file(word) ? XP_WORD_FILE(word) : 1ull << 32 | n->owners.v[row];
+}
+
+static int by_group_and_offset(const void *x, const void *y, void *arg)
 {
     const struct naming *n = arg;
-    u64 a = n->words.v[*(const u32 *)x], b = n->words.v[*(const u32 *)y];
-    u32 fa = XP_WORD_FILE(a), fb = XP_WORD_FILE(b);
+    u64 fa = group_of(n, *(const u32 *)x), fb = group_of(n, *(const u32 *)y);
     if (fa != fb)
         return fa < fb ? -1 : 1;
+    u64 a = n->words.v[*(const u32 *)x], b = n->words.v[*(const u32 *)y];
     u64 oa = lookup_offset(a), ob = lookup_offset(b);
     if (oa != ob)
         return oa < ob ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
-static void name_files(struct naming *n)
+static void name_user(struct naming *n)
 {
     VEC(u32) rows = {0};
     if (VEC_RESERVE(&rows, n->words.n)) {
@@ -240,20 +287,23 @@ static void name_files(struct naming *n)
         return;
     }
     for (u32 i = 0; i < n->words.n; i++)
-        if (word_in_file(n->words.v[i]))
+        if (XP_WORD_KIND(n->words.v[i]) != XP_WORD_KERNEL)
             rows.v[rows.n++] = i;
     if (n->words.n)
-        qsort_r(rows.v, rows.n, sizeof(*rows.v), by_file_and_offset, n);
+        qsort_r(rows.v, rows.n, sizeof(*rows.v), by_group_and_offset, n);
     for (size_t i = 0, end; i < rows.n && !n->failed; i = end) {
-        u32 file = XP_WORD_FILE(n->words.v[rows.v[i]]);
-        for (end = i + 1; end < rows.n && XP_WORD_FILE(n->words.v[rows.v[end]]) == file;)
+        u64 group = group_of(n, rows.v[i]);
+        for (end = i + 1; end < rows.n && group_of(n, rows.v[end]) == group;)
             end++;
-        name_file(n, file, rows.v + i, end - i);
+        if (group >> 32)
+            name_memory(n, (u32)group, rows.v + i, end - i);
+        else
+            name_file(n, (u32)group, rows.v + i, end - i);
     }
     vec_free(&rows);
 }
 
-/* ---- The kernel and anonymous memory ---------------------------------------------------------------------------- */
+/* ---- The kernel -------------------------------------------------------------------------------------------------- */
 
 static void name_kernel(struct naming *n, struct prof_location *l, u64 word)
 {
@@ -271,31 +321,12 @@ static void name_kernel(struct naming *n, struct prof_location *l, u64 word)
         n->out->mappings.v[mapping].has_functions = true;
 }
 
-static void name_anonymous(struct naming *n, struct prof_location *l, u64 word, u32 owner)
-{
-    const struct prof_process *who = &n->out->processes.v[owner];
-    u64 address = XP_WORD_ADDR(word);
-    const char *name = NULL;
-    if (n->src->anonymous)
-        name = n->src->anonymous(n->src->ctx, who->tgid, who->start, address - (!word_exact(word) && address));
-    u32 mapping = add_mapping(n, "[anon]", "");
-    put_in_mapping(n, l, mapping, address, 0);
-    l->origin = FRAME_JIT;
-    add_plain_line(n, l, name && name[0] ? name : "[anonymous]");
-    if (!n->failed && name)
-        n->out->mappings.v[mapping].has_functions = true;
-}
-
 void naming_run(struct naming *n)
 {
-    name_files(n);
-    for (size_t i = 0; i < n->words.n && !n->failed; i++) {
-        u64 word = n->words.v[i];
-        if (XP_WORD_KIND(word) == XP_WORD_KERNEL)
-            name_kernel(n, &n->out->locations.v[i], word);
-        else if (!word_in_file(word))
-            name_anonymous(n, &n->out->locations.v[i], word, n->owners.v[i]);
-    }
+    name_user(n);
+    for (size_t i = 0; i < n->words.n && !n->failed; i++)
+        if (XP_WORD_KIND(n->words.v[i]) == XP_WORD_KERNEL)
+            name_kernel(n, &n->out->locations.v[i], n->words.v[i]);
 }
 
 void naming_free(struct naming *n)

@@ -22,8 +22,10 @@ struct name_source {
     bool (*segment)(void *ctx, u32 file, u64 offset, u64 *first, u64 *last, u64 *first_offset);
     /* Name of a kernel address, its start, and its module ("" = the kernel itself); NULL = unknown. Borrowed. */
     const char *(*kernel)(void *ctx, u64 address, u64 *start, const char **module);
-    /* Name for an address in anonymous memory of a process (perf maps: issue "Names"); may be NULL. */
-    const char *(*anonymous)(void *ctx, u32 tgid, u64 start, u64 address);
+    /* The same for n ascending addresses in anonymous memory of a process: what a runtime says about the code that it
+     * made. May be NULL. */
+    int (*anonymous)(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,
+                     void (*use)(void *arg, const struct names *names), void *arg);
 };
 
 /* Fills an empty profile with everything but what is about the recording; sorted, so that the order of samples does not

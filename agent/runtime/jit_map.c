@@ -27,7 +27,7 @@ static size_t v8_prefix(const char *s, size_t len)
     size_t n = 0;
     for (size_t i = 0; !n && i < sizeof(kinds) / sizeof(*kinds); i++)
         n = prefix(s, len, kinds[i]);
-    while (n && n < len && memchr("*~^+'1", s[n], 6))
+    while (n && n < len && s[n] && strchr("*~^+'1", s[n]))
         n++;
     return n;
 }

@@ -113,7 +113,7 @@ static void place_lines(struct dump *d, u64 start, u64 size, bool v8)
         if (!l)
             continue;
         d->q->hits[i].line = l->line;
-        if (l->file)
+        if (!d->q->hits[i].file) /* V8's files are bytes of freed memory at times; its names hold the file, too */
             d->q->hits[i].file = l->file;
     }
 }

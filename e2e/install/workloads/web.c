@@ -1,5 +1,5 @@
-/* A service whose shares of CPU are known: 70 % in render, 30 % in encode. Without frame pointers. Its laps are of random
- * length, lest a sampler of a steady rate meets the same part again and again. */
+/* A service whose shares of CPU are known: 70 % in render, 30 % in encode. Without frame pointers. Its laps are of
+ * random length, lest a sampler of a steady rate meets the same part again and again. */
 #include <stdint.h>
 #include <stdio.h>
 

@@ -23,7 +23,7 @@ kubectl create clusterrole modest --verb=get --resource=nodes/proxy
 kubectl create clusterrolebinding modest --clusterrole=modest --user=modest
 
 pod() { # NAME [ANNOTATION]: a busy shell
-    cat <<EOF2 | "$cluster/in" kubectl apply -f - >/dev/null
+    cat <<EOF | "$cluster/in" kubectl apply -f - >/dev/null
 apiVersion: v1
 kind: Pod
 metadata: {name: $1, annotations: {${2:-}}}

@@ -56,6 +56,13 @@ XP_INLINE u64 xp_user_regs(struct task_struct *t)
         return (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
     return (u64)BPF_CORE_READ(t, stack) + 16384 - XP_PT_WORDS * 8; /* THREAD_SIZE - sizeof(struct pt_regs) */
 }
+
+/* What the sampled thread's TLS offsets count from. */
+XP_INLINE u64 xp_tls_base(const struct xp_state *s)
+{
+    struct task_struct *t = (struct task_struct *)s->who.task;
+    return BPF_CORE_READ(t, thread.fsbase);
+}
 #endif
 
 /* The interrupted frame becomes the frame at hand. */
@@ -65,7 +72,7 @@ XP_INLINE void xp_start_at_regs(struct xp_state *s)
     s->sp = s->regs.r[XP_RSP];
     s->bp = s->regs.r[XP_RBP];
     s->bx = s->regs.r[XP_RBX];
-    s->leaf = 1;
+    s->leaf = XP_LEAF_REGS;
 }
 
 /* Continues in the frame that a signal interrupted. `uc` is the address of its ucontext; mcontext's general registers

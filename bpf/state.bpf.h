@@ -17,6 +17,12 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
 
 #define XP_RBP_UNKNOWN 1 /* no address: whatever needs it fails, and it is not 0, which would end a stack */
 
+enum xp_leaf {                /* how well the place in the frame at hand is known */
+               XP_LEAF_NO,    /* ip is a return address */
+               XP_LEAF_EXACT, /* ip is the interrupted instruction itself */
+               XP_LEAF_REGS,  /* and regs are its registers */
+};
+
 struct xp_who { /* the task that was interrupted: kernel addresses */
     u64 task, mm, vdso, exe, stack;
     u64 start; /* of the process, ns since boot */
@@ -43,7 +49,7 @@ struct xp_cache {
 struct xp_state {
     /* the frame at hand */
     u64 ip, sp, bp, bx;
-    u32 leaf;     /* ip is exact: the interrupted instruction itself */
+    u32 leaf;     /* enum xp_leaf */
     u32 found_by; /* enum xp_word: how this frame was found */
     u32 cause;    /* enum xp_cause, once stopped */
     u32 pending;  /* a file without table was met */
@@ -57,6 +63,7 @@ struct xp_state {
     struct xp_regs first; /* the sample's registers, for a dump: signal frames overwrite regs */
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
+    u32 hops, unused;       /* from stack to stack of Go's */
     u64 dump_second, dumps; /* rate limit; kept from sample to sample */
     struct xp_vma_set sets[XP_VMA_SETS];
     u64 node[32];              /* one maple tree node */

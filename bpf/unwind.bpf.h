@@ -9,23 +9,6 @@
  */
 #pragma once
 
-/* Stops the unwind: returns 1 for the caller to return. */
-XP_INLINE int xp_stop(struct xp_state *s, u32 cause)
-{
-    s->cause = cause;
-    return 1;
-}
-
-XP_INLINE int xp_arrive(struct xp_state *s, u64 ip, u64 sp, u64 bp, u32 found_by)
-{
-    s->ip = ip;
-    s->sp = sp;
-    s->bp = bp;
-    s->leaf = 0;
-    s->found_by = found_by;
-    return 0;
-}
-
 /* Notes the frame at hand as the next word. */
 XP_INLINE void xp_note_frame(struct xp_state *s)
 {
@@ -82,7 +65,7 @@ XP_INLINE int xp_step_fp(struct xp_state *s)
 /* A leaf whose return address is in a register (vfork). */
 XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
 {
-    if (!s->leaf)
+    if (s->leaf != XP_LEAF_REGS)
         return xp_stop(s, XP_CAUSE_LEAF_RULE);
     return xp_arrive(s, s->regs.r[r.rbp_off & 15], s->sp + r.cfa_off, s->bp, XP_WORD_CFI);
 }
@@ -93,7 +76,7 @@ XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
 XP_INLINE u64 xp_cfa_reg(struct xp_state *s, struct xp_rule r)
 {
     u64 cfa = s->regs.r[XP_REG_NUMBER(r.cfa_off) & 15] + XP_REG_OFFSET(r.cfa_off), ra;
-    if (s->leaf)
+    if (s->leaf == XP_LEAF_REGS)
         return cfa;
     if (s->depth > 2 || (cfa & 7) || cfa <= s->sp || cfa - s->sp > XP_REG_REACH)
         return 0;
@@ -111,9 +94,26 @@ XP_INLINE u64 xp_rare_cfa(struct xp_state *s, struct xp_rule r)
         return xp_plt_cfa(s, r.cfa_off);
     if (kind == XP_CFA_RBX)
         return s->bx + r.cfa_off;
+    if (kind == XP_CFA_RSP || kind == XP_CFA_RSP_EXACT)
+        return s->sp + r.cfa_off;
+    if (kind == XP_CFA_RBP || kind == XP_CFA_RBP_HOP)
+        return s->bp + r.cfa_off;
+    if (kind == XP_CFA_GO_CALL)
+        return xp_go_call_cfa(s, r);
     if (xp_load(s, (kind == XP_CFA_DEREF_RBP ? s->bp : s->sp) + (s16)r.cfa_off, &v))
         return 0;
     return v + (r.cfa_off >> 16);
+}
+
+XP_INLINE u32 xp_no_cfa(u32 kind)
+{
+    return kind == XP_CFA_REG ? XP_CAUSE_LEAF_RULE : kind == XP_CFA_GO_CALL ? XP_CAUSE_GO_SWITCH : XP_CAUSE_STACK_READ;
+}
+
+/* The caller's frame may lie on another stack. */
+XP_INLINE int xp_may_hop(struct xp_rule r)
+{
+    return XP_RULE_CFA(r.kind) == XP_CFA_RBP_HOP || XP_RULE_CFA(r.kind) == XP_CFA_GO_CALL;
 }
 
 /* RBX, RBP and the return address of the caller, lowest address first (stack.bpf.h). */
@@ -121,7 +121,7 @@ XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa)
 {
     u64 bp = s->bp, ra;
     u32 where = XP_RULE_RBP(r.kind);
-    if (cfa <= s->sp && !s->leaf)
+    if (cfa <= s->sp && !s->leaf && !xp_may_hop(r))
         return xp_stop(s, XP_CAUSE_STUCK);
     if (r.rbx == XP_RBX_LOST)
         s->bx = 0;
@@ -206,13 +206,17 @@ XP_NOINLINE int xp_step_rare(u64 word)
         return xp_step_ra_reg(s, r);
     if (kind >= XP_CFA_UNSUPPORTED)
         return xp_stop(s, XP_CAUSE_BAD_RULE);
-    if (kind == XP_CFA_RSP || kind == XP_CFA_RBP) /* after the retry */
-        cfa = (kind == XP_CFA_RSP ? s->sp : s->bp) + r.cfa_off;
-    else
-        cfa = xp_rare_cfa(s, r);
+    if (kind == XP_CFA_GO_G)
+        return xp_go_resume(xp_rule_word(r));
+    if (kind == XP_CFA_GO_LOST)
+        return xp_stop(s, XP_CAUSE_GO_LAYOUT);
+    cfa = xp_rare_cfa(s, r);
     if (!cfa)
-        return xp_stop(s, kind == XP_CFA_REG ? XP_CAUSE_LEAF_RULE : XP_CAUSE_STACK_READ);
-    return xp_step_cfa(s, r, cfa);
+        return xp_stop(s, xp_no_cfa(kind));
+    int stopped = xp_step_cfa(s, r, cfa);
+    if (kind == XP_CFA_RSP_EXACT)
+        s->leaf = XP_LEAF_EXACT;
+    return stopped;
 }
 
 /* Into another mapping; out of line for the same reason. 0, 1 = stopped, 2 = there is none, but the frame was taken. */
@@ -280,6 +284,7 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
     s->window_len = 0;
     s->pending = 0;
+    s->hops = 0;
     s->callee = 0;
     s->found_by = XP_WORD_CFI;
     s->sample.nuser = 0;

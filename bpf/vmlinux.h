@@ -103,6 +103,9 @@ struct css_set {
     struct cgroup_subsys_state *subsys[16];
     struct cgroup *dfl_cgrp;
 } CORE;
+struct thread_struct {
+    unsigned long fsbase;
+} CORE;
 struct task_struct {
     void *stack;
     unsigned int flags;
@@ -112,6 +115,7 @@ struct task_struct {
     u64 start_boottime;
     char comm[16];
     struct css_set *cgroups;
+    struct thread_struct thread;
 } CORE;
 struct seq_file;
 struct bpf_iter_meta {

@@ -28,18 +28,22 @@ volatile struct xp_live xp_live = {};
 #include "bpf/arch_x86.bpf.h"
 #include "bpf/file.bpf.h"
 #include "bpf/vma.bpf.h"
+#include "bpf/frame.bpf.h"
+#include "bpf/go.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/sample.bpf.h"
 #include "bpf/cgroup.bpf.h"
 
+#ifndef XP_SAMPLER /* the oracle for Go takes its samples elsewhere (e2e/oracle/signal.bpf.c) */
 #define XP_SAMPLER(n)                                 \
     SEC("perf_event")                                 \
     int xp_event_##n(struct bpf_perf_event_data *ctx) \
     {                                                 \
         return xp_on_event(ctx, n);                   \
     }
+#endif
 XP_SAMPLER(0)
 XP_SAMPLER(1)
 XP_SAMPLER(2)

@@ -71,6 +71,8 @@ enum xp_word {
     X(NO_RULE, "no-rule", 'x', "a return address in code that the unwind information does not cover")         \
     X(BAD_RULE, "unsupported-rule", 'x', "unwind information of a kind that is not supported")                \
     X(LEAF_RULE, "leaf-rule", 'x', "a rule that holds in the leaf only was met further up")                   \
+    X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the goroutine's own could not be read")           \
+    X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and its runtime's layout is not known")               \
     X(STUCK, "stuck", 'x', "the stack pointer did not move towards the root")                                 \
     X(FP_BROKEN, "frame-pointer", 'x', "code of a file without unwind information and without frame pointer") \
     X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code without a usable frame pointer")                  \
@@ -117,6 +119,11 @@ enum xp_cfa {
     XP_CFA_REG,         /* CFA = register hi8(cfa_off) (DWARF number) + lo24(cfa_off): known in the leaf only */
     XP_CFA_RA_REG,      /* leaf only: return address in register rbp_off (vfork: rdi); rsp += cfa_off */
     XP_CFA_END,         /* return address undefined: the outermost frame */
+    XP_CFA_RSP_EXACT,   /* as RSP; the caller did not call but was interrupted: its pc is exact (Go's injected calls) */
+    XP_CFA_RBP_HOP,     /* as RBP; the CFA may lie on another stack */
+    XP_CFA_GO_G,        /* on a stack of Go's scheduler: on with the goroutine (go.bpf.h) */
+    XP_CFA_GO_CALL,     /* in C on Go's scheduler stack, up to Go 1.20: CFA from what asmcgocall left (go.bpf.h) */
+    XP_CFA_GO_LOST,     /* as GO_G, but nothing is known of this Go runtime's layout: a named stop */
     XP_CFA_UNSUPPORTED, /* understood by nobody yet: a named stop */
     XP_CFA_COUNT
 };
@@ -134,6 +141,14 @@ enum xp_rbp {
 #define XP_REG_OFFSET(cfa_off) ((s32)((u32)(cfa_off) << 8) >> 8)
 #define XP_RBX_SAME            0 /* else saved at CFA - 8 * rbx */
 #define XP_RBX_LOST            255
+
+/* XP_CFA_GO_G: cfa_off = of the thread's g from its TLS base, rbp_off = of m.curg in m, rbx = of sched.bp in g; and in
+ * place of xp_rbp these. The other fields have not moved from Go 1.18 to 1.26. */
+#define XP_GO_POP      1u /* the goroutine left by a call: its pc is on top of its stack */
+#define XP_GO_SLOT     2u /* the offset is in memory (a GOT slot) at cfa_off from file offset 0 */
+#define XP_GO_G_M      48 /* of g.m, g.sched.sp, g.sched.pc in g */
+#define XP_GO_SCHED_SP 56
+#define XP_GO_SCHED_PC 64
 
 struct xp_rule {
     s32 cfa_off;
@@ -155,6 +170,19 @@ _Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rul
 #define XP_TABLE_MAGIC 0x31545058u /* "XPT1" */
 #define XP_TABLE_FP_OK 1u /* in gaps (XP_CFA_NONE) the frame pointer is believed: no FDE at all, or known code */
 
+/* Where rows come from: X(enum name, slug). */
+#define XP_SOURCES(X)             \
+    X(EH_FRAME, "eh_frame")       \
+    X(DEBUG_FRAME, "debug_frame") \
+    X(KNOWN, "known-code")        \
+    X(GO, "gopclntab")
+enum xp_source {
+#define XP_SOURCE_ENUM(name, slug) XP_SOURCE_##name,
+    XP_SOURCES(XP_SOURCE_ENUM)
+#undef XP_SOURCE_ENUM
+        XP_SOURCE_COUNT
+};
+
 struct xp_table {
     u32 magic;
     u32 version;  /* XP_TABLE_VERSION of the writer; another one is rebuilt */
@@ -164,14 +192,15 @@ struct xp_table {
     u32 nrules;   /* <= 65,535 */
     u64 lo;       /* first file offset of block 0, a multiple of XP_BLOCK */
     u64 checksum; /* hash_bytes of all that follows the header */
-    u32 bad_fdes; /* FDEs that were malformed: their range is XP_CFA_UNSUPPORTED */
+    u32 bad_fdes; /* FDEs, or functions of GO, that were malformed: their range is XP_CFA_UNSUPPORTED */
     u32 fdes;
-    u8 build_id[20]; /* GNU build ID, or the SHA-1-sized content key of a file without one */
-    u8 build_id_len; /* 0..20 */
+    u32 source_rows[XP_SOURCE_COUNT]; /* how many rows each contributed; gaps and the sentinel have none */
+    u8 build_id[20];                  /* GNU build ID, or the SHA-1-sized content key of a file without one */
+    u8 build_id_len;                  /* 0..20 */
     u8 pad[3];
 };
-_Static_assert(sizeof(struct xp_table) == 72, "the disk format");
-#define XP_TABLE_VERSION 3
+_Static_assert(sizeof(struct xp_table) == 88, "the disk format");
+#define XP_TABLE_VERSION 4
 
 /* ---- Files (value of the `files` map) ---------------------------------------------------------------------------- */
 struct xp_file_key { /* safe against inode reuse (generation, ctime) and rewriting in place (ctime, size) */

@@ -36,6 +36,11 @@ XP_INLINE int xp_read_user(void *to, u32 len, u64 from)
     return space->read(space->ctx, to, len, from);
 }
 
+XP_INLINE u64 xp_tls_base(const struct xp_state *s)
+{
+    return space->tls;
+}
+
 XP_INLINE int xp_find_mapping(u64 pc)
 {
     for (size_t i = 0; i < space->nvmas; i++)
@@ -49,6 +54,8 @@ XP_INLINE int xp_find_mapping(u64 pc)
 #include "bpf/stack.bpf.h"
 #include "bpf/table.bpf.h"
 #include "bpf/arch_x86.bpf.h"
+#include "bpf/frame.bpf.h"
+#include "bpf/go.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 void host_unwind(const struct host_space *with, const struct xp_regs *regs, struct xp_state *out)

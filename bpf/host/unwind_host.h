@@ -17,6 +17,7 @@ struct host_space {
     /* The process: executable mappings in any order, and its memory. */
     const struct xp_vma *vmas;
     size_t nvmas;
+    u64 tls; /* the thread's fs base */
     /* Copies memory of the process; 0, or 1 when it is not (all) there. */
     int (*read)(void *ctx, void *to, u32 len, u64 from);
     void *ctx;

@@ -94,7 +94,7 @@ static void use_all(const void *data, size_t len)
     size_t size;
     if (elf_open_memory(&e, data, len))
         return;
-    if (!table_build_elf(&e, &limits, &t, &size))
+    if (!table_build_elf(&e, NULL, &limits, &t, &size))
         CHECK_EQ(table_check(t, size), 0);
     CHECK_EQ(names_resolve_elf(&e, NULL, offsets, 5, &names), 0);
 }

@@ -15,11 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     size_t size;
     if (elf_open_memory(&e, data, len))
         return 0;
-    if (!table_build_elf(&e, &limits, &t, &size) && table_check(t, size))
+    if (!table_build_elf(&e, NULL, &limits, &t, &size) && table_check(t, size))
         abort();
     AUTO_CFI struct cfi c = {0};
     cfi_find(&c, &e);
-    table_identify_elf(&c, secret, &key);
+    table_identify_cfi(&c, NULL, secret, &key);
     for (u32 i = 0; i < e.shnum; i++) {
         AUTO_BYTES struct elf_bytes bytes = {0};
         struct elf_section s;

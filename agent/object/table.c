@@ -1,4 +1,5 @@
-/* Builds table images: gaps, the entry point, overlaps; the rows of each FDE come from cfi_run. */
+/* Builds table images: gaps, the entry point, overlaps; the rows of each FDE come from cfi_run, those of a language's
+ * own tables from the caller. */
 #include "object/table.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -26,7 +27,8 @@ bool table_keeps_frame_pointers(const struct elf_file *e)
 
 struct builder {
     const struct cfi *cfi;
-    struct xp_table *t; /* header, index, rows: one allocation; the rules follow at the end */
+    const struct table_code *code; /* NULL: none, or done */
+    struct xp_table *t;            /* header, index, rows: one allocation; the rules follow at the end */
     struct rows rows;
     struct gap_codes known;
     size_t next; /* of them: those before lie behind us */
@@ -52,11 +54,38 @@ static void add_gap(struct builder *b, u64 to, bool tail)
             continue;
         if (c->start > at && blank)
             rows_emit(&b->rows, at, none);
+        u32 before = b->rows.n;
         at = add_known(b, c, to);
+        b->t->source_rows[XP_SOURCE_KNOWN] += b->rows.n - before;
         blank = true;
     }
     if (blank && (at < to || tail))
         rows_emit(&b->rows, at, none);
+}
+
+/* The rows that came from elsewhere. */
+static int add_code(struct builder *b)
+{
+    const struct table_code *c = TAKE_PTR(b->code);
+    if (b->rows.cap - b->rows.n < SPARE_ROWS + c->n)
+        return -ENOSPC;
+    if (c->start > b->done)
+        add_gap(b, c->start, false);
+    u32 before = b->rows.n;
+    for (size_t i = 0; i < c->n; i++)
+        rows_emit(&b->rows, c->rows[i].offset, c->rows[i].word);
+    b->t->source_rows[c->source] += b->rows.n - before;
+    b->t->bad_fdes += c->bad;
+    b->done = c->end;
+    return b->rows.err;
+}
+
+/* What of an FDE is left beside such code: it may begin in front of it. False: nothing. */
+static bool trim_fde(const struct table_code *c, struct cfi_fde *f)
+{
+    if (c && f->start < c->start && f->len > c->start - f->start)
+        f->len = (u32)(c->start - f->start);
+    return !c || f->start < c->start || f->start >= c->end;
 }
 
 static int add_fde(struct builder *b, const struct cfi_fde *f)
@@ -65,6 +94,7 @@ static int add_fde(struct builder *b, const struct cfi_fde *f)
         return -ENOSPC;
     if (f->start > b->done)
         add_gap(b, f->start, false);
+    u32 before = b->rows.n;
     struct rows_mark mark = rows_mark(&b->rows);
     int err = cfi_run(b->cfi, f, &b->rows);
     if (err == -EBADMSG) {
@@ -74,31 +104,51 @@ static int add_fde(struct builder *b, const struct cfi_fde *f)
     } else if (err) {
         return err;
     }
+    bool debug = b->cfi->section[b->cfi->cies.v[f->cie].section].debug;
+    b->t->source_rows[debug ? XP_SOURCE_DEBUG_FRAME : XP_SOURCE_EH_FRAME] += b->rows.n - before;
     b->done = f->start + f->len;
     return b->rows.err;
 }
 
-/* The code that the table is about: all FDEs, and known code, wherever it is. */
-static void extent(const struct builder *b, u64 *lo, u64 *hi)
+static void widen(u64 *lo, u64 *hi, u64 start, u64 end)
 {
-    const struct cfi_fde *f = b->cfi->fdes.v, *last = f + b->cfi->fdes.n - 1;
-    const struct gap_code *k = b->known.v, *end = k + b->known.n - 1;
-    *lo = f->start;
-    *hi = last->start + last->len;
-    if (b->known.n) {
-        *lo = k->start < *lo ? k->start : *lo;
-        *hi = end->end > *hi ? end->end : *hi;
-    }
+    *lo = start < *lo ? start : *lo;
+    *hi = end > *hi ? end : *hi;
+}
+
+/* The code that the table is about: all FDEs and what came from elsewhere, and if there is any, known code, wherever it
+ * is. False: none. */
+static bool extent(const struct builder *b, u64 *lo, u64 *hi)
+{
+    const struct cfi_fde *f = b->cfi->fdes.v;
+    size_t n = b->cfi->fdes.n, known = b->known.n;
+    *lo = ~0ull;
+    *hi = 0;
+    if (n)
+        widen(lo, hi, f[0].start, f[n - 1].start + f[n - 1].len);
+    if (b->code)
+        widen(lo, hi, b->code->start, b->code->end);
+    if (known && *hi)
+        widen(lo, hi, b->known.v[0].start, b->known.v[known - 1].end);
+    return *hi != 0;
 }
 
 static int add_rows(struct builder *b, u64 lo, u64 hi)
 {
+    const struct table_code *code = b->code;
+    int err = 0;
     b->done = lo;
-    for (size_t i = 0; i < b->cfi->fdes.n; i++) {
-        int err = add_fde(b, &b->cfi->fdes.v[i]);
-        if (err)
-            return err;
+    for (size_t i = 0; i < b->cfi->fdes.n && !err; i++) {
+        struct cfi_fde f = b->cfi->fdes.v[i];
+        if (b->code && f.start >= code->start)
+            err = add_code(b);
+        if (!err && trim_fde(code, &f))
+            err = add_fde(b, &f);
     }
+    if (!err && b->code)
+        err = add_code(b);
+    if (err)
+        return err;
     add_gap(b, hi, true);
     rows_finish(&b->rows);
     return b->rows.err;
@@ -144,28 +194,29 @@ static void fill_header(struct xp_table *t, const struct cfi *c)
         memcpy(t->build_id, e->build_id, e->build_id_len);
         t->build_id_len = e->build_id_len;
     } else { /* something that differs between files */
-        table_identify_elf(c, nobody, &key);
+        table_identify_cfi(c, NULL, nobody, &key);
         memcpy(t->build_id, key.digest, sizeof(key.digest));
         t->build_id_len = sizeof(t->build_id);
     }
 }
 
-int table_build_elf(const struct elf_file *e, const struct table_limits *limits, struct xp_table **out, size_t *len)
+int table_build_elf(const struct elf_file *e, const struct table_code *code, const struct table_limits *limits,
+                    struct xp_table **out, size_t *len)
 {
     AUTO_CFI struct cfi c = {0};
     size_t max_fdes = limits->max_rows < CFI_MAX_FDES ? limits->max_rows : CFI_MAX_FDES;
     int err = cfi_read(&c, e, max_fdes);
     if (err)
         return err;
-    CLEANUP(builder_free) struct builder b = {.cfi = &c};
+    CLEANUP(builder_free) struct builder b = {.cfi = &c, .code = code && code->n ? code : NULL};
     gap_codes_find(e, &b.known);
-    u64 lo = 0, hi = 0;
-    if (c.fdes.n)
-        extent(&b, &lo, &hi);
-    u64 first = lo;
-    lo &= ~(u64)(XP_BLOCK - 1);
-    u64 nblocks = c.fdes.n ? ((hi - lo) >> XP_BLOCK_SHIFT) + 1 : 0; /* the row at hi needs its block too */
-    u64 cap = c.ins_bytes + 6 * (u64)c.fdes.n + 2 * SPARE_ROWS;
+    u64 first, hi, lo = 0, nblocks = 0;
+    bool any = extent(&b, &first, &hi);
+    if (any) {
+        lo = first & ~(u64)(XP_BLOCK - 1);
+        nblocks = ((hi - lo) >> XP_BLOCK_SHIFT) + 1; /* the row at hi needs its block too */
+    }
+    u64 cap = c.ins_bytes + 6 * (u64)c.fdes.n + 2 * SPARE_ROWS + (b.code ? code->n + SPARE_ROWS : 0);
     cap = cap < limits->max_rows ? cap : limits->max_rows;
     if (nblocks >= UINT32_MAX || cap < SPARE_ROWS + 4)
         return -ENOSPC;
@@ -178,7 +229,7 @@ int table_build_elf(const struct elf_file *e, const struct table_limits *limits,
     u32 *index = (u32 *)(b.t + 1);
     size_t max_rules = limits->max_rules < XP_MAX_RULES - 1 ? limits->max_rules : XP_MAX_RULES - 1;
     err = rows_init(&b.rows, lo, (u32)nblocks, index, index + nblocks + 1, (u32)cap, (u32)max_rules);
-    if (!err && c.fdes.n)
+    if (!err && any)
         err = add_rows(&b, first, hi);
     return err ? err : seal(&b, out, len);
 }
@@ -187,5 +238,5 @@ int table_build(int fd, const struct table_limits *limits, struct xp_table **out
 {
     AUTO_ELF struct elf_file e = {0};
     int err = elf_open(&e, fd);
-    return err ? err : table_build_elf(&e, limits, out, len);
+    return err ? err : table_build_elf(&e, NULL, limits, out, len);
 }

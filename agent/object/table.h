@@ -1,5 +1,6 @@
 /* From an ELF file to its unwind table image (struct xp_table in bpf/xprof.h): the rows of .eh_frame and .debug_frame,
- * keyed by file offset, neighbours with equal rules merged, rules numbered per file.
+ * and those that a language's own tables have for a stretch of its code, keyed by file offset, neighbours with equal
+ * rules merged, rules numbered per file.
  * Hostile input is normal here: everything in this header but table_check and table_key_equal runs in the parser
  * process.
  */
@@ -18,6 +19,19 @@ struct table_key {
     u8 build_id[20];
     u8 build_id_len; /* 0: the file has none */
     u8 pad[3];
+};
+
+/* Code whose rows somebody else has found: they go before those of the FDEs that lie there. */
+struct table_row {
+    u64 offset; /* in the file */
+    u64 word;   /* rule_word (rows.h) of the rule that holds from there on */
+};
+struct table_code {
+    u64 start, end;               /* file offsets */
+    const struct table_row *rows; /* borrowed; ascending, the first one at start, all below end */
+    size_t n;                     /* 0: there is no such code */
+    u32 bad;                      /* functions without rows, because theirs were malformed */
+    enum xp_source source;
 };
 
 struct table_limits {
@@ -40,6 +54,9 @@ int table_build(int fd, const struct table_limits *limits, struct xp_table **out
 /* Every index of an image that somebody else made (the parser process, the disk): sizes, index monotonic and inside the
  * rows, rows ascending within blocks, rule numbers below nrules, rule kinds known, checksum. 0 or -EBADMSG. */
 int table_check(const void *image, size_t len);
+
+/* The slug of a source of rows (struct xp_table's source_rows). */
+const char *table_source_name(enum xp_source s);
 
 /* The parts of an image that table_check has passed. */
 static inline const u32 *table_index(const struct xp_table *t)

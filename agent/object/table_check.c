@@ -8,10 +8,13 @@
 /* The header's numbers add up to exactly `len`; the products cannot overflow: all counts are 32-bit. */
 static bool sizes_fit(const struct xp_table *t, size_t len)
 {
+    u64 sources = 0;
+    for (unsigned i = 0; i < XP_SOURCE_COUNT; i++)
+        sources += t->source_rows[i];
     return t->magic == XP_TABLE_MAGIC && t->version == XP_TABLE_VERSION && !(t->flags & ~XP_TABLE_FP_OK) &&
-           t->nrows >= 1 && t->nrules >= 1 && t->nrules < XP_MAX_RULES && !(t->lo & (XP_BLOCK - 1)) &&
-           t->lo < 1ull << XP_OFFSET_BITS && t->nblocks <= (1ull << XP_OFFSET_BITS) >> XP_BLOCK_SHIFT &&
-           t->build_id_len <= sizeof(t->build_id) &&
+           t->nrows >= 1 && sources < t->nrows && t->nrules >= 1 && t->nrules < XP_MAX_RULES &&
+           !(t->lo & (XP_BLOCK - 1)) && t->lo < 1ull << XP_OFFSET_BITS &&
+           t->nblocks <= (1ull << XP_OFFSET_BITS) >> XP_BLOCK_SHIFT && t->build_id_len <= sizeof(t->build_id) &&
            len == sizeof(*t) + 4 * ((u64)t->nblocks + 1 + t->nrows) + sizeof(struct xp_rule) * (u64)t->nrules;
 }
 
@@ -92,8 +95,19 @@ static void add_gap_code(struct siphash *h, const struct gap_code *c)
     }
 }
 
-/* All that table_build_elf depends on: the CFI as it is stored, where it and the code lie, known gaps, and V8. */
-void table_identify_elf(const struct cfi *c, const u8 secret[16], struct table_key *out)
+static void add_code(struct siphash *h, const struct table_code *code)
+{
+    add_u64(h, code ? code->n : 0);
+    if (!code || !code->n)
+        return;
+    add_u64(h, code->start);
+    add_u64(h, code->end);
+    siphash_add(h, code->rows, code->n * sizeof(*code->rows));
+}
+
+/* All that table_build_elf depends on: the CFI as it is stored, where it and the code lie, known gaps, V8, and the rows
+ * that come from elsewhere. */
+void table_identify_cfi(const struct cfi *c, const struct table_code *code, const u8 secret[16], struct table_key *out)
 {
     const struct elf_file *e = c->elf;
     struct table_key key = {.build_id_len = e->build_id_len};
@@ -105,6 +119,7 @@ void table_identify_elf(const struct cfi *c, const u8 secret[16], struct table_k
     for (size_t i = 0; i < known.n; i++)
         add_gap_code(&h, &known.v[i]);
     add_u64(&h, table_keeps_frame_pointers(e));
+    add_code(&h, code);
     add_u64(&h, e->nloads);
     for (size_t i = 0; i < e->nloads; i++) {
         add_u64(&h, e->loads[i].offset);
@@ -124,14 +139,28 @@ void table_identify_elf(const struct cfi *c, const u8 secret[16], struct table_k
     *out = key;
 }
 
+int table_identify_elf(const struct elf_file *e, const struct table_code *code, const u8 secret[16],
+                       struct table_key *out)
+{
+    AUTO_CFI struct cfi c = {0};
+    cfi_find(&c, e);
+    table_identify_cfi(&c, code, secret, out);
+    return 0;
+}
+
 int table_identify(int fd, const u8 secret[16], struct table_key *out)
 {
     AUTO_ELF struct elf_file e = {0};
-    AUTO_CFI struct cfi c = {0};
     int err = elf_open(&e, fd);
-    if (err)
-        return err;
-    cfi_find(&c, &e);
-    table_identify_elf(&c, secret, out);
-    return 0;
+    return err ? err : table_identify_elf(&e, NULL, secret, out);
+}
+
+const char *table_source_name(enum xp_source s)
+{
+    static const char *const names[XP_SOURCE_COUNT] = {
+#define NAME(name, slug) slug,
+        XP_SOURCES(NAME)
+#undef NAME
+    };
+    return names[s];
 }

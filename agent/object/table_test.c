@@ -97,7 +97,7 @@ TEST(table_of_the_vdso)
     elf_close(&e);
     const Elf64_Ehdr *h = vdso;
     CHECK_EQ(elf_open_memory(&e, vdso, h->e_shoff + (size_t)h->e_shnum * h->e_shentsize), 0);
-    CHECK_EQ(table_build_elf(&e, &limits, &t, &len), 0);
+    CHECK_EQ(table_build_elf(&e, NULL, &limits, &t, &len), 0);
     CHECK(t->fdes > 0);
     CHECK_EQ(t->bad_fdes, 0);
 }

@@ -6,13 +6,9 @@
 /* Long names are paid for like steps. */
 static struct go_text text_at(struct gopclntab *t, struct go_bytes b, u32 at)
 {
-    if (at >= b.len)
-        return (struct go_text){0};
-    size_t left = b.len - at;
-    const char *s = (const char *)b.data + at;
-    u32 len = (u32)strnlen(s, left < GO_MAX_NAME ? left : GO_MAX_NAME);
-    t->steps -= len / 16 < t->steps ? len / 16 : t->steps;
-    return (struct go_text){s, len};
+    struct go_text text = go_text_at(b, at);
+    t->steps -= text.len / 16 < t->steps ? text.len / 16 : t->steps;
+    return text;
 }
 
 static void set_line(struct gopclntab *t, const struct go_func *f, u64 address, struct go_frame *out)

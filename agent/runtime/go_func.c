@@ -1,5 +1,4 @@
 /* Functions by address, and their value tables. */
-#include "base/cursor.h"
 #include "runtime/go_internal.h"
 
 #define PCDATA_INLINED  2 /* Go's src/internal/abi/symtab.go */
@@ -10,13 +9,13 @@
 /* Offsets of a record's fields; then come u32 pcdata[npcdata], and funcdata: u32 from gofunc, before 1.18 addresses. */
 struct layout {
     u8 index; /* bytes of an entry: {entry, record}, u32 or u64 each */
-    u8 name, file, line, npcdata, unit, id, nfuncdata, pcdata;
+    u8 name, depth, file, line, npcdata, unit, id, nfuncdata, pcdata;
 };
 static const struct layout layouts[] = {
-    [GO_1_2] = {16, 8, 24, 28, 32, 0, 0, 0, 0}, /* ids and inlining came, and changed, with 1.9 to 1.15: not read */
-    [GO_1_16] = {16, 8, 24, 28, 32, 36, 40, 43, 44},
-    [GO_1_18] = {8, 4, 20, 24, 28, 32, 36, 39, 40},
-    [GO_1_20] = {8, 4, 20, 24, 28, 32, 40, 43, 44},
+    [GO_1_2] = {16, 8, 20, 24, 28, 32, 0, 0, 0, 0}, /* ids and inlining came, and changed, with 1.9 to 1.15: not read */
+    [GO_1_16] = {16, 8, 20, 24, 28, 32, 36, 40, 43, 44},
+    [GO_1_18] = {8, 4, 16, 20, 24, 28, 32, 36, 39, 40},
+    [GO_1_20] = {8, 4, 16, 20, 24, 28, 32, 40, 43, 44},
 };
 
 u64 go_entry(const struct gopclntab *t, u64 i)
@@ -52,6 +51,7 @@ bool go_func_read(const struct gopclntab *t, u64 i, struct go_func *out)
         .entry = go_entry(t, i),
         .end = go_entry(t, i + 1),
         .name = go_u32(f, l->name),
+        .depth = go_u32(f, l->depth),
         .file = go_u32(f, l->file),
         .line = go_u32(f, l->line),
     };
@@ -59,6 +59,8 @@ bool go_func_read(const struct gopclntab *t, u64 i, struct go_func *out)
         return true;
     out->unit = go_u32(f, l->unit);
     out->id = l->id < f.len ? f.data[l->id] : 0;
+    if (t->layout >= GO_1_18)
+        out->flags = l->id + 1u < f.len ? f.data[l->id + 1] : 0;
     read_tree(t, l, f, at, out);
     return true;
 }
@@ -78,24 +80,15 @@ bool go_func_at(const struct gopclntab *t, u64 address, struct go_func *out)
     return go_func_read(t, lo, out) && out->entry <= address && address < out->end;
 }
 
-/* Runs of {zigzag difference of the value, bytes of code}, from -1 at the entry; a difference of 0 ends it, unless it
- * is the first. */
 bool go_value(struct gopclntab *t, const struct go_func *f, u32 table, u64 address, s32 *out)
 {
-    if (!table || table >= t->values.len)
-        return false;
-    struct cursor c = cursor_of(t->values.data + table, t->values.len - table);
-    u64 from = f->entry;
-    u32 value = (u32)-1;
-    for (bool first = true; t->steps; first = false) {
+    struct go_runs r = go_runs_of(t, table, f->entry);
+    while (t->steps) {
         t->steps--;
-        u32 diff = (u32)cursor_uleb(&c), code = (u32)cursor_uleb(&c);
-        if (c.bad || !code || (!diff && !first))
+        if (!go_runs_next(&r))
             return false;
-        value += diff & 1 ? ~(diff >> 1) : diff >> 1;
-        from += code;
-        if (address < from) {
-            *out = (s32)value;
+        if (address < r.to) {
+            *out = (s32)r.value;
             return true;
         }
     }

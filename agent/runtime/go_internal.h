@@ -1,7 +1,7 @@
 /* What the parts of the Go reader share: reads that cannot leave an array, the record of a function, value tables. */
 #pragma once
+#include "base/cursor.h"
 #include "runtime/gopclntab.h"
-#include <string.h>
 
 /* Outside of the bytes there are zeros. */
 static inline u32 go_u32(struct go_bytes b, u64 at)
@@ -32,8 +32,53 @@ struct go_func {
     u32 unit;       /* first file of its compilation unit in units */
     u32 file, line; /* value tables */
     u32 inlined;    /* value table: index in the inline tree */
+    u32 depth;      /* value table: bytes between rsp and the return address */
     u8 id;          /* FuncID: 0 for all but the runtime's special ones and wrappers */
+    u8 flags;       /* since 1.18 */
 };
+/* Go's src/internal/abi/symtab.go: FuncFlagTopFrame, FuncFlagSPWrite, FuncFlagAsm. */
+enum { GO_OUTERMOST = 1, GO_SETS_RSP = 2, GO_ASSEMBLY = 4 };
+
+/* A value table, run by run: {zigzag difference of the value, bytes of code}, from -1 at the entry; a difference of 0
+ * ends it, unless it is the first. */
+struct go_runs {
+    struct cursor c;
+    u64 from, to; /* addresses between which `value` holds */
+    u32 value;
+    bool first;
+};
+static inline struct go_runs go_runs_of(const struct gopclntab *t, u32 table, u64 entry)
+{
+    bool there = table && table < t->values.len;
+    return (struct go_runs){.c = cursor_of(there ? t->values.data + table : NULL, there ? t->values.len - table : 0),
+                            .from = entry,
+                            .to = entry,
+                            .value = (u32)-1,
+                            .first = true};
+}
+static inline bool go_runs_next(struct go_runs *r)
+{
+    u32 diff = (u32)cursor_uleb(&r->c), code = (u32)cursor_uleb(&r->c);
+    if (r->c.bad || !code || (!diff && !r->first))
+        return false;
+    r->first = false;
+    r->value += diff & 1 ? ~(diff >> 1) : diff >> 1;
+    r->from = r->to;
+    r->to += code;
+    return true;
+}
+
+/* The bytes of a text in the table, not terminated; long ones are cut. */
+static inline struct go_text go_text_at(struct go_bytes b, u32 at)
+{
+    size_t left = at < b.len ? b.len - at : 0;
+    const char *s = left ? (const char *)b.data + at : NULL;
+    return (struct go_text){s, left ? (u32)strnlen(s, left < GO_MAX_NAME ? left : GO_MAX_NAME) : 0};
+}
+static inline bool go_text_is(struct go_text t, const char *what)
+{
+    return t.len == strlen(what) && !memcmp(t.data, what, t.len);
+}
 
 /* Address of the entry of function i; of nfuncs: the end of the last one. */
 u64 go_entry(const struct gopclntab *t, u64 i);

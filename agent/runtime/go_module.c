@@ -23,6 +23,7 @@ static bool fits(struct gopclntab *t, const struct module *m)
     if (m->w[0] != t->address || !text || m->w[W_ETEXT] <= text || m->w[W_MINPC] != text + go_u32(t->index, 0))
         return false;
     t->text = text;
+    t->etext = m->w[W_ETEXT];
     t->gofunc = m->w[W_GOFUNC];
     return true;
 }

@@ -28,6 +28,7 @@ struct gopclntab {
     u64 address; /* of the table */
     u64 nfuncs;
     u64 text;   /* address that entries count from; 0 before 1.18, which has addresses */
+    u64 etext;  /* end of Go's code; 0: moduledata was not found */
     u64 gofunc; /* address that funcdata counts from; 0: unknown, or addresses */
     struct go_bytes index, funcs, names, units, files, values;
     u64 steps;  /* through value tables, left */

@@ -50,6 +50,7 @@ for go in /usr/lib/go-*/bin/go "$(go env GOMODCACHE)"/golang.org/toolchain@*/bin
     [ -x "$go" ] || continue
     name=old-$("$go" env GOVERSION)
     CGO_ENABLED=0 program "$go" "$name" "-s -w" "$src/main.go"
+    CGO_ENABLED=0 program "$go" "$name-plain" "" "$src/main.go"
     CGO_ENABLED=1 program "$go" "$name-cgo" "-s -w -linkmode external" -buildmode=pie "$src/main.go" "$src/cgo.go"
 done
 

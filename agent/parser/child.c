@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "object/dwarf_index.h"
 #include "parser/merged_names.h"
+#include "parser/merged_table.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
 #include "runtime/jit_map.h"
@@ -194,8 +195,8 @@ bool parser_is_child(int argc, char **argv)
 int parser_child_main(int argc, char **argv)
 {
     static const struct parser_work work = {
-        .identify = table_identify,
-        .table = table_build,
+        .identify = merged_identify,
+        .table = merged_table,
         .names = merged_names,
         .jit = jit_names,
         .lines = merged_lines,

@@ -7,12 +7,11 @@ need_root
 need go unshare
 . e2e/agent/lib.sh
 . e2e/faults/sum.sh
-pages=$port
 . e2e/pyroscope/lib.sh
+. e2e/faults/pushed.sh
 
 need_server
-free_ports
-[ "$pages" -lt "$port" ] || [ "$pages" -gt $((port + 3)) ] || free_ports
+pick_ports
 start_server v2
 OUT=hotspot build_target layout
 
@@ -26,36 +25,10 @@ agent() { # STATE_FOLDER OPTION...
     shift
     port=$pages start_agent --config "$TMP/x.yaml" --pyroscope-url "$url" "$@"
 }
-says() { # CONDITION of awk: sum(NAME, what its labels match)
-    curl -sf "$page/metrics" >"$TMP/metrics" && awk "{ line[NR] = \$0 }
-        function sum(name, labels, i, f, n) {
-            for (i = 1; i <= NR; i++)
-                if (split(line[i], f) == 2 && f[1] ~ \"^xprof_\" name \"(\$|{)\" && f[1] ~ labels) n += f[2]
-            return n + 0
-        }
-        END { exit !($1) }" "$TMP/metrics"
-}
-run_for() { # MS: its profiles are in the spool when this returns
-    local taken
-    "$TMP/hotspot" "$1"
-    taken=$(metric xprof_samples_total)
-    soon says "sum(\"profile_samples_total\", \"\") + sum(\"samples_lost_total\", \"\") >= $taken"
-}
-sent() {
-    says 'sum("export_pending_profiles", "") == 0 && sum("export_up", "") == 2'
-}
-nanoseconds_in() { # FOLDER: of all profiles there
-    find "$out/$1" -name '*.pb.gz' | while read -r f; do go tool pprof -raw -symbolize=none "$f" 2>/dev/null; done |
-        awk '/^Samples:/ { on = 1; getline; next } /^Locations/ { on = 0 } on && /^ *[0-9]+ +[0-9]+:/ { n += $2 }
-            END { printf "%.0f", n }'
-}
-same() {
-    [ "$(nanoseconds $cpu '{service_name="hotspot"}')" = "$files" ]
-}
 # So much of the program is in Pyroscope as in the folder, and that is all of it.
 expect_all() { # MS: as long as it ran, by its own clock
     files=$(nanoseconds_in host/hotspot)
-    soon same
+    soon same hotspot "$files"
     echo "the program ran for $1 ms; in files and in Pyroscope: $((files / 1000000))"
     is "$files / 1e6" '>' "0.9 * $1" || fail "samples are missing"
     is "$files / 1e6" '<' "1.1 * $1 + 100" || fail "samples are there twice"

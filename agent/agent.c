@@ -4,7 +4,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/map.h"
-#include "line_indexes.h"
 #include "profile/named.h"
 #include "object/cache.h"
 #include "object/kallsyms.h"
@@ -60,7 +59,7 @@ static int build(struct agent *a, char *why, size_t len)
     a->ncpus = probe_cpus(a->probe); /* ids, not a count: those of removed CPUs leave holes */
     a->dumps = calloc((size_t)a->ncpus, sizeof(*a->dumps));
     if (!a->dumps || files_new(&a->files, a->probe, a->parser, a->cache) || late_new(&a->late, a->probe, a->files) ||
-        queue_new(&a->jobs, QUEUE_JOBS) || aggregate_new(&a->live, a->config.aggregate_bytes) ||
+        queue_new(&a->jobs, QUEUE_JOBS) || agent_open_lines(a) || aggregate_new(&a->live, a->config.aggregate_bytes) ||
         aggregate_new(&a->late_aggregate, a->config.aggregate_bytes / 8) || jit_maps_new(&a->jit, a->parser) ||
         (a->config.sink.profile && named_new(&a->named, NAMED_BYTES)))
         return -ENOMEM;
@@ -73,6 +72,7 @@ int agent_new(struct agent **out, const struct agent_config *config, char *why, 
     if (!a)
         return -ENOMEM;
     a->config = *config;
+    a->places.host = -1;
     a->created_ns = now_ns();
     int rc = build(a, why, why_len);
     if (rc)
@@ -116,7 +116,7 @@ void agent_free(struct agent **aa)
     named_free(&a->named);
     jit_maps_free(&a->jit);
     map_free(&a->jit_seen);
-    line_indexes_free(&a->lines);
+    agent_close_lines(a);
     cache_free(&a->cache);
     probe_free(&a->probe);
     parser_free(&a->parser);

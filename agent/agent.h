@@ -26,6 +26,9 @@ struct agent_config {
     const struct event_kind *events[XP_MAX_EVENTS]; /* what probe.events came from, in the same order */
     const char *cache_dir;                          /* NULL: no cache of tables on disk */
     size_t cache_bytes;
+    const char *host_root;         /* where the node's file system is; NULL: "/" */
+    const char *const *debug_dirs; /* where the user has debug files */
+    size_t ndebug_dirs;
     size_t aggregate_bytes; /* budget of distinct stacks */
     unsigned prepare_ms;    /* how long agent_prepare may take; the rest is built while sampling */
 };

@@ -3,6 +3,7 @@
 #include "agent.h"
 #include "base/map.h"
 #include "base/queue.h"
+#include "debug_file.h"
 #include "jit_maps.h"
 #include "late.h"
 #include "parser/parser.h"
@@ -59,10 +60,11 @@ struct agent {
     struct aggregate *live;           /* the collector's */
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
     struct kallsyms *kernel;
-    struct line_indexes *lines; /* made when the first file is named */
-    struct jit_maps *jit;       /* the worker's */
-    struct map jit_seen;        /* processes that were handed to it, by a hash of who they are; the collector's */
-    struct named *named;        /* with a sink: the worker's */
+    struct debug_places places;
+    struct line_indexes *lines;
+    struct jit_maps *jit; /* the worker's */
+    struct map jit_seen;  /* processes that were handed to it, by a hash of who they are; the collector's */
+    struct named *named;  /* with a sink: the worker's */
     u64 created_ns, started_ns, stopped_ns, rescan_ns;
     unsigned hz, hz_wanted;   /* of clocks; what agent_set_rate asked for, 0: what the configuration says */
     unsigned share;           /* percent of it */
@@ -82,7 +84,10 @@ struct agent {
 void *agent_worker(void *agent);
 /* Names what was counted, into an empty profile but for its comments. The thread that owns parser and files. */
 int agent_name(struct agent *a, const struct span *s, struct profile *out);
-/* A file that was just built: its debug file is opened while the process that has it mapped is there. */
+/* Line indexes, and where debug files are looked for. 0 or -ENOMEM. */
+int agent_open_lines(struct agent *a);
+void agent_close_lines(struct agent *a);
+/* A file that was just built: the root of the process that has it mapped is held while there is one. */
 void agent_note_debug_file(struct agent *a, const struct xp_file_event *e);
 /* The span that ends now; the collector counts into a new one. NULL stacks: no memory. */
 struct span agent_take_span(struct agent *a);

@@ -8,6 +8,7 @@
 #include "object/kallsyms.h"
 #include "profile/symbolize.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 static bool name_file(void *ctx, u32 id, const char **path, const char **build_id)
@@ -21,22 +22,37 @@ static bool name_file(void *ctx, u32 id, const char **path, const char **build_i
     return true;
 }
 
-/* -1: there is none, and names come from symbols only. */
-static int line_index(struct agent *a, const struct file *f)
+int agent_open_lines(struct agent *a)
 {
-    if (!a->lines && line_indexes_new(&a->lines, a->parser, a->cache))
-        return -1;
-    int fd = line_indexes_get(a->lines, &f->key, f->fd);
-    if (fd < 0 && fd != -ENODATA)
-        log_info("no lines for %s: %s", f->path ? f->path : "?", strerror(-fd));
-    return fd < 0 ? -1 : fd;
+    const char *host = a->config.host_root;
+    a->places = (struct debug_places){.parser = a->parser,
+                                      .host = open(host ? host : "/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+                                      .dirs = a->config.debug_dirs,
+                                      .ndirs = a->config.ndebug_dirs};
+    return line_indexes_new(&a->lines, &a->places, a->cache);
+}
+
+void agent_close_lines(struct agent *a)
+{
+    line_indexes_free(&a->lines);
+    xp_cleanup_close(&a->places.host);
+}
+
+/* Where names come from besides the file itself. */
+static struct names_fds sources(struct agent *a, const struct file *f)
+{
+    struct line_index index;
+    int rc = line_indexes_get(a->lines, &f->key, f->fd, &index);
+    if (rc && rc != -ENODATA)
+        log_info("no lines for %s: %s", f->path ? f->path : "?", strerror(-rc));
+    return (struct names_fds){.file = f->fd, .index = index.fd, .symbols = index.symbols};
 }
 
 void agent_note_debug_file(struct agent *a, const struct xp_file_event *e)
 {
     const struct file *f = files_get(a->files, e->id);
-    if (f && f->path && (a->lines || !line_indexes_new(&a->lines, a->parser, a->cache)))
-        line_indexes_seen(a->lines, &f->key, e->tgid, f->path, f->build_id);
+    if (f && f->path)
+        line_indexes_seen(a->lines, &f->key, e->tgid, f->path);
 }
 
 static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
@@ -49,8 +65,10 @@ static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
     if (!f || f->fd < 0)
         return -ENODATA;
     int rc = files_changed(f) ? -ESTALE : 0;
-    if (!rc)
-        rc = parser_names(a->parser, f->fd, line_index(a, f), offsets, n, &reply, &view);
+    if (!rc) {
+        struct names_fds fds = sources(a, f);
+        rc = parser_names(a->parser, &fds, offsets, n, &reply, &view);
+    }
     if (rc)
         log_info("no names for %s: %s", f->path ? f->path : "?", strerror(-rc));
     else

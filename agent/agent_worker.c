@@ -6,11 +6,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "line_indexes.h"
 #include <malloc.h>
 
 #define LATE_AGE_MS 150 /* long enough for the files that a late stack announced to be opened and built */
 #define IDLE_MS     20
 #define TICK_MS     500
+#define ROOT_AGE_NS (120 * NS_PER_SEC) /* of roots that are held for files which nobody named */
 
 void job_free(struct job *j)
 {
@@ -67,6 +69,7 @@ static void deliver(struct agent *a, struct span *s)
         log_warn("the profile of an interval is lost: no memory to name it");
     age_files(a, s->stacks);
     jit_maps_age(a->jit);
+    line_indexes_release(a->lines, ROOT_AGE_NS);
     agent_show_figures(a);
     profile_free(&p);
     malloc_trim(0); /* an interval's memory is the next one's at the earliest */

@@ -2,6 +2,10 @@
  * belongs to is the inode with its change time and size as the kernel saw them, which no container can choose; so one
  * that was made of a file is never shown for another, and a second run starts from the disk.
  *
+ * Debug information may lie in other files (debug_file.h), which are looked for when the file is named, in the root of
+ * a process that had it mapped when it was first seen. That root is held (O_PATH) until then, one descriptor for all
+ * files that were seen in it. Two containers with one lower layer have one file, and one index.
+ *
  * Without a cache on disk indexes are kept as memfds, below a sum of bytes; those used longest ago go first.
  * One thread: the one that owns the parser.
  */
@@ -10,18 +14,32 @@
 #include "bpf/xprof.h"
 
 struct cache;
+struct debug_places;
 struct line_indexes;
-struct parser;
 
-/* Both are borrowed; `cache` may be NULL. 0 or -ENOMEM. */
-int line_indexes_new(struct line_indexes **out, struct parser *parser, struct cache *cache);
+/* All are borrowed; `cache` may be NULL. 0 or -ENOMEM. */
+int line_indexes_new(struct line_indexes **out, const struct debug_places *places, struct cache *cache);
 void line_indexes_free(struct line_indexes **l);
 
-/* A file was seen for the first time: whether it has a debug file in the root of this process is found out while there
- * is one. That file is read by the first line_indexes_get, if the file itself has no debug information. */
-void line_indexes_seen(struct line_indexes *l, const struct xp_file_key *key, u32 tgid, const char *path,
-                       const char *build_id);
+/* A file was seen for the first time: the root of this process is held, while there is one. */
+void line_indexes_seen(struct line_indexes *l, const struct xp_file_key *key, u32 tgid, const char *path);
+/* Lets go of roots that were held for so long and that nobody asked for: a container's file systems cannot be taken
+ * away as long as they are held. */
+void line_indexes_release(struct line_indexes *l, u64 age_ns);
 
-/* The index of the file behind fd (borrowed): a borrowed descriptor, good until the next call; or why there is none:
- * -ENODATA (no debug information), or what parser_lines says. A failure is remembered as long as the index would be. */
-int line_indexes_get(struct line_indexes *l, const struct xp_file_key *key, int fd);
+struct line_index { /* borrowed descriptors, good until the next call; -1: none */
+    int fd;
+    int symbols; /* a debug file with the symbols that were stripped */
+};
+/* Of the file behind fd (borrowed). 0; or why there is no index: -ENODATA (no debug information), or what parser_lines
+ * says; *out is filled in any case. A failure is remembered as long as the index would be. */
+int line_indexes_get(struct line_indexes *l, const struct xp_file_key *key, int fd, struct line_index *out);
+
+/* What became of the files so far. */
+struct line_indexes_stats {
+    u64 files, found;  /* that were asked for; that have debug information */
+    u64 cut;           /* indexes that have less than the file: damaged, or a limit was hit */
+    u64 missing_parts; /* the same because another file is not there */
+    u64 failed;        /* there is debug information, but no index */
+};
+struct line_indexes_stats line_indexes_stats(const struct line_indexes *l);

@@ -45,7 +45,7 @@ static double ours(int fd, size_t n)
 {
     AUTO_BUF struct buf reply = {0};
     u64 start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (names_resolve(fd, -1, offsets, n, &reply))
+    if (names_resolve(&(struct names_fds)NAMES_FDS_OF(fd), offsets, n, &reply))
         return 0;
     return (double)n * 1e9 / (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 }

@@ -166,6 +166,9 @@ static void configure(struct service *s)
     struct agent_config *c = &s->config;
     c->sink = (struct agent_sink){.ctx = s, .profile = on_profile, .cgroup = on_cgroup};
     c->cache_dir = o->cache_dir;
+    c->host_root = o->host_root;
+    c->debug_dirs = (const char *const *)o->debug_dirs.v;
+    c->ndebug_dirs = o->debug_dirs.n;
     c->cache_bytes = CACHE_BYTES;
     c->aggregate_bytes = o->stack_memory;
     c->prepare_ms = PREPARE_MS;

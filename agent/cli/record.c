@@ -95,6 +95,8 @@ static int configure(struct recording *r, char *cache, size_t len)
     struct agent_config *c = &r->config;
     c->cache_dir = o->no_cache ? NULL : o->cache_dir ? o->cache_dir : default_cache(cache, len);
     c->cache_bytes = CACHE_BYTES;
+    c->debug_dirs = (const char *const *)o->debug_dirs.v;
+    c->ndebug_dirs = o->debug_dirs.n;
     c->aggregate_bytes = AGGREGATE_BYTES;
     c->prepare_ms = PREPARE_MS;
     c->probe.kernel = !o->no_kernel;

@@ -49,6 +49,8 @@ static const struct option_row rows[] = {
     {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY,
      .help = "where unwind tables are kept between runs"},
     {"no-cache", 0, OPTION_BOOL, NULL, AT(no_cache), .help = "build every unwind table anew and keep none"},
+    {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
+     .help = "look for debug files there, too (also: XPROF_DEBUG_DIR)"},
     {"table-memory", 0, OPTION_SIZE, "SIZE", AT(table_memory), MIN_TABLES, MAX_TABLES, .fallback = "256M",
      .help = "at most this much kernel memory for unwind tables"},
     {"verbose", 'v', OPTION_BOOL, NULL, AT(verbose), .help = "say what is being done"},
@@ -103,11 +105,18 @@ static int check(const struct record_options *o, struct buf *message)
     return check_outputs(o, message);
 }
 
+/* Where debug files are is a property of the machine: the only options that the environment gives. */
+static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    return row->offset == AT(debug_dirs) ? options_environment.value(ctx, row, i, where, len) : NULL;
+}
+
 int record_options_parse(int argc, char **argv, struct record_options *out, struct buf *message)
 {
     struct record_options o = {0};
     int at = argc;
-    int rc = options_parse(&record_command, argc, argv, &o, &at, message);
+    struct option_source environment = {from_environment, NULL};
+    int rc = options_parse_from(&record_command, argc, argv, &environment, 1, &o, &at, message);
     if (!rc && at < argc)
         o.command = &argv[at];
     if (!rc)

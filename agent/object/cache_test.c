@@ -156,7 +156,7 @@ TEST(cache_keeps_line_indexes_that_are_sound)
     static const u8 a[16] = {1}, b[16] = {2};
     if (file < 0)
         SKIP("no fixture");
-    CHECK_EQ(dwarf_index_build_fd(file, (void **)&index, &len), 0);
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds)DWARF_FDS_OF(file), (void **)&index, &len), 0);
     CHECK_EQ(cache_open(&c, temp.path, 1 << 20), 0);
     CHECK_EQ(cache_get_lines(c, a), -ENODATA);
     CHECK_EQ(cache_put_lines(c, a, index, len), 0);

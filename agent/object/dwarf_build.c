@@ -136,9 +136,10 @@ static int build(const struct elf_file *e, struct dwarf_file *alt, bool stream, 
     return dwarf_finish(&b, debug_bytes(&d), out, len);
 }
 
-int dwarf_index_build(const struct elf_file *e, const struct elf_file *alt, const struct dwarf_limits *limits,
+int dwarf_index_build(const struct elf_file *e, const struct dwarf_parts *parts, const struct dwarf_limits *limits,
                       void **out, size_t *len)
 {
+    const struct elf_file *alt = parts ? parts->alt : NULL;
     u64 deadline = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + limits->cpu_ns;
     CLEANUP(dwarf_file_close) struct dwarf_file a = {0};
     if (alt && dwarf_file_open(&a, alt, false))
@@ -148,24 +149,27 @@ int dwarf_index_build(const struct elf_file *e, const struct elf_file *alt, cons
     return err == -EXDEV ? build(e, alt ? &a : NULL, false, limits, deadline, out, len) : err;
 }
 
-int dwarf_index_build_fd(int fd, void **out, size_t *len)
+static bool is_another_build(const struct elf_file *a, const struct elf_file *b)
 {
-    static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
-    AUTO_ELF struct elf_file e = {0};
-    int err = elf_open(&e, fd);
-    return err ? err : dwarf_index_build(&e, NULL, &limits, out, len);
+    return a->build_id_len && b->build_id_len &&
+           (a->build_id_len != b->build_id_len || memcmp(a->build_id, b->build_id, a->build_id_len) != 0);
 }
 
-int dwarf_index_build_debug(int fd, int debug, void **out, size_t *len)
+int dwarf_index_build_fds(const struct dwarf_fds *f, void **out, size_t *len)
 {
     static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
-    AUTO_ELF struct elf_file e = {0};
-    AUTO_ELF struct elf_file d = {0};
-    int err = elf_open(&e, fd);
-    if (!err)
-        err = elf_open(&d, debug);
+    AUTO_ELF struct elf_file file = {0};
+    AUTO_ELF struct elf_file debug = {0};
+    AUTO_ELF struct elf_file alt = {0};
+    struct dwarf_parts parts = {0};
+    int err = elf_open(&file, f->file);
+    if (!err && f->debug >= 0)
+        err = elf_open(&debug, f->debug);
     if (err)
         return err;
-    bool same = e.build_id_len && e.build_id_len == d.build_id_len && !memcmp(e.build_id, d.build_id, e.build_id_len);
-    return same ? dwarf_index_build(&d, NULL, &limits, out, len) : -ESTALE;
+    if (f->debug >= 0 && is_another_build(&file, &debug))
+        return -ESTALE;
+    if (f->alt >= 0 && !elf_open(&alt, f->alt))
+        parts.alt = &alt;
+    return dwarf_index_build(f->debug >= 0 ? &debug : &file, &parts, &limits, out, len);
 }

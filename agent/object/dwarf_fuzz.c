@@ -26,7 +26,8 @@ static void check(const struct elf_file *e, const struct elf_file *alt, const ui
     static const struct dwarf_limits limits = {.cpu_ns = 2000000000ull, .max_bytes = 16 << 20};
     AUTO_FREE u8 *index = NULL;
     size_t len;
-    if (dwarf_index_build(e, alt, &limits, (void **)&index, &len))
+    const struct dwarf_parts parts = {.alt = alt};
+    if (dwarf_index_build(e, &parts, &limits, (void **)&index, &len))
         return;
     if (dwarf_index_check(index, len))
         abort();

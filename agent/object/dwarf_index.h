@@ -40,6 +40,7 @@ enum dwarf_cut {
     DWARF_CUT_NAMES = 1 << 4,   /* the same of names */
     DWARF_CUT_DEPTH = 1 << 5,   /* entries in entries in entries */
     DWARF_CUT_DAMAGED = 1 << 6, /* units that make no sense */
+    DWARF_CUT_PARTS = 1 << 7,   /* other files that it refers to are not there */
 };
 
 struct dwarf_index_header {
@@ -70,17 +71,35 @@ struct dwarf_limits {
         .cpu_ns = 6000000000ull, .max_bytes = (size_t)192 << 20 \
     }
 
-/* Reads the debug information of `e`; `alt` is the file that dwz moved common parts to, or NULL. What goes beyond a
+/* What belongs to a file's debug information, but lies elsewhere. */
+struct dwarf_parts {
+    const struct elf_file *alt; /* what dwz moved out; NULL: nothing */
+};
+
+/* Reads the debug information of `e`, with its parts (NULL: none). What goes beyond a
  * limit or is damaged costs itself: the rest is indexed, and `cuts` says why. *out is malloc'ed and owned by the
  * caller. 0, -ENODATA (no debug information), -ENOTSUP (a relocatable object), -EBADMSG, -ENOMEM. Runs in the parser
  * process.
  */
-int dwarf_index_build(const struct elf_file *e, const struct elf_file *alt, const struct dwarf_limits *limits,
+int dwarf_index_build(const struct elf_file *e, const struct dwarf_parts *parts, const struct dwarf_limits *limits,
                       void **out, size_t *len);
-/* The same of the file behind fd (borrowed), under the default limits. */
-int dwarf_index_build_fd(int fd, void **out, size_t *len);
-/* For the file behind fd, of its debug file: -ESTALE when their build IDs are not the same, or there are none. */
-int dwarf_index_build_debug(int fd, int debug, void **out, size_t *len);
+/* Descriptors of all that an index is made of: borrowed, opened O_RDONLY; -1: not there. */
+struct dwarf_fds {
+    int file;
+    int debug; /* read in place of `file`; whoever gives it has compared (debug_links.h) */
+    int alt;   /* what dwz moved out of the one that is read */
+    int dwp;   /* package of its split units */
+    /* Opens a split unit (.dwo) by directory and name, as they stand in the file that is read; "": no directory. An
+     * owned fd or -errno. NULL: none can be had. */
+    int (*dwo)(void *ctx, const char *dir, const char *name);
+    void *ctx;
+};
+#define DWARF_FDS_OF(fd)                                \
+    {                                                   \
+        .file = (fd), .debug = -1, .alt = -1, .dwp = -1 \
+    }
+/* The same of files, under the default limits. -ESTALE: `file` and `debug` have different build IDs. */
+int dwarf_index_build_fds(const struct dwarf_fds *f, void **out, size_t *len);
 
 /* The checksum, for what comes from a disk. 0 or -EBADMSG. */
 int dwarf_index_check(const void *data, size_t len);

@@ -37,7 +37,7 @@ static bool chains(const char *file, const char *debug, const char *function, st
         return true;
     for (u64 i = 0; i < SPAN; i++)
         offsets[i] = fixture_symbol(&d, function) + i;
-    if (names_resolve_elf(&e, &x, offsets, SPAN, &reply) || names_view(reply.data, reply.len, SPAN, &v))
+    if (names_resolve_elf(&e, &x, NULL, offsets, SPAN, &reply) || names_view(reply.data, reply.len, SPAN, &v))
         return true;
     for (u32 i = 0; i < SPAN; i++)
         append_chain(out, &v, i);
@@ -129,7 +129,7 @@ TEST(dwarf_files_without_debug_information_say_so)
     AUTO_CLOSE int fd = fixture_fd("symbols.so");
     void *index = NULL;
     size_t len = 7;
-    CHECK_EQ(dwarf_index_build_fd(fd, &index, &len), -ENODATA);
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds)DWARF_FDS_OF(fd), &index, &len), -ENODATA);
     CHECK(!index && len == 7);
 }
 
@@ -203,8 +203,12 @@ TEST(dwarf_debug_file_has_to_have_the_same_build_id)
     size_t len;
     if (stripped < 0 || debug < 0 || other < 0)
         SKIP("no fixtures");
-    CHECK_EQ(dwarf_index_build_fd(stripped, &index, &len), -ENODATA);
-    CHECK_EQ(dwarf_index_build_debug(stripped, other, &index, &len), -ESTALE);
-    CHECK_EQ(dwarf_index_build_debug(stripped, debug, &index, &len), 0);
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds)DWARF_FDS_OF(stripped), &index, &len), -ENODATA);
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds){.file = stripped, .debug = other, .alt = -1, .dwp = -1}, &index,
+                                   &len),
+             -ESTALE);
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds){.file = stripped, .debug = debug, .alt = -1, .dwp = -1}, &index,
+                                   &len),
+             0);
     CHECK(((struct dwarf_index_header *)index)->functions > 2);
 }

@@ -38,6 +38,7 @@ struct text { /* places in the reply's strings */
 struct namer {
     const struct elf_file *e;
     const struct dwarf_index *lines; /* NULL: none */
+    const struct elf_file *more;     /* symbols of its debug file; NULL: none */
     struct cfi cfi;                  /* read when the first offset has no sized symbol */
     bool have_cfi, keeps_suffixes;
     struct buf strings;
@@ -182,7 +183,7 @@ static int name_all(struct namer *m, struct query *q, size_t n)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         offsets[i] = q[i].offset;
-    int err = symbols_find(m->e, offsets, n, symbols);
+    int err = symbols_find(m->e, m->more, offsets, n, symbols);
     m->keeps_suffixes = elf_section(m->e, ".gopclntab", &go); /* main.cold is a function of the user's there */
     buf_char(&m->strings, 0);                                 /* string 0 is the empty one */
     for (size_t i = 0; i < n && !err; i++)
@@ -211,13 +212,13 @@ static int write_reply(const struct namer *m, const struct query *q, size_t n, s
     return out->failed ? -ENOMEM : 0;
 }
 
-int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const u64 *offsets, size_t n,
-                      struct buf *out)
+int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const struct elf_file *symbols,
+                      const u64 *offsets, size_t n, struct buf *out)
 {
     if (n > NAMES_MAX_OFFSETS)
         return -ENOSPC;
     AUTO_FREE struct query *q = reallocarray(NULL, n + 1, sizeof(*q));
-    CLEANUP(namer_free) struct namer m = {.e = e, .lines = lines};
+    CLEANUP(namer_free) struct namer m = {.e = e, .lines = lines, .more = symbols};
     if (!q)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
@@ -246,16 +247,18 @@ static void *map_index(int fd, size_t *len, struct dwarf_index *x)
     return NULL;
 }
 
-int names_resolve(int fd, int index, const u64 *offsets, size_t n, struct buf *out)
+int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0};
+    AUTO_ELF struct elf_file symbols = {0};
     struct dwarf_index x;
     size_t len = 0;
-    int err = elf_open(&e, fd);
+    int err = elf_open(&e, f->file);
     if (err)
         return err;
-    void *map = map_index(index, &len, &x);
-    err = names_resolve_elf(&e, map ? &x : NULL, offsets, n, out);
+    bool more = f->symbols >= 0 && !elf_open(&symbols, f->symbols);
+    void *map = map_index(f->index, &len, &x);
+    err = names_resolve_elf(&e, map ? &x : NULL, more ? &symbols : NULL, offsets, n, out);
     if (map)
         munmap(map, len);
     return err;

@@ -29,11 +29,21 @@ struct names_frame { /* innermost (inlined) first */
     u32 line;        /* executed, or of the call of the frame in front; 0 = unknown */
 };
 
-/* Names each of n file offsets of the ELF file behind fd (borrowed); `index` is an fd of its line index, or -1. An
- * offset without symbol, but covered by an FDE, is one frame with an empty name whose start is the FDE's; one covered
- * by nothing has start = the offset itself. Appends the reply to `out`. 0, -ENOEXEC, -EBADMSG, -ENOMEM. Runs in the
- * parser process. */
-int names_resolve(int fd, int index, const u64 *offsets, size_t n, struct buf *out);
+/* Descriptors, borrowed, opened O_RDONLY; -1: not there. */
+struct names_fds {
+    int file;
+    int index;   /* of its line index */
+    int symbols; /* its debug file, with the symbols that were stripped */
+};
+#define NAMES_FDS_OF(fd)                          \
+    {                                             \
+        .file = (fd), .index = -1, .symbols = -1, \
+    }
+
+/* Names each of n file offsets of an ELF file. One without symbol, but covered by an FDE, is one frame with an empty
+ * name whose start is the FDE's; one covered by nothing has start = the offset itself. Appends the reply to `out`. 0,
+ * -ENOEXEC, -EBADMSG, -ENOMEM. Runs in the parser process. */
+int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
 
 /* A checked view of a reply: no index leaves it. Borrowed from the bytes. */
 struct names {

@@ -6,6 +6,6 @@
 
 #define NAMES_MAX_OFFSETS (1u << 24)
 
-/* `lines` may be NULL. */
-int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const u64 *offsets, size_t n,
-                      struct buf *out);
+/* `lines` may be NULL, and so may `symbols`, the file's debug file. */
+int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const struct elf_file *symbols,
+                      const u64 *offsets, size_t n, struct buf *out);

@@ -132,7 +132,8 @@ static bool is_code(const Elf64_Sym *s, const char *name)
     return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *name != '.' && *name != '$');
 }
 
-static void add_symbol(struct finder *f, const Elf64_Sym *s, const u8 *names, size_t len)
+/* `of`: the file whose symbol it is; where it lies, the file says that is run. */
+static void add_symbol(struct finder *f, const struct elf_file *of, const Elf64_Sym *s, const u8 *names, size_t len)
 {
     if (s->st_name >= len || !is_code(s, (const char *)names + s->st_name))
         return;
@@ -153,30 +154,31 @@ static void add_symbol(struct finder *f, const Elf64_Sym *s, const u8 *names, si
         .rank = (u8)((ELF64_ST_TYPE(s->st_info) != STT_NOTYPE) << 1 | (ELF64_ST_BIND(s->st_info) != STB_LOCAL)),
     };
     struct elf_section sec;
-    if (!sym.sized && elf_section_at(f->e, s->st_shndx, &sec) && sec.addr <= s->st_value &&
-        s->st_value - sec.addr < sec.len)
-        sym.end = sym.start + (sec.len - (s->st_value - sec.addr));
+    if (!sym.sized && elf_section_at(of, s->st_shndx, &sec) && sec.addr <= s->st_value &&
+        s->st_value - sec.addr < sec.memory && sec.memory - (s->st_value - sec.addr) < left)
+        sym.end = sym.start + (sec.memory - (s->st_value - sec.addr));
     add(f, &sym);
 }
 
-static void add_table(struct finder *f, const u8 *syms, size_t nsyms, const u8 *names, size_t len)
+static void add_table(struct finder *f, const struct elf_file *of, const u8 *syms, size_t nsyms, const u8 *names,
+                      size_t len)
 {
     for (size_t i = 0; i < nsyms; i++) {
         Elf64_Sym s;
         memcpy(&s, syms + i * sizeof(s), sizeof(s));
-        add_symbol(f, &s, names, len);
+        add_symbol(f, of, &s, names, len);
     }
 }
 
-static bool add_sections(struct finder *f, u32 type)
+static bool add_sections(struct finder *f, const struct elf_file *of, u32 type)
 {
     bool found = false;
     struct elf_section s, names;
-    for (u32 i = 0; i < f->e->shnum && !found; i++) {
-        if (!elf_section_at(f->e, i, &s) || s.type != type || s.flags & SHF_COMPRESSED ||
-            !elf_section_at(f->e, s.link, &names) || names.type != SHT_STRTAB || names.flags & SHF_COMPRESSED)
+    for (u32 i = 0; i < of->shnum && !found; i++) {
+        if (!elf_section_at(of, i, &s) || s.type != type || s.flags & SHF_COMPRESSED ||
+            !elf_section_at(of, s.link, &names) || names.type != SHT_STRTAB || names.flags & SHF_COMPRESSED)
             continue;
-        add_table(f, s.data, s.len / sizeof(Elf64_Sym), names.data, names.len);
+        add_table(f, of, s.data, s.len / sizeof(Elf64_Sym), names.data, names.len);
         found = true;
     }
     return found;
@@ -193,7 +195,7 @@ static void add_dynamic(struct finder *f)
     if (!syms || !names)
         return;
     size_t len = d.strtab - d.symtab < left ? d.strtab - d.symtab : left;
-    add_table(f, syms, len / sizeof(Elf64_Sym), names, d.strsz < names_left ? d.strsz : names_left);
+    add_table(f, f->e, syms, len / sizeof(Elf64_Sym), names, d.strsz < names_left ? d.strsz : names_left);
 }
 
 /* What covers offset i: a symbol of its own slot, or one that reaches over from an earlier slot. */
@@ -227,7 +229,8 @@ static void finder_free(struct finder *f)
     free(f->first);
 }
 
-int symbols_find(const struct elf_file *e, const u64 *offsets, size_t n, struct symbol *out)
+int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
+                 struct symbol *out)
 {
     if (!n)
         return 0;
@@ -235,8 +238,10 @@ int symbols_find(const struct elf_file *e, const u64 *offsets, size_t n, struct 
     f.slots = n <= UINT32_MAX ? calloc(n, sizeof(*f.slots)) : NULL;
     if (!f.slots || make_pieces(&f))
         return -ENOMEM;
-    add_sections(&f, SHT_SYMTAB);
-    if (!add_sections(&f, SHT_DYNSYM))
+    add_sections(&f, e, SHT_SYMTAB);
+    if (more)
+        add_sections(&f, more, SHT_SYMTAB);
+    if (!add_sections(&f, e, SHT_DYNSYM))
         add_dynamic(&f);
     choose(&f, out);
     return 0;

@@ -18,5 +18,7 @@ struct symbol {
     bool sized; /* by the table; else `end` is its section's */
 };
 
-/* offsets: ascending file offsets; out: n of them. 0, or -ENOMEM. Names live as long as `e`. */
-int symbols_find(const struct elf_file *e, const u64 *offsets, size_t n, struct symbol *out);
+/* offsets: ascending file offsets; out: n of them. `more`: a file whose .symtab is about the same addresses, or NULL.
+ * 0, or -ENOMEM. Names live as long as both files. */
+int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
+                 struct symbol *out);

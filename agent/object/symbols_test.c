@@ -10,7 +10,7 @@
 static int ask(const char *file, const u64 *offsets, size_t n, struct buf *reply, struct names *view)
 {
     AUTO_CLOSE int fd = fixture_fd(file);
-    int err = names_resolve(fd, -1, offsets, n, reply);
+    int err = names_resolve(&(struct names_fds)NAMES_FDS_OF(fd), offsets, n, reply);
     return err ? err : names_view(reply->data, reply->len, n, view);
 }
 
@@ -126,7 +126,7 @@ TEST(names_of_nothing)
     CHECK_EQ(ask("symbols.so", NULL, 0, &reply, &v), 0);
     CHECK_EQ(v.n, 0);
     AUTO_BUF struct buf none = {0};
-    CHECK_EQ(names_resolve(-1, -1, NULL, 0, &none), -EBADF);
+    CHECK_EQ(names_resolve(&(struct names_fds)NAMES_FDS_OF(-1), NULL, 0, &none), -EBADF);
     CHECK_EQ(none.len, 0);
 }
 

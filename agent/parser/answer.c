@@ -58,6 +58,8 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
         return rc;
     if (rq->op == PARSER_TABLE && table_check(reply.data, reply.len))
         return -EPROTO;
+    if (rq->op == PARSER_LINKS && !debug_links_sound(reply.data, reply.len))
+        return -EPROTO;
     struct dwarf_index lines;
     if (rq->op == PARSER_LINES && dwarf_index_open(&lines, reply.data, reply.len))
         return -EPROTO;
@@ -67,5 +69,21 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
         *view = names;
     *out = reply;
     reply.data = NULL; /* handed over */
+    return 0;
+}
+
+int want_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_want *out)
+{
+    CLEANUP(parser_reply_free) struct parser_reply text = {0};
+    if (a->id != rq->id || a->status || a->flags != PARSER_WANTS || rq->op != PARSER_LINES || a->len > PARSER_MAX_WANT)
+        return -EPROTO;
+    int rc = map_sealed(fd, a->len, &text);
+    if (rc)
+        return rc;
+    const char *dir = text.data, *end = dir + text.len, *name = memchr(dir, 0, text.len);
+    if (!name || ++name == end || memchr(name, 0, (size_t)(end - name)) != end - 1)
+        return -EPROTO;
+    *out = (struct parser_want){.bytes = text, .dir = dir, .name = name};
+    text.data = NULL; /* handed over */
     return 0;
 }

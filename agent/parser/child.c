@@ -30,6 +30,26 @@ struct child {
     unsigned cpu_seconds; /* after which it leaves */
 };
 
+static void slots_close(struct parser_slots *s)
+{
+    for (unsigned i = 0; i < PARSER_MAX_FDS; i++) {
+        xp_cleanup_close(&s->fd[i]);
+        s->fd[i] = -1;
+    }
+}
+
+/* A request, and its descriptors in their slots. */
+static int receive(struct parser_request *rq, struct parser_slots *out)
+{
+    int fds[PARSER_MAX_FDS];
+    unsigned k = 0;
+    int rc = packet_recv(SANDBOX_SOCKET, rq, sizeof(*rq), fds);
+    for (unsigned i = 0; !rc && i < PARSER_MAX_FDS; i++)
+        if (rq->slots >> i & 1)
+            out->fd[i] = fds[k++];
+    return rc;
+}
+
 static int reply_bytes(const void *data, size_t len, struct parser_answer *a, int *fd)
 {
     if (!len || len > PARSER_MAX_REPLY)
@@ -54,24 +74,67 @@ static int do_table(const struct parser_work *work, int file, struct parser_answ
     return rc;
 }
 
-static int do_lines(const struct parser_work *work, const int *fds, struct parser_answer *a, int *fd)
+/* Has the parent open a file that debug information names. An owned fd or -errno. */
+static int want_file(void *ctx, const char *dir, const char *name)
 {
+    const struct parser_request *rq = ctx;
+    AUTO_BUF struct buf text = {0};
+    struct parser_slots given = PARSER_SLOTS_NONE;
+    struct parser_request answer;
+    struct parser_answer want;
+    memset(&want, 0, sizeof(want));
+    buf_add(&text, dir, strlen(dir) + 1);
+    buf_add(&text, name, strlen(name) + 1);
+    if (text.failed || text.len > PARSER_MAX_WANT)
+        return -ENAMETOOLONG;
+    AUTO_CLOSE int memfd = fs_sealed_memfd("xprof-want", text.data, text.len);
+    if (memfd < 0)
+        return memfd;
+    want.id = rq->id;
+    want.len = text.len;
+    want.flags = PARSER_WANTS;
+    int rc = packet_send(SANDBOX_SOCKET, &want, sizeof(want), &memfd, 1);
+    if (!rc)
+        rc = receive(&answer, &given);
+    if (rc || answer.op != PARSER_GIVE || answer.id != rq->id)
+        _exit(1); /* nobody there who could be answered */
+    int fd = TAKE_FD(given.fd[SLOT_FILE]);
+    slots_close(&given);
+    return fd >= 0 ? fd : answer.n && answer.n < 4096 ? -(int)answer.n : -ENOENT;
+}
+
+static int do_lines(const struct parser_work *work, const struct parser_request *rq, const int *fds,
+                    struct parser_answer *a, int *fd)
+{
+    struct dwarf_fds files = {.file = fds[SLOT_FILE],
+                              .debug = fds[SLOT_DEBUG],
+                              .alt = fds[SLOT_ALT],
+                              .dwp = fds[SLOT_DWP],
+                              .dwo = want_file,
+                              .ctx = (void *)rq};
     void *index = NULL;
     size_t len = 0;
-    int rc = work->lines(fds[0], &index, &len);
-    if (rc == -ENODATA && fds[1] >= 0)
-        rc = work->debug_lines(fds[0], fds[1], &index, &len);
+    int rc = work->lines(&files, &index, &len);
     if (!rc)
         rc = reply_bytes(index, len, a, fd);
     free(index);
     return rc;
 }
 
+static int do_links(const struct parser_work *work, const struct parser_request *rq, const int *fds,
+                    struct parser_answer *a, int *fd)
+{
+    struct debug_links links;
+    int rc = work->links(fds[SLOT_FILE], rq->n != 0, &links);
+    return rc ? rc : reply_bytes(&links, sizeof(links), a, fd);
+}
+
 static int do_names(const struct parser_work *work, const struct parser_request *rq, const int *fds,
                     struct parser_answer *a, int *fd)
 {
     u64 n = rq->n;
-    int memfd = fds[1];
+    int memfd = fds[SLOT_OFFSETS];
+    struct names_fds files = {.file = fds[SLOT_FILE], .index = fds[SLOT_INDEX], .symbols = fds[SLOT_SYMBOLS]};
     struct stat st;
     if (n > PARSER_MAX_OFFSETS || fstat(memfd, &st) || (u64)st.st_size != n * sizeof(u64))
         return -EPROTO;
@@ -79,7 +142,7 @@ static int do_names(const struct parser_work *work, const struct parser_request 
     if (offsets == MAP_FAILED)
         return -errno;
     AUTO_BUF struct buf out = {0};
-    int rc = rq->op == PARSER_JIT ? work->jit(fds[0], offsets, n, &out) : work->names(fds[0], fds[2], offsets, n, &out);
+    int rc = rq->op == PARSER_JIT ? work->jit(files.file, offsets, n, &out) : work->names(&files, offsets, n, &out);
     if (!rc)
         rc = out.failed ? -ENOMEM : reply_bytes(out.data, out.len, a, fd);
     if (n)
@@ -104,7 +167,9 @@ static int do_request(const struct parser_work *work, const struct parser_reques
     case PARSER_JIT:
         return do_names(work, rq, fds, a, fd);
     case PARSER_LINES:
-        return do_lines(work, fds, a, fd);
+        return do_lines(work, rq, fds, a, fd);
+    case PARSER_LINKS:
+        return do_links(work, rq, fds, a, fd);
     default:
         return -EPROTO;
     }
@@ -121,19 +186,15 @@ static bool worn_out(struct child *c)
 static int serve(struct child *c)
 {
     struct parser_request rq;
-    int fds[PARSER_MAX_FDS];
-    int rc = packet_recv(SANDBOX_SOCKET, &rq, sizeof(rq), fds);
+    CLEANUP(slots_close) struct parser_slots slots = PARSER_SLOTS_NONE;
+    AUTO_CLOSE int memfd = -1;
+    int rc = receive(&rq, &slots);
     if (rc)
         return rc;
-    AUTO_CLOSE int file = fds[0];
-    AUTO_CLOSE int offsets = fds[1];
-    AUTO_CLOSE int index = fds[2];
-    (void)offsets, (void)index;
-    AUTO_CLOSE int memfd = -1;
     struct parser_answer a;
     memset(&a, 0, sizeof(a));
     a.id = rq.id;
-    a.status = file < 0 ? -EPROTO : do_request(c->work, &rq, fds, &a, &memfd);
+    a.status = slots.fd[SLOT_FILE] < 0 ? -EPROTO : do_request(c->work, &rq, slots.fd, &a, &memfd);
     if (worn_out(c))
         a.flags |= PARSER_LAST;
     rc = packet_send(SANDBOX_SOCKET, &a, sizeof(a), &memfd, memfd >= 0);
@@ -200,7 +261,7 @@ int parser_child_main(int argc, char **argv)
         .names = merged_names,
         .jit = jit_names,
         .lines = merged_lines,
-        .debug_lines = dwarf_index_build_debug,
+        .links = debug_links_read,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */
     _exit(parser_child_run(argc, argv, &work));

@@ -133,21 +133,21 @@ static int write_reply(const struct merger *m, const struct names *rest, size_t 
     return out->failed ? -ENOMEM : 0;
 }
 
-int merged_names(int fd, int index, const u64 *offsets, size_t n, struct buf *out)
+int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0};
     CLEANUP(merger_free) struct merger m = {0};
     AUTO_BUF struct buf reply = {0};
     struct names rest;
     struct names_header h;
-    int err = elf_open(&e, fd);
+    int err = elf_open(&e, f->file);
     if (err)
         return err;
     if (go_open(&m.go, &e)) /* not Go, or not as it should be */
-        return names_resolve(fd, index, offsets, n, out);
+        return names_resolve(f, offsets, n, out);
     err = name_go(&m, offsets, n);
     if (!err)
-        err = names_resolve(fd, index, m.rest.v, m.rest.n, &reply);
+        err = names_resolve(f, m.rest.v, m.rest.n, &reply);
     if (!err)
         err = names_view(reply.data, reply.len, m.rest.n, &rest);
     if (err)
@@ -156,11 +156,11 @@ int merged_names(int fd, int index, const u64 *offsets, size_t n, struct buf *ou
     return write_reply(&m, &rest, n, h.strings, out);
 }
 
-int merged_lines(int fd, void **out, size_t *len)
+int merged_lines(const struct dwarf_fds *f, void **out, size_t *len)
 {
     AUTO_ELF struct elf_file e = {0};
     struct gopclntab go;
-    if (!elf_open(&e, fd) && !go_open(&go, &e) && go_is_all(&go))
+    if (!elf_open(&e, f->file) && !go_open(&go, &e) && go_is_all(&go))
         return -ENODATA;
-    return dwarf_index_build_fd(fd, out, len);
+    return dwarf_index_build_fds(f, out, len);
 }

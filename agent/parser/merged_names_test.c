@@ -65,7 +65,7 @@ TEST(names_of_go_and_of_c_in_one_file)
     AUTO_BUF struct buf reply = {0};
     struct names v;
     CHECK(c && offsets[0] && offsets[2]);
-    CHECK_EQ(merged_names(fd, -1, offsets, 5, &reply), 0);
+    CHECK_EQ(merged_names(&(struct names_fds)NAMES_FDS_OF(fd), offsets, 5, &reply), 0);
     CHECK_EQ(names_view(reply.data, reply.len, 5, &v), 0);
     expect(&v, 0, "main.in1;main.in2;main.in3;main.in4;main.in5;main.chosen;");
     expect(&v, 1, "Report;");
@@ -100,7 +100,7 @@ TEST(names_of_a_go_file_with_a_damaged_table_are_the_symbols)
     u64 offset = chosen("plain.frames", 1);
     AUTO_BUF struct buf reply = {0};
     struct names v;
-    CHECK_EQ(merged_names(copy, -1, &offset, 1, &reply), 0);
+    CHECK_EQ(merged_names(&(struct names_fds)NAMES_FDS_OF(copy), &offset, 1, &reply), 0);
     CHECK_EQ(names_view(reply.data, reply.len, 1, &v), 0);
     expect(&v, 0, "main.chosen;");
 }
@@ -110,8 +110,8 @@ TEST(names_of_a_file_without_go_are_the_symbols)
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     AUTO_BUF struct buf merged = {0}, plain = {0};
     u64 offsets[] = {0x1000, 0x100000};
-    CHECK_EQ(merged_names(fd, -1, offsets, 2, &merged), 0);
-    CHECK_EQ(names_resolve(fd, -1, offsets, 2, &plain), 0);
+    CHECK_EQ(merged_names(&(struct names_fds)NAMES_FDS_OF(fd), offsets, 2, &merged), 0);
+    CHECK_EQ(names_resolve(&(struct names_fds)NAMES_FDS_OF(fd), offsets, 2, &plain), 0);
     CHECK(merged.len == plain.len && !memcmp(merged.data, plain.data, plain.len));
 }
 
@@ -122,6 +122,7 @@ TEST(lines_of_a_go_program_are_in_its_own_table)
     size_t len;
     if (fd < 0)
         SKIP("there is no go");
-    CHECK_EQ(merged_lines(fd, &index, &len), -ENODATA);
-    CHECK_EQ(dwarf_index_build_fd(fd, &index, &len), 0); /* though there is debug information */
+    CHECK_EQ(merged_lines(&(struct dwarf_fds)DWARF_FDS_OF(fd), &index, &len), -ENODATA);
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds)DWARF_FDS_OF(fd), &index, &len),
+             0); /* though there is debug information */
 }

@@ -170,18 +170,73 @@ static bool is_loss(int rc)
     return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO;
 }
 
-/* The whole exchange; fds[0] is the file. Outputs may be NULL where the operation has none. */
-static int ask(struct parser *p, struct parser_request *rq, const int *fds, unsigned nfds, struct parser_answer *a,
-               struct parser_reply *out, struct names *view)
+/* Somebody's file that the child may have, but not write to. 0 or -errno. */
+static int check_readable(int fd)
 {
-    AUTO_CLOSE int fd = -1;
-    int mode = fcntl(fds[0], F_GETFL);
-    if (mode < 0 || (mode & O_PATH) || (mode & O_ACCMODE) != O_RDONLY) /* the child could write to it */
-        return mode < 0 ? -errno : -EINVAL;
-    int rc = send_request(p, rq, fds, nfds);
+    int mode = fcntl(fd, F_GETFL);
+    if (mode < 0)
+        return -errno;
+    return (mode & O_PATH) || (mode & O_ACCMODE) != O_RDONLY ? -EINVAL : 0;
+}
+
+/* Gives the child a file that it wants, or the reason why not. 0, -EPROTO, -EPIPE, -errno. */
+static int give(struct parser *p, const struct parser_request *rq, const struct dwarf_fds *files,
+                const struct parser_answer *a, int text)
+{
+    struct parser_want want = {0};
+    struct parser_request answer = {.id = rq->id, .op = PARSER_GIVE};
+    int rc = want_check(rq, a, text, &want);
     if (rc)
         return rc;
-    rc = receive(p, p->limits.timeout_ms * (rq->op == PARSER_LINES ? PARSER_LINES_PATIENCE : 1), a, &fd);
+    AUTO_CLOSE int fd = files && files->dwo ? files->dwo(files->ctx, want.dir, want.name) : -ENOENT;
+    parser_reply_free(&want.bytes);
+    rc = fd < 0 ? fd : check_readable(fd);
+    answer.n = (u64)-rc;
+    answer.slots = rc ? 0 : 1 << SLOT_FILE;
+    return packet_send(p->child.socket, &answer, sizeof(answer), &fd, !rc);
+}
+
+/* The answer, after all that the child wants before. */
+static int await_answer(struct parser *p, const struct parser_request *rq, const struct dwarf_fds *files,
+                        struct parser_answer *a, int *fd)
+{
+    u64 patience = p->limits.timeout_ms * (rq->op == PARSER_LINES ? PARSER_LINES_PATIENCE : 1ull);
+    u64 deadline = now_ns() + patience * 1000000;
+    int rc = 0;
+    for (unsigned wants = 0; !rc; wants++) {
+        AUTO_CLOSE int got = -1;
+        u64 now = now_ns();
+        rc = now < deadline ? receive(p, (unsigned)((deadline - now) / 1000000) + 1, a, &got) : -ETIMEDOUT;
+        if (!rc && !(a->flags & PARSER_WANTS)) {
+            *fd = TAKE_FD(got);
+            return 0;
+        }
+        if (!rc)
+            rc = wants < PARSER_MAX_WANTS ? give(p, rq, files, a, got) : -EPROTO;
+    }
+    return rc;
+}
+
+/* The whole exchange; slot SLOT_FILE is the file. Outputs may be NULL where the operation has none. */
+static int ask(struct parser *p, struct parser_request *rq, const struct parser_slots *slots,
+               const struct dwarf_fds *files, struct parser_answer *a, struct parser_reply *out, struct names *view)
+{
+    AUTO_CLOSE int fd = -1;
+    int fds[PARSER_MAX_FDS], rc = check_readable(slots->fd[SLOT_FILE]);
+    unsigned nfds = 0;
+    for (unsigned i = 0; !rc && i < PARSER_MAX_FDS; i++) {
+        if (slots->fd[i] < 0)
+            continue;
+        if (i >= SLOT_SYMBOLS) /* the others are ours */
+            rc = check_readable(slots->fd[i]);
+        rq->slots |= 1u << i;
+        fds[nfds++] = slots->fd[i];
+    }
+    if (!rc)
+        rc = send_request(p, rq, fds, nfds);
+    if (rc)
+        return rc;
+    rc = await_answer(p, rq, files, a, &fd);
     bool answered = !rc;
     if (answered)
         rc = answer_check(rq, a, fd, out, view);
@@ -191,11 +246,20 @@ static int ask(struct parser *p, struct parser_request *rq, const int *fds, unsi
     return answered || is_loss(rc) ? rc : -EPIPE;
 }
 
+/* An operation that needs nothing but the file. */
+static int ask_about(struct parser *p, struct parser_request *rq, int fd, struct parser_answer *a,
+                     struct parser_reply *out)
+{
+    struct parser_slots slots = PARSER_SLOTS_NONE;
+    slots.fd[SLOT_FILE] = fd;
+    return ask(p, rq, &slots, NULL, a, out, NULL);
+}
+
 int parser_identify(struct parser *p, int fd, struct table_key *out)
 {
     struct parser_request rq = {.op = PARSER_IDENTIFY};
     struct parser_answer a;
-    int rc = ask(p, &rq, &fd, 1, &a, NULL, NULL);
+    int rc = ask_about(p, &rq, fd, &a, NULL);
     if (!rc)
         *out = a.key;
     return rc;
@@ -205,38 +269,60 @@ int parser_table(struct parser *p, int fd, struct parser_reply *out)
 {
     struct parser_request rq = {.op = PARSER_TABLE};
     struct parser_answer a;
-    return ask(p, &rq, &fd, 1, &a, out, NULL);
+    return ask_about(p, &rq, fd, &a, out);
 }
 
-int parser_lines(struct parser *p, int fd, int debug, struct parser_reply *out)
+int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out)
+{
+    struct parser_request rq = {.op = PARSER_LINKS, .n = crc};
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    struct parser_answer a;
+    int rc = ask_about(p, &rq, fd, &a, &reply);
+    if (!rc)
+        memcpy(out, reply.data, sizeof(*out));
+    return rc;
+}
+
+int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_reply *out)
 {
     struct parser_request rq = {.op = PARSER_LINES};
     struct parser_answer a;
-    return ask(p, &rq, (int[]){fd, debug}, debug < 0 ? 1 : 2, &a, out, NULL);
+    struct parser_slots slots = PARSER_SLOTS_NONE;
+    slots.fd[SLOT_FILE] = files->file;
+    slots.fd[SLOT_DEBUG] = files->debug;
+    slots.fd[SLOT_ALT] = files->alt;
+    slots.fd[SLOT_DWP] = files->dwp;
+    return ask(p, &rq, &slots, files, &a, out, NULL);
 }
 
-static int ask_names(struct parser *p, enum parser_op op, int fd, int index, const u64 *offsets, size_t n,
+static int ask_names(struct parser *p, enum parser_op op, const struct names_fds *files, const u64 *offsets, size_t n,
                      struct parser_reply *out, struct names *view)
 {
     struct parser_request rq = {.op = op, .n = n};
     struct parser_answer a;
+    struct parser_slots slots = PARSER_SLOTS_NONE;
     if (n > PARSER_MAX_OFFSETS)
         return -E2BIG;
     AUTO_CLOSE int memfd = fs_sealed_memfd("xprof-offsets", offsets, n * sizeof(*offsets));
     if (memfd < 0)
         return memfd;
-    return ask(p, &rq, (int[]){fd, memfd, index}, index < 0 ? 2 : 3, &a, out, view);
+    slots.fd[SLOT_FILE] = files->file;
+    slots.fd[SLOT_OFFSETS] = memfd;
+    slots.fd[SLOT_INDEX] = files->index;
+    slots.fd[SLOT_SYMBOLS] = files->symbols;
+    return ask(p, &rq, &slots, NULL, &a, out, view);
 }
 
-int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,
-                 struct names *view)
+int parser_names(struct parser *p, const struct names_fds *files, const u64 *offsets, size_t n,
+                 struct parser_reply *out, struct names *view)
 {
-    return ask_names(p, PARSER_NAMES, fd, index, offsets, n, out, view);
+    return ask_names(p, PARSER_NAMES, files, offsets, n, out, view);
 }
 
 int parser_jit(struct parser *p, int fd, const u64 *addresses, size_t n, struct parser_reply *out, struct names *view)
 {
-    return ask_names(p, PARSER_JIT, fd, -1, addresses, n, out, view);
+    struct names_fds files = NAMES_FDS_OF(fd);
+    return ask_names(p, PARSER_JIT, &files, addresses, n, out, view);
 }
 
 /* ---- For tests and the summary ---------------------------------------------------------------------------------- */

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct debug_links;
+struct dwarf_fds;
 struct parser;
 
 struct parser_limits {
@@ -51,14 +53,16 @@ void parser_reply_free(struct parser_reply *r);
  * wait. -ECHILD: no child could be started, which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
 int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a checked image */
-/* The file's line index (object/dwarf_index.h), to be kept and given to parser_names; made of the file `debug` (-1:
- * none) when it has no debug information itself and both have one build ID. Larger files take seconds; it waits
- * PARSER_LINES_PATIENCE times longer than for others, and the child gives up by itself before. */
-int parser_lines(struct parser *p, int fd, int debug, struct parser_reply *out);
+/* What the file says about debug information (object/debug_links.h): nothing of it is more than a claim. `crc`: sum
+ * all of the file up, too. */
+int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);
+/* The file's line index (object/dwarf_index.h), to be kept and given to parser_names. files->dwo is called, in this
+ * process, with names that the file chose. Larger files take seconds; it waits PARSER_LINES_PATIENCE times longer than
+ * for others, and the child gives up by itself before. */
+int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_reply *out);
 #define PARSER_LINES_PATIENCE 4
-/* `index`: an fd with a line index of the file, opened O_RDONLY, or -1. */
-int parser_names(struct parser *p, int fd, int index, const u64 *offsets, size_t n, struct parser_reply *out,
-                 struct names *view);
+int parser_names(struct parser *p, const struct names_fds *files, const u64 *offsets, size_t n,
+                 struct parser_reply *out, struct names *view);
 /* Names out of a runtime's own map (runtime/jit_map.h) of n ascending addresses. */
 int parser_jit(struct parser *p, int fd, const u64 *addresses, size_t n, struct parser_reply *out, struct names *view);
 

@@ -24,15 +24,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct names view = {0};
     if (size < sizeof(a) + 2)
         return 0;
-    struct parser_request rq = {.id = 1, .op = PARSER_IDENTIFY + data[0] % 4, .n = data[1]};
+    struct parser_request rq = {.id = 1, .op = PARSER_IDENTIFY + data[0] % 6, .n = data[1]};
     memcpy(&a, data + 2, sizeof(a));
     data += 2 + sizeof(a);
     size -= 2 + sizeof(a);
-    if (a.flags & 2) /* the honest frame, so that the content is reached */
-        a = (struct parser_answer){.id = 1, .len = size, .flags = a.flags & PARSER_LAST};
+    if (a.flags & 4) /* the honest frame, so that the content is reached */
+        a = (struct parser_answer){.id = 1, .len = size, .flags = a.flags & (PARSER_LAST | PARSER_WANTS)};
     int fd = size ? fs_sealed_memfd("fuzz", data, size) : -1;
     if (!answer_check(&rq, &a, fd, &reply, &view) && rq.op == PARSER_NAMES && walk(&view) == ~0ull)
         __builtin_trap();
+    struct parser_want want = {0};
+    if (a.flags & PARSER_WANTS && !want_check(&rq, &a, fd, &want) && strlen(want.dir) + strlen(want.name) > size)
+        __builtin_trap();
+    parser_reply_free(&want.bytes);
     parser_reply_free(&reply);
     if (fd >= 0)
         close(fd);

@@ -354,7 +354,7 @@ TEST(parser_reads_a_real_file)
     CHECK(t->nrows > 100 && t->nblocks > 10);
     u64 offsets[2] = {t->lo, 0xffffffffffull};
     struct names view;
-    CHECK_EQ(parser_names(p, fd, -1, offsets, 2, &names, &view), 0);
+    CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), offsets, 2, &names, &view), 0);
     CHECK_EQ(view.n, 2);
     CHECK(view.first[2] >= 2);
     CHECK_EQ(parser_restarts(p), 0);
@@ -367,7 +367,7 @@ TEST(parser_makes_a_line_index_and_reads_it)
     CLEANUP(parser_reply_free) struct parser_reply lines = {0}, with = {0}, without = {0};
     CHECK_EQ(parser_new(&p, &limits), 0);
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    CHECK_EQ(parser_lines(p, fd, -1, &lines), 0);
+    CHECK_EQ(parser_lines(p, &(struct dwarf_fds)DWARF_FDS_OF(fd), &lines), 0);
     AUTO_CLOSE int index = fs_sealed_memfd("index", lines.data, lines.len);
     AUTO_ELF struct elf_file e = {0};
     CHECK_EQ(elf_open(&e, fd), 0);
@@ -376,13 +376,14 @@ TEST(parser_makes_a_line_index_and_reads_it)
     CHECK(s);
     u64 offset = h->base - s->vaddr + s->offset;
     struct names view;
-    CHECK_EQ(parser_names(p, fd, index, &offset, 1, &with, &view), 0);
+    CHECK_EQ(parser_names(p, &(struct names_fds){fd, index, -1}, &offset, 1, &with, &view), 0);
     CHECK(strstr(view.strings + view.frames[0].file, ".c") && view.frames[0].line);
-    CHECK_EQ(parser_names(p, fd, -1, &offset, 1, &without, &view), 0);
+    CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), &offset, 1, &without, &view), 0);
     CHECK_EQ(view.frames[0].line, 0);
     AUTO_CLOSE int text = file_saying("no index");
     parser_reply_free(&with);
-    CHECK_EQ(parser_names(p, fd, text, &offset, 1, &with, &view), 0); /* one that makes no sense is none */
+    CHECK_EQ(parser_names(p, &(struct names_fds){fd, text, -1}, &offset, 1, &with, &view),
+             0); /* one that makes no sense is none */
     CHECK_EQ(view.frames[0].line, 0);
     CHECK_EQ(parser_restarts(p), 0);
 }
@@ -431,8 +432,9 @@ TEST(parser_believes_no_liar_about_names)
     struct parser_reply reply;
     struct names view;
     u64 offsets[2] = {4096, 8192};
-    CHECK_EQ(parser_names(p, fd, -1, offsets, 2, &reply, &view), -EPROTO);
-    CHECK_EQ(parser_names(p, fd, -1, offsets, PARSER_MAX_OFFSETS + 1, &reply, &view), -E2BIG);
+    CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), offsets, 2, &reply, &view), -EPROTO);
+    CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), offsets, PARSER_MAX_OFFSETS + 1, &reply, &view),
+             -E2BIG);
 }
 
 /* ---- The cell --------------------------------------------------------------------------------------------------- */

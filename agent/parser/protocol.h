@@ -1,29 +1,64 @@
 /* What parent and child say to each other: one fixed-size packet each way (SOCK_SEQPACKET) and descriptors beside it.
  *
- *   parent: request + the file's fd (+ a sealed memfd of u64 offsets, and perhaps the fd of a line index, for NAMES and
- * JIT; perhaps the fd of its debug file, for LINES) child:  reply   + a sealed memfd of `len` bytes, for all but
- * IDENTIFY with status 0
+ *   parent: request + the file's fd and those of other slots (enum parser_slot)
+ *   child:  reply   + a sealed memfd of `len` bytes, for all but IDENTIFY with status 0
+ *
+ * During LINES the child may want a file that the debug information names (a split unit): a reply with PARSER_WANTS and
+ * a memfd of two texts, directory and name. The parent answers with GIVE, and the file's fd or the reason (n = errno).
  *
  * The child starts with a greeting, a reply with id 0 whose status says whether it could lock itself in. The parent
  * trusts no byte of a reply; the child trusts its parent, but not what it finds in the files.
  */
 #pragma once
+#include "object/debug_links.h"
+#include "object/dwarf_index.h"
 #include "parser/parser.h"
 
 #define PARSER_MAX_REPLY ((size_t)256 << 20) /* 3 times the largest table image that table_limits allow */
-#define PARSER_MAX_FDS   3
+#define PARSER_MAX_WANT  ((size_t)16 << 10)  /* bytes of both texts */
+#define PARSER_MAX_WANTS (1u << 16)          /* of one request */
 
-enum parser_op { PARSER_IDENTIFY = 1, PARSER_TABLE, PARSER_NAMES, PARSER_LINES, PARSER_JIT };
+enum parser_op {
+    PARSER_IDENTIFY = 1,
+    PARSER_TABLE,
+    PARSER_NAMES,
+    PARSER_LINES,
+    PARSER_JIT,
+    PARSER_LINKS,
+    PARSER_GIVE,
+};
+
+/* Descriptors of a request; those that are there come in this order. */
+enum parser_slot {
+    SLOT_FILE, /* what runs; GIVE: what was wanted */
+    SLOT_OFFSETS,
+    SLOT_INDEX,
+    SLOT_SYMBOLS,
+    SLOT_DEBUG,
+    SLOT_ALT,
+    SLOT_DWP,
+    PARSER_MAX_FDS,
+};
+struct parser_slots {
+    int fd[PARSER_MAX_FDS]; /* -1: empty */
+};
+#define PARSER_SLOTS_NONE                         \
+    {                                             \
+        .fd = { [0 ... PARSER_MAX_FDS - 1] = -1 } \
+    }
 
 struct parser_request {
     u32 id; /* never 0; comes back in the reply */
     u32 op;
-    u64 n; /* NAMES, JIT: offsets in the memfd */
+    u64 n; /* NAMES, JIT: offsets in the memfd; LINKS: 1: with the CRC; GIVE: errno, 0: a file came */
     u8 secret[16];
+    u32 slots; /* bit i: slot i is there */
+    u32 pad;
 };
-_Static_assert(sizeof(struct parser_request) == 32, "the wire format has no hidden padding");
+_Static_assert(sizeof(struct parser_request) == 40, "the wire format has no hidden padding");
 
-#define PARSER_LAST 1u /* the child is worn out (time, memory, requests) and leaves after this reply */
+#define PARSER_LAST  1u /* the child is worn out (time, memory, requests) and leaves after this reply */
+#define PARSER_WANTS 2u /* this is no reply yet: see above */
 
 struct parser_answer {
     u32 id;
@@ -46,14 +81,21 @@ int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS]);
 int answer_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_reply *out,
                  struct names *view);
 
+/* The same of a reply with PARSER_WANTS: 0 and both texts, in *out; or -EPROTO. */
+struct parser_want {
+    struct parser_reply bytes; /* owned: parser_reply_free */
+    const char *dir, *name;
+};
+int want_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_want *out);
+
 /* What the child does with a file; the real one calls object/, tests have others. */
 struct parser_work {
     int (*identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*table)(int fd, const struct table_limits *limits, struct xp_table **out, size_t *len);
-    int (*names)(int fd, int index, const u64 *offsets, size_t n, struct buf *out);
+    int (*names)(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
     int (*jit)(int fd, const u64 *addresses, size_t n, struct buf *out);
-    int (*lines)(int fd, void **out, size_t *len);
-    int (*debug_lines)(int fd, int debug, void **out, size_t *len); /* after -ENODATA of `lines` */
+    int (*lines)(const struct dwarf_fds *f, void **out, size_t *len);
+    int (*links)(int fd, bool crc, struct debug_links *out);
 };
 /* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
 int parser_child_run(int argc, char **argv, const struct parser_work *work);

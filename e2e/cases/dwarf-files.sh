@@ -1,6 +1,6 @@
 #!/bin/bash
-# A stripped program whose debug file lies in its own root, by build ID or beside it: inlined callers and lines are named.
-# A debug file of another build is never used, nor is the host's for a program of another root.
+# A stripped program whose debug file lies in its own root, by build ID: inlined callers and lines are named. Then the
+# host's, by build ID only, and the user's directories. A debug file of another build is never used.
 set -euo pipefail
 . e2e/lib.sh
 need_root
@@ -10,13 +10,14 @@ root=$TMP/root
 chain='.*;main;around.*;between;innermost'
 OUT=whole build_target inlines -g -static -Wl,--build-id=sha1
 id=$(readelf -n "$TMP/whole" | sed -n 's/.*Build ID: //p')
-mkdir -p "$root/bin" "$root/usr/lib/debug/.build-id/${id:0:2}"
+by_id=.build-id/${id:0:2}/${id:2}.debug
+place=$root/usr/lib/debug/$by_id
+mkdir -p "$root/bin" "${place%/*}"
 strip -o "$root/bin/inlines" "$TMP/whole"
 objcopy --only-keep-debug "$TMP/whole" "$TMP/whole.debug"
-place=$root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
 
 named() { # how often the chain has to be there: at least $1; 0: not once
-    record -- chroot "$root" /bin/inlines 300
+    record "${@:2}" -- chroot "$root" /bin/inlines 300
     if [ "$1" = 0 ]; then
         if grep -q 'between;innermost' "$profile"; then fail "named without a debug file of its own"; fi
     else
@@ -44,12 +45,21 @@ mkfifo "$place" # and a pipe hangs nobody
 named 0
 rm "$place"
 
-# The host's own debug directory is the host's.
-host=/usr/lib/debug/.build-id/${id:0:2}
-at_exit "rm -f $host/${id:2}.debug; rmdir --ignore-fail-on-non-empty $host"
+# The user's directories: as an option, and from the environment.
+mkdir -p "$TMP/dir/${by_id%/*}"
+cp "$TMP/whole.debug" "$TMP/dir/$by_id"
+named 20 --debug-dir "$TMP/empty,$TMP/dir"
+XPROF_DEBUG_DIR=$TMP/dir named 20
+objcopy --only-keep-debug "$TMP/other" "$TMP/dir/$by_id"
+named 0 --debug-dir "$TMP/dir"
+
+# The host's own debug directory, for a program that it has a file of the same build for.
+host=/usr/lib/debug/${by_id%/*}
+at_exit "rm -f /usr/lib/debug/$by_id; rmdir --ignore-fail-on-non-empty $host"
 mkdir -p "$host"
-cp "$TMP/whole.debug" "$host/${id:2}.debug"
+cp "$TMP/other" "/usr/lib/debug/$by_id"
 named 0
-cp "$root/bin/inlines" "$TMP/inlines"
-record -- "$TMP/inlines" 300
-expect_stack "$chain" "$profile" 20
+cp "$TMP/whole.debug" "/usr/lib/debug/$by_id"
+named 20
+objcopy --only-keep-debug "$TMP/other" "$place" # the container's own, another build's, is passed over
+named 20

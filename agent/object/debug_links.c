@@ -67,20 +67,23 @@ static u32 crc_of(const struct elf_file *e)
     return (u32)crc;
 }
 
+void debug_links_of(const struct elf_file *e, bool crc, struct debug_links *out)
+{
+    *out = (struct debug_links){.magic = DEBUG_LINKS_MAGIC, .has = what_it_has(e), .build_id_len = e->build_id_len};
+    memcpy(out->build_id, e->build_id, e->build_id_len);
+    read_link(e, out);
+    read_alt(e, out);
+    if (crc)
+        out->crc = crc_of(e);
+}
+
 int debug_links_read(int fd, bool crc, struct debug_links *out)
 {
     AUTO_ELF struct elf_file e = {0};
     int err = elf_open(&e, fd);
-    if (err)
-        return err;
-    struct debug_links l = {.magic = DEBUG_LINKS_MAGIC, .has = what_it_has(&e), .build_id_len = e.build_id_len};
-    memcpy(l.build_id, e.build_id, e.build_id_len);
-    read_link(&e, &l);
-    read_alt(&e, &l);
-    if (crc)
-        l.crc = crc_of(&e);
-    *out = l;
-    return 0;
+    if (!err)
+        debug_links_of(&e, crc, out);
+    return err;
 }
 
 bool debug_links_sound(const void *data, size_t len)

@@ -36,5 +36,7 @@ _Static_assert(sizeof(struct debug_links) == 60 + DEBUG_LINK_NAME + DEBUG_LINK_P
 /* Of the file behind fd (borrowed). 0, -ENOEXEC (not ELF64 x86-64), -EBADMSG, -ENOMEM, -errno. Links that are too long
  * or without end are none. Runs in the parser process. */
 int debug_links_read(int fd, bool crc, struct debug_links *out);
+struct elf_file;
+void debug_links_of(const struct elf_file *e, bool crc, struct debug_links *out);
 /* Is this one, from another process, sound: lengths, ends of texts? */
 bool debug_links_sound(const void *data, size_t len);

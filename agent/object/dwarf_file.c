@@ -62,10 +62,8 @@ static int read_exec(struct dwarf_file *d, const struct elf_file *e)
 
 static int read_section(struct dwarf_file *d, const struct elf_file *e, enum dwarf_section id, bool stream)
 {
-    char name[32];
     struct elf_section s;
-    snprintf(name, sizeof(name), ".debug_%s", names[id]);
-    if (!elf_section(e, name, &s) || s.type == SHT_NOBITS)
+    if (!elf_debug_section(e, names[id], &s) || s.type == SHT_NOBITS)
         return 0;
     if (id != SEC_INFO || !stream || !(s.flags & SHF_COMPRESSED)) {
         int err = elf_section_bytes(&s, DWARF_MAX_SECTION, &d->sec[id]);

@@ -71,9 +71,10 @@ static void check_flavour(const char *file, const char *function, const char *ch
     CHECK(has_chain(&b, chain));
 }
 
-static const char *const flavours[] = {
-    "dwarf-2",    "dwarf-3",   "dwarf-4",        "dwarf-5",     "dwarf-g1",    "dwarf-64",      "dwarf-zlib",
-    "dwarf-zstd", "dwarf-pie", "dwarf-sections", "dwarf-moved", "dwarf-clang", "dwarf-clang-4", "dwarf-clang-tables"};
+static const char *const flavours[] = {"dwarf-2",      "dwarf-3",       "dwarf-4",           "dwarf-5",
+                                       "dwarf-g1",     "dwarf-64",      "dwarf-zlib",        "dwarf-zstd",
+                                       "dwarf-zdebug", "dwarf-pie",     "dwarf-sections",    "dwarf-moved",
+                                       "dwarf-clang",  "dwarf-clang-4", "dwarf-clang-tables"};
 
 TEST(dwarf_inlined_callers_and_lines_in_every_flavour)
 {

@@ -1,6 +1,7 @@
 #include "object/elf_file.h"
 #include "base/cursor.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -62,6 +63,20 @@ bool elf_section(const struct elf_file *e, const char *name, struct elf_section 
             return elf_section_at(e, i, out);
     }
     return false;
+}
+
+bool elf_debug_section(const struct elf_file *e, const char *name, struct elf_section *out)
+{
+    char full[40];
+    snprintf(full, sizeof(full), ".debug_%.24s", name);
+    if (elf_section(e, full, out))
+        return true;
+    snprintf(full, sizeof(full), ".zdebug_%.24s", name);
+    if (!elf_section(e, full, out))
+        return false;
+    out->zdebug = true;
+    out->flags |= SHF_COMPRESSED;
+    return true;
 }
 
 bool elf_find_phdr(const struct elf_file *e, u32 type, Elf64_Phdr *out)

@@ -37,6 +37,7 @@ struct elf_section {
     u64 memory;     /* its size when it is loaded, also of SHT_NOBITS */
     u64 addr, flags, entsize;
     u32 type, link;
+    bool zdebug; /* compressed as .zdebug_* are: "ZLIB", the size as a big-endian u64, a zlib stream */
 };
 
 struct elf_bytes { /* a section's content: borrowed from the map, or inflated and owned */
@@ -57,6 +58,8 @@ Elf64_Phdr elf_phdr(const struct elf_file *e, u32 i);
 bool elf_section_at(const struct elf_file *e, u32 i, struct elf_section *out);
 /* The first section with this name; false when there is none (or no section headers). */
 bool elf_section(const struct elf_file *e, const char *name, struct elf_section *out);
+/* .debug_NAME, or the older .zdebug_NAME, which is then marked SHF_COMPRESSED. */
+bool elf_debug_section(const struct elf_file *e, const char *name, struct elf_section *out);
 bool elf_find_phdr(const struct elf_file *e, u32 type, Elf64_Phdr *out);
 
 /* Content of a section, inflated when SHF_COMPRESSED (zlib, zstd). 0, -EBADMSG, -ENOSPC (above cap), -ENOMEM. */

@@ -6,9 +6,10 @@
 #include <zstd.h>
 
 /* Deflate cannot do better than 1032:1, and zstd's real sections stay far below: a header that claims more lies. */
-#define MAX_RATIO 1100
-#define PIECE     ((size_t)1 << 30) /* the counters of zlib are 32-bit */
-#define ZSTD_TYPE 2                 /* ELFCOMPRESS_ZSTD, not in every elf.h */
+#define MAX_RATIO     1100
+#define PIECE         ((size_t)1 << 30) /* the counters of zlib are 32-bit */
+#define ZSTD_TYPE     2                 /* ELFCOMPRESS_ZSTD, not in every elf.h */
+#define ZDEBUG_HEADER 12
 
 struct elf_stream {
     ZSTD_DStream *zstd; /* NULL: zlib */
@@ -26,20 +27,37 @@ static int start(struct elf_stream *z, u32 type)
     return inflateInit(&z->zlib) == Z_OK ? 0 : -ENOMEM;
 }
 
+/* The header of a compressed section; how long it is, 0: there is none. */
+static size_t read_header(const struct elf_section *s, Elf64_Chdr *h)
+{
+    *h = (Elf64_Chdr){.ch_type = ELFCOMPRESS_ZLIB};
+    if (!s->zdebug) {
+        if (s->len < sizeof(*h))
+            return 0;
+        memcpy(h, s->data, sizeof(*h));
+        return sizeof(*h);
+    }
+    if (s->len < ZDEBUG_HEADER || memcmp(s->data, "ZLIB", 4) != 0)
+        return 0;
+    for (int i = 4; i < ZDEBUG_HEADER; i++)
+        h->ch_size = h->ch_size << 8 | s->data[i];
+    return ZDEBUG_HEADER;
+}
+
 int elf_stream_new(struct elf_stream **out, const struct elf_section *s, size_t cap, u64 *size)
 {
     Elf64_Chdr h;
-    if (s->len < sizeof(h))
+    size_t header = read_header(s, &h);
+    if (!header)
         return -EBADMSG;
-    memcpy(&h, s->data, sizeof(h));
     if (h.ch_size > cap)
         return -ENOSPC;
-    if (h.ch_size / MAX_RATIO > s->len - sizeof(h))
+    if (h.ch_size / MAX_RATIO > s->len - header)
         return -EBADMSG;
     AUTO_FREE struct elf_stream *z = calloc(1, sizeof(*z));
     if (!z)
         return -ENOMEM;
-    z->in = s->data + sizeof(h);
+    z->in = s->data + header;
     z->end = s->data + s->len;
     z->left = h.ch_size;
     int err = start(z, h.ch_type);

@@ -5,6 +5,7 @@
 #include "object/cfi.h"
 #include "object/cfi_sort.h"
 #include "object/demangle.h"
+#include "object/mini_debug.h"
 #include "object/names_elf.h"
 #include "object/symbols.h"
 #include <errno.h>
@@ -247,16 +248,26 @@ static void *map_index(int fd, size_t *len, struct dwarf_index *x)
     return NULL;
 }
 
+/* What was stripped: in a debug file, or compressed in the file itself. */
+static bool open_symbols(const struct elf_file *e, int fd, struct elf_bytes *bytes, struct elf_file *out)
+{
+    struct elf_section s;
+    if (fd >= 0 && !elf_open(out, fd))
+        return true;
+    return !elf_section(e, ".symtab", &s) && !mini_debug_open(e, bytes, out);
+}
+
 int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0};
+    AUTO_BYTES struct elf_bytes bytes = {0};
     AUTO_ELF struct elf_file symbols = {0};
     struct dwarf_index x;
     size_t len = 0;
     int err = elf_open(&e, f->file);
     if (err)
         return err;
-    bool more = f->symbols >= 0 && !elf_open(&symbols, f->symbols);
+    bool more = open_symbols(&e, f->symbols, &bytes, &symbols);
     void *map = map_index(f->index, &len, &x);
     err = names_resolve_elf(&e, map ? &x : NULL, more ? &symbols : NULL, offsets, n, out);
     if (map)

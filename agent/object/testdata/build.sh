@@ -45,6 +45,7 @@ dwarf dwarf-g1 "$cc" -g1 dwarf.c
 dwarf dwarf-64 "$cc" -gdwarf-5 -gdwarf64 dwarf.c
 dwarf dwarf-zlib "$cc" -gdwarf-5 -Wl,--compress-debug-sections=zlib dwarf.c
 objcopy --compress-debug-sections=zstd "$out/dwarf-5" "$out/dwarf-zstd" 2>/dev/null || rm -f "$out/dwarf-zstd"
+dwarf dwarf-zdebug "$cc" -gdwarf-4 -Wl,--compress-debug-sections=zlib-gnu dwarf.c
 link=(-static-pie)
 dwarf dwarf-pie "$cc" -fpie -gdwarf-5 dwarf.c
 link=(-static -no-pie)
@@ -59,6 +60,14 @@ dwarf dwarf-cpp "$cc" -gdwarf-5 dwarf.cpp
 if [ -e "$out/dwarf-cpp" ]; then
     objcopy --only-keep-debug "$out/dwarf-cpp" "$out/dwarf-cpp-debug"
     strip -o "$out/dwarf-cpp-stripped" "$out/dwarf-cpp"
+fi
+# MiniDebugInfo, as Fedora makes it: function symbols only, xz, inside of the stripped file.
+if command -v xz >/dev/null && [ -e "$out/dwarf-5" ]; then
+    objcopy -S --remove-section .comment --keep-symbol outer --keep-symbol hidden_one "$out/dwarf-5" "$out/mini" 2>/dev/null
+    xz -9 -c "$out/mini" >"$out/mini.xz"
+    strip -o "$out/dwarf-stripped" "$out/dwarf-5"
+    objcopy --add-section .gnu_debugdata="$out/mini.xz" "$out/dwarf-stripped" "$out/dwarf-mini"
+    rm "$out/mini" "$out/mini.xz"
 fi
 if command -v dwz >/dev/null && cp "$out/dwarf-cpp" "$out/dwarf-dwz"; then dwz "$out/dwarf-dwz" 2>/dev/null || rm -f "$out/dwarf-dwz"; fi
 if command -v rustc >/dev/null; then

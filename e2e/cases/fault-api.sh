@@ -1,6 +1,6 @@
 #!/bin/bash
-# A real API server that comes late, goes, refuses; and pods that live for a moment, many of them, deleted at once: what is
-# known stays, nobody is sampled unasked, each sample finds its pod.
+# A real API server that comes late, goes, refuses: what is known stays, nobody is sampled unasked, each sample finds its
+# pod.
 set -euo pipefail
 . e2e/lib.sh
 need_root
@@ -66,19 +66,8 @@ stopped() {
 soon stopped
 echo "API server absent, gone, 403, 401: nobody sampled unasked, nobody forgotten"
 
-# Pods that live for 30 ms of CPU, deleted at once: all samples under their names.
-node remove asks
-expect_sum
-lives=100
-node churn short $lives 6 "$TMP/short" 30
-expect_sum
+expect_sum | tail -n 1
 [ "$(metric xprof_profile_samples_unnamed_total)" = 0 ] || fail "samples without a name"
-named=0
-for ((i = 0; i < lives; i++)); do
-    if has_profiles "default/short-$i/c0"; then named=$((named + 1)); fi
-done
-echo "$named of $lives pods have profiles"
-[ $named = $lives ] || fail "pods are missing"
 [ ! -e "$out/host" ] || fail "profiles of nobody: $(ls "$out/host")"
 end_agent
 end_node

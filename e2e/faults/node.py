@@ -8,7 +8,8 @@ Commands on stdin, an answer for each, "ok ..." or "error ...":
   busy PREFIX COUNT PROGRAM [ARGUMENT...]       runs it in the first container of the first so many pods
   note PREFIX COUNT KEY=VALUE|KEY-              annotates the first so many, or takes it away
   churn PREFIX COUNT SECONDS PROGRAM [ARGUMENT...]  so many pods, spread over the time: each is made, runs the program in
-                                                its container and is removed; answers with the number of programs run
+                                                its container and is removed; answers with the number of programs run.
+                                                A % in the program is 0 in every other pod, else 1
   remove PREFIX
 """
 import http.client
@@ -30,6 +31,7 @@ with open(token_file, encoding="ascii") as f:
 local = threading.local()
 pods = {}  # name -> Pod
 processes = []
+LANES = 12  # pods of a churn that live at the same time
 
 
 def api(method, path, body=None, kind="application/json"):
@@ -137,19 +139,20 @@ def churn(prefix, count, seconds, *command):
 
     def live(i):
         pod = Pod("%s-%d" % (prefix, i), 1, {"xprof.io/profile": "true"})
+        time.sleep(0.2)  # a kubelet takes longer from the object to the first process
         pod.make_groups()
-        process = pod.run(0, list(command))
+        process = pod.run(0, [command[0].replace("%", str(i % 2))] + list(command[1:]))
         pod.tell_status()
         process.wait()
         pod.remove()
         done.append(i)
 
     def lives(first):
-        for i in range(first, count, 4):
+        for i in range(first, count, LANES):
             time.sleep(max(0, begun + i * float(seconds) / count - time.monotonic()))
             live(i)
 
-    threads = [threading.Thread(target=lives, args=(i,)) for i in range(4)]
+    threads = [threading.Thread(target=lives, args=(i,)) for i in range(LANES)]
     for t in threads:
         t.start()
     for t in threads:

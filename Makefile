@@ -26,8 +26,8 @@ OBJ      := $(SRC:%.c=$(B)/%.o) $(STUBS:.c=.o)
 TEST_SRC := $(wildcard agent/*_test.c agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
 UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) agent/govern.c agent/publish.c agent/publish_send.c agent/world.c \
-            $(addprefix agent/cli/,options.c options_doc.c commands.c record_options.c agent_options.c config_file.c \
-              check_options.c kubeconfig.c)
+            $(addprefix agent/cli/,options.c options_doc.c commands.c config_file.c kubeconfig.c) \
+            $(wildcard agent/cli/*_options.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
 
 .DELETE_ON_ERROR:
@@ -57,17 +57,17 @@ $(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(d)/agent/profile/page.o): $(wildc
 BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter \
              -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
-# The eBPF object: one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
+# The eBPF objects: the sampler and the list of threads, one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/xprof.skel.h: $(B)/bpf/xprof.bpf.o
+$(B)/xprof.skel.h $(B)/tasks.skel.h: $(B)/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name xprof_bpf > $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-$(filter $(B)/agent/probe/%,$(OBJ)): | $(B)/xprof.skel.h
+$(filter $(B)/agent/probe/%,$(OBJ)): | $(B)/xprof.skel.h $(B)/tasks.skel.h
 
 $(B)/%.pb-c.c: %.proto
 	$(call say,PROTO,$<)

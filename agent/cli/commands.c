@@ -3,6 +3,7 @@
 #include "cli/agent_options.h"
 #include "cli/check.h"
 #include "cli/record_options.h"
+#include "cli/stack.h"
 #include <errno.h>
 #include <string.h>
 
@@ -28,8 +29,8 @@ static const struct command table_command = {
 };
 
 static const struct command *const all[] = {
-    &record_command,  &agent_command,      &check_command, &help_command,
-    &version_command, &completion_command, &table_command,
+    &record_command, &agent_command,   &stack_command,      &check_command,
+    &help_command,   &version_command, &completion_command, &table_command,
 };
 #define COUNT (sizeof(all) / sizeof(*all))
 

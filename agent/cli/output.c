@@ -127,3 +127,12 @@ void outputs_free(struct outputs *o)
     free(o->v);
     *o = (struct outputs){0};
 }
+
+const char *output_cache_dir(char *path, size_t len)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (!geteuid())
+        return "/var/cache/xprof";
+    snprintf(path, len, "%s%s/xprof", xdg ? xdg : home ? home : "/tmp", xdg ? "" : "/.cache");
+    return path;
+}

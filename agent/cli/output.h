@@ -21,4 +21,6 @@ int outputs_write(const struct outputs *o, const struct profile *p);
 /* A file of ours, all or nothing; devices and pipes are written to directly. 0 or -errno. */
 int output_write_file(const char *path, const void *data, size_t len);
 void outputs_free(struct outputs *o);
+/* Where tables are kept when nobody says where; `path` is room for it. */
+const char *output_cache_dir(char *path, size_t len);
 #define AUTO_OUTPUTS __attribute__((cleanup(outputs_free)))

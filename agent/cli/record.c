@@ -80,20 +80,11 @@ static int add_events(struct recording *r)
     return 0;
 }
 
-static const char *default_cache(char *path, size_t len)
-{
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (!geteuid())
-        return "/var/cache/xprof";
-    snprintf(path, len, "%s%s/xprof", xdg ? xdg : home ? home : "/tmp", xdg ? "" : "/.cache");
-    return path;
-}
-
 static int configure(struct recording *r, char *cache, size_t len)
 {
     const struct record_options *o = &r->options;
     struct agent_config *c = &r->config;
-    c->cache_dir = o->no_cache ? NULL : o->cache_dir ? o->cache_dir : default_cache(cache, len);
+    c->cache_dir = o->no_cache ? NULL : o->cache_dir ? o->cache_dir : output_cache_dir(cache, len);
     c->cache_bytes = CACHE_BYTES;
     c->debug_dirs = (const char *const *)o->debug_dirs.v;
     c->ndebug_dirs = o->debug_dirs.n;

@@ -7,6 +7,7 @@
 
 #define MAX_SYMBOLS (4u << 20)   /* a kernel has 100,000 to 300,000 */
 #define MAX_NAME    512          /* KSYM_NAME_LEN */
+#define READ_BYTES  (256u << 10) /* at once: the file is 7 MB */
 #define MAX_REACH   (256u << 10) /* symbols have no size: further than that behind one, it is another's code */
 #define KERNEL_LOW  (1ull << 63) /* addresses below are per-CPU offsets */
 
@@ -121,7 +122,10 @@ int kallsyms_new_from(struct kallsyms **out, FILE *f)
 
 int kallsyms_new(struct kallsyms **out, const char *path)
 {
+    AUTO_FREE char *buffer = malloc(READ_BYTES); /* freed behind the stream that uses it */
     AUTO_FCLOSE FILE *f = fopen(path, "re");
+    if (f && buffer)
+        setvbuf(f, buffer, _IOFBF, READ_BYTES);
     return f ? kallsyms_new_from(out, f) : -errno;
 }
 

@@ -1,0 +1,45 @@
+/* Files that are looked at without sampling: tables and names of what a path, a process or a profile names. One thread:
+ * the one that owns the parser.
+ */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include "profile/symbolize.h"
+
+struct binaries;
+struct cache;
+struct line_indexes;
+struct parser;
+
+struct binary {
+    u32 id; /* in stack words */
+    int fd; /* opened O_RDONLY */
+    char *path;
+    char build_id[41]; /* hex; "": it has none */
+    struct xp_file_key key;
+    int error; /* 0, or why it is no binary that could be read */
+};
+
+struct binaries_config { /* borrowed */
+    struct parser *parser;
+    struct cache *cache;           /* NULL: none */
+    const char *const *debug_dirs; /* where the user says that debug files are */
+    size_t ndebug_dirs;
+};
+/* 0 or -ENOMEM. */
+int binaries_new(struct binaries **out, const struct binaries_config *config);
+void binaries_free(struct binaries **b);
+
+/* Adds the file behind fd (taken), or finds it if it is known. `tgid`: a process in whose root its debug file may lie;
+ * 0: none. The id, or 0 without memory. */
+u32 binaries_add(struct binaries *b, int fd, const char *path, u32 tgid);
+/* Its vdso: the id is XP_FILE_VDSO. */
+void binaries_add_vdso(struct binaries *b);
+/* NULL: there is no such id. */
+const struct binary *binaries_get(const struct binaries *b, u32 id);
+/* Its unwind table, from the cache or made now; borrowed. 0, or what parser_table says. */
+int binaries_table(struct binaries *b, u32 id, const struct xp_table **out);
+/* The process whose anonymous memory names are asked for, under whatever number: its runtime may keep a map. */
+void binaries_set_process(struct binaries *b, u32 tgid, u64 start);
+/* Where names of files, of the kernel and of that process's code come from; valid as long as `b`. */
+struct name_source binaries_source(struct binaries *b);

@@ -1,0 +1,147 @@
+/* xprof stack: options, a process, its stacks, as often as asked for. */
+#include "cli/stack.h"
+#include "cli/cli.h"
+#include "binaries.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "cli/output.h"
+#include "object/cache.h"
+#include "parser/parser.h"
+#include "proc/proc.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CACHE_BYTES ((size_t)1 << 30)
+#define PARSER_MS   5000
+#define MAX_PID     4194304 /* PID_MAX_LIMIT */
+
+struct command_state {
+    struct stack_options options;
+    u32 pid, tgid, tid; /* tid: 0 = all */
+    struct parser *parser;
+    struct cache *cache;
+    struct stacks *stacks;
+    char why[256];
+};
+
+static void state_free(struct command_state *c)
+{
+    stacks_free(&c->stacks);
+    cache_free(&c->cache);
+    parser_free(&c->parser);
+    options_free(&stack_command, &c->options);
+}
+
+static int resolve(struct command_state *c, const char *operand)
+{
+    char *end = NULL;
+    unsigned long pid = operand ? strtoul(operand, &end, 10) : 0;
+    if (!operand)
+        snprintf(c->why, sizeof(c->why), "of which process? xprof stack PID");
+    else if (!pid || *end || operand[0] == '-' || pid > MAX_PID)
+        snprintf(c->why, sizeof(c->why), "%s is no process id", operand);
+    if (c->why[0])
+        return -EINVAL;
+    c->pid = (u32)pid;
+    if (proc_tgid(c->pid, &c->tgid)) {
+        snprintf(c->why, sizeof(c->why), "there is no process %u", c->pid);
+        return -ESRCH;
+    }
+    c->tid = c->options.all_threads || c->pid == c->tgid ? 0 : c->pid;
+    return 0;
+}
+
+static int prepare(struct command_state *c)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    char place[512];
+    limits.timeout_ms = PARSER_MS;
+    int rc = parser_new(&c->parser, &limits);
+    if (rc) {
+        snprintf(c->why, sizeof(c->why), "cannot start the parser process: %s", strerror(-rc));
+        return rc;
+    }
+    const char *dir = c->options.cache_dir ? c->options.cache_dir : output_cache_dir(place, sizeof(place));
+    if (!c->options.no_cache && cache_open(&c->cache, dir, CACHE_BYTES))
+        log_warn("no cache in %s: what is needed is made anew", dir);
+    struct binaries_config config = {.parser = c->parser,
+                                     .cache = c->cache,
+                                     .debug_dirs = (const char *const *)c->options.debug_dirs.v,
+                                     .ndebug_dirs = c->options.debug_dirs.n};
+    return stacks_new(&c->stacks, c->tgid, &config, c->why, sizeof(c->why));
+}
+
+static int look(struct command_state *c)
+{
+    AUTO_BUF struct buf text = {0};
+    struct stacks_list threads = {0};
+    struct profile p;
+    int rc = profile_init(&p);
+    if (!rc)
+        rc = stacks_take(c->stacks, c->tid, &p, &threads);
+    if (!rc)
+        rc = c->options.json ? stack_json(c->tgid, &p, &threads, &text) : stack_text(&p, &threads, &text);
+    if (!rc)
+        rc = fs_write_all(STDOUT_FILENO, text.data, text.len);
+    if (rc)
+        snprintf(c->why, sizeof(c->why), "the stacks of process %u: %s", c->pid,
+                 rc == -ESRCH ? "it is gone" : strerror(-rc));
+    vec_free(&threads);
+    profile_free(&p);
+    return rc;
+}
+
+static int run(struct command_state *c)
+{
+    u64 next = now_ns();
+    for (u64 i = 0; i < c->options.times; i++) {
+        int rc = look(c);
+        if (rc)
+            return rc;
+        next += c->options.interval_ns;
+        struct timespec until = {(time_t)(next / NS_PER_SEC), (long)(next % NS_PER_SEC)};
+        if (i + 1 < c->options.times)
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+    }
+    return 0;
+}
+
+/* Where debug files are is a property of the machine: the only option that the environment gives. */
+static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    return row->offset == offsetof(struct stack_options, debug_dirs)
+               ? options_environment.value(ctx, row, i, where, len)
+               : NULL;
+}
+
+int cli_stack(int argc, char **argv)
+{
+    AUTO_BUF struct buf message = {0};
+    CLEANUP(state_free) struct command_state c = {0};
+    struct option_source environment = {from_environment, NULL};
+    int at = argc, rc = options_parse_from(&stack_command, argc, argv, &environment, 1, &c.options, &at, &message);
+    if (rc)
+        return options_report(rc, &message);
+    signal(SIGPIPE, SIG_IGN);
+    rc = at + 1 < argc ? -EINVAL : resolve(&c, at < argc ? argv[at] : NULL);
+    if (at + 1 < argc)
+        snprintf(c.why, sizeof(c.why), "one process at a time, not also %s", argv[at + 1]);
+    if (rc == -EINVAL) {
+        log_error("%s", c.why);
+        return 2;
+    }
+    if (!rc)
+        rc = prepare(&c);
+    if (!rc)
+        rc = run(&c);
+    if (rc)
+        log_error("%s", c.why);
+    return rc != 0;
+}

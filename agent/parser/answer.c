@@ -58,6 +58,8 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
         return rc;
     if (rq->op == PARSER_TABLE && table_check(reply.data, reply.len))
         return -EPROTO;
+    if (rq->op == PARSER_FACTS && !facts_sound(reply.data, reply.len))
+        return -EPROTO;
     if (rq->op == PARSER_LINKS && !debug_links_sound(reply.data, reply.len))
         return -EPROTO;
     struct dwarf_index lines;

@@ -129,6 +129,13 @@ static int do_links(const struct parser_work *work, const struct parser_request 
     return rc ? rc : reply_bytes(&links, sizeof(links), a, fd);
 }
 
+static int do_facts(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
+{
+    struct facts facts;
+    int rc = work->facts(file, &facts);
+    return rc ? rc : reply_bytes(&facts, sizeof(facts), a, fd);
+}
+
 static int do_names(const struct parser_work *work, const struct parser_request *rq, const int *fds,
                     struct parser_answer *a, int *fd)
 {
@@ -170,6 +177,8 @@ static int do_request(const struct parser_work *work, const struct parser_reques
         return do_lines(work, rq, fds, a, fd);
     case PARSER_LINKS:
         return do_links(work, rq, fds, a, fd);
+    case PARSER_FACTS:
+        return do_facts(work, fds[0], a, fd);
     default:
         return -EPROTO;
     }
@@ -260,6 +269,7 @@ int parser_child_main(int argc, char **argv)
         .table = merged_table,
         .names = merged_names,
         .jit = jit_names,
+        .facts = facts_read,
         .lines = merged_lines,
         .links = debug_links_read,
     };

@@ -283,6 +283,17 @@ int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out)
     return rc;
 }
 
+int parser_facts(struct parser *p, int fd, struct facts *out)
+{
+    struct parser_request rq = {.op = PARSER_FACTS};
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    struct parser_answer a;
+    int rc = ask_about(p, &rq, fd, &a, &reply);
+    if (!rc)
+        memcpy(out, reply.data, sizeof(*out));
+    return rc;
+}
+
 int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_reply *out)
 {
     struct parser_request rq = {.op = PARSER_LINES};

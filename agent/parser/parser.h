@@ -11,6 +11,7 @@
  *     if (parser_is_child(argc, argv)) return parser_child_main(argc, argv);
  */
 #pragma once
+#include "object/facts.h"
 #include "object/names.h"
 #include "object/table.h"
 #include <stdbool.h>
@@ -56,6 +57,7 @@ int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a check
 /* What the file says about debug information (object/debug_links.h): nothing of it is more than a claim. `crc`: sum
  * all of the file up, too. */
 int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);
+int parser_facts(struct parser *p, int fd, struct facts *out); /* object/facts.h */
 /* The file's line index (object/dwarf_index.h), to be kept and given to parser_names. files->dwo is called, in this
  * process, with names that the file chose. Larger files take seconds; it waits PARSER_LINES_PATIENCE times longer than
  * for others, and the child gives up by itself before. */

@@ -25,6 +25,7 @@ enum parser_op {
     PARSER_LINES,
     PARSER_JIT,
     PARSER_LINKS,
+    PARSER_FACTS,
     PARSER_GIVE,
 };
 
@@ -96,6 +97,7 @@ struct parser_work {
     int (*jit)(int fd, const u64 *addresses, size_t n, struct buf *out);
     int (*lines)(const struct dwarf_fds *f, void **out, size_t *len);
     int (*links)(int fd, bool crc, struct debug_links *out);
+    int (*facts)(int fd, struct facts *out);
 };
 /* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
 int parser_child_run(int argc, char **argv, const struct parser_work *work);

@@ -67,12 +67,37 @@ static void ok(struct buf *b, uint32_t stream, const char *text)
     headers(b, stream, END_STREAM, NULL, "0");
 }
 
-/* The client's request is small: what arrives in one piece after its preface is all of it. */
+/* Has the client said all of its request: behind the preface, a DATA frame that ends its stream? */
+static bool is_whole(const unsigned char *bytes, size_t n)
+{
+    for (size_t at = 24; at + 9 <= n;) {
+        size_t len = (size_t)bytes[at] << 16 | (size_t)bytes[at + 1] << 8 | bytes[at + 2];
+        if (bytes[at + 3] == DATA && (bytes[at + 4] & END_STREAM) && at + 9 + len <= n)
+            return true;
+        at += 9 + len;
+    }
+    return false;
+}
+
+/* An answer that comes before the question would be none. */
+static bool hear(int fd)
+{
+    unsigned char bytes[4096];
+    size_t n = 0;
+    while (!is_whole(bytes, n)) {
+        ssize_t r = recv(fd, bytes + n, sizeof(bytes) - n, 0);
+        if (r <= 0)
+            return false;
+        n += (size_t)r;
+    }
+    return true;
+}
+
 static void serve(struct server *s, int fd)
 {
     char bytes[4096];
     const struct buf *say = &s->says[s->accepted++];
-    if (recv(fd, bytes, sizeof(bytes), 0) > 0 && !s->mute && say->len)
+    if (hear(fd) && !s->mute && say->len)
         send(fd, say->data, say->len, MSG_NOSIGNAL);
     struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = s->done[0], .events = POLLIN}};
     bool hold = s->mute || s->accepted == s->connections; /* the others are closed behind what was said */

@@ -93,6 +93,12 @@ void address_space_free(struct address_space **s)
     free(TAKE_PTR(*s));
 }
 
+const struct xp_vma *address_space_mappings(const struct address_space *s, size_t *n)
+{
+    *n = s->vmas.n;
+    return s->vmas.v;
+}
+
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 
 static u32 rule_id(struct address_space *s, const struct xp_rule *r)

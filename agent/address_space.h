@@ -11,6 +11,8 @@ struct address_space;
 int address_space_new(struct address_space **out, struct binaries *binaries, u32 tgid);
 void address_space_free(struct address_space **s);
 
+/* Its executable mappings, by address; those of no file have id 0. Borrowed. */
+const struct xp_vma *address_space_mappings(const struct address_space *s, size_t *n);
 /* Reads memory of the process: 0, or 1 when not all of it is there. */
 int address_space_read(void *space, void *to, u32 len, u64 from);
 /* Unwinds; tables are fetched when a stack runs through their file. `read` as in struct host_space; `fs_base` of the

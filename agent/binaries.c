@@ -5,6 +5,8 @@
 #include "jit_maps.h"
 #include "line_indexes.h"
 #include "object/cache.h"
+#include "object/dwarf_index.h"
+#include "object/facts.h"
 #include "object/kallsyms.h"
 #include "parser/parser.h"
 #include "proc/proc.h"
@@ -187,6 +189,31 @@ int binaries_table(struct binaries *b, u32 id, const struct xp_table **out)
     if (!e->table_error)
         *out = e->cached.table ? e->cached.table : e->made.data;
     return e->table_error;
+}
+
+int binaries_facts(struct binaries *b, u32 id, struct facts *out)
+{
+    const struct binary *f = binaries_get(b, id);
+    return f ? parser_facts(b->parser, f->fd, out) : -ENOENT;
+}
+
+int binaries_debug_files(struct binaries *b, u32 id, int root, struct debug_files *out, struct debug_trace *trace)
+{
+    const struct binary *f = binaries_get(b, id);
+    if (!f)
+        return -ENOENT;
+    struct debug_subject subject = {.fd = f->fd, .root = root, .path = f->path};
+    return debug_files_find(&b->places, &subject, out, trace);
+}
+
+int binaries_lines(struct binaries *b, u32 id, struct dwarf_index_header *out)
+{
+    const struct binary *f = binaries_get(b, id);
+    struct line_index index = {-1, -1};
+    int rc = f ? line_indexes_get(b->lines, &f->key, f->fd, &index) : -ENOENT;
+    if (!rc && pread(index.fd, out, sizeof(*out), 0) != sizeof(*out))
+        rc = -EIO;
+    return rc;
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */

@@ -8,6 +8,10 @@
 
 struct binaries;
 struct cache;
+struct debug_files;
+struct debug_trace;
+struct dwarf_index_header;
+struct facts;
 struct line_indexes;
 struct parser;
 
@@ -39,6 +43,12 @@ void binaries_add_vdso(struct binaries *b);
 const struct binary *binaries_get(const struct binaries *b, u32 id);
 /* Its unwind table, from the cache or made now; borrowed. 0, or what parser_table says. */
 int binaries_table(struct binaries *b, u32 id, const struct xp_table **out);
+/* What parser_facts says of it. */
+int binaries_facts(struct binaries *b, u32 id, struct facts *out);
+/* Looks for its debug files once more, and keeps a trace of that; `root` as in struct debug_subject. */
+int binaries_debug_files(struct binaries *b, u32 id, int root, struct debug_files *out, struct debug_trace *trace);
+/* The head of its line index. 0, or why there is none (line_indexes_get). */
+int binaries_lines(struct binaries *b, u32 id, struct dwarf_index_header *out);
 /* The process whose anonymous memory names are asked for, under whatever number: its runtime may keep a map. */
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start);
 /* Where names of files, of the kernel and of that process's code come from; valid as long as `b`. */

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "cli/agent_options.h"
 #include "cli/check.h"
+#include "cli/inspect.h"
 #include "cli/record_options.h"
 #include "cli/stack.h"
 #include <errno.h>
@@ -29,7 +30,7 @@ static const struct command table_command = {
 };
 
 static const struct command *const all[] = {
-    &record_command, &agent_command,   &stack_command,      &check_command,
+    &record_command, &agent_command,   &stack_command,      &inspect_command, &check_command,
     &help_command,   &version_command, &completion_command, &table_command,
 };
 #define COUNT (sizeof(all) / sizeof(*all))

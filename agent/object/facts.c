@@ -1,5 +1,6 @@
 #include "object/facts.h"
 #include "object/elf_file.h"
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static const char *language(const struct elf_file *e)
     if (links_with(e, "libgfortran"))
         return "Fortran";
     if (links_with(e, "libstdc++") || links_with(e, "libc++.") || links_with(e, "_ZSt") ||
-        links_with(e, "__cxa_throw") || has(e, ".gcc_except_table"))
+        links_with(e, "__cxa_throw") ||
+        (!has(e, ".dynstr") && has(e, ".gcc_except_table"))) /* a C library has some, too */
         return "C++";
     return has(e, ".text") || e->nloads ? "C" : "";
 }
@@ -76,7 +78,11 @@ bool facts_sound(const void *data, size_t len)
     if (len != sizeof(f))
         return false;
     memcpy(&f, data, len);
-    return f.magic == FACTS_MAGIC && f.nsegments <= FACTS_SEGMENTS && memchr(f.language, 0, sizeof(f.language));
+    const char *end = memchr(f.language, 0, sizeof(f.language));
+    for (const char *c = f.language; end && c < end; c++)
+        if (!isalnum((unsigned char)*c) && *c != '+')
+            return false;
+    return end && f.magic == FACTS_MAGIC && f.nsegments <= FACTS_SEGMENTS;
 }
 
 bool facts_offset(const struct facts *f, u64 address, u64 *offset)

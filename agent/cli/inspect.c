@@ -1,0 +1,270 @@
+/* xprof inspect: a file or a process, and addresses in it. */
+#include "cli/inspect.h"
+#include "address_space.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "object/cache.h"
+#include "parser/parser.h"
+#include "proc/proc.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CACHE_BYTES ((size_t)1 << 30)
+#define PARSER_MS   20000
+#define MAX_PID     4194304 /* PID_MAX_LIMIT */
+
+struct inspecting {
+    struct inspect_options options;
+    struct parser *parser;
+    struct cache *cache;
+    struct binaries *binaries;
+    struct address_space *space; /* of a process */
+    u32 pid, program;            /* pid: whose root; program: the file's id */
+    int root;
+    char why[PATH_MAX + 128];
+};
+
+static void inspecting_free(struct inspecting *c)
+{
+    address_space_free(&c->space);
+    binaries_free(&c->binaries);
+    cache_free(&c->cache);
+    parser_free(&c->parser);
+    xp_cleanup_close(&c->root);
+    options_free(&inspect_command, &c->options);
+}
+
+static int prepare(struct inspecting *c)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    char place[512];
+    limits.timeout_ms = PARSER_MS;
+    int rc = parser_new(&c->parser, &limits);
+    if (rc) {
+        snprintf(c->why, sizeof(c->why), "cannot start the parser process: %s", strerror(-rc));
+        return rc;
+    }
+    const char *dir = c->options.cache_dir ? c->options.cache_dir : output_cache_dir(place, sizeof(place));
+    if (!c->options.no_cache && cache_open(&c->cache, dir, CACHE_BYTES))
+        log_warn("no cache in %s: what is needed is made anew", dir);
+    struct binaries_config config = {.parser = c->parser,
+                                     .cache = c->cache,
+                                     .debug_dirs = (const char *const *)c->options.debug_dirs.v,
+                                     .ndebug_dirs = c->options.debug_dirs.n};
+    return binaries_new(&c->binaries, &config);
+}
+
+static int open_root(struct inspecting *c)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/root", c->pid);
+    c->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return c->root < 0 ? -errno : 0;
+}
+
+/* ---- What it is about -------------------------------------------------------------------------------------------- */
+
+static int take_process(struct inspecting *c)
+{
+    char path[64], name[PATH_MAX];
+    snprintf(path, sizeof(path), "/proc/%u/exe", c->pid);
+    ssize_t n = readlink(path, name, sizeof(name) - 1);
+    int fd = n < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        snprintf(c->why, sizeof(c->why), "the program of process %u: %s", c->pid, strerror(errno));
+        return -errno;
+    }
+    name[n] = 0;
+    c->program = binaries_add(c->binaries, fd, name, c->pid);
+    binaries_add_vdso(c->binaries);
+    int rc = address_space_new(&c->space, c->binaries, c->pid);
+    if (rc)
+        snprintf(c->why, sizeof(c->why), "the mappings of process %u: %s", c->pid, strerror(-rc));
+    return rc;
+}
+
+/* A path below /proc/PID/root belongs to that process's root. */
+static const char *in_root(const char *path, u32 *pid)
+{
+    int n = 0;
+    unsigned id;
+    if (sscanf(path, "/proc/%u/root%n", &id, &n) == 1 && n && path[n] == '/') {
+        *pid = id;
+        return path + n;
+    }
+    *pid = (u32)getpid();
+    return path;
+}
+
+static int take_file(struct inspecting *c, const char *operand)
+{
+    struct stat st;
+    AUTO_FREE char *whole = NULL;
+    const char *inside = in_root(operand, &c->pid);
+    AUTO_CLOSE int root = open_root(c) ? -1 : fcntl(c->root, F_DUPFD_CLOEXEC, 3);
+    if (inside == operand)
+        whole = realpath(operand, NULL);
+    AUTO_CLOSE int fd = inside == operand ? open(operand, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+                        : root < 0        ? root
+                                          : fs_open_in_root(root, inside, O_RDONLY);
+    int error = fd >= 0 ? 0 : inside == operand ? errno : -fd;
+    if (!error && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
+        error = S_ISDIR(st.st_mode) ? EISDIR : ENOTSUP;
+    if (error) {
+        snprintf(c->why, sizeof(c->why), "%s: %s", operand, error == ENOTSUP ? "no regular file" : strerror(error));
+        return -error;
+    }
+    c->program = binaries_add(c->binaries, TAKE_FD(fd), whole ? whole : inside, c->pid);
+    return c->program ? 0 : -ENOMEM;
+}
+
+static int take(struct inspecting *c, const char *operand)
+{
+    char *end;
+    unsigned long pid = strtoul(operand, &end, 10);
+    if (*end || !pid || pid > MAX_PID || operand[0] == '-')
+        return take_file(c, operand);
+    if (proc_tgid((u32)pid, &c->pid)) {
+        snprintf(c->why, sizeof(c->why), "there is no process %lu (a file of that name: ./%s)", pid, operand);
+        return -ESRCH;
+    }
+    int rc = open_root(c);
+    return rc ? rc : take_process(c);
+}
+
+/* ---- What is said ------------------------------------------------------------------------------------------------ */
+
+static int one(struct inspecting *c, u32 id, void (*how)(const struct inspection *i, struct buf *out), struct buf *out)
+{
+    struct inspection i;
+    int rc = inspect(c->binaries, id, c->root, &i);
+    if (rc)
+        return rc;
+    how(&i, out);
+    inspection_free(&i);
+    return 0;
+}
+
+/* The other files of a process, each once. */
+static int others(struct inspecting *c, struct buf *out)
+{
+    size_t n;
+    const struct xp_vma *v = address_space_mappings(c->space, &n);
+    bool heading = !c->options.json && !c->options.all;
+    for (size_t i = 0; i < n; i++) {
+        bool seen = !v[i].file.id || v[i].file.id == c->program;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = v[k].file.id == v[i].file.id;
+        if (seen)
+            continue;
+        if (heading)
+            buf_str(out, "other files\n");
+        heading = false;
+        if (c->options.json)
+            buf_char(out, ',');
+        int rc = one(c, v[i].file.id,
+                     c->options.json  ? inspect_json
+                     : c->options.all ? inspect_text
+                                      : inspect_line,
+                     out);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static struct inspect_address locate(struct inspecting *c, u64 address)
+{
+    struct inspect_address a = {.address = address};
+    struct facts facts;
+    size_t n = 0;
+    const struct xp_vma *v = c->space ? address_space_mappings(c->space, &n) : NULL;
+    for (size_t i = 0; i < n; i++)
+        if (address >= v[i].start && address < v[i].end) {
+            a.id = v[i].file.id;
+            a.offset = address - v[i].bias;
+        }
+    if (!c->space && !binaries_facts(c->binaries, c->program, &facts) && facts_offset(&facts, address, &a.offset))
+        a.id = c->program;
+    return a;
+}
+
+static int addresses(struct inspecting *c, char **v, int n, struct buf *out)
+{
+    for (int i = 0; i < n; i++) {
+        char *end;
+        unsigned long long address = strtoull(v[i], &end, 16);
+        if (*end || !*v[i]) {
+            snprintf(c->why, sizeof(c->why), "%s is no address: hex digits are expected", v[i]);
+            return -EINVAL;
+        }
+        struct inspect_address a = locate(c, address);
+        if (c->options.json && i)
+            buf_char(out, ',');
+        if (c->options.json)
+            inspect_address_json(c->binaries, &a, out);
+        else
+            inspect_address_text(c->binaries, &a, out);
+    }
+    return 0;
+}
+
+/* Addresses alone are answered alone: what is asked for is not hidden among other things. */
+static int run(struct inspecting *c, char **v, int n, struct buf *out)
+{
+    bool json = c->options.json;
+    if (json)
+        buf_str(out, n > 1 ? "{\"addresses\":[" : "{\"files\":[");
+    int rc = n > 1 ? addresses(c, v + 1, n - 1, out) : one(c, c->program, json ? inspect_json : inspect_text, out);
+    if (!rc && n == 1 && c->space)
+        rc = others(c, out);
+    if (json)
+        buf_str(out, "]}\n");
+    if (!rc)
+        rc = fs_write_all(STDOUT_FILENO, out->data, out->len);
+    if (rc && !c->why[0])
+        snprintf(c->why, sizeof(c->why), "%s: %s", v[0], strerror(-rc));
+    return rc;
+}
+
+/* Where debug files are is a property of the machine: the only option that the environment gives. */
+static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    return row->offset == offsetof(struct inspect_options, debug_dirs)
+               ? options_environment.value(ctx, row, i, where, len)
+               : NULL;
+}
+
+int cli_inspect(int argc, char **argv)
+{
+    AUTO_BUF struct buf message = {0};
+    AUTO_BUF struct buf out = {0};
+    CLEANUP(inspecting_free) struct inspecting c = {.root = -1};
+    struct option_source environment = {from_environment, NULL};
+    int at = argc, rc = options_parse_from(&inspect_command, argc, argv, &environment, 1, &c.options, &at, &message);
+    if (rc)
+        return options_report(rc, &message);
+    signal(SIGPIPE, SIG_IGN);
+    if (at == argc) {
+        log_error("what is to be inspected? xprof inspect FILE, or PID");
+        return 2;
+    }
+    rc = prepare(&c);
+    if (!rc)
+        rc = take(&c, argv[at]);
+    if (!rc)
+        rc = run(&c, argv + at, argc - at, &out);
+    if (rc)
+        log_error("%s", c.why);
+    return rc == -EINVAL ? 2 : rc != 0;
+}

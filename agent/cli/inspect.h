@@ -1,0 +1,25 @@
+/* xprof inspect: its options, and how findings look. */
+#pragma once
+#include "cli/options.h"
+#include "inspection.h"
+
+struct inspect_options {
+    bool all, json, no_cache;
+    const char *cache_dir;
+    struct option_list debug_dirs;
+};
+extern const struct command inspect_command;
+
+struct inspect_address {
+    u64 address;
+    u32 id; /* 0: in no file */
+    u64 offset;
+};
+
+/* Everything about one file; a line about it. */
+void inspect_text(const struct inspection *i, struct buf *out);
+void inspect_line(const struct inspection *i, struct buf *out);
+void inspect_json(const struct inspection *i, struct buf *out);
+/* One address with its functions, the innermost first, and the rule that unwinds from there. */
+void inspect_address_text(struct binaries *b, const struct inspect_address *a, struct buf *out);
+void inspect_address_json(struct binaries *b, const struct inspect_address *a, struct buf *out);

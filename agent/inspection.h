@@ -1,0 +1,34 @@
+/* All that is known of a file: what it is, which unwind rows it has and where there are none, where its names come from
+ * and where they were looked for. */
+#pragma once
+#include "binaries.h"
+#include "debug_file.h"
+#include "object/dwarf_index.h"
+#include "object/facts.h"
+
+#define INSPECT_GAPS 5
+
+struct inspect_gap {
+    u64 offset, len; /* of code in the file without rows */
+};
+struct inspection {
+    const struct binary *file; /* borrowed */
+    int error;                 /* it cannot be read at all; all else is then empty */
+    struct facts facts;
+    struct xp_table table; /* the header */
+    int table_error;
+    u64 code, covered; /* bytes */
+    u32 ngaps;
+    struct inspect_gap gaps[INSPECT_GAPS]; /* the largest ones first */
+    struct debug_files debug;
+    struct debug_trace trace;
+    int debug_error;
+    struct dwarf_index_header lines;
+    int lines_error; /* -ENODATA: there is no debug information */
+};
+
+/* `root`: O_PATH of where the file's debug files are looked for first; -1: none. 0 or -ENOMEM. */
+int inspect(struct binaries *b, u32 id, int root, struct inspection *out);
+void inspection_free(struct inspection *i);
+/* The table's row at a file offset. 0, or why there is none. */
+int inspect_rule(struct binaries *b, u32 id, u64 offset, struct xp_rule *out);

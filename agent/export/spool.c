@@ -215,6 +215,12 @@ static void end_segment(struct spool *s)
     s->writing = false;
 }
 
+void spool_end_segment(struct spool *s, const struct segment *g)
+{
+    if (s->writing && g == &s->segments.v[s->segments.n - 1])
+        end_segment(s);
+}
+
 static bool disk_wanted(const struct spool *s)
 {
     return s->dirfd >= 0 && now_ns() >= s->retry_disk_ns;

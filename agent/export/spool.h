@@ -31,8 +31,8 @@ struct spool_record {
     struct buf body;  /* owned by who passes it; used again by the next read */
 };
 
-struct spool_lost { /* pushed out before the reader read it */
-    u64 full, full_bytes, age, age_bytes;
+struct spool_lost { /* pushed out before the reader read it; not to be read any more */
+    u64 full, full_bytes, age, age_bytes, corrupt;
 };
 
 struct spool_stats {

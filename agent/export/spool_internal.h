@@ -35,5 +35,7 @@ struct spool {
 void reader_loses(struct spool_reader *r, const struct segment *g, bool age);
 void reader_forgets(struct spool_reader *r, const struct segment *g); /* an open file would keep its blocks */
 void reader_close(struct spool_reader *r);
+/* Nothing more is appended to it, if it is the one that is written. */
+void spool_end_segment(struct spool *s, const struct segment *g);
 /* Removes the segments that all readers have done with. */
 void spool_drop_read(struct spool *s);

@@ -67,7 +67,7 @@ static void load_cursor(struct spool *s, struct spool_reader *r)
         r->cursor = seq;
     } else {
         s->stats.corrupt++;
-        r->cursor = 1;
+        r->cursor = s->segments.n ? s->segments.v[0].first : 1;
     }
     if (r->cursor > s->next_seq) /* what lay in memory had numbers too; they are not given twice */
         s->next_seq = r->cursor;
@@ -136,6 +136,7 @@ void reader_loses(struct spool_reader *r, const struct segment *g, bool age)
     u64 bytes = g->bytes - (r->segment == g->first && r->at <= g->bytes ? r->at : SEGMENT_HEADER);
     *(age ? &r->lost.age : &r->lost.full) += n;
     *(age ? &r->lost.age_bytes : &r->lost.full_bytes) += bytes;
+    r->unread = g->next;
 }
 
 void reader_forgets(struct spool_reader *r, const struct segment *g)
@@ -188,13 +189,28 @@ static int reader_fd(struct spool *s, struct spool_reader *r, const struct segme
     return r->fd < 0 ? r->fd : 0;
 }
 
-/* Steps over the records below `unread`; a head that is damaged ends the segment. 0, -ENODATA: nothing there. */
+/* The rest of the segment cannot be read: it is passed over, and counted. What is appended later can. */
+static void skip_rest(struct spool *s, struct spool_reader *r, const struct segment *g)
+{
+    r->lost.corrupt += g->next - (r->unread > g->first ? r->unread : g->first);
+    r->unread = g->next;
+    r->at = g->bytes;
+    s->stats.corrupt++;
+}
+
+/* Steps over the records below `unread`; a head that is damaged ends the segment, and so does a file that somebody
+ * removed, to which nothing is appended any more. 0, -ENODATA: nothing there. */
 static int seek_record(struct spool *s, struct spool_reader *r, const struct segment *g, struct record_head *h)
 {
     int rc = reader_fd(s, r, g);
+    if (rc == -ENOENT)
+        spool_end_segment(s, g);
     while (!rc && (rc = segment_head(g, r->fd, r->at, h)) == 0 && h->seq < r->unread)
         r->at += sizeof(*h) + h->len;
-    return rc == -EBADMSG ? -ENODATA : rc;
+    if (rc != -EBADMSG && rc != -ENOENT)
+        return rc;
+    skip_rest(s, r, g);
+    return -ENODATA;
 }
 
 /* The head of the next record, and the segment it lies in. 0, -ENODATA or -errno. */
@@ -222,6 +238,7 @@ int spool_next(struct spool *s, struct spool_reader *r, struct spool_record *out
     pthread_mutex_lock(&s->lock);
     int rc = find_next(s, r, &g, &h);
     if (!rc) {
+        r->lost.corrupt += h.seq - r->unread; /* numbers that no segment holds any more: a damaged one was cut off */
         out->seq = h.seq;
         out->wall_ns = h.wall_ns;
         out->segment = g->first;

@@ -172,6 +172,58 @@ TEST(spool_damaged_head_ends_its_segment)
     CHECK_EQ(next_number(s, r), -1);
 }
 
+static u64 lost_corrupt(struct spool *s, struct spool_reader *r)
+{
+    struct spool_lost lost;
+    spool_take_lost(s, r, &lost);
+    return lost.full || lost.age ? 1000 : lost.corrupt;
+}
+
+TEST(spool_damage_in_between_is_counted)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(fill(f.path, 3), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    CHECK_EQ(put_number(s, 3, T0), 0); /* another segment: the old one was not open any more */
+    CHECK_EQ(segment_path(&f, path), 0);
+    CHECK_EQ(damage(path, FIRST + RECORD + 5), 0);
+    CHECK_EQ(next_number(s, r), 0);
+    CHECK_EQ(next_number(s, r), 3);
+    CHECK_EQ(lost_corrupt(s, r), 2);
+    spool_free(&s);
+    CHECK_EQ(reopen(&s, &r, f.path), 0); /* it was cut off where the damage began: read again, from the cursor on */
+    CHECK_EQ(next_number(s, r), 0);
+    CHECK_EQ(next_number(s, r), 3);
+    CHECK_EQ(lost_corrupt(s, r), 2);
+}
+
+TEST(spool_goes_on_without_a_removed_segment)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_config c = config_of(f.path);
+    struct spool_reader *r;
+    char path[128];
+    u64 oldest;
+    CHECK_EQ(test_folder_new(&f), 0);
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_reader_open(s, "a", &r), 0);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_EQ(put_number(s, i, T0), 0);
+    CHECK_EQ(segment_path(&f, path), 0);
+    CHECK_EQ(unlink(path), 0);
+    CHECK_EQ(next_number(s, r), -1);
+    CHECK_EQ(lost_corrupt(s, r), 3);
+    CHECK_EQ(put_number(s, 3, T0), 0); /* in a segment of its own: the other one is nobody's any more */
+    CHECK_EQ(spool_unread(s, r, &oldest), 1);
+    CHECK_EQ(next_number(s, r), 3);
+    CHECK_EQ(lost_corrupt(s, r), 0);
+}
+
 TEST(spool_of_another_version_is_not_read)
 {
     AUTO_FOLDER struct test_folder f = {0};

@@ -255,6 +255,9 @@ static void note_lost(struct target *t)
     t->stats.dropped_bytes[EXPORT_SPOOL_FULL] += lost.full_bytes;
     t->stats.dropped[EXPORT_SPOOL_AGE] += lost.age;
     t->stats.dropped_bytes[EXPORT_SPOOL_AGE] += lost.age_bytes;
+    t->stats.dropped[EXPORT_CORRUPT] += lost.corrupt;
+    if (lost.corrupt)
+        tell(t, EXPORT_CORRUPT, "a part of the spool was damaged, or removed");
     if (lost.full)
         tell(t, EXPORT_SPOOL_FULL, "the spool is full: the oldest profiles were dropped");
     if (lost.age)

@@ -8,6 +8,9 @@
 
 static void unit_done(struct dwarf_builder *b)
 {
+    if (b->from != b->d) /* places and offsets of another file */
+        map_free(&b->by_die);
+    b->from = b->d;
     dwarf_lines_free(&b->lines);
     b->unit_files.n = b->ranges.n = b->covered.n = 0;
     b->npending = 0;
@@ -31,6 +34,7 @@ static void builder_free(struct dwarf_builder *b)
     map_free(&b->by_text);
     map_free(&b->by_die);
     map_free(&b->by_path);
+    dwarf_split_close(&b->split);
 }
 
 /* Entry 0 of everything stands for "unknown". */
@@ -38,6 +42,7 @@ static int builder_init(struct dwarf_builder *b)
 {
     const struct elf_bytes *sec = b->d->sec;
     u64 text = sec[SEC_STR].len + sec[SEC_LINE_STR].len + b->d->info_size + sec[SEC_LINE].len;
+    b->from = b->d;
     b->line_budget = 8 * sec[SEC_LINE].len + (1u << 20);
     b->range_budget = (sec[SEC_RANGES].len + sec[SEC_RNGLISTS].len) / 2 + b->d->info_size / 8 + (1u << 16);
     b->text_budget = 16 * text + (16u << 20);
@@ -50,6 +55,24 @@ static int builder_init(struct dwarf_builder *b)
     *f = 0;
     *n = (struct dwarf_node){0};
     return 0;
+}
+
+/* The unit behind a skeleton takes its place for the walk. One that cannot be had leaves lines, and what clang repeats
+ * in the skeleton of inlined calls. */
+static void enter_split(struct dwarf_builder *b)
+{
+    struct dwarf_file *file;
+    struct dwarf_unit *code = b->u->dwo_name ? dwarf_split_unit(&b->split, b->u, &file) : NULL;
+    b->code = b->u;
+    b->cuts |= b->u->dwo_name && !code ? DWARF_CUT_PARTS : 0;
+    if (!code)
+        return;
+    map_free(&b->by_die);
+    b->from = file;
+    b->code = code;
+    b->debug_bytes += code->end - code->off;
+    b->range_budget += (code->end - code->off) / 8;
+    b->text_budget += 16 * (code->end - code->off);
 }
 
 static int read_lines(struct dwarf_builder *b)
@@ -65,8 +88,10 @@ static int read_lines(struct dwarf_builder *b)
 static int add_unit(struct dwarf_builder *b)
 {
     int err = read_lines(b), walked = 0;
+    enter_split(b);
     if (!err)
         walked = dwarf_walk(b);
+    b->d->late |= b->from->late;
     if (walked == -EBADMSG)
         b->cuts |= DWARF_CUT_DAMAGED;
     err = err || walked == -ENOMEM ? -ENOMEM : dwarf_sweep(b);
@@ -92,7 +117,7 @@ static int add_all(struct dwarf_builder *b)
         }
         if (o.tag != DW_TAG_compile_unit && o.tag != DW_TAG_skeleton_unit)
             continue;
-        if (o.has_low || o.has_ranges || b->u->has_lines)
+        if (o.has_low || o.has_ranges || b->u->has_lines || b->u->dwo_name)
             err = add_unit(b);
         if (err || b->d->strayed)
             break;
@@ -106,47 +131,62 @@ static int add_all(struct dwarf_builder *b)
     return 0;
 }
 
-static u64 debug_bytes(const struct dwarf_file *d)
+static u64 debug_bytes(const struct dwarf_builder *b)
 {
-    u64 sum = d->stream ? d->info_size : 0;
+    const struct dwarf_file *d = b->d;
+    u64 sum = b->debug_bytes + (d->stream ? d->info_size : 0);
     for (int i = 0; i < SEC_COUNT; i++)
         sum += d->sec[i].len;
     return sum;
 }
 
+struct input {
+    const struct elf_file *e;
+    const struct dwarf_parts *parts;
+    struct dwarf_file *alt;
+    u64 deadline_ns;
+};
+
+/* Was a part moved to a file that is not there? */
+static bool lacks_alt(const struct input *in)
+{
+    struct elf_section s;
+    return !in->alt && elf_section(in->e, ".gnu_debugaltlink", &s);
+}
+
 /* -EXDEV: it cannot be read as a stream. */
-static int build(const struct elf_file *e, struct dwarf_file *alt, bool stream, const struct dwarf_limits *limits,
-                 u64 deadline, void **out, size_t *len)
+static int build(const struct input *in, bool stream, const struct dwarf_limits *limits, void **out, size_t *len)
 {
     CLEANUP(dwarf_file_close) struct dwarf_file d = {0};
-    int err = dwarf_file_open(&d, e, stream);
+    int err = dwarf_file_open(&d, in->e, NULL, stream);
     if (err)
         return err;
-    d.alt = alt;
-    d.deadline_ns = deadline;
-    CLEANUP(builder_free) struct dwarf_builder b = {.d = &d, .limits = limits};
+    d.alt = in->alt;
+    d.deadline_ns = in->deadline_ns;
+    CLEANUP(builder_free)
+    struct dwarf_builder b = {.d = &d, .limits = limits, .split = {.parts = in->parts, .linked = &d}};
     err = builder_init(&b);
     if (!err)
         err = add_all(&b);
     if (err)
         return err;
+    b.cuts |= lacks_alt(in) ? DWARF_CUT_PARTS : 0;
     map_free(&b.by_address);
     map_free(&b.by_text);
     map_free(&b.by_die);
-    return dwarf_finish(&b, debug_bytes(&d), out, len);
+    return dwarf_finish(&b, debug_bytes(&b), out, len);
 }
 
 int dwarf_index_build(const struct elf_file *e, const struct dwarf_parts *parts, const struct dwarf_limits *limits,
                       void **out, size_t *len)
 {
-    const struct elf_file *alt = parts ? parts->alt : NULL;
-    u64 deadline = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + limits->cpu_ns;
-    CLEANUP(dwarf_file_close) struct dwarf_file a = {0};
-    if (alt && dwarf_file_open(&a, alt, false))
-        alt = NULL;
-    a.deadline_ns = deadline;
-    int err = build(e, alt ? &a : NULL, true, limits, deadline, out, len);
-    return err == -EXDEV ? build(e, alt ? &a : NULL, false, limits, deadline, out, len) : err;
+    CLEANUP(dwarf_file_close) struct dwarf_file alt = {0};
+    struct input in = {.e = e, .parts = parts, .deadline_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + limits->cpu_ns};
+    if (parts && parts->alt && !dwarf_file_open(&alt, parts->alt, NULL, false))
+        in.alt = &alt;
+    alt.deadline_ns = in.deadline_ns;
+    int err = build(&in, true, limits, out, len);
+    return err == -EXDEV ? build(&in, false, limits, out, len) : err;
 }
 
 static bool is_another_build(const struct elf_file *a, const struct elf_file *b)
@@ -161,7 +201,8 @@ int dwarf_index_build_fds(const struct dwarf_fds *f, void **out, size_t *len)
     AUTO_ELF struct elf_file file = {0};
     AUTO_ELF struct elf_file debug = {0};
     AUTO_ELF struct elf_file alt = {0};
-    struct dwarf_parts parts = {0};
+    AUTO_ELF struct elf_file dwp = {0};
+    struct dwarf_parts parts = {.dwo = f->dwo, .ctx = f->ctx};
     int err = elf_open(&file, f->file);
     if (!err && f->debug >= 0)
         err = elf_open(&debug, f->debug);
@@ -171,5 +212,7 @@ int dwarf_index_build_fds(const struct dwarf_fds *f, void **out, size_t *len)
         return -ESTALE;
     if (f->alt >= 0 && !elf_open(&alt, f->alt))
         parts.alt = &alt;
+    if (f->dwp >= 0 && !elf_open(&dwp, f->dwp))
+        parts.dwp = &dwp;
     return dwarf_index_build(f->debug >= 0 ? &debug : &file, &parts, &limits, out, len);
 }

@@ -10,6 +10,7 @@
 #include "object/dwarf_file.h"
 #include "object/dwarf_index.h"
 #include "object/dwarf_line.h"
+#include "object/dwarf_split.h"
 
 struct dwarf_block {
     u64 start;
@@ -46,8 +47,13 @@ struct dwarf_builder {
     struct map by_address, by_text; /* of a name: 1 + its place in strings */
     struct map by_die, by_path;     /* entry -> 1 + string; string of a path -> 1 + file */
 
+    struct dwarf_split split;
+    u64 debug_bytes; /* of split units */
+
     /* Of the unit */
     struct dwarf_unit *u;
+    struct dwarf_file *from; /* where its entries are: d, or that of a split unit */
+    struct dwarf_unit *code; /* whose entries: u, or the one that it stands for */
     struct dwarf_lines lines;
     VEC(u32) unit_files; /* by the header's numbers: 1 + file */
     VEC(struct dwarf_range) ranges;

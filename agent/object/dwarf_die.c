@@ -89,6 +89,10 @@ static void take_unit_attr(struct dwarf_unit *u, unsigned at, const struct dwarf
     }
     if (at == DW_AT_comp_dir)
         u->comp_dir = v->s;
+    if (at == DW_AT_dwo_name || at == DW_AT_GNU_dwo_name)
+        u->dwo_name = v->s;
+    if (at == DW_AT_GNU_dwo_id && v->kind == VAL_NUMBER)
+        u->dwo_id = v->n;
     if (at == DW_AT_language)
         u->language = (u16)v->n;
 }
@@ -98,6 +102,8 @@ int dwarf_unit_prepare(struct dwarf_file *d, struct dwarf_unit *u, struct dwarf_
     AUTO_ABBREVS struct dwarf_abbrevs *t = dwarf_abbrevs_get(d, u);
     if (!t)
         return -ENOMEM;
+    if (d->skeleton) /* the section's own header, which version 4 has not, and no base */
+        u->str_base = d->str_offsets_at + (u->version < 5 ? 0 : u->offset_size == 8 ? 16 : 8);
     for (int bases = 1; bases >= 0; bases--) {
         struct cursor c = dwarf_cursor(d, u, u->die);
         const struct dwarf_abbrev *a = dwarf_abbrev_find(t, read_uleb(&c));
@@ -138,7 +144,8 @@ static int use_range(struct ranges *r, u64 lo, u64 hi)
 /* .debug_ranges (DWARF 4, 2.17.3). Two zeros end it; all ones give a new base, or are lld's mark of dropped code. */
 static int old_ranges(struct ranges *r, u64 off)
 {
-    struct cursor c = cursor_of(r->d->sec[SEC_RANGES].data, r->d->sec[SEC_RANGES].len);
+    const struct elf_bytes *b = &dwarf_linked(r->d)->sec[SEC_RANGES];
+    struct cursor c = cursor_of(b->data, b->len);
     read_seek(&c, off);
     for (unsigned i = 0; i < DWARF_MAX_RANGES; i++) {
         u64 lo = read_uint(&c, r->u->address_size), hi = read_uint(&c, r->u->address_size);
@@ -217,7 +224,7 @@ static bool indexed_list(const struct ranges *r, u64 i, u64 *off)
 {
     const struct elf_bytes *b = &r->d->sec[SEC_RNGLISTS];
     struct cursor c = cursor_of(b->data, b->len);
-    u64 base = r->u->ranges_base;
+    u64 base = r->d->skeleton ? r->d->rnglists_at + (r->u->offset_size == 8 ? 20 : 12) : r->u->ranges_base;
     read_seek(&c, i <= b->len && base <= b->len ? base + i * r->u->offset_size : UINT64_MAX);
     *off = base + read_uint(&c, r->u->offset_size);
     return !c.bad;
@@ -234,8 +241,8 @@ int dwarf_die_ranges(struct dwarf_file *d, const struct dwarf_unit *u, const str
                        .ones = u->address_size == 4 ? UINT32_MAX : UINT64_MAX};
     u64 off = die->ranges;
     if (die->has_ranges) {
-        if (u->version < 5)
-            return old_ranges(&r, off);
+        if (u->version < 5) /* GNU's split units count from the skeleton's */
+            return old_ranges(&r, d->skeleton ? off + u->ranges_base : off);
         return die->ranges_indexed && !indexed_list(&r, off, &off) ? -EBADMSG : range_list(&r, off);
     }
     if (!die->has_low || !die->high)

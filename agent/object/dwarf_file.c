@@ -62,8 +62,10 @@ static int read_exec(struct dwarf_file *d, const struct elf_file *e)
 
 static int read_section(struct dwarf_file *d, const struct elf_file *e, enum dwarf_section id, bool stream)
 {
+    char name[32];
     struct elf_section s;
-    if (!elf_debug_section(e, names[id], &s) || s.type == SHT_NOBITS)
+    snprintf(name, sizeof(name), "%s%s", names[id], d->skeleton ? ".dwo" : "");
+    if (!elf_debug_section(e, name, &s) || s.type == SHT_NOBITS)
         return 0;
     if (id != SEC_INFO || !stream || !(s.flags & SHF_COMPRESSED)) {
         int err = elf_section_bytes(&s, DWARF_MAX_SECTION, &d->sec[id]);
@@ -105,7 +107,7 @@ static int read_header(struct cursor *c, u64 at, struct dwarf_unit *u)
         u->address_size = cursor_u8(c);
         u->abbrev_off = read_uint(c, u->offset_size);
         if (type == DW_UT_skeleton || type == DW_UT_split_compile)
-            read_skip(c, 8);
+            u->dwo_id = cursor_u64(c);
     } else {
         u->abbrev_off = read_uint(c, u->offset_size);
         u->address_size = cursor_u8(c);
@@ -224,9 +226,9 @@ struct dwarf_unit *dwarf_unit_at(struct dwarf_file *d, u64 off)
 
 /* ---- The file --------------------------------------------------------------------------------------------------- */
 
-int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, bool stream)
+int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, struct dwarf_file *skeleton, bool stream)
 {
-    CLEANUP(dwarf_file_close) struct dwarf_file f = {.e = e};
+    CLEANUP(dwarf_file_close) struct dwarf_file f = {.e = e, .skeleton = skeleton};
     if (needs_linking(e))
         return -ENOTSUP;
     int err = read_exec(&f, e);

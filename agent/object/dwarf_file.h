@@ -5,6 +5,9 @@
  * point at one big thing. So nothing follows a pointer that it has not checked, every loop has a bound from below, and
  * all of them spend the same budget of processor time (dwarf_spend).
  *
+ * With -gsplit-dwarf the linked file has skeletons of units only: addresses, ranges of version 4 and line programs. The
+ * rest is in .dwo files or in one package (dwarf_split.c), each a struct dwarf_file that leans on the linked one.
+ *
  * .debug_info is most of it. When it is stored compressed, it is inflated unit by unit and only one unit is in memory
  * (the window); a file whose units refer to each other (LTO, dwz) shows that in `strayed` and is read again as a whole.
  */
@@ -74,6 +77,8 @@ struct dwarf_unit {
     u64 abbrev_off;
     u64 low_pc, addr_base, str_base, ranges_base, line_off;
     const char *comp_dir;
+    const char *dwo_name; /* of a skeleton; NULL: it is none */
+    u64 dwo_id;           /* of a skeleton and of the unit that it stands for */
     u16 version, language;
     u8 address_size, offset_size;
     bool readable; /* has code: no type unit, a version that we know */
@@ -122,7 +127,10 @@ struct dwarf_file {
     VEC(struct dwarf_exec) exec; /* executable sections; code that the linker dropped lies elsewhere */
     VEC(struct dwarf_unit) units;
     size_t next_unit;
-    struct dwarf_file *alt; /* what dwz moved out; borrowed; NULL: none */
+    struct dwarf_file *alt;      /* what dwz moved out; borrowed; NULL: none */
+    struct dwarf_file *skeleton; /* of a .dwo or a package: the linked file; borrowed */
+    /* In a package, where the unit's share of these sections begins. */
+    u64 str_offsets_at, rnglists_at;
 
     const struct elf_file *e;  /* borrowed */
     struct elf_stream *stream; /* of .debug_info; NULL: all of it is in sec[SEC_INFO] */
@@ -140,9 +148,9 @@ struct dwarf_file {
 };
 
 /* Sections and, unless it is read as a stream, the list of units. `stream`: .debug_info by units, if it is compressed.
- * `e` has to stay. 0, -ENODATA (no debug information), -ENOTSUP (an object that has to be linked first), -EBADMSG,
- * -ENOSPC, -ENOMEM. */
-int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, bool stream);
+ * `skeleton`: read the sections of split units. `e` has to stay. 0, -ENODATA (no debug information), -ENOTSUP (an
+ * object that has to be linked first), -EBADMSG, -ENOSPC, -ENOMEM. */
+int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, struct dwarf_file *skeleton, bool stream);
 void dwarf_file_close(struct dwarf_file *d);
 /* The next unit, in the order of the file; 0, -ENODATA (no more), -EBADMSG (the rest is damaged), -ENOSPC, -ENOMEM.
  * What units point to that came before is gone when the file is read as a stream. */
@@ -183,6 +191,12 @@ static inline const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_ab
     if (t->dense)
         return code - 1 < t->rows.n ? &t->rows.v[code - 1] : NULL;
     return dwarf_abbrev_search(t, code);
+}
+
+/* The file that has a unit's addresses and its ranges of version 4. */
+static inline const struct dwarf_file *dwarf_linked(const struct dwarf_file *d)
+{
+    return d->skeleton ? d->skeleton : d;
 }
 
 /* dwarf_form.c: the values of attributes. */

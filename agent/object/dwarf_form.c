@@ -136,7 +136,7 @@ const char *dwarf_indexed_string(const struct dwarf_file *d, const struct dwarf_
 
 bool dwarf_indexed_address(const struct dwarf_file *d, const struct dwarf_unit *u, u64 i, u64 *out)
 {
-    const struct elf_bytes *b = &d->sec[SEC_ADDR];
+    const struct elf_bytes *b = &dwarf_linked(d)->sec[SEC_ADDR];
     struct cursor c = cursor_of(b->data, b->len);
     read_seek(&c, i <= b->len && u->addr_base <= b->len ? u->addr_base + i * u->address_size : UINT64_MAX);
     *out = read_uint(&c, u->address_size);

@@ -73,7 +73,10 @@ struct dwarf_limits {
 
 /* What belongs to a file's debug information, but lies elsewhere. */
 struct dwarf_parts {
-    const struct elf_file *alt; /* what dwz moved out; NULL: nothing */
+    const struct elf_file *alt;                               /* what dwz moved out; NULL: nothing */
+    const struct elf_file *dwp;                               /* a package of split units; NULL: none */
+    int (*dwo)(void *ctx, const char *dir, const char *name); /* as in struct dwarf_fds */
+    void *ctx;
 };
 
 /* Reads the debug information of `e`, with its parts (NULL: none). What goes beyond a

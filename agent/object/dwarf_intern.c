@@ -41,7 +41,7 @@ static u32 intern_text(struct dwarf_builder *b, const char *s)
 
 u32 dwarf_intern(struct dwarf_builder *b, const char *s)
 {
-    if (!dwarf_is_lasting(b->d, s))
+    if (b->from != b->d || !dwarf_is_lasting(b->d, s)) /* a .dwo is closed when its unit is done */
         return intern_text(b, s);
     u64 *at = map_put(&b->by_address, (uintptr_t)s);
     if (at && *at)

@@ -18,13 +18,23 @@ static void append_chain(struct buf *out, const struct names *v, u32 i)
     buf_char(out, '\n');
 }
 
+/* The split unit of a fixture lies beside it, whatever the compiler's directory was. */
+static int open_split(void *fixture, const char *dir, const char *name)
+{
+    char beside[256];
+    snprintf(beside, sizeof(beside), "%s-dwarf.dwo", (const char *)fixture);
+    return *name ? fixture_fd(beside) : -ENOENT;
+}
+
 /* Names the first bytes of a function in a fixture, with the line index of `debug`, a line for each. False: a fixture
  * is not there. */
-static bool chains(const char *file, const char *debug, const char *function, struct buf *out)
+static bool chains(const char *file, const char *debug, const char *package, const char *function, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0}, d = {0};
     AUTO_FREE void *index = NULL;
     AUTO_BUF struct buf reply = {0};
+    AUTO_ELF struct elf_file dwp = {0};
+    struct dwarf_parts parts = {.dwo = open_split, .ctx = (void *)debug};
     static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
     struct dwarf_index x;
     struct names v;
@@ -32,7 +42,9 @@ static bool chains(const char *file, const char *debug, const char *function, st
     u64 offsets[SPAN];
     if (fixture_elf(file, &e) || fixture_elf(debug, &d))
         return false;
-    if (dwarf_index_build(&d, NULL, &limits, &index, &len) || dwarf_index_check(index, len) ||
+    if (package && !fixture_elf(package, &dwp))
+        parts.dwp = &dwp;
+    if (dwarf_index_build(&d, &parts, &limits, &index, &len) || dwarf_index_check(index, len) ||
         dwarf_index_open(&x, index, len))
         return true;
     for (u64 i = 0; i < SPAN; i++)
@@ -62,7 +74,7 @@ static bool has_chain(const struct buf *b, const char *chain)
 static void check_flavour(const char *file, const char *function, const char *chain)
 {
     AUTO_BUF struct buf b = {0};
-    if (!chains(file, file, function, &b)) {
+    if (!chains(file, file, NULL, function, &b)) {
         printf("  no fixture %s\n", file);
         return;
     }
@@ -80,6 +92,46 @@ TEST(dwarf_inlined_callers_and_lines_in_every_flavour)
 {
     for (size_t i = 0; i < sizeof(flavours) / sizeof(*flavours); i++)
         check_flavour(flavours[i], "outer", "leaf@/src/dwarf.c:6;middle@/src/dwarf.c:12;outer@/src/dwarf.c:17");
+}
+
+static const char *const split_flavours[] = {"dwarf-split-4", "dwarf-split-5", "dwarf-clang-split-4",
+                                             "dwarf-clang-split-5"};
+#define OUTER_CHAIN "leaf@/src/dwarf.c:6;middle@/src/dwarf.c:12;outer@/src/dwarf.c:17"
+
+TEST(dwarf_split_units_are_read_from_their_files)
+{
+    for (size_t i = 0; i < sizeof(split_flavours) / sizeof(*split_flavours); i++)
+        check_flavour(split_flavours[i], "outer", OUTER_CHAIN);
+}
+
+TEST(dwarf_split_units_are_read_from_a_package)
+{
+    for (size_t i = 0; i < sizeof(split_flavours) / sizeof(*split_flavours); i++) {
+        AUTO_BUF struct buf b = {0};
+        char package[64];
+        snprintf(package, sizeof(package), "%s.dwp", split_flavours[i]);
+        AUTO_CLOSE int fd = fixture_fd(package);
+        if (fd >= 0 && chains(split_flavours[i], split_flavours[i], package, "outer", &b))
+            CHECK(has_chain(&b, OUTER_CHAIN));
+    }
+}
+
+/* Compiled another time: its id is another one. */
+TEST(dwarf_split_unit_of_another_build_is_not_taken)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct dwarf_parts parts = {.dwo = open_split, .ctx = (void *)"dwarf-clang-split-5"};
+    static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
+    AUTO_CLOSE int other = fixture_fd("dwarf-clang-split-5-dwarf.dwo");
+    AUTO_FREE void *index = NULL;
+    size_t len;
+    if (other < 0 || fixture_elf("dwarf-split-5", &e))
+        SKIP("no fixtures");
+    CHECK_EQ(dwarf_index_build(&e, &parts, &limits, &index, &len), 0);
+    const struct dwarf_index_header *h = index;
+    CHECK(h->cuts & DWARF_CUT_PARTS);
+    CHECK_EQ(h->functions, 0);
+    CHECK(h->nblocks); /* lines are in the linked file */
 }
 
 TEST(dwarf_cold_part_has_the_name_of_its_function)
@@ -117,7 +169,7 @@ TEST(dwarf_names_of_rust)
 TEST(dwarf_index_belongs_to_addresses_not_to_the_file_that_holds_it)
 {
     AUTO_BUF struct buf b = {0};
-    if (!chains("dwarf-cpp-stripped", "dwarf-cpp", "_ZN4shop3runEi", &b))
+    if (!chains("dwarf-cpp-stripped", "dwarf-cpp", NULL, "_ZN4shop3runEi", &b))
         SKIP("no fixture");
     CHECK(has_chain(&b,
                     "shop::(anonymous namespace)::cart::add@/src/dwarf.cpp:8;"

@@ -53,7 +53,7 @@ static u32 name_of(struct dwarf_builder *b, const struct dwarf_die *o, u64 off)
 {
     if (o->linkage_name && *o->linkage_name)
         return dwarf_intern(b, o->linkage_name);
-    return o->origin ? dwarf_intern_die(b, o->origin_file, o->origin) : dwarf_intern_die(b, b->d, off);
+    return o->origin ? dwarf_intern_die(b, o->origin_file, o->origin) : dwarf_intern_die(b, b->from, off);
 }
 
 /* A function, or a call inlined into node *node; *node becomes what calls below it are inlined into. Names are taken
@@ -65,7 +65,7 @@ static int add_code(struct dwarf_builder *b, const struct dwarf_die *o, u64 off,
     if (!function && !caller) /* into nothing that has code */
         return 0;
     struct range_use x = {b, function};
-    int err = dwarf_die_ranges(b->d, b->u, o, add_range, &x);
+    int err = dwarf_die_ranges(b->from, b->code, o, add_range, &x);
     err = err == -EBADMSG ? 0 : err;
     if (b->ranges.n == before) { /* dropped by the linker, or nothing is left of the call */
         *node = caller;
@@ -92,7 +92,7 @@ struct walk {
 static int step(struct walk *w)
 {
     struct dwarf_builder *b = w->b;
-    u64 off = b->d->window_at + w->c.pos, code = read_uleb(&w->c);
+    u64 off = b->from->window_at + w->c.pos, code = read_uleb(&w->c);
     if (!code)
         return !w->depth || !--w->depth;
     const struct dwarf_abbrev *a = dwarf_abbrev_find(w->t, code);
@@ -100,10 +100,10 @@ static int step(struct walk *w)
     int err = a ? 0 : -EBADMSG;
     if (a && a->kind != DIE_OTHER) {
         struct dwarf_die o;
-        dwarf_die_read(&w->c, b->d, b->u, w->t, a, &o);
+        dwarf_die_read(&w->c, b->from, b->code, w->t, a, &o);
         err = w->c.bad ? 0 : add_code(b, &o, off, a->kind == DIE_FUNCTION, &here);
     } else if (a) {
-        dwarf_die_skip(&w->c, w->t, a, b->u);
+        dwarf_die_skip(&w->c, w->t, a, b->code);
     }
     if (err || w->c.bad)
         return err ? err : -EBADMSG;
@@ -119,11 +119,11 @@ static int step(struct walk *w)
 
 int dwarf_walk(struct dwarf_builder *b)
 {
-    AUTO_ABBREVS struct dwarf_abbrevs *t = dwarf_abbrevs_get(b->d, b->u);
-    struct walk w = {.b = b, .t = t, .c = dwarf_cursor(b->d, b->u, b->u->die)};
+    AUTO_ABBREVS struct dwarf_abbrevs *t = dwarf_abbrevs_get(b->from, b->code);
+    struct walk w = {.b = b, .t = t, .c = dwarf_cursor(b->from, b->code, b->code->die)};
     int err = t ? 0 : -ENOMEM;
     while (!err && w.c.pos < w.c.len) {
-        if (!dwarf_spend(b->d, 1))
+        if (!dwarf_spend(b->from, 1))
             return -ENOSPC;
         err = step(&w);
     }

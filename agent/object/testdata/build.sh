@@ -56,6 +56,16 @@ dwarf dwarf-lto-zlib "$cc" -gdwarf-5 -flto -Wl,--compress-debug-sections=zlib dw
 dwarf dwarf-clang "$clang" -gdwarf-5 dwarf.c
 dwarf dwarf-clang-4 "$clang" -gdwarf-4 dwarf.c
 dwarf dwarf-clang-tables "$clang" -gline-tables-only dwarf.c
+# Split units, single and in a package.
+for v in 4 5; do
+    dwarf "dwarf-split-$v" "$cc" "-gdwarf-$v" -gsplit-dwarf -ffunction-sections dwarf.c # beside it: dwarf-split-4-dwarf.dwo
+    (cd "$src" && "$clang" "-gdwarf-$v" -gsplit-dwarf -O2 -ffile-prefix-map="$PWD"=/src -c -o "$out/clang-$v.o" dwarf.c &&
+        "$clang" -nostdlib -static -no-pie -Wl,--build-id=sha1 -o "$out/dwarf-clang-split-$v" "$out/clang-$v.o" &&
+        mv "$out/clang-$v.dwo" "$out/dwarf-clang-split-$v-dwarf.dwo") 2>/dev/null || rm -f "$out/dwarf-clang-split-$v"
+    rm -f "$out/clang-$v.o"
+    llvm-dwp -o "$out/dwarf-clang-split-$v.dwp" "$out/dwarf-clang-split-$v-dwarf.dwo" 2>/dev/null || rm -f "$out/dwarf-clang-split-$v.dwp"
+done
+dwp -o "$out/dwarf-split-4.dwp" "$out/dwarf-split-4-dwarf.dwo" 2>/dev/null || rm -f "$out/dwarf-split-4.dwp" # it knows no version 5
 dwarf dwarf-cpp "$cc" -gdwarf-5 dwarf.cpp
 if [ -e "$out/dwarf-cpp" ]; then
     objcopy --only-keep-debug "$out/dwarf-cpp" "$out/dwarf-cpp-debug"

@@ -4,6 +4,7 @@
 node.py URL TOKEN_FILE TREE PARENT    TREE: cgroup hierarchies, comma-separated; PARENT: a folder in each, ours
 
 Commands on stdin, an answer for each, "ok ..." or "error ...":
+  (a program finds in JOINED_NS when it was about to join its container, ns by the monotonic clock)
   make PREFIX COUNT CONTAINERS [KEY=VALUE...]   pods PREFIX-0.. on node1 with such annotations; a sleeper in each container
   busy PREFIX COUNT PROGRAM [ARGUMENT...]       runs it in the first container of the first so many pods
   note PREFIX COUNT KEY=VALUE|KEY-              annotates the first so many, or takes it away
@@ -83,6 +84,7 @@ class Pod:
 
     def run(self, container, command):
         def join():
+            os.environ["JOINED_NS"] = str(time.monotonic_ns())
             for folder in self.folders(container):
                 with open(folder + "/cgroup.procs", "w", encoding="ascii") as procs:
                     procs.write(str(os.getpid()))

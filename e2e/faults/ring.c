@@ -1,8 +1,9 @@
 /* Reads along in the ring of a running agent, whose every record the kernel has written for user space: nothing that
  * leaves the kernel passes by unseen.   ring PID
- * Says "watching", and when it is ended by SIGTERM, how many records there were of each kind and owner:
- *   sample CGROUP COUNT     file TGID COUNT     dump TGID COUNT     cgroup MADE COUNT     discarded 0 COUNT
- * Fails when it was too slow and something may have passed by. The ring's layout: kernel/bpf/ringbuf.c.
+ * Says "watching", and when it is ended by SIGTERM, how many records there were of each kind and owner, and when the
+ * first was seen in the ring, ns by the monotonic clock: sample CGROUP COUNT FIRST     and so on: file TGID, dump TGID,
+ * cgroup MADE, discarded 0 For samples that is when they were taken. Fails when it was too slow and something may have
+ * passed by. The ring's layout: kernel/bpf/ringbuf.c.
  */
 #include "bpf/types.h"
 #include "bpf/xprof.h"
@@ -29,7 +30,7 @@ struct ring {
 
 static struct tally {
     u32 type;
-    u64 owner, n;
+    u64 owner, n, first_ns;
 } tallies[OWNERS];
 static volatile sig_atomic_t ended;
 
@@ -38,13 +39,23 @@ static void end(int signal)
     ended = 1;
 }
 
-static void count(u32 type, u64 owner)
+static void count(u32 type, u64 owner, u64 time_ns)
 {
     struct tally *t = tallies;
     while (t->n && (t->type != type || t->owner != owner))
         if (++t == tallies + OWNERS)
             exit(3);
-    *t = (struct tally){type, owner, t->n + 1};
+    if (!t->n)
+        *t = (struct tally){.type = type, .owner = owner, .first_ns = time_ns};
+    t->n++;
+}
+
+static u64 time_of(u32 type, const void *record)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return type == XP_RECORD_SAMPLE ? ((const struct xp_sample *)record)->time
+                                    : (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
 static u64 owner_of(u32 type, const void *record)
@@ -73,7 +84,7 @@ static void follow(struct ring *r)
             return;
         const u32 *record = head + BPF_RINGBUF_HDR_SZ / sizeof(*head); /* it begins with its type */
         u32 type = len & BPF_RINGBUF_DISCARD_BIT ? DISCARDED : *record;
-        count(type, owner_of(type, record));
+        count(type, owner_of(type, record), time_of(type, record));
         if (__atomic_load_n(r->producer, __ATOMIC_ACQUIRE) - r->at > r->size) {
             fprintf(stderr, "ring: too slow\n");
             exit(2);
@@ -141,7 +152,8 @@ int main(int argc, char **argv)
     }
     for (const struct tally *t = tallies; t < tallies + OWNERS && t->n; t++)
         if (t->type < sizeof(names) / sizeof(names[0]))
-            printf("%s %llu %llu\n", names[t->type], (unsigned long long)t->owner, (unsigned long long)t->n);
+            printf("%s %llu %llu %llu\n", names[t->type], (unsigned long long)t->owner, (unsigned long long)t->n,
+                   (unsigned long long)t->first_ns);
         else
             return 4;
     return 0;

@@ -32,7 +32,7 @@ static void warn_of(struct discover *d, const struct world_pod *p)
         d->warnings++;
         log_warn("pod %s/%s: %s", p->pod->namespace, p->pod->name, p->wants.warnings[i]);
         if (d->world.rules->pod_events && d->kube)
-            kube_post_event(d->kube, p->pod, "ProfileAnnotation", p->wants.warnings[i]);
+            kube_queue_event(d->kube, p->pod, "ProfileAnnotation", p->wants.warnings[i]);
     }
 }
 
@@ -125,17 +125,12 @@ static void follow(struct discover *d, u64 cgroup, bool nobody)
         tell_host(d, t);
 }
 
-/* The kubelet's own groups stand between the host's want and the pods: a new pod must not inherit it. */
 static bool fence(void *ctx, u64 cgroup, const char *path, u32 pid)
 {
     struct discover *d = ctx;
-    if (!cgroup_is_pods(path))
-        return true;
-    struct told *t = tell_row(d, cgroup, true);
-    if (t && !t->fence) {
-        t->fence = t->own = true;
-        agent_want(d->config.agent, cgroup, XP_WANT(0, 1));
-    }
+    struct told *t = cgroup_is_pods(path) ? tell_row(d, cgroup, true) : NULL;
+    if (t && !t->fence)
+        tell_fence(d, t);
     return true;
 }
 
@@ -151,7 +146,7 @@ static void take_cgroup(struct discover *d, const struct xp_cgroup_event *e)
     containers_cgroup_removed(d->containers, e->hierarchy, e->id, now_ns());
     const struct told *t = tell_row(d, e->id, false);
     if (t && (t->of || t->nobody || t->fence))
-        tell_gone(d, e->id);
+        tell_gone(d, e->id); /* else the registry says so, when nobody will ask for its name any more */
 }
 
 static bool is_in(const struct hierarchy *h, u32 tgid, u64 cgroup)
@@ -306,6 +301,7 @@ static void *discover_thread(void *arg)
             m = i + 1 < BURST ? queue_get(d->inbox, 0) : NULL;
         }
         containers_tick(d->containers, now_ns());
+        tell_due(d, now_ns());
         if (d->kube)
             look_for_namespaces(d);
     }
@@ -326,6 +322,14 @@ static void *namespaces_thread(void *arg)
     pthread_setname_np(pthread_self(), "namespaces");
     kube_run_namespaces(d->kube, &d->stop);
     inbox_no_namespaces(d); /* the kubelet has none; else this is the end */
+    return NULL;
+}
+
+static void *events_thread(void *arg)
+{
+    struct discover *d = arg;
+    pthread_setname_np(pthread_self(), "events");
+    kube_run_events(d->kube, &d->stop);
     return NULL;
 }
 
@@ -368,8 +372,8 @@ int discover_new(struct discover **out, const struct discover_config *config, co
 
 int discover_start(struct discover *d, char *why, size_t len)
 {
-    void *(*const runs[])(void *) = {discover_thread, pods_thread, namespaces_thread};
-    size_t n = d->kube ? 3 : 1;
+    void *(*const runs[])(void *) = {discover_thread, pods_thread, namespaces_thread, events_thread};
+    size_t n = d->kube ? 4 : 1;
     for (size_t i = 0; i < n; i++) {
         int rc = pthread_create(&d->threads[i], NULL, runs[i], d);
         if (rc) {

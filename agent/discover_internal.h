@@ -54,6 +54,8 @@ struct told {             /* what kernel side and publisher know of a cgroup */
     bool named;  /* the publisher knows all that can be known of it */
     bool nobody; /* neither container nor service: the host's */
     bool fence;  /* pods are below: nothing there is wanted until its pod says so */
+    bool gone;   /* what is left to be told is that it is gone */
+    bool unsaid; /* something found no room, and is told again */
     bool used;
 };
 struct stranger { /* a cgroup of samples that nobody told the publisher of */
@@ -71,11 +73,13 @@ struct discover {
     VEC(struct told) told;
     struct map told_by_cgroup;     /* -> row + 1 */
     size_t told_unused, followers; /* rows of `told` that are `of` another */
+    bool unsaid;                   /* there are such rows */
+    u64 next_say_ns, next_sweep_ns;
     u64 warnings, inbox_full, wants_refused;
     bool synced, namespaces;
     u64 started_ns;
     volatile bool stop;
-    pthread_t threads[3];
+    pthread_t threads[4];
     size_t nthreads;
 };
 
@@ -91,5 +95,10 @@ void tell_of(struct discover *d, const struct container *c);
 void tell_host(struct discover *d, struct told *t);
 void tell_pod(struct discover *d, const char *runtime_uid);
 void tell_all(struct discover *d);
+/* The kubelet's own groups stand between the host's want and the pods: a new pod must not inherit it. */
+void tell_fence(struct discover *d, struct told *t);
 /* The cgroup is gone: its want is taken back, its name kept for samples on their way. */
 void tell_gone(struct discover *d, u64 cgroup);
+/* What is due: telling again what found no room, once a second; and, once a minute, forgetting groups that are not in
+ * the registry and whose end nobody reported. */
+void tell_due(struct discover *d, u64 now);

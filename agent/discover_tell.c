@@ -1,9 +1,13 @@
 /* What follows from what is known, told to the two that have to know: the kernel side (wants) and the publisher
- * (identities). Both are told of a change only.
+ * (identities). Both are told of a change only; what has no room with them is told again.
  */
 #include "discover_internal.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include <string.h>
+
+#define SAY_AGAIN_NS NS_PER_SEC
+#define SWEEP_NS     (60 * NS_PER_SEC)
 
 static u64 identity_hash(const struct identity *i)
 {
@@ -14,25 +18,42 @@ static u64 identity_hash(const struct identity *i)
 struct told *tell_row(struct discover *d, u64 cgroup, bool make)
 {
     u64 *at = make ? map_put(&d->told_by_cgroup, cgroup) : map_get(&d->told_by_cgroup, cgroup);
-    if (!at || (!*at && !make))
+    struct told *t = at && *at ? &d->told.v[*at - 1] : NULL;
+    if (!at || !make)
+        return t && t->used ? t : NULL;
+    if (t && t->used)
+        return t;
+    d->told_unused -= t != NULL; /* an id that came back before its row was cleared away */
+    t = t ? t : VEC_PUSH(&d->told);
+    if (!t)
         return NULL;
-    if (!*at) {
-        struct told *t = VEC_PUSH(&d->told);
-        if (!t)
-            return NULL;
-        *t = (struct told){.cgroup = cgroup, .used = true};
-        *at = d->told.n;
+    *t = (struct told){.cgroup = cgroup, .used = true};
+    *at = (u64)(t - d->told.v) + 1;
+    return t;
+}
+
+static void say_again(struct discover *d, struct told *t)
+{
+    t->unsaid = true;
+    d->unsaid = true;
+}
+
+/* One that is refused leaves the kernel side with what it had. */
+static void set_want(struct discover *d, struct told *t, u32 want)
+{
+    if (agent_want(d->config.agent, t->cgroup, want)) {
+        d->wants_refused++;
+        say_again(d, t);
+        return;
     }
-    return &d->told.v[*at - 1];
+    t->own = true;
+    t->want = want;
 }
 
 static void tell_kernel(struct discover *d, struct told *t, const struct verdict *v)
 {
     if (v->own && (!t->own || t->want != v->want)) {
-        int rc = agent_want(d->config.agent, t->cgroup, v->want);
-        d->wants_refused += rc != 0;
-        t->own = !rc; /* else it is tried again at the next look */
-        t->want = v->want;
+        set_want(d, t, v->want);
     } else if (!v->own && t->own) {
         agent_unwant(d->config.agent, t->cgroup);
         t->own = false;
@@ -47,11 +68,13 @@ static void tell_publisher(struct discover *d, struct told *t, struct verdict *v
     if (t->named && v->identity->pending) /* its pod is gone, but not its last samples: it keeps its name */
         return;
     bool named = !v->identity->pending;
-    if (!publisher_know(d->config.publisher, v->identity)) {
-        v->identity = NULL;
-        t->identity = hash;
-        t->named = named;
+    if (publisher_know(d->config.publisher, v->identity)) {
+        say_again(d, t);
+        return;
     }
+    v->identity = NULL;
+    t->identity = hash;
+    t->named = named;
 }
 
 /* The verdict on `c`, told of a cgroup: its own, or one below it, which has no want of its own. */
@@ -60,6 +83,7 @@ void tell_verdict(struct discover *d, const struct container *c, struct told *t)
     struct verdict v;
     if (world_judge(&d->world, c, &v))
         return;
+    t->gone = false; /* a group that has its id back */
     v.own &= !t->of;
     if (v.identity)
         v.identity->cgroup = t->cgroup;
@@ -136,22 +160,95 @@ static void compact_told(struct discover *d)
     d->told_unused = 0;
 }
 
+void tell_fence(struct discover *d, struct told *t)
+{
+    t->fence = true;
+    set_want(d, t, XP_WANT(0, 1));
+}
+
+/* The publisher forgets it; false: it has no room to be told. */
+static bool forget(struct discover *d, const struct told *t)
+{
+    struct identity *gone = t->identity ? calloc(1, sizeof(*gone)) : NULL;
+    if (!gone)
+        return !t->identity;
+    gone->cgroup = t->cgroup;
+    gone->gone = true;
+    if (!publisher_know(d->config.publisher, gone))
+        return true;
+    identity_free(&gone);
+    return false;
+}
+
+static void drop_row(struct discover *d, struct told *t)
+{
+    t->used = false;
+    d->told_unused++;
+}
+
+static void end_row(struct discover *d, struct told *t)
+{
+    if (t->own)
+        agent_unwant(d->config.agent, t->cgroup);
+    d->followers -= t->of != 0;
+    t->of = 0;
+    t->own = t->nobody = t->fence = t->named = false;
+    t->gone = true;
+    if (forget(d, t))
+        drop_row(d, t);
+    else
+        say_again(d, t);
+}
+
+static void compact_if_due(struct discover *d)
+{
+    if (d->told_unused > d->told.n / 2 + 64)
+        compact_told(d);
+}
+
 void tell_gone(struct discover *d, u64 cgroup)
 {
     struct told *t = tell_row(d, cgroup, false);
     if (!t)
         return;
-    if (t->own)
-        agent_unwant(d->config.agent, cgroup);
-    struct identity *gone = t->identity ? calloc(1, sizeof(*gone)) : NULL;
-    if (gone) {
-        gone->cgroup = cgroup;
-        gone->gone = true;
-        if (publisher_know(d->config.publisher, gone))
-            identity_free(&gone); /* it is remembered a little longer than needed */
+    end_row(d, t);
+    compact_if_due(d);
+}
+
+static void say_row(struct discover *d, struct told *t)
+{
+    t->unsaid = false;
+    const struct container *c = containers_find(d->containers, t->of ? t->of : t->cgroup);
+    if (t->gone)
+        end_row(d, t);
+    else if (t->fence)
+        tell_fence(d, t);
+    else if (t->nobody)
+        tell_host(d, t);
+    else if (c)
+        tell_verdict(d, c, t);
+}
+
+/* A group that the registry does not have, and that does not exist any more: the event of its end was lost. */
+static bool is_lost(const struct discover *d, const struct told *t)
+{
+    return t->used && (t->of || t->nobody || t->fence) && hierarchy_is_gone(d->config.hierarchy, t->cgroup);
+}
+
+void tell_due(struct discover *d, u64 now)
+{
+    if (d->unsaid && now >= d->next_say_ns) {
+        d->unsaid = false;
+        d->next_say_ns = now + SAY_AGAIN_NS;
+        for (size_t i = 0; i < d->told.n; i++)
+            if (d->told.v[i].used && d->told.v[i].unsaid)
+                say_row(d, &d->told.v[i]);
     }
-    d->followers -= t->of != 0;
-    t->used = false;
-    if (++d->told_unused > d->told.n / 2 + 64)
-        compact_told(d);
+    if (now >= d->next_sweep_ns) {
+        d->next_sweep_ns = now + SWEEP_NS;
+        for (size_t i = 0; i < d->told.n; i++)
+            if (is_lost(d, &d->told.v[i]))
+                end_row(d, &d->told.v[i]);
+    }
+    compact_if_due(d);
 }

@@ -217,6 +217,10 @@ static void kubernetes(struct metrics *m, const struct kube_stats *k)
     metrics_counter(m, "xprof_kube_errors", "Calls to API server or kubelet that failed, by class.");
     for (int i = 0; i < KUBE_ERROR_MAX; i++)
         metrics_value(m, "class", kube_error_name((enum kube_error)i), (double)k->errors[i]);
+    metrics_counter(m, "xprof_pod_events", "Warnings written as Events of their pods, by outcome.");
+    metrics_value(m, "outcome", "posted", (double)k->events_posted);
+    metrics_value(m, "outcome", "failed", (double)k->events_failed);
+    metrics_value(m, "outcome", "dropped", (double)k->events_dropped);
     metrics_counter(m, "xprof_kube_objects_skipped", "Objects that were too large or malformed.");
     metrics_value(m, NULL, NULL, (double)(k->oversize + k->malformed));
 }

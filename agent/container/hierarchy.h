@@ -48,3 +48,6 @@ int hierarchy_path_of(const struct hierarchy *h, u32 pid, char path[], u32 size)
 /* The id of the cgroup at `path`: from the tree when it is in sight, else from what process `pid` in it has mounted at
  * its own /sys/fs/cgroup, which is its container's. 0 or -ENOENT. */
 int hierarchy_id_of(const struct hierarchy *h, u32 pid, const char *path, u64 *id);
+/* Is there no cgroup of that id any more? Wherever the tree can be seen or not; false as well when that cannot be told
+ * (it takes CAP_DAC_READ_SEARCH). An id is a file handle of its file system: fs/kernfs/mount.c. */
+bool hierarchy_is_gone(const struct hierarchy *h, u64 id);

@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#define PATH_SIZE 4096
-#define TEXT_MAX  (64 * 1024) /* of /proc/PID/cgroup */
+#define PATH_SIZE     4096
+#define TEXT_MAX      (64 * 1024) /* of /proc/PID/cgroup */
+#define KERNFS_HANDLE 0xfe        /* FILEID_KERNFS of include/linux/exportfs.h */
 
 struct walk {
     hierarchy_each each;
@@ -177,4 +178,18 @@ int hierarchy_scan_processes(const struct hierarchy *h, hierarchy_each each, voi
             !visit_process(h, (u32)strtoul(e->d_name, NULL, 10), &seen, each, ctx, &n))
             break;
     return n;
+}
+
+bool hierarchy_is_gone(const struct hierarchy *h, u64 id)
+{
+    union {
+        struct file_handle head;
+        char room[sizeof(struct file_handle) + sizeof(id)];
+    } handle = {.head = {.handle_bytes = sizeof(id), .handle_type = KERNFS_HANDLE}};
+    AUTO_CLOSE int mount = open(h->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (mount < 0)
+        return false;
+    memcpy(handle.head.f_handle, &id, sizeof(id));
+    AUTO_CLOSE int fd = open_by_handle_at(mount, &handle.head, O_PATH | O_CLOEXEC);
+    return fd < 0 && errno == ESTALE;
 }

@@ -102,3 +102,23 @@ TEST(hierarchy_of_this_machine)
         CHECK_EQ(hierarchy_id_of(&h, (u32)getpid(), path, &id), 0);
     CHECK_EQ(hierarchy_path_of(&h, 0x7fffffff, path, sizeof(path)), -ENOENT);
 }
+
+/* A group that comes and goes; where groups cannot be made, or handles not be opened, only that nothing is called gone
+ * that is not known to be. */
+TEST(hierarchy_tells_what_is_gone)
+{
+    struct hierarchy h;
+    struct stat st = {0};
+    char path[600];
+    if (hierarchy_find(&h, NULL))
+        SKIP("no cgroups are mounted");
+    CHECK(!hierarchy_is_gone(&h, 1));
+    snprintf(path, sizeof(path), "%s/xprof-unit-%d", h.mount, (int)getpid());
+    if (mkdir(path, 0700))
+        SKIP("cgroups cannot be made here");
+    bool there = !stat(path, &st) && !hierarchy_is_gone(&h, st.st_ino);
+    rmdir(path);
+    CHECK(there);
+    if (!geteuid())
+        CHECK(hierarchy_is_gone(&h, st.st_ino));
+}

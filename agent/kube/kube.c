@@ -1,12 +1,13 @@
 #include "kube/kube.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
-#include "base/labels.h"
+#include "base/queue.h"
+#include "kube/event.h"
 #include "kube/reflect.h"
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     POLL_MS = 10 * 1000,
@@ -17,8 +18,11 @@ enum {
     RETRY_MAX_MS = 30 * 1000,
     FORBIDDEN_MS = 5 * 60 * 1000,
     MAX_OBJECT = 4 << 20,
-    EVENT_MS = 10 * 1000
+    EVENTS_WAITING = 64,
+    EVENT_STOP_MS = 500,
+    EVENT_BURST = 10
 };
+#define EVENT_EVERY_NS (2 * NS_PER_SEC)
 
 struct kube {
     struct access_config access;
@@ -28,6 +32,7 @@ struct kube {
     struct kube_stats stats;
     struct reflect pods, namespaces;
     struct access events;
+    struct queue *waiting; /* struct event * */
 };
 
 const char *kube_error_name(enum kube_error e)
@@ -183,6 +188,7 @@ int kube_new(struct kube **out, const struct kube_config *config, const struct k
     k->namespaces.forbidden_ms = or_else(config->forbidden_ms, FORBIDDEN_MS);
     k->events.config = &k->access;
     rc = make_queries(k);
+    rc = rc ? rc : queue_new(&k->waiting, EVENTS_WAITING);
     if (rc)
         return rc;
     *out = TAKE_PTR(k);
@@ -196,6 +202,9 @@ void kube_free(struct kube **k)
     reflect_free(&(*k)->pods);
     reflect_free(&(*k)->namespaces);
     access_free(&(*k)->events);
+    for (struct event *e; (*k)->waiting && (e = queue_get((*k)->waiting, 0));)
+        event_free(&e);
+    queue_free(&(*k)->waiting);
     access_config_free(&(*k)->access);
     free((*k)->node);
     free(*k);
@@ -224,57 +233,38 @@ void kube_stats(const struct kube *k, struct kube_stats *out)
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
-static void put(struct buf *b, const char *before, const char *text)
-{
-    char clean[1024]; /* the API's bound for an event's message */
-    label_clean_value(clean, sizeof(clean), text);
-    buf_str(b, before);
-    buf_json(b, clean);
-}
-
-/* An Event of core/v1. */
-static void event_json(struct buf *b, const struct kube *k, const struct kube_pod *pod, const char *reason,
-                       const char *message)
-{
-    char now[32];
-    time_t t = time(NULL);
-    struct tm tm;
-    strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &tm));
-    put(b, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"generateName\":\"xprof-\",\"namespace\":",
-        pod->namespace);
-    put(b, "},\"type\":\"Warning\",\"count\":1,\"reason\":", reason);
-    put(b, ",\"message\":", message);
-    put(b, ",\"firstTimestamp\":", now);
-    put(b, ",\"lastTimestamp\":", now);
-    put(b, ",\"involvedObject\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":", pod->namespace);
-    put(b, ",\"name\":", pod->name);
-    put(b, ",\"uid\":", pod->uid);
-    put(b, "},\"source\":{\"component\":\"xprof\",\"host\":", k->node ? k->node : "");
-    buf_str(b, "}}");
-}
-
 int kube_post_event(struct kube *k, const struct kube_pod *pod, const char *reason, const char *message)
 {
-    static const char *const headers[] = {"Content-Type: application/json"};
-    AUTO_BUF struct buf body = {0}, url = {0};
-    struct http_response answer;
-    if (k->source != KUBE_API)
-        return -ENOTSUP;
-    buf_str(&url, "/api/v1/namespaces/");
-    url_escape(&url, pod->namespace);
-    buf_str(&url, "/events");
-    event_json(&body, k, pod, reason, message);
-    if (body.failed || url.failed)
-        return -ENOMEM;
-    struct http_request r = {.method = "POST",
-                             .url = url.data,
-                             .headers = headers,
-                             .nheaders = 1,
-                             .body = body.data,
-                             .body_len = body.len,
-                             .timeout_ms = EVENT_MS};
-    int rc = access_call(&k->events, &r, &answer);
-    rc = rc ? rc : answer.status == 401 || answer.status == 403 ? -EPERM : answer.status / 100 != 2 ? -EIO : 0;
-    http_response_free(&answer);
+    CLEANUP(event_free) struct event *e = NULL;
+    int rc = k->source == KUBE_API ? event_new(&e, k->node, pod, reason, message) : -ENOTSUP;
+    return rc ? rc : event_post(e, &k->events);
+}
+
+int kube_queue_event(struct kube *k, const struct kube_pod *pod, const char *reason, const char *message)
+{
+    CLEANUP(event_free) struct event *e = NULL;
+    int rc = k->source == KUBE_API ? event_new(&e, k->node, pod, reason, message) : -ENOTSUP;
+    rc = rc ? rc : queue_put(k->waiting, e);
+    if (!rc)
+        e = NULL;
+    else if (rc != -ENOTSUP)
+        KUBE_COUNT(k->stats.events_dropped, 1);
     return rc;
+}
+
+/* One after the other: as fast as they come for the first few, then one in so long. */
+void kube_run_events(struct kube *k, const volatile bool *stop)
+{
+    u64 paid_ns = 0; /* until when the rate is used up */
+    while (!*stop) {
+        CLEANUP(event_free) struct event *e = queue_get(k->waiting, EVENT_STOP_MS);
+        if (!e)
+            continue;
+        u64 now = now_ns(), burst = EVENT_BURST * EVENT_EVERY_NS;
+        paid_ns = (now > burst && paid_ns < now - burst ? now - burst : paid_ns) + EVENT_EVERY_NS;
+        reflect_wait(paid_ns > now ? (paid_ns - now) / 1000000 : 0, stop);
+        int rc = *stop ? 0 : event_post(e, &k->events);
+        if (!*stop)
+            KUBE_COUNT(*(rc ? &k->stats.events_failed : &k->stats.events_posted), 1);
+    }
 }

@@ -82,7 +82,8 @@ struct kube_stats {
     u64 left_out;                            /* labels, annotations, containers, texts beyond a bound */
     u64 refused;                             /* objects beyond the number that is kept track of, of another node */
     u64 errors[KUBE_ERROR_MAX];
-    u64 success_ns; /* CLOCK_MONOTONIC of the last answer; 0: none yet */
+    u64 events_posted, events_failed, events_dropped; /* kube_queue_event */
+    u64 success_ns;                                   /* CLOCK_MONOTONIC of the last answer; 0: none yet */
 };
 
 struct kube;
@@ -99,6 +100,10 @@ void kube_run_namespaces(struct kube *k, const volatile bool *stop);
 /* A copy, from any thread. */
 void kube_stats(const struct kube *k, struct kube_stats *out);
 
-/* Writes a Warning event about the pod, where `kubectl describe pod` shows it (needs the right to create events). One
- * thread at a time. 0 or -errno; -EPERM the server refused. */
+/* Writes a Warning event about the pod, where `kubectl describe pod` shows it (needs the right to create events). Waits
+ * for the answer; not while kube_run_events does. 0 or -errno; -EPERM the server refused. */
 int kube_post_event(struct kube *k, const struct kube_pod *pod, const char *reason, const char *message);
+/* The same by the thread that runs kube_run_events, ten at once and then one every two seconds: does not wait. 0;
+ * -ENOSPC: 64 wait already, it is dropped and counted; -ENOTSUP (a kubelet), -ENOMEM. */
+int kube_queue_event(struct kube *k, const struct kube_pod *pod, const char *reason, const char *message);
+void kube_run_events(struct kube *k, const volatile bool *stop);

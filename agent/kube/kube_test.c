@@ -383,3 +383,62 @@ TEST(kube_events_on_a_pod)
     CHECK_STR(json_get_text(j, "type"), "Warning");
     CHECK_EQ(kube_post_event(k, pod, "BadAnnotation", "again"), -EPERM);
 }
+
+struct slow { /* a server that does not answer before it is told to */
+    volatile bool go, stop;
+    unsigned heard;
+};
+
+static bool take_slowly(void *ctx, const struct test_request *r)
+{
+    struct slow *s = ctx;
+    __atomic_add_fetch(&s->heard, 1, __ATOMIC_RELAXED);
+    while (!s->go)
+        usleep(1000);
+    test_reply(r->fd, 201, "", "{}", 2);
+    return true;
+}
+
+struct run {
+    struct kube *k;
+    struct slow *slow;
+};
+
+static void *run_events(void *ctx)
+{
+    const struct run *r = ctx;
+    kube_run_events(r->k, &r->slow->stop);
+    return NULL;
+}
+
+TEST(kube_events_wait_for_nobody)
+{
+    struct slow slow = {0};
+    CLEANUP(test_server_free) struct test_server *server = NULL;
+    CLEANUP(kube_free) struct kube *k = NULL;
+    CLEANUP(kube_pod_free) struct kube_pod *pod = NULL;
+    struct kube_handlers h = {0};
+    struct kube_stats stats = {0};
+    pthread_t thread;
+    int rc = 0, queued = 0;
+    CHECK_EQ(test_server_new(&server, take_slowly, &slow), 0);
+    CHECK_EQ(kube_new(&k, &(struct kube_config){.url = test_server_url(server), .node = "node1", .token = "t"}, &h), 0);
+    CHECK_EQ(kube_pod_new(&pod, "u1", "shop", "web"), 0);
+    struct run run = {k, &slow};
+    CHECK_EQ(pthread_create(&thread, NULL, run_events, &run), 0);
+    while (!rc && queued < 1000) { /* while the first one is not answered */
+        rc = kube_queue_event(k, pod, "BadAnnotation", "what");
+        queued += !rc;
+    }
+    slow.go = true;
+    while (stats.events_posted < 10) { /* the rest has to wait longer */
+        usleep(1000);
+        kube_stats(k, &stats);
+    }
+    slow.stop = true;
+    pthread_join(thread, NULL);
+    CHECK_EQ(rc, -ENOSPC);
+    CHECK(queued >= 64 && queued <= 66);
+    CHECK_EQ(stats.events_dropped, 1);
+    CHECK(__atomic_load_n(&slow.heard, __ATOMIC_RELAXED) <= 11);
+}

@@ -446,7 +446,7 @@ static struct outcome watch(struct reflect *r, const volatile bool *stop)
 
 /* ---- The order of calls ------------------------------------------------------------------------------------------ */
 
-static void wait_ms(u64 ms, const volatile bool *stop)
+void reflect_wait(u64 ms, const volatile bool *stop)
 {
     for (u64 until = now_ns() + ms * 1000000ull, now; !*stop && (now = now_ns()) < until;) {
         u64 left = (until - now) / 1000000ull + 1;
@@ -479,7 +479,7 @@ void reflect_run(struct reflect *r, const volatile bool *stop)
         bool listing = r->poll_ms || !*r->version;
         struct outcome o = listing ? list(r, stop) : watch(r, stop);
         if (!*stop)
-            wait_ms(pause_after(r, &o), stop);
+            reflect_wait(pause_after(r, &o), stop);
     }
 }
 

@@ -48,5 +48,7 @@ void reflect_free(struct reflect *r);
 /* Adds to a counter that other threads may read or add to. */
 #define KUBE_COUNT(counter, n) ((void)__atomic_add_fetch(&(counter), (n), __ATOMIC_RELAXED))
 
+/* Sleeps so long, or until *stop. */
+void reflect_wait(u64 ms, const volatile bool *stop);
 /* `s` as it stands in a URL's query: everything but letters, digits and -_.~ as %XX. Appends. */
 void url_escape(struct buf *b, const char *s);

@@ -50,7 +50,7 @@ watch_ring
 unwanted_for 1000
 read_ring
 taken=$(records sample)
-[ "$taken" -ge 100 ] || fail "only $taken samples of who asked are in the ring"
+[ "$taken" -ge 40 ] || fail "only $taken samples of who asked are in the ring"
 [ "$(strangers "$(group_of asks-0)")" = 0 ] || fail "samples of others are in the ring"
 [ "$(records discarded)" = 0 ] || fail "records were begun and given up"
 echo "$(metric xprof_samples_unwanted_total) samples of who did not ask; in the ring: $taken of who asked, 0 of others"

@@ -36,7 +36,7 @@ volatile struct xp_live xp_live = {};
 #include "bpf/sample.bpf.h"
 #include "bpf/cgroup.bpf.h"
 
-#ifndef XP_SAMPLER /* the oracle for Go takes its samples elsewhere (e2e/oracle/signal.bpf.c) */
+#ifndef XP_SAMPLER /* the oracle for Go takes its samples elsewhere (e2e/go/signal.bpf.c) */
 #define XP_SAMPLER(n)                                 \
     SEC("perf_event")                                 \
     int xp_event_##n(struct bpf_perf_event_data *ctx) \

@@ -41,11 +41,11 @@ compare() { # NAME WORK COMPLETE EQUAL: percent
 }
 
 old=/usr/lib/go-1.19/bin/go # Debian's golang-1.19-go
-for go in go $old; do
-    [ $go = go ] || [ -x $go ] || { echo "there is no $old" && continue; }
-    version=$(GOTOOLCHAIN=local GOROOT='' $go env GOVERSION)
-    build $go "$version" 0
-    build $go "$version-cgo" 1 -buildmode=pie
+for go in go "$old"; do
+    [ "$go" = go ] || [ -x "$go" ] || { echo "there is no $old" && continue; }
+    version=$(GOTOOLCHAIN=local GOROOT='' "$go" env GOVERSION)
+    build "$go" "$version" 0
+    build "$go" "$version-cgo" 1 -buildmode=pie
     for work in cpu gc grow http crypto syscall panic preempt; do
         compare "$version" $work 98.5 98
     done

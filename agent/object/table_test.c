@@ -114,6 +114,89 @@ TEST(table_limits_hold)
     CHECK_EQ(len, 1);
 }
 
+/* The rules of two tables of one file at every offset in [from, to): how many differ. */
+static size_t differ(const struct xp_table *a, const struct xp_table *b, u64 from, u64 to)
+{
+    size_t n = 0;
+    for (; from < to; from++) {
+        struct xp_rule x = table_rule_at(a, from), y = table_rule_at(b, from);
+        n += memcmp(&x, &y, sizeof(x)) != 0;
+    }
+    return n;
+}
+
+static u64 end_of(const struct xp_table *t)
+{
+    return t->lo + (u64)t->nblocks * XP_BLOCK;
+}
+
+TEST(table_takes_rows_that_others_found)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *plain = NULL, *both = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    size_t len;
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK_EQ(table_build_elf(&e, NULL, &limits, &plain, &len), 0);
+    u64 from = plain->lo + 21, to = end_of(plain) - 1; /* begins, wherever that is, in the middle of something */
+    while (to > from && table_rule_at(plain, to - 1).kind == XP_CFA_NONE)
+        to--;
+    from += (to - from) / 3;
+    to -= (to - from) / 3;
+    struct table_row rows[] = {{from, rule_word((struct xp_rule){.kind = XP_CFA_RSP, .cfa_off = 4096})},
+                               {from + 5, rule_word((struct xp_rule){.kind = XP_CFA_GO_LOST})}};
+    struct table_code code = {.start = from, .end = to, .rows = rows, .n = 2, .bad = 3, .source = XP_SOURCE_GO};
+    CHECK_EQ(table_build_elf(&e, &code, &limits, &both, &len), 0);
+    CHECK_EQ(table_check(both, len), 0);
+    CHECK_EQ(differ(plain, both, plain->lo, from), 0);
+    CHECK_EQ(table_rule_at(both, from + 4).cfa_off, 4096);
+    CHECK_EQ(table_rule_at(both, from + 5).kind, XP_CFA_GO_LOST);
+    CHECK_EQ(table_rule_at(both, to - 1).kind, XP_CFA_GO_LOST);
+    CHECK(table_rule_at(both, end_of(both) - 1).kind == XP_CFA_NONE);
+    CHECK_EQ(both->source_rows[XP_SOURCE_GO], 2);
+    CHECK_EQ(both->bad_fdes, plain->bad_fdes + 3);
+    CHECK(both->source_rows[XP_SOURCE_EH_FRAME] && !plain->source_rows[XP_SOURCE_GO]);
+    CHECK_STR(table_source_name(XP_SOURCE_GO), "gopclntab");
+}
+
+TEST(table_may_have_such_rows_alone)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *t = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    size_t len;
+    CHECK_EQ(fixture_elf("bytes.so", &e), 0);
+    struct table_row row = {0x1000, rule_word((struct xp_rule){.kind = XP_CFA_RSP, .cfa_off = 8})};
+    struct table_code code = {.start = 0x1000, .end = 0x1801, .rows = &row, .n = 1, .source = XP_SOURCE_GO};
+    CHECK_EQ(table_build_elf(&e, &code, &limits, &t, &len), 0);
+    CHECK_EQ(table_check(t, len), 0);
+    CHECK_EQ(t->flags, XP_TABLE_FP_OK); /* beside them */
+    CHECK_EQ(table_rule_at(t, 0x1800).kind, XP_CFA_RSP);
+    CHECK_EQ(table_rule_at(t, 0xfff).kind, XP_CFA_NONE);
+    CHECK_EQ(table_rule_at(t, 0x1801).kind, XP_CFA_NONE);
+    limits.max_rows = 1;
+    struct xp_table *none = NULL;
+    CHECK_EQ(table_build_elf(&e, &code, &limits, &none, &len), -ENOSPC);
+}
+
+TEST(table_keys_know_rows_that_others_found)
+{
+    static const u8 secret[16] = {1};
+    AUTO_ELF struct elf_file e = {0};
+    struct table_key none, one, other;
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    struct table_row row = {0x1000, 1};
+    struct table_code code = {.start = 0x1000, .end = 0x1800, .rows = &row, .n = 1};
+    CHECK_EQ(table_identify_elf(&e, NULL, secret, &none), 0);
+    CHECK_EQ(table_identify_elf(&e, &code, secret, &one), 0);
+    row.word = 2;
+    CHECK_EQ(table_identify_elf(&e, &code, secret, &other), 0);
+    CHECK(!table_key_equal(&none, &one) && !table_key_equal(&one, &other));
+    code.n = 0;
+    CHECK_EQ(table_identify_elf(&e, &code, secret, &other), 0);
+    CHECK(table_key_equal(&none, &other));
+}
+
 static bool same_key(const char *a, const char *b, const u8 *secret_a, const u8 *secret_b)
 {
     AUTO_CLOSE int fa = fixture_fd(a);

@@ -25,7 +25,7 @@ SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard age
 OBJ      := $(SRC:%.c=$(B)/%.o) $(STUBS:.c=.o)
 TEST_SRC := $(wildcard agent/*_test.c agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
-UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) agent/govern.c agent/publish.c agent/publish_send.c agent/world.c \
+UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) agent/govern.c agent/publish.c agent/publish_send.c agent/world.c agent/debug_file.c agent/debuginfod.c agent/line_indexes.c \
             $(addprefix agent/cli/,options.c options_doc.c commands.c config_file.c kubeconfig.c) \
             $(wildcard agent/cli/*_options.c)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)

@@ -26,6 +26,10 @@ struct agent_config {
     const struct event_kind *events[XP_MAX_EVENTS]; /* what probe.events came from, in the same order */
     const char *cache_dir;                          /* NULL: no cache of tables on disk */
     size_t cache_bytes;
+    /* Of debuginfod servers; `more`: with blanks between, used when there are no others. */
+    const char *const *debuginfod_urls;
+    size_t ndebuginfod_urls;
+    const char *debuginfod_more;
     const char *host_root;         /* where the node's file system is; NULL: "/" */
     const char *const *debug_dirs; /* where the user has debug files */
     size_t ndebug_dirs;

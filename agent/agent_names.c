@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "debuginfod.h"
 #include "line_indexes.h"
 #include "profile/named.h"
 #include "object/kallsyms.h"
@@ -10,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+
+#define SERVER_PATIENCE_MS 90000 /* in all */
 
 static bool name_file(void *ctx, u32 id, const char **path, const char **build_id)
 {
@@ -22,6 +25,22 @@ static bool name_file(void *ctx, u32 id, const char **path, const char **build_i
     return true;
 }
 
+/* A recording waits for servers, once it has ended; an agent goes on, and asks again. */
+static void open_server(struct agent *a)
+{
+    char dir[4096];
+    const struct agent_config *c = &a->config;
+    struct debuginfod_config config = {.urls = c->debuginfod_urls,
+                                       .nurls = c->ndebuginfod_urls,
+                                       .more = c->debuginfod_more,
+                                       .dir = a->cache ? dir : NULL,
+                                       .patience_ms = c->sink.profile ? 0 : SERVER_PATIENCE_MS};
+    snprintf(dir, sizeof(dir), "%s/debuginfod", c->cache_dir ? c->cache_dir : "");
+    int rc = debuginfod_new(&a->places.server, &config);
+    if (rc)
+        log_warn("no debug files from servers: %s", strerror(-rc));
+}
+
 int agent_open_lines(struct agent *a)
 {
     const char *host = a->config.host_root;
@@ -29,12 +48,14 @@ int agent_open_lines(struct agent *a)
                                       .host = open(host ? host : "/", O_PATH | O_DIRECTORY | O_CLOEXEC),
                                       .dirs = a->config.debug_dirs,
                                       .ndirs = a->config.ndebug_dirs};
+    open_server(a);
     return line_indexes_new(&a->lines, &a->places, a->cache);
 }
 
 void agent_close_lines(struct agent *a)
 {
     line_indexes_free(&a->lines);
+    debuginfod_free(&a->places.server);
     xp_cleanup_close(&a->places.host);
 }
 
@@ -77,12 +98,23 @@ static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
     return rc;
 }
 
+/* Is a server being asked for the file's debug information? */
+static bool is_pending(struct agent *a, u32 id)
+{
+    const struct file *f = files_get(a->files, id);
+    struct line_index index;
+    if (!a->places.server || !f || f->fd < 0)
+        return false;
+    line_indexes_get(a->lines, &f->key, f->fd, &index);
+    return line_indexes_pending(a->lines, &f->key);
+}
+
 /* An agent asks again and again, mostly for the same. */
 static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t n,
                         void (*use)(void *arg, const struct names *names), void *arg)
 {
     struct agent *a = ctx;
-    if (!a->named)
+    if (!a->named || is_pending(a, id)) /* what is not final is not kept */
         return ask_parser(a, id, offsets, n, use, arg);
     struct named_question q = {
         .id = id, .offsets = offsets, .n = n, .ask = ask_parser, .ctx = a, .use = use, .arg = arg};

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "debuginfod.h"
 #include "parser/parser.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,11 @@ static void note(struct debug_trace *t, const char *whose, const char *place, co
 static const char *reason(int err)
 {
     const char *text = strerrordesc_np(-err);
-    return err == -ENOENT || err == -ENOTDIR ? "not there" : text ? text : "cannot be read";
+    return err == -ENOENT || err == -ENOTDIR ? "not there"
+           : err == -EINPROGRESS             ? "is being fetched"
+           : err == -EFBIG                   ? "is larger than allowed"
+           : text                            ? text
+                                             : "cannot be read";
 }
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
@@ -158,20 +163,50 @@ static struct base base_of(const struct search *x, size_t i)
     return (struct base){.root = -1, .whose = "directory", .users = true, .dir = x->p->dirs[i - 2]};
 }
 
+struct hex {
+    char text[2 * DEBUG_LINK_ID + 1];
+};
+
+static struct hex hex_of(const u8 *id, size_t len)
+{
+    struct hex h = {""};
+    for (size_t i = 0; i < len && i < DEBUG_LINK_ID; i++)
+        snprintf(h.text + 2 * i, 3, "%02x", id[i]);
+    return h;
+}
+
 static int try_id(struct search *x, const u8 *id, size_t len)
 {
-    char hex[2 * DEBUG_LINK_ID + 1] = "";
+    struct hex h = hex_of(id, len);
+    const char *hex = h.text;
     int fd = -ENOENT;
     if (len < MIN_ID)
         return fd;
-    for (size_t i = 0; i < len; i++)
-        snprintf(hex + 2 * i, 3, "%02x", id[i]);
     for (size_t i = 0; i < 2 + x->p->ndirs && fd < 0; i++) {
         struct base b = base_of(x, i);
         if (b.users || b.root >= 0)
             fd = try_format(x, &b, "%s/.build-id/%.2s/%s.debug", b.dir, hex, hex + 2);
     }
     return fd;
+}
+
+static int try_server(struct search *x, const u8 *id, size_t len)
+{
+    struct hex h = hex_of(id, len);
+    struct debug_links l;
+    if (!x->p->server || len < MIN_ID)
+        return -ENOENT;
+    AUTO_CLOSE int fd = debuginfod_get(x->p->server, h.text);
+    x->out->pending |= fd == -EINPROGRESS;
+    const char *why = fd < 0 ? reason(fd) : judge(x, fd, &l);
+    note(x->t, "debuginfod", h.text, why ? why : "used");
+    if (fd >= 0 && why)
+        debuginfod_drop(x->p->server, h.text);
+    if (why)
+        return -ENOENT;
+    if (x->want == WANT_DEBUG)
+        x->found = l;
+    return TAKE_FD(fd);
 }
 
 /* The part of a path in front of its last slash. */
@@ -220,7 +255,9 @@ static int try_alt(struct search *x)
         fd = try_path(x, &b, alt);
     else if (from && b.root >= 0)
         fd = try_format(x, &b, "%.*s/%s", dir_len(from), from, alt);
-    return fd < 0 ? try_id(x, x->found.alt_id, x->found.alt_id_len) : fd;
+    if (fd < 0)
+        fd = try_id(x, x->found.alt_id, x->found.alt_id_len);
+    return fd < 0 ? try_server(x, x->found.alt_id, x->found.alt_id_len) : fd;
 }
 
 static int try_package(struct search *x)
@@ -244,6 +281,8 @@ static int find_debug(struct search *x)
     x->out->debug = try_id(x, own->build_id, own->build_id_len);
     if (x->out->debug < 0)
         x->out->debug = try_name(x);
+    if (x->out->debug < 0)
+        x->out->debug = try_server(x, own->build_id, own->build_id_len);
     return 0;
 }
 
@@ -261,7 +300,6 @@ int debug_files_find(const struct debug_places *p, const struct debug_subject *s
     f.debug_symbols = f.debug >= 0 && x.found.has & DEBUG_HAS_SYMBOLS;
     if (f.found) {
         f.alt = *x.found.alt ? try_alt(&x) : -1;
-        f.missing = *x.found.alt && f.alt < 0;
         f.dwp = try_package(&x);
     }
     *out = f;

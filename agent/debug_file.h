@@ -6,6 +6,7 @@
  *      directories that the user named
  *   3. by the name in .gnu_debuglink (without one: its own name and ".debug") beside it, in .debug/ there, and below
  *      /usr/lib/debug: in the process's root only
+ *   4. from a debuginfod server (debuginfod.h), if the user named one
  *
  * A file of another build ID is never taken; where one of the two has no build ID, the CRC of .gnu_debuglink decides.
  * Containers that share a layer share the file, and so what is found for one holds for all of them: it was the same
@@ -17,13 +18,14 @@
 #include "bpf/types.h"
 #include "object/debug_links.h"
 
+struct debuginfod;
 struct parser;
 
 #define DEBUG_MAX_ATTEMPTS 64
 
 struct debug_attempt {
     char *place;         /* owned: a path, with control characters made visible */
-    const char *whose;   /* "container", "host", "directory": where the path begins */
+    const char *whose;   /* "container", "host", "directory", "debuginfod": where the path begins */
     const char *outcome; /* "used", or why not; constant */
 };
 struct debug_trace {
@@ -37,6 +39,7 @@ struct debug_places { /* borrowed */
     int host;                /* O_PATH of the host's root; -1: not known */
     const char *const *dirs; /* that the user named: DIR/.build-id/xx/rest.debug, DIR/name */
     size_t ndirs;
+    struct debuginfod *server; /* NULL: none */
 };
 
 struct debug_subject { /* the file; borrowed */
@@ -51,7 +54,7 @@ struct debug_files {
     int debug;                /* owned; -1: the file's own, or none */
     int alt, dwp;             /* owned; -1: none wanted, or not found */
     bool debug_symbols;       /* .symtab in `debug` */
-    bool missing;             /* what dwz moved out is not there */
+    bool pending;             /* a server is being asked: look again later */
     char *path;               /* owned; of the one that has the debug information */
     int root;                 /* borrowed: where that path begins */
 };

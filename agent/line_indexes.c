@@ -33,6 +33,7 @@ struct kept {
     int fd;      /* of the index; -1: there is none */
     int symbols; /* of the debug file; the same */
     bool tried;
+    bool pending; /* to be tried again */
     int error;
     size_t bytes; /* of memory */
     u64 used;
@@ -275,6 +276,9 @@ static int fetch(struct line_indexes *l, const struct xp_file_key *key, int file
     int rc = debug_files_find(l->places, &s, &f, NULL);
     if (rc)
         return rc;
+    k->pending = f.pending;
+    if (f.pending)
+        return -ENODATA;
     if (f.debug_symbols)
         k->symbols = fcntl(f.debug, F_DUPFD_CLOEXEC, 0);
     l->stats.files++;
@@ -298,15 +302,24 @@ int line_indexes_get(struct line_indexes *l, const struct xp_file_key *key, int 
         struct kept with = *k; /* others may be dropped meanwhile, which moves this one */
         int rc = fetch(l, key, fd, &with);
         k = find(l, with.digest);
-        with.tried = true;
+        with.tried = !with.pending;
         with.fd = rc < 0 ? -1 : rc;
         with.error = rc < 0 ? rc : 0;
-        let_go(l, &with);
+        if (with.tried)
+            let_go(l, &with);
         *k = with;
         l->bytes += with.bytes;
     }
     *out = (struct line_index){k->fd, k->symbols};
     return k->error;
+}
+
+bool line_indexes_pending(struct line_indexes *l, const struct xp_file_key *key)
+{
+    u8 digest[16];
+    digest_of(l, key, NULL, digest);
+    struct kept *k = find(l, digest);
+    return k && k->pending;
 }
 
 struct line_indexes_stats line_indexes_stats(const struct line_indexes *l)

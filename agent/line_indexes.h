@@ -12,6 +12,7 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include <stdbool.h>
 
 struct cache;
 struct debug_places;
@@ -26,6 +27,10 @@ void line_indexes_seen(struct line_indexes *l, const struct xp_file_key *key, u3
 /* Lets go of roots that were held for so long and that nobody asked for: a container's file systems cannot be taken
  * away as long as they are held. */
 void line_indexes_release(struct line_indexes *l, u64 age_ns);
+
+/* Between calls of line_indexes_get for a file, what it finds may change: a server is being asked for its debug file.
+ */
+bool line_indexes_pending(struct line_indexes *l, const struct xp_file_key *key);
 
 struct line_index { /* borrowed descriptors, good until the next call; -1: none */
     int fd;

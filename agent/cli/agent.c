@@ -169,6 +169,9 @@ static void configure(struct service *s)
     c->host_root = o->host_root;
     c->debug_dirs = (const char *const *)o->debug_dirs.v;
     c->ndebug_dirs = o->debug_dirs.n;
+    c->debuginfod_urls = (const char *const *)o->debuginfod_urls.v;
+    c->ndebuginfod_urls = o->debuginfod_urls.n;
+    c->debuginfod_more = getenv("DEBUGINFOD_URLS");
     c->cache_bytes = CACHE_BYTES;
     c->aggregate_bytes = o->stack_memory;
     c->prepare_ms = PREPARE_MS;

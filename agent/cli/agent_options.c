@@ -57,6 +57,8 @@ static const struct option_row rows[] = {
      .help = "where unwind tables are kept between runs"},
     {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
      .help = "look for debug files there, too"},
+    {"debuginfod-urls", 0, OPTION_LIST, "URL,...", AT(debuginfod_urls), .most = 8,
+     .help = "ask these debuginfod servers for debug files (default: DEBUGINFOD_URLS)"},
 
     {"targeting", 0, OPTION_TEXT, "HOW", AT(targeting), .value = targeting_name,
      .help = "which pods are profiled (default: annotation; all without Kubernetes)"},
@@ -244,10 +246,10 @@ void agent_options_free(struct agent_options *o)
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b)
 {
     static const size_t fixed[] = {
-        AT(events),           AT(kernel),     AT(user),       AT(table_memory), AT(stack_memory),   AT(cache_dir),
-        AT(debug_dirs),       AT(kube),       AT(kubeconfig), AT(api_url),      AT(kubelet_url),    AT(node_name),
-        AT(kubelet_insecure), AT(cri_socket), AT(host_root),  AT(labels),       AT(process_frames), AT(state_dir),
-        AT(listen),
+        AT(events),     AT(kernel),           AT(user),       AT(table_memory), AT(stack_memory), AT(cache_dir),
+        AT(debug_dirs), AT(debuginfod_urls),  AT(kube),       AT(kubeconfig),   AT(api_url),      AT(kubelet_url),
+        AT(node_name),  AT(kubelet_insecure), AT(cri_socket), AT(host_root),    AT(labels),       AT(process_frames),
+        AT(state_dir),  AT(listen),
     };
     for (size_t i = 0; i < agent_command.nrows; i++)
         for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++) {

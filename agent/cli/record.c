@@ -88,6 +88,9 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->cache_bytes = CACHE_BYTES;
     c->debug_dirs = (const char *const *)o->debug_dirs.v;
     c->ndebug_dirs = o->debug_dirs.n;
+    c->debuginfod_urls = (const char *const *)o->debuginfod_urls.v;
+    c->ndebuginfod_urls = o->debuginfod_urls.n;
+    c->debuginfod_more = getenv("DEBUGINFOD_URLS");
     c->aggregate_bytes = AGGREGATE_BYTES;
     c->prepare_ms = PREPARE_MS;
     c->probe.kernel = !o->no_kernel;

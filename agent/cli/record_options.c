@@ -51,6 +51,8 @@ static const struct option_row rows[] = {
     {"no-cache", 0, OPTION_BOOL, NULL, AT(no_cache), .help = "build every unwind table anew and keep none"},
     {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
      .help = "look for debug files there, too (also: XPROF_DEBUG_DIR)"},
+    {"debuginfod-urls", 0, OPTION_LIST, "URL,...", AT(debuginfod_urls), .most = 8,
+     .help = "ask these debuginfod servers for debug files (default: DEBUGINFOD_URLS)"},
     {"table-memory", 0, OPTION_SIZE, "SIZE", AT(table_memory), MIN_TABLES, MAX_TABLES, .fallback = "256M",
      .help = "at most this much kernel memory for unwind tables"},
     {"verbose", 'v', OPTION_BOOL, NULL, AT(verbose), .help = "say what is being done"},

@@ -57,7 +57,8 @@ void dwarf_die_read(struct cursor *c, struct dwarf_file *d, const struct dwarf_u
                     const struct dwarf_abbrev *a, struct dwarf_die *out)
 {
     *out = (struct dwarf_die){.tag = a->tag};
-    for (const struct dwarf_attr *s = &t->attrs.v[a->attr], *e = s + a->nattrs; s < e && !c->bad; s++) {
+    for (u32 i = 0; i < a->nattrs && !c->bad; i++) {
+        const struct dwarf_attr *s = &t->attrs.v[a->attr + i];
         struct dwarf_value v = dwarf_value_read(c, d, u, s->form, s->value);
         take_attr(out, s->at, &v, u);
     }
@@ -110,7 +111,8 @@ int dwarf_unit_prepare(struct dwarf_file *d, struct dwarf_unit *u, struct dwarf_
         if (!a)
             return -EBADMSG;
         *out = (struct dwarf_die){.tag = a->tag};
-        for (const struct dwarf_attr *s = &t->attrs.v[a->attr], *e = s + a->nattrs; s < e && !c.bad; s++) {
+        for (u32 i = 0; i < a->nattrs && !c.bad; i++) {
+            const struct dwarf_attr *s = &t->attrs.v[a->attr + i];
             struct dwarf_value v = dwarf_value_read(&c, d, u, s->form, s->value);
             if (bases) {
                 take_base(u, s->at, &v);

@@ -103,6 +103,8 @@ static bool admitted(struct wants *w, const struct policy *p, const struct polic
         because(w, "namespace %.63s is excluded", f->namespace);
     else if (p->targeting != POLICY_NAMESPACE && p->ninclude && !listed(p->include, p->ninclude, f->namespace))
         because(w, "namespace %.63s is not included", f->namespace);
+    else if (p->namespaces && !f->namespace_labels) /* "notin" would hold for whoever is not known */
+        because(w, "the labels of namespace %.63s are not known", f->namespace);
     else if (!selector_matches(p->namespaces, f->namespace_labels))
         because(w, "the labels of namespace %.63s are not selected", f->namespace);
     else if (!selector_matches(p->pods, f->labels))

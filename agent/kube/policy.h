@@ -16,7 +16,8 @@
  *   all         nothing; its annotation or its namespace's may opt out
  *
  * Before that, and whatever is annotated: a namespace listed in `exclude`, or (targeting annotation and all) not listed
- * in a non-empty `include`, is left alone, and so is a pod that the selectors do not match.
+ * in a non-empty `include`, is left alone, and so is a pod that the selectors do not match, or whose namespace's labels
+ * are selected by but cannot be known.
  *
  * What cannot be understood is never guessed: it becomes a warning and counts for nothing. An `xprof.io/profile` of
  * which nothing is understood profiles nothing, and so does an `xprof.io/containers` that names no container.

@@ -210,6 +210,23 @@ TEST(policy_without_the_namespace)
     CHECK(!w.profiled);
 }
 
+TEST(policy_labels_that_are_not_known_select_nothing)
+{
+    CLEANUP(selector_free) struct selector *no = NULL;
+    char why[100];
+    struct wants w;
+    struct policy p = usual;
+    struct policy_facts f = {.namespace = "shop"};
+    CHECK_EQ(selector_parse(&no, "team notin (shop)", why, sizeof(why)), 0);
+    p.targeting = POLICY_ALL;
+    policy_decide(&w, &p, &f);
+    CHECK(w.profiled);
+    p.namespaces = no;
+    policy_decide(&w, &p, &f);
+    CHECK(!w.profiled);
+    CHECK_STR(w.reason, "the labels of namespace shop are not known");
+}
+
 TEST(policy_glob)
 {
     CHECK(policy_glob("*", "") && policy_glob("a*", "abc") && policy_glob("*c", "abc") &&

@@ -68,7 +68,8 @@ static struct entry *find_named(const struct containers *c, const struct cgroup_
 
 static int add_node(struct containers *c, u64 cgroup, struct entry *e)
 {
-    struct node *n = c->stats.cgroups < CONTAINERS_MAX ? malloc(sizeof(*n)) : NULL;
+    bool room = c->stats.cgroups < CONTAINERS_MAX && e->below <= CONTAINERS_BELOW_MAX;
+    struct node *n = room ? malloc(sizeof(*n)) : NULL;
     if (!n) {
         c->stats.full++;
         return -ENOSPC;
@@ -77,6 +78,7 @@ static int add_node(struct containers *c, u64 cgroup, struct entry *e)
     *n = (struct node){.cgroup = cgroup, .entry = e, .next = *at};
     *at = n;
     c->stats.cgroups++;
+    e->below++; /* its own, which is the first one, included */
     return 0;
 }
 
@@ -84,6 +86,7 @@ static void remove_node(struct containers *c, struct node **at)
 {
     struct node *n = *at;
     *at = n->next;
+    n->entry->below--;
     free(n);
     c->stats.cgroups--;
 }
@@ -213,7 +216,7 @@ static void set_path(struct entry *e, const char *path, size_t len)
     e->c.is.own = len;
 }
 
-void containers_add(struct containers *c, u64 cgroup, const char *path, u64 now, bool late)
+struct entry *containers_add(struct containers *c, u64 cgroup, const char *path, u64 now, bool late)
 {
     struct cgroup_name n;
     struct entry *e = containers_entry(c, cgroup);
@@ -223,19 +226,20 @@ void containers_add(struct containers *c, u64 cgroup, const char *path, u64 now,
         e->scan = c->scan;
         if (is_climbing(e->c.path) && !is_climbing(path))
             set_path(e, path, n.own);
-        return;
+        return e;
     }
     if (e) /* the kernel gave the id to another group: what we know under it is over */
         containers_drop(c, e);
     if (n.kind == CGROUP_NONE)
-        return;
+        return NULL;
     e = owner_of(c, cgroup, path, &n, now);
     if (!e)
-        return;
+        return NULL;
     e->scan = c->scan;
     c->stats.found_late += late;
     if (!containers_entry(c, cgroup))
         add_node(c, cgroup, e);
+    return e;
 }
 
 static void forget_name(struct containers *c, struct entry *e)
@@ -290,6 +294,7 @@ void containers_drop(struct containers *c, struct entry *e)
     remove_nodes_of(c, e);
     unlist(c, e);
     c->stats.roots -= e->c.root_fd >= 0;
+    c->pair_bytes -= container_pair_bytes(&e->c);
     container_free(&e->c);
     free(e);
 }
@@ -345,12 +350,13 @@ static bool is_id_of(const struct containers *c, u64 cgroup, u32 pid, const char
     return id == cgroup || (!c->config.hierarchy.whole && below);
 }
 
-void containers_learn(struct containers *c, u64 cgroup, u32 pid, u64 now)
+const struct container *containers_learn(struct containers *c, u64 cgroup, u32 pid, u64 now)
 {
     char path[4096];
-    if (!containers_entry(c, cgroup) && !hierarchy_path_of(&c->config.hierarchy, pid, path, sizeof(path)) &&
-        is_id_of(c, cgroup, pid, path))
-        containers_add(c, cgroup, path, now, true);
+    const struct entry *e = containers_entry(c, cgroup);
+    if (!e && !hierarchy_path_of(&c->config.hierarchy, pid, path, sizeof(path)) && is_id_of(c, cgroup, pid, path))
+        e = containers_add(c, cgroup, path, now, true);
+    return e ? &e->c : NULL;
 }
 
 /* ---- What the agent asks ---- */

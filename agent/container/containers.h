@@ -20,6 +20,8 @@
 #include <stdbool.h>
 
 #define CONTAINERS_MAX         16384       /* cgroups: containers, pods, units, and groups below them */
+#define CONTAINERS_BELOW_MAX   512         /* groups below one container's own: nobody takes the room of all */
+#define CONTAINERS_BYTES_MAX   (32 << 20)  /* of all labels and annotations together */
 #define CONTAINERS_PATH_MAX    512         /* of an event; a longer path may be cut and is read again by a scan */
 #define CONTAINERS_VALUE_MAX   4096        /* bytes of a label's or annotation's value; longer ones are cut */
 #define CONTAINERS_PAIRS_BYTES (64 * 1024) /* labels, and annotations, of one record */
@@ -43,6 +45,7 @@ struct container {
     enum container_state state; /* units are known from the beginning */
     enum container_told told;
     bool sandbox; /* the pause container: its id is its pod's sandbox */
+    bool starved; /* CONTAINERS_BYTES_MAX left no room for its pairs: what they say is not known */
     /* "" when nobody said; namespace_ and pod are Kubernetes' */
     char *name, *image, *image_id, *pod, *namespace_;
     struct container_pairs labels;                      /* of the container; pods and sandboxes have none */
@@ -87,7 +90,7 @@ struct containers_stats {
     u64 made, removed;                           /* events that concerned us */
     u64 foreign, cut;                            /* events of other hierarchies; with a path that was too long */
     u64 rescans, found_late, lost_late;          /* made and removed that only a re-scan saw: missed events */
-    u64 full;                                    /* cgroups left out because of CONTAINERS_MAX or for want of memory */
+    u64 full;                                    /* cgroups left out because of their bounds or for want of memory */
     u64 fields_dropped;                          /* strings and pairs beyond their bounds */
     u64 fetches, timeouts, unreachable, unsupported, malformed, failed; /* calls for lists, and how they ended */
     u64 last_ok_ns;           /* when the runtime answered; asked with each scan */
@@ -110,8 +113,9 @@ void containers_free(struct containers **c);
 /* A cgroup was made, was removed. `hierarchy` is the kernel's number (0: unified); others than ours are counted. */
 void containers_cgroup_made(struct containers *c, u32 hierarchy, u64 cgroup, const char *path, u64 now);
 void containers_cgroup_removed(struct containers *c, u32 hierarchy, u64 cgroup, u64 now);
-/* A sample came from a cgroup that containers_find does not know: process `pid` is in it. */
-void containers_learn(struct containers *c, u64 cgroup, u32 pid, u64 now);
+/* A sample came from a cgroup that containers_find does not know: process `pid` is in it. To whom it belongs, also when
+ * there is no room for it; NULL: to none. */
+const struct container *containers_learn(struct containers *c, u64 cgroup, u32 pid, u64 now);
 
 /* What is due: names, initial processes, a scan, the end of a grace period; with CLOCK_MONOTONIC, when it is due, or
  * ten times a second. */

@@ -17,6 +17,7 @@ struct entry {
     u64 next_ask;   /* not before; 0: nothing more to ask */
     unsigned init_tries;
     u64 next_init;   /* not before; 0: found, or not looked for */
+    unsigned below;  /* groups below its own */
     unsigned missed; /* re-scans in a row that did not see it */
     u64 scan;        /* the last re-scan that saw it */
 };
@@ -40,6 +41,7 @@ struct containers {
     VEC(struct entry *) all;
     VEC(struct entry *) pending;
     u64 next_scan, next_expiry, next_fetch;
+    size_t pair_bytes; /* of all entries */
     u64 scan;          /* number of the re-scan that runs, or ran last */
     u64 fetch_backoff; /* ns; 0: the last call was answered */
     char why[256];
@@ -49,8 +51,8 @@ struct containers {
 
 void containers_pend(struct containers *c, struct entry *e);
 struct entry *containers_entry(const struct containers *c, u64 cgroup);
-/* A cgroup that exists, from an event or a scan; `late`: only a scan saw it. */
-void containers_add(struct containers *c, u64 cgroup, const char *path, u64 now, bool late);
+/* A cgroup that exists, from an event or a scan; `late`: only a scan saw it. Whose it is; NULL: nobody's. */
+struct entry *containers_add(struct containers *c, u64 cgroup, const char *path, u64 now, bool late);
 void containers_end(struct containers *c, struct entry *e, u64 now);
 void containers_drop(struct containers *c, struct entry *e); /* and say that it is gone */
 void containers_changed(struct containers *c, const struct entry *e);
@@ -61,4 +63,6 @@ void containers_changed(struct containers *c, const struct entry *e);
  * up, too, and even when nobody waits, so that it is known whether the runtime can be reached. */
 void containers_ask(struct containers *c, u64 now, bool everybody);
 void container_free(struct container *c);
+/* Bytes of all its pairs, as they count against CONTAINERS_BYTES_MAX. */
+size_t container_pair_bytes(const struct container *c);
 int container_init(struct container *c, u64 cgroup, const char *path, size_t len);

@@ -39,6 +39,19 @@ int container_init(struct container *c, u64 cgroup, const char *path, size_t len
     return 0;
 }
 
+static size_t pairs_bytes(const struct container_pairs *p)
+{
+    size_t n = 0;
+    for (u32 i = 0; i < p->n; i++)
+        n += strlen(p->v[i].key) + strlen(p->v[i].value) + 2 + sizeof(p->v[i]);
+    return n;
+}
+
+size_t container_pair_bytes(const struct container *c)
+{
+    return pairs_bytes(&c->labels) + pairs_bytes(&c->pod_labels) + pairs_bytes(&c->pod_annotations);
+}
+
 static void pairs_free(struct container_pairs *p)
 {
     for (u32 i = 0; i < p->n; i++)
@@ -97,19 +110,25 @@ static int copy_pair(struct container_pair *out, const struct cri_pair *p)
     return 0;
 }
 
-static void copy_pairs(struct containers *c, struct container_pairs *out, const struct cri_pairs *in)
+static void copy_pairs(struct containers *c, struct container *of, struct container_pairs *out,
+                       const struct cri_pairs *in)
 {
     struct container_pairs p = {.v = in->n ? calloc(in->n, sizeof(*p.v)) : NULL};
-    size_t bytes = 0;
+    c->pair_bytes -= pairs_bytes(out);
+    size_t left = CONTAINERS_BYTES_MAX > c->pair_bytes ? CONTAINERS_BYTES_MAX - c->pair_bytes : 0;
+    bool scarce = left < CONTAINERS_PAIRS_BYTES;
+    left = scarce ? left : CONTAINERS_PAIRS_BYTES;
     for (u32 i = 0; i < in->n; i++) {
-        size_t n = strlen(in->v[i].key), v = value_len(in->v[i].value);
-        if (p.v && bytes + n + v <= CONTAINERS_PAIRS_BYTES && !copy_pair(&p.v[p.n], &in->v[i])) {
-            bytes += n + v;
+        size_t n = strlen(in->v[i].key) + value_len(in->v[i].value) + 2 + sizeof(p.v[i]);
+        if (p.v && n <= left && !copy_pair(&p.v[p.n], &in->v[i])) {
+            left -= n;
             p.n++;
         } else {
             c->stats.fields_dropped++;
+            of->starved |= scarce;
         }
     }
+    c->pair_bytes += pairs_bytes(&p);
     pairs_free(out);
     *out = p;
 }
@@ -170,8 +189,8 @@ static void take_sandbox(struct containers *c, struct container *out, const stru
     set(&out->namespace_, s->namespace_);
     if (!out->is.pod[0] && strlen(s->uid) <= POD_UID_MAX)
         memcpy(out->is.pod, s->uid, strlen(s->uid) + 1);
-    copy_pairs(c, &out->pod_labels, &s->labels);
-    copy_pairs(c, &out->pod_annotations, &s->annotations);
+    copy_pairs(c, out, &out->pod_labels, &s->labels);
+    copy_pairs(c, out, &out->pod_annotations, &s->annotations);
 }
 
 /* The kubelet starts containers by the digest of their image: the name that the user wrote is a detail. */
@@ -197,7 +216,7 @@ static void take_container(struct containers *c, struct container *out, const st
     set(&out->name, name && name[0] ? name : in->name);
     set(&out->pod, cri_pairs_get(&in->labels, "io.kubernetes.pod.name"));
     set(&out->namespace_, cri_pairs_get(&in->labels, "io.kubernetes.pod.namespace"));
-    copy_pairs(c, &out->labels, &in->labels);
+    copy_pairs(c, out, &out->labels, &in->labels);
     take_image(c, out, in, images);
     if (s)
         take_sandbox(c, out, s);

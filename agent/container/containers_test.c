@@ -17,7 +17,11 @@
 #define KEY   "xprof.io/profile"
 
 /* A runtime that lists what the test says: the sandbox C2 of pod UID, and the container C1 in it. */
+enum { MANY = 9000 }; /* pods of 4 KiB each: more than fit */
+typedef char uid_text[POD_UID_MAX + 1];
+
 struct fake {
+    const uid_text *many; /* of that many pods */
     int rc, fetches, image_rc, images;
     bool lists_sandbox, lists_container;
     const char *image, *annotation;
@@ -47,6 +51,11 @@ static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len
         s = VEC_PUSH(&out->sandboxes); /* what the pod had before */
         *s = (struct cri_sandbox){.id = HEX "0009", .name = "web-0", .namespace_ = "prod", .uid = UID};
         pair(&s->annotations, KEY, "false");
+    }
+    for (size_t i = 0; f->many && i < MANY; i++) {
+        struct cri_sandbox *s = VEC_PUSH(&out->sandboxes);
+        *s = (struct cri_sandbox){.id = C2, .name = "many", .namespace_ = "prod", .uid = f->many[i], .ready = true};
+        pair(&s->annotations, KEY, f->annotation);
     }
     if (f->lists_container) {
         struct cri_container *c = VEC_PUSH(&out->containers);
@@ -343,6 +352,62 @@ TEST(containers_bounds)
     containers_cgroup_made(b.c, 0, 5, path, 2 * SEC);
     containers_stats(b.c, &st);
     CHECK_EQ(st.cut, 1);
+}
+
+/* One container's groups leave room for those of others, and are still its own. */
+TEST(containers_groups_below_one_are_bounded)
+{
+    BENCH(false);
+    char path[CONTAINERS_PATH_MAX];
+    containers_cgroup_made(b.c, 0, 10, "/docker/" C1, 2 * SEC);
+    for (u64 i = 0; i < CONTAINERS_BELOW_MAX + 9; i++) {
+        snprintf(path, sizeof(path), "/docker/" C1 "/%llu", (unsigned long long)i);
+        containers_cgroup_made(b.c, 0, 1000 + i, path, 2 * SEC);
+    }
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.cgroups, CONTAINERS_BELOW_MAX + 1);
+    CHECK_EQ(st.full, 9);
+    CHECK(!containers_find(b.c, 1000 + CONTAINERS_BELOW_MAX));
+    containers_cgroup_removed(b.c, 0, 1000, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 1000 + CONTAINERS_BELOW_MAX, path, 2 * SEC);
+    CHECK(containers_find(b.c, 1000 + CONTAINERS_BELOW_MAX));
+}
+
+static bool count_starved(void *ctx, const struct container *c)
+{
+    bool known = container_pair(&c->pod_annotations, KEY);
+    ((int *)ctx)[c->starved ? 0 : known ? 1 : 2]++;
+    return true;
+}
+
+/* What they say has no room in the end: then it is not known, instead of taken for nothing. */
+TEST(containers_pairs_of_all_are_bounded)
+{
+    BENCH(true);
+    AUTO_FREE char *value = calloc(1, CONTAINERS_VALUE_MAX + 1);
+    AUTO_FREE uid_text *uids = calloc(MANY, sizeof(*uids));
+    char path[CONTAINERS_PATH_MAX];
+    int starved[3] = {0}; /* starved, known, neither */
+    CHECK(value && uids);
+    memset(value, 'v', CONTAINERS_VALUE_MAX);
+    b.fake = (struct fake){.annotation = value, .many = uids};
+    for (u64 i = 0; i < MANY; i++) {
+        snprintf(uids[i], sizeof(uids[i]), "%08llx-2222-3333-4444-555555555555", (unsigned long long)i);
+        snprintf(path, sizeof(path), "/kubepods/pod%s", uids[i]);
+        containers_cgroup_made(b.c, 0, 1000 + i, path, 2 * SEC);
+    }
+    containers_tick(b.c, 3 * SEC);
+    containers_all(b.c, count_starved, starved);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.fields_dropped, (u64)starved[0]);
+    CHECK_EQ(starved[0] + starved[1], MANY);
+    CHECK(starved[0] > 0 && starved[1] > MANY / 2);
+    for (u64 i = 0; i < MANY; i++)
+        containers_cgroup_removed(b.c, 0, 1000 + i, 4 * SEC);
+    containers_tick(b.c, 100 * SEC);
+    containers_cgroup_made(b.c, 0, 10, "/kubepods/pod00000001-2222-3333-4444-555555555555", 101 * SEC);
+    containers_tick(b.c, 102 * SEC);
+    CHECK(container_pair(&containers_find(b.c, 10)->pod_annotations, KEY)); /* there is room again */
 }
 
 /* What is too long for us is there, cut between two characters, so that somebody can complain about it. */

@@ -86,10 +86,11 @@ static int make_targets(struct target_list *out, const struct export_config *c, 
     return 0;
 }
 
-static int start_targets(struct exports *e, const struct target_list *before, char *why, size_t size)
+static int start_targets(struct exports *e, const struct target_list *list, const struct target_list *before, char *why,
+                         size_t size)
 {
-    for (size_t i = 0; i < e->targets.n; i++) {
-        struct target *t = e->targets.v[i];
+    for (size_t i = 0; i < list->n; i++) {
+        struct target *t = list->v[i];
         int rc = target_start(t, e->spool, before ? find_target(before, target_name(t)) : NULL);
         if (rc) {
             snprintf(why, size, "%s: %s", target_name(t), strerror(-rc));
@@ -113,7 +114,7 @@ int exports_new(struct exports **out, const struct export_config *config, char *
     rc = spool_new(&e->spool, &spool);
     if (rc == -EBUSY)
         snprintf(why, size, "%s: another agent uses this spool", config->spool_dir);
-    rc = rc ? rc : start_targets(e, NULL, why, size);
+    rc = rc ? rc : start_targets(e, &e->targets, NULL, why, size);
     if (rc)
         return rc;
     *out = TAKE_PTR(e);
@@ -166,24 +167,45 @@ int exports_flush(struct exports *e, unsigned timeout_ms)
     return idle ? 0 : -ETIMEDOUT;
 }
 
+static void stop_targets(const struct target_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        target_stop(l->v[i]);
+}
+
+/* The places in the spool of those that are not in the other list. */
+static void forget_missing(const struct target_list *l, const struct target_list *other)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!find_target(other, target_name(l->v[i])))
+            target_forget(l->v[i]);
+}
+
+/* Two of one name cannot run at the same time: they share a place in the spool. Nothing is given up before all run. */
 int exports_reconfigure(struct exports *e, const struct export_config *config, char *why, size_t size)
 {
-    struct target_list before CLEANUP(free_targets) = {0}, after = {0};
+    struct target_list after CLEANUP(free_targets) = {0}, before;
     struct spool_config spool = spool_config_of(config);
+    char again[128];
     snprintf(why, size, "no memory");
     int rc = make_targets(&after, config, why, size);
     if (rc)
         return rc;
     HOLD(e);
     before = e->targets;
-    for (size_t i = 0; i < before.n; i++)
-        target_stop(before.v[i]);
-    for (size_t i = 0; i < before.n; i++)
-        if (!find_target(&after, target_name(before.v[i])))
-            target_forget(before.v[i]);
-    e->targets = after;
+    stop_targets(&before);
+    rc = start_targets(e, &after, &before, why, size);
+    if (rc) {
+        stop_targets(&after);
+        forget_missing(&after, &before);
+        start_targets(e, &before, NULL, again, sizeof(again));
+        return rc;
+    }
+    forget_missing(&before, &after);
     spool_limits(e->spool, &spool);
-    return start_targets(e, &before, why, size);
+    e->targets = after;
+    after = before; /* to be freed */
+    return 0;
 }
 
 bool exports_stats(struct exports *e, size_t i, struct export_stats *out)

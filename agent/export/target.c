@@ -397,6 +397,8 @@ int target_start(struct target *t, struct spool *spool, const struct target *bef
     if (rc)
         return rc;
     t->spool = spool;
+    t->stop = false;
+    memset(t->window, 0, sizeof(t->window)); /* what it held is read again */
     t->tokens_ns = now_ns();
     t->tokens = (s64)(2 * t->rate);
     if (before)

@@ -20,7 +20,8 @@ int target_new(struct target **out, const struct export_target *config, const st
                size_t size);
 void target_free(struct target **t); /* stops it */
 
-/* Begins to send what `spool` holds for it, going on with the counters of `before` (NULL: none). */
+/* Begins to send what `spool` holds for it, going on with the counters of `before` (NULL: its own); also once more,
+ * after it was stopped. */
 int target_start(struct target *t, struct spool *spool, const struct target *before);
 void target_stop(struct target *t);
 /* Also gives its place in the spool up. */

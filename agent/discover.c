@@ -36,10 +36,19 @@ static void warn_of(struct discover *d, const struct world_pod *p)
     }
 }
 
+/* The runtime's uid of a pod that is known; NULL: none, or no memory. Owned by the caller. */
+static char *runtime_uid_of(const struct discover *d, const char *uid)
+{
+    for (size_t i = 0; i < d->world.pods.n; i++)
+        if (!strcmp(d->world.pods.v[i].pod->uid, uid))
+            return strdup(d->world.pods.v[i].pod->runtime_uid);
+    return NULL;
+}
+
 static void put_pod(struct discover *d, struct kube_pod *pod)
 {
     bool warn;
-    AUTO_FREE char *uid = strdup(pod->runtime_uid);
+    AUTO_FREE char *uid = strdup(pod->runtime_uid), *before = runtime_uid_of(d, pod->uid);
     if (!uid || world_put_pod(&d->world, pod, &warn))
         return;
     const struct world_pod *p = world_find_pod(&d->world, uid);
@@ -47,6 +56,8 @@ static void put_pod(struct discover *d, struct kube_pod *pod)
         warn_of(d, p);
     adjust_rate(d);
     tell_pod(d, uid);
+    if (before && strcmp(before, uid) != 0) /* it said that it mirrors another one */
+        tell_pod(d, before);
 }
 
 static void add_pairs(struct kube_pairs *to, const struct container_pairs *from)
@@ -60,7 +71,7 @@ static void add_pairs(struct kube_pairs *to, const struct container_pairs *from)
 static void put_sandbox(struct discover *d, const struct container *c)
 {
     struct kube_pod *pod;
-    if (!c->is.pod[0] || !c->pod[0] || kube_pod_new(&pod, c->is.pod, c->namespace_, c->pod))
+    if (c->starved || !c->is.pod[0] || !c->pod[0] || kube_pod_new(&pod, c->is.pod, c->namespace_, c->pod))
         return;
     add_pairs(&pod->labels, &c->pod_labels);
     add_pairs(&pod->annotations, &c->pod_annotations);
@@ -109,9 +120,8 @@ static void on_gone(void *ctx, const struct container *c)
 }
 
 /* A cgroup that has no row in the registry follows the container around it; without one it is the host's. */
-static void follow(struct discover *d, u64 cgroup, bool nobody)
+static void follow(struct discover *d, u64 cgroup, const struct container *c, bool nobody)
 {
-    const struct container *c = containers_find(d->containers, cgroup);
     if ((c && c->cgroup == cgroup) || (!c && !nobody))
         return;
     struct told *t = tell_row(d, cgroup, true);
@@ -140,7 +150,7 @@ static void take_cgroup(struct discover *d, const struct xp_cgroup_event *e)
         if (d->config.source != DISCOVER_NO_KUBE)
             fence(d, e->id, e->path, 0);
         containers_cgroup_made(d->containers, e->hierarchy, e->id, e->path, now_ns());
-        follow(d, e->id, false);
+        follow(d, e->id, containers_find(d->containers, e->id), false);
         return;
     }
     containers_cgroup_removed(d->containers, e->hierarchy, e->id, now_ns());
@@ -161,9 +171,7 @@ static bool is_in(const struct hierarchy *h, u32 tgid, u64 cgroup)
 static void take_stranger(struct discover *d, const struct stranger *s)
 {
     const struct hierarchy *h = d->config.hierarchy;
-    if (!containers_find(d->containers, s->cgroup))
-        containers_learn(d->containers, s->cgroup, s->tgid, now_ns());
-    follow(d, s->cgroup, true);
+    follow(d, s->cgroup, containers_learn(d->containers, s->cgroup, s->tgid, now_ns()), true);
     const struct told *t = tell_row(d, s->cgroup, false);
     if (t && t->nobody && !t->own && s->cgroup != WORLD_ROOT && h->whole && !is_in(h, s->tgid, s->cgroup))
         tell_gone(d, s->cgroup);
@@ -172,11 +180,13 @@ static void take_stranger(struct discover *d, const struct stranger *s)
 /* ---- The thread ---------------------------------------------------------------------------------------------------
  */
 
-static void take_rules(struct discover *d, struct discover_rules **rules)
+static void take_rules(struct discover *d)
 {
+    if (!__atomic_load_n(&d->next_rules, __ATOMIC_RELAXED))
+        return;
+    AUTO_FREE struct discover_rules *next = __atomic_exchange_n(&d->next_rules, NULL, __ATOMIC_ACQ_REL);
     struct discover_rules old = d->rules;
-    d->rules = **rules;
-    free(TAKE_PTR(*rules));
+    d->rules = *next;
     world_decide_pods(&d->world);
     for (size_t i = 0; i < d->world.pods.n; i++)
         if (d->world.pods.v[i].wants.nwarnings)
@@ -190,10 +200,7 @@ static void take_rules(struct discover *d, struct discover_rules **rules)
 
 static void remove_pod(struct discover *d, const char *uid)
 {
-    AUTO_FREE char *runtime_uid = NULL;
-    for (size_t i = 0; i < d->world.pods.n && !runtime_uid; i++)
-        if (!strcmp(d->world.pods.v[i].pod->uid, uid))
-            runtime_uid = strdup(d->world.pods.v[i].pod->runtime_uid);
+    AUTO_FREE char *runtime_uid = runtime_uid_of(d, uid);
     if (!world_remove_pod(&d->world, uid) || !runtime_uid)
         return;
     adjust_rate(d);
@@ -269,8 +276,7 @@ static void handle(struct discover *d, struct message *m)
         give_up_namespaces(d);
         break;
     case MESSAGE_RULES:
-        take_rules(d, &m->rules);
-        break;
+        break; /* it is looked at after each message */
     case MESSAGE_ASK:
         ask_answer(d, m->ask);
         break;
@@ -292,12 +298,13 @@ static void *discover_thread(void *arg)
         hierarchy_scan(d->config.hierarchy, fence, d);
     d->started_ns = now_ns();
     publisher_set_rules(d->config.publisher, d->rules.processes, d->rules.nprocesses);
-    follow(d, WORLD_ROOT, true);
+    follow(d, WORLD_ROOT, NULL, true);
     while (!d->stop) {
         struct message *m = queue_get(d->inbox, idle_ms(d));
         for (int i = 0; m && i < BURST; i++) {
             handle(d, m);
             message_free(m);
+            take_rules(d);
             m = i + 1 < BURST ? queue_get(d->inbox, 0) : NULL;
         }
         containers_tick(d->containers, now_ns());
@@ -340,6 +347,7 @@ static int build(struct discover *d)
 {
     struct containers_handlers containers = {.ctx = d, .changed = on_changed, .gone = on_gone};
     struct kube_handlers kube = inbox_handlers(d);
+    d->config.containers.stop = &d->stop;
     int rc = queue_new(&d->inbox, INBOX_MESSAGES);
     if (!rc)
         rc = containers_new(&d->containers, &d->config.containers, &containers);
@@ -398,6 +406,7 @@ void discover_free(struct discover **dd)
     for (struct message *m; d->inbox && (m = queue_get(d->inbox, 0));)
         message_free(m);
     queue_free(&d->inbox);
+    discover_rules_free(&d->next_rules);
     kube_free(&d->kube);
     containers_free(&d->containers);
     world_free(&d->world);

@@ -56,8 +56,10 @@ int discover_new(struct discover **out, const struct discover_config *config, co
 int discover_start(struct discover *d, char *why, size_t len);
 void discover_free(struct discover **d);
 
-/* From any thread; takes the rules unless it returns -ENOSPC: too much is under way. */
-int discover_reload(struct discover *d, const struct discover_rules *rules);
+/* From one thread; takes the rules, which are on the heap, and cannot fail: they are in force a moment later, unless
+ * others come before. */
+void discover_reload(struct discover *d, struct discover_rules **rules);
+void discover_rules_free(struct discover_rules **rules);
 /* From the collector's thread: what the kernel side tells. */
 void discover_cgroup(struct discover *d, const struct xp_cgroup_event *e);
 

@@ -2,6 +2,7 @@
  * found again by a re-scan; what Kubernetes says is said once, so its threads wait for a place.
  */
 #include "discover_internal.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include <errno.h>
 #include <string.h>
@@ -18,14 +19,10 @@ void message_free(struct message *m)
     case MESSAGE_NAMESPACE:
         kube_namespace_free(&m->ns);
         break;
-    case MESSAGE_RULES:
-        if (m->rules && m->rules->release)
-            m->rules->release(m->rules->owner);
-        free(m->rules);
-        break;
     case MESSAGE_ASK:
         ask_drop(m->ask);
         break;
+    case MESSAGE_RULES:
     case MESSAGE_CGROUP:
     case MESSAGE_STRANGER:
     case MESSAGE_POD_GONE:
@@ -88,19 +85,20 @@ void discover_stranger(void *discover, u64 cgroup, u32 tgid)
     post(discover, (struct message){.kind = MESSAGE_STRANGER, .data = s});
 }
 
-int discover_reload(struct discover *d, const struct discover_rules *rules)
+void discover_rules_free(struct discover_rules **rules)
 {
-    struct discover_rules *copy = malloc(sizeof(*copy));
-    struct message *m = malloc(sizeof(*m));
-    if (copy && m) {
-        *copy = *rules;
-        *m = (struct message){.kind = MESSAGE_RULES, .rules = copy};
-        if (!queue_put(d->inbox, m))
-            return 0;
-    }
-    free(copy);
-    free(m);
-    return -ENOSPC;
+    if (!*rules)
+        return;
+    if ((*rules)->release)
+        (*rules)->release((*rules)->owner);
+    free(TAKE_PTR(*rules));
+}
+
+void discover_reload(struct discover *d, struct discover_rules **rules)
+{
+    struct discover_rules *old = __atomic_exchange_n(&d->next_rules, TAKE_PTR(*rules), __ATOMIC_ACQ_REL);
+    discover_rules_free(&old);
+    post(d, (struct message){.kind = MESSAGE_RULES}); /* wakes it; when there is no place it is awake */
 }
 
 static void on_pod(void *ctx, struct kube_pod *pod)

@@ -28,7 +28,7 @@ enum message_kind {
     MESSAGE_SYNCED,        /* all pods were listed */
     MESSAGE_NAMESPACES,    /* all namespaces were */
     MESSAGE_NO_NAMESPACES, /* they cannot be had */
-    MESSAGE_RULES,
+    MESSAGE_RULES,         /* look at next_rules */
     MESSAGE_ASK,
 };
 struct message {
@@ -36,7 +36,6 @@ struct message {
     union { /* owned */
         struct kube_pod *pod;
         struct kube_namespace *ns;
-        struct discover_rules *rules;
         struct ask *ask;
         void *data; /* xp_cgroup_event, stranger, or text */
     };
@@ -66,7 +65,8 @@ struct stranger { /* a cgroup of samples that nobody told the publisher of */
 struct discover {
     struct discover_config config;
     struct discover_rules rules;
-    struct queue *inbox; /* struct message * */
+    struct discover_rules *next_rules; /* owned; not taken over yet (atomic) */
+    struct queue *inbox;               /* struct message * */
     struct containers *containers;
     struct kube *kube;
     struct world world;

@@ -80,18 +80,30 @@ bool world_remove_pod(struct world *w, const char *uid)
     return false;
 }
 
-/* Any pod may say by annotation that it mirrors a static one: who has that uid itself is believed first. */
-const struct world_pod *world_find_pod(const struct world *w, const char *runtime_uid)
+/* Any pod may say by annotation that it mirrors a static one: who has that uid itself is believed first, and of several
+ * who say so nobody, but for one that comes while the others are being deleted. */
+static const struct world_pod *find_pod(const struct world *w, const char *runtime_uid, bool *several)
 {
-    const struct world_pod *mirror = NULL;
+    const struct world_pod *mirrors[2] = {NULL, NULL}; /* by whether it is being deleted */
+    size_t n[2] = {0, 0};
     for (size_t i = 0; i < w->pods.n; i++) {
         const struct world_pod *p = &w->pods.v[i];
         if (!strcmp(p->pod->uid, runtime_uid))
             return p;
-        if (!mirror && !strcmp(p->pod->runtime_uid, runtime_uid))
-            mirror = p;
+        if (!strcmp(p->pod->runtime_uid, runtime_uid)) {
+            mirrors[p->pod->deleting] = p;
+            n[p->pod->deleting]++;
+        }
     }
-    return mirror;
+    bool deleting = n[0] == 0;
+    *several = n[deleting] > 1;
+    return *several ? NULL : mirrors[deleting];
+}
+
+const struct world_pod *world_find_pod(const struct world *w, const char *runtime_uid)
+{
+    bool several;
+    return find_pod(w, runtime_uid, &several);
 }
 
 int world_put_namespace(struct world *w, struct kube_namespace *ns)
@@ -220,12 +232,18 @@ static void leave_out(struct verdict *v)
     }
 }
 
+static const char *unknown_pod(bool several)
+{
+    return several ? "several pods say that they mirror this static one" : "a pod that is not known yet";
+}
+
 static int judge_pod(const struct world *w, const struct container *c, struct verdict *v)
 {
-    const struct world_pod *p = world_find_pod(w, c->is.pod);
+    bool several = false;
+    const struct world_pod *p = find_pod(w, c->is.pod, &several);
     bool whole = p && !p->wants.ncontainers; /* else each container is asked by name */
     want(v, whole ? pod_want(w, &p->wants) : XP_WANT(0, 1));
-    because(v, "%s", p ? p->wants.reason : "a pod that is not known yet");
+    because(v, "%s", p ? p->wants.reason : unknown_pod(several));
     return 0;
 }
 
@@ -237,10 +255,11 @@ static const char *name_in_pod(const struct container *c, const struct kube_pod 
 
 static int judge_pod_container(const struct world *w, const struct container *c, struct verdict *v)
 {
-    const struct world_pod *p = world_find_pod(w, c->is.pod);
+    bool several = false;
+    const struct world_pod *p = find_pod(w, c->is.pod, &several);
     if (!p) {
         v->identity->pending = true;
-        because(v, "a pod that is not known yet");
+        because(v, "%s", unknown_pod(several));
         return 0; /* its pod's cgroup has the want */
     }
     const char *name = name_in_pod(c, p->pod);

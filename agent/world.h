@@ -34,7 +34,7 @@ void world_free(struct world *w);
 int world_put_pod(struct world *w, struct kube_pod *pod, bool *warn);
 /* By uid; true when it was there. */
 bool world_remove_pod(struct world *w, const char *uid);
-/* By the uid that cgroups and runtimes know; NULL: none. */
+/* By the uid that cgroups and runtimes know; NULL: none, or several say so of themselves. */
 const struct world_pod *world_find_pod(const struct world *w, const char *runtime_uid);
 int world_put_namespace(struct world *w, struct kube_namespace *ns);
 void world_remove_namespace(struct world *w, const char *name);

@@ -179,6 +179,29 @@ TEST(world_pod_that_claims_to_mirror_another)
     world_free(&w);
 }
 
+TEST(world_two_mirrors_of_one_static_pod)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct world w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    struct container pod = cgroup_of(CGROUP_POD, "hash", "", no_name);
+    struct kube_pod *one = pod_of("u1", "one", "xprof.io/profile", "true"),
+                    *two = pod_of("u2", "two", "xprof.io/profile", "true");
+    struct verdict v;
+    CHECK_EQ(kube_pod_set(&one->runtime_uid, "hash"), 0);
+    CHECK_EQ(kube_pod_set(&two->runtime_uid, "hash"), 0);
+    CHECK_EQ(put(&w, one), 0);
+    CHECK_EQ(put(&w, two), 0);
+    CHECK(!world_find_pod(&w, "hash")); /* whose name would it have? */
+    CHECK_EQ(world_judge(&w, &pod, &v), 0);
+    CHECK(v.own && !XP_WANT_EVENTS(v.want));
+    CHECK_STR(v.reason, "several pods say that they mirror this static one");
+    one->deleting = true; /* the next one under that hash has come */
+    CHECK_STR(world_find_pod(&w, "hash")->pod->name, "two");
+    CHECK(world_remove_pod(&w, "u2"));
+    CHECK_STR(world_find_pod(&w, "hash")->pod->name, "one");
+    world_free(&w);
+}
+
 TEST(world_rules_name_and_choose)
 {
     struct discover_rules rules = rules_of(POLICY_ALL);

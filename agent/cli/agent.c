@@ -301,14 +301,12 @@ static void apply(struct service *s, const struct agent_options *o)
 static void reload(struct service *s)
 {
     AUTO_BUF struct buf message = {0};
-    struct discover_rules rules;
+    CLEANUP(discover_rules_free) struct discover_rules *rules = calloc(1, sizeof(*rules));
     struct agent_exports exports = {0};
     bool end;
-    int rc = read_config(s, &rules, &exports, &end, &message);
-    if (!rc && (rc = exports_reconfigure(s->exports, &exports.config, s->why, sizeof(s->why)))) {
+    int rc = rules ? read_config(s, rules, &exports, &end, &message) : -ENOMEM;
+    if (!rc && (rc = exports_reconfigure(s->exports, &exports.config, s->why, sizeof(s->why))))
         buf_printf(&message, "%s\n", s->why);
-        rules.release(rules.owner);
-    }
     agent_exports_free(&exports);
     if (rc) {
         s->vitals.reload_errors++;
@@ -316,16 +314,12 @@ static void reload(struct service *s)
                   message.data ? message.data : "");
         return;
     }
-    const struct agent_options *o = agent_rules_options(&rules);
+    const struct agent_options *o = agent_rules_options(rules);
     const char *fixed = agent_options_fixed(s->options, o);
     if (fixed)
         log_warn("--%s changes with the next start only", fixed);
-    if (discover_reload(s->discover, &rules)) {
-        log_error("the configuration stays what it was: too many changes at once");
-        rules.release(rules.owner);
-        return;
-    }
-    apply(s, o); /* the old options may be gone by now */
+    discover_reload(s->discover, &rules); /* from here on nothing can fail */
+    apply(s, o);                          /* the old options may be gone by now */
     s->vitals.reloads++;
     log_info("the configuration was read again");
 }

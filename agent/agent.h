@@ -34,6 +34,7 @@ struct agent_config {
     const char *const *debug_dirs; /* where the user has debug files */
     size_t ndebug_dirs;
     size_t aggregate_bytes; /* budget of distinct stacks */
+    bool raw;               /* frames of files stay without names */
     unsigned prepare_ms;    /* how long agent_prepare may take; the rest is built while sampling */
 };
 

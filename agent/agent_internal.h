@@ -62,6 +62,11 @@ struct agent {
     struct kallsyms *kernel;
     struct debug_places places;
     struct line_indexes *lines;
+    struct { /* what the parser said of the file asked for last */
+        u32 id;
+        bool known;
+        struct facts facts;
+    } segments;
     struct jit_maps *jit; /* the worker's */
     struct map jit_seen;  /* processes that were handed to it, by a hash of who they are; the collector's */
     struct named *named;  /* with a sink: the worker's */

@@ -126,6 +126,39 @@ static u64 file_offset_as_address(void *ctx, u32 id, u64 offset)
     return offset;
 }
 
+/* Where a file's code lies, for those who will name it by addresses. One file's frames come one after the other. */
+static const struct facts *segments(struct agent *a, u32 id)
+{
+    const struct file *f = files_get(a->files, id);
+    if (a->segments.id != id) {
+        a->segments.id = id;
+        a->segments.known = f && f->fd >= 0 && !files_changed(f) && !parser_facts(a->parser, f->fd, &a->segments.facts);
+    }
+    return a->segments.known ? &a->segments.facts : NULL;
+}
+
+static u64 link_time_address(void *ctx, u32 id, u64 offset)
+{
+    const struct facts *f = segments(ctx, id);
+    u64 address;
+    return f && facts_address(f, offset, &address) ? address : offset;
+}
+
+static bool segment(void *ctx, u32 id, u64 offset, u64 *first, u64 *last, u64 *first_offset)
+{
+    const struct facts *f = segments(ctx, id);
+    for (size_t i = 0; f && i < f->nsegments; i++) {
+        const struct facts_segment *s = &f->segments[i];
+        if (offset - s->offset >= s->size)
+            continue;
+        *first = s->vaddr;
+        *last = s->vaddr + s->size - 1;
+        *first_offset = s->offset;
+        return true;
+    }
+    return false;
+}
+
 static const char *name_kernel(void *ctx, u64 address, u64 *start, const char **module)
 {
     const struct agent *a = ctx;
@@ -163,6 +196,12 @@ int agent_name(struct agent *a, const struct span *s, struct profile *out)
         .kernel = name_kernel,
         .anonymous = name_anonymous,
     };
+    if (a->config.raw) {
+        source.raw = true;
+        source.names = NULL;
+        source.address = link_time_address;
+        source.segment = segment;
+    }
     if (a->config.probe.kernel && !a->kernel)
         load_kallsyms(a);
     out->nevents = a->config.probe.nevents;

@@ -5,4 +5,5 @@ int cli_record(int argc, char **argv);
 int cli_agent(int argc, char **argv);
 int cli_stack(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
+int cli_symbolize(int argc, char **argv);
 int cli_check(int argc, char **argv);

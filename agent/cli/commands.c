@@ -5,6 +5,7 @@
 #include "cli/inspect.h"
 #include "cli/record_options.h"
 #include "cli/stack.h"
+#include "cli/symbolize.h"
 #include <errno.h>
 #include <string.h>
 
@@ -30,8 +31,8 @@ static const struct command table_command = {
 };
 
 static const struct command *const all[] = {
-    &record_command, &agent_command,   &stack_command,      &inspect_command, &check_command,
-    &help_command,   &version_command, &completion_command, &table_command,
+    &record_command, &agent_command, &stack_command,   &inspect_command,    &symbolize_command,
+    &check_command,  &help_command,  &version_command, &completion_command, &table_command,
 };
 #define COUNT (sizeof(all) / sizeof(*all))
 

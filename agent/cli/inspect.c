@@ -5,9 +5,6 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "object/cache.h"
-#include "parser/parser.h"
 #include "proc/proc.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,14 +16,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CACHE_BYTES ((size_t)1 << 30)
-#define PARSER_MS   20000
+#define PATIENCE_MS 20000
 #define MAX_PID     4194304 /* PID_MAX_LIMIT */
 
 struct inspecting {
     struct inspect_options options;
-    struct parser *parser;
-    struct cache *cache;
+    struct toolbox tools;
     struct binaries *binaries;
     struct address_space *space; /* of a process */
     u32 pid, program;            /* pid: whose root; program: the file's id */
@@ -38,30 +33,15 @@ static void inspecting_free(struct inspecting *c)
 {
     address_space_free(&c->space);
     binaries_free(&c->binaries);
-    cache_free(&c->cache);
-    parser_free(&c->parser);
+    toolbox_free(&c->tools);
     xp_cleanup_close(&c->root);
     options_free(&inspect_command, &c->options);
 }
 
 static int prepare(struct inspecting *c)
 {
-    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
-    char place[512];
-    limits.timeout_ms = PARSER_MS;
-    int rc = parser_new(&c->parser, &limits);
-    if (rc) {
-        snprintf(c->why, sizeof(c->why), "cannot start the parser process: %s", strerror(-rc));
-        return rc;
-    }
-    const char *dir = c->options.cache_dir ? c->options.cache_dir : output_cache_dir(place, sizeof(place));
-    if (!c->options.no_cache && cache_open(&c->cache, dir, CACHE_BYTES))
-        log_warn("no cache in %s: what is needed is made anew", dir);
-    struct binaries_config config = {.parser = c->parser,
-                                     .cache = c->cache,
-                                     .debug_dirs = (const char *const *)c->options.debug_dirs.v,
-                                     .ndebug_dirs = c->options.debug_dirs.n};
-    return binaries_new(&c->binaries, &config);
+    int rc = toolbox_open(&c->tools, &c->options.tools, PATIENCE_MS, c->why, sizeof(c->why));
+    return rc ? rc : binaries_new(&c->binaries, &c->tools.config);
 }
 
 static int open_root(struct inspecting *c)
@@ -237,21 +217,12 @@ static int run(struct inspecting *c, char **v, int n, struct buf *out)
     return rc;
 }
 
-/* Where debug files are is a property of the machine: the only option that the environment gives. */
-static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
-{
-    return row->offset == offsetof(struct inspect_options, debug_dirs)
-               ? options_environment.value(ctx, row, i, where, len)
-               : NULL;
-}
-
 int cli_inspect(int argc, char **argv)
 {
     AUTO_BUF struct buf message = {0};
     AUTO_BUF struct buf out = {0};
     CLEANUP(inspecting_free) struct inspecting c = {.root = -1};
-    struct option_source environment = {from_environment, NULL};
-    int at = argc, rc = options_parse_from(&inspect_command, argc, argv, &environment, 1, &c.options, &at, &message);
+    int at = argc, rc = toolbox_parse(&inspect_command, argc, argv, &c.options, &at, &message);
     if (rc)
         return options_report(rc, &message);
     signal(SIGPIPE, SIG_IGN);

@@ -1,12 +1,11 @@
 /* xprof inspect: its options, and how findings look. */
 #pragma once
-#include "cli/options.h"
+#include "cli/toolbox.h"
 #include "inspection.h"
 
 struct inspect_options {
-    bool all, json, no_cache;
-    const char *cache_dir;
-    struct option_list debug_dirs;
+    bool all, json;
+    struct toolbox_options tools;
 };
 extern const struct command inspect_command;
 

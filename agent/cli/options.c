@@ -286,22 +286,31 @@ static int take_letters(struct parse *p, const char *arg, const char *next, bool
     return 0;
 }
 
+/* Operands come to the end of argv; *at is the first one. */
 static int take_options(struct parse *p, int argc, char **argv, int *at)
 {
+    int kept = 1; /* operands that options followed stand from 1 to here */
     for (*at = 1; *at < argc; ++*at) {
-        const char *arg = argv[*at], *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+        char *arg = argv[*at];
+        const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
         bool used = false;
+        if ((arg[0] != '-' || !arg[1]) && p->command->mixed) {
+            argv[kept++] = arg;
+            continue;
+        }
         if (arg[0] != '-' || !arg[1])
             return 0;
         if (strcmp(arg, "--") == 0) {
             ++*at;
-            return 0;
+            break;
         }
         int rc = arg[1] == '-' ? take_flag(p, arg + 2, next, &used) : take_letters(p, arg + 1, next, &used);
         if (rc)
             return rc;
         *at += used;
     }
+    *at -= kept - 1;
+    memmove(argv + *at, argv + 1, (size_t)(kept - 1) * sizeof(*argv));
     return 0;
 }
 

@@ -2,9 +2,9 @@
  * their messages, --help, the bash completion and the README's table, so that these cannot disagree.
  *
  * Understood are --flag VALUE, --flag=VALUE, -f VALUE, -fVALUE, bundles of letters (-av), "--", and -h/--help
- * everywhere. The first operand ends the options of a command that takes operands. Values land in a typed struct of the
- * command's own; numbers are in the base unit (bytes, nanoseconds). Messages go to a buffer: whoever called prints
- * them.
+ * everywhere. The first operand ends the options of a command that takes operands, unless it is said to mix them.
+ * Values land in a typed struct of the command's own; numbers are in the base unit (bytes, nanoseconds). Messages go to
+ * a buffer: whoever called prints them.
  */
 #pragma once
 #include "base/buf.h"
@@ -57,6 +57,7 @@ struct command {
     const char *details;  /* below the options in --help; NULL: nothing */
     const struct option_row *rows;
     size_t nrows; /* <= 64 */
+    bool mixed;   /* options may follow operands, too */
     bool hidden;  /* neither listed nor completed */
 };
 
@@ -71,9 +72,9 @@ struct option_source {
 /* XPROF_ and the flag in capitals, '-' as '_'. */
 extern const struct option_source options_environment;
 
-/* Fills the struct at `out` (zeroed by the caller). argv[0] is the command's name. *operands is the first operand's
- * index, argc when there is none. 0; -EINVAL with one line for stderr in `message`; -ECANCELED with the help for
- * stdout. Lists are to be freed by options_free in every case. */
+/* Fills the struct at `out` (zeroed by the caller). argv[0] is the command's name; operands are moved to its end.
+ * *operands is the first operand's index, argc when there is none. 0; -EINVAL with one line for stderr in `message`;
+ * -ECANCELED with the help for stdout. Lists are to be freed by options_free in every case. */
 int options_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message);
 /* The same; an option that the command line does not give is the first source's that has it, before the fallback. */
 int options_parse_from(const struct command *c, int argc, char **argv, const struct option_source *sources, size_t n,

@@ -11,6 +11,7 @@ struct sample {
     struct option_numbers pids;
 };
 #define AT(field) offsetof(struct sample, field)
+#define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 
 static const char *color(size_t i)
 {
@@ -154,6 +155,29 @@ TEST(options_operands)
         CHECK_EQ(t.operands, cases[i].first);
         CHECK_EQ(t.argc, cases[i].n);
         CHECK(!t.o.all);
+    }
+}
+
+TEST(options_after_operands)
+{
+    static const struct command mixed = {
+        .name = "test", .operands = "X...", .help = "a test", .mixed = true, .rows = rows, .nrows = COUNT(rows)};
+    static const struct {
+        const char *line, *operands;
+        bool loud;
+    } cases[] = {{"a -l b", "a b", true}, {"a b", "a b", false},
+                 {"-l", "", true},        {"a -n x b -- -l c", "a b -l c", false},
+                 {"-- -l", "-l", false},  {"a --name=x -l", "a", true}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_BUF struct buf got = {0};
+        PARSED t;
+        parse(&mixed, cases[i].line, &t);
+        CHECK_EQ(t.rc, 0);
+        for (int k = t.operands; k < t.argc; k++)
+            buf_printf(&got, "%s%s", k > t.operands ? " " : "", t.argv[k]);
+        buf_char(&got, 0);
+        CHECK_STR(got.data, cases[i].operands);
+        CHECK_EQ(t.o.loud, cases[i].loud);
     }
 }
 

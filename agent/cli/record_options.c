@@ -3,6 +3,7 @@
 #include "profile/encode.h"
 #include "profile/event.h"
 #include <errno.h>
+#include <string.h>
 
 #define AT(field)  offsetof(struct record_options, field)
 #define SECOND     1000000000ull
@@ -40,6 +41,8 @@ static const struct option_row rows[] = {
      .help = "write the profile there, in the format of its suffix (repeatable)"},
     {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,
      .help = "the format of all outputs, whatever their suffix"},
+    {"raw", 0, OPTION_BOOL, NULL, AT(raw),
+     .help = "leave frames of files unnamed, for xprof symbolize to name later (only pprof can hold such)"},
     {"no-kernel", 0, OPTION_BOOL, NULL, AT(no_kernel), .help = "leave out kernel stacks"},
     {"no-user", 0, OPTION_BOOL, NULL, AT(no_user), .help = "leave out user stacks"},
     {"summary", 0, OPTION_TEXT, "FILE", AT(summary), .hint = HINT_FILE,
@@ -77,6 +80,18 @@ static int complain(struct buf *message, const char *text)
     return -EINVAL;
 }
 
+static int check_raw(const struct record_options *o, struct buf *message)
+{
+    if (!o->outputs.n || o->top)
+        return complain(message, "--raw has no names to list: write it to a file (-o x.pb.gz), without --top");
+    for (size_t i = 0; i < o->outputs.n; i++) {
+        const struct encoder *e = o->format ? encoder_by_name(o->format) : encoder_for_path(o->outputs.v[i]);
+        if (!e || strcmp(e->name, "pprof"))
+            return complain(message, "--raw: only pprof can hold frames without names (-o x.pb.gz)");
+    }
+    return 0;
+}
+
 static int check_outputs(const struct record_options *o, struct buf *message)
 {
     for (size_t i = 0; i < o->outputs.n; i++) {
@@ -104,7 +119,8 @@ static int check(const struct record_options *o, struct buf *message)
         return complain(message, "--no-kernel and --no-user together leave nothing to record");
     if (o->no_cache && o->cache_dir)
         return complain(message, "--no-cache and --cache-dir exclude each other");
-    return check_outputs(o, message);
+    int rc = check_outputs(o, message);
+    return !rc && o->raw ? check_raw(o, message) : rc;
 }
 
 /* Where debug files are is a property of the machine: the only options that the environment gives. */

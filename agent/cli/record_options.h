@@ -15,6 +15,7 @@ struct record_options {
     bool no_kernel, no_user;
     /* where it goes */
     struct option_list outputs;
+    bool raw;
     const char *format; /* NULL: by each output's suffix */
     const char *summary;
     u64 top; /* rows of the table on the terminal; 0: not given */

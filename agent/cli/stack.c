@@ -1,14 +1,10 @@
 /* xprof stack: options, a process, its stacks, as often as asked for. */
 #include "cli/stack.h"
 #include "cli/cli.h"
-#include "binaries.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "cli/output.h"
-#include "object/cache.h"
-#include "parser/parser.h"
 #include "proc/proc.h"
 #include <errno.h>
 #include <signal.h>
@@ -18,15 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CACHE_BYTES ((size_t)1 << 30)
-#define PARSER_MS   5000
+#define PATIENCE_MS 5000
 #define MAX_PID     4194304 /* PID_MAX_LIMIT */
 
 struct command_state {
     struct stack_options options;
     u32 pid, tgid, tid; /* tid: 0 = all */
-    struct parser *parser;
-    struct cache *cache;
+    struct toolbox tools;
     struct stacks *stacks;
     char why[256];
 };
@@ -34,8 +28,7 @@ struct command_state {
 static void state_free(struct command_state *c)
 {
     stacks_free(&c->stacks);
-    cache_free(&c->cache);
-    parser_free(&c->parser);
+    toolbox_free(&c->tools);
     options_free(&stack_command, &c->options);
 }
 
@@ -60,22 +53,8 @@ static int resolve(struct command_state *c, const char *operand)
 
 static int prepare(struct command_state *c)
 {
-    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
-    char place[512];
-    limits.timeout_ms = PARSER_MS;
-    int rc = parser_new(&c->parser, &limits);
-    if (rc) {
-        snprintf(c->why, sizeof(c->why), "cannot start the parser process: %s", strerror(-rc));
-        return rc;
-    }
-    const char *dir = c->options.cache_dir ? c->options.cache_dir : output_cache_dir(place, sizeof(place));
-    if (!c->options.no_cache && cache_open(&c->cache, dir, CACHE_BYTES))
-        log_warn("no cache in %s: what is needed is made anew", dir);
-    struct binaries_config config = {.parser = c->parser,
-                                     .cache = c->cache,
-                                     .debug_dirs = (const char *const *)c->options.debug_dirs.v,
-                                     .ndebug_dirs = c->options.debug_dirs.n};
-    return stacks_new(&c->stacks, c->tgid, &config, c->why, sizeof(c->why));
+    int rc = toolbox_open(&c->tools, &c->options.tools, PATIENCE_MS, c->why, sizeof(c->why));
+    return rc ? rc : stacks_new(&c->stacks, c->tgid, &c->tools.config, c->why, sizeof(c->why));
 }
 
 static int look(struct command_state *c)
@@ -113,20 +92,11 @@ static int run(struct command_state *c)
     return 0;
 }
 
-/* Where debug files are is a property of the machine: the only option that the environment gives. */
-static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
-{
-    return row->offset == offsetof(struct stack_options, debug_dirs)
-               ? options_environment.value(ctx, row, i, where, len)
-               : NULL;
-}
-
 int cli_stack(int argc, char **argv)
 {
     AUTO_BUF struct buf message = {0};
     CLEANUP(state_free) struct command_state c = {0};
-    struct option_source environment = {from_environment, NULL};
-    int at = argc, rc = options_parse_from(&stack_command, argc, argv, &environment, 1, &c.options, &at, &message);
+    int at = argc, rc = toolbox_parse(&stack_command, argc, argv, &c.options, &at, &message);
     if (rc)
         return options_report(rc, &message);
     signal(SIGPIPE, SIG_IGN);

@@ -1,13 +1,12 @@
 /* xprof stack: its options, and how stacks look. */
 #pragma once
-#include "cli/options.h"
+#include "cli/toolbox.h"
 #include "stacks.h"
 
 struct stack_options {
-    bool all_threads, json, no_cache;
+    bool all_threads, json;
     u64 times, interval_ns;
-    const char *cache_dir;
-    struct option_list debug_dirs;
+    struct toolbox_options tools;
 };
 extern const struct command stack_command;
 

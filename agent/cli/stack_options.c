@@ -9,12 +9,8 @@ static const struct option_row rows[] = {
     {"times", 'n', OPTION_NUMBER, "TIMES", AT(times), 1, 100000, .fallback = "1", .help = "look so often"},
     {"interval", 0, OPTION_DURATION, "TIME", AT(interval_ns), 1000000, 3600 * SECOND, .fallback = "1s",
      .help = "time from one look to the next"},
-    {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
-     .help = "look for debug files there, too (also: XPROF_DEBUG_DIR)"},
     {"json", 0, OPTION_BOOL, NULL, AT(json), .help = "one JSON object a look"},
-    {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY,
-     .help = "where unwind tables and line indexes are kept between runs"},
-    {"no-cache", 0, OPTION_BOOL, NULL, AT(no_cache), .help = "make them anew and keep none"},
+    TOOLBOX_ROWS(struct stack_options),
 };
 
 const struct command stack_command = {
@@ -22,6 +18,7 @@ const struct command stack_command = {
     .operands = "PID",
     .help = "show where each thread of a process is, running or waiting, without stopping it",
     .details = "PID of a process means all of its threads, that of another thread this one only.\n",
+    .mixed = true,
     .rows = rows,
     .nrows = sizeof(rows) / sizeof(*rows),
 };

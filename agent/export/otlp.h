@@ -9,7 +9,7 @@
 #pragma once
 #include "base/buf.h"
 #include "export/export.h"
-#include "export/pprof_read.h"
+#include "base/pprof_read.h"
 
 struct otlp_about {
     const struct export_label *labels;

@@ -173,7 +173,7 @@ static void place_in_file(struct file_job *j, u32 file)
 {
     const struct name_source *src = j->n->src;
     for (size_t i = 0; i < j->nrows; i++) {
-        u64 offset = XP_WORD_OFFSET(j->n->words.v[j->rows[i]]);
+        u64 offset = lookup_offset(j->n->words.v[j->rows[i]]);
         u64 address = src->address ? src->address(src->ctx, file, offset) : offset;
         put_in_mapping(j->n, &j->n->out->locations.v[j->rows[i]], j->mapping, address, offset);
     }
@@ -183,7 +183,7 @@ static void place_in_memory(struct file_job *j)
 {
     for (size_t i = 0; i < j->nrows; i++) {
         struct prof_location *l = &j->n->out->locations.v[j->rows[i]];
-        put_in_mapping(j->n, l, j->mapping, place_of(j->n->words.v[j->rows[i]]), 0);
+        put_in_mapping(j->n, l, j->mapping, lookup_offset(j->n->words.v[j->rows[i]]), 0);
         l->origin = FRAME_JIT;
     }
 }
@@ -212,7 +212,8 @@ static void base_name(const char *path, char *out, size_t size)
 static void add_unnamed_lines(struct file_job *j)
 {
     struct naming *n = j->n;
-    for (size_t i = 0; i < j->nrows && !n->failed; i++)
+    bool raw = n->src->raw && j->base;
+    for (size_t i = 0; i < j->nrows && !n->failed && !raw; i++)
         if (!n->out->locations.v[j->rows[i]].nlines)
             add_unnamed_line(j, &n->out->locations.v[j->rows[i]], place_of(n->words.v[j->rows[i]]));
 }
@@ -245,7 +246,6 @@ static void name_file(struct naming *n, u32 file, const u32 *rows, size_t nrows)
 
 static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
 {
-    const struct prof_process *who = &n->out->processes.v[owner];
     AUTO_FREE u64 *addresses = calloc(nrows, sizeof(*addresses));
     struct file_job j = {.n = n, .rows = rows, .nrows = nrows, .offsets = addresses};
     j.mapping = add_mapping(n, "[anon]", "");
@@ -254,8 +254,10 @@ static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nro
         return;
     collect_offsets(&j);
     place_in_memory(&j);
-    if (n->src->anonymous)
+    if (n->src->anonymous) {
+        const struct prof_process *who = &n->out->processes.v[owner];
         n->src->anonymous(n->src->ctx, who->tgid, who->start, addresses, j.noffsets, use_names, &j);
+    }
     add_unnamed_lines(&j);
 }
 
@@ -287,7 +289,7 @@ static void name_user(struct naming *n)
         return;
     }
     for (u32 i = 0; i < n->words.n; i++)
-        if (XP_WORD_KIND(n->words.v[i]) != XP_WORD_KERNEL)
+        if (XP_WORD_KIND(n->words.v[i]) != XP_WORD_KERNEL && !n->out->locations.v[i].nlines)
             rows.v[rows.n++] = i;
     if (n->words.n)
         qsort_r(rows.v, rows.n, sizeof(*rows.v), by_group_and_offset, n);
@@ -314,7 +316,7 @@ static void name_kernel(struct naming *n, struct prof_location *l, u64 word)
     char text[128];
     snprintf(text, sizeof(text), module[0] == '[' ? "%s" : "[%s]", module);
     u32 mapping = add_mapping(n, name && module[0] ? text : "[kernel.kallsyms]", "");
-    put_in_mapping(n, l, mapping, address, 0);
+    put_in_mapping(n, l, mapping, address - !word_exact(word), 0);
     l->origin = FRAME_KERNEL;
     add_plain_line(n, l, name && name[0] ? name : "[kernel]");
     if (!n->failed && name)
@@ -325,7 +327,7 @@ void naming_run(struct naming *n)
 {
     name_user(n);
     for (size_t i = 0; i < n->words.n && !n->failed; i++)
-        if (XP_WORD_KIND(n->words.v[i]) == XP_WORD_KERNEL)
+        if (XP_WORD_KIND(n->words.v[i]) == XP_WORD_KERNEL && !n->out->locations.v[i].nlines)
             name_kernel(n, &n->out->locations.v[i], n->words.v[i]);
 }
 

@@ -13,7 +13,7 @@ struct naming {
     bool failed;             /* without memory */
 };
 
-/* Names all locations: those of a file together, in the order of files and offsets. */
+/* Names all locations that have no lines yet: those of a file together, in the order of files and offsets. */
 void naming_run(struct naming *n);
 void naming_free(struct naming *n);
 

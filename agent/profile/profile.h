@@ -29,7 +29,7 @@ struct prof_line { /* innermost (inlined) first */
     u32 line;
 };
 struct prof_location {
-    u64 address;
+    u64 address; /* of a caller: one less than where its callee returns to, as profile.proto has it */
     u32 mapping;
     u32 first_line, nlines; /* into lines[] */
     u8 origin;              /* enum frame_origin */

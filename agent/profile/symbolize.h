@@ -8,6 +8,7 @@ struct names;
 /* Where names come from; agent.c fills it in. `ctx` is handed through. */
 struct name_source {
     void *ctx;
+    bool raw; /* frames of files that have no names are left without a line, for others to name */
     /* What is known of a file: path as the process saw it, build ID in hex ("" = none). False: nothing. Borrowed. */
     bool (*file)(void *ctx, u32 file, const char **path, const char **build_id);
     /* Names of n ascending file offsets; `use` is called with them at once (they are gone when this returns).

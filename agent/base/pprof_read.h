@@ -5,7 +5,6 @@
 #pragma once
 #include "base/cursor.h"
 #include "base/map.h"
-#include "bpf/types.h"
 
 enum { PPROF_MAX_ITEMS = 1 << 20 }; /* of each kind */
 
@@ -18,7 +17,7 @@ struct pprof {
     struct cursor_list sample_types, samples, mappings, locations, functions, strings;
     struct map mapping_ids, location_ids, function_ids; /* id -> place in its list + 1 */
     struct cursor period_type;                          /* empty: none */
-    u64 time_ns, duration_ns, period;
+    uint64_t time_ns, duration_ns, period;
 };
 
 /* 0; -EBADMSG: malformed; -E2BIG: beyond PPROF_MAX_ITEMS; -ENOMEM. Points into data. To be freed in every case. */
@@ -26,12 +25,12 @@ int pprof_read(struct pprof *out, const void *data, size_t len);
 void pprof_free(struct pprof *p);
 
 /* Place + 1 of an id; 0: id 0, or nobody has it. */
-u64 pprof_place(const struct map *ids, u64 id);
+uint64_t pprof_place(const struct map *ids, uint64_t id);
 
 /* One field of a protocol buffers message. */
 struct pb_field {
     unsigned number, wire;
-    u64 value;           /* varint, fixed */
+    uint64_t value;      /* varint, fixed */
     struct cursor bytes; /* length-delimited */
 };
 enum { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
@@ -39,6 +38,6 @@ enum { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
 /* False at the end, or when it is malformed (c->bad). */
 bool pb_next(struct cursor *c, struct pb_field *out);
 /* The value of a numeric field, 0 without it. */
-u64 pb_number(struct cursor message, unsigned number);
+uint64_t pb_number(struct cursor message, unsigned number);
 /* The next value of a repeated numeric field, packed or not: `state` starts as the field's own. False: no more. */
-bool pb_repeated(struct pb_field *f, u64 *out);
+bool pb_repeated(struct pb_field *f, uint64_t *out);

@@ -1,4 +1,4 @@
-#include "export/pprof_read.h"
+#include "base/pprof_read.h"
 #include "base/vec.h"
 #include <errno.h>
 
@@ -6,7 +6,7 @@ bool pb_next(struct cursor *c, struct pb_field *out)
 {
     if (c->bad || !cursor_left(c))
         return false;
-    u64 tag = cursor_uleb(c);
+    uint64_t tag = cursor_uleb(c);
     struct pb_field f = {.number = (unsigned)(tag >> 3 & 0x1fffffff), .wire = tag & 7};
     switch (f.wire) {
     case PB_VARINT:
@@ -31,16 +31,16 @@ bool pb_next(struct cursor *c, struct pb_field *out)
     return !c->bad;
 }
 
-u64 pb_number(struct cursor message, unsigned number)
+uint64_t pb_number(struct cursor message, unsigned number)
 {
-    u64 found = 0;
+    uint64_t found = 0;
     for (struct pb_field f; pb_next(&message, &f);)
         if (f.number == number && f.wire != PB_BYTES)
             found = f.value;
     return found;
 }
 
-bool pb_repeated(struct pb_field *f, u64 *out)
+bool pb_repeated(struct pb_field *f, uint64_t *out)
 {
     if (f->wire == PB_BYTES) {
         if (!cursor_left(&f->bytes))
@@ -69,8 +69,8 @@ static int add(struct cursor_list *l, struct cursor message)
 /* An item with an id in field 1, which nobody else has. */
 static int add_with_id(struct cursor_list *l, struct map *ids, struct cursor message)
 {
-    u64 id = pb_number(message, 1);
-    u64 *place = id ? map_put(ids, id) : NULL;
+    uint64_t id = pb_number(message, 1);
+    uint64_t *place = id ? map_put(ids, id) : NULL;
     if (!id || (place && *place))
         return -EBADMSG;
     int rc = place ? add(l, message) : -ENOMEM;
@@ -142,8 +142,8 @@ void pprof_free(struct pprof *p)
     map_free(&p->function_ids);
 }
 
-u64 pprof_place(const struct map *ids, u64 id)
+uint64_t pprof_place(const struct map *ids, uint64_t id)
 {
-    const u64 *place = id ? map_get(ids, id) : NULL;
+    const uint64_t *place = id ? map_get(ids, id) : NULL;
     return place ? *place : 0;
 }

@@ -1,0 +1,121 @@
+/* xprof symbolize: reads a raw profile, looks for its files, names, writes. */
+#include "cli/symbolize.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "recorded_files.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATIENCE_MS 60000
+#define MAX_FILE    ((size_t)1 << 30)
+
+struct symbolizing {
+    struct symbolize_options options;
+    struct toolbox tools;
+    struct outputs outputs;
+    struct profile profile;
+    struct recorded recorded;
+    struct binaries *binaries;
+    struct recorded_files *files;
+    char why[512];
+};
+
+static void symbolizing_free(struct symbolizing *s)
+{
+    recorded_files_free(&s->files);
+    binaries_free(&s->binaries);
+    recorded_free(&s->recorded);
+    profile_free(&s->profile);
+    outputs_free(&s->outputs);
+    toolbox_free(&s->tools);
+    options_free(&symbolize_command, &s->options);
+}
+
+static int read_file(struct symbolizing *s, const char *path)
+{
+    AUTO_FREE char *data = NULL;
+    char what[128] = "";
+    size_t len;
+    int rc = fs_read_file(path, MAX_FILE, &data, &len);
+    if (rc)
+        snprintf(what, sizeof(what), "%s", strerror(-rc));
+    else
+        rc = recorded_read(data, len, &s->profile, &s->recorded, what, sizeof(what));
+    if (rc)
+        snprintf(s->why, sizeof(s->why), "%s: %s", path, what);
+    return rc;
+}
+
+static bool has_names(const struct profile *p, const struct recorded_file *f)
+{
+    for (size_t i = 0; i < p->mappings.n; i++)
+        if (p->mappings.v[i].has_functions && !strcmp(profile_text(p, p->mappings.v[i].name), f->path))
+            return true;
+    return false;
+}
+
+static void tell(const struct symbolizing *s)
+{
+    for (size_t i = 0; i < s->recorded.files.n; i++) {
+        const struct recorded_file *f = &s->recorded.files.v[i];
+        if (f->unnamed && !has_names(&s->profile, f))
+            log_warn("%zu frames of %s stay without names: neither it nor its debug file is here (build ID %s)",
+                     f->unnamed, f->path, f->build_id[0] ? f->build_id : "unknown");
+    }
+}
+
+static int run(struct symbolizing *s, const char *path)
+{
+    int rc = profile_init(&s->profile);
+    if (!rc)
+        rc = read_file(s, path);
+    if (!rc)
+        rc = toolbox_open(&s->tools, &s->options.tools, PATIENCE_MS, s->why, sizeof(s->why));
+    if (!rc)
+        rc = binaries_new(&s->binaries, &s->tools.config);
+    if (!rc)
+        rc = recorded_files_new(&s->files, s->binaries, &s->recorded);
+    if (rc)
+        return rc;
+    struct name_source source = recorded_files_source(s->files);
+    rc = recorded_name(&s->profile, &s->recorded, &source);
+    tell(s);
+    if (rc)
+        return rc;
+    if (outputs_write(&s->outputs, &s->profile)) /* says what and why */
+        s->why[0] = 0;
+    else
+        return 0;
+    return -EIO;
+}
+
+static int open_outputs(struct symbolizing *s, int operands)
+{
+    if (operands != 1)
+        snprintf(s->why, sizeof(s->why), "which recording? xprof symbolize FILE.pb.gz -o OUTPUT");
+    else if (!s->options.outputs.n)
+        snprintf(s->why, sizeof(s->why), "where to? -o OUTPUT");
+    else
+        return outputs_open(&s->outputs, &s->options.outputs, s->options.format, s->why, sizeof(s->why));
+    return -EINVAL;
+}
+
+int cli_symbolize(int argc, char **argv)
+{
+    AUTO_BUF struct buf message = {0};
+    CLEANUP(symbolizing_free) struct symbolizing s = {0};
+    int at = argc, rc = toolbox_parse(&symbolize_command, argc, argv, &s.options, &at, &message);
+    if (rc)
+        return options_report(rc, &message);
+    signal(SIGPIPE, SIG_IGN);
+    bool usage = open_outputs(&s, argc - at) != 0;
+    rc = usage ? -EINVAL : run(&s, argv[at]);
+    if (rc && s.why[0])
+        log_error("%s", s.why);
+    return usage ? 2 : rc != 0;
+}

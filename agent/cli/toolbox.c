@@ -1,0 +1,46 @@
+#include "cli/toolbox.h"
+#include "base/log.h"
+#include "cli/output.h"
+#include "object/cache.h"
+#include "parser/parser.h"
+#include <stdio.h>
+#include <string.h>
+
+#define CACHE_BYTES ((size_t)1 << 30)
+
+static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    return strcmp(row->flag, "debug-dir") ? NULL : options_environment.value(ctx, row, i, where, len);
+}
+
+int toolbox_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message)
+{
+    struct option_source environment = {from_environment, NULL};
+    return options_parse_from(c, argc, argv, &environment, 1, out, operands, message);
+}
+
+int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned patience_ms, char *why, size_t len)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    char place[512];
+    limits.timeout_ms = patience_ms;
+    int rc = parser_new(&t->parser, &limits);
+    if (rc) {
+        snprintf(why, len, "cannot start the parser process: %s", strerror(-rc));
+        return rc;
+    }
+    const char *dir = o->cache_dir ? o->cache_dir : output_cache_dir(place, sizeof(place));
+    if (!o->no_cache && cache_open(&t->cache, dir, CACHE_BYTES))
+        log_warn("no cache in %s: what is needed is made anew", dir);
+    t->config = (struct binaries_config){.parser = t->parser,
+                                         .cache = t->cache,
+                                         .debug_dirs = (const char *const *)o->debug_dirs.v,
+                                         .ndebug_dirs = o->debug_dirs.n};
+    return 0;
+}
+
+void toolbox_free(struct toolbox *t)
+{
+    cache_free(&t->cache);
+    parser_free(&t->parser);
+}

@@ -1,0 +1,42 @@
+/* What the commands share that look at files without sampling: a parser, a cache, and where debug files are. */
+#pragma once
+#include "binaries.h"
+#include "cli/options.h"
+
+struct toolbox_options {
+    bool no_cache;
+    const char *cache_dir;
+    struct option_list debug_dirs;
+};
+/* Their rows, for a command's struct that has them as the member `tools`. */
+#define TOOLBOX_ROWS(type)                                                                                       \
+    {"debug-dir",                                                                                                \
+     0,                                                                                                          \
+     OPTION_LIST,                                                                                                \
+     "DIR,...",                                                                                                  \
+     offsetof(type, tools.debug_dirs),                                                                           \
+     .most = 16,                                                                                                 \
+     .hint = HINT_DIRECTORY,                                                                                     \
+     .help = "look for debug files there, too (also: XPROF_DEBUG_DIR)"},                                         \
+        {"cache-dir",                                                                                            \
+         0,                                                                                                      \
+         OPTION_TEXT,                                                                                            \
+         "DIR",                                                                                                  \
+         offsetof(type, tools.cache_dir),                                                                        \
+         .hint = HINT_DIRECTORY,                                                                                 \
+         .help = "where unwind tables and line indexes are kept between runs"},                                  \
+    {                                                                                                            \
+        "no-cache", 0, OPTION_BOOL, NULL, offsetof(type, tools.no_cache), .help = "make them anew and keep none" \
+    }
+
+/* options_parse with the one option that the environment gives: where debug files are is a property of the machine. */
+int toolbox_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message);
+
+struct toolbox {
+    struct parser *parser;
+    struct cache *cache;
+    struct binaries_config config; /* of these */
+};
+/* `patience_ms`: for one file. 0, or -errno and a line in why[]. To be freed in every case. */
+int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned patience_ms, char *why, size_t len);
+void toolbox_free(struct toolbox *t);

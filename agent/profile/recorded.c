@@ -1,0 +1,372 @@
+#include "profile/recorded.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/gz.h"
+#include "base/map.h"
+#include "base/pprof_read.h"
+#include "profile/frames.h"
+#include "profile/naming.h"
+#include "profile/strings.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COMMENTS 13 /* field numbers of profile.proto are as in base/pprof_read.c */
+
+struct reader {
+    const struct pprof *from;
+    struct profile *p;
+    struct recorded *to;
+    u32 *strings;                /* of the profile, by the file's numbers */
+    struct map processes;        /* hash of pid and name -> row + 1 */
+    size_t value[XP_MAX_EVENTS]; /* the number of the value that event i is */
+    u32 *rows;                   /* of p->locations, by place in the file; NO_ROW: a mark of ours, made anew later */
+    int error;                   /* sticky */
+};
+#define NO_ROW UINT32_MAX
+
+static void fail(struct reader *r, int error)
+{
+    r->error = r->error ? r->error : error;
+}
+
+static u32 text(struct reader *r, u64 number)
+{
+    if (number >= r->from->strings.n) {
+        fail(r, -EBADMSG);
+        return 0;
+    }
+    return r->strings[number];
+}
+
+static void read_strings(struct reader *r)
+{
+    AUTO_BUF struct buf s = {0};
+    for (size_t i = 0; i < r->from->strings.n && !r->error; i++) {
+        s.len = 0;
+        buf_add(&s, r->from->strings.v[i].base, r->from->strings.v[i].len);
+        buf_char(&s, 0);
+        if (s.failed)
+            fail(r, -ENOMEM);
+        else
+            r->strings[i] = profile_string(r->p, s.data);
+    }
+}
+
+/* ---- Kinds of samples -------------------------------------------------------------------------------------------- */
+
+static const struct event_kind *kind_of(const char *type)
+{
+    size_t n;
+    const struct event_kind *all = event_kinds(&n);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(all[i].type, type))
+            return &all[i];
+    return NULL;
+}
+
+/* Values that are no event's (ours: how many samples there were) are left out: encoders make them anew. */
+static void read_types(struct reader *r)
+{
+    for (size_t i = 0; i < r->from->sample_types.n; i++) {
+        u32 type = text(r, pb_number(r->from->sample_types.v[i], 1));
+        const struct event_kind *kind = kind_of(profile_text(r->p, type));
+        if (!kind || r->p->nevents == XP_MAX_EVENTS)
+            continue;
+        r->value[r->p->nevents] = i;
+        r->p->period[r->p->nevents] = r->p->nevents || !r->from->period ? 1 : r->from->period;
+        r->p->events[r->p->nevents++] = kind;
+    }
+    if (!r->p->nevents)
+        fail(r, -ENOTSUP);
+}
+
+/* ---- Tables ------------------------------------------------------------------------------------------------------ */
+
+/* A row of the profile for what has names in it already, and a file for what has none. */
+static void read_mapping(struct reader *r, struct cursor m)
+{
+    struct prof_mapping *row = VEC_PUSH(&r->p->mappings);
+    struct recorded_file *file = VEC_PUSH(&r->to->files);
+    u64 hi = pb_number(m, 3);
+    if (!row || !file) {
+        fail(r, -ENOMEM);
+        return;
+    }
+    *row = (struct prof_mapping){.name = text(r, pb_number(m, 5)),
+                                 .build_id = text(r, pb_number(m, 6)),
+                                 .lo = pb_number(m, 2),
+                                 .hi = hi ? hi - 1 : 0,
+                                 .lo_offset = pb_number(m, 4)};
+    *file = (struct recorded_file){.lo = row->lo, .hi = row->hi, .lo_offset = row->lo_offset};
+    file->path = strdup(profile_text(r->p, row->name));
+    snprintf(file->build_id, sizeof(file->build_id), "%.40s", profile_text(r->p, row->build_id));
+}
+
+static void read_function(struct reader *r, struct cursor f)
+{
+    struct prof_function *row = VEC_PUSH(&r->p->functions);
+    u64 line = pb_number(f, 5);
+    if (row)
+        *row = (struct prof_function){.name = text(r, pb_number(f, 2)),
+                                      .system_name = text(r, pb_number(f, 3)),
+                                      .file = text(r, pb_number(f, 4)),
+                                      .start_line = line > INT32_MAX ? 0 : (u32)line};
+    else
+        fail(r, -ENOMEM);
+}
+
+static void read_line(struct reader *r, struct cursor line, struct prof_location *l)
+{
+    u64 function = pprof_place(&r->from->function_ids, pb_number(line, 1)), number = pb_number(line, 2);
+    struct prof_line *place = function ? VEC_PUSH(&r->p->lines) : NULL;
+    if (!place) {
+        fail(r, function ? -ENOMEM : -EBADMSG);
+        return;
+    }
+    *place = (struct prof_line){.function = (u32)function - 1, .line = number > INT32_MAX ? 0 : (u32)number};
+    if (!l->nlines++)
+        l->first_line = (u32)r->p->lines.n - 1;
+}
+
+/* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]" and files. */
+static enum frame_origin origin_of(const char *mapping)
+{
+    if (!strcmp(mapping, "[anon]"))
+        return FRAME_JIT;
+    return mapping[0] == '[' && strcmp(mapping, "[vdso]") && strcmp(mapping, "[unknown]") ? FRAME_KERNEL : FRAME_NATIVE;
+}
+
+/* The word of a location without a name: its mapping's file, and the place in it. Addresses are those to look up
+ * already (naming.c), and so exact. 0: no file could name it. */
+static u64 word_of(struct reader *r, const struct prof_location *l)
+{
+    struct recorded_file *file = &r->to->files.v[l->mapping];
+    u64 offset = l->address - file->lo + file->lo_offset;
+    if (l->address < file->lo || l->address > file->hi || offset >> XP_OFFSET_BITS)
+        return 0;
+    file->unnamed++;
+    return XP_FILE_WORD(XP_WORD_CFI, (u64)XP_FILE_FIRST + l->mapping, offset) | XP_WORD_EXACT;
+}
+
+static void read_location(struct reader *r, struct cursor c, u32 *row)
+{
+    struct prof_location l = {.word_kind = XP_WORD_CFI, .address = pb_number(c, 3)};
+    u64 id = pb_number(c, 2), mapping = pprof_place(&r->from->mapping_ids, id);
+    *row = NO_ROW;
+    if (!id)
+        return;
+    l.mapping = (u32)mapping - 1;
+    for (struct pb_field f; mapping && pb_next(&c, &f);)
+        if (f.number == 4)
+            read_line(r, f.bytes, &l);
+    struct prof_location *place = mapping ? VEC_PUSH(&r->p->locations) : NULL;
+    u64 *word = place ? VEC_PUSH(&r->to->words) : NULL;
+    if (!word) {
+        fail(r, mapping ? -ENOMEM : -EBADMSG);
+        return;
+    }
+    *row = (u32)r->p->locations.n - 1;
+    *place = l;
+    place->origin = origin_of(profile_text(r->p, r->p->mappings.v[l.mapping].name));
+    *word = l.nlines ? 0 : word_of(r, place);
+    r->p->mappings.v[l.mapping].has_functions |= l.nlines > 0;
+}
+
+/* ---- Samples ----------------------------------------------------------------------------------------------------- */
+
+struct labels {
+    u32 process, pid;
+    u8 cause;
+};
+
+static u8 cause_of(const char *slug)
+{
+    for (unsigned i = 0; i < XP_CAUSE_COUNT; i++)
+        if (!strcmp(cause_slug((u8)i), slug))
+            return (u8)i;
+    return XP_CAUSE_END;
+}
+
+static void read_label(struct reader *r, struct cursor c, struct labels *out)
+{
+    const char *key = profile_text(r->p, text(r, pb_number(c, 1)));
+    if (!strcmp(key, "pid"))
+        out->pid = (u32)pb_number(c, 3);
+    else if (!strcmp(key, "process"))
+        out->process = text(r, pb_number(c, 2));
+    else if (!strcmp(key, "cut"))
+        out->cause = cause_of(profile_text(r->p, text(r, pb_number(c, 2))));
+}
+
+static u32 process_row(struct reader *r, const struct labels *l)
+{
+    u64 *known = map_put(&r->processes, 1ull << 63 | (u64)l->process << 32 | l->pid);
+    if (known && *known)
+        return (u32)*known - 1;
+    struct prof_process *row = known ? VEC_PUSH(&r->p->processes) : NULL;
+    if (!row) {
+        fail(r, -ENOMEM);
+        return 0;
+    }
+    *row = (struct prof_process){.name = l->process, .tgid = l->pid};
+    *known = r->p->processes.n;
+    return (u32)*known - 1;
+}
+
+static void read_stack(struct reader *r, struct pb_field *ids, struct prof_stack *s)
+{
+    for (u64 id; !r->error && pb_repeated(ids, &id);) {
+        u64 place = pprof_place(&r->from->location_ids, id);
+        u32 row = place ? r->rows[place - 1] : NO_ROW;
+        u32 *to = row == NO_ROW ? NULL : VEC_PUSH(&r->p->stack_locations);
+        if (!place)
+            fail(r, -EBADMSG);
+        else if (row != NO_ROW && !to)
+            fail(r, -ENOMEM);
+        if (!to)
+            continue;
+        *to = row;
+        s->n++;
+    }
+}
+
+static void read_values(struct reader *r, struct pb_field *f, size_t *number, struct prof_stack *s)
+{
+    for (u64 v; pb_repeated(f, &v); ++*number) {
+        s->count[0] += *number ? 0 : v;
+        for (size_t e = 0; e < r->p->nevents; e++)
+            s->value[e] += r->value[e] == *number ? v : 0;
+    }
+}
+
+static void read_sample(struct reader *r, struct cursor c)
+{
+    struct labels labels = {.cause = XP_CAUSE_END};
+    struct prof_stack s = {.first = (u32)r->p->stack_locations.n};
+    size_t number = 0;
+    for (struct pb_field f; !r->error && pb_next(&c, &f);)
+        if (f.number == 1)
+            read_stack(r, &f, &s);
+        else if (f.number == 2)
+            read_values(r, &f, &number, &s);
+        else if (f.number == 3)
+            read_label(r, f.bytes, &labels);
+    s.process = process_row(r, &labels);
+    s.cause = labels.cause;
+    struct prof_stack *row = VEC_PUSH(&r->p->stacks);
+    if (row)
+        *row = s;
+    else
+        fail(r, -ENOMEM);
+}
+
+/* ---- The whole --------------------------------------------------------------------------------------------------- */
+
+static void read_comments(struct reader *r, struct cursor all)
+{
+    u64 v;
+    for (struct pb_field f; !r->error && pb_next(&all, &f);)
+        while (f.number == COMMENTS && pb_repeated(&f, &v) && !r->error) {
+            u32 *place = VEC_PUSH(&r->p->comments);
+            if (place)
+                *place = text(r, v);
+        }
+}
+
+static void read_all(struct reader *r, struct cursor all)
+{
+    const struct pprof *from = r->from;
+    read_strings(r);
+    read_types(r);
+    for (size_t i = 0; i < from->mappings.n && !r->error; i++)
+        read_mapping(r, from->mappings.v[i]);
+    for (size_t i = 0; i < from->functions.n && !r->error; i++)
+        read_function(r, from->functions.v[i]);
+    for (size_t i = 0; i < from->locations.n && !r->error; i++)
+        read_location(r, from->locations.v[i], &r->rows[i]);
+    for (size_t i = 0; i < from->samples.n && !r->error; i++)
+        read_sample(r, from->samples.v[i]);
+    read_comments(r, all);
+    r->p->time_ns = from->time_ns;
+    r->p->duration_ns = from->duration_ns;
+}
+
+static int read_plain(const void *data, size_t len, struct profile *out, struct recorded *to)
+{
+    struct pprof from CLEANUP(pprof_free) = {0};
+    int rc = pprof_read(&from, data, len);
+    if (rc)
+        return rc;
+    AUTO_FREE u32 *strings = calloc(from.strings.n + 1, sizeof(*strings));
+    AUTO_FREE u32 *rows = calloc(from.locations.n + 1, sizeof(*rows));
+    struct reader r = {.from = &from, .p = out, .to = to, .strings = strings, .rows = rows};
+    if (!strings || !rows)
+        return -ENOMEM;
+    read_all(&r, cursor_of(data, len));
+    map_free(&r.processes);
+    return r.error ? r.error : strings_failed(out->strings) ? -ENOMEM : 0;
+}
+
+int recorded_read(const void *data, size_t len, struct profile *out, struct recorded *to, char *why, size_t why_len)
+{
+    AUTO_BUF struct buf plain = {0};
+    const u8 *bytes = data;
+    bool packed = len > 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+    int rc = packed ? gz_expand(data, len, RECORDED_MAX_BYTES, &plain) : 0;
+    if (!rc)
+        rc = read_plain(packed ? plain.data : data, packed ? plain.len : len, out, to);
+    if (rc)
+        snprintf(why, why_len, "%s",
+                 rc == -ENOTSUP                 ? "none of its kinds of samples is one that xprof knows"
+                 : rc == -EFBIG || rc == -E2BIG ? "it is too large"
+                 : rc == -ENOMEM                ? "out of memory"
+                                                : "it is no profile in pprof's format, or damaged");
+    return rc;
+}
+
+void recorded_free(struct recorded *r)
+{
+    for (size_t i = 0; i < r->files.n; i++)
+        free(r->files.v[i].path);
+    vec_free(&r->files);
+    vec_free(&r->words);
+}
+
+/* Naming makes mappings of its own for what it names. */
+static int drop_unused_mappings(struct profile *p)
+{
+    AUTO_FREE u32 *row = calloc(p->mappings.n + 1, sizeof(*row));
+    size_t n = 0;
+    if (!row)
+        return -ENOMEM;
+    for (size_t i = 0; i < p->locations.n; i++)
+        row[p->locations.v[i].mapping] = 1;
+    for (size_t i = 0; i < p->mappings.n; i++)
+        if (row[i]) {
+            row[i] = (u32)n;
+            p->mappings.v[n++] = p->mappings.v[i];
+        }
+    p->mappings.n = n;
+    for (size_t i = 0; i < p->locations.n; i++)
+        p->locations.v[i].mapping = row[p->locations.v[i].mapping];
+    return 0;
+}
+
+int recorded_name(struct profile *p, const struct recorded *r, const struct name_source *source)
+{
+    struct name_source files = *source;
+    struct naming n = {.src = &files, .out = p};
+    files.anonymous = NULL; /* what such code was called then, nobody knows now */
+    int rc = VEC_RESERVE(&n.words, r->words.n + 1) || VEC_RESERVE(&n.owners, r->words.n + 1) ? -ENOMEM : 0;
+    for (size_t i = 0; i < r->words.n && !rc; i++) {
+        n.words.v[n.words.n++] = r->words.v[i];
+        n.owners.v[n.owners.n++] = 0;
+    }
+    if (!rc)
+        naming_run(&n);
+    if (n.failed || strings_failed(p->strings))
+        rc = -ENOMEM;
+    naming_free(&n);
+    return rc ? rc : drop_unused_mappings(p);
+}

@@ -1,0 +1,150 @@
+/* Recording without names, and naming that later, is naming at once. */
+#include "profile/recorded.h"
+#include "base/cleanup.h"
+#include "profile/encode.h"
+#include "profile/fixture_test.h"
+#include "profile/formats.h"
+#include <errno.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct fixture_sample samples[] = {
+    {"demo",
+     20,
+     0,
+     XP_CAUSE_END,
+     10000000,
+     1,
+     4,
+     {W_KERNEL(0x1010), W_LEAF(2, 0x3010), W(2, 0x2105), W(2, 0x2001), W(2, 0x1010)}},
+    {"demo", 20, 0, XP_CAUSE_END, 10000000, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}},
+    {"other", 30, 0, XP_CAUSE_DEPTH, 10000000, 0, 3, {W_LEAF(3, 0x1234), W_ANON(0x7010), W(2, 0x1234)}},
+    {"nothing", 40, 0, XP_CAUSE_STACK_READ, 10000000, 0, 0, {0}},
+};
+
+static int take(bool raw, struct profile *out)
+{
+    CLEANUP(aggregate_free) struct aggregate *a = NULL;
+    struct fixture_source f;
+    fixture_source(&f);
+    f.source.raw = raw;
+    if (raw)
+        f.source.names = NULL;
+    int r = aggregate_new(&a, 64 << 20);
+    for (size_t i = 0; i < COUNT(samples) && !r; i++)
+        r = fixture_add(a, &samples[i]);
+    if (!r)
+        r = profile_init(out);
+    if (!r)
+        r = symbolize(a, &f.source, out);
+    out->events[0] = event_kind_find("cpu");
+    out->period[0] = 10000000;
+    out->nevents = 1;
+    out->time_ns = 17;
+    return r;
+}
+
+/* The fixture's names for the files of a recording, by their paths. */
+struct by_path {
+    struct fixture_source fixture;
+    const struct recorded *recorded;
+};
+static u32 number_of(const struct by_path *b, u32 id)
+{
+    return !strcmp(b->recorded->files.v[id - XP_FILE_FIRST].path, "/usr/bin/demo") ? 2 : 3;
+}
+static bool path_file(void *ctx, u32 id, const char **path, const char **build_id)
+{
+    struct by_path *b = ctx;
+    return b->fixture.source.file(&b->fixture, number_of(b, id), path, build_id);
+}
+static int path_names(void *ctx, u32 id, const u64 *offsets, size_t n,
+                      void (*use)(void *arg, const struct names *names), void *arg)
+{
+    struct by_path *b = ctx;
+    return b->fixture.source.names(&b->fixture, number_of(b, id), offsets, n, use, arg);
+}
+
+static int record_and_name(struct profile *out)
+{
+    CLEANUP(profile_free) struct profile raw = {0};
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    AUTO_BUF struct buf file = {0};
+    char why[128];
+    int r = take(true, &raw);
+    if (!r)
+        r = encoder_by_name("pprof")->encode(&raw, &file);
+    if (!r)
+        r = profile_init(out);
+    if (!r)
+        r = recorded_read(file.data, file.len, out, &recorded, why, sizeof(why));
+    struct by_path by = {.recorded = &recorded};
+    fixture_source(&by.fixture);
+    struct name_source source = {.ctx = &by, .file = path_file, .names = path_names};
+    return r ? r : recorded_name(out, &recorded, &source);
+}
+
+TEST(recorded_and_named_later_is_the_same)
+{
+    CLEANUP(profile_free) struct profile now = {0};
+    CLEANUP(profile_free) struct profile later = {0};
+    AUTO_BUF struct buf a = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(take(false, &now), 0);
+    CHECK_EQ(record_and_name(&later), 0);
+    CHECK_EQ(encoder_by_name("collapsed")->encode(&now, &a), 0);
+    CHECK_EQ(encoder_by_name("collapsed")->encode(&later, &b), 0);
+    buf_char(&a, 0);
+    buf_char(&b, 0);
+    CHECK(strstr(a.data, "inner"));
+    CHECK(strstr(a.data, "[cut: depth]"));
+    CHECK(strstr(a.data, "jit::other"));
+    CHECK_STR(b.data, a.data);
+    CHECK_EQ(later.time_ns, 17);
+    CHECK_EQ(later.period[0], 10000000);
+    CHECK_EQ(later.mappings.n, now.mappings.n);
+}
+
+TEST(recorded_without_names_has_none)
+{
+    CLEANUP(profile_free) struct profile raw = {0};
+    CHECK_EQ(take(true, &raw), 0);
+    size_t unnamed = 0;
+    for (size_t i = 0; i < raw.locations.n; i++)
+        unnamed += !raw.locations.v[i].nlines;
+    CHECK_EQ(unnamed, raw.locations.n - 2); /* but the kernel's and the runtime's, whom nobody can ask later */
+}
+
+TEST(recorded_refuses_what_is_no_profile)
+{
+    static const char *const texts[] = {"", "text", "\x1f\x8b no gzip", "\x0a\x04\x08\x01\x10\x02\x32\x00"};
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        CLEANUP(profile_free) struct profile p = {0};
+        CLEANUP(recorded_free) struct recorded r = {0};
+        char why[128] = "";
+        CHECK_EQ(profile_init(&p), 0);
+        CHECK(recorded_read(texts[i], strlen(texts[i]), &p, &r, why, sizeof(why)) < 0);
+        CHECK(why[0]);
+    }
+}
+
+/* Any byte of a profile may be another one. */
+TEST(recorded_with_a_wrong_byte_does_no_harm)
+{
+    CLEANUP(profile_free) struct profile raw = {0};
+    AUTO_BUF struct buf plain = {0};
+    char why[128];
+    CHECK_EQ(take(true, &raw), 0);
+    CHECK_EQ(encode_pprof_plain(&raw, true, &plain), 0);
+    for (size_t i = 0; i < plain.len; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            CLEANUP(profile_free) struct profile p = {0};
+            CLEANUP(recorded_free) struct recorded r = {0};
+            plain.data[i] ^= (char)(1 << bit);
+            CHECK_EQ(profile_init(&p), 0);
+            struct name_source none = {.ctx = NULL};
+            if (!recorded_read(plain.data, plain.len, &p, &r, why, sizeof(why)))
+                CHECK_EQ(recorded_name(&p, &r, &none), 0);
+            plain.data[i] ^= (char)(1 << bit);
+        }
+}

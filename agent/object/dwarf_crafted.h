@@ -26,7 +26,7 @@ static inline void crafted_elf(struct buf *out, const struct crafted_section *s,
     size_t names_len = 1, at = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
     for (unsigned i = 0; i < n; i++) {
         h[i + 2] = (Elf64_Shdr){.sh_name = (Elf64_Word)names_len,
-                                .sh_type = SHT_PROGBITS,
+                                .sh_type = strncmp(s[i].name, ".note", 5) ? SHT_PROGBITS : SHT_NOTE,
                                 .sh_flags = s[i].flags,
                                 .sh_offset = at,
                                 .sh_size = s[i].len};

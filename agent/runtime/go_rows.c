@@ -143,7 +143,7 @@ static void put_function(struct writer *w, const struct go_func *f)
     if (c.role == GO_ROOT) {
         put(w, f->entry, only(XP_CFA_END));
     } else if (c.role == GO_RESTORER) { /* handlers return to its first byte: looked up at the one before */
-        put(w, f->entry - 1, only(XP_CFA_SIGNAL));
+        put(w, f->entry > w->base ? f->entry - 1 : f->entry, only(XP_CFA_SIGNAL));
     } else if (!put_runs(w, &c)) {
         w->out->rows.n = first_row;
         put(w, f->entry, only(XP_CFA_UNSUPPORTED));

@@ -330,12 +330,8 @@ static struct xp_rule row(const struct crafted *c, size_t i)
 
 TEST(go_rows_of_a_crafted_function)
 {
-    static const u8 code[] = {0x55, 0x48, 0x89, 0xe5}, depths[] = {2, 1, 16, 0x2f, 15, 0x50, 0};
     CLEANUP(crafted_close) struct crafted c = {0};
     crafted_program(c.file, GO_1_20);
-    memcpy(c.file + 0x1000, code, sizeof(code));
-    memcpy(c.file + CRAFTED_TABLE + CRAFTED_VALUES + 24, depths, sizeof(depths)); /* 0; 8 from 1; 0 from 0x30 */
-    *crafted_depth(&c) = 24;
     CHECK_EQ(crafted_rows(&c), 0);
     CHECK_EQ(c.p.rows.functions, 2);
     CHECK(c.p.rows.code.start == 0x1000 && c.p.rows.code.end == 0x1200);
@@ -356,8 +352,8 @@ TEST(go_rows_of_a_malformed_function_cost_its_range)
     CHECK_EQ(c.p.rows.code.bad, 1);
     CHECK_EQ(row(&c, 0).kind, XP_CFA_UNSUPPORTED);
     static const u8 below[] = {1 + 2 * 8, 4, 0}; /* -10 bytes of stack */
-    memcpy(c.file + CRAFTED_TABLE + CRAFTED_VALUES + 24, below, sizeof(below));
-    *crafted_depth(&c) = 24;
+    memcpy(c.file + CRAFTED_TABLE + CRAFTED_VALUES + CRAFTED_DEPTHS, below, sizeof(below));
+    *crafted_depth(&c) = CRAFTED_DEPTHS;
     CHECK_EQ(crafted_rows(&c), 0);
     CHECK_EQ(c.p.rows.code.bad, 1);
     CHECK_EQ(row(&c, 0).kind, XP_CFA_UNSUPPORTED);
@@ -373,6 +369,17 @@ TEST(go_rows_end_with_the_code)
     CHECK_EQ(c.p.rows.code.end, 0x1080);
     for (size_t i = 0; i < c.p.rows.rows.n; i++)
         CHECK(c.p.rows.rows.v[i].offset < 0x1080);
+}
+
+TEST(go_rows_do_not_begin_in_front_of_the_code)
+{
+    CLEANUP(crafted_close) struct crafted c = {0};
+    crafted_program(c.file, GO_1_20);
+    memcpy(c.file + CRAFTED_TABLE + CRAFTED_NAMES + 1, "runtime.sigreturn", 18);
+    c.file[CRAFTED_TABLE + CRAFTED_FUNCS + 0x40 + 41] = GO_ASSEMBLY;
+    CHECK_EQ(crafted_rows(&c), 0);
+    CHECK_EQ(c.p.rows.code.start, 0x1000);
+    CHECK_EQ(row(&c, 0).kind, XP_CFA_SIGNAL);
 }
 
 /* Many functions may share one long table: the steps have a bound, and what is behind it has no rows. */

@@ -7,7 +7,9 @@
  * With a sink it goes on for ever: agent_rotate ends an interval, whose profile the worker hands to the sink.
  */
 #pragma once
+#include "debuginfod.h"
 #include "files.h"
+#include "line_indexes.h"
 #include "probe/probe.h"
 #include "profile/profile.h"
 
@@ -83,6 +85,9 @@ struct agent_report {
     size_t files, failed_files, evicted_files;
     u64 rows;
     unsigned parser_restarts;
+    struct line_indexes_stats lines;
+    struct debuginfod_stats server;
+    u64 cut_names; /* times that names lacked something because a limit was hit */
 };
 void agent_report(struct agent *a, struct agent_report *out);
 /* The same while it runs, from any thread; without what only the end can tell (blame, median). */

@@ -12,7 +12,6 @@
 
 struct cache;
 struct kallsyms;
-struct line_indexes;
 struct named;
 
 struct span { /* what was counted in an interval */
@@ -40,7 +39,9 @@ struct tally { /* sums over everything named so far */
 
 struct figures { /* u64s and nothing else */
     struct tally tally;
-    u64 files, failed_files, evicted_files, rows, late, map_bytes;
+    u64 files, failed_files, evicted_files, rows, late, map_bytes, cut_names;
+    struct line_indexes_stats lines;
+    struct debuginfod_stats server;
 };
 
 struct agent {
@@ -62,6 +63,7 @@ struct agent {
     struct kallsyms *kernel;
     struct debug_places places;
     struct line_indexes *lines;
+    u64 cut_names;
     struct { /* what the parser said of the file asked for last */
         u32 id;
         bool known;

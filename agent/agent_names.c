@@ -92,8 +92,10 @@ static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t n,
     }
     if (rc)
         log_info("no names for %s: %s", f->path ? f->path : "?", strerror(-rc));
-    else
+    else {
+        a->cut_names += ((const struct names_header *)reply.data)->cut != 0;
         use(arg, &view);
+    }
     parser_reply_free(&reply);
     return rc;
 }

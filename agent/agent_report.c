@@ -157,6 +157,9 @@ void agent_vitals(struct agent *a, struct agent_report *out)
     out->rows = f.rows;
     out->late = f.late;
     out->map_bytes = f.map_bytes;
+    out->lines = f.lines;
+    out->server = f.server;
+    out->cut_names = f.cut_names;
     out->rss_bytes = agent_rss(a);
 }
 
@@ -170,11 +173,23 @@ static void count_files(const struct agent *a, struct agent_report *out)
     out->evicted_files = files_evicted(a->files);
 }
 
+static void count_names(const struct agent *a, struct agent_report *out)
+{
+    out->lines = line_indexes_stats(a->lines);
+    out->cut_names = a->cut_names;
+    if (a->places.server)
+        debuginfod_stats(a->places.server, &out->server);
+}
+
 void agent_show_figures(struct agent *a)
 {
     struct agent_report r = {0};
     count_files(a, &r);
+    count_names(a, &r);
     struct figures f = {.tally = a->tally,
+                        .lines = r.lines,
+                        .server = r.server,
+                        .cut_names = r.cut_names,
                         .files = r.files,
                         .failed_files = r.failed_files,
                         .evicted_files = r.evicted_files,
@@ -196,4 +211,5 @@ void agent_report(struct agent *a, struct agent_report *out)
     out->start_seconds = (double)(a->started_ns - a->created_ns) / 1e9;
     out->rss_bytes = a->rss_bytes;
     count_files(a, out);
+    count_names(a, out);
 }

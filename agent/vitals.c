@@ -58,6 +58,24 @@ static void resources(struct metrics *m, const struct vitals *v, const struct ag
     metrics_value(m, "outcome", "error", (double)__atomic_load_n(&v->reload_errors, __ATOMIC_RELAXED));
 }
 
+static void names(struct metrics *m, const struct agent_report *r)
+{
+    metrics_counter(m, "xprof_debug_files", "Files that were named, by whether debug information was found.");
+    metrics_value(m, "outcome", "found", (double)r->lines.found);
+    metrics_value(m, "outcome", "none", (double)(r->lines.files - r->lines.found));
+    metrics_counter(m, "xprof_line_indexes_cut", "Line indexes with less than the debug information, by cause.");
+    metrics_value(m, "cause", "limit", (double)r->lines.cut);
+    metrics_value(m, "cause", "missing-file", (double)r->lines.missing_parts);
+    metrics_value(m, "cause", "failed", (double)r->lines.failed);
+    metrics_counter(m, "xprof_names_cut", "Answers about names that lack something because a limit was hit.");
+    metrics_value(m, NULL, NULL, (double)r->cut_names);
+    metrics_counter(m, "xprof_debuginfod_requests", "Debug files asked of servers, by outcome.");
+    metrics_value(m, "outcome", "fetched", (double)r->server.fetched);
+    metrics_value(m, "outcome", "missing", (double)r->server.missing);
+    metrics_value(m, "outcome", "failed", (double)r->server.failed);
+    metrics_value(m, "outcome", "wrong", (double)r->server.lied);
+}
+
 /* A thread's name without what is not its own, and its CPU time; false: gone. */
 static bool thread_cpu(const char *tid, char name[32], double *seconds)
 {
@@ -267,6 +285,7 @@ void vitals_metrics(void *vitals, bool openmetrics, struct buf *out)
     metrics_value2(&m, "version", XPROF_VERSION, "node", v->node, 1);
     samples(&m, &r);
     resources(&m, v, &r);
+    names(&m, &r);
     cpu(&m, &r);
     published(&m, v);
     exported(&m, v->exports);

@@ -64,6 +64,12 @@ void summary_text(const struct agent_report *r, double seconds, struct buf *out)
     if (r->queue_full)
         buf_printf(out, "%llu announcements of files were put off: too many at once\n",
                    (unsigned long long)r->queue_full);
+    if (r->lines.cut + r->lines.failed)
+        buf_printf(out, "%llu files have less lines than their debug information: damaged, or a limit was hit\n",
+                   (unsigned long long)(r->lines.cut + r->lines.failed));
+    if (r->lines.missing_parts)
+        buf_printf(out, "%llu files lack parts of their debug information, which lie elsewhere\n",
+                   (unsigned long long)r->lines.missing_parts);
     if (r->parser_restarts)
         buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
 }
@@ -99,6 +105,12 @@ void summary_json(const struct agent_report *r, double seconds, struct buf *out)
     buf_printf(out, "\"rss_bytes\":%llu,\"map_bytes\":%llu,\"files\":%zu,\"failed_files\":%zu,\"rows\":%llu,",
                (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
                (unsigned long long)r->rows);
+    buf_printf(out,
+               "\"debug_files\":%llu,\"lines_cut\":%llu,\"lines_missing_parts\":%llu,\"lines_failed\":%llu,"
+               "\"names_cut\":%llu,",
+               (unsigned long long)r->lines.found, (unsigned long long)r->lines.cut,
+               (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
+               (unsigned long long)r->cut_names);
     buf_printf(out, "\"parser_restarts\":%u,\"start_seconds\":%.3f,\"duration_seconds\":%.3f}\n", r->parser_restarts,
                r->start_seconds, seconds);
 }

@@ -15,6 +15,8 @@ struct names_header {
     u32 n; /* offsets asked for, in their order */
     u32 nframes;
     u32 strings; /* bytes; each name is NUL-terminated UTF-8 */
+    u32 cut;     /* not 0: a limit was hit, and some names lack inlined callers or lines */
+    u32 pad;
 };
 /* Where the frames begin: at a multiple of 8 bytes, for they begin with a u64. */
 static inline size_t names_frames_at(size_t n)

@@ -109,7 +109,8 @@ static int write_reply(const struct merger *m, const struct names *rest, size_t 
     struct names_header h = {.magic = NAMES_MAGIC,
                              .n = (u32)n,
                              .nframes = (u32)m->frames.n + rest->first[rest->n],
-                             .strings = (u32)m->strings.len + rest_strings};
+                             .strings = (u32)m->strings.len + rest_strings,
+                             .cut = m->go.truncated || m->frames.n >= MAX_FRAMES || m->strings.len > MAX_STRINGS};
     size_t at = out->len, r = 0, go = 0;
     u32 first = 0;
     buf_add(out, &h, sizeof(h));

@@ -28,6 +28,7 @@ named() { # how often the chain has to be there: at least $1; 0: not once
 named 0
 cp "$TMP/whole.debug" "$place"
 named 20
+expect .debug_files '>=' 1
 rm "$place"
 
 OUT=other build_target inlines -g -O1 -static -Wl,--build-id=sha1

@@ -29,8 +29,10 @@ named() { # how often the chain has to be there: at least $1; 0: not once
 compile g++ -gdwarf-5
 grep -q between "$where/inlines.dwo" || fail "this compiler makes no split unit"
 named 0 # the host has it at the compiler's place
+expect .lines_missing_parts '>=' 1
 cp "$where/inlines.dwo" "$root$where"
 named 20
+expect .lines_missing_parts '==' 0
 mv "$root$where/inlines.dwo" "$root/bin"
 named 20
 cp "$where/inlines.dwo" "$TMP/first.dwo"

@@ -97,7 +97,9 @@ static int by_text(const void *x, const void *y, void *arg)
         r = strcmp(profile_text(g->p, a->file), profile_text(g->p, b->file));
     if (!r)
         r = (a->pid > b->pid) - (a->pid < b->pid);
-    return r ? r : (int)a->kind - (int)b->kind;
+    if (!r)
+        r = (int)a->kind - (int)b->kind;
+    return r ? r : (int)a->inlined - (int)b->inlined;
 }
 
 /* Puts frames in the order of their texts and renumbers them in the nodes. */
@@ -216,6 +218,7 @@ int calltree_build(const struct profile *p, bool by_pid, struct calltree *out)
 {
     struct growing g = {.p = p, .by_pid = by_pid, .tree = out};
     out->nevents = p->nevents;
+    out->frames.inlines = true;
     int r = grow(&g);
     if (!r)
         r = finish(&g);

@@ -113,13 +113,14 @@ static void widen(struct frame_row *r, u32 line)
 
 s64 frame_table_add(struct frame_table *t, const struct frame *f)
 {
-    u64 key[3] = {(u64)f->name << 32 | f->module, (u64)f->file << 32 | f->pid, f->kind};
+    bool inlined = t->inlines && f->inlined;
+    u64 key[3] = {(u64)f->name << 32 | f->module, (u64)f->file << 32 | f->pid, (u64)inlined << 8 | f->kind};
     u64 hash = lookup_hash(key, 3, 0);
     u32 row;
     for (struct probe p = lookup_start(&t->index, hash); lookup_next(&t->index, &p, &row);) {
         struct frame_row *r = &t->rows.v[row];
         if (r->name == f->name && r->module == f->module && r->file == f->file && r->pid == f->pid &&
-            r->kind == f->kind) {
+            r->kind == f->kind && r->inlined == inlined) {
             widen(r, f->line);
             return row;
         }
@@ -129,6 +130,7 @@ s64 frame_table_add(struct frame_table *t, const struct frame *f)
     if (!r || lookup_put(&t->index, hash, row))
         return -1;
     *r = (struct frame_row){.name = f->name, .module = f->module, .file = f->file, .pid = f->pid, .kind = f->kind};
+    r->inlined = inlined;
     widen(r, f->line);
     return row;
 }

@@ -42,8 +42,10 @@ struct frame_row {
     u32 name, module, file, pid;
     u32 line_lo, line_hi; /* lines seen in it; 0 = none */
     u8 kind;
+    bool inlined; /* only if the table tells such frames apart */
 };
 struct frame_table {
+    bool inlines; /* a function inlined into another is a row of its own */
     VEC(struct frame_row) rows;
     struct lookup index;
 };

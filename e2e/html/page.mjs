@@ -87,6 +87,30 @@ async function opening() {
   });
 }
 
+async function inlining() {
+  await open('inlines');
+  const root = 'server (77);main;serve';
+  await check('an inlined call is a frame, and one with the same function called', async () => {
+    same(await collapsed(), { [root]: 35, [`${root};helper`]: 65 }, 'stacks');
+    same(await b.run("[...document.querySelectorAll('#rows tr')].length"), 3, 'functions');
+  });
+  await check('without inlines, what they took is their callers\'', async () => {
+    await b.run("document.getElementById('inlines').click()");
+    same(await collapsed(), { [root]: 75, [`${root};helper`]: 25 }, 'stacks');
+    await b.run("xprof.page.change({ inverted: true })");
+    const kids = await b.run("xprof.page.view.children(xprof.page.view.root).map((k) => [k.label, k.count])");
+    same(kids, [['serve', 75], ['helper', 25]], 'leaves');
+    await b.run("xprof.page.change({ inverted: false })");
+    await b.run("document.getElementById('inlines').click()");
+    same(await collapsed(), { [root]: 35, [`${root};helper`]: 65 }, 'stacks again');
+  });
+  await check('who has no inlined calls has no such button', async () => {
+    same(await b.run("document.getElementById('inlines').hidden"), false, 'hidden');
+    await open('demo');
+    same(await b.run("document.getElementById('inlines').hidden"), true, 'hidden');
+  });
+}
+
 async function zooming() {
   await check('a click zooms', async () => {
     const before = await box('writev');
@@ -336,7 +360,7 @@ async function many() {
 }
 
 try {
-  for (const part of [opening, zooming, searching, keyboard, choosing, looks, hostile, many]) await part();
+  for (const part of [opening, inlining, zooming, searching, keyboard, choosing, looks, hostile, many]) await part();
 } catch (error) {
   failed++;
   console.log(`FAIL  ${error.stack}`);

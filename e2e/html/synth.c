@@ -234,3 +234,33 @@ int synth_hostile(struct profile *p)
         stack(p, who, XP_CAUSE_END, i, locations, i);
     return 0;
 }
+
+/* ---- inlines ----------------------------------------------------------------------------------------------------- */
+
+/* A line more, outside of those that the location has. */
+static void around(struct profile *p, u32 at, u32 inner)
+{
+    struct prof_location *outer = &p->locations.v[at];
+    const struct prof_location *l = &p->locations.v[inner];
+    struct prof_line first = p->lines.v[l->first_line], second = p->lines.v[outer->first_line];
+    *VEC_PUSH(&p->lines) = first;
+    *VEC_PUSH(&p->lines) = second;
+    outer->first_line = (u32)p->lines.n - 2;
+    outer->nlines = 2;
+}
+
+int synth_inlines(struct profile *p)
+{
+    about(p, "xprof record -- server");
+    u32 who = process(p, "server", 77), map = mapping(p, "/usr/bin/server");
+    u32 root = location(p, "main", map, "main.c", 3, FRAME_NATIVE);
+    u32 helper = location(p, "helper", map, "helper.c", 12, FRAME_NATIVE);
+    u32 serve = location(p, "serve", map, "serve.c", 20, FRAME_NATIVE);
+    u32 both = location(p, "serve", map, "serve.c", 21, FRAME_NATIVE);
+    p->lines.v[p->locations.v[both].first_line].function = p->lines.v[p->locations.v[serve].first_line].function;
+    around(p, both, helper);
+    stack(p, who, XP_CAUSE_END, 40, (u32[]){root, both}, 2);
+    stack(p, who, XP_CAUSE_END, 25, (u32[]){root, serve, helper}, 3);
+    stack(p, who, XP_CAUSE_END, 35, (u32[]){root, serve}, 2);
+    return 0;
+}

@@ -4,8 +4,8 @@ const $ = (id) => document.getElementById(id);
 
 class Page {
   constructor(model) {
-    this.model = model;
-    this.state = { event: 0, merge: 'pid', only: '', inverted: false, rootAtBottom: false, show: 'both', search: '' };
+    this.model = this.whole = model;
+    this.state = { event: 0, merge: 'pid', only: '', inverted: false, inlines: true, rootAtBottom: false, show: 'both', search: '' };
     this.graph = new Graph(model, $('canvas'), $('pane'), $('spacer'));
     this.table = new Table(model, $('rows'), $('more'), (f) => this.setSearch(regexOf(f.name)));
     this.past = []; /* focuses, for Backspace: paths of labels */
@@ -80,6 +80,8 @@ class Page {
     $('only').addEventListener('change', () => this.change({ only: $('only').value }));
     $('invert').addEventListener('click', () => this.change({ inverted: !this.state.inverted }));
     $('flip').addEventListener('click', () => this.flip());
+    $('inlines').addEventListener('click', () => this.change({ inlines: !this.state.inlines }));
+    $('inlines').hidden = !this.model.frames.some((f) => f.inlined);
     $('reset').addEventListener('click', () => this.reset());
     $('help-button').addEventListener('click', () => $('help').showModal());
     $('search').addEventListener('input', () => this.searchSoon());
@@ -122,7 +124,14 @@ class Page {
     this.refresh(sameOrder ? path : []);
   }
 
+  /* Inlined calls as frames, or as parts of the functions that they were inlined into. */
+  chooseModel() {
+    if (!this.state.inlines) this.outlined ||= this.whole.withoutInlines();
+    this.model = this.graph.model = this.table.model = this.state.inlines ? this.whole : this.outlined;
+  }
+
   refresh(path = []) {
+    this.chooseModel();
     this.view = new View(this.model, this.state);
     this.past = [];
     this.header();
@@ -133,6 +142,7 @@ class Page {
     const press = (id, on) => $(id).setAttribute('aria-pressed', on);
     press('invert', this.state.inverted);
     press('flip', this.state.rootAtBottom);
+    press('inlines', this.state.inlines);
     [...$('events').children].forEach((b, i) => b.setAttribute('aria-pressed', i === this.state.event));
     this.setShow(this.state.show);
     const at = this.view.find(path);
@@ -280,7 +290,7 @@ class Page {
     if (focus.depth && v.depth >= focus.depth) rows.push(['of focus', '', percent(v.total, focus.total)]);
     if (v.parent && v.parent.depth) rows.push([this.state.inverted ? 'of callee' : 'of caller', '', percent(v.total, v.parent.total)]);
     const kinds = { native: 'native code', kernel: 'kernel', jit: 'JIT code', process: 'process', mark: 'frames are missing here' };
-    return { name: v.label, kind: f ? kinds[KINDS[f.kind]] : '', module: f ? f.module : '', source: f ? sourceOf(f) : '', rows };
+    return { name: v.label, kind: f ? kinds[KINDS[f.kind]] + (f.inlined ? ', inlined into its caller' : '') : '', module: f ? f.module : '', source: f ? sourceOf(f) : '', rows };
   }
 
   details(element, v) {
@@ -346,6 +356,7 @@ class Page {
       ArrowRight: () => move('right'),
       i: () => this.change({ inverted: !this.state.inverted }),
       f: () => this.flip(),
+      n: () => this.change({ inlines: !this.state.inlines }),
       t: () => this.setShow({ table: 'both', both: 'graph', graph: 'table' }[this.state.show]),
       '?': () => $('help').showModal(),
     };

@@ -46,15 +46,21 @@ class Model {
     this.events = about.events.map((e) => this.readEvent(e, v));
   }
 
-  /* [name, module, file, first line, last line, kind, pid] a frame. */
+  /* [name, module, file, first line, last line, kind (+ 8: inlined into its caller), pid] a frame. `twin` is the first
+   * frame of the same function: inlined here and called there, it is one. */
   readFrames(strings, flat) {
-    const n = flat.length / 7;
+    const n = flat.length / 7, first = new Map();
     this.frames = new Array(n);
+    this.twin = new Int32Array(n);
     for (let i = 0; i < n; i++) {
       const f = flat.slice(7 * i, 7 * i + 7);
       this.frames[i] = {
-        name: strings[f[0]], module: strings[f[1]], file: strings[f[2]], lo: f[3], hi: f[4], kind: f[5], pid: f[6],
+        name: strings[f[0]], module: strings[f[1]], file: strings[f[2]], lo: f[3], hi: f[4], kind: f[5] & 7, inlined: f[5] > 7,
+        pid: f[6],
       };
+      const key = `${f[0]} ${f[1]} ${f[2]} ${f[5] & 7} ${f[6]}`;
+      if (!first.has(key)) first.set(key, i);
+      this.twin[i] = first.get(key);
     }
   }
 
@@ -72,8 +78,11 @@ class Model {
       this.parent[i] = p;
       this.depth[i] = this.depth[p] + 1;
     }
-    this.end.fill(0);
-    for (let i = n - 1; i >= 0; i--) {
+    this.closeSubtrees();
+  }
+
+  closeSubtrees() {
+    for (let i = this.n - 1; i >= 0; i--) {
       if (!this.end[i]) this.end[i] = i + 1;
       const p = this.parent[i];
       if (i && this.end[p] < this.end[i]) this.end[p] = this.end[i];
@@ -84,6 +93,36 @@ class Model {
     const column = new Float64Array(this.n);
     for (let i = 1; i < this.n; i++) column[i] = v.next();
     return column;
+  }
+
+  /* The same without inlined calls: what they took is their callers'. Nodes keep their order. */
+  withoutInlines() {
+    const from = this, to = Object.create(Model.prototype), kept = [], place = new Int32Array(this.n);
+    for (let i = 0; i < from.n; i++) {
+      const hidden = i && from.frames[from.frame[i]].inlined;
+      if (!hidden) kept.push(i);
+      place[i] = hidden ? place[from.parent[i]] : kept.length - 1;
+    }
+    Object.assign(to, { about: from.about, frames: from.frames, twin: from.twin, n: kept.length });
+    const column = (of, value) => Int32Array.from(kept, (i) => value(of[i], i));
+    to.frame = column(from.frame, (f) => f);
+    to.parent = column(from.parent, (p) => place[p]);
+    to.depth = new Int32Array(to.n);
+    for (let i = 1; i < to.n; i++) to.depth[i] = to.depth[to.parent[i]] + 1;
+    to.end = new Int32Array(to.n);
+    to.closeSubtrees();
+    to.events = from.events.map((e) => to.gatherEvent(e, place));
+    return to;
+  }
+
+  gatherEvent(event, place) {
+    const gather = (column) => {
+      const out = new Float64Array(this.n);
+      for (let i = 0; i < place.length; i++) out[place[i]] += column[i];
+      return out;
+    };
+    const count = gather(event.count), self = gather(event.self);
+    return { about: event.about, unit: event.unit, count, self, totalCount: this.sumUp(count), total: this.sumUp(self) };
   }
 
   sumUp(self) {

@@ -45,7 +45,7 @@ class View {
   /* What nodes must have in common to be one node of the view. */
   keyOf(node) {
     const frame = this.model.frame[node];
-    return this.model.frames[frame].kind === PROCESS ? this.processLabel(node) : frame;
+    return this.model.frames[frame].kind === PROCESS ? this.processLabel(node) : this.model.twin[frame];
   }
 
   startInverted() {
@@ -144,7 +144,8 @@ class View {
 
   /* Self and total of each function in the processes shown; one that recurs counts once a stack. */
   hottest() {
-    const { frame, parent, depth, frames } = this.model, rows = new Map();
+    const { parent, depth, frames, twin } = this.model, rows = new Map();
+    const frame = this.model.frame.map((f) => (f < 0 ? f : twin[f]));
     if (!this.event) return [];
     const open = new Int32Array(frames.length);
     for (const p of this.processNodes) {

@@ -66,7 +66,7 @@ void summary_text(const struct agent_report *r, double seconds, struct buf *out)
                    (unsigned long long)r->queue_full);
     if (r->lines.cut + r->lines.failed)
         buf_printf(out, "%llu files have less lines than their debug information: damaged, or a limit was hit\n",
-                   (unsigned long long)(r->lines.cut + r->lines.failed));
+                   (unsigned long long)r->lines.cut + (unsigned long long)r->lines.failed);
     if (r->lines.missing_parts)
         buf_printf(out, "%llu files lack parts of their debug information, which lie elsewhere\n",
                    (unsigned long long)r->lines.missing_parts);

@@ -33,3 +33,7 @@ for f in "innermost.*inlines.cpp:$(place 'sink \* 31')" "between.*inlines.cpp:$(
     "around.*inlines.cpp:$(place 'between();')"; do
     grep -q "$f" "$TMP/traces" || fail "go tool pprof shows no $f"
 done
+go tool pprof -symbolize=none -list around "$TMP/x.pb.gz" >"$TMP/list" 2>/dev/null
+grep -q "$(place 'between();'): *between();" "$TMP/list" || fail "go tool pprof -list shows no source"
+go tool pprof -symbolize=none -raw "$TMP/x.pb.gz" 2>/dev/null >"$TMP/raw"
+grep -qF '[FN][FL][LN][IN]' <(grep "$TMP/inlines" "$TMP/raw") || fail "the mapping does not say what it has"

@@ -96,12 +96,12 @@ TEST(html_data)
                  "\"slug\":\"no-rule\",\"class\":\"x\",\"text\":\"a return address in code that the unwind information "
                  "does not cover\",\"counts\":[1]}"));
     CHECK(strstr(text.data, "\"scale\":10000000}"));
-    /* name, module, file, lines, kind, pid; "inner" is in lines 14 of demo.c */
+    /* name, module, file, lines, kind (8: inlined), pid; "inner" is in line 14 of demo.c */
     CHECK(strstr(text.data,
                  "\"strings\":[\"\",\"[cut: no-rule]\",\"[libplain.so.1+0x1000]\",\"/usr/lib/libplain.so.1\","
                  "\"api\",\"inner\",\"/usr/bin/demo\",\"demo.c\",\"leaf\",\"main\",\"outer\",\"vfs_read\","
                  "\"[kernel.kallsyms]\",\"web\"]"));
-    CHECK(strstr(text.data, "\"frames\":[1,0,0,0,0,4,0,2,3,0,0,0,0,0,4,0,0,0,0,3,19,5,6,7,14,14,0,0,"));
+    CHECK(strstr(text.data, "\"frames\":[1,0,0,0,0,4,0,2,3,0,0,0,0,0,4,0,0,0,0,3,19,5,6,7,14,14,8,0,"));
     while (cursor_left(&c))
         buf_printf(&columns, "%u ", (unsigned)cursor_uleb(&c));
     CHECK(!c.bad);
@@ -137,7 +137,7 @@ TEST(html_lines_are_a_range)
     AUTO_BUF struct buf json = {0};
     page_json(&p, &json);
     CHECK(!json.failed);
-    CHECK(strstr(json.data, "\"frames\":[1,2,3,17,47,0,0,")); /* inner */
+    CHECK(strstr(json.data, "\"frames\":[1,2,3,17,47,8,0,")); /* inner */
 }
 
 TEST(html_names_turn_nothing)

@@ -7,6 +7,7 @@
 #include "object/demangle.h"
 #include "object/mini_debug.h"
 #include "object/names_elf.h"
+#include "object/plt.h"
 #include "object/symbols.h"
 #include <errno.h>
 #include <sys/mman.h>
@@ -41,7 +42,8 @@ struct namer {
     const struct dwarf_index *lines; /* NULL: none */
     const struct elf_file *more;     /* symbols of its debug file; NULL: none */
     struct cfi cfi;                  /* read when the first offset has no sized symbol */
-    bool have_cfi, keeps_suffixes;
+    struct plt *plt;                 /* read when the first offset has no name at all */
+    bool have_cfi, have_plt, keeps_suffixes;
     struct buf strings;
     const char *last; /* the symbol name that last_text is of */
     struct text last_text;
@@ -52,6 +54,7 @@ struct namer {
 static void namer_free(struct namer *m)
 {
     cfi_free(&m->cfi);
+    plt_free(&m->plt);
     buf_free(&m->strings);
     map_free(&m->texts);
     vec_free(&m->frames);
@@ -116,6 +119,28 @@ static struct text index_text(struct namer *m, u32 at, bool file)
 
 /* ---- Frames ----------------------------------------------------------------------------------------------------- */
 
+/* What no symbol and no debug information knows may be a stub of the PLT. */
+static int name_stub(struct namer *m, u64 offset, struct names_frame *f)
+{
+    const struct elf_segment *seg = elf_segment_of(m->e, offset, PF_X);
+    size_t len;
+    u64 start;
+    if (!m->have_plt && plt_read(&m->plt, m->e) == -ENOMEM)
+        return -ENOMEM;
+    m->have_plt = true;
+    const char *name = m->plt && seg ? plt_find(m->plt, offset - seg->offset + seg->vaddr, &len, &start) : NULL;
+    if (!name)
+        return 0;
+    f->start = start - seg->vaddr + seg->offset;
+    f->system_name = (u32)m->strings.len;
+    append_utf8(&m->strings, name, len);
+    buf_add(&m->strings, "@plt", sizeof("@plt"));
+    f->name = (u32)m->strings.len;
+    demangle(name, len, DEMANGLE_FULL, &m->strings);
+    buf_add(&m->strings, "@plt", sizeof("@plt"));
+    return 0;
+}
+
 /* The function itself, around whatever is inlined into it. A sized symbol is believed first: it is what other tools
  * show, the debug information has no mangled name for a static function, and functions that the linker folded have one
  * symbol but many entries. One without size counts only if neither the debug information nor an FDE knows better. */
@@ -136,7 +161,7 @@ static int name_function(struct namer *m, const struct symbol *s, u64 offset, st
         f->name = t.name;
         f->system_name = t.system_name;
     }
-    return 0;
+    return f->name ? 0 : name_stub(m, offset, f);
 }
 
 static struct names_frame *push_frame(struct namer *m)

@@ -4,7 +4,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need jq chroot objcopy strip go
+need jq chroot objcopy objdump strip go
 
 inspect() { # ARGUMENT...
     "$XPROF" inspect --no-cache "$@" 2>"$errors"
@@ -54,6 +54,15 @@ check "any(.files[0].debug_files[]; .place == \"$place\" and .outcome == \"belon
 go build -ldflags='-s -w' -o "$TMP/go" e2e/targets/gonames.go
 inspect --json "$TMP/go" >"$TMP/json" || fail "a Go program"
 check '.files[0] | .language == "Go" and .rows.gopclntab > 1000 and .symbols == 0'
+
+# Stubs of the PLT have the name of what they call, as objdump has it.
+OUT=dynamic build_target inlines -g
+objdump -d -j .plt -j .plt.sec "$TMP/dynamic" 2>/dev/null | sed -nE 's/^0*([0-9a-f]+) <(.*@plt)>:$/\1 \2/p' >"$TMP/stubs"
+read -r address stub <"$TMP/stubs"
+inspect --json "$TMP/dynamic" "$address" >"$TMP/json" || fail "a stub"
+check ".addresses[0].frames[0].function | endswith(\"@plt\")"
+inspect "$TMP/dynamic" "$(sed -n '/ memcpy@plt\| memmove@plt\| memset@plt/{s/ .*//p;q}' "$TMP/stubs")" >"$TMP/out"
+grep -qE '^    mem(cpy|move|set)@plt$' "$TMP/out" || fail "$stub: $(cat "$TMP/out")"
 
 refused() { # STATUS TEXT ARGUMENT...
     local status=$1 text=$2 rc=0

@@ -2,7 +2,11 @@
 #include "base/utf8.h"
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define DEMANGLE_MAX_D   2048u
+#define MAX_D_REFERENCES 10 /* a thousandfold at most */
 
 struct sink {
     struct buf text;
@@ -27,6 +31,21 @@ static bool try_all(const char *mangled, int options, struct sink *k)
         return true; /* legacy Rust looks like C++: it comes first */
     k->text.len = 0;
     return !strncmp(mangled, "_Z", 2) && cplus_demangle_v3_callback(mangled, options, take, k);
+}
+
+/* D's names refer back to parts of themselves (Q); each reference may double the text. The library allocates it. */
+static bool try_d(const char *mangled, struct sink *k)
+{
+    size_t references = 0;
+    for (const char *c = mangled; *c; c++)
+        references += *c == 'Q';
+    if (references > MAX_D_REFERENCES)
+        return false;
+    char *text = dlang_demangle(mangled, 0);
+    if (text && strlen(text) <= DEMANGLE_MAX_OUT)
+        buf_str(&k->text, text);
+    free(text);
+    return k->text.len;
 }
 
 void append_utf8(struct buf *out, const char *s, size_t len)
@@ -57,6 +76,11 @@ bool demangle(const char *name, size_t len, enum demangle_style style, struct bu
         memcpy(mangled, name, len);
         mangled[len] = 0;
         done = try_all(mangled, DMGL_ANSI | (style == DEMANGLE_FULL ? DMGL_PARAMS : 0), &k) && k.text.len;
+    }
+    if (len > 2 && len <= DEMANGLE_MAX_D && name[0] == '_' && name[1] == 'D' && name[2] >= '1' && name[2] <= '9') {
+        memcpy(mangled, name, len);
+        mangled[len] = 0;
+        done = try_d(mangled, &k);
     }
     if (done)
         append_utf8(out, k.text.data, k.text.len);

@@ -1,4 +1,4 @@
-/* Readable names: Itanium C++, Rust (legacy, whose hash is dropped, and v0). Anything else stays as it is.
+/* Readable names: Itanium C++, Rust (legacy, whose hash is dropped, and v0), D. Anything else stays as it is.
  *
  * Mangled names can be written so that they expand exponentially; length, depth and output are bounded, and a name that
  * goes beyond stays mangled.

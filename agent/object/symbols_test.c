@@ -145,6 +145,8 @@ TEST(demangle_styles)
     check_demangled("_ZN3foo3barEv.cold", DEMANGLE_FULL, "foo::bar() [clone .cold]");
     check_demangled("_ZN3foo3barE.part.0", DEMANGLE_SHORT, "foo::bar");
     check_demangled("main", DEMANGLE_FULL, "main");
+    check_demangled("_D3std5stdio7writelnFZv", DEMANGLE_FULL, "std.stdio.writeln()");
+    check_demangled("_Dmain", DEMANGLE_FULL, "_Dmain");
     check_demangled("_Znonsense", DEMANGLE_FULL, "_Znonsense");
     check_demangled("", DEMANGLE_FULL, "");
     check_demangled("a\xc3\xa9\xff", DEMANGLE_FULL, "a\xc3\xa9\xef\xbf\xbd");

@@ -81,7 +81,7 @@ static u64 find_aligned(const struct go_code *c)
 void go_code_begin(struct go_code *c, u64 at, u32 depth)
 {
     u64 in = at - c->f->entry;
-    u32 store = stores_rbp(c, in, depth);
+    u32 store;
     c->begun = true;
     c->rbp = -16;
     if (in && HAS(c, in - 1, "\x55\x48\x89\xe5")) { /* push rbp; mov rbp, rsp */
@@ -89,7 +89,7 @@ void go_code_begin(struct go_code *c, u64 at, u32 depth)
         c->chained = at + 3;
         if (!c->runtime && (c->f->flags & GO_SETS_RSP))
             c->aligned = find_aligned(c);
-    } else if (store) {
+    } else if ((store = stores_rbp(c, in, depth))) {
         c->saved = at + store;
         c->chained = at + 2 * store;
     }

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -37,8 +38,9 @@ struct binaries {
     struct line_indexes *lines;
     struct named *named;
     VEC(struct entry *) list; /* entries stay where they are */
-    struct kallsyms *kernel;
-    bool kernel_tried;
+    struct kallsyms *kernel;  /* the reader's while it runs */
+    pthread_t kernel_reader;
+    bool kernel_reading, kernel_tried;
     struct jit_maps *jit;
     u32 tgid; /* of the process in it */
     u64 start;
@@ -67,6 +69,27 @@ int binaries_new(struct binaries **out, const struct binaries_config *config)
     return rc;
 }
 
+static void *read_kernel(void *binaries)
+{
+    struct binaries *b = binaries;
+    kallsyms_new(&b->kernel, "/proc/kallsyms");
+    return NULL;
+}
+
+void binaries_want_kernel(struct binaries *b)
+{
+    if (!b->kernel_tried)
+        b->kernel_reading = !pthread_create(&b->kernel_reader, NULL, read_kernel, b);
+    b->kernel_tried |= b->kernel_reading;
+}
+
+static void await_kernel(struct binaries *b)
+{
+    if (b->kernel_reading)
+        pthread_join(b->kernel_reader, NULL);
+    b->kernel_reading = false;
+}
+
 static void entry_free(struct entry *e)
 {
     xp_cleanup_close(&e->binary.fd);
@@ -87,6 +110,7 @@ void binaries_free(struct binaries **b)
     line_indexes_free(&(*b)->lines);
     xp_cleanup_close(&(*b)->places.host);
     jit_maps_free(&(*b)->jit);
+    await_kernel(*b);
     kallsyms_free(&(*b)->kernel);
     free(TAKE_PTR(*b));
 }
@@ -276,8 +300,9 @@ static const char *source_kernel(void *ctx, u64 address, u64 *start, const char 
 {
     struct binaries *b = ctx;
     struct kallsym found;
+    await_kernel(b);
     if (!b->kernel_tried)
-        kallsyms_new(&b->kernel, "/proc/kallsyms");
+        read_kernel(b);
     b->kernel_tried = true;
     if (!b->kernel || !kallsyms_find(b->kernel, address, &found))
         return NULL;

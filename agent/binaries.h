@@ -49,6 +49,8 @@ int binaries_facts(struct binaries *b, u32 id, struct facts *out);
 int binaries_debug_files(struct binaries *b, u32 id, int root, struct debug_files *out, struct debug_trace *trace);
 /* The head of its line index. 0, or why there is none (line_indexes_get). */
 int binaries_lines(struct binaries *b, u32 id, struct dwarf_index_header *out);
+/* Names of the kernel will be asked for: begins to read them, beside what else is done. */
+void binaries_want_kernel(struct binaries *b);
 /* The process whose anonymous memory names are asked for, under whatever number: its runtime may keep a map. */
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start);
 /* Where names of files, of the kernel and of that process's code come from; valid as long as `b`. */

@@ -30,6 +30,8 @@ int stacks_new(struct stacks **out, u32 tgid, const struct binaries_config *conf
     s->state = calloc(1, sizeof(*s->state));
     int rc = s->state ? binaries_new(&s->binaries, config) : -ENOMEM;
     if (!rc)
+        binaries_want_kernel(s->binaries);
+    if (!rc)
         rc = tasks_new(&s->tasks, tgid, why, len);
     if (!rc)
         binaries_add_vdso(s->binaries);

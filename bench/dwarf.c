@@ -7,6 +7,7 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "object/debug_links.h"
 #include "object/names_elf.h"
 #include <fcntl.h>
 #include <glob.h>
@@ -35,15 +36,31 @@ static double cpu_since(u64 start)
     return (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start) / 1e9;
 }
 
+/* What dwz moved out, from where the file lies. */
+static bool open_alt(const struct subject *s, struct elf_file *alt)
+{
+    struct debug_links l;
+    char path[4096];
+    const char *slash = strrchr(s->path, '/');
+    debug_links_of(&s->elf, false, &l);
+    if (!*l.alt)
+        return false;
+    snprintf(path, sizeof(path), "%.*s%s", *l.alt == '/' || !slash ? 0 : (int)(slash + 1 - s->path), s->path, l.alt);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && !elf_open(alt, fd);
+}
+
 static int build(struct subject *s, bool best)
 {
+    AUTO_ELF struct elf_file alt = {0};
     AUTO_CLOSE int fd = open(s->path, O_RDONLY | O_CLOEXEC);
     static const struct dwarf_limits limits = {.cpu_ns = 600 * NS_PER_SEC, .max_bytes = (size_t)1 << 30};
     int err = fd < 0 ? -1 : elf_open(&s->elf, fd);
+    const struct dwarf_parts parts = {.alt = !err && open_alt(s, &alt) ? &alt : NULL};
     for (int i = 0; i < (best ? 3 : 1) && !err; i++) { /* the best: others may use the machine */
         free(s->index);
         u64 start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-        err = dwarf_index_build(&s->elf, NULL, &limits, &s->index, &s->len);
+        err = dwarf_index_build(&s->elf, &parts, &limits, &s->index, &s->len);
         double seconds = cpu_since(start);
         s->seconds = i && s->seconds < seconds ? s->seconds : seconds;
     }

@@ -152,24 +152,35 @@ static int extend_window(struct dwarf_file *d, size_t n)
     return 0;
 }
 
+/* Bytes of the unit whose length field is next in the stream, that field included, which is now in the window. */
+static int read_length(struct dwarf_file *d, u64 *total)
+{
+    int err = extend_window(d, 4);
+    u64 len = err ? 0 : read_uint(&(struct cursor){.base = d->window.v, .len = 4}, 4);
+    if (!err && len == 0xffffffff) {
+        err = extend_window(d, 8);
+        len = err ? 0 : read_uint(&(struct cursor){.base = d->window.v, .pos = 4, .len = 12}, 8);
+    }
+    *total = d->window.n + (len < DWARF_MAX_SECTION ? len : DWARF_MAX_SECTION);
+    return err;
+}
+
 /* The unit behind the window becomes the window. */
 static int next_in_stream(struct dwarf_file *d)
 {
-    u64 at = d->window_at + d->window.n;
+    u64 at = d->window_at + d->window.n, total;
     struct dwarf_unit u;
     if (d->info_size - at < MIN_HEADER)
         return -ENODATA;
     d->window_at = at;
     d->window.n = 0;
-    size_t head = d->info_size - at < 32 ? (size_t)(d->info_size - at) : 32; /* the longest header has 32 */
-    int err = extend_window(d, head);
+    int err = read_length(d, &total);
+    if (!err)
+        err = total > d->info_size - at ? -EBADMSG : extend_window(d, (size_t)total - d->window.n);
     if (err)
         return err;
     struct cursor c = cursor_of(d->window.v, d->window.n);
     err = read_header(&c, at, &u);
-    if (err || u.end > d->info_size || u.end - at < head)
-        return -EBADMSG;
-    err = extend_window(d, (size_t)(u.end - at) - head);
     if (err)
         return err;
     d->units.n = 0;

@@ -178,6 +178,27 @@ TEST(dwarf_line_program_that_leaps)
     CHECK_EQ(f.line, 7);
 }
 
+/* dwz writes many of 24 bytes: the longest header has 32. */
+TEST(dwarf_units_that_are_tiny_are_passed_in_a_stream)
+{
+    AUTO_CRAFT struct craft c = {0};
+    AUTO_BUF struct buf ops = {0};
+    u32 cuts = 0;
+    struct dwarf_frame f = {0};
+    begin(&c, nothing);
+    for (int tiny = 1; tiny >= 0; tiny--) {
+        size_t at = begin_unit(&c, 0, !tiny);
+        put(&c.info, 0, tiny ? 1 : 2);
+        end_unit(&c, at);
+    }
+    c.inflated = c.info.len;
+    buf_add(&ops, "\0\11\2\0\0\1\0\0\0\0\0\3\6\1\2\20\0\1\1", 19);
+    line_program(&c, ops.data, ops.len);
+    CHECK_EQ(build(&c, &cuts, &f), 0);
+    CHECK_EQ(cuts, 0);
+    CHECK_EQ(f.line, 7);
+}
+
 TEST(dwarf_ranges_that_all_share)
 {
     static const u16 inlined[] = {DW_AT_ranges, DW_FORM_sec_offset, 0};

@@ -150,8 +150,8 @@ TEST(dwarf_units_that_refer_to_each_other_are_read_whole)
 
 TEST(dwarf_names_of_cpp_have_their_scopes)
 {
-    static const char *const files[] = {"dwarf-cpp", "dwarf-dwz"};
-    for (size_t i = 0; i < 2; i++) {
+    static const char *const files[] = {"dwarf-cpp", "dwarf-dwz", "dwarf-dwz-zlib"};
+    for (size_t i = 0; i < 3; i++) {
         check_flavour(files[i], "_ZN4shop3runEi",
                       "shop::(anonymous namespace)::cart::add@/src/dwarf.cpp:8;"
                       "shop::(anonymous namespace)::cart::total@/src/dwarf.cpp:11;shop::run(int)@/src/dwarf.cpp:22");

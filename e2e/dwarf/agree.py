@@ -17,8 +17,8 @@ def run(argv, addresses):
 
 
 def symbols(path):
-    """start -> names, and [start, end) of each function"""
-    names, spans = collections.defaultdict(set), {}
+    """start -> names, [start, end) of each function, and names that are no code's, which llvm-symbolizer takes for some"""
+    names, spans, strays = collections.defaultdict(set), {}, set()
     for line in subprocess.run(["readelf", "-sW", path], capture_output=True, text=True).stdout.splitlines():
         f = line.split()
         if len(f) >= 8 and f[3] in ("FUNC", "IFUNC") and f[6] != "UND":
@@ -26,7 +26,9 @@ def symbols(path):
             names[start].add(CLONE.sub("", f[7]))
             if size:
                 spans[start] = max(size, spans.get(start, 0))
-    return names, sorted((start, start + size) for start, size in spans.items())
+        elif len(f) >= 8 and f[3] == "NOTYPE":
+            strays.add(CLONE.sub("", f[7]))  # gcc's LTO leaves such labels in .debug_*: methodobject.c.ba994888
+    return names, sorted((start, start + size) for start, size in spans.items()), strays
 
 
 def choose(spans, count):
@@ -77,11 +79,11 @@ def known(frames):
 
 
 def same_name(a, b, aliases, outermost):
-    """A scope in front where the other has none, another name of the same symbol, and a name without its mangling (there
+    """`aliases` are names of the symbol, and those that are no code's. A scope in front where the other has none, another name of the same symbol, and a name without its mangling (there
     is no symbol table for a debug file's code) are the same."""
-    if a == b or a.endswith("::" + b):
+    if a == b or a.endswith("::" + b) or (not b and not outermost):  # llvm's 14 reads no names of dwz's common file
         return True
-    return outermost and b in aliases and (a in aliases or a.split("::")[-1] in b)
+    return outermost and b in aliases and (a in aliases or a.split("::")[-1].strip("~") in b or "." in b)
 
 
 def difference(a, b, aliases):
@@ -105,7 +107,7 @@ def difference(a, b, aliases):
 def main():
     tool, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
     other = sys.argv[4] if len(sys.argv) > 4 else "llvm"
-    names, spans = symbols(path)
+    names, spans, strays = symbols(path)
     addresses = choose(spans, count)
     mine, theirs = ours(tool, path, addresses), {"llvm": llvm, "eu": eu}[other](path, addresses)
     if len(mine) != count or len(theirs) != count:
@@ -116,7 +118,7 @@ def main():
             continue
         asked += 1
         start = starts[bisect.bisect_right(starts, address) - 1]
-        d = difference(a, b, names[start])
+        d = difference(a, b, names[start] | strays)
         if d:
             classes[d] += 1
             example.setdefault(d, (address, a, b))

@@ -79,7 +79,10 @@ if command -v xz >/dev/null && [ -e "$out/dwarf-5" ]; then
     objcopy --add-section .gnu_debugdata="$out/mini.xz" "$out/dwarf-stripped" "$out/dwarf-mini"
     rm "$out/mini" "$out/mini.xz"
 fi
-if command -v dwz >/dev/null && cp "$out/dwarf-cpp" "$out/dwarf-dwz"; then dwz "$out/dwarf-dwz" 2>/dev/null || rm -f "$out/dwarf-dwz"; fi
+if command -v dwz >/dev/null && cp "$out/dwarf-cpp" "$out/dwarf-dwz"; then
+    dwz "$out/dwarf-dwz" 2>/dev/null || rm -f "$out/dwarf-dwz"
+    objcopy --compress-debug-sections=zlib "$out/dwarf-dwz" "$out/dwarf-dwz-zlib" 2>/dev/null || rm -f "$out/dwarf-dwz-zlib"
+fi
 if command -v rustc >/dev/null; then
     (cd "$src" && rustc --edition 2021 -O -g -C panic=abort -C link-arg=-nostdlib -C link-arg=-nostartfiles -C relocation-model=static \
         -C link-arg=-static -C link-arg=-no-pie --remap-path-prefix "$PWD"=/src -o "$out/dwarf-rust" dwarf.rs) 2>/dev/null || rm -f "$out/dwarf-rust"

@@ -91,10 +91,13 @@ static void remove_node(struct containers *c, struct node **at)
     c->stats.cgroups--;
 }
 
-/* All cgroups of an entry: rare, so the whole table is looked through. */
+/* All cgroups of an entry. Few have others than their own: for those the whole table is looked through. */
 static void remove_nodes_of(struct containers *c, const struct entry *e)
 {
-    for (size_t i = 0; i < BUCKETS; i++)
+    struct node **own = find_node(c, e->c.cgroup);
+    if (*own && (*own)->entry == e)
+        remove_node(c, own);
+    for (size_t i = 0; e->below && i < BUCKETS; i++)
         for (struct node **at = &c->nodes[i]; *at;)
             if ((*at)->entry == e)
                 remove_node(c, at);
@@ -147,6 +150,7 @@ static struct entry *add_entry(struct containers *c, u64 cgroup, const char *pat
         containers_pend(c, e);
     }
     ++*counter_of(c, e->c.is.kind);
+    e->at = c->all.n;
     c->all.v[c->all.n++] = e;
     containers_changed(c, e);
     return TAKE_PTR(e);
@@ -269,11 +273,9 @@ void containers_end(struct containers *c, struct entry *e, u64 now)
 
 static void unlist(struct containers *c, const struct entry *e)
 {
-    for (size_t i = 0; i < c->all.n; i++)
-        if (c->all.v[i] == e) {
-            c->all.v[i] = c->all.v[--c->all.n];
-            break;
-        }
+    struct entry *last = c->all.v[--c->all.n];
+    c->all.v[e->at] = last;
+    last->at = e->at;
     for (size_t i = 0; e->pending && i < c->pending.n; i++)
         if (c->pending.v[i] == e) {
             c->pending.v[i] = c->pending.v[--c->pending.n];

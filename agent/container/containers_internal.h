@@ -12,6 +12,7 @@
 struct entry {
     struct container c; /* first: what handlers see is the entry */
     struct entry *next_name;
+    size_t at;      /* in the list of all */
     bool pending;   /* something about it is still to be found out: it is in the list of those */
     unsigned tries; /* fetches that did not list it */
     u64 next_ask;   /* not before; 0: nothing more to ask */

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Code that a runtime made has the names that the runtime writes down: of node and the JDK, in a /tmp and a PID namespace of
+# Code that a runtime made has the names that the runtime writes down: of node, the JDK and CPython, in a /tmp and a PID namespace of
 # their own; with a jitdump, lines, too. What a container may put in the map's place does no harm.
 set -euo pipefail
 . e2e/lib.sh
@@ -57,3 +57,10 @@ truncate -s 50G "$map"
 forged '\[anonymous\]'
 { echo '200000000 9 whole' && printf '200000000 9 hal'; } >"$map"
 forged whole
+
+# Last, for it may have to be left out.
+rm -f "$map"
+if ! python=$(bash e2e/jit/python.sh 2>"$TMP/python"); then skip "no Python that writes maps: $(tail -n 1 "$TMP/python")"; fi
+cp e2e/jit/fib.py "$TMP/own"
+inside "$python -X perf fib.py"
+expect_share 90 '(.*;)?work;.*;fib;.*;fib;.*' '.*;<module>;(.*;)?work;.*'

@@ -1,5 +1,5 @@
-/* threads N FILE: N threads that wait, ten calls deep, and one that looks at the clock without end; FILE (mapped) holds the
- * longest time in ns that it was kept from that since somebody wrote 0 there. */
+/* threads N FILE: N threads that wait, ten calls deep, and one that looks at the clock without end; FILE (mapped) holds
+ * the longest time in ns that it was kept from that since somebody wrote 0 there. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

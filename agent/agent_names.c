@@ -41,11 +41,20 @@ static void open_server(struct agent *a)
         log_warn("no debug files from servers: %s", strerror(-rc));
 }
 
+/* The node's root: where it is said to be, if that has debug files; else the first process's, for in a pod that sees
+ * the node's processes "/" is the image's. */
+static int open_host(const char *root)
+{
+    AUTO_CLOSE int given = root && strcmp(root, "/") ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (given >= 0 && !faccessat(given, "usr/lib/debug", F_OK, 0))
+        return TAKE_FD(given);
+    return open("/proc/1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 int agent_open_lines(struct agent *a)
 {
-    const char *host = a->config.host_root;
     a->places = (struct debug_places){.parser = a->parser,
-                                      .host = open(host ? host : "/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+                                      .host = open_host(a->config.host_root),
                                       .dirs = a->config.debug_dirs,
                                       .ndirs = a->config.ndebug_dirs};
     open_server(a);

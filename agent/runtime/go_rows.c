@@ -6,6 +6,8 @@
 
 #define SPARE_STEPS (1u << 20) /* to those that a table without sharing takes; real ones share little */
 #define MAX_SHARING 8
+#define MAX_STEPS   (1ull << 27) /* seconds; the largest program seen takes 1.3 million */
+#define MAX_ROWS    (8u << 20)   /* and these a million */
 #define MAX_DEPTH   0x7ffffff0u
 #define DW_R12      12 /* psABI x86-64, figure 3.36 */
 
@@ -26,6 +28,8 @@ static void put(struct writer *w, u64 at, struct xp_rule rule)
     struct table_row *last = w->out->rows.n ? &w->out->rows.v[w->out->rows.n - 1] : NULL;
     if (last && last->offset == row.offset)
         last->word = row.word;
+    else if (w->out->rows.n >= MAX_ROWS && w->steps) /* no more; but how it ends may be said */
+        w->steps = 0;
     else if (!last || (last->offset < row.offset && last->word != row.word)) {
         struct table_row *r = VEC_PUSH(&w->out->rows);
         if (r)
@@ -219,7 +223,8 @@ static void put_functions(struct writer *w)
 int go_rows_read(const struct gopclntab *t, struct go_rows *out)
 {
     AUTO_GO_ROWS struct go_rows rows = {0};
-    struct writer w = {.t = t, .out = &rows, .steps = MAX_SHARING * (u64)t->values.len + SPARE_STEPS};
+    u64 steps = MAX_SHARING * (u64)t->values.len + SPARE_STEPS;
+    struct writer w = {.t = t, .out = &rows, .steps = steps < MAX_STEPS ? steps : MAX_STEPS};
     if (t->layout < GO_1_18)
         return -ENOTSUP;
     if (!find_code(&w))

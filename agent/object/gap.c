@@ -3,9 +3,10 @@
 #include "object/rows.h"
 #include <string.h>
 
-#define START_BYTES 96 /* the longest _start without CFI: that of older dynamic linkers */
-#define INIT_BYTES  64 /* _init and _fini: a dozen instructions */
-#define PLT_BYTES   16 /* of an entry, and of the first one, which calls the resolver */
+#define START_BYTES  96   /* the longest _start without CFI: that of older dynamic linkers */
+#define INIT_BYTES   64   /* _init and _fini: a dozen instructions */
+#define CHACHA_BYTES 1024 /* more than __arch_chacha20_blocks_nostack has */
+#define PLT_BYTES    16   /* of an entry, and of the first one, which calls the resolver */
 
 static const u8 endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
@@ -109,6 +110,25 @@ static void find_plt(const struct elf_file *e, const char *name, struct gap_code
     }
 }
 
+/* What the vdso's getrandom (Linux 6.11) calls for new bytes: arch/x86/entry/vdso/vgetrandom-chacha.S has no CFI, but
+ * for good reasons no stack either. It begins with loads of constants and of its key (rsi), and has one ret. */
+static void find_chacha(const struct elf_file *e, struct gap_codes *out)
+{
+    static const u8 loads[] = {0x0f, 0x10, 0x36, 0x0f, 0x10, 0x7e, 0x10}, constants[] = {0x0f, 0x28, 0x2d};
+    for (size_t i = 0; i < e->nloads && elf_has_dynamic_symbol(e, "__vdso_getrandom"); i++) {
+        const struct elf_segment *s = &e->loads[i];
+        const u8 *code = e->map + s->offset, *end = code + s->filesz;
+        const u8 *p = s->flags & PF_X ? memmem(code, s->filesz, loads, sizeof(loads)) : NULL;
+        if (!p || p - code < 7 || memcmp(p - 7, constants, sizeof(constants)))
+            continue;
+        const u8 *ret = memchr(p, 0xc3, end - p < CHACHA_BYTES ? (size_t)(end - p) : CHACHA_BYTES);
+        u64 at = (u64)(p - 7 - e->map);
+        struct gap_code *c = ret ? add(out, at, (u64)(ret + 1 - e->map)) : NULL;
+        if (c)
+            add_row(c, at, rsp_plus(8));
+    }
+}
+
 /* By start; of two that overlap, the later one goes. */
 static void sort(struct gap_codes *out)
 {
@@ -137,5 +157,6 @@ void gap_codes_find(const struct elf_file *e, struct gap_codes *out)
     find_plt(e, ".plt", out);
     find_plt(e, ".plt.sec", out);
     find_plt(e, ".plt.got", out);
+    find_chacha(e, out);
     sort(out);
 }

@@ -1,5 +1,6 @@
-/* Code without FDEs whose shape is known all the same: _start, _init and _fini of C start-up files, and PLTs of files
- * whose linker (or post-link optimiser) wrote no CFI for them. Their rows are right because the bytes were looked at.
+/* Code without FDEs whose shape is known all the same: _start, _init and _fini of C start-up files, PLTs of files whose
+ * linker (or post-link optimiser) wrote no CFI for them, and the one assembly function of the vdso. Their rows are
+ * right because the bytes were looked at.
  */
 #pragma once
 #include "object/elf_file.h"

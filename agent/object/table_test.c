@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/test.h"
+#include "object/dynamic.h"
 #include "object/fixture.h"
 #include "object/rows.h"
 #include "object/siphash.h"
@@ -100,6 +101,7 @@ TEST(table_of_the_vdso)
     CHECK_EQ(table_build_elf(&e, NULL, &limits, &t, &len), 0);
     CHECK(t->fdes > 0);
     CHECK_EQ(t->bad_fdes, 0);
+    CHECK_EQ(t->source_rows[XP_SOURCE_KNOWN], elf_has_dynamic_symbol(&e, "__vdso_getrandom"));
 }
 
 TEST(table_limits_hold)

@@ -7,6 +7,7 @@
  * With a sink it goes on for ever: agent_rotate ends an interval, whose profile the worker hands to the sink.
  */
 #pragma once
+#include "debug_places.h"
 #include "debuginfod.h"
 #include "files.h"
 #include "line_indexes.h"
@@ -28,16 +29,11 @@ struct agent_config {
     const struct event_kind *events[XP_MAX_EVENTS]; /* what probe.events came from, in the same order */
     const char *cache_dir;                          /* NULL: no cache of tables on disk */
     size_t cache_bytes;
-    /* Of debuginfod servers; `more`: with blanks between, used when there are no others. */
-    const char *const *debuginfod_urls;
-    size_t ndebuginfod_urls;
-    const char *debuginfod_more;
-    const char *host_root;         /* where the node's file system is; NULL: "/" */
-    const char *const *debug_dirs; /* where the user has debug files */
-    size_t ndebug_dirs;
-    size_t aggregate_bytes; /* budget of distinct stacks */
-    bool raw;               /* frames of files stay without names */
-    unsigned prepare_ms;    /* how long agent_prepare may take; the rest is built while sampling */
+    struct debug_sources debug; /* but for cache_dir and patient */
+    bool short_names;           /* without argument lists */
+    size_t aggregate_bytes;     /* budget of distinct stacks */
+    bool raw;                   /* frames of files stay without names */
+    unsigned prepare_ms;        /* how long agent_prepare may take; the rest is built while sampling */
 };
 
 /* 0, or -errno and a line in why[]. The parser process is started here, before any thread. */

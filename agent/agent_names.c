@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "debuginfod.h"
 #include "line_indexes.h"
 #include "profile/named.h"
 #include "object/kallsyms.h"
@@ -11,8 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-
-#define SERVER_PATIENCE_MS 90000 /* in all */
 
 static bool name_file(void *ctx, u32 id, const char **path, const char **build_id)
 {
@@ -25,51 +22,19 @@ static bool name_file(void *ctx, u32 id, const char **path, const char **build_i
     return true;
 }
 
-/* A recording waits for servers, once it has ended; an agent goes on, and asks again. */
-static void open_server(struct agent *a)
-{
-    char dir[4096];
-    const struct agent_config *c = &a->config;
-    struct debuginfod_config config = {.urls = c->debuginfod_urls,
-                                       .nurls = c->ndebuginfod_urls,
-                                       .more = c->debuginfod_more,
-                                       .dir = a->cache ? dir : NULL,
-                                       .patience_ms = c->sink.profile ? 0 : SERVER_PATIENCE_MS};
-    snprintf(dir, sizeof(dir), "%s/debuginfod", c->cache_dir ? c->cache_dir : "");
-    int rc = debuginfod_new(&a->places.server, &config);
-    if (rc)
-        log_warn("no debug files from servers: %s", strerror(-rc));
-}
-
-/* The node's root, the first that has debug files: where it is said to be; the first process's, for in a pod that sees
- * the node's processes "/" is the image's; our own. */
-static int open_host(const char *root)
-{
-    const char *const places[] = {root ? root : "/", "/proc/1/root", "/"};
-    bool ours = !strcmp(places[0], "/");
-    for (size_t i = ours; i < sizeof(places) / sizeof(*places); i++) {
-        AUTO_CLOSE int fd = open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (fd >= 0 && !faccessat(fd, "usr/lib/debug", F_OK, 0))
-            return TAKE_FD(fd);
-    }
-    return -1;
-}
-
 int agent_open_lines(struct agent *a)
 {
-    a->places = (struct debug_places){.parser = a->parser,
-                                      .host = open_host(a->config.host_root),
-                                      .dirs = a->config.debug_dirs,
-                                      .ndirs = a->config.ndebug_dirs};
-    open_server(a);
+    struct debug_sources sources = a->config.debug;
+    sources.cache_dir = a->cache ? a->config.cache_dir : NULL;
+    sources.patient = !a->config.sink.profile; /* an agent goes on, and asks again */
+    debug_places_open(&a->places, &sources, a->parser);
     return line_indexes_new(&a->lines, &a->places, a->cache);
 }
 
 void agent_close_lines(struct agent *a)
 {
     line_indexes_free(&a->lines);
-    debuginfod_free(&a->places.server);
-    xp_cleanup_close(&a->places.host);
+    debug_places_close(&a->places);
 }
 
 /* Where names come from besides the file itself. */
@@ -79,7 +44,8 @@ static struct names_fds sources(struct agent *a, const struct file *f)
     int rc = line_indexes_get(a->lines, &f->key, f->fd, &index);
     if (rc && rc != -ENODATA)
         log_info("no lines for %s: %s", f->path ? f->path : "?", strerror(-rc));
-    return (struct names_fds){.file = f->fd, .index = index.fd, .symbols = index.symbols};
+    return (struct names_fds){
+        .file = f->fd, .index = index.fd, .symbols = index.symbols, .short_names = a->config.short_names};
 }
 
 void agent_note_debug_file(struct agent *a, const struct xp_file_event *e)

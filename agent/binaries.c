@@ -1,7 +1,6 @@
 #include "binaries.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "debug_file.h"
 #include "jit_maps.h"
 #include "line_indexes.h"
 #include "object/cache.h"
@@ -12,7 +11,6 @@
 #include "proc/proc.h"
 #include "profile/named.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/fs.h>
 #include <pthread.h>
 #include <string.h>
@@ -35,6 +33,7 @@ struct binaries {
     struct parser *parser;
     struct cache *cache;
     struct debug_places places;
+    bool short_names;
     struct line_indexes *lines;
     struct named *named;
     VEC(struct entry *) list; /* entries stay where they are */
@@ -53,10 +52,8 @@ int binaries_new(struct binaries **out, const struct binaries_config *config)
         return -ENOMEM;
     b->parser = config->parser;
     b->cache = config->cache;
-    b->places = (struct debug_places){.parser = config->parser,
-                                      .host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-                                      .dirs = config->debug_dirs,
-                                      .ndirs = config->ndebug_dirs};
+    b->short_names = config->short_names;
+    debug_places_open(&b->places, &config->debug, config->parser);
     if (b->cache)
         parser_set_secret(b->parser, cache_secret(b->cache));
     int rc = -ENOMEM;
@@ -108,7 +105,7 @@ void binaries_free(struct binaries **b)
     vec_free(&(*b)->list);
     named_free(&(*b)->named);
     line_indexes_free(&(*b)->lines);
-    xp_cleanup_close(&(*b)->places.host);
+    debug_places_close(&(*b)->places);
     jit_maps_free(&(*b)->jit);
     await_kernel(*b);
     kallsyms_free(&(*b)->kernel);
@@ -264,7 +261,7 @@ static int ask(void *ctx, u32 id, const u64 *offsets, size_t n, void (*use)(void
     struct line_index index = {-1, -1};
     if (id != XP_FILE_VDSO)
         line_indexes_get(b->lines, &f->key, f->fd, &index);
-    struct names_fds fds = {.file = f->fd, .index = index.fd, .symbols = index.symbols};
+    struct names_fds fds = {.file = f->fd, .index = index.fd, .symbols = index.symbols, .short_names = b->short_names};
     int rc = parser_names(b->parser, &fds, offsets, n, &reply, &view);
     if (!rc)
         use(arg, &view);

@@ -4,12 +4,11 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "debug_places.h"
 #include "profile/symbolize.h"
 
 struct binaries;
 struct cache;
-struct debug_files;
-struct debug_trace;
 struct dwarf_index_header;
 struct facts;
 struct line_indexes;
@@ -26,9 +25,9 @@ struct binary {
 
 struct binaries_config { /* borrowed */
     struct parser *parser;
-    struct cache *cache;           /* NULL: none */
-    const char *const *debug_dirs; /* where the user says that debug files are */
-    size_t ndebug_dirs;
+    struct cache *cache; /* NULL: none */
+    struct debug_sources debug;
+    bool short_names; /* without argument lists */
 };
 /* 0 or -ENOMEM. */
 int binaries_new(struct binaries **out, const struct binaries_config *config);

@@ -120,7 +120,8 @@ static int print_names(const char *path)
         const struct elf_segment *seg = elf_segment_at(&s.elf, addresses[i], PF_X);
         offsets[i] = seg ? addresses[i] - seg->vaddr + seg->offset : ~0ull;
     }
-    if (names_resolve_elf(&s.elf, &s.x, NULL, offsets, n, &reply) || names_view(reply.data, reply.len, n, &v))
+    if (names_resolve_elf(&s.elf, &s.x, NULL, DEMANGLE_FULL, offsets, n, &reply) ||
+        names_view(reply.data, reply.len, n, &v))
         return 1;
     for (u32 i = 0; i < n; i++) {
         printf("0x%llx", (unsigned long long)addresses[i]);

@@ -98,6 +98,8 @@ static const struct option_row rows[] = {
     {"label", 0, OPTION_REPEAT, "NAME=VALUE", AT(labels), .most = 16, .help = "put this on all profiles (repeatable)"},
     {"image-label", 0, OPTION_SWITCH, "on/off", AT(image_label), .fallback = "off",
      .help = "put the container's image on profiles"},
+    {"short-names", 0, OPTION_SWITCH, "on/off", AT(short_names), .fallback = "off",
+     .help = "C++ functions without their argument lists"},
     {"process-frames", 0, OPTION_TEXT, "WHEN", AT(process_frames), .fallback = "auto", .value = process_frames_name,
      .help = "name the process at the root of stacks; auto: in containers of several programs"},
 
@@ -246,10 +248,13 @@ void agent_options_free(struct agent_options *o)
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b)
 {
     static const size_t fixed[] = {
-        AT(events),     AT(kernel),           AT(user),       AT(table_memory), AT(stack_memory), AT(cache_dir),
-        AT(debug_dirs), AT(debuginfod_urls),  AT(kube),       AT(kubeconfig),   AT(api_url),      AT(kubelet_url),
-        AT(node_name),  AT(kubelet_insecure), AT(cri_socket), AT(host_root),    AT(labels),       AT(process_frames),
-        AT(state_dir),  AT(listen),
+        AT(events),         AT(kernel),          AT(user),
+        AT(table_memory),   AT(stack_memory),    AT(cache_dir),
+        AT(debug_dirs),     AT(debuginfod_urls), AT(short_names),
+        AT(kube),           AT(kubeconfig),      AT(api_url),
+        AT(kubelet_url),    AT(node_name),       AT(kubelet_insecure),
+        AT(cri_socket),     AT(host_root),       AT(labels),
+        AT(process_frames), AT(state_dir),       AT(listen),
     };
     for (size_t i = 0; i < agent_command.nrows; i++)
         for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++) {

@@ -86,11 +86,12 @@ static int configure(struct recording *r, char *cache, size_t len)
     struct agent_config *c = &r->config;
     c->cache_dir = o->no_cache ? NULL : o->cache_dir ? o->cache_dir : output_cache_dir(cache, len);
     c->cache_bytes = CACHE_BYTES;
-    c->debug_dirs = (const char *const *)o->debug_dirs.v;
-    c->ndebug_dirs = o->debug_dirs.n;
-    c->debuginfod_urls = (const char *const *)o->debuginfod_urls.v;
-    c->ndebuginfod_urls = o->debuginfod_urls.n;
-    c->debuginfod_more = getenv("DEBUGINFOD_URLS");
+    c->debug.dirs = (const char *const *)o->debug_dirs.v;
+    c->debug.ndirs = o->debug_dirs.n;
+    c->debug.urls = (const char *const *)o->debuginfod_urls.v;
+    c->debug.nurls = o->debuginfod_urls.n;
+    c->debug.more_urls = getenv("DEBUGINFOD_URLS");
+    c->short_names = o->short_names;
     c->aggregate_bytes = AGGREGATE_BYTES;
     c->prepare_ms = PREPARE_MS;
     c->raw = o->raw;

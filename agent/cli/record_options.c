@@ -41,6 +41,7 @@ static const struct option_row rows[] = {
      .help = "write the profile there, in the format of its suffix (repeatable)"},
     {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,
      .help = "the format of all outputs, whatever their suffix"},
+    {"short-names", 0, OPTION_BOOL, NULL, AT(short_names), .help = "C++ functions without their argument lists"},
     {"raw", 0, OPTION_BOOL, NULL, AT(raw),
      .help = "leave frames of files unnamed, for xprof symbolize to name later (only pprof can hold such)"},
     {"no-kernel", 0, OPTION_BOOL, NULL, AT(no_kernel), .help = "leave out kernel stacks"},

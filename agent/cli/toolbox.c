@@ -4,6 +4,7 @@
 #include "object/cache.h"
 #include "parser/parser.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CACHE_BYTES ((size_t)1 << 30)
@@ -22,20 +23,27 @@ int toolbox_parse(const struct command *c, int argc, char **argv, void *out, int
 int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned patience_ms, char *why, size_t len)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
-    char place[512];
     limits.timeout_ms = patience_ms;
     int rc = parser_new(&t->parser, &limits);
     if (rc) {
         snprintf(why, len, "cannot start the parser process: %s", strerror(-rc));
         return rc;
     }
-    const char *dir = o->cache_dir ? o->cache_dir : output_cache_dir(place, sizeof(place));
+    const char *dir = o->cache_dir ? o->cache_dir : output_cache_dir(t->place, sizeof(t->place));
     if (!o->no_cache && cache_open(&t->cache, dir, CACHE_BYTES))
         log_warn("no cache in %s: what is needed is made anew", dir);
-    t->config = (struct binaries_config){.parser = t->parser,
-                                         .cache = t->cache,
-                                         .debug_dirs = (const char *const *)o->debug_dirs.v,
-                                         .ndebug_dirs = o->debug_dirs.n};
+    t->config = (struct binaries_config){
+        .parser = t->parser,
+        .cache = t->cache,
+        .short_names = o->short_names,
+        .debug = {.dirs = (const char *const *)o->debug_dirs.v,
+                  .ndirs = o->debug_dirs.n,
+                  .urls = (const char *const *)o->debuginfod_urls.v,
+                  .nurls = o->debuginfod_urls.n,
+                  .more_urls = getenv("DEBUGINFOD_URLS"),
+                  .cache_dir = t->cache ? dir : NULL,
+                  .patient = true},
+    };
     return 0;
 }
 

@@ -4,9 +4,9 @@
 #include "cli/options.h"
 
 struct toolbox_options {
-    bool no_cache;
+    bool no_cache, short_names;
     const char *cache_dir;
-    struct option_list debug_dirs;
+    struct option_list debug_dirs, debuginfod_urls;
 };
 /* Their rows, for a command's struct that has them as the member `tools`. */
 #define TOOLBOX_ROWS(type)                                                                                       \
@@ -18,6 +18,19 @@ struct toolbox_options {
      .most = 16,                                                                                                 \
      .hint = HINT_DIRECTORY,                                                                                     \
      .help = "look for debug files there, too (also: XPROF_DEBUG_DIR)"},                                         \
+        {"debuginfod-urls",                                                                                      \
+         0,                                                                                                      \
+         OPTION_LIST,                                                                                            \
+         "URL,...",                                                                                              \
+         offsetof(type, tools.debuginfod_urls),                                                                  \
+         .most = 8,                                                                                              \
+         .help = "ask these debuginfod servers for debug files (default: DEBUGINFOD_URLS)"},                     \
+        {"short-names",                                                                                          \
+         0,                                                                                                      \
+         OPTION_BOOL,                                                                                            \
+         NULL,                                                                                                   \
+         offsetof(type, tools.short_names),                                                                      \
+         .help = "C++ functions without their argument lists"},                                                  \
         {"cache-dir",                                                                                            \
          0,                                                                                                      \
          OPTION_TEXT,                                                                                            \
@@ -35,6 +48,7 @@ int toolbox_parse(const struct command *c, int argc, char **argv, void *out, int
 struct toolbox {
     struct parser *parser;
     struct cache *cache;
+    char place[512];               /* of the cache */
     struct binaries_config config; /* of these */
 };
 /* `patience_ms`: for one file. 0, or -errno and a line in why[]. To be freed in every case. */

@@ -49,7 +49,8 @@ static bool chains(const char *file, const char *debug, const char *package, con
         return true;
     for (u64 i = 0; i < SPAN; i++)
         offsets[i] = fixture_symbol(&d, function) + i;
-    if (names_resolve_elf(&e, &x, NULL, offsets, SPAN, &reply) || names_view(reply.data, reply.len, SPAN, &v))
+    if (names_resolve_elf(&e, &x, NULL, DEMANGLE_FULL, offsets, SPAN, &reply) ||
+        names_view(reply.data, reply.len, SPAN, &v))
         return true;
     for (u32 i = 0; i < SPAN; i++)
         append_chain(out, &v, i);

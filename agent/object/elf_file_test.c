@@ -96,7 +96,7 @@ static void use_all(const void *data, size_t len)
         return;
     if (!table_build_elf(&e, NULL, &limits, &t, &size))
         CHECK_EQ(table_check(t, size), 0);
-    CHECK_EQ(names_resolve_elf(&e, NULL, NULL, offsets, 5, &names), 0);
+    CHECK_EQ(names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, 5, &names), 0);
 }
 
 static void cut_everywhere(const char *name, size_t step)

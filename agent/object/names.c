@@ -41,8 +41,9 @@ struct namer {
     const struct elf_file *e;
     const struct dwarf_index *lines; /* NULL: none */
     const struct elf_file *more;     /* symbols of its debug file; NULL: none */
-    struct cfi cfi;                  /* read when the first offset has no sized symbol */
-    struct plt *plt;                 /* read when the first offset has no name at all */
+    enum demangle_style style;
+    struct cfi cfi;  /* read when the first offset has no sized symbol */
+    struct plt *plt; /* read when the first offset has no name at all */
     bool have_cfi, have_plt, keeps_suffixes;
     struct buf strings;
     const char *last; /* the symbol name that last_text is of */
@@ -79,7 +80,7 @@ static struct text add_name(struct namer *m, const char *s, size_t len)
     append_utf8(&m->strings, s, len);
     buf_char(&m->strings, 0);
     t.name = (u32)m->strings.len;
-    if (demangle(s, base, DEMANGLE_FULL, &m->strings) || base != len) {
+    if (demangle(s, base, m->style, &m->strings) || base != len) {
         buf_char(&m->strings, 0);
     } else {
         m->strings.len = t.name;
@@ -136,7 +137,7 @@ static int name_stub(struct namer *m, u64 offset, struct names_frame *f)
     append_utf8(&m->strings, name, len);
     buf_add(&m->strings, "@plt", sizeof("@plt"));
     f->name = (u32)m->strings.len;
-    demangle(name, len, DEMANGLE_FULL, &m->strings);
+    demangle(name, len, m->style, &m->strings);
     buf_add(&m->strings, "@plt", sizeof("@plt"));
     return 0;
 }
@@ -239,12 +240,12 @@ static int write_reply(const struct namer *m, const struct query *q, size_t n, s
 }
 
 int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const struct elf_file *symbols,
-                      const u64 *offsets, size_t n, struct buf *out)
+                      enum demangle_style style, const u64 *offsets, size_t n, struct buf *out)
 {
     if (n > NAMES_MAX_OFFSETS)
         return -ENOSPC;
     AUTO_FREE struct query *q = reallocarray(NULL, n + 1, sizeof(*q));
-    CLEANUP(namer_free) struct namer m = {.e = e, .lines = lines, .more = symbols};
+    CLEANUP(namer_free) struct namer m = {.e = e, .lines = lines, .more = symbols, .style = style};
     if (!q)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
@@ -294,7 +295,8 @@ int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struc
         return err;
     bool more = open_symbols(&e, f->symbols, &bytes, &symbols);
     void *map = map_index(f->index, &len, &x);
-    err = names_resolve_elf(&e, map ? &x : NULL, more ? &symbols : NULL, offsets, n, out);
+    err = names_resolve_elf(&e, map ? &x : NULL, more ? &symbols : NULL,
+                            f->short_names ? DEMANGLE_SHORT : DEMANGLE_FULL, offsets, n, out);
     if (map)
         munmap(map, len);
     return err;

@@ -34,8 +34,9 @@ struct names_frame { /* innermost (inlined) first */
 /* Descriptors, borrowed, opened O_RDONLY; -1: not there. */
 struct names_fds {
     int file;
-    int index;   /* of its line index */
-    int symbols; /* its debug file, with the symbols that were stripped */
+    int index;        /* of its line index */
+    int symbols;      /* its debug file, with the symbols that were stripped */
+    bool short_names; /* DEMANGLE_SHORT (object/demangle.h) */
 };
 #define NAMES_FDS_OF(fd)                          \
     {                                             \

@@ -47,7 +47,8 @@ static void table(const uint8_t *data, size_t len)
     AUTO_BUF struct buf reply = {0};
     struct names v;
     static const u64 offsets[] = {0, 1, 100, 0x1000, 0x2020, 0x2020, 0x8000, 0x4141, 0xffff, ~0ull};
-    if (elf_open_memory(&e, file, sizeof(file)) || names_resolve_elf(&e, NULL, NULL, offsets, 10, &reply) ||
+    if (elf_open_memory(&e, file, sizeof(file)) ||
+        names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, 10, &reply) ||
         names_view(reply.data, reply.len, 10, &v))
         abort();
     for (size_t i = 0; i < 10; i++) {

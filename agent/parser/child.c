@@ -141,7 +141,10 @@ static int do_names(const struct parser_work *work, const struct parser_request 
 {
     u64 n = rq->n;
     int memfd = fds[SLOT_OFFSETS];
-    struct names_fds files = {.file = fds[SLOT_FILE], .index = fds[SLOT_INDEX], .symbols = fds[SLOT_SYMBOLS]};
+    struct names_fds files = {.file = fds[SLOT_FILE],
+                              .index = fds[SLOT_INDEX],
+                              .symbols = fds[SLOT_SYMBOLS],
+                              .short_names = rq->short_names != 0};
     struct stat st;
     if (n > PARSER_MAX_OFFSETS || fstat(memfd, &st) || (u64)st.st_size != n * sizeof(u64))
         return -EPROTO;

@@ -309,7 +309,7 @@ int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_
 static int ask_names(struct parser *p, enum parser_op op, const struct names_fds *files, const u64 *offsets, size_t n,
                      struct parser_reply *out, struct names *view)
 {
-    struct parser_request rq = {.op = op, .n = n};
+    struct parser_request rq = {.op = op, .n = n, .short_names = files->short_names};
     struct parser_answer a;
     struct parser_slots slots = PARSER_SLOTS_NONE;
     if (n > PARSER_MAX_OFFSETS)

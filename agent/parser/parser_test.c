@@ -376,13 +376,14 @@ TEST(parser_makes_a_line_index_and_reads_it)
     CHECK(s);
     u64 offset = h->base - s->vaddr + s->offset;
     struct names view;
-    CHECK_EQ(parser_names(p, &(struct names_fds){fd, index, -1}, &offset, 1, &with, &view), 0);
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = index, .symbols = -1}, &offset, 1, &with, &view),
+             0);
     CHECK(strstr(view.strings + view.frames[0].file, ".c") && view.frames[0].line);
     CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), &offset, 1, &without, &view), 0);
     CHECK_EQ(view.frames[0].line, 0);
     AUTO_CLOSE int text = file_saying("no index");
     parser_reply_free(&with);
-    CHECK_EQ(parser_names(p, &(struct names_fds){fd, text, -1}, &offset, 1, &with, &view),
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = text, .symbols = -1}, &offset, 1, &with, &view),
              0); /* one that makes no sense is none */
     CHECK_EQ(view.frames[0].line, 0);
     CHECK_EQ(parser_restarts(p), 0);

@@ -53,8 +53,8 @@ struct parser_request {
     u32 op;
     u64 n; /* NAMES, JIT: offsets in the memfd; LINKS: 1: with the CRC; GIVE: errno, 0: a file came */
     u8 secret[16];
-    u32 slots; /* bit i: slot i is there */
-    u32 pad;
+    u32 slots;       /* bit i: slot i is there */
+    u32 short_names; /* NAMES */
 };
 _Static_assert(sizeof(struct parser_request) == 40, "the wire format has no hidden padding");
 

@@ -1,0 +1,51 @@
+#include "debug_places.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "debuginfod.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SERVER_PATIENCE_MS 90000 /* in all */
+
+static struct debuginfod *open_server(const struct debug_sources *s)
+{
+    char dir[4096];
+    struct debuginfod *server = NULL;
+    struct debuginfod_config config = {.urls = s->urls,
+                                       .nurls = s->nurls,
+                                       .more = s->more_urls,
+                                       .dir = s->cache_dir ? dir : NULL,
+                                       .patience_ms = s->patient ? SERVER_PATIENCE_MS : 0};
+    snprintf(dir, sizeof(dir), "%s/debuginfod", s->cache_dir ? s->cache_dir : "");
+    int rc = debuginfod_new(&server, &config);
+    if (rc)
+        log_warn("no debug files from servers: %s", strerror(-rc));
+    return server;
+}
+
+/* The node's root: where it is said to be, if that has debug files; else the first process's, for in a pod that sees
+ * the node's processes "/" is the image's. */
+static int open_host(const char *root)
+{
+    AUTO_CLOSE int given = root && strcmp(root, "/") ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (given >= 0 && !faccessat(given, "usr/lib/debug", F_OK, 0))
+        return TAKE_FD(given);
+    return open("/proc/1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+void debug_places_open(struct debug_places *out, const struct debug_sources *s, struct parser *parser)
+{
+    *out = (struct debug_places){.parser = parser,
+                                 .host = open_host(s->host_root),
+                                 .dirs = s->dirs,
+                                 .ndirs = s->ndirs,
+                                 .server = open_server(s)};
+}
+
+void debug_places_close(struct debug_places *p)
+{
+    debuginfod_free(&p->server);
+    xp_cleanup_close(&p->host);
+}

@@ -87,8 +87,12 @@ static void print_indexed(const struct subject *s, u64 address)
 {
     struct dwarf_frame f[DWARF_INDEX_MAX_FRAMES];
     unsigned n = dwarf_index_find(&s->x, address, f);
-    for (unsigned i = 0; i < n; i++)
-        printf("\t%s|%s:%u", s->x.strings + f[i].name, s->x.strings + f[i].file, f[i].line);
+    for (unsigned i = 0; i < n; i++) {
+        struct dwarf_text name, file;
+        dwarf_index_text(&s->x, f[i].name, &name);
+        dwarf_index_text(&s->x, f[i].file, &file);
+        printf("\t%s|%s:%u", name.s, file.s, f[i].line);
+    }
 }
 
 static void print_frames(const struct names *v, u32 i)
@@ -203,7 +207,7 @@ static void report_build(const struct subject *s)
         printf("dwarf-build, %s, %s, -, -, -\n", ours, compressed ? "inflating it included" : "-");
     else
         goal("build", ours, "-", rate, ">= 300 MB/s", rate >= 300);
-    double most = (is_rust(s) ? 20 : 10) * (bytes < BIG ? 1.5 : 1);
+    double most = is_rust(s) ? 20 : bytes < BIG ? 12 : 10;
     char text[32];
     snprintf(text, sizeof(text), "<= %.0f %%", most);
     snprintf(ours, sizeof(ours), "%.1f %% of it", share);

@@ -82,5 +82,16 @@ int dwarf_sweep(struct dwarf_builder *b);
 int dwarf_put_row(struct dwarf_builder *b, u64 address, u32 node, u32 file, u32 line);
 void dwarf_begin_chunk(struct dwarf_builder *b, u64 lo);
 int dwarf_end_chunk(struct dwarf_builder *b, u64 hi);
+/* dwarf_strings.c: the strings as the image has them; nodes and files then refer to them by number. 0 or -ENOMEM. */
+struct dwarf_strings {
+    u32 *at, *order, *rank; /* n of each */
+    size_t n;
+    u32 *marks;
+    size_t nmarks;
+    VEC(u8) bytes;
+};
+int dwarf_strings_make(struct dwarf_builder *b, struct dwarf_strings *s);
+void dwarf_strings_free(struct dwarf_strings *s);
+
 /* The image. 0 or -ENOMEM. */
 int dwarf_finish(struct dwarf_builder *b, u64 debug_bytes, void **out, size_t *len);

@@ -9,6 +9,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 #define HEAD 16 /* bytes: where sections end, in 256ths of the rest; the last one says what is compressed */
 
+static void check_text(const struct dwarf_index *x, u32 i)
+{
+    struct dwarf_text t;
+    dwarf_index_text(x, i, &t);
+    if (t.len > DWARF_INDEX_MAX_TEXT || strlen(t.s) > t.len)
+        abort();
+}
+
 static void look_up(const void *index, size_t len)
 {
     struct dwarf_index x;
@@ -17,8 +25,7 @@ static void look_up(const void *index, size_t len)
         return;
     for (u64 i = 0; i < 200; i++)
         for (unsigned n = dwarf_index_find(&x, x.h->base + i * i, f); n--;)
-            if (strlen(x.strings + f[n].name) + strlen(x.strings + f[n].file) > len)
-                abort();
+            check_text(&x, f[n].name), check_text(&x, f[n].file);
 }
 
 static void check(const struct elf_file *e, const struct dwarf_parts *parts, const uint8_t *data, size_t n)

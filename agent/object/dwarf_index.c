@@ -10,16 +10,18 @@ int dwarf_index_open(struct dwarf_index *x, const void *data, size_t len)
     const struct dwarf_index_header *h = data;
     if (len < sizeof(*h) || (uintptr_t)data % 8 || h->magic != DWARF_INDEX_MAGIC)
         return -EBADMSG;
+    u64 marks = ((u64)h->nstrings + DWARF_INDEX_STRINGS - 1) / DWARF_INDEX_STRINGS;
     u64 need = sizeof(*h) + 4 * (2 * (u64)h->nblocks + 1) + sizeof(struct dwarf_node) * (u64)h->nnodes +
-               4 * (u64)h->nfiles + h->rows_len + h->strings_len;
-    if (need != len || !h->nnodes || !h->nfiles || !h->strings_len || ((const char *)data)[len - 1])
+               4 * ((u64)h->nfiles + marks) + h->rows_len + h->strings_len;
+    if (need != len || !h->nnodes || !h->nfiles || !h->nstrings)
         return -EBADMSG;
     struct dwarf_index v = {.h = h, .start = (const u32 *)(h + 1)};
     v.off = v.start + h->nblocks;
     v.nodes = (const struct dwarf_node *)(v.off + h->nblocks + 1);
     v.files = (const u32 *)(v.nodes + h->nnodes);
-    v.rows = (const u8 *)(v.files + h->nfiles);
-    v.strings = (const char *)v.rows + h->rows_len;
+    v.string_at = v.files + h->nfiles;
+    v.rows = (const u8 *)(v.string_at + marks);
+    v.strings = v.rows + h->rows_len;
     *x = v;
     return 0;
 }
@@ -82,9 +84,28 @@ static bool decode(const struct dwarf_index *x, size_t block, u32 rel, struct hi
     return !c.bad && n && rel < at;
 }
 
-static u32 text(const struct dwarf_index *x, u32 at)
+static u32 text(const struct dwarf_index *x, u32 i)
 {
-    return at < x->h->strings_len ? at : 0;
+    return i < x->h->nstrings ? i : 0;
+}
+
+void dwarf_index_text(const struct dwarf_index *x, u32 i, struct dwarf_text *out)
+{
+    struct cursor c = cursor_of(x->strings, x->h->strings_len);
+    size_t len = 0;
+    if (i < x->h->nstrings)
+        read_seek(&c, x->string_at[i / DWARF_INDEX_STRINGS]);
+    for (u32 k = i / DWARF_INDEX_STRINGS * DWARF_INDEX_STRINGS; i < x->h->nstrings && k <= i && !c.bad; k++) {
+        u64 shared = read_uleb(&c), more = read_uleb(&c);
+        const u8 *bytes = cursor_take(&c, more);
+        c.bad |= shared > len || more > DWARF_INDEX_MAX_TEXT - shared;
+        if (c.bad)
+            break;
+        memcpy(out->s + shared, bytes, more);
+        len = shared + more;
+    }
+    out->len = c.bad ? 0 : len;
+    out->s[out->len] = 0;
 }
 
 unsigned dwarf_index_find(const struct dwarf_index *x, u64 address, struct dwarf_frame out[DWARF_INDEX_MAX_FRAMES])

@@ -159,16 +159,20 @@ static void copy_blocks(const struct dwarf_builder *b, const struct dwarf_index_
 
 int dwarf_finish(struct dwarf_builder *b, u64 debug_bytes, void **out, size_t *len)
 {
+    CLEANUP(dwarf_strings_free) struct dwarf_strings s = {0};
+    if (dwarf_strings_make(b, &s))
+        return -ENOMEM;
     struct dwarf_index_header h = {.magic = DWARF_INDEX_MAGIC,
                                    .nnodes = (u32)b->nodes.n,
                                    .nfiles = (u32)b->files.n,
-                                   .strings_len = (u32)b->strings.n,
+                                   .nstrings = (u32)s.n,
+                                   .strings_len = (u32)s.bytes.n,
                                    .cuts = b->cuts,
                                    .functions = b->functions,
                                    .debug_bytes = debug_bytes};
     choose_chunks(b, &h);
     size_t nodes = sizeof(*b->nodes.v) * b->nodes.n, files = 4 * b->files.n, blocks = 4 * (2 * (size_t)h.nblocks + 1);
-    size_t total = sizeof(h) + blocks + nodes + files + h.rows_len + b->strings.n;
+    size_t total = sizeof(h) + blocks + nodes + files + 4 * s.nmarks + h.rows_len + s.bytes.n;
     AUTO_FREE u8 *image = malloc(total);
     if (!image)
         return -ENOMEM;
@@ -176,9 +180,10 @@ int dwarf_finish(struct dwarf_builder *b, u64 debug_bytes, void **out, size_t *l
     u8 *p = image + sizeof(h) + blocks;
     memcpy(p, b->nodes.v, nodes);
     memcpy(p + nodes, b->files.v, files);
-    p += nodes + files;
+    memcpy(p + nodes + files, s.marks, 4 * s.nmarks);
+    p += nodes + files + 4 * s.nmarks;
     copy_blocks(b, &h, start, start + h.nblocks, p);
-    memcpy(p + h.rows_len, b->strings.v, b->strings.n);
+    memcpy(p + h.rows_len, s.bytes.v, s.bytes.n);
     h.checksum = hash_bytes(image + sizeof(h), total - sizeof(h), hash_bytes(&h, sizeof(h), 0));
     memcpy(image, &h, sizeof(h));
     *len = total;

@@ -106,13 +106,14 @@ static struct text index_text(struct namer *m, u32 at, bool file)
         return t;
     if (*known)
         return (struct text){(u32)(*known >> 32), (u32)*known};
-    const char *s = m->lines->strings + at;
+    struct dwarf_text s;
+    dwarf_index_text(m->lines, at, &s);
     if (file) {
         t.name = t.system_name = (u32)m->strings.len;
-        append_utf8(&m->strings, s, strlen(s));
+        append_utf8(&m->strings, s.s, s.len);
         buf_char(&m->strings, 0);
     } else {
-        t = add_name(m, s, strlen(s));
+        t = add_name(m, s.s, s.len);
     }
     *known = (u64)t.name << 32 | t.system_name;
     return t;

@@ -52,6 +52,7 @@ stack "$tid" >"$TMP/one"
 [ "$(grep -c '^thread' "$TMP/one")" = 1 ] || fail "one thread was asked for: $(cat "$TMP/one")"
 grep -qE "^thread $tid \"burner\" (running|ready to run)" "$TMP/one" || fail "$(cat "$TMP/one")"
 grep -qE '^  #[0-9]+ +demo::burn\(\)  .*stacks.cpp:[0-9]+  stacks$' "$TMP/one" || fail "$(cat "$TMP/one")"
+[[ $(stack --short-names "$tid") = *' demo::burn  '* ]] || fail "--short-names"
 [ "$(stack --all-threads "$tid" | grep -c '^thread')" = 23 ] || fail "--all-threads"
 [ "$(stack -n 3 --interval 10ms "$tid" | grep -c '^thread')" = 3 ] || fail "-n 3"
 

@@ -1,0 +1,3 @@
+module goshared
+
+go 1.18

@@ -99,6 +99,8 @@ static void tell_lie(int sock, const struct parser_request *rq, const char *orde
         a.status = -100000;
     if (strcmp(order, "failed-with-fd") == 0)
         a.status = -EBADMSG;
+    if (strcmp(order, "wants") == 0)
+        a.flags = PARSER_WANTS; /* though it was asked for a table */
     if (strcmp(order, "flags") == 0)
         a.flags = 1u << 31;
     if (strcmp(order, "size") == 0)
@@ -407,9 +409,9 @@ TEST(parser_says_what_is_wrong_with_a_file)
 /* ---- Liars ------------------------------------------------------------------------------------------------------ */
 TEST(parser_believes_no_liar)
 {
-    static const char *const lies[] = {"image",  "unsealed", "short", "long",    "id",
-                                       "status", "errno",    "flags", "size",    "oversize",
-                                       "no-fd",  "two-fds",  "pipe",  "unasked", "failed-with-fd"};
+    static const char *const lies[] = {"image", "unsealed", "short",          "long",     "id",    "status",
+                                       "errno", "flags",    "size",           "oversize", "no-fd", "two-fds",
+                                       "pipe",  "unasked",  "failed-with-fd", "wants"};
     for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
         CLEANUP(parser_free) struct parser *p = NULL;
         CHECK_EQ(parser_new_as(&p, &patient, ROLE_LIAR), 0);

@@ -60,7 +60,8 @@ struct agent {
     int ncpus;
     struct aggregate *live;           /* the collector's */
     struct aggregate *late_aggregate; /* the worker's; merged by agent_stop */
-    struct kallsyms *kernel;
+    struct kallsyms *kernel;          /* NULL: not needed yet, or not to be had */
+    bool kernel_asked;
     struct debug_places places;
     struct line_indexes *lines;
     u64 cut_names;

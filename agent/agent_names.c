@@ -140,24 +140,28 @@ static bool segment(void *ctx, u32 id, u64 offset, u64 *first, u64 *last, u64 *f
     return false;
 }
 
-static const char *name_kernel(void *ctx, u64 address, u64 *start, const char **module)
-{
-    const struct agent *a = ctx;
-    struct kallsym found;
-    if (!a->kernel || !kallsyms_find(a->kernel, address, &found))
-        return NULL;
-    *start = found.start;
-    *module = found.module;
-    return found.name;
-}
-
+/* Megabytes: not before there is a kernel frame to name, and not twice. */
 static void load_kallsyms(struct agent *a)
 {
+    a->kernel_asked = true;
     int rc = kallsyms_new(&a->kernel, "/proc/kallsyms");
     if (rc)
         log_warn("kernel functions have no names: /proc/kallsyms: %s", strerror(-rc));
     else if (kallsyms_hidden(a->kernel))
         log_warn("kernel functions have no names: addresses are hidden (kernel.kptr_restrict; CAP_SYSLOG is needed)");
+}
+
+static const char *name_kernel(void *ctx, u64 address, u64 *start, const char **module)
+{
+    struct agent *a = ctx;
+    struct kallsym found;
+    if (!a->kernel_asked)
+        load_kallsyms(a);
+    if (!a->kernel || !kallsyms_find(a->kernel, address, &found))
+        return NULL;
+    *start = found.start;
+    *module = found.module;
+    return found.name;
 }
 
 static int name_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,
@@ -183,8 +187,6 @@ int agent_name(struct agent *a, const struct span *s, struct profile *out)
         source.address = link_time_address;
         source.segment = segment;
     }
-    if (a->config.probe.kernel && !a->kernel)
-        load_kallsyms(a);
     out->nevents = a->config.probe.nevents;
     for (size_t i = 0; i < out->nevents; i++) {
         out->events[i] = a->config.events[i];

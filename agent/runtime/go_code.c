@@ -78,6 +78,14 @@ static u64 find_aligned(const struct go_code *c)
     return 0;
 }
 
+void go_code_pushed(struct go_code *c, u64 at)
+{
+    c->begun = true;
+    c->rbp = -16;
+    c->saved = at;
+    c->chained = at + 3;
+}
+
 void go_code_begin(struct go_code *c, u64 at, u32 depth)
 {
     u64 in = at - c->f->entry;
@@ -85,8 +93,7 @@ void go_code_begin(struct go_code *c, u64 at, u32 depth)
     c->begun = true;
     c->rbp = -16;
     if (in && HAS(c, in - 1, "\x55\x48\x89\xe5")) { /* push rbp; mov rbp, rsp */
-        c->saved = at;
-        c->chained = at + 3;
+        go_code_pushed(c, at);
         if (!c->runtime && (c->f->flags & GO_SETS_RSP))
             c->aligned = find_aligned(c);
     } else if ((store = stores_rbp(c, in, depth))) {

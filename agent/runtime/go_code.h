@@ -37,6 +37,8 @@ struct go_code {
 struct go_code go_code_of(const struct gopclntab *t, const struct go_func *f, const u8 *p, u64 len);
 /* At address `at` the stack is deeper than 0 for the first time. */
 void go_code_begin(struct go_code *c, u64 at, u32 depth);
+/* The same without a look at the code, for one of the compiler's functions that is known to push rbp. */
+void go_code_pushed(struct go_code *c, u64 at);
 /* What leads to address `at` pops the return address into r12, above which the stack then ends: rawVforkSyscall, whose
  * child shares the stack. */
 bool go_code_pops_return(const struct go_code *c, u64 at);

@@ -56,9 +56,16 @@ static inline struct go_runs go_runs_of(const struct gopclntab *t, u32 table, u6
                             .value = (u32)-1,
                             .first = true};
 }
+/* Nine in ten are a single byte. */
+static inline u32 go_varint(struct cursor *c)
+{
+    if (c->pos < c->len && c->base[c->pos] < 0x80)
+        return c->base[c->pos++];
+    return (u32)cursor_uleb(c);
+}
 static inline bool go_runs_next(struct go_runs *r)
 {
-    u32 diff = (u32)cursor_uleb(&r->c), code = (u32)cursor_uleb(&r->c);
+    u32 diff = go_varint(&r->c), code = go_varint(&r->c);
     if (r->c.bad || !code || (!diff && !r->first))
         return false;
     r->first = false;

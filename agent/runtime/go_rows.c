@@ -4,12 +4,21 @@
 #include "runtime/go_code.h"
 #include <errno.h>
 
-#define SPARE_STEPS (1u << 20) /* to those that a table without sharing takes; real ones share little */
-#define MAX_SHARING 8
-#define MAX_STEPS   (1ull << 27) /* seconds; the largest program seen takes 1.3 million */
-#define MAX_ROWS    (8u << 20)   /* and these a million */
-#define MAX_DEPTH   0x7ffffff0u
-#define DW_R12      12 /* psABI x86-64, figure 3.36 */
+#define SPARE_STEPS   (1u << 20) /* to those that a table without sharing takes; real ones share little */
+#define MAX_SHARING   8
+#define MAX_STEPS     (1ull << 27) /* seconds; the largest program seen takes 1.3 million */
+#define MAX_ROWS      (8u << 20)   /* and these a million */
+#define MAX_DEPTH     0x7ffffff0u
+#define ENOUGH_PUSHES 64
+#define DW_R12        12 /* psABI x86-64, figure 3.36 */
+
+/* A function from whose code facts are read, and a row of it that needs them all. */
+struct fact_source {
+    struct go_func f;
+    struct go_code c; /* c.f NULL: not found; else &f */
+    u64 rsp_load;
+    size_t row; /* number + 1; 0: it needs none */
+};
 
 struct writer {
     const struct gopclntab *t;
@@ -18,7 +27,10 @@ struct writer {
     u64 base;             /* address */
     s64 shift;            /* file offset - address */
     u64 steps;
-    bool failed; /* no memory */
+    bool failed;     /* no memory */
+    unsigned pushes; /* of the compiler's functions that were looked at, all of which push rbp */
+    bool mixed;      /* not all of them */
+    struct fact_source morestack, systemstack;
 };
 
 /* From address `at` on: of two rules for one place the later holds; going back is not possible. */
@@ -80,6 +92,22 @@ static void put_chained(struct writer *w, const struct go_code *c, u64 from, u64
         put(w, at, chained_rule(c, depth, true));
 }
 
+/* How a function begins. All that one compiler made begin alike: where the first ones push rbp (since 1.21), the others
+ * are not looked at, which saves reading all of a program's code. */
+static void begin(struct writer *w, struct go_code *c, u64 at, u32 depth)
+{
+    bool compiled = !(c->f->flags & (GO_ASSEMBLY | GO_SETS_RSP));
+    if (compiled && depth == 8 && !w->mixed && w->pushes >= ENOUGH_PUSHES) {
+        go_code_pushed(c, at);
+        return;
+    }
+    go_code_begin(c, at, depth);
+    if (compiled && c->chained == at + 3)
+        w->pushes++;
+    else if (compiled)
+        w->mixed = true;
+}
+
 /* In [from, to) the return address is at rsp + depth. */
 static void put_run(struct writer *w, struct go_code *c, u64 from, u64 to, u32 depth)
 {
@@ -88,7 +116,7 @@ static void put_run(struct writer *w, struct go_code *c, u64 from, u64 to, u32 d
         return;
     }
     if (!c->begun)
-        go_code_begin(c, from, depth);
+        begin(w, c, from, depth);
     if ((c->f->flags & GO_ASSEMBLY) && !c->rbx)
         go_code_saves(c, from, to, depth);
     put(w, from, from < c->saved ? bare_rule(c, depth) : framed_rule(c, depth));
@@ -118,9 +146,24 @@ static bool put_runs(struct writer *w, struct go_code *c)
     return r.to > c->f->entry;
 }
 
+/* The first function of either name; NULL: it is neither. */
+static struct fact_source *fact_source_of(struct writer *w, const struct go_code *c)
+{
+    struct fact_source *s = c->role == GO_MORESTACK     ? &w->morestack
+                            : c->role == GO_SYSTEMSTACK ? &w->systemstack
+                                                        : NULL;
+    if (!s || (s->c.f && s->f.entry != c->f->entry))
+        return NULL;
+    s->f = *c->f;
+    s->c = *c;
+    s->c.f = &s->f;
+    return s;
+}
+
 /* Behind the place where it leaves its caller's stack, another rule holds. */
 static void put_switch(struct writer *w, const struct go_code *c, size_t first_row)
 {
+    fact_source_of(w, c);
     bool keeps_rbp = c->begun && (c->role == GO_SYSTEMSTACK || c->role == GO_ASMCGOCALL);
     u64 at = keeps_rbp ? 0 : go_code_rsp_load(c, c->f->entry);
     if (!at)
@@ -128,6 +171,11 @@ static void put_switch(struct writer *w, const struct go_code *c, size_t first_r
     while (w->out->rows.n > first_row && w->out->rows.v[w->out->rows.n - 1].offset >= at + (u64)w->shift)
         w->out->rows.n--;
     put(w, at, go_code_switch(c, at, &w->out->facts));
+    struct fact_source *s = fact_source_of(w, c);
+    if (s && w->out->rows.n && w->out->rows.v[w->out->rows.n - 1].offset == at + (u64)w->shift) {
+        s->rsp_load = at;
+        s->row = w->out->rows.n;
+    }
     u64 back = c->role == GO_SYSTEMSTACK ? go_code_rsp_load(c, at) : 0;
     if (back)
         put(w, back, bare_rule(c, 0));
@@ -167,25 +215,15 @@ static bool read_function(const struct writer *w, u64 i, u64 done, struct go_fun
     return true;
 }
 
-static void find_facts(struct writer *w)
+/* Facts, and the rows that waited for them. */
+static void put_facts(struct writer *w)
 {
-    struct go_func f, found[2];
-    struct go_code morestack = {0}, systemstack = {0};
-    for (u64 i = 0; i < w->t->nfuncs; i++) {
-        if (!read_function(w, i, w->base, &f) || !(f.flags & GO_SETS_RSP))
-            continue;
-        struct go_code c = code_of(w, &f);
-        if (c.role == GO_MORESTACK) {
-            found[0] = f;
-            morestack = c;
-            morestack.f = &found[0];
-        } else if (c.role == GO_SYSTEMSTACK) {
-            found[1] = f;
-            systemstack = c;
-            systemstack.f = &found[1];
-        }
-    }
-    w->out->facts = go_facts_read(&morestack, &systemstack, w->shift);
+    struct go_rows *out = w->out;
+    out->facts = go_facts_read(&w->morestack.c, &w->systemstack.c, w->shift);
+    const struct fact_source *all[] = {&w->morestack, &w->systemstack};
+    for (unsigned i = 0; i < 2; i++)
+        if (all[i]->row)
+            out->rows.v[all[i]->row - 1].word = rule_word(go_code_switch(&all[i]->c, all[i]->rsp_load, &out->facts));
 }
 
 /* From the first function to the end of Go's code, as far as the segment reaches. */
@@ -229,8 +267,8 @@ int go_rows_read(const struct gopclntab *t, struct go_rows *out)
         return -ENOTSUP;
     if (!find_code(&w))
         return -ENODATA;
-    find_facts(&w);
     put_functions(&w);
+    put_facts(&w);
     if (w.failed)
         return -ENOMEM;
     if (!rows.rows.n)

@@ -201,12 +201,12 @@ static int look_around(struct stacks *s, struct address_space *space, u32 tid, l
     return rc ? rc : open;
 }
 
-static int count(look_list *looks, struct aggregate *into, struct stacks_list *threads)
+static int count(struct stacks *s, look_list *looks, struct aggregate *into, struct stacks_list *threads)
 {
     for (size_t i = 0; i < looks->n; i++) {
         struct look *l = &looks->v[i];
-        if (!l->sample)
-            continue; /* it ended, or ran whenever it was to be read */
+        if (!l->sample && compose(s, l, NULL, 0, 0, XP_CAUSE_STACK_READ)) /* it ran whenever it was looked at */
+            return -ENOMEM;
         struct stacks_thread *t = VEC_PUSH(threads);
         if (!t || aggregate_add(into, l->sample))
             return -ENOMEM;
@@ -230,7 +230,7 @@ int stacks_take(struct stacks *s, u32 tid, struct profile *out, struct stacks_li
             break;
     }
     if (!rc)
-        rc = count(&looks, stacks, threads);
+        rc = count(s, &looks, stacks, threads);
     if (rc)
         return rc;
     binaries_set_process(s->binaries, s->tgid, looks.v[0].task.start);

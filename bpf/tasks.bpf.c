@@ -17,7 +17,7 @@ struct thread_struct___tasks {
 struct task_struct___tasks {
     long state; /* up to 5.13 */
     unsigned int __state;
-    int on_cpu;
+    int on_cpu; /* a byte in newer kernels: read as wide as it is */
     unsigned long nvcsw, nivcsw;
     struct thread_struct___tasks thread;
 } CORE;
@@ -49,7 +49,7 @@ static __always_inline void describe(struct xp_task *out, struct task_struct *ta
     out->start = BPF_CORE_READ(task, group_leader, start_boottime);
     out->flags = BPF_CORE_READ(task, flags);
     out->state = bpf_core_field_exists(t->__state) ? BPF_CORE_READ(t, __state) : (u32)BPF_CORE_READ(t, state);
-    out->on_cpu = bpf_core_field_exists(t->on_cpu) ? (u32)BPF_CORE_READ(t, on_cpu) : 0;
+    out->on_cpu = bpf_core_field_exists(t->on_cpu) ? (u32)BPF_CORE_READ_BITFIELD_PROBED(t, on_cpu) : 0;
     out->switches = BPF_CORE_READ(t, nvcsw) + BPF_CORE_READ(t, nivcsw);
     out->fs_base = BPF_CORE_READ(t, thread.fsbase);
     BPF_CORE_READ_STR_INTO(&out->comm, task, comm);

@@ -18,6 +18,7 @@ struct tasks {
 
 static int load(struct tasks *t, char *why, size_t len)
 {
+    libbpf_set_print(NULL); /* what it would say is said below, or is no trouble */
     t->skel = tasks_bpf__open();
     if (!t->skel)
         return probe_why(-errno, why, len, "no memory for an eBPF program");

@@ -40,6 +40,7 @@ static enum go_role role_of(struct go_text name, u8 flags)
         {"runtime.mcall", GO_MCALL},
         {"runtime.systemstack", GO_SYSTEMSTACK},
         {"runtime.asmcgocall", GO_ASMCGOCALL},
+        {"racecall", GO_RACECALL},
     };
     for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
         if (go_text_is(name, roles[i].name) && (roles[i].role < GO_MORESTACK || (flags & GO_SETS_RSP)))
@@ -138,6 +139,8 @@ u64 go_code_rsp_load(const struct go_code *c, u64 from)
 {
     const u8 *p = c->p;
     for (u64 at = from - c->f->entry; at + 4 <= c->len; at++) {
+        if (c->role == GO_RACECALL && HAS(c, at, "\x49\x89\xe4")) /* mov r12, rsp */
+            return c->f->entry + at + 3;
         if ((p[at] & 0xfe) == 0x48 && p[at + 1] == 0x8b && (p[at + 2] & 0xf8) == 0x60 && p[at + 3] == XP_GO_SCHED_SP)
             return c->f->entry + at + 4;
         if (HAS(c, at, "\x48\x89\xdc")) /* mov rsp, rbx */
@@ -164,6 +167,8 @@ struct xp_rule go_code_switch(const struct go_code *c, u64 rsp_load, const struc
     unsigned how = (c->role == GO_SYSTEMSTACK ? XP_GO_POP : 0) | (facts->slot ? XP_GO_SLOT : 0);
     if (c->role == GO_MCALL)
         return (struct xp_rule){.kind = XP_CFA_END};
+    if (c->role == GO_RACECALL) /* C keeps r12, but where is not known: in the leaf only */
+        return (struct xp_rule){.kind = XP_CFA_REG, .cfa_off = XP_REG_RULE(GO_DW_R12, 8)};
     if (c->role == GO_ASMCGOCALL)
         return call_rule(c, rsp_load);
     if (!facts->known)

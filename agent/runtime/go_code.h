@@ -8,16 +8,19 @@
 /* Functions to which more applies than the table says. */
 enum go_role {
     GO_PLAIN,
-    GO_ROOT,     /* its return address is nobody's */
-    GO_RESTORER, /* signal handlers return to it: the interrupted frame's ucontext is on the stack */
-    GO_HANDLER,  /* called by the kernel for a signal; returns to the restorer's first byte */
-    GO_FROM_C,   /* called by C, which wants its rbx back */
-    GO_INJECTED, /* made to look called: its return address is where its caller was interrupted */
-    GO_MORESTACK,
+    GO_ROOT,      /* its return address is nobody's */
+    GO_RESTORER,  /* signal handlers return to it: the interrupted frame's ucontext is on the stack */
+    GO_HANDLER,   /* called by the kernel for a signal; returns to the restorer's first byte */
+    GO_FROM_C,    /* called by C, which wants its rbx back */
+    GO_INJECTED,  /* made to look called: its return address is where its caller was interrupted */
+    GO_MORESTACK, /* from here on: they leave their caller's stack */
     GO_MCALL,
     GO_SYSTEMSTACK,
     GO_ASMCGOCALL,
+    GO_RACECALL,
 };
+
+#define GO_DW_R12 12 /* psABI x86-64, figure 3.36 */
 
 struct go_code {
     const struct go_func *f;
@@ -44,9 +47,10 @@ void go_code_pushed(struct go_code *c, u64 at);
 bool go_code_pops_return(const struct go_code *c, u64 at);
 /* Looks into [from, to) for registers that assembly saves by hand. */
 void go_code_saves(struct go_code *c, u64 from, u64 to, u32 depth);
-/* The end of the first instruction from `from` on that loads rsp with that of another stack; 0: none. */
+/* The end of the first instruction from `from` on that loads rsp with that of another stack (of racecall: that keeps it
+ * in r12 before); 0: none. */
 u64 go_code_rsp_load(const struct go_code *c, u64 from);
-/* The rule that holds from there on, where the role is one of the last four. */
+/* The rule that holds from there on. */
 struct xp_rule go_code_switch(const struct go_code *c, u64 rsp_load, const struct go_layout_facts *facts);
 /* `shift`: file offset - address. */
 struct go_layout_facts go_facts_read(const struct go_code *morestack, const struct go_code *systemstack, s64 shift);

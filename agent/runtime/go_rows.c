@@ -10,7 +10,6 @@
 #define MAX_ROWS      (8u << 20)   /* and these a million */
 #define MAX_DEPTH     0x7ffffff0u
 #define ENOUGH_PUSHES 64
-#define DW_R12        12 /* psABI x86-64, figure 3.36 */
 
 /* A function from whose code facts are read, and a row of it that needs them all. */
 struct fact_source {
@@ -137,7 +136,7 @@ static bool put_runs(struct writer *w, struct go_code *c)
     while (go_runs_next(&r) && r.from < c->f->end && w->steps) {
         w->steps--;
         if (r.value == (u32)-8 && go_code_pops_return(c, r.from))
-            put(w, r.from, (struct xp_rule){.kind = XP_CFA_RA_REG, .rbp_off = DW_R12});
+            put(w, r.from, (struct xp_rule){.kind = XP_CFA_RA_REG, .rbp_off = GO_DW_R12});
         else if (r.value > MAX_DEPTH)
             return false;
         else

@@ -270,6 +270,17 @@ TEST(go_code_finds_where_rsp_is_loaded)
     CHECK_EQ(go_code_rsp_load(&other, 0x1000), 0);
 }
 
+TEST(go_code_knows_where_racecall_keeps_rsp)
+{
+    struct go_layout_facts none = {0};
+    struct go_code c = code(CODE(0x90, 0x49, 0x89, 0xe4, 0x48, 0x8b, 0x66, 0x38, 0xc3));
+    CHECK_EQ(go_code_rsp_load(&c, 0x1000), 0x1008);
+    c.role = GO_RACECALL;
+    CHECK_EQ(go_code_rsp_load(&c, 0x1000), 0x1004);
+    struct xp_rule r = go_code_switch(&c, 0x1004, &none);
+    CHECK(r.kind == XP_CFA_REG && r.cfa_off == XP_REG_RULE(12, 8));
+}
+
 TEST(go_code_reads_what_asmcgocall_leaves)
 {
     struct go_layout_facts none = {0};

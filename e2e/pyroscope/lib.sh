@@ -11,7 +11,7 @@ cpu=process_cpu:cpu:nanoseconds:cpu:nanoseconds
 free_ports() {
     local i
     for ((i = 0; i < 100; i++)); do
-        port=$((20000 + RANDOM % 30000 / 4 * 4))
+        port=$((20000 + RANDOM % 12000 / 4 * 4))
         ss -Htln "sport >= :$port and sport <= :$((port + 3))" | grep -q . || return 0
     done
     fail "there are no free ports"

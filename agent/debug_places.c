@@ -25,14 +25,18 @@ static struct debuginfod *open_server(const struct debug_sources *s)
     return server;
 }
 
-/* The node's root: where it is said to be, if that has debug files; else the first process's, for in a pod that sees
- * the node's processes "/" is the image's. */
+/* The node's root, the first that has debug files: where it is said to be; the first process's, for in a pod that sees
+ * the node's processes "/" is the image's; our own, where that one may not be read. */
 static int open_host(const char *root)
 {
-    AUTO_CLOSE int given = root && strcmp(root, "/") ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (given >= 0 && !faccessat(given, "usr/lib/debug", F_OK, 0))
-        return TAKE_FD(given);
-    return open("/proc/1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const char *const places[] = {root ? root : "/", "/proc/1/root", "/"};
+    bool ours = !strcmp(places[0], "/");
+    for (size_t i = ours; i < sizeof(places) / sizeof(*places); i++) {
+        AUTO_CLOSE int fd = open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0 && !faccessat(fd, "usr/lib/debug", F_OK, 0))
+            return TAKE_FD(fd);
+    }
+    return -1;
 }
 
 void debug_places_open(struct debug_places *out, const struct debug_sources *s, struct parser *parser)

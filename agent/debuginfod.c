@@ -174,7 +174,10 @@ static int download(struct debuginfod *d, struct http_client *client, const char
     int rc = http_call(client, &r, &answer);
     int status = answer.status;
     http_response_free(&answer);
-    rc = to.error ? to.error : rc ? rc : status == 404 ? -ENOENT : status / 100 != 2 || !to.bytes ? -EPROTO : 0;
+    if (to.error || status == 404) /* however long the page is that says so */
+        rc = to.error ? to.error : -ENOENT;
+    else if (!rc)
+        rc = status / 100 == 2 && to.bytes ? 0 : -EPROTO;
     if (!rc)
         evict(d, 0);
     if (!rc && rename(part, path))

@@ -60,6 +60,7 @@ PY
 for how in lie half error gone; do
     file=$TMP/files/whole.debug
     if [ $how = lie ]; then file=$TMP/other; fi
+    rm -f "$TMP/port"
     python3 "$TMP/server.py" $how "$file" >"$TMP/port" 2>"$TMP/asked" &
     server=$!
     at_exit "kill $server"

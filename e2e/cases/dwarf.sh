@@ -14,7 +14,7 @@ indexes() { stat -c '%n %i %s' "$TMP"/cache/*.xpl; }
 before=$(indexes) || fail "no line index on the disk"
 
 CACHE=$TMP/cache record -- "$TMP/inlines" 200
-[ "$(indexes)" = "$before" ] || fail "the index was made again"
+[ -z "$(comm -23 <(echo "$before" | sort) <(indexes | sort))" ] || fail "an index was made again" # there may be more
 expect_stack '.*;main;around\(\);between;innermost' "$profile" 10
 
 # Damaged on the disk: made again, and the names are the same.

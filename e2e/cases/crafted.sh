@@ -35,6 +35,9 @@ for name in honest random-frame far-headers huge-frame cut-off; do
 done
 record -v -- sh -c "${all[*]}"
 [ "$(value .parser_restarts)" = 0 ] || fail "the parser process died of it"
+# A busy machine takes its time to make the tables: what came before them says nothing of what is in them.
+expect '(.cut["table-pending"] // 0) * 2 - .samples' '<' 0
+sed -i '/\[cut: table-pending\]/d' "$profile"
 expect_share 98 'honest;_start;(.*;)?main;outer;middle;inner;burn' 'honest;.*;burn'
 for name in far-headers cut-off; do # the program headers still tell everything but names
     expect_share 95 "$name;(.*;)?__libc_start_main;(.*;)?(\[${name}[^;]*;){4}\[${name}[^;]*" "$name;.*"

@@ -14,8 +14,10 @@ struct free_words {
     u64 since_ns; /* programs that began before may still read them for a moment */
 };
 struct shard_space { /* the shards' words, mapped one after the other; see tables.c */
-    u32 *words;      /* XP_MAX_SHARDS shards reserved, `nshards` of them backed */
+    u32 *words;      /* XP_MAX_SHARDS shards reserved, `nshards` of them backed, as far as they are used */
     u32 nshards, max_shards;
+    int newest_fd;               /* of the last of them */
+    u64 mapped;                  /* words, from the first on */
     u32 next;                    /* first word that was never used */
     VEC(struct free_words) free; /* by place */
     struct xp_rule *rules;

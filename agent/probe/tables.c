@@ -8,17 +8,26 @@
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
-#define GRACE_NS    NS_PER_SEC /* a program runs for microseconds; user space may have been preempted */
+#define SLICE_BYTES ((size_t)256 << 10) /* mapped at once */
+#define GRACE_NS    NS_PER_SEC          /* a program runs for microseconds; user space may have been preempted */
 
-static int map_shard(struct shard_space *t, u32 shard, int fd)
+/* Maps the newest shard up to a word: every page that is mapped counts as memory of ours, used or not. */
+static int map_until(struct shard_space *t, u64 word)
 {
-    void *at = (char *)t->words + shard * SHARD_BYTES;
-    void *got = mmap(at, SHARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-    return got == MAP_FAILED ? -errno : 0;
+    while (t->mapped < word) {
+        u64 shard = (t->nshards - 1ull) << XP_SHARD_SHIFT;
+        void *got = mmap(t->words + t->mapped, SLICE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                         t->newest_fd, (off_t)((t->mapped - shard) * sizeof(u32)));
+        if (got == MAP_FAILED)
+            return -errno;
+        t->mapped += SLICE_BYTES / sizeof(u32);
+    }
+    return 0;
 }
 
 static int add_shard(struct probe *p)
@@ -31,12 +40,15 @@ static int add_shard(struct probe *p)
         bpf_map_create(BPF_MAP_TYPE_ARRAY, "shard", 4, sizeof(u32) * XP_CHUNK_WORDS, XP_SHARD_CHUNKS, &opts);
     if (fd < 0)
         return -errno;
-    int rc = map_shard(t, t->nshards, fd);
+    int rc = map_until(t, (u64)t->nshards << XP_SHARD_SHIFT);
     if (!rc && bpf_map_update_elem(bpf_map__fd(p->skel->maps.shards), &t->nshards, &fd, BPF_ANY))
         rc = -errno;
-    if (!rc)
-        t->nshards++;
-    return rc;
+    if (rc)
+        return rc;
+    xp_cleanup_close(&t->newest_fd);
+    t->newest_fd = TAKE_FD(fd);
+    t->nshards++;
+    return 0;
 }
 
 int tables_init(struct probe *p)
@@ -55,7 +67,8 @@ int tables_init(struct probe *p)
         return t->rules = NULL, -errno;
     t->nrules = 1; /* rule 0 is XP_CFA_NONE: what word 0 and every unset word mean */
     t->nshards = 1;
-    return map_shard(t, 0, bpf_map__fd(p->skel->maps.shard0));
+    t->newest_fd = fcntl(bpf_map__fd(p->skel->maps.shard0), F_DUPFD_CLOEXEC, 3);
+    return t->newest_fd < 0 ? -errno : map_until(t, 1);
 }
 
 void tables_fini(struct probe *p)
@@ -65,6 +78,7 @@ void tables_fini(struct probe *p)
         munmap(t->words, t->max_shards * SHARD_BYTES);
     if (t->rules)
         munmap(t->rules, sizeof(struct xp_rule) * XP_MAX_RULES);
+    xp_cleanup_close(&t->newest_fd);
     map_free(&t->rule_ids);
     vec_free(&t->free);
 }
@@ -130,6 +144,9 @@ static int take_words(struct probe *p, u64 n, u32 *at)
         if (rc)
             return rc;
     }
+    int rc = map_until(t, t->next + n);
+    if (rc)
+        return rc;
     *at = t->next;
     t->next += (u32)n;
     return 0;

@@ -5,15 +5,17 @@
 #include "base/vec.h"
 #include "object/table.h"
 #include "proc/proc.h"
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #define MAX_MAPS ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
 
 struct address_space {
-    u32 tgid;
+    u32 tgid, tid; /* tid: through which thread it is seen */
     struct binaries *binaries;
     VEC(struct xp_vma) vmas;
     /* Laid out as agent/probe/tables.c does it in the kernel's maps. */
@@ -30,8 +32,8 @@ static u32 open_file(struct address_space *s, u64 start, u64 end, const char *na
     AUTO_FREE char *path = NULL;
     if (!strcmp(name, "[vdso]"))
         return XP_FILE_VDSO;
-    int fd = proc_open_mapping(s->tgid, start, end, &path);
-    return fd < 0 ? 0 : binaries_add(s->binaries, fd, path, s->tgid);
+    int fd = proc_open_mapping(s->tid, start, end, &path);
+    return fd < 0 ? 0 : binaries_add(s->binaries, fd, path, s->tid);
 }
 
 static int add_mapping(struct address_space *s, const char *line)
@@ -52,12 +54,41 @@ static int add_mapping(struct address_space *s, const char *line)
     return 0;
 }
 
-static int read_mappings(struct address_space *s)
+static int read_maps(u32 tid, char **out)
 {
     char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/maps", tid);
+    int rc = fs_read_file(path, MAX_MAPS, out, NULL);
+    return rc == -ENOENT ? -ESRCH : rc;
+}
+
+/* The memory is the threads': when the first one has ended, the process is seen without any, and the others have it. */
+static int read_maps_of_any(struct address_space *s, char **out)
+{
+    char path[64];
+    int rc = read_maps(s->tid = s->tgid, out);
+    if (rc || **out)
+        return rc;
+    snprintf(path, sizeof(path), "/proc/%u/task", s->tgid);
+    DIR *threads = opendir(path);
+    for (struct dirent *e; threads && !**out && (e = readdir(threads));) {
+        char *text = NULL;
+        u32 tid = (u32)strtoul(e->d_name, NULL, 10);
+        if (!tid || read_maps(tid, &text))
+            continue;
+        free(*out);
+        *out = text;
+        s->tid = tid;
+    }
+    if (threads)
+        closedir(threads);
+    return 0;
+}
+
+static int read_mappings(struct address_space *s)
+{
     AUTO_FREE char *text = NULL;
-    snprintf(path, sizeof(path), "/proc/%u/maps", s->tgid);
-    int rc = fs_read_file(path, MAX_MAPS, &text, NULL);
+    int rc = read_maps_of_any(s, &text);
     for (char *line = text, *next; line && *line && !rc; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -186,7 +217,7 @@ int address_space_read(void *space, void *to, u32 len, u64 from)
 {
     const struct address_space *s = space;
     struct iovec local = {to, len}, remote = {(void *)(uintptr_t)from, len};
-    return process_vm_readv((pid_t)s->tgid, &local, 1, &remote, 1, 0) != (ssize_t)len;
+    return process_vm_readv((pid_t)s->tid, &local, 1, &remote, 1, 0) != (ssize_t)len;
 }
 
 void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u64 fs_base,

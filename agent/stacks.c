@@ -10,7 +10,9 @@
 
 #define ROUNDS          5 /* looks at a thread that always runs in between */
 #define CATCH_MS        20
-#define PF_KTHREAD      0x00200000 /* include/linux/sched.h */
+#define WHOLE_COPY      ((size_t)60 << 10) /* of a stack: perf copies 64 KiB less what else is in the sample */
+#define PF_KTHREAD      0x00200000         /* include/linux/sched.h */
+#define TASK_DEAD       0x80               /* the same; zombies, too */
 #define AGGREGATE_BYTES ((size_t)256 << 20)
 
 struct stacks {
@@ -61,6 +63,8 @@ static char state_letter(const struct xp_task *t)
         return 'R';
     if ((t->state & 0x402) == 0x402)
         return 'I';
+    if (t->state & TASK_DEAD)
+        return 'Z';
     static const char letters[] = "SDTtXZP";
     for (unsigned i = 0; i < sizeof(letters) - 1; i++)
         if (t->state >> i & 1)
@@ -126,6 +130,8 @@ static int look_at_running(struct stacks *s, struct address_space *space, struct
         address_space_unwind(space, &c.regs, l->task.fs_base, read_caught, &c, s->state);
         cause = s->state->cause;
         n = s->state->sample.nuser;
+        if (cause == XP_CAUSE_STACK_READ && c.nstack >= WHOLE_COPY)
+            cause = XP_CAUSE_DUMP_END;
     }
     l->thread.running = true;
     return compose(s, l, c.kernel, c.nkernel, n, cause);
@@ -134,9 +140,9 @@ static int look_at_running(struct stacks *s, struct address_space *space, struct
 static int look_at_waiting(struct stacks *s, struct address_space *space, struct look *l)
 {
     struct xp_regs regs;
-    u32 cause = XP_CAUSE_KTHREAD, n = 0;
+    u32 cause = l->task.flags & PF_KTHREAD ? XP_CAUSE_KTHREAD : XP_CAUSE_NO_MM, n = 0;
     l->thread.running = false;
-    if (!(l->task.flags & PF_KTHREAD)) {
+    if (cause != XP_CAUSE_KTHREAD && !(l->task.state & TASK_DEAD)) {
         cause = XP_CAUSE_COMPAT;
         if (tasks_regs(&l->task, &regs)) {
             address_space_unwind(space, &regs, l->task.fs_base, address_space_read, space, s->state);

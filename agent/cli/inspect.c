@@ -49,7 +49,12 @@ static int open_root(struct inspecting *c)
     char path[64];
     snprintf(path, sizeof(path), "/proc/%u/root", c->pid);
     c->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return c->root < 0 ? -errno : 0;
+    if (c->root >= 0)
+        return 0;
+    int rc = -errno; /* a zombie has no root any more */
+    snprintf(c->why, sizeof(c->why), "the root of process %u: %s", c->pid,
+             rc == -ENOENT ? "it has ended" : strerror(-rc));
+    return rc;
 }
 
 /* ---- What it is about -------------------------------------------------------------------------------------------- */
@@ -61,8 +66,10 @@ static int take_process(struct inspecting *c)
     ssize_t n = readlink(path, name, sizeof(name) - 1);
     int fd = n < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        snprintf(c->why, sizeof(c->why), "the program of process %u: %s", c->pid, strerror(errno));
-        return -errno;
+        int rc = -errno;
+        snprintf(c->why, sizeof(c->why), "the program of process %u: %s", c->pid,
+                 rc == -ENOENT ? "it has none: a thread of the kernel, or it has ended" : strerror(-rc));
+        return rc;
     }
     name[n] = 0;
     c->program = binaries_add(c->binaries, fd, name, c->pid);
@@ -91,12 +98,14 @@ static int take_file(struct inspecting *c, const char *operand)
     struct stat st;
     AUTO_FREE char *whole = NULL;
     const char *inside = in_root(operand, &c->pid);
-    AUTO_CLOSE int root = open_root(c) ? -1 : fcntl(c->root, F_DUPFD_CLOEXEC, 3);
+    int rc = open_root(c);
+    if (rc && inside != operand)
+        return rc;
+    c->why[0] = 0; /* without one, its debug files are looked for elsewhere */
     if (inside == operand)
         whole = realpath(operand, NULL);
     AUTO_CLOSE int fd = inside == operand ? open(operand, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-                        : root < 0        ? root
-                                          : fs_open_in_root(root, inside, O_RDONLY);
+                                          : fs_open_in_root(c->root, inside, O_RDONLY);
     int error = fd >= 0 ? 0 : inside == operand ? errno : -fd;
     if (!error && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
         error = S_ISDIR(st.st_mode) ? EISDIR : ENOTSUP;

@@ -67,14 +67,17 @@ static int look(struct command_state *c)
         rc = stacks_take(c->stacks, c->tid, &p, &threads);
     if (!rc)
         rc = c->options.json ? stack_json(c->tgid, &p, &threads, &text) : stack_text(&p, &threads, &text);
-    if (!rc)
-        rc = fs_write_all(STDOUT_FILENO, text.data, text.len);
-    if (rc)
+    int written = rc ? 0 : fs_write_all(STDOUT_FILENO, text.data, text.len);
+    if (written)
+        snprintf(c->why, sizeof(c->why), "standard output: %s", strerror(-written));
+    else if (rc)
         snprintf(c->why, sizeof(c->why), "the stacks of process %u: %s", c->pid,
-                 rc == -ESRCH ? "it is gone" : strerror(-rc));
+                 rc != -ESRCH          ? strerror(-rc)
+                 : proc_alive(c->tgid) ? "the kernel knows it by another number: not from within a PID namespace"
+                                       : "it is gone");
     vec_free(&threads);
     profile_free(&p);
-    return rc;
+    return rc ? rc : written;
 }
 
 static int run(struct command_state *c)

@@ -84,9 +84,9 @@ static int run(struct symbolizing *s, const char *path)
         return rc;
     struct name_source source = recorded_files_source(s->files);
     rc = recorded_name(&s->profile, &s->recorded, &source);
-    tell(s);
     if (rc)
         return rc;
+    tell(s);
     if (outputs_write(&s->outputs, &s->profile)) /* says what and why */
         s->why[0] = 0;
     else
@@ -115,7 +115,9 @@ int cli_symbolize(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     bool usage = open_outputs(&s, argc - at) != 0;
     rc = usage ? -EINVAL : run(&s, argv[at]);
-    if (rc && s.why[0])
+    if (rc == -ENOMEM && !s.why[0])
+        log_error("out of memory");
+    else if (rc && s.why[0])
         log_error("%s", s.why);
     return usage ? 2 : rc != 0;
 }

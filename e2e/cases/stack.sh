@@ -4,7 +4,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need jq gdb chroot objcopy strip node
+need jq gdb chroot objcopy strip node python3 unshare
 
 root=$TMP/root
 OUT=whole build_target stacks -g -pthread -static -Wl,--build-id=sha1
@@ -74,6 +74,16 @@ at_exit "rm -f /tmp/perf-$pid.map"
 fib_runs() { stack --json "$pid" | jq -e 'any(.threads[].frames[]; .function == "fib" and .kind == "jit")'; }
 await fib_runs
 
+# The first thread has ended, the others live on: its number is a zombie's, without memory.
+start python3 -c 'import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(300,), daemon=True).start()
+print("ready", flush=True)
+ctypes.CDLL(None).syscall(60, 0)'
+await grep -q '^State:.Z' "/proc/$pid/status"
+stack --json "$pid" >"$TMP/json" || fail "xprof stack failed without a first thread"
+check '[.threads[] | select(.state == "Z")] | length == 1 and .[0].end == "no-memory-map"'
+check '[.threads[] | select(.state == "S" and .complete and (.frames | length > 5))] | length == 1'
+
 refused() { # STATUS TEXT ARGUMENT...
     local status=$1 text=$2 rc=0
     shift 2
@@ -86,4 +96,8 @@ refused 2 'of which process'
 refused 2 'no process id' abc
 refused 2 'one process' 1 2
 refused 1 'there is no process' 4194000
+unshare -pf --mount-proc "$XPROF" stack --no-cache 1 2>"$errors" && fail "a number of another PID namespace"
+grep -q 'PID namespace' "$errors" || fail "$(cat "$errors")"
+if "$XPROF" stack --no-cache "$pid" >/dev/full 2>"$errors"; then fail "nothing was written, and it did not say so"; fi
+grep -q 'standard output: No space' "$errors" || fail "$(cat "$errors")"
 [[ $(stack 2) = *'kthreadd'*'[kernel]'* ]] || fail "a thread of the kernel has a stack"

@@ -85,17 +85,24 @@ static bool is_it(const struct binaries *b, u32 id, const struct recorded_file *
     return found && !found->error && f->build_id[0] && !strcmp(found->build_id, f->build_id);
 }
 
+/* A recording may name a device, and opening one does things: look before. Owned fd, or -1. */
+static int open_regular(const char *path)
+{
+    struct stat st;
+    char self[64];
+    AUTO_CLOSE int place = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
+    if (place < 0 || fstat(place, &st) || !S_ISREG(st.st_mode))
+        return -1;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
+    return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 /* The program under its own path, should it be the same build. */
 static u32 look_here(struct binaries *b, const struct recorded_file *f)
 {
-    struct stat st;
-    int fd = f->path[0] == '/' ? open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    int fd = f->build_id[0] ? open_regular(f->path) : -1;
     if (fd < 0)
         return 0;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return 0;
-    }
     u32 id = binaries_add(b, fd, f->path, (u32)getpid());
     return is_it(b, id, f) ? id : 0;
 }

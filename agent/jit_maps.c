@@ -25,7 +25,7 @@ struct jit_process *jit_process_new(u32 tgid, u64 start)
         return NULL;
     p->tgid = tgid;
     p->start = start;
-    if (jit_place_open(tgid, &p->place)) {
+    if (jit_place_open(tgid, start, &p->place)) {
         free(p);
         return NULL;
     }

@@ -1,5 +1,6 @@
 #include "proc/jit_file.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "proc/proc.h"
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_STATUS ((size_t)64 << 10)
 #define MAX_MAPS   ((size_t)4 << 20)
@@ -35,9 +37,24 @@ static int read_status(u32 tgid, struct jit_place *out)
     return out->ns_pid ? 0 : -ESRCH;
 }
 
-int jit_place_open(u32 tgid, struct jit_place *out)
+/* When the process began, in clock ticks: proc_pid_stat(5), starttime. 0: it is gone. */
+static u64 start_ticks(u32 tgid)
 {
-    struct jit_place p = JIT_PLACE_NONE;
+    char path[64];
+    AUTO_FREE char *text = NULL;
+    unsigned long long ticks = 0;
+    snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
+    if (fs_read_file(path, MAX_STATUS, &text, NULL))
+        return 0;
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at && sscanf(at, " %llu", &ticks) == 1 ? ticks : 0;
+}
+
+int jit_place_open(u32 tgid, u64 start, struct jit_place *out)
+{
+    struct jit_place p = {.tmp = -1, .dump = -1, .ticks = start / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK))};
     char path[64];
     int rc = read_status(tgid, &p);
     if (rc)
@@ -49,6 +66,10 @@ int jit_place_open(u32 tgid, struct jit_place *out)
     p.tmp = fs_open_in_root(root, "/tmp", O_PATH | O_DIRECTORY);
     if (p.tmp < 0) /* a jitdump may lie anywhere */
         p.tmp = -1;
+    if (start_ticks(tgid) != p.ticks) { /* still it, and so it was before */
+        jit_place_close(&p);
+        return -ESRCH;
+    }
     *out = p;
     return 0;
 }
@@ -105,8 +126,8 @@ void jit_place_look(struct jit_place *p, u32 tgid)
     if (p->dump >= 0 || p->looks == MAX_LOOKS)
         return;
     p->looks++;
-    int fd = find_dump(tgid);
-    p->dump = fd < 0 ? -1 : fd;
+    AUTO_CLOSE int fd = find_dump(tgid);
+    p->dump = fd >= 0 && start_ticks(tgid) == p->ticks ? TAKE_FD(fd) : -1;
 }
 
 int jit_place_map(struct jit_place *p, u32 tgid)

@@ -14,6 +14,7 @@ struct jit_place {
     int tmp, dump; /* -1: none; owned */
     u32 ns_pid;
     uid_t uid; /* of the process */
+    u64 ticks; /* its start, as /proc/PID/stat says it: by number alone it might be another process meanwhile */
     u8 looks;  /* for a jitdump, so far */
 };
 #define JIT_PLACE_NONE        \
@@ -21,8 +22,9 @@ struct jit_place {
         .tmp = -1, .dump = -1 \
     }
 
-/* While the process is there. 0, -ESRCH, -errno. */
-int jit_place_open(u32 tgid, struct jit_place *out);
+/* While the process that began at `start` (ns since boot) is there. 0; -ESRCH: it is not, or its number is another's by
+ * now; -errno. */
+int jit_place_open(u32 tgid, u64 start, struct jit_place *out);
 void jit_place_close(struct jit_place *p);
 /* Looks for a jitdump among the mappings, while the process is there; a few times, and then no more. */
 void jit_place_look(struct jit_place *p, u32 tgid);

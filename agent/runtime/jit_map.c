@@ -91,20 +91,25 @@ struct jit_spelling jit_spell(const char *name, size_t len)
 
 /* ---- Hits ------------------------------------------------------------------------------------------------------- */
 
-size_t jit_range(const struct jit_query *q, u64 start, u64 size, size_t *first)
+/* The first row from `lo` on whose address is not below. */
+static size_t row_of(const struct jit_query *q, size_t lo, u64 address)
 {
-    size_t lo = 0, hi = q->n, n = 0;
+    size_t hi = q->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (q->addresses[mid] < start)
+        if (q->addresses[mid] < address)
             lo = mid + 1;
         else
             hi = mid;
     }
-    while (lo + n < q->n && q->addresses[lo + n] - start < size)
-        n++;
+    return lo;
+}
+
+size_t jit_range(const struct jit_query *q, u64 start, u64 size, size_t *first)
+{
+    size_t lo = row_of(q, 0, start);
     *first = lo;
-    return n;
+    return (start + size < start ? q->n : row_of(q, lo, start + size)) - lo;
 }
 
 u32 jit_text(struct jit_query *q, const char *s, size_t len)

@@ -8,8 +8,10 @@
 #include "bpf/types.h"
 #include <stddef.h>
 
-#define JIT_MAX_BYTES ((off_t)256 << 20) /* of a map; of a longer one the end is read, where the youngest code is */
-#define JIT_MAX_NAME  4096               /* bytes; what is beyond is cut off */
+/* Of a map. Of a longer text map the end is read, where the youngest code is; of a longer jitdump, which can be read
+ * from its beginning only, the first part. */
+#define JIT_MAX_BYTES ((off_t)256 << 20)
+#define JIT_MAX_NAME  4096 /* bytes; what is beyond is cut off */
 
 /* Names each of n ascending addresses of the process whose map is behind fd (borrowed). Appends a reply of
  * object/names.h to `out`: an address that is in no entry is one frame with an empty name. 0, -E2BIG (n), -ENOMEM,

@@ -78,20 +78,21 @@ TEST(perf_maps_are_spelled_as_their_runtimes_do)
     CHECK_STR(a.names.strings + a.names.frames[2].system_name, "py::Class.method:/srv/app.py");
 }
 
-/* The youngest code stands at the end; a hole has no lines. */
+/* The youngest code stands at the end; a hole has no lines, and the end of a line that begins before it is no entry. */
 TEST(of_a_perf_map_of_50_gigabytes_the_end_is_read)
 {
-    static const char old[] = "1000 10 oldest\n", young[] = "half a line\n1000 10 youngest\n";
+    static const char old[] = "1000 10 oldest\n", cut[] = "770002000 10 half\n1000 10 youngest\n";
     const off_t size = (off_t)50 << 30;
-    const u64 address = 0x1000;
+    const u64 addresses[] = {0x1000, 0x2000};
     AUTO_CLOSE int fd = memfd_create("map", MFD_CLOEXEC);
     CLEANUP(asked_free) struct asked a = {0};
     CHECK_EQ(ftruncate(fd, size), 0);
     CHECK_EQ(pwrite(fd, old, sizeof(old) - 1, 0), sizeof(old) - 1);
-    CHECK_EQ(pwrite(fd, young, sizeof(young) - 1, size - JIT_MAX_BYTES), sizeof(young) - 1);
-    CHECK_EQ(jit_names(fd, &address, 1, &a.reply), 0);
-    CHECK_EQ(names_view(a.reply.data, a.reply.len, 1, &a.names), 0);
+    CHECK_EQ(pwrite(fd, cut, sizeof(cut) - 1, size - JIT_MAX_BYTES - (off_t)strlen("77000")), sizeof(cut) - 1);
+    CHECK_EQ(jit_names(fd, addresses, 2, &a.reply), 0);
+    CHECK_EQ(names_view(a.reply.data, a.reply.len, 2, &a.names), 0);
     CHECK_STR(name_of(&a, 0), "youngest");
+    CHECK_STR(name_of(&a, 1), "");
 }
 
 /* Entries that overlap a million times cost what the bound allows, and the answer is still one. */
@@ -184,6 +185,30 @@ TEST(jitdumps_have_names_and_lines)
     CHECK_STR(name_of(&a, 2), "other");
     CHECK_EQ(a.names.frames[2].line, 0);
     CHECK_STR(name_of(&a, 3), "other");
+}
+
+/* Lines may stand in any order, of two for one address the later one counts; what lies behind their record is none. */
+TEST(lines_of_a_jitdump_are_those_of_their_record)
+{
+    AUTO_BUF struct buf dump = {0};
+    AUTO_BUF struct buf lines = {0};
+    AUTO_BUF struct buf other = {0};
+    const u64 addresses[] = {0x1000, 0x1023};
+    CLEANUP(asked_free) struct asked a = {0};
+    put_header(&dump);
+    put64(&lines, 0x1000);
+    put64(&lines, 5); /* two more than there are */
+    put_line(&lines, 0x1020, 9, "x.lua");
+    put_line(&lines, 0x1000, 6, "x.lua");
+    put_line(&lines, 0x1000, 7, "x.lua");
+    put_record(&dump, 2, &lines);
+    buf_char(&other, 0);
+    put_line(&other, 0x1000, 99, "y.lua");
+    put_record(&dump, 77, &other);
+    put_code(&dump, 0x1000, 0x40, "hot");
+    CHECK_EQ(ask_bytes(dump.data, dump.len, addresses, 2, &a), 0);
+    CHECK_EQ(a.names.frames[0].line, 7);
+    CHECK_EQ(a.names.frames[1].line, 9);
 }
 
 TEST(crafted_jitdumps_end)

@@ -21,6 +21,7 @@ enum { CODE_LOAD = 0, CODE_MOVE = 1, DEBUG_INFO = 2 };
 struct jit_line {
     u64 address;
     u32 line, file; /* file: place in q->texts */
+    size_t order;   /* in the record */
 };
 struct dump {
     struct jit_query *q;
@@ -60,8 +61,16 @@ static size_t name_length(const struct cursor *c)
     return strnlen(s, cursor_left(c));
 }
 
-/* Lines are kept until the code comes that they are of, if anybody asked for it. */
-static void read_lines(struct dump *d, off_t at)
+static int by_address(const void *a, const void *b)
+{
+    const struct jit_line *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Lines are kept until the code comes that they are of, if anybody asked for it. `end`: the record's. */
+static void read_lines(struct dump *d, off_t at, off_t end)
 {
     struct cursor c = look(d, at);
     d->lines_of = cursor_u64(&c);
@@ -74,11 +83,11 @@ static void read_lines(struct dump *d, off_t at)
     u32 file = 0, file_len = 0;
     for (u64 i = 0; i < n && i < MAX_LINES; i++) {
         c = look(d, at);
-        struct jit_line l = {.address = cursor_u64(&c), .line = cursor_u32(&c)};
+        struct jit_line l = {.address = cursor_u64(&c), .line = cursor_u32(&c), .order = i};
         cursor_u32(&c); /* column or discriminator */
         size_t len = name_length(&c);
-        if (c.bad || at + 16 > d->end)
-            return;
+        if (c.bad || at + 16 > end)
+            break;
         const char *name = (const char *)c.base + c.pos;
         bool same = file && len == file_len && !memcmp(d->q->texts.data + file, name, len);
         bool as_before = len == 1 && name[0] == '\xff'; /* the short form: the file of the entry before */
@@ -89,20 +98,26 @@ static void read_lines(struct dump *d, off_t at)
         l.file = file;
         struct jit_line *place = VEC_PUSH(&d->lines);
         if (!place)
-            return;
+            break;
         *place = l;
         at += 16 + (off_t)len + 1;
     }
+    if (d->lines.n)
+        qsort(d->lines.v, d->lines.n, sizeof(*d->lines.v), by_address);
 }
 
 /* The last line at or below an address. */
 static const struct jit_line *line_at(const struct dump *d, u64 address)
 {
-    const struct jit_line *best = NULL;
-    for (size_t i = 0; i < d->lines.n; i++)
-        if (d->lines.v[i].address <= address && (!best || d->lines.v[i].address >= best->address))
-            best = &d->lines.v[i];
-    return best;
+    size_t lo = 0, hi = d->lines.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (d->lines.v[mid].address <= address)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo ? &d->lines.v[lo - 1] : NULL;
 }
 
 static void place_lines(struct dump *d, u64 start, u64 size, bool v8)
@@ -164,7 +179,7 @@ static bool read_record(struct dump *d)
     if (id == CODE_LOAD)
         more = read_code(d, d->at + 16);
     else if (id == DEBUG_INFO)
-        read_lines(d, d->at + 16);
+        read_lines(d, d->at + 16, d->at + (off_t)size);
     else if (id == CODE_MOVE)
         read_move(d, d->at + 16);
     d->at += (off_t)size;

@@ -47,6 +47,14 @@ static bool read_line(struct jit_query *q, const char *s, const char *end)
     return jit_entry(q, start, size, s, (size_t)(end - s));
 }
 
+/* Where a line begins at or behind a place that may lie within one: what is left of it might look like an entry. */
+static off_t next_line(int fd, off_t at, char *piece)
+{
+    ssize_t n = pread(fd, piece, PIECE, at - 1);
+    const char *nl = n > 0 ? memchr(piece, '\n', (size_t)n) : NULL;
+    return nl ? at + (nl - piece) : at;
+}
+
 /* The lines of a piece; how much of it they are, or -1: no more. What has no end yet comes again with the next piece,
  * and at the end of the file it is a line that is still being written. */
 static ssize_t read_lines(struct jit_query *q, const char *piece, size_t len)
@@ -65,6 +73,8 @@ int perf_map_read(int fd, off_t size, struct jit_query *q)
     size_t kept = 0;
     if (!piece)
         return -ENOMEM;
+    if (at)
+        at = next_line(fd, at, piece);
     while (at < end) {
         ssize_t n = pread(fd, piece + kept, PIECE - kept, at);
         if (n < 0)

@@ -58,7 +58,7 @@ checksum() { # OPTION=VALUE
 [ "$(checksum rate=20)" = "$(checksum rate=30)" ] || fail "another rate replaces the pods"
 [ "$(checksum kernel=off)" != "$(checksum kernel=on)" ] || fail "kernel=off does not reach the agents"
 sed -n '/ fixed\[\] = {/,/};/p' agent/cli/agent_options.c | grep -o 'AT([a-z_]*)' | tr _ - |
-    sed -E 's/AT\((.*)\)/\1/; s/^labels$/label/' | sort >"$TMP/fixed"
+    sed -E 's/AT\((.*)\)/\1/; s/^(label|debug-dir)s$/\1/' | sort >"$TMP/fixed"
 sed -n 's/^{{- pick $c \(.*\) | toJson.*/\1/p' $chart/templates/_helpers.tpl | tr -d '"' | tr ' ' '\n' | sort >"$TMP/picked"
 diff "$TMP/fixed" "$TMP/picked" || fail "the agent and the chart differ in what cannot be read again"
 

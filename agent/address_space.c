@@ -18,6 +18,8 @@ struct address_space {
     u32 tgid, tid; /* tid: through which thread it is seen */
     struct binaries *binaries;
     VEC(struct xp_vma) vmas;
+    size_t unopened; /* mappings whose file was refused */
+    int open_error;
     /* Laid out as agent/probe/tables.c does it in the kernel's maps. */
     VEC(u32) words;
     VEC(struct xp_rule) rules; /* XP_MAX_RULES of them */
@@ -33,7 +35,13 @@ static u32 open_file(struct address_space *s, u64 start, u64 end, const char *na
     if (!strcmp(name, "[vdso]"))
         return XP_FILE_VDSO;
     int fd = proc_open_mapping(s->tid, start, end, &path);
-    return fd < 0 ? 0 : binaries_add(s->binaries, fd, path, s->tid);
+    if (fd >= 0)
+        return binaries_add(s->binaries, fd, path, s->tid);
+    if (name[0] == '/' && fd != -ENOEXEC) {
+        s->unopened++;
+        s->open_error = fd;
+    }
+    return 0;
 }
 
 static int add_mapping(struct address_space *s, const char *line)
@@ -128,6 +136,12 @@ const struct xp_vma *address_space_mappings(const struct address_space *s, size_
 {
     *n = s->vmas.n;
     return s->vmas.v;
+}
+
+size_t address_space_unopened(const struct address_space *s, int *error)
+{
+    *error = s->open_error;
+    return s->unopened;
 }
 
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@ void address_space_free(struct address_space **s);
 
 /* Its executable mappings, by address; those of no file have id 0. Borrowed. */
 const struct xp_vma *address_space_mappings(const struct address_space *s, size_t *n);
+/* How many mappings have a file that could not be opened, and so id 0; *error: why the last one (-errno; 0: none). */
+size_t address_space_unopened(const struct address_space *s, int *error);
 /* Reads memory of the process: 0, or 1 when not all of it is there. */
 int address_space_read(void *space, void *to, u32 len, u64 from);
 /* Unwinds; tables are fetched when a stack runs through their file. `read` as in struct host_space; `fs_base` of the

@@ -74,9 +74,12 @@ static int take_process(struct inspecting *c)
     name[n] = 0;
     c->program = binaries_add(c->binaries, fd, name, c->pid);
     binaries_add_vdso(c->binaries);
-    int rc = address_space_new(&c->space, c->binaries, c->pid);
+    int error, rc = address_space_new(&c->space, c->binaries, c->pid);
     if (rc)
         snprintf(c->why, sizeof(c->why), "the mappings of process %u: %s", c->pid, strerror(-rc));
+    else if (address_space_unopened(c->space, &error))
+        log_warn("the files behind %zu of its mappings are left out: %s%s", address_space_unopened(c->space, &error),
+                 strerror(-error), error == -EPERM || error == -EACCES ? " (root may)" : "");
     return rc;
 }
 

@@ -4,7 +4,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need jq chroot objcopy objdump strip go
+need jq chroot objcopy objdump strip go setpriv
 
 inspect() { # ARGUMENT...
     "$XPROF" inspect --no-cache "$@" 2>"$errors"
@@ -78,6 +78,17 @@ refused 1 'directory' /tmp
 refused 1 'no regular file' /dev/null
 refused 1 'there is no process' 4194000
 refused 2 'no address' "$TMP/whole" xyz
+refused 1 'a thread of the kernel' 2
+# Who may not open what a process has mapped is told so.
+bare() { # COMMAND...: root by number only
+    exec setpriv --bounding-set -all --inh-caps -all "$@"
+}
+bare sleep 1000 &
+pid=$!
+at_exit "kill -9 $pid"
+await grep -q sleep /proc/$pid/comm
+(bare "$XPROF" inspect --no-cache $pid) >"$TMP/out" 2>"$errors" || fail "without privileges: $(cat "$errors")"
+grep -q 'mappings are left out: Operation not permitted' "$errors" || fail "without privileges: $(cat "$errors")"
 echo text >"$TMP/text"
 inspect "$TMP/text" >"$TMP/out"
 grep -q 'no ELF file' "$TMP/out" || fail "a text"

@@ -100,6 +100,8 @@ static void read_mapping(struct reader *r, struct cursor m)
                                  .lo_offset = pb_number(m, 4)};
     *file = (struct recorded_file){.lo = row->lo, .hi = row->hi, .lo_offset = row->lo_offset};
     file->path = strdup(profile_text(r->p, row->name));
+    if (!file->path)
+        fail(r, -ENOMEM);
     snprintf(file->build_id, sizeof(file->build_id), "%.40s", profile_text(r->p, row->build_id));
 }
 

@@ -206,19 +206,20 @@ static void note_unwind_time(struct agent *a, const struct xp_sample *s)
 /* Its root is opened now, for it may be gone when its interval ends. */
 static void announce_jit(struct agent *a, const struct xp_sample *s)
 {
+    if (a->jit_seen.n >= JIT_SEEN) /* who is known to the worker already is no trouble */
+        map_free(&a->jit_seen);
     u64 *seen = map_put(&a->jit_seen, hash_u64(s->start ^ hash_u64(s->tgid)));
     if (!seen || *seen)
         return;
-    *seen = 1;
     struct job *j = calloc(1, sizeof(*j));
     if (!j)
         return;
     j->kind = JOB_JIT;
     j->jit = jit_process_new(s->tgid, s->start);
     if (!j->jit || queue_put(a->jobs, j))
-        job_free(j);
-    if (a->jit_seen.n >= JIT_SEEN) /* who is known to the worker already is no trouble */
-        map_free(&a->jit_seen);
+        job_free(j); /* its next sample tries again */
+    else
+        *seen = 1;
 }
 
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)

@@ -9,7 +9,7 @@ OUT=prog build_target inlines -g -Wl,--build-id=sha1
 id=$(readelf -n "$TMP/prog" | sed -n 's/.*Build ID: //p')
 raw=$TMP/raw.pb.gz
 "$XPROF" record --no-cache --raw -F 997 -o "$raw" -- "$TMP/prog" 500 2>"$errors"
-go tool pprof -raw "$raw" 2>/dev/null >"$TMP/raw"
+go tool pprof -symbolize=none -raw "$raw" 2>/dev/null >"$TMP/raw"
 if grep -q 'innermost' "$TMP/raw"; then fail "a raw recording has names"; fi
 grep -q "$TMP/prog $id" "$TMP/raw" || fail "the program is not told by its build ID: $(tail -n 5 "$TMP/raw")"
 
@@ -26,7 +26,7 @@ unnamed() { # that it is said why
 
 symbolize || fail "xprof symbolize"
 expect_stack "$chain" "$profile" 100
-go tool pprof -lines -top "$TMP/named.pb.gz" 2>/dev/null >"$TMP/top"
+go tool pprof -symbolize=none -lines -top "$TMP/named.pb.gz" 2>/dev/null >"$TMP/top"
 grep -qE 'innermost .*inlines.cpp:[0-9]+' "$TMP/top" || fail "no lines: $(cat "$TMP/top")"
 
 mkdir -p "$TMP/debug/.build-id/${id:0:2}"

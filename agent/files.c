@@ -179,6 +179,14 @@ static bool transient(int err)
            err == -ENFILE;
 }
 
+bool files_retry(struct files *f, const struct xp_file_key *key, u64 after_ns)
+{
+    struct retry *r = f->retries.n < MAX_RETRIES ? VEC_PUSH(&f->retries) : NULL;
+    if (r)
+        *r = (struct retry){*key, now_ns() + after_ns};
+    return r;
+}
+
 /* Has the file announced again at its next sight: at once, but after some failures only once a second. */
 static bool try_again(struct files *f, struct file *e)
 {
@@ -189,10 +197,7 @@ static bool try_again(struct files *f, struct file *e)
         probe_forget(f->probe, &e->key);
         return true;
     }
-    struct retry *r = f->retries.n < MAX_RETRIES ? VEC_PUSH(&f->retries) : NULL;
-    if (r)
-        *r = (struct retry){e->key, now_ns() + NS_PER_SEC};
-    return r;
+    return files_retry(f, &e->key, NS_PER_SEC);
 }
 
 void files_tick(struct files *f, u64 now)
@@ -203,6 +208,8 @@ void files_tick(struct files *f, u64 now)
             f->retries.v[kept++] = f->retries.v[i];
         else
             probe_forget(f->probe, &f->retries.v[i].key);
+    if (kept < f->retries.n)
+        probe_files_changed(f->probe);
     f->retries.n = kept;
 }
 

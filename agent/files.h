@@ -27,8 +27,9 @@ struct file {
     u32 last_used;        /* number of the round of files_age in which a stack ran through it */
     struct xp_file value; /* as published */
     struct xp_file_key key;
-    int fd;    /* kept for naming; -1 when there is none */
-    int error; /* 0, or why there is no table */
+    int fd;        /* kept for naming; -1 when there is none */
+    int error;     /* 0, or why there is no table */
+    bool replaced; /* announced again, under another id: this entry is for stacks on their way */
     u32 rows, bad_fdes;
     s64 mtime_ns, size; /* when it was opened */
     char *path;

@@ -31,7 +31,8 @@ static bool stays(const struct files *f, const struct file *e, u32 limit)
 
 static void give_up(struct files *f, struct file *e)
 {
-    probe_forget(f->probe, &e->key);
+    if (!e->replaced)
+        probe_forget(f->probe, &e->key);
     if (e->fd >= 0 && f->open_fds)
         f->open_fds--;
     xp_cleanup_close(&e->fd);
@@ -47,10 +48,10 @@ static struct shared_table *table_of(const struct files *f, u32 uid)
     return NULL;
 }
 
-/* Tables that no file uses any more go back to the shards. */
-static void free_tables(struct files *f)
+/* Tables that no file uses any more go back to the shards: true if there was one. */
+static bool free_tables(struct files *f)
 {
-    size_t kept = 0;
+    size_t kept = 0, before = f->tables.n;
     for (size_t i = 0; i < f->tables.n; i++)
         f->tables.v[i].used = false;
     for (size_t i = 0; i < f->all.n; i++) {
@@ -64,6 +65,7 @@ static void free_tables(struct files *f)
         else
             probe_table_free(f->probe, &f->tables.v[i].place);
     f->tables.n = kept;
+    return kept < before;
 }
 
 /* The indexes anew. Without memory files are found no more, and announced again. */
@@ -89,6 +91,15 @@ static void rebuild(struct files *f)
     }
 }
 
+/* Those that found no room get another try when the words that came free may be written to. Their entries stay, for
+ * the stacks that name them. */
+static void retry_placing(struct files *f)
+{
+    for (size_t i = 0; i < f->all.n; i++)
+        if (f->all.v[i].error == -EDQUOT && !f->all.v[i].replaced)
+            f->all.v[i].replaced = files_retry(f, &f->all.v[i].key, PROBE_GRACE_NS);
+}
+
 static void evict(struct files *f, u32 limit)
 {
     size_t kept = 0;
@@ -101,8 +112,10 @@ static void evict(struct files *f, u32 limit)
     f->all.n = kept;
     if (!fewer)
         return;
-    free_tables(f);
+    bool room = free_tables(f);
     rebuild(f);
+    if (room)
+        retry_placing(f);
     probe_files_changed(f->probe); /* the kernel side forgets copies of what it knew of them */
     f->starved = false;
 }

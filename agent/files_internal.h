@@ -35,6 +35,9 @@ struct files {
     bool starved; /* the shards or the rule dictionary are full: files_age makes room */
 };
 
+/* Has a file announced again at its first sight after so many ns. False: too many wait. */
+bool files_retry(struct files *f, const struct xp_file_key *key, u64 after_ns);
+
 static inline u64 files_key_hash(const struct xp_file_key *k)
 {
     return hash_bytes(k, sizeof(*k), 0);

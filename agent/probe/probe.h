@@ -95,8 +95,10 @@ struct probe_table {
 };
 /* Copies a checked image into the shards. 0; -ENOSPC: the budget or the rule dictionary is full; -ENOMEM. */
 int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out);
+/* How long given back words rest, in ns: programs run for microseconds, user space may have been preempted. */
+#define PROBE_GRACE_NS 1000000000
 /* Gives the words of a table back, once no file is published with it; they are used again after probe_files_changed
- * and a moment of grace. Rules stay in the dictionary. */
+ * and PROBE_GRACE_NS. Rules stay in the dictionary. */
 void probe_table_free(struct probe *p, const struct probe_table *t);
 /* The kernel side forgets what it remembers of files between samples. */
 void probe_files_changed(struct probe *p);

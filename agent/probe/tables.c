@@ -14,7 +14,6 @@
 
 #define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
 #define SLICE_BYTES ((size_t)256 << 10) /* mapped at once */
-#define GRACE_NS    NS_PER_SEC          /* a program runs for microseconds; user space may have been preempted */
 
 /* Maps the newest shard up to a word: every page that is mapped counts as memory of ours, used or not. */
 static int map_until(struct shard_space *t, u64 word)
@@ -121,7 +120,7 @@ static bool reuse_words(struct shard_space *t, u64 n, u32 *at)
     u64 now = now_ns();
     for (size_t i = 0; i < t->free.n; i++) {
         struct free_words *f = &t->free.v[i];
-        if (f->n < n || now - f->since_ns < GRACE_NS)
+        if (f->n < n || now - f->since_ns < PROBE_GRACE_NS)
             continue;
         *at = f->at;
         f->at += (u32)n;

@@ -19,19 +19,19 @@ program three 100002
 make_container "$(printf 'cd%.0s' {1..32})"
 start_agent --table-memory 4M --host-processes off # the machine's other programs need tables, too
 in_files() { # whole stacks of a program: its table is there
-    profiles_of host/cdcdcdcdcdcd | grep -q "$1" && profiles_of host/cdcdcdcdcdcd | grep -q _start
+    has_function host/cdcdcdcdcdcd "$1" && has_function host/cdcdcdcdcdcd _start
 }
 for name in one two three; do
     rm -rf "$out/host" 2>/dev/null || rm -rf "$out/host" # the agent may have just put one there
     (contained "$TMP/$name") &
     burner=$!
     at_exit "kill $burner"
-    for ((i = 0; i < 60; i++)); do # seconds: until whoever was not used for long has gone
+    for ((i = 0; ; i++)); do # seconds: until whoever was not used for long has gone
         sleep 1
         if in_files "$name"; then break; fi
+        [ $i -lt 60 ] || fail "$name never gets a table"
         rm -rf "$out/host" 2>/dev/null || rm -rf "$out/host" # the agent may have just put one there
     done
-    in_files "$name" || fail "$name never gets a table"
     kill $burner
     wait $burner || true
 done

@@ -60,8 +60,6 @@ struct base { /* where a path begins */
 /* A device of a container's making does something when it is opened: first a look at what it is. */
 static int open_regular(const struct base *b, const char *path)
 {
-    char self[32];
-    struct stat st;
     AUTO_CLOSE int place = -1;
     if (b->root >= 0)
         place = fs_open_in_root(b->root, path, O_PATH);
@@ -69,13 +67,7 @@ static int open_regular(const struct base *b, const char *path)
         place = -errno;
     if (place < 0)
         return b->users || b->root >= 0 ? place : -ESRCH;
-    if (fstat(place, &st))
-        return -errno;
-    if (!S_ISREG(st.st_mode))
-        return -ENOTSUP;
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
-    int fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return fd < 0 ? -errno : fd;
+    return fs_open_regular(place);
 }
 
 enum want { WANT_DEBUG, WANT_ALT, WANT_PACKAGE };

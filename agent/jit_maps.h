@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 struct jit_maps;
-struct named;
 struct names;
 struct parser;
 

@@ -70,11 +70,8 @@ static int write_stand_in(const struct recorded_file *f)
     AUTO_CLOSE int fd = memfd_create("xprof-stand-in", MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, (off_t)(size > sizeof(s) ? size : sizeof(s))))
         return -errno;
-    char self[64];
     int rc = fs_write_all(fd, &s, sizeof(s));
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-    int ro = rc ? rc : open(self, O_RDONLY | O_CLOEXEC);
-    return ro < 0 && !rc ? -errno : ro;
+    return rc ? rc : fs_open_regular(fd);
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------------------------- */
@@ -85,22 +82,11 @@ static bool is_it(const struct binaries *b, u32 id, const struct recorded_file *
     return found && !found->error && f->build_id[0] && !strcmp(found->build_id, f->build_id);
 }
 
-/* A recording may name a device, and opening one does things: look before. Owned fd, or -1. */
-static int open_regular(const char *path)
-{
-    struct stat st;
-    char self[64];
-    AUTO_CLOSE int place = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
-    if (place < 0 || fstat(place, &st) || !S_ISREG(st.st_mode))
-        return -1;
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
-    return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-}
-
 /* The program under its own path, should it be the same build. */
 static u32 look_here(struct binaries *b, const struct recorded_file *f)
 {
-    int fd = f->build_id[0] ? open_regular(f->path) : -1;
+    AUTO_CLOSE int place = f->build_id[0] && f->path[0] == '/' ? open(f->path, O_PATH | O_CLOEXEC) : -1;
+    int fd = place < 0 ? -1 : fs_open_regular(place);
     if (fd < 0)
         return 0;
     u32 id = binaries_add(b, fd, f->path, (u32)getpid());

@@ -57,6 +57,19 @@ int fs_open_in_root(int root_fd, const char *path, int flags)
     return fd < 0 ? -errno : (int)fd;
 }
 
+int fs_open_regular(int place)
+{
+    char self[32];
+    struct stat st;
+    if (fstat(place, &st))
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -ENOTSUP;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
+    int fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return fd < 0 ? -errno : fd;
+}
+
 int fs_read_in_root(int root_fd, const char *path, size_t max, char **out, size_t *len)
 {
     struct stat st;

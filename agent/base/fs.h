@@ -26,6 +26,11 @@ int fs_is_sealed(int fd);
  * RESOLVE_IN_ROOT, Linux 5.6). O_CLOEXEC and O_NONBLOCK are added. Owned fd or -errno. */
 int fs_open_in_root(int root_fd, const char *path, int flags);
 
-/* The same for a regular file of at most `max` bytes, read whole; NUL-terminated, *out is owned by the caller. 0,
- * -EFBIG, -ENOTSUP (no regular file) or -errno. */
+/* Opens for reading what a descriptor (O_PATH, or one that may write) stands for. A device does things when it is
+ * opened, so somebody else's path is looked at first: nothing but a regular file is opened. Owned fd (O_RDONLY,
+ * O_NONBLOCK), -ENOTSUP (no regular file) or -errno. */
+int fs_open_regular(int place);
+
+/* fs_open_in_root for a regular file of at most `max` bytes, read whole; NUL-terminated, *out is owned by the caller.
+ * 0, -EFBIG, -ENOTSUP (no regular file) or -errno. */
 int fs_read_in_root(int root_fd, const char *path, size_t max, char **out, size_t *len);

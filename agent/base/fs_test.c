@@ -47,3 +47,17 @@ TEST(fs_in_root_stays_inside)
     CHECK_EQ(fs_read_in_root(root, "fifo", 100, &none, NULL), -ENOTSUP); /* and nobody waits for its writer */
     CHECK(!none);
 }
+
+TEST(fs_opens_nothing_but_regular_files)
+{
+    char byte;
+    AUTO_CLOSE int device = open("/dev/null", O_PATH | O_CLOEXEC);
+    AUTO_CLOSE int folder = open("/", O_PATH | O_CLOEXEC);
+    AUTO_CLOSE int program = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+    CHECK_EQ(fs_open_regular(device), -ENOTSUP);
+    CHECK_EQ(fs_open_regular(folder), -ENOTSUP);
+    CHECK_EQ(fs_open_regular(-1), -EBADF);
+    AUTO_CLOSE int fd = fs_open_regular(program);
+    CHECK_EQ(read(fd, &byte, 1), 1);
+    CHECK_EQ(byte, '\x7f');
+}

@@ -37,21 +37,6 @@ static int read_status(u32 tgid, struct jit_place *out)
     return out->ns_pid ? 0 : -ESRCH;
 }
 
-/* When the process began, in clock ticks: proc_pid_stat(5), starttime. 0: it is gone. */
-static u64 start_ticks(u32 tgid)
-{
-    char path[64];
-    AUTO_FREE char *text = NULL;
-    unsigned long long ticks = 0;
-    snprintf(path, sizeof(path), "/proc/%u/stat", tgid);
-    if (fs_read_file(path, MAX_STATUS, &text, NULL))
-        return 0;
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at && sscanf(at, " %llu", &ticks) == 1 ? ticks : 0;
-}
-
 int jit_place_open(u32 tgid, u64 start, struct jit_place *out)
 {
     struct jit_place p = {.tmp = -1, .dump = -1, .ticks = start / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK))};
@@ -66,7 +51,7 @@ int jit_place_open(u32 tgid, u64 start, struct jit_place *out)
     p.tmp = fs_open_in_root(root, "/tmp", O_PATH | O_DIRECTORY);
     if (p.tmp < 0) /* a jitdump may lie anywhere */
         p.tmp = -1;
-    if (start_ticks(tgid) != p.ticks) { /* still it, and so it was before */
+    if (proc_start_ticks(tgid) != p.ticks) { /* still it, and so it was before */
         jit_place_close(&p);
         return -ESRCH;
     }
@@ -111,13 +96,12 @@ static int open_text_map(const struct jit_place *p)
     char path[64];
     struct stat st;
     snprintf(path, sizeof(path), "perf-%u.map", p->ns_pid);
-    AUTO_CLOSE int fd = p->tmp < 0 ? -ENOENT : fs_open_in_root(p->tmp, path, O_RDONLY | O_NOCTTY);
+    AUTO_CLOSE int place = p->tmp < 0 ? -ENOENT : fs_open_in_root(p->tmp, path, O_PATH);
+    AUTO_CLOSE int fd = place < 0 ? place : fs_open_regular(place);
     if (fd < 0)
         return fd;
     if (fstat(fd, &st))
         return -errno;
-    if (!S_ISREG(st.st_mode))
-        return -ENOTSUP;
     return st.st_uid == p->uid || st.st_uid == 0 ? TAKE_FD(fd) : -EPERM;
 }
 
@@ -127,7 +111,7 @@ void jit_place_look(struct jit_place *p, u32 tgid)
         return;
     p->looks++;
     AUTO_CLOSE int fd = find_dump(tgid);
-    p->dump = fd >= 0 && start_ticks(tgid) == p->ticks ? TAKE_FD(fd) : -1;
+    p->dump = fd >= 0 && proc_start_ticks(tgid) == p->ticks ? TAKE_FD(fd) : -1;
 }
 
 int jit_place_map(struct jit_place *p, u32 tgid)

@@ -42,6 +42,18 @@ u64 proc_cpu_ticks(u32 pid)
     return ticks;
 }
 
+u64 proc_start_ticks(u32 pid)
+{
+    AUTO_FREE char *text = NULL;
+    unsigned long long ticks = 0;
+    if (read_proc(pid, "stat", &text))
+        return 0;
+    const char *at = strrchr(text, ')'); /* the second field's end */
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at && sscanf(at, " %llu", &ticks) == 1 ? ticks : 0;
+}
+
 int proc_tgid(u32 pid, u32 *tgid)
 {
     AUTO_FREE char *text = NULL;
@@ -135,20 +147,15 @@ static int read_name(const char *link, char **path)
 
 int proc_open_mapping(u32 pid, u64 start, u64 end, char **path)
 {
-    char link[96], self[64];
-    struct stat st;
+    char link[96];
     snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
              (unsigned long long)end);
-    /* A device may be mapped there, and opening one does things: look before. */
     AUTO_CLOSE int place = open(link, O_PATH | O_CLOEXEC);
-    if (place < 0 || fstat(place, &st))
+    if (place < 0)
         return -errno;
-    if (!S_ISREG(st.st_mode))
-        return -ENOEXEC;
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
-    AUTO_CLOSE int fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    AUTO_CLOSE int fd = fs_open_regular(place); /* a device may be mapped there */
     if (fd < 0)
-        return -errno;
+        return fd == -ENOTSUP ? -ENOEXEC : fd;
     int rc = read_name(link, path);
     return rc ? rc : TAKE_FD(fd);
 }
@@ -168,8 +175,5 @@ int proc_vdso(void)
     AUTO_CLOSE int fd = fs_sealed_memfd("vdso", image, hi - lo);
     if (fd < 0)
         return fd;
-    char self[64];
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-    int ro = open(self, O_RDONLY | O_CLOEXEC);
-    return ro < 0 ? -errno : ro;
+    return fs_open_regular(fd);
 }

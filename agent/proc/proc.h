@@ -13,6 +13,10 @@ u64 proc_cpu_ticks(u32 pid);
 /* From the text of /proc/PID/stat (comm may hold blanks and parentheses): parent and utime + stime. 0 or -EBADMSG. */
 int proc_parse_stat(const char *text, u32 *ppid, u64 *ticks);
 
+/* When it began, in clock ticks since boot: proc_pid_stat(5), starttime; 0 when it is gone. With the number it says
+ * which process is meant. */
+u64 proc_start_ticks(u32 pid);
+
 /* The thread group that a pid (or a thread's id) belongs to. 0 or -ESRCH. */
 int proc_tgid(u32 pid, u32 *tgid);
 

@@ -102,7 +102,7 @@ XP_INLINE u64 xp_rare_cfa(struct xp_state *s, struct xp_rule r)
         return xp_go_call_cfa(s, r);
     if (xp_load(s, (kind == XP_CFA_DEREF_RBP ? s->bp : s->sp) + (s16)r.cfa_off, &v))
         return 0;
-    return v + (r.cfa_off >> 16);
+    return v + (r.cfa_off >> 16) + (kind == XP_CFA_RSP_DEREF ? s->sp : 0);
 }
 
 XP_INLINE u32 xp_no_cfa(u32 kind)
@@ -117,7 +117,7 @@ XP_INLINE int xp_may_hop(struct xp_rule r)
 }
 
 /* RBX, RBP and the return address of the caller, lowest address first (stack.bpf.h). */
-XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa)
+XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa, u32 found_by)
 {
     u64 bp = s->bp, ra;
     u32 where = XP_RULE_RBP(r.kind);
@@ -135,11 +135,24 @@ XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa)
         return xp_stop(s, XP_CAUSE_STACK_READ);
     if (!ra)
         return xp_stop(s, XP_CAUSE_END_FP);
-    return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
+    return xp_arrive(s, ra, cfa, bp, found_by);
+}
+
+/* Makes a synthesised rule with a known CFA one like all others; the kind of word that its caller becomes. */
+XP_INLINE u32 xp_take_synth(struct xp_state *s, struct xp_rule *r, u64 cfa)
+{
+    u32 rbx = r->rbx;
+    r->rbx = XP_SYNTH_RBX(rbx) == XP_SYNTH_RBX_LOST ? XP_RBX_LOST : XP_SYNTH_RBX(rbx);
+    if (XP_RULE_RBP(r->kind) == XP_RBP_RSP) {
+        s64 off = (s64)(s->sp - cfa) + r->rbp_off;
+        r->rbp_off = off == (s16)off ? off : 0;
+        r->kind = XP_RULE_KIND(XP_RULE_CFA(r->kind), off == (s16)off ? XP_RBP_CFA : XP_RBP_LOST);
+    }
+    return rbx & XP_RBX_INFERRED ? XP_WORD_INFERRED : XP_WORD_SYNTH;
 }
 
 /* No row for pc: a function start (makecontext, clone), a signal trampoline, the outermost frame, or a real gap. */
-XP_INLINE int xp_step_gap(struct xp_state *s)
+XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
 {
     if (!s->leaf && xp_is_sigreturn(s, s->ip))
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
@@ -153,7 +166,7 @@ XP_INLINE int xp_step_gap(struct xp_state *s)
     u32 start_up = !s->bp && !s->leaf && !s->fp_frames;
     if (s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up)
         return xp_step_fp(s);
-    return xp_stop(s, XP_CAUSE_NO_RULE);
+    return xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
 }
 
 /* The vsyscall page has neither file nor stack frame: its callers' return address is on top of the stack. */
@@ -189,6 +202,7 @@ XP_NOINLINE int xp_step_rare(u64 word)
 {
     struct xp_state *s = xp_state_get();
     struct xp_rule r = xp_as_rule(word);
+    u32 found_by = XP_WORD_CFI;
     u64 cfa;
     if (!s)
         return 1;
@@ -196,8 +210,8 @@ XP_NOINLINE int xp_step_rare(u64 word)
     if (XP_RULE_CFA(r.kind) == XP_CFA_NONE && !s->leaf && s->cur.file.state == XP_FILE_READY)
         r = xp_rule_at(s, s->ip);
     u32 kind = XP_RULE_CFA(r.kind);
-    if (kind == XP_CFA_NONE)
-        return xp_step_gap(s);
+    if (kind == XP_CFA_NONE || kind == XP_CFA_UNPROVEN)
+        return xp_step_gap(s, kind);
     if (kind == XP_CFA_END)
         return xp_stop(s, XP_CAUSE_END);
     if (kind == XP_CFA_SIGNAL)
@@ -213,7 +227,9 @@ XP_NOINLINE int xp_step_rare(u64 word)
     cfa = xp_rare_cfa(s, r);
     if (!cfa)
         return xp_stop(s, xp_no_cfa(kind));
-    int stopped = xp_step_cfa(s, r, cfa);
+    if (r.kind & XP_RULE_SYNTH)
+        found_by = xp_take_synth(s, &r, cfa);
+    int stopped = xp_step_cfa(s, r, cfa, found_by);
     if (kind == XP_CFA_RSP_EXACT)
         s->leaf = XP_LEAF_EXACT;
     return stopped;
@@ -246,11 +262,11 @@ XP_INLINE int xp_step(struct xp_state *s)
     xp_note_frame(s);
     if (s->cur.file.state == XP_FILE_READY)
         r = xp_rule_at(s, pc);
-    u32 kind = XP_RULE_CFA(r.kind);
+    u32 kind = r.kind & (31u | XP_RULE_SYNTH);
     if (kind == XP_CFA_RSP)
-        return xp_step_cfa(s, r, s->sp + r.cfa_off);
+        return xp_step_cfa(s, r, s->sp + r.cfa_off, XP_WORD_CFI);
     if (kind == XP_CFA_RBP)
-        return xp_step_cfa(s, r, s->bp + r.cfa_off);
+        return xp_step_cfa(s, r, s->bp + r.cfa_off, XP_WORD_CFI);
     return xp_step_rare(xp_rule_word(r));
 }
 

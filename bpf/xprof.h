@@ -32,11 +32,12 @@
  * words.
  */
 enum xp_word {
-    XP_WORD_ANON = 0,   /* address in memory of no file (JIT), exact flag in bit 59, address in bits 0-55 */
-    XP_WORD_CFI = 1,    /* file frame, found by the CFI of its callee, or the leaf itself */
-    XP_WORD_FP = 2,     /* file frame, found through the frame pointer of its callee: lower confidence */
-    XP_WORD_SYNTH = 3,  /* file frame, found through a synthesised row of its callee */
-    XP_WORD_KERNEL = 15 /* a kernel address, as it is */
+    XP_WORD_ANON = 0,     /* address in memory of no file (JIT), exact flag in bit 59, address in bits 0-55 */
+    XP_WORD_CFI = 1,      /* file frame, found by the CFI of its callee, or the leaf itself */
+    XP_WORD_FP = 2,       /* file frame, found through the frame pointer of its callee: lower confidence */
+    XP_WORD_SYNTH = 3,    /* file frame, found through a synthesised row of its callee (XP_RULE_SYNTH) */
+    XP_WORD_INFERRED = 4, /* the same, but the row was solved backwards from where the code ends */
+    XP_WORD_KERNEL = 15   /* a kernel address, as it is */
 };
 #define XP_WORD_KIND(w)       ((u32)((w) >> 60))
 #define XP_WORD_EXACT         (1ull << 59)
@@ -69,6 +70,7 @@ enum xp_word {
     X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                            \
     X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")            \
     X(NO_RULE, "no-rule", 'x', "a return address in code that the unwind information does not cover")         \
+    X(UNPROVEN, "unproven", 'x', "hand-written code whose stack layout could not be proven")                  \
     X(BAD_RULE, "unsupported-rule", 'x', "unwind information of a kind that is not supported")                \
     X(LEAF_RULE, "leaf-rule", 'x', "a rule that holds in the leaf only was met further up")                   \
     X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the goroutine's own could not be read")           \
@@ -104,8 +106,8 @@ enum xp_loss {
 
 /* ---- Rules -------------------------------------------------------------------------------------------------------
  * How to get from a frame to its caller: 8 bytes, one dictionary for the machine. `kind` = how the CFA is computed, in
- * the low 5 bits, and where the caller's RBP is, in the upper 3. RA is at CFA - 8 unless the kind says otherwise.
- * RBX is tracked because ld.so's lazy resolver bases its CFA on it.
+ * the low 5 bits, where the caller's RBP is, in the next 2, and XP_RULE_SYNTH. RA is at CFA - 8 unless the kind says
+ * otherwise. RBX is tracked because ld.so's lazy resolver bases its CFA on it.
  */
 enum xp_cfa {
     XP_CFA_NONE = 0,    /* no unwind information here: believe the frame pointer, if the file may (see FP_OK) */
@@ -124,6 +126,8 @@ enum xp_cfa {
     XP_CFA_GO_G,        /* on a stack of Go's scheduler: on with the goroutine (go.bpf.h) */
     XP_CFA_GO_CALL,     /* in C on Go's scheduler stack, up to Go 1.20: CFA from what asmcgocall left (go.bpf.h) */
     XP_CFA_GO_LOST,     /* as GO_G, but nothing is known of this Go runtime's layout: a named stop */
+    XP_CFA_RSP_DEREF,   /* CFA = rsp + *(rsp + lo16(cfa_off)) + hi16(cfa_off): the size of the frame is in the frame */
+    XP_CFA_UNPROVEN,    /* as NONE, but somebody has looked at the code and does not know */
     XP_CFA_UNSUPPORTED, /* understood by nobody yet: a named stop */
     XP_CFA_COUNT
 };
@@ -131,16 +135,22 @@ enum xp_rbp {
     XP_RBP_SAME = 0, /* unchanged */
     XP_RBP_CFA = 1,  /* saved at CFA + rbp_off */
     XP_RBP_RBP = 2,  /* saved at rbp + rbp_off, rbp before the step (DRAP prologues) */
+    XP_RBP_RSP = 2,  /* in synthesised rules: saved at rsp + rbp_off */
     XP_RBP_LOST = 3, /* undefined or not supported: 0 from here on */
 };
 #define XP_RULE_CFA(k)         ((k)&31u)
-#define XP_RULE_RBP(k)         ((k) >> 5)
+#define XP_RULE_RBP(k)         ((k) >> 5 & 3u)
+#define XP_RULE_SYNTH          0x80u /* in `kind`: synthesised from the instructions (agent/synth) */
 #define XP_RULE_KIND(c, b)     ((u8)((c) | (b) << 5))
 #define XP_REG_RULE(reg, off)  ((s32)((u32)(reg) << 24 | ((u32)(off)&0xffffff)))
 #define XP_REG_NUMBER(cfa_off) ((u32)(cfa_off) >> 24)
 #define XP_REG_OFFSET(cfa_off) ((s32)((u32)(cfa_off) << 8) >> 8)
 #define XP_RBX_SAME            0 /* else saved at CFA - 8 * rbx */
 #define XP_RBX_LOST            255
+/* Synthesised rules have a bit less for RBX: */
+#define XP_RBX_INFERRED   0x80u /* in `rbx`: solved backwards from where the code ends, not from where it begins */
+#define XP_SYNTH_RBX(rbx) ((rbx)&0x7fu)
+#define XP_SYNTH_RBX_LOST 127
 
 /* XP_CFA_GO_G: cfa_off = of the thread's g from its TLS base, rbp_off = of m.curg in m, rbx = of sched.bp in g; and in
  * place of xp_rbp these. The other fields have not moved from Go 1.18 to 1.26. */
@@ -175,7 +185,8 @@ _Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rul
     X(EH_FRAME, "eh_frame")       \
     X(DEBUG_FRAME, "debug_frame") \
     X(KNOWN, "known-code")        \
-    X(GO, "gopclntab")
+    X(GO, "gopclntab")            \
+    X(SYNTH, "synthesised")
 enum xp_source {
 #define XP_SOURCE_ENUM(name, slug) XP_SOURCE_##name,
     XP_SOURCES(XP_SOURCE_ENUM)
@@ -197,10 +208,10 @@ struct xp_table {
     u32 source_rows[XP_SOURCE_COUNT]; /* how many rows each contributed; gaps and the sentinel have none */
     u8 build_id[20];                  /* GNU build ID, or the SHA-1-sized content key of a file without one */
     u8 build_id_len;                  /* 0..20 */
-    u8 pad[3];
+    u8 pad[7];
 };
-_Static_assert(sizeof(struct xp_table) == 88, "the disk format");
-#define XP_TABLE_VERSION 4
+_Static_assert(sizeof(struct xp_table) == 96, "the disk format");
+#define XP_TABLE_VERSION 5
 
 /* ---- Files (value of the `files` map) ---------------------------------------------------------------------------- */
 struct xp_file_key { /* safe against inode reuse (generation, ctime) and rewriting in place (ctime, size) */

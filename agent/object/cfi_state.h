@@ -8,7 +8,7 @@
 #define RBP_KIND  53
 #define RBX       56
 #define CFA_MASK  0xffffffffull
-#define RBP_MASK  (0xffffull << RBP_OFF | 7ull << RBP_KIND)
+#define RBP_MASK  (0xffffull << RBP_OFF | 3ull << RBP_KIND)
 #define KIND_MASK (31ull << KIND)
 #define RBX_MASK  (0xffull << RBX)
 

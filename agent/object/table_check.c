@@ -18,15 +18,26 @@ static bool sizes_fit(const struct xp_table *t, size_t len)
            len == sizeof(*t) + 4 * ((u64)t->nblocks + 1 + t->nrows) + sizeof(struct xp_rule) * (u64)t->nrules;
 }
 
+/* What may be synthesised: frames of ordinary functions, and that nothing is known. */
+static const u32 synth_kinds = 1u << XP_CFA_RSP | 1u << XP_CFA_RBP | 1u << XP_CFA_RBX | 1u << XP_CFA_DEREF_RBP |
+                               1u << XP_CFA_DEREF_RSP | 1u << XP_CFA_RSP_DEREF | 1u << XP_CFA_REG |
+                               1u << XP_CFA_UNPROVEN;
+
+static bool rule_known(const struct xp_rule *r)
+{
+    unsigned cfa = XP_RULE_CFA(r->kind);
+    if (cfa >= XP_CFA_COUNT || (r->kind & XP_RULE_SYNTH && !(synth_kinds >> cfa & 1)))
+        return false;
+    if (cfa == XP_CFA_REG)
+        return XP_REG_NUMBER(r->cfa_off) <= 15;
+    return cfa != XP_CFA_RA_REG || (r->rbp_off >= 0 && r->rbp_off <= 15);
+}
+
 static bool rules_known(const struct xp_rule *rules, u32 n)
 {
-    for (u32 i = 0; i < n; i++) {
-        unsigned cfa = XP_RULE_CFA(rules[i].kind);
-        if (cfa >= XP_CFA_COUNT || XP_RULE_RBP(rules[i].kind) > XP_RBP_LOST ||
-            (cfa == XP_CFA_REG && XP_REG_NUMBER(rules[i].cfa_off) > 15) ||
-            (cfa == XP_CFA_RA_REG && (rules[i].rbp_off < 0 || rules[i].rbp_off > 15)))
+    for (u32 i = 0; i < n; i++)
+        if (!rule_known(&rules[i]))
             return false;
-    }
     return XP_RULE_CFA(rules[0].kind) == XP_CFA_NONE; /* the sentinel's */
 }
 

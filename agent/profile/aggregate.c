@@ -190,13 +190,14 @@ static bool valid(const struct xp_sample *s)
 {
     if (s->nkernel > XP_MAX_KERNEL || s->nuser > XP_MAX_USER || s->event >= XP_MAX_EVENTS || s->cause >= XP_CAUSE_COUNT)
         return false;
-    u64 kernel = ~0ull, user = 0;
+    u64 kernel = ~0ull;
+    u32 user = 0; /* bit k: there is a word of kind k */
     for (size_t i = 0; i < s->nkernel; i++)
         kernel &= s->words[i];
     for (size_t i = 0; i < s->nuser; i++)
-        user |= s->words[s->nkernel + i];
-    _Static_assert(XP_WORD_KERNEL == 15 && XP_WORD_SYNTH == 3, "all bits of the kind set; only its two lowest");
-    return XP_WORD_KIND(kernel) == XP_WORD_KERNEL && XP_WORD_KIND(user) <= XP_WORD_SYNTH;
+        user |= 1u << XP_WORD_KIND(s->words[s->nkernel + i]);
+    _Static_assert(XP_WORD_KERNEL == 15, "all bits of the kind set");
+    return XP_WORD_KIND(kernel) == XP_WORD_KERNEL && !(user & ~(2u * (1u << XP_WORD_INFERRED) - 1));
 }
 
 int aggregate_add(struct aggregate *a, const struct xp_sample *s)

@@ -87,7 +87,7 @@ TEST(aggregate_checks_samples)
         {0, XP_MAX_USER + 1, 0, 0, {0}},
         {0, 0, XP_MAX_EVENTS, 0, {0}},
         {0, 0, 0, XP_CAUSE_COUNT, {0}},
-        {0, 1, 0, 0, {XP_FILE_WORD(4ull, 2, 0)}},
+        {0, 1, 0, 0, {XP_FILE_WORD(XP_WORD_INFERRED + 1ull, 2, 0)}},
         {0, 1, 0, 0, {W_KERNEL(0)}},
         {1, 0, 0, 0, {W(2, 0)}},
         {1, 1, 0, 0, {W_KERNEL(0), XP_FILE_WORD(14ull, 2, 0)}},

@@ -25,5 +25,5 @@ static inline bool word_exact(u64 word)
 static inline bool word_in_file(u64 word)
 {
     u32 kind = XP_WORD_KIND(word);
-    return kind >= XP_WORD_CFI && kind <= XP_WORD_SYNTH;
+    return kind >= XP_WORD_CFI && kind <= XP_WORD_INFERRED;
 }

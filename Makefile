@@ -33,7 +33,7 @@ UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help e2e-kube manifests
+.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help e2e-kube e2e-clusters manifests
 
 all: $(B)/xprof ## build build/xprof
 
@@ -74,9 +74,7 @@ $(B)/%.pb-c.c: %.proto
 	$(Q)mkdir -p $(@D) && protoc-c --proto_path=$(<D) --c_out=$(@D) $<
 $(STUBS:.c=.o): %.o: %.c
 	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -g $(OPT) -c -o $@ $<
-$(patsubst %.c,$(B)/%.o,$(wildcard agent/container/*.c)): | $(STUBS)
-$(patsubst %.c,$(B)/unit-obj/%.o,$(wildcard agent/container/*.c)): | $(STUBS)
-$(patsubst %.c,$(B)/fuzz-obj/%.o,$(wildcard agent/container/*.c)): | $(STUBS)
+$(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(patsubst %.c,$(d)/%.o,$(wildcard agent/container/*.c))): | $(STUBS)
 
 $(B)/unit: $(UNIT_OBJ)
 	$(call say,LINK,$@)
@@ -157,11 +155,14 @@ deps: ## install what building needs and what is missing
 lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
 	$(Q)B=$(B) tools/lint.sh
 
-e2e: all $(B)/oracle $(B)/cri-ps $(B)/kube-watch $(B)/export-send ## end-to-end tests (root)
+e2e: all $(B)/oracle $(B)/cri-ps $(B)/export-send ## end-to-end tests (root)
 	$(Q)XPROF=$(abspath $(B)/xprof) ORACLE=$(abspath $(B)/oracle) e2e/run.sh
 
 e2e-kube: all ## the chart in a real Kubernetes with a real Pyroscope, all built from source (root)
-	$(Q)XPROF=$(abspath $(B)/xprof) e2e/install/kube.sh
+	$(Q)XPROF=$(abspath $(B)/xprof) e2e/install/kube.sh default
+
+e2e-clusters: all $(B)/kube-watch ## the same in other kinds of clusters, and what goes wrong in them (root)
+	$(Q)export XPROF=$(abspath $(B)/xprof); e2e/install/kube.sh other; rc=$$?; e2e/run.sh -d cluster && exit $$rc
 
 manifests: all ## what is made from the chart: its README, its schema, deploy/manifests
 	$(Q)B=$(B) tools/chart.sh
@@ -169,8 +170,7 @@ manifests: all ## what is made from the chart: its README, its schema, deploy/ma
 test: ## everything that CI runs: deps, lint, unit, e2e
 	$(Q)CC=$(CC) tools/deps.sh build test
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tools/lint_test.sh && $(MAKE) --no-print-directory lint
-	$(Q)$(MAKE) --no-print-directory unit
+	$(Q)tools/lint_test.sh && $(MAKE) --no-print-directory lint unit
 	$(Q)tools/servers.sh
 	$(Q)$(MAKE) --no-print-directory e2e
 

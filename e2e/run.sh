@@ -1,15 +1,21 @@
 #!/bin/bash
-# End-to-end tests: real programs, the real kernel, the built binary.   e2e/run.sh [SUBSTRING...]
-# Runs each e2e/cases/*.sh and e2e/*/run.sh from the top folder with XPROF (the binary) and TMP (a folder of its own).
-# Exit 0 = passed, 77 = skipped (the last line says why), anything else = failed; its output is then shown.
+# End-to-end tests: real programs, the real kernel, the built binary.   e2e/run.sh [-d FOLDER] [SUBSTRING...]
+# Runs each e2e/FOLDER/*.sh (cases; and the page's e2e/html/run.sh with them) from the top folder with XPROF (the binary)
+# and TMP (a folder of its own). Exit 0 = passed, 77 = skipped (the last line says why), anything else = failed; its output
+# is then shown. Cases with a line "# beside others" are started two at a time, first: they neither sample what they did
+# not start nor measure times. All others have the machine for themselves.
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 export XPROF=${XPROF:-$PWD/build/xprof}
 limit=${E2E_TIMEOUT:-300}
+folder=cases
+if [ "${1:-}" = -d ]; then
+    folder=${2:?FOLDER}
+    shift 2
+fi
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-passed=0 failed=0 skipped=0
 
 wanted() { # CASE SUBSTRING...
     local case=$1
@@ -21,37 +27,43 @@ wanted() { # CASE SUBSTRING...
     return 1
 }
 
-run_case() {
-    local case=$1 name rc start=$SECONDS
-    name=${case#e2e/}
-    name=${name#cases/}
+name_of() { # CASE
+    local name=${1#e2e/}
+    name=${name#"$folder"/}
     name=${name%.sh}
-    name=${name%/run}
-    mkdir -p "$logs/tmp"
-    TMP=$logs/tmp timeout --kill-after=10 "$limit" bash "$case" >"$logs/log" 2>&1 </dev/null
-    rc=$?
-    rm -rf "$logs/tmp"
-    case $rc in
-    0)
-        passed=$((passed + 1))
-        echo "ok    $name ($((SECONDS - start)) s)"
-        ;;
-    77)
-        skipped=$((skipped + 1))
-        echo "skip  $name: $(tail -n 1 "$logs/log")"
-        ;;
-    *)
-        failed=$((failed + 1))
-        echo "FAIL  $name (exit $rc$([ $rc != 124 ] || echo ": over $limit s"))"
-        sed 's/^/      | /' "$logs/log"
-        ;;
-    esac
+    echo "${name%/run}"
 }
 
-for case in e2e/cases/*.sh e2e/*/run.sh; do
+run_case() { # CASE: a line about it, and one in $logs/count
+    local case=$1 name rc own start=$SECONDS
+    name=$(name_of "$case")
+    own=$logs/${name//\//-}
+    mkdir -p "$own/tmp"
+    TMP=$own/tmp timeout --kill-after=10 "$limit" bash "$case" >"$own/log" 2>&1 </dev/null
+    rc=$?
+    rm -rf "$own/tmp"
+    case $rc in
+    0) echo "ok    $name ($((SECONDS - start)) s)" ;;
+    77) echo "skip  $name: $(tail -n 1 "$own/log")" ;;
+    *) printf '%s\n' "FAIL  $name (exit $rc$([ $rc != 124 ] || echo ": over $limit s"))" "$(sed 's/^/      | /' "$own/log")" ;;
+    esac
+    echo $rc >>"$logs/count"
+}
+
+together=() alone=()
+for case in e2e/"$folder"/*.sh $([ "$folder" != cases ] || echo e2e/html/run.sh); do
     if [ -f "$case" ] && wanted "$case" "$@"; then
-        run_case "$case"
+        if grep -qx '# beside others' "$case"; then together+=("$case"); else alone+=("$case"); fi
     fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ $failed = 0 ]
+: >"$logs/count"
+for case in "${together[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done
+    run_case "$case" &
+done
+wait
+for case in "${alone[@]}"; do
+    run_case "$case"
+done
+awk '$1 == 0 { ok++ } $1 == 77 { skip++ } END { printf "%d passed, %d failed, %d skipped\n", ok, NR - ok - skip, skip
+    exit NR > ok + skip }' "$logs/count"

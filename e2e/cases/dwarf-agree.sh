@@ -1,6 +1,7 @@
 #!/bin/bash
 # Functions, inlined callers, files and lines are those that llvm-symbolizer and eu-addr2line give, at >= 99.9 % of random
 # addresses of programs with debug information; agree.py prints each figure and the classes of difference.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need llvm-symbolizer eu-addr2line python3 readelf make g++ clang

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A stripped program whose debug file lies in its own root, by build ID: inlined callers and lines are named. Then the
 # host's, by build ID only, and the user's directories. A debug file of another build is never used.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Debug files that are compressed, in each of the three ways; and MiniDebugInfo, which names functions where there is
 # nothing else.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

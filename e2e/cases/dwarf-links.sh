@@ -2,6 +2,7 @@
 # Debug files by name (.gnu_debuglink) in each of the three places, with their CRC or build ID; the host's files of the
 # same names are never used. Parts that dwz moved out of several files are found in the program's root, by name and by
 # build ID.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

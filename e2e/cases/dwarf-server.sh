@@ -1,6 +1,7 @@
 #!/bin/bash
 # A stripped program of a container whose debug file a real debuginfod has: off unless asked for; kept on the disk when
 # it was fetched; what no server has is asked for once. A server that lies or breaks off is not believed.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # kill -9 loses nothing that was acknowledged: whatever put said 0 for is in the directory after the next start.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

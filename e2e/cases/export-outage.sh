@@ -1,6 +1,7 @@
 #!/bin/bash
 # Pyroscope is killed and started again: what was put meanwhile arrives, each profile once, also when the sender was
 # killed in between.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real Pyroscope, with both kinds of storage, shows what was put: functions, amounts, labels, tenants.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # One profile that a real Pyroscope refuses, fails on, or never takes costs that profile and no other; a rate limit costs
 # none.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

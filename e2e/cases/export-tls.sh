@@ -1,6 +1,7 @@
 #!/bin/bash
 # TLS with our own authority, basic authentication, client certificates, through a real nginx: what is right arrives;
 # what is wrong loses nothing, says why, and is repaired by writing the file anew.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

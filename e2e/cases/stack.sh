@@ -69,7 +69,7 @@ diff <(gdb_stacks | grep -vE "^($moving) ") <(plain | grep -vE "^($moving) ") >"
 
 # JIT code, by the runtime's own map.
 sed 's/+ 1500/+ 60000/; s/^console.log/console.log("x");&/' e2e/jit/fib.js >"$TMP/fib.js"
-start node --perf-basic-prof "$TMP/fib.js"
+start node --perf-basic-prof --logfile="$TMP/v8.log" --no-logfile-per-isolate "$TMP/fib.js"
 at_exit "rm -f /tmp/perf-$pid.map"
 fib_runs() { stack --json "$pid" | jq -e 'any(.threads[].frames[]; .function == "fib" and .kind == "jit")'; }
 await fib_runs

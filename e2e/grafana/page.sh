@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${XDG_CACHE_HOME:-$HOME/.cache}/xprof/flamegraph-$(find "$here/page" -type f | LC_ALL=C sort | xargs cat | sha256sum | cut -c1-16)
 if [ ! -e "$out/panel.js" ]; then
     [ "${1:-}" != --find ] || exit 1
-    command -v npm >/dev/null || { echo "there is no npm" >&2 && exit 1; }
+    command -v npm >/dev/null || { echo "there is no npm" >&2 && exit 77; }
     mkdir -p "$out"
     exec 9>"$out.lock"
     flock 9

@@ -2,6 +2,7 @@
 # The output formats, read by what people read them with: the page in a headless Chromium, pprof by go and protoc, the
 # others by python3. Needs no root and no kernel; the profiles are made up by make.c.   e2e/html/run.sh [KEEP_DIR]
 # KEEP_DIR keeps the files and the screenshots.
+# beside others
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What `make e2e-kube` runs: builds what is missing (cached by what it is made from: ten minutes when nothing is there),
-# then installs the chart with the image of the Dockerfile in each kind of cluster.   e2e/install/kube.sh [SUBSTRING...]
+# The chart in real clusters.   e2e/install/kube.sh [SUBSTRING...]
+# Builds what is missing (cached by what it is made from: ten minutes when nothing is there), then runs the variants whose
+# name contains a word; all without one. `make e2e-kube` runs "default values", `make e2e-clusters` the others.
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
@@ -11,14 +12,15 @@ trap 'rm -rf "$logs"' EXIT
 failed=0
 
 # name | script | environment
-variants='chart, manifests, dashboards|install/run.sh|STORAGE=v1
-systemd unit|install/unit.sh|
-hybrid, containerd 2, storage v1|install/test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
-v2, containerd of the distribution, storage v2|install/test.sh|MODE=v2 CONTAINERD=system STORAGE=v2
-each capability is needed|install/capabilities.sh|
-other ways to install|install/ways.sh|MODE=hybrid
-dashboards, storage v1|grafana/test.sh|STORAGE=v1
-dashboards, storage v2|grafana/test.sh|STORAGE=v2'
+variants='default values: hybrid, containerd 2, storage v1|install/test.sh|MODE=hybrid CONTAINERD=2 STORAGE=v1
+other: v2, containerd of the distribution, storage v2|install/test.sh|MODE=v2 CONTAINERD=system STORAGE=v2
+other: chart, manifests, dashboards|install/run.sh|STORAGE=v1
+other: systemd unit|install/unit.sh|
+other: each capability is needed|install/capabilities.sh|
+other: ways to install|install/ways.sh|MODE=hybrid
+other: build the flame graph of Grafana|grafana/page.sh|
+other: dashboards, storage v1|grafana/test.sh|STORAGE=v1
+other: dashboards, storage v2|grafana/test.sh|STORAGE=v2'
 
 report() { # NAME STATUS SECONDS LOG
     case $2 in
@@ -57,7 +59,6 @@ tools/deps.sh build test || exit 1
 prepare 'build Kubernetes' e2e/kube/build.sh || exit 1
 prepare 'build Pyroscope' e2e/pyroscope/get.sh || exit 1
 prepare 'build the image' e2e/install/image.sh "$logs/xprof.tar" || exit 1
-if command -v npm >/dev/null; then prepare "build Grafana's flame graph" e2e/grafana/page.sh; fi
 while IFS='|' read -r -u 9 name script variables; do
     for wanted in "${@:-$name}"; do
         # shellcheck disable=SC2086

@@ -130,4 +130,5 @@ def main():
     sys.exit(share < GOALS[other])
 
 
-main()
+if __name__ == "__main__":
+    main()

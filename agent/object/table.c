@@ -28,7 +28,9 @@ bool table_keeps_frame_pointers(const struct elf_file *e)
 struct builder {
     const struct cfi *cfi;
     const struct table_code *code; /* NULL: none, or done */
-    struct xp_table *t;            /* header, index, rows: one allocation; the rules follow at the end */
+    const struct table_code *gap;  /* what is left of those that hold in gaps only */
+    size_t ngaps;
+    struct xp_table *t; /* header, index, rows: one allocation; the rules follow at the end */
     struct rows rows;
     struct gap_codes known;
     size_t next; /* of them: those before lie behind us */
@@ -43,24 +45,63 @@ static u64 add_known(struct builder *b, const struct gap_code *c, u64 to)
     return c->end < to ? c->end : to;
 }
 
-/* Code [done, to) has no FDE: nothing is known of it, but for what gap.h finds. */
+/* The rows of `c` within [from, to), which it overlaps: the first one is what holds at `from`. */
+static void add_clipped(struct builder *b, const struct table_code *c, u64 from, u64 to)
+{
+    u32 before = b->rows.n;
+    size_t i = 0;
+    if (b->rows.cap - b->rows.n < SPARE_ROWS + c->n) {
+        b->rows.err = -ENOSPC;
+        return;
+    }
+    while (i + 1 < c->n && c->rows[i + 1].offset <= from)
+        i++;
+    rows_emit(&b->rows, from, c->rows[i].word);
+    while (++i < c->n && c->rows[i].offset < to)
+        rows_emit(&b->rows, c->rows[i].offset, c->rows[i].word);
+    b->t->source_rows[c->source] += b->rows.n - before;
+}
+
+/* Code [at, to) that nobody knows, but for those whose rows hold in gaps only. `blank`: it is more than padding. */
+static void add_unknown(struct builder *b, u64 at, u64 to, bool blank, bool tail)
+{
+    u64 none = word_of(XP_CFA_NONE);
+    while (b->ngaps && b->gap->start < to) {
+        const struct table_code *c = b->gap;
+        u64 from = c->start > at ? c->start : at, end = c->end < to ? c->end : to;
+        if (from < end) {
+            if (blank && from > at)
+                rows_emit(&b->rows, at, none);
+            add_clipped(b, c, from, end);
+            at = end;
+            blank = tail || to - at > PADDING;
+        }
+        if (c->end > to) /* the rest lies in the next gap */
+            break;
+        b->gap++;
+        b->ngaps--;
+    }
+    if (blank && (at < to || tail))
+        rows_emit(&b->rows, at, none);
+}
+
+/* Code [done, to) has no FDE: nothing is known of it, but for what gap.h finds and what holds in gaps. */
 static void add_gap(struct builder *b, u64 to, bool tail)
 {
-    u64 none = word_of(XP_CFA_NONE), at = b->done;
+    u64 at = b->done;
     bool blank = tail || to - at > PADDING;
     for (; b->next < b->known.n && b->known.v[b->next].start < to; b->next++) {
         const struct gap_code *c = &b->known.v[b->next];
         if (c->start < at) /* an FDE covers its start */
             continue;
-        if (c->start > at && blank)
-            rows_emit(&b->rows, at, none);
+        if (c->start > at)
+            add_unknown(b, at, c->start, blank, false);
         u32 before = b->rows.n;
         at = add_known(b, c, to);
         b->t->source_rows[XP_SOURCE_KNOWN] += b->rows.n - before;
         blank = true;
     }
-    if (blank && (at < to || tail))
-        rows_emit(&b->rows, at, none);
+    add_unknown(b, at, to, blank, tail);
 }
 
 /* The rows that came from elsewhere. */
@@ -80,8 +121,7 @@ static int add_code(struct builder *b)
     return b->rows.err;
 }
 
-/* What of an FDE is left beside such code: it may begin in front of it. False: nothing. */
-static bool trim_fde(const struct table_code *c, struct cfi_fde *f)
+bool table_trim_fde(const struct table_code *c, struct cfi_fde *f)
 {
     if (c && f->start < c->start && f->len > c->start - f->start)
         f->len = (u32)(c->start - f->start);
@@ -128,6 +168,8 @@ static bool extent(const struct builder *b, u64 *lo, u64 *hi)
         widen(lo, hi, f[0].start, f[n - 1].start + f[n - 1].len);
     if (b->code)
         widen(lo, hi, b->code->start, b->code->end);
+    if (b->ngaps)
+        widen(lo, hi, b->gap[0].start, b->gap[b->ngaps - 1].end);
     if (known && *hi)
         widen(lo, hi, b->known.v[0].start, b->known.v[known - 1].end);
     return *hi != 0;
@@ -142,7 +184,7 @@ static int add_rows(struct builder *b, u64 lo, u64 hi)
         struct cfi_fde f = b->cfi->fdes.v[i];
         if (b->code && f.start >= code->start)
             err = add_code(b);
-        if (!err && trim_fde(code, &f))
+        if (!err && table_trim_fde(code, &f))
             err = add_fde(b, &f);
     }
     if (!err && b->code)
@@ -200,15 +242,31 @@ static void fill_header(struct xp_table *t, const struct cfi *c)
     }
 }
 
+static u64 max_rows(const struct builder *b, const struct table_limits *limits)
+{
+    u64 n = b->cfi->ins_bytes + 6 * (u64)b->cfi->fdes.n + 2 * SPARE_ROWS + (b->code ? b->code->n + SPARE_ROWS : 0);
+    for (size_t i = 0; i < b->ngaps; i++)
+        n += b->gap[i].n + 2;
+    n += b->ngaps ? SPARE_ROWS + b->gap->n : 0;
+    return n < limits->max_rows ? n : limits->max_rows;
+}
+
 int table_build_elf(const struct elf_file *e, const struct table_code *code, const struct table_limits *limits,
                     struct xp_table **out, size_t *len)
+{
+    return table_build_filled(e, code, NULL, 0, limits, out, len);
+}
+
+int table_build_filled(const struct elf_file *e, const struct table_code *code, const struct table_code *gaps, size_t n,
+                       const struct table_limits *limits, struct xp_table **out, size_t *len)
 {
     AUTO_CFI struct cfi c = {0};
     size_t max_fdes = limits->max_rows < CFI_MAX_FDES ? limits->max_rows : CFI_MAX_FDES;
     int err = cfi_read(&c, e, max_fdes);
     if (err)
         return err;
-    CLEANUP(builder_free) struct builder b = {.cfi = &c, .code = code && code->n ? code : NULL};
+    CLEANUP(builder_free)
+    struct builder b = {.cfi = &c, .code = code && code->n ? code : NULL, .gap = gaps, .ngaps = n};
     gap_codes_find(e, &b.known);
     u64 first, hi, lo = 0, nblocks = 0;
     bool any = extent(&b, &first, &hi);
@@ -216,8 +274,7 @@ int table_build_elf(const struct elf_file *e, const struct table_code *code, con
         lo = first & ~(u64)(XP_BLOCK - 1);
         nblocks = ((hi - lo) >> XP_BLOCK_SHIFT) + 1; /* the row at hi needs its block too */
     }
-    u64 cap = c.ins_bytes + 6 * (u64)c.fdes.n + 2 * SPARE_ROWS + (b.code ? code->n + SPARE_ROWS : 0);
-    cap = cap < limits->max_rows ? cap : limits->max_rows;
+    u64 cap = max_rows(&b, limits);
     if (nblocks >= UINT32_MAX || cap < SPARE_ROWS + 4)
         return -ENOSPC;
     b.t = malloc(sizeof(*b.t) + 4 * (nblocks + 1 + cap));

@@ -161,6 +161,99 @@ TEST(table_takes_rows_that_others_found)
     CHECK_STR(table_source_name(XP_SOURCE_GO), "gopclntab");
 }
 
+/* A rule that no CFI has. */
+static u64 synthesised(s32 off)
+{
+    return rule_word((struct xp_rule){.kind = XP_CFA_RSP | XP_RULE_SYNTH, .cfa_off = off});
+}
+
+/* cfi.so with rows for all gaps of its code, large and small, and for some of what has FDEs. */
+TEST(table_fills_gaps_and_nothing_else)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *plain = NULL, *filled = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    table_spans covered = {0};
+    size_t len;
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK_EQ(table_build_elf(&e, NULL, &limits, &plain, &len), 0);
+    CHECK_EQ(table_covered(&e, NULL, &limits, &covered), 0);
+    CHECK(covered.n > 2);
+    u64 first = covered.v[0].start, last = covered.v[covered.n - 1].end, gaps = 0;
+    struct table_row rows[] = {{first - 32, synthesised(1)},
+                               {first - 16, synthesised(2)},
+                               {last - 1, synthesised(3)},
+                               {last + 40, synthesised(4)}};
+    struct table_code all = {.start = first - 32, .end = last + 64, .rows = rows, .n = 4, .source = XP_SOURCE_SYNTH};
+    CHECK_EQ(table_build_filled(&e, NULL, &all, 1, &limits, &filled, &len), 0);
+    CHECK_EQ(table_check(filled, len), 0);
+    CHECK_EQ(table_rule_at(filled, first - 33).kind, XP_CFA_NONE);
+    CHECK_EQ(table_rule_at(filled, first - 17).cfa_off, 1);
+    CHECK_EQ(table_rule_at(filled, first - 1).cfa_off, 2);
+    for (size_t i = 0; i < covered.n; i++) {
+        CHECK_EQ(differ(plain, filled, covered.v[i].start, covered.v[i].end), 0);
+        u64 gap = covered.v[i].end;
+        for (; i + 1 < covered.n && gap < covered.v[i + 1].start; gap++, gaps++)
+            CHECK_EQ(table_rule_at(filled, gap).cfa_off, 2);
+    }
+    CHECK(gaps > 0);
+    CHECK_EQ(table_rule_at(filled, last).cfa_off, 3);
+    CHECK_EQ(table_rule_at(filled, last + 63).cfa_off, 4);
+    CHECK_EQ(table_rule_at(filled, last + 64).kind, XP_CFA_NONE);
+    CHECK(filled->source_rows[XP_SOURCE_SYNTH] >= 4 && !plain->source_rows[XP_SOURCE_SYNTH]);
+    vec_free(&covered);
+}
+
+TEST(table_gaps_begin_and_end_where_they_are_filled)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *t = NULL, *none = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    size_t len;
+    CHECK_EQ(fixture_elf("bytes.so", &e), 0);
+    struct table_row rows[] = {{0x1000, synthesised(8)}, {0x1200, synthesised(16)}, {0x2000, synthesised(24)}};
+    struct table_code gaps[] = {
+        {.start = 0x1000, .end = 0x1300, .rows = rows, .n = 2, .source = XP_SOURCE_SYNTH},
+        {.start = 0x2000, .end = 0x2001, .rows = rows + 2, .n = 1, .source = XP_SOURCE_SYNTH},
+    };
+    CHECK_EQ(table_build_filled(&e, NULL, gaps, 2, &limits, &t, &len), 0);
+    CHECK_EQ(table_check(t, len), 0);
+    CHECK_EQ(table_rule_at(t, 0x11ff).cfa_off, 8);
+    CHECK_EQ(table_rule_at(t, 0x12ff).cfa_off, 16);
+    CHECK_EQ(table_rule_at(t, 0x1300).kind, XP_CFA_NONE);
+    CHECK_EQ(table_rule_at(t, 0x2000).cfa_off, 24);
+    CHECK_EQ(table_rule_at(t, 0x2001).kind, XP_CFA_NONE);
+    limits.max_rows = 40;
+    CHECK_EQ(table_build_filled(&e, NULL, gaps, 2, &limits, &none, &len), -ENOSPC);
+    CHECK(!none);
+}
+
+/* Known code and rows from elsewhere are covered, too; and what is covered has rows. */
+TEST(table_covers_what_it_has_rows_for)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *t = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    table_spans covered = {0};
+    size_t len;
+    CHECK_EQ(fixture_elf("start", &e), 0);
+    struct table_row row = {0x800, synthesised(8)};
+    struct table_code code = {.start = 0x800, .end = 0x810, .rows = &row, .n = 1, .source = XP_SOURCE_GO};
+    CHECK_EQ(table_covered(&e, &code, &limits, &covered), 0);
+    CHECK_EQ(table_build_elf(&e, &code, &limits, &t, &len), 0);
+    u64 end = 0;
+    for (size_t i = 0; i < covered.n; i++) {
+        CHECK(covered.v[i].start >= end && covered.v[i].start < covered.v[i].end);
+        end = covered.v[i].end;
+        CHECK(table_rule_at(t, covered.v[i].start).kind != XP_CFA_NONE);
+        CHECK(table_rule_at(t, end - 1).kind != XP_CFA_NONE);
+    }
+    CHECK_EQ(covered.v[0].start, 0x800);
+    CHECK_EQ(covered.v[0].end, 0x810);
+    CHECK(t->source_rows[XP_SOURCE_KNOWN] && covered.n > 2); /* _start, which has no FDE */
+    vec_free(&covered);
+}
+
 TEST(table_may_have_such_rows_alone)
 {
     AUTO_ELF struct elf_file e = {0};

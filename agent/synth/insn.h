@@ -56,7 +56,8 @@ struct insn_operand {
     u8 scale;       /* 1, 2, 4, 8 */
     bool segment;   /* relative to fs or gs */
     s32 disp;
-    s64 value; /* IMM: sign-extended to 64 bits as the processor does */
+    s64 value; /* IMM: sign-extended to 64 bits as the processor does; of a MOV of 4 bytes zero-extended, as it does,
+                  too */
 };
 
 struct insn {
@@ -69,7 +70,11 @@ struct insn {
     u16 writes;  /* bit r: general register r (or a part of it) changed, implicitly changed ones included; not rsp
                     by push, pop, call, ret, leave: their op says that */
     struct insn_operand a, b; /* for all but INSN_OTHER */
-    struct insn_operand mem;  /* the memory operand if there is one, whatever the op; kind NONE otherwise */
+    /* The memory operand if there is one, whatever the op. Kind NONE without, and where the address is not base + index
+     * * scale + disp: string operations, addresses of 8 bytes in the instruction (OTHER, those), vectors of addresses,
+     * bits of memory with a number in a register, loads of EVEX with a displacement of one byte (its unit is not
+     * known). */
+    struct insn_operand mem;
 };
 
 /* Decodes the instruction at the front of `n` bytes, in 64-bit mode. Its length, or 0: not an instruction, or it is cut

@@ -1,0 +1,116 @@
+/* What the parts of the decoder hand to each other: an instruction taken apart into its fields, before anybody asked
+ * what it does. insn.c takes it apart, insn_maps.c knows which opcodes exist and what follows them, insn_integer.c the
+ * one-byte opcodes, insn_extended.c those behind 0F, insn_vector.c what works on vectors.
+ */
+#pragma once
+#include "synth/insn.h"
+
+enum insn_encoding { INSN_LEGACY, INSN_VEX, INSN_EVEX, INSN_XOP };
+
+/* Maps as VEX, EVEX and XOP number them; 0 is that of the one-byte opcodes. */
+#define INSN_UNKNOWN_BYTES UINT32_MAX /* of a store */
+
+enum { INSN_MAP_0F = 1, INSN_MAP_0F38, INSN_MAP_0F3A, INSN_MAP_3DNOW = 15 };
+
+/* The mandatory prefix, as VEX numbers it. */
+enum insn_prefix { INSN_NP, INSN_66, INSN_F3, INSN_F2 };
+
+struct insn_code {
+    const u8 *bytes;
+    u32 at, n; /* the next byte; how many there are */
+    u8 encoding, map, opcode;
+    u8 prefix;   /* enum insn_prefix */
+    u8 repeat;   /* f2 or f3, the last one; 0: none */
+    bool data16; /* a 66 prefix, even where it is the mandatory one or W overrules it */
+    bool address4, lock, segment;
+    bool rex;  /* there is one: byte registers 4 to 7 are spl to dil */
+    bool wide; /* W */
+    u8 vvvv;   /* the register there */
+    u16 vector_bytes;
+    u8 size;                /* bytes of an operation on general registers */
+    u8 index_high, rm_high; /* 8: the prefix adds that bit to the register */
+    u8 mod, reg, rm;        /* ModRM, with the prefixes' bits; 0 without it */
+    bool sib;
+    struct insn_operand mem; /* kind NONE: rm is a register */
+    s64 immediate;
+};
+
+/* What is known of an opcode of the maps 0 and 0F before its ModRM byte was seen. */
+enum {
+    FORM_IMM = 7, /* enum insn_immediate */
+    FORM_MODRM = 1 << 3,
+    FORM_BYTE = 1 << 4, /* operates on bytes */
+    FORM_NONE = 1 << 5, /* no instruction in 64-bit mode */
+    /* What it changes, beside what its meaning says: */
+    FORM_W_RM = 1 << 6, /* a general register, or memory of its size */
+    FORM_W_REG = 1 << 7,
+    FORM_W_OPCODE = 1 << 8, /* the register in the opcode's low bits */
+    FORM_W_AX = 1 << 9,
+    FORM_W_DX = 1 << 10
+};
+
+enum insn_immediate {
+    IMM_NONE,
+    IMM_8,
+    IMM_16,
+    IMM_32,     /* displacement of a branch: data16 does not make it shorter (Intel) */
+    IMM_OP,     /* 2 or 4 bytes, by operand size */
+    IMM_OP_64,  /* 2, 4 or 8 */
+    IMM_24,     /* enter's: 16 bits and 8 */
+    IMM_ADDRESS /* 4 or 8, by address size */
+};
+
+/* FORM_ bits; of any encoding. */
+u16 insn_form(const struct insn_code *c);
+/* Whether the opcode exists, with this mandatory prefix and this kind of operand. Reserved values of vvvv, L, W, z and
+ * b are not looked for: what they make invalid would have changed vector registers only. */
+bool insn_exists(const struct insn_code *c);
+
+/* Completes what `form` says already. False: not an instruction. */
+bool insn_integer(const struct insn_code *c, struct insn *out);
+bool insn_extended(const struct insn_code *c, struct insn *out);
+bool insn_vector(const struct insn_code *c, struct insn *out);
+
+/* The general register that a field names: byte registers 4 to 7 without REX are the high halves of 0 to 3. */
+static inline u8 insn_register(const struct insn_code *c, u8 number)
+{
+    return c->size == 1 && !c->rex && c->encoding == INSN_LEGACY && number >= 4 && number < 8 ? number - 4 : number;
+}
+
+static inline void insn_writes(struct insn *out, u8 reg)
+{
+    out->writes |= (u16)(1u << (reg & 15));
+}
+
+static inline void insn_stores(struct insn *out, u32 bytes)
+{
+    out->stores = true;
+    out->wide |= bytes > 8;
+}
+
+/* ModRM.rm is changed: a general register, or `bytes` of memory. */
+static inline void insn_writes_rm(const struct insn_code *c, struct insn *out, u32 bytes)
+{
+    if (c->mem.kind == INSN_MEM)
+        insn_stores(out, bytes);
+    else
+        insn_writes(out, insn_register(c, c->rm));
+}
+
+static inline bool insn_has_memory(const struct insn_code *c)
+{
+    return c->mem.kind == INSN_MEM;
+}
+
+static inline void insn_writes_memory(const struct insn_code *c, struct insn *out, u32 bytes)
+{
+    if (insn_has_memory(c))
+        insn_stores(out, bytes);
+}
+
+/* The store is not where `mem` says: strings of bits, vectors of addresses. */
+static inline void insn_stores_elsewhere(struct insn *out)
+{
+    insn_stores(out, INSN_UNKNOWN_BYTES);
+    out->mem = (struct insn_operand){.kind = INSN_NONE};
+}

@@ -27,9 +27,9 @@ def read(profile):
             m = re.match(r"\s*(\d+): (0x[0-9a-f]+) (?:M=(\d+) )?(.*)$", line)
             if m:
                 last = locations[m[1]] = [m[3], int(m[2], 16), [], 0]
-            place = re.match(r"(.*?)(?:\((.*)\))? (\S*):(\d+):\d+ s=\d+(?:\(\S*\))?$", (m[4] if m else line).strip())
-            if place:
-                last[2].append(agree.frame(place[2] or place[1].strip(), place[3], int(place[4])))
+            place = re.match(r"(.*) (\S*):(\d+):\d+ s=\d+(?:\((.*)\))?$", (m[4] if m else line).strip())
+            if place:  # the name as it is shown, and behind it that of the file if they differ
+                last[2].append(agree.frame(place[4] or place[1], place[2], int(place[3])))
         elif part == "Mappings" and len(word) > 3:
             mappings[word[0].rstrip(":")] = word[3]
         elif re.match(r"\s*\d+ +\d+: [\d ]+$", line):

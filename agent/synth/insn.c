@@ -283,6 +283,8 @@ size_t insn_decode(const u8 *bytes, size_t n, struct insn *out)
     bool one_byte = !c.map && c.encoding == INSN_LEGACY;
     if (!(one_byte ? insn_integer(&c, &insn) : insn_extended(&c, &insn)))
         return 0;
+    if (c.lock && !insn_lockable(&c, &insn))
+        return 0;
     *out = insn;
     return c.at;
 }

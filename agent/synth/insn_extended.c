@@ -114,7 +114,7 @@ static bool group_9(const struct insn_code *c, struct insn *out)
     }
     if (number == 4 || number == 5)
         insn_stores(out, INSN_UNKNOWN_BYTES);
-    if (number == 7 || (number == 6 && c->prefix == INSN_66)) /* vmptrst, vmclear */
+    if (number == 7) /* vmptrst */
         insn_stores(out, 8);
     return true;
 }
@@ -123,7 +123,7 @@ static bool group_9(const struct insn_code *c, struct insn *out)
 static bool hint(const struct insn_code *c, struct insn *out)
 {
     if (c->opcode == 0x1a || c->opcode == 0x1b) {
-        if (c->opcode == 0x1b && c->prefix < INSN_F3)
+        if (c->opcode == 0x1b && c->prefix == INSN_66) /* bndmov */
             insn_writes_memory(c, out, 16);
         return true;
     }

@@ -72,11 +72,11 @@ static bool stack(const struct insn_code *c, struct insn *out, enum insn_op op, 
 {
     if (op == INSN_PUSH)
         insn_stores(out, 8);
+    if (op == INSN_LEAVE)
+        insn_writes(out, INSN_RBP);
     if (c->data16 && !c->wide) {
         out->size = 2;
         insn_writes(out, INSN_RSP);
-        if (op == INSN_LEAVE)
-            insn_writes(out, INSN_RBP);
         return true;
     }
     out->size = 8;

@@ -10,7 +10,18 @@ enum insn_encoding { INSN_LEGACY, INSN_VEX, INSN_EVEX, INSN_XOP };
 /* Maps as VEX, EVEX and XOP number them; 0 is that of the one-byte opcodes. */
 #define INSN_UNKNOWN_BYTES UINT32_MAX /* of a store */
 
-enum { INSN_MAP_0F = 1, INSN_MAP_0F38, INSN_MAP_0F3A, INSN_MAP_3DNOW = 15 };
+enum {
+    INSN_MAP_0F = 1,
+    INSN_MAP_0F38,
+    INSN_MAP_0F3A,
+    INSN_MAP_5 = 5,
+    INSN_MAP_6,
+    INSN_MAP_7,
+    INSN_MAP_XOP_8,
+    INSN_MAP_XOP_9,
+    INSN_MAP_XOP_10,
+    INSN_MAP_3DNOW = 15
+};
 
 /* The mandatory prefix, as VEX numbers it. */
 enum insn_prefix { INSN_NP, INSN_66, INSN_F3, INSN_F2 };
@@ -65,6 +76,8 @@ u16 insn_form(const struct insn_code *c);
 /* Whether the opcode exists, with this mandatory prefix and this kind of operand. Reserved values of vvvv, L, W, z and
  * b are not looked for: what they make invalid would have changed vector registers only. */
 bool insn_exists(const struct insn_code *c);
+/* Whether a lock prefix is allowed: before what changes memory in one step. */
+bool insn_lockable(const struct insn_code *c, const struct insn *insn);
 
 /* Completes what `form` says already. False: not an instruction. */
 bool insn_integer(const struct insn_code *c, struct insn *out);

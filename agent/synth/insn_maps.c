@@ -66,11 +66,11 @@ static const u16 two_byte[256] = {
 static u16 vector_form(const struct insn_code *c)
 {
     u8 o = c->opcode;
-    bool immediate = c->map == INSN_MAP_0F3A || c->map == 8 ||
+    bool immediate = c->map == INSN_MAP_0F3A || c->map == INSN_MAP_XOP_8 ||
                      (c->map == INSN_MAP_0F && ((o >= 0x70 && o <= 0x73) || o == 0xc2 || (o >= 0xc4 && o <= 0xc6)));
     if (c->encoding == INSN_VEX && c->map == INSN_MAP_0F && o == 0x77)
         return Nop; /* vzeroupper, vzeroall */
-    if (c->map == 7 || c->map == 10)
+    if (c->map == INSN_MAP_7 || c->map == INSN_MAP_XOP_10)
         return M | IMM_32;
     return immediate ? Mi : M;
 }
@@ -89,9 +89,4 @@ u16 insn_form(const struct insn_code *c)
         return M;
     }
     return Mi;
-}
-
-bool insn_exists(const struct insn_code *c)
-{
-    return true;
 }

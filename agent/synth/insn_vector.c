@@ -24,6 +24,8 @@ static u32 stored_0f(const struct insn_code *c)
         return c->prefix == INSN_NP ? 8 : c->vector_bytes;
     case 0x91: /* kmov */
         return c->prefix == INSN_66 ? (c->wide ? 4 : 1) : c->wide ? 8 : 2;
+    case 0xae: /* vstmxcsr */
+        return c->encoding == INSN_VEX && (c->reg & 7) == 3 ? 4 : 0;
     case 0xc3: /* movnti */
         return c->size;
     case 0xd6: /* movq */
@@ -108,7 +110,7 @@ static u32 stored(const struct insn_code *c)
         return c->encoding == INSN_EVEX ? stored_evex_0f38(c) : c->encoding == INSN_VEX ? stored_vex_0f38(c) : 0;
     case INSN_MAP_0F3A:
         return stored_0f3a(c);
-    case 5:
+    case INSN_MAP_5:
         return stored_5(c);
     }
     return 0;
@@ -147,8 +149,8 @@ static void registers_0f(const struct insn_code *c, struct insn *out)
         if (c->prefix <= INSN_66 && !insn_has_memory(c))
             insn_writes(out, c->rm);
         break;
-    case 0xf7: /* maskmovdqu, to rdi */
-        insn_stores_elsewhere(out);
+    case 0xf7: /* maskmovq, maskmovdqu: to rdi */
+        insn_stores(out, c->prefix == INSN_NP ? 8 : 16);
         break;
     }
 }
@@ -207,11 +209,11 @@ static void registers_5(const struct insn_code *c, struct insn *out)
 /* Trailing bits (map 9: 01, 02), slwpcb, and bextr (map 10). */
 static void registers_xop(const struct insn_code *c, struct insn *out)
 {
-    if (c->map == 9 && (c->opcode == 1 || c->opcode == 2))
+    if (c->map == INSN_MAP_XOP_9 && (c->opcode == 1 || c->opcode == 2))
         insn_writes(out, c->vvvv);
-    if (c->map == 9 && c->opcode == 0x12)
+    if (c->map == INSN_MAP_XOP_9 && c->opcode == 0x12)
         insn_writes(out, c->rm);
-    if (c->map == 10 && c->opcode == 0x10)
+    if (c->map == INSN_MAP_XOP_10 && c->opcode == 0x10)
         insn_writes(out, c->reg);
 }
 
@@ -230,10 +232,10 @@ static void set_registers(const struct insn_code *c, struct insn *out)
     case INSN_MAP_0F3A:
         registers_0f3a(c, out);
         break;
-    case 5:
+    case INSN_MAP_5:
         registers_5(c, out);
         break;
-    case 7: /* urdmsr */
+    case INSN_MAP_7: /* urdmsr */
         insn_writes(out, c->rm);
         break;
     }

@@ -52,17 +52,22 @@ static void hex_name(const u8 *b, size_t n, const char *suffix, char out[NAME_BY
     memcpy(out, suffix, sizeof(SUFFIX));
 }
 
-static void file_name(const struct table_key *key, char out[NAME_BYTES])
+static const char *const mark_suffix[CACHE_MARKS] = {".xps", ".xpn"}; /* as long as SUFFIX */
+
+static void file_name(const struct table_key *key, const char *suffix, char out[NAME_BYTES])
 {
     size_t id = key->build_id_len <= 20 ? key->build_id_len : 20;
-    hex_name((const u8 *)key, sizeof(key->digest) + id, SUFFIX, out); /* it follows the digest in struct table_key */
+    hex_name((const u8 *)key, sizeof(key->digest) + id, suffix, out); /* it follows the digest in struct table_key */
 }
 _Static_assert(offsetof(struct table_key, build_id) == 16, "file_name reads both at once");
 
-/* Tables and indexes, and what was left of one that was being written. */
+/* Tables, indexes and marks, and what was left of one that was being written. */
 static bool is_ours(const char *name)
 {
-    return (strstr(name, SUFFIX) || strstr(name, LINES)) && strlen(name) < MAX_NAME;
+    bool ours = strstr(name, SUFFIX) || strstr(name, LINES);
+    for (size_t i = 0; i < CACHE_MARKS; i++)
+        ours |= strstr(name, mark_suffix[i]) != NULL;
+    return ours && strlen(name) < MAX_NAME;
 }
 
 /* All of them in the directory. 0, -ENOMEM or -errno. */
@@ -193,7 +198,7 @@ int cache_get(struct cache *c, const struct table_key *key, struct cache_image *
 {
     char name[NAME_BYTES];
     struct stat st;
-    file_name(key, name);
+    file_name(key, SUFFIX, name);
     AUTO_CLOSE int fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? -ENODATA : -errno;
@@ -238,8 +243,22 @@ static int put(struct cache *c, const char *name, const void *data, size_t len)
 int cache_put(struct cache *c, const struct table_key *key, const void *image, size_t len)
 {
     char name[NAME_BYTES];
-    file_name(key, name);
+    file_name(key, SUFFIX, name);
     return put(c, name, image, len);
+}
+
+bool cache_marked(struct cache *c, const struct table_key *key, enum cache_mark mark)
+{
+    char name[NAME_BYTES];
+    file_name(key, mark_suffix[mark], name);
+    return !utimensat(c->fd, name, NULL, AT_SYMLINK_NOFOLLOW); /* used now */
+}
+
+int cache_mark(struct cache *c, const struct table_key *key, enum cache_mark mark)
+{
+    char name[NAME_BYTES];
+    file_name(key, mark_suffix[mark], name);
+    return put(c, name, "1\n", 2);
 }
 
 int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, size_t len)

@@ -28,6 +28,17 @@ int cache_get(struct cache *c, const struct table_key *key, struct cache_image *
 /* Keeps a copy of a sound image. 0, -EFBIG (more than the whole cache may hold), -errno. */
 int cache_put(struct cache *c, const struct table_key *key, const void *image, size_t len);
 
+/* One bit about a file: is there a mark of that kind under its key? Marks go like tables when they are not looked at.
+ */
+enum cache_mark {
+    CACHE_SYNTHESISED, /* there are rows for code that CFI does not cover, in the table under another key */
+    CACHE_NO_SYNTH,    /* under that other key: none could be made */
+    CACHE_MARKS
+};
+bool cache_marked(struct cache *c, const struct table_key *key, enum cache_mark mark);
+/* 0 or -errno. */
+int cache_mark(struct cache *c, const struct table_key *key, enum cache_mark mark);
+
 /* The same for line indexes (object/dwarf_index.h). Which file one belongs to is for the caller to say: sixteen bytes,
  * which a container cannot choose. An owned fd, opened O_RDONLY, of an index whose checksum is right; -ENODATA or
  * -errno.

@@ -67,6 +67,40 @@ TEST(cache_keeps_tables_over_restarts)
     }
 }
 
+TEST(cache_keeps_marks)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    struct table_key a = key_of(1), b = key_of(2);
+    for (int run = 0; run < 2; run++) {
+        CLEANUP(cache_free) struct cache *c = NULL;
+        CLEANUP(cache_image_free) struct cache_image i = {0};
+        CHECK_EQ(cache_open(&c, temp.path, 1 << 20), 0);
+        CHECK_EQ(cache_marked(c, &a, CACHE_SYNTHESISED), run);
+        CHECK_EQ(cache_mark(c, &a, CACHE_SYNTHESISED), 0);
+        CHECK(cache_marked(c, &a, CACHE_SYNTHESISED));
+        CHECK(!cache_marked(c, &a, CACHE_NO_SYNTH) && !cache_marked(c, &b, CACHE_SYNTHESISED));
+        CHECK_EQ(cache_get(c, &a, &i), -ENODATA); /* a mark is no table */
+    }
+}
+
+/* They count, and go like all others. */
+TEST(cache_bounds_marks)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    CLEANUP(cache_free) struct cache *c = NULL;
+    CHECK_EQ(cache_open(&c, temp.path, 64), 0);
+    unsigned kept = 0;
+    for (u8 n = 0; n < 100; n++) {
+        struct table_key key = key_of(n);
+        CHECK_EQ(cache_mark(c, &key, CACHE_NO_SYNTH), 0);
+    }
+    for (u8 n = 0; n < 100; n++) {
+        struct table_key key = key_of(n);
+        kept += cache_marked(c, &key, CACHE_NO_SYNTH);
+    }
+    CHECK(kept > 0 && kept <= 32);
+}
+
 TEST(cache_removes_what_is_bad)
 {
     CLEANUP(remove_all) struct temp_dir temp = make_temp();

@@ -68,6 +68,24 @@ const char *frame_text(const struct profile *p, u32 name)
 
 /* ---- Stacks ------------------------------------------------------------------------------------------------------ */
 
+static u8 found_of(const struct prof_location *l)
+{
+    return l->word_kind == XP_WORD_SYNTH ? FOUND_SYNTH : l->word_kind == XP_WORD_INFERRED ? FOUND_INFERRED : 0;
+}
+
+u8 stack_found(const struct profile *p, const struct prof_stack *s)
+{
+    u8 found = 0;
+    for (u32 i = 0; i < s->n; i++)
+        found |= found_of(&p->locations.v[p->stack_locations.v[s->first + i]]);
+    return found;
+}
+
+const char *found_slug(u8 found)
+{
+    return found & FOUND_INFERRED ? "inferred" : found & FOUND_SYNTH ? "synthesised" : NULL;
+}
+
 static void add_location(const struct profile *p, const struct prof_location *l, struct frames *out)
 {
     for (u32 i = l->nlines; i--;) {
@@ -78,6 +96,7 @@ static void add_location(const struct profile *p, const struct prof_location *l,
                                           .file = f->file,
                                           .line = line->line,
                                           .kind = l->origin,
+                                          .found = found_of(l),
                                           .inlined = i + 1 < l->nlines};
     }
 }
@@ -122,6 +141,7 @@ s64 frame_table_add(struct frame_table *t, const struct frame *f)
         if (r->name == f->name && r->module == f->module && r->file == f->file && r->pid == f->pid &&
             r->kind == f->kind && r->inlined == inlined) {
             widen(r, f->line);
+            r->found |= f->found;
             return row;
         }
     }
@@ -131,6 +151,7 @@ s64 frame_table_add(struct frame_table *t, const struct frame *f)
         return -1;
     *r = (struct frame_row){.name = f->name, .module = f->module, .file = f->file, .pid = f->pid, .kind = f->kind};
     r->inlined = inlined;
+    r->found = f->found;
     widen(r, f->line);
     return row;
 }

@@ -125,6 +125,29 @@ static void page_json(const struct profile *p, struct buf *out)
     out->failed |= !json;
 }
 
+TEST(page_marks_frames_that_were_found_by_synthesised_rows)
+{
+    static const struct fixture_sample samples[] = {
+        {"a", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x3010), XP_FILE_WORD(XP_WORD_SYNTH, 2, 0x1010)}},
+        {"a", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}}, /* and by others: one frame */
+    };
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf json = {0}, tree = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    tree_text(&p, true, &tree);
+    CHECK_STR(tree.data, "1:a 0/2 2:main 0/2 3:leaf 2/2 all 2");
+    page_json(&p, &json);
+    const char *frames = strstr(json.data, "\"frames\":[");
+    CHECK(frames);
+    unsigned kind[3], found = 0;
+    CHECK_EQ(sscanf(frames, "\"frames\":[%*u,%*u,%*u,%*u,%*u,%u,%*u,%*u,%*u,%*u,%*u,%*u,%u,%*u,%*u,%*u,%*u,%*u,%*u,%u",
+                    kind, kind + 1, kind + 2),
+             3);
+    for (int i = 0; i < 3; i++)
+        found += kind[i] == (FOUND_SYNTH << 4 | FRAME_NATIVE);
+    CHECK_EQ(found, 1); /* main; leaf was not found, but there */
+}
+
 TEST(html_lines_are_a_range)
 {
     AUTO_PROFILE struct profile p = {0};

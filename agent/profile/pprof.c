@@ -93,6 +93,9 @@ static void sample_labels(struct writer *w, const struct prof_stack *s)
         label_text(w, "process", process->name);
     if (cause_class(s->cause) == 'x')
         label_text(w, "cut", extra_string(w, cause_slug(s->cause)));
+    const char *found = found_slug(stack_found(w->p, s));
+    if (found)
+        label_text(w, "unwind", extra_string(w, found));
 }
 
 static void sample(struct writer *w, const struct prof_stack *s)

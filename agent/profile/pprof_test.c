@@ -187,6 +187,31 @@ TEST(pprof_samples)
     CHECK_EQ(top_number(&d, 12), 10000000);
 }
 
+TEST(pprof_says_how_frames_were_found)
+{
+    static const struct fixture_sample samples[] = {
+        {"a", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x3010), XP_FILE_WORD(XP_WORD_SYNTH, 2, 0x2105)}},
+        {"b",
+         20,
+         0,
+         XP_CAUSE_END,
+         1,
+         0,
+         3,
+         {W_LEAF(2, 0x3010), XP_FILE_WORD(XP_WORD_INFERRED, 2, 0x2105), XP_FILE_WORD(XP_WORD_SYNTH, 2, 0x1010)}},
+        {"c", 20, 0, XP_CAUSE_END, 1, 0, 2, {W_LEAF(2, 0x3010), XP_FILE_WORD(XP_WORD_FP, 2, 0x2105)}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    AUTO_DECODED struct decoded d;
+    decode(&p, &d);
+    AUTO_BUF struct buf b = {0};
+    samples_text(&d, &b);
+    CHECK(strstr(b.data, "{process=a} {unwind=synthesised}\n"));
+    CHECK(strstr(b.data, "{process=b} {unwind=inferred}\n")); /* the weaker of the two */
+    CHECK(strstr(b.data, "{process=c}\n"));
+}
+
 TEST(pprof_several_events)
 {
     AUTO_PROFILE struct profile p = {0};

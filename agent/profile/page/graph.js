@@ -140,6 +140,7 @@ class Graph {
     const w = b.w > 2 ? b.w - GAP : b.w;
     c.fillRect(b.x, y, w, ROW - GAP);
     if (b.v.frame >= 0 && this.model.frames[b.v.frame].kind === 4) this.paintStripes(c, b.x, y, w);
+    if (b.v.frame >= 0 && this.model.frames[b.v.frame].found) this.paintEdge(c, b.x, y, w);
     c.globalAlpha = this.search && !matches ? 0.65 : 1;
     c.fillStyle = faint || b.v.frame < 0 ? palette.soft : palette.text; /* faint on dark ground is dark */
     this.paintText(c, b, y);
@@ -161,6 +162,12 @@ class Graph {
     }
     c.stroke();
     c.restore();
+  }
+
+  /* Frames that were found through synthesised unwind rows have a lighter edge. */
+  paintEdge(c, x, y, w) {
+    c.fillStyle = 'rgb(255 255 255 / 50%)';
+    c.fillRect(x, y + ROW - GAP - 2, w, 2);
   }
 
   paintText(c, b, y) {

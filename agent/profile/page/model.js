@@ -46,7 +46,8 @@ class Model {
     this.events = about.events.map((e) => this.readEvent(e, v));
   }
 
-  /* [name, module, file, first line, last line, kind (+ 8: inlined into its caller), pid] a frame. `twin` is the first
+  /* [name, module, file, first line, last line, kind (+ 8: inlined into its caller; + 16, + 32: found through synthesised,
+   * inferred unwind rows), pid] a frame. `twin` is the first
    * frame of the same function: inlined here and called there, it is one. */
   readFrames(strings, flat) {
     const n = flat.length / 7, first = new Map();
@@ -55,8 +56,8 @@ class Model {
     for (let i = 0; i < n; i++) {
       const f = flat.slice(7 * i, 7 * i + 7);
       this.frames[i] = {
-        name: strings[f[0]], module: strings[f[1]], file: strings[f[2]], lo: f[3], hi: f[4], kind: f[5] & 7, inlined: f[5] > 7,
-        pid: f[6],
+        name: strings[f[0]], module: strings[f[1]], file: strings[f[2]], lo: f[3], hi: f[4], kind: f[5] & 7, inlined: (f[5] & 8) > 0,
+        found: f[5] >> 4, pid: f[6],
       };
       const key = `${f[0]} ${f[1]} ${f[2]} ${f[5] & 7} ${f[6]}`;
       if (!first.has(key)) first.set(key, i);

@@ -160,20 +160,101 @@ static const struct row *rows_of(const struct insn_code *c)
     return legacy_rows(c->map);
 }
 
-bool insn_exists(const struct insn_code *c)
+/* Opcodes where ModRM.reg, or the whole ModRM byte, chooses among instructions and empty places. By mandatory prefix: a
+ * bit for each value of reg with an operand in memory, and for each of the 64 values of reg and rm without. */
+struct group {
+    u8 memory[4];
+    u64 registers[4];
+};
+
+static const struct group group_7 = {
+    {0xdf, 0xdf, 0xff, 0xdf},
+    {0xffffc1fffff38f7f, 0x33ff00ffff00f000, 0xf7fff5ffff000440, 0xf3ff03ffff000440},
+};
+static const struct group group_9 = {{0xfa, 0x42, 0x42, 0x02}, {~0ull << 48, ~0ull << 48, ~0ull << 48, 0}};
+static const struct group group_12 = {{0}, {0x00ff00ff00ff0000, 0x00ff00ff00ff0000}}; /* 13, too */
+static const struct group group_14 = {{0}, {0x00ff000000ff0000, 0xffff0000ffff0000}};
+static const struct group group_15 = {
+    {0xff, 0xc0, 0x50, 0},
+    {~0ull << 40, 0x00ff000000000000, ~0ull >> 8, 0x00ff000000000000},
+};
+static const struct group group_sse4a = {{0xff}, {~0ull, 0xff, 0, ~0ull}};  /* and vmread */
+static const struct group group_hash = {{0}, {0, 0, 0x0000000000010101}};   /* VIA's A6 */
+static const struct group group_cipher = {{0}, {1, 1, 0x0000010101010101}}; /* A7 */
+
+static const struct group *group_of(u8 opcode)
 {
-    u8 high = c->opcode >> 4, low = c->opcode & 15;
+    switch (opcode) {
+    case 0x01:
+        return &group_7;
+    case 0x71:
+    case 0x72:
+        return &group_12;
+    case 0x73:
+        return &group_14;
+    case 0x78:
+        return &group_sse4a;
+    case 0xa6:
+        return &group_hash;
+    case 0xa7:
+        return &group_cipher;
+    case 0xae:
+        return &group_15;
+    case 0xc7:
+        return &group_9;
+    }
+    return NULL;
+}
+
+/* Of x87, D8 to DF, the same; prefixes mean nothing. */
+static const struct {
+    u8 memory;
+    u64 registers;
+} x87[8] = {
+    {0xff, 0xffffffffffffffff}, {0xfd, 0xffff7f33ff01ffff}, {0xff, 0x00000200ffffffff}, {0xaf, 0x00ffff1fffffffff},
+    {0xff, 0xffffffffffffffff}, {0xdf, 0x0000ffffffffffff}, {0xff, 0xffffffff02ffffff}, {0xff, 0x00ffff01ffffffff},
+};
+
+static bool chosen(const struct insn_code *c, u8 memory, u64 registers)
+{
+    u8 reg = c->reg & 7;
+    return insn_has_memory(c) ? memory >> reg & 1 : registers >> (8 * reg + (c->rm & 7)) & 1;
+}
+
+static bool legacy_exists(const struct insn_code *c)
+{
+    u8 o = c->opcode;
     if (c->map == INSN_MAP_3DNOW)
         return amd_3dnow[(u8)c->immediate >> 4] >> (c->immediate & 15) & 1;
-    if (c->encoding == INSN_LEGACY && !c->map)
+    if (!c->map)
+        return (o & 0xf8) != 0xd8 || chosen(c, x87[o & 7].memory, x87[o & 7].registers);
+    if (c->map == INSN_MAP_0F38 && o == 0xd8) /* aesencwide and its kin */
+        return (c->reg & 7) < 4;
+    if (c->map != INSN_MAP_0F)
         return true;
-    if (c->encoding == INSN_VEX && c->map == INSN_MAP_7) /* urdmsr, uwrmsr, with the register's number */
-        return c->opcode == 0xf8 && c->prefix >= INSN_F3 && c->mod == 3;
+    if (o == 0x20 || o == 0x22) /* cr0, cr2, cr3, cr4, cr8 */
+        return 0x11d >> c->reg & 1;
+    if (o == 0x21 || o == 0x23) /* dr0 to dr7 */
+        return c->reg < 8;
+    const struct group *g = group_of(o);
+    return !g || chosen(c, g->memory[c->prefix], g->registers[c->prefix]);
+}
+
+static bool in_rows(const struct insn_code *c)
+{
     const struct row *rows = rows_of(c);
+    u8 high = c->opcode >> 4, low = c->opcode & 15;
     if (!rows)
-        return false;
+        return c->encoding == INSN_LEGACY && (!c->map || c->map == INSN_MAP_3DNOW);
     u64 row = insn_has_memory(c) ? rows[high].memory : rows[high].registers;
     return row >> (60 - 4 * low + c->prefix) & 1;
+}
+
+bool insn_exists(const struct insn_code *c)
+{
+    if (c->encoding == INSN_VEX && c->map == INSN_MAP_7) /* urdmsr, uwrmsr, with the register's number */
+        return c->opcode == 0xf8 && c->prefix >= INSN_F3 && c->mod == 3;
+    return in_rows(c) && (c->encoding != INSN_LEGACY || legacy_exists(c));
 }
 
 /* inc, dec, not, neg and arithmetic of the one-byte map; bts, btr, btc, xchg, xadd, cmpxchg. */

@@ -11,13 +11,13 @@ static bool plain(struct insn *out, enum insn_op op)
 
 /* ---- system instructions ---- */
 
-/* 0F 00: sldt, str store the selector; lldt, ltr, verr, verw. */
+/* 0F 00: sldt, str store the selector; lldt, ltr, verr, verw; F2: lkgs. */
 static bool group_6(const struct insn_code *c, struct insn *out)
 {
     u8 number = c->reg & 7;
     if (number < 2)
         insn_writes_rm(c, out, 2);
-    return number < 6;
+    return number < 6 || (number == 6 && c->prefix == INSN_F2);
 }
 
 /* 0F 01 with a register: each value of ModRM is an instruction of its own. Those that ask a hypervisor, an enclave or
@@ -122,11 +122,12 @@ static bool group_9(const struct insn_code *c, struct insn *out)
 /* 0F 18 to 0F 1F: hints, but for bound registers (1A, 1B) and shadow stacks (1E). */
 static bool hint(const struct insn_code *c, struct insn *out)
 {
-    if (c->opcode == 0x1a || c->opcode == 0x1b) {
-        if (c->opcode == 0x1b && c->prefix == INSN_66) /* bndmov */
-            insn_writes_memory(c, out, 16);
+    if (c->opcode == 0x1b && c->prefix == INSN_66) /* bndmov */
+        insn_writes_memory(c, out, 16);
+    bool bounds = c->prefix == INSN_66 || c->prefix == INSN_F2 || insn_has_memory(c) ||
+                  (c->prefix == INSN_F3 && c->opcode == 0x1a);
+    if ((c->opcode == 0x1a || c->opcode == 0x1b) && bounds)
         return true;
-    }
     if (c->opcode == 0x1e && c->prefix == INSN_F3 && !insn_has_memory(c) && (c->reg & 7) == 1) {
         insn_writes(out, c->rm); /* rdssp */
         return true;
@@ -172,10 +173,12 @@ static bool segment_stack(struct insn *out, const struct insn_code *c, enum insn
     return plain(out, op);
 }
 
-/* 05, 34: what the kernel answers comes in rax; it clobbers rcx and r11. */
-static bool system_call(struct insn *out)
+/* syscall, sysenter: what the kernel answers comes in rax; rcx and r11 are clobbered, by sysenter the stack is lost. */
+static bool system_call(const struct insn_code *c, struct insn *out)
 {
     out->writes |= 1u << INSN_RAX | 1u << INSN_RCX | 1u << 11;
+    if (c->opcode == 0x34)
+        insn_writes(out, INSN_RSP);
     return true;
 }
 
@@ -229,7 +232,7 @@ static bool legacy_0f_low(const struct insn_code *c, struct insn *out)
         return group_7(c, out);
     case 0x05:
     case 0x34:
-        return system_call(out);
+        return system_call(c, out);
     case 0x07: /* sysret, ud2, sysexit */
     case 0x0b:
     case 0x35:

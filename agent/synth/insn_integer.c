@@ -108,10 +108,10 @@ static bool trap(struct insn *out)
     return true;
 }
 
-/* 90 is nop, but xchg with r8 where REX.B says so. */
+/* 90 is nop, but xchg with r8 where REX.B says so; not even then it is with F3: pause. */
 static bool exchange(const struct insn_code *c, struct insn *out)
 {
-    if (c->opcode == 0x90 && !c->rm_high) {
+    if (c->opcode == 0x90 && (!c->rm_high || c->repeat == 0xf3)) {
         out->writes = 0;
         named(out, INSN_NOP, none, none);
     } else if (c->opcode >= 0x90) {
@@ -192,7 +192,7 @@ static bool increment_group(const struct insn_code *c, struct insn *out)
         named(out, number ? INSN_DEC : INSN_INC, a, none);
         return true;
     }
-    if (c->opcode == 0xfe || number == 7 || ((number & 5) == 1 && c->mod == 3))
+    if (c->opcode == 0xfe || number == 7 || ((number == 3 || number == 5) && c->mod == 3))
         return false;
     if (number == 6)
         return stack(c, out, INSN_PUSH, a);
@@ -275,7 +275,8 @@ static bool third_quarter(const struct insn_code *c, struct insn *out)
     case 0x8e:
         return segment_move(c, out);
     case 0x8d:
-        named(out, INSN_LEA, reg_operand(c, c->reg), c->mem);
+        out->mem.segment = false; /* an address, not what lies there */
+        named(out, INSN_LEA, reg_operand(c, c->reg), out->mem);
         return c->mem.kind == INSN_MEM;
     case 0x8f:
         if (c->mem.kind == INSN_MEM)

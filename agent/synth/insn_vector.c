@@ -241,6 +241,16 @@ static void set_registers(const struct insn_code *c, struct insn *out)
     }
 }
 
+/* Gathers, scatters, and prefetches of those: the index is a vector. */
+static bool is_vsib(const struct insn_code *c)
+{
+    if (c->map != INSN_MAP_0F38 || (c->encoding != INSN_VEX && c->encoding != INSN_EVEX))
+        return false;
+    u8 o = c->opcode;
+    bool gathers = o >= 0x90 && o <= 0x93;
+    return gathers || (c->encoding == INSN_EVEX && ((o >= 0xa0 && o <= 0xa3) || o == 0xc6 || o == 0xc7));
+}
+
 bool insn_vector(const struct insn_code *c, struct insn *out)
 {
     if (insn_has_memory(c))
@@ -249,5 +259,8 @@ bool insn_vector(const struct insn_code *c, struct insn *out)
         registers_xop(c, out);
     else
         set_registers(c, out);
-    return true;
+    if (!is_vsib(c))
+        return true;
+    out->mem = (struct insn_operand){.kind = INSN_NONE};
+    return c->sib;
 }

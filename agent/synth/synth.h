@@ -54,11 +54,17 @@ enum synth_drop {
         SYNTH_DROP_COUNT
 };
 
+struct rules; /* rules.h */
+
 struct synth_limits {
     u64 max_code;   /* bytes of gaps that are not padding at their front; <= 1 << 30 */
     u64 max_insns;  /* instructions executed, however often each */
     u32 max_cpu_ms; /* of the calling thread */
     u32 max_visits; /* of one block: a region that needs more is given up */
+    /* For those who check: is told of all rules that hold at an instruction, before rows are made of them (some regions
+     * turn out not to be proven later). NULL: nobody checks. */
+    void (*witness)(void *ctx, u64 offset, u32 len, const struct rules *all);
+    void *ctx;
 };
 #define SYNTH_LIMITS_DEFAULT                                                                \
     {                                                                                       \

@@ -1,0 +1,156 @@
+/* The regions of a file's code, and the one that is being followed.
+ *
+ * A region is what hangs together: an entry, the blocks that flow from it, and whatever entries flow into the same
+ * blocks. It is followed to its end by itself (flow.c); then its rows are made, and the states of its blocks are
+ * forgotten, so that memory holds one region, however large the file. When it turns out that a region flows into one
+ * that was done, both are taken back and done again as one. When a function begins inside of a done region, that one is
+ * taken back, too.
+ *
+ * Whether a region counts is decided by the ways out of it (proof.c); those by a jump to another function depend on
+ * that one, and wait until all are known.
+ */
+#pragma once
+#include "synth/code.h"
+#include "synth/rules.h"
+#include "synth/step.h"
+
+#define NOBODY UINT32_MAX
+
+#define BLOCK_MAX_BYTES 1024        /* bounds the search for the block that a byte is in */
+#define BLOCK_GRANULE   4           /* log2 of the bytes whose blocks are one list */
+#define MAX_BLOCKS      (2u << 20)  /* of a file; 16 bytes each */
+#define MAX_LIVE_BLOCKS (48u << 10) /* of a region; 370 bytes each */
+#define MAX_REGIONS     (1u << 18)
+#define MAX_NOTES       (1u << 20) /* entries, jumps between functions, rows */
+#define MAX_TABLE       1024       /* entries of a jump table */
+
+struct block {
+    u32 at;
+    u16 len; /* bytes that were followed when it ran last */
+    u8 visits;
+    bool queued;
+    u32 region;
+    u32 next; /* in its granule */
+};
+
+struct region {
+    u32 first_block, nblocks;
+    u32 first_row, nrows;
+    u32 entry; /* the last one of a list in analysis.entries */
+    u32 ok;    /* ways out at the right height */
+    u32 waits; /* ways out to functions that are not proven yet */
+    bool gone; /* taken back */
+    bool bad;  /* ways out at different heights, instructions inside of each other, ... */
+    bool height_known;
+    struct frame frame;
+};
+
+struct region_entry {
+    u32 at, next;
+};
+struct region_jump { /* to another function, at the right height */
+    u32 region, to;
+};
+struct region_row {
+    u32 at, end, region;
+    struct xp_rule rule;
+};
+
+struct analysis {
+    struct code code;
+    const struct synth_limits *limits;
+    struct synth_counts *n;
+    enum synth_drop dropped; /* a limit was hit: nothing counts any more */
+    int err;
+    u64 started; /* CPU ns */
+
+    u32 *granules; /* the first block that begins there + 1 */
+    VEC(struct block) blocks;
+    VEC(struct region) regions;
+    VEC(struct region_entry) entries;
+    VEC(struct region_jump) jumps;
+    VEC(struct region_row) rows;
+    VEC(u32) asked;      /* functions that were found meanwhile */
+    VEC(u32) table_ends; /* addresses that code names, low halves, ascending; read when the first table is met */
+    bool table_ends_read;
+
+    /* The region being followed. */
+    u32 current;
+    u32 joined;               /* the region that it flows into; NOBODY: none */
+    VEC(struct state) states; /* of its blocks */
+    VEC(u32) queue;
+    struct stores stores;
+};
+
+/* Has it come to an end before its time? */
+static inline bool analysis_over(const struct analysis *a)
+{
+    return a->err || a->dropped;
+}
+void analysis_drop(struct analysis *a, enum synth_drop why);
+/* Counts an instruction; every few of them it looks at the clock. */
+void analysis_tick(struct analysis *a);
+
+/* regions.c. A function begins at this address: to be followed later, unless it is known. */
+void region_ask(struct analysis *a, u64 pc);
+/* Follows all that was asked for, and whatever that calls. */
+void region_run_asked(struct analysis *a);
+/* Follows what nobody has reached (orphans.c), and what that calls. */
+void region_run_orphan(struct analysis *a, u32 at);
+void region_take_back(struct analysis *a, u32 region);
+struct block *region_block_at(struct analysis *a, u32 at);
+/* The block that holds an instruction which begins here; NULL: none. */
+struct block *region_block_of(struct analysis *a, u32 at);
+/* A block of the current region; NULL: a limit. */
+struct block *region_add_block(struct analysis *a, u32 at, const struct state *s);
+static inline struct region *region_current(struct analysis *a)
+{
+    return &a->regions.v[a->current];
+}
+static inline struct state *region_state(struct analysis *a, const struct block *b)
+{
+    return &a->states.v[(size_t)(b - a->blocks.v) - region_current(a)->first_block];
+}
+
+/* flow.c */
+enum flow_how {
+    FLOW_FALL,
+    FLOW_JUMP,
+    FLOW_BACK, /* from a call */
+    FLOW_CASE, /* through a jump table */
+};
+/* Follows the current region until nothing changes, or it is joined. */
+void flow_run(struct analysis *a);
+void flow_enqueue(struct analysis *a, struct block *b);
+/* Control reaches an address in state s. */
+void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how how);
+
+/* jump_table.c */
+void jump_table_follow(struct analysis *a, const struct step *x, u64 pc, const struct state *s);
+
+/* proof.c: the current region is left in state s: by `ret`, or by a jump to code that has rows (truth == NULL), or by
+ * one to code whose rule is known. */
+void proof_leave(struct analysis *a, const struct state *s, const struct xp_rule *truth);
+/* By a jump to the function at `at`. */
+void proof_leave_to(struct analysis *a, const struct state *s, u32 at);
+/* An orphan's ways out agree: what they say of its registers is sorted out. */
+void proof_settle(struct analysis *a);
+/* All regions are known: those that end in a jump to a proven one are proven. */
+void proof_spread(struct analysis *a);
+static inline bool proof_holds(const struct region *r)
+{
+    return r->ok && !r->bad && !r->gone;
+}
+
+/* emit.c: rows of the current region. */
+void emit_region(struct analysis *a);
+/* The rule that a region that is done has at an instruction. False: none. */
+bool emit_rule_at(const struct analysis *a, const struct region *r, u32 at, struct xp_rule *out);
+/* Rows of all that is proven, and the ranges. */
+void emit_rows(struct analysis *a, struct synth *out);
+
+/* entries.c: asks for every function that the file or its covered code names. */
+void entries_find(struct analysis *a);
+
+/* orphans.c: what nobody has reached. */
+void orphans_run(struct analysis *a);

@@ -1,0 +1,205 @@
+/* Where functions begin in code without FDEs: at symbols, where relocations and data of programs for a fixed address
+ * point, and where covered code calls, jumps, or takes an address. */
+#include "object/dynamic.h"
+#include "synth/analysis.h"
+#include "synth/insn.h"
+
+#define MAX_SYMBOLS (16u << 20)
+
+static u64 word_at(const u8 *p)
+{
+    u64 v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+/* ---- Symbols ---- */
+
+static void ask_symbols(struct analysis *a, const u8 *p, size_t len)
+{
+    size_t n = len / sizeof(Elf64_Sym);
+    for (size_t i = 0; i < n && i < MAX_SYMBOLS; i++) {
+        Elf64_Sym sym;
+        memcpy(&sym, p + i * sizeof(sym), sizeof(sym));
+        unsigned type = ELF64_ST_TYPE(sym.st_info);
+        if (sym.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC))
+            region_ask(a, sym.st_value);
+    }
+}
+
+/* Without section headers .dynsym has no length, but in every file that linkers make .dynstr follows it. */
+static void ask_dynamic_symbols(struct analysis *a)
+{
+    struct elf_dynamic d;
+    size_t left;
+    if (!elf_dynamic(a->code.elf, &d) || d.strtab <= d.symtab)
+        return;
+    const u8 *p = elf_at(a->code.elf, d.symtab, &left);
+    if (p)
+        ask_symbols(a, p, left < d.strtab - d.symtab ? left : d.strtab - d.symtab);
+}
+
+static void find_symbols(struct analysis *a)
+{
+    const struct elf_file *e = a->code.elf;
+    struct elf_section s;
+    bool dynamic = false;
+    for (u32 i = 0; i < e->shnum; i++)
+        if (elf_section_at(e, i, &s) && (s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) && s.entsize) {
+            ask_symbols(a, s.data, s.len);
+            dynamic |= s.type == SHT_DYNSYM;
+        }
+    if (!dynamic)
+        ask_dynamic_symbols(a);
+}
+
+/* ---- Relocations ---- */
+
+struct relocations {
+    u64 rela, rela_size, plt, plt_size, relr, relr_size;
+};
+
+static void find_relocations(const struct elf_file *e, struct relocations *out)
+{
+    Elf64_Phdr ph;
+    Elf64_Dyn d;
+    size_t left = 0;
+    const u8 *p = elf_find_phdr(e, PT_DYNAMIC, &ph) ? elf_at(e, ph.p_vaddr, &left) : NULL;
+    *out = (struct relocations){0};
+    for (; p && left >= sizeof(d); p += sizeof(d), left -= sizeof(d)) {
+        memcpy(&d, p, sizeof(d));
+        if (d.d_tag == DT_NULL)
+            return;
+        u64 *to = d.d_tag == DT_RELA       ? &out->rela
+                  : d.d_tag == DT_RELASZ   ? &out->rela_size
+                  : d.d_tag == DT_JMPREL   ? &out->plt
+                  : d.d_tag == DT_PLTRELSZ ? &out->plt_size
+                  : d.d_tag == DT_RELR     ? &out->relr
+                  : d.d_tag == DT_RELRSZ   ? &out->relr_size
+                                           : NULL;
+        if (to)
+            *to = d.d_un.d_val;
+    }
+}
+
+static void ask_rela(struct analysis *a, u64 vaddr, u64 size)
+{
+    size_t left;
+    Elf64_Rela r;
+    const u8 *p = vaddr ? elf_at(a->code.elf, vaddr, &left) : NULL;
+    if (!p)
+        return;
+    left = left < size ? left : size;
+    for (; left >= sizeof(r); p += sizeof(r), left -= sizeof(r)) {
+        memcpy(&r, p, sizeof(r));
+        u32 type = ELF64_R_TYPE(r.r_info);
+        if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE)
+            region_ask(a, (u64)r.r_addend);
+    }
+}
+
+static void ask_word(struct analysis *a, u64 vaddr)
+{
+    size_t left;
+    const u8 *p = elf_at(a->code.elf, vaddr, &left);
+    if (p && left >= 8)
+        region_ask(a, word_at(p));
+}
+
+/* Packed: an address, then bitmaps of which of the 63 words behind are relocated, too (gABI, "Relative Relocation
+ * Table"). */
+static void ask_relr(struct analysis *a, u64 vaddr, u64 size)
+{
+    size_t left;
+    const u8 *p = vaddr ? elf_at(a->code.elf, vaddr, &left) : NULL;
+    u64 where = 0;
+    if (!p)
+        return;
+    left = left < size ? left : size;
+    for (; left >= 8; p += 8, left -= 8) {
+        u64 v = word_at(p);
+        if (!(v & 1)) {
+            ask_word(a, v);
+            where = v + 8;
+            continue;
+        }
+        for (unsigned i = 0; i < 63; i++)
+            if (v >> (i + 1) & 1)
+                ask_word(a, where + 8 * i);
+        where += 8 * 63;
+    }
+}
+
+/* A program for a fixed address needs no relocations: its data just have the addresses. */
+static void ask_data(struct analysis *a)
+{
+    const struct elf_file *e = a->code.elf;
+    for (size_t i = 0; e->type == ET_EXEC && i < e->nloads; i++) {
+        const struct elf_segment *s = &e->loads[i];
+        const u8 *p = e->map + s->offset;
+        for (u64 k = 0; (s->flags & PF_W) && k + 8 <= s->filesz; k += 8)
+            region_ask(a, word_at(p + k));
+    }
+}
+
+/* ---- Covered code ---- */
+
+/* Could an instruction that refers to a gap begin at p, or one byte before? Most bytes say no at once. */
+static bool may_refer(struct analysis *a, const u8 *p, size_t n, u64 pc)
+{
+    u32 at;
+    s32 disp;
+    size_t skip = 0;
+    if (*p == 0xe8 || *p == 0xe9) /* call, jmp */
+        skip = 1;
+    else if (n >= 6 && ((*p == 0x0f && (p[1] & 0xf0) == 0x80) || (*p == 0x8d && (p[1] & 0xc7) == 5))) /* jcc; lea rip */
+        skip = 2;
+    if (!skip || n < skip + 4)
+        return false;
+    memcpy(&disp, p + skip, sizeof(disp));
+    return code_find(&a->code, pc + skip + 4 + (u64)(s64)disp, &at);
+}
+
+static void ask_referred(struct analysis *a, const u8 *p, size_t n, u64 pc)
+{
+    struct insn x;
+    for (size_t i = 0; i < n && insn_decode(p + i, n - i, &x); i += x.len) {
+        u64 next = pc + i + x.len;
+        bool goes = x.op == INSN_CALL || x.op == INSN_JMP || x.op == INSN_JCC;
+        if (goes && x.a.kind == INSN_IMM)
+            region_ask(a, next + (u64)x.a.value);
+        else if (x.op == INSN_LEA && x.b.base == INSN_RIP)
+            region_ask(a, next + (u64)(s64)x.b.disp);
+    }
+}
+
+/* Bytes first; only spans in which some look like a reference are decoded. */
+static void find_references(struct analysis *a, const struct synth_span *span)
+{
+    const struct elf_segment *s = elf_segment_of(a->code.elf, span->start, PF_X);
+    if (!s)
+        return;
+    u64 room = s->filesz - (span->start - s->offset), n = span->end - span->start;
+    const u8 *p = a->code.elf->map + span->start;
+    u64 pc = s->vaddr + (span->start - s->offset);
+    n = n < room ? n : room;
+    for (u64 i = 0; i < n; i++)
+        if (may_refer(a, p + i, n - i, pc + i)) {
+            ask_referred(a, p, n, pc);
+            return;
+        }
+}
+
+void entries_find(struct analysis *a)
+{
+    struct relocations r;
+    find_symbols(a);
+    find_relocations(a->code.elf, &r);
+    ask_rela(a, r.rela, r.rela_size);
+    ask_rela(a, r.plt, r.plt_size);
+    ask_relr(a, r.relr, r.relr_size);
+    ask_data(a);
+    region_ask(a, a->code.elf->entry);
+    for (size_t i = 0; i < a->code.ncovered && !analysis_over(a); i++)
+        find_references(a, &a->code.covered[i]);
+}

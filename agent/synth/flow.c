@@ -1,0 +1,218 @@
+/* Following a region: each block runs from the state at its front, and hands what comes out of it to those behind. A
+ * block whose state has become less runs again. */
+#include "synth/analysis.h"
+#include "synth/insn.h"
+#include <errno.h>
+
+#define LOCK_PREFIX 0xf0
+
+void flow_enqueue(struct analysis *a, struct block *b)
+{
+    if (b->queued)
+        return;
+    u32 *p = VEC_PUSH(&a->queue);
+    if (!p) {
+        a->err = -ENOMEM;
+        return;
+    }
+    b->queued = true;
+    *p = (u32)(b - a->blocks.v);
+}
+
+/* ---- Where control arrives ---- */
+
+/* In code of another region. Orphans only learn from it, or give way to it. */
+static void arrive_elsewhere(struct analysis *a, u32 other, u32 at, u64 pc, const struct state *s, enum flow_how how)
+{
+    struct region *me = region_current(a), *r = &a->regions.v[other];
+    struct xp_rule rule;
+    if (me->frame.orphan) {
+        if (!s->called && proof_holds(r) && emit_rule_at(a, r, at, &rule))
+            proof_leave(a, s, &rule);
+    } else if (r->frame.orphan) {
+        region_take_back(a, other);
+        flow_to(a, pc, s, how);
+    } else if (r->bad) {
+        me->bad = true;
+    } else {
+        a->joined = other;
+    }
+}
+
+/* In the middle of a block, which now ends there. */
+static void split(struct analysis *a, struct block *whole, u32 at, const struct state *s)
+{
+    u16 rest = (u16)(whole->at + whole->len - at);
+    flow_enqueue(a, whole);
+    whole->len -= rest;
+    struct block *b = region_add_block(a, at, s);
+    if (b) {
+        b->len = rest;
+        flow_enqueue(a, b);
+    }
+}
+
+static void arrive(struct analysis *a, u32 at, u64 pc, const struct state *s, enum flow_how how)
+{
+    struct block *b = a->code.marks[at] & CODE_LEAD ? region_block_at(a, at) : region_block_of(a, at);
+    if (!b)
+        region_current(a)->bad = true;
+    else if (b->region != a->current)
+        arrive_elsewhere(a, b->region, at, pc, s, how);
+    else if (b->at != at)
+        split(a, b, at, s);
+    else if (state_meet(region_state(a, b), s))
+        flow_enqueue(a, b);
+}
+
+/* "lock" may be jumped over; nothing else has two instructions in the same bytes. */
+static void arrive_inside(struct analysis *a, u32 at, u64 pc, const struct state *s, enum flow_how how)
+{
+    const struct code_gap *g = code_gap_of(&a->code, at);
+    if (at > g->base && g->bytes[at - g->base - 1] == LOCK_PREFIX && (a->code.marks[at - 1] & CODE_INSN))
+        arrive(a, at - 1, pc - 1, s, how);
+    else
+        region_current(a)->bad = true;
+}
+
+void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how how)
+{
+    u32 at;
+    if (!code_find(&a->code, pc, &at)) {
+        if (how <= FLOW_JUMP && code_covered(&a->code, pc))
+            proof_leave(a, s, NULL);
+        return;
+    }
+    u8 mark = a->code.marks[at];
+    if (mark & CODE_ENTRY) {
+        if (how != FLOW_BACK)
+            proof_leave_to(a, s, at);
+    } else if (mark & (CODE_LEAD | CODE_INSN)) {
+        arrive(a, at, pc, s, how);
+    } else if (mark & CODE_MID) {
+        arrive_inside(a, at, pc, s, how);
+    } else {
+        struct block *b = region_add_block(a, at, s);
+        if (b)
+            flow_enqueue(a, b);
+    }
+}
+
+/* ---- Running a block ---- */
+
+struct run {
+    struct analysis *a;
+    const struct code_gap *gap;
+    u32 block;           /* number; adding blocks may move them */
+    u32 start, at, seen; /* up to `seen`, this block has been here before */
+    struct state s;
+};
+
+/* Marks an instruction. What overlaps another is no code, or no honest one. */
+static void mark(struct run *r, size_t len)
+{
+    u8 *m = r->a->code.marks + r->at;
+    bool overlaps = m[0] & CODE_MID;
+    for (size_t i = 1; i < len; i++) {
+        overlaps |= m[i] & (CODE_INSN | CODE_LEAD);
+        m[i] |= CODE_MID;
+    }
+    m[0] |= CODE_INSN;
+    if (overlaps)
+        region_current(r->a)->bad = true;
+}
+
+/* A call may be the last thing that a function does: then padding follows, or another function. */
+static bool call_returns(struct run *r)
+{
+    size_t left, n;
+    const u8 *p = code_bytes(r->gap, r->at, &left);
+    u64 pc = code_pc(r->gap, r->at);
+    if (!left || *p == 0xcc || (r->a->code.marks[r->at] & CODE_ENTRY))
+        return false;
+    if (!(n = code_padding(p, left)))
+        return true;
+    for (; (pc & 15) && (n = code_padding(p, left)); pc += n, p += n, left -= n)
+        ;
+    return pc & 15;
+}
+
+/* Where it goes on from an instruction that ends at r->at. True: in this block. */
+static bool go_on(struct run *r, const struct step *x)
+{
+    struct analysis *a = r->a;
+    u64 pc = code_pc(r->gap, r->at);
+    switch (x->to) {
+    case STEP_ON:
+        return true;
+    case STEP_RET:
+        proof_leave(a, &r->s, NULL);
+        return false;
+    case STEP_JUMP:
+        flow_to(a, x->target, &r->s, FLOW_JUMP);
+        return false;
+    case STEP_BRANCH:
+        flow_to(a, x->target, &r->s, FLOW_JUMP);
+        flow_to(a, pc, &r->s, FLOW_FALL);
+        return false;
+    case STEP_CALL:
+        if (x->target)
+            region_ask(a, x->target);
+        return call_returns(r);
+    case STEP_SWITCH:
+        jump_table_follow(a, x, pc, &r->s);
+        return false;
+    default:
+        return false;
+    }
+}
+
+/* Does another block begin here? */
+static bool ends_here(const struct run *r)
+{
+    u8 m = r->a->code.marks[r->at];
+    return (m & (CODE_LEAD | CODE_ENTRY)) || (r->at >= r->seen && (m & CODE_INSN)) ||
+           r->at - r->start >= BLOCK_MAX_BYTES - INSN_MAX_BYTES;
+}
+
+static void run_block(struct analysis *a, struct block *b)
+{
+    struct run r = {.a = a, .gap = code_gap_of(&a->code, b->at), .block = (u32)(b - a->blocks.v), .start = b->at};
+    struct insn x;
+    struct step next = {0};
+    size_t left;
+    r.at = b->at;
+    r.seen = b->at + b->len;
+    r.s = *region_state(a, b);
+    struct stores *stores = region_current(a)->frame.orphan ? &a->stores : NULL;
+    if (b->visits++ >= a->limits->max_visits) {
+        region_current(a)->bad = true;
+        return;
+    }
+    for (bool on = true; on;) {
+        const u8 *p = code_bytes(r.gap, r.at, &left);
+        if (!left || (r.at > r.start && ends_here(&r))) {
+            a->blocks.v[r.block].len = (u16)(r.at - r.start);
+            flow_to(a, code_pc(r.gap, r.at), &r.s, next.to == STEP_CALL ? FLOW_BACK : FLOW_FALL);
+            return;
+        }
+        if (!insn_decode(p, left, &x))
+            break;
+        if (r.at >= r.seen)
+            mark(&r, x.len);
+        analysis_tick(a);
+        step(&r.s, &x, code_pc(r.gap, r.at) + x.len, r.at, stores, &next);
+        r.at += x.len;
+        a->blocks.v[r.block].len = (u16)(r.at - r.start);
+        on = go_on(&r, &next);
+    }
+}
+
+void flow_run(struct analysis *a)
+{
+    while (a->queue.n && a->joined == NOBODY && !analysis_over(a)) {
+        struct block *b = &a->blocks.v[a->queue.v[--a->queue.n]];
+        b->queued = false;
+        run_block(a, b);
+    }
+}

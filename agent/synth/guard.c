@@ -1,0 +1,62 @@
+#include "synth/guard.h"
+#include "object/dynamic.h"
+#include "object/table_elf.h"
+#include <string.h>
+
+#define MAX_NOTE 4096 /* bytes of notes that are looked at */
+
+/* Go's linker leaves a note with its build ID, and its tables have a section of their own. */
+static bool is_go(const struct elf_file *e)
+{
+    struct elf_section s;
+    if (elf_section(e, ".gopclntab", &s) || elf_section(e, ".data.rel.ro.gopclntab", &s) ||
+        elf_section(e, ".note.go.buildid", &s))
+        return true;
+    for (u32 i = 0; i < e->phnum; i++) {
+        Elf64_Phdr p = elf_phdr(e, i);
+        size_t left;
+        const u8 *note = p.p_type == PT_NOTE ? elf_at(e, p.p_vaddr, &left) : NULL;
+        size_t n = note ? (left < p.p_filesz ? left : p.p_filesz) : 0;
+        n = n < MAX_NOTE ? n : MAX_NOTE;
+        if (n && memmem(note, n, "\4\0\0\0Go\0", 8)) /* type 4, name "Go" */
+            return true;
+    }
+    return false;
+}
+
+/* GHC keeps its own stack in rbp, and what is left of it in r15 minus that: "lea rax, [rbp - n]; cmp rax, r15" begins
+ * each function that needs some. Nothing else does that a few times per 64 KiB. */
+static bool is_ghc(const struct elf_file *e)
+{
+    static const u8 check[] = {0x4c, 0x39, 0xf8};
+    u64 checks = 0, bytes = 0;
+    for (size_t i = 0; i < e->nloads; i++) {
+        const struct elf_segment *s = &e->loads[i];
+        const u8 *p = e->map + s->offset, *end = p + s->filesz;
+        if (!(s->flags & PF_X))
+            continue;
+        bytes += s->filesz;
+        for (; p && (p = memmem(p, (size_t)(end - p), check, sizeof(check))); p++)
+            checks += p - (e->map + s->offset) >= 4 && p[-4] == 0x48 && p[-3] == 0x8d && p[-2] == 0x45;
+    }
+    return checks > 8 && checks > bytes >> 14;
+}
+
+enum synth_drop guard_foreign(const struct elf_file *e)
+{
+    if (is_go(e))
+        return SYNTH_DROP_GO;
+    if (table_keeps_frame_pointers(e))
+        return SYNTH_DROP_V8;
+    if (elf_has_dynamic_symbol(e, "caml_resume") || elf_has_dynamic_symbol(e, "caml_runstack"))
+        return SYNTH_DROP_OCAML;
+    return is_ghc(e) ? SYNTH_DROP_GHC : SYNTH_DROP_NOT;
+}
+
+bool guard_unlikely(const struct code *c, const struct synth_counts *n)
+{
+    u64 all = 0;
+    for (size_t i = 0; i < c->executable.n; i++)
+        all += c->executable.v[i].end - c->executable.v[i].offset;
+    return n->code_bytes > all / 2 && n->proven < n->regions / 2;
+}

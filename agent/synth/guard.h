@@ -1,0 +1,8 @@
+/* Files whose code is not as the psABI has it, so that what looks like a proof there is a coincidence. */
+#pragma once
+#include "synth/code.h"
+
+/* Compiled by something with conventions of its own? SYNTH_DROP_NOT: not as far as can be seen. */
+enum synth_drop guard_foreign(const struct elf_file *e);
+/* Most of the code is not covered, and less than half of what was looked at is proven. */
+bool guard_unlikely(const struct code *c, const struct synth_counts *n);

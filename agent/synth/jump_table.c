@@ -1,0 +1,92 @@
+/* Where a switch goes. A table has no length, and what bounds its index is not looked at: it ends at the latest where
+ * something else begins that code names (the next table, mostly), or where an entry leads nowhere near. */
+#include "base/cleanup.h"
+#include "synth/analysis.h"
+#include <errno.h>
+
+#define NEAR     (1 << 20) /* bytes between a switch and its cases */
+#define MAX_ENDS (1u << 21)
+
+static int by_value(const void *a, const void *b)
+{
+    u32 x = *(const u32 *)a, y = *(const u32 *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* All that a "lea reg, [rip + x]" could name: bytes are looked at, not instructions. */
+static void scan(struct analysis *a, const struct code_span *s)
+{
+    const u8 *p = a->code.elf->map + s->offset;
+    u64 n = s->end - s->offset;
+    for (u64 i = 0; i + 7 <= n && !analysis_over(a); i++) {
+        s32 disp;
+        if ((p[i] & 0xfb) != 0x48 || p[i + 1] != 0x8d || (p[i + 2] & 0xc7) != 5)
+            continue;
+        u32 *end = a->table_ends.n < MAX_ENDS ? VEC_PUSH(&a->table_ends) : NULL;
+        if (!end) {
+            analysis_drop(a, SYNTH_DROP_MEMORY);
+            return;
+        }
+        memcpy(&disp, p + i + 3, sizeof(disp));
+        *end = (u32)(s->addr + i + 7 + (u64)(s64)disp);
+    }
+}
+
+static void read_ends(struct analysis *a)
+{
+    a->table_ends_read = true;
+    for (size_t i = 0; i < a->code.executable.n && !analysis_over(a); i++)
+        scan(a, &a->code.executable.v[i]);
+    if (a->table_ends.n)
+        qsort(a->table_ends.v, a->table_ends.n, sizeof(*a->table_ends.v), by_value);
+}
+
+/* The first address behind `table` at which something else begins; 32 bits of it are known of the table, too. */
+static u64 end_of(struct analysis *a, u64 table)
+{
+    size_t lo = 0, hi = a->table_ends.n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (a->table_ends.v[mid] <= (u32)table)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < a->table_ends.n ? (table & ~0xffffffffull) + a->table_ends.v[lo] : ~0ull;
+}
+
+/* Entry i: where it leads. False: it is none. */
+static bool case_at(struct analysis *a, const struct step *x, u32 i, u64 pc, u64 *target)
+{
+    struct insn first;
+    size_t left, size = x->absolute ? 8 : 4;
+    const u8 *p = elf_at(a->code.elf, x->table + i * size, &left);
+    s32 relative;
+    u32 at;
+    if (!p || left < size)
+        return false;
+    memcpy(&relative, p, sizeof(relative));
+    *target = x->table + (u64)(s64)relative;
+    if (x->absolute)
+        memcpy(target, p, sizeof(*target));
+    if (*target - (pc - NEAR) > 2 * NEAR || !code_find(&a->code, *target, &at))
+        return false;
+    const u8 *code = code_bytes(code_gap_of(&a->code, at), at, &left);
+    return (a->code.marks[at] & (CODE_MID | CODE_INSN)) != CODE_MID && insn_decode(code, left, &first);
+}
+
+void jump_table_follow(struct analysis *a, const struct step *x, u64 pc, const struct state *s)
+{
+    u64 target;
+    if (!x->table)
+        return;
+    if (!a->table_ends_read)
+        read_ends(a);
+    a->n->tables++;
+    u64 end = end_of(a, x->table), size = x->absolute ? 8 : 4;
+    for (u32 i = 0; i < MAX_TABLE && x->table + (i + 1) * size <= end; i++) {
+        if (analysis_over(a) || a->joined != NOBODY || !case_at(a, x, i, pc, &target))
+            return;
+        flow_to(a, target, s, FLOW_CASE);
+    }
+}

@@ -1,0 +1,256 @@
+/* Regions: their blocks, their entries, their being joined and taken back. The idea is in analysis.h. */
+#include "synth/analysis.h"
+#include "base/clock.h"
+#include <errno.h>
+
+#define TICK 4096 /* instructions between two looks at the clock */
+
+void analysis_drop(struct analysis *a, enum synth_drop why)
+{
+    if (!a->dropped)
+        a->dropped = why;
+}
+
+void analysis_tick(struct analysis *a)
+{
+    if (++a->n->insns % TICK)
+        return;
+    if (a->n->insns > a->limits->max_insns)
+        analysis_drop(a, SYNTH_DROP_INSNS);
+    if (clock_ns(CLOCK_THREAD_CPUTIME_ID) - a->started > a->limits->max_cpu_ms * 1000000ull)
+        analysis_drop(a, SYNTH_DROP_TIME);
+}
+
+/* ---- Blocks ---- */
+
+struct block *region_block_at(struct analysis *a, u32 at)
+{
+    for (u32 i = a->granules[at >> BLOCK_GRANULE]; i; i = a->blocks.v[i - 1].next)
+        if (a->blocks.v[i - 1].at == at)
+            return &a->blocks.v[i - 1];
+    return NULL;
+}
+
+struct block *region_block_of(struct analysis *a, u32 at)
+{
+    u32 last = at > BLOCK_MAX_BYTES ? (at - BLOCK_MAX_BYTES) >> BLOCK_GRANULE : 0;
+    for (u32 g = (at >> BLOCK_GRANULE) + 1; g-- > last;)
+        for (u32 i = a->granules[g]; i; i = a->blocks.v[i - 1].next) {
+            struct block *b = &a->blocks.v[i - 1];
+            if (b->at <= at && at < b->at + b->len)
+                return b;
+        }
+    return NULL;
+}
+
+struct block *region_add_block(struct analysis *a, u32 at, const struct state *s)
+{
+    if (a->states.n >= MAX_LIVE_BLOCKS) {
+        region_current(a)->bad = true;
+        return NULL;
+    }
+    if (a->blocks.n >= MAX_BLOCKS) {
+        analysis_drop(a, SYNTH_DROP_MEMORY);
+        return NULL;
+    }
+    struct block *b = VEC_PUSH(&a->blocks);
+    struct state *copy = b ? VEC_PUSH(&a->states) : NULL;
+    if (!copy) {
+        a->err = -ENOMEM;
+        return NULL;
+    }
+    u32 *head = &a->granules[at >> BLOCK_GRANULE];
+    *b = (struct block){.at = at, .region = a->current, .next = *head};
+    *head = (u32)a->blocks.n;
+    *copy = *s;
+    a->code.marks[at] |= CODE_LEAD;
+    region_current(a)->nblocks++;
+    return b;
+}
+
+static void unlink_block(struct analysis *a, const struct block *b)
+{
+    u32 me = (u32)(b - a->blocks.v) + 1, *p = &a->granules[b->at >> BLOCK_GRANULE];
+    while (*p && *p != me)
+        p = &a->blocks.v[*p - 1].next;
+    if (*p)
+        *p = b->next;
+    a->code.marks[b->at] &= (u8)~CODE_LEAD;
+    for (u32 i = 0; i < b->len; i++)
+        a->code.marks[b->at + i] &= CODE_ENTRY | CODE_ASKED | CODE_LEAD;
+}
+
+void region_take_back(struct analysis *a, u32 region)
+{
+    struct region *r = &a->regions.v[region];
+    for (u32 i = 0; i < r->nblocks && !r->gone; i++)
+        unlink_block(a, &a->blocks.v[r->first_block + i]);
+    r->gone = true;
+    if (r->first_block + r->nblocks == a->blocks.n)
+        a->blocks.n = r->first_block;
+    if (r->first_row + r->nrows == a->rows.n)
+        a->rows.n = r->first_row;
+    r->nblocks = r->nrows = 0;
+}
+
+/* ---- Entries ---- */
+
+static u32 *push_asked(struct analysis *a)
+{
+    u32 *p = a->asked.n < MAX_NOTES ? VEC_PUSH(&a->asked) : NULL;
+    if (!p)
+        analysis_drop(a, SYNTH_DROP_MEMORY);
+    return p;
+}
+
+void region_ask(struct analysis *a, u64 pc)
+{
+    u32 at, *p;
+    u8 *mark = code_find(&a->code, pc, &at) ? &a->code.marks[at] : NULL;
+    if (!mark || (*mark & CODE_ASKED) || !(p = push_asked(a)))
+        return;
+    *p = at;
+    *mark |= CODE_ASKED;
+    if (!(*mark & (CODE_INSN | CODE_MID | CODE_LEAD)))
+        *mark |= CODE_ENTRY;
+}
+
+static void begin(struct analysis *a, bool orphan)
+{
+    struct region *r = a->regions.n < MAX_REGIONS ? VEC_PUSH(&a->regions) : NULL;
+    if (!r) {
+        analysis_drop(a, SYNTH_DROP_MEMORY);
+        return;
+    }
+    *r = (struct region){.first_block = (u32)a->blocks.n, .first_row = (u32)a->rows.n, .entry = NOBODY};
+    r->frame.orphan = orphan;
+    a->current = (u32)a->regions.n - 1;
+    a->joined = NOBODY;
+    a->states.n = a->queue.n = 0;
+    a->stores.n = 0;
+}
+
+static void add_entry(struct analysis *a, u32 at)
+{
+    struct region_entry *e = a->entries.n < MAX_NOTES ? VEC_PUSH(&a->entries) : NULL;
+    if (!e) {
+        analysis_drop(a, SYNTH_DROP_MEMORY);
+        return;
+    }
+    *e = (struct region_entry){at, region_current(a)->entry};
+    region_current(a)->entry = (u32)a->entries.n - 1;
+}
+
+/* The entries of a region that was taken back become the current one's. */
+static void inherit(struct analysis *a, u32 from)
+{
+    u32 last = a->regions.v[from].entry;
+    while (last != NOBODY && a->entries.v[last].next != NOBODY)
+        last = a->entries.v[last].next;
+    if (last == NOBODY)
+        return;
+    a->entries.v[last].next = region_current(a)->entry;
+    region_current(a)->entry = a->regions.v[from].entry;
+    a->regions.v[from].entry = NOBODY;
+}
+
+/* ... or are to be followed each by itself. */
+static void ask_again(struct analysis *a, u32 from)
+{
+    for (u32 i = a->regions.v[from].entry; i != NOBODY; i = a->entries.v[i].next) {
+        u32 *p = push_asked(a);
+        if (!p)
+            return;
+        *p = a->entries.v[i].at;
+    }
+    a->regions.v[from].entry = NOBODY;
+}
+
+/* ---- Following ---- */
+
+static void start_at(struct analysis *a, u32 at)
+{
+    struct state s;
+    struct block *b = a->code.marks[at] & CODE_INSN ? region_block_of(a, at) : NULL;
+    state_entry(&s);
+    if (b && b->region != a->current) {
+        a->joined = b->region;
+    } else if (!region_block_at(a, at)) {
+        b = region_add_block(a, at, &s);
+        if (b)
+            flow_enqueue(a, b);
+    }
+}
+
+static void follow(struct analysis *a)
+{
+    for (u32 i = region_current(a)->entry; i != NOBODY && a->joined == NOBODY && !analysis_over(a);
+         i = a->entries.v[i].next)
+        start_at(a, a->entries.v[i].at);
+    flow_run(a);
+}
+
+/* Follows the current region; where it flows into another, both as one. */
+static void complete(struct analysis *a)
+{
+    follow(a);
+    while (a->joined != NOBODY && !analysis_over(a)) {
+        u32 me = a->current, other = a->joined;
+        a->n->reruns++;
+        region_take_back(a, me);
+        region_take_back(a, other);
+        begin(a, false);
+        inherit(a, other);
+        inherit(a, me);
+        follow(a);
+    }
+    struct region *r = region_current(a);
+    if (!analysis_over(a) && !r->bad && (r->ok || r->waits))
+        emit_region(a);
+}
+
+static void run_entry(struct analysis *a, u32 at)
+{
+    u8 *mark = &a->code.marks[at];
+    struct block *inside = *mark & CODE_INSN ? region_block_of(a, at) : NULL;
+    if ((*mark & CODE_MID) || (inside && inside->at == at && (*mark & CODE_ENTRY)))
+        return;   /* nonsense, or done */
+    if (inside) { /* it begins inside of what has been one region so far */
+        u32 region = inside->region;
+        a->n->reruns++;
+        region_take_back(a, region);
+        if (!a->regions.v[region].frame.orphan)
+            ask_again(a, region);
+    }
+    if (!(*mark & CODE_ENTRY))
+        a->n->entries++;
+    *mark |= CODE_ENTRY;
+    begin(a, false);
+    if (analysis_over(a))
+        return;
+    add_entry(a, at);
+    complete(a);
+}
+
+void region_run_asked(struct analysis *a)
+{
+    while (a->asked.n && !analysis_over(a))
+        run_entry(a, a->asked.v[--a->asked.n]);
+}
+
+void region_run_orphan(struct analysis *a, u32 at)
+{
+    begin(a, true);
+    if (analysis_over(a))
+        return;
+    a->n->orphans++;
+    start_at(a, at);
+    flow_run(a);
+    struct region *r = region_current(a);
+    if (r->ok && !r->bad && !analysis_over(a)) {
+        a->n->solved++;
+        proof_settle(a);
+        emit_region(a);
+    }
+    region_run_asked(a);
+}

@@ -1,0 +1,33 @@
+/* What one instruction does to a state (state.h), and where control goes then. */
+#pragma once
+#include "synth/state.h"
+
+enum step_to {
+    STEP_ON, /* to the next instruction */
+    STEP_RET,
+    STEP_JUMP,   /* to `target` */
+    STEP_BRANCH, /* to `target`, or on */
+    STEP_CALL,   /* of `target`, 0: not known; then on, if it returns */
+    STEP_SWITCH, /* to wherever `table` says */
+    STEP_STOP,   /* nowhere */
+};
+
+struct step {
+    enum step_to to;
+    bool changed; /* the state did */
+    u64 target;   /* address */
+    u64 table; /* address of the table of an indirect jump: of s32 relative to itself, or of addresses; 0: not known */
+    bool absolute;
+};
+
+/* Where orphans store relative to the CFA they assume: what is read there later is not what was there at first. */
+#define STORES_MAX 64
+struct stores {
+    u32 n; /* above STORES_MAX: too many to tell */
+    s32 from[STORES_MAX], to[STORES_MAX];
+};
+bool stores_touch(const struct stores *m, s32 off);
+
+/* The instruction at index `at` of the code (it numbers a new base), whose successor is at address `next`. `m`: NULL,
+ * or notes what is stored. */
+void step(struct state *s, const struct insn *x, u64 next, u32 at, struct stores *m, struct step *out);

@@ -26,8 +26,9 @@ struct entry {
     struct table_key table_key;
     struct cache_image cached; /* the table: one of these two */
     struct parser_reply made;
-    bool table_tried;
-    int table_error;
+    bool table_tried, facts_tried;
+    int table_error, facts_error;
+    struct facts facts;
 };
 struct binaries {
     struct parser *parser;
@@ -214,8 +215,15 @@ int binaries_table(struct binaries *b, u32 id, const struct xp_table **out)
 
 int binaries_facts(struct binaries *b, u32 id, struct facts *out)
 {
-    const struct binary *f = binaries_get(b, id);
-    return f ? parser_facts(b->parser, f->fd, out) : -ENOENT;
+    struct entry *e = find(b, id);
+    if (!e)
+        return -ENOENT;
+    if (!e->facts_tried)
+        e->facts_error = parser_facts(b->parser, e->binary.fd, &e->facts);
+    e->facts_tried = true;
+    if (!e->facts_error)
+        *out = e->facts;
+    return e->facts_error;
 }
 
 int binaries_debug_files(struct binaries *b, u32 id, int root, struct debug_files *out, struct debug_trace *trace)
@@ -286,6 +294,13 @@ void binaries_set_process(struct binaries *b, u32 tgid, u64 start)
     jit_maps_add(b->jit, p);
 }
 
+static u64 source_address(void *ctx, u32 id, u64 offset)
+{
+    struct facts f;
+    u64 address;
+    return !binaries_facts(ctx, id, &f) && facts_address(&f, offset, &address) ? address : offset;
+}
+
 static int source_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,
                             void (*use)(void *arg, const struct names *names), void *arg)
 {
@@ -310,6 +325,10 @@ static const char *source_kernel(void *ctx, u64 address, u64 *start, const char 
 
 struct name_source binaries_source(struct binaries *b)
 {
-    return (struct name_source){
-        .ctx = b, .file = source_file, .names = source_names, .kernel = source_kernel, .anonymous = source_anonymous};
+    return (struct name_source){.ctx = b,
+                                .file = source_file,
+                                .names = source_names,
+                                .address = source_address,
+                                .kernel = source_kernel,
+                                .anonymous = source_anonymous};
 }

@@ -107,7 +107,7 @@ int stack_text(const struct profile *p, const struct stacks_list *threads, struc
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static void add_json_frame(const struct profile *p, const struct frame *f, struct buf *out)
+static void add_json_frame(const struct profile *p, const struct frame *f, u64 address, struct buf *out)
 {
     static const char *const kinds[] = {[FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel", [FRAME_JIT] = "jit"};
     buf_str(out, "{\"function\":");
@@ -120,12 +120,13 @@ static void add_json_frame(const struct profile *p, const struct frame *f, struc
     }
     buf_str(out, ",\"module\":");
     buf_json(out, profile_text(p, f->module));
-    buf_char(out, '}');
+    buf_printf(out, ",\"address\":\"0x%llx\"}", (unsigned long long)address);
 }
 
 static void add_json(const struct profile *p, const struct stacks_thread *t, const struct prof_stack *s,
                      const struct frames *f, struct buf *out)
 {
+    const u32 *location = p->stack_locations.v + s->first; /* calls that are inlined have that of their caller */
     bool first = true;
     buf_printf(out, "%s{\"tid\":%u,\"name\":", out->data[out->len - 1] == '[' ? "" : ",", t->tid);
     buf_json(out, profile_text(p, p->processes.v[s->process].name));
@@ -136,7 +137,8 @@ static void add_json(const struct profile *p, const struct stacks_thread *t, con
         if (f->v[i].kind > FRAME_JIT)
             continue;
         buf_str(out, first ? "" : ",");
-        add_json_frame(p, &f->v[i], out);
+        add_json_frame(p, &f->v[i], p->locations.v[*location].address, out);
+        location += !f->v[i].inlined;
         first = false;
     }
     buf_str(out, "]}");

@@ -4,7 +4,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need jq gdb chroot objcopy strip node python3 unshare
+need jq gdb chroot objcopy strip addr2line node python3 unshare
 
 root=$TMP/root
 OUT=whole build_target stacks -g -pthread -static -Wl,--build-id=sha1
@@ -45,6 +45,14 @@ check '[.threads[] | select(.name == "napper")] | length == 1 and all(.[].frames
 check 'all(.threads[].frames[] | select(.function | startswith("demo::innermost"));
     .inlined and (.file | endswith("stacks.cpp")) and .line == 15)'
 check 'all(.threads[] | select(.state == "S"); any(.frames[]; .kind == "kernel" and .function == "do_syscall_64"))'
+
+# Addresses are the file's, and those of calls, not what comes behind them; an inlined call has its caller's.
+jq -r '.threads[] | [.frames[] | select(.kind == "native")] | group_by(.address)[] | .[0] | "\(.address) \(.line // 0)"' \
+    "$TMP/json" | sort -u | grep -v ' 0$' >"$TMP/ours"
+while read -r address _; do
+    echo "$address $(addr2line -e "$TMP/whole" "$address" | sed -E 's/.*:([0-9]+).*/\1/')"
+done <"$TMP/ours" | diff "$TMP/ours" - >"$TMP/diff" || fail "addr2line has other lines: $(cat "$TMP/diff")"
+[ "$(wc -l <"$TMP/ours")" -gt 5 ] || fail "there are no addresses: $(cat "$TMP/ours")"
 
 # A thread alone, as text.
 tid=$(jq -r '.threads[] | select(.name == "burner").tid' "$TMP/json")

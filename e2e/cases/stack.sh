@@ -51,7 +51,8 @@ jq -r '.threads[] | [.frames[] | select(.kind == "native")] | group_by(.address)
     "$TMP/json" | sort -u | grep -v ' 0$' >"$TMP/ours"
 while read -r address _; do
     echo "$address $(addr2line -e "$TMP/whole" "$address" | sed -E 's/.*:([0-9]+).*/\1/')"
-done <"$TMP/ours" | diff "$TMP/ours" - >"$TMP/diff" || fail "addr2line has other lines: $(cat "$TMP/diff")"
+done <"$TMP/ours" >"$TMP/theirs"
+diff "$TMP/ours" "$TMP/theirs" >"$TMP/diff" || fail "addr2line has other lines: $(cat "$TMP/diff")"
 [ "$(wc -l <"$TMP/ours")" -gt 5 ] || fail "there are no addresses: $(cat "$TMP/ours")"
 
 # A thread alone, as text.

@@ -5,6 +5,7 @@
 #
 # Everybody has SETTLE seconds after its first sample; OTel has no stack of a process that it has just met. In favour of the
 # peers: OTel's samples of that time and those without user frames are left out, lightswitch runs at 97 Hz (a prime).
+# PROGRAMS=e2e/nocfi/programs.sh has others run: hand-written assembly.
 # CPU time includes eBPF programs. Ours and lightswitch's includes naming and writing; OTel leaves naming to others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +22,7 @@ pid='' receiver='' # a profiler and what it sends to
 declare -A figure
 trap 'stop_load; stop "$pid" "$receiver"; echo "$stats_before" >$stats || true; rm -rf "$tmp"' EXIT
 # shellcheck source=bench/programs.sh
-. bench/programs.sh
+. "${PROGRAMS:-bench/programs.sh}"
 # shellcheck source=bench/peers/build.sh
 . bench/peers/build.sh
 

@@ -1,13 +1,18 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# Programs that spend their time in hand-written assembly without unwind information. To be sourced; needs $TMP.
-#   nocfi_programs:      the names of those that this machine can run
-#   nocfi_program NAME:  its command, in the array $command: it runs until it is killed. What it needs is made first.
+# Programs that spend their time in hand-written assembly without unwind information, as bench/programs.sh has others.
+# To be sourced; needs $tmp.
+#   programs:      the names of those that this machine can run
+#   program NAME:  its command, in the array $command: it runs until it is killed. What it needs is made first.
 
-nocfi_programs() {
+programs() {
     local name
     for name in x264 x265 dav1d h264 xvid dgemm gmp nettle sodium jpeg; do
-        if (nocfi_program $name) >/dev/null 2>&1; then echo $name; fi
+        if (program $name) >/dev/null 2>&1; then echo $name; fi
     done
+}
+
+programs_prepare() {
+    programs >/dev/null
 }
 
 ffmpeg_quiet=(ffmpeg -nostdin -v error -y)
@@ -37,23 +42,22 @@ with open(sys.argv[1], "wb") as f:
 END
 }
 
-nocfi_program() {
+program() {
     case $1 in
     x264) encode libx264 && command -v ffmpeg ;;
     x265) encode libx265 -x265-params log-level=error && command -v ffmpeg ;;
     xvid) encode libxvid && command -v ffmpeg && ffmpeg -v error -h encoder=libxvid | grep -q Encoder ;;
     h264)
-        made "$TMP/h264.mp4" "${ffmpeg_quiet[@]}" "${picture[@]}" -t 2 -c:v libx264 -preset faster "$TMP/h264.mp4" &&
-            decode "$TMP/h264.mp4" h264
+        made "$tmp/h264.mp4" "${ffmpeg_quiet[@]}" "${picture[@]}" -t 2 -c:v libx264 -preset faster "$tmp/h264.mp4" &&
+            decode "$tmp/h264.mp4" h264
         ;;
     dav1d)
-        made "$TMP/av1.mp4" "${ffmpeg_quiet[@]}" "${picture[@]}" -t 1 -c:v libsvtav1 -preset 10 "$TMP/av1.mp4" 2>/dev/null &&
-            decode "$TMP/av1.mp4" libdav1d
+        made "$tmp/av1.mp4" "${ffmpeg_quiet[@]}" "${picture[@]}" -t 1 -c:v libsvtav1 -preset 10 "$tmp/av1.mp4" 2>/dev/null &&
+            decode "$tmp/av1.mp4" libdav1d
         ;;
     dgemm)
-        made "$TMP/dgemm" gcc -O2 e2e/nocfi/dgemm.c -o "$TMP/dgemm" -ldl &&
-            command=(env OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell "$TMP/dgemm") &&
-            ldconfig -p | grep 'libopenblas.so.0'
+        made "$tmp/dgemm" gcc -O2 e2e/nocfi/dgemm.c -o "$tmp/dgemm" -ldl &&
+            command=("$tmp/dgemm") && ldconfig -p | grep 'libopenblas.so.0'
         ;;
     gmp)
         command=(/usr/bin/python3 -c 'from gmpy2 import mpz, powmod, gcd
@@ -62,11 +66,11 @@ while True: c = a * b; d = c // a; powmod(mpz(5), m >> 1, m); gcd(c, b)') &&
             /usr/bin/python3 -c 'import gmpy2'
         ;;
     nettle | sodium)
-        made "$TMP/$1" gcc -O2 "e2e/nocfi/$1.c" -o "$TMP/$1" "-l$1" && command=("$TMP/$1")
+        made "$tmp/$1" gcc -O2 "e2e/nocfi/$1.c" -o "$tmp/$1" "-l$1" && command=("$tmp/$1")
         ;;
     jpeg)
-        made "$TMP/noise.ppm" noise "$TMP/noise.ppm" && made "$TMP/jpeg" gcc -O2 e2e/nocfi/jpeg.c -o "$TMP/jpeg" -ljpeg &&
-            command=("$TMP/jpeg" "$TMP/noise.ppm")
+        made "$tmp/noise.ppm" noise "$tmp/noise.ppm" && made "$tmp/jpeg" gcc -O2 e2e/nocfi/jpeg.c -o "$tmp/jpeg" -ljpeg &&
+            command=("$tmp/jpeg" "$tmp/noise.ppm")
         ;;
     esac
 }

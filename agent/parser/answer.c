@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "object/dwarf_index.h"
 #include "parser/protocol.h"
+#include "parser/synth_table.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,7 +49,7 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     struct names names = {0};
     if (a->id != rq->id || a->status > 0 || a->status < -MAX_ERRNO || (a->flags & ~PARSER_LAST))
         return -EPROTO;
-    if (a->status || rq->op == PARSER_IDENTIFY) {
+    if (a->status || rq->op == PARSER_IDENTIFY || rq->op == PARSER_SYNTH_IDENTIFY) {
         if (fd >= 0 || a->len)
             return -EPROTO;
         return a->status ? a->status : check_key(&a->key);
@@ -57,6 +58,9 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     if (rc)
         return rc;
     if (rq->op == PARSER_TABLE && table_check(reply.data, reply.len))
+        return -EPROTO;
+    struct parser_synth synth;
+    if (rq->op == PARSER_SYNTH && synth_reply_open(reply.data, reply.len, &synth))
         return -EPROTO;
     if (rq->op == PARSER_FACTS && !facts_sound(reply.data, reply.len))
         return -EPROTO;

@@ -7,6 +7,7 @@
 #include "parser/merged_table.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
+#include "parser/synth_table.h"
 #include "runtime/jit_map.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -121,6 +122,14 @@ static int do_lines(const struct parser_work *work, const struct parser_request 
     return rc;
 }
 
+static int do_synth(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
+{
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    AUTO_BUF struct buf out = {0};
+    int rc = work->synth(file, &limits, &out);
+    return rc ? rc : reply_bytes(out.data, out.len, a, fd);
+}
+
 static int do_links(const struct parser_work *work, const struct parser_request *rq, const int *fds,
                     struct parser_answer *a, int *fd)
 {
@@ -182,6 +191,10 @@ static int do_request(const struct parser_work *work, const struct parser_reques
         return do_links(work, rq, fds, a, fd);
     case PARSER_FACTS:
         return do_facts(work, fds[0], a, fd);
+    case PARSER_SYNTH_IDENTIFY:
+        return work->synth_identify(fds[0], rq->secret, &a->key);
+    case PARSER_SYNTH:
+        return do_synth(work, fds[0], a, fd);
     default:
         return -EPROTO;
     }
@@ -275,6 +288,8 @@ int parser_child_main(int argc, char **argv)
         .facts = facts_read,
         .lines = merged_lines,
         .links = debug_links_read,
+        .synth_identify = synth_identify,
+        .synth = synth_table,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */
     _exit(parser_child_run(argc, argv, &work));

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "parser/protocol.h"
 #include "parser/spawn.h"
+#include "parser/synth_table.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -196,12 +197,17 @@ static int give(struct parser *p, const struct parser_request *rq, const struct 
     return packet_send(p->child.socket, &answer, sizeof(answer), &fd, !rc);
 }
 
+static u64 patience_ms(const struct parser *p, u32 op)
+{
+    return op == PARSER_SYNTH ? PARSER_SYNTH_MS
+                              : p->limits.timeout_ms * (op == PARSER_LINES ? PARSER_LINES_PATIENCE : 1ull);
+}
+
 /* The answer, after all that the child wants before. */
 static int await_answer(struct parser *p, const struct parser_request *rq, const struct dwarf_fds *files,
                         struct parser_answer *a, int *fd)
 {
-    u64 patience = p->limits.timeout_ms * (rq->op == PARSER_LINES ? PARSER_LINES_PATIENCE : 1ull);
-    u64 deadline = now_ns() + patience * 1000000;
+    u64 deadline = now_ns() + patience_ms(p, rq->op) * 1000000;
     int rc = 0;
     for (unsigned wants = 0; !rc; wants++) {
         AUTO_CLOSE int got = -1;
@@ -255,14 +261,37 @@ static int ask_about(struct parser *p, struct parser_request *rq, int fd, struct
     return ask(p, rq, &slots, NULL, a, out, NULL);
 }
 
-int parser_identify(struct parser *p, int fd, struct table_key *out)
+static int ask_key(struct parser *p, enum parser_op op, int fd, struct table_key *out)
 {
-    struct parser_request rq = {.op = PARSER_IDENTIFY};
+    struct parser_request rq = {.op = op};
     struct parser_answer a;
     int rc = ask_about(p, &rq, fd, &a, NULL);
     if (!rc)
         *out = a.key;
     return rc;
+}
+
+int parser_identify(struct parser *p, int fd, struct table_key *out)
+{
+    return ask_key(p, PARSER_IDENTIFY, fd, out);
+}
+
+int parser_synth_identify(struct parser *p, int fd, struct table_key *out)
+{
+    return ask_key(p, PARSER_SYNTH_IDENTIFY, fd, out);
+}
+
+int parser_synth(struct parser *p, int fd, struct parser_synth *out)
+{
+    struct parser_request rq = {.op = PARSER_SYNTH};
+    struct parser_answer a;
+    struct parser_synth found = {0};
+    int rc = ask_about(p, &rq, fd, &a, &found.bytes);
+    if (rc)
+        return rc;
+    synth_reply_open(found.bytes.data, found.bytes.len, &found); /* sound: answer_check has looked */
+    *out = found;
+    return 0;
 }
 
 int parser_table(struct parser *p, int fd, struct parser_reply *out)

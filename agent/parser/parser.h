@@ -20,6 +20,7 @@
 struct debug_links;
 struct dwarf_fds;
 struct parser;
+struct parser_synth;
 
 struct parser_limits {
     unsigned timeout_ms; /* per request */
@@ -54,6 +55,12 @@ void parser_reply_free(struct parser_reply *r);
  * wait. -ECHILD: no child could be started, which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
 int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a checked image */
+/* The same with rows for code that has no unwind information of any kind (parser/synth_table.h); *out is owned, too,
+ * by parser_reply_free of its bytes. Waits PARSER_SYNTH_MS, whatever the limits say: nobody should be waiting for the
+ * caller. The key tells files apart that differ in their code alone. */
+int parser_synth_identify(struct parser *p, int fd, struct table_key *out);
+int parser_synth(struct parser *p, int fd, struct parser_synth *out);
+#define PARSER_SYNTH_MS 10000
 /* What the file says about debug information (object/debug_links.h): nothing of it is more than a claim. `crc`: sum
  * all of the file up, too. */
 int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);

@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct names view = {0};
     if (size < sizeof(a) + 2)
         return 0;
-    struct parser_request rq = {.id = 1, .op = PARSER_IDENTIFY + data[0] % 6, .n = data[1]};
+    struct parser_request rq = {
+        .id = 1, .op = PARSER_IDENTIFY + data[0] % (PARSER_GIVE - PARSER_IDENTIFY), .n = data[1]};
     memcpy(&a, data + 2, sizeof(a));
     data += 2 + sizeof(a);
     size -= 2 + sizeof(a);

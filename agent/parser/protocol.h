@@ -1,7 +1,7 @@
 /* What parent and child say to each other: one fixed-size packet each way (SOCK_SEQPACKET) and descriptors beside it.
  *
  *   parent: request + the file's fd and those of other slots (enum parser_slot)
- *   child:  reply   + a sealed memfd of `len` bytes, for all but IDENTIFY with status 0
+ *   child:  reply   + a sealed memfd of `len` bytes, for all but IDENTIFY and SYNTH_IDENTIFY with status 0
  *
  * During LINES the child may want a file that the debug information names (a split unit): a reply with PARSER_WANTS and
  * a memfd of two texts, directory and name. The parent answers with GIVE, and the file's fd or the reason (n = errno).
@@ -26,6 +26,8 @@ enum parser_op {
     PARSER_JIT,
     PARSER_LINKS,
     PARSER_FACTS,
+    PARSER_SYNTH_IDENTIFY,
+    PARSER_SYNTH,
     PARSER_GIVE,
 };
 
@@ -66,7 +68,7 @@ struct parser_answer {
     s32 status; /* 0 or -errno */
     u64 len;
     u32 flags;
-    struct table_key key; /* IDENTIFY */
+    struct table_key key; /* IDENTIFY, SYNTH_IDENTIFY */
     u8 pad[4];
 };
 _Static_assert(sizeof(struct parser_answer) == 64, "the wire format has no hidden padding");
@@ -77,7 +79,7 @@ int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned
  * (the other side is gone), -EPROTO (another size, too many descriptors; all are closed), -errno. */
 int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS]);
 
-/* The parent's judgement of an answer: 0 (for all but IDENTIFY with *out mapped and, for NAMES, *view checked), the
+/* The parent's judgement of an answer: 0 (for all but those two with *out mapped and, for NAMES, *view checked), the
  * child's status, or -EPROTO. fd is borrowed, -1 when none came. */
 int answer_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_reply *out,
                  struct names *view);
@@ -98,6 +100,8 @@ struct parser_work {
     int (*lines)(const struct dwarf_fds *f, void **out, size_t *len);
     int (*links)(int fd, bool crc, struct debug_links *out);
     int (*facts)(int fd, struct facts *out);
+    int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
+    int (*synth)(int fd, const struct table_limits *limits, struct buf *out);
 };
 /* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
 int parser_child_run(int argc, char **argv, const struct parser_work *work);

@@ -1,0 +1,102 @@
+#include "parser/synth_table.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "object/fixture.h"
+#include "object/table_elf.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD (8 + sizeof(struct synth_counts)) /* of a reply */
+
+static const u8 secret[16] = "sixteen bytes...";
+
+/* A copy of a fixture with one byte of it changed; `at` 0: none. */
+static int changed_copy(const struct elf_file *e, u64 at)
+{
+    AUTO_FREE u8 *copy = malloc(e->size);
+    memcpy(copy, e->map, e->size);
+    if (at)
+        copy[at] ^= 1;
+    return fs_sealed_memfd("copy", copy, e->size);
+}
+
+TEST(synth_keys_tell_code_apart)
+{
+    AUTO_ELF struct elf_file e = {0};
+    table_spans covered = {0};
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK_EQ(table_covered(&e, NULL, &limits, &covered), 0);
+    AUTO_CLOSE int same = changed_copy(&e, 0);
+    AUTO_CLOSE int other = changed_copy(&e, covered.v[0].start);
+    struct table_key plain[2], key[2];
+    CHECK(!table_identify(same, secret, &plain[0]) && !table_identify(other, secret, &plain[1]));
+    CHECK(!synth_identify(same, secret, &key[0]) && !synth_identify(other, secret, &key[1]));
+    CHECK(table_key_equal(&plain[0], &plain[1]));
+    CHECK(!table_key_equal(&key[0], &key[1]));
+    CHECK(!table_key_equal(&plain[0], &key[0]));
+    vec_free(&covered);
+}
+
+/* A reply with this reason and, if `name`, that fixture's table. */
+static void reply(u32 dropped, const char *name, struct buf *out)
+{
+    u8 head[HEAD] = {0};
+    AUTO_CLOSE int fd = name ? fixture_fd(name) : -1;
+    AUTO_FREE struct xp_table *t = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    size_t len;
+    memcpy(head, &dropped, sizeof(dropped));
+    buf_add(out, head, sizeof(head));
+    if (fd >= 0 && !table_build(fd, &limits, &t, &len))
+        buf_add(out, t, len);
+}
+
+TEST(synth_replies_are_not_believed)
+{
+    AUTO_BUF struct buf sound = {0}, reason = {0}, both = {0}, unknown = {0};
+    struct parser_synth s = {.len = 77};
+    reply(0, "cfi.so", &sound);
+    reply(SYNTH_DROP_TIME, NULL, &reason);
+    reply(SYNTH_DROP_TIME, "cfi.so", &both);
+    reply(SYNTH_DROP_COUNT, NULL, &unknown);
+    CHECK_EQ(synth_reply_open(both.data, both.len, &s), -EBADMSG);
+    CHECK_EQ(synth_reply_open(unknown.data, unknown.len, &s), -EBADMSG);
+    for (size_t n = 0; n < sound.len; n += n < HEAD + 64 ? 1 : 17)
+        if (n != HEAD)
+            CHECK_EQ(synth_reply_open(sound.data, n, &s), -EBADMSG);
+    CHECK_EQ(s.len, 77);
+    CHECK_EQ(synth_reply_open(sound.data, sound.len, &s), 0);
+    CHECK(s.table && s.len == sound.len - HEAD && !s.dropped);
+    CHECK_EQ(synth_reply_open(reason.data, reason.len, &s), 0);
+    CHECK(!s.table && s.dropped == SYNTH_DROP_TIME);
+    sound.data[sound.len - 1] ^= 1;
+    CHECK_EQ(synth_reply_open(sound.data, sound.len, &s), -EBADMSG);
+}
+
+/* Whatever the analysis makes of a file, what others know of it stays, and the child's reply is what the parent reads.
+ */
+TEST(synth_tables_keep_the_rows_of_others)
+{
+    AUTO_CLOSE int fd = fixture_fd("cfi.so");
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_FREE struct xp_table *plain = fixture_table("cfi.so");
+    AUTO_BUF struct buf out = {0};
+    table_spans covered = {0};
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    struct parser_synth s = {0};
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK_EQ(table_covered(&e, NULL, &limits, &covered), 0);
+    CHECK_EQ(synth_table(fd, &limits, &out), 0);
+    CHECK_EQ(synth_reply_open(out.data, out.len, &s), 0);
+    for (size_t i = 0; s.table && i < covered.n; i++)
+        for (u64 at = covered.v[i].start; at < covered.v[i].end; at++) {
+            struct xp_rule x = table_rule_at(plain, at), y = table_rule_at(s.table, at);
+            CHECK(!memcmp(&x, &y, sizeof(x)));
+        }
+    vec_free(&covered);
+    AUTO_CLOSE int text = fs_sealed_memfd("text", "#!/bin/sh", 9);
+    CHECK_EQ(synth_table(text, &limits, &out), -ENOEXEC);
+}

@@ -15,6 +15,7 @@
 
 #define QUEUE_JOBS     8192
 #define JIT_SEEN       4096
+#define GAPS_SEEN      4096
 #define NAMED_BYTES    ((size_t)6 << 20)
 #define UNWIND_TIMES   (1u << 20)
 #define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
@@ -58,8 +59,9 @@ static int build(struct agent *a, char *why, size_t len)
     snprintf(why, len, "out of memory");
     a->ncpus = probe_cpus(a->probe); /* ids, not a count: those of removed CPUs leave holes */
     a->dumps = calloc((size_t)a->ncpus, sizeof(*a->dumps));
-    if (!a->dumps || files_new(&a->files, a->probe, a->parser, a->cache) || late_new(&a->late, a->probe, a->files) ||
-        queue_new(&a->jobs, QUEUE_JOBS) || agent_open_lines(a) || aggregate_new(&a->live, a->config.aggregate_bytes) ||
+    if (!a->dumps || files_new(&a->files, a->probe, a->parser, a->cache, !a->config.no_synth) ||
+        late_new(&a->late, a->probe, a->files) || queue_new(&a->jobs, QUEUE_JOBS) || agent_open_lines(a) ||
+        aggregate_new(&a->live, a->config.aggregate_bytes) ||
         aggregate_new(&a->late_aggregate, a->config.aggregate_bytes / 8) || jit_maps_new(&a->jit, a->parser) ||
         (a->config.sink.profile && named_new(&a->named, NAMED_BYTES)))
         return -ENOMEM;
@@ -116,6 +118,7 @@ void agent_free(struct agent **aa)
     named_free(&a->named);
     jit_maps_free(&a->jit);
     map_free(&a->jit_seen);
+    map_free(&a->gap_seen);
     agent_close_lines(a);
     cache_free(&a->cache);
     probe_free(&a->probe);
@@ -222,6 +225,30 @@ static void announce_jit(struct agent *a, const struct xp_sample *s)
         *seen = 1;
 }
 
+/* Its stack stopped in code of a file that has no unwind information there. */
+static bool stopped_in_gap(const struct xp_sample *s)
+{
+    return (s->cause == XP_CAUSE_NO_RULE || s->cause == XP_CAUSE_FP_BROKEN) && s->nuser &&
+           XP_WORD_KIND(s->words[s->nkernel + s->nuser - 1]) != XP_WORD_ANON;
+}
+
+static void announce_gap(struct agent *a, const struct xp_sample *s)
+{
+    u32 id = XP_WORD_FILE(s->words[s->nkernel + s->nuser - 1]);
+    if (a->gap_seen.n >= GAPS_SEEN)
+        map_free(&a->gap_seen);
+    u64 *seen = map_put(&a->gap_seen, id);
+    struct job *j = seen && !*seen ? calloc(1, sizeof(*j)) : NULL;
+    if (!j)
+        return;
+    j->kind = JOB_GAP;
+    j->gap = id;
+    if (queue_put(a->jobs, j))
+        job_free(j); /* the next stack that stops there tries again */
+    else
+        *seen = 1;
+}
+
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
 {
     struct agent *a = ctx;
@@ -236,6 +263,8 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
     note_unwind_time(a, s);
     if (jit_sample(s))
         announce_jit(a, s);
+    if (stopped_in_gap(s))
+        announce_gap(a, s);
     if ((s->flags & XP_SAMPLE_DUMP) && postpone(a, s, len))
         return;
     aggregate_add(a->live, s);

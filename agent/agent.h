@@ -33,6 +33,7 @@ struct agent_config {
     bool short_names;           /* without argument lists */
     size_t aggregate_bytes;     /* budget of distinct stacks */
     bool raw;                   /* frames of files stay without names */
+    bool no_synth;              /* no rows for code without unwind information */
     unsigned prepare_ms;        /* how long agent_prepare may take; the rest is built while sampling */
 };
 
@@ -79,7 +80,8 @@ struct agent_report {
     double parser_cpu_seconds;
     u64 rss_bytes, map_bytes; /* when sampling ended */
     size_t files, failed_files, evicted_files;
-    u64 rows;
+    u64 rows, synth_rows;
+    u64 synth[FILES_SYNTH_COUNT]; /* files in whose code stacks stopped, by what became of them */
     unsigned parser_restarts;
     struct line_indexes_stats lines;
     struct debuginfod_stats server;

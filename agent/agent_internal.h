@@ -20,14 +20,16 @@ struct span { /* what was counted in an interval */
     u64 duration_ns;
 };
 
-enum job_kind { JOB_FILE, JOB_LATE, JOB_SPAN, JOB_JIT };
-struct job { /* for the worker: a file to build, a stack to unwind later, an interval to name, a process with a JIT */
+enum job_kind { JOB_FILE, JOB_LATE, JOB_SPAN, JOB_JIT, JOB_GAP };
+struct job { /* for the worker: a file to build, a stack to unwind later, an interval to name, a process with a JIT, a
+              * file in whose code a stack stopped */
     enum job_kind kind;
     union {
         struct file_job file;
         struct late_job late;
         struct span span;
         struct jit_process *jit;
+        u32 gap;
     };
 };
 void job_free(struct job *j);
@@ -39,7 +41,8 @@ struct tally { /* sums over everything named so far */
 
 struct figures { /* u64s and nothing else */
     struct tally tally;
-    u64 files, failed_files, evicted_files, rows, late, map_bytes, cut_names;
+    u64 files, failed_files, evicted_files, rows, synth_rows, late, map_bytes, cut_names;
+    u64 synth[FILES_SYNTH_COUNT];
     struct line_indexes_stats lines;
     struct debuginfod_stats server;
 };
@@ -72,6 +75,7 @@ struct agent {
     } segments;
     struct jit_maps *jit; /* the worker's */
     struct map jit_seen;  /* processes that were handed to it, by a hash of who they are; the collector's */
+    struct map gap_seen;  /* files that were handed to it because stacks stopped in them; the collector's */
     struct named *named;  /* with a sink: the worker's */
     u64 created_ns, started_ns, stopped_ns, rescan_ns;
     unsigned hz, hz_wanted;   /* of clocks; what agent_set_rate asked for, 0: what the configuration says */

@@ -155,6 +155,8 @@ void agent_vitals(struct agent *a, struct agent_report *out)
     out->failed_files = f.failed_files;
     out->evicted_files = f.evicted_files;
     out->rows = f.rows;
+    out->synth_rows = f.synth_rows;
+    memcpy(out->synth, f.synth, sizeof(out->synth));
     out->late = f.late;
     out->map_bytes = f.map_bytes;
     out->lines = f.lines;
@@ -168,9 +170,12 @@ static void count_files(const struct agent *a, struct agent_report *out)
     const struct file *all = files_all(a->files, &out->files);
     for (size_t i = 0; i < out->files; i++) {
         out->rows += all[i].rows;
+        out->synth_rows += all[i].synth_rows;
         out->failed_files += all[i].value.state == XP_FILE_FAILED;
     }
     out->evicted_files = files_evicted(a->files);
+    for (int i = 0; i < FILES_SYNTH_COUNT; i++)
+        out->synth[i] = files_synth_count(a->files, (enum files_synth)i);
 }
 
 static void count_names(const struct agent *a, struct agent_report *out)
@@ -194,8 +199,10 @@ void agent_show_figures(struct agent *a)
                         .failed_files = r.failed_files,
                         .evicted_files = r.evicted_files,
                         .rows = r.rows,
+                        .synth_rows = r.synth_rows,
                         .late = late_rescued(a->late),
                         .map_bytes = probe_map_bytes(a->probe)};
+    memcpy(f.synth, r.synth, sizeof(f.synth));
     for (size_t i = 0; i < sizeof(f) / sizeof(u64); i++)
         __atomic_store_n(&((u64 *)&a->shown)[i], ((u64 *)&f)[i], __ATOMIC_RELAXED);
 }

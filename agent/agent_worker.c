@@ -25,7 +25,7 @@ void job_free(struct job *j)
         late_job_free(&j->late);
     } else if (j->kind == JOB_JIT) {
         jit_process_free(&j->jit);
-    } else {
+    } else if (j->kind == JOB_SPAN) {
         aggregate_free(&j->span.stacks);
     }
     free(j);
@@ -90,8 +90,17 @@ static void work(struct agent *a, struct job *j)
         deliver(a, &j->span);
     } else if (j->kind == JOB_JIT) {
         jit_maps_add(a->jit, TAKE_PTR(j->jit));
+    } else if (j->kind == JOB_GAP) {
+        files_want_synth(a->files, j->gap);
     }
     job_free(j);
+}
+
+/* What can wait, when nothing else does. */
+static void work_at_leisure(struct agent *a)
+{
+    if (!queue_len(a->jobs) && !__atomic_load_n(&a->deadline_ns, __ATOMIC_RELAXED))
+        files_synth_one(a->files);
 }
 
 void *agent_worker(void *agent)
@@ -99,13 +108,14 @@ void *agent_worker(void *agent)
     struct agent *a = agent;
     pthread_setname_np(pthread_self(), "worker");
     for (;;) {
-        struct job *j = queue_get(a->jobs, late_waiting(a->late) ? IDLE_MS : TICK_MS);
+        struct job *j = queue_get(a->jobs, late_waiting(a->late) || files_synth_waiting(a->files) ? IDLE_MS : TICK_MS);
         if (j)
             work(a, j);
         else if (queue_closed(a->jobs) && !late_waiting(a->late))
             break;
         files_tick(a->files, now_ns());
         late_run(a->late, LATE_AGE_MS, a->late_aggregate);
+        work_at_leisure(a);
     }
     deliver(a, &a->last);
     a->rss_bytes = agent_rss(a);

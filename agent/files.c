@@ -12,14 +12,15 @@
 #define QUICK_TRIES 64   /* processes that live 0.3 ms are often gone before their file can be opened */
 #define MAX_RETRIES 1024 /* files waiting for another try */
 
-int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache)
+int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache, bool synth)
 {
     struct rlimit limit = {1024, 1024};
     struct files *f = calloc(1, sizeof(*f));
     if (!f)
         return -ENOMEM;
     getrlimit(RLIMIT_NOFILE, &limit);
-    *f = (struct files){.probe = probe, .parser = parser, .cache = cache, .max_fds = limit.rlim_cur / 2};
+    *f =
+        (struct files){.probe = probe, .parser = parser, .cache = cache, .max_fds = limit.rlim_cur / 2, .synth = synth};
     *out = f;
     return 0;
 }
@@ -40,6 +41,7 @@ void files_free(struct files **ff)
     map_free(&f->by_digest);
     map_free(&f->tries);
     vec_free(&f->retries);
+    vec_free(&f->synth_wanted);
     free(f);
     *ff = NULL;
 }
@@ -50,24 +52,32 @@ static void hex(char *to, const u8 *bytes, size_t n)
         snprintf(to + 2 * i, 3, "%02x", bytes[i]);
 }
 
-static struct shared_table *find_shared(struct files *f, const struct table_key *key, u64 half)
+static u64 half_of(const struct table_key *key)
 {
-    u64 *at = map_get(&f->by_digest, half);
+    u64 half;
+    memcpy(&half, key->digest, sizeof(half));
+    return half;
+}
+
+struct shared_table *files_find_shared(struct files *f, const struct table_key *key)
+{
+    u64 *at = map_get(&f->by_digest, half_of(key));
     struct shared_table *t = at && *at ? &f->tables.v[*at - 1] : NULL;
     return t && !memcmp(t->key.digest, key->digest, sizeof(key->digest)) ? t : NULL;
 }
 
-/* Puts an image into the shards and remembers it by its content. */
-static int place(struct files *f, const struct table_key *key, u64 half, const struct xp_table *image,
-                 struct shared_table **out)
+int files_place(struct files *f, const struct table_key *key, const struct xp_table *image, struct shared_table **out)
 {
-    struct shared_table t = {.key = *key, .rows = image->nrows, .bad_fdes = image->bad_fdes};
+    struct shared_table t = {.key = *key,
+                             .rows = image->nrows,
+                             .bad_fdes = image->bad_fdes,
+                             .synth_rows = image->source_rows[XP_SOURCE_SYNTH]};
     t.place.flags = image->flags;
     int rc = image->nblocks ? probe_table_load(f->probe, image, &t.place) : 0;
     f->starved |= rc == -ENOSPC;
     if (rc)
         return rc == -ENOSPC ? -EDQUOT : rc; /* the parser has an -ENOSPC of its own */
-    u64 *at = map_put(&f->by_digest, half);
+    u64 *at = map_put(&f->by_digest, half_of(key));
     struct shared_table *kept = at ? VEC_PUSH(&f->tables) : NULL;
     if (!kept)
         return -ENOMEM;
@@ -78,11 +88,11 @@ static int place(struct files *f, const struct table_key *key, u64 half, const s
 }
 
 /* A table that is on disk, or else one that the parser makes and the disk keeps. */
-static int fetch(struct files *f, int fd, const struct table_key *key, u64 half, struct shared_table **out)
+static int fetch(struct files *f, int fd, const struct table_key *key, struct shared_table **out)
 {
     struct cache_image image;
     if (f->cache && !cache_get(f->cache, key, &image)) {
-        int rc = place(f, key, half, image.table, out);
+        int rc = files_place(f, key, image.table, out);
         cache_image_free(&image);
         return rc;
     }
@@ -90,25 +100,28 @@ static int fetch(struct files *f, int fd, const struct table_key *key, u64 half,
     int rc = parser_table(f->parser, fd, &reply);
     if (rc)
         return rc;
-    rc = place(f, key, half, reply.data, out);
+    rc = files_place(f, key, reply.data, out);
     if (!rc && f->cache)
         cache_put(f->cache, key, reply.data, reply.len); /* a full disk costs time, not profiles */
     parser_reply_free(&reply);
     return rc;
 }
 
-/* The table for the file behind fd: one that a file of the same content has, or a new one. */
+/* The table for the file behind fd: one that covers more, one that a file of the same content has, or a new one. */
 static int find_table(struct files *f, struct file *e, struct shared_table **out)
 {
     struct table_key key;
-    u64 half;
     int rc = parser_identify(f->parser, e->fd, &key);
     if (rc)
         return rc;
     hex(e->build_id, key.build_id, key.build_id_len);
-    memcpy(&half, key.digest, sizeof(half));
-    *out = find_shared(f, &key, half);
-    return *out ? 0 : fetch(f, e->fd, &key, half, out);
+    memcpy(e->digest, key.digest, sizeof(e->digest));
+    if (!files_find_synth(f, e, &key, out)) {
+        e->synth_asked = true;
+        return 0;
+    }
+    *out = files_find_shared(f, &key);
+    return *out ? 0 : fetch(f, e->fd, &key, out);
 }
 
 static enum xp_file_state state_of(int rc, const struct shared_table *t)
@@ -230,6 +243,7 @@ static void publish(struct files *f, struct file *e, const struct shared_table *
     enum xp_file_state state = state_of(e->error, t);
     if (t) {
         e->rows = t->rows;
+        e->synth_rows = t->synth_rows;
         e->bad_fdes = t->bad_fdes;
     }
     probe_publish(f->probe, &e->key, e->id, state, t ? &t->place : NULL, &e->value);

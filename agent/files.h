@@ -30,14 +30,32 @@ struct file {
     int fd;        /* kept for naming; -1 when there is none */
     int error;     /* 0, or why there is no table */
     bool replaced; /* announced again, under another id: this entry is for stacks on their way */
-    u32 rows, bad_fdes;
+    u32 rows, bad_fdes, synth_rows;
     s64 mtime_ns, size; /* when it was opened */
     char *path;
     char build_id[41]; /* hex */
+    u8 digest[16];     /* of what its table was made from (struct table_key) */
+    bool synth_asked;  /* rows for the rest of its code are made, were made, or cannot be */
 };
 
-/* All three are borrowed; `cache` may be NULL. 0 or -ENOMEM. */
-int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache);
+/* What became of files whose code no unwind information covers, where stacks stopped there: X(enum name, slug). */
+#define FILES_SYNTH(X)      \
+    X(DONE, "synthesised")  \
+    X(KEPT, "kept")         \
+    X(NOTHING, "nothing")   \
+    X(LEFT_OUT, "left-out") \
+    X(LIMIT, "limit")       \
+    X(NO_ROOM, "no-room")   \
+    X(FAILED, "failed")
+enum files_synth {
+#define FILES_SYNTH_ENUM(name, slug) FILES_SYNTH_##name,
+    FILES_SYNTH(FILES_SYNTH_ENUM)
+#undef FILES_SYNTH_ENUM
+        FILES_SYNTH_COUNT
+};
+
+/* All three are borrowed; `cache` may be NULL. `synth`: synthesise rows where stacks stop. 0 or -ENOMEM. */
+int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache, bool synth);
 void files_free(struct files **f);
 
 /* Builds and publishes; takes the job's fd and path. Never fails: what went wrong is in the entry. */
@@ -50,6 +68,16 @@ void files_tick(struct files *f, u64 now_ns);
 void files_age(struct files *f, const u32 *used, size_t n);
 /* Files given up so far. */
 u32 files_evicted(const struct files *f);
+/* Stacks stopped in code of this file that its table does not cover: rows for it will be synthesised (files_synth.c).
+ */
+void files_want_synth(struct files *f, u32 id);
+/* Is there any such file? Then one of them gets its new table, which takes seconds at most: to be called when nobody
+ * waits for the caller. */
+bool files_synth_waiting(const struct files *f);
+void files_synth_one(struct files *f);
+/* How many files came to this. */
+u64 files_synth_count(const struct files *f, enum files_synth what);
+const char *files_synth_slug(enum files_synth what);
 /* The vdso, from the fd of its image (taken). */
 void files_build_vdso(struct files *f, int fd);
 

@@ -68,12 +68,28 @@ static bool free_tables(struct files *f)
     return kept < before;
 }
 
+static void rebuild_tables(struct files *f)
+{
+    map_free(&f->by_digest);
+    for (size_t i = 0; i < f->tables.n; i++) {
+        u64 half, *at;
+        memcpy(&half, f->tables.v[i].key.digest, sizeof(half));
+        if ((at = map_put(&f->by_digest, half)))
+            *at = i + 1;
+    }
+}
+
+void files_free_tables(struct files *f)
+{
+    if (free_tables(f))
+        rebuild_tables(f);
+}
+
 /* The indexes anew. Without memory files are found no more, and announced again. */
 static void rebuild(struct files *f)
 {
     map_free(&f->by_id);
     map_free(&f->by_key);
-    map_free(&f->by_digest);
     map_free(&f->tries);
     for (size_t i = 0; i < f->all.n; i++) {
         u64 *id = map_put(&f->by_id, f->all.v[i].id);
@@ -83,12 +99,7 @@ static void rebuild(struct files *f)
         if (key)
             *key = i + 1;
     }
-    for (size_t i = 0; i < f->tables.n; i++) {
-        u64 half, *at;
-        memcpy(&half, f->tables.v[i].key.digest, sizeof(half));
-        if ((at = map_put(&f->by_digest, half)))
-            *at = i + 1;
-    }
+    rebuild_tables(f);
 }
 
 /* Those that found no room get another try when the words that came free may be written to. Their entries stay, for

@@ -13,7 +13,7 @@ struct retry {
 struct shared_table { /* by content */
     struct table_key key;
     struct probe_table place;
-    u32 rows, bad_fdes;
+    u32 rows, bad_fdes, synth_rows;
     bool used; /* by a file that stays: during an eviction */
 };
 
@@ -33,7 +33,19 @@ struct files {
     u32 round; /* counts files_age: the clock of `last_used` */
     u32 evicted;
     bool starved; /* the shards or the rule dictionary are full: files_age makes room */
+    bool synth;
+    VEC(u32) synth_wanted; /* ids, the first one waits longest */
+    u64 synth_counts[FILES_SYNTH_COUNT];
 };
+
+/* A table of this content that is in the shards, or NULL. */
+struct shared_table *files_find_shared(struct files *f, const struct table_key *key);
+/* Puts an image into the shards and remembers it by its content. 0, -EDQUOT (no room), -ENOMEM, -errno. */
+int files_place(struct files *f, const struct table_key *key, const struct xp_table *image, struct shared_table **out);
+/* The table with all rows, if it was made some time: 0, or -ENODATA and the like. */
+int files_find_synth(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out);
+/* Gives back the tables that no file is published with any more. */
+void files_free_tables(struct files *f);
 
 /* Has a file announced again at its first sight after so many ns. False: too many wait. */
 bool files_retry(struct files *f, const struct xp_file_key *key, u64 after_ns);

@@ -43,6 +43,12 @@ static void resources(struct metrics *m, const struct vitals *v, const struct ag
     metrics_value(m, NULL, NULL, (double)r->evicted_files);
     metrics_gauge(m, "xprof_table_rows", "Rows of all unwind tables.");
     metrics_value(m, NULL, NULL, (double)r->rows);
+    metrics_gauge(m, "xprof_synth_rows", "Of these, rows synthesised for code without unwind information.");
+    metrics_value(m, NULL, NULL, (double)r->synth_rows);
+    metrics_counter(m, "xprof_synth_files",
+                    "Files in whose code without unwind information stacks stopped, by result.");
+    for (int i = 0; i < FILES_SYNTH_COUNT; i++)
+        metrics_value(m, "result", files_synth_slug((enum files_synth)i), (double)r->synth[i]);
     metrics_gauge(m, "xprof_ebpf_map_bytes", "Kernel memory of the eBPF maps.");
     metrics_value(m, NULL, NULL, (double)r->map_bytes);
     metrics_gauge(m, "xprof_resident_memory_bytes", "Memory of the agent and its parser process.");

@@ -7,7 +7,7 @@
 #include "object/dwarf_index.h"
 #include "object/facts.h"
 #include "object/kallsyms.h"
-#include "parser/parser.h"
+#include "parser/synth_table.h"
 #include "proc/proc.h"
 #include "profile/named.h"
 #include <errno.h>
@@ -26,8 +26,9 @@ struct entry {
     struct table_key table_key;
     struct cache_image cached; /* the table: one of these two */
     struct parser_reply made;
-    bool table_tried, facts_tried;
-    int table_error, facts_error;
+    struct parser_synth synth;
+    bool table_tried, synth_tried, facts_tried;
+    int table_error, synth_error, facts_error;
     struct facts facts;
 };
 struct binaries {
@@ -93,6 +94,7 @@ static void entry_free(struct entry *e)
     xp_cleanup_close(&e->binary.fd);
     cache_image_free(&e->cached);
     parser_reply_free(&e->made);
+    parser_reply_free(&e->synth.bytes);
     free(e->binary.path);
     free(e);
 }
@@ -211,6 +213,19 @@ int binaries_table(struct binaries *b, u32 id, const struct xp_table **out)
     if (!e->table_error)
         *out = e->cached.table ? e->cached.table : e->made.data;
     return e->table_error;
+}
+
+int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out)
+{
+    struct entry *e = find(b, id);
+    if (!e)
+        return -ENOENT;
+    if (!e->synth_tried)
+        e->synth_error = e->binary.error ? e->binary.error : parser_synth(b->parser, e->binary.fd, &e->synth);
+    e->synth_tried = true;
+    if (!e->synth_error)
+        *out = &e->synth;
+    return e->synth_error;
 }
 
 int binaries_facts(struct binaries *b, u32 id, struct facts *out)

@@ -13,6 +13,7 @@ struct dwarf_index_header;
 struct facts;
 struct line_indexes;
 struct parser;
+struct parser_synth;
 
 struct binary {
     u32 id; /* in stack words */
@@ -42,6 +43,9 @@ void binaries_add_vdso(struct binaries *b);
 const struct binary *binaries_get(const struct binaries *b, u32 id);
 /* Its unwind table, from the cache or made now; borrowed. 0, or what parser_table says. */
 int binaries_table(struct binaries *b, u32 id, const struct xp_table **out);
+/* What could be read off the code that its table does not cover (parser/synth_table.h); borrowed. Takes seconds at
+ * most. 0, or what parser_synth says. */
+int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out);
 /* What parser_facts says of it. */
 int binaries_facts(struct binaries *b, u32 id, struct facts *out);
 /* Looks for its debug files once more, and keeps a trace of that; `root` as in struct debug_subject. */

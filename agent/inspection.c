@@ -1,5 +1,6 @@
 #include "inspection.h"
 #include "object/table.h"
+#include "parser/synth_table.h"
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ static void close_gap(struct sweep *s, u64 end)
 static void step(struct sweep *s, const struct facts_segment *seg, u64 from, const struct xp_rule *rule)
 {
     u32 kind = rule ? XP_RULE_CFA(rule->kind) : XP_CFA_NONE;
-    bool gap = kind == XP_CFA_NONE || kind == XP_CFA_UNSUPPORTED;
+    bool gap = kind == XP_CFA_NONE || kind == XP_CFA_UNSUPPORTED || kind == XP_CFA_UNPROVEN;
     u64 end = seg->offset + seg->size;
     from = from < seg->offset ? seg->offset : from > end ? end : from;
     if (gap && s->gap == ~0ull)
@@ -60,15 +61,39 @@ static void sweep_segment(struct inspection *out, const struct facts_segment *se
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
+static void sweep(struct inspection *out, const struct xp_table *t)
+{
+    out->table = *t;
+    out->code = out->covered = 0;
+    out->ngaps = 0;
+    memset(out->gaps, 0, sizeof(out->gaps));
+    for (size_t i = 0; i < out->facts.nsegments; i++)
+        sweep_segment(out, &out->facts.segments[i], t);
+}
+
+/* Code without rows is looked at as it is when stacks stop in it; then the table is the one with all rows. */
+static void look_at_gaps(struct binaries *b, u32 id, struct inspection *out)
+{
+    const struct parser_synth *s;
+    out->synth_tried = true;
+    out->synth_error = binaries_synth(b, id, &s);
+    if (out->synth_error)
+        return;
+    out->dropped = s->dropped;
+    out->synth = s->counts;
+    if (s->table)
+        sweep(out, s->table);
+}
+
 static void look_at_table(struct binaries *b, u32 id, struct inspection *out)
 {
     const struct xp_table *t;
     out->table_error = binaries_table(b, id, &t);
     if (out->table_error)
         return;
-    out->table = *t;
-    for (size_t i = 0; i < out->facts.nsegments; i++)
-        sweep_segment(out, &out->facts.segments[i], t);
+    sweep(out, t);
+    if (out->ngaps)
+        look_at_gaps(b, id, out);
 }
 
 int inspect(struct binaries *b, u32 id, int root, struct inspection *out)
@@ -94,9 +119,13 @@ void inspection_free(struct inspection *i)
 
 int inspect_rule(struct binaries *b, u32 id, u64 offset, struct xp_rule *out)
 {
+    const struct parser_synth *s;
     const struct xp_table *t;
     int rc = binaries_table(b, id, &t);
-    if (!rc)
-        *out = table_rule_at(t, offset);
-    return rc;
+    if (rc)
+        return rc;
+    *out = table_rule_at(t, offset);
+    if (XP_RULE_CFA(out->kind) == XP_CFA_NONE && !binaries_synth(b, id, &s) && s->table)
+        *out = table_rule_at(s->table, offset);
+    return 0;
 }

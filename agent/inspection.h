@@ -5,6 +5,7 @@
 #include "debug_file.h"
 #include "object/dwarf_index.h"
 #include "object/facts.h"
+#include "synth/synth.h"
 
 #define INSPECT_GAPS 5
 
@@ -17,6 +18,10 @@ struct inspection {
     struct facts facts;
     struct xp_table table; /* the header */
     int table_error;
+    bool synth_tried;        /* some code has no unwind information: its instructions were looked at */
+    int synth_error;         /* of that */
+    enum synth_drop dropped; /* why nothing came of it */
+    struct synth_counts synth;
     u64 code, covered; /* bytes */
     u32 ngaps;
     struct inspect_gap gaps[INSPECT_GAPS]; /* the largest ones first */
@@ -30,5 +35,5 @@ struct inspection {
 /* `root`: O_PATH of where the file's debug files are looked for first; -1: none. 0 or -ENOMEM. */
 int inspect(struct binaries *b, u32 id, int root, struct inspection *out);
 void inspection_free(struct inspection *i);
-/* The table's row at a file offset. 0, or why there is none. */
+/* The table's row at a file offset, a synthesised one where there is no other. 0, or why there is none. */
 int inspect_rule(struct binaries *b, u32 id, u64 offset, struct xp_rule *out);

@@ -42,6 +42,33 @@ static void add_quantity(struct buf *out, u64 n, const char *what)
     buf_printf(out, " %s", what);
 }
 
+static const char *why_dropped(enum synth_drop d)
+{
+    static const char *const texts[SYNTH_DROP_COUNT] = {
+#define TEXT(name, slug, text) text,
+        SYNTH_DROPS(TEXT)
+#undef TEXT
+    };
+    return d == SYNTH_DROP_NOT ? "nothing could be proven" : texts[d];
+}
+
+/* What the instructions say of code without unwind information. */
+static void add_synth(const struct inspection *i, struct buf *out)
+{
+    if (!i->synth_tried)
+        return;
+    label(out, "synthesised");
+    if (i->synth_error)
+        buf_printf(out, "no rows: %s\n", why(i->synth_error));
+    else if (!i->table.source_rows[XP_SOURCE_SYNTH])
+        buf_printf(out, "no rows: %s\n", why_dropped(i->dropped));
+    else {
+        buf_printf(out, "for %.2f %% of ",
+                   100.0 * (double)i->synth.claimed_bytes / (double)(i->synth.code_bytes + !i->synth.code_bytes));
+        add_quantity(out, i->synth.code_bytes, "bytes of code without unwind information\n");
+    }
+}
+
 static void add_table(const struct inspection *i, struct buf *out)
 {
     label(out, "unwinding");
@@ -62,6 +89,7 @@ static void add_table(const struct inspection *i, struct buf *out)
     if (i->table.bad_fdes)
         buf_printf(out, "; %u malformed", i->table.bad_fdes);
     buf_str(out, i->table.flags & XP_TABLE_FP_OK ? "; frame pointers are believed elsewhere\n" : "\n");
+    add_synth(i, out);
     if (!i->ngaps)
         return;
     label(out, "no rows");
@@ -161,18 +189,58 @@ void inspect_line(const struct inspection *i, struct buf *out)
 
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
+static void add_cfa(const struct xp_rule *r, struct buf *out)
+{
+    static const char *const registers[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+                                            "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+    int lo = (s16)r->cfa_off, hi = r->cfa_off >> 16;
+    switch (XP_RULE_CFA(r->kind)) {
+    case XP_CFA_RSP:
+        buf_printf(out, "CFA = rsp%+d", r->cfa_off);
+        break;
+    case XP_CFA_RBP:
+        buf_printf(out, "CFA = rbp%+d", r->cfa_off);
+        break;
+    case XP_CFA_RBX:
+        buf_printf(out, "CFA = rbx%+d", r->cfa_off);
+        break;
+    case XP_CFA_REG:
+        buf_printf(out, "CFA = %s%+d", registers[XP_REG_NUMBER(r->cfa_off) & 15], XP_REG_OFFSET(r->cfa_off));
+        break;
+    case XP_CFA_DEREF_RSP:
+    case XP_CFA_DEREF_RBP:
+        buf_printf(out, "CFA = *(%s%+d)%+d", XP_RULE_CFA(r->kind) == XP_CFA_DEREF_RSP ? "rsp" : "rbp", lo, hi);
+        break;
+    case XP_CFA_RSP_DEREF:
+        buf_printf(out, "CFA = rsp + *(rsp%+d)%+d", lo, hi);
+        break;
+    case XP_CFA_NONE:
+        buf_str(out, "none");
+        break;
+    case XP_CFA_UNPROVEN:
+        buf_str(out, "none: what the code does to the stack could not be proven");
+        break;
+    case XP_CFA_END:
+        buf_str(out, "the outermost frame");
+        break;
+    case XP_CFA_UNSUPPORTED:
+        buf_str(out, "of a kind that is not supported");
+        break;
+    default:
+        buf_str(out, "special");
+    }
+}
+
 static void add_rule(const struct xp_rule *r, struct buf *out)
 {
-    u32 cfa = XP_RULE_CFA(r->kind), rbp = XP_RULE_RBP(r->kind);
-    if (cfa == XP_CFA_RSP || cfa == XP_CFA_RBP)
-        buf_printf(out, "CFA = %s%+d", cfa == XP_CFA_RSP ? "rsp" : "rbp", r->cfa_off);
-    else
-        buf_str(out, cfa == XP_CFA_NONE          ? "none"
-                     : cfa == XP_CFA_END         ? "the outermost frame"
-                     : cfa == XP_CFA_UNSUPPORTED ? "of a kind that is not supported"
-                                                 : "special");
+    u32 rbp = XP_RULE_RBP(r->kind);
+    add_cfa(r, out);
     if (rbp == XP_RBP_CFA)
         buf_printf(out, ", rbp at CFA%+d", r->rbp_off);
+    if (rbp == XP_RBP_RSP && r->kind & XP_RULE_SYNTH)
+        buf_printf(out, ", rbp at rsp%+d", r->rbp_off);
+    if (r->kind & XP_RULE_SYNTH && XP_RULE_CFA(r->kind) != XP_CFA_UNPROVEN)
+        buf_str(out, r->rbx & XP_RBX_INFERRED ? ", inferred from how the code ends" : ", synthesised from the code");
 }
 
 struct shown {
@@ -264,7 +332,17 @@ static void json_table(const struct inspection *i, struct buf *out)
     buf_printf(out, ",\"rows\":{\"all\":%u", i->table.nrows);
     for (unsigned s = 0; s < XP_SOURCE_COUNT; s++)
         buf_printf(out, ",\"%s\":%u", table_source_name((enum xp_source)s), i->table.source_rows[s]);
-    buf_printf(out, "},\"malformed\":%u,\"code\":%llu,\"covered\":%llu,\"gaps\":%u,\"largest_gaps\":[",
+    buf_str(out, "}");
+    if (i->synth_tried)
+        buf_printf(
+            out,
+            ",\"synthesis\":{\"error\":%d,\"dropped\":\"%s\",\"code\":%llu,\"claimed\":%llu,\"instructions\":%llu,"
+            "\"entries\":%llu,\"regions\":%llu,\"proven\":%llu}",
+            i->synth_error, synth_drop_name(i->dropped), (unsigned long long)i->synth.code_bytes,
+            (unsigned long long)i->synth.claimed_bytes, (unsigned long long)i->synth.insns,
+            (unsigned long long)i->synth.entries, (unsigned long long)i->synth.regions,
+            (unsigned long long)i->synth.proven);
+    buf_printf(out, ",\"malformed\":%u,\"code\":%llu,\"covered\":%llu,\"gaps\":%u,\"largest_gaps\":[",
                i->table.bad_fdes, (unsigned long long)i->code, (unsigned long long)i->covered, i->ngaps);
     for (size_t g = 0; g < INSPECT_GAPS && i->gaps[g].len; g++)
         buf_printf(out, "%s{\"offset\":%llu,\"bytes\":%llu}", g ? "," : "", (unsigned long long)i->gaps[g].offset,

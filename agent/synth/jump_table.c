@@ -1,11 +1,14 @@
 /* Where a switch goes. A table has no length, and what bounds its index is not looked at: it ends at the latest where
- * something else begins that code names (the next table, mostly), or where an entry leads nowhere near. */
+ * something else begins that code names (the next table, mostly), or where an entry leads nowhere near. Nor need it
+ * begin where its address is, when the index is never 0: so entries that lead into the middle of instructions are
+ * passed over. */
 #include "base/cleanup.h"
 #include "synth/analysis.h"
 #include <errno.h>
 
 #define NEAR     (1 << 20) /* bytes between a switch and its cases */
 #define MAX_ENDS (1u << 21)
+#define MAX_LEAD (1 << 14) /* bytes between a case and what is known to be code before it */
 
 static int by_value(const void *a, const void *b)
 {
@@ -55,29 +58,46 @@ static u64 end_of(struct analysis *a, u64 table)
     return lo < a->table_ends.n ? (table & ~0xffffffffull) + a->table_ends.v[lo] : ~0ull;
 }
 
-/* Entry i: where it leads. False: it is none. */
-static bool case_at(struct analysis *a, const struct step *x, u32 i, u64 pc, u64 *target)
+/* Does an instruction begin here, as seen from the nearest one before that is known? */
+static bool is_instruction(struct analysis *a, u32 at)
 {
-    struct insn first;
+    const struct code_gap *g = code_gap_of(&a->code, at);
+    const u8 *marks = a->code.marks;
+    struct insn x;
+    size_t left;
+    u32 from = at;
+    while (from > g->base && at - from < MAX_LEAD && !(marks[from] & (CODE_INSN | CODE_ENTRY)))
+        from--;
+    if (!(marks[from] & (CODE_INSN | CODE_ENTRY)))
+        from = g->base;
+    for (; from < at && !analysis_over(a); from += x.len) {
+        const u8 *p = code_bytes(g, from, &left);
+        analysis_tick(a);
+        if (!insn_decode(p, left, &x))
+            x.len = 1;
+    }
+    return from == at;
+}
+
+/* Entry i: where it leads. False: it is none. */
+static bool case_at(struct analysis *a, const struct step *x, u32 i, u64 pc, u64 *target, u32 *at)
+{
     size_t left, size = x->absolute ? 8 : 4;
     const u8 *p = elf_at(a->code.elf, x->table + i * size, &left);
     s32 relative;
-    u32 at;
     if (!p || left < size)
         return false;
     memcpy(&relative, p, sizeof(relative));
     *target = x->table + (u64)(s64)relative;
     if (x->absolute)
         memcpy(target, p, sizeof(*target));
-    if (*target - (pc - NEAR) > 2 * NEAR || !code_find(&a->code, *target, &at))
-        return false;
-    const u8 *code = code_bytes(code_gap_of(&a->code, at), at, &left);
-    return (a->code.marks[at] & (CODE_MID | CODE_INSN)) != CODE_MID && insn_decode(code, left, &first);
+    return *target - (pc - NEAR) <= 2 * NEAR && code_find(&a->code, *target, at);
 }
 
 void jump_table_follow(struct analysis *a, const struct step *x, u64 pc, const struct state *s)
 {
     u64 target;
+    u32 at;
     if (!x->table)
         return;
     if (!a->table_ends_read)
@@ -85,8 +105,9 @@ void jump_table_follow(struct analysis *a, const struct step *x, u64 pc, const s
     a->n->tables++;
     u64 end = end_of(a, x->table), size = x->absolute ? 8 : 4;
     for (u32 i = 0; i < MAX_TABLE && x->table + (i + 1) * size <= end; i++) {
-        if (analysis_over(a) || a->joined != NOBODY || !case_at(a, x, i, pc, &target))
+        if (analysis_over(a) || a->joined != NOBODY || !case_at(a, x, i, pc, &target, &at))
             return;
-        flow_to(a, target, s, FLOW_CASE);
+        if (is_instruction(a, at))
+            flow_to(a, target, s, FLOW_CASE);
     }
 }

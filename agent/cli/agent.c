@@ -173,6 +173,7 @@ static void configure(struct service *s)
     c->debug.nurls = o->debuginfod_urls.n;
     c->debug.more_urls = getenv("DEBUGINFOD_URLS");
     c->short_names = o->short_names;
+    c->no_synth = !o->synth;
     c->cache_bytes = CACHE_BYTES;
     c->aggregate_bytes = o->stack_memory;
     c->prepare_ms = PREPARE_MS;

@@ -55,6 +55,8 @@ static const struct option_row rows[] = {
      .help = "at most this much memory for the stacks of an interval"},
     {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY, .fallback = "/var/cache/xprof",
      .help = "where unwind tables are kept between runs"},
+    {"synth", 0, OPTION_SWITCH, "on/off", AT(synth), .fallback = "on",
+     .help = "read unwind rows off the instructions of code that has none, when stacks stop there"},
     {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
      .help = "look for debug files there, too"},
     {"debuginfod-urls", 0, OPTION_LIST, "URL,...", AT(debuginfod_urls), .most = 8,
@@ -248,13 +250,14 @@ void agent_options_free(struct agent_options *o)
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b)
 {
     static const size_t fixed[] = {
-        AT(events),         AT(kernel),          AT(user),
-        AT(table_memory),   AT(stack_memory),    AT(cache_dir),
-        AT(debug_dirs),     AT(debuginfod_urls), AT(short_names),
-        AT(kube),           AT(kubeconfig),      AT(api_url),
-        AT(kubelet_url),    AT(node_name),       AT(kubelet_insecure),
-        AT(cri_socket),     AT(host_root),       AT(labels),
-        AT(process_frames), AT(state_dir),       AT(listen),
+        AT(events),       AT(kernel),          AT(user),
+        AT(table_memory), AT(stack_memory),    AT(cache_dir),
+        AT(debug_dirs),   AT(debuginfod_urls), AT(short_names),
+        AT(kube),         AT(kubeconfig),      AT(api_url),
+        AT(kubelet_url),  AT(node_name),       AT(kubelet_insecure),
+        AT(cri_socket),   AT(host_root),       AT(labels),
+        AT(synth),        AT(process_frames),  AT(state_dir),
+        AT(listen),
     };
     for (size_t i = 0; i < agent_command.nrows; i++)
         for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++) {

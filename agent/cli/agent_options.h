@@ -18,7 +18,7 @@ struct agent_options {
     bool kernel, user;
     u64 table_memory, stack_memory;
     const char *cache_dir;
-    bool short_names;
+    bool synth, short_names;
     struct option_list debug_dirs, debuginfod_urls;
     /* whom */
     const char *targeting; /* NULL: annotation with Kubernetes, else all */

@@ -95,6 +95,7 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->aggregate_bytes = AGGREGATE_BYTES;
     c->prepare_ms = PREPARE_MS;
     c->raw = o->raw;
+    c->no_synth = !o->synth;
     c->probe.kernel = !o->no_kernel;
     c->probe.user = !o->no_user;
     c->probe.measure = o->summary || o->verbose;

@@ -22,6 +22,7 @@ struct record_options {
     /* how */
     const char *cache_dir; /* NULL: the default one */
     bool no_cache;
+    bool synth; /* rows for code without unwind information */
     bool short_names;
     struct option_list debug_dirs, debuginfod_urls;
     u64 table_memory; /* bytes of unwind tables in the kernel */

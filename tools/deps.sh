@@ -17,7 +17,8 @@ test="g++:g++ xz-utils:xz python3:python3 perl:perl git:git clang-format:clang-f
     runc:runc chromium:chromium curl:curl openssl:openssl iproute2:ip procps:pgrep systemd:systemd-analyze
     containerd:containerd containernetworking-plugins:/usr/lib/cni/bridge busybox-static:busybox podman:podman
     python3-grpcio:/usr/lib/python3/dist-packages/grpc python3-venv:/usr/share/doc/python3-venv nginx-light:nginx
-    prometheus:promtool buildah:buildah mmdebstrap:mmdebstrap elfutils:eu-addr2line dwz:dwz debuginfod:debuginfod libc6-dbg:/usr/lib/debug/.build-id"
+    prometheus:promtool buildah:buildah mmdebstrap:mmdebstrap elfutils:eu-addr2line dwz:dwz debuginfod:debuginfod libc6-dbg:/usr/lib/debug/.build-id
+    libzydis-dev:Zydis/Zydis.h"
 
 present() {
     case $1 in

@@ -230,6 +230,8 @@ static bool legacy_exists(const struct insn_code *c)
         return (o & 0xf8) != 0xd8 || chosen(c, x87[o & 7].memory, x87[o & 7].registers);
     if (c->map == INSN_MAP_0F38 && o == 0xd8) /* aesencwide and its kin */
         return (c->reg & 7) < 4;
+    if (c->map == INSN_MAP_0F3A && o == 0xf0) /* hreset */
+        return (c->reg & 7) == 0 && (c->rm & 7) == 0;
     if (c->map != INSN_MAP_0F)
         return true;
     if (o == 0x20 || o == 0x22) /* cr0, cr2, cr3, cr4, cr8 */

@@ -162,7 +162,7 @@ static bool move_group(const struct insn_code *c, struct insn *out)
         insn_writes_rm(c, out, c->size);
         return move_immediate(c, out, rm_operand(c));
     }
-    if ((c->reg & 7) != 7 || c->mod != 3 || c->rm)
+    if ((c->reg & 7) != 7 || c->mod != 3 || (c->rm & 7))
         return false;
     insn_writes(out, INSN_RAX);
     return c->opcode == 0xc6 || branch(out, INSN_JCC, immediate_operand(c->immediate));
@@ -226,7 +226,7 @@ static bool x87(const struct insn_code *c, struct insn *out)
         u8 bytes = x87_stored(c);
         if (bytes)
             insn_stores(out, bytes);
-    } else if (c->opcode == 0xdf && c->reg == 4 && c->rm == 0) {
+    } else if (c->opcode == 0xdf && (c->reg & 7) == 4 && (c->rm & 7) == 0) {
         insn_writes(out, INSN_RAX);
     }
     return true;

@@ -83,6 +83,15 @@ XP_INLINE u64 xp_cfa_reg(struct xp_state *s, struct xp_rule r)
     return xp_load(s, cfa - 8, &ra) || xp_follows_call(s, ra) <= 0 ? 0 : cfa;
 }
 
+/* CFA = a word of an array on the stack whose length is in a register. */
+XP_INLINE u64 xp_cfa_indexed(struct xp_state *s, struct xp_rule r)
+{
+    u64 index = s->regs.r[XP_REG_NUMBER(r.cfa_off) & 15], v;
+    if (s->leaf != XP_LEAF_REGS || xp_load(s, s->sp + 8 * index + (s16)r.cfa_off, &v))
+        return 0;
+    return v + (r.cfa_off >> 16 & 0xff);
+}
+
 /* The CFA of the rarer rules; 0 = the stack could not be read. */
 XP_INLINE u64 xp_rare_cfa(struct xp_state *s, struct xp_rule r)
 {
@@ -90,6 +99,8 @@ XP_INLINE u64 xp_rare_cfa(struct xp_state *s, struct xp_rule r)
     u64 v;
     if (kind == XP_CFA_REG)
         return xp_cfa_reg(s, r);
+    if (kind == XP_CFA_INDEXED)
+        return xp_cfa_indexed(s, r);
     if (kind == XP_CFA_PLT)
         return xp_plt_cfa(s, r.cfa_off);
     if (kind == XP_CFA_RBX)
@@ -107,7 +118,9 @@ XP_INLINE u64 xp_rare_cfa(struct xp_state *s, struct xp_rule r)
 
 XP_INLINE u32 xp_no_cfa(u32 kind)
 {
-    return kind == XP_CFA_REG ? XP_CAUSE_LEAF_RULE : kind == XP_CFA_GO_CALL ? XP_CAUSE_GO_SWITCH : XP_CAUSE_STACK_READ;
+    return kind == XP_CFA_REG || kind == XP_CFA_INDEXED ? XP_CAUSE_LEAF_RULE
+           : kind == XP_CFA_GO_CALL                     ? XP_CAUSE_GO_SWITCH
+                                                        : XP_CAUSE_STACK_READ;
 }
 
 /* The caller's frame may lie on another stack. */

@@ -147,6 +147,24 @@ TEST(unwind_synthesised_rbp_may_be_relative_to_rsp)
     CHECK_EQ(w->state->bp, 0x66);
 }
 
+TEST(unwind_indexed_cfa_in_the_leaf_alone)
+{
+    WORLD w = world_new();
+    struct xp_rule r = {.kind = XP_CFA_INDEXED, .cfa_off = XP_INDEX_RULE(9, -8, 24)};
+    u64 leaf = add(w, r), root = add(w, (struct xp_rule){.kind = XP_CFA_END});
+    w->regs.r[9] = 5;
+    w->stack[4] = STACK + 8 * 6; /* at rsp + 5 * 8 - 8 */
+    w->stack[8] = root + 1;
+    CHECK_EQ(unwind(w, leaf, 0, 0), 2);
+    CHECK_EQ(w->state->sp, STACK + 8 * 9);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END);
+    w->stack[8] = leaf + 4; /* called it: its r9 is another's by now */
+    CHECK_EQ(unwind(w, leaf, 0, 0), 2);
+    CHECK_EQ(w->state->cause, XP_CAUSE_LEAF_RULE);
+    w->regs.r[9] = 1ull << 60;
+    CHECK_EQ(unwind(w, leaf, 0, 0), 1);
+}
+
 /* What a synthesised row does not know stays unknown to the rows of others, and does not end a stack either. */
 TEST(unwind_lost_registers_stay_lost)
 {

@@ -110,24 +110,25 @@ enum xp_loss {
  * otherwise. RBX is tracked because ld.so's lazy resolver bases its CFA on it.
  */
 enum xp_cfa {
-    XP_CFA_NONE = 0,    /* no unwind information here: believe the frame pointer, if the file may (see FP_OK) */
-    XP_CFA_RSP,         /* CFA = rsp + cfa_off */
-    XP_CFA_RBP,         /* CFA = rbp + cfa_off */
-    XP_CFA_RBX,         /* CFA = rbx + cfa_off */
-    XP_CFA_DEREF_RBP,   /* CFA = *(rbp + lo16(cfa_off)) + hi16(cfa_off) */
-    XP_CFA_DEREF_RSP,   /* CFA = *(rsp + lo16(cfa_off)) + hi16(cfa_off) */
-    XP_CFA_PLT,         /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
-    XP_CFA_SIGNAL,      /* rsp + cfa_off is the ucontext of an interrupted frame */
-    XP_CFA_REG,         /* CFA = register hi8(cfa_off) (DWARF number) + lo24(cfa_off): known in the leaf only */
-    XP_CFA_RA_REG,      /* leaf only: return address in register rbp_off (vfork: rdi); rsp += cfa_off */
-    XP_CFA_END,         /* return address undefined: the outermost frame */
-    XP_CFA_RSP_EXACT,   /* as RSP; the caller did not call but was interrupted: its pc is exact (Go's injected calls) */
-    XP_CFA_RBP_HOP,     /* as RBP; the CFA may lie on another stack */
-    XP_CFA_GO_G,        /* on a stack of Go's scheduler: on with the goroutine (go.bpf.h) */
-    XP_CFA_GO_CALL,     /* in C on Go's scheduler stack, up to Go 1.20: CFA from what asmcgocall left (go.bpf.h) */
-    XP_CFA_GO_LOST,     /* as GO_G, but nothing is known of this Go runtime's layout: a named stop */
-    XP_CFA_RSP_DEREF,   /* CFA = rsp + *(rsp + lo16(cfa_off)) + hi16(cfa_off): the size of the frame is in the frame */
-    XP_CFA_UNPROVEN,    /* as NONE, but somebody has looked at the code and does not know */
+    XP_CFA_NONE = 0,  /* no unwind information here: believe the frame pointer, if the file may (see FP_OK) */
+    XP_CFA_RSP,       /* CFA = rsp + cfa_off */
+    XP_CFA_RBP,       /* CFA = rbp + cfa_off */
+    XP_CFA_RBX,       /* CFA = rbx + cfa_off */
+    XP_CFA_DEREF_RBP, /* CFA = *(rbp + lo16(cfa_off)) + hi16(cfa_off) */
+    XP_CFA_DEREF_RSP, /* CFA = *(rsp + lo16(cfa_off)) + hi16(cfa_off) */
+    XP_CFA_PLT,       /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
+    XP_CFA_SIGNAL,    /* rsp + cfa_off is the ucontext of an interrupted frame */
+    XP_CFA_REG,       /* CFA = register hi8(cfa_off) (DWARF number) + lo24(cfa_off): known in the leaf only */
+    XP_CFA_RA_REG,    /* leaf only: return address in register rbp_off (vfork: rdi); rsp += cfa_off */
+    XP_CFA_END,       /* return address undefined: the outermost frame */
+    XP_CFA_RSP_EXACT, /* as RSP; the caller did not call but was interrupted: its pc is exact (Go's injected calls) */
+    XP_CFA_RBP_HOP,   /* as RBP; the CFA may lie on another stack */
+    XP_CFA_GO_G,      /* on a stack of Go's scheduler: on with the goroutine (go.bpf.h) */
+    XP_CFA_GO_CALL,   /* in C on Go's scheduler stack, up to Go 1.20: CFA from what asmcgocall left (go.bpf.h) */
+    XP_CFA_GO_LOST,   /* as GO_G, but nothing is known of this Go runtime's layout: a named stop */
+    XP_CFA_RSP_DEREF, /* CFA = rsp + *(rsp + lo16(cfa_off)) + hi16(cfa_off): the size of the frame is in the frame */
+    XP_CFA_INDEXED,   /* CFA = *(rsp + 8 * register hi8 + lo16) + byte 2 of cfa_off (OpenSSL): known in the leaf only */
+    XP_CFA_UNPROVEN,  /* as NONE, but somebody has looked at the code and does not know */
     XP_CFA_UNSUPPORTED, /* understood by nobody yet: a named stop */
     XP_CFA_COUNT
 };
@@ -138,15 +139,16 @@ enum xp_rbp {
     XP_RBP_RSP = 2,  /* in synthesised rules: saved at rsp + rbp_off */
     XP_RBP_LOST = 3, /* undefined or not supported: 0 from here on */
 };
-#define XP_RULE_CFA(k)         ((k)&31u)
-#define XP_RULE_RBP(k)         ((k) >> 5 & 3u)
-#define XP_RULE_SYNTH          0x80u /* in `kind`: synthesised from the instructions (agent/synth) */
-#define XP_RULE_KIND(c, b)     ((u8)((c) | (b) << 5))
-#define XP_REG_RULE(reg, off)  ((s32)((u32)(reg) << 24 | ((u32)(off)&0xffffff)))
-#define XP_REG_NUMBER(cfa_off) ((u32)(cfa_off) >> 24)
-#define XP_REG_OFFSET(cfa_off) ((s32)((u32)(cfa_off) << 8) >> 8)
-#define XP_RBX_SAME            0 /* else saved at CFA - 8 * rbx */
-#define XP_RBX_LOST            255
+#define XP_RULE_CFA(k)                ((k)&31u)
+#define XP_RULE_RBP(k)                ((k) >> 5 & 3u)
+#define XP_RULE_SYNTH                 0x80u /* in `kind`: synthesised from the instructions (agent/synth) */
+#define XP_RULE_KIND(c, b)            ((u8)((c) | (b) << 5))
+#define XP_REG_RULE(reg, off)         ((s32)((u32)(reg) << 24 | ((u32)(off)&0xffffff)))
+#define XP_REG_NUMBER(cfa_off)        ((u32)(cfa_off) >> 24)
+#define XP_REG_OFFSET(cfa_off)        ((s32)((u32)(cfa_off) << 8) >> 8)
+#define XP_INDEX_RULE(reg, off, plus) ((s32)((u32)(reg) << 24 | (u32)(plus) << 16 | (u16)(off)))
+#define XP_RBX_SAME                   0 /* else saved at CFA - 8 * rbx */
+#define XP_RBX_LOST                   255
 /* Synthesised rules have a bit less for RBX: */
 #define XP_RBX_INFERRED   0x80u /* in `rbx`: solved backwards from where the code ends, not from where it begins */
 #define XP_SYNTH_RBX(rbx) ((rbx)&0x7fu)
@@ -211,7 +213,7 @@ struct xp_table {
     u8 pad[7];
 };
 _Static_assert(sizeof(struct xp_table) == 96, "the disk format");
-#define XP_TABLE_VERSION 5
+#define XP_TABLE_VERSION 6
 
 /* ---- Files (value of the `files` map) ---------------------------------------------------------------------------- */
 struct xp_file_key { /* safe against inode reuse (generation, ctime) and rewriting in place (ctime, size) */

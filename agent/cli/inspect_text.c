@@ -214,6 +214,9 @@ static void add_cfa(const struct xp_rule *r, struct buf *out)
     case XP_CFA_RSP_DEREF:
         buf_printf(out, "CFA = rsp + *(rsp%+d)%+d", lo, hi);
         break;
+    case XP_CFA_INDEXED:
+        buf_printf(out, "CFA = *(rsp%+d + 8 * %s)%+d", lo, registers[XP_REG_NUMBER(r->cfa_off) & 15], hi & 0xff);
+        break;
     case XP_CFA_NONE:
         buf_str(out, "none");
         break;

@@ -19,6 +19,26 @@ struct run {
     struct cfi_state stack[CFI_MAX_REMEMBER];
 };
 
+/* OpenSSL's Montgomery multiplication keeps the CFA behind an array whose length is in a register: rsp + off + 8 *
+ * register, dereferenced, plus a constant. */
+static bool set_cfa_indexed(struct run *r, const u8 *p, const u8 *end)
+{
+    static const u8 scale[] = {0, DW_OP_lit8, DW_OP_mul, DW_OP_plus, DW_OP_deref};
+    s64 off;
+    u64 plus = 0;
+    if (p == end || *p++ != DW_OP_breg7 || !leb_signed(&p, end, &off) || off != (s16)off)
+        return false;
+    if (end - p < 1 + (s64)sizeof(scale) || *p < DW_OP_breg0 || *p > DW_OP_breg15 ||
+        memcmp(p + 1, scale, sizeof(scale)))
+        return false;
+    unsigned reg = *p - DW_OP_breg0;
+    p += 1 + sizeof(scale);
+    if (p < end && (*p++ != DW_OP_plus_uconst || !leb_unsigned(&p, end, &plus) || p != end || plus > 255))
+        return false;
+    set_cfa(&r->s, XP_CFA_INDEXED, XP_INDEX_RULE(reg, off, plus));
+    return true;
+}
+
 /* CFA expressions that compilers, linkers and OpenSSL write: a register and an offset, dereferenced, perhaps plus a
  * constant; or the PLT's "rsp + 8, and 8 more in the second half of a slot". */
 static void set_cfa_expression(struct run *r, const u8 *p, const u8 *end)
@@ -35,6 +55,8 @@ static void set_cfa_expression(struct run *r, const u8 *p, const u8 *end)
         set_cfa(&r->s, XP_CFA_PLT, p[6] - DW_OP_lit0);
         return;
     }
+    if (set_cfa_indexed(r, p, end))
+        return;
     u8 op = p < end ? *p++ : 0;
     if ((op != DW_OP_breg6 && op != DW_OP_breg7) || !leb_signed(&p, end, &off) || p == end || *p++ != DW_OP_deref)
         return;

@@ -38,6 +38,8 @@ static const struct expected rules[] = {
     {"losses_rbx", XP_CFA_RSP, 8, 0, 0, XP_RBX_LOST},
     {"losses_far", XP_CFA_RSP, 8, XP_RBP_LOST, 0, 0},
     {"losses_ra", XP_CFA_UNSUPPORTED, 0, 0, 0, 0},
+    {"strange_indexed", XP_CFA_INDEXED, XP_INDEX_RULE(9, 8, 0), 0, 0, 0},
+    {"strange_indexed_plus", XP_CFA_INDEXED, XP_INDEX_RULE(13, -120, 40), 0, 0, 0},
     {"strange_expression", XP_CFA_UNSUPPORTED, 0, 0, 0, 0},
     {"strange_back", XP_CFA_RSP, 24, 0, 0, 0},
     {"half_expression", XP_CFA_DEREF_RSP, PACKED(40, 0), 0, 0, 0},

@@ -24,6 +24,14 @@ static bool is_plt(const Dwarf_Op *o, size_t n)
     return o[0].number == 8 && o[4].atom >= DW_OP_lit0 && o[4].atom <= DW_OP_lit15;
 }
 
+/* *(rsp + off + 8 * register), perhaps plus a constant. */
+static bool is_indexed(const Dwarf_Op *o, size_t n)
+{
+    return (n == 6 || (n == 7 && o[6].atom == DW_OP_plus_uconst && o[6].number < 256)) && o[0].atom == DW_OP_breg7 &&
+           o[1].atom >= DW_OP_breg0 && o[1].atom <= DW_OP_breg15 && !o[1].number && o[2].atom == DW_OP_lit8 &&
+           o[3].atom == DW_OP_mul && o[4].atom == DW_OP_plus && o[5].atom == DW_OP_deref;
+}
+
 static struct xp_rule cfa_rule(const Dwarf_Op *o, size_t n, bool signal)
 {
     s64 off = n ? (s64)o[0].number : 0;
@@ -42,6 +50,9 @@ static struct xp_rule cfa_rule(const Dwarf_Op *o, size_t n, bool signal)
             return only(XP_CFA_UNSUPPORTED);
         return (struct xp_rule){.kind = (u8)kind, .cfa_off = named ? XP_REG_RULE(reg, off) : (s32)off};
     }
+    if (is_indexed(o, n))
+        return (struct xp_rule){.kind = XP_CFA_INDEXED,
+                                .cfa_off = XP_INDEX_RULE(o[1].atom - DW_OP_breg0, off, n == 7 ? o[6].number : 0)};
     bool plus = n == 3 && o[2].atom == DW_OP_plus_uconst;
     if ((n != 2 && !plus) || o[1].atom != DW_OP_deref || (reg != 6 && reg != 7))
         return only(XP_CFA_UNSUPPORTED);

@@ -28,7 +28,7 @@ static bool rule_known(const struct xp_rule *r)
     unsigned cfa = XP_RULE_CFA(r->kind);
     if (cfa >= XP_CFA_COUNT || (r->kind & XP_RULE_SYNTH && !(synth_kinds >> cfa & 1)))
         return false;
-    if (cfa == XP_CFA_REG)
+    if (cfa == XP_CFA_REG || cfa == XP_CFA_INDEXED)
         return XP_REG_NUMBER(r->cfa_off) <= 15;
     return cfa != XP_CFA_RA_REG || (r->rbp_off >= 0 && r->rbp_off <= 15);
 }

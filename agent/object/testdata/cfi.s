@@ -123,6 +123,12 @@ END losses
 FN strange
     nop
     .cfi_escape 0x0f, 8, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 6 # *(rsp + 8 + r9 * 8)
+AT strange_indexed
+    nop
+    .cfi_escape 0x0f, 11, 0x77, 0x88, 0x7f, 0x7d, 0, 0x38, 0x1e, 0x22, 6, 0x23, 40 # *(rsp - 120 + r13 * 8) + 40
+AT strange_indexed_plus
+    nop
+    .cfi_escape 0x0f, 8, 0x77, 8, 0x79, 0, 0x34, 0x1e, 0x22, 6 # *(rsp + 8 + r9 * 4)
 AT strange_expression
     nop
     .cfi_def_cfa %rsp, 24

@@ -25,6 +25,8 @@ struct address_space {
     VEC(struct xp_rule) rules; /* XP_MAX_RULES of them */
     struct map rule_ids;       /* rule as u64 -> number + 1 */
     u32 nrules;
+    u32 uids;         /* of tables so far */
+    struct map whole; /* id -> 1: rows for all of its code were asked for */
 };
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------- */
@@ -129,6 +131,7 @@ void address_space_free(struct address_space **s)
     vec_free(&(*s)->words);
     vec_free(&(*s)->rules);
     map_free(&(*s)->rule_ids);
+    map_free(&(*s)->whole);
     free(TAKE_PTR(*s));
 }
 
@@ -178,12 +181,19 @@ static int load(struct address_space *s, const struct xp_table *t, struct xp_fil
     s->words.n = (size_t)first + t->nrows;
     *f = (struct xp_file){.id = f->id,
                           .state = t->nblocks ? XP_FILE_READY : XP_FILE_FP,
-                          .uid = f->id,
+                          .uid = ++s->uids,
                           .flags = t->flags,
                           .nblocks = t->nblocks,
                           .lo = t->lo,
                           .index = at};
     return 0;
+}
+
+static void set_file(struct address_space *s, const struct xp_file *f)
+{
+    for (size_t i = 0; i < s->vmas.n; i++)
+        if (s->vmas.v[i].file.id == f->id)
+            s->vmas.v[i].file = *f;
 }
 
 static void fetch(struct address_space *s, u32 id)
@@ -195,9 +205,7 @@ static void fetch(struct address_space *s, u32 id)
         rc = load(s, table, &f);
     if (rc)
         f.state = rc == -ENOEXEC ? XP_FILE_FP : rc == -ENOSPC || rc == -ENOMEM ? XP_FILE_NO_ROOM : XP_FILE_FAILED;
-    for (size_t i = 0; i < s->vmas.n; i++)
-        if (s->vmas.v[i].file.id == id)
-            s->vmas.v[i].file = f;
+    set_file(s, &f);
 }
 
 static bool is_pending(const struct address_space *s, u32 id)
@@ -225,6 +233,22 @@ static bool fetch_missing(struct address_space *s, const struct xp_state *state)
     return fetched;
 }
 
+/* The stack stopped in code without unwind information: rows for it, once. False: there are none. */
+static bool fetch_whole(struct address_space *s, const struct xp_state *state)
+{
+    const struct xp_table *table;
+    struct xp_file f = {.id = state->cur.file.id};
+    bool in_gap = state->cause == XP_CAUSE_NO_RULE || state->cause == XP_CAUSE_FP_BROKEN;
+    u64 *tried = in_gap && f.id ? map_put(&s->whole, f.id) : NULL;
+    if (!tried || *tried)
+        return false;
+    *tried = 1;
+    if (binaries_whole_table(s->binaries, f.id, &table) || load(s, table, &f))
+        return false;
+    set_file(s, &f);
+    return true;
+}
+
 /* ---- Unwinding -------------------------------------------------------------------------------------------------- */
 
 int address_space_read(void *space, void *to, u32 len, u64 from)
@@ -247,5 +271,5 @@ void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u
                                    .read = read,
                                    .ctx = ctx};
         host_unwind(&space, regs, state);
-    } while (fetch_missing(s, state));
+    } while (fetch_missing(s, state) || fetch_whole(s, state));
 }

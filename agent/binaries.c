@@ -26,6 +26,7 @@ struct entry {
     struct table_key table_key;
     struct cache_image cached; /* the table: one of these two */
     struct parser_reply made;
+    struct cache_image whole; /* the table with all rows, if it was kept */
     struct parser_synth synth;
     bool table_tried, synth_tried, facts_tried;
     int table_error, synth_error, facts_error;
@@ -93,6 +94,7 @@ static void entry_free(struct entry *e)
 {
     xp_cleanup_close(&e->binary.fd);
     cache_image_free(&e->cached);
+    cache_image_free(&e->whole);
     parser_reply_free(&e->made);
     parser_reply_free(&e->synth.bytes);
     free(e->binary.path);
@@ -226,6 +228,26 @@ int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out)
     if (!e->synth_error)
         *out = &e->synth;
     return e->synth_error;
+}
+
+int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out)
+{
+    const struct parser_synth *made;
+    struct table_key key;
+    struct entry *e = find(b, id);
+    if (!e)
+        return -ENOENT;
+    int rc = e->whole.table ? 0 : parser_synth_identify(b->parser, e->binary.fd, &key);
+    if (!rc && !e->whole.table && (!b->cache || cache_get(b->cache, &key, &e->whole))) {
+        rc = binaries_synth(b, id, &made);
+        if (!rc && !made->table)
+            rc = -ENODATA;
+        if (!rc && b->cache)
+            cache_put(b->cache, &key, made->table, made->len);
+    }
+    if (!rc)
+        *out = e->whole.table ? e->whole.table : made->table;
+    return rc;
 }
 
 int binaries_facts(struct binaries *b, u32 id, struct facts *out)

@@ -46,6 +46,8 @@ int binaries_table(struct binaries *b, u32 id, const struct xp_table **out);
 /* What could be read off the code that its table does not cover (parser/synth_table.h); borrowed. Takes seconds at
  * most. 0, or what parser_synth says. */
 int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out);
+/* The table with those rows, from the cache or made now; borrowed. -ENODATA: there are none. */
+int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out);
 /* What parser_facts says of it. */
 int binaries_facts(struct binaries *b, u32 id, struct facts *out);
 /* Looks for its debug files once more, and keeps a trace of that; `root` as in struct debug_subject. */

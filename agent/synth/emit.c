@@ -55,7 +55,7 @@ static void emit_block(struct writer *w, const struct block *b)
             rules_at(&s, &region_current(a)->frame, &now);
         if (a->limits->witness)
             a->limits->witness(a->limits->ctx, g->offset + (at - g->base), x.len, &now);
-        write_rules(w, at, at + x.len, next.changed ? &now : NULL);
+        write_rules(w, at, at + x.len < end ? at + x.len : end, next.changed ? &now : NULL);
         step(&s, &x, code_pc(g, at) + x.len, at, NULL, &next);
     }
 }

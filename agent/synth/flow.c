@@ -122,6 +122,12 @@ static void mark(struct run *r, size_t len)
         region_current(r->a)->bad = true;
 }
 
+/* Is the instruction behind this "lock" known already? Then this one is the prefix only. */
+static bool is_lock_alone(const struct run *r, const u8 *p, size_t len)
+{
+    return *p == LOCK_PREFIX && len > 1 && (r->a->code.marks[r->at + 1] & (CODE_INSN | CODE_LEAD));
+}
+
 /* A call may be the last thing that a function does: then padding follows, or another function. */
 static bool call_returns(struct run *r)
 {
@@ -198,6 +204,8 @@ static void run_block(struct analysis *a, struct block *b)
         }
         if (!insn_decode(p, left, &x))
             break;
+        if (is_lock_alone(&r, p, x.len))
+            x = (struct insn){.len = 1, .op = INSN_NOP};
         if (r.at >= r.seen)
             mark(&r, x.len);
         analysis_tick(a);

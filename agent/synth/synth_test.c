@@ -1,0 +1,311 @@
+#include "synth/synth.h"
+#include "base/cleanup.h"
+#include "base/test.h"
+#include "object/fixture.h"
+#include "object/table_elf.h"
+#include "synth/crafted.h"
+#include <errno.h>
+#include <fcntl.h>
+
+/* ---- Shapes: testdata/shapes.s ---- */
+
+struct shapes {
+    struct elf_file elf;
+    table_spans covered;
+    struct synth s;
+};
+
+static void shapes_free(struct shapes *w)
+{
+    synth_free(&w->s);
+    vec_free(&w->covered);
+    elf_close(&w->elf);
+}
+#define AUTO_SHAPES CLEANUP(shapes_free) struct shapes
+
+static int read_shapes(struct shapes *w, const char *name)
+{
+    char path[4096];
+    struct table_limits tl = TABLE_LIMITS_DEFAULT;
+    struct synth_limits sl = SYNTH_LIMITS_DEFAULT;
+    snprintf(path, sizeof(path), "%s/synth/%s", test_data(), name);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int err = fd < 0 ? -errno : elf_open(&w->elf, fd);
+    if (!err)
+        err = table_covered(&w->elf, NULL, &tl, &w->covered);
+    if (!err)
+        err = synth_read(&w->elf, (const struct synth_span *)w->covered.v, w->covered.n, &sl, &w->s);
+    return err ? err : crafted_is_sound(&w->s) ? 0 : -EBADMSG;
+}
+
+static struct xp_rule rule_at(const struct shapes *w, u64 offset)
+{
+    struct xp_rule r = {0};
+    for (size_t i = 0; i < w->s.ranges.n; i++)
+        if (offset >= w->s.ranges.v[i].start && offset < w->s.ranges.v[i].end)
+            for (size_t k = 0; k < w->s.rows.n && w->s.rows.v[k].offset <= offset; k++)
+                r = w->s.rows.v[k].rule;
+    return r;
+}
+
+static struct xp_rule rule_of(const struct shapes *w, const char *name)
+{
+    return rule_at(w, fixture_symbol(&w->elf, name));
+}
+
+#define SAME 0
+#define LOST 999
+/* CFA = this kind with this offset, rbp and rbx saved at CFA - n (SAME, LOST). */
+static bool is(const struct shapes *w, const char *name, enum xp_cfa kind, s32 off, int rbp, int rbx)
+{
+    struct xp_rule r = rule_of(w, name);
+    int got_rbp = XP_RULE_RBP(r.kind) == XP_RBP_LOST ? LOST : XP_RULE_RBP(r.kind) == XP_RBP_CFA ? -r.rbp_off : SAME;
+    int got_rbx = XP_SYNTH_RBX(r.rbx) == XP_SYNTH_RBX_LOST ? LOST : 8 * XP_SYNTH_RBX(r.rbx);
+    bool ok = XP_RULE_CFA(r.kind) == kind && r.cfa_off == off && got_rbp == rbp && got_rbx == rbx;
+    if (!ok)
+        printf("%s: kind %u, %d, rbp %d, rbx %d\n", name, XP_RULE_CFA(r.kind), r.cfa_off, got_rbp, got_rbx);
+    return ok;
+}
+static bool is_unproven(const struct shapes *w, const char *name)
+{
+    return is(w, name, XP_CFA_UNPROVEN, 0, SAME, SAME);
+}
+static s32 pair(s32 at, s32 plus)
+{
+    return (s32)((u32)(u16)at | (u32)plus << 16);
+}
+
+TEST(synth_pushes_and_pops)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK_EQ(w.s.dropped, SYNTH_DROP_NOT);
+    CHECK(is(&w, "pushes", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "pushes_rbp", XP_CFA_RSP, 16, SAME, SAME)); /* saved, but still there, too */
+    CHECK(is(&w, "pushes_body", XP_CFA_RSP, 48, 16, 24));
+    CHECK(is(&w, "pushes_clobbered", XP_CFA_RSP, 48, 16, 24));
+    CHECK(is(&w, "pushes_ret", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "losing_body", XP_CFA_RSP, 8, SAME, LOST));
+    CHECK(is(&w, "thunk_body", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "red_body", XP_CFA_RSP, 8, SAME, 16));
+    CHECK(is(&w, "unsafe_body", XP_CFA_RSP, 8, SAME, LOST));
+}
+
+TEST(synth_rows_last_as_long_as_a_rule_does)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is(&w, "framed_body", XP_CFA_RBP, 16, 16, SAME));
+    u64 from = fixture_symbol(&w.elf, "framed_body"), to = fixture_symbol(&w.elf, "framed_ret");
+    unsigned rows = 0;
+    for (size_t i = 0; i < w.s.rows.n; i++)
+        rows += w.s.rows.v[i].offset > from && w.s.rows.v[i].offset < to;
+    CHECK_EQ(rows, 0);
+    CHECK(is(&w, "framed_ret", XP_CFA_RSP, 8, SAME, SAME));
+}
+
+TEST(synth_frames_whose_distance_is_on_the_stack)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is(&w, "aligned_leaf", XP_CFA_REG, XP_REG_RULE(0, 8), SAME, SAME));
+    CHECK(is(&w, "aligned_body", XP_CFA_DEREF_RSP, pair(0x60, 8), SAME, SAME));
+    CHECK(is(&w, "aligned_ret", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "sized_body", XP_CFA_RSP_DEREF, pair(64, 8), SAME, SAME));
+    CHECK(is(&w, "sized_ret", XP_CFA_RSP, 8, SAME, SAME));
+}
+
+TEST(synth_says_nothing_without_proof)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is_unproven(&w, "nowhere_body"));
+    CHECK(is_unproven(&w, "uneven_body"));
+    CHECK(is_unproven(&w, "inside_body"));
+    CHECK(is_unproven(&w, "tail_nowhere_body"));
+    CHECK(is(&w, "tail_body", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(is(&w, "locked_body", XP_CFA_RSP, 8, SAME, SAME));
+}
+
+TEST(synth_follows_switches)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is(&w, "case_0", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(is(&w, "case_0_body", XP_CFA_RSP, 24, SAME, SAME));
+    CHECK(is(&w, "case_2", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(!(rule_of(&w, "case_2").rbx & XP_RBX_INFERRED));
+    CHECK(w.s.n.tables > 0);
+}
+
+TEST(synth_infers_orphans_from_their_rets)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is(&w, "orphan_body", XP_CFA_RSP, 16, SAME, 16) || is(&w, "orphan_body", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(rule_of(&w, "orphan_body").rbx & XP_RBX_INFERRED);
+    CHECK(is(&w, "rest", XP_CFA_RSP, 48, 16, 24));
+    CHECK(is(&w, "rest_rbx", XP_CFA_RSP, 24, 16, 24));
+    CHECK(is(&w, "rest_rbp", XP_CFA_RSP, 16, 16, SAME) || is(&w, "rest_rbp", XP_CFA_RSP, 16, 16, 24));
+    CHECK(is(&w, "overwritten", XP_CFA_RSP, 24, SAME, LOST));
+    CHECK(is(&w, "deadly_after", XP_CFA_RSP, 8, SAME, SAME)); /* as what begins there, not as what the call left */
+    CHECK(rule_of(&w, "deadly_after").rbx & XP_RBX_INFERRED);
+}
+
+TEST(synth_finds_functions_without_symbols)
+{
+    static const char *const body[] = {"called_body", "pointed_body", "addressed_body"};
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(is(&w, body[i], XP_CFA_RSP, 16, SAME, SAME));
+        CHECK(!(rule_of(&w, body[i]).rbx & XP_RBX_INFERRED));
+    }
+    shapes_free(&w);
+    w = (struct shapes){0};
+    CHECK_EQ(read_shapes(&w, "fixed"), 0);
+    CHECK(is(&w, "pointed_body", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(!(rule_of(&w, "pointed_body").rbx & XP_RBX_INFERRED));
+}
+
+TEST(synth_leaves_covered_code_alone)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    u64 from = fixture_symbol(&w.elf, "covered"), to = fixture_symbol(&w.elf, "covered_end");
+    CHECK(from != ~0ull && to > from);
+    for (size_t i = 0; i < w.s.ranges.n; i++)
+        CHECK(w.s.ranges.v[i].end <= from || w.s.ranges.v[i].start >= to);
+}
+
+TEST(synth_needs_no_section_headers)
+{
+    AUTO_SHAPES w = {0}, bare = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK_EQ(read_shapes(&bare, "bare.so"), 0);
+    static const char *const places[] = {"pushes_body", "aligned_body", "case_2", "called_body", "pointed_body"};
+    for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        struct xp_rule a = rule_of(&w, places[i]), b = rule_at(&bare, fixture_symbol(&w.elf, places[i]));
+        CHECK(!memcmp(&a, &b, sizeof(a)));
+    }
+}
+
+/* ---- Code that is none ---- */
+
+static int read_code(const u8 *code, size_t n, const struct synth_limits *limits, struct synth *out)
+{
+    AUTO_FREE u8 *file = malloc(CRAFTED_BASE + n);
+    AUTO_ELF struct elf_file e = {0};
+    if (!file)
+        return -ENOMEM;
+    crafted_file(file, code, n);
+    int err = elf_open_memory(&e, file, CRAFTED_BASE + n);
+    if (!err)
+        err = synth_read(&e, NULL, 0, limits, out);
+    return err ? err : crafted_is_sound(out) ? 0 : -EBADMSG;
+}
+
+static int read_all(const u8 *code, size_t n, struct synth *out)
+{
+    struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+    limits.max_cpu_ms = 60000; /* sanitizers, loaded machines */
+    return read_code(code, n, &limits, out);
+}
+
+TEST(synth_every_limit_drops_all_rows)
+{
+    static u8 code[1 << 16];
+    memset(code, 0x50, sizeof(code)); /* push rax */
+    code[sizeof(code) - 1] = 0xc3;
+    static const struct synth_limits limits[] = {
+        {.max_code = 1 << 10, .max_insns = 1 << 20, .max_cpu_ms = 60000, .max_visits = 64},
+        {.max_code = 1 << 20, .max_insns = 1 << 10, .max_cpu_ms = 60000, .max_visits = 64},
+        {.max_code = 1 << 20, .max_insns = 1 << 20, .max_cpu_ms = 0, .max_visits = 64},
+    };
+    static const enum synth_drop why[] = {SYNTH_DROP_BYTES, SYNTH_DROP_INSNS, SYNTH_DROP_TIME};
+    for (unsigned i = 0; i < 3; i++) {
+        AUTO_SYNTH struct synth s = {0};
+        CHECK_EQ(read_code(code, sizeof(code), &limits[i], &s), 0);
+        CHECK_EQ(s.dropped, why[i]);
+        CHECK(!s.rows.n && !s.ranges.n);
+    }
+    CHECK_STR(synth_drop_name(SYNTH_DROP_TIME), "time");
+}
+
+/* Each byte of these is an instruction's first or could be: jumps back and forth over one byte, prefixes, pops. */
+TEST(synth_survives_code_that_overlaps)
+{
+    static const u8 units[][6] = {
+        {2, 0xeb, 0xff},
+        {2, 0x74, 0xfd},
+        {3, 0x66, 0xeb, 0xfe},
+        {1, 0x58},
+        {5, 0xe8, 0xff, 0xff, 0xff, 0xff},
+        {4, 0x48, 0x83, 0xe4, 0xf0},
+        {2, 0x70, 0x01},
+    };
+    static u8 code[1 << 18];
+    for (unsigned u = 0; u < sizeof(units) / sizeof(*units); u++) {
+        AUTO_SYNTH struct synth s = {0};
+        for (size_t i = 0; i < sizeof(code); i++)
+            code[i] = units[u][1 + i % units[u][0]];
+        CHECK_EQ(read_all(code, sizeof(code), &s), 0);
+    }
+}
+
+/* A million functions, each called by the one before, and none returns. */
+TEST(synth_survives_a_million_entries)
+{
+    static const u8 call[] = {0xe8, 5, 0, 0, 0};
+    AUTO_SYNTH struct synth s = {0};
+    AUTO_FREE u8 *code = malloc(5u << 20);
+    for (size_t i = 0; code && i < 1u << 20; i++)
+        memcpy(code + 5 * i, call, sizeof(call));
+    CHECK(code);
+    CHECK_EQ(read_all(code, 5u << 20, &s), 0);
+    CHECK(s.dropped);
+}
+
+/* lea rdx, [rip + table]; movsxd rax, [rdx + rdi * 4]; add rax, rdx; jmp rax, again and again over one table. */
+TEST(synth_survives_tables_over_the_whole_file)
+{
+    static const u8 unit[] = {0x48, 0x8d, 0x15, 0, 0, 0, 0, 0x48, 0x63, 0x04, 0xba, 0x48, 0x01, 0xd0, 0xff, 0xe0};
+    static u8 code[1 << 18];
+    AUTO_SYNTH struct synth s = {0};
+    u32 half = sizeof(code) / 2;
+    for (u32 i = 0; i < half / sizeof(unit); i++) {
+        s32 disp = (s32)(half - i * sizeof(unit) - 7);
+        memcpy(code + i * sizeof(unit), unit, sizeof(unit));
+        memcpy(code + i * sizeof(unit) + 3, &disp, sizeof(disp));
+    }
+    for (u32 i = 0; i < half / 4; i++) {
+        s32 to = (s32)((i * 16) % half) - (s32)half;
+        memcpy(code + half + i * 4, &to, sizeof(to));
+    }
+    CHECK_EQ(read_all(code, sizeof(code), &s), 0);
+}
+
+TEST(synth_survives_text_that_is_data)
+{
+    static u8 code[1 << 20];
+    AUTO_SYNTH struct synth s = {0};
+    u64 x = 88172645463325252ull;
+    for (size_t i = 0; i < sizeof(code); i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        code[i] = (u8)x;
+    }
+    CHECK_EQ(read_all(code, sizeof(code), &s), 0);
+    CHECK(s.dropped == SYNTH_DROP_UNLIKELY || s.n.claimed_bytes < s.n.code_bytes / 2);
+}
+
+TEST(synth_refuses_spans_out_of_order)
+{
+    static const struct synth_span v[][2] = {{{8, 4}, {9, 10}}, {{4, 8}, {6, 10}}, {{4, 4}, {6, 10}}};
+    struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        AUTO_SYNTH struct synth s = {0};
+        CHECK_EQ(synth_read(&w.elf, v[i], 2, &limits, &s), -EINVAL);
+    }
+}

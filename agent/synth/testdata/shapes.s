@@ -1,0 +1,222 @@
+# Functions without CFI, one shape each; the tests look rules up at labels. What has no .type @function is no symbol of
+# a function: only code and data lead there.
+    .intel_syntax noprefix
+    .text
+    .macro FN name
+    .p2align 4
+    .globl \name
+    .type \name, @function
+\name:
+    .endm
+    .macro AT name # a place
+    .globl \name
+    .type \name, @object
+\name:
+    .endm
+
+FN pushes
+    push rbp
+AT pushes_rbp
+    push rbx
+    sub rsp, 24
+AT pushes_body
+    xor ebx, ebx
+    xor ebp, ebp
+AT pushes_clobbered
+    add rsp, 24
+    pop rbx
+    pop rbp
+AT pushes_ret
+    ret
+
+FN framed # rbp serves while arguments are pushed
+    push rbp
+    mov rbp, rsp
+    push rbx
+AT framed_body
+    push rax
+    push rcx
+    add rsp, 16
+    pop rbx
+    leave
+AT framed_ret
+    ret
+
+FN aligned # as x86inc does it: the old rsp is in a register, then on the stack
+    mov rax, rsp
+    sub rsp, 0x80
+    and rsp, -32
+AT aligned_leaf
+    mov [rsp + 0x60], rax
+    xor eax, eax
+AT aligned_body
+    nop
+    mov rsp, [rsp + 0x60]
+AT aligned_ret
+    ret
+
+FN sized # as qhasm does it: the size of the frame is computed, and kept in it
+    mov r11, rsp
+    and r11, 31
+    add r11, 128
+    sub rsp, r11
+    mov [rsp + 64], r11
+AT sized_body
+    xor r11, r11
+    mov r11, [rsp + 64]
+    add rsp, r11
+AT sized_ret
+    ret
+
+FN nowhere # never seen to return
+    push rax
+AT nowhere_body
+    jmp [rax]
+
+FN uneven # returns at two heights
+    test eax, eax
+    jz 1f
+    push rax
+    ret
+AT uneven_body
+1:  ret
+
+FN tail
+    sub rsp, 8
+AT tail_body
+    add rsp, 8
+    jmp pushes
+
+FN tail_nowhere
+    sub rsp, 8
+AT tail_nowhere_body
+    add rsp, 8
+    jmp nowhere
+
+FN switches
+    push rbx
+    lea rdx, [rip + cases]
+    movsxd rax, dword ptr [rdx + rdi * 4]
+    add rax, rdx
+    jmp rax
+AT case_0
+    push rcx
+AT case_0_body
+    pop rcx
+case_1:
+    pop rbx
+    ret
+AT case_2
+    pop rbx
+    ret
+
+FN losing # a callee that does not keep rbx
+    xor ebx, ebx
+AT losing_body
+    ret
+
+FN inside # jumps into its own instruction
+    test eax, eax
+    jz 1f + 1
+1:  mov eax, 0x90909090
+AT inside_body
+    ret
+
+FN locked # may jump over a lock prefix
+    test eax, eax
+    jz 1f + 1
+1:  lock inc dword ptr [rdi]
+AT locked_body
+    ret
+
+FN thunk # call of the next instruction
+    call 1f
+1:  pop rax
+AT thunk_body
+    ret
+
+FN deadly # what follows a call that does not return is something else's
+    push rax
+    call nowhere
+    int3
+AT deadly_after
+    ret
+
+FN red # below rsp, where signal handlers do not write
+    mov [rsp - 8], rbx
+    xor ebx, ebx
+AT red_body
+    mov rbx, [rsp - 8]
+    ret
+
+FN unsafe # too far below rsp
+    mov [rsp - 512], rbx
+    xor ebx, ebx
+AT unsafe_body
+    mov rbx, [rsp - 512]
+    ret
+
+    .p2align 4
+AT orphan # nobody knows of it
+    push rbx
+AT orphan_body
+    xor ebx, ebx
+    pop rbx
+    ret
+    .p2align 4
+AT rest # nor of the beginning of this
+    add rsp, 24
+AT rest_rbx
+    pop rbx
+AT rest_rbp
+    pop rbp
+    ret
+    .p2align 4
+AT overwritten # here rbx is not the caller's
+    mov qword ptr [rsp + 8], 0
+    add rsp, 8
+    pop rbx
+    ret
+
+    .p2align 4
+AT called # only covered code leads here
+    push rax
+AT called_body
+    pop rax
+    ret
+    .p2align 4
+AT pointed # only data point here
+    push rax
+AT pointed_body
+    pop rax
+    ret
+    .p2align 4
+AT addressed # its address is taken
+    push rax
+AT addressed_body
+    pop rax
+    ret
+
+    .p2align 4
+FN covered
+    .cfi_startproc
+    call called
+    lea rax, [rip + addressed]
+    ret
+    .cfi_endproc
+AT covered_end
+
+    .section .rodata
+    .long 0, 0 # the end of another table
+cases:
+    .long case_0 - cases, case_1 - cases, case_2 - cases
+next:
+    .long uneven - next
+    .text
+FN other_table
+    lea rax, [rip + next]
+    ret
+
+    .data
+    .quad pointed
+    .section .note.GNU-stack, "", @progbits

@@ -248,6 +248,12 @@ static int help(const struct parse *p)
     return -ECANCELED;
 }
 
+/* A switch needs no value, but takes one of these two behind it, too. */
+static bool is_on_off(const char *text)
+{
+    return text && (!strcmp(text, "on") || !strcmp(text, "off"));
+}
+
 /* --flag, --flag=VALUE, --flag VALUE; `next` is the argument behind it or NULL. *used says whether it was taken. */
 static int take_flag(struct parse *p, const char *arg, const char *next, bool *used)
 {
@@ -258,7 +264,7 @@ static int take_flag(struct parse *p, const char *arg, const char *next, bool *u
         return help(p);
     if (!row)
         return unknown(p, "--", arg, len);
-    bool alone = row->type == OPTION_BOOL || row->type == OPTION_SWITCH;
+    bool alone = row->type == OPTION_BOOL || (row->type == OPTION_SWITCH && !is_on_off(next));
     if (row->type == OPTION_BOOL && equals)
         return complain(p, "--%s takes no value\n", row->flag);
     if (!alone && !equals && !next)

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 struct sample {
-    bool loud, all;
+    bool loud, all, light;
     const char *name, *color;
     u64 rate, level, size, time;
     struct option_list files, words;
@@ -22,6 +22,7 @@ static const char *color(size_t i)
 static const struct option_row rows[] = {
     {"loud", 'l', OPTION_BOOL, NULL, AT(loud), .help = "be loud"},
     {"all", 'a', OPTION_BOOL, NULL, AT(all), .help = "take all"},
+    {"light", 0, OPTION_SWITCH, "on/off", AT(light), .fallback = "on", .help = "make light"},
     {"name", 'n', OPTION_TEXT, "NAME", AT(name), .help = "a name"},
     {"color", 0, OPTION_TEXT, "COLOR", AT(color), .value = color, .fallback = "red", .help = "a color"},
     {"rate", 'F', OPTION_NUMBER, "HZ", AT(rate), 1, 10000, .fallback = "99", .help = "a rate"},
@@ -73,6 +74,29 @@ static void parse(const struct command *c, const char *line, struct outcome *t)
     buf_char(&t->message, 0);
 }
 #define PARSED __attribute__((cleanup(finish))) struct outcome
+
+TEST(options_switches)
+{
+    static const struct {
+        const char *line;
+        bool on;
+        int operands;
+    } cases[] = {{"", true, 0},
+                 {"--light", true, 0},
+                 {"--light=off", false, 0},
+                 {"--light off", false, 0},
+                 {"--light on -a", true, 0},
+                 {"--light=on off", true, 1},
+                 {"--light other", true, 1},
+                 {"--light -- off", true, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        PARSED t;
+        parse(&open_ended, cases[i].line, &t);
+        CHECK_STR(t.message.data, "");
+        CHECK_EQ(t.o.light, cases[i].on);
+        CHECK_EQ(t.argc - t.operands, cases[i].operands);
+    }
+}
 
 TEST(options_spellings)
 {

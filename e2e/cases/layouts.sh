@@ -55,6 +55,6 @@ need musl-gcc
 CC=musl-gcc OUT=musl build_target layout
 CC=musl-gcc OUT=musl-static build_target layout -static
 record -- sh -c "$TMP/musl 100; $TMP/musl-static 100"
-expect_share 98 'musl;(\[cut: no-rule\];)?([^;]*;){0,4}main;outer;middle;inner;burn' 'musl;.*;burn'
-expect_share 98 'musl-static;(\[cut: no-rule\];)?([^;]*;){0,4}main;outer;middle;inner;burn' 'musl-static;.*;burn'
-expect '.cut | keys - ["no-rule", "table-pending", "no-image", "no-memory-map"] | length' == 0
+expect_share 98 'musl;(\[cut: (no-rule|unproven)\];)?([^;]*;){0,4}main;outer;middle;inner;burn' 'musl;.*;burn'
+expect_share 98 'musl-static;(\[cut: (no-rule|unproven)\];)?([^;]*;){0,4}main;outer;middle;inner;burn' 'musl-static;.*;burn'
+expect '.cut | keys - ["no-rule", "unproven", "table-pending", "no-image", "no-memory-map"] | length' == 0

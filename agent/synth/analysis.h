@@ -22,6 +22,7 @@
 #define MAX_LIVE_BLOCKS (48u << 10) /* of a region; 370 bytes each */
 #define MAX_REGIONS     (1u << 18)
 #define MAX_NOTES       (1u << 20) /* entries, jumps between functions, rows */
+#define MAX_DEADLY      64         /* symbols of functions that do not return */
 #define MAX_TABLE       1024       /* entries of a jump table */
 
 struct block {
@@ -73,6 +74,10 @@ struct analysis {
     VEC(u32) asked;      /* functions that were found meanwhile */
     VEC(u32) table_ends; /* addresses that code names, low halves, ascending; read when the first table is met */
     bool table_ends_read;
+    struct plt *plt; /* read when it is first asked for */
+    bool plt_read;
+    u64 deadly[MAX_DEADLY]; /* addresses of functions that do not return */
+    u32 ndeadly;
 
     /* The region being followed. */
     u32 current;
@@ -127,6 +132,13 @@ void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how ho
 
 /* jump_table.c */
 void jump_table_follow(struct analysis *a, const struct step *x, u64 pc, const struct state *s);
+
+/* Does code name this address, as a function's for example? */
+bool jump_table_may_end(struct analysis *a, u64 pc);
+
+/* noreturn.c: a symbol of the file, whose name is in `names`. */
+void noreturn_symbol(struct analysis *a, const struct elf_section *names, const Elf64_Sym *sym);
+bool noreturn_call(struct analysis *a, u64 target);
 
 /* proof.c: the current region is left in state s: by `ret`, or by a jump to code that has rows (truth == NULL), or by
  * one to code whose rule is known. */

@@ -78,7 +78,7 @@ static int add_gap(struct code *c, const struct code_span *s, u64 from, u64 to, 
         from += n;
     if (from >= to)
         return 0;
-    if (to - from > max - c->size)
+    if (c->size + (to - from) > max)
         return -ENOSPC;
     struct code_gap *g = VEC_PUSH(&c->gaps);
     if (!g)
@@ -86,7 +86,7 @@ static int add_gap(struct code *c, const struct code_span *s, u64 from, u64 to, 
     u64 start = s->addr + (from - s->offset);
     *g = (struct code_gap){
         .start = start, .end = start + (to - from), .offset = from, .bytes = p + from, .base = c->size};
-    c->size += (u32)(to - from);
+    c->size += (u32)(to - from) + 1;
     return 0;
 }
 

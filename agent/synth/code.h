@@ -1,5 +1,6 @@
-/* The code that nobody has rows for: all gaps between covered spans, one behind the other in one space of u32 indices,
- * with a byte of marks for each of theirs. Padding in front of a gap is no part of it; a gap of padding is none.
+/* The code that nobody has rows for: all gaps between covered spans, one behind the other in one space of u32 indices
+ * (with one that is nobody's between them), and a byte of marks for each. Padding in front of a gap is no part of it; a
+ * gap of padding is none.
  *
  * Everything else here counts in indices ("at"); addresses (pc) matter only where instructions name them.
  */

@@ -15,15 +15,17 @@ static u64 word_at(const u8 *p)
 
 /* ---- Symbols ---- */
 
-static void ask_symbols(struct analysis *a, const u8 *p, size_t len)
+static void ask_symbols(struct analysis *a, const u8 *p, size_t len, const struct elf_section *names)
 {
     size_t n = len / sizeof(Elf64_Sym);
     for (size_t i = 0; i < n && i < MAX_SYMBOLS; i++) {
         Elf64_Sym sym;
         memcpy(&sym, p + i * sizeof(sym), sizeof(sym));
         unsigned type = ELF64_ST_TYPE(sym.st_info);
-        if (sym.st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC))
-            region_ask(a, sym.st_value);
+        if (sym.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
+            continue;
+        region_ask(a, sym.st_value);
+        noreturn_symbol(a, names, &sym);
     }
 }
 
@@ -34,19 +36,22 @@ static void ask_dynamic_symbols(struct analysis *a)
     size_t left;
     if (!elf_dynamic(a->code.elf, &d) || d.strtab <= d.symtab)
         return;
+    struct elf_section names = {0};
     const u8 *p = elf_at(a->code.elf, d.symtab, &left);
-    if (p)
-        ask_symbols(a, p, left < d.strtab - d.symtab ? left : d.strtab - d.symtab);
+    names.data = elf_at(a->code.elf, d.strtab, &names.len);
+    if (p && names.data)
+        ask_symbols(a, p, left < d.strtab - d.symtab ? left : d.strtab - d.symtab, &names);
 }
 
 static void find_symbols(struct analysis *a)
 {
     const struct elf_file *e = a->code.elf;
-    struct elf_section s;
+    struct elf_section s, names;
     bool dynamic = false;
     for (u32 i = 0; i < e->shnum; i++)
-        if (elf_section_at(e, i, &s) && (s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) && s.entsize) {
-            ask_symbols(a, s.data, s.len);
+        if (elf_section_at(e, i, &s) && (s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) &&
+            elf_section_at(e, s.link, &names)) {
+            ask_symbols(a, s.data, s.len, &names);
             dynamic |= s.type == SHT_DYNSYM;
         }
     if (!dynamic)

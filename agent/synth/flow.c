@@ -129,15 +129,15 @@ static bool is_lock_alone(const struct run *r, const u8 *p, size_t len)
 }
 
 /* A call may be the last thing that a function does: then padding follows, or another function. */
-static bool call_returns(struct run *r)
+static bool call_returns(struct run *r, u64 target)
 {
     size_t left, n;
     const u8 *p = code_bytes(r->gap, r->at, &left);
     u64 pc = code_pc(r->gap, r->at);
-    if (!left || *p == 0xcc || (r->a->code.marks[r->at] & CODE_ENTRY))
+    if (!left || *p == 0xcc || (r->a->code.marks[r->at] & CODE_ENTRY) || noreturn_call(r->a, target))
         return false;
     if (!(n = code_padding(p, left)))
-        return true;
+        return (pc & 15) || !jump_table_may_end(r->a, pc);
     for (; (pc & 15) && (n = code_padding(p, left)); pc += n, p += n, left -= n)
         ;
     return pc & 15;
@@ -164,7 +164,7 @@ static bool go_on(struct run *r, const struct step *x)
     case STEP_CALL:
         if (x->target)
             region_ask(a, x->target);
-        return call_returns(r);
+        return call_returns(r, x->target);
     case STEP_SWITCH:
         jump_table_follow(a, x, pc, &r->s);
         return false;

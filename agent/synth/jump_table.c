@@ -44,6 +44,14 @@ static void read_ends(struct analysis *a)
         qsort(a->table_ends.v, a->table_ends.n, sizeof(*a->table_ends.v), by_value);
 }
 
+bool jump_table_may_end(struct analysis *a, u64 pc)
+{
+    u32 low = (u32)pc;
+    if (!a->table_ends_read)
+        read_ends(a);
+    return a->table_ends.n && bsearch(&low, a->table_ends.v, a->table_ends.n, sizeof(low), by_value);
+}
+
 /* The first address behind `table` at which something else begins; 32 bits of it are known of the table, too. */
 static u64 end_of(struct analysis *a, u64 table)
 {

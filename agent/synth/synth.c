@@ -1,6 +1,7 @@
 #include "synth/synth.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "object/plt.h"
 #include "synth/analysis.h"
 #include "synth/guard.h"
 #include <errno.h>
@@ -26,6 +27,7 @@ static void analysis_free(struct analysis *a)
     vec_free(&a->rows);
     vec_free(&a->asked);
     vec_free(&a->table_ends);
+    plt_free(&a->plt);
     vec_free(&a->states);
     vec_free(&a->queue);
 }

@@ -298,6 +298,23 @@ TEST(synth_survives_text_that_is_data)
     CHECK(s.dropped == SYNTH_DROP_UNLIKELY || s.n.claimed_bytes < s.n.code_bytes / 2);
 }
 
+/* jle into the second gap: what flows on there is a row of that gap, not the tail of one of the first. */
+TEST(synth_rows_end_where_their_gap_does)
+{
+    static const u8 code[] = {0x7e, 0x01, 0xc3, 0x01, 0xc6, 0xc3};
+    static const struct synth_span covered = {CRAFTED_BASE + 2, CRAFTED_BASE + 3};
+    struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+    u8 file[CRAFTED_BASE + sizeof(code)];
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_SYNTH struct synth s = {0};
+    crafted_file(file, code, sizeof(code));
+    CHECK_EQ(elf_open_memory(&e, file, sizeof(file)), 0);
+    CHECK_EQ(synth_read(&e, &covered, 1, &limits, &s), 0);
+    CHECK_EQ(s.ranges.n, 2);
+    CHECK(crafted_is_sound(&s));
+    CHECK_EQ(s.n.claimed_bytes, 5);
+}
+
 TEST(synth_refuses_spans_out_of_order)
 {
     static const struct synth_span v[][2] = {{{8, 4}, {9, 10}}, {{4, 8}, {6, 10}}, {{4, 4}, {6, 10}}};

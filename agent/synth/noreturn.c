@@ -1,0 +1,66 @@
+/* Calls that do not return. What lies behind one belongs to somebody else: to the next function, or to a landing pad
+ * that only the tables of exceptions name, and neither has the stack that the call left. Known by name are the ends
+ * that compilers know, too: what a PLT stub leads to, or a symbol of the file itself. */
+#include "object/plt.h"
+#include "synth/analysis.h"
+
+#define MAX_NAME 64
+
+static bool is_deadly(const char *name, size_t len)
+{
+    static const char *const deadly[] = {"abort",
+                                         "exit",
+                                         "_exit",
+                                         "_Exit",
+                                         "quick_exit",
+                                         "__assert_fail",
+                                         "__chk_fail",
+                                         "__stack_chk_fail",
+                                         "__fortify_fail",
+                                         "__libc_fatal",
+                                         "longjmp",
+                                         "siglongjmp",
+                                         "__longjmp_chk",
+                                         "pthread_exit",
+                                         "__assert_perror_fail",
+                                         "err",
+                                         "errx",
+                                         "verr",
+                                         "verrx",
+                                         "__cxa_bad_cast",
+                                         "__cxa_throw",
+                                         "__cxa_rethrow",
+                                         "__cxa_bad_typeid",
+                                         "_ZSt9terminatev",
+                                         "__cxa_throw_bad_array_new_length",
+                                         "_Unwind_Resume"};
+    for (unsigned i = 0; i < sizeof(deadly) / sizeof(*deadly); i++)
+        if (strlen(deadly[i]) == len && !memcmp(name, deadly[i], len))
+            return true;
+    return len > 14 && !memcmp(name, "_ZSt", 4) && memmem(name, 14, "__throw_", 8); /* std::__throw_length_error ... */
+}
+
+void noreturn_symbol(struct analysis *a, const struct elf_section *names, const Elf64_Sym *sym)
+{
+    size_t left = sym->st_name < names->len ? names->len - sym->st_name : 0;
+    const char *name = (const char *)names->data + sym->st_name;
+    size_t len = strnlen(name, left < MAX_NAME ? left : MAX_NAME);
+    if (a->ndeadly < MAX_DEADLY && is_deadly(name, len))
+        a->deadly[a->ndeadly++] = sym->st_value;
+}
+
+bool noreturn_call(struct analysis *a, u64 target)
+{
+    size_t len;
+    u64 start;
+    for (u32 i = 0; i < a->ndeadly; i++)
+        if (a->deadly[i] == target)
+            return true;
+    if (!a->plt_read) {
+        a->plt_read = true;
+        if (plt_read(&a->plt, a->code.elf))
+            a->plt = NULL;
+    }
+    const char *name = a->plt ? plt_find(a->plt, target, &len, &start) : NULL;
+    return name && start == target && is_deadly(name, len);
+}

@@ -154,7 +154,7 @@ static void put_hole(struct output *o, u32 to)
         left -= n;
     }
     o->a->n->code_bytes += code;
-    if (code)
+    if (code || o->done == o->gap->base) /* each range begins with a row */
         put(o, o->done, rules_unproven());
     o->done = to;
 }

@@ -44,6 +44,8 @@ static int open_file(struct synthesis *s, int fd)
 
 /* ---- Who it is --------------------------------------------------------------------------------------------------- */
 
+#define MAX_HASHED (1ull << 29) /* bytes of a file's segments: seven tenths of a second */
+
 int synth_identify(int fd, const u8 secret[16], struct table_key *out)
 {
     CLEANUP(synthesis_free) struct synthesis s = {0};
@@ -51,11 +53,16 @@ int synth_identify(int fd, const u8 secret[16], struct table_key *out)
     struct elf_section symbols;
     struct siphash h;
     u32 version = SYNTH_TABLE_VERSION;
+    u64 bytes = 0;
     int err = open_file(&s, fd);
     if (!err)
         err = table_identify_elf(&s.elf, &s.go.code, secret, &key);
     if (err)
         return err;
+    for (size_t i = 0; i < s.elf.nloads; i++)
+        bytes += s.elf.loads[i].filesz;
+    if (bytes > MAX_HASHED)
+        return -ENOSPC;
     siphash_init(&h, secret);
     siphash_add(&h, &version, sizeof(version));
     siphash_add(&h, key.digest, sizeof(key.digest));
@@ -84,22 +91,84 @@ static int read_code(struct synthesis *s, const struct table_limits *limits)
     return err == -EINVAL ? -EBADMSG : err;
 }
 
-/* What was found, as table.h wants it: a range is a table_code of its own. */
+/* The word that holds at an offset, among the rows from `first` on; the first one is below it. */
+static u64 word_at(const struct synthesis *s, size_t first, u64 offset)
+{
+    size_t i = first;
+    while (i + 1 < s->rows.n && s->rows.v[i + 1].offset <= offset)
+        i++;
+    return s->rows.v[i].word;
+}
+
+/* From `start` to `end` this word holds instead, in the rows from `first` on. 0 or -ENOMEM. */
+static int overwrite(struct synthesis *s, size_t first, const struct table_code *range, struct table_row with, u64 end)
+{
+    struct table_row behind = {end, word_at(s, first, end)};
+    size_t i = first, rest;
+    if (VEC_RESERVE(&s->rows, s->rows.n + 2))
+        return -ENOMEM;
+    while (i < s->rows.n && s->rows.v[i].offset < with.offset)
+        i++;
+    for (rest = i; rest < s->rows.n && s->rows.v[rest].offset <= end;)
+        rest++;
+    size_t now = i + 1 + (end < range->end);
+    memmove(&s->rows.v[now], &s->rows.v[rest], (s->rows.n - rest) * sizeof(with));
+    s->rows.n = s->rows.n - rest + now;
+    s->rows.v[i] = with;
+    if (end < range->end)
+        s->rows.v[i + 1] = behind;
+    return 0;
+}
+
+/* Signal handlers return to "mov $15, %rax (or %eax); syscall" (musl): above it is no caller, but what the kernel put
+ * there. The row begins a byte before, for that is where callers are looked up. */
+static int mark_trampolines(struct synthesis *s, size_t first, const struct table_code *range)
+{
+    static const u8 number_call[] = {15, 0, 0, 0, 0x0f, 0x05}, rax[] = {0x48, 0xc7, 0xc0};
+    const u8 *code = s->elf.map + range->start, *end = s->elf.map + range->end, *p = code;
+    for (; (p = memmem(p, (size_t)(end - p), number_call, sizeof(number_call))); p += sizeof(number_call)) {
+        size_t before = p - code >= 3 && !memcmp(p - 3, rax, 3) ? 3 : p > code && p[-1] == 0xb8 ? 1 : 0;
+        u64 at = (u64)(p - before - s->elf.map);
+        struct table_row row = {at > range->start ? at - 1 : at, rule_word((struct xp_rule){.kind = XP_CFA_SIGNAL})};
+        int err = before ? overwrite(s, first, range, row, (u64)(p + sizeof(number_call) - s->elf.map)) : 0;
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* The rows of a range; it becomes a table_code of its own. */
+static int add_gap(struct synthesis *s, const struct synth_span *range, size_t *next)
+{
+    struct table_code *c = VEC_PUSH(&s->gaps);
+    size_t first = s->rows.n;
+    if (!c)
+        return -ENOMEM;
+    *c = (struct table_code){.start = range->start, .end = range->end, .source = XP_SOURCE_SYNTH};
+    for (; *next < s->found.rows.n && s->found.rows.v[*next].offset < range->end; ++*next) {
+        struct table_row *row = VEC_PUSH(&s->rows);
+        if (!row)
+            return -ENOMEM;
+        *row = (struct table_row){s->found.rows.v[*next].offset, rule_word(s->found.rows.v[*next].rule)};
+    }
+    if (s->rows.n == first || s->rows.v[first].offset != c->start || c->end > s->elf.size)
+        return -EBADMSG;
+    int err = mark_trampolines(s, first, c);
+    c->n = s->rows.n - first;
+    return err;
+}
+
+/* What was found, as table.h wants it. */
 static int list_gaps(struct synthesis *s)
 {
-    size_t r = 0;
-    if (VEC_RESERVE(&s->rows, s->found.rows.n) || VEC_RESERVE(&s->gaps, s->found.ranges.n))
-        return -ENOMEM;
+    size_t next = 0, row = 0;
     for (size_t i = 0; i < s->found.ranges.n; i++) {
-        const struct synth_span *range = &s->found.ranges.v[i];
-        struct table_code *c = &s->gaps.v[s->gaps.n++];
-        *c = (struct table_code){.start = range->start, .end = range->end, .source = XP_SOURCE_SYNTH};
-        c->rows = &s->rows.v[r];
-        for (; r < s->found.rows.n && s->found.rows.v[r].offset < range->end; r++, c->n++)
-            s->rows.v[s->rows.n++] = (struct table_row){s->found.rows.v[r].offset, rule_word(s->found.rows.v[r].rule)};
-        if (!c->n || c->rows->offset != c->start)
-            return -EBADMSG;
+        int err = add_gap(s, &s->found.ranges.v[i], &next);
+        if (err)
+            return err;
     }
+    for (size_t i = 0; i < s->gaps.n; row += s->gaps.v[i++].n)
+        s->gaps.v[i].rows = &s->rows.v[row];
     return 0;
 }
 

@@ -19,7 +19,8 @@ struct parser_synth {
     size_t len;
 };
 
-/* As table_identify, but of all that synthesised rows depend on: the code, and what refers to it. */
+/* As table_identify, but of all that synthesised rows depend on: the code, and what refers to it. -ENOSPC: more than
+ * half a gigabyte of it. */
 int synth_identify(int fd, const u8 secret[16], struct table_key *out);
 /* The child's half: what synth_reply_open reads. 0 or as table_build. */
 int synth_table(int fd, const struct table_limits *limits, struct buf *out);

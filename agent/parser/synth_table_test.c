@@ -5,6 +5,7 @@
 #include "object/fixture.h"
 #include "object/table_elf.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -99,4 +100,35 @@ TEST(synth_tables_keep_the_rows_of_others)
     vec_free(&covered);
     AUTO_CLOSE int text = fs_sealed_memfd("text", "#!/bin/sh", 9);
     CHECK_EQ(synth_table(text, &limits, &out), -ENOEXEC);
+}
+
+/* What returns to the trampoline is looked up a byte before it. */
+TEST(synth_tables_know_what_signal_handlers_return_to)
+{
+    char path[4096];
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_BUF struct buf out = {0};
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    struct parser_synth s = {0};
+    snprintf(path, sizeof(path), "%s/parser/trampoline.so", test_data());
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK_EQ(elf_open(&e, fd), 0);
+    CHECK_EQ(synth_table(fd, &limits, &out), 0);
+    CHECK_EQ(synth_reply_open(out.data, out.len, &s), 0);
+    CHECK(s.table);
+    u64 before = fixture_symbol(&e, "before"), at = fixture_symbol(&e, "trampoline"),
+        after = fixture_symbol(&e, "after"), small = fixture_symbol(&e, "short_trampoline"),
+        last = fixture_symbol(&e, "last");
+    static const u8 synth = XP_CFA_RSP | XP_RULE_SYNTH;
+    CHECK_EQ(table_rule_at(s.table, before).kind, synth);
+    CHECK_EQ(table_rule_at(s.table, before + 1).cfa_off, 16);
+    CHECK(table_rule_at(s.table, at - 2).kind != XP_CFA_SIGNAL);
+    for (u64 i = at - 1; i < at + 9; i++)
+        CHECK_EQ(table_rule_at(s.table, i).kind, XP_CFA_SIGNAL);
+    CHECK_EQ(table_rule_at(s.table, after).kind, synth);
+    CHECK_EQ(table_rule_at(s.table, after + 1).cfa_off, 16);
+    for (u64 i = small - 1; i < small + 7; i++)
+        CHECK_EQ(table_rule_at(s.table, i).kind, XP_CFA_SIGNAL);
+    CHECK_EQ(table_rule_at(s.table, last).kind, synth);
+    CHECK_EQ(table_rule_at(s.table, last + 4).cfa_off, 32);
 }

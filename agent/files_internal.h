@@ -36,6 +36,7 @@ struct files {
     bool synth;
     VEC(u32) synth_wanted; /* ids, the first one waits longest */
     u64 synth_counts[FILES_SYNTH_COUNT];
+    u64 synth_credit_ns, synth_paid_ns; /* time that may be spent on it, and when some was added */
 };
 
 /* A table of this content that is in the shards, or NULL. */

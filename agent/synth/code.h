@@ -14,6 +14,7 @@ enum code_mark {
     CODE_LEAD = 4,   /* a block begins here */
     CODE_ENTRY = 8,  /* a function begins here */
     CODE_ASKED = 16, /* it is, or will be, looked at as a function */
+    CODE_SWEPT = 32, /* decoding the bytes one behind the other arrives here */
 };
 #define CODE_MAX_BYTES (1u << 27) /* indices fit where state.h numbers its bases */
 

@@ -66,21 +66,23 @@ static u64 end_of(struct analysis *a, u64 table)
     return lo < a->table_ends.n ? (table & ~0xffffffffull) + a->table_ends.v[lo] : ~0ull;
 }
 
-/* Does an instruction begin here, as seen from the nearest one before that is known? */
+/* Does an instruction begin here, as seen from the nearest one before that is known? What is swept once is known. */
 static bool is_instruction(struct analysis *a, u32 at)
 {
     const struct code_gap *g = code_gap_of(&a->code, at);
-    const u8 *marks = a->code.marks;
+    const u8 known = CODE_INSN | CODE_ENTRY | CODE_SWEPT;
+    u8 *marks = a->code.marks;
     struct insn x;
     size_t left;
     u32 from = at;
-    while (from > g->base && at - from < MAX_LEAD && !(marks[from] & (CODE_INSN | CODE_ENTRY)))
+    while (from > g->base && at - from < MAX_LEAD && !(marks[from] & known))
         from--;
-    if (!(marks[from] & (CODE_INSN | CODE_ENTRY)))
+    if (!(marks[from] & known))
         from = g->base;
     for (; from < at && !analysis_over(a); from += x.len) {
         const u8 *p = code_bytes(g, from, &left);
         analysis_tick(a);
+        marks[from] |= CODE_SWEPT;
         if (!insn_decode(p, left, &x))
             x.len = 1;
     }

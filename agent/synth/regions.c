@@ -77,7 +77,7 @@ static void unlink_block(struct analysis *a, const struct block *b)
         *p = b->next;
     a->code.marks[b->at] &= (u8)~CODE_LEAD;
     for (u32 i = 0; i < b->len; i++)
-        a->code.marks[b->at + i] &= CODE_ENTRY | CODE_ASKED | CODE_LEAD;
+        a->code.marks[b->at + i] &= (u8) ~(CODE_INSN | CODE_MID);
 }
 
 void region_take_back(struct analysis *a, u32 region)

@@ -136,7 +136,7 @@ static void compare_registers(struct world *w, const struct seen *s, struct xp_r
     }
     if (knows_rbx(r, truth.rbx)) {
         c->rbx.right++;
-    } else if (knows_rbx(r, XP_SYNTH_RBX_LOST)) {
+    } else if (knows_rbx(r, XP_SYNTH_RBX_LOST) || truth.rbx == XP_RBX_LOST) {
         c->rbx.other++;
     } else {
         c->rbx.wrong++;

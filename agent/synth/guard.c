@@ -58,5 +58,5 @@ bool guard_unlikely(const struct code *c, const struct synth_counts *n)
     u64 all = 0;
     for (size_t i = 0; i < c->executable.n; i++)
         all += c->executable.v[i].end - c->executable.v[i].offset;
-    return n->code_bytes > all / 2 && n->proven < n->regions / 2;
+    return n->code_bytes > all / 2 && n->proven < n->regions / 2 && n->claimed_bytes < n->code_bytes / 2;
 }

@@ -190,6 +190,24 @@ TEST(synth_needs_no_section_headers)
     }
 }
 
+/* ---- Code that is not as the psABI has it ---- */
+
+static enum synth_drop why(const char *name)
+{
+    AUTO_SHAPES w = {0};
+    int err = read_shapes(&w, name);
+    return err ? SYNTH_DROP_COUNT : w.s.dropped;
+}
+
+TEST(synth_knows_foreign_code)
+{
+    CHECK_EQ(why("psabi.so"), SYNTH_DROP_NOT);
+    CHECK_EQ(why("go.so"), SYNTH_DROP_GO);
+    CHECK_EQ(why("go-note.so"), SYNTH_DROP_GO);
+    CHECK_EQ(why("v8.so"), SYNTH_DROP_V8);
+    CHECK_EQ(why("ocaml.so"), SYNTH_DROP_OCAML);
+}
+
 /* ---- Code that is none ---- */
 
 static int read_code(const u8 *code, size_t n, const struct synth_limits *limits, struct synth *out)
@@ -210,6 +228,20 @@ static int read_all(const u8 *code, size_t n, struct synth *out)
     struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
     limits.max_cpu_ms = 60000; /* sanitizers, loaded machines */
     return read_code(code, n, &limits, out);
+}
+
+/* lea rax, [rbp - 16]; cmp rax, r15; ret: how GHC's functions look whether there is stack for them. */
+TEST(synth_knows_ghc)
+{
+    static const u8 unit[] = {0x48, 0x8d, 0x45, 0xf0, 0x4c, 0x39, 0xf8, 0xc3};
+    static u8 code[64 * sizeof(unit)];
+    AUTO_SYNTH struct synth s = {0}, once = {0};
+    for (size_t i = 0; i < sizeof(code); i++)
+        code[i] = unit[i % sizeof(unit)];
+    CHECK_EQ(read_all(code, sizeof(code), &s), 0);
+    CHECK_EQ(s.dropped, SYNTH_DROP_GHC);
+    CHECK_EQ(read_all(code, sizeof(unit), &once), 0);
+    CHECK_EQ(once.dropped, SYNTH_DROP_NOT);
 }
 
 TEST(synth_every_limit_drops_all_rows)

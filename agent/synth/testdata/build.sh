@@ -10,3 +10,14 @@ ${CC:-gcc} -nostdlib -static -no-pie -Wl,-e,entry_point -o "$out/fixed" "$src/fi
 cp "$out/shapes.so" "$out/bare.so"
 head -c 8 /dev/zero | dd of="$out/bare.so" bs=1 seek=40 conv=notrunc status=none
 head -c 4 /dev/zero | dd of="$out/bare.so" bs=1 seek=60 conv=notrunc status=none
+
+# Files of compilers that have conventions of their own.
+foreign() { # output, source
+    printf '%b' ".text\n.globl f\n.type f, @function\nf: push %rax\npop %rax\nret\n$2\n" >"$out/$1.s"
+    ${CC:-gcc} -nostdlib -shared -Wl,--hash-style=gnu -o "$out/$1" "$out/$1.s"
+}
+foreign psabi.so ""
+foreign go.so '.section .gopclntab, "a"\n.long 0'
+foreign go-note.so '.section .note.id, "a", @note\n.long 4, 4, 4\n.asciz "Go\\0"\n.asciz "abc"'
+foreign v8.so '.globl v8_Default_embedded_blob_code_\nv8_Default_embedded_blob_code_: nop'
+foreign ocaml.so '.globl caml_runstack\ncaml_runstack: nop'

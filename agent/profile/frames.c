@@ -75,10 +75,15 @@ static u8 found_of(const struct prof_location *l)
 
 u8 stack_found(const struct profile *p, const struct prof_stack *s)
 {
-    u8 found = 0;
+    u8 found = s->found;
     for (u32 i = 0; i < s->n; i++)
         found |= found_of(&p->locations.v[p->stack_locations.v[s->first + i]]);
     return found;
+}
+
+u8 found_of_slug(const char *slug)
+{
+    return !strcmp(slug, "inferred") ? FOUND_INFERRED : !strcmp(slug, "synthesised") ? FOUND_SYNTH : 0;
 }
 
 const char *found_slug(u8 found)

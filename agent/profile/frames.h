@@ -39,9 +39,10 @@ u32 frame_mark(const struct prof_stack *s);
 u8 stack_found(const struct profile *p, const struct prof_stack *s);
 /* For output: "synthesised" or "inferred", the weaker one of a set; NULL: nothing to be said. */
 const char *found_slug(u8 found);
-char cause_class(u8 cause);       /* 'c', 'n' or 'x' */
-const char *cause_slug(u8 cause); /* for output */
-const char *cause_text(u8 cause); /* a sentence */
+u8 found_of_slug(const char *slug); /* 0: it is none */
+char cause_class(u8 cause);         /* 'c', 'n' or 'x' */
+const char *cause_slug(u8 cause);   /* for output */
+const char *cause_text(u8 cause);   /* a sentence */
 /* Samples of an event by how their stacks ended. */
 void cause_counts(const struct profile *p, size_t event, u64 out[XP_CAUSE_COUNT]);
 

@@ -44,6 +44,7 @@ struct prof_stack {
     u32 process;
     u32 first, n; /* into stack_locations[], leaf first; kernel frames come first */
     u8 cause;     /* enum xp_cause */
+    u8 found;     /* FOUND_* (frames.h), of a profile that was read: which of its frames is not known */
     u64 count[XP_MAX_EVENTS];
     u64 value[XP_MAX_EVENTS];
 };

@@ -179,7 +179,7 @@ static void read_location(struct reader *r, struct cursor c, u32 *row)
 
 struct labels {
     u32 process, pid;
-    u8 cause;
+    u8 cause, found;
 };
 
 static u8 cause_of(const char *slug)
@@ -199,6 +199,8 @@ static void read_label(struct reader *r, struct cursor c, struct labels *out)
         out->process = text(r, pb_number(c, 2));
     else if (!strcmp(key, "cut"))
         out->cause = cause_of(profile_text(r->p, text(r, pb_number(c, 2))));
+    else if (!strcmp(key, "unwind"))
+        out->found = found_of_slug(profile_text(r->p, text(r, pb_number(c, 2))));
 }
 
 static u32 process_row(struct reader *r, const struct labels *l)
@@ -256,6 +258,7 @@ static void read_sample(struct reader *r, struct cursor c)
             read_label(r, f.bytes, &labels);
     s.process = process_row(r, &labels);
     s.cause = labels.cause;
+    s.found = labels.found;
     struct prof_stack *row = VEC_PUSH(&r->p->stacks);
     if (row)
         *row = s;

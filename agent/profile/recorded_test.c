@@ -4,6 +4,7 @@
 #include "profile/encode.h"
 #include "profile/fixture_test.h"
 #include "profile/formats.h"
+#include "profile/frames.h"
 #include <errno.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -17,7 +18,7 @@ static const struct fixture_sample samples[] = {
      1,
      4,
      {W_KERNEL(0x1010), W_LEAF(2, 0x3010), W(2, 0x2105), W(2, 0x2001), W(2, 0x1010)}},
-    {"demo", 20, 0, XP_CAUSE_END, 10000000, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}},
+    {"demo", 20, 0, XP_CAUSE_END, 10000000, 0, 2, {W_LEAF(2, 0x3010), XP_FILE_WORD(XP_WORD_INFERRED, 2, 0x1010)}},
     {"other", 30, 0, XP_CAUSE_DEPTH, 10000000, 0, 3, {W_LEAF(3, 0x1234), W_ANON(0x7010), W(2, 0x1234)}},
     {"nothing", 40, 0, XP_CAUSE_STACK_READ, 10000000, 0, 0, {0}},
 };
@@ -103,6 +104,12 @@ TEST(recorded_and_named_later_is_the_same)
     CHECK_EQ(later.time_ns, 17);
     CHECK_EQ(later.period[0], 10000000);
     CHECK_EQ(later.mappings.n, now.mappings.n);
+    unsigned inferred[2] = {0};
+    for (size_t i = 0; i < now.stacks.n; i++) {
+        inferred[0] += stack_found(&now, &now.stacks.v[i]) == FOUND_INFERRED;
+        inferred[1] += stack_found(&later, &later.stacks.v[i]) == FOUND_INFERRED;
+    }
+    CHECK(inferred[0] == 1 && inferred[1] == 1);
 }
 
 TEST(recorded_without_names_has_none)

@@ -64,6 +64,7 @@ struct analysis {
     enum synth_drop dropped; /* a limit was hit: nothing counts any more */
     int err;
     u64 started; /* CPU ns */
+    u32 ticks;
 
     u32 *granules; /* the first block that begins there + 1 */
     VEC(struct block) blocks;
@@ -93,8 +94,14 @@ static inline bool analysis_over(const struct analysis *a)
     return a->err || a->dropped;
 }
 void analysis_drop(struct analysis *a, enum synth_drop why);
-/* Counts an instruction; every few of them it looks at the clock. */
+/* Some small piece of work is done: after a few thousand of them the clock is looked at. */
 void analysis_tick(struct analysis *a);
+/* An instruction is. */
+static inline void analysis_count(struct analysis *a)
+{
+    a->n->insns++;
+    analysis_tick(a);
+}
 
 /* regions.c. A function begins at this address: to be followed later, unless it is known. */
 void region_ask(struct analysis *a, u64 pc);

@@ -50,7 +50,7 @@ static void emit_block(struct writer *w, const struct block *b)
         const u8 *p = code_bytes(g, at, &left);
         if (!insn_decode(p, left, &x))
             return;
-        analysis_tick(a);
+        analysis_count(a);
         if (next.changed)
             rules_at(&s, &region_current(a)->frame, &now);
         if (a->limits->witness)

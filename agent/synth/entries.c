@@ -18,7 +18,8 @@ static u64 word_at(const u8 *p)
 static void ask_symbols(struct analysis *a, const u8 *p, size_t len, const struct elf_section *names)
 {
     size_t n = len / sizeof(Elf64_Sym);
-    for (size_t i = 0; i < n && i < MAX_SYMBOLS; i++) {
+    for (size_t i = 0; i < n && i < MAX_SYMBOLS && !analysis_over(a); i++) {
+        analysis_tick(a);
         Elf64_Sym sym;
         memcpy(&sym, p + i * sizeof(sym), sizeof(sym));
         unsigned type = ELF64_ST_TYPE(sym.st_info);
@@ -95,7 +96,8 @@ static void ask_rela(struct analysis *a, u64 vaddr, u64 size)
     if (!p)
         return;
     left = left < size ? left : size;
-    for (; left >= sizeof(r); p += sizeof(r), left -= sizeof(r)) {
+    for (; left >= sizeof(r) && !analysis_over(a); p += sizeof(r), left -= sizeof(r)) {
+        analysis_tick(a);
         memcpy(&r, p, sizeof(r));
         u32 type = ELF64_R_TYPE(r.r_info);
         if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE)
@@ -106,6 +108,7 @@ static void ask_rela(struct analysis *a, u64 vaddr, u64 size)
 static void ask_word(struct analysis *a, u64 vaddr)
 {
     size_t left;
+    analysis_tick(a);
     const u8 *p = elf_at(a->code.elf, vaddr, &left);
     if (p && left >= 8)
         region_ask(a, word_at(p));
@@ -121,7 +124,7 @@ static void ask_relr(struct analysis *a, u64 vaddr, u64 size)
     if (!p)
         return;
     left = left < size ? left : size;
-    for (; left >= 8; p += 8, left -= 8) {
+    for (; left >= 8 && !analysis_over(a); p += 8, left -= 8) {
         u64 v = word_at(p);
         if (!(v & 1)) {
             ask_word(a, v);
@@ -142,7 +145,7 @@ static void ask_data(struct analysis *a)
     for (size_t i = 0; e->type == ET_EXEC && i < e->nloads; i++) {
         const struct elf_segment *s = &e->loads[i];
         const u8 *p = e->map + s->offset;
-        for (u64 k = 0; (s->flags & PF_W) && k + 8 <= s->filesz; k += 8)
+        for (u64 k = 0; (s->flags & PF_W) && k + 8 <= s->filesz && !analysis_over(a); k += 8)
             region_ask(a, word_at(p + k));
     }
 }
@@ -184,6 +187,7 @@ static void find_references(struct analysis *a, const struct synth_span *span)
     const struct elf_segment *s = elf_segment_of(a->code.elf, span->start, PF_X);
     if (!s)
         return;
+    analysis_tick(a);
     u64 room = s->filesz - (span->start - s->offset), n = span->end - span->start;
     const u8 *p = a->code.elf->map + span->start;
     u64 pc = s->vaddr + (span->start - s->offset);

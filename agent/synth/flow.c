@@ -208,7 +208,7 @@ static void run_block(struct analysis *a, struct block *b)
             x = (struct insn){.len = 1, .op = INSN_NOP};
         if (r.at >= r.seen)
             mark(&r, x.len);
-        analysis_tick(a);
+        analysis_count(a);
         step(&r.s, &x, code_pc(r.gap, r.at) + x.len, r.at, stores, &next);
         r.at += x.len;
         a->blocks.v[r.block].len = (u16)(r.at - r.start);

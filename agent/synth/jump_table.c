@@ -81,7 +81,7 @@ static bool is_instruction(struct analysis *a, u32 at)
         from = g->base;
     for (; from < at && !analysis_over(a); from += x.len) {
         const u8 *p = code_bytes(g, from, &left);
-        analysis_tick(a);
+        analysis_count(a);
         marks[from] |= CODE_SWEPT;
         if (!insn_decode(p, left, &x))
             x.len = 1;

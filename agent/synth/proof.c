@@ -98,7 +98,8 @@ void proof_spread(struct analysis *a)
     bool more = true;
     for (unsigned n = 0; more && n < MAX_SPREADS; n++) {
         more = false;
-        for (size_t i = 0; i < a->jumps.n; i++) {
+        for (size_t i = 0; i < a->jumps.n && !analysis_over(a); i++) {
+            analysis_tick(a);
             const struct region_jump *j = &a->jumps.v[i];
             struct region *r = &a->regions.v[j->region];
             const struct block *b = r->ok || r->gone || r->bad ? NULL : region_block_at(a, j->to);

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include <errno.h>
 
-#define TICK 4096 /* instructions between two looks at the clock */
+#define TICK 4096 /* pieces of work between two looks at the clock */
 
 void analysis_drop(struct analysis *a, enum synth_drop why)
 {
@@ -13,7 +13,7 @@ void analysis_drop(struct analysis *a, enum synth_drop why)
 
 void analysis_tick(struct analysis *a)
 {
-    if (++a->n->insns % TICK)
+    if (++a->ticks % TICK)
         return;
     if (a->n->insns > a->limits->max_insns)
         analysis_drop(a, SYNTH_DROP_INSNS);
@@ -106,6 +106,7 @@ static u32 *push_asked(struct analysis *a)
 void region_ask(struct analysis *a, u64 pc)
 {
     u32 at, *p;
+    analysis_tick(a);
     u8 *mark = code_find(&a->code, pc, &at) ? &a->code.marks[at] : NULL;
     if (!mark || (*mark & CODE_ASKED) || !(p = push_asked(a)))
         return;

@@ -7,6 +7,7 @@
 #include "object/dwarf_index.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
+#include "parser/synth_table.h"
 #include "parser/spawn.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -360,6 +361,33 @@ TEST(parser_reads_a_real_file)
     CHECK_EQ(view.n, 2);
     CHECK(view.first[2] >= 2);
     CHECK_EQ(parser_restarts(p), 0);
+}
+
+TEST(parser_synthesises_rows)
+{
+    char path[4096];
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    struct table_key plain, whole, again;
+    struct parser_synth s = {0}, untouched = {.len = 77};
+    CHECK_EQ(parser_new(&p, &limits), 0);
+    snprintf(path, sizeof(path), "%s/parser/trampoline.so", test_data());
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK_EQ(parser_identify(p, fd, &plain), 0);
+    CHECK_EQ(parser_synth_identify(p, fd, &whole), 0);
+    CHECK_EQ(parser_synth_identify(p, fd, &again), 0);
+    CHECK(table_key_equal(&whole, &again) && !table_key_equal(&whole, &plain));
+    CHECK_EQ(parser_synth(p, fd, &s), 0);
+    CHECK(s.table && s.table->source_rows[XP_SOURCE_SYNTH] && s.counts.claimed_bytes && !s.dropped);
+    parser_reply_free(&s.bytes);
+    AUTO_CLOSE int text = file_saying("#!/bin/sh");
+    CHECK_EQ(parser_synth(p, text, &untouched), -ENOEXEC);
+    CHECK_EQ(parser_restarts(p), 0);
+    parser_free(&p);
+    CHECK_EQ(parser_new_as(&p, &patient, ROLE_LIAR), 0);
+    AUTO_CLOSE int lie = file_saying("image");
+    CHECK_EQ(parser_synth(p, lie, &untouched), -EPROTO);
+    CHECK_EQ(untouched.len, 77);
 }
 
 TEST(parser_makes_a_line_index_and_reads_it)

@@ -56,6 +56,8 @@ void summary_text(const struct agent_report *r, double seconds, struct buf *out)
     cut_text(r, out);
     buf_printf(out, "cost: %.2f s CPU, %.1f MB memory, %.1f MB eBPF maps, %zu files, %llu rows", r->cpu_seconds,
                (double)r->rss_bytes / 1e6, (double)r->map_bytes / 1e6, r->files, (unsigned long long)r->rows);
+    if (r->synth_rows)
+        buf_printf(out, " (%llu of them synthesised)", (unsigned long long)r->synth_rows);
     if (r->bpf_runs)
         buf_printf(out, ", %llu ns a sample", (unsigned long long)bpf_ns_per_sample(r));
     buf_char(out, '\n');
@@ -102,9 +104,11 @@ void summary_json(const struct agent_report *r, double seconds, struct buf *out)
                (unsigned long long)bpf_ns_per_sample(r),
                (unsigned long long)(r->user_samples ? r->unwind_ns / r->user_samples : 0),
                (unsigned long long)r->unwind_median_ns, r->cpu_seconds);
-    buf_printf(out, "\"rss_bytes\":%llu,\"map_bytes\":%llu,\"files\":%zu,\"failed_files\":%zu,\"rows\":%llu,",
-               (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
-               (unsigned long long)r->rows);
+    buf_printf(
+        out,
+        "\"rss_bytes\":%llu,\"map_bytes\":%llu,\"files\":%zu,\"failed_files\":%zu,\"rows\":%llu,\"synth_rows\":%llu,",
+        (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
+        (unsigned long long)r->rows, (unsigned long long)r->synth_rows);
     buf_printf(out,
                "\"debug_files\":%llu,\"lines_cut\":%llu,\"lines_missing_parts\":%llu,\"lines_failed\":%llu,"
                "\"names_cut\":%llu,",

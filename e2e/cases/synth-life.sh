@@ -15,6 +15,7 @@ record -o "$TMP/x.pb.gz" -- "$TMP/bare" 600
 expect_samples 400
 expect_stack 'bare;main;outer;middle;inner;burn|bare;'"$whole" "$profile" 200
 expect_stack 'bare;\[cut: (no-rule|frame-pointer)\];burn'
+expect .synth_rows '>' 0
 go tool pprof -raw -symbolize=none "$TMP/x.pb.gz" 2>/dev/null | grep -q 'unwind:\[\(synthesised\|inferred\)\]' ||
     fail "no sample says that it was unwound by synthesised rows"
 find "$CACHE" -name '*.xps' | grep -q . || fail "the cache has no mark"

@@ -18,6 +18,8 @@ test="g++:g++ xz-utils:xz python3:python3 perl:perl git:git clang-format:clang-f
     containerd:containerd containernetworking-plugins:/usr/lib/cni/bridge busybox-static:busybox podman:podman
     python3-grpcio:/usr/lib/python3/dist-packages/grpc python3-venv:/usr/share/doc/python3-venv nginx-light:nginx
     prometheus:promtool buildah:buildah mmdebstrap:mmdebstrap elfutils:eu-addr2line dwz:dwz debuginfod:debuginfod libc6-dbg:/usr/lib/debug/.build-id
+    nettle-dev:nettle/aes.h libsodium-dev:sodium.h libjpeg62-turbo-dev:jpeglib.h python3-gmpy2:/usr/lib/python3/dist-packages/gmpy2
+    libopenblas0-pthread:/usr/lib/x86_64-linux-gnu/openblas-pthread ffmpeg:ffmpeg
     libzydis-dev:Zydis/Zydis.h"
 
 present() {

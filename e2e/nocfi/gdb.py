@@ -4,9 +4,9 @@
 
 Only stops whose innermost frame is in code without FDE count; gdb's stack is sound if every address of it lies in executable
 memory and it ends where programs and threads begin. Its inlined and tail-call frames are left out: nothing on the stack
-says that they are there. Prints a JSON line: stops, how many of gdb's are sound, equal, and complete only with us, and the
-differences."""
-import bisect, json, os, random, subprocess, time
+says that they are there. Prints a JSON line: stops, how many of gdb's are sound, equal, equal as far as ours
+go, complete with us, and only with us; and the differences."""
+import bisect, functools, json, os, random, struct, subprocess
 
 import gdb
 
@@ -18,20 +18,40 @@ def quiet(command):
     return gdb.execute(command, to_string=True)
 
 
-class Ranges:
-    """[start, end) of the FDEs of files, by link-time address"""
+class File:
+    """Where an ELF file's code lies, and which of it has FDEs: the sorted table of .eh_frame_hdr (LSB, section 10.6.2)."""
 
-    def __init__(self):
-        self.files = {}
+    def __init__(self, path):
+        data = open(path, "rb").read()
+        phoff, phentsize, phnum = struct.unpack_from("<Q", data, 32)[0], *struct.unpack_from("<HH", data, 54)
+        headers = [struct.unpack_from("<IIQQQQ", data, phoff + i * phentsize) for i in range(phnum)]
+        self.loads = [(vaddr, offset, size) for kind, _, offset, vaddr, _, size in headers if kind == 1]
+        self.fdes = sorted(self.read(data, next((h[3] for h in headers if h[0] == 0x6474E550), None)))
 
-    def covers(self, path, address):
-        if path not in self.files:
-            out = subprocess.run(["readelf", "--debug-dump=frames-interp", path], capture_output=True, text=True).stdout
-            found = [l.split("pc=")[1].split()[0].split("..") for l in out.splitlines() if " FDE " in l]
-            self.files[path] = sorted((int(a, 16), int(b, 16)) for a, b in found)
-        ranges = self.files[path]
-        at = bisect.bisect_right(ranges, (address, 1 << 64)) - 1
-        return at >= 0 and address < ranges[at][1]
+    def read(self, data, hdr):
+        at = hdr and self.offset(hdr)
+        if not at or data[at : at + 4] != b"\x01\x1b\x03\x3b":  # the encodings that every linker chooses
+            return
+        for i in range(struct.unpack_from("<I", data, at + 8)[0]):
+            pc, fde = struct.unpack_from("<ii", data, at + 12 + 8 * i)
+            place = self.offset(hdr + fde)
+            if place is not None:
+                yield hdr + pc, hdr + pc + struct.unpack_from("<I", data, place + 12)[0]
+
+    def offset(self, address):
+        return next((address - vaddr + offset for vaddr, offset, size in self.loads if 0 <= address - vaddr < size), None)
+
+    def address(self, at):
+        return next((at - offset + vaddr for vaddr, offset, size in self.loads if 0 <= at - offset < size), None)
+
+    def covers(self, address):
+        at = bisect.bisect_right(self.fdes, (address, 1 << 64)) - 1
+        return at >= 0 and address < self.fdes[at][1]
+
+
+@functools.lru_cache(None)
+def file(path):
+    return File(path)
 
 
 def mappings():
@@ -45,8 +65,11 @@ def mappings():
 
 
 def place(maps, pc):
-    """(path, file offset) of an address; None: it is not executable"""
-    return next(((path, pc - start + offset) for start, end, offset, path in maps if start <= pc < end), None)
+    """(path, address in the file) of an address; None: it is not executable code of a file"""
+    for start, end, offset, path in maps:
+        if start <= pc < end and os.path.isfile(path):
+            return path, file(path).address(pc - start + offset)
+    return None
 
 
 def gdbs_stack(maps):
@@ -67,29 +90,35 @@ def our_stacks():
     return {t["tid"]: t for t in json.loads(out.stdout)["threads"]}
 
 
-def compare(maps, theirs, sound, ours):
-    """None, or a difference"""
+def compare(maps, theirs, ours):
+    """None; or a difference: where ours is cut, and what it has is right, or another one"""
     mine = [int(f["address"], 16) for f in ours["frames"] if f["kind"] != "kernel" and not f["inlined"]]
     want = [place(maps, pc) for pc in theirs]
     want = [at and at[1] - (i > 0) for i, at in enumerate(want)]  # of a caller: the call, as we say it
-    return None if mine == want else {"ours": [hex(a) for a in mine], "theirs": [a and hex(a) for a in want], "end": ours["end"]}
+    if mine == want:
+        return None
+    cut = not ours["complete"] and mine == want[: len(mine)]
+    return {"cut": cut, "ours": [hex(a) for a in mine], "theirs": [a and hex(a) for a in want], "end": ours["end"]}
 
 
 for setting in ("pagination off", "confirm off", "backtrace past-main on", "backtrace past-entry on", "backtrace limit 200",
                 "debuginfod enabled off", "print thread-events off"):
     quiet("set " + setting)
-fdes, result, differences = Ranges(), {"stops": 0, "sound": 0, "equal": 0, "complete": 0, "only_ours": 0}, []
+quiet("handle SIGSTOP stop print nopass")
+quiet(f"attach {PID}")
+result, differences = {"stops": 0, "sound": 0, "equal": 0, "cut": 0, "complete": 0, "only_ours": 0}, []
 for _ in range(STOPS * 10):
     if result["stops"] >= STOPS:
         break
-    time.sleep(random.uniform(0.02, 0.1))
-    quiet(f"attach {PID}")
+    stopper = subprocess.Popen(["sh", "-c", f"sleep {random.uniform(0.02, 0.1)}; kill -STOP {PID}"])
+    quiet("continue")
+    stopper.wait()
     maps, ours = mappings(), None
     for thread in gdb.selected_inferior().threads():
         thread.switch()
         pc = gdb.newest_frame().pc()
         at = place(maps, pc)
-        if not at or not at[0].startswith("/") or fdes.covers(*at) or bytes(gdb.selected_inferior().read_memory(pc - 2, 2)) == b"\x0f\x05":
+        if not at or file(at[0]).covers(at[1]) or bytes(gdb.selected_inferior().read_memory(pc - 2, 2)) == b"\x0f\x05":
             continue
         ours = ours or our_stacks()
         mine = ours.get(thread.ptid[1])
@@ -100,9 +129,10 @@ for _ in range(STOPS * 10):
         result["sound"] += sound
         result["complete"] += mine["complete"]
         result["only_ours"] += mine["complete"] and not sound
-        difference = compare(maps, theirs, sound, mine) if sound else None
+        difference = compare(maps, theirs, mine) if sound else None
         result["equal"] += sound and not difference
+        result["cut"] += bool(difference and difference["cut"])
         if difference and len(differences) < 5:
             differences.append(difference)
-    quiet("detach")
+quiet("detach")
 print("\n" + json.dumps({**result, "differences": differences}))

@@ -43,6 +43,8 @@ struct region {
     bool gone; /* taken back */
     bool bad;  /* ways out at different heights, instructions inside of each other, ... */
     bool height_known;
+    bool calls; /* functions of the gaps */
+    u16 kept;   /* bit r: whoever calls it finds register r as it was */
     struct frame frame;
 };
 
@@ -51,6 +53,10 @@ struct region_entry {
 };
 struct region_jump { /* to another function, at the right height */
     u32 region, to;
+};
+struct region_trust { /* that a callee keeps more than the psABI says */
+    u32 region, callee;
+    u16 kept;
 };
 struct region_row {
     u32 at, end, region;
@@ -71,6 +77,7 @@ struct analysis {
     VEC(struct region) regions;
     VEC(struct region_entry) entries;
     VEC(struct region_jump) jumps;
+    VEC(struct region_trust) trust; /* of regions that have rows */
     VEC(struct region_row) rows;
     VEC(u32) asked;      /* functions that were found meanwhile */
     VEC(u32) table_ends; /* addresses that code names, low halves, ascending; read when the first table is met */
@@ -115,6 +122,12 @@ struct block *region_block_at(struct analysis *a, u32 at);
 struct block *region_block_of(struct analysis *a, u32 at);
 /* A block of the current region; NULL: a limit. */
 struct block *region_add_block(struct analysis *a, u32 at, const struct state *s);
+/* The registers that an instruction leaves to its callee and finds again, if it calls at all. `rows`: rows are made
+ * with it, so that it has to stay true. */
+u16 region_kept(struct analysis *a, const struct insn *x, u64 next, bool rows);
+/* Regions whose callees have turned out to keep less than was thought get another try; so do the unproven ones that
+ * call something, since more is known now of what their callees keep. False: there was none. */
+bool region_run_again(struct analysis *a, bool unproven);
 static inline struct region *region_current(struct analysis *a)
 {
     return &a->regions.v[a->current];
@@ -156,6 +169,10 @@ void proof_leave_to(struct analysis *a, const struct state *s, u32 at);
 void proof_settle(struct analysis *a);
 /* All regions are known: those that end in a jump to a proven one are proven. */
 void proof_spread(struct analysis *a);
+/* Is it still true, or does nobody rely on it? */
+bool proof_is_kept(struct analysis *a, const struct region_trust *t);
+/* Rows that were made with what is not true any more do not count. */
+void proof_check(struct analysis *a);
 static inline bool proof_holds(const struct region *r)
 {
     return r->ok && !r->bad && !r->gone;

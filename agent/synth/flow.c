@@ -81,6 +81,7 @@ void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how ho
     if (!code_find(&a->code, pc, &at)) {
         if (how <= FLOW_JUMP && code_covered(&a->code, pc))
             proof_leave(a, s, NULL);
+        region_current(a)->kept &= KEPT_BY_ABI;
         return;
     }
     u8 mark = a->code.marks[at];
@@ -143,6 +144,14 @@ static bool call_returns(struct run *r, u64 target)
     return pc & 15;
 }
 
+/* What a caller finds as it was. */
+static void keep(struct region *r, const struct state *s)
+{
+    for (u32 i = 0; i < 16; i++)
+        if (s->reg[i] != VALUE(VALUE_ENTRY, i, 0))
+            r->kept &= (u16) ~(1u << i);
+}
+
 /* Where it goes on from an instruction that ends at r->at. True: in this block. */
 static bool go_on(struct run *r, const struct step *x)
 {
@@ -153,6 +162,7 @@ static bool go_on(struct run *r, const struct step *x)
         return true;
     case STEP_RET:
         proof_leave(a, &r->s, NULL);
+        keep(region_current(a), &r->s);
         return false;
     case STEP_JUMP:
         flow_to(a, x->target, &r->s, FLOW_JUMP);
@@ -166,6 +176,7 @@ static bool go_on(struct run *r, const struct step *x)
             region_ask(a, x->target);
         return call_returns(r, x->target);
     case STEP_SWITCH:
+        region_current(a)->kept &= x->table ? 0xffff : KEPT_BY_ABI;
         jump_table_follow(a, x, pc, &r->s);
         return false;
     default:
@@ -209,7 +220,8 @@ static void run_block(struct analysis *a, struct block *b)
         if (r.at >= r.seen)
             mark(&r, x.len);
         analysis_count(a);
-        step(&r.s, &x, code_pc(r.gap, r.at) + x.len, r.at, stores, &next);
+        u64 pc = code_pc(r.gap, r.at) + x.len;
+        step(&r.s, &x, pc, r.at, region_kept(a, &x, pc, false), stores, &next);
         r.at += x.len;
         a->blocks.v[r.block].len = (u16)(r.at - r.start);
         on = go_on(&r, &next);

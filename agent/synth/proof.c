@@ -64,6 +64,7 @@ void proof_leave_to(struct analysis *a, const struct state *s, u32 at)
 {
     struct region *r = region_current(a);
     u64 rsp = s->reg[INSN_RSP];
+    r->kept &= KEPT_BY_ABI;
     if (!value_is_stack(rsp) || VALUE_BASE(rsp))
         return;
     const struct block *b = region_block_at(a, at);
@@ -108,5 +109,29 @@ void proof_spread(struct analysis *a)
                 more = true;
             }
         }
+    }
+}
+
+bool proof_is_kept(struct analysis *a, const struct region_trust *t)
+{
+    const struct block *b = region_block_at(a, t->callee);
+    const struct region *r = b ? &a->regions.v[b->region] : NULL;
+    return !proof_holds(&a->regions.v[t->region]) || (r && proof_holds(r) && (r->kept & t->kept) == t->kept);
+}
+
+void proof_check(struct analysis *a)
+{
+    bool more = true;
+    for (unsigned n = 0; more && !analysis_over(a); n++) {
+        more = false;
+        for (size_t i = 0; i < a->trust.n && !analysis_over(a); i++) {
+            analysis_tick(a);
+            if (proof_is_kept(a, &a->trust.v[i]))
+                continue;
+            a->regions.v[a->trust.v[i].region].bad = true;
+            more = true;
+        }
+        if (n == MAX_SPREADS)
+            analysis_drop(a, SYNTH_DROP_MEMORY);
     }
 }

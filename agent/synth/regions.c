@@ -125,6 +125,7 @@ static void begin(struct analysis *a, bool orphan)
     }
     *r = (struct region){.first_block = (u32)a->blocks.n, .first_row = (u32)a->rows.n, .entry = NOBODY};
     r->frame.orphan = orphan;
+    r->kept = 0xffff;
     a->current = (u32)a->regions.n - 1;
     a->joined = NOBODY;
     a->states.n = a->queue.n = 0;
@@ -237,6 +238,53 @@ void region_run_asked(struct analysis *a)
 {
     while (a->asked.n && !analysis_over(a))
         run_entry(a, a->asked.v[--a->asked.n]);
+}
+
+static void note_trust(struct analysis *a, u32 callee, u16 kept)
+{
+    struct region_trust *t = a->trust.n < MAX_NOTES ? VEC_PUSH(&a->trust) : NULL;
+    if (!t)
+        analysis_drop(a, SYNTH_DROP_MEMORY);
+    else
+        *t = (struct region_trust){a->current, callee, kept};
+}
+
+u16 region_kept(struct analysis *a, const struct insn *x, u64 next, bool rows)
+{
+    u32 at;
+    if (x->op != INSN_CALL || x->a.kind != INSN_IMM || !code_find(&a->code, next + (u64)x->a.value, &at))
+        return KEPT_BY_ABI;
+    region_current(a)->calls = true;
+    const struct block *b = region_block_at(a, at);
+    const struct region *r = b && b->region != a->current ? &a->regions.v[b->region] : NULL;
+    if (!r || r->frame.orphan || !proof_holds(r))
+        return KEPT_BY_ABI;
+    if (rows)
+        note_trust(a, at, r->kept);
+    return r->kept;
+}
+
+static void again(struct analysis *a, u32 region)
+{
+    a->n->reruns++;
+    region_take_back(a, region);
+    ask_again(a, region);
+}
+
+bool region_run_again(struct analysis *a, bool unproven)
+{
+    size_t n = a->regions.n, trust = a->trust.n;
+    for (size_t i = 0; i < trust && !analysis_over(a); i++)
+        if (!proof_is_kept(a, &a->trust.v[i]))
+            again(a, a->trust.v[i].region);
+    for (size_t i = 0; unproven && i < n && !analysis_over(a); i++) {
+        const struct region *r = &a->regions.v[i];
+        if (!r->gone && !r->frame.orphan && r->calls && !proof_holds(r))
+            again(a, (u32)i);
+    }
+    bool any = a->asked.n;
+    region_run_asked(a);
+    return any;
 }
 
 void region_run_orphan(struct analysis *a, u32 at)

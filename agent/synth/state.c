@@ -103,13 +103,13 @@ void state_store(struct state *s, u64 where, u64 what)
     s->what[i] = what;
 }
 
-void state_call(struct state *s)
+void state_call(struct state *s, u16 kept)
 {
-    static const u8 clobbered[] = {INSN_RAX, INSN_RCX, INSN_RDX, INSN_RSI, INSN_RDI, 8, 9, 10, 11};
     u64 rsp = s->reg[INSN_RSP];
     s->called = true;
-    for (unsigned i = 0; i < sizeof(clobbered); i++)
-        s->reg[clobbered[i]] = VALUE_UNKNOWN;
+    for (unsigned i = 0; i < 16; i++)
+        if (i != INSN_RSP && !(kept >> i & 1))
+            s->reg[i] = VALUE_UNKNOWN;
     for (u32 i = 0; value_is_stack(rsp) && i < s->slots;)
         if (VALUE_BASE(s->where[i]) == VALUE_BASE(rsp) && VALUE_OFF(s->where[i]) < VALUE_OFF(rsp))
             drop_slot(s, i);

@@ -48,8 +48,10 @@ u64 state_load(const struct state *s, u64 where);
 void state_store(struct state *s, u64 where, u64 what);
 /* So many bytes are overwritten. */
 void state_smash(struct state *s, u64 where, u32 bytes);
-/* A callee has run: it keeps rbx, rbp, r12-r15, and all above rsp. */
-void state_call(struct state *s);
+/* What a callee keeps by the psABI: rbx, rbp, r12-r15 (and rsp, which is not asked for). */
+#define KEPT_BY_ABI 0xf038u
+/* A callee has run, which keeps these registers (bit r), and all above rsp. */
+void state_call(struct state *s, u16 kept);
 /* This base is being computed anew: what is relative to the old one is not known any more. */
 void state_forget(struct state *s, u32 base);
 

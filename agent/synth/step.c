@@ -242,7 +242,7 @@ static bool exchange(struct stepper *p)
     return true;
 }
 
-static void call(struct stepper *p, struct step *out)
+static void call(struct stepper *p, u16 kept, struct step *out)
 {
     struct state *s = p->s;
     u64 rsp = s->reg[INSN_RSP];
@@ -254,7 +254,7 @@ static void call(struct stepper *p, struct step *out)
     }
     out->to = STEP_CALL;
     out->target = p->x->a.kind == INSN_IMM ? p->next + (u64)p->x->a.value : 0;
-    state_call(s);
+    state_call(s, kept);
 }
 
 /* jmp reg, after movsxd and add; jmp [table + reg * 8], in code for a fixed address. */
@@ -267,8 +267,13 @@ static void jump(struct stepper *p, struct step *out)
         return;
     }
     out->to = STEP_SWITCH;
-    if (o->kind == INSN_REG && VALUE_KIND(p->s->reg[o->reg]) == VALUE_CASE)
-        out->table = (u32)p->s->reg[o->reg];
+    u64 v = o->kind == INSN_REG ? p->s->reg[o->reg] : VALUE_UNKNOWN;
+    if (VALUE_KIND(v) == VALUE_CONST) {
+        out->to = STEP_JUMP;
+        out->target = value_number(v);
+    }
+    if (VALUE_KIND(v) == VALUE_CASE)
+        out->table = (u32)v;
     if (o->kind != INSN_MEM || o->index == INSN_NO_REG || o->scale != 8 || o->segment)
         return;
     u64 base = o->base < 16 ? p->s->reg[o->base] : (u64)VALUE_CONST << 60;
@@ -310,7 +315,7 @@ static bool plain(struct stepper *p)
     }
 }
 
-void step(struct state *s, const struct insn *x, u64 next, u32 at, struct stores *m, struct step *out)
+void step(struct state *s, const struct insn *x, u64 next, u32 at, u16 kept, struct stores *m, struct step *out)
 {
     struct stepper p = {.s = s, .x = x, .stores = m, .next = next, .base = at + 1};
     *out = (struct step){.to = STEP_ON, .changed = true};
@@ -322,7 +327,7 @@ void step(struct state *s, const struct insn *x, u64 next, u32 at, struct stores
         out->to = STEP_STOP;
         break;
     case INSN_CALL:
-        call(&p, out);
+        call(&p, kept, out);
         break;
     case INSN_JMP:
         jump(&p, out);

@@ -28,6 +28,6 @@ struct stores {
 };
 bool stores_touch(const struct stores *m, s32 off);
 
-/* The instruction at index `at` of the code (it numbers a new base), whose successor is at address `next`. `m`: NULL,
- * or notes what is stored. */
-void step(struct state *s, const struct insn *x, u64 next, u32 at, struct stores *m, struct step *out);
+/* The instruction at index `at` of the code (it numbers a new base), whose successor is at address `next`. If it calls,
+ * the callee keeps the registers `kept`. `m`: NULL, or notes what is stored. */
+void step(struct state *s, const struct insn *x, u64 next, u32 at, u16 kept, struct stores *m, struct step *out);

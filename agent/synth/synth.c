@@ -6,6 +6,9 @@
 #include "synth/guard.h"
 #include <errno.h>
 
+#define HELPERS 2 /* how deep helpers call helpers */
+#define ROUNDS  6 /* until all that regions know of each other is true; what is not true then does not count */
+
 const char *synth_drop_name(enum synth_drop d)
 {
     static const char *const name[] = {
@@ -24,6 +27,7 @@ static void analysis_free(struct analysis *a)
     vec_free(&a->regions);
     vec_free(&a->entries);
     vec_free(&a->jumps);
+    vec_free(&a->trust);
     vec_free(&a->rows);
     vec_free(&a->asked);
     vec_free(&a->table_ends);
@@ -42,8 +46,13 @@ static void run(struct analysis *a, struct synth *out)
     entries_find(a);
     region_run_asked(a);
     proof_spread(a);
+    for (unsigned i = 0; i < ROUNDS && region_run_again(a, i < HELPERS); i++)
+        proof_spread(a);
     orphans_run(a);
     proof_spread(a);
+    for (unsigned i = 0; i < ROUNDS && region_run_again(a, false); i++)
+        proof_spread(a);
+    proof_check(a);
     if (!analysis_over(a))
         emit_rows(a, out);
     if (!analysis_over(a) && guard_unlikely(&a->code, &out->n))

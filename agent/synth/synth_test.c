@@ -127,6 +127,25 @@ TEST(synth_says_nothing_without_proof)
     CHECK(is(&w, "locked_body", XP_CFA_RSP, 8, SAME, SAME));
 }
 
+TEST(synth_knows_what_helpers_keep)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is(&w, "helped_body", XP_CFA_REG, XP_REG_RULE(2, 8), SAME, SAME));
+    CHECK(is(&w, "helped_case", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is_unproven(&w, "betrayed_body"));
+    CHECK(is(&w, "surprised_body", XP_CFA_RSP, 16, SAME, LOST));
+}
+
+TEST(synth_two_layouts_at_one_place_are_none)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is_unproven(&w, "meeting_body"));
+    CHECK(is(&w, "met", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "meeting_before", XP_CFA_RSP, 8, SAME, SAME));
+}
+
 TEST(synth_follows_switches)
 {
     AUTO_SHAPES w = {0};

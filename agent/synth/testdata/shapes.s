@@ -156,6 +156,53 @@ AT unsafe_body
     mov rbx, [rsp - 512]
     ret
 
+FN helped # its helper keeps rcx and r8, which is more than the psABI asks for
+    mov rcx, rsp
+    and rsp, -16
+    lea r8, [rip + 1f]
+    call helper
+AT helped_body
+    mov rsp, rcx
+    jmp r8
+1:  nop
+AT helped_case
+    ret
+FN helper
+    xor eax, eax
+    ret
+
+FN betrayed # this one does not
+    mov rcx, rsp
+    and rsp, -16
+    call traitor
+AT betrayed_body
+    mov rsp, rcx
+    ret
+FN traitor
+    xor ecx, ecx
+    xor ebx, ebx
+    ret
+
+FN surprised # nor does it keep rbx
+    sub rsp, 8
+    call traitor
+AT surprised_body
+    add rsp, 8
+    ret
+
+FN meeting # two layouts meet: nothing is known there, but all is well elsewhere
+    test eax, eax
+    jz 1f
+AT meeting_before
+    push rcx
+1:  nop
+AT meeting_body
+    jmp [rax]
+FN met
+    test edx, edx
+    jz meeting_before
+    ret
+
     .p2align 4
 AT orphan # nobody knows of it
     push rbx

@@ -13,6 +13,7 @@
 #include "synth/code.h"
 #include "synth/rules.h"
 #include "synth/step.h"
+#include "synth/targets.h"
 
 #define NOBODY UINT32_MAX
 
@@ -82,6 +83,7 @@ struct analysis {
     VEC(u32) asked;      /* functions that were found meanwhile */
     VEC(u32) table_ends; /* addresses that code names, low halves, ascending; read when the first table is met */
     bool table_ends_read;
+    struct target_sets targets;
     struct plt *plt; /* read when it is first asked for */
     bool plt_read;
     u64 deadly[MAX_DEADLY]; /* addresses of functions that do not return */
@@ -122,9 +124,10 @@ struct block *region_block_at(struct analysis *a, u32 at);
 struct block *region_block_of(struct analysis *a, u32 at);
 /* A block of the current region; NULL: a limit. */
 struct block *region_add_block(struct analysis *a, u32 at, const struct state *s);
-/* The registers that an instruction leaves to its callee and finds again, if it calls at all. `rows`: rows are made
- * with it, so that it has to stay true. */
-u16 region_kept(struct analysis *a, const struct insn *x, u64 next, bool rows);
+/* The registers that a function of the gaps keeps, as far as is known now. The current region relies on it. */
+u16 region_kept_by(struct analysis *a, u32 callee);
+/* Those that an instruction leaves to its callee and finds again, if it calls at all. */
+u16 region_kept(struct analysis *a, const struct insn *x, u64 next);
 /* Regions whose callees have turned out to keep less than was thought get another try; so do the unproven ones that
  * call something, since more is known now of what their callees keep. False: there was none. */
 bool region_run_again(struct analysis *a, bool unproven);

@@ -57,7 +57,7 @@ static void emit_block(struct writer *w, const struct block *b)
             a->limits->witness(a->limits->ctx, g->offset + (at - g->base), x.len, &now);
         write_rules(w, at, at + x.len < end ? at + x.len : end, next.changed ? &now : NULL);
         u64 pc = code_pc(g, at) + x.len;
-        step(&s, &x, pc, at, region_kept(a, &x, pc, true), NULL, &next);
+        step(&s, &x, pc, at, region_kept(a, &x, pc), NULL, &next);
     }
 }
 

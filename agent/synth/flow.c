@@ -61,7 +61,7 @@ static void arrive(struct analysis *a, u32 at, u64 pc, const struct state *s, en
         arrive_elsewhere(a, b->region, at, pc, s, how);
     else if (b->at != at)
         split(a, b, at, s);
-    else if (state_meet(region_state(a, b), s))
+    else if (state_meet(region_state(a, b), s, &a->targets))
         flow_enqueue(a, b);
 }
 
@@ -144,12 +144,14 @@ static bool call_returns(struct run *r, u64 target)
     return pc & 15;
 }
 
-/* What a caller finds as it was. */
-static void keep(struct region *r, const struct state *s)
+/* A jump through a register that holds one of a few addresses. Following one may make the set larger. */
+static void follow_targets(struct run *r, const struct step *x)
 {
-    for (u32 i = 0; i < 16; i++)
-        if (s->reg[i] != VALUE(VALUE_ENTRY, i, 0))
-            r->kept &= (u16) ~(1u << i);
+    if (!x->targets)
+        return;
+    struct targets to = r->a->targets.v.v[(u32)x->targets];
+    for (u32 i = 0; i < to.n && r->a->joined == NOBODY; i++)
+        flow_to(r->a, to.v[i], &r->s, FLOW_JUMP);
 }
 
 /* Where it goes on from an instruction that ends at r->at. True: in this block. */
@@ -162,7 +164,7 @@ static bool go_on(struct run *r, const struct step *x)
         return true;
     case STEP_RET:
         proof_leave(a, &r->s, NULL);
-        keep(region_current(a), &r->s);
+        region_current(a)->kept &= state_unchanged(&r->s);
         return false;
     case STEP_JUMP:
         flow_to(a, x->target, &r->s, FLOW_JUMP);
@@ -176,8 +178,9 @@ static bool go_on(struct run *r, const struct step *x)
             region_ask(a, x->target);
         return call_returns(r, x->target);
     case STEP_SWITCH:
-        region_current(a)->kept &= x->table ? 0xffff : KEPT_BY_ABI;
+        region_current(a)->kept &= x->table || x->targets ? 0xffff : KEPT_BY_ABI;
         jump_table_follow(a, x, pc, &r->s);
+        follow_targets(r, x);
         return false;
     default:
         return false;
@@ -221,7 +224,7 @@ static void run_block(struct analysis *a, struct block *b)
             mark(&r, x.len);
         analysis_count(a);
         u64 pc = code_pc(r.gap, r.at) + x.len;
-        step(&r.s, &x, pc, r.at, region_kept(a, &x, pc, false), stores, &next);
+        step(&r.s, &x, pc, r.at, region_kept(a, &x, pc), stores, &next);
         r.at += x.len;
         a->blocks.v[r.block].len = (u16)(r.at - r.start);
         on = go_on(&r, &next);

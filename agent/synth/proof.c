@@ -64,7 +64,7 @@ void proof_leave_to(struct analysis *a, const struct state *s, u32 at)
 {
     struct region *r = region_current(a);
     u64 rsp = s->reg[INSN_RSP];
-    r->kept &= KEPT_BY_ABI;
+    r->kept &= state_unchanged(s) & region_kept_by(a, at);
     if (!value_is_stack(rsp) || VALUE_BASE(rsp))
         return;
     const struct block *b = region_block_at(a, at);

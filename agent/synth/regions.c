@@ -242,6 +242,9 @@ void region_run_asked(struct analysis *a)
 
 static void note_trust(struct analysis *a, u32 callee, u16 kept)
 {
+    struct region_trust *last = a->trust.n ? &a->trust.v[a->trust.n - 1] : NULL;
+    if (last && last->region == a->current && last->callee == callee && last->kept == kept)
+        return;
     struct region_trust *t = a->trust.n < MAX_NOTES ? VEC_PUSH(&a->trust) : NULL;
     if (!t)
         analysis_drop(a, SYNTH_DROP_MEMORY);
@@ -249,19 +252,23 @@ static void note_trust(struct analysis *a, u32 callee, u16 kept)
         *t = (struct region_trust){a->current, callee, kept};
 }
 
-u16 region_kept(struct analysis *a, const struct insn *x, u64 next, bool rows)
+u16 region_kept_by(struct analysis *a, u32 callee)
+{
+    const struct block *b = region_block_at(a, callee);
+    const struct region *r = b && b->region != a->current ? &a->regions.v[b->region] : NULL;
+    if (!r || r->frame.orphan || !proof_holds(r))
+        return KEPT_BY_ABI;
+    note_trust(a, callee, r->kept);
+    return r->kept;
+}
+
+u16 region_kept(struct analysis *a, const struct insn *x, u64 next)
 {
     u32 at;
     if (x->op != INSN_CALL || x->a.kind != INSN_IMM || !code_find(&a->code, next + (u64)x->a.value, &at))
         return KEPT_BY_ABI;
     region_current(a)->calls = true;
-    const struct block *b = region_block_at(a, at);
-    const struct region *r = b && b->region != a->current ? &a->regions.v[b->region] : NULL;
-    if (!r || r->frame.orphan || !proof_holds(r))
-        return KEPT_BY_ABI;
-    if (rows)
-        note_trust(a, at, r->kept);
-    return r->kept;
+    return region_kept_by(a, at);
 }
 
 static void again(struct analysis *a, u32 region)
@@ -279,7 +286,7 @@ bool region_run_again(struct analysis *a, bool unproven)
             again(a, a->trust.v[i].region);
     for (size_t i = 0; unproven && i < n && !analysis_over(a); i++) {
         const struct region *r = &a->regions.v[i];
-        if (!r->gone && !r->frame.orphan && r->calls && !proof_holds(r))
+        if (!r->gone && !r->frame.orphan && (r->waits || (r->calls && !proof_holds(r))))
             again(a, (u32)i);
     }
     bool any = a->asked.n;

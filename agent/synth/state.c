@@ -1,4 +1,5 @@
 #include "synth/state.h"
+#include "synth/targets.h"
 
 void state_entry(struct state *s)
 {
@@ -23,14 +24,15 @@ static s32 find_slot(const struct state *s, u64 where)
     return -1;
 }
 
-bool state_meet(struct state *s, const struct state *other)
+bool state_meet(struct state *s, const struct state *other, struct target_sets *t)
 {
     bool changed = other->called && !s->called;
     s->called |= other->called;
     for (unsigned i = 0; i < 16; i++)
         if (s->reg[i] != other->reg[i] && s->reg[i]) {
-            s->reg[i] = VALUE_UNKNOWN;
-            changed = true;
+            u64 either = targets_either(t, s->reg[i], other->reg[i]);
+            changed |= either != s->reg[i];
+            s->reg[i] = either;
         }
     for (u32 i = 0; i < s->slots;) {
         s32 k = find_slot(other, s->where[i]);
@@ -115,6 +117,14 @@ void state_call(struct state *s, u16 kept)
             drop_slot(s, i);
         else
             i++;
+}
+
+u16 state_unchanged(const struct state *s)
+{
+    u16 same = 0;
+    for (u32 i = 0; i < 16; i++)
+        same |= (u16)((s->reg[i] == VALUE(VALUE_ENTRY, i, 0)) << i);
+    return same;
 }
 
 void state_forget(struct state *s, u32 base)

@@ -20,7 +20,8 @@ enum value_kind {
     VALUE_CASE,  /* such an entry, added to the table's address: where a switch goes */
     VALUE_SLOT,  /* what was at CFA + off when the function began: the caller's, or where an orphan's function saved it
                   */
-    VALUE_SIZE,  /* CFA = base + this register + off: the size of a frame that was computed */
+    VALUE_TARGETS, /* one of the addresses of set `off` (targets.h) */
+    VALUE_SIZE,    /* CFA = base + this register + off: the size of a frame that was computed */
 };
 #define VALUE(kind, base, off) ((u64)(kind) << 60 | (u64)(base) << 32 | (u32)(off))
 #define VALUE_KIND(v)          ((enum value_kind)((v) >> 60))
@@ -39,8 +40,9 @@ struct state {
 
 /* Where something calls a function. */
 void state_entry(struct state *s);
-/* `s` becomes what both say; whether that is less than it said. */
-bool state_meet(struct state *s, const struct state *other);
+struct target_sets;
+/* `s` becomes what both say; whether that is less than it said. `t`: the sets of addresses, which may become more. */
+bool state_meet(struct state *s, const struct state *other, struct target_sets *t);
 
 /* The value in the 8 bytes at a stack address. */
 u64 state_load(const struct state *s, u64 where);
@@ -52,6 +54,8 @@ void state_smash(struct state *s, u64 where, u32 bytes);
 #define KEPT_BY_ABI 0xf038u
 /* A callee has run, which keeps these registers (bit r), and all above rsp. */
 void state_call(struct state *s, u16 kept);
+/* The registers that are what they were when the function began. */
+u16 state_unchanged(const struct state *s);
 /* This base is being computed anew: what is relative to the old one is not known any more. */
 void state_forget(struct state *s, u32 base);
 

@@ -274,6 +274,8 @@ static void jump(struct stepper *p, struct step *out)
     }
     if (VALUE_KIND(v) == VALUE_CASE)
         out->table = (u32)v;
+    if (VALUE_KIND(v) == VALUE_TARGETS)
+        out->targets = v;
     if (o->kind != INSN_MEM || o->index == INSN_NO_REG || o->scale != 8 || o->segment)
         return;
     u64 base = o->base < 16 ? p->s->reg[o->base] : (u64)VALUE_CONST << 60;

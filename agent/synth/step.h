@@ -18,6 +18,7 @@ struct step {
     u64 target;   /* address */
     u64 table; /* address of the table of an indirect jump: of s32 relative to itself, or of addresses; 0: not known */
     bool absolute;
+    u64 targets; /* VALUE_TARGETS: it goes to one of these; or 0 */
 };
 
 /* Where orphans store relative to the CFA they assume: what is read there later is not what was there at first. */

@@ -6,7 +6,7 @@
 #include "synth/guard.h"
 #include <errno.h>
 
-#define HELPERS 2 /* how deep helpers call helpers */
+#define HELPERS 3 /* how deep helpers call helpers */
 #define ROUNDS  6 /* until all that regions know of each other is true; what is not true then does not count */
 
 const char *synth_drop_name(enum synth_drop d)
@@ -32,6 +32,7 @@ static void analysis_free(struct analysis *a)
     vec_free(&a->asked);
     vec_free(&a->table_ends);
     plt_free(&a->plt);
+    vec_free(&a->targets.v);
     vec_free(&a->states);
     vec_free(&a->queue);
 }
@@ -43,6 +44,7 @@ static void run(struct analysis *a, struct synth *out)
         a->err = -ENOMEM;
         return;
     }
+    a->targets.code = &a->code;
     entries_find(a);
     region_run_asked(a);
     proof_spread(a);

@@ -137,6 +137,18 @@ TEST(synth_knows_what_helpers_keep)
     CHECK(is(&w, "surprised_body", XP_CFA_RSP, 16, SAME, LOST));
 }
 
+TEST(synth_follows_each_of_a_few_targets)
+{
+    static const char *const ways[] = {"both_ways_body", "one_way", "other_way"};
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(is(&w, ways[i], XP_CFA_RSP, 32, SAME, SAME));
+        CHECK(!(rule_of(&w, ways[i]).rbx & XP_RBX_INFERRED));
+    }
+    CHECK(is(&w, "other_way_body", XP_CFA_RSP, 40, SAME, SAME));
+}
+
 TEST(synth_two_layouts_at_one_place_are_none)
 {
     AUTO_SHAPES w = {0};

@@ -190,6 +190,30 @@ AT surprised_body
     add rsp, 8
     ret
 
+FN first_way # two functions share a body that goes on differently
+    lea r8, [rip + one_way]
+    jmp both_ways
+FN second_way
+    lea r8, [rip + other_way]
+AT both_ways
+    sub rsp, 24
+    call tail_helper
+AT both_ways_body
+    jmp r8
+    .p2align 4
+AT one_way
+    add rsp, 24
+    ret
+    .p2align 4
+AT other_way
+    push rcx
+AT other_way_body
+    add rsp, 32
+    ret
+FN tail_helper
+    xor eax, eax
+    jmp helper
+
 FN meeting # two layouts meet: nothing is known there, but all is well elsewhere
     test eax, eax
     jz 1f

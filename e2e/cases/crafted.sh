@@ -47,3 +47,9 @@ expect_share 95 'huge-frame;_start;(.*;)?main;outer;middle;inner;burn' 'huge-fra
 expect_share 95 'random-frame;\[cut: [a-z-]+\];(.*;)?burn' 'random-frame;(.*;)?burn'
 expect '.cut | keys - ["frame-pointer", "no-rule", "file-failed", "unsupported-rule", "stack-read", "no-mapping", "stuck",
     "table-pending", "no-memory-map", "no-image"] | length' == 0
+
+# The same when their instructions are read, too.
+record -- sh -c "${all[*]}"
+[ "$(value .parser_restarts)" = 0 ] || fail "the parser process died of their code"
+sed -i '/\[cut: table-pending\]/d' "$profile"
+expect_share 98 'honest;_start;(.*;)?main;outer;middle;inner;burn' 'honest;.*;burn'

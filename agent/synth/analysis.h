@@ -30,7 +30,8 @@ struct block {
     u32 at;
     u16 len; /* bytes that were followed when it ran last */
     u8 visits;
-    bool queued;
+    bool queued : 1;
+    bool plain : 1; /* the same rules hold at all of its instructions */
     u32 region;
     u32 next; /* in its granule */
 };

@@ -46,6 +46,11 @@ static void emit_block(struct writer *w, const struct block *b)
     struct rules now;
     struct insn x;
     size_t left;
+    if (b->plain && b->len && !a->limits->witness) {
+        rules_at(&s, &region_current(a)->frame, &now);
+        write_rules(w, b->at, b->at + b->len, &now);
+        return;
+    }
     for (u32 at = b->at, end = b->at + b->len; at < end && !analysis_over(a); at += x.len) {
         const u8 *p = code_bytes(g, at, &left);
         if (!insn_decode(p, left, &x))

@@ -209,6 +209,7 @@ static void run_block(struct analysis *a, struct block *b)
         region_current(a)->bad = true;
         return;
     }
+    b->plain = true;
     for (bool on = true; on;) {
         const u8 *p = code_bytes(r.gap, r.at, &left);
         if (!left || (r.at > r.start && ends_here(&r))) {
@@ -224,9 +225,11 @@ static void run_block(struct analysis *a, struct block *b)
             mark(&r, x.len);
         analysis_count(a);
         u64 pc = code_pc(r.gap, r.at) + x.len;
+        bool changed = next.changed; /* by the instruction before */
         step(&r.s, &x, pc, r.at, region_kept(a, &x, pc), stores, &next);
         r.at += x.len;
         a->blocks.v[r.block].len = (u16)(r.at - r.start);
+        a->blocks.v[r.block].plain &= !changed;
         on = go_on(&r, &next);
     }
 }

@@ -45,6 +45,14 @@ static void smash(struct stepper *p, u64 where, u32 bytes)
     state_smash(p->s, where, bytes);
 }
 
+/* A register changes. Rules depend on those that hold a stack address, and on rbx and rbp. */
+static bool set(struct stepper *p, unsigned reg, u64 v)
+{
+    u64 old = p->s->reg[reg];
+    p->s->reg[reg] = v;
+    return old != v && (value_is_stack(old) || value_is_stack(v) || reg == INSN_RBX || reg == INSN_RBP);
+}
+
 /* The number of a general register that an operand is in full; -1: it is none. */
 static int whole(const struct stepper *p, const struct insn_operand *o)
 {
@@ -101,9 +109,7 @@ static bool other(struct stepper *p)
     const struct insn *x = p->x;
     bool changed = false;
     for (unsigned left = x->writes; left; left &= left - 1) {
-        unsigned r = (unsigned)__builtin_ctz(left);
-        changed |= p->s->reg[r] != VALUE_UNKNOWN;
-        p->s->reg[r] = VALUE_UNKNOWN;
+        changed |= set(p, (unsigned)__builtin_ctz(left), VALUE_UNKNOWN);
     }
     u64 where = x->stores ? stack_address(p->s, x, &x->mem) : 0;
     if (where)
@@ -124,14 +130,12 @@ static bool move(struct stepper *p)
         return where;
     }
     if (x->b.kind == INSN_IMM && x->size >= 4)
-        p->s->reg[x->a.reg] = value_const(x->size == 8 ? (u64)x->b.value : (u32)x->b.value);
-    else if (to < 0)
+        return set(p, x->a.reg, value_const(x->size == 8 ? (u64)x->b.value : (u32)x->b.value));
+    if (to < 0)
         return other(p);
-    else if (from >= 0)
-        p->s->reg[to] = p->s->reg[from];
-    else
-        p->s->reg[to] = where ? state_load(p->s, where) : VALUE_UNKNOWN;
-    return true;
+    if (from >= 0)
+        return set(p, (unsigned)to, p->s->reg[from]);
+    return set(p, (unsigned)to, where ? state_load(p->s, where) : VALUE_UNKNOWN);
 }
 
 /* The sum of a jump table's entry and the table's address. */
@@ -166,8 +170,8 @@ static bool lea(struct stepper *p)
     int to = whole(p, &p->x->a);
     if (to < 0)
         return other(p);
-    p->s->reg[to] = address_of(p, &p->x->b);
-    return true;
+    u64 v = address_of(p, &p->x->b);
+    return set(p, (unsigned)to, v);
 }
 
 /* rsp minus a register: a frame whose size was computed. The register then says where the CFA is. */
@@ -214,8 +218,7 @@ static bool arithmetic(struct stepper *p)
         v = value_is_stack(p->s->reg[to]) ? value_move(p->s->reg[to], x->op == INSN_INC ? 1 : -1) : VALUE_UNKNOWN;
     else if (value_is_stack(p->s->reg[to]) && x->b.kind == INSN_IMM && mask < 0 && !(-mask & (-mask - 1)))
         v = new_base(p);
-    p->s->reg[to] = v;
-    return true;
+    return set(p, (unsigned)to, v) || value_is_stack(v);
 }
 
 /* One entry of a switch's table. */
@@ -227,8 +230,7 @@ static bool load_entry(struct stepper *p)
     if (whole(p, &x->a) < 0 || m->kind != INSN_MEM || m->scale != 4 || m->index == INSN_NO_REG ||
         VALUE_KIND(base) != VALUE_CONST)
         return other(p);
-    p->s->reg[x->a.reg] = VALUE(VALUE_LOAD, 0, (u32)(value_number(base) + (u64)(s64)m->disp));
-    return true;
+    return set(p, x->a.reg, VALUE(VALUE_LOAD, 0, (u32)(value_number(base) + (u64)(s64)m->disp)));
 }
 
 static bool exchange(struct stepper *p)

@@ -14,7 +14,7 @@ enum step_to {
 
 struct step {
     enum step_to to;
-    bool changed; /* the state did */
+    bool changed; /* the rules may have (rules.h) */
     u64 target;   /* address */
     u64 table; /* address of the table of an indirect jump: of s32 relative to itself, or of addresses; 0: not known */
     bool absolute;

@@ -12,7 +12,7 @@ trap '[ -z "$running" ] || kill -KILL "$running"; rm -rf "$tmp"' EXIT
 . e2e/nocfi/programs.sh
 
 complete() { # OPTION...: per cent of the process's user stacks
-    "$XPROF" record -F 199 -d 5s -p "$running" --top 0 -o "$tmp/x.collapsed" "$@" 2>&1 |
+    "$XPROF" record -F 199 -d 5s -p "$running" -o "$tmp/x.collapsed" "$@" 2>&1 |
         sed -nE 's/^ *([0-9.]+) % of [0-9]+ user stacks are complete.*/\1/p'
 }
 

@@ -15,6 +15,10 @@ programs_prepare() {
     programs >/dev/null
 }
 
+has() { # COMMAND
+    command -v "$1" >/dev/null
+}
+
 ffmpeg_quiet=(ffmpeg -nostdin -v error -y)
 picture=(-f lavfi -i testsrc2=s=1280x720)
 
@@ -44,9 +48,9 @@ END
 
 program() {
     case $1 in
-    x264) encode libx264 && command -v ffmpeg ;;
-    x265) encode libx265 -x265-params log-level=error && command -v ffmpeg ;;
-    xvid) encode libxvid && command -v ffmpeg && ffmpeg -v error -h encoder=libxvid | grep -q Encoder ;;
+    x264) encode libx264 && has ffmpeg ;;
+    x265) encode libx265 -x265-params log-level=error && has ffmpeg ;;
+    xvid) encode libxvid && has ffmpeg && ffmpeg -v error -h encoder=libxvid | grep Encoder >/dev/null ;;
     h264)
         made "$tmp/h264.mp4" "${ffmpeg_quiet[@]}" "${picture[@]}" -t 2 -c:v libx264 -preset faster "$tmp/h264.mp4" &&
             decode "$tmp/h264.mp4" h264
@@ -57,7 +61,7 @@ program() {
         ;;
     dgemm)
         made "$tmp/dgemm" gcc -O2 e2e/nocfi/dgemm.c -o "$tmp/dgemm" -ldl &&
-            command=("$tmp/dgemm") && ldconfig -p | grep 'libopenblas.so.0'
+            command=("$tmp/dgemm") && ldconfig -p | grep 'libopenblas.so.0' >/dev/null
         ;;
     gmp)
         command=(/usr/bin/python3 -c 'from gmpy2 import mpz, powmod, gcd

@@ -135,7 +135,7 @@ static bool call_returns(struct run *r, u64 target)
     size_t left, n;
     const u8 *p = code_bytes(r->gap, r->at, &left);
     u64 pc = code_pc(r->gap, r->at);
-    if (!left || *p == 0xcc || (r->a->code.marks[r->at] & CODE_ENTRY) || noreturn_call(r->a, target))
+    if (!left || *p == 0xcc || noreturn_call(r->a, target))
         return false;
     if (!(n = code_padding(p, left)))
         return (pc & 15) || !jump_table_may_end(r->a, pc);

@@ -166,7 +166,10 @@ TEST(synth_follows_switches)
     CHECK(is(&w, "case_0_body", XP_CFA_RSP, 24, SAME, SAME));
     CHECK(is(&w, "case_2", XP_CFA_RSP, 16, SAME, SAME));
     CHECK(!(rule_of(&w, "case_2").rbx & XP_RBX_INFERRED));
-    CHECK(w.s.n.tables > 0);
+    CHECK(is(&w, "late_1_body", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(!(rule_of(&w, "late_1_body").rbx & XP_RBX_INFERRED));
+    CHECK(is(&w, "pushes_body", XP_CFA_RSP, 48, 16, 24));
+    CHECK(w.s.n.tables > 1);
 }
 
 TEST(synth_infers_orphans_from_their_rets)

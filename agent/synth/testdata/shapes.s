@@ -110,6 +110,21 @@ AT case_2
     pop rbx
     ret
 
+FN late # its index is never below 2, and what is there leads into an instruction
+    push rbx
+    lea rdx, [rip + late_cases - 8]
+    movsxd rax, dword ptr [rdx + rdi * 4]
+    add rax, rdx
+    jmp rax
+AT late_0
+    pop rbx
+    ret
+AT late_1
+    nop
+AT late_1_body
+    pop rbx
+    ret
+
 FN losing # a callee that does not keep rbx
     xor ebx, ebx
 AT losing_body
@@ -279,6 +294,10 @@ AT covered_end
 
     .section .rodata
     .long 0, 0 # the end of another table
+late_cases_base:
+    .long pushes_body + 1 - late_cases_base, pushes_body + 1 - late_cases_base
+late_cases:
+    .long late_0 - late_cases_base, late_1 - late_cases_base
 cases:
     .long case_0 - cases, case_1 - cases, case_2 - cases
 next:

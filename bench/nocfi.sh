@@ -26,7 +26,7 @@ by_perf() { # the same: its outermost frame is where programs and threads begin
 line() { # NAME OURS THEIRS
     awk -v n="$1" -v a="${2:-0}" -v b="${3:-}" 'BEGIN {
         if (b == "") printf "%s, skip: no figure\n", n
-        else printf "%s, %.2f, %.2f, %.2fx, >= 97, %s\n", n, a, b, (b > 0 ? a / b : 0), a >= 97 ? "pass" : "fail" }'
+        else printf "%s, %.2f, %.2f, %.2fx, >= 97, %s\n", n, a, b, (b > 0 ? a / b : 0), (a >= 97 ? "pass" : "fail") }'
 }
 
 [ "$(id -u)" = 0 ] || { echo "nocfi, skip: needs root"; exit 0; }

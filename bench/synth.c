@@ -17,11 +17,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define RUNS        3
-#define GOAL_MS     500
-#define GOAL_MB     64
-#define GOAL_CLAIMS 97 /* % of the code */
-#define LIBRARIES   "/usr/lib/x86_64-linux-gnu/"
+#define RUNS      3
+#define GOAL_MS   500
+#define GOAL_MB   64
+#define LIBRARIES "/usr/lib/x86_64-linux-gnu/"
 
 struct result {
     u64 ns, table_ns, rows, table_rows, memory;

@@ -146,8 +146,8 @@ XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa, u32 fou
         return xp_stop(s, XP_CAUSE_STACK_READ);
     if (xp_load(s, cfa - 8, &ra))
         return xp_stop(s, XP_CAUSE_STACK_READ);
-    if (!ra)
-        return xp_stop(s, XP_CAUSE_END_FP);
+    if (!ra) /* the bottom of a stack; of a row that was read off instructions, it would be the only witness */
+        return xp_stop(s, found_by == XP_WORD_CFI ? XP_CAUSE_END_FP : XP_CAUSE_UNPROVEN);
     return xp_arrive(s, ra, cfa, bp, found_by);
 }
 
@@ -176,7 +176,7 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     s->pending |= s->cur.file.id && s->cur.file.state == XP_FILE_PENDING;
     /* rbp is a general register here, but where every frame so far was sound, 0 is what process start-up left in it
      * (System V ABI, AMD64 supplement, 3.4.1). */
-    u32 start_up = !s->bp && !s->leaf && !s->fp_frames;
+    u32 start_up = !s->bp && !s->leaf && !s->fp_frames && s->found_by == XP_WORD_CFI;
     if (s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up)
         return xp_step_fp(s);
     return xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
@@ -220,9 +220,10 @@ XP_NOINLINE int xp_step_rare(u64 word)
     if (!s)
         return 1;
     /* Where no row covers ip - 1, one retry at ip: it may be the start of a function (makecontext, clone). */
-    if (XP_RULE_CFA(r.kind) == XP_CFA_NONE && !s->leaf && s->cur.file.state == XP_FILE_READY)
-        r = xp_rule_at(s, s->ip);
     u32 kind = XP_RULE_CFA(r.kind);
+    if ((kind == XP_CFA_NONE || kind == XP_CFA_UNPROVEN) && !s->leaf && s->cur.file.state == XP_FILE_READY)
+        r = xp_rule_at(s, s->ip);
+    kind = XP_RULE_CFA(r.kind);
     if (kind == XP_CFA_NONE || kind == XP_CFA_UNPROVEN)
         return xp_step_gap(s, kind);
     if (kind == XP_CFA_END)

@@ -192,6 +192,29 @@ TEST(unwind_unproven_code_has_a_name)
     CHECK_EQ(w->state->cause, XP_CAUSE_UNPROVEN);
 }
 
+TEST(unwind_takes_no_zero_for_the_end_on_the_word_of_a_synthesised_row)
+{
+    WORLD w = world_new();
+    u64 leaf = add(w, (struct xp_rule){.kind = SYNTH(XP_CFA_RSP, 0), .cfa_off = 8});
+    u64 plain = add(w, (struct xp_rule){.kind = XP_CFA_RSP, .cfa_off = 8});
+    w->stack[0] = 0;
+    CHECK_EQ(unwind(w, leaf, 0, 0), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_UNPROVEN);
+    CHECK_EQ(unwind(w, plain, 0, 0), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END_FP);
+}
+
+TEST(unwind_finds_a_start_behind_unproven_code)
+{
+    WORLD w = world_new();
+    u64 leaf = add(w, (struct xp_rule){.kind = XP_CFA_RSP, .cfa_off = 8});
+    add(w, (struct xp_rule){.kind = SYNTH(XP_CFA_UNPROVEN, 0)});
+    u64 start = add(w, (struct xp_rule){.kind = XP_CFA_END});
+    w->stack[0] = start; /* as makecontext and clone have it: the first instruction, behind no call */
+    CHECK_EQ(unwind(w, leaf, 0, 0), 2);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END);
+}
+
 TEST(unwind_synthesised_frames_move_towards_the_root)
 {
     WORLD w = world_new();

@@ -137,7 +137,7 @@ enum xp_rbp {
     XP_RBP_CFA = 1,  /* saved at CFA + rbp_off */
     XP_RBP_RBP = 2,  /* saved at rbp + rbp_off, rbp before the step (DRAP prologues) */
     XP_RBP_RSP = 2,  /* in synthesised rules: saved at rsp + rbp_off */
-    XP_RBP_LOST = 3, /* undefined or not supported: 0 from here on */
+    XP_RBP_LOST = 3, /* undefined or not supported: XP_RBP_UNKNOWN from here on */
 };
 #define XP_RULE_CFA(k)                ((k)&31u)
 #define XP_RULE_RBP(k)                ((k) >> 5 & 3u)

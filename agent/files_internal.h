@@ -3,6 +3,7 @@
 #include "files.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "files_credit.h"
 #include "object/cache.h"
 
 struct retry {
@@ -36,7 +37,7 @@ struct files {
     bool synth;
     VEC(u32) synth_wanted; /* ids, the first one waits longest */
     u64 synth_counts[FILES_SYNTH_COUNT];
-    u64 synth_credit_ns, synth_paid_ns; /* time that may be spent on it, and when some was added */
+    struct files_credit synth_credit; /* time that may be spent on it */
 };
 
 /* A table of this content that is in the shards, or NULL. */

@@ -15,24 +15,6 @@
 
 #define MAX_WANTED 256 /* files that wait; a file that finds no place does without */
 
-/* Whoever maps new files all the time must not have the worker to himself: a tenth of its time, and more at first. */
-#define CREDIT_NS   (5 * NS_PER_SEC)
-#define CREDIT_PART 10
-
-/* Is there time left to spend? */
-static bool has_credit(struct files *f, u64 now)
-{
-    u64 more = f->synth_paid_ns ? (now - f->synth_paid_ns) / CREDIT_PART : CREDIT_NS;
-    f->synth_credit_ns = f->synth_credit_ns + more < CREDIT_NS ? f->synth_credit_ns + more : CREDIT_NS;
-    f->synth_paid_ns = now;
-    return f->synth_credit_ns > 0;
-}
-
-static void spend(struct files *f, u64 ns)
-{
-    f->synth_credit_ns -= ns < f->synth_credit_ns ? ns : f->synth_credit_ns;
-}
-
 static struct file *find(struct files *f, u32 id)
 {
     const u64 *at = map_get(&f->by_id, id);
@@ -163,7 +145,7 @@ void files_synth_one(struct files *f)
     struct shared_table *t = NULL;
     struct table_key key;
     u64 began = now_ns();
-    if (!f->synth_wanted.n || !has_credit(f, began))
+    if (!f->synth_wanted.n || !files_credit_left(&f->synth_credit, began))
         return;
     struct file *e = find(f, f->synth_wanted.v[0]);
     f->synth_wanted.n--;
@@ -177,7 +159,7 @@ void files_synth_one(struct files *f)
     f->synth_counts[outcome]++;
     if (t)
         swap(f, e, t);
-    spend(f, now_ns() - began);
+    files_credit_spend(&f->synth_credit, now_ns() - began);
     log_info("code of %s without unwind information: %s, %u rows in %.1f ms", e->path ? e->path : "?",
              files_synth_slug(outcome), e->synth_rows, (double)(now_ns() - began) / 1e6);
 }

@@ -91,50 +91,63 @@ static int read_code(struct synthesis *s, const struct table_limits *limits)
     return err == -EINVAL ? -EBADMSG : err;
 }
 
-/* The word that holds at an offset, among the rows from `first` on; the first one is below it. */
-static u64 word_at(const struct synthesis *s, size_t first, u64 offset)
-{
-    size_t i = first;
-    while (i + 1 < s->rows.n && s->rows.v[i + 1].offset <= offset)
-        i++;
-    return s->rows.v[i].word;
-}
-
-/* From `start` to `end` this word holds instead, in the rows from `first` on. 0 or -ENOMEM. */
-static int overwrite(struct synthesis *s, size_t first, const struct table_code *range, struct table_row with, u64 end)
-{
-    struct table_row behind = {end, word_at(s, first, end)};
-    size_t i = first, rest;
-    if (VEC_RESERVE(&s->rows, s->rows.n + 2))
-        return -ENOMEM;
-    while (i < s->rows.n && s->rows.v[i].offset < with.offset)
-        i++;
-    for (rest = i; rest < s->rows.n && s->rows.v[rest].offset <= end;)
-        rest++;
-    size_t now = i + 1 + (end < range->end);
-    memmove(&s->rows.v[now], &s->rows.v[rest], (s->rows.n - rest) * sizeof(with));
-    s->rows.n = s->rows.n - rest + now;
-    s->rows.v[i] = with;
-    if (end < range->end)
-        s->rows.v[i + 1] = behind;
-    return 0;
-}
+struct trampoline { /* file offsets; an empty one at the end: none is left */
+    u64 start, end;
+};
 
 /* Signal handlers return to "mov $15, %rax (or %eax); syscall" (musl): above it is no caller, but what the kernel put
- * there. The row begins a byte before, for that is where callers are looked up. */
-static int mark_trampolines(struct synthesis *s, size_t first, const struct table_code *range)
+ * there. The first one in [from, range->end). */
+static struct trampoline find_trampoline(const struct synthesis *s, u64 from, const struct table_code *range)
 {
     static const u8 number_call[] = {15, 0, 0, 0, 0x0f, 0x05}, rax[] = {0x48, 0xc7, 0xc0};
-    const u8 *code = s->elf.map + range->start, *end = s->elf.map + range->end, *p = code;
+    const u8 *start = s->elf.map + from, *end = s->elf.map + range->end, *p = start;
     for (; (p = memmem(p, (size_t)(end - p), number_call, sizeof(number_call))); p += sizeof(number_call)) {
-        size_t before = p - code >= 3 && !memcmp(p - 3, rax, 3) ? 3 : p > code && p[-1] == 0xb8 ? 1 : 0;
-        u64 at = (u64)(p - before - s->elf.map);
-        struct table_row row = {at > range->start ? at - 1 : at, rule_word((struct xp_rule){.kind = XP_CFA_SIGNAL})};
-        int err = before ? overwrite(s, first, range, row, (u64)(p + sizeof(number_call) - s->elf.map)) : 0;
-        if (err)
-            return err;
+        size_t before = p - start >= 3 && !memcmp(p - 3, rax, 3) ? 3 : p > start && p[-1] == 0xb8 ? 1 : 0;
+        if (before)
+            return (struct trampoline){(u64)(p - before - s->elf.map), (u64)(p - s->elf.map) + sizeof(number_call)};
     }
+    return (struct trampoline){range->end, range->end};
+}
+
+static int add_row(struct synthesis *s, u64 offset, u64 word)
+{
+    struct table_row *row = VEC_PUSH(&s->rows);
+    if (!row)
+        return -ENOMEM;
+    *row = (struct table_row){offset, word};
     return 0;
+}
+
+/* What was found for [from, to), of one range. *at: a row that holds at `from` or before; then the same for `to`. */
+static int add_found(struct synthesis *s, u64 from, u64 to, size_t *at)
+{
+    const struct synth_row *v = s->found.rows.v;
+    int err = 0;
+    for (; *at + 1 < s->found.rows.n && v[*at + 1].offset <= from; ++*at)
+        ;
+    for (u64 next = from; next < to && !err;) {
+        err = add_row(s, next, rule_word(v[*at].rule));
+        next = *at + 1 < s->found.rows.n ? v[*at + 1].offset : to;
+        *at += next < to;
+    }
+    return err;
+}
+
+/* Rows as they were found, and between them those of trampolines: these begin a byte before, for that is where callers
+ * are looked up. Both ascend, so each is looked at once, however many there are. */
+static int add_rows(struct synthesis *s, const struct table_code *range, size_t *at)
+{
+    u64 signal = rule_word((struct xp_rule){.kind = XP_CFA_SIGNAL});
+    int err = 0;
+    for (u64 done = range->start; done < range->end && !err;) {
+        struct trampoline t = find_trampoline(s, done, range);
+        u64 start = t.start < t.end && t.start > done ? t.start - 1 : t.start;
+        err = start > done ? add_found(s, done, start, at) : 0;
+        if (!err && t.start < t.end)
+            err = add_row(s, start, signal);
+        done = t.end;
+    }
+    return err;
 }
 
 /* The rows of a range; it becomes a table_code of its own. */
@@ -145,15 +158,11 @@ static int add_gap(struct synthesis *s, const struct synth_span *range, size_t *
     if (!c)
         return -ENOMEM;
     *c = (struct table_code){.start = range->start, .end = range->end, .source = XP_SOURCE_SYNTH};
-    for (; *next < s->found.rows.n && s->found.rows.v[*next].offset < range->end; ++*next) {
-        struct table_row *row = VEC_PUSH(&s->rows);
-        if (!row)
-            return -ENOMEM;
-        *row = (struct table_row){s->found.rows.v[*next].offset, rule_word(s->found.rows.v[*next].rule)};
-    }
-    if (s->rows.n == first || s->rows.v[first].offset != c->start || c->end > s->elf.size)
+    while (*next < s->found.rows.n && s->found.rows.v[*next].offset < c->start)
+        ++*next;
+    if (*next == s->found.rows.n || s->found.rows.v[*next].offset != c->start || c->end > s->elf.size)
         return -EBADMSG;
-    int err = mark_trampolines(s, first, c);
+    int err = add_rows(s, c, next);
     c->n = s->rows.n - first;
     return err;
 }

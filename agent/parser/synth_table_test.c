@@ -4,6 +4,7 @@
 #include "base/test.h"
 #include "object/fixture.h"
 #include "object/table_elf.h"
+#include "synth/crafted.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -131,4 +132,35 @@ TEST(synth_tables_know_what_signal_handlers_return_to)
         CHECK_EQ(table_rule_at(s.table, i).kind, XP_CFA_SIGNAL);
     CHECK_EQ(table_rule_at(s.table, last).kind, synth);
     CHECK_EQ(table_rule_at(s.table, last + 4).cfa_off, 32);
+}
+
+/* A file that is made of them takes no longer than another one: each is looked at once. */
+TEST(synth_tables_take_any_number_of_trampolines)
+{
+    static const u8 function[] = {0x53, 0x5b, 0xc3}, trampoline[] = {0xb8, 15, 0, 0, 0, 0x0f, 0x05};
+    const size_t n = 300000, apart = 100, step = sizeof(trampoline) + sizeof(function);
+    const size_t packed = sizeof(function), loose = packed + n * sizeof(trampoline), len = loose + apart * step;
+    AUTO_FREE u8 *code = malloc(len), *file = malloc(CRAFTED_BASE + len);
+    AUTO_BUF struct buf out = {0};
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    struct parser_synth s = {0};
+    memcpy(code, function, sizeof(function));
+    for (size_t i = 0; i < n; i++)
+        memcpy(code + packed + i * sizeof(trampoline), trampoline, sizeof(trampoline));
+    for (size_t i = 0; i < apart; i++) {
+        memcpy(code + loose + i * step, function, sizeof(function));
+        memcpy(code + loose + i * step + sizeof(function), trampoline, sizeof(trampoline));
+    }
+    crafted_file(file, code, len);
+    AUTO_CLOSE int fd = fs_sealed_memfd("trampolines", file, CRAFTED_BASE + len);
+    CHECK_EQ(synth_table(fd, &limits, &out), 0);
+    CHECK_EQ(synth_reply_open(out.data, out.len, &s), 0);
+    CHECK(s.table);
+    CHECK(table_rule_at(s.table, CRAFTED_BASE).kind == (XP_CFA_RSP | XP_RULE_SYNTH));
+    for (size_t i = packed - 1; i < loose; i++)
+        CHECK_EQ(table_rule_at(s.table, CRAFTED_BASE + i).kind, XP_CFA_SIGNAL);
+    for (size_t i = loose; i < len; i++) {
+        bool between = (i - loose) % step < sizeof(function) - 1;
+        CHECK_EQ(table_rule_at(s.table, CRAFTED_BASE + i).kind == XP_CFA_SIGNAL, !between);
+    }
 }

@@ -38,6 +38,7 @@ struct files {
     VEC(u32) synth_wanted; /* ids, the first one waits longest */
     u64 synth_counts[FILES_SYNTH_COUNT];
     struct files_credit synth_credit; /* time that may be spent on it */
+    u64 synth_due_ns;                 /* not before */
 };
 
 /* A table of this content that is in the shards, or NULL. */

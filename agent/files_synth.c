@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_WANTED 256 /* files that wait; a file that finds no place does without */
+#define MAX_WANTED 256               /* files that wait; a file that finds no place does without */
+#define MAX_TRIES  3                 /* of one file, when it is not its fault that they fail */
+#define PAUSE_NS   (30 * NS_PER_SEC) /* before another try */
 
 static struct file *find(struct files *f, u32 id)
 {
@@ -82,7 +84,9 @@ int files_find_synth(struct files *f, const struct file *e, const struct table_k
 
 static enum files_synth outcome_of(int rc)
 {
-    return rc == -EDQUOT ? FILES_SYNTH_NO_ROOM : FILES_SYNTH_FAILED;
+    if (rc == -EDQUOT)
+        return FILES_SYNTH_NO_ROOM;
+    return rc == -ENOSPC ? FILES_SYNTH_LIMIT : FILES_SYNTH_FAILED;
 }
 
 static enum files_synth outcome_of_drop(enum synth_drop d)
@@ -101,12 +105,13 @@ static enum files_synth outcome_of_drop(enum synth_drop d)
     }
 }
 
-/* Keeps what became of it, so that the next agent need not ask. */
+/* Keeps what became of it, so that the next agent need not ask. Not that time ran out: another machine, or another
+ * hour, may have more of it. */
 static void keep(struct files *f, const struct file *e, const struct table_key *key, const struct parser_synth *s)
 {
     struct table_key plain = *key;
     memcpy(plain.digest, e->digest, sizeof(plain.digest));
-    if (!f->cache)
+    if (!f->cache || s->dropped == SYNTH_DROP_TIME)
         return;
     if (!s->table)
         cache_mark(f->cache, key, CACHE_NO_SYNTH);
@@ -114,52 +119,113 @@ static void keep(struct files *f, const struct file *e, const struct table_key *
         cache_mark(f->cache, &plain, CACHE_SYNTHESISED);
 }
 
-static enum files_synth make(struct files *f, const struct file *e, const struct table_key *key,
-                             struct shared_table **out)
+/* Whoever may write to the file can do so while it is read. Then what was made of it is of other bytes than those that
+ * the key stands for, and would be somebody else's table, too. 0, -ESTALE or -errno. */
+static int check_same(struct files *f, const struct file *e, const struct table_key *key)
 {
-    struct parser_synth s;
-    if (f->cache && cache_marked(f->cache, key, CACHE_NO_SYNTH))
-        return FILES_SYNTH_NOTHING;
-    int rc = parser_synth(f->parser, e->fd, &s);
-    if (rc)
-        return outcome_of(rc);
-    rc = s.table ? files_place(f, key, s.table, out) : 0;
-    keep(f, e, key, &s);
-    enum files_synth outcome = rc ? outcome_of(rc) : s.table ? FILES_SYNTH_DONE : outcome_of_drop(s.dropped);
-    parser_reply_free(&s.bytes);
-    return outcome;
+    struct table_key after;
+    int rc = parser_synth_identify(f->parser, e->fd, &after);
+    if (!rc && (files_changed(e) || !table_key_equal(key, &after)))
+        rc = -ESTALE;
+    return rc;
 }
 
-/* The new table takes the old one's place. */
-static void swap(struct files *f, struct file *e, const struct shared_table *t)
+/* What cost a child its life would cost the next agent's one, too. */
+static void note_loss(struct files *f, const struct table_key *key, int rc)
 {
-    e->rows = t->rows;
-    e->synth_rows = t->synth_rows;
-    probe_publish(f->probe, &e->key, e->id, XP_FILE_READY, &t->place, &e->value);
+    if (f->cache && (rc == -ETIMEDOUT || rc == -EPIPE))
+        cache_mark(f->cache, key, CACHE_NO_SYNTH);
+}
+
+/* 0: *outcome says what came of it, and *out is the table if there is one; or -errno. */
+static int make(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out,
+                enum files_synth *outcome)
+{
+    struct parser_synth s;
+    *outcome = FILES_SYNTH_NOTHING;
+    if (f->cache && cache_marked(f->cache, key, CACHE_NO_SYNTH))
+        return 0;
+    int rc = parser_synth(f->parser, e->fd, &s);
+    if (rc) {
+        note_loss(f, key, rc);
+        return rc;
+    }
+    rc = check_same(f, e, key);
+    if (!rc) {
+        keep(f, e, key, &s);
+        rc = s.table ? files_place(f, key, s.table, out) : 0;
+        *outcome = s.table ? FILES_SYNTH_DONE : outcome_of_drop(s.dropped);
+    }
+    parser_reply_free(&s.bytes);
+    return rc;
+}
+
+/* The new table takes the old one's place, or is given back when it cannot. */
+static int swap(struct files *f, struct file *e, const struct shared_table *t)
+{
+    struct xp_file value;
+    int rc = probe_publish(f->probe, &e->key, e->id, XP_FILE_READY, &t->place, &value);
+    if (!rc) {
+        e->value = value;
+        e->rows = t->rows;
+        e->synth_rows = t->synth_rows;
+    }
     files_free_tables(f);
-    probe_files_changed(f->probe);
+    if (!rc)
+        probe_files_changed(f->probe);
+    return rc;
+}
+
+/* The longest-waiting file, or NULL: it was given up meanwhile. */
+static struct file *next_wanted(struct files *f)
+{
+    struct file *e = find(f, f->synth_wanted.v[0]);
+    f->synth_wanted.n--;
+    memmove(f->synth_wanted.v, f->synth_wanted.v + 1, f->synth_wanted.n * sizeof(*f->synth_wanted.v));
+    return e && e->fd >= 0 && !e->replaced ? e : NULL;
+}
+
+static int synthesise(struct files *f, struct file *e, enum files_synth *outcome)
+{
+    struct shared_table *t = NULL;
+    struct table_key key;
+    int rc = files_changed(e) ? -ESTALE : parser_synth_identify(f->parser, e->fd, &key);
+    *outcome = FILES_SYNTH_KEPT;
+    if (rc)
+        return rc;
+    rc = find_made(f, &key, &t);
+    if (rc == -ENODATA)
+        rc = make(f, e, &key, &t, outcome);
+    return !rc && t ? swap(f, e, t) : rc;
+}
+
+/* For want of a process or of memory, which is not the file's fault, and holds for the next one, too. */
+static void try_later(struct files *f, struct file *e)
+{
+    f->synth_due_ns = now_ns() + PAUSE_NS;
+    e->synth_asked = false;
+    if (++e->synth_tries < MAX_TRIES)
+        files_want_synth(f, e->id);
+    e->synth_asked = true;
 }
 
 void files_synth_one(struct files *f)
 {
-    struct shared_table *t = NULL;
-    struct table_key key;
     u64 began = now_ns();
-    if (!f->synth_wanted.n || !files_credit_left(&f->synth_credit, began))
+    if (!f->synth_wanted.n || began < f->synth_due_ns || !files_credit_left(&f->synth_credit, began))
         return;
-    struct file *e = find(f, f->synth_wanted.v[0]);
-    f->synth_wanted.n--;
-    memmove(f->synth_wanted.v, f->synth_wanted.v + 1, f->synth_wanted.n * sizeof(*f->synth_wanted.v));
-    if (!e || e->fd < 0 || e->replaced) /* given up meanwhile */
+    struct file *e = next_wanted(f);
+    if (!e)
         return;
-    int rc = files_changed(e) ? -ESTALE : parser_synth_identify(f->parser, e->fd, &key);
-    enum files_synth outcome = FILES_SYNTH_FAILED;
-    if (!rc)
-        outcome = find_made(f, &key, &t) ? make(f, e, &key, &t) : FILES_SYNTH_KEPT;
+    enum files_synth outcome;
+    int rc = synthesise(f, e, &outcome);
+    if (rc)
+        outcome = outcome_of(rc);
+    if (rc == -ECHILD || rc == -ENOMEM)
+        try_later(f, e);
     f->synth_counts[outcome]++;
-    if (t)
-        swap(f, e, t);
-    files_credit_spend(&f->synth_credit, now_ns() - began);
+    u64 took = now_ns() - began;
+    files_credit_spend(&f->synth_credit, took);
     log_info("code of %s without unwind information: %s, %u rows in %.1f ms", e->path ? e->path : "?",
-             files_synth_slug(outcome), e->synth_rows, (double)(now_ns() - began) / 1e6);
+             files_synth_slug(outcome), e->synth_rows, (double)took / 1e6);
 }

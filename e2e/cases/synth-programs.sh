@@ -22,8 +22,10 @@ for name in $(programs); do
     running=$!
     at_exit "kill -KILL $running"
     sleep 1
-    share >/dev/null # its files are met
-    with=$(share)
+    with=0
+    for ((i = 0; i < 10 && with < 97; i++)); do # until its code has been read; then the table is there from the start
+        with=$(share)
+    done
     without=$(share --synth=off)
     PID=$running STOPS=10 timeout 60 gdb -batch -nx -x e2e/nocfi/gdb.py >"$TMP/gdb" 2>&1 || fail "$(cat "$TMP/gdb")"
     result=$(tail -n 1 "$TMP/gdb")
@@ -33,6 +35,6 @@ for name in $(programs); do
     jq -e '.stops >= 4 and .complete >= .stops * 0.8 and .equal + .cut == .sound' <<<"$result" >/dev/null || fail "$name: $result"
     kill -KILL $running
     wait $running 2>/dev/null || true
-    ran=yes
+    ran=$((${ran:-0} + 1))
 done
-[ -n "${ran:-}" ] || skip "none of these programs can be run here"
+[ "${ran:-0}" -ge 8 ] || skip "only ${ran:-0} of ten such programs can be run here: $(programs | xargs)"

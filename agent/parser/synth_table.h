@@ -8,7 +8,7 @@
 #include "parser/parser.h"
 #include "synth/synth.h"
 
-#define SYNTH_TABLE_VERSION 1 /* of the analysis: to be raised when its rows change, for tables are kept on disk */
+#define SYNTH_TABLE_VERSION 2 /* of the analysis: to be raised when its rows change, for tables are kept on disk */
 
 /* What parser_synth leaves. */
 struct parser_synth {
@@ -19,8 +19,8 @@ struct parser_synth {
     size_t len;
 };
 
-/* As table_identify, but of all that synthesised rows depend on: the code, and what refers to it. -ENOSPC: more than
- * half a gigabyte of it. */
+/* As table_identify, but of all that synthesised rows depend on: the whole file. -ENOSPC: it has more than half a
+ * gigabyte. */
 int synth_identify(int fd, const u8 secret[16], struct table_key *out);
 /* The child's half: what synth_reply_open reads. 0 or as table_build. */
 int synth_table(int fd, const struct table_limits *limits, struct buf *out);

@@ -42,6 +42,29 @@ TEST(synth_keys_tell_code_apart)
     vec_free(&covered);
 }
 
+/* The analysis reads section headers and symbols, which no segment need hold: a file that differs only there may have
+ * other rows. */
+TEST(synth_keys_tell_what_is_not_loaded_apart)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct elf_section symbols, names;
+    struct table_key plain, key[4];
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK(elf_section(&e, ".symtab", &symbols) && elf_section(&e, ".strtab", &names));
+    u64 at[4] = {0, e.shoff + sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_flags),
+                 (u64)(symbols.data - e.map) + sizeof(Elf64_Sym), (u64)(names.data - e.map) + 1};
+    for (size_t i = 0; i < 4; i++) {
+        struct table_key again;
+        AUTO_CLOSE int fd = changed_copy(&e, at[i]);
+        CHECK(!i || (!elf_segment_of(&e, at[i], 0) && at[i] < e.size));
+        CHECK(!table_identify(fd, secret, i ? &again : &plain));
+        CHECK(!i || table_key_equal(&plain, &again));
+        CHECK_EQ(synth_identify(fd, secret, &key[i]), 0);
+        for (size_t k = 0; k < i; k++)
+            CHECK(!table_key_equal(&key[i], &key[k]));
+    }
+}
+
 /* A reply with this reason and, if `name`, that fixture's table. */
 static void reply(u32 dropped, const char *name, struct buf *out)
 {

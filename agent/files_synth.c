@@ -12,6 +12,7 @@
 #include "parser/synth_table.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define MAX_WANTED 256               /* files that wait; a file that finds no place does without */
 #define MAX_TRIES  3                 /* of one file, when it is not its fault that they fail */
@@ -119,13 +120,20 @@ static void keep(struct files *f, const struct file *e, const struct table_key *
         cache_mark(f->cache, &plain, CACHE_SYNTHESISED);
 }
 
-/* Whoever may write to the file can do so while it is read. Then what was made of it is of other bytes than those that
- * the key stands for, and would be somebody else's table, too. 0, -ESTALE or -errno. */
-static int check_same(struct files *f, const struct file *e, const struct table_key *key)
+/* When it was last written to, which unlike the mtime nobody can set. */
+static s64 ctime_of(const struct file *e)
+{
+    struct stat st;
+    return fstat(e->fd, &st) ? -1 : (s64)st.st_ctim.tv_sec * (s64)NS_PER_SEC + st.st_ctim.tv_nsec;
+}
+
+/* Whoever may write to the file can do so while it is read, and put it back. Then what was made of it is of other bytes
+ * than those that the key stands for, and would be somebody else's table, too. 0, -ESTALE or -errno. */
+static int check_same(struct files *f, const struct file *e, const struct table_key *key, s64 ctime)
 {
     struct table_key after;
     int rc = parser_synth_identify(f->parser, e->fd, &after);
-    if (!rc && (files_changed(e) || !table_key_equal(key, &after)))
+    if (!rc && (files_changed(e) || ctime_of(e) != ctime || !table_key_equal(key, &after)))
         rc = -ESTALE;
     return rc;
 }
@@ -145,12 +153,13 @@ static int make(struct files *f, const struct file *e, const struct table_key *k
     *outcome = FILES_SYNTH_NOTHING;
     if (f->cache && cache_marked(f->cache, key, CACHE_NO_SYNTH))
         return 0;
+    s64 ctime = ctime_of(e);
     int rc = parser_synth(f->parser, e->fd, &s);
     if (rc) {
         note_loss(f, key, rc);
         return rc;
     }
-    rc = check_same(f, e, key);
+    rc = check_same(f, e, key, ctime);
     if (!rc) {
         keep(f, e, key, &s);
         rc = s.table ? files_place(f, key, s.table, out) : 0;

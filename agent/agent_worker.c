@@ -108,7 +108,8 @@ void *agent_worker(void *agent)
     struct agent *a = agent;
     pthread_setname_np(pthread_self(), "worker");
     for (;;) {
-        struct job *j = queue_get(a->jobs, late_waiting(a->late) || files_synth_waiting(a->files) ? IDLE_MS : TICK_MS);
+        bool soon = late_waiting(a->late) || files_synth_waiting(a->files, now_ns());
+        struct job *j = queue_get(a->jobs, soon ? IDLE_MS : TICK_MS);
         if (j)
             work(a, j);
         else if (queue_closed(a->jobs) && !late_waiting(a->late))

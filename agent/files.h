@@ -72,9 +72,9 @@ u32 files_evicted(const struct files *f);
 /* Stacks stopped in code of this file that its table does not cover: rows for it will be synthesised (files_synth.c).
  */
 void files_want_synth(struct files *f, u32 id);
-/* Is there any such file? Then one of them gets its new table, which takes seconds at most: to be called when nobody
- * waits for the caller. */
-bool files_synth_waiting(const struct files *f);
+/* Is there any such file, and time for it? Then one of them gets its new table, which takes seconds at most: to be
+ * called when nobody waits for the caller. */
+bool files_synth_waiting(struct files *f, u64 now_ns);
 void files_synth_one(struct files *f);
 /* How many files came to this. */
 u64 files_synth_count(const struct files *f, enum files_synth what);

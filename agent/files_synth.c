@@ -36,9 +36,9 @@ void files_want_synth(struct files *f, u32 id)
     e->synth_asked = true;
 }
 
-bool files_synth_waiting(const struct files *f)
+bool files_synth_waiting(struct files *f, u64 now)
 {
-    return f->synth_wanted.n;
+    return f->synth_wanted.n && now >= f->synth_due_ns && files_credit_left(&f->synth_credit, now);
 }
 
 u64 files_synth_count(const struct files *f, enum files_synth what)
@@ -221,7 +221,7 @@ static void try_later(struct files *f, struct file *e)
 void files_synth_one(struct files *f)
 {
     u64 began = now_ns();
-    if (!f->synth_wanted.n || began < f->synth_due_ns || !files_credit_left(&f->synth_credit, began))
+    if (!files_synth_waiting(f, began))
         return;
     struct file *e = next_wanted(f);
     if (!e)

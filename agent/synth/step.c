@@ -198,7 +198,7 @@ static u64 sum(struct stepper *p, int to, s64 sign)
         return value_move(a, sign * (s64)value_number(b));
     if (to == INSN_RSP && value_is_stack(a)) {
         if (sign > 0 && VALUE_KIND(b) == VALUE_SIZE && VALUE_BASE(a) == VALUE_BASE(b)) /* the frame is given back */
-            return VALUE(VALUE_STACK, 0, VALUE_OFF(a) - VALUE_OFF(b));
+            return value_move(VALUE(VALUE_STACK, 0, VALUE_OFF(a)), -(s64)VALUE_OFF(b));
         return sign < 0 ? dynamic_frame(p, by) : new_base(p);
     }
     return sign > 0 ? switch_case(a, b) : VALUE_UNKNOWN;

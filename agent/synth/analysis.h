@@ -40,7 +40,8 @@ struct region {
     u32 first_block, nblocks;
     u32 first_row, nrows;
     u32 entry; /* the last one of a list in analysis.entries */
-    u32 ok;    /* ways out at the right height */
+    u32 own;   /* ways out at the right height */
+    u32 ok;    /* these, and those to what is proven */
     u32 waits; /* ways out to functions that are not proven yet */
     bool gone; /* taken back */
     bool bad;  /* ways out at different heights, instructions inside of each other, ... */
@@ -55,6 +56,7 @@ struct region_entry {
 };
 struct region_jump { /* to another function, at the right height */
     u32 region, to;
+    u32 on; /* the region whose rule at `to` was taken for true; NOBODY: `to` is an entry */
 };
 struct region_trust { /* that a callee keeps more than the psABI says */
     u32 region, callee;
@@ -115,6 +117,12 @@ static inline void analysis_count(struct analysis *a)
 
 /* regions.c. A function begins at this address: to be followed later, unless it is known. */
 void region_ask(struct analysis *a, u64 pc);
+/* Perhaps one does: something names the address, but does not call it. Dropped when code contradicts it. */
+void region_ask_weakly(struct analysis *a, u64 pc);
+/* Does a weak entry lead into the current region? */
+bool region_is_weak(const struct analysis *a);
+/* No function begins at this weak entry, which is not of the current region. What was done of it is taken back. */
+void region_refuse_entry(struct analysis *a, u32 at);
 /* Follows all that was asked for, and whatever that calls. */
 void region_run_asked(struct analysis *a);
 /* Follows what nobody has reached (orphans.c), and what that calls. */
@@ -164,18 +172,19 @@ bool jump_table_may_end(struct analysis *a, u64 pc);
 void noreturn_symbol(struct analysis *a, const struct elf_section *names, const Elf64_Sym *sym);
 bool noreturn_call(struct analysis *a, u64 target);
 
-/* proof.c: the current region is left in state s: by `ret`, or by a jump to code that has rows (truth == NULL), or by
- * one to code whose rule is known. */
-void proof_leave(struct analysis *a, const struct state *s, const struct xp_rule *truth);
+/* proof.c: the current region is left in state s: by `ret`, or by a jump to code that has rows. */
+void proof_leave(struct analysis *a, const struct state *s);
+/* An orphan, by a jump to `at` in another region, whose rule is known. */
+void proof_leave_into(struct analysis *a, const struct state *s, u32 other, u32 at, const struct xp_rule *truth);
 /* By a jump to the function at `at`. */
 void proof_leave_to(struct analysis *a, const struct state *s, u32 at);
 /* An orphan's ways out agree: what they say of its registers is sorted out. */
 void proof_settle(struct analysis *a);
-/* All regions are known: those that end in a jump to a proven one are proven. */
+/* Those that end in a jump to a proven region are proven, and no others that do not return themselves. */
 void proof_spread(struct analysis *a);
 /* Is it still true, or does nobody rely on it? */
 bool proof_is_kept(struct analysis *a, const struct region_trust *t);
-/* Rows that were made with what is not true any more do not count. */
+/* All regions are known: rows that were made with what is not true any more do not count. */
 void proof_check(struct analysis *a);
 static inline bool proof_holds(const struct region *r)
 {

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 
 enum code_mark {
-    CODE_INSN = 1,   /* an instruction begins here */
-    CODE_MID = 2,    /* inside of one */
-    CODE_LEAD = 4,   /* a block begins here */
-    CODE_ENTRY = 8,  /* a function begins here */
-    CODE_ASKED = 16, /* it is, or will be, looked at as a function */
-    CODE_SWEPT = 32, /* decoding the bytes one behind the other arrives here */
+    CODE_INSN = 1,      /* an instruction begins here */
+    CODE_MID = 2,       /* inside of one */
+    CODE_LEAD = 4,      /* a block begins here */
+    CODE_ENTRY = 8,     /* a function begins here */
+    CODE_ASKED = 16,    /* it is, or will be, looked at as a function */
+    CODE_SWEPT = 32,    /* decoding the bytes one behind the other arrives here */
+    CODE_WEAK = 64,     /* what says that a function begins here may mean a label in one */
+    CODE_REFUSED = 128, /* ... as it did */
 };
 #define CODE_MAX_BYTES (1u << 27) /* indices fit where state.h numbers its bases */
 

@@ -99,9 +99,10 @@ static void ask_rela(struct analysis *a, u64 vaddr, u64 size)
     for (; left >= sizeof(r) && !analysis_over(a); p += sizeof(r), left -= sizeof(r)) {
         analysis_tick(a);
         memcpy(&r, p, sizeof(r));
-        u32 type = ELF64_R_TYPE(r.r_info);
-        if (type == R_X86_64_RELATIVE || type == R_X86_64_IRELATIVE)
+        if (ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE) /* it is called */
             region_ask(a, (u64)r.r_addend);
+        else if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+            region_ask_weakly(a, (u64)r.r_addend);
     }
 }
 
@@ -111,7 +112,7 @@ static void ask_word(struct analysis *a, u64 vaddr)
     analysis_tick(a);
     const u8 *p = elf_at(a->code.elf, vaddr, &left);
     if (p && left >= 8)
-        region_ask(a, word_at(p));
+        region_ask_weakly(a, word_at(p));
 }
 
 /* Packed: an address, then bitmaps of which of the 63 words behind are relocated, too (gABI, "Relative Relocation
@@ -146,7 +147,7 @@ static void ask_data(struct analysis *a)
         const struct elf_segment *s = &e->loads[i];
         const u8 *p = e->map + s->offset;
         for (u64 k = 0; (s->flags & PF_W) && k + 8 <= s->filesz && !analysis_over(a); k += 8)
-            region_ask(a, word_at(p + k));
+            region_ask_weakly(a, word_at(p + k));
     }
 }
 
@@ -173,11 +174,13 @@ static void ask_referred(struct analysis *a, const u8 *p, size_t n, u64 pc)
     struct insn x;
     for (size_t i = 0; i < n && insn_decode(p + i, n - i, &x); i += x.len) {
         u64 next = pc + i + x.len;
-        bool goes = x.op == INSN_CALL || x.op == INSN_JMP || x.op == INSN_JCC;
-        if (goes && x.a.kind == INSN_IMM)
+        bool jumps = x.op == INSN_JMP || x.op == INSN_JCC;
+        if (x.op == INSN_CALL && x.a.kind == INSN_IMM)
             region_ask(a, next + (u64)x.a.value);
+        else if (jumps && x.a.kind == INSN_IMM)
+            region_ask_weakly(a, next + (u64)x.a.value);
         else if (x.op == INSN_LEA && x.b.base == INSN_RIP)
-            region_ask(a, next + (u64)(s64)x.b.disp);
+            region_ask_weakly(a, next + (u64)(s64)x.b.disp);
     }
 }
 

@@ -28,7 +28,7 @@ static void arrive_elsewhere(struct analysis *a, u32 other, u32 at, u64 pc, cons
     struct xp_rule rule;
     if (me->frame.orphan) {
         if (!s->called && proof_holds(r) && emit_rule_at(a, r, at, &rule))
-            proof_leave(a, s, &rule);
+            proof_leave_into(a, s, other, at, &rule);
     } else if (r->frame.orphan) {
         region_take_back(a, other);
         flow_to(a, pc, s, how);
@@ -52,6 +52,27 @@ static void split(struct analysis *a, struct block *whole, u32 at, const struct 
     }
 }
 
+/* Control comes to one place with rsp in two states. Two distances to the CFA are a contradiction: some way here is
+ * none. Where a weak entry may lead here, or the distance at the front is what is asked, so is one beside none. */
+static bool contradict(struct analysis *a, u64 x, u64 y)
+{
+    if (x == y)
+        return false;
+    bool comparable = value_is_stack(x) && value_is_stack(y) && VALUE_BASE(x) == VALUE_BASE(y);
+    const struct region *r = region_current(a);
+    return comparable || r->frame.orphan ||
+           (r->entry != NOBODY && a->entries.v[r->entry].next != NOBODY && region_is_weak(a));
+}
+
+static void meet(struct analysis *a, struct block *b, const struct state *s)
+{
+    struct state *known = region_state(a, b);
+    if (contradict(a, known->reg[INSN_RSP], s->reg[INSN_RSP]))
+        region_current(a)->bad = true;
+    if (state_meet(known, s, &a->targets))
+        flow_enqueue(a, b);
+}
+
 static void arrive(struct analysis *a, u32 at, u64 pc, const struct state *s, enum flow_how how)
 {
     struct block *b = a->code.marks[at] & CODE_LEAD ? region_block_at(a, at) : region_block_of(a, at);
@@ -61,8 +82,8 @@ static void arrive(struct analysis *a, u32 at, u64 pc, const struct state *s, en
         arrive_elsewhere(a, b->region, at, pc, s, how);
     else if (b->at != at)
         split(a, b, at, s);
-    else if (state_meet(region_state(a, b), s, &a->targets))
-        flow_enqueue(a, b);
+    else
+        meet(a, b, s);
 }
 
 /* "lock" may be jumped over; nothing else has two instructions in the same bytes. */
@@ -75,14 +96,27 @@ static void arrive_inside(struct analysis *a, u32 at, u64 pc, const struct state
         region_current(a)->bad = true;
 }
 
+/* Whoever jumps to a function has rsp = CFA - 8. Is this a weak entry that is none, then? */
+static bool is_no_entry(struct analysis *a, u32 at, const struct state *s)
+{
+    u64 rsp = s->reg[INSN_RSP];
+    const struct block *b = region_block_at(a, at);
+    return (a->code.marks[at] & CODE_WEAK) && !region_current(a)->frame.orphan && (!b || b->region != a->current) &&
+           value_is_stack(rsp) && !VALUE_BASE(rsp) && VALUE_OFF(rsp) != -8;
+}
+
 void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how how)
 {
     u32 at;
     if (!code_find(&a->code, pc, &at)) {
         if (how <= FLOW_JUMP && code_covered(&a->code, pc))
-            proof_leave(a, s, NULL);
+            proof_leave(a, s);
         region_current(a)->kept &= KEPT_BY_ABI;
         return;
+    }
+    if ((a->code.marks[at] & CODE_ENTRY) && how != FLOW_BACK && is_no_entry(a, at, s)) {
+        region_current(a)->bad |= region_is_weak(a); /* or is this one none? */
+        region_refuse_entry(a, at);
     }
     u8 mark = a->code.marks[at];
     if (mark & CODE_ENTRY) {
@@ -163,7 +197,7 @@ static bool go_on(struct run *r, const struct step *x)
     case STEP_ON:
         return true;
     case STEP_RET:
-        proof_leave(a, &r->s, NULL);
+        proof_leave(a, &r->s);
         region_current(a)->kept &= state_unchanged(&r->s);
         return false;
     case STEP_JUMP:
@@ -236,7 +270,7 @@ static void run_block(struct analysis *a, struct block *b)
 
 void flow_run(struct analysis *a)
 {
-    while (a->queue.n && a->joined == NOBODY && !analysis_over(a)) {
+    while (a->queue.n && a->joined == NOBODY && !analysis_over(a) && !(region_current(a)->bad && region_is_weak(a))) {
         struct block *b = &a->blocks.v[a->queue.v[--a->queue.n]];
         b->queued = false;
         run_block(a, b);

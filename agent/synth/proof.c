@@ -29,57 +29,68 @@ static void agree(struct answer *a, struct answer b)
         *a = (struct answer){ANSWER_LOST, 0};
 }
 
-static void leave_orphan(struct region *r, const struct state *s, s32 shift, const struct xp_rule *truth)
+/* False: at another height than elsewhere. */
+static bool leave_orphan(struct region *r, const struct state *s, s32 shift, const struct xp_rule *truth)
 {
-    if (r->height_known && r->frame.shift != shift) {
-        r->bad = true;
-        return;
-    }
+    if (r->height_known && r->frame.shift != shift)
+        return false;
     r->height_known = true;
     r->frame.shift = shift;
-    r->bad |= shift > MAX_SHIFT || shift < -MAX_SHIFT;
-    r->ok++;
     agree(&r->frame.rbp, answer_of(s, INSN_RBP, shift, truth));
     agree(&r->frame.rbx, answer_of(s, INSN_RBX, shift, truth));
+    return shift <= MAX_SHIFT && shift >= -MAX_SHIFT;
 }
 
-void proof_leave(struct analysis *a, const struct state *s, const struct xp_rule *truth)
+/* Is the current region left at the right height? Nothing is known of that when rsp is not. */
+static bool is_right(struct analysis *a, const struct state *s, const struct xp_rule *truth)
 {
     struct region *r = region_current(a);
     u64 rsp = s->reg[INSN_RSP];
-    if (!value_is_stack(rsp) || VALUE_BASE(rsp))
-        return;
-    if (truth && XP_RULE_CFA(truth->kind) != XP_CFA_RSP)
-        return;
+    if (!value_is_stack(rsp) || VALUE_BASE(rsp) || (truth && XP_RULE_CFA(truth->kind) != XP_CFA_RSP))
+        return false;
     s32 shift = VALUE_OFF(rsp) + (truth ? truth->cfa_off : 8);
-    if (r->frame.orphan)
-        leave_orphan(r, s, shift, truth);
-    else if (shift)
-        r->bad = true;
+    bool right = r->frame.orphan ? leave_orphan(r, s, shift, truth) : !shift;
+    r->bad |= !right;
+    return right;
+}
+
+void proof_leave(struct analysis *a, const struct state *s)
+{
+    if (!is_right(a, s, NULL))
+        return;
+    region_current(a)->own++;
+    region_current(a)->ok++;
+}
+
+static void note_jump(struct analysis *a, u32 to, u32 on)
+{
+    struct region_jump *j = a->jumps.n < MAX_NOTES ? VEC_PUSH(&a->jumps) : NULL;
+    if (j)
+        *j = (struct region_jump){a->current, to, on};
     else
-        r->ok++;
+        analysis_drop(a, SYNTH_DROP_MEMORY);
+}
+
+void proof_leave_into(struct analysis *a, const struct state *s, u32 other, u32 at, const struct xp_rule *truth)
+{
+    if (!is_right(a, s, truth))
+        return;
+    region_current(a)->ok++;
+    note_jump(a, at, other);
 }
 
 void proof_leave_to(struct analysis *a, const struct state *s, u32 at)
 {
     struct region *r = region_current(a);
-    u64 rsp = s->reg[INSN_RSP];
     r->kept &= state_unchanged(s) & region_kept_by(a, at);
-    if (!value_is_stack(rsp) || VALUE_BASE(rsp))
-        return;
     const struct block *b = region_block_at(a, at);
-    if (b && b->region != a->current && proof_holds(&a->regions.v[b->region])) {
-        proof_leave(a, s, NULL);
-    } else if (!r->frame.orphan && VALUE_OFF(rsp) != -8) {
-        r->bad = true;
-    } else if (!r->frame.orphan) {
-        struct region_jump *j = a->jumps.n < MAX_NOTES ? VEC_PUSH(&a->jumps) : NULL;
-        if (j)
-            *j = (struct region_jump){a->current, at};
-        else
-            analysis_drop(a, SYNTH_DROP_MEMORY);
-        r->waits++;
-    }
+    bool known = b && b->region != a->current && proof_holds(&a->regions.v[b->region]);
+    bool trusted = known && !(a->code.marks[at] & CODE_WEAK);
+    if ((r->frame.orphan && !trusted) || !is_right(a, s, NULL))
+        return;
+    r->ok += known;
+    r->waits += !known;
+    note_jump(a, at, NOBODY);
 }
 
 static void unless_stored(struct answer *x, const struct stores *m)
@@ -94,20 +105,30 @@ void proof_settle(struct analysis *a)
     unless_stored(&region_current(a)->frame.rbx, &a->stores);
 }
 
+/* Is what the jump leads to proven, and still what it was? */
+static bool is_grounded(struct analysis *a, const struct region_jump *j)
+{
+    if (j->on != NOBODY)
+        return proof_holds(&a->regions.v[j->on]);
+    const struct block *b = a->code.marks[j->to] & CODE_ENTRY ? region_block_at(a, j->to) : NULL;
+    return b && b->region != j->region && proof_holds(&a->regions.v[b->region]);
+}
+
 void proof_spread(struct analysis *a)
 {
     bool more = true;
+    for (size_t i = 0; i < a->regions.n; i++)
+        a->regions.v[i].ok = a->regions.v[i].own;
     for (unsigned n = 0; more && n < MAX_SPREADS; n++) {
         more = false;
         for (size_t i = 0; i < a->jumps.n && !analysis_over(a); i++) {
             analysis_tick(a);
             const struct region_jump *j = &a->jumps.v[i];
             struct region *r = &a->regions.v[j->region];
-            const struct block *b = r->ok || r->gone || r->bad ? NULL : region_block_at(a, j->to);
-            if (b && proof_holds(&a->regions.v[b->region])) {
-                r->ok++;
-                more = true;
-            }
+            if (r->ok || r->gone || r->bad || !is_grounded(a, j))
+                continue;
+            r->ok++;
+            more = true;
         }
     }
 }
@@ -124,6 +145,7 @@ void proof_check(struct analysis *a)
     bool more = true;
     for (unsigned n = 0; more && !analysis_over(a); n++) {
         more = false;
+        proof_spread(a);
         for (size_t i = 0; i < a->trust.n && !analysis_over(a); i++) {
             analysis_tick(a);
             if (proof_is_kept(a, &a->trust.v[i]))

@@ -103,17 +103,39 @@ static u32 *push_asked(struct analysis *a)
     return p;
 }
 
-void region_ask(struct analysis *a, u64 pc)
+static u8 *mark_at(struct analysis *a, u64 pc, u32 *at)
 {
-    u32 at, *p;
     analysis_tick(a);
-    u8 *mark = code_find(&a->code, pc, &at) ? &a->code.marks[at] : NULL;
-    if (!mark || (*mark & CODE_ASKED) || !(p = push_asked(a)))
+    return code_find(&a->code, pc, at) ? &a->code.marks[*at] : NULL;
+}
+
+static void ask(struct analysis *a, u32 at, u8 *mark, u8 weak)
+{
+    u32 *p = push_asked(a);
+    if (!p)
         return;
     *p = at;
-    *mark |= CODE_ASKED;
+    *mark |= CODE_ASKED | weak;
     if (!(*mark & (CODE_INSN | CODE_MID | CODE_LEAD)))
         *mark |= CODE_ENTRY;
+}
+
+void region_ask(struct analysis *a, u64 pc)
+{
+    u32 at;
+    u8 *mark = mark_at(a, pc, &at);
+    if (mark)
+        *mark &= (u8)~CODE_WEAK;
+    if (mark && !(*mark & CODE_ASKED))
+        ask(a, at, mark, 0);
+}
+
+void region_ask_weakly(struct analysis *a, u64 pc)
+{
+    u32 at;
+    u8 *mark = mark_at(a, pc, &at);
+    if (mark && !(*mark & (CODE_ASKED | CODE_REFUSED)))
+        ask(a, at, mark, CODE_WEAK);
 }
 
 static void begin(struct analysis *a, bool orphan)
@@ -160,12 +182,56 @@ static void inherit(struct analysis *a, u32 from)
 static void ask_again(struct analysis *a, u32 from)
 {
     for (u32 i = a->regions.v[from].entry; i != NOBODY; i = a->entries.v[i].next) {
-        u32 *p = push_asked(a);
-        if (!p)
-            return;
-        *p = a->entries.v[i].at;
+        u32 *p = a->code.marks[a->entries.v[i].at] & CODE_ASKED ? push_asked(a) : NULL;
+        if (p)
+            *p = a->entries.v[i].at;
     }
     a->regions.v[from].entry = NOBODY;
+}
+
+/* ---- Weak entries ---- */
+
+bool region_is_weak(const struct analysis *a)
+{
+    for (u32 i = a->regions.v[a->current].entry; i != NOBODY; i = a->entries.v[i].next)
+        if (a->code.marks[a->entries.v[i].at] & CODE_WEAK)
+            return true;
+    return false;
+}
+
+static void refuse(struct analysis *a, u32 at)
+{
+    a->code.marks[at] &= (u8) ~(CODE_WEAK | CODE_ENTRY | CODE_ASKED);
+    a->code.marks[at] |= CODE_REFUSED;
+}
+
+/* A region loses its weak entries. False: it has none. */
+static bool refuse_weak(struct analysis *a, u32 region)
+{
+    bool any = false;
+    for (u32 *p = &a->regions.v[region].entry; *p != NOBODY;) {
+        struct region_entry *e = &a->entries.v[*p];
+        if (!(a->code.marks[e->at] & CODE_WEAK)) {
+            p = &e->next;
+            continue;
+        }
+        refuse(a, e->at);
+        *p = e->next;
+        any = true;
+    }
+    return any;
+}
+
+void region_refuse_entry(struct analysis *a, u32 at)
+{
+    const struct block *b = region_block_at(a, at);
+    u32 region = b ? b->region : NOBODY;
+    refuse(a, at);
+    if (region == NOBODY)
+        return;
+    a->n->reruns++;
+    region_take_back(a, region);
+    ask_again(a, region);
 }
 
 /* ---- Following ---- */
@@ -192,18 +258,27 @@ static void follow(struct analysis *a)
     flow_run(a);
 }
 
-/* Follows the current region; where it flows into another, both as one. */
+/* The current region begins anew, with another one that it flows into (NOBODY: with none). */
+static void begin_again(struct analysis *a, u32 other)
+{
+    u32 me = a->current;
+    a->n->reruns++;
+    region_take_back(a, me);
+    if (other != NOBODY)
+        region_take_back(a, other);
+    begin(a, false);
+    if (other != NOBODY)
+        inherit(a, other);
+    inherit(a, me);
+}
+
+/* Follows the current region; where it flows into another, both as one; where it contradicts itself, without those
+ * entries that may be none. */
 static void complete(struct analysis *a)
 {
     follow(a);
-    while (a->joined != NOBODY && !analysis_over(a)) {
-        u32 me = a->current, other = a->joined;
-        a->n->reruns++;
-        region_take_back(a, me);
-        region_take_back(a, other);
-        begin(a, false);
-        inherit(a, other);
-        inherit(a, me);
+    while (!analysis_over(a) && (a->joined != NOBODY || (region_current(a)->bad && refuse_weak(a, a->current)))) {
+        begin_again(a, a->joined);
         follow(a);
     }
     struct region *r = region_current(a);
@@ -215,7 +290,7 @@ static void run_entry(struct analysis *a, u32 at)
 {
     u8 *mark = &a->code.marks[at];
     struct block *inside = *mark & CODE_INSN ? region_block_of(a, at) : NULL;
-    if ((*mark & CODE_MID) || (inside && inside->at == at && (*mark & CODE_ENTRY)))
+    if (!(*mark & CODE_ASKED) || (*mark & CODE_MID) || (inside && inside->at == at && (*mark & CODE_ENTRY)))
         return;   /* nonsense, or done */
     if (inside) { /* it begins inside of what has been one region so far */
         u32 region = inside->region;

@@ -16,6 +16,7 @@ pointed:
 pointed_body:
     pop rax
     ret
+    .include "labelled.s"
     .data
     .quad pointed
     .section .note.GNU-stack, "", @progbits

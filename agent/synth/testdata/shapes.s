@@ -229,7 +229,7 @@ FN tail_helper
     xor eax, eax
     jmp helper
 
-FN meeting # two layouts meet: nothing is known there, but all is well elsewhere
+FN meeting # two layouts meet: one of the ways there is none, and who knows which
     test eax, eax
     jz 1f
 AT meeting_before
@@ -241,6 +241,8 @@ FN met
     test edx, edx
     jz meeting_before
     ret
+
+    .include "labelled.s"
 
     .p2align 4
 AT orphan # nobody knows of it

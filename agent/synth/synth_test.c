@@ -418,6 +418,36 @@ TEST(synth_rows_end_where_their_gap_does)
     CHECK_EQ(s.n.claimed_bytes, 5);
 }
 
+/* pop rax; pop rcx; push rcx; push rax; ret: while its own return address is popped, no frame is a function's. */
+TEST(synth_no_frame_lies_above_its_return_address)
+{
+    static const u8 code[] = {0x58, 0x59, 0x51, 0x50, 0xc3};
+    AUTO_SYNTH struct synth s = {0};
+    CHECK_EQ(read_all(code, sizeof(code), &s), 0);
+    CHECK_EQ(s.dropped, SYNTH_DROP_NOT);
+    CHECK_EQ(s.n.code_bytes, 5);
+    CHECK_EQ(s.n.claimed_bytes, 2); /* the first, and ret */
+}
+
+/* Four functions that are called, long, and never seen to return: most of what was assumed of this code is not so. */
+TEST(synth_drops_code_that_is_not_like_code)
+{
+    static u8 code[16 + 4 * 64];
+    AUTO_SYNTH struct synth s = {0};
+    memset(code, 0xf8, sizeof(code)); /* clc */
+    for (u32 i = 0; i < 4; i++) {
+        u32 disp = 32 + i * 64 - (i * 5 + 5);
+        code[i * 5] = 0xe8;
+        memcpy(code + i * 5 + 1, &disp, sizeof(disp));
+        memcpy(code + 32 + i * 64 + 46, "\xff\x20", 2); /* jmp [rax] */
+    }
+    code[20] = 0xc3;
+    CHECK_EQ(read_all(code, sizeof(code), &s), 0);
+    CHECK_EQ(s.n.proven, 1);
+    CHECK_EQ(s.dropped, SYNTH_DROP_UNLIKELY);
+    CHECK(!s.rows.n);
+}
+
 TEST(synth_refuses_spans_out_of_order)
 {
     static const struct synth_span v[][2] = {{{8, 4}, {9, 10}}, {{4, 8}, {6, 10}}, {{4, 4}, {6, 10}}};

@@ -158,7 +158,7 @@ TEST(synth_two_layouts_at_one_place_are_none)
     CHECK(is_unproven(&w, "meeting_before"));
 }
 
-/* That label is no function's entry: it contradicts the function that it is in. */
+/* These labels are no functions' entries: they contradict the function that they are in. */
 TEST(synth_drops_entries_that_are_labels)
 {
     static const char *const files[] = {"shapes.so", "fixed"};
@@ -169,6 +169,7 @@ TEST(synth_drops_entries_that_are_labels)
         CHECK(is(&w, "labelled_back", XP_CFA_RSP, 112, SAME, SAME));
         CHECK(is(&w, "labelled_fast", XP_CFA_RSP, 112, SAME, SAME));
         CHECK(is(&w, "labelled_slow", XP_CFA_RSP, 112, SAME, SAME));
+        CHECK(is(&w, "labelled_far", XP_CFA_RSP, 112, SAME, SAME));
         CHECK(!(rule_of(&w, "labelled_slow").rbx & XP_RBX_INFERRED));
     }
 }
@@ -208,6 +209,14 @@ TEST(synth_infers_orphans_from_their_rets)
     CHECK(is(&w, "overwritten", XP_CFA_RSP, 24, SAME, LOST));
     CHECK(is(&w, "deadly_after", XP_CFA_RSP, 8, SAME, SAME)); /* as what begins there, not as what the call left */
     CHECK(rule_of(&w, "deadly_after").rbx & XP_RBX_INFERRED);
+}
+
+TEST(synth_knows_who_does_not_return_by_name)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is(&w, "given_up", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "given_up_body", XP_CFA_RSP, 16, SAME, SAME));
 }
 
 TEST(synth_finds_functions_without_symbols)

@@ -1,4 +1,4 @@
-# Data have the address of a label inside of a function, as if another began there.
+# Data have the addresses of labels inside of a function, as if others began there.
     .p2align 4, 0xcc
     .globl labelled
     .type labelled, @function
@@ -24,12 +24,19 @@ labelled_fast:
     .type labelled_slow, @object
 labelled_slow:
     nop
-    jmp labelled_fast
+    jns labelled_fast
+    jmp labelled_far
+    .p2align 4, 0xcc
+    .globl labelled_far
+    .type labelled_far, @object
+labelled_far:
+    nop
+    jmp [rax]
     .p2align 4, 0xcc
 labelled_helper:
     mov eax, 1
     ret
     .data
     .p2align 3
-    .quad labelled_back
+    .quad labelled_back, labelled_far
     .text

@@ -157,6 +157,20 @@ FN deadly # what follows a call that does not return is something else's
 AT deadly_after
     ret
 
+FN given_up # nor does a function of the file with such a name
+    test edi, edi
+    jnz 1f
+    ret
+1:  push rax
+AT given_up_body
+    call abort
+AT given_up_after
+    ret
+    .p2align 4
+    .type abort, @function
+abort:
+    jmp [rax]
+
 FN red # below rsp, where signal handlers do not write
     mov [rsp - 8], rbx
     xor ebx, ebx

@@ -207,6 +207,7 @@ TEST(synth_infers_orphans_from_their_rets)
     CHECK(is(&w, "rest_rbx", XP_CFA_RSP, 24, 16, 24));
     CHECK(is(&w, "rest_rbp", XP_CFA_RSP, 16, 16, SAME) || is(&w, "rest_rbp", XP_CFA_RSP, 16, 16, 24));
     CHECK(is(&w, "overwritten", XP_CFA_RSP, 24, SAME, LOST));
+    CHECK(is(&w, "overwritten_rbp", XP_CFA_RSP, 24, LOST, SAME));
     CHECK(is(&w, "deadly_after", XP_CFA_RSP, 8, SAME, SAME)); /* as what begins there, not as what the call left */
     CHECK(rule_of(&w, "deadly_after").rbx & XP_RBX_INFERRED);
 }

@@ -279,6 +279,12 @@ AT overwritten # here rbx is not the caller's
     add rsp, 8
     pop rbx
     ret
+    .p2align 4
+AT overwritten_rbp
+    mov qword ptr [rsp + 8], 0
+    add rsp, 8
+    pop rbp
+    ret
 
     .p2align 4
 AT called # only covered code leads here

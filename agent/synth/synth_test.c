@@ -449,7 +449,8 @@ TEST(synth_drops_code_that_is_not_like_code)
         u32 disp = 32 + i * 64 - (i * 5 + 5);
         code[i * 5] = 0xe8;
         memcpy(code + i * 5 + 1, &disp, sizeof(disp));
-        memcpy(code + 32 + i * 64 + 46, "\xff\x20", 2); /* jmp [rax] */
+        code[32 + i * 64 + 46] = 0xff; /* jmp [rax] */
+        code[32 + i * 64 + 47] = 0x20;
     }
     code[20] = 0xc3;
     CHECK_EQ(read_all(code, sizeof(code), &s), 0);

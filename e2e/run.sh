@@ -37,15 +37,15 @@ name_of() { # CASE
 run_case() { # CASE: a line about it, and one in $logs/count
     local case=$1 name rc own start=$SECONDS
     name=$(name_of "$case")
-    own=$logs/${name//\//-}
-    mkdir -p "$own/tmp"
-    TMP=$own/tmp timeout --kill-after=10 "$limit" bash "$case" >"$own/log" 2>&1 </dev/null
+    own=$logs/${name//\//-} # only one folder above it that others may have to enter
+    mkdir -p "$own"
+    TMP=$own timeout --kill-after=10 "$limit" bash "$case" >"$own.log" 2>&1 </dev/null
     rc=$?
-    rm -rf "$own/tmp"
+    rm -rf "$own"
     case $rc in
     0) echo "ok    $name ($((SECONDS - start)) s)" ;;
-    77) echo "skip  $name: $(tail -n 1 "$own/log")" ;;
-    *) printf '%s\n' "FAIL  $name (exit $rc$([ $rc != 124 ] || echo ": over $limit s"))" "$(sed 's/^/      | /' "$own/log")" ;;
+    77) echo "skip  $name: $(tail -n 1 "$own.log")" ;;
+    *) printf '%s\n' "FAIL  $name (exit $rc$([ $rc != 124 ] || echo ": over $limit s"))" "$(sed 's/^/      | /' "$own.log")" ;;
     esac
     echo $rc >>"$logs/count"
 }

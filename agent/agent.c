@@ -206,23 +206,37 @@ static void note_unwind_time(struct agent *a, const struct xp_sample *s)
         *t = (u32)s->unwind_ns;
 }
 
+/* Who was told to the worker, by key. Forgetting them all is no trouble: the worker knows them. NULL: this one was. */
+static u64 *first_sight(struct map *seen, size_t max, u64 key)
+{
+    if (seen->n >= max)
+        map_free(seen);
+    u64 *told = map_put(seen, key);
+    return told && !*told ? told : NULL;
+}
+
+/* Takes j. When the queue is full, the next sample of the same kind tries again. */
+static void tell(struct agent *a, struct job *j, u64 *told)
+{
+    if (queue_put(a->jobs, j))
+        job_free(j);
+    else
+        *told = 1;
+}
+
 /* Its root is opened now, for it may be gone when its interval ends. */
 static void announce_jit(struct agent *a, const struct xp_sample *s)
 {
-    if (a->jit_seen.n >= JIT_SEEN) /* who is known to the worker already is no trouble */
-        map_free(&a->jit_seen);
-    u64 *seen = map_put(&a->jit_seen, hash_u64(s->start ^ hash_u64(s->tgid)));
-    if (!seen || *seen)
-        return;
-    struct job *j = calloc(1, sizeof(*j));
+    u64 *told = first_sight(&a->jit_seen, JIT_SEEN, hash_u64(s->start ^ hash_u64(s->tgid)));
+    struct job *j = told ? calloc(1, sizeof(*j)) : NULL;
     if (!j)
         return;
     j->kind = JOB_JIT;
     j->jit = jit_process_new(s->tgid, s->start);
-    if (!j->jit || queue_put(a->jobs, j))
-        job_free(j); /* its next sample tries again */
+    if (j->jit)
+        tell(a, j, told);
     else
-        *seen = 1;
+        job_free(j);
 }
 
 /* Its stack stopped in code of a file that has no unwind information there. */
@@ -235,18 +249,13 @@ static bool stopped_in_gap(const struct xp_sample *s)
 static void announce_gap(struct agent *a, const struct xp_sample *s)
 {
     u32 id = XP_WORD_FILE(s->words[s->nkernel + s->nuser - 1]);
-    if (a->gap_seen.n >= GAPS_SEEN)
-        map_free(&a->gap_seen);
-    u64 *seen = map_put(&a->gap_seen, id);
-    struct job *j = seen && !*seen ? calloc(1, sizeof(*j)) : NULL;
+    u64 *told = first_sight(&a->gap_seen, GAPS_SEEN, id);
+    struct job *j = told ? calloc(1, sizeof(*j)) : NULL;
     if (!j)
         return;
     j->kind = JOB_GAP;
     j->gap = id;
-    if (queue_put(a->jobs, j))
-        job_free(j); /* the next stack that stops there tries again */
-    else
-        *seen = 1;
+    tell(a, j, told);
 }
 
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)

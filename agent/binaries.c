@@ -230,6 +230,14 @@ int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out)
     return e->synth_error;
 }
 
+/* For others only if the file is still what the key stands for: its owner may have written to it meanwhile. */
+static void keep_whole(struct binaries *b, const struct entry *e, const struct table_key *key)
+{
+    struct table_key after;
+    if (!parser_synth_identify(b->parser, e->binary.fd, &after) && table_key_equal(key, &after))
+        cache_put(b->cache, key, e->synth.table, e->synth.len);
+}
+
 int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out)
 {
     const struct parser_synth *made;
@@ -237,17 +245,19 @@ int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out
     struct entry *e = find(b, id);
     if (!e)
         return -ENOENT;
-    int rc = e->whole.table ? 0 : parser_synth_identify(b->parser, e->binary.fd, &key);
-    if (!rc && !e->whole.table && (!b->cache || cache_get(b->cache, &key, &e->whole))) {
-        rc = binaries_synth(b, id, &made);
-        if (!rc && !made->table)
-            rc = -ENODATA;
-        if (!rc && b->cache)
-            cache_put(b->cache, &key, made->table, made->len);
-    }
-    if (!rc)
-        *out = e->whole.table ? e->whole.table : made->table;
-    return rc;
+    bool keyed = b->cache && !e->whole.table && !e->synth_tried && !e->binary.error &&
+                 !parser_synth_identify(b->parser, e->binary.fd, &key);
+    if (keyed)
+        cache_get(b->cache, &key, &e->whole);
+    if (e->whole.table)
+        return *out = e->whole.table, 0;
+    int rc = binaries_synth(b, id, &made);
+    if (rc || !made->table)
+        return rc ? rc : -ENODATA;
+    if (keyed)
+        keep_whole(b, e, &key);
+    *out = made->table;
+    return 0;
 }
 
 int binaries_facts(struct binaries *b, u32 id, struct facts *out)

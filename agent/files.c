@@ -295,11 +295,10 @@ void files_build_vdso(struct files *f, int fd)
 /* A file whose process was gone before it could be opened is found under the id that it got at its next sight. */
 const struct file *files_get(const struct files *f, u32 id)
 {
-    const u64 *at = map_get(&f->by_id, id);
-    const struct file *e = at && *at ? &f->all.v[*at - 1] : NULL;
+    const struct file *e = files_entry(f, id);
     if (!e || e->path)
         return e;
-    at = map_get(&f->by_key, files_key_hash(&e->key));
+    const u64 *at = map_get(&f->by_key, files_key_hash(&e->key));
     const struct file *same = at && *at ? &f->all.v[*at - 1] : NULL;
     return same && !memcmp(&same->key, &e->key, sizeof(e->key)) ? same : e;
 }

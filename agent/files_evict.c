@@ -135,9 +135,9 @@ void files_age(struct files *f, const u32 *used, size_t n)
 {
     f->round++;
     for (size_t i = 0; i < n; i++) {
-        const u64 *at = map_get(&f->by_id, used[i]);
-        if (at && *at)
-            f->all.v[*at - 1].last_used = f->round;
+        struct file *e = files_entry(f, used[i]);
+        if (e)
+            e->last_used = f->round;
     }
     bool many = f->all.n > FILES_HIGH, fds = f->open_fds >= f->max_fds;
     if (many || fds || f->starved)

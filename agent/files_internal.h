@@ -50,6 +50,13 @@ int files_find_synth(struct files *f, const struct file *e, const struct table_k
 /* Gives back the tables that no file is published with any more. */
 void files_free_tables(struct files *f);
 
+/* NULL: there is no such file. */
+static inline struct file *files_entry(const struct files *f, u32 id)
+{
+    const u64 *at = map_get(&f->by_id, id);
+    return at && *at ? &f->all.v[*at - 1] : NULL;
+}
+
 /* Has a file announced again at its first sight after so many ns. False: too many wait. */
 bool files_retry(struct files *f, const struct xp_file_key *key, u64 after_ns);
 

@@ -18,15 +18,9 @@
 #define MAX_TRIES  3                 /* of one file, when it is not its fault that they fail */
 #define PAUSE_NS   (30 * NS_PER_SEC) /* before another try */
 
-static struct file *find(struct files *f, u32 id)
-{
-    const u64 *at = map_get(&f->by_id, id);
-    return at && *at ? &f->all.v[*at - 1] : NULL;
-}
-
 void files_want_synth(struct files *f, u32 id)
 {
-    struct file *e = f->synth && id != XP_FILE_VDSO ? find(f, id) : NULL;
+    struct file *e = f->synth && id != XP_FILE_VDSO ? files_entry(f, id) : NULL;
     if (!e || e->synth_asked || e->error || e->fd < 0 || e->replaced)
         return;
     u32 *slot = f->synth_wanted.n < MAX_WANTED ? VEC_PUSH(&f->synth_wanted) : NULL;
@@ -188,7 +182,7 @@ static int swap(struct files *f, struct file *e, const struct shared_table *t)
 /* The longest-waiting file, or NULL: it was given up meanwhile. */
 static struct file *next_wanted(struct files *f)
 {
-    struct file *e = find(f, f->synth_wanted.v[0]);
+    struct file *e = files_entry(f, f->synth_wanted.v[0]);
     f->synth_wanted.n--;
     memmove(f->synth_wanted.v, f->synth_wanted.v + 1, f->synth_wanted.n * sizeof(*f->synth_wanted.v));
     return e && e->fd >= 0 && !e->replaced ? e : NULL;

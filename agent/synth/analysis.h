@@ -46,6 +46,7 @@ struct region {
     bool gone; /* taken back */
     bool bad;  /* ways out at different heights, instructions inside of each other, ... */
     bool height_known;
+    bool open;  /* some way out leads to code that is not known */
     bool calls; /* functions of the gaps */
     u16 kept;   /* bit r: whoever calls it finds register r as it was */
     struct frame frame;
@@ -137,6 +138,9 @@ struct block *region_add_block(struct analysis *a, u32 at, const struct state *s
 u16 region_kept_by(struct analysis *a, u32 callee);
 /* Those that an instruction leaves to its callee and finds again, if it calls at all. */
 u16 region_kept(struct analysis *a, const struct insn *x, u64 next);
+/* What was seen of a callee. What has not been followed is taken to return. */
+enum region_end { REGION_RETURNS, REGION_MAY_RETURN, REGION_STAYS };
+enum region_end region_end_of(struct analysis *a, u64 callee);
 /* Regions whose callees have turned out to keep less than was thought get another try; so do the unproven ones that
  * call something, since more is known now of what their callees keep. False: there was none. */
 bool region_run_again(struct analysis *a, bool unproven);

@@ -105,13 +105,20 @@ static bool is_no_entry(struct analysis *a, u32 at, const struct state *s)
            value_is_stack(rsp) && !VALUE_BASE(rsp) && VALUE_OFF(rsp) != -8;
 }
 
+/* To where nobody has looked. */
+static void leave_unseen(struct analysis *a)
+{
+    region_current(a)->kept &= KEPT_BY_ABI;
+    region_current(a)->open = true;
+}
+
 void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how how)
 {
     u32 at;
     if (!code_find(&a->code, pc, &at)) {
         if (how <= FLOW_JUMP && code_covered(&a->code, pc))
             proof_leave(a, s);
-        region_current(a)->kept &= KEPT_BY_ABI;
+        leave_unseen(a);
         return;
     }
     if ((a->code.marks[at] & CODE_ENTRY) && how != FLOW_BACK && is_no_entry(a, at, s)) {
@@ -178,6 +185,16 @@ static bool call_returns(struct run *r, u64 target)
     return pc & 15;
 }
 
+/* What is behind an orphan's call of code without a way out is not the orphan's. */
+static bool may_go_on(struct run *r, u64 callee)
+{
+    if (!region_current(r->a)->frame.orphan || !callee)
+        return true;
+    enum region_end end = region_end_of(r->a, callee);
+    r->s.called |= end != REGION_RETURNS;
+    return end != REGION_STAYS;
+}
+
 /* A jump through a register that holds one of a few addresses. Following one may make the set larger. */
 static void follow_targets(struct run *r, const struct step *x)
 {
@@ -210,9 +227,10 @@ static bool go_on(struct run *r, const struct step *x)
     case STEP_CALL:
         if (x->target)
             region_ask(a, x->target);
-        return call_returns(r, x->target);
+        return call_returns(r, x->target) && may_go_on(r, x->target);
     case STEP_SWITCH:
-        region_current(a)->kept &= x->table || x->targets ? 0xffff : KEPT_BY_ABI;
+        if (!x->table && !x->targets)
+            leave_unseen(a);
         jump_table_follow(a, x, pc, &r->s);
         follow_targets(r, x);
         return false;

@@ -337,6 +337,16 @@ u16 region_kept_by(struct analysis *a, u32 callee)
     return r->kept;
 }
 
+enum region_end region_end_of(struct analysis *a, u64 callee)
+{
+    u32 at;
+    const struct block *b = code_find(&a->code, callee, &at) ? region_block_at(a, at) : NULL;
+    const struct region *r = b && b->region != a->current ? &a->regions.v[b->region] : NULL;
+    if (!r || r->frame.orphan || proof_holds(r))
+        return REGION_RETURNS;
+    return r->bad || r->open || r->waits ? REGION_MAY_RETURN : REGION_STAYS;
+}
+
 u16 region_kept(struct analysis *a, const struct insn *x, u64 next)
 {
     u32 at;
@@ -369,19 +379,29 @@ bool region_run_again(struct analysis *a, bool unproven)
     return any;
 }
 
-void region_run_orphan(struct analysis *a, u32 at)
+static void follow_orphan(struct analysis *a, u32 at)
 {
     begin(a, true);
     if (analysis_over(a))
         return;
-    a->n->orphans++;
     start_at(a, at);
     flow_run(a);
-    struct region *r = region_current(a);
-    if (r->ok && !r->bad && !analysis_over(a)) {
-        a->n->solved++;
-        proof_settle(a);
-        emit_region(a);
+}
+
+void region_run_orphan(struct analysis *a, u32 at)
+{
+    a->n->orphans++;
+    follow_orphan(a, at);
+    if (a->asked.n && !analysis_over(a)) { /* once more, when it is known which of these calls return */
+        region_take_back(a, a->current);
+        region_run_asked(a);
+        if (!(a->code.marks[at] & (CODE_INSN | CODE_MID)))
+            follow_orphan(a, at);
     }
-    region_run_asked(a);
+    struct region *r = region_current(a);
+    if (analysis_over(a) || !r->ok || r->bad || !r->frame.orphan)
+        return;
+    a->n->solved++;
+    proof_settle(a);
+    emit_region(a);
 }

@@ -108,7 +108,6 @@ void state_store(struct state *s, u64 where, u64 what)
 void state_call(struct state *s, u16 kept)
 {
     u64 rsp = s->reg[INSN_RSP];
-    s->called = true;
     for (unsigned i = 0; i < 16; i++)
         if (i != INSN_RSP && !(kept >> i & 1))
             s->reg[i] = VALUE_UNKNOWN;

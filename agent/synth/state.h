@@ -35,7 +35,7 @@ struct state {
     u64 reg[16];
     u64 where[STATE_SLOTS], what[STATE_SLOTS]; /* where: a stack address */
     u32 slots;
-    bool called; /* on some way here a call was passed, which may not return */
+    bool called; /* on some way here a call was passed whose callee was not seen to return */
 };
 
 /* Where something calls a function. */

@@ -31,7 +31,6 @@ TEST(state_calls_take_what_is_below_rsp)
     CHECK(state_load(&s, CFA(-32)) != ENTERED(INSN_RBP));
     CHECK_EQ(s.reg[INSN_RBX], ENTERED(INSN_RBX));
     CHECK_EQ(s.reg[INSN_RAX], VALUE_UNKNOWN);
-    CHECK(s.called);
 }
 
 TEST(state_new_bases_are_not_the_old_ones)

@@ -134,6 +134,8 @@ TEST(synth_knows_what_helpers_keep)
     CHECK(is(&w, "helped_body", XP_CFA_REG, XP_REG_RULE(2, 8), SAME, SAME));
     CHECK(is(&w, "helped_case", XP_CFA_RSP, 8, SAME, SAME));
     CHECK(is_unproven(&w, "betrayed_body"));
+    CHECK(is_unproven(&w, "passed_on_body"));
+    CHECK(is_unproven(&w, "passed_out_body"));
     CHECK(is(&w, "surprised_body", XP_CFA_RSP, 16, SAME, LOST));
 }
 
@@ -210,6 +212,19 @@ TEST(synth_infers_orphans_from_their_rets)
     CHECK(is(&w, "overwritten_rbp", XP_CFA_RSP, 24, LOST, SAME));
     CHECK(is(&w, "deadly_after", XP_CFA_RSP, 8, SAME, SAME)); /* as what begins there, not as what the call left */
     CHECK(rule_of(&w, "deadly_after").rbx & XP_RBX_INFERRED);
+}
+
+TEST(synth_infers_nothing_from_what_may_not_be_reached)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "shapes.so"), 0);
+    CHECK(is_unproven(&w, "dying"));
+    CHECK(is(&w, "living", XP_CFA_RSP, 48, SAME, SAME));
+    CHECK(rule_of(&w, "living_after").rbx & XP_RBX_INFERRED);
+    CHECK(is(&w, "joining", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(is_unproven(&w, "joining_unproven"));
+    CHECK(is_unproven(&w, "joining_unsure"));
+    CHECK(is_unproven(&w, "jumble_after"));
 }
 
 TEST(synth_knows_who_does_not_return_by_name)

@@ -84,12 +84,14 @@ AT uneven_body
 FN tail
     sub rsp, 8
 AT tail_body
+.Ltail_body:
     add rsp, 8
     jmp pushes
 
 FN tail_nowhere
     sub rsp, 8
 AT tail_nowhere_body
+.Ltail_nowhere_body:
     add rsp, 8
     jmp nowhere
 
@@ -212,6 +214,26 @@ FN traitor
     xor ebx, ebx
     ret
 
+FN passed_on # nor those that end with it
+    mov rcx, rsp
+    and rsp, -16
+    call tail_traitor
+AT passed_on_body
+    mov rsp, rcx
+    ret
+FN tail_traitor
+    jmp traitor
+
+FN passed_out # code that has CFI keeps what the psABI asks for
+    mov rcx, rsp
+    and rsp, -16
+    call tail_covered
+AT passed_out_body
+    mov rsp, rcx
+    ret
+FN tail_covered
+    jmp .Lcovered
+
 FN surprised # nor does it keep rbx
     sub rsp, 8
     call traitor
@@ -287,6 +309,43 @@ AT overwritten_rbp
     ret
 
     .p2align 4
+AT dying # what is behind its call is something else's
+    mov edi, edi
+    call 1f
+AT dying_after
+    add rsp, 40
+    ret
+    .p2align 4
+1:  mov edi, edi # without a way out, and called from nowhere else
+    hlt
+    .p2align 4
+AT living # this call returns
+    mov edi, edi
+    call helper
+AT living_after
+    add rsp, 40
+    ret
+    .p2align 4
+AT joining # what it jumps to is known
+    mov edi, edi
+    jmp .Ltail_body
+    .p2align 4
+AT joining_unproven
+    mov edi, edi
+    jmp .Ltail_nowhere_body
+    .p2align 4
+AT joining_unsure # the callee was not seen to return
+    mov edi, edi
+    call nowhere
+    jmp .Ltail_body
+    .p2align 4
+AT jumble # no instruction, so none begins behind it
+    .byte 0x06
+AT jumble_after
+    add rsp, 24
+    ret
+
+    .p2align 4
 AT called # only covered code leads here
     push rax
 AT called_body
@@ -307,6 +366,7 @@ AT addressed_body
 
     .p2align 4
 FN covered
+.Lcovered:
     .cfi_startproc
     call called
     lea rax, [rip + addressed]

@@ -21,7 +21,6 @@
 
 #define POLL_MS      500 /* whatever cannot wait wakes the ring */
 #define PREPARE_MS   1500
-#define CACHE_BYTES  ((size_t)1 << 30)
 #define FLUSH_MS     5000 /* at the end: what cannot be sent by then stays in the spool */
 #define HOUSEKEEPING NS_PER_SEC
 
@@ -102,6 +101,18 @@ static void find_node(struct service *s, const struct agent_options *o)
         snprintf(s->node, sizeof(s->node), "unknown");
 }
 
+/* --check-config: what only the start would find out. */
+static int check_start(const struct agent_options *o, const struct agent_exports *exports, struct buf *message)
+{
+    char why[512];
+    int rc = exports_check(&exports->config, why, sizeof(why));
+    if (!rc && strcmp(o->listen, "off") != 0)
+        rc = serve_check(o->listen, why, sizeof(why));
+    if (rc)
+        buf_printf(message, "xprof agent: %s\n", why);
+    return rc;
+}
+
 /* Options to everything that is derived from them; nothing has started yet. */
 static int read_config(struct service *s, struct discover_rules *rules, struct agent_exports *exports, bool *end,
                        struct buf *message)
@@ -113,8 +124,10 @@ static int read_config(struct service *s, struct discover_rules *rules, struct a
     *end = o.check_config || o.print_config;
     if (!rc)
         rc = agent_exports_resolve(exports, &o, file, message);
+    if (!rc && o.check_config)
+        rc = check_start(&o, exports, message);
     if (!rc && o.print_config)
-        agent_options_print(&o, message);
+        agent_options_print(&o, file, message);
     if (!rc)
         find_node(s, &o);
     if (!rc)
@@ -174,7 +187,7 @@ static void configure(struct service *s)
     c->debug.more_urls = getenv("DEBUGINFOD_URLS");
     c->short_names = o->short_names;
     c->no_synth = !o->synth;
-    c->cache_bytes = CACHE_BYTES;
+    c->cache_bytes = o->cache_size;
     c->aggregate_bytes = o->stack_memory;
     c->prepare_ms = PREPARE_MS;
     c->probe.target = XP_TARGET_CGROUP;

@@ -55,6 +55,8 @@ static const struct option_row rows[] = {
      .help = "at most this much memory for the stacks of an interval"},
     {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY, .fallback = "/var/cache/xprof",
      .help = "where unwind tables are kept between runs"},
+    {"cache-size", 0, OPTION_SIZE, "SIZE", AT(cache_size), 1 << 20, 1ull << 40, .fallback = "512M",
+     .help = "at most so much of them: the longest unused go first"},
     {"synth", 0, OPTION_SWITCH, "on/off", AT(synth), .fallback = "on",
      .help = "read unwind rows off the instructions of code that has none, when stacks stop there"},
     {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
@@ -205,6 +207,13 @@ static int check_selector(const char *flag, const char *text, struct buf *messag
     return rc;
 }
 
+/* As in PREFIX/NAME: a DNS subdomain. Nothing would ever be found under another. */
+static bool is_prefix(const char *s)
+{
+    size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-");
+    return n && n <= 253 && !s[n] && !strchr(".-", s[0]) && !strchr(".-", s[n - 1]);
+}
+
 static int check(const struct agent_options *o, struct buf *message)
 {
     int rc = check_selector("pod-selector", o->pod_selector, message);
@@ -218,6 +227,8 @@ static int check(const struct agent_options *o, struct buf *message)
         return complain(message, "--cert-file and --key-file belong together");
     if (o->rate > o->max_rate)
         return complain(message, "--rate is above --max-rate");
+    if (!is_prefix(o->annotation_prefix))
+        return complain(message, "--annotation-prefix: a domain is needed, such as " POLICY_PREFIX);
     for (size_t i = 0; i < o->labels.n; i++)
         if (!strchr(o->labels.v[i], '=') || o->labels.v[i][0] == '=')
             return complain(message, "--label: NAME=VALUE is needed");
@@ -250,14 +261,12 @@ void agent_options_free(struct agent_options *o)
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b)
 {
     static const size_t fixed[] = {
-        AT(events),       AT(kernel),          AT(user),
-        AT(table_memory), AT(stack_memory),    AT(cache_dir),
-        AT(debug_dirs),   AT(debuginfod_urls), AT(short_names),
-        AT(kube),         AT(kubeconfig),      AT(api_url),
-        AT(kubelet_url),  AT(node_name),       AT(kubelet_insecure),
-        AT(cri_socket),   AT(host_root),       AT(labels),
-        AT(synth),        AT(process_frames),  AT(state_dir),
-        AT(listen),
+        AT(events),          AT(kernel),      AT(user),       AT(table_memory),
+        AT(stack_memory),    AT(cache_dir),   AT(cache_size), AT(debug_dirs),
+        AT(debuginfod_urls), AT(short_names), AT(kube),       AT(kubeconfig),
+        AT(api_url),         AT(kubelet_url), AT(node_name),  AT(kubelet_insecure),
+        AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
+        AT(process_frames),  AT(state_dir),   AT(listen),
     };
     for (size_t i = 0; i < agent_command.nrows; i++)
         for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++) {
@@ -275,7 +284,41 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
 /* ---- --print-config -----------------------------------------------------------------------------------------------
  */
 
-void agent_options_print(const struct agent_options *o, struct buf *out)
+/* What only a file can hold. */
+static void print_lists(const struct config_file *file, struct buf *out)
+{
+    static const struct {
+        const char *key, *help, *example; /* NULL: not told of */
+    } lists[] = {
+        {"exporters",
+         "where profiles go, too; types are pyroscope, otlp, directory; each server with url, tenant, user-name,\n"
+         "# password-file, bearer-token-file, ca-file, cert-file, key-file, insecure-skip-verify, gzip, timeout, "
+         "parallel,\n"
+         "# headers and labels; a folder with path, max-size, max-age",
+         "[{name: archive, type: directory, path: /var/lib/xprof/archive, max-size: 200M}]"},
+        {"targets",
+         "whom to label otherwise, and with targets-only whom to profile at all: the first that matches, by "
+         "container-id,\n"
+         "# name, image, pod, namespace, unit (* stands for any characters), or by comm, pid",
+         "[{image: \"*/nginx:*\", labels: {service_name: proxy}}, {comm: postgres, labels: {service_name: db}}]"},
+        {"default-target", "labels of what no target matches", "{service_namespace: other}"},
+        {"default-labels", "the same", NULL},
+    };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        AUTO_BUF struct buf text = {0};
+        bool given = file && config_file_print(file, lists[i].key, &text);
+        if (!given && !lists[i].example)
+            continue;
+        buf_printf(out, "# %s\n%s%s: ", lists[i].help, given ? "" : "# ", lists[i].key);
+        if (given)
+            buf_add(out, text.data, text.len);
+        else
+            buf_str(out, lists[i].example);
+        buf_char(out, '\n');
+    }
+}
+
+void agent_options_print(const struct agent_options *o, const struct config_file *file, struct buf *out)
 {
     for (size_t i = 0; i < agent_command.nrows; i++) {
         const struct option_row *row = &rows[i];
@@ -296,4 +339,5 @@ void agent_options_print(const struct agent_options *o, struct buf *out)
         }
         buf_char(out, '\n');
     }
+    print_lists(file, out);
 }

@@ -16,7 +16,7 @@ struct agent_options {
     u64 rate, max_rate, interval_ns, max_cpu;
     struct option_list events;
     bool kernel, user;
-    u64 table_memory, stack_memory;
+    u64 table_memory, stack_memory, cache_size;
     const char *cache_dir;
     bool synth, short_names;
     struct option_list debug_dirs, debuginfod_urls;
@@ -54,5 +54,6 @@ int agent_options_parse(int argc, char **argv, struct agent_options *out, struct
 void agent_options_free(struct agent_options *o);
 /* The first option that differs and that takes effect at the next start only; NULL: there is none. */
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b);
-/* All of it as a configuration file, with what each option is for. */
-void agent_options_print(const struct agent_options *o, struct buf *out);
+/* All of it as a configuration file, with what each option is for; lists that only a file can hold are those of `file`,
+ * which may be NULL. */
+void agent_options_print(const struct agent_options *o, const struct config_file *file, struct buf *out);

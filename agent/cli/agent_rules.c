@@ -152,7 +152,9 @@ static int take_targets(struct agent_rules *r, struct buf *message)
     int rc = 0;
     for (size_t i = 0; i < n && !rc; i++)
         rc = take_target(r, i, message);
-    return !rc && r->file ? take_labels(r, "default-labels", &r->defaults, message) : rc;
+    if (!rc && r->file)
+        rc = take_labels(r, "default-target", &r->defaults, message);
+    return !rc && r->file ? take_labels(r, "default-labels", &r->defaults, message) : rc; /* the same */
 }
 
 /* After everybody took what they know. */

@@ -4,7 +4,7 @@
  *       - image: "*postgres*"
  *         labels: {service_name: db, team: storage}
  *       - unit: nginx.service
- *     default-labels: {team: platform}
+ *     default-target: {team: platform}
  */
 #pragma once
 #include "cli/agent_options.h"

@@ -212,11 +212,21 @@ const char *config_file_name(const struct config_file *f)
     return f->name;
 }
 
+/* Does what stands in the file begin with this path? Its '_' may stand for a '-'. */
+static bool begins(const char *have, const char *path)
+{
+    while (*path && (*have == *path || (*have == '_' && *path == '-'))) {
+        have++;
+        path++;
+    }
+    return !*path;
+}
+
 const char *config_file_take(struct config_file *f, const char *path, unsigned *line)
 {
     for (size_t i = 0; i < f->entries.n; i++) {
         struct entry *e = &f->entries.v[i];
-        if (strcmp(e->path, path) != 0 || !e->value)
+        if (!begins(e->path, path) || e->path[strlen(path)] || !e->value)
             continue;
         e->taken = true;
         if (line)
@@ -230,7 +240,7 @@ const char *config_file_take(struct config_file *f, const char *path, unsigned *
 static const char *child_of(const struct entry *e, const char *parent)
 {
     size_t n = strlen(parent);
-    if (strncmp(e->path, parent, n) != 0 || e->path[n] != '.' || strchr(e->path + n + 1, '.'))
+    if (!begins(e->path, parent) || e->path[n] != '.' || strchr(e->path + n + 1, '.'))
         return NULL;
     return e->path + n + 1;
 }
@@ -270,4 +280,38 @@ const char *config_file_left(const struct config_file *f, unsigned *line)
         return e->path;
     }
     return NULL;
+}
+
+static const struct entry *entry_at(const struct config_file *f, const char *path)
+{
+    for (size_t i = 0; i < f->entries.n; i++)
+        if (begins(f->entries.v[i].path, path) && !f->entries.v[i].path[strlen(path)])
+            return &f->entries.v[i];
+    return NULL;
+}
+
+bool config_file_print(const struct config_file *f, const char *path, struct buf *out)
+{
+    const struct entry *e = entry_at(f, path);
+    if (!e)
+        return false;
+    if (e->value) {
+        buf_json(out, e->value);
+        return true;
+    }
+    bool list = config_file_items(f, path);
+    const char *key;
+    char at[MAX_PATH + 1];
+    buf_char(out, list ? '[' : '{');
+    for (size_t i = 0; (key = config_file_key(f, path, i, NULL)); i++) {
+        buf_str(out, i ? ", " : "");
+        if (!list) {
+            buf_json(out, key);
+            buf_str(out, ": ");
+        }
+        snprintf(at, sizeof(at), "%s.%s", path, key);
+        config_file_print(f, at, out);
+    }
+    buf_char(out, list ? ']' : '}');
+    return true;
 }

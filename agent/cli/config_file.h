@@ -1,6 +1,7 @@
 /* The configuration file: YAML, flattened to paths ("rate", "pod-labels.0", "exporters.1.url"), each with its value and
  * line. Whoever knows a path takes its value; what nobody took is a mistake that can be named by its line. No anchors:
- * nothing in the file is larger than it looks. The only user of libyaml.
+ * nothing in the file is larger than it looks. Who writes max_rate for max-rate is understood. The only user of
+ * libyaml.
  */
 #pragma once
 #include "base/buf.h"
@@ -22,3 +23,5 @@ const char *config_file_key(const struct config_file *f, const char *path, size_
 /* The first key that nobody took; NULL when all were. */
 const char *config_file_left(const struct config_file *f, unsigned *line);
 const char *config_file_name(const struct config_file *f);
+/* What stands at a path, on one line as it could stand in a file again. False: nothing. */
+bool config_file_print(const struct config_file *f, const char *path, struct buf *out);

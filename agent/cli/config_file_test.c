@@ -60,6 +60,36 @@ TEST(config_file_names_what_nobody_took)
     done(&f);
 }
 
+TEST(config_file_takes_underscores)
+{
+    struct config_file *f = NULL;
+    unsigned line = 0;
+    CHECK_EQ(load(&f, "max_rate: 5\ntargets:\n  - {container_id: a, labels: {a_b: c, a-b: d}}\n"), 0);
+    CHECK_STR(config_file_take(f, "max-rate", &line), "5");
+    CHECK(!config_file_take(f, "max-rat", NULL));
+    CHECK(!config_file_take(f, "max-rate-", NULL));
+    CHECK_STR(config_file_take(f, "targets.0.container-id", NULL), "a");
+    CHECK_STR(config_file_take(f, "targets.0.labels.a_b", NULL), "c");
+    CHECK_STR(config_file_key(f, "targets.0.labels", 0, NULL), "a_b");
+    done(&f);
+}
+
+TEST(config_file_prints_what_it_read)
+{
+    AUTO_BUF struct buf out = {0};
+    struct config_file *f = NULL;
+    CHECK_EQ(load(&f, "a:\n  - name: 'x \"y\"'\n    b: {c_d: 1, e: }\n  - f\nempty: {}\n"), 0);
+    CHECK(config_file_print(f, "a", &out));
+    buf_char(&out, 0);
+    CHECK_STR(out.data, "[{\"name\": \"x \\\"y\\\"\", \"b\": {\"c_d\": \"1\", \"e\": \"\"}}, \"f\"]");
+    out.len = 0;
+    CHECK(config_file_print(f, "empty", &out));
+    CHECK(!config_file_print(f, "nothing", &out));
+    buf_char(&out, 0);
+    CHECK_STR(out.data, "{}");
+    done(&f);
+}
+
 TEST(config_file_refuses)
 {
     static const struct {

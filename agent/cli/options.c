@@ -136,6 +136,9 @@ static int append_text(const struct parse *p, const struct option_row *row, cons
 {
     struct option_list *list = (void *)(p->out + row->offset);
     int rc = check_known(p, row, text);
+    for (size_t i = 0; !rc && row->value && i < list->n; i++)
+        if (!strcmp(list->v[i], text))
+            rc = complain_of(p, row, "%s is there twice\n", text);
     if (rc)
         return rc;
     char **v = reallocarray(list->v, list->n + 1, sizeof(*v));
@@ -170,25 +173,62 @@ static int append(const struct parse *p, const struct option_row *row, const cha
     return row->type == OPTION_NUMBERS ? append_number(p, row, text) : append_text(p, row, text);
 }
 
+/* Without blanks around: "a, b" are a and b. */
+static char *trimmed(char *text)
+{
+    static const char blanks[] = " \t\n";
+    text += strspn(text, blanks);
+    size_t n = strlen(text);
+    while (n && strchr(blanks, text[n - 1]))
+        n--;
+    text[n] = 0;
+    return text;
+}
+
 static int append_items(const struct parse *p, const struct option_row *row, const char *text)
 {
     AUTO_FREE char *copy = strdup(text);
     char *rest = copy, *item;
     int rc = copy ? 0 : -ENOMEM;
     while (!rc && (item = strsep(&rest, ",")))
-        rc = append(p, row, item);
+        rc = append(p, row, trimmed(item));
     return rc;
+}
+
+/* 1 on, 0 off, -1 neither. */
+static int switch_of(const char *text)
+{
+    static const char *const words[] = {"off", "on", "false", "true", "no", "yes"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strcasecmp(words[i], text) == 0)
+            return i & 1;
+    return -1;
 }
 
 static int store_switch(const struct parse *p, const struct option_row *row, const char *text)
 {
-    static const char *const words[] = {"off", "on", "false", "true", "no", "yes"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strcasecmp(words[i], text) == 0) {
-            *(bool *)(p->out + row->offset) = i & 1;
-            return 0;
-        }
-    return complain_of(p, row, "\"%s\" is neither on nor off\n", text);
+    int on = switch_of(text);
+    if (on < 0)
+        return complain_of(p, row, "\"%s\" is neither on nor off\n", text);
+    *(bool *)(p->out + row->offset) = on;
+    return 0;
+}
+
+/* An option that is on, off or not given (its words are those two) understands what a switch does. */
+static const char *word_of(const struct option_row *row, const char *text)
+{
+    bool is_switch = row->value && !strcmp(row->value(0), "on");
+    int on = is_switch ? switch_of(text) : -1;
+    return on < 0 ? text : on ? "on" : "off";
+}
+
+static int store_text(const struct parse *p, const struct option_row *row, const char *text)
+{
+    if (!*text)
+        return complain_of(p, row, "an empty %s\n", row->argument);
+    text = word_of(row, text);
+    *(const char **)(p->out + row->offset) = text;
+    return check_known(p, row, text);
 }
 
 static int store(struct parse *p, const struct option_row *row, const char *text)
@@ -203,10 +243,7 @@ static int store(struct parse *p, const struct option_row *row, const char *text
     case OPTION_SWITCH:
         return store_switch(p, row, text);
     case OPTION_TEXT:
-        if (!*text)
-            return complain_of(p, row, "an empty %s\n", row->argument);
-        *(const char **)(p->out + row->offset) = text;
-        return check_known(p, row, text);
+        return store_text(p, row, text);
     case OPTION_NUMBER:
     case OPTION_SIZE:
     case OPTION_DURATION:

@@ -5,9 +5,9 @@
 
 struct sample {
     bool loud, all, light;
-    const char *name, *color;
+    const char *name, *color, *three;
     u64 rate, level, size, time;
-    struct option_list files, words;
+    struct option_list files, words, colors;
     struct option_numbers pids;
 };
 #define AT(field) offsetof(struct sample, field)
@@ -16,6 +16,12 @@ struct sample {
 static const char *color(size_t i)
 {
     static const char *const names[] = {"red", "green", NULL};
+    return names[i];
+}
+
+static const char *on_off(size_t i)
+{
+    static const char *const names[] = {"on", "off", NULL};
     return names[i];
 }
 
@@ -32,6 +38,8 @@ static const struct option_row rows[] = {
     {"file", 'o', OPTION_REPEAT, "FILE", AT(files), .hint = HINT_FILE, .help = "a file"},
     {"word", 'w', OPTION_LIST, "WORD,...", AT(words), .most = 3, .fallback = "x,y", .help = "words"},
     {"pid", 'p', OPTION_NUMBERS, "PID,...", AT(pids), 1, 4194304, .help = "processes"},
+    {"colors", 0, OPTION_LIST, "COLOR,...", AT(colors), .value = color, .help = "colors"},
+    {"three", 0, OPTION_TEXT, "on/off", AT(three), .value = on_off, .help = "on, off, or not said"},
 };
 static const struct command strict = {
     .name = "test", .help = "a test", .rows = rows, .nrows = sizeof(rows) / sizeof(*rows)};
@@ -147,6 +155,33 @@ TEST(options_lists)
     CHECK_EQ(t.o.pids.v[2], 3);
 }
 
+TEST(options_lists_with_blanks)
+{
+    PARSED t = {.operands = 0};
+    char word[] = "--word", list[] = " u, v ,w", name[] = "test";
+    char *argv[] = {name, word, list, NULL};
+    t.rc = options_parse(&strict, 3, argv, &t.o, &t.operands, &t.message);
+    CHECK_EQ(t.rc, 0);
+    CHECK_STR(t.o.words.v[0], "u");
+    CHECK_STR(t.o.words.v[1], "v");
+    CHECK_STR(t.o.words.v[2], "w");
+}
+
+TEST(options_on_off_or_not_given)
+{
+    static const struct {
+        const char *line, *value;
+    } cases[] = {{"--three on", "on"}, {"--three true", "on"}, {"--three=NO", "off"}, {"--three false", "off"}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        PARSED t;
+        parse(&strict, cases[i].line, &t);
+        CHECK_STR(t.o.three, cases[i].value);
+    }
+    PARSED none;
+    parse(&strict, "", &none);
+    CHECK(!none.o.three);
+}
+
 TEST(options_amounts)
 {
     static const struct {
@@ -230,6 +265,8 @@ TEST(options_mistakes_are_one_clear_line)
         {"-t 1d", "xprof test: --time: \"1d\" is not a duration (such as 500ms, 10s or 2m)\n"},
         {"-w a,b,c,d", "xprof test: --word: d is one too many: at most 3\n"},
         {"-w a,,b", "xprof test: --word: an empty item\n"},
+        {"--colors red,green --colors red", "xprof test: --colors: red is there twice\n"},
+        {"--three maybe", "xprof test: --three: there is no \"maybe\"; there is on, off\n"},
         {"-p 1,0", "xprof test: --pid: 0 is not in the range 1..4194304\n"},
         {"--color blue", "xprof test: --color: there is no \"blue\"; there is red, green\n"},
         {"stray", "xprof test: unexpected argument \"stray\"\n"},

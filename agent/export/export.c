@@ -121,6 +121,20 @@ int exports_new(struct exports **out, const struct export_config *config, char *
     return 0;
 }
 
+int exports_check(const struct export_config *config, char *why, size_t size)
+{
+    struct target_list list CLEANUP(free_targets) = {0};
+    struct export_target targets[EXPORT_MAX_TARGETS];
+    struct export_config c = *config;
+    for (size_t i = 0; i < c.ntargets && i < EXPORT_MAX_TARGETS; i++) {
+        targets[i] = config->targets[i];
+        targets[i].ca_file = targets[i].cert_file = targets[i].key_file = NULL;
+    }
+    c.targets = targets;
+    snprintf(why, size, "no memory");
+    return make_targets(&list, &c, why, size);
+}
+
 void exports_free(struct exports **e)
 {
     if (!*e)

@@ -119,6 +119,8 @@ struct exports;
  * -EACCES: a certificate file cannot be read. A spool folder that cannot be used is no error: memory only, and
  * exports_news() says so. */
 int exports_new(struct exports **out, const struct export_config *config, char *why, size_t size);
+/* What exports_new() would say about the targets, on a machine that has their files; nothing is started or written. */
+int exports_check(const struct export_config *config, char *why, size_t size);
 /* Ends all threads, at the latest when the calls under way see it (0.5 s). What is not sent stays in the spool. */
 void exports_free(struct exports **e);
 

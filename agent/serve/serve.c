@@ -140,13 +140,26 @@ static void without_ipv6(union address *a)
     a->v4.sin_port = port;
 }
 
+static int take_address(const char *text, union address *out, char *why, size_t len)
+{
+    int rc = parse_address(text, out);
+    if (rc)
+        snprintf(why, len, "%s is no ADDRESS:PORT (such as 127.0.0.1:7055 or [::]:7055)", text);
+    return rc;
+}
+
+int serve_check(const char *address, char *why, size_t len)
+{
+    union address a;
+    return take_address(address, &a, why, len);
+}
+
 int serve_new(struct serve **out, const char *address, const struct serve_handlers *handlers, char *why, size_t len)
 {
     union address a;
-    if (parse_address(address, &a)) {
-        snprintf(why, len, "%s is no ADDRESS:PORT (such as 127.0.0.1:7055 or [::]:7055)", address);
-        return -EINVAL;
-    }
+    int rc = take_address(address, &a, why, len);
+    if (rc)
+        return rc;
     without_ipv6(&a);
     struct serve *s = calloc(1, sizeof(*s));
     if (!s)

@@ -19,6 +19,8 @@ struct serve_handlers { /* called on the server's thread, one at a time */
 /* `address` is HOST:PORT with a numeric host: "127.0.0.1:7055", "[::]:7055"; port 0 takes a free one. 0, or -errno and
  * a line in why[]. */
 int serve_new(struct serve **out, const char *address, const struct serve_handlers *handlers, char *why, size_t len);
+/* Is it an address of that kind? The same results; nothing is opened. */
+int serve_check(const char *address, char *why, size_t len);
 void serve_free(struct serve **s);
 /* The port it listens on. */
 unsigned serve_port(const struct serve *s);

@@ -27,6 +27,12 @@ bad 'x.yaml:3: there is no option "exporters.0.ulr"' 'exporters:' '  - {name: a,
 bad '--pod-selector: column [0-9]' 'pod-selector: "a in"'
 bad 'two exporters have the name a' 'exporters: [{name: a, type: otlp, url: x}, {name: a, type: otlp, url: y}]'
 bad 'rate is above --max-rate' 'rate: 900'
+bad 'a URL begins with http' 'pyroscope-url: pyroscope:4040'
+bad 'target a/b: a name has' 'exporters: [{name: a/b, type: directory, path: /tmp}]'
+bad 'a user needs a password file' 'pyroscope-url: http://x' 'user-name: u'
+bad 'localhost is no ADDRESS:PORT' 'listen: localhost'
+bad 'annotation-prefix: a domain is needed' 'annotation-prefix: xprof.io/'
+bad 'events: cpu is there twice' 'events: [cpu, cpu]'
 expect_exit 2 'x.yaml: cannot be read: No such file' "$XPROF" agent --config "$TMP/nowhere/x.yaml"
 expect_exit 2 'XPROF_RATE: "fast" is not a number' env XPROF_RATE=fast "$XPROF" agent --check-config
 expect_exit 2 'where do profiles go' "$XPROF" agent
@@ -39,13 +45,27 @@ said() { # REGEX ENVIRONMENT... -- OPTION...
     shift
     while [ "$1" != -- ]; do environment+=("$1") && shift; done
     shift
-    env "${environment[@]}" "$XPROF" agent --print-config --config "$TMP/x.yaml" "$@" | grep -qxE "$regex" || fail "no $regex"
+    env "${environment[@]}" "$XPROF" agent --print-config --config "$TMP/x.yaml" "$@" | grep -xE "$regex" >/dev/null || fail "no $regex"
 }
 said 'rate: 20' --
 said 'rate: 30' XPROF_RATE=30 --
 said 'rate: 40' XPROF_RATE=30 -- --rate 40
 said 'kernel: off' --
 said '  - "app.kubernetes.io/version"' --
+# Another machine's files need not be here.
+config 'pyroscope-url: https://x' 'ca-file: /nowhere'
+"$XPROF" agent --check-config --config "$TMP/x.yaml" || fail "a configuration cannot be checked where its files are not"
+
+# As users of other profilers write it; and lists that only a file can hold are printed, too.
+config 'rate: 20' 'targets_only: true' 'host-processes: yes' 'exclude-namespaces: kube-*, secret' \
+    'default_target: {service_name: other}' 'exporters: [{name: a, type: directory, path: /a}]' \
+    'targets: [{container_id: x*, labels: {team_a: b}}]'
+said 'targets-only: on' --
+said 'host-processes: "on"' --
+said '  - "secret"' --
+said 'exporters: \[\{"name": "a", "type": "directory", "path": "/a"\}\]' --
+said 'targets: \[\{"container_id": "x\*", "labels": \{"team_a": "b"\}\}\]' --
+said 'default-target: \{"service_name": "other"\}' --
 "$XPROF" agent --print-config --config "$TMP/x.yaml" >"$TMP/y.yaml"
 "$XPROF" agent --print-config --config "$TMP/y.yaml" | cmp - "$TMP/y.yaml" || fail "what it prints reads differently"
 

@@ -54,6 +54,12 @@ seccompProfile: {{ toJson . }}
 {{- $c := dict "targeting" .Values.targeting "kube" .Values.kube "host-root" "/host" "state-dir" "/var/lib/xprof/spool" "cache-dir" "/var/lib/xprof/cache" "listen" (printf "[::]:%v" .Values.port) }}
 {{- if .Values.podEvents }}{{ $_ := set $c "pod-events" "on" }}{{ end }}
 {{- with .Values.pyroscope }}
+{{- if ne (empty .secret) (empty .secretKeys) }}
+{{- fail "pyroscope.secret and pyroscope.secretKeys belong together: a Secret's name, and which of its keys are used (password, token, ca.crt, tls.crt, tls.key)" }}
+{{- end }}
+{{- if ne (empty .userName) (not (has "password" .secretKeys)) }}
+{{- fail "pyroscope.userName and the key password in pyroscope.secretKeys belong together" }}
+{{- end }}
 {{- if .url }}{{ $_ := set $c "pyroscope-url" .url }}{{ end }}
 {{- if .tenant }}{{ $_ := set $c "tenant" .tenant }}{{ end }}
 {{- if .userName }}{{ $_ := set $c "user-name" .userName }}{{ end }}
@@ -68,5 +74,5 @@ seccompProfile: {{ toJson . }}
 {{/* Of the configuration, what a running agent does not read again: a change of it replaces the pods. */}}
 {{- define "xprof.fixed" -}}
 {{- $c := include "xprof.config" . | fromYaml }}
-{{- pick $c "events" "kernel" "user" "table-memory" "stack-memory" "cache-dir" "debug-dir" "debuginfod-urls" "short-names" "synth" "kube" "kubeconfig" "api-url" "kubelet-url" "kubelet-insecure" "node-name" "cri-socket" "host-root" "label" "process-frames" "state-dir" "listen" | toJson | sha256sum }}
+{{- pick $c "events" "kernel" "user" "table-memory" "stack-memory" "cache-dir" "cache-size" "debug-dir" "debuginfod-urls" "short-names" "synth" "kube" "kubeconfig" "api-url" "kubelet-url" "kubelet-insecure" "node-name" "cri-socket" "host-root" "label" "process-frames" "state-dir" "listen" | toJson | sha256sum }}
 {{- end }}

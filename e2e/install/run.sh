@@ -28,10 +28,14 @@ refused utl --set 'config.exporters[0].name=a,config.exporters[0].type=otlp,conf
 refused capabilities --set 'capabilities={CAP_BPF}'
 refused port --set port=99999
 refused livenessProbe --set livenessProbe.exec.command=x
+refused secretKeys --set pyroscope.secret=s
+refused pyroscope.secret --set 'pyroscope.secretKeys={token}'
+refused password --set pyroscope.userName=u
 
 # Each way to install is what several versions of Kubernetes take.
 everything='privileged=true,podEvents=true,networkPolicy.enabled=true,statePath=/var/lib/xprof,priorityClassName=system-node-critical
 pyroscope.secret=s,pyroscope.secretKeys={password,ca.crt},pyroscope.userName=u,kube=cri,otlp.url=http://o,config.kernel=off
+config.targets[0].comm=x,config.targets[0].labels.a=1,config.default-target.b=c,config.host-processes=true
 kube=kubelet,imagePullSecrets[0].name=r,extraEnv[0].name=A,extraEnv[0].value=b,podLabels.a=b,podAnnotations.c=d'
 n=0
 for sets in '' $everything; do
@@ -61,6 +65,16 @@ sed -n '/ fixed\[\] = {/,/};/p' agent/cli/agent_options.c | grep -o 'AT([a-z_]*)
     sed -E 's/AT\((.*)\)/\1/; s/^(label|debug-dir)s$/\1/' | sort >"$TMP/fixed"
 sed -n 's/^{{- pick $c \(.*\) | toJson.*/\1/p' $chart/templates/_helpers.tpl | tr -d '"' | tr ' ' '\n' | sort >"$TMP/picked"
 diff "$TMP/fixed" "$TMP/picked" || fail "the agent and the chart differ in what cannot be read again"
+
+# A registry that wants a secret gives it to the check of `helm test`, too.
+[ "$(grep -c 'imagePullSecrets' "$TMP/$n.yaml")" = 2 ] || fail "not all pods have the secret for their image"
+
+# What the agent keeps at most fits into its volume, or the kubelet evicts it.
+megabytes() { # OPTION
+    "$XPROF" agent --print-config | sed -n "s/^$1: \([0-9]*\)M$/\1/p"
+}
+[ $(($(megabytes spool-size) + $(megabytes cache-size) + 128)) -le 1024 ] || fail "the agent keeps more than its volume takes"
+grep -q '^stateSize: 1Gi$' $chart/values.yaml || fail "the volume has another size"
 
 # A misspelt field would have been found.
 sed 's/hostPID:/hostPid:/' "$TMP/1.yaml" >"$TMP/typo.yaml"

@@ -73,13 +73,27 @@ static void remove_empty(const struct directory *d, char *path)
 
 typedef VEC(struct old_file) old_files;
 
+/* TYPE-TIME.pb.gz, with a number for more than one, and what a crash left of writing it. Nobody else's recording. */
+static bool is_ours(const char *name)
+{
+    static const char time[] = "-00000000T000000.000Z";
+    for (const char *dash = strchr(name, '-'); dash; dash = strchr(dash + 1, '-')) {
+        size_t i = 0;
+        while (time[i] && dash[i] && (time[i] == '0' ? dash[i] >= '0' && dash[i] <= '9' : dash[i] == time[i]))
+            i++;
+        if (!time[i])
+            return strstr(dash + i, SUFFIX);
+    }
+    return false;
+}
+
 static void list_files(struct directory *d, old_files *files)
 {
     char *const roots[] = {(char *)(uintptr_t)d->target->path, NULL};
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     d->bytes = 0;
     for (const FTSENT *e; fts && (e = fts_read(fts));) {
-        if (e->fts_info != FTS_F || !strstr(e->fts_name, SUFFIX)) /* also those a crash left beside */
+        if (e->fts_info != FTS_F || !is_ours(e->fts_name))
             continue;
         struct old_file *f = VEC_PUSH(files);
         if (!f)

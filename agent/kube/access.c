@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define TOKEN_MAX (64 * 1024) /* bytes; service account tokens have about 1 KiB */
 
@@ -30,14 +31,25 @@ static int file_in(char **out, const char *folder, const char *name)
     return asprintf(out, "%s/%s", folder, name) < 0 ? -ENOMEM : 0;
 }
 
-/* Without any word about who we are, we are the pod's service account. */
+/* A file of the service account's folder, unless it is not there and need not be. */
+static int file_of_account(char **out, const struct kube_config *config, const char *name)
+{
+    AUTO_FREE char *path = NULL;
+    int rc = file_in(&path, config->service_account ? config->service_account : KUBE_SERVICE_ACCOUNT, name);
+    if (!rc && (!config->url || !access(path, R_OK)))
+        *out = TAKE_PTR(path);
+    return rc;
+}
+
+/* Without any word about who we are, we are the pod's service account; outside of a pod nobody (kubectl proxy, the
+ * kubelet's read-only port). The kubelets' certificates are the cluster's, if anybody's. */
 static int take_service_account(struct access_config *c, const struct kube_config *config)
 {
-    const char *folder = config->service_account ? config->service_account : KUBE_SERVICE_ACCOUNT;
     bool identity = c->token_file || c->token || c->cert_file;
-    int rc = !identity ? file_in(&c->token_file, folder, "token") : 0;
-    if (!rc && !c->ca_file && (config->service_account || !config->url) && !c->insecure_skip_verify)
-        rc = file_in(&c->ca_file, folder, "ca.crt");
+    bool of_cluster = config->service_account || !config->url || config->source == KUBE_KUBELET;
+    int rc = !identity ? file_of_account(&c->token_file, config, "token") : 0;
+    if (!rc && !c->ca_file && of_cluster && !c->insecure_skip_verify)
+        rc = file_of_account(&c->ca_file, config, "ca.crt");
     return rc;
 }
 

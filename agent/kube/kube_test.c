@@ -353,6 +353,31 @@ TEST(kube_configuration)
         CHECK(strlen(kube_error_name(e)) > 2);
 }
 
+/* The service account's files count where they are: kubectl proxy and a kubelet's read-only port need none. */
+TEST(kube_accounts_outside_of_a_pod)
+{
+    CLEANUP(access_config_free) struct access_config a = {0}, b = {0}, c = {0};
+    char folder[] = "/tmp/xprof-account.XXXXXX", path[64];
+    CHECK(mkdtemp(folder) != NULL);
+    struct kube_config config = {.url = "https://x", .node = "n", .source = KUBE_KUBELET, .service_account = folder};
+    CHECK_EQ(access_config_from(&a, &config), 0);
+    CHECK(!a.token_file && !a.ca_file);
+    snprintf(path, sizeof(path), "%s/ca.crt", folder);
+    CHECK_EQ(fs_replace_file(path, "x", 1, 0600), 0);
+    CHECK_EQ(access_config_from(&b, &config), 0);
+    CHECK(!b.token_file);
+    CHECK_STR(b.ca_file, path);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/token", folder);
+    CHECK_EQ(fs_replace_file(path, "x", 1, 0600), 0);
+    config.insecure_skip_verify = true;
+    CHECK_EQ(access_config_from(&c, &config), 0);
+    CHECK_STR(c.token_file, path);
+    CHECK(!c.ca_file);
+    unlink(path);
+    rmdir(folder);
+}
+
 static bool take_event(void *ctx, const struct test_request *r)
 {
     struct buf *b = ctx;

@@ -99,7 +99,10 @@ static void work(struct agent *a, struct job *j)
 /* What can wait, when nothing else does. */
 static void work_at_leisure(struct agent *a)
 {
-    if (!queue_len(a->jobs) && !__atomic_load_n(&a->deadline_ns, __ATOMIC_RELAXED))
+    if (queue_len(a->jobs))
+        return;
+    probe_tables_rest(a->probe);
+    if (!__atomic_load_n(&a->deadline_ns, __ATOMIC_RELAXED))
         files_synth_one(a->files);
 }
 

@@ -13,11 +13,13 @@ struct free_words {
     u32 at, n;
     u64 since_ns; /* programs that began before may still read them for a moment */
 };
-struct shard_space { /* the shards' words, mapped one after the other; see tables.c */
-    u32 *words;      /* XP_MAX_SHARDS shards reserved, `nshards` of them backed, as far as they are used */
+#define SHARD_SLICE_SHIFT 16 /* words of a shard that are mapped at once: 256 KiB */
+struct shard_space {         /* the shards' words, mapped one after the other; see tables.c */
+    u32 *words;              /* addresses for `max_shards` shards, of which slices are mapped */
     u32 nshards, max_shards;
-    int newest_fd;               /* of the last of them */
-    u64 mapped;                  /* words, from the first on */
+    int fds[XP_MAX_SHARDS];
+    bool mapped[(u64)XP_MAX_SHARDS << XP_SHARD_SHIFT >> SHARD_SLICE_SHIFT];
+    u32 nmapped;
     u32 next;                    /* first word that was never used */
     VEC(struct free_words) free; /* by place */
     struct xp_rule *rules;

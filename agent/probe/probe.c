@@ -201,7 +201,6 @@ int probe_new(struct probe **out, const struct probe_config *config, char *why, 
     if (!p)
         return probe_why(-ENOMEM, why, why_len, "out of memory");
     p->config = *config;
-    p->tables.newest_fd = -1;
     p->stats_fd = config->measure ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
     int rc = start_up(p, why, why_len);
     if (rc)

@@ -1,5 +1,6 @@
 /* Tables in the shards: identical 4 MiB arrays, mapped here one after the other, so that placing a table is plain
- * stores into one long array of words. Shards are made as they are needed, up to the budget. Word 0 stays unused.
+ * stores into one long array of words. Shards are made as they are needed, up to the budget, and mapped in slices while
+ * they are written or read: every page that is mapped counts as memory of ours, too. Word 0 stays unused.
  */
 #include "probe/internal.h"
 #include "base/cleanup.h"
@@ -13,20 +14,33 @@
 #include <sys/mman.h>
 
 #define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
-#define SLICE_BYTES ((size_t)256 << 10) /* mapped at once */
+#define SLICE_BYTES (sizeof(u32) << SHARD_SLICE_SHIFT)
 
-/* Maps the newest shard up to a word: every page that is mapped counts as memory of ours, used or not. */
-static int map_until(struct shard_space *t, u64 word)
+/* Maps the slices of words [at, at + n), of shards that are there. */
+static int map_words(struct shard_space *t, u64 at, u64 n)
 {
-    while (t->mapped < word) {
-        u64 shard = (t->nshards - 1ull) << XP_SHARD_SHIFT;
-        void *got = mmap(t->words + t->mapped, SLICE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                         t->newest_fd, (off_t)((t->mapped - shard) * sizeof(u32)));
-        if (got == MAP_FAILED)
+    for (u64 i = at >> SHARD_SLICE_SHIFT; i << SHARD_SLICE_SHIFT < at + n; i++) {
+        u64 word = i << SHARD_SLICE_SHIFT, shard = word >> XP_SHARD_SHIFT;
+        if (t->mapped[i])
+            continue;
+        off_t offset = (off_t)((word - (shard << XP_SHARD_SHIFT)) * sizeof(u32));
+        if (mmap(t->words + word, SLICE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, t->fds[shard], offset) ==
+            MAP_FAILED)
             return -errno;
-        t->mapped += SLICE_BYTES / sizeof(u32);
+        t->mapped[i] = true;
+        t->nmapped++;
     }
     return 0;
+}
+
+void probe_tables_rest(struct probe *p)
+{
+    struct shard_space *t = &p->tables;
+    if (t->nmapped && mmap(t->words, t->nshards * SHARD_BYTES, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED) {
+        memset(t->mapped, 0, sizeof(t->mapped));
+        t->nmapped = 0;
+    }
 }
 
 static int add_shard(struct probe *p)
@@ -37,16 +51,9 @@ static int add_shard(struct probe *p)
         return -ENOSPC;
     AUTO_CLOSE int fd =
         bpf_map_create(BPF_MAP_TYPE_ARRAY, "shard", 4, sizeof(u32) * XP_CHUNK_WORDS, XP_SHARD_CHUNKS, &opts);
-    if (fd < 0)
+    if (fd < 0 || bpf_map_update_elem(bpf_map__fd(p->skel->maps.shards), &t->nshards, &fd, BPF_ANY))
         return -errno;
-    int rc = map_until(t, (u64)t->nshards << XP_SHARD_SHIFT);
-    if (!rc && bpf_map_update_elem(bpf_map__fd(p->skel->maps.shards), &t->nshards, &fd, BPF_ANY))
-        rc = -errno;
-    if (rc)
-        return rc;
-    xp_cleanup_close(&t->newest_fd);
-    t->newest_fd = TAKE_FD(fd);
-    t->nshards++;
+    t->fds[t->nshards++] = TAKE_FD(fd);
     return 0;
 }
 
@@ -65,9 +72,9 @@ int tables_init(struct probe *p)
     if (t->rules == MAP_FAILED)
         return t->rules = NULL, -errno;
     t->nrules = 1; /* rule 0 is XP_CFA_NONE: what word 0 and every unset word mean */
-    t->nshards = 1;
-    t->newest_fd = fcntl(bpf_map__fd(p->skel->maps.shard0), F_DUPFD_CLOEXEC, 3);
-    return t->newest_fd < 0 ? -errno : map_until(t, 1);
+    t->fds[0] = fcntl(bpf_map__fd(p->skel->maps.shard0), F_DUPFD_CLOEXEC, 3);
+    t->nshards = t->fds[0] >= 0;
+    return t->nshards ? 0 : -errno;
 }
 
 void tables_fini(struct probe *p)
@@ -77,7 +84,8 @@ void tables_fini(struct probe *p)
         munmap(t->words, t->max_shards * SHARD_BYTES);
     if (t->rules)
         munmap(t->rules, sizeof(struct xp_rule) * XP_MAX_RULES);
-    xp_cleanup_close(&t->newest_fd);
+    while (t->nshards)
+        xp_cleanup_close(&t->fds[--t->nshards]);
     map_free(&t->rule_ids);
     vec_free(&t->free);
 }
@@ -143,9 +151,6 @@ static int take_words(struct probe *p, u64 n, u32 *at)
         if (rc)
             return rc;
     }
-    int rc = map_until(t, t->next + n);
-    if (rc)
-        return rc;
     *at = t->next;
     t->next += (u32)n;
     return 0;
@@ -156,6 +161,7 @@ int probe_table_load(struct probe *p, const struct xp_table *image, struct probe
     struct shard_space *t = &p->tables;
     const u32 *index = (const u32 *)(image + 1), *rows = index + image->nblocks + 1;
     const struct xp_rule *rules = (const struct xp_rule *)(rows + image->nrows);
+    u64 words = (u64)image->nblocks + 1 + image->nrows;
     u32 at;
     AUTO_FREE u32 *ids = NULL;
     AUTO_FREE struct xp_rule *aligned = malloc(sizeof(*rules) * (image->nrules + 1));
@@ -164,7 +170,9 @@ int probe_table_load(struct probe *p, const struct xp_table *image, struct probe
     memcpy(aligned, rules, sizeof(*rules) * image->nrules); /* an odd number of words may stand in front of them */
     int rc = number_rules(t, aligned, image->nrules, &ids);
     if (!rc)
-        rc = take_words(p, (u64)image->nblocks + 1 + image->nrows, &at);
+        rc = take_words(p, words, &at);
+    if (!rc)
+        rc = map_words(t, at, words);
     if (rc)
         return rc;
     u32 first_row = at + image->nblocks + 1;
@@ -176,7 +184,7 @@ int probe_table_load(struct probe *p, const struct xp_table *image, struct probe
                                 .flags = image->flags,
                                 .nblocks = image->nblocks,
                                 .index = at,
-                                .words = image->nblocks + 1 + image->nrows,
+                                .words = (u32)words,
                                 .lo = image->lo};
     return 0;
 }
@@ -244,9 +252,9 @@ void probe_forget(struct probe *p, const struct xp_file_key *key)
     bpf_map__delete_elem(p->skel->maps.files, key, sizeof(*key), 0);
 }
 
-const u32 *probe_shard_words(const struct probe *p, u32 *limit)
+const u32 *probe_shard_words(struct probe *p, u32 *limit)
 {
-    *limit = p->tables.next;
+    *limit = map_words(&p->tables, 0, p->tables.next) ? 0 : p->tables.next;
     return p->tables.words;
 }
 

@@ -198,7 +198,7 @@ static int fetch_table(struct binaries *b, struct entry *e)
         return e->binary.error;
     if (b->cache && !cache_get(b->cache, &e->table_key, &e->cached))
         return 0;
-    int rc = parser_table(b->parser, e->binary.fd, &e->made);
+    int rc = parser_table(b->parser, e->binary.fd, &e->table_key, &e->made);
     if (!rc && b->cache)
         cache_put(b->cache, &e->table_key, e->made.data, e->made.len);
     return rc;
@@ -217,30 +217,26 @@ int binaries_table(struct binaries *b, u32 id, const struct xp_table **out)
     return e->table_error;
 }
 
-int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out)
+/* `key`: it may become other files' table, too; or NULL. */
+static int fetch_synth(struct binaries *b, struct entry *e, const struct table_key *key)
 {
-    struct entry *e = find(b, id);
-    if (!e)
-        return -ENOENT;
     if (!e->synth_tried)
-        e->synth_error = e->binary.error ? e->binary.error : parser_synth(b->parser, e->binary.fd, &e->synth);
+        e->synth_error = e->binary.error ? e->binary.error : parser_synth(b->parser, e->binary.fd, key, &e->synth);
     e->synth_tried = true;
-    if (!e->synth_error)
-        *out = &e->synth;
     return e->synth_error;
 }
 
-/* For others only if the file is still what the key stands for: its owner may have written to it meanwhile. */
-static void keep_whole(struct binaries *b, const struct entry *e, const struct table_key *key)
+int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out)
 {
-    struct table_key after;
-    if (!parser_synth_identify(b->parser, e->binary.fd, &after) && table_key_equal(key, &after))
-        cache_put(b->cache, key, e->synth.table, e->synth.len);
+    struct entry *e = find(b, id);
+    int rc = e ? fetch_synth(b, e, NULL) : -ENOENT;
+    if (!rc)
+        *out = &e->synth;
+    return rc;
 }
 
 int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out)
 {
-    const struct parser_synth *made;
     struct table_key key;
     struct entry *e = find(b, id);
     if (!e)
@@ -251,12 +247,12 @@ int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out
         cache_get(b->cache, &key, &e->whole);
     if (e->whole.table)
         return *out = e->whole.table, 0;
-    int rc = binaries_synth(b, id, &made);
-    if (rc || !made->table)
+    int rc = fetch_synth(b, e, keyed ? &key : NULL);
+    if (rc || !e->synth.table)
         return rc ? rc : -ENODATA;
     if (keyed)
-        keep_whole(b, e, &key);
-    *out = made->table;
+        cache_put(b->cache, &key, e->synth.table, e->synth.len);
+    *out = e->synth.table;
     return 0;
 }
 

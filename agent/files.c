@@ -97,7 +97,7 @@ static int fetch(struct files *f, int fd, const struct table_key *key, struct sh
         return rc;
     }
     struct parser_reply reply = {0};
-    int rc = parser_table(f->parser, fd, &reply);
+    int rc = parser_table(f->parser, fd, key, &reply);
     if (rc)
         return rc;
     rc = files_place(f, key, reply.data, out);
@@ -115,7 +115,6 @@ static int find_table(struct files *f, struct file *e, struct shared_table **out
     if (rc)
         return rc;
     hex(e->build_id, key.build_id, key.build_id_len);
-    memcpy(e->digest, key.digest, sizeof(e->digest));
     if (!files_find_synth(f, e, &key, out)) {
         e->synth_asked = true;
         return 0;

@@ -34,7 +34,6 @@ struct file {
     s64 mtime_ns, size; /* when it was opened */
     char *path;
     char build_id[41]; /* hex */
-    u8 digest[16];     /* of what its table was made from (struct table_key) */
     bool synth_asked;  /* rows for the rest of its code are made, were made, or cannot be */
     u8 synth_tries;    /* that failed for want of a process or of memory */
 };

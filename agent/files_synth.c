@@ -4,7 +4,8 @@
  * its code looked at: one file at a time, when nothing else is to be done, once. The table with all rows takes the
  * place of the other one under a uid of its own, so that nothing that the kernel side remembers of the old one holds;
  * the old one is given back. On disk it lies under a key that covers the code, too, and a mark under the file's plain
- * key says that it is worth looking for: then the file begins with it.
+ * key says that it is worth looking for: then the file begins with it. Large files have no such key, and their tables
+ * are theirs alone.
  */
 #include "files_internal.h"
 #include "base/clock.h"
@@ -12,7 +13,6 @@
 #include "parser/synth_table.h"
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define MAX_WANTED 256               /* files that wait; a file that finds no place does without */
 #define MAX_TRIES  3                 /* of one file, when it is not its fault that they fail */
@@ -101,11 +101,11 @@ static enum files_synth outcome_of_drop(enum synth_drop d)
 }
 
 /* Keeps what became of it, so that the next agent need not ask. Not that time ran out: another machine, or another
- * hour, may have more of it. */
-static void keep(struct files *f, const struct file *e, const struct table_key *key, const struct parser_synth *s)
+ * hour, may have more of it. Nor that it cost the parser its life: of which bytes is not known. */
+static void keep(struct files *f, const struct table_key *key, const struct parser_synth *s)
 {
     struct table_key plain = *key;
-    memcpy(plain.digest, e->digest, sizeof(plain.digest));
+    memcpy(plain.digest, s->plain, sizeof(plain.digest));
     if (!f->cache || s->dropped == SYNTH_DROP_TIME)
         return;
     if (!s->table)
@@ -114,51 +114,22 @@ static void keep(struct files *f, const struct file *e, const struct table_key *
         cache_mark(f->cache, &plain, CACHE_SYNTHESISED);
 }
 
-/* When it was last written to, which unlike the mtime nobody can set. */
-static s64 ctime_of(const struct file *e)
-{
-    struct stat st;
-    return fstat(e->fd, &st) ? -1 : (s64)st.st_ctim.tv_sec * (s64)NS_PER_SEC + st.st_ctim.tv_nsec;
-}
-
-/* Whoever may write to the file can do so while it is read, and put it back. Then what was made of it is of other bytes
- * than those that the key stands for, and would be somebody else's table, too. 0, -ESTALE or -errno. */
-static int check_same(struct files *f, const struct file *e, const struct table_key *key, s64 ctime)
-{
-    struct table_key after;
-    int rc = parser_synth_identify(f->parser, e->fd, &after);
-    if (!rc && (files_changed(e) || ctime_of(e) != ctime || !table_key_equal(key, &after)))
-        rc = -ESTALE;
-    return rc;
-}
-
-/* What cost a child its life would cost the next agent's one, too. */
-static void note_loss(struct files *f, const struct table_key *key, int rc)
-{
-    if (f->cache && (rc == -ETIMEDOUT || rc == -EPIPE))
-        cache_mark(f->cache, key, CACHE_NO_SYNTH);
-}
-
-/* 0: *outcome says what came of it, and *out is the table if there is one; or -errno. */
+/* `key` NULL: it has none. 0: *outcome says what came of it, and *out is the table if there is one; or -errno. */
 static int make(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out,
                 enum files_synth *outcome)
 {
+    static const struct table_key nobodys; /* a digest of zeros: nobody finds it */
     struct parser_synth s;
     *outcome = FILES_SYNTH_NOTHING;
-    if (f->cache && cache_marked(f->cache, key, CACHE_NO_SYNTH))
+    if (key && f->cache && cache_marked(f->cache, key, CACHE_NO_SYNTH))
         return 0;
-    s64 ctime = ctime_of(e);
-    int rc = parser_synth(f->parser, e->fd, &s);
-    if (rc) {
-        note_loss(f, key, rc);
+    int rc = parser_synth(f->parser, e->fd, key, &s);
+    if (rc)
         return rc;
-    }
-    rc = check_same(f, e, key, ctime);
-    if (!rc) {
-        keep(f, e, key, &s);
-        rc = s.table ? files_place(f, key, s.table, out) : 0;
-        *outcome = s.table ? FILES_SYNTH_DONE : outcome_of_drop(s.dropped);
-    }
+    if (key)
+        keep(f, key, &s);
+    rc = s.table ? files_place(f, key ? key : &nobodys, s.table, out) : 0;
+    *outcome = s.table ? FILES_SYNTH_DONE : outcome_of_drop(s.dropped);
     parser_reply_free(&s.bytes);
     return rc;
 }
@@ -193,12 +164,13 @@ static int synthesise(struct files *f, struct file *e, enum files_synth *outcome
     struct shared_table *t = NULL;
     struct table_key key;
     int rc = files_changed(e) ? -ESTALE : parser_synth_identify(f->parser, e->fd, &key);
+    bool keyed = !rc;
     *outcome = FILES_SYNTH_KEPT;
-    if (rc)
+    if (rc && rc != -EFBIG)
         return rc;
-    rc = find_made(f, &key, &t);
+    rc = keyed ? find_made(f, &key, &t) : -ENODATA;
     if (rc == -ENODATA)
-        rc = make(f, e, &key, &t, outcome);
+        rc = make(f, e, keyed ? &key : NULL, &t, outcome);
     return !rc && t ? swap(f, e, t) : rc;
 }
 

@@ -32,7 +32,7 @@ int cache_put(struct cache *c, const struct table_key *key, const void *image, s
  */
 enum cache_mark {
     CACHE_SYNTHESISED, /* there are rows for code that CFI does not cover, in the table under another key */
-    CACHE_NO_SYNTH,    /* under that other key: none could be made, or trying cost the parser its life */
+    CACHE_NO_SYNTH,    /* under that other key: none could be made */
     CACHE_MARKS
 };
 bool cache_marked(struct cache *c, const struct table_key *key, enum cache_mark mark);

@@ -1,4 +1,5 @@
 #include "object/elf_file.h"
+#include "base/cleanup.h"
 #include "base/cursor.h"
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #define MAX_PHDRS         1170        /* the kernel maps no file with more (64 KiB of them) */
 #define MAX_NOTE_SECTIONS 64          /* real files have four; hostile ones would make us read the file once for each */
 #define MAX_NOTES         (64u << 10) /* bytes of notes read from one segment or section */
+#define HUGE_PAGE         ((size_t)2 << 20)
 
 static bool inside(u64 size, u64 off, u64 len)
 {
@@ -221,10 +223,18 @@ int elf_open(struct elf_file *e, int fd)
     return err;
 }
 
-void elf_close(struct elf_file *e)
+void elf_unmap(struct elf_file *e)
 {
     if (e->owned)
         munmap((void *)e->map, e->size);
+    e->map = NULL;
+    e->owned = false;
+    e->size = e->phnum = e->shnum = e->shstr = 0;
+}
+
+void elf_close(struct elf_file *e)
+{
+    elf_unmap(e);
     free(e->loads);
     *e = (struct elf_file){0};
 }
@@ -256,6 +266,31 @@ const u8 *elf_at(const struct elf_file *e, u64 vaddr, size_t *left)
         return NULL;
     *left = s->filesz - (vaddr - s->vaddr);
     return e->map + s->offset + (vaddr - s->vaddr);
+}
+
+/* One fault costs as much as fifty of single pages, which are most of what a copy costs. */
+static u8 *alloc_large(size_t n)
+{
+    size_t room = (n + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    u8 *p = aligned_alloc(HUGE_PAGE, room);
+    if (p)
+        madvise(p, room, MADV_HUGEPAGE); /* a wish */
+    return p;
+}
+
+int elf_read(int fd, u64 offset, size_t n, u8 **out)
+{
+    AUTO_FREE u8 *copy = n < HUGE_PAGE / 4 ? malloc(n + 1) : alloc_large(n);
+    if (!copy)
+        return -ENOMEM;
+    for (size_t at = 0; at < n;) {
+        ssize_t got = pread(fd, copy + at, n - at, (off_t)(offset + at));
+        if (got <= 0)
+            return got ? -errno : -ESTALE;
+        at += (size_t)got;
+    }
+    *out = TAKE_PTR(copy);
+    return 0;
 }
 
 static bool is_mapped(const struct elf_file *e, const u8 *data, size_t len)

@@ -51,6 +51,8 @@ int elf_open(struct elf_file *e, int fd);
 /* The same over borrowed memory. */
 int elf_open_memory(struct elf_file *e, const void *data, size_t len);
 void elf_close(struct elf_file *e);
+/* Lets go of the file's bytes and headers; segments and build ID stay. */
+void elf_unmap(struct elf_file *e);
 #define AUTO_ELF __attribute__((cleanup(elf_close))) /* initialise to {0} */
 
 /* Header i < phnum / shnum. A section that leaves the file is refused (false). */
@@ -66,6 +68,10 @@ bool elf_find_phdr(const struct elf_file *e, u32 type, Elf64_Phdr *out);
 int elf_section_bytes(const struct elf_section *s, size_t cap, struct elf_bytes *out);
 void elf_bytes_free(struct elf_bytes *b);
 #define AUTO_BYTES __attribute__((cleanup(elf_bytes_free))) /* initialise to {0} */
+
+/* A copy of n bytes of the file behind fd, which no writer to the file can change; to be freed. 0, -ESTALE (it was cut
+ * short), -ENOMEM, -errno. */
+int elf_read(int fd, u64 offset, size_t n, u8 **out);
 
 /* A hint: all of this is about to be read. */
 void elf_will_read(const struct elf_file *e, const u8 *data, size_t len);

@@ -17,9 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         return 0;
     if (!table_build_elf(&e, NULL, &limits, &t, &size) && table_check(t, size))
         abort();
-    AUTO_CFI struct cfi c = {0};
-    cfi_find(&c, &e);
-    table_identify_cfi(&c, NULL, secret, &key);
+    AUTO_INPUT struct table_input in = {0};
+    if (!table_read(&in, &e, -1, NULL))
+        table_key_of(&in, secret, &key);
     for (u32 i = 0; i < e.shnum; i++) {
         AUTO_BYTES struct elf_bytes bytes = {0};
         struct elf_section s;

@@ -5,8 +5,6 @@
 #include "base/hash.h"
 #include "object/cfi.h"
 #include "object/cfi_sort.h"
-#include "object/dynamic.h"
-#include "object/gap.h"
 #include "object/table_elf.h"
 #include <errno.h>
 
@@ -18,22 +16,15 @@ static u64 word_of(unsigned kind)
     return rule_word((struct xp_rule){.kind = (u8)kind});
 }
 
-/* V8's embedded builtins have no FDEs but keep frame pointers; node exports what tells that they are there. */
-bool table_keeps_frame_pointers(const struct elf_file *e)
-{
-    return elf_has_dynamic_symbol(e, "_ZNK2v88internal7Isolate18embedded_blob_codeEv") ||
-           elf_has_dynamic_symbol(e, "v8_Default_embedded_blob_code_");
-}
-
 struct builder {
-    const struct cfi *cfi;
+    const struct table_input *in;
+    const struct cfi *cfi;         /* its own, listed */
     const struct table_code *code; /* NULL: none, or done */
     const struct table_code *gap;  /* what is left of those that hold in gaps only */
     size_t ngaps;
     struct xp_table *t; /* header, index, rows: one allocation; the rules follow at the end */
     struct rows rows;
-    struct gap_codes known;
-    size_t next; /* of them: those before lie behind us */
+    size_t next; /* of the known codes: those before lie behind us */
     u64 done;    /* all code below this offset has its rows */
 };
 
@@ -90,8 +81,8 @@ static void add_gap(struct builder *b, u64 to, bool tail)
 {
     u64 at = b->done;
     bool blank = tail || to - at > PADDING;
-    for (; b->next < b->known.n && b->known.v[b->next].start < to; b->next++) {
-        const struct gap_code *c = &b->known.v[b->next];
+    for (; b->next < b->in->known.n && b->in->known.v[b->next].start < to; b->next++) {
+        const struct gap_code *c = &b->in->known.v[b->next];
         if (c->start < at) /* an FDE covers its start */
             continue;
         if (c->start > at)
@@ -161,7 +152,7 @@ static void widen(u64 *lo, u64 *hi, u64 start, u64 end)
 static bool extent(const struct builder *b, u64 *lo, u64 *hi)
 {
     const struct cfi_fde *f = b->cfi->fdes.v;
-    size_t n = b->cfi->fdes.n, known = b->known.n;
+    size_t n = b->cfi->fdes.n, known = b->in->known.n;
     *lo = ~0ull;
     *hi = 0;
     if (n)
@@ -171,7 +162,7 @@ static bool extent(const struct builder *b, u64 *lo, u64 *hi)
     if (b->ngaps)
         widen(lo, hi, b->gap[0].start, b->gap[b->ngaps - 1].end);
     if (known && *hi)
-        widen(lo, hi, b->known.v[0].start, b->known.v[known - 1].end);
+        widen(lo, hi, b->in->known.v[0].start, b->in->known.v[known - 1].end);
     return *hi != 0;
 }
 
@@ -219,8 +210,9 @@ static void builder_free(struct builder *b)
     free(b->t);
 }
 
-static void fill_header(struct xp_table *t, const struct cfi *c)
+static void fill_header(struct xp_table *t, const struct table_input *in)
 {
+    const struct cfi *c = &in->cfi;
     const struct elf_file *e = c->elf;
     static const u8 nobody[16];
     struct table_key key;
@@ -228,7 +220,7 @@ static void fill_header(struct xp_table *t, const struct cfi *c)
     *t = (struct xp_table){
         .magic = XP_TABLE_MAGIC,
         .version = XP_TABLE_VERSION,
-        .flags = no_cfi || table_keeps_frame_pointers(e) ? XP_TABLE_FP_OK : 0,
+        .flags = no_cfi || in->keeps_frame_pointers ? XP_TABLE_FP_OK : 0,
         .bad_fdes = c->bad,
         .fdes = (u32)c->fdes.n,
     };
@@ -236,7 +228,7 @@ static void fill_header(struct xp_table *t, const struct cfi *c)
         memcpy(t->build_id, e->build_id, e->build_id_len);
         t->build_id_len = e->build_id_len;
     } else { /* something that differs between files */
-        table_identify_cfi(c, NULL, nobody, &key);
+        table_key_of(in, nobody, &key);
         memcpy(t->build_id, key.digest, sizeof(key.digest));
         t->build_id_len = sizeof(t->build_id);
     }
@@ -251,23 +243,15 @@ static u64 max_rows(const struct builder *b, const struct table_limits *limits)
     return n < limits->max_rows ? n : limits->max_rows;
 }
 
-int table_build_elf(const struct elf_file *e, const struct table_code *code, const struct table_limits *limits,
-                    struct xp_table **out, size_t *len)
+int table_make(struct table_input *in, const struct table_code *gaps, size_t n, const struct table_limits *limits,
+               struct xp_table **out, size_t *len)
 {
-    return table_build_filled(e, code, NULL, 0, limits, out, len);
-}
-
-int table_build_filled(const struct elf_file *e, const struct table_code *code, const struct table_code *gaps, size_t n,
-                       const struct table_limits *limits, struct xp_table **out, size_t *len)
-{
-    AUTO_CFI struct cfi c = {0};
-    size_t max_fdes = limits->max_rows < CFI_MAX_FDES ? limits->max_rows : CFI_MAX_FDES;
-    int err = cfi_read(&c, e, max_fdes);
+    int err = cfi_list(&in->cfi, limits->max_rows < CFI_MAX_FDES ? limits->max_rows : CFI_MAX_FDES);
     if (err)
         return err;
     CLEANUP(builder_free)
-    struct builder b = {.cfi = &c, .code = code && code->n ? code : NULL, .gap = gaps, .ngaps = n};
-    gap_codes_find(e, &b.known);
+    struct builder b = {
+        .in = in, .cfi = &in->cfi, .code = in->code && in->code->n ? in->code : NULL, .gap = gaps, .ngaps = n};
     u64 first, hi, lo = 0, nblocks = 0;
     bool any = extent(&b, &first, &hi);
     if (any) {
@@ -280,7 +264,7 @@ int table_build_filled(const struct elf_file *e, const struct table_code *code, 
     b.t = malloc(sizeof(*b.t) + 4 * (nblocks + 1 + cap));
     if (!b.t)
         return -ENOMEM;
-    fill_header(b.t, &c);
+    fill_header(b.t, in);
     b.t->nblocks = (u32)nblocks;
     b.t->lo = lo;
     u32 *index = (u32 *)(b.t + 1);
@@ -289,6 +273,20 @@ int table_build_filled(const struct elf_file *e, const struct table_code *code, 
     if (!err && any)
         err = add_rows(&b, first, hi);
     return err ? err : seal(&b, out, len);
+}
+
+int table_build_filled(const struct elf_file *e, const struct table_code *code, const struct table_code *gaps, size_t n,
+                       const struct table_limits *limits, struct xp_table **out, size_t *len)
+{
+    AUTO_INPUT struct table_input in = {0};
+    int err = table_read(&in, e, -1, code);
+    return err ? err : table_make(&in, gaps, n, limits, out, len);
+}
+
+int table_build_elf(const struct elf_file *e, const struct table_code *code, const struct table_limits *limits,
+                    struct xp_table **out, size_t *len)
+{
+    return table_build_filled(e, code, NULL, 0, limits, out, len);
 }
 
 int table_build(int fd, const struct table_limits *limits, struct xp_table **out, size_t *len)

@@ -1,8 +1,6 @@
-/* What makes an image sound, and what makes two files one: table_check and table_identify. */
+/* What makes an image sound, and what stands in a sound one. */
 #include "base/hash.h"
-#include "object/gap.h"
-#include "object/table_elf.h"
-#include "object/siphash.h"
+#include "object/table.h"
 #include <errno.h>
 
 /* The header's numbers add up to exactly `len`; the products cannot overflow: all counts are 32-bit. */
@@ -89,81 +87,6 @@ struct xp_rule table_rule_at(const struct xp_table *t, u64 offset)
         lo--;
     }
     return table_rules(t)[rows[lo] >> 16];
-}
-
-static void add_u64(struct siphash *h, u64 v)
-{
-    siphash_add(h, &v, sizeof(v));
-}
-
-static void add_gap_code(struct siphash *h, const struct gap_code *c)
-{
-    add_u64(h, c->start);
-    add_u64(h, c->end);
-    for (size_t i = 0; i < c->n; i++) {
-        add_u64(h, c->row[i].offset);
-        add_u64(h, c->row[i].word);
-    }
-}
-
-static void add_code(struct siphash *h, const struct table_code *code)
-{
-    add_u64(h, code ? code->n : 0);
-    if (!code || !code->n)
-        return;
-    add_u64(h, code->start);
-    add_u64(h, code->end);
-    siphash_add(h, code->rows, code->n * sizeof(*code->rows));
-}
-
-/* All that table_build_elf depends on: the CFI as it is stored, where it and the code lie, known gaps, V8, and the rows
- * that come from elsewhere. */
-void table_identify_cfi(const struct cfi *c, const struct table_code *code, const u8 secret[16], struct table_key *out)
-{
-    const struct elf_file *e = c->elf;
-    struct table_key key = {.build_id_len = e->build_id_len};
-    struct gap_codes known;
-    struct siphash h;
-    siphash_init(&h, secret);
-    add_u64(&h, XP_TABLE_VERSION);
-    gap_codes_find(e, &known);
-    for (size_t i = 0; i < known.n; i++)
-        add_gap_code(&h, &known.v[i]);
-    add_u64(&h, table_keeps_frame_pointers(e));
-    add_code(&h, code);
-    add_u64(&h, e->nloads);
-    for (size_t i = 0; i < e->nloads; i++) {
-        add_u64(&h, e->loads[i].offset);
-        add_u64(&h, e->loads[i].vaddr);
-        add_u64(&h, e->loads[i].filesz);
-        add_u64(&h, e->loads[i].flags);
-    }
-    for (size_t i = 0; i < c->nsections; i++) {
-        const struct cfi_section *s = &c->section[i];
-        add_u64(&h, s->vaddr);
-        add_u64(&h, s->len);
-        add_u64(&h, s->debug << 1 | s->open_ended);
-        siphash_add(&h, s->data, s->len);
-    }
-    siphash_end(&h, key.digest);
-    memcpy(key.build_id, e->build_id, e->build_id_len);
-    *out = key;
-}
-
-int table_identify_elf(const struct elf_file *e, const struct table_code *code, const u8 secret[16],
-                       struct table_key *out)
-{
-    AUTO_CFI struct cfi c = {0};
-    cfi_find(&c, e);
-    table_identify_cfi(&c, code, secret, out);
-    return 0;
-}
-
-int table_identify(int fd, const u8 secret[16], struct table_key *out)
-{
-    AUTO_ELF struct elf_file e = {0};
-    int err = elf_open(&e, fd);
-    return err ? err : table_identify_elf(&e, NULL, secret, out);
 }
 
 const char *table_source_name(enum xp_source s)

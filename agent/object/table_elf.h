@@ -1,7 +1,31 @@
 /* table.h's work on an open ELF file: for those who have it in memory, or rows to add. */
 #pragma once
 #include "object/cfi.h"
+#include "object/gap.h"
 #include "object/table.h"
+
+/* All that a table is made of, read from the file once and then never looked up there again. So the key and the image
+ * are of the same bytes, whoever writes to the file meanwhile: whoever makes both of one table_input need not compare
+ * anything. */
+struct table_input {
+    struct cfi cfi; /* found, not listed */
+    u8 *copy[2];    /* its sections */
+    struct gap_codes known;
+    bool keeps_frame_pointers;     /* code without FDEs does all the same */
+    const struct table_code *code; /* rows from elsewhere, or NULL */
+};
+#define TABLE_MAX_CFI ((size_t)256 << 20) /* bytes of a section that can be copied; what is open-ended is cut there */
+
+/* `fd` is what `e` was opened from; -1: `e` is in memory that nobody else writes to, and need not be copied. `e` and
+ * `code` are borrowed until table_input_free; with an fd, elf_unmap may go before. 0, -ENOSPC (TABLE_MAX_CFI), -ESTALE
+ * (the file was cut short meanwhile), -ENOMEM, -errno. */
+int table_read(struct table_input *in, const struct elf_file *e, int fd, const struct table_code *code);
+void table_input_free(struct table_input *in);
+#define AUTO_INPUT __attribute__((cleanup(table_input_free))) /* initialise to {0} */
+void table_key_of(const struct table_input *in, const u8 secret[16], struct table_key *out);
+/* Once for each `in`: the list of FDEs goes into it. `gaps`: see table_build_filled. */
+int table_make(struct table_input *in, const struct table_code *gaps, size_t n, const struct table_limits *limits,
+               struct xp_table **out, size_t *len);
 
 /* With the rows of `code` (NULL: none). */
 int table_build_elf(const struct elf_file *e, const struct table_code *code, const struct table_limits *limits,
@@ -10,10 +34,6 @@ int table_build_elf(const struct elf_file *e, const struct table_code *code, con
  * has rows. An FDE-less stretch of 64 bytes or less that none of them covers stays the padding that it seems to be. */
 int table_build_filled(const struct elf_file *e, const struct table_code *code, const struct table_code *gaps, size_t n,
                        const struct table_limits *limits, struct xp_table **out, size_t *len);
-int table_identify_elf(const struct elf_file *e, const struct table_code *code, const u8 secret[16],
-                       struct table_key *out);
-/* `c` needs cfi_find only. */
-void table_identify_cfi(const struct cfi *c, const struct table_code *code, const u8 secret[16], struct table_key *out);
 
 struct table_span { /* file offsets */
     u64 start, end;

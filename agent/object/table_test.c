@@ -1,5 +1,6 @@
 #include "object/table.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/hash.h"
 #include "base/test.h"
 #include "object/dynamic.h"
@@ -9,6 +10,7 @@
 #include "object/table_elf.h"
 #include <errno.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
 static struct xp_table *build(const char *name, size_t *len)
 {
@@ -274,22 +276,78 @@ TEST(table_may_have_such_rows_alone)
     CHECK_EQ(table_build_elf(&e, &code, &limits, &none, &len), -ENOSPC);
 }
 
-TEST(table_keys_know_rows_that_others_found)
+static const u8 *cfi_of(const struct elf_file *e)
+{
+    struct elf_section s;
+    return elf_section(e, ".eh_frame", &s) ? s.data : NULL;
+}
+
+static struct table_key key_with(const struct elf_file *e, const struct table_code *code)
 {
     static const u8 secret[16] = {1};
+    AUTO_INPUT struct table_input in = {0};
+    struct table_key key = {0};
+    if (!table_read(&in, e, -1, code))
+        table_key_of(&in, secret, &key);
+    return key;
+}
+
+TEST(table_keys_know_rows_that_others_found)
+{
     AUTO_ELF struct elf_file e = {0};
-    struct table_key none, one, other;
     CHECK_EQ(fixture_elf("cfi.so", &e), 0);
     struct table_row row = {0x1000, 1};
     struct table_code code = {.start = 0x1000, .end = 0x1800, .rows = &row, .n = 1};
-    CHECK_EQ(table_identify_elf(&e, NULL, secret, &none), 0);
-    CHECK_EQ(table_identify_elf(&e, &code, secret, &one), 0);
+    struct table_key none = key_with(&e, NULL), one = key_with(&e, &code);
     row.word = 2;
-    CHECK_EQ(table_identify_elf(&e, &code, secret, &other), 0);
+    struct table_key other = key_with(&e, &code);
     CHECK(!table_key_equal(&none, &one) && !table_key_equal(&one, &other));
+    code.bad = 1; /* the image says it */
+    struct table_key bad = key_with(&e, &code);
+    CHECK(!table_key_equal(&bad, &other));
     code.n = 0;
-    CHECK_EQ(table_identify_elf(&e, &code, secret, &other), 0);
+    other = key_with(&e, &code);
     CHECK(table_key_equal(&none, &other));
+}
+
+/* Whoever may write to the file does so when it has been read: neither key nor table see it. */
+TEST(table_is_of_the_bytes_that_its_key_is_of)
+{
+    static const u8 secret[16] = {1};
+    AUTO_CLOSE int fd = memfd_create("file", MFD_CLOEXEC);
+    AUTO_ELF struct elf_file e = {0}, written = {0};
+    AUTO_INPUT struct table_input in = {0}, late = {0};
+    AUTO_FREE struct xp_table *plain = NULL, *t = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    struct table_key before, after;
+    size_t len, plain_len;
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK_EQ(table_build_elf(&e, NULL, &limits, &plain, &plain_len), 0);
+    CHECK_EQ(fs_write_all(fd, e.map, e.size), 0);
+    CHECK_EQ(elf_open(&written, fd), 0);
+    CHECK_EQ(table_read(&in, &written, fd, NULL), 0);
+    for (size_t i = 0; i < in.cfi.nsections; i++)
+        CHECK(in.cfi.section[i].data < written.map || in.cfi.section[i].data >= written.map + written.size);
+    u64 at = (u64)(cfi_of(&e) - e.map);
+    CHECK_EQ(pwrite(fd, "no CFI at all", 13, (off_t)at + 4), 13);
+    CHECK_EQ(table_read(&late, &written, fd, NULL), 0);
+    elf_unmap(&written);
+    table_key_of(&in, secret, &before);
+    table_key_of(&late, secret, &after);
+    CHECK(!table_key_equal(&before, &after));
+    CHECK_EQ(table_make(&in, NULL, 0, &limits, &t, &len), 0);
+    CHECK(len == plain_len && !memcmp(t, plain, len));
+}
+
+TEST(table_reads_no_section_that_is_gone)
+{
+    AUTO_CLOSE int fd = memfd_create("file", MFD_CLOEXEC);
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_INPUT struct table_input in = {0};
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK_EQ(fs_write_all(fd, e.map, (size_t)(cfi_of(&e) - e.map) + 1), 0);
+    CHECK_EQ(table_read(&in, &e, fd, NULL), -ESTALE);
+    CHECK(!in.copy[0]);
 }
 
 static bool same_key(const char *a, const char *b, const u8 *secret_a, const u8 *secret_b)

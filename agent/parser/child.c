@@ -26,6 +26,8 @@
 
 struct child {
     const struct parser_work *work;
+    struct merged_table *held; /* what the last request has identified, for the next one to make its table of */
+    struct table_key held_key;
     unsigned requests;
     const char *heap;     /* the program break at the start */
     unsigned cpu_seconds; /* after which it leaves */
@@ -63,16 +65,29 @@ static int reply_bytes(const void *data, size_t len, struct parser_answer *a, in
     return 0;
 }
 
-static int do_table(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
+static int do_identify(struct child *c, const struct parser_request *rq, int file, struct table_key *key)
+{
+    merged_free(&c->held);
+    int rc = c->work->identify(file, rq->secret, &c->held_key, &c->held);
+    if (!rc)
+        *key = c->held_key;
+    return rc;
+}
+
+/* Of the bytes that gave the file its key, or of others that give it the same. */
+static int do_table(struct child *c, const struct parser_request *rq, int file, struct parser_answer *a, int *fd)
 {
     struct table_limits limits = TABLE_LIMITS_DEFAULT;
-    struct xp_table *image = NULL;
+    AUTO_FREE struct xp_table *image = NULL;
+    struct table_key key;
     size_t len = 0;
-    int rc = work->table(file, &limits, &image, &len);
+    int rc = c->held && table_key_equal(&c->held_key, &rq->key) ? 0 : do_identify(c, rq, file, &key);
+    if (!rc && !table_key_equal(&c->held_key, &rq->key))
+        rc = -ESTALE;
     if (!rc)
-        rc = reply_bytes(image, len, a, fd);
-    free(image);
-    return rc;
+        rc = c->work->table(c->held, &limits, &image, &len);
+    merged_free(&c->held);
+    return rc ? rc : reply_bytes(image, len, a, fd);
 }
 
 /* Has the parent open a file that debug information names. An owned fd or -errno. */
@@ -122,11 +137,12 @@ static int do_lines(const struct parser_work *work, const struct parser_request 
     return rc;
 }
 
-static int do_synth(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
+static int do_synth(const struct parser_work *work, const struct parser_request *rq, int file, struct parser_answer *a,
+                    int *fd)
 {
     struct table_limits limits = TABLE_LIMITS_DEFAULT;
     AUTO_BUF struct buf out = {0};
-    int rc = work->synth(file, &limits, &out);
+    int rc = work->synth(file, rq->secret, rq->n ? &rq->key : NULL, &limits, &out);
     return rc ? rc : reply_bytes(out.data, out.len, a, fd);
 }
 
@@ -169,19 +185,22 @@ static int do_names(const struct parser_work *work, const struct parser_request 
     return rc;
 }
 
-static int do_request(const struct parser_work *work, const struct parser_request *rq, const int *fds,
-                      struct parser_answer *a, int *fd)
+static int do_request(struct child *c, const struct parser_request *rq, const int *fds, struct parser_answer *a,
+                      int *fd)
 {
+    const struct parser_work *work = c->work;
     struct stat st;
     if (fstat(fds[0], &st))
         return -errno;
     if (!S_ISREG(st.st_mode)) /* a pipe would hang, a device do anything */
         return -ENOEXEC;
+    if (rq->op != PARSER_TABLE)
+        merged_free(&c->held);
     switch (rq->op) {
     case PARSER_IDENTIFY:
-        return work->identify(fds[0], rq->secret, &a->key);
+        return do_identify(c, rq, fds[0], &a->key);
     case PARSER_TABLE:
-        return do_table(work, fds[0], a, fd);
+        return do_table(c, rq, fds[0], a, fd);
     case PARSER_NAMES:
     case PARSER_JIT:
         return do_names(work, rq, fds, a, fd);
@@ -194,7 +213,7 @@ static int do_request(const struct parser_work *work, const struct parser_reques
     case PARSER_SYNTH_IDENTIFY:
         return work->synth_identify(fds[0], rq->secret, &a->key);
     case PARSER_SYNTH:
-        return do_synth(work, fds[0], a, fd);
+        return do_synth(work, rq, fds[0], a, fd);
     default:
         return -EPROTO;
     }
@@ -219,7 +238,7 @@ static int serve(struct child *c)
     struct parser_answer a;
     memset(&a, 0, sizeof(a));
     a.id = rq.id;
-    a.status = slots.fd[SLOT_FILE] < 0 ? -EPROTO : do_request(c->work, &rq, slots.fd, &a, &memfd);
+    a.status = slots.fd[SLOT_FILE] < 0 ? -EPROTO : do_request(c, &rq, slots.fd, &a, &memfd);
     if (worn_out(c))
         a.flags |= PARSER_LAST;
     rc = packet_send(SANDBOX_SOCKET, &a, sizeof(a), &memfd, memfd >= 0);
@@ -282,7 +301,7 @@ int parser_child_main(int argc, char **argv)
 {
     static const struct parser_work work = {
         .identify = merged_identify,
-        .table = merged_table,
+        .table = merged_make,
         .names = merged_names,
         .jit = jit_names,
         .facts = facts_read,

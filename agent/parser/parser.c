@@ -281,11 +281,13 @@ int parser_synth_identify(struct parser *p, int fd, struct table_key *out)
     return ask_key(p, PARSER_SYNTH_IDENTIFY, fd, out);
 }
 
-int parser_synth(struct parser *p, int fd, struct parser_synth *out)
+int parser_synth(struct parser *p, int fd, const struct table_key *key, struct parser_synth *out)
 {
-    struct parser_request rq = {.op = PARSER_SYNTH};
+    struct parser_request rq = {.op = PARSER_SYNTH, .n = key != NULL};
     struct parser_answer a;
     struct parser_synth found = {0};
+    if (key)
+        rq.key = *key;
     int rc = ask_about(p, &rq, fd, &a, &found.bytes);
     if (rc)
         return rc;
@@ -294,9 +296,9 @@ int parser_synth(struct parser *p, int fd, struct parser_synth *out)
     return 0;
 }
 
-int parser_table(struct parser *p, int fd, struct parser_reply *out)
+int parser_table(struct parser *p, int fd, const struct table_key *key, struct parser_reply *out)
 {
-    struct parser_request rq = {.op = PARSER_TABLE};
+    struct parser_request rq = {.op = PARSER_TABLE, .key = *key};
     struct parser_answer a;
     return ask_about(p, &rq, fd, &a, out);
 }

@@ -54,12 +54,15 @@ void parser_reply_free(struct parser_reply *r);
  * protocol): the file should then be quarantined, and more than a few such failures a second make the next request
  * wait. -ECHILD: no child could be started, which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
-int parser_table(struct parser *p, int fd, struct parser_reply *out); /* a checked image */
+/* A checked image, made of bytes that have this key; -ESTALE: the file's have another one by now. The child remembers
+ * what it has identified last, so that asking at once costs no second look at the file. */
+int parser_table(struct parser *p, int fd, const struct table_key *key, struct parser_reply *out);
 /* The same with rows for code that has no unwind information of any kind (parser/synth_table.h); *out is owned, too,
  * by parser_reply_free of its bytes. Waits PARSER_SYNTH_MS, whatever the limits say: nobody should be waiting for the
- * caller. The key tells files apart that differ in their code alone. */
+ * caller. The key tells files apart that differ in their code alone; -EFBIG: the file is too large to have one. Then,
+ * or when what is found will not be shared, `key` is NULL. */
 int parser_synth_identify(struct parser *p, int fd, struct table_key *out);
-int parser_synth(struct parser *p, int fd, struct parser_synth *out);
+int parser_synth(struct parser *p, int fd, const struct table_key *key, struct parser_synth *out);
 #define PARSER_SYNTH_MS 10000
 /* What the file says about debug information (object/debug_links.h): nothing of it is more than a claim. `crc`: sum
  * all of the file up, too. */

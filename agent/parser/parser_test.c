@@ -48,7 +48,7 @@ static int fill_memfd(void)
     return fd < 0 || ftruncate(fd, (off_t)PARSER_MAX_REPLY + 1) ? -errno : 0;
 }
 
-static int obey(int fd, const u8 secret[16], struct table_key *out)
+static int obey(int fd, const u8 secret[16], struct table_key *out, struct merged_table **held)
 {
     char order[32];
     read_order(fd, order);
@@ -352,7 +352,7 @@ TEST(parser_reads_a_real_file)
     CHECK_EQ(parser_identify(p, fd, &again), 0);
     CHECK(memcmp(&key, &again, sizeof(key)) == 0);
     CLEANUP(parser_reply_free) struct parser_reply image = {0}, names = {0};
-    CHECK_EQ(parser_table(p, fd, &image), 0);
+    CHECK_EQ(parser_table(p, fd, &key, &image), 0);
     const struct xp_table *t = image.data;
     CHECK(t->nrows > 100 && t->nblocks > 10);
     u64 offsets[2] = {t->lo, 0xffffffffffull};
@@ -377,16 +377,16 @@ TEST(parser_synthesises_rows)
     CHECK_EQ(parser_synth_identify(p, fd, &whole), 0);
     CHECK_EQ(parser_synth_identify(p, fd, &again), 0);
     CHECK(table_key_equal(&whole, &again) && !table_key_equal(&whole, &plain));
-    CHECK_EQ(parser_synth(p, fd, &s), 0);
+    CHECK_EQ(parser_synth(p, fd, &whole, &s), 0);
     CHECK(s.table && s.table->source_rows[XP_SOURCE_SYNTH] && s.counts.claimed_bytes && !s.dropped);
     parser_reply_free(&s.bytes);
     AUTO_CLOSE int text = file_saying("#!/bin/sh");
-    CHECK_EQ(parser_synth(p, text, &untouched), -ENOEXEC);
+    CHECK_EQ(parser_synth(p, text, NULL, &untouched), -ENOEXEC);
     CHECK_EQ(parser_restarts(p), 0);
     parser_free(&p);
     CHECK_EQ(parser_new_as(&p, &patient, ROLE_LIAR), 0);
     AUTO_CLOSE int lie = file_saying("image");
-    CHECK_EQ(parser_synth(p, lie, &untouched), -EPROTO);
+    CHECK_EQ(parser_synth(p, lie, NULL, &untouched), -EPROTO);
     CHECK_EQ(untouched.len, 77);
 }
 
@@ -425,12 +425,12 @@ TEST(parser_says_what_is_wrong_with_a_file)
     CLEANUP(parser_free) struct parser *p = NULL;
     CHECK_EQ(parser_new(&p, &limits), 0);
     struct parser_reply reply;
-    struct table_key key;
+    struct table_key key = {0};
     AUTO_CLOSE int text = file_saying("#!/bin/sh");
-    CHECK_EQ(parser_table(p, text, &reply), -ENOEXEC);
+    CHECK_EQ(parser_table(p, text, &key, &reply), -ENOEXEC);
     CHECK_EQ(parser_identify(p, text, &key), -ENOEXEC);
     AUTO_CLOSE int empty = file_saying("");
-    CHECK(parser_table(p, empty, &reply) < 0);
+    CHECK(parser_table(p, empty, &key, &reply) < 0);
     CHECK_EQ(parser_restarts(p), 0);
 }
 
@@ -446,7 +446,7 @@ TEST(parser_believes_no_liar)
         pid_t pid = parser_pid(p);
         AUTO_CLOSE int fd = file_saying(lies[i]);
         struct parser_reply reply = {.len = 77};
-        int rc = parser_table(p, fd, &reply);
+        int rc = parser_table(p, fd, &(struct table_key){0}, &reply);
         if (rc != -EPROTO)
             printf("  the lie: %s\n", lies[i]);
         CHECK_EQ(rc, -EPROTO);

@@ -6,6 +6,9 @@
  * During LINES the child may want a file that the debug information names (a split unit): a reply with PARSER_WANTS and
  * a memfd of two texts, directory and name. The parent answers with GIVE, and the file's fd or the reason (n = errno).
  *
+ * IDENTIFY leaves the child with what the file's table is made of, until the next request: TABLE with that key makes it
+ * of that, any other one of the file as it is then, if it has the key.
+ *
  * The child starts with a greeting, a reply with id 0 whose status says whether it could lock itself in. The parent
  * trusts no byte of a reply; the child trusts its parent, but not what it finds in the files.
  */
@@ -53,12 +56,13 @@ struct parser_slots {
 struct parser_request {
     u32 id; /* never 0; comes back in the reply */
     u32 op;
-    u64 n; /* NAMES, JIT: offsets in the memfd; LINKS: 1: with the CRC; GIVE: errno, 0: a file came */
+    u64 n; /* NAMES, JIT: offsets in the memfd; LINKS: 1: with the CRC; SYNTH: 1: by key; GIVE: errno, 0: a file came */
     u8 secret[16];
-    u32 slots;       /* bit i: slot i is there */
-    u32 short_names; /* NAMES */
+    u32 slots;            /* bit i: slot i is there */
+    u32 short_names;      /* NAMES */
+    struct table_key key; /* TABLE, SYNTH: that the file has to have, or else -ESTALE */
 };
-_Static_assert(sizeof(struct parser_request) == 40, "the wire format has no hidden padding");
+_Static_assert(sizeof(struct parser_request) == 80, "the wire format has no hidden padding");
 
 #define PARSER_LAST  1u /* the child is worn out (time, memory, requests) and leaves after this reply */
 #define PARSER_WANTS 2u /* this is no reply yet: see above */
@@ -91,17 +95,19 @@ struct parser_want {
 };
 int want_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_want *out);
 
+struct merged_table;
 /* What the child does with a file; the real one calls object/, tests have others. */
 struct parser_work {
-    int (*identify)(int fd, const u8 secret[16], struct table_key *out);
-    int (*table)(int fd, const struct table_limits *limits, struct xp_table **out, size_t *len);
+    int (*identify)(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out);
+    int (*table)(struct merged_table *m, const struct table_limits *limits, struct xp_table **out, size_t *len);
     int (*names)(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
     int (*jit)(int fd, const u64 *addresses, size_t n, struct buf *out);
     int (*lines)(const struct dwarf_fds *f, void **out, size_t *len);
     int (*links)(int fd, bool crc, struct debug_links *out);
     int (*facts)(int fd, struct facts *out);
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
-    int (*synth)(int fd, const struct table_limits *limits, struct buf *out);
+    int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
+                 struct buf *out);
 };
 /* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
 int parser_child_run(int argc, char **argv, const struct parser_work *work);

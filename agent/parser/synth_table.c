@@ -5,16 +5,20 @@
 #include "runtime/go_rows.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct head { /* of a reply; an image follows, if there are rows */
     u32 dropped, pad;
     struct synth_counts counts;
+    u8 plain[16];
 };
 _Static_assert(sizeof(struct head) % 8 == 0, "an image behind it is aligned");
 
-struct synthesis {
+struct synth_file {
+    u8 *bytes; /* all of them; NULL: too many */
     struct elf_file elf;
     struct go_rows go;
+    u8 plain[16];
     table_spans covered;
     VEC(struct synth_span) spans; /* the same */
     struct synth found;
@@ -22,8 +26,11 @@ struct synthesis {
     VEC(struct table_code) gaps;
 };
 
-static void synthesis_free(struct synthesis *s)
+void synth_file_free(struct synth_file **f)
 {
+    struct synth_file *s = TAKE_PTR(*f);
+    if (!s)
+        return;
     vec_free(&s->gaps);
     vec_free(&s->rows);
     synth_free(&s->found);
@@ -31,50 +38,52 @@ static void synthesis_free(struct synthesis *s)
     vec_free(&s->covered);
     go_rows_free(&s->go);
     elf_close(&s->elf);
+    free(s->bytes);
+    free(s);
 }
 
-static int open_file(struct synthesis *s, int fd)
+/* ---- Its bytes --------------------------------------------------------------------------------------------------- */
+
+static int open_elf(struct synth_file *s, int fd)
 {
+    struct stat st;
+    if (fstat(fd, &st))
+        return -errno;
+    if (!S_ISREG(st.st_mode) || (u64)st.st_size > SYNTH_MAX_KEYED)
+        return elf_open(&s->elf, fd);
+    int err = elf_read(fd, 0, (size_t)st.st_size, &s->bytes);
+    return err ? err : elf_open_memory(&s->elf, s->bytes, (size_t)st.st_size);
+}
+
+int synth_file_read(struct synth_file **out, int fd)
+{
+    CLEANUP(synth_file_free) struct synth_file *s = calloc(1, sizeof(*s));
     struct gopclntab t;
-    int err = elf_open(&s->elf, fd);
-    if (err || go_open(&t, &s->elf))
-        return err;
-    return go_rows_read(&t, &s->go) == -ENOMEM ? -ENOMEM : 0;
+    int err = s ? open_elf(s, fd) : -ENOMEM;
+    if (!err && !go_open(&t, &s->elf) && go_rows_read(&t, &s->go) == -ENOMEM)
+        err = -ENOMEM;
+    if (!err)
+        *out = TAKE_PTR(s);
+    return err;
 }
 
-/* ---- Who it is --------------------------------------------------------------------------------------------------- */
-
-#define MAX_HASHED  (1ull << 29) /* bytes of a file: 0.3 s when they are in memory */
-#define HASHED_STEP (1ull << 22)
-
-/* All bytes of the file: sections that are not loaded say where code is, too, and a key that left out anything that the
- * analysis reads would let one container's file stand for another's. */
-static void hash_file(struct siphash *h, const struct elf_file *e)
+int synth_file_key(struct synth_file *s, const u8 secret[16], struct table_key *out)
 {
-    for (u64 at = 0; at < e->size; at += HASHED_STEP) {
-        size_t n = e->size - at < HASHED_STEP ? e->size - at : HASHED_STEP;
-        siphash_add(h, e->map + at, n);
-        elf_have_read(e, e->map + at, n);
-    }
-}
-
-int synth_identify(int fd, const u8 secret[16], struct table_key *out)
-{
-    CLEANUP(synthesis_free) struct synthesis s = {0};
+    AUTO_INPUT struct table_input plain = {0};
     struct table_key key;
     struct siphash h;
     u32 version = SYNTH_TABLE_VERSION;
-    int err = open_file(&s, fd);
-    if (!err)
-        err = table_identify_elf(&s.elf, &s.go.code, secret, &key);
+    if (!s->bytes)
+        return -EFBIG;
+    int err = table_read(&plain, &s->elf, -1, &s->go.code);
     if (err)
         return err;
-    if (s.elf.size > MAX_HASHED)
-        return -ENOSPC;
+    table_key_of(&plain, secret, &key);
+    memcpy(s->plain, key.digest, sizeof(s->plain));
     siphash_init(&h, secret);
     siphash_add(&h, &version, sizeof(version));
     siphash_add(&h, key.digest, sizeof(key.digest)); /* of another version of the other rows' table, too */
-    hash_file(&h, &s.elf);
+    siphash_add(&h, s->bytes, s->elf.size);
     siphash_end(&h, key.digest);
     *out = key;
     return 0;
@@ -82,7 +91,7 @@ int synth_identify(int fd, const u8 secret[16], struct table_key *out)
 
 /* ---- Its table --------------------------------------------------------------------------------------------------- */
 
-static int read_code(struct synthesis *s, const struct table_limits *limits)
+static int read_code(struct synth_file *s, const struct table_limits *limits)
 {
     struct synth_limits ours = SYNTH_LIMITS_DEFAULT;
     int err = table_covered(&s->elf, &s->go.code, limits, &s->covered);
@@ -102,7 +111,7 @@ struct trampoline { /* file offsets; an empty one at the end: none is left */
 
 /* Signal handlers return to "mov $15, %rax (or %eax); syscall" (musl): above it is no caller, but what the kernel put
  * there. The first one in [from, range->end). */
-static struct trampoline find_trampoline(const struct synthesis *s, u64 from, const struct table_code *range)
+static struct trampoline find_trampoline(const struct synth_file *s, u64 from, const struct table_code *range)
 {
     static const u8 number_call[] = {15, 0, 0, 0, 0x0f, 0x05}, rax[] = {0x48, 0xc7, 0xc0};
     const u8 *start = s->elf.map + from, *end = s->elf.map + range->end, *p = start;
@@ -114,7 +123,7 @@ static struct trampoline find_trampoline(const struct synthesis *s, u64 from, co
     return (struct trampoline){range->end, range->end};
 }
 
-static int add_row(struct synthesis *s, u64 offset, u64 word)
+static int add_row(struct synth_file *s, u64 offset, u64 word)
 {
     struct table_row *row = VEC_PUSH(&s->rows);
     if (!row)
@@ -124,7 +133,7 @@ static int add_row(struct synthesis *s, u64 offset, u64 word)
 }
 
 /* What was found for [from, to), of one range. *at: a row that holds at `from` or before; then the same for `to`. */
-static int add_found(struct synthesis *s, u64 from, u64 to, size_t *at)
+static int add_found(struct synth_file *s, u64 from, u64 to, size_t *at)
 {
     const struct synth_row *v = s->found.rows.v;
     int err = 0;
@@ -140,7 +149,7 @@ static int add_found(struct synthesis *s, u64 from, u64 to, size_t *at)
 
 /* Rows as they were found, and between them those of trampolines: these begin a byte before, for that is where callers
  * are looked up. Both ascend, so each is looked at once, however many there are. */
-static int add_rows(struct synthesis *s, const struct table_code *range, size_t *at)
+static int add_rows(struct synth_file *s, const struct table_code *range, size_t *at)
 {
     u64 signal = rule_word((struct xp_rule){.kind = XP_CFA_SIGNAL});
     int err = 0;
@@ -156,7 +165,7 @@ static int add_rows(struct synthesis *s, const struct table_code *range, size_t 
 }
 
 /* The rows of a range; it becomes a table_code of its own. */
-static int add_gap(struct synthesis *s, const struct synth_span *range, size_t *next)
+static int add_gap(struct synth_file *s, const struct synth_span *range, size_t *next)
 {
     struct table_code *c = VEC_PUSH(&s->gaps);
     size_t first = s->rows.n;
@@ -173,7 +182,7 @@ static int add_gap(struct synthesis *s, const struct synth_span *range, size_t *
 }
 
 /* What was found, as table.h wants it. */
-static int list_gaps(struct synthesis *s)
+static int list_gaps(struct synth_file *s)
 {
     size_t next = 0, row = 0;
     for (size_t i = 0; i < s->found.ranges.n; i++) {
@@ -186,7 +195,7 @@ static int list_gaps(struct synthesis *s)
     return 0;
 }
 
-static int add_image(struct synthesis *s, const struct table_limits *limits, struct buf *out)
+static int add_image(struct synth_file *s, const struct table_limits *limits, struct buf *out)
 {
     struct xp_table *image = NULL;
     size_t len = 0;
@@ -199,19 +208,39 @@ static int add_image(struct synthesis *s, const struct table_limits *limits, str
     return err;
 }
 
-int synth_table(int fd, const struct table_limits *limits, struct buf *out)
+int synth_file_table(struct synth_file *s, const struct table_limits *limits, struct buf *out)
 {
-    CLEANUP(synthesis_free) struct synthesis s = {0};
-    int err = open_file(&s, fd);
-    if (!err)
-        err = read_code(&s, limits);
+    int err = read_code(s, limits);
     if (err)
         return err;
-    struct head head = {.dropped = s.found.dropped, .counts = s.found.n};
+    struct head head = {.dropped = s->found.dropped, .counts = s->found.n};
+    memcpy(head.plain, s->plain, sizeof(head.plain));
     buf_add(out, &head, sizeof(head));
-    if (!s.found.dropped && s.found.n.claimed_bytes)
-        err = add_image(&s, limits, out);
+    if (!s->found.dropped && s->found.n.claimed_bytes)
+        err = add_image(s, limits, out);
     return !err && out->failed ? -ENOMEM : err;
+}
+
+/* ---- At once ----------------------------------------------------------------------------------------------------- */
+
+int synth_identify(int fd, const u8 secret[16], struct table_key *out)
+{
+    CLEANUP(synth_file_free) struct synth_file *s = NULL;
+    int err = synth_file_read(&s, fd);
+    return err ? err : synth_file_key(s, secret, out);
+}
+
+int synth_table(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
+                struct buf *out)
+{
+    CLEANUP(synth_file_free) struct synth_file *s = NULL;
+    struct table_key is;
+    int err = synth_file_read(&s, fd);
+    if (!err && key)
+        err = synth_file_key(s, secret, &is);
+    if (!err && key && !table_key_equal(&is, key))
+        err = -ESTALE;
+    return err ? err : synth_file_table(s, limits, out);
 }
 
 int synth_reply_open(const void *data, size_t len, struct parser_synth *out)
@@ -226,6 +255,7 @@ int synth_reply_open(const void *data, size_t len, struct parser_synth *out)
         return -EBADMSG;
     out->dropped = (enum synth_drop)head.dropped;
     out->counts = head.counts;
+    memcpy(out->plain, head.plain, sizeof(out->plain));
     out->table = image;
     out->len = rest;
     return 0;

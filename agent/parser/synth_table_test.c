@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD (8 + sizeof(struct synth_counts)) /* of a reply */
+#define HEAD (8 + sizeof(struct synth_counts) + 16) /* of a reply */
 
 static const u8 secret[16] = "sixteen bytes...";
 
@@ -114,7 +114,7 @@ TEST(synth_tables_keep_the_rows_of_others)
     struct parser_synth s = {0};
     CHECK_EQ(fixture_elf("cfi.so", &e), 0);
     CHECK_EQ(table_covered(&e, NULL, &limits, &covered), 0);
-    CHECK_EQ(synth_table(fd, &limits, &out), 0);
+    CHECK_EQ(synth_table(fd, secret, NULL, &limits, &out), 0);
     CHECK_EQ(synth_reply_open(out.data, out.len, &s), 0);
     for (size_t i = 0; s.table && i < covered.n; i++)
         for (u64 at = covered.v[i].start; at < covered.v[i].end; at++) {
@@ -123,7 +123,7 @@ TEST(synth_tables_keep_the_rows_of_others)
         }
     vec_free(&covered);
     AUTO_CLOSE int text = fs_sealed_memfd("text", "#!/bin/sh", 9);
-    CHECK_EQ(synth_table(text, &limits, &out), -ENOEXEC);
+    CHECK_EQ(synth_table(text, secret, NULL, &limits, &out), -ENOEXEC);
 }
 
 /* What returns to the trampoline is looked up a byte before it. */
@@ -137,7 +137,7 @@ TEST(synth_tables_know_what_signal_handlers_return_to)
     snprintf(path, sizeof(path), "%s/parser/trampoline.so", test_data());
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     CHECK_EQ(elf_open(&e, fd), 0);
-    CHECK_EQ(synth_table(fd, &limits, &out), 0);
+    CHECK_EQ(synth_table(fd, secret, NULL, &limits, &out), 0);
     CHECK_EQ(synth_reply_open(out.data, out.len, &s), 0);
     CHECK(s.table);
     u64 before = fixture_symbol(&e, "before"), at = fixture_symbol(&e, "trampoline"),
@@ -176,7 +176,7 @@ TEST(synth_tables_take_any_number_of_trampolines)
     }
     crafted_file(file, code, len);
     AUTO_CLOSE int fd = fs_sealed_memfd("trampolines", file, CRAFTED_BASE + len);
-    CHECK_EQ(synth_table(fd, &limits, &out), 0);
+    CHECK_EQ(synth_table(fd, secret, NULL, &limits, &out), 0);
     CHECK_EQ(synth_reply_open(out.data, out.len, &s), 0);
     CHECK(s.table);
     CHECK(table_rule_at(s.table, CRAFTED_BASE).kind == (XP_CFA_RSP | XP_RULE_SYNTH));

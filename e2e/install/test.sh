@@ -84,7 +84,7 @@ is "$(metric xprof_samples_unwanted_total) - $unwanted" '>' 50 || fail "the mach
 
 helm upgrade xprof "$PWD/deploy/helm/xprof" -n xprof --reuse-values --set config.interval=5s --wait --timeout 60s
 kubectl -n xprof rollout status ds/xprof --timeout=60s
-helm test xprof -n xprof >"$TMP/check" || { cat "$TMP/check" && fail "helm test"; }
+helm test xprof -n xprof >"$TMP/check" 2>&1 || { cat "$TMP/check" && fail "helm test"; }
 grep -q 'xprof works here' "$TMP/check" || fail "helm test did not run the check"
 helm uninstall xprof -n xprof --wait
 nothing_left() { # a pod may take its grace period

@@ -20,6 +20,7 @@ struct shard_space {         /* the shards' words, mapped one after the other; s
     int fds[XP_MAX_SHARDS];
     bool mapped[(u64)XP_MAX_SHARDS << XP_SHARD_SHIFT >> SHARD_SLICE_SHIFT];
     u32 nmapped;
+    u64 used_ns;
     u32 next;                    /* first word that was never used */
     VEC(struct free_words) free; /* by place */
     struct xp_rule *rules;

@@ -108,7 +108,8 @@ int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum x
 int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out);
 /* Forgets a file: at its next sight it is announced again, under another id. */
 void probe_forget(struct probe *p, const struct xp_file_key *key);
-/* Unmaps the shards until they are needed again: after some tables were loaded, and by who loads them. */
+/* Unmaps the shards, when nobody has needed them for a second, until somebody does. To be called by who loads tables.
+ */
 void probe_tables_rest(struct probe *p);
 /* The same words and rules that the kernel side reads, for unwinding in user space. */
 const u32 *probe_shard_words(struct probe *p, u32 *limit);

@@ -15,10 +15,12 @@
 
 #define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
 #define SLICE_BYTES (sizeof(u32) << SHARD_SLICE_SHIFT)
+#define IN_USE_NS   NS_PER_SEC /* mapping takes longer than keeping, when files come all the time */
 
 /* Maps the slices of words [at, at + n), of shards that are there. */
 static int map_words(struct shard_space *t, u64 at, u64 n)
 {
+    t->used_ns = now_ns();
     for (u64 i = at >> SHARD_SLICE_SHIFT; i << SHARD_SLICE_SHIFT < at + n; i++) {
         u64 word = i << SHARD_SLICE_SHIFT, shard = word >> XP_SHARD_SHIFT;
         if (t->mapped[i])
@@ -36,11 +38,14 @@ static int map_words(struct shard_space *t, u64 at, u64 n)
 void probe_tables_rest(struct probe *p)
 {
     struct shard_space *t = &p->tables;
-    if (t->nmapped && mmap(t->words, t->nshards * SHARD_BYTES, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED) {
-        memset(t->mapped, 0, sizeof(t->mapped));
-        t->nmapped = 0;
-    }
+    if (!t->nmapped || now_ns() - t->used_ns < IN_USE_NS)
+        return;
+    void *none = mmap(t->words, t->nshards * SHARD_BYTES, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (none == MAP_FAILED)
+        return;
+    memset(t->mapped, 0, sizeof(t->mapped));
+    t->nmapped = 0;
 }
 
 static int add_shard(struct probe *p)

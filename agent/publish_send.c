@@ -29,14 +29,21 @@ static void label_all(struct publisher *p, struct label_set *to, const struct la
         label(p, to, from->v[i].name, from->v[i].value);
 }
 
+static const char *one_of(const struct group *g, const char *name)
+{
+    const char *value = g->rule ? labels_get(&g->rule->labels, name) : NULL;
+    return value || !g->identity ? value : labels_get(&g->identity->labels, name);
+}
+
 /* The labels of a group: a rule's, its identity's, everybody's; an earlier one is not replaced. `program`: its name
- * when that is the service. */
+ * when that is the service. Servers take no profile without __name__: it has a place before there are too many. */
 static void labels_of(struct publisher *p, const struct group *g, const struct event_kind *event, const char *program,
                       struct label_set *out)
 {
+    const char *series = one_of(g, "__name__");
+    label(p, out, "__name__", series ? series : event->series);
     label_all(p, out, g->rule ? &g->rule->labels : NULL);
     label_all(p, out, g->identity ? &g->identity->labels : NULL);
-    label(p, out, "__name__", event->series);
     label_all(p, out, &p->every);
     if (program && !labels_get(out, "service_name")) { /* who named the service decides what else there is */
         label(p, out, "comm", program);

@@ -89,6 +89,14 @@ static unsigned files(struct place *p, const char *service)
     return n;
 }
 
+/* Is it in the spool? (What is sent stays in its last segment.) */
+static bool spooled(const struct place *p, const char *text)
+{
+    char command[256];
+    snprintf(command, sizeof(command), "grep -qaF %s %s/*.seg", text, p->spool);
+    return system(command) == 0;
+}
+
 static struct publisher_stats stats(const struct place *p)
 {
     struct publisher_stats s;
@@ -219,5 +227,26 @@ TEST(publish_knows_programs)
     CHECK_EQ(files(&p, "mine"), 1);
     CHECK_EQ(files(&p, "a"), 1);
     labels_free(&labels);
+    close_place(&p);
+}
+
+TEST(publish_names_the_series_however_many_labels_there_are)
+{
+    struct place p;
+    struct identity *i = calloc(1, sizeof(*i));
+    char name[8];
+    CHECK_EQ(open_place(&p), 0);
+    i->cgroup = 1;
+    for (unsigned k = 0; k < LABELS_MAX; k++) {
+        snprintf(name, sizeof(name), "l%02u", k);
+        CHECK_EQ(labels_set(&i->labels, name, "x"), 0);
+    }
+    publisher_know(p.publisher, i);
+    run(&p, 1, 1);
+    CHECK_EQ(stats(&p).profiles, 1);
+    CHECK(spooled(&p, "__name__"));
+    CHECK(spooled(&p, "l28"));
+    CHECK(!spooled(&p, "l29"));
+    CHECK_EQ(stats(&p).labels_left_out, 2); /* and service_name */
     close_place(&p);
 }

@@ -148,6 +148,8 @@ static void published(struct metrics *m, const struct vitals *v)
     metrics_value(m, "outcome", "refused", (double)p.refused);
     metrics_counter(m, "xprof_profile_samples_unnamed", "Samples published without knowing whose they are.");
     metrics_value(m, NULL, NULL, (double)p.unknown);
+    metrics_counter(m, "xprof_profile_labels_left_out", "Labels that found no place: a profile has 30 at most.");
+    metrics_value(m, NULL, NULL, (double)p.labels_left_out);
     metrics_counter(m, "xprof_profile_splits", "Profiles cut in two because a server would refuse them.");
     metrics_value(m, NULL, NULL, (double)p.splits);
     metrics_gauge(m, "xprof_profiles_waiting", "Parts of profiles that wait for a name.");

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/labels.h"
 #include "base/log.h"
 #include "base/utf8.h"
 #include "net/http.h"
@@ -236,7 +237,7 @@ size_t remote_labels(const struct export_target *t, const struct export_profile 
     size_t n = 0;
     for (size_t i = 0; i < p->nlabels; i++)
         out[n++] = p->labels[i];
-    for (size_t i = 0; i < t->nexternal && i < EXPORT_MAX_LABELS; i++)
+    for (size_t i = 0; i < t->nexternal && n < LABELS_MAX; i++)
         if (!record_label(p, t->external_labels[i].name))
             out[n++] = t->external_labels[i];
     return n;

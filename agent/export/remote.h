@@ -25,6 +25,6 @@ void remote_post(struct remote *r, const struct remote_call *c, struct verdict *
 /* What an answer with that status means; out->message is the server's, if it says something. */
 void remote_judge(int status, const char *content_type, const char *body, size_t len, u64 raw_len, struct verdict *out);
 
-/* The profile's labels and those of the target's that it has none of. */
+/* The profile's labels and those of the target's that it has none of, as far as a server takes so many. */
 size_t remote_labels(const struct export_target *t, const struct export_profile *p,
                      struct export_label out[2 * EXPORT_MAX_LABELS]);

@@ -1,4 +1,5 @@
 #include "export/remote.h"
+#include "export/target_config.h"
 #include "base/cleanup.h"
 #include "base/gz.h"
 #include "base/test.h"
@@ -160,6 +161,32 @@ TEST(pyroscope_push_request)
     CHECK(memmem(seen.body.data, seen.body.len, cluster, sizeof(cluster) - 1));
     CHECK(!memmem(seen.body.data, seen.body.len, "not-this", 8));
     CHECK(memcmp(seen.body.data + seen.body.len - packed.len, packed.data, packed.len) == 0);
+}
+
+/* For one label that it does not like, or one too many, a server refuses the whole profile. */
+TEST(remote_labels_are_such_as_servers_take)
+{
+    struct export_target t = {.name = "a", .url = "http://x"}, copy;
+    struct export_label external[EXPORT_MAX_LABELS], out[2 * EXPORT_MAX_LABELS];
+    struct export_profile p = {.nlabels = 2, .labels = {{"cluster", "own"}, {"pod", "p"}}};
+    char names[40][8], why[256];
+    external[0] = (struct export_label){"data center-1",
+                                        "a\x01"
+                                        "b\xff"};
+    external[1] = (struct export_label){"cluster", "theirs"};
+    for (size_t i = 2; i < 40; i++) {
+        snprintf(names[i], sizeof(names[i]), "l%zu", i);
+        external[i] = (struct export_label){names[i], "x"};
+    }
+    t.external_labels = external;
+    t.nexternal = 40;
+    CHECK_EQ(target_config_copy(&copy, &t, why, sizeof(why)), 0);
+    CHECK_EQ(remote_labels(&copy, &p, out), 30);
+    CHECK_STR(out[0].value, "own");
+    CHECK_STR(out[2].name, "data_center_1");
+    CHECK_STR(out[2].value, "a b\xef\xbf\xbd");
+    CHECK_STR(out[3].name, "l2");
+    target_config_free(&copy);
 }
 
 TEST(otlp_request_over_http)

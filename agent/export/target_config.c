@@ -1,4 +1,5 @@
 #include "export/target_config.h"
+#include "base/labels.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,15 @@ static bool copy_string(char **out, const char *s)
     return *out || !s;
 }
 
+/* As servers take it: they refuse a whole profile for one label. */
+static bool copy_label(struct export_label *out, const struct export_label *label)
+{
+    char name[LABEL_NAME_MAX + 1], value[LABEL_VALUE_MAX + 1];
+    label_clean_name(name, label->name);
+    label_clean_value(value, sizeof(value), label->value);
+    return copy_string((char **)&out->name, name) && copy_string((char **)&out->value, value);
+}
+
 static bool copy_lists(struct export_target *out, const struct export_target *t)
 {
     const char **headers = calloc(t->nheaders + 1, sizeof(*headers));
@@ -36,8 +46,7 @@ static bool copy_lists(struct export_target *out, const struct export_target *t)
     for (size_t i = 0; ok && i < t->nheaders; i++, out->nheaders++)
         ok = copy_string((char **)&headers[i], t->headers[i]);
     for (size_t i = 0; ok && i < t->nexternal; i++, out->nexternal++)
-        ok = copy_string((char **)&labels[i].name, t->external_labels[i].name) &&
-             copy_string((char **)&labels[i].value, t->external_labels[i].value);
+        ok = copy_label(&labels[i], &t->external_labels[i]);
     return ok;
 }
 

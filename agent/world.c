@@ -345,8 +345,10 @@ int world_judge(const struct world *w, const struct container *c, struct verdict
     bool pods = w->source != DISCOVER_NO_KUBE;
     if (c->is.kind == CGROUP_POD && pods)
         return judge_pod(w, c, out);
-    if (c->is.kind == CGROUP_POD)
-        return 0; /* its containers have wants of their own */
+    if (c->is.kind == CGROUP_POD) {
+        because(out, "without Kubernetes its containers are looked at one by one");
+        return 0;
+    }
     out->identity = calloc(1, sizeof(*out->identity));
     if (!out->identity)
         return -ENOMEM;

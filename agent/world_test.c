@@ -224,3 +224,14 @@ TEST(world_rules_name_and_choose)
     verdict_free(&v);
     labels_free(&labels);
 }
+
+TEST(world_without_kubernetes_says_why_of_a_pod)
+{
+    struct discover_rules rules = rules_of(POLICY_ALL);
+    struct world w = {.rules = &rules, .source = DISCOVER_NO_KUBE, .hz = 50};
+    struct container pod = cgroup_of(CGROUP_POD, "u1", "", no_name);
+    struct verdict v;
+    CHECK_EQ(world_judge(&w, &pod, &v), 0);
+    CHECK(!v.own);
+    CHECK_STR(v.reason, "without Kubernetes its containers are looked at one by one");
+}

@@ -86,7 +86,6 @@ static int do_table(struct child *c, const struct parser_request *rq, int file, 
         rc = -ESTALE;
     if (!rc)
         rc = c->work->table(c->held, &limits, &image, &len);
-    merged_free(&c->held);
     return rc ? rc : reply_bytes(image, len, a, fd);
 }
 
@@ -194,8 +193,6 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
         return -errno;
     if (!S_ISREG(st.st_mode)) /* a pipe would hang, a device do anything */
         return -ENOEXEC;
-    if (rq->op != PARSER_TABLE)
-        merged_free(&c->held);
     switch (rq->op) {
     case PARSER_IDENTIFY:
         return do_identify(c, rq, fds[0], &a->key);
@@ -242,6 +239,8 @@ static int serve(struct child *c)
     if (worn_out(c))
         a.flags |= PARSER_LAST;
     rc = packet_send(SANDBOX_SOCKET, &a, sizeof(a), &memfd, memfd >= 0);
+    if (rq.op != PARSER_IDENTIFY)
+        merged_free(&c->held);
     return rc ? rc : (a.flags & PARSER_LAST) != 0;
 }
 

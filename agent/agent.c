@@ -373,9 +373,6 @@ int agent_prepare(struct agent *a)
 {
     probe_mappings list = {0};
     struct probe_handlers h = handlers_of(a);
-    int fd = proc_vdso();
-    if (fd >= 0)
-        files_build_vdso(a->files, fd);
     a->gathering = true;
     int rc = probe_list_mappings(a->probe, 0, &list);
     while (probe_poll(a->probe, &h, 0) > 0)
@@ -395,6 +392,9 @@ int agent_add_pid(struct agent *a, u32 tgid)
 
 int agent_start(struct agent *a, char *why, size_t why_len)
 {
+    int fd = proc_vdso(); /* no sample announces it: it has no file */
+    if (fd >= 0)
+        files_build_vdso(a->files, fd);
     int rc = pthread_create(&a->worker, NULL, agent_worker, a);
     if (rc) {
         snprintf(why, why_len, "cannot start a thread: %s", strerror(rc));

@@ -16,6 +16,8 @@ await has_profiles host/hotspot
 await has_profiles host/other
 has_function host/hotspot burn || fail "the function is not in the profile"
 ! has_function host/hotspot "$TMP/other" || fail "another program's profile holds this one"
+has_function host/hotspot '\[vdso\]' || fail "the vdso is no mapping of a program that asks for the time"
+! has_function host/hotspot '\[anonymous\]' || fail "the vdso's functions have no names"
 wait %2 %3
 
 # The kernel's tables are not the agent's memory: it maps them while it writes to them. What stays are ring and rules.

@@ -8,6 +8,7 @@
  * are theirs alone.
  */
 #include "files_internal.h"
+#include "files_outcome.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "parser/synth_table.h"
@@ -77,43 +78,6 @@ int files_find_synth(struct files *f, const struct file *e, const struct table_k
 
 /* ---- Making one -------------------------------------------------------------------------------------------------- */
 
-static enum files_synth outcome_of(int rc)
-{
-    if (rc == -EDQUOT)
-        return FILES_SYNTH_NO_ROOM;
-    return rc == -ENOSPC ? FILES_SYNTH_LIMIT : FILES_SYNTH_FAILED;
-}
-
-static enum files_synth outcome_of_drop(enum synth_drop d)
-{
-    switch (d) {
-    case SYNTH_DROP_NOT: /* and yet no table: nothing could be proven */
-    case SYNTH_DROP_NO_CODE:
-        return FILES_SYNTH_NOTHING;
-    case SYNTH_DROP_BYTES:
-    case SYNTH_DROP_INSNS:
-    case SYNTH_DROP_MEMORY:
-    case SYNTH_DROP_TIME:
-        return FILES_SYNTH_LIMIT;
-    default:
-        return FILES_SYNTH_LEFT_OUT;
-    }
-}
-
-/* Keeps what became of it, so that the next agent need not ask. Not that time ran out: another machine, or another
- * hour, may have more of it. Nor that it cost the parser its life: of which bytes is not known. */
-static void keep(struct files *f, const struct table_key *key, const struct parser_synth *s)
-{
-    struct table_key plain = *key;
-    memcpy(plain.digest, s->plain, sizeof(plain.digest));
-    if (!f->cache || s->dropped == SYNTH_DROP_TIME)
-        return;
-    if (!s->table)
-        cache_mark(f->cache, key, CACHE_NO_SYNTH);
-    else if (!cache_put(f->cache, key, s->table, s->len))
-        cache_mark(f->cache, &plain, CACHE_SYNTHESISED);
-}
-
 /* `key` NULL: it has none. 0: *outcome says what came of it, and *out is the table if there is one; or -errno. */
 static int make(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out,
                 enum files_synth *outcome)
@@ -126,10 +90,10 @@ static int make(struct files *f, const struct file *e, const struct table_key *k
     int rc = parser_synth(f->parser, e->fd, key, &s);
     if (rc)
         return rc;
-    if (key)
-        keep(f, key, &s);
+    if (key && f->cache)
+        files_keep(f->cache, key, &s);
     rc = s.table ? files_place(f, key ? key : &nobodys, s.table, out) : 0;
-    *outcome = s.table ? FILES_SYNTH_DONE : outcome_of_drop(s.dropped);
+    *outcome = files_outcome(&s);
     parser_reply_free(&s.bytes);
     return rc;
 }
@@ -195,8 +159,8 @@ void files_synth_one(struct files *f)
     enum files_synth outcome;
     int rc = synthesise(f, e, &outcome);
     if (rc)
-        outcome = outcome_of(rc);
-    if (rc == -ECHILD || rc == -ENOMEM)
+        outcome = files_outcome_of_error(rc);
+    if (files_is_nobodys_fault(rc))
         try_later(f, e);
     f->synth_counts[outcome]++;
     u64 took = now_ns() - began;

@@ -74,7 +74,8 @@ struct discover_stats {
     u64 warnings;                       /* about annotations, in all */
     u64 inbox_full;                     /* messages that found no place; a re-scan repairs */
     u64 wants_refused;                  /* no room in the kernel side */
-    bool synced;                        /* pods were listed once */
+    bool synced;                        /* pods were listed once; the runtime that tells of them answers */
+    bool by_runtime;                    /* which that is: no API server, no kubelet */
     struct containers_stats containers; /* its texts are these: */
     char runtime[64], runtime_why[256];
     struct kube_stats kube;

@@ -74,11 +74,12 @@ static void take_stats(struct discover *d, struct discover_stats *s)
         .warnings = d->warnings,
         .inbox_full = __atomic_load_n(&d->inbox_full, __ATOMIC_RELAXED),
         .wants_refused = d->wants_refused,
-        .synced = d->synced || !d->kube,
+        .by_runtime = d->config.source == DISCOVER_BY_CRI,
     };
     for (size_t i = 0; i < d->world.pods.n; i++)
         s->wanted += d->world.pods.v[i].wants.profiled;
     containers_stats(d->containers, &s->containers);
+    s->synced = d->kube ? d->synced : !s->by_runtime || (s->containers.last_ok_ns && !s->containers.why[0]);
     snprintf(s->runtime, sizeof(s->runtime), "%s", s->containers.runtime);
     snprintf(s->runtime_why, sizeof(s->runtime_why), "%s", s->containers.why);
     if (d->kube)

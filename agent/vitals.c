@@ -328,7 +328,10 @@ bool vitals_ready(void *vitals, struct buf *why)
         return false;
     }
     if (!d.synced) {
-        buf_str(why, "the pods of this node are not known yet: no API server\n");
+        buf_printf(why, "the pods of this node are not known yet: %s\n",
+                   !d.by_runtime      ? "no API server or kubelet has told of them"
+                   : d.runtime_why[0] ? d.runtime_why
+                                      : "the container runtime was not asked yet");
         return false;
     }
     for (; exports_stats(v->exports, n, &s); n++)

@@ -38,3 +38,14 @@ grep -q 'no exporter gets through' "$TMP/ready" || fail "it does not say why"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$page/healthz")" = 200 ] || fail "not healthy without a server"
 end_agent
 grep -q 'pyroscope: unreachable' "$errors" || fail "the log does not name the server's trouble"
+
+# Who knows pods by the container runtime alone is not ready without it.
+"$XPROF" agent --output-dir "$out" --state-dir "$TMP/s3" --cache-dir "$TMP/cache" --listen "127.0.0.1:$port" \
+    --exclusive=off --kube cri --cri-socket "$TMP/no.sock" 2>"$errors" &
+agent_pid=$!
+at_exit "kill -KILL $agent_pid"
+without_runtime() {
+    unready && grep -q 'the pods of this node are not known yet: .*no.sock' "$TMP/ready"
+}
+await without_runtime
+end_agent

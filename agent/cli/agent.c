@@ -19,8 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-#define POLL_MS      500 /* whatever cannot wait wakes the ring */
-#define PREPARE_MS   1500
+#define POLL_MS      500  /* whatever cannot wait wakes the ring */
 #define FLUSH_MS     5000 /* at the end: what cannot be sent by then stays in the spool */
 #define HOUSEKEEPING NS_PER_SEC
 
@@ -189,7 +188,6 @@ static void configure(struct service *s)
     c->no_synth = !o->synth;
     c->cache_bytes = o->cache_size;
     c->aggregate_bytes = o->stack_memory;
-    c->prepare_ms = PREPARE_MS;
     c->probe.target = XP_TARGET_CGROUP;
     c->probe.kernel = o->kernel;
     c->probe.user = o->user;

@@ -1,5 +1,6 @@
 #include "object/elf_file.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
 #include "object/dynamic.h"
 #include "object/fixture.h"
@@ -140,4 +141,46 @@ TEST(elf_every_byte_wrong_is_harmless)
         use_all(copy, whole.size);
         copy[i] = was;
     }
+}
+
+TEST(elf_read_copies)
+{
+    const size_t n = (1 << 20) + 5;
+    AUTO_FREE u8 *bytes = malloc(n), *copy = NULL, *none = NULL;
+    AUTO_CLOSE int fd = memfd_create("file", MFD_CLOEXEC);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (u8)(i * 7 + i / 256);
+    CHECK_EQ(fs_write_all(fd, bytes, n), 0);
+    CHECK_EQ(elf_read(fd, 3, n - 3, &copy), 0);
+    CHECK_EQ(ftruncate(fd, 0), 0);
+    CHECK(!memcmp(copy, bytes + 3, n - 3));
+    CHECK_EQ(elf_read(fd, 0, n, &none), -ESTALE);
+    CHECK(!none);
+}
+
+/* Pages of a file can be given back, for they can be read again; those of a copy cannot. */
+TEST(elf_gives_back_no_page_of_a_copy)
+{
+    AUTO_ELF struct elf_file e = {0}, file = {0};
+    CHECK_EQ(fixture_elf("cfi.so", &file), 0);
+    u8 *copy = mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(copy != MAP_FAILED);
+    memcpy(copy, file.map, file.size);
+    CHECK_EQ(elf_open_memory(&e, copy, file.size), 0);
+    elf_have_read(&e, e.map, e.size);
+    CHECK(!memcmp(copy, file.map, file.size));
+    munmap(copy, file.size);
+}
+
+TEST(elf_without_its_bytes_keeps_what_was_read)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct elf_section s;
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    size_t nloads = e.nloads;
+    CHECK(nloads && elf_section(&e, ".eh_frame", &s));
+    elf_unmap(&e);
+    CHECK(e.nloads == nloads && e.loads[0].filesz);
+    CHECK(!elf_section(&e, ".eh_frame", &s));
+    CHECK(!elf_section_at(&e, 1, &s));
 }

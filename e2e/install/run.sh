@@ -69,6 +69,21 @@ diff "$TMP/fixed" "$TMP/picked" || fail "the agent and the chart differ in what 
 # A registry that wants a secret gives it to the check of `helm test`, too.
 [ "$(grep -c 'imagePullSecrets' "$TMP/$n.yaml")" = 2 ] || fail "not all pods have the secret for their image"
 
+# The next step is one that works, with these values. Notes are shown by clusters only: here they are made an object.
+cp -r $chart "$TMP/noted"
+printf 'notes: |\n{{ include (print $.Template.BasePath "/NOTES.txt") . | indent 4 }}\n' >"$TMP/noted/templates/notes.yaml"
+notes() { # REGEX OPTION...
+    local regex=$1
+    shift
+    "$bin/helm" template x "$TMP/noted" --show-only templates/notes.yaml "$@" >"$TMP/out"
+    grep -qE -- "$regex" "$TMP/out" || fail "no $regex in the notes of: $*"
+}
+notes 'annotate pod POD xprof.io/profile=true' --set targeting=annotation
+notes 'annotate namespace NAMESPACE xprof.io/profile=true' --set targeting=namespace
+notes 'annotate pod POD example.com/profile=false' --set targeting=all,config.annotation-prefix=example.com
+notes 'PROFILES GO NOWHERE' --set targeting=all
+! (notes 'PROFILES GO NOWHERE' --set config.otlp-url=http://o) 2>/dev/null || fail "the notes do not see where profiles go"
+
 # What the agent keeps at most fits into its volume, or the kubelet evicts it.
 megabytes() { # OPTION
     "$XPROF" agent --print-config | sed -n "s/^$1: \([0-9]*\)M$/\1/p"

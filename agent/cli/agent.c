@@ -22,6 +22,7 @@
 #define POLL_MS      500  /* whatever cannot wait wakes the ring */
 #define FLUSH_MS     5000 /* at the end: what cannot be sent by then stays in the spool */
 #define HOUSEKEEPING NS_PER_SEC
+#define NOWHERE      "profiles go nowhere: --pyroscope-url, --otlp-url or an exporter in the file"
 
 struct service {
     int argc;
@@ -318,6 +319,7 @@ static void reload(struct service *s)
     struct agent_exports exports = {0};
     bool end;
     int rc = rules ? read_config(s, rules, &exports, &end, &message) : -ENOMEM;
+    bool nowhere = !exports.config.ntargets;
     if (!rc && (rc = exports_reconfigure(s->exports, &exports.config, s->why, sizeof(s->why))))
         buf_printf(&message, "%s\n", s->why);
     agent_exports_free(&exports);
@@ -328,9 +330,11 @@ static void reload(struct service *s)
         return;
     }
     const struct agent_options *o = agent_rules_options(rules);
-    const char *fixed = agent_options_fixed(s->options, o);
-    if (fixed)
+    size_t at = 0;
+    for (const char *fixed; (fixed = agent_options_fixed(s->options, o, &at));)
         log_warn("--%s changes with the next start only", fixed);
+    if (nowhere)
+        log_warn(NOWHERE);
     discover_reload(s->discover, &rules); /* from here on nothing can fail */
     apply(s, o);                          /* the old options may be gone by now */
     s->vitals.reloads++;
@@ -422,8 +426,7 @@ int cli_agent(int argc, char **argv)
     bool end;
     int rc = read_config(&s, &rules, &exports, &end, &message);
     if (!rc && !end && !exports.config.ntargets && getenv("KUBERNETES_SERVICE_HOST")) {
-        log_warn(
-            "profiles go nowhere: --pyroscope-url, --otlp-url or an exporter in the file"); /* a chart's first try */
+        log_warn(NOWHERE); /* a chart's first try */
     } else if (!rc && !end && !exports.config.ntargets) {
         buf_str(&message, "xprof agent: where do profiles go? --pyroscope-url, --otlp-url or --output-dir\n");
         rules.release(rules.owner);

@@ -258,7 +258,7 @@ void agent_options_free(struct agent_options *o)
     options_free(&agent_command, o);
 }
 
-const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b)
+const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b, size_t *at)
 {
     static const size_t fixed[] = {
         AT(events),          AT(kernel),      AT(user),       AT(table_memory),
@@ -268,16 +268,19 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
         AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
         AT(process_frames),  AT(state_dir),   AT(listen),
     };
-    for (size_t i = 0; i < agent_command.nrows; i++)
-        for (size_t k = 0; k < sizeof(fixed) / sizeof(*fixed); k++) {
-            AUTO_BUF struct buf x = {0}, y = {0};
-            if (rows[i].offset != fixed[k])
-                continue;
-            options_format(&rows[i], a, &x);
-            options_format(&rows[i], b, &y);
-            if (x.len != y.len || (x.len && memcmp(x.data, y.data, x.len) != 0))
-                return rows[i].flag;
-        }
+    while (*at < agent_command.nrows) {
+        const struct option_row *row = &rows[(*at)++];
+        AUTO_BUF struct buf x = {0}, y = {0};
+        size_t k = 0;
+        while (k < sizeof(fixed) / sizeof(*fixed) && row->offset != fixed[k])
+            k++;
+        if (k == sizeof(fixed) / sizeof(*fixed))
+            continue;
+        options_format(row, a, &x);
+        options_format(row, b, &y);
+        if (x.len != y.len || (x.len && memcmp(x.data, y.data, x.len) != 0))
+            return row->flag;
+    }
     return NULL;
 }
 

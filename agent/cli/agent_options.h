@@ -52,8 +52,8 @@ extern const struct command agent_command;
 int agent_options_parse(int argc, char **argv, struct agent_options *out, struct config_file **file,
                         struct buf *message);
 void agent_options_free(struct agent_options *o);
-/* The first option that differs and that takes effect at the next start only; NULL: there is none. */
-const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b);
+/* The next option from the *at-th on that differs and that takes effect at the next start only; NULL: there is none. */
+const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b, size_t *at);
 /* All of it as a configuration file, with what each option is for; lists that only a file can hold are those of `file`,
  * which may be NULL. */
 void agent_options_print(const struct agent_options *o, const struct config_file *file, struct buf *out);

@@ -86,8 +86,10 @@ failed_reloads() {
 await failed_reloads 1
 runs_at 70 || fail "a mistake changed something"
 grep -q 'the configuration stays what it was: .*x.yaml:1: rate: "fast"' "$errors" || fail "the mistake was not told"
-config 'rate: 71' 'stack-memory: 32M'
+config 'rate: 71' 'stack-memory: 32M' 'kernel: off'
 kill -HUP "$agent_pid"
 await runs_at 71
-grep -q -- '--stack-memory changes with the next start only' "$errors" || fail "it is not told what needs a start"
+for option in stack-memory kernel; do
+    grep -q -- "--$option changes with the next start only" "$errors" || fail "it is not told that $option needs a start"
+done
 end_agent

@@ -12,6 +12,7 @@
 #define MAX_ENTRIES 8192
 #define MAX_DEPTH   8
 #define MAX_PATH    256
+#define BELOW       '\x1f' /* between the parts of a path: a key may hold dots */
 
 struct entry {
     char *path, *value; /* value NULL: a list or a map that holds nothing */
@@ -33,6 +34,14 @@ struct reader { /* where the parser stands */
     size_t why_len;
 };
 
+/* As people read it. */
+static const char *with_dots(char *path)
+{
+    for (char *c = path; (c = strchr(c, BELOW));)
+        *c = '.';
+    return path;
+}
+
 __attribute__((format(printf, 3, 4))) static int complain(struct reader *r, unsigned line, const char *fmt, ...)
 {
     va_list ap;
@@ -41,6 +50,7 @@ __attribute__((format(printf, 3, 4))) static int complain(struct reader *r, unsi
     if (n >= 0 && (size_t)n < r->why_len)
         vsnprintf(r->why + n, r->why_len - (size_t)n, fmt, ap);
     va_end(ap);
+    with_dots(r->why);
     return -EINVAL;
 }
 
@@ -53,7 +63,8 @@ static unsigned line_of(const yaml_event_t *e)
 static int push(struct reader *r, unsigned line, const char *part, size_t *before)
 {
     *before = strlen(r->path);
-    int n = snprintf(r->path + *before, MAX_PATH - *before, "%s%s", *before ? "." : "", part);
+    const char below[] = {BELOW, 0};
+    int n = snprintf(r->path + *before, MAX_PATH - *before, "%s%s", *before ? below : "", part);
     if (n < 0 || (size_t)n >= MAX_PATH - *before)
         return complain(r, line, "a key of more than %d bytes", MAX_PATH);
     return 0;
@@ -212,10 +223,11 @@ const char *config_file_name(const struct config_file *f)
     return f->name;
 }
 
-/* Does what stands in the file begin with this path? Its '_' may stand for a '-'. */
+/* Does what stands in the file begin with this path? Its '_' may stand for a '-'; a dot of the path is one of a key, or
+ * between two. */
 static bool begins(const char *have, const char *path)
 {
-    while (*path && (*have == *path || (*have == '_' && *path == '-'))) {
+    while (*path && (*have == *path || (*have == '_' && *path == '-') || (*have == BELOW && *path == '.'))) {
         have++;
         path++;
     }
@@ -240,7 +252,7 @@ const char *config_file_take(struct config_file *f, const char *path, unsigned *
 static const char *child_of(const struct entry *e, const char *parent)
 {
     size_t n = strlen(parent);
-    if (!begins(e->path, parent) || e->path[n] != '.' || strchr(e->path + n + 1, '.'))
+    if (!begins(e->path, parent) || e->path[n] != BELOW || strchr(e->path + n + 1, BELOW))
         return NULL;
     return e->path + n + 1;
 }
@@ -277,7 +289,7 @@ const char *config_file_left(const struct config_file *f, unsigned *line)
         if (e->taken || !e->value)
             continue;
         *line = e->line;
-        return e->path;
+        return with_dots(e->path);
     }
     return NULL;
 }

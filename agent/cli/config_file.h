@@ -20,7 +20,7 @@ const char *config_file_take(struct config_file *f, const char *path, unsigned *
 size_t config_file_items(const struct config_file *f, const char *path);
 /* A map's i-th key below a path, NULL behind the last; *line is where it stands. Borrowed. */
 const char *config_file_key(const struct config_file *f, const char *path, size_t i, unsigned *line);
-/* The first key that nobody took; NULL when all were. */
+/* The first key that nobody took, the last thing to be asked for; NULL when all were. */
 const char *config_file_left(const struct config_file *f, unsigned *line);
 const char *config_file_name(const struct config_file *f);
 /* What stands at a path, on one line as it could stand in a file again. False: nothing. */

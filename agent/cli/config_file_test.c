@@ -74,6 +74,26 @@ TEST(config_file_takes_underscores)
     done(&f);
 }
 
+TEST(config_file_keys_with_dots)
+{
+    AUTO_BUF struct buf out = {0};
+    struct config_file *f = NULL;
+    unsigned line = 0;
+    CHECK_EQ(load(&f, "labels: {service.name: a, b: c}\nlist.0: d\nx:\n  y.z: {}\n  q: [1]\n"), 0);
+    CHECK_STR(config_file_key(f, "labels", 0, NULL), "service.name");
+    CHECK_STR(config_file_key(f, "labels", 1, NULL), "b");
+    CHECK_STR(config_file_take(f, "labels.service.name", NULL), "a");
+    CHECK_STR(config_file_take(f, "labels.b", NULL), "c");
+    CHECK_EQ(config_file_items(f, "list"), 0);
+    CHECK(config_file_print(f, "labels", &out));
+    buf_char(&out, 0);
+    CHECK_STR(out.data, "{\"service.name\": \"a\", \"b\": \"c\"}");
+    CHECK_STR(config_file_left(f, &line), "list.0");
+    config_file_take(f, "list.0", NULL);
+    CHECK_STR(config_file_left(f, &line), "x.q.0");
+    done(&f);
+}
+
 TEST(config_file_prints_what_it_read)
 {
     AUTO_BUF struct buf out = {0};

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define START_TIMEOUT_MS 10000 /* of a child to lock itself in: milliseconds, but the machine may be busy */
 
@@ -128,6 +129,8 @@ int parser_new_as(struct parser **out, const struct parser_limits *limits, const
     p->exe = child_open_self();
     if (p->exe < 0)
         return p->exe;
+    if (getrandom(p->secret, sizeof(p->secret), 0) != sizeof(p->secret))
+        return -EIO;
     int rc = start(p);
     if (rc)
         return rc;

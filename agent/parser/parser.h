@@ -84,5 +84,6 @@ unsigned parser_restarts(const struct parser *p); /* children started again afte
 /* Ends the child; the next request starts another one. For a thread that used the parser and is about to end: the child
  * would end with it, perhaps in the midst of somebody else's request. */
 void parser_rest(struct parser *p);
-/* The secret that keys table digests: 16 bytes, set before the first parser_identify. */
+/* The secret that keys table digests, 16 bytes: to be set before the first parser_identify by those who keep tables.
+ * Otherwise a random one does, so that nobody can make a file that is taken for another one. */
 void parser_set_secret(struct parser *p, const u8 secret[16]);

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/test.h"
 #include "object/dwarf_index.h"
+#include "object/fixture.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
 #include "parser/synth_table.h"
@@ -361,6 +362,21 @@ TEST(parser_reads_a_real_file)
     CHECK_EQ(view.n, 2);
     CHECK(view.first[2] >= 2);
     CHECK_EQ(parser_restarts(p), 0);
+}
+
+TEST(parser_keys_cannot_be_foreseen)
+{
+    static const u8 zeros[16];
+    struct table_key key[3];
+    AUTO_CLOSE int fd = fixture_fd("cfi.so");
+    for (unsigned i = 0; i < 2; i++) {
+        CLEANUP(parser_free) struct parser *p = NULL;
+        CHECK_EQ(parser_new(&p, &patient), 0);
+        CHECK_EQ(parser_identify(p, fd, &key[i]), 0);
+    }
+    CHECK_EQ(table_identify(fd, zeros, &key[2]), 0);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK(!table_key_equal(&key[i], &key[(i + 1) % 3]));
 }
 
 TEST(parser_synthesises_rows)

@@ -46,9 +46,14 @@ struct region {
     bool gone; /* taken back */
     bool bad;  /* ways out at different heights, instructions inside of each other, ... */
     bool height_known;
-    bool open;  /* some way out leads to code that is not known */
-    bool calls; /* functions of the gaps */
-    u16 kept;   /* bit r: whoever calls it finds register r as it was */
+    bool open;      /* some way out leads to code that is not known */
+    bool calls;     /* functions of the gaps */
+    bool passes_on; /* through a pointer, at the right height: to another function, perhaps */
+    bool doubtful;  /* goes on behind calls that may not return, or ends in what was not understood */
+    bool endless;   /* no way out that proves anything, but nothing speaks against it */
+    bool called;    /* something that counts calls it */
+    bool asked;     /* what it calls has been looked at */
+    u16 kept;       /* bit r: whoever calls it finds register r as it was */
     struct frame frame;
 };
 
@@ -85,6 +90,8 @@ struct analysis {
     VEC(struct region_trust) trust; /* of regions that have rows */
     VEC(struct region_row) rows;
     VEC(u32) asked;      /* functions that were found meanwhile */
+    VEC(u32) named;      /* those that the file or covered code says are functions, ascending */
+    VEC(u32) called;     /* those that covered code calls */
     VEC(u32) table_ends; /* addresses that code names, low halves, ascending; read when the first table is met */
     bool table_ends_read;
     struct target_sets targets;
@@ -141,6 +148,8 @@ u16 region_kept(struct analysis *a, const struct insn *x, u64 next);
 /* What was seen of a callee. What has not been followed is taken to return. */
 enum region_end { REGION_RETURNS, REGION_MAY_RETURN, REGION_STAYS };
 enum region_end region_end_of(struct analysis *a, u64 callee);
+/* Was it followed to its end, all of it, and has none? */
+bool region_stays(struct analysis *a, u64 callee);
 /* Regions whose callees have turned out to keep less than was thought get another try; so do the unproven ones that
  * call something, since more is known now of what their callees keep. False: there was none. */
 bool region_run_again(struct analysis *a, bool unproven);
@@ -175,6 +184,8 @@ bool jump_table_may_end(struct analysis *a, u64 pc);
 /* noreturn.c: a symbol of the file, whose name is in `names`. */
 void noreturn_symbol(struct analysis *a, const struct elf_section *names, const Elf64_Sym *sym);
 bool noreturn_call(struct analysis *a, u64 target);
+/* Is a function of the gaps known to come back, by what was seen of it? */
+bool noreturn_is_not(struct analysis *a, u64 target);
 
 /* proof.c: the current region is left in state s: by `ret`, or by a jump to code that has rows. */
 void proof_leave(struct analysis *a, const struct state *s);
@@ -188,11 +199,17 @@ void proof_settle(struct analysis *a);
 void proof_spread(struct analysis *a);
 /* Is it still true, or does nobody rely on it? */
 bool proof_is_kept(struct analysis *a, const struct region_trust *t);
+/* Does the current region, which was followed to its end, never leave? Like main of a server: its heights follow from
+ * its entry as in any region, but no `ret` confirms them. So its entry must be one, all that it passes must be known to
+ * come back, and something that counts must call it. */
+bool proof_is_endless(const struct analysis *a);
+/* All regions are known: what of that kind is called. */
+void proof_call(struct analysis *a);
 /* All regions are known: rows that were made with what is not true any more do not count. */
 void proof_check(struct analysis *a);
 static inline bool proof_holds(const struct region *r)
 {
-    return r->ok && !r->bad && !r->gone;
+    return (r->ok || (r->endless && r->called)) && !r->bad && !r->gone;
 }
 
 /* emit.c: rows of the current region. */

@@ -184,12 +184,12 @@ const struct code_gap *code_gap_of(const struct code *c, u32 at)
     return c->gaps.v + lo;
 }
 
-bool code_covered(const struct code *c, u64 pc)
+const struct synth_span *code_span_of(const struct code *c, u64 pc)
 {
     const struct elf_segment *s = elf_segment_at(c->elf, pc, PF_X);
     size_t lo = 0, hi = c->ncovered;
     if (!s)
-        return false;
+        return NULL;
     u64 offset = s->offset + (pc - s->vaddr);
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
@@ -198,5 +198,11 @@ bool code_covered(const struct code *c, u64 pc)
         else
             hi = mid;
     }
-    return lo && offset < c->covered[lo - 1].end;
+    return lo && offset < c->covered[lo - 1].end ? &c->covered[lo - 1] : NULL;
+}
+
+int code_by_number(const void *a, const void *b)
+{
+    u32 x = *(const u32 *)a, y = *(const u32 *)b;
+    return x < y ? -1 : x > y;
 }

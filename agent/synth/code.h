@@ -61,7 +61,13 @@ static inline const u8 *code_bytes(const struct code_gap *g, u32 at, size_t *lef
     *left = (size_t)(g->end - g->start) - (at - g->base);
     return g->bytes + (at - g->base);
 }
-/* Is this an address of executable code with rows? */
-bool code_covered(const struct code *c, u64 pc);
+/* The code with rows that holds an address; NULL: none. */
+const struct synth_span *code_span_of(const struct code *c, u64 pc);
+static inline bool code_covered(const struct code *c, u64 pc)
+{
+    return code_span_of(c, pc);
+}
+/* For qsort and bsearch of u32. */
+int code_by_number(const void *a, const void *b);
 /* Bytes of padding at the front of n: one int3, nop of any length, or pair of zeros; 0: none. */
 size_t code_padding(const u8 *p, size_t n);

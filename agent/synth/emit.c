@@ -207,7 +207,7 @@ void emit_rows(struct analysis *a, struct synth *out)
     for (size_t i = 0; i < a->regions.n; i++) {
         const struct region *r = &a->regions.v[i];
         a->n->regions += !r->gone && !r->frame.orphan;
-        a->n->proven += !r->frame.orphan && proof_holds(r);
+        a->n->proven += !r->frame.orphan && r->ok && proof_holds(r);
         a->n->bad += !r->gone && r->bad && !r->frame.orphan;
     }
 }

@@ -3,8 +3,10 @@
 #include "object/dynamic.h"
 #include "synth/analysis.h"
 #include "synth/insn.h"
+#include <errno.h>
 
 #define MAX_SYMBOLS (16u << 20)
+#define MAX_NAME    4096
 
 static u64 word_at(const u8 *p)
 {
@@ -14,6 +16,14 @@ static u64 word_at(const u8 *p)
 }
 
 /* ---- Symbols ---- */
+
+/* The unlikely part of a function, to which that one jumps: compilers call it "name.cold" or "name.cold.0". */
+static bool is_cold(const struct elf_section *names, const Elf64_Sym *sym)
+{
+    size_t left = sym->st_name < names->len ? names->len - sym->st_name : 0;
+    const char *name = (const char *)names->data + sym->st_name;
+    return left && memmem(name, strnlen(name, left < MAX_NAME ? left : MAX_NAME), ".cold", 5);
+}
 
 static void ask_symbols(struct analysis *a, const u8 *p, size_t len, const struct elf_section *names)
 {
@@ -25,7 +35,10 @@ static void ask_symbols(struct analysis *a, const u8 *p, size_t len, const struc
         unsigned type = ELF64_ST_TYPE(sym.st_info);
         if (sym.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
             continue;
-        region_ask(a, sym.st_value);
+        if (is_cold(names, &sym))
+            region_ask_weakly(a, sym.st_value);
+        else
+            region_ask(a, sym.st_value);
         noreturn_symbol(a, names, &sym);
     }
 }
@@ -169,6 +182,14 @@ static bool may_refer(struct analysis *a, const u8 *p, size_t n, u64 pc)
     return code_find(&a->code, pc + skip + 4 + (u64)(s64)disp, &at);
 }
 
+static void ask_called(struct analysis *a, u64 pc)
+{
+    u32 at, *p = a->called.n < MAX_NOTES && code_find(&a->code, pc, &at) ? VEC_PUSH(&a->called) : NULL;
+    if (p)
+        *p = at;
+    region_ask(a, pc);
+}
+
 static void ask_referred(struct analysis *a, const u8 *p, size_t n, u64 pc)
 {
     struct insn x;
@@ -176,7 +197,7 @@ static void ask_referred(struct analysis *a, const u8 *p, size_t n, u64 pc)
         u64 next = pc + i + x.len;
         bool jumps = x.op == INSN_JMP || x.op == INSN_JCC;
         if (x.op == INSN_CALL && x.a.kind == INSN_IMM)
-            region_ask(a, next + (u64)x.a.value);
+            ask_called(a, next + (u64)x.a.value);
         else if (jumps && x.a.kind == INSN_IMM)
             region_ask_weakly(a, next + (u64)x.a.value);
         else if (x.op == INSN_LEA && x.b.base == INSN_RIP)
@@ -202,6 +223,64 @@ static void find_references(struct analysis *a, const struct synth_span *span)
         }
 }
 
+/* ---- The program's main ---- */
+
+#define START_INSNS 32 /* of start-up code */
+
+/* "xor %ebp, %ebp" (System V ABI, AMD64 supplement, 3.4.1). Libraries have e_entry at any odd place. */
+static bool is_start(const struct elf_file *e, u64 pc)
+{
+    static const u8 endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    size_t left;
+    const u8 *p = elf_segment_at(e, pc, PF_X) ? elf_at(e, pc, &left) : NULL;
+    if (p && left >= 8 && !memcmp(p, endbr64, sizeof(endbr64)))
+        p += sizeof(endbr64);
+    return p && left >= 8 && (!memcmp(p, "\x31\xed", 2) || !memcmp(p, "\x48\x31\xed", 3));
+}
+
+/* Process start-up code gives the address of main to the C library, as the first argument of its first call (crt1.o of
+ * glibc and musl; the latter's calls or jumps to C for that). */
+static void ask_main(struct analysis *a)
+{
+    const struct elf_file *e = a->code.elf;
+    u64 pc = e->entry, rdi = 0;
+    if (!is_start(e, pc))
+        return;
+    for (unsigned i = 0, calls = 0; i < START_INSNS; i++) {
+        struct insn x;
+        size_t left;
+        const u8 *p = elf_segment_at(e, pc, PF_X) ? elf_at(e, pc, &left) : NULL;
+        if (!p || !insn_decode(p, left, &x) || x.op == INSN_RET || x.op == INSN_TRAP || x.op == INSN_JCC)
+            return;
+        pc += x.len;
+        if (x.op == INSN_LEA && x.a.reg == INSN_RDI && x.size == 8)
+            rdi = x.b.base == INSN_RIP && x.b.index == INSN_NO_REG ? pc + (u64)(s64)x.b.disp : 0;
+        else if (x.op == INSN_MOV && x.a.kind == INSN_REG && x.a.reg == INSN_RDI)
+            rdi = x.b.kind == INSN_IMM ? (u64)x.b.value : 0;
+        if (x.op != INSN_CALL && x.op != INSN_JMP)
+            continue;
+        if (rdi)
+            region_ask(a, rdi);
+        if (rdi || x.a.kind != INSN_IMM || calls++)
+            return;
+        pc += (u64)x.a.value;
+    }
+}
+
+/* Those that are no mere labels. */
+static void keep_named(struct analysis *a)
+{
+    for (size_t i = 0; i < a->asked.n && !analysis_over(a); i++) {
+        u32 at = a->asked.v[i], *p = a->code.marks[at] & CODE_WEAK ? &at : VEC_PUSH(&a->named);
+        if (!p)
+            a->err = -ENOMEM;
+        else
+            *p = at;
+    }
+    if (a->named.n)
+        qsort(a->named.v, a->named.n, sizeof(*a->named.v), code_by_number);
+}
+
 void entries_find(struct analysis *a)
 {
     struct relocations r;
@@ -211,7 +290,9 @@ void entries_find(struct analysis *a)
     ask_rela(a, r.plt, r.plt_size);
     ask_relr(a, r.relr, r.relr_size);
     ask_data(a);
-    region_ask(a, a->code.elf->entry);
+    ask_main(a);
     for (size_t i = 0; i < a->code.ncovered && !analysis_over(a); i++)
         find_references(a, &a->code.covered[i]);
+    keep_named(a);
+    region_ask(a, a->code.elf->entry);
 }

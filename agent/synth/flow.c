@@ -106,10 +106,12 @@ static bool is_no_entry(struct analysis *a, u32 at, const struct state *s)
 }
 
 /* To where nobody has looked. */
-static void leave_unseen(struct analysis *a)
+static void leave_unseen(struct analysis *a, bool as_tail)
 {
     region_current(a)->kept &= KEPT_BY_ABI;
     region_current(a)->open = true;
+    region_current(a)->doubtful |= !as_tail;
+    region_current(a)->passes_on |= as_tail;
 }
 
 void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how how)
@@ -118,7 +120,7 @@ void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how ho
     if (!code_find(&a->code, pc, &at)) {
         if (how <= FLOW_JUMP && code_covered(&a->code, pc))
             proof_leave(a, s);
-        leave_unseen(a);
+        leave_unseen(a, false);
         return;
     }
     if ((a->code.marks[at] & CODE_ENTRY) && how != FLOW_BACK && is_no_entry(a, at, s)) {
@@ -185,11 +187,17 @@ static bool call_returns(struct run *r, u64 target)
     return pc & 15;
 }
 
-/* What is behind an orphan's call of code without a way out is not the orphan's. */
+/* What is behind a call of code without a way out is not the caller's. */
 static bool may_go_on(struct run *r, u64 callee)
 {
-    if (!region_current(r->a)->frame.orphan || !callee)
+    if (!callee)
         return true;
+    struct region *me = region_current(r->a);
+    if (!me->frame.orphan) {
+        bool stays = region_stays(r->a, callee);
+        me->doubtful |= !stays && !noreturn_is_not(r->a, callee);
+        return !stays;
+    }
     enum region_end end = region_end_of(r->a, callee);
     r->s.called |= end != REGION_RETURNS;
     return end != REGION_STAYS;
@@ -230,7 +238,7 @@ static bool go_on(struct run *r, const struct step *x)
         return call_returns(r, x->target) && may_go_on(r, x->target);
     case STEP_SWITCH:
         if (!x->table && !x->targets)
-            leave_unseen(a);
+            leave_unseen(a, r->s.reg[INSN_RSP] == VALUE(VALUE_STACK, 0, -8));
         jump_table_follow(a, x, pc, &r->s);
         follow_targets(r, x);
         return false;
@@ -245,6 +253,12 @@ static bool ends_here(const struct run *r)
     u8 m = r->a->code.marks[r->at];
     return (m & (CODE_LEAD | CODE_ENTRY)) || (r->at >= r->seen && (m & CODE_INSN)) ||
            r->at - r->start >= BLOCK_MAX_BYTES - INSN_MAX_BYTES;
+}
+
+static bool is_pop(const u8 *p, size_t n)
+{
+    struct insn x;
+    return insn_decode(p, n, &x) && x.op == INSN_POP;
 }
 
 static void run_block(struct analysis *a, struct block *b)
@@ -269,8 +283,10 @@ static void run_block(struct analysis *a, struct block *b)
             flow_to(a, code_pc(r.gap, r.at), &r.s, next.to == STEP_CALL ? FLOW_BACK : FLOW_FALL);
             return;
         }
-        if (!insn_decode(p, left, &x))
+        if (!insn_decode(p, left, &x)) {
+            region_current(a)->doubtful = true;
             break;
+        }
         if (is_lock_alone(&r, p, x.len))
             x = (struct insn){.len = 1, .op = INSN_NOP};
         if (r.at >= r.seen)
@@ -278,6 +294,8 @@ static void run_block(struct analysis *a, struct block *b)
         analysis_count(a);
         u64 pc = code_pc(r.gap, r.at) + x.len;
         bool changed = next.changed; /* by the instruction before */
+        if (x.op == INSN_CALL && x.a.kind == INSN_IMM && !x.a.value && !is_pop(p + x.len, left - x.len))
+            region_current(a)->doubtful = true; /* the function behind it is called, perhaps */
         step(&r.s, &x, pc, r.at, region_kept(a, &x, pc), stores, &next);
         r.at += x.len;
         a->blocks.v[r.block].len = (u16)(r.at - r.start);

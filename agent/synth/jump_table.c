@@ -10,12 +10,6 @@
 #define MAX_ENDS (1u << 21)
 #define MAX_LEAD (1 << 14) /* bytes between a case and what is known to be code before it */
 
-static int by_value(const void *a, const void *b)
-{
-    u32 x = *(const u32 *)a, y = *(const u32 *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* All that a "lea reg, [rip + x]" could name: bytes are looked at, not instructions. */
 static void scan(struct analysis *a, const struct code_span *s)
 {
@@ -41,7 +35,7 @@ static void read_ends(struct analysis *a)
     for (size_t i = 0; i < a->code.executable.n && !analysis_over(a); i++)
         scan(a, &a->code.executable.v[i]);
     if (a->table_ends.n)
-        qsort(a->table_ends.v, a->table_ends.n, sizeof(*a->table_ends.v), by_value);
+        qsort(a->table_ends.v, a->table_ends.n, sizeof(*a->table_ends.v), code_by_number);
 }
 
 bool jump_table_may_end(struct analysis *a, u64 pc)
@@ -49,7 +43,7 @@ bool jump_table_may_end(struct analysis *a, u64 pc)
     u32 low = (u32)pc;
     if (!a->table_ends_read)
         read_ends(a);
-    return a->table_ends.n && bsearch(&low, a->table_ends.v, a->table_ends.n, sizeof(low), by_value);
+    return a->table_ends.n && bsearch(&low, a->table_ends.v, a->table_ends.n, sizeof(low), code_by_number);
 }
 
 /* The first address behind `table` at which something else begins; 32 bits of it are known of the table, too. */
@@ -114,6 +108,8 @@ void jump_table_follow(struct analysis *a, const struct step *x, u64 pc, const s
         read_ends(a);
     a->n->tables++;
     u64 end = end_of(a, x->table), size = x->absolute ? 8 : 4;
+    if (end < x->table + size || !case_at(a, x, 0, pc, &target, &at)) /* perhaps it is none */
+        region_current(a)->doubtful = true;
     for (u32 i = 0; i < MAX_TABLE && x->table + (i + 1) * size <= end; i++) {
         if (analysis_over(a) || a->joined != NOBODY || !case_at(a, x, i, pc, &target, &at))
             return;

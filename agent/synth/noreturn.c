@@ -3,6 +3,7 @@
  * that compilers know, too: what a PLT stub leads to, or a symbol of the file itself. */
 #include "object/plt.h"
 #include "synth/analysis.h"
+#include "synth/insn.h"
 
 #define MAX_NAME 64
 
@@ -49,6 +50,31 @@ void noreturn_symbol(struct analysis *a, const struct elf_section *names, const 
         a->deadly[a->ndeadly++] = sym->st_value;
 }
 
+#define MAX_LOOK 4096 /* bytes of a function that are looked at for a way out */
+
+/* Is there none in covered code from here to its end? Whatever does not look like one of these is taken for one. */
+static bool covered_stays(struct analysis *a, u64 target)
+{
+    const struct synth_span *s = code_span_of(&a->code, target);
+    size_t left;
+    const u8 *p = s ? elf_at(a->code.elf, target, &left) : NULL;
+    const struct elf_segment *seg = s ? elf_segment_at(a->code.elf, target, PF_X) : NULL;
+    struct insn x;
+    if (!p || !seg)
+        return false;
+    u64 n = s->end - (seg->offset + (target - seg->vaddr)), i = 0;
+    for (; i < n && i < MAX_LOOK; i += x.len) {
+        if (!insn_decode(p + i, left - i, &x) || x.op == INSN_RET)
+            return false;
+        analysis_tick(a);
+        if (x.op != INSN_JMP && x.op != INSN_JCC)
+            continue;
+        if (x.a.kind != INSN_IMM || i + x.len + (u64)x.a.value >= n)
+            return false;
+    }
+    return i >= n;
+}
+
 bool noreturn_call(struct analysis *a, u64 target)
 {
     size_t len;
@@ -62,5 +88,17 @@ bool noreturn_call(struct analysis *a, u64 target)
             a->plt = NULL;
     }
     const char *name = a->plt ? plt_find(a->plt, target, &len, &start) : NULL;
-    return name && start == target && is_deadly(name, len);
+    if (name)
+        return start == target && is_deadly(name, len);
+    return covered_stays(a, target);
+}
+
+bool noreturn_is_not(struct analysis *a, u64 target)
+{
+    u32 at;
+    if (!code_find(&a->code, target, &at))
+        return code_covered(&a->code, target);
+    const struct block *b = region_block_at(a, at);
+    const struct region *r = b && b->region != a->current ? &a->regions.v[b->region] : NULL;
+    return r && !r->frame.orphan && (r->endless ? r->passes_on && !r->gone : proof_holds(r));
 }

@@ -1,6 +1,7 @@
 /* A function is left as it was entered: with rsp = CFA - 8. That is what can be checked, and what everything hangs on.
  */
 #include "synth/analysis.h"
+#include "synth/insn.h"
 
 #define MAX_SHIFT   (1 << 20) /* bytes; an orphan whose function has a larger frame is none */
 #define MAX_SPREADS 64        /* jumps from function to function */
@@ -91,6 +92,119 @@ void proof_leave_to(struct analysis *a, const struct state *s, u32 at)
     r->ok += known;
     r->waits += !known;
     note_jump(a, at, NOBODY);
+}
+
+/* ---- Code that never leaves ---- */
+
+#define PROLOGUE  8 /* instructions */
+#define SAVED     2 /* registers that are pushed there */
+#define MAX_CALLS 8 /* how deep those that never leave call each other */
+
+/* Does what may be a label inside of a function begin as functions do, by saving registers of the caller's? */
+static bool has_prologue(const struct analysis *a, u32 at)
+{
+    const struct code_gap *g = code_gap_of(&a->code, at);
+    unsigned saved = 0;
+    struct insn x;
+    size_t left;
+    for (unsigned i = 0; i < PROLOGUE; i++, at += x.len) {
+        const u8 *p = code_bytes(g, at, &left);
+        if (!insn_decode(p, left, &x) || (x.op >= INSN_RET && x.op <= INSN_JCC))
+            break;
+        saved += x.op == INSN_PUSH && x.a.kind == INSN_REG && (KEPT_BY_ABI >> x.a.reg & 1);
+    }
+    return saved >= SAVED;
+}
+
+bool proof_is_endless(const struct analysis *a)
+{
+    const struct region *r = &a->regions.v[a->current];
+    if (r->ok || r->waits || r->bad || r->doubtful || r->frame.orphan || a->joined != NOBODY)
+        return false;
+    for (u32 i = r->entry; i != NOBODY; i = a->entries.v[i].next)
+        if ((a->code.marks[a->entries.v[i].at] & CODE_WEAK) && !has_prologue(a, a->entries.v[i].at))
+            return false;
+    return r->entry != NOBODY;
+}
+
+/* Does the file, or code with rows, say that a function begins here? What passes on may have been passed on to: then it
+ * has no return address of its own (GHC's code), unless it is called. */
+static bool is_named(const struct analysis *a, const struct region *r)
+{
+    for (u32 i = r->entry; i != NOBODY && !r->passes_on; i = a->entries.v[i].next) {
+        u32 at = a->entries.v[i].at;
+        if ((a->code.marks[at] & CODE_WEAK) || (a->named.n && bsearch(&at, a->named.v, a->named.n, 4, code_by_number)))
+            return true;
+    }
+    return false;
+}
+
+/* Something that counts calls what is at `to`, or only jumps there. */
+static bool call_at(struct analysis *a, u32 to, bool jumps)
+{
+    const struct block *b = a->code.marks[to] & CODE_ENTRY ? region_block_at(a, to) : NULL;
+    struct region *r = b ? &a->regions.v[b->region] : NULL;
+    if (!r || !r->endless || r->called || (jumps && r->passes_on))
+        return false;
+    r->called = true;
+    return true;
+}
+
+/* What an endless region was made with may not be true any more: does a callee that it takes to return still? */
+static bool may_pass(struct analysis *a, u32 to)
+{
+    const struct block *b = region_block_at(a, to);
+    const struct region *r = b ? &a->regions.v[b->region] : NULL;
+    return r && !r->frame.orphan && !r->bad && (r->endless || proof_holds(r));
+}
+
+/* What a region calls, or jumps to, is called. */
+static bool call_from(struct analysis *a, struct region *r)
+{
+    bool any = false;
+    for (u32 i = 0; i < r->nblocks; i++) {
+        const struct block *b = &a->blocks.v[r->first_block + i];
+        const struct code_gap *g = code_gap_of(&a->code, b->at);
+        struct insn x;
+        size_t left;
+        u32 to;
+        for (u32 at = b->at, end = b->at + b->len; at < end && !analysis_over(a); at += x.len) {
+            const u8 *p = code_bytes(g, at, &left);
+            if (!insn_decode(p, left, &x))
+                break;
+            analysis_count(a);
+            u64 pc = code_pc(g, at) + x.len;
+            if (x.op < INSN_CALL || x.op > INSN_JCC || x.a.kind != INSN_IMM ||
+                !code_find(&a->code, pc + (u64)x.a.value, &to))
+                continue;
+            r->bad |= r->endless && x.op == INSN_CALL && x.a.value && !may_pass(a, to);
+            any |= call_at(a, to, x.op != INSN_CALL);
+        }
+    }
+    return any;
+}
+
+void proof_call(struct analysis *a)
+{
+    bool more = false;
+    for (size_t i = 0; i < a->regions.n; i++) {
+        struct region *r = &a->regions.v[i];
+        r->called = r->endless && is_named(a, r);
+        more |= r->endless && !r->gone;
+    }
+    for (size_t i = 0; i < a->called.n; i++)
+        call_at(a, a->called.v[i], false);
+    for (unsigned n = 0; more && n < MAX_CALLS; n++) {
+        more = false;
+        proof_spread(a);
+        for (size_t i = 0; i < a->regions.n && !analysis_over(a); i++) {
+            struct region *r = &a->regions.v[i];
+            if (r->asked || !proof_holds(r))
+                continue;
+            r->asked = true;
+            more |= call_from(a, r);
+        }
+    }
 }
 
 static void unless_stored(struct answer *x, const struct stores *m)

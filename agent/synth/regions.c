@@ -282,7 +282,8 @@ static void complete(struct analysis *a)
         follow(a);
     }
     struct region *r = region_current(a);
-    if (!analysis_over(a) && !r->bad && (r->ok || r->waits))
+    r->endless = proof_is_endless(a);
+    if (!analysis_over(a) && !r->bad && (r->ok || r->waits || r->endless))
         emit_region(a);
 }
 
@@ -337,11 +338,23 @@ u16 region_kept_by(struct analysis *a, u32 callee)
     return r->kept;
 }
 
-enum region_end region_end_of(struct analysis *a, u64 callee)
+/* Of a function of the gaps; NULL: not known yet, or the current one. */
+static const struct region *region_of(struct analysis *a, u64 callee)
 {
     u32 at;
     const struct block *b = code_find(&a->code, callee, &at) ? region_block_at(a, at) : NULL;
-    const struct region *r = b && b->region != a->current ? &a->regions.v[b->region] : NULL;
+    return b && b->region != a->current ? &a->regions.v[b->region] : NULL;
+}
+
+bool region_stays(struct analysis *a, u64 callee)
+{
+    const struct region *r = region_of(a, callee);
+    return r && r->endless && !r->passes_on && !r->bad;
+}
+
+enum region_end region_end_of(struct analysis *a, u64 callee)
+{
+    const struct region *r = region_of(a, callee);
     if (!r || r->frame.orphan || proof_holds(r))
         return REGION_RETURNS;
     return r->bad || r->open || r->waits ? REGION_MAY_RETURN : REGION_STAYS;
@@ -371,7 +384,7 @@ bool region_run_again(struct analysis *a, bool unproven)
             again(a, a->trust.v[i].region);
     for (size_t i = 0; unproven && i < n && !analysis_over(a); i++) {
         const struct region *r = &a->regions.v[i];
-        if (!r->gone && !r->frame.orphan && (r->waits || (r->calls && !proof_holds(r))))
+        if (!r->gone && !r->frame.orphan && (r->waits || (r->calls && !r->endless && !proof_holds(r))))
             again(a, (u32)i);
     }
     bool any = a->asked.n;

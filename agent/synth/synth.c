@@ -30,6 +30,8 @@ static void analysis_free(struct analysis *a)
     vec_free(&a->trust);
     vec_free(&a->rows);
     vec_free(&a->asked);
+    vec_free(&a->named);
+    vec_free(&a->called);
     vec_free(&a->table_ends);
     plt_free(&a->plt);
     vec_free(&a->targets.v);
@@ -54,6 +56,7 @@ static void run(struct analysis *a, struct synth *out)
     proof_spread(a);
     for (unsigned i = 0; i < ROUNDS && region_run_again(a, false); i++)
         proof_spread(a);
+    proof_call(a);
     proof_check(a);
     if (!analysis_over(a))
         emit_rows(a, out);

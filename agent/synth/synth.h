@@ -4,9 +4,11 @@
  * push, sub rsp, call, ret. From each address that something calls, the instructions are followed with values such as
  * "the CFA - 24" or "what rbx was on entry" for registers and stack slots; where paths meet, what differs becomes
  * unknown. A connected region of code counts only if some path leaves it as a function leaves, by `ret` or a jump to a
- * function with rsp = CFA - 8, and none at another height: that is the proof. Code that nothing known leads to
- * ("orphans": reached through tables that were not understood) is run from an assumed height, which its rets then
- * correct: its rows are "inferred". All else is XP_CFA_UNPROVEN: stacks end there, and say so.
+ * function with rsp = CFA - 8, and none at another height: that is the proof. Code that never leaves (a server's main,
+ * a stub that jumps through a pointer) counts if all that it calls is known to return, and something that counts calls
+ * it. Code that nothing known leads to ("orphans": reached through tables that were not understood) is run from an
+ * assumed height, which its rets then correct: its rows are "inferred". All else is XP_CFA_UNPROVEN: stacks end there,
+ * and say so.
  *
  *   gaps -> entries -> flow (insn -> step -> state) -> proof -> rules
  *
@@ -77,7 +79,7 @@ struct synth_counts {
     u64 claimed_bytes; /* of these, with a rule */
     u64 insns;         /* executed */
     u64 entries;
-    u64 regions, proven, bad; /* the others are unproven: nothing speaks against them, but nothing for them */
+    u64 regions, proven, bad; /* proven: by a way out; bad: contradicted */
     u64 orphans, solved;      /* regions tried backwards, and those of them whose rets agreed */
     u64 tables;               /* jump tables followed */
     u64 reruns;               /* regions that were found to be connected when one had been done */

@@ -235,6 +235,39 @@ TEST(synth_knows_who_does_not_return_by_name)
     CHECK(is(&w, "given_up_body", XP_CFA_RSP, 16, SAME, SAME));
 }
 
+TEST(synth_believes_functions_that_never_return)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "endless.so"), 0);
+    CHECK(is(&w, "serving_body", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(is(&w, "quitting_body", XP_CFA_RSP, 32, SAME, SAME));
+    CHECK(is(&w, "listening_body", XP_CFA_RSP, 24, SAME, SAME));
+    CHECK(is_unproven(&w, "doubting_body"));
+    CHECK(is_unproven(&w, "label_body"));
+    CHECK(is_unproven(&w, "rumour_body"));
+    CHECK(is_unproven(&w, "cold_body"));
+    CHECK(is_unproven(&w, "next_body"));
+}
+
+TEST(synth_follows_no_call_that_never_returns)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "endless.so"), 0);
+    CHECK(is(&w, "quitting_after", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "leaving_after", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(rule_of(&w, "quitting_after").rbx & XP_RBX_INFERRED);
+}
+
+TEST(synth_believes_what_passes_on_when_it_is_called)
+{
+    AUTO_SHAPES w = {0};
+    CHECK_EQ(read_shapes(&w, "endless.so"), 0);
+    CHECK(is(&w, "stub_body", XP_CFA_RSP, 8, SAME, SAME));
+    CHECK(is(&w, "calling_stub_body", XP_CFA_RSP, 16, SAME, SAME));
+    CHECK(is_unproven(&w, "jumped_to_body"));
+    CHECK(is_unproven(&w, "jumped_on_body"));
+}
+
 TEST(synth_finds_functions_without_symbols)
 {
     static const char *const body[] = {"called_body", "pointed_body", "addressed_body"};
@@ -443,6 +476,21 @@ TEST(synth_rows_end_where_their_gap_does)
     CHECK_EQ(s.n.claimed_bytes, 5);
 }
 
+/* xor ebp, ebp; lea rdi, [rip + main]; call init; hlt; init: jmp [rax]; main: sub rsp, 8; jmp main_loop. */
+TEST(synth_finds_main)
+{
+    static const u8 code[] = {0x31, 0xed, 0x48, 0x8d, 0x3d, 0x08, 0,    0,    0, 0xe8, 1,    0,
+                              0,    0,    0xf4, 0xff, 0x20, 0x48, 0x83, 0xec, 8, 0xeb, 0xfe, 0xcc};
+    static u8 other[sizeof(code)];
+    AUTO_SYNTH struct synth s = {0}, library = {0};
+    CHECK_EQ(read_all(code, sizeof(code), &s), 0);
+    CHECK_EQ(s.n.claimed_bytes, 6);
+    memcpy(other, code, sizeof(code));
+    other[0] = 0x33; /* not how programs begin */
+    CHECK_EQ(read_all(other, sizeof(other), &library), 0);
+    CHECK_EQ(library.n.claimed_bytes, 0);
+}
+
 /* pop rax; pop rcx; push rcx; push rax; ret: while its own return address is popped, no frame is a function's. */
 TEST(synth_no_frame_lies_above_its_return_address)
 {
@@ -464,7 +512,8 @@ TEST(synth_drops_code_that_is_not_like_code)
         u32 disp = 32 + i * 64 - (i * 5 + 5);
         code[i * 5] = 0xe8;
         memcpy(code + i * 5 + 1, &disp, sizeof(disp));
-        code[32 + i * 64 + 46] = 0xff; /* jmp [rax] */
+        code[32 + i * 64 + 45] = 0x50; /* push rax; jmp [rax] */
+        code[32 + i * 64 + 46] = 0xff;
         code[32 + i * 64 + 47] = 0x20;
     }
     code[20] = 0xc3;

@@ -8,7 +8,7 @@
 #include "parser/parser.h"
 #include "synth/synth.h"
 
-#define SYNTH_TABLE_VERSION 3 /* of the analysis: to be raised when its rows change, for tables are kept on disk */
+#define SYNTH_TABLE_VERSION 4 /* of the analysis: to be raised when its rows change, for tables are kept on disk */
 #define SYNTH_MAX_KEYED     ((size_t)64 << 20) /* bytes of a file that has a key */
 
 /* What parser_synth leaves. */

@@ -11,6 +11,7 @@ struct spool_reader {
     char name[64];
     u64 cursor;      /* everything below was answered for */
     u64 unread;      /* the next number to read */
+    u64 gone;        /* records behind it that were pushed out of memory before older ones, on disk, were read */
     u64 segment, at; /* where that lies, when `segment` (its first number) is there and not 0 */
     int cursor_fd;   /* -1: in memory only */
     int fd;          /* of the segment `open`, on disk */

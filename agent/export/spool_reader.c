@@ -136,7 +136,18 @@ void reader_loses(struct spool_reader *r, const struct segment *g, bool age)
     u64 bytes = g->bytes - (r->segment == g->first && r->at <= g->bytes ? r->at : SEGMENT_HEADER);
     *(age ? &r->lost.age : &r->lost.full) += n;
     *(age ? &r->lost.age_bytes : &r->lost.full_bytes) += bytes;
-    r->unread = g->next;
+    if (r->unread < g->first)
+        r->gone += n;
+    else
+        r->unread = g->next;
+}
+
+/* Numbers that no segment holds any more: pushed out, which was counted, or of a damaged one that was cut off. */
+static void pass_gap(struct spool_reader *r, u64 n)
+{
+    u64 counted = n < r->gone ? n : r->gone;
+    r->gone -= counted;
+    r->lost.corrupt += n - counted;
 }
 
 void reader_forgets(struct spool_reader *r, const struct segment *g)
@@ -238,7 +249,7 @@ int spool_next(struct spool *s, struct spool_reader *r, struct spool_record *out
     pthread_mutex_lock(&s->lock);
     int rc = find_next(s, r, &g, &h);
     if (!rc) {
-        r->lost.corrupt += h.seq - r->unread; /* numbers that no segment holds any more: a damaged one was cut off */
+        pass_gap(r, h.seq - r->unread);
         out->seq = h.seq;
         out->wall_ns = h.wall_ns;
         out->segment = g->first;

@@ -377,6 +377,36 @@ TEST(spool_without_a_folder_is_bounded_memory)
     CHECK_EQ(next_number(s, r), (int)lost.full);
 }
 
+/* The memory that stands in for a full disk overflows: what lies on the disk is older, and nobody has read it. */
+TEST(spool_memory_overflows_before_the_disk_is_read)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_reader *r;
+    struct spool_lost lost;
+    u64 oldest;
+    int read = 0;
+    CHECK_EQ(test_folder_new(&f), 0);
+    struct spool_config c = config_of(f.path);
+    c.memory_bytes = 64 << 10;
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_reader_open(s, "a", &r), 0);
+    limit_files(FIRST + 20 * RECORD + 500);
+    for (unsigned i = 0; i < 200; i++)
+        put_number(s, i, T0);
+    limit_files(RLIM_INFINITY);
+    spool_take_lost(s, r, &lost);
+    CHECK(lost.full > 50);
+    CHECK_EQ(spool_unread(s, r, &oldest), 200 - lost.full);
+    for (int i = 0; i < 20; i++, read++)
+        CHECK_EQ(next_number(s, r), i);
+    CHECK_EQ(next_number(s, r), 20 + (int)lost.full);
+    for (read++; next_number(s, r) >= 0;)
+        read++;
+    CHECK_EQ(read, 200 - (int)lost.full);
+    CHECK_EQ(lost_corrupt(s, r), 0); /* and it is counted once */
+}
+
 TEST(spool_rereads_until_it_is_pushed_out)
 {
     AUTO_SPOOL struct spool *s = NULL;

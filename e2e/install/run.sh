@@ -55,6 +55,24 @@ done
 "$bin/kubectl" kustomize deploy/manifests >"$TMP/kustomized.yaml" || fail "kustomize"
 "${python%/python3}/kubernetes-validate" -k 1.35 --strict "$TMP/kustomized.yaml"
 
+# Either monitor finds the pods' port by labels that they have.
+for monitor in PodMonitor ServiceMonitor; do
+    "$bin/helm" template x $chart --set "${monitor,}.enabled=true,${monitor,}.labels.release=prometheus" >"$TMP/monitor.yaml"
+    "$python" - $monitor "$TMP/monitor.yaml" <<'PY' || fail "the $monitor selects no pods"
+import sys, yaml
+docs = [d for d in yaml.safe_load_all(open(sys.argv[2])) if d]
+of = {d["kind"]: d for d in docs if d["kind"] in (sys.argv[1], "Service", "DaemonSet")}
+monitor, pod = of[sys.argv[1]], of["DaemonSet"]["spec"]["template"]
+has = lambda labels, wanted: all(labels.get(k) == v for k, v in wanted.items())
+seen = of["Service"]["metadata"]["labels"] if "Service" in of else pod["metadata"]["labels"]
+assert monitor["metadata"]["labels"]["release"] == "prometheus"
+assert has(seen, monitor["spec"]["selector"]["matchLabels"])
+assert "Service" not in of or has(pod["metadata"]["labels"], of["Service"]["spec"]["selector"])
+ends = monitor["spec"].get("endpoints") or monitor["spec"]["podMetricsEndpoints"]
+assert ends[0]["port"] in [p["name"] for p in pod["spec"]["containers"][0]["ports"]]
+PY
+done
+
 # What a running agent does not read again, and nothing else, replaces the pods.
 checksum() { # OPTION=VALUE
     "$bin/helm" template x $chart --set "config.$1" | grep checksum/fixed-options

@@ -94,14 +94,18 @@ has_profile() { # SELECTOR [FUNCTION]
     [ "$(nanoseconds $cpu "$1" "${2:-total}")" -gt 0 ]
 }
 
-# Of the time below OF, so many percent are below PART, give or take three.
+# Of the time below OF, so many percent are below PART, give or take three: in the end, for where the machine is busy the
+# agent lowers its rate, and few samples say little.
 expect_percent() { # PERCENT PART OF SELECTOR
-    local part of
-    part=$(nanoseconds $cpu "$4" "$2")
-    of=$(nanoseconds $cpu "$4" "$3")
-    [ "$of" -gt 0 ] || fail "no time in $3 of $4"
-    is "100 * $part / $of - $1" '<=' 3 || fail "$2 is $part of $of ns of $3, more than $1 %"
-    is "100 * $part / $of - $1" '>=' -3 || fail "$2 is $part of $of ns of $3, less than $1 %"
+    local part of end=$((SECONDS + 60))
+    while :; do
+        part=$(nanoseconds $cpu "$4" "$2")
+        of=$(nanoseconds $cpu "$4" "$3")
+        [ "$of" -gt 0 ] || fail "no time in $3 of $4"
+        if is "100 * $part / $of - $1" '<=' 3 && is "100 * $part / $of - $1" '>=' -3; then break; fi
+        [ $SECONDS -lt $end ] || fail "$2 is $part of $of ns of $3, not $1 %"
+        sleep 5
+    done
     echo "$2: $(awk "BEGIN { print 100 * $part / $of }") % of $3"
 }
 

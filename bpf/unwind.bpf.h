@@ -45,13 +45,16 @@ XP_INLINE int xp_switch_mapping(struct xp_state *s, u64 pc)
 }
 
 /* Code without unwind information: the frame pointer chain. Anonymous code has to keep it on one stack; code of a file
- * (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code. */
+ * (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code, nor in a leaf, which may be
+ * of a compiler that uses rbp for anything. */
 XP_INLINE int xp_step_fp(struct xp_state *s)
 {
     u32 in_file = s->cur.file.id != 0;
     u64 bp = s->bp, caller_bp, ra;
+    if (!bp && in_file)
+        return xp_stop(s, s->leaf ? XP_CAUSE_FP_BROKEN : XP_CAUSE_END_FP);
     if (!bp)
-        return xp_stop(s, in_file ? XP_CAUSE_END_FP : XP_CAUSE_FP_ANON_END);
+        return xp_stop(s, XP_CAUSE_FP_ANON_END);
     if ((bp & 7) || bp < 4096 || (!in_file && bp < s->sp))
         return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
     if (xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))

@@ -136,6 +136,18 @@ TEST(unwind_takes_no_zero_for_the_end_on_the_word_of_a_synthesised_row)
     CHECK_EQ(w->state->cause, XP_CAUSE_END_FP);
 }
 
+TEST(unwind_takes_no_zero_for_the_end_in_a_leaf_without_rows)
+{
+    AUTO_WORLD w = world_new();
+    w->vma.file.flags = XP_TABLE_FP_OK;
+    u64 leaf = world_add(w, (struct xp_rule){.kind = XP_CFA_NONE});
+    CHECK_EQ(unwind(w, leaf, 0, 0), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_FP_BROKEN);
+    w->memory[1] = leaf + 4;
+    CHECK_EQ(unwind(w, leaf, STACK, 0), 2);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END_FP);
+}
+
 TEST(unwind_finds_a_start_behind_unproven_code)
 {
     AUTO_WORLD w = world_new();

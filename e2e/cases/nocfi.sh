@@ -12,6 +12,39 @@ expect_samples 200
 expect_complete 98
 expect_share 98 'main;outer;middle;inner;burn'
 
+# No frame pointer either, and what is in its place is 0, which does not end the stack.
+gcc -nostdlib -static -o "$TMP/zero" -x assembler - <<'ASM'
+    .globl _start
+    .type _start, @function
+    .type outer, @function
+    .type middle, @function
+    .type inner, @function
+_start: xor %ebp, %ebp
+    call outer
+    hlt
+    .skip 128, 0xcc # what start-up code has is known, to this length
+outer:  sub $24, %rsp
+1:  call middle
+    jmp 1b
+middle: push %rbx
+    call inner
+    call inner
+    pop %rbx
+    ret
+inner:  mov $100000, %ecx
+1:  dec %ecx
+    jnz 1b
+    ret
+ASM
+"$TMP/zero" &
+at_exit "kill -KILL $!"
+record -p $! -d 1s
+expect '.complete / .user_samples' '>' 0.6
+expect_stack '_start;outer;middle;inner' "$profile" 300
+record --synth=off -p $! -d 500ms
+expect_share 95 'zero;\[cut: frame-pointer\];inner'
+kill -KILL $!
+
 OUT=nothing build_target layout -fno-asynchronous-unwind-tables -fomit-frame-pointer
 record -- "$TMP/nothing" 600 # the first of them stop, and make it known
 expect '.complete / .user_samples' '>' 0.6

@@ -6,7 +6,7 @@ src=$(dirname "$0")
 mkdir -p "$out"
 ${CC:-gcc} -nostdlib -shared -Wl,--build-id=sha1 -Wl,-Bsymbolic -Wa,-I,"$src" -o "$out/shapes.so" "$src/shapes.s"
 ${CC:-gcc} -nostdlib -shared -o "$out/tails.so" "$src/tails.s"
-${CC:-gcc} -nostdlib -shared -Wl,-Bsymbolic -o "$out/endless.so" "$src/endless.s"
+${CC:-gcc} -nostdlib -shared -Wl,-Bsymbolic -Wa,-I,"$src" -o "$out/endless.so" "$src/endless.s"
 ${CC:-gcc} -nostdlib -static -no-pie -Wl,-e,entry_point -Wa,-I,"$src" -o "$out/fixed" "$src/fixed.s"
 # Without section headers: e_shoff, then e_shnum and e_shstrndx become 0.
 cp "$out/shapes.so" "$out/bare.so"

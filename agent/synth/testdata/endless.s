@@ -1,17 +1,7 @@
 # Functions that never come back, and what only looks like them.
     .intel_syntax noprefix
     .text
-    .macro FN name
-    .p2align 4
-    .globl \name
-    .type \name, @function
-\name:
-    .endm
-    .macro AT name # a place
-    .globl \name
-    .type \name, @object
-\name:
-    .endm
+    .include "macros.s"
 
 FN helping
     ret

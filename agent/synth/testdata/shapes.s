@@ -2,17 +2,7 @@
 # a function: only code and data lead there.
     .intel_syntax noprefix
     .text
-    .macro FN name
-    .p2align 4
-    .globl \name
-    .type \name, @function
-\name:
-    .endm
-    .macro AT name # a place
-    .globl \name
-    .type \name, @object
-\name:
-    .endm
+    .include "macros.s"
 
 FN pushes
     push rbp

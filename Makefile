@@ -1,6 +1,5 @@
 # xprof: `make help` lists the targets. Everything that is built goes to build/.
 PREFIX  ?= /usr/local
-DESTDIR ?=
 CC      ?= gcc
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
@@ -21,19 +20,16 @@ SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omi
 # Stubs of the CRI API: agent/container/NAME.proto -> NAME.pb-c.{h,c}, generated.
 PROTO    := $(wildcard agent/container/*.proto)
 STUBS    := $(PROTO:%.proto=$(B)/%.pb-c.c)
-SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard agent/*.c agent/*/*.c bpf/host/*.c))
+SRC      := $(filter-out %_test.c %_fuzz.c agent/base/test_main.c,$(wildcard agent/*.c agent/*/*.c agent/cli/*/*.c bpf/host/*.c))
 OBJ      := $(SRC:%.c=$(B)/%.o) $(STUBS:.c=.o)
-TEST_SRC := $(wildcard agent/*_test.c agent/*/*_test.c bpf/*_test.c) agent/base/test_main.c
-# Unit tests leave out the wiring and what needs libbpf: they run without root and without a kernel's help.
-UNIT_SRC := $(filter-out $(wildcard agent/*.c) agent/cli/% agent/probe/%,$(SRC)) $(TEST_SRC) agent/govern.c agent/publish.c agent/publish_send.c agent/world.c agent/debug_file.c agent/debuginfod.c agent/line_indexes.c \
-            $(addprefix agent/cli/,options.c options_doc.c commands.c config_file.c kubeconfig.c) \
-            $(wildcard agent/cli/*_options.c)
+TEST_SRC := $(wildcard agent/*/*_test.c agent/cli/*/*_test.c bpf/*_test.c) agent/base/test_main.c
+# Unit tests run without root and without a kernel's help: agent/probe/fake_test.c stands for what needs libbpf.
+UNIT_SRC := $(filter-out agent/main.c agent/probe/% agent/inspect/stacks.c agent/cli/stack.c,$(SRC)) \
+            agent/probe/records.c agent/probe/shards.c $(TEST_SRC)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
 
-.DELETE_ON_ERROR:
-.SUFFIXES:
-.SECONDARY:
-.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help e2e-kube e2e-clusters manifests
+.DELETE_ON_ERROR .SUFFIXES .SECONDARY:
+.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help e2e-kube e2e-clusters manifests testdata mutate race rooms
 
 all: $(B)/xprof ## build build/xprof
 
@@ -85,7 +81,6 @@ unit: $(B)/unit testdata ## unit tests under ASan and UBSan, without root
 
 # Fixtures are sources: agent/ROOM/testdata/build.sh OUTDIR makes that room's from .c and .s files.
 FIXTURES := $(wildcard agent/*/testdata/build.sh)
-.PHONY: testdata
 testdata: $(FIXTURES:agent/%/testdata/build.sh=$(B)/testdata/%.stamp)
 .SECONDEXPANSION:
 $(B)/testdata/%.stamp: agent/%/testdata/build.sh $$(wildcard agent/%/testdata/*)
@@ -93,10 +88,9 @@ $(B)/testdata/%.stamp: agent/%/testdata/build.sh $$(wildcard agent/%/testdata/*)
 	$(Q)mkdir -p $(@D) && CC=$(CC) CLANG=$(CLANG) bash $< $(@D) && touch $@
 
 # libFuzzer targets: agent/ROOM/NAME_fuzz.c, linked with everything that the unit tests link but the tests.
-FUZZ_SRC := $(filter-out %_test.c agent/base/test_main.c,$(UNIT_SRC))
+FUZZ_SRC := $(filter-out %_test.c agent/base/test_main.c,$(UNIT_SRC)) agent/probe/fake_test.c
 FUZZ_OBJ := $(FUZZ_SRC:%.c=$(B)/fuzz-obj/%.o) $(STUBS:.c=.o)
 FUZZERS  := $(patsubst %_fuzz.c,$(B)/fuzz/%,$(notdir $(wildcard agent/*/*_fuzz.c)))
-FUZZ_SECONDS ?= 60
 
 $(B)/fuzz-obj/%.o: %.c
 	$(Q)mkdir -p $(@D)
@@ -109,11 +103,16 @@ $(B)/fuzz/%: $$(wildcard agent/*/$$*_fuzz.c) $(FUZZ_OBJ)
 
 fuzz: $(FUZZERS) testdata ## each libFuzzer target for FUZZ_SECONDS (60)
 	$(Q)for f in $(FUZZERS); do echo "fuzz $$(basename $$f)"; mkdir -p $(B)/corpus/$$(basename $$f); \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -rss_limit_mb=2048 -timeout=10 $(B)/corpus/$$(basename $$f) || exit 1; done
+	  $$f -max_total_time=$(or $(FUZZ_SECONDS),60) -verbosity=0 -rss_limit_mb=2048 -timeout=10 $(B)/corpus/$$(basename $$f) || exit 1; done
+
+mutate: $(B)/unit testdata ## put N (50) faults into the sources, chosen by SEED (1), and list those that no unit test notices
+	$(Q)B=$(B) MAKE=$(MAKE) tools/mutate.py $(or $(N),50) $(or $(SEED),1) $(filter-out %_test.c,$(FUZZ_SRC))
+race: testdata ## unit tests, and a run of the agent (root), under ThreadSanitizer
+	$(Q)B=$(B) MAKE=$(MAKE) tools/race.sh
 
 # The oracle: our unwinder against libdwfl on the same registers and memory of a live process.
 $(B)/oracle: $(patsubst %.c,$(B)/%.o,$(wildcard e2e/oracle/*.c)) \
-             $(filter $(B)/agent/base/% $(B)/agent/object/% $(B)/agent/proc/% $(B)/bpf/host/%,$(OBJ))
+             $(filter $(B)/agent/base/% $(B)/agent/elf/% $(B)/agent/cfi/% $(B)/agent/proc/% $(B)/bpf/host/%,$(OBJ))
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -164,20 +163,21 @@ e2e-kube: all ## the chart in a real Kubernetes with a real Pyroscope, all built
 e2e-clusters: all $(B)/kube-watch ## the same in other kinds of clusters, and what goes wrong in them (root)
 	$(Q)export XPROF=$(abspath $(B)/xprof); e2e/install/kube.sh other; rc=$$?; e2e/run.sh -d cluster && exit $$rc
 
+rooms: ## the layers of agent/, and which room uses which
+	@awk -v PRINT=1 -f tools/rooms.awk agent/rooms.allow
+
 manifests: all ## what is made from the chart: its README, its schema, deploy/manifests
 	$(Q)B=$(B) tools/chart.sh
 
-test: ## everything that CI runs: deps, lint, unit, e2e
+test: ## everything that CI runs on one machine: deps, lint, unit, race, e2e
 	$(Q)CC=$(CC) tools/deps.sh build test
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tools/lint_test.sh && $(MAKE) --no-print-directory lint unit
-	$(Q)tools/servers.sh
-	$(Q)$(MAKE) --no-print-directory e2e
+	$(Q)tools/lint_test.sh && $(MAKE) --no-print-directory lint unit race
+	$(Q)tools/servers.sh && $(MAKE) --no-print-directory e2e
 
 SUDO = $(if $(filter-out 0,$(shell id -u)),sudo)
 run: ## deps, build, record the machine for 10 s, and say where the page lies
-	$(Q)$(MAKE) --no-print-directory deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory deps && $(MAKE) --no-print-directory all
 	$(Q)$(SUDO) $(B)/xprof record -a -d 10s --top 20 -o xprof.html
 	@echo "flame graph: $(CURDIR)/xprof.html"
 

@@ -1,6 +1,8 @@
 /* xprof: one binary, several commands. */
+#include "cli/agent/agent.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/record/record.h"
 #include "parser/parser.h"
 #include <fcntl.h>
 #include <unistd.h>

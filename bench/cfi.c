@@ -9,7 +9,7 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "object/table_elf.h"
+#include "cfi/table_elf.h"
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>

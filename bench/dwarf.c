@@ -7,8 +7,8 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "object/debug_links.h"
-#include "object/names_elf.h"
+#include "elf/debug_links.h"
+#include "dwarf/names_elf.h"
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Memory of the names that an agent keeps (profile/named.c), against that of the tables which they come from.
+/* Memory of the names that an agent keeps (profile/name_cache.c), against that of the tables which they come from.
  *
  *     bench/named
  *
@@ -6,9 +6,9 @@
  * places of each named and kept. The reference keeps what most symbolizers do: each file's whole symbol tables.
  */
 #include "base/cleanup.h"
-#include "object/cfi.h"
-#include "object/names.h"
-#include "profile/named.h"
+#include "cfi/cfi.h"
+#include "dwarf/names.h"
+#include "profile/name_cache.h"
 #include <fcntl.h>
 #include <glob.h>
 #include <malloc.h>
@@ -117,22 +117,22 @@ static void ignore(void *arg, const struct names *names)
 int main(void)
 {
     struct chosen c = {0};
-    struct named *kept;
+    struct name_cache *kept;
     size_t table_bytes = 0, names = 0, files = 0;
     static u64 offsets[PLACES];
     offer_mapped(&c);
     if (c.n < FILES)
         offer_installed(&c);
     size_t before = mallinfo2().uordblks;
-    if (named_new(&kept, BUDGET))
+    if (name_cache_new(&kept, BUDGET))
         return 1;
     for (size_t i = 0; i < c.n; i++) {
         AUTO_CLOSE int fd = open(c.v[i].path, O_RDONLY | O_CLOEXEC);
         size_t n = fd < 0 ? 0 : places(fd, offsets, &table_bytes);
         struct names_fds fds = NAMES_FDS_OF(fd);
-        struct named_question q = {
+        struct name_cache_query q = {
             .id = (u32)i + 1, .offsets = offsets, .n = n, .ask = ask, .ctx = &fds, .use = ignore, .arg = NULL};
-        if (n && !named_answer(kept, &q)) {
+        if (n && !name_cache_answer(kept, &q)) {
             names += n;
             files++;
         }
@@ -141,6 +141,6 @@ int main(void)
     printf("named-memory, %.2f MB for %zu names of %zu files, %.1f MB, %.2fx, <= 1.00x, %s\n", (double)used / 1e6,
            names, files, (double)table_bytes / 1e6, (double)used / (double)table_bytes,
            used <= table_bytes ? "pass" : "fail");
-    named_free(&kept);
+    name_cache_free(&kept);
     return 0;
 }

@@ -8,8 +8,8 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "object/cfi.h"
-#include "object/names.h"
+#include "cfi/cfi.h"
+#include "dwarf/names.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
  */
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "object/table_elf.h"
+#include "cfi/table_elf.h"
 #include "synth/synth.h"
 #include <errno.h>
 #include <fcntl.h>

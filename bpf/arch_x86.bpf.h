@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * What depends on x86-64: where the registers of a sample are, the signal frame, the PLT, the vsyscall page. Another
- * architecture is another file like this one.
+ * Everything that depends on x86-64: the location of a sample's registers, the signal frame, the PLT, the vsyscall
+ * page. Each further architecture gets a file like this one.
  */
 #pragma once
 

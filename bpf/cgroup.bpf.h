@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Containers are seen being born: cgroups that are made and removed, in the hierarchy whose ids samples carry.
+ * Reports cgroups that are created and removed, in the hierarchy whose ids samples carry.
  */
 #pragma once
 

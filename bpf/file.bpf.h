@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Which file is mapped: its identity is read from the inode, its id given out at first sight, so that frames can name
- * the file before anybody has read it. Kernel objects are copied whole (one probe read each) and picked apart.
+ * Identifies mapped files. The identity is read from the inode, and an id is given out at first sight, so that frames
+ * can refer to a file before user space has read it. Kernel objects are copied whole (one probe read each) and picked
+ * apart.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Who is sampled: everything, chosen processes with their children, or chosen cgroups, each for some events. What was
- * not asked for costs a look-up, and its stack is never read.
+ * Decides what is sampled: everything, chosen processes with their children, or chosen cgroups, each for some events.
+ * Any other process costs a look-up, and its stack is never read.
  */
 #pragma once
 

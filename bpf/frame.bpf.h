@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * How a step ends: with the caller as the frame at hand, or with a cause. Both return what the step returns.
+ * Ends an unwind step: with the caller as the current frame, or with a cause. Both functions return what the step
+ * returns.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Go's stacks. Goroutines run on small stacks of their own; the scheduler, the growing of stacks and C code run on the
- * thread's (g0's). Where a function of the runtime moved from one to the other, no rule of the form "register + offset"
- * leads back: the goroutine's place is in its `g`, which is found from the thread's TLS as the runtime finds it: g,
- * its m (the thread), the m's current goroutine, and there what the switch had saved. All of this is memory of the
- * process: it may hold anything.
+ * Unwinds across Go's stack switches. Goroutines run on small stacks of their own; the scheduler, the growing of stacks
+ * and C code run on the thread's (g0's). Where a function of the runtime moved from one to the other, no rule of the
+ * form "register + offset" leads back: the goroutine's place is in its `g`, which is found from the thread's TLS as the
+ * runtime finds it: g, its m (the thread), the m's current goroutine, and there what the switch had saved. All of this
+ * is memory of the process: it may hold anything.
  */
 #pragma once
 

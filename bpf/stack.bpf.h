@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Reading the user stack through a window: copying 2 KiB costs the same as copying 8 bytes, and one copy serves many
+ * Reads the user stack through a window: copying 2 KiB costs the same as copying 8 bytes, and one copy serves many
  * frames.
  */
 #pragma once

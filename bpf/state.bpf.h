@@ -23,6 +23,9 @@ enum xp_leaf {                /* how well the place in the frame at hand is know
                XP_LEAF_REGS,  /* and regs are its registers */
 };
 
+#define XP_WAITS_TABLE 1u /* a file without table was met */
+#define XP_WAITS_ROWS  2u /* the stack stopped in code that may get rows soon */
+
 struct xp_who { /* the task that was interrupted: kernel addresses */
     u64 task, mm, vdso, exe, stack;
     u64 start; /* of the process, ns since boot */
@@ -52,7 +55,7 @@ struct xp_state {
     u32 leaf;     /* enum xp_leaf */
     u32 found_by; /* enum xp_word: how this frame was found */
     u32 cause;    /* enum xp_cause, once stopped */
-    u32 pending;  /* a file without table was met */
+    u32 pending;  /* XP_WAITS_*: what user space is to unwind later */
     u64 depth;    /* frames since the last leaf, this one included */
     u64 callee;   /* the return address of the frame before; 0 when that one was exact */
     struct xp_vma cur;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * From (table, file offset) to the rule that holds there: a per-CPU cache, then block index and search.
+ * Looks up the rule for (table, file offset): a per-CPU cache, then block index and search.
  */
 #pragma once
 

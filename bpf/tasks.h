@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * What tasks.bpf.c says about a thread: where it is, in the kernel and in user space. Types as for xprof.h.
+ * The record that tasks.bpf.c writes per thread: where the thread is, in the kernel and in user space. Types as for
+ * xprof.h.
  */
 #pragma once
 

@@ -176,13 +176,17 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
         return xp_stop(s, XP_CAUSE_NO_TABLE);
     if (s->cur.file.id && s->cur.file.state == XP_FILE_NO_ROOM)
         return xp_stop(s, XP_CAUSE_TABLES_FULL);
-    s->pending |= s->cur.file.id && s->cur.file.state == XP_FILE_PENDING;
+    if (s->cur.file.id && s->cur.file.state == XP_FILE_PENDING)
+        s->pending |= XP_WAITS_TABLE;
     /* rbp is a general register here, but where every frame so far was sound, 0 is what process start-up left in it
      * (System V ABI, AMD64 supplement, 3.4.1). */
     u32 start_up = !s->bp && !s->leaf && !s->fp_frames && s->found_by == XP_WORD_CFI;
-    if (s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up)
-        return xp_step_fp(s);
-    return xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
+    u32 by_fp = s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up;
+    int stopped = by_fp ? xp_step_fp(s) : xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
+    if (stopped && (s->cause == XP_CAUSE_NO_RULE || s->cause == XP_CAUSE_FP_BROKEN) &&
+        (s->cur.file.flags & XP_FILE_OPEN))
+        s->pending |= XP_WAITS_ROWS;
+    return stopped;
 }
 
 /* The vsyscall page has neither file nor stack frame: its callers' return address is on top of the stack. */
@@ -332,6 +336,6 @@ XP_INLINE void xp_unwind(struct xp_state *s)
         if (xp_step_batch(i))
             break;
     /* Beyond a file without table the frames are guesses, wherever they end. */
-    if (s->pending)
+    if (s->pending & XP_WAITS_TABLE)
         s->cause = XP_CAUSE_PENDING;
 }

@@ -1,6 +1,6 @@
 /* What the unwinder makes of each kind of synthesised rule: a program of one page, each rule in force for 16 bytes of
  * it, and a page of stack. */
-#include "object/unwind_fixture.h"
+#include "cfi/unwind_fixture.h"
 
 #define STACK            WORLD_MEMORY
 #define SYNTH(cfa, rbp)  ((u8)(XP_RULE_KIND(cfa, rbp) | XP_RULE_SYNTH))
@@ -171,4 +171,25 @@ TEST(unwind_synthesised_frames_move_towards_the_root)
     w->memory[2] = (u64)-64;
     CHECK_EQ(unwind(w, leaf, 0, 0), 2);
     CHECK_EQ(w->state->cause, XP_CAUSE_STUCK);
+}
+
+/* Code that no row covers, in a file in this state: does the sample bring a dump along? */
+static void check_gap(u32 flags, u32 state, u32 bp, enum xp_cause cause, u32 pending)
+{
+    AUTO_WORLD w = world_new();
+    u64 gap = world_add(w, (struct xp_rule){.kind = XP_CFA_NONE});
+    w->vma.file.flags = flags;
+    w->vma.file.state = state;
+    CHECK_EQ(unwind(w, gap, bp, 0), 1);
+    CHECK_EQ(w->state->cause, cause);
+    CHECK_EQ(w->state->pending, pending);
+}
+
+TEST(unwind_waits_for_rows_while_a_file_is_open)
+{
+    check_gap(XP_FILE_OPEN, XP_FILE_READY, 3, XP_CAUSE_NO_RULE, XP_WAITS_ROWS);
+    check_gap(0, XP_FILE_READY, 3, XP_CAUSE_NO_RULE, 0);
+    check_gap(XP_FILE_OPEN, XP_FILE_FP, 3, XP_CAUSE_FP_BROKEN, XP_WAITS_ROWS);
+    check_gap(0, XP_FILE_FP, 3, XP_CAUSE_FP_BROKEN, 0);
+    check_gap(0, XP_FILE_PENDING, 3, XP_CAUSE_PENDING, XP_WAITS_TABLE);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * pc -> mapping, by walking the process's tree of VMAs without locks from interrupt context (where RCU protects it):
- * nothing has to be tracked in user space, and a process that lives 2 ms is unwound like a server. Maple tree from 6.1
- * (lib/maple_tree.c), rb-tree before. What was found is validated; a tree that changed under the walk is a named stop.
+ * Finds the mapping of a pc by walking the process's tree of VMAs without locks from interrupt context (where RCU
+ * protects it): nothing has to be tracked in user space, and a process that lives 2 ms is unwound like a server. Maple
+ * tree from 6.1 (lib/maple_tree.c), rb-tree before. What was found is validated; a tree that changed under the walk is
+ * a named stop.
  */
 #pragma once
 

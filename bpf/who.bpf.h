@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Whose sample: process, memory map, cgroup. From 5.11 on the current task is a typed pointer and its fields are plain
- * loads; before, each one is a probe read, twenty times dearer. Both ways are the same code: `GET` is how a field is
- * reached.
+ * Finds the process, memory map and cgroup of a sample. From 5.11 on the current task is a typed pointer and its fields
+ * are plain loads; before, each one is a probe read, twenty times dearer. Both ways are the same code: `GET` is how a
+ * field is reached.
  */
 #pragma once
 

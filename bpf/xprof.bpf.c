@@ -33,21 +33,11 @@ volatile struct xp_live xp_live = {};
 #include "bpf/unwind.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/filter.bpf.h"
-#include "bpf/sample.bpf.h"
+#include "bpf/submit.bpf.h"
 #include "bpf/cgroup.bpf.h"
 
-#ifndef XP_SAMPLER /* the oracle for Go takes its samples elsewhere (e2e/go/signal.bpf.c) */
-#define XP_SAMPLER(n)                                 \
-    SEC("perf_event")                                 \
-    int xp_event_##n(struct bpf_perf_event_data *ctx) \
-    {                                                 \
-        return xp_on_event(ctx, n);                   \
-    }
-#endif
-XP_SAMPLER(0)
-XP_SAMPLER(1)
-XP_SAMPLER(2)
-XP_SAMPLER(3)
+/* The kinds of events, a file each. */
+#include "bpf/events/perf.bpf.h"
 
 /* A child of a wanted process is wanted. Arguments: parent, child (include/trace/events/sched.h). */
 SEC("tp_btf/sched_process_fork")

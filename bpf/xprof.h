@@ -28,7 +28,7 @@
 /* ---- Stack words ------------------------------------------------------------------------------------------------
  * A stack is a sequence of u64 words, leaf first. The top four bits say what a word is and how its frame was found.
  * File words: kind(4) exact(1) file id(24) file offset(35). "Exact" pcs (leaf, interrupted by a signal) are looked up
- * as they are; all others are return addresses, looked up at pc - 1. Runtimes (issue "Names") will add kinds of two
+ * as they are; all others are return addresses, looked up at pc - 1. Runtimes will add kinds of two
  * words.
  */
 enum xp_word {
@@ -54,33 +54,33 @@ enum xp_word {
  * X(enum name, slug for output and metrics, class, sentence). Class: 'c' complete, 'n' there is no user stack,
  * 'x' cut: frames towards the root are missing.
  */
-#define XP_CAUSES(X)                                                                                          \
-    X(END, "end", 'c', "the outermost frame: its return address is undefined")                                \
-    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                          \
-    X(KTHREAD, "kernel-thread", 'n', "a kernel thread (or io_uring worker) has no user stack")                \
-    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                 \
-    X(NO_IMAGE, "no-image", 'n', "execve was replacing the program: its old memory was gone")                 \
-    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                         \
-    X(COMPAT, "32-bit", 'x', "a 32-bit process: not supported")                                               \
-    X(PENDING, "table-pending", 'x', "a file seen for the first time: its table was being built")             \
-    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")      \
-    X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")     \
-    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                  \
-    X(NO_MAPPING, "no-mapping", 'x', "the address lies in no executable mapping")                             \
-    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                            \
-    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")            \
-    X(NO_RULE, "no-rule", 'x', "a return address in code that the unwind information does not cover")         \
-    X(UNPROVEN, "unproven", 'x', "hand-written code whose stack layout could not be proven")                  \
-    X(BAD_RULE, "unsupported-rule", 'x', "unwind information of a kind that is not supported")                \
-    X(LEAF_RULE, "leaf-rule", 'x', "a rule that holds in the leaf only was met further up")                   \
-    X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the goroutine's own could not be read")           \
-    X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and its runtime's layout is not known")               \
-    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the root")                                 \
-    X(FP_BROKEN, "frame-pointer", 'x', "code of a file without unwind information and without frame pointer") \
-    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code without a usable frame pointer")                  \
-    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")        \
-    X(DEPTH, "depth", 'x', "deeper than the frame limit")                                                     \
-    X(DUMP_END, "dump-end", 'x', "deeper than the part of the stack that was copied")
+#define XP_CAUSES(X)                                                                                        \
+    X(END, "end", 'c', "the outermost frame was reached: its return address is undefined")                  \
+    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                        \
+    X(KTHREAD, "kernel-thread", 'n', "a kernel thread (or io_uring worker) has no user stack")              \
+    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")               \
+    X(NO_IMAGE, "no-image", 'n', "execve was replacing the program, and the old memory was released")       \
+    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                       \
+    X(COMPAT, "32-bit", 'x', "32-bit processes are not supported")                                          \
+    X(PENDING, "table-pending", 'x', "the unwind table of a new file was still being built")                \
+    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")    \
+    X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")   \
+    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                \
+    X(NO_MAPPING, "no-mapping", 'x', "the address is not in an executable mapping")                         \
+    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                          \
+    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")          \
+    X(NO_RULE, "no-rule", 'x', "a return address is in code that the unwind information does not cover")    \
+    X(UNPROVEN, "unproven", 'x', "the stack layout of hand-written code could not be proven")               \
+    X(BAD_RULE, "unsupported-rule", 'x', "the unwind information is of a kind that is not supported")       \
+    X(LEAF_RULE, "leaf-rule", 'x', "a caller has an unwind rule that is valid in the innermost frame only") \
+    X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the stack of the goroutine could not be read")  \
+    X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and the layout of its runtime is not known")        \
+    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the outermost frame")                    \
+    X(FP_BROKEN, "frame-pointer", 'x', "code of a file has neither unwind information nor frame pointers")  \
+    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code has no usable frame pointer")                   \
+    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")      \
+    X(DEPTH, "depth", 'x', "the stack is deeper than the frame limit")                                      \
+    X(DUMP_END, "dump-end", 'x', "the stack is deeper than the part that was copied")
 
 enum xp_cause {
 #define XP_CAUSE_ENUM(name, slug, cls, text) XP_CAUSE_##name,
@@ -90,12 +90,12 @@ enum xp_cause {
 };
 
 /* ---- Samples lost before they reached a stack: counters in struct xp_stats --------------------------------------- */
-#define XP_LOSSES(X)                                                                    \
-    X(RING_FULL, "ring-full", "user space did not drain the ring fast enough")          \
-    X(SCRATCH, "scratch", "the per-CPU scratch memory was missing")                     \
-    X(FILE_EVENT, "file-event", "a new file could not be announced: ring full")         \
-    X(DUMP, "stack-dump", "a stack dump could not be sent: ring full or over its rate") \
-    X(CGROUP_EVENT, "cgroup-event", "a new cgroup could not be announced: ring full")
+#define XP_LOSSES(X)                                                                             \
+    X(RING_FULL, "ring-full", "user space did not drain the ring fast enough")                   \
+    X(SCRATCH, "scratch", "the per-CPU scratch memory was missing")                              \
+    X(FILE_EVENT, "file-event", "the notification of a new file was dropped: ring full")         \
+    X(DUMP, "stack-dump", "a stack dump was dropped: ring full, or rate limit of dumps reached") \
+    X(CGROUP_EVENT, "cgroup-event", "the notification of a new cgroup was dropped: ring full")
 
 enum xp_loss {
 #define XP_LOSS_ENUM(name, slug, text) XP_LOSS_##name,
@@ -171,7 +171,7 @@ struct xp_rule {
 _Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rule in 16 bytes");
 
 /* ---- Table image --------------------------------------------------------------------------------------------------
- * What the parser makes of one file, what the disk cache holds, and what probe/tables loads: header, index, rows,
+ * What the parser makes of one file, what the disk cache holds, and what probe/shards.c loads: header, index, rows,
  * rules. Everything is keyed by FILE OFFSET, not by address, so that neither ASLR nor prelinking matter. index[b] (u32,
  * nblocks + 1 of them) = number of the first row with offset >= lo + b * XP_BLOCK rows[i]  (u32) = (offset & (XP_BLOCK
  * - 1)) | rule << 16, rule being an index into rules[] A row holds until the next one. Row 0 is a sentinel "no unwind
@@ -234,11 +234,14 @@ enum xp_file_state {
     XP_FILE_FAILED,      /* quarantined */
     XP_FILE_NO_ROOM,     /* its table did not fit into the budget */
 };
+/* In `flags`: whether code that the table leaves out gets rows is not decided yet. Until then samples that stop in such
+ * code bring along what it takes to unwind them later, as those do that meet a file without table. */
+#define XP_FILE_OPEN 2u
 struct xp_file {
     u32 id;    /* in stack words; never reused */
     u32 state; /* enum xp_file_state */
     u32 uid;   /* of the table: shared by files of the same content, never reused, so the pc cache needs no flush */
-    u32 flags; /* XP_TABLE_FP_OK */
+    u32 flags; /* XP_TABLE_FP_OK, XP_FILE_OPEN */
     u32 nblocks;
     u32 index; /* word number of the block index in the shards; its values are word numbers of rows */
     u64 lo;

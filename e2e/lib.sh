@@ -90,6 +90,47 @@ has_perf_events() {
     xprof=$(pgrep -P "$recorder" -x xprof) && find "/proc/$xprof/fd" -lname '*perf_event*' | grep -q .
 }
 
+# Lets a process run for 20 ms, so that what it begins with is mapped: in steps, or it might come to its end.
+stop_soon() { # PID
+    local stat fields
+    while kill -STOP "$1" 2>/dev/null; do
+        stat=$(<"/proc/$1/stat")
+        read -ra fields <<<"${stat##*) }"
+        [ "${fields[11]}" -lt 2 ] || return 0 # of user time, in 10 ms
+        kill -CONT "$1"
+        sleep 0.01
+    done
+    fail "it ended before it was recorded"
+}
+
+# record() of a COMMAND that already runs. It stands still until xprof samples, which therefore knows all its files
+# before the first sample.
+record_running() { # OPTION... -- COMMAND...
+    local options=() running
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    "$@" &
+    running=$!
+    at_exit "kill -KILL $running"
+    stop_soon $running
+    record_in_background "${options[@]}" -p $running
+    kill -CONT $running
+    wait "$recorder"
+}
+
+# CHECK must hold of a COMMAND that xprof starts, and of one that already runs: their files come different ways.
+record_both() { # CHECK OPTION... -- COMMAND...
+    local check=$1
+    shift
+    record "$@"
+    "$check"
+    record_running "$@"
+    "$check"
+}
+
 value() { # JQ_PATH: of the summary
     jq -r "$1 // 0" "$summary"
 }
@@ -141,6 +182,12 @@ expect_share() { # PERCENT REGEX [OF]
     part=$({ grep -E "^(.*;)?($of)[; ]" "$profile" || true; } >"$TMP/part" && samples_of "$2" "$TMP/part")
     [ "$all" -gt 0 ] || fail "no samples of $of"
     is "$((100 * part))" '>=' "$1 * $all" || fail "only $part of $all samples of '$of' have the stack $2"
+}
+
+# The sum of a metric's series on stdin. One that is not there is a failure: 0 would hide a name that has changed.
+sum_of_metric() { # NAME [LABELS_REGEX]
+    awk -v n="$1" -v l="${2:-}" '$1 ~ "^" n "($|{)" && $1 ~ l { s += $NF; found = 1 }
+        END { if (!found) exit 1; print s + 0 }' || fail "there is no metric $1${2:+ with the labels $2}"
 }
 
 # xprof ends with STATUS and, if LINE is given, with one line on stderr that matches it.

@@ -2,7 +2,7 @@
 # End-to-end tests: real programs, the real kernel, the built binary.   e2e/run.sh [-d FOLDER] [SUBSTRING...]
 # Runs each e2e/FOLDER/*.sh (cases; and the page's e2e/html/run.sh with them) from the top folder with XPROF (the binary)
 # and TMP (a folder of its own). Exit 0 = passed, 77 = skipped (the last line says why), anything else = failed; its output
-# is then shown. Cases with a line "# beside others" are started two at a time, first: they neither sample what they did
+# is then shown. With CI set, a skip is a failure unless e2e/skips.txt lists the case. Cases with a line "# beside others" are started two at a time, first: they neither sample what they did
 # not start nor measure times. All others have the machine for themselves.
 set -uo pipefail
 
@@ -34,6 +34,10 @@ name_of() { # CASE
     echo "${name%/run}"
 }
 
+may_skip() { # NAME
+    [ -z "${CI:-}" ] || awk -v name="$1" '$1 == name && NF > 1 { found = 1 } END { exit !found }' e2e/skips.txt
+}
+
 run_case() { # CASE: a line about it, and one in $logs/count
     local case=$1 name rc own start=$SECONDS
     name=$(name_of "$case")
@@ -42,6 +46,10 @@ run_case() { # CASE: a line about it, and one in $logs/count
     TMP=$own timeout --kill-after=10 "$limit" bash "$case" >"$own.log" 2>&1 </dev/null
     rc=$?
     rm -rf "$own"
+    if [ $rc = 77 ] && ! may_skip "$name"; then
+        echo "e2e: where CI runs this must not be skipped (e2e/skips.txt)" >>"$own.log"
+        rc=1
+    fi
     case $rc in
     0) echo "ok    $name ($((SECONDS - start)) s)" ;;
     77) echo "skip  $name: $(tail -n 1 "$own.log")" ;;

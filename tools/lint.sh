@@ -7,7 +7,7 @@ set -u
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 B=${B:-build}
 export B
-rules=(format rooms sizes text headers shell readme chart code)
+rules=(format rooms sizes text headers shell docs chart code)
 
 # Files of the tree that are checked: tracked ones and new ones, in a git tree; else all of them.
 files() {
@@ -109,19 +109,28 @@ shell_files() {
     shellcheck -x -f gcc "$@"
 }
 
-# --- README's table of options is the program's own.
-rule_readme() {
-    local markers
-    [ -f README.md ] && [ -x "$B/xprof" ] || return 0
-    markers=$(grep -cE '^<!-- /?options -->$' README.md)
+# --- The tables of options are the program's own; links and paths in documents lead somewhere.
+rule_docs() {
+    local status=0
+    on docs_files '*.md' || status=1
+    check_options || status=1
+    return $status
+}
+docs_files() {
+    awk -f "$tools/docs.awk" "$@"
+}
+check_options() {
+    local page=docs/options.md markers
+    [ -f $page ] && [ -x "$B/xprof" ] || return 0
+    markers=$(grep -cE '^<!-- /?options -->$' $page)
     if [ "$markers" != 2 ]; then
-        echo "README.md:1: <!-- options --> and <!-- /options --> must stand there once each"
+        echo "$page:1: <!-- options --> and <!-- /options --> must be there once each"
         return 1
     fi
-    if ! diff -q <(sed -n '/^<!-- options -->$/,/^<!-- \/options -->$/p' README.md | sed '1d;$d') \
+    if ! diff -q <(sed -n '/^<!-- options -->$/,/^<!-- \/options -->$/p' $page | sed '1d;$d') \
         <("$B/xprof" options-table) >/dev/null; then
-        echo "README.md:$(grep -n '^<!-- options -->$' README.md | cut -d: -f1):" \
-            "not what the program says: tools/readme.sh"
+        echo "$page:$(grep -n '^<!-- options -->$' $page | cut -d: -f1):" \
+            "not what the program says: tools/options.sh"
         return 1
     fi
 }

@@ -14,7 +14,8 @@ fresh_tree() {
     mkdir -p "$top/tree/agent/base" "$top/tree/agent/net" "$top/tree/bpf" "$top/tree/tools"
     cd "$top/tree" || exit 2
     cp "$tools/../.clang-format" "$tools/../.clang-tidy" .
-    printf 'base - zlib.h\nnet base curl/\n' >agent/rooms.allow
+    printf '1 net base curl/\n0 base - zlib.h\n' >agent/rooms.allow
+    printf '#include "base/thing.h"\n' >agent/net/net.c
     printf '/* A thing. */\n#pragma once\nint thing(int a);\n' >agent/base/thing.h
     printf '#include "base/thing.h"\n\nint thing(int a)\n{\n    return a + 1;\n}\n' >agent/base/thing.c
     printf 'all:\n' >Makefile
@@ -71,17 +72,47 @@ expect rooms 'agent/attic/x.c:1: the room "attic" is not in rooms.allow'
 printf '#include "base/thing.h"\n' >bpf/x.bpf.h
 expect rooms 'bpf/x.bpf.h:1: bpf includes "base/thing.h"'
 fresh_tree
+printf '1 net base curl/\n0 base net zlib.h\n' >agent/rooms.allow
+printf '#include "net/http.h"\n' >agent/base/up.c
+expect rooms 'agent/rooms.allow:2: base (layer 0) includes net (layer 1), which is above it'
+printf '0 net base curl/\n0 base net zlib.h\n' >agent/rooms.allow
+expect rooms 'a circle: '
+printf '1 net base -\n0 base - -\n' >agent/rooms.allow
+rm agent/base/up.c agent/net/net.c
+printf 'int x;\n' >agent/net/alone.c
+expect rooms 'agent/rooms.allow:1: net may include base, and does not'
+printf '1 net base attic -\n0 base - -\n' >agent/rooms.allow
+expect rooms 'agent/rooms.allow:1: there is no room "attic"'
+fresh_tree
+printf '/* One. */\n#include "base/other.h"\n' >agent/base/thing.h
+printf '/* Two. */\n' >agent/base/other.h
+printf '#include "base/thing.h"\n' >agent/base/other.c
+expect rooms 'a circle: '
+rm agent/base/other.c
+printf '/* Shared. */\n#include "base/thing.h"\n' >agent/base/thing_internal.h
+printf '#include "base/thing_internal.h"\n' >agent/base/part.c
+printf '#include "base/thing_internal.h"\n' >agent/base/thing.c
+if B=build "$tools/lint.sh" rooms >/dev/null; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+mkdir -p agent/cli/one
+printf '#include "base/thing.h"\n' >agent/cli/one/one.c
+expect rooms 'agent/cli/one/one.c:1: the room "cli/one" is not in rooms.allow'
+
+fresh_tree
 printf '#include "net/http.h"\n#include <curl/curl.h>\n' >agent/base/thing_test.c
 if B=build "$tools/lint.sh" rooms >/dev/null; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 
 fresh_tree
-function_of fits 80 >agent/base/long.c
-function_of sprawls 81 >>agent/base/long.c
+function_of fits 78 >agent/base/long.c
+function_of sprawls 79 >>agent/base/long.c
 function_of deep 66 >bpf/x.bpf.c
-expect sizes 'agent/base/long.c:81: function sprawls has 81 lines'
+seq 400 | sed 's/.*/\/\/ &/' >agent/base/fits.c
+seq 600 | sed 's/.*/\/\/ &/' >agent/base/fits_test.c
+expect sizes 'agent/base/long.c:79: function sprawls has 79 lines'
 expect sizes 'bpf/x.bpf.c:1: function deep has 66 lines'
-seq 601 | sed 's/.*/\/\/ &/' >agent/base/file.c
-expect sizes 'agent/base/file.c:601: the file has 601 lines'
+seq 401 | sed 's/.*/\/\/ &/' >agent/base/file.c
+expect sizes 'agent/base/file.c:401: the file has 401 lines'
+seq 601 | sed 's/.*/\/\/ &/' >agent/base/file_test.c
+expect sizes 'agent/base/file_test.c:601: the file has 601 lines'
 seq 201 | sed 's/.*/# &/' >Makefile
 expect sizes 'Makefile:201: the file has 201 lines'
 if B=build "$tools/lint.sh" sizes 2>&1 | grep -q fits; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
@@ -108,13 +139,26 @@ fresh_tree
 mkdir build
 printf '#!/bin/sh\necho new\n' >build/xprof
 chmod +x build/xprof
-printf 'x\n<!-- options -->\nold\n<!-- /options -->\n' >README.md
-expect readme 'README.md:2: not what the program says'
-printf 'x\n' >README.md
-expect readme 'README.md:1: <!-- options -->'
-printf 'x\n<!-- options -->\nold\n<!-- /options -->\ny\n' >README.md
-"$tools/readme.sh" build/xprof
-[ "$(cat README.md)" = "$(printf 'x\n<!-- options -->\nnew\n<!-- /options -->\ny')" ] || failed=$((failed + 1))
+mkdir docs
+printf 'x\n<!-- options -->\nold\n<!-- /options -->\n' >docs/options.md
+expect docs 'docs/options.md:2: not what the program says'
+printf 'x\n' >docs/options.md
+expect docs 'docs/options.md:1: <!-- options -->'
+printf 'x\n<!-- options -->\nold\n<!-- /options -->\ny\n' >docs/options.md
+"$tools/options.sh" build/xprof
+[ "$(cat docs/options.md)" = "$(printf 'x\n<!-- options -->\nnew\n<!-- /options -->\ny')" ] || failed=$((failed + 1))
+rm build/xprof docs/options.md
+printf 'See [that](docs/there.md), `agent/base/thing.h` and `agent/ROOM/ROOM.h`.\n' >README.md
+printf '[up](../README.md)\n' >docs/there.md
+if B=build "$tools/lint.sh" docs; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+printf '[gone](docs/gone.md)\n' >README.md
+expect docs 'README.md:1: a link to docs/gone.md, which is not there'
+printf 'x\n`agent/base/moved.c`\n' >README.md
+expect docs 'README.md:2: agent/base/moved.c is not there'
+printf 'x%120s\n' x >README.md
+expect docs 'README.md:1: a line of 121 characters'
+seq 171 >README.md
+expect docs 'README.md:171: the first page has more than 170 lines'
 
 fresh_tree
 mkdir -p deploy/helm/xprof

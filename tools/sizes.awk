@@ -1,4 +1,4 @@
-# Alarms for length: functions 80 lines (65 in eBPF programs), files 600, the Makefile 200.
+# Alarms for length: functions 78 lines (65 in eBPF programs), files 400 (600 for tests), the Makefile 200.
 #   awk -f sizes.awk FILE...
 # Relies on the house style, which clang-format holds up: a function's braces stand in column 0.
 
@@ -18,8 +18,8 @@ FNR == 1 {
     if (file != "")
         file_ends()
     file = FILENAME
-    file_limit = file ~ /Makefile$/ ? 200 : 600
-    limit = file ~ /\.bpf\.[ch]$/ ? 65 : 80
+    file_limit = file ~ /Makefile$/ ? 200 : file ~ /_test\.c$/ ? 600 : 400
+    limit = file ~ /\.bpf\.[ch]$/ ? 65 : 78
     start = 0
     open = 0
 }

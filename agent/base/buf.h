@@ -1,5 +1,5 @@
-/* buf: bytes that grow. Errors are sticky: after a failed allocation every append does nothing and `failed` is set, so
- * that an encoder checks once, at its end.
+/* A growable byte buffer. Errors are sticky: after a failed allocation every append does nothing and `failed` is set,
+ * so that an encoder checks once, at its end.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Time as nanoseconds. Durations come from the monotonic clock, so a clock set back changes nothing. */
+/* Reads clocks, in nanoseconds. Durations use the monotonic clock, so they do not change when the wall clock is set. */
 #pragma once
 #include <stdint.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* Files: whole reads with a limit, writes that are all or nothing, memory that cannot change any more. */
+/* Reads whole files up to a limit, replaces files atomically, and creates sealed memory files. */
 #pragma once
 #include <stddef.h>
 #include <sys/types.h>

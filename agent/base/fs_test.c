@@ -1,9 +1,12 @@
 #include "base/fs.h"
 #include "base/cleanup.h"
 #include "base/test.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void remove_tree(const char (*dir)[32])
 {
@@ -60,4 +63,78 @@ TEST(fs_opens_nothing_but_regular_files)
     AUTO_CLOSE int fd = fs_open_regular(program);
     CHECK_EQ(read(fd, &byte, 1), 1);
     CHECK_EQ(byte, '\x7f');
+}
+
+static int entries(const char *dir)
+{
+    int n = 0;
+    DIR *d = opendir(dir);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n - 2; /* . and .. */
+}
+
+/* The old bytes stay until the new ones are all there; nothing is left behind when they cannot be. */
+TEST(fs_replace_is_all_or_nothing)
+{
+    CLEANUP(remove_tree) char dir[32] = "/tmp/xprof-fs-XXXXXX";
+    char path[64], folder[64];
+    AUTO_FREE char *text = NULL;
+    struct stat st;
+    CHECK(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/out", dir);
+    snprintf(folder, sizeof(folder), "%s/root", dir);
+    CHECK_EQ(fs_replace_file(path, "old", 3, 0600), 0);
+    CHECK_EQ(fs_replace_file(path, "newer", 5, 0644), 0);
+    CHECK_EQ(fs_read_file(path, 100, &text, NULL), 0);
+    CHECK_STR(text, "newer");
+    CHECK(!stat(path, &st) && (st.st_mode & 0777) == 0644);
+    CHECK(!mkdir(folder, 0700));
+    CHECK_EQ(fs_replace_file(folder, "x", 1, 0600), -EISDIR);
+    CHECK_EQ(entries(dir), 2);
+    CHECK_EQ(fs_replace_file("/nowhere/at/all", "x", 1, 0600), -ENOENT);
+}
+
+TEST(fs_mkdirs_makes_what_is_missing)
+{
+    CLEANUP(remove_tree) char dir[32] = "/tmp/xprof-fs-XXXXXX";
+    char path[64];
+    struct stat st;
+    CHECK(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/root/in", dir);
+    CHECK_EQ(fs_mkdirs(path), 0);
+    CHECK(!stat(path, &st) && S_ISDIR(st.st_mode) && (st.st_mode & 0777) == 0700);
+    CHECK_EQ(fs_mkdirs(path), 0); /* all of it is there */
+    snprintf(path, sizeof(path), "%s/out", dir);
+    CHECK_EQ(fs_replace_file(path, "x", 1, 0600), 0);
+    snprintf(path, sizeof(path), "%s/out/below/a/file", dir);
+    CHECK_EQ(fs_mkdirs(path), -ENOTDIR);
+}
+
+TEST(fs_says_why_it_cannot_read_or_write)
+{
+    AUTO_FREE char *text = NULL;
+    size_t n = 0;
+    AUTO_CLOSE int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CHECK_EQ(fs_read_file("/nowhere", 100, &text, NULL), -ENOENT);
+    CHECK_EQ(fs_read_file("/", 100, &text, NULL), -EISDIR);
+    CHECK_EQ(fs_read_file("/proc/self/maps", 10, &text, NULL), -EFBIG);
+    CHECK(!text);
+    CHECK_EQ(fs_read_file("/proc/self/maps", 1 << 24, &text, &n), 0); /* which says to be empty */
+    CHECK(n > 0 && strlen(text) == n);
+    CHECK_EQ(fs_write_all(full, "x", 1), -ENOSPC);
+    CHECK_EQ(fs_write_all(full, "", 0), 0);
+}
+
+TEST(fs_memory_that_is_sealed_does_not_change)
+{
+    AUTO_CLOSE int fd = fs_sealed_memfd("test", "abc", 3);
+    AUTO_CLOSE int open_one = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    AUTO_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(fs_is_sealed(fd) && !fs_is_sealed(open_one) && !fs_is_sealed(null));
+    CHECK(write(fd, "x", 1) < 0 && ftruncate(fd, 1) < 0);
+    CHECK_EQ(fcntl(open_one, F_ADD_SEALS, F_SEAL_WRITE), 0); /* it may still be cut: not enough */
+    CHECK(!fs_is_sealed(open_one));
 }

@@ -1,4 +1,4 @@
-/* gzip: the same bytes in give the same bytes out (no time, no name in the header). */
+/* Compresses with gzip. Equal input gives equal output: the header contains neither time nor name. */
 #pragma once
 #include "base/buf.h"
 

@@ -1,4 +1,5 @@
-/* Hashes for tables of ours: not for adversaries who can choose keys and measure time (use bounded tables for those).
+/* Hash functions for internal tables. They do not resist adversaries who choose keys and measure time; use bounded
+ * tables for such keys.
  */
 #pragma once
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* JSON that others wrote: a text becomes a tree of values, read through getters that answer NULL or false where the
- * tree is not what was expected, so that a chain of look-ups needs one check at its end.
+/* Parses untrusted JSON into a tree of values. Getters return NULL or false if the tree is not as expected, so that a
+ * chain of look-ups needs one check at its end.
  *
  * The text is bounded in bytes and depth before anything is built from it; strings are UTF-8 without NUL; trailing
  * bytes are an error; of equal keys in one object the last one counts. The only user of jansson.

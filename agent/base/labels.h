@@ -1,6 +1,6 @@
-/* label_set: the names and values that tell one profile from another. Sorted by name, each name once, every value valid
- * UTF-8 without control characters, all of it bounded: what servers refuse cannot be put in. Two sets are the same when
- * their bytes are, so that a set can be compared, hashed and printed without another look.
+/* A label_set holds the labels of a profile, sorted by name. Names are unique, values are valid UTF-8 without control
+ * characters, and sizes are bounded, so that a set contains nothing that servers refuse. Equal sets have equal bytes:
+ * sets are compared and hashed as bytes.
  */
 #pragma once
 #include <stdbool.h>

@@ -2,12 +2,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* The one piece of process-wide state: a message must be possible from anywhere. */
+/* The one piece of process-wide state: a message must be possible from anywhere. Atomic, because the level
+ * changes when the configuration is read again, while other threads log. */
 static enum log_level threshold = LOG_WARN;
 
 void log_set_level(enum log_level level)
 {
-    threshold = level;
+    __atomic_store_n(&threshold, level, __ATOMIC_RELAXED);
 }
 
 void log_clean(char *text)
@@ -19,14 +20,14 @@ void log_clean(char *text)
 
 int log_shows(enum log_level level)
 {
-    return level <= threshold;
+    return level <= __atomic_load_n(&threshold, __ATOMIC_RELAXED);
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
     static const char *const name[] = {"error: ", "warning: ", "", "debug: "};
     char line[1024];
-    if (level > threshold)
+    if (!log_shows(level))
         return;
     va_list ap;
     va_start(ap, fmt);

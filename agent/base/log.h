@@ -1,4 +1,6 @@
-/* One line per message on stderr. Library rooms do not log; who knows the consequence logs once. */
+/* Writes log messages to stderr, one line each. Library rooms do not log; the caller that knows the consequence logs
+ * once.
+ */
 #pragma once
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };

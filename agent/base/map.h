@@ -1,4 +1,4 @@
-/* map: u64 -> u64, open addressing with linear probing; keys are never removed one by one. Key 0 is allowed. */
+/* A hash map from u64 to u64 (open addressing, linear probing). Single keys cannot be removed. Key 0 is allowed. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Protocol buffers, written by hand: fields into a buf, nested messages between pb_begin and pb_end.
+/* Encodes protocol buffers into a buf. Nested messages are written between pb_begin and pb_end.
  *
  *     size_t m = pb_begin(b, 4);
  *     pb_uint(b, 1, id);

@@ -1,5 +1,5 @@
-/* A bounded queue between two threads: whole objects are handed over, nothing is shared afterwards. The only lock of
- * the program. Putting never blocks: a full queue says so, and the caller counts the drop.
+/* A bounded queue that passes objects between two threads. The receiver owns each object; nothing is shared afterwards.
+ * Putting never blocks: a full queue says so, and the caller counts the drop.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Unit tests: TEST(name) { CHECK(cond); CHECK_EQ(a, b); CHECK_STR(a, b); SKIP("why"); } in a *_test.c beside the
- * module. All are linked into one runner (base/test_main.c): `build/unit [substring]`, closing line "N passed, N
+ * module. All are linked into one runner (base/test_main.c): `build/unit [substring...]`, closing line "N passed, N
  * failed, ...".
  */
 #pragma once

@@ -1,4 +1,7 @@
-/* The runner of all unit tests; linked only into build/unit. */
+/* The runner of all unit tests; linked only into build/unit.
+ *   build/unit [-x] [SUBSTRING...]   runs the tests whose FILE:NAME contains one of them, in their order; -x stops at
+ * the first failure build/unit -l                    lists FILE:NAME of all tests
+ */
 #include "base/test.h"
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,17 +41,44 @@ const char *test_data(void)
     return dir ? dir : "build/testdata";
 }
 
+static bool selected(const struct test_case *t, const char *pattern)
+{
+    char name[256];
+    snprintf(name, sizeof(name), "%s:%s", t->file, t->name);
+    return !pattern || strstr(name, pattern);
+}
+
+static void run(struct test_case *t, int count[3])
+{
+    failed = skipped = false;
+    t->run();
+    t->run = NULL; /* once, although several patterns may name it */
+    count[failed ? 1 : skipped ? 2 : 0]++;
+    printf("%s %s\n", failed ? "FAIL" : skipped ? "skip" : "ok  ", t->name);
+}
+
+static int list(void)
+{
+    for (struct test_case *t = cases; t; t = t->next)
+        printf("%s:%s\n", t->file, t->name);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int count[3] = {0}; /* passed, failed, skipped */
-    for (struct test_case *t = cases; t; t = t->next) {
-        if (argc > 1 && !strstr(t->name, argv[1]) && !strstr(t->file, argv[1]))
-            continue;
-        failed = skipped = false;
-        t->run();
-        count[failed ? 1 : skipped ? 2 : 0]++;
-        printf("%s %s\n", failed ? "FAIL" : skipped ? "skip" : "ok  ", t->name);
-    }
+    bool stop = argc > 1 && !strcmp(argv[1], "-x");
+    char *all[] = {NULL}, **patterns = argc > 1 + stop ? argv + 1 + stop : all;
+    if (argc > 1 && !strcmp(argv[1], "-l"))
+        return list();
+    /* Tests fork: whatever is still in the buffer would be printed by the children, too. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    do {
+        for (struct test_case *t = cases; t && !(stop && count[1]); t = t->next) {
+            if (t->run && selected(t, *patterns))
+                run(t, count);
+        }
+    } while (*patterns && *++patterns);
     printf("%d passed, %d failed, %d skipped\n", count[0], count[1], count[2]);
     return count[1] || !(count[0] + count[2]);
 }

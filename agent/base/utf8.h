@@ -1,4 +1,4 @@
-/* UTF-8 (RFC 3629): names out of binaries are bytes; what we write must be text. */
+/* Checks UTF-8 (RFC 3629). Names in binaries are arbitrary bytes, but the output must be valid text. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

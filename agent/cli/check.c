@@ -1,7 +1,7 @@
-/* xprof check: tries, one by one, what a recording needs on this machine, and says what is missing and what to do. */
+/* xprof check: tests each requirement of a recording on this machine and says what is missing and what to do. */
 #include "cli/cli.h"
 #include "cli/check.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "container/cri.h"
@@ -115,9 +115,9 @@ static void check_privileges(struct check *c)
         const char *what, *capability, *use;
         int (*try)(void);
     } all[] = {
-        {"other processes", "CAP_SYS_PTRACE", "processes of other containers can be looked at", try_other_process},
+        {"other processes", "CAP_SYS_PTRACE", "processes of other containers can be inspected", try_other_process},
         {"any file", "CAP_DAC_READ_SEARCH", "programs that only their owner may read can be read", try_any_file},
-        {"mapped files", "CAP_CHECKPOINT_RESTORE", "files that processes have mapped can be opened, deleted ones too",
+        {"mapped files", "CAP_CHECKPOINT_RESTORE", "files that processes have mapped can be opened, also deleted ones",
          try_mapped_file},
         {"kernel symbols", "CAP_SYSLOG", "kernel functions have names", try_kernel_symbols},
     };
@@ -136,9 +136,8 @@ static void check_settings(void)
     long long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", -1);
     long long kptr = read_number("/proc/sys/kernel/kptr_restrict", -1);
     line("ok", "perf_event_paranoid", "%lld%s", paranoid,
-         paranoid > 1 ? " (root and CAP_PERFMON are not bound by it)" : "");
-    line(kptr < 2 ? "ok" : "--", "kptr_restrict", "%lld%s", kptr,
-         kptr < 2 ? "" : ": kernel functions will have no names");
+         paranoid > 1 ? " (does not apply to root and CAP_PERFMON)" : "");
+    line(kptr < 2 ? "ok" : "--", "kptr_restrict", "%lld%s", kptr, kptr < 2 ? "" : ": kernel functions have no names");
 }
 
 static void check_runtime(const char *host_root)
@@ -169,8 +168,8 @@ static void check_containers(struct check *c, const char *host_root)
     if (rc)
         line("NO", "cgroups", "none at %s", elsewhere ? root : "/sys/fs/cgroup");
     else
-        line("ok", "cgroups", "%s: containers are told apart by %s%s", hierarchy_mode_name(h.mode),
-             h.unified ? "the unified hierarchy" : h.controller, h.whole ? "" : ", of which only a part is in sight");
+        line("ok", "cgroups", "%s: containers are identified by %s%s", hierarchy_mode_name(h.mode),
+             h.unified ? "the unified hierarchy" : h.controller, h.whole ? "" : " (only a part of it is visible)");
     c->failures += rc != 0;
     check_runtime(host_root);
 }
@@ -180,7 +179,7 @@ static void check_parser(struct check *c)
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
     struct parser *p = NULL;
     int rc = parser_new(&p, &limits);
-    line(rc ? "NO" : "ok", "parser process", "%s", rc ? strerror(-rc) : "starts, and locks itself in");
+    line(rc ? "NO" : "ok", "parser process", "%s", rc ? strerror(-rc) : "starts and enters its sandbox");
     c->failures += rc != 0;
     parser_free(&p);
 }
@@ -207,8 +206,8 @@ static void check_event(const char *name, u32 type, u64 config, struct check *c)
         probe_mappings list = {0};
         int listed = probe_list_mappings(p, 0, &list);
         line(listed ? "--" : "ok", "mapping iterator", "%s",
-             listed ? "no (5.12 and later): files are found as samples meet them"
-                    : "tables are ready before sampling starts");
+             listed ? "not available (Linux 5.12 and later have it): files are found when samples hit them"
+                    : "unwind tables are built before sampling starts");
         vec_free(&list);
     }
     probe_free(&p);
@@ -230,6 +229,6 @@ int cli_check(int argc, char **argv)
     check_event("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, &c);
     check_event("hardware counters", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL);
     check_containers(&c, o.host_root);
-    puts(c.failures ? "something is missing here: see the lines marked NO" : "xprof works here");
+    puts(c.failures ? "some requirements are not met: see the lines marked NO" : "xprof works here");
     return c.failures ? 1 : 0;
 }

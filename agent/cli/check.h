@@ -1,6 +1,6 @@
-/* xprof check. */
+/* The options and entry point of xprof check. */
 #pragma once
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 struct check_options {
     const char *host_root;

@@ -1,8 +1,8 @@
-/* The commands. Each returns the exit status: 0, 1 failure, 2 usage; `record -- COMMAND` returns the command's. */
+/* The commands that inspect processes, files and profiles without sampling. Each returns the exit status: 0, 1 failure,
+ * 2 usage. cli/record and cli/agent hold the two commands that sample; cli/options parses the options of all commands.
+ */
 #pragma once
 
-int cli_record(int argc, char **argv);
-int cli_agent(int argc, char **argv);
 int cli_stack(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
 int cli_symbolize(int argc, char **argv);

@@ -1,9 +1,9 @@
 #include "cli/commands.h"
 #include "base/cleanup.h"
-#include "cli/agent_options.h"
+#include "cli/agent/agent_options.h"
 #include "cli/check.h"
 #include "cli/inspect.h"
-#include "cli/record_options.h"
+#include "cli/record/record_options.h"
 #include "cli/stack.h"
 #include "cli/symbolize.h"
 #include <errno.h>
@@ -12,7 +12,7 @@
 static const struct command help_command = {
     .name = "help",
     .operands = "[COMMAND]",
-    .help = "list the commands, or the options of one",
+    .help = "list the commands, or the options of a command",
 };
 static const struct command version_command = {
     .name = "version",
@@ -26,7 +26,7 @@ static const struct command completion_command = {
 };
 static const struct command table_command = {
     .name = "options-table",
-    .help = "print the README's table of options",
+    .help = "print the tables of docs/options.md",
     .hidden = true,
 };
 

@@ -1,6 +1,6 @@
-/* The commands of the program, and what every program of this kind can say about itself. */
+/* The table of commands, and the commands help, version and completion. */
 #pragma once
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 /* All of them, in --help order. */
 const struct command *const *commands(size_t *n);

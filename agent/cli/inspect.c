@@ -1,6 +1,6 @@
 /* xprof inspect: a file or a process, and addresses in it. */
 #include "cli/inspect.h"
-#include "address_space.h"
+#include "inspect/address_space.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -52,8 +52,8 @@ static int open_root(struct inspecting *c)
     if (c->root >= 0)
         return 0;
     int rc = -errno; /* a zombie has no root any more */
-    snprintf(c->why, sizeof(c->why), "the root of process %u: %s", c->pid,
-             rc == -ENOENT ? "it has ended" : strerror(-rc));
+    snprintf(c->why, sizeof(c->why), "cannot open the root directory of process %u: %s", c->pid,
+             rc == -ENOENT ? "the process has exited" : strerror(-rc));
     return rc;
 }
 
@@ -67,8 +67,8 @@ static int take_process(struct inspecting *c)
     int fd = n < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         int rc = -errno;
-        snprintf(c->why, sizeof(c->why), "the program of process %u: %s", c->pid,
-                 rc == -ENOENT ? "it has none: a thread of the kernel, or it has ended" : strerror(-rc));
+        snprintf(c->why, sizeof(c->why), "cannot open the program of process %u: %s", c->pid,
+                 rc == -ENOENT ? "it is a kernel thread, or it has exited" : strerror(-rc));
         return rc;
     }
     name[n] = 0;
@@ -76,10 +76,11 @@ static int take_process(struct inspecting *c)
     binaries_add_vdso(c->binaries);
     int error, rc = address_space_new(&c->space, c->binaries, c->pid);
     if (rc)
-        snprintf(c->why, sizeof(c->why), "the mappings of process %u: %s", c->pid, strerror(-rc));
+        snprintf(c->why, sizeof(c->why), "cannot read the mappings of process %u: %s", c->pid, strerror(-rc));
     else if (address_space_unopened(c->space, &error))
-        log_warn("the files behind %zu of its mappings are left out: %s%s", address_space_unopened(c->space, &error),
-                 strerror(-error), error == -EPERM || error == -EACCES ? " (root may)" : "");
+        log_warn("process %u: the files of %zu mappings are left out: %s%s", c->pid,
+                 address_space_unopened(c->space, &error), strerror(-error),
+                 error == -EPERM || error == -EACCES ? "; run as root" : "");
     return rc;
 }
 
@@ -113,7 +114,7 @@ static int take_file(struct inspecting *c, const char *operand)
     if (!error && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
         error = S_ISDIR(st.st_mode) ? EISDIR : ENOTSUP;
     if (error) {
-        snprintf(c->why, sizeof(c->why), "%s: %s", operand, error == ENOTSUP ? "no regular file" : strerror(error));
+        snprintf(c->why, sizeof(c->why), "%s: %s", operand, error == ENOTSUP ? "not a regular file" : strerror(error));
         return -error;
     }
     c->program = binaries_add(c->binaries, TAKE_FD(fd), whole ? whole : inside, c->pid);
@@ -127,7 +128,7 @@ static int take(struct inspecting *c, const char *operand)
     if (*end || !pid || pid > MAX_PID || operand[0] == '-')
         return take_file(c, operand);
     if (proc_tgid((u32)pid, &c->pid)) {
-        snprintf(c->why, sizeof(c->why), "there is no process %lu (a file of that name: ./%s)", pid, operand);
+        snprintf(c->why, sizeof(c->why), "there is no process %lu (for a file of that name, give ./%s)", pid, operand);
         return -ESRCH;
     }
     int rc = open_root(c);
@@ -197,7 +198,7 @@ static int addresses(struct inspecting *c, char **v, int n, struct buf *out)
         char *end;
         unsigned long long address = strtoull(v[i], &end, 16);
         if (*end || !*v[i]) {
-            snprintf(c->why, sizeof(c->why), "%s is no address: hex digits are expected", v[i]);
+            snprintf(c->why, sizeof(c->why), "%s is not an address: expected hexadecimal digits", v[i]);
             return -EINVAL;
         }
         struct inspect_address a = locate(c, address);
@@ -239,7 +240,7 @@ int cli_inspect(int argc, char **argv)
         return options_report(rc, &message);
     signal(SIGPIPE, SIG_IGN);
     if (at == argc) {
-        log_error("what is to be inspected? xprof inspect FILE, or PID");
+        log_error("nothing to inspect: give a FILE or a PID");
         return 2;
     }
     rc = prepare(&c);

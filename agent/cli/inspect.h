@@ -1,7 +1,7 @@
-/* xprof inspect: its options, and how findings look. */
+/* The options of xprof inspect, and the output of its findings. */
 #pragma once
 #include "cli/toolbox.h"
-#include "inspection.h"
+#include "inspect/inspect.h"
 
 struct inspect_options {
     bool all, json;

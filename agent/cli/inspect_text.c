@@ -1,6 +1,6 @@
 #include "cli/inspect.h"
-#include "object/names.h"
-#include "object/table.h"
+#include "dwarf/names.h"
+#include "cfi/table.h"
 #include "profile/text.h"
 #include <elf.h>
 #include <errno.h>
@@ -8,10 +8,10 @@
 
 static const char *why(int error)
 {
-    return error == -ENOEXEC   ? "no ELF file for this machine"
+    return error == -ENOEXEC   ? "not an ELF file for this machine"
            : error == -EBADMSG ? "malformed"
            : error == -ENODATA ? "none"
-           : error == -ESTALE  ? "it was changed meanwhile"
+           : error == -ESTALE  ? "the file changed while it was read"
                                : strerror(-error);
 }
 
@@ -88,7 +88,7 @@ static void add_table(const struct inspection *i, struct buf *out)
     add_quantity(out, i->code, "bytes of code");
     if (i->table.bad_fdes)
         buf_printf(out, "; %u malformed", i->table.bad_fdes);
-    buf_str(out, i->table.flags & XP_TABLE_FP_OK ? "; frame pointers are believed elsewhere\n" : "\n");
+    buf_str(out, i->table.flags & XP_TABLE_FP_OK ? "; frame pointers are used elsewhere\n" : "\n");
     add_synth(i, out);
     if (!i->ngaps)
         return;
@@ -105,7 +105,7 @@ static void add_table(const struct inspection *i, struct buf *out)
 static void add_cuts(u32 cuts, struct buf *out)
 {
     static const char *const names[] = {
-        "time", "bytes", "line programs", "ranges", "names", "depth of nesting", "damage", "parts that lie elsewhere"};
+        "time", "bytes", "line programs", "ranges", "names", "depth of nesting", "damage", "parts in other files"};
     const char *separator = "; cut short by: ";
     for (size_t c = 0; c < sizeof(names) / sizeof(*names); c++)
         if (cuts >> c & 1) {
@@ -287,7 +287,7 @@ void inspect_address_text(struct binaries *b, const struct inspect_address *a, s
     const struct binary *f = binaries_get(b, a->id);
     buf_printf(out, "%#llx", (unsigned long long)a->address);
     if (!f) {
-        buf_str(out, " is in no file's code\n");
+        buf_str(out, " is not in the code of any file\n");
         return;
     }
     buf_str(out, " in ");

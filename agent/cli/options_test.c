@@ -1,6 +1,6 @@
 #include "base/test.h"
 #include "cli/commands.h"
-#include "cli/record_options.h"
+#include "cli/record/record_options.h"
 #include <errno.h>
 
 struct sample {
@@ -265,10 +265,10 @@ TEST(options_mistakes_are_one_clear_line)
         {"-t 1d", "xprof test: --time: \"1d\" is not a duration (such as 500ms, 10s or 2m)\n"},
         {"-w a,b,c,d", "xprof test: --word: d is one too many: at most 3\n"},
         {"-w a,,b", "xprof test: --word: an empty item\n"},
-        {"--colors red,green --colors red", "xprof test: --colors: red is there twice\n"},
-        {"--three maybe", "xprof test: --three: there is no \"maybe\"; there is on, off\n"},
+        {"--colors red,green --colors red", "xprof test: --colors: red is listed twice\n"},
+        {"--three maybe", "xprof test: --three: unknown value \"maybe\"; possible values: on, off\n"},
         {"-p 1,0", "xprof test: --pid: 0 is not in the range 1..4194304\n"},
-        {"--color blue", "xprof test: --color: there is no \"blue\"; there is red, green\n"},
+        {"--color blue", "xprof test: --color: unknown value \"blue\"; possible values: red, green\n"},
         {"stray", "xprof test: unexpected argument \"stray\"\n"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -291,6 +291,57 @@ TEST(options_help_names_every_option)
             CHECK(strstr(t.message.data, strict.rows[k].flag) && strstr(t.message.data, strict.rows[k].help));
         CHECK(strstr(t.message.data, "COLOR for --color: red, green\n"));
     }
+}
+
+/* What is printed can be typed again, and says whether anything was given. */
+TEST(options_values_as_they_would_be_typed)
+{
+    static const struct {
+        const char *flag, *text;
+        bool given;
+    } expected[] = {{"loud", "on", true},   {"all", "off", true},  {"light", "off", true}, {"name", "", false},
+                    {"color", "red", true}, {"rate", "7", true},   {"size", "64M", true},  {"time", "1500ms", true},
+                    {"file", "", false},    {"word", "u,v", true}, {"pid", "1,23", true},  {"colors", "green", true},
+                    {"three", "on", true},  {"level", "0", true}};
+    PARSED t;
+    parse(&strict, "-l --light=off -F7 --level=0 -s64M -t1500ms -wu,v -p1,23 --colors=green --three=on", &t);
+    CHECK_STR(t.message.data, "");
+    for (size_t i = 0; i < COUNT(expected); i++) {
+        const struct option_row *row = rows;
+        AUTO_BUF struct buf text = {0};
+        while (strcmp(row->flag, expected[i].flag) != 0)
+            row++;
+        CHECK_EQ(options_format(row, &t.o, &text), expected[i].given);
+        buf_char(&text, 0);
+        CHECK_STR(text.data, expected[i].text);
+    }
+}
+
+/* A source's value stands in for a flag that is not given; its place is in the message when it is wrong. */
+static const char *from_notes(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    static const char *const words[] = {"u", "v", NULL};
+    snprintf(where, len, "notes:3");
+    if (!strcmp(row->flag, "word"))
+        return words[i];
+    return !i && !strcmp(row->flag, ctx) ? "5" : NULL;
+}
+
+TEST(options_from_a_source)
+{
+    struct option_source source = {from_notes, (void *)"rate"}, wrong = {from_notes, (void *)"light"};
+    struct option_source both[] = {source, {from_notes, (void *)"level"}};
+    char name[] = "test", flag[] = "-F9";
+    char *none[] = {name, NULL}, *rate[] = {name, flag, NULL};
+    PARSED a = {.rc = 0}, b = {.rc = 0}, c = {.rc = 0};
+    CHECK_EQ(options_parse_from(&strict, 1, none, both, 2, &a.o, &a.operands, &a.message), 0);
+    CHECK(a.o.rate == 5 && a.o.level == 5 && a.o.words.n == 2);
+    CHECK_STR(a.o.words.v[1], "v");
+    CHECK_EQ(options_parse_from(&strict, 2, rate, &source, 1, &b.o, &b.operands, &b.message), 0);
+    CHECK_EQ(b.o.rate, 9);
+    CHECK_EQ(options_parse_from(&strict, 1, none, &wrong, 1, &c.o, &c.operands, &c.message), -EINVAL);
+    buf_char(&c.message, 0);
+    CHECK_STR(c.message.data, "xprof test: notes:3: \"5\" is neither on nor off\n");
 }
 
 TEST(options_rows_are_sound)
@@ -360,4 +411,32 @@ TEST(record_options_keep_the_command)
     CHECK_STR(o.command[2], "--nope");
     CHECK(!o.command[3]);
     record_options_free(&o);
+}
+
+/* Addresses without names are for pprof, and for a file. */
+TEST(record_options_of_raw_profiles)
+{
+    static const char *const good[] = {"-a --raw -o x.pb.gz", "-a --raw -o x --format pprof"};
+    static const struct {
+        const char *line, *says;
+    } bad[] = {{"-a --raw", "--raw has no names to list"},
+               {"-a --raw --top 5 -o x.pb.gz", "--raw has no names to list"},
+               {"-a --raw -o x.svg", "--raw: only pprof"},
+               {"-a --raw -o x.pb.gz -o y.html", "--raw: only pprof"},
+               {"-a --raw -o x.pb.gz --format html", "--raw: only pprof"},
+               {"-a -o x.odd", "--output x.odd: unknown suffix; known suffixes: .pb.gz, "}};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        struct record_options o;
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(good[i], &o, &message), 0);
+        CHECK(o.raw);
+        record_options_free(&o);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct record_options o = {.top = 77};
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(bad[i].line, &o, &message), -EINVAL);
+        buf_char(&message, 0);
+        CHECK(strstr(message.data, bad[i].says));
+    }
 }

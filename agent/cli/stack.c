@@ -37,9 +37,9 @@ static int resolve(struct command_state *c, const char *operand)
     char *end = NULL;
     unsigned long pid = operand ? strtoul(operand, &end, 10) : 0;
     if (!operand)
-        snprintf(c->why, sizeof(c->why), "of which process? xprof stack PID");
+        snprintf(c->why, sizeof(c->why), "no process given: xprof stack PID");
     else if (!pid || *end || operand[0] == '-' || pid > MAX_PID)
-        snprintf(c->why, sizeof(c->why), "%s is no process id", operand);
+        snprintf(c->why, sizeof(c->why), "%s is not a process ID", operand);
     if (c->why[0])
         return -EINVAL;
     c->pid = (u32)pid;
@@ -69,12 +69,12 @@ static int look(struct command_state *c)
         rc = c->options.json ? stack_json(c->tgid, &p, &threads, &text) : stack_text(&p, &threads, &text);
     int written = rc ? 0 : fs_write_all(STDOUT_FILENO, text.data, text.len);
     if (written)
-        snprintf(c->why, sizeof(c->why), "standard output: %s", strerror(-written));
+        snprintf(c->why, sizeof(c->why), "cannot write to standard output: %s", strerror(-written));
     else if (rc)
-        snprintf(c->why, sizeof(c->why), "the stacks of process %u: %s", c->pid,
+        snprintf(c->why, sizeof(c->why), "cannot read the stacks of process %u: %s", c->pid,
                  rc != -ESRCH          ? strerror(-rc)
-                 : proc_alive(c->tgid) ? "the kernel knows it by another number: not from within a PID namespace"
-                                       : "it is gone");
+                 : proc_alive(c->tgid) ? "its PID in the kernel is another one: run xprof outside of PID namespaces"
+                                       : "the process has exited");
     vec_free(&threads);
     profile_free(&p);
     return rc ? rc : written;
@@ -105,7 +105,7 @@ int cli_stack(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     rc = at + 1 < argc ? -EINVAL : resolve(&c, at < argc ? argv[at] : NULL);
     if (at + 1 < argc)
-        snprintf(c.why, sizeof(c.why), "one process at a time, not also %s", argv[at + 1]);
+        snprintf(c.why, sizeof(c.why), "only one process at a time: unexpected argument %s", argv[at + 1]);
     if (rc == -EINVAL) {
         log_error("%s", c.why);
         return 2;

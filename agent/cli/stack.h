@@ -1,7 +1,7 @@
-/* xprof stack: its options, and how stacks look. */
+/* The options of xprof stack, and the output of stacks. */
 #pragma once
 #include "cli/toolbox.h"
-#include "stacks.h"
+#include "inspect/stacks.h"
 
 struct stack_options {
     bool all_threads, json;

@@ -88,7 +88,7 @@ static void add_text(const struct profile *p, const struct stacks_thread *t, con
     unsigned number = 0;
     buf_printf(out, "thread %u \"", t->tid);
     text_clean(out, profile_text(p, p->processes.v[s->process].name), '"', '\'');
-    buf_printf(out, "\" %s%s\n", state_text(t), t->moved ? ", and ran on while its stack was read" : "");
+    buf_printf(out, "\" %s%s\n", state_text(t), t->moved ? ", and continued to run while its stack was read" : "");
     for (size_t i = f->n; i-- > 1;) {
         const struct frame *at = &f->v[i];
         if (at->kind != FRAME_MARK)

@@ -4,8 +4,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "cli/cli.h"
-#include "cli/output.h"
-#include "recorded_files.h"
+#include "cli/record/output.h"
+#include "inspect/recorded_files.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void tell(const struct symbolizing *s)
     for (size_t i = 0; i < s->recorded.files.n; i++) {
         const struct recorded_file *f = &s->recorded.files.v[i];
         if (f->unnamed && !has_names(&s->profile, f))
-            log_warn("%zu frames of %s stay without names: neither it nor its debug file is here (build ID %s)",
+            log_warn("%zu frames of %s stay without names: neither the file nor its debug file was found (build ID %s)",
                      f->unnamed, f->path, f->build_id[0] ? f->build_id : "unknown");
     }
 }
@@ -87,19 +87,18 @@ static int run(struct symbolizing *s, const char *path)
     if (rc)
         return rc;
     tell(s);
-    if (outputs_write(&s->outputs, &s->profile)) /* says what and why */
-        s->why[0] = 0;
-    else
-        return 0;
-    return -EIO;
+    rc = outputs_write(&s->outputs, &s->profile); /* says what and why */
+    outputs_report(&s->outputs, stderr);
+    s->why[0] = 0;
+    return rc ? -EIO : 0;
 }
 
 static int open_outputs(struct symbolizing *s, int operands)
 {
     if (operands != 1)
-        snprintf(s->why, sizeof(s->why), "which recording? xprof symbolize FILE.pb.gz -o OUTPUT");
+        snprintf(s->why, sizeof(s->why), "no recording given: xprof symbolize FILE.pb.gz -o OUTPUT");
     else if (!s->options.outputs.n)
-        snprintf(s->why, sizeof(s->why), "where to? -o OUTPUT");
+        snprintf(s->why, sizeof(s->why), "no output given: use -o OUTPUT");
     else
         return outputs_open(&s->outputs, &s->options.outputs, s->options.format, s->why, sizeof(s->why));
     return -EINVAL;

@@ -1,4 +1,4 @@
-/* xprof symbolize: its options. */
+/* The options of xprof symbolize. */
 #pragma once
 #include "cli/toolbox.h"
 

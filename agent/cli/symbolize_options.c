@@ -12,16 +12,16 @@ static const char *format_name(size_t i)
 
 static const struct option_row rows[] = {
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
-     .help = "write the profile there, in the format of its suffix (repeatable)"},
+     .help = "output file; its suffix selects the format (repeatable)"},
     {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,
-     .help = "the format of all outputs, whatever their suffix"},
+     .help = "format of all output files; overrides their suffixes"},
     TOOLBOX_ROWS(struct symbolize_options),
 };
 
 const struct command symbolize_command = {
     .name = "symbolize",
     .operands = "FILE.pb.gz",
-    .help = "name what `xprof record --raw` recorded, later or on another machine",
+    .help = "add symbols to a profile recorded with --raw, on any machine",
     .details =
         "Programs are looked for under the paths of the recording, debug files by build ID where\n"
         "they usually are and in --debug-dir; a file of another build is never used.\n",

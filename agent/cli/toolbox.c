@@ -1,7 +1,7 @@
 #include "cli/toolbox.h"
 #include "base/log.h"
-#include "cli/output.h"
-#include "object/cache.h"
+#include "cli/record/output.h"
+#include "cache/cache.h"
 #include "parser/parser.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned pa
         return rc;
     }
     const char *dir = o->cache_dir ? o->cache_dir : output_cache_dir(t->place, sizeof(t->place));
-    if (!o->no_cache && cache_open(&t->cache, dir, CACHE_BYTES))
-        log_warn("no cache in %s: what is needed is made anew", dir);
+    if (!o->no_cache && (rc = cache_open(&t->cache, dir, CACHE_BYTES)))
+        log_warn("cannot use the cache in %s: %s; unwind tables and line indexes are built again", dir, strerror(-rc));
     t->config = (struct binaries_config){
         .parser = t->parser,
         .cache = t->cache,

@@ -1,7 +1,7 @@
-/* What the commands share that look at files without sampling: a parser, a cache, and where debug files are. */
+/* Opens what the commands without sampling share: a parser, a cache, and the search paths of debug files. */
 #pragma once
-#include "binaries.h"
-#include "cli/options.h"
+#include "inspect/binaries.h"
+#include "cli/options/options.h"
 
 struct toolbox_options {
     bool no_cache, short_names;
@@ -9,37 +9,37 @@ struct toolbox_options {
     struct option_list debug_dirs, debuginfod_urls;
 };
 /* Their rows, for a command's struct that has them as the member `tools`. */
-#define TOOLBOX_ROWS(type)                                                                                       \
-    {"debug-dir",                                                                                                \
-     0,                                                                                                          \
-     OPTION_LIST,                                                                                                \
-     "DIR,...",                                                                                                  \
-     offsetof(type, tools.debug_dirs),                                                                           \
-     .most = 16,                                                                                                 \
-     .hint = HINT_DIRECTORY,                                                                                     \
-     .help = "look for debug files there, too (also: XPROF_DEBUG_DIR)"},                                         \
-        {"debuginfod-urls",                                                                                      \
-         0,                                                                                                      \
-         OPTION_LIST,                                                                                            \
-         "URL,...",                                                                                              \
-         offsetof(type, tools.debuginfod_urls),                                                                  \
-         .most = 8,                                                                                              \
-         .help = "ask these debuginfod servers for debug files (default: DEBUGINFOD_URLS)"},                     \
-        {"short-names",                                                                                          \
-         0,                                                                                                      \
-         OPTION_BOOL,                                                                                            \
-         NULL,                                                                                                   \
-         offsetof(type, tools.short_names),                                                                      \
-         .help = "C++ functions without their argument lists"},                                                  \
-        {"cache-dir",                                                                                            \
-         0,                                                                                                      \
-         OPTION_TEXT,                                                                                            \
-         "DIR",                                                                                                  \
-         offsetof(type, tools.cache_dir),                                                                        \
-         .hint = HINT_DIRECTORY,                                                                                 \
-         .help = "where unwind tables and line indexes are kept between runs"},                                  \
-    {                                                                                                            \
-        "no-cache", 0, OPTION_BOOL, NULL, offsetof(type, tools.no_cache), .help = "make them anew and keep none" \
+#define TOOLBOX_ROWS(type)                                                                                         \
+    {"debug-dir",                                                                                                  \
+     0,                                                                                                            \
+     OPTION_LIST,                                                                                                  \
+     "DIR,...",                                                                                                    \
+     offsetof(type, tools.debug_dirs),                                                                             \
+     .most = 16,                                                                                                   \
+     .hint = HINT_DIRECTORY,                                                                                       \
+     .help = "additional directories with debug files (also: $XPROF_DEBUG_DIR)"},                                  \
+        {"debuginfod-urls",                                                                                        \
+         0,                                                                                                        \
+         OPTION_LIST,                                                                                              \
+         "URL,...",                                                                                                \
+         offsetof(type, tools.debuginfod_urls),                                                                    \
+         .most = 8,                                                                                                \
+         .help = "debuginfod servers to fetch debug files from (default: $DEBUGINFOD_URLS)"},                      \
+        {"short-names",                                                                                            \
+         0,                                                                                                        \
+         OPTION_BOOL,                                                                                              \
+         NULL,                                                                                                     \
+         offsetof(type, tools.short_names),                                                                        \
+         .help = "show C++ functions without argument lists"},                                                     \
+        {"cache-dir",                                                                                              \
+         0,                                                                                                        \
+         OPTION_TEXT,                                                                                              \
+         "DIR",                                                                                                    \
+         offsetof(type, tools.cache_dir),                                                                          \
+         .hint = HINT_DIRECTORY,                                                                                   \
+         .help = "cache directory for unwind tables and line indexes"},                                            \
+    {                                                                                                              \
+        "no-cache", 0, OPTION_BOOL, NULL, offsetof(type, tools.no_cache), .help = "do not use the cache directory" \
     }
 
 /* options_parse with the one option that the environment gives: where debug files are is a property of the machine. */

@@ -1,5 +1,5 @@
-/* The path of a cgroup says whose processes it holds: a container, a pod, a systemd unit. Every runtime and cgroup
- * driver has its own way to write it; this is all of them, on strings, without looking at anything else.
+/* Parses cgroup paths: a path identifies a container, a pod or a systemd unit. Every runtime and cgroup driver has its
+ * own format; the parser knows all of them and reads nothing but the path.
  *
  *     containerd  .../pod<uid>/<64 hex>      .../kubepods-pod<uid_>.slice/cri-containerd-<id>.scope
  * A.slice:cri-containerd:<id> CRI-O       .../pod<uid>/crio-<id>     .../crio-<id>.scope[/container] docker /docker/<64

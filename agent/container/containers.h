@@ -1,4 +1,4 @@
-/* The containers of this machine: which exist, what they are called, and which cgroup is whose.
+/* Keeps the list of containers on this machine, with their names and cgroups.
  *
  * Cgroups are reported as they are made and removed (by a BPF program on the kernel's tracepoints), and a scan, at
  * first and then seldom, repairs what was missed. A path says what kind of cgroup it is; names, labels and annotations
@@ -92,7 +92,7 @@ struct containers_stats {
     u64 rescans, found_late, lost_late;          /* made and removed that only a re-scan saw: missed events */
     u64 full;                                    /* cgroups left out because of their bounds or for want of memory */
     u64 fields_dropped;                          /* strings and pairs beyond their bounds */
-    u64 fetches, timeouts, unreachable, unsupported, malformed, failed; /* calls for lists, and how they ended */
+    u64 answered, timeouts, unreachable, unsupported, malformed, failed; /* calls for lists, by how they ended */
     u64 last_ok_ns;           /* when the runtime answered; asked with each scan */
     u64 given_up;             /* containers that the runtime never listed */
     u64 by_file;              /* named by a state file */

@@ -1,5 +1,5 @@
-/* The registry from inside: containers.c keeps the table, containers_names.c asks who they are, containers_tick.c does
- * what is due.
+/* The registry from inside: containers.c keeps the table, containers_owner.c says whose a cgroup is, containers_names.c
+ * asks who they are, containers_tick.c does what is due.
  */
 #pragma once
 #include "base/vec.h"
@@ -52,11 +52,22 @@ struct containers {
 
 void containers_pend(struct containers *c, struct entry *e);
 struct entry *containers_entry(const struct containers *c, u64 cgroup);
-/* A cgroup that exists, from an event or a scan; `late`: only a scan saw it. Whose it is; NULL: nobody's. */
-struct entry *containers_add(struct containers *c, u64 cgroup, const char *path, u64 now, bool late);
+/* Is it the container, pod or unit of that name? */
+bool containers_is_same(const struct entry *e, const struct cgroup_name *n, const char *path);
+/* The living one of that name. */
+struct entry *containers_named(const struct containers *c, const struct cgroup_name *n, const char *path);
+/* A group of an entry's. 0, -ENOSPC. */
+int containers_add_node(struct containers *c, u64 cgroup, struct entry *e);
+/* A new container, pod or unit whose own cgroup this is. */
+struct entry *containers_add_entry(struct containers *c, u64 cgroup, const char *path, size_t len, u64 now);
 void containers_end(struct containers *c, struct entry *e, u64 now);
 void containers_drop(struct containers *c, struct entry *e); /* and say that it is gone */
 void containers_changed(struct containers *c, const struct entry *e);
+
+/* ---- containers_owner.c ---- */
+
+/* A cgroup that exists, from an event or a scan; `late`: only a scan saw it. Whose it is; NULL: nobody's. */
+struct entry *containers_add(struct containers *c, u64 cgroup, const char *path, u64 now, bool late);
 
 /* ---- containers_names.c ---- */
 

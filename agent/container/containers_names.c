@@ -354,7 +354,6 @@ static void fetch(struct containers *c, u64 now)
 {
     CLEANUP(cri_list_free) struct cri_list list = {0};
     u64 begun = now_ns();
-    c->stats.fetches++;
     int rc = c->source.fetch(c->source.ctx, &list, c->why, sizeof(c->why));
     if (rc) {
         count_error(&c->stats, rc);
@@ -365,6 +364,7 @@ static void fetch(struct containers *c, u64 now)
         without_runtime(c, now);
         return;
     }
+    c->stats.answered++;
     c->why[0] = 0;
     c->fetch_backoff = 0;
     u64 rest = REST * (now_ns() - begun);

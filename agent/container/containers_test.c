@@ -1,8 +1,8 @@
 #include "container/containers.h"
 #include "base/cleanup.h"
 #include "base/test.h"
-#include "container/init.h"
 #include <errno.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -273,6 +273,7 @@ TEST(containers_runtime_is_late_and_fails)
     CHECK(b.fake.fetches >= 3 && b.fake.fetches <= 7); /* in 10 s: the pause doubles */
     CHECK_STR(st.why, "the fake fails");
     CHECK_EQ(st.unnamed, 1);
+    u64 answered = st.answered; /* before the fake failed */
     b.fake.rc = 0;
     for (int i = 0; i < 200; i++)
         containers_tick(b.c, now += 100 * MS);
@@ -283,6 +284,8 @@ TEST(containers_runtime_is_late_and_fails)
     CHECK_STR(containers_find(b.c, 12)->name, "main");
     containers_stats(b.c, &st);
     CHECK_STR(st.why, "");
+    CHECK(st.answered > answered);
+    CHECK_EQ(st.answered - answered + st.timeouts, b.fake.fetches); /* each call has one outcome */
 }
 
 TEST(containers_given_up_and_repaired)
@@ -447,24 +450,82 @@ TEST(containers_churn)
     CHECK(st.cgroups < 1100 && st.containers <= 20 && st.containers > 0 && b.seen.gone > 58000);
 }
 
-TEST(init_reads_proc)
+/* Each way in which a runtime fails has a counter of its own; the reason is kept until it answers again. */
+TEST(containers_count_how_the_runtime_fails)
 {
-    u64 start = 0;
-    u32 parent = 0;
-    const char *stat = "7 (a) b) S 5 7 7 0 -1 4194304 1 0 0 0 3 4 0 0 20 0 1 0 987654 100 2 184 1";
-    CHECK_EQ(init_parse_stat(stat, &start, &parent), 0);
-    CHECK(start == 987654 && parent == 5);
-    CHECK_EQ(init_parse_stat("7 (a", &start, &parent), -EBADMSG);
-    CHECK_EQ(init_parse_nspid("Name:\tx\nNSpid:\t18546\t1\nNSpgid:\t3\n"), 1);
-    CHECK_EQ(init_parse_nspid("Name:\tx\nNSpid:\t18546\n"), 18546);
-    CHECK_EQ(init_parse_nspid("Name:\tx\n"), 0);
+    static const struct {
+        int rc;
+        size_t counter;
+    } cases[] = {
+        {-ETIMEDOUT, offsetof(struct containers_stats, timeouts)},
+        {-ENOENT, offsetof(struct containers_stats, unreachable)},
+        {-ECONNREFUSED, offsetof(struct containers_stats, unreachable)},
+        {-ECONNRESET, offsetof(struct containers_stats, unreachable)},
+        {-ENOTSUP, offsetof(struct containers_stats, unsupported)},
+        {-EBADMSG, offsetof(struct containers_stats, malformed)},
+        {-EPROTO, offsetof(struct containers_stats, malformed)},
+        {-EMSGSIZE, offsetof(struct containers_stats, malformed)},
+        {-EIO, offsetof(struct containers_stats, failed)},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        BENCH(true);
+        b.fake.rc = cases[i].rc;
+        containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
+        containers_tick(b.c, 3 * SEC);
+        containers_stats(b.c, &st);
+        CHECK_EQ(*(const u64 *)((const char *)&st + cases[i].counter), 1);
+        CHECK_EQ(st.timeouts + st.unreachable + st.unsupported + st.malformed + st.failed, 1);
+        CHECK(strstr(st.why, "the fake fails"));
+        b.fake.rc = 0;
+        containers_tick(b.c, 200 * SEC);
+        containers_stats(b.c, &st);
+        CHECK_STR(st.why, "");
+        CHECK_EQ(st.last_ok_ns, 200 * SEC);
+    }
 }
 
-/* This process has its parent's root: it is not a container's first process, whatever its group says. */
-TEST(init_with_the_hosts_root)
+/* Who sleeps until the next thing is due misses nothing: the scan, a name that is missing, the end of a grace period.
+ */
+TEST(containers_say_when_something_is_due)
 {
-    struct init in = {.pid = 3};
-    CHECK_EQ(init_of_process(&in, (u32)getpid(), true), -EAGAIN);
-    CHECK_EQ(init_of_process(&in, 0x7fffffff, true), -ENOENT);
-    CHECK_EQ(in.pid, 3);
+    BENCH(true);
+    CHECK_EQ(containers_due(b.c), 61 * SEC); /* the second scan */
+    containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
+    CHECK(containers_due(b.c) >= 2 * SEC && containers_due(b.c) < 3 * SEC); /* its name */
+    b.fake = (struct fake){.lists_sandbox = true, .lists_container = true, .image = "web"};
+    containers_tick(b.c, 3 * SEC);
+    CHECK_EQ(containers_find(b.c, 12)->state, CONTAINER_KNOWN);
+    u64 init = containers_due(b.c); /* its first process is still looked for: nothing is in this tree */
+    CHECK(init > 3 * SEC && init < 61 * SEC);
+    containers_cgroup_removed(b.c, 0, 12, 4 * SEC);
+    containers_tick(b.c, 62 * SEC); /* the second scan is over */
+    CHECK_EQ(containers_due(b.c), 64 * SEC);
+    containers_tick(b.c, 63 * SEC);
+    CHECK(containers_find(b.c, 12));
+    containers_tick(b.c, containers_due(b.c));
+    CHECK(!containers_find(b.c, 12));
+    CHECK_EQ(containers_due(b.c), 122 * SEC); /* the third */
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.rescans, 2);
+}
+
+static bool count_all(void *ctx, const struct container *one)
+{
+    return ++*(int *)ctx != 2;
+}
+
+TEST(containers_all_until_somebody_has_enough)
+{
+    BENCH(true);
+    int n = 0;
+    containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
+    containers_all(b.c, count_all, &n);
+    CHECK_EQ(n, 1);
+    containers_cgroup_made(b.c, 0, 13, "/docker/" C2, 2 * SEC);
+    containers_cgroup_made(b.c, 0, 14, "/system.slice/x.service", 2 * SEC);
+    n = 0;
+    containers_all(b.c, count_all, &n);
+    CHECK_EQ(n, 2);
+    containers_stats(b.c, &st);
+    CHECK(st.containers == 2 && st.units == 1);
 }

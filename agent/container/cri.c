@@ -94,7 +94,7 @@ static int greet(struct cri *c, u64 deadline, char *why, size_t why_len)
             return rc;
         }
     }
-    snprintf(why, why_len, "%s: it has no container runtime interface", c->about.socket);
+    snprintf(why, why_len, "%s: the server does not implement the container runtime interface", c->about.socket);
     return -ENOTSUP;
 }
 
@@ -120,7 +120,7 @@ static bool is_there(int root_fd, const char *path)
 static int search(struct cri *c, u64 deadline, char *why, size_t why_len)
 {
     int rc = -ENOENT;
-    snprintf(why, why_len, "no socket of a container runtime is there");
+    snprintf(why, why_len, "no socket of a container runtime was found");
     for (size_t i = 0; i < SOCKETS && now_ns() < deadline; i++) {
         const char *path = places[c->next++ % SOCKETS];
         if (!is_there(c->config.root_fd, path))
@@ -155,7 +155,7 @@ static int fetch(struct cri *c, const char *method, int (*add)(struct cri_list *
     }
     rc = add(out, r.body.data, r.body.len);
     if (rc)
-        snprintf(why, why_len, "%s: the answer of %s cannot be read", c->about.socket, method);
+        snprintf(why, why_len, "%s: the response to %s is malformed", c->about.socket, method);
     return rc;
 }
 

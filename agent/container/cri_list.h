@@ -1,5 +1,5 @@
-/* What a container runtime told: its sandboxes and containers at one moment, as plain arrays over the bytes that were
- * received. A sandbox is the pod as the runtime knows it (and, under its own id, the pause container's); labels and
+/* Decodes a reply of a container runtime: its sandboxes and containers at one moment, as plain arrays over the received
+ * bytes. A sandbox is the pod as the runtime knows it (and, under its own id, the pause container's); labels and
  * annotations of both are those that the kubelet gave.
  *
  * The bytes come from a runtime, but most of what is in them users chose. Memory for unpacking, the number of records

@@ -1,4 +1,4 @@
-/* Where cgroups are, and which of several hierarchies names containers on this machine.
+/* Finds the mounted cgroup hierarchies, and the one that identifies containers on this machine.
  *
  * Version 2 has one hierarchy. A hybrid machine has version 1 controllers and a unified tree beside them, which newer
  * runtimes (runc 1.1) join and older ones do not: then every container is the root there. So the unified tree is taken

@@ -1,5 +1,6 @@
 #include "base/cleanup.h"
 #include "base/test.h"
+#include "container/cgroup_name.h"
 #include "container/hierarchy.h"
 #include <errno.h>
 #include <sys/stat.h>
@@ -121,4 +122,57 @@ TEST(hierarchy_tells_what_is_gone)
     CHECK(there);
     if (!geteuid())
         CHECK(hierarchy_is_gone(&h, st.st_ino));
+}
+
+struct own { /* what a scan of processes says of the group that we are in */
+    const char *path;
+    u64 id;
+    int times, all, stop_after;
+};
+
+static bool look_for_own(void *ctx, u64 id, const char *path, u32 pid)
+{
+    struct own *o = ctx;
+    if (!strcmp(path, o->path)) {
+        o->id = id;
+        o->times++;
+    }
+    return pid && ++o->all != o->stop_after;
+}
+
+/* Each group that has processes is seen once, however many they are. */
+TEST(hierarchy_scan_of_processes)
+{
+    struct hierarchy h;
+    char path[512];
+    u64 id = 0;
+    if (hierarchy_find(&h, NULL))
+        SKIP("no cgroups are mounted");
+    CHECK_EQ(hierarchy_path_of(&h, (u32)getpid(), path, sizeof(path)), 0);
+    if (hierarchy_id_of(&h, (u32)getpid(), path, &id))
+        SKIP("our own cgroup is out of sight");
+    struct cgroup_name name;
+    cgroup_name_parse(&name, path, (u32)strlen(path));
+    if (name.kind == CGROUP_CONTAINER)
+        SKIP("the tests run in a container");
+    struct own o = {.path = path}, first = {.path = path, .stop_after = 1};
+    int n = hierarchy_scan_processes(&h, look_for_own, &o);
+    CHECK(n >= 1 && n == o.all);
+    CHECK_EQ(o.times, 1);
+    CHECK_EQ(o.id, id);
+    CHECK_EQ(hierarchy_scan_processes(&h, look_for_own, &first), 1);
+    CHECK_EQ(first.all, 1);
+}
+
+/* A path that leads out of our namespace, or a tree that is not whole, must not be looked up below the mount. */
+TEST(hierarchy_out_of_sight)
+{
+    CLEANUP(remove_tree) struct hierarchy h = {.mode = HIERARCHY_V2};
+    u64 id = 77, whole = 0;
+    CHECK_EQ(make_tree(&h), 0);
+    CHECK_EQ(hierarchy_id_of(&h, 0x7fffffff, "/../kubepods", &id), -ENOENT);
+    CHECK_EQ(hierarchy_id_of(&h, 0x7fffffff, "/kubepods", &whole), 0);
+    h.whole = false;
+    CHECK_EQ(hierarchy_id_of(&h, 0x7fffffff, "/kubepods", &id), -ENOENT);
+    CHECK_EQ(id, 77);
 }

@@ -1,4 +1,4 @@
-/* The first process of a container: who it is, which PID namespace it has, and its root directory.
+/* Finds the first process of a container, its PID namespace and its root directory.
  *
  * A runtime makes the cgroup, puts a helper into it, and only when that has changed its root directory is it the
  * container: until then its root is the host's, which must not be taken for the container's.

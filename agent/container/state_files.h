@@ -1,7 +1,6 @@
-/* What container runtimes write down about a container, for when there is no CRI to ask: docker's config.v2.json, the
- * containers.json of podman and CRI-O's storage, the OCI config.json in containerd's state. The files belong to root,
- * but most of what is in them users chose: they are opened below a root that links cannot leave, bounded, and read as
- * JSON.
+/* Reads the state files of container runtimes, for machines without a CRI: docker's config.v2.json, the containers.json
+ * of podman and CRI-O's storage, the OCI config.json in containerd's state. The files belong to root, but most of what
+ * is in them users chose: they are opened below a root that links cannot leave, bounded, and read as JSON.
  */
 #pragma once
 #include "container/cgroup_name.h"

@@ -1,5 +1,5 @@
-/* Where profiles go. A profile is put once, lies in a spool on disk until every target has it, and is sent to each
- * target by threads of that target's: nobody who puts waits for a network.
+/* Sends profiles to targets. A profile is put once and stays in a spool on disk until every target has it. Each target
+ * has threads of its own that send, so that exports_put never waits for the network.
  *
  *     put -> spool (segments on disk, bounded) -> per target: cursor, window of profiles under way, exporter -> server
  *
@@ -28,22 +28,22 @@
 #include <stddef.h>
 
 /* Why an attempt failed, or a profile was dropped: X(name, slug, help). Slugs are the values of /metrics' label. */
-#define EXPORT_REASONS(X)                                                                        \
-    X(TOO_OLD, "too-old", "older than the server takes")                                         \
-    X(SPOOL_FULL, "spool-full", "pushed out by newer profiles")                                  \
-    X(SPOOL_AGE, "spool-age", "longer in the spool than allowed")                                \
-    X(CORRUPT, "corrupt", "damaged in the spool")                                                \
-    X(MALFORMED, "malformed", "not a pprof profile, or beyond our bounds")                       \
-    X(INVALID, "invalid", "refused by the server (400, 415, 422)")                               \
-    X(TOO_LARGE, "too-large", "larger than the server takes (413, or 429 above its burst)")      \
-    X(RATE_LIMITED, "rate-limited", "more than the server takes now (429)")                      \
-    X(SERVER_ERROR, "server-error", "the server failed (5xx)")                                   \
-    X(UNAUTHORIZED, "unauthorized", "not let in (401, 403), or a credential file is unreadable") \
-    X(WRONG_URL, "wrong-url", "this is not such a server (404, 3xx, 501, a web page)")           \
-    X(UNREACHABLE, "unreachable", "no connection")                                               \
-    X(TIMEOUT, "timeout", "no answer in time")                                                   \
-    X(TLS, "tls", "no trust: certificate or protocol")                                           \
-    X(BAD_ANSWER, "bad-answer", "an answer that is not HTTP, or without end")                    \
+#define EXPORT_REASONS(X)                                                                            \
+    X(TOO_OLD, "too-old", "older than the server accepts")                                           \
+    X(SPOOL_FULL, "spool-full", "dropped from the full spool in favor of newer profiles")            \
+    X(SPOOL_AGE, "spool-age", "in the spool for longer than allowed")                                \
+    X(CORRUPT, "corrupt", "damaged in the spool")                                                    \
+    X(MALFORMED, "malformed", "not a pprof profile, or larger than the limits")                      \
+    X(INVALID, "invalid", "refused by the server (400, 415, 422)")                                   \
+    X(TOO_LARGE, "too-large", "larger than the server accepts (413, or 429 above its burst)")        \
+    X(RATE_LIMITED, "rate-limited", "above the rate limit of the server (429)")                      \
+    X(SERVER_ERROR, "server-error", "the server failed (5xx)")                                       \
+    X(UNAUTHORIZED, "unauthorized", "access denied (401, 403), or a credential file cannot be read") \
+    X(WRONG_URL, "wrong-url", "the URL belongs to something else (404, 3xx, 501, a web page)")       \
+    X(UNREACHABLE, "unreachable", "no connection to the server")                                     \
+    X(TIMEOUT, "timeout", "no response in time")                                                     \
+    X(TLS, "tls", "TLS failed: certificate or protocol")                                             \
+    X(BAD_ANSWER, "bad-answer", "the response is not HTTP, or does not end")                         \
     X(DISK, "disk", "the directory cannot be written")
 
 enum export_reason {

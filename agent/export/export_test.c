@@ -417,3 +417,101 @@ TEST(export_paces_what_an_outage_left)
     CHECK(stats_of(&r).pending > 10);
     CHECK_EQ(exports_flush(r.e, 20000), 0); /* is not paced */
 }
+
+/* While nothing gets through, what waits and for how long is told; then that it got through, and what it cost. */
+TEST(export_says_what_waits_and_what_calls_cost)
+{
+    AUTO_RIG struct rig r = {.fake = {.status = 503}};
+    struct export_spool_stats spool;
+    CHECK_EQ(rig_new(&r), 0);
+    CHECK_EQ(rig_start(&r), 0);
+    CHECK_EQ(put_items(&r, 0, 3), 0);
+    CHECK(AWAIT(&r, failed[EXPORT_SERVER_ERROR], 1));
+    usleep(5000);
+    struct export_stats before = stats_of(&r);
+    CHECK(before.pending == 3 && before.sick && !before.last_success_ns && !before.sent_bytes);
+    CHECK(before.oldest_ns >= 5000000 && before.oldest_ns < 60 * NS_PER_SEC);
+    CHECK(strstr(before.error, "503"));
+    __atomic_store_n(&r.fake.status, 200, __ATOMIC_SEQ_CST);
+    CHECK_EQ(exports_flush(r.e, 30000), 0);
+    struct export_stats after = stats_of(&r);
+    CHECK(after.pending == 0 && after.oldest_ns == 0 && !after.sick);
+    CHECK(after.last_success_ns && clock_ns(CLOCK_REALTIME) - after.last_success_ns < 60 * NS_PER_SEC);
+    CHECK(after.sent == 3 && after.sent_bytes > before.sent_bytes && after.calls >= 4);
+    CHECK(after.call_seconds > 0 && after.call_cpu_seconds > 0);
+    exports_spool_stats(r.e, &spool);
+    CHECK(spool.put == 3 && spool.put_bytes > 0 && spool.segments >= 1 && spool.disk_bytes >= spool.put_bytes);
+    CHECK(!spool.refused && !spool.corrupt && !spool.disk_errors && !spool.memory_bytes);
+    CHECK_STR(spool.error, "");
+}
+
+/* More than the spool holds, for a server that takes nothing: the oldest go, are counted, and it is said once. */
+TEST(export_counts_what_a_full_spool_drops)
+{
+    AUTO_RIG struct rig r = {.fake = {.status = 503}};
+    char line[512];
+    bool told = false;
+    CHECK_EQ(rig_new(&r), 0);
+    r.config.spool_bytes = 4096;
+    CHECK_EQ(rig_start(&r), 0);
+    int n = 0;
+    while (n < 2000 && !stats_of(&r).dropped[EXPORT_SPOOL_FULL])
+        CHECK_EQ(put_item(&r, n++ % 64), 0);
+    struct export_stats s = stats_of(&r);
+    CHECK(s.dropped[EXPORT_SPOOL_FULL] > 0);
+    CHECK(s.dropped_bytes[EXPORT_SPOOL_FULL] > s.dropped[EXPORT_SPOOL_FULL]);
+    CHECK_EQ(s.pending + s.dropped[EXPORT_SPOOL_FULL], n);
+    for (int i = 0; i < 4 && exports_news(r.e, line, sizeof(line)); i++)
+        told |= strstr(line, "the spool is full") != NULL;
+    CHECK(told);
+}
+
+/* What is too large for the spool is refused, which whoever put it hears, and counted. */
+TEST(export_refuses_what_is_too_large)
+{
+    AUTO_RIG struct rig r = {0};
+    struct export_spool_stats spool;
+    AUTO_BUF struct buf pprof = {0};
+    CHECK_EQ(rig_new(&r), 0);
+    CHECK_EQ(rig_start(&r), 0);
+    test_pprof(&pprof, "leaf", 7);
+    struct export_item item = test_item(&pprof);
+    item.len = EXPORT_MAX_PPROF + 1;
+    CHECK_EQ(exports_put(r.e, &item), -E2BIG);
+    exports_spool_stats(r.e, &spool);
+    CHECK(spool.refused == 1 && spool.put == 0);
+}
+
+/* Another machine's files need not be here; everything else is as wrong as at a start. Nothing is written. */
+TEST(export_check_starts_nothing)
+{
+    AUTO_RIG struct rig r = {0};
+    CHECK_EQ(rig_new(&r), 0);
+    r.target.ca_file = "/nowhere/ca";
+    CHECK_EQ(rig_start(&r), -ENOENT);
+    CHECK_EQ(exports_check(&r.config, r.why, sizeof(r.why)), 0);
+    CHECK(access(r.spool, F_OK) != 0);
+    r.target.url = "ftp://nowhere";
+    CHECK_EQ(exports_check(&r.config, r.why, sizeof(r.why)), -EINVAL);
+    CHECK(strstr(r.why, "main"));
+}
+
+/* What waits for a target that goes is forgotten, so that it holds no room and does not come back with the name. */
+TEST(export_reload_forgets_who_goes)
+{
+    AUTO_RIG struct rig r = {.fake = {.status = 503}};
+    CHECK_EQ(rig_new(&r), 0);
+    struct export_target other = r.target;
+    struct export_stats s;
+    CHECK_EQ(rig_start(&r), 0);
+    CHECK_EQ(put_items(&r, 0, 3), 0);
+    CHECK_EQ(stats_of(&r).pending, 3);
+    other.name = "other";
+    r.config.targets = &other;
+    CHECK_EQ(exports_reconfigure(r.e, &r.config, r.why, sizeof(r.why)), 0);
+    CHECK(!exports_stats(r.e, 1, &s));
+    r.config.targets = &r.target;
+    CHECK_EQ(exports_reconfigure(r.e, &r.config, r.why, sizeof(r.why)), 0);
+    CHECK_STR(stats_of(&r).name, "main");
+    CHECK_EQ(stats_of(&r).pending, 0);
+}

@@ -1,5 +1,5 @@
-/* What all exporters are: something that takes one profile and says what became of it. An exporter instance belongs to
- * one thread; a target with several calls at the same time has several.
+/* The interface of exporters: an exporter takes one profile and reports the result. An exporter instance belongs to one
+ * thread; a target with several calls at the same time has several.
  */
 #pragma once
 #include "export/export.h"

@@ -1,4 +1,4 @@
-/* What the tests of this room share: a folder that goes away, a small pprof profile, an item with labels. */
+/* Fixtures for the tests of this room: a temporary directory, a small pprof profile, an item with labels. */
 #pragma once
 #include "base/buf.h"
 #include "export/export.h"

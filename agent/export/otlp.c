@@ -51,10 +51,10 @@ static void otlp_send(void *self, const struct export_profile *p, const volatile
         rc = gz_compress(b.data, b.len, 1, &packed);
     if (rc) {
         *out = (struct verdict){.kind = rc == -ENOMEM ? VERDICT_RETRY : VERDICT_DROP, .reason = EXPORT_MALFORMED};
-        snprintf(out->message, sizeof(out->message), "no OTLP can be made of it: %s",
+        snprintf(out->message, sizeof(out->message), "cannot convert the profile to OTLP: %s",
                  rc == -EBADMSG  ? "not a pprof profile"
                  : rc == -ENOMEM ? "out of memory"
-                                 : "beyond our bounds");
+                                 : "larger than the limits");
         return;
     }
     const struct buf *body = t->gzip ? &packed : &b;

@@ -1,7 +1,6 @@
 /* Field numbers: opentelemetry/proto/profiles/v1development/profiles.proto, .../collector/.../profiles_service.proto
  * and common.proto of opentelemetry-proto 1.10. Element 0 of every table is the zero value.
  */
-#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/pb.h"
 #include "base/utf8.h"

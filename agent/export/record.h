@@ -1,4 +1,4 @@
-/* A profile as bytes, for the spool: labels and facts as strings and integers, then the pprof profile, gzipped.
+/* Encodes a profile as bytes for the spool: labels and facts as strings and integers, then the pprof profile, gzipped.
  *
  *     u8 label count, then name NUL value NUL each; type NUL; u64 time, u64 duration, u64 size expanded; gzip
  *

@@ -31,14 +31,14 @@ int remote_new(struct remote **out, const struct export_target *t, const char *p
         return -ENOMEM;
     r->target = t;
     if (!t->url || (strncmp(t->url, "http://", 7) && strncmp(t->url, "https://", 8))) {
-        snprintf(why, size, "%s: a URL begins with http:// or https://", t->name);
+        snprintf(why, size, "%s: the URL must begin with http:// or https://", t->name);
         return -EINVAL;
     }
     struct http_config config = {
         .ca_file = t->ca_file, .cert_file = t->cert_file, .key_file = t->key_file, .insecure_skip_verify = t->insecure};
     int rc = http_client_new(&r->client, &config);
     if (rc) {
-        snprintf(why, size, "%s: certificate files: %s", t->name, strerror(-rc));
+        snprintf(why, size, "%s: cannot read the certificate files: %s", t->name, strerror(-rc));
         return rc;
     }
     size_t n = strlen(t->url);
@@ -202,7 +202,7 @@ void remote_post(struct remote *r, const struct remote_call *c, struct verdict *
     int rc = read_secret(t->bearer_file, &bearer);
     rc = rc ? rc : read_secret(t->password_file, &password);
     if (rc) {
-        set_message(out, "credential file: ", strerror(-rc), strlen(strerror(-rc)));
+        set_message(out, "cannot read the credential file: ", strerror(-rc), strlen(strerror(-rc)));
         decide(out, VERDICT_BLOCKED, EXPORT_UNAUTHORIZED, false);
         return;
     }

@@ -1,4 +1,4 @@
-/* What exporters that speak HTTP share: the client, credentials, headers, and what an answer means (export.h's table).
+/* Shared by exporters over HTTP: the client, credentials, headers, and the meaning of responses (table in export.h).
  * Credential files are small and read for each call: a rotated token needs no signal.
  */
 #pragma once

@@ -2,7 +2,9 @@
  * Nothing here locks or counts; the spool does (spool.h describes the format).
  */
 #pragma once
-#include "export/spool.h"
+#include "base/buf.h"
+#include "bpf/types.h"
+#include <stdbool.h>
 
 enum { SEGMENT_HEADER = 16, RECORD_HEAD = 40, RECORD_MAX = 64 << 20 };
 

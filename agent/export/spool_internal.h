@@ -1,7 +1,8 @@
-/* What the two halves of the spool share: spool.c writes and bounds, spool_reader.c reads. */
+/* Declarations shared by the two halves of the spool: spool.c writes and enforces limits, spool_reader.c reads. */
 #pragma once
 #include "base/vec.h"
 #include "export/segment.h"
+#include "export/spool.h"
 #include <pthread.h>
 
 enum { SPOOL_READERS = 32, CURSOR_LINE = 64 };

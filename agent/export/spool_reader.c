@@ -1,6 +1,5 @@
 /* Readers of the spool: places in it, and the files that remember them. */
 #include "base/cleanup.h"
-#include "base/fs.h"
 #include "base/hash.h"
 #include "export/spool_internal.h"
 #include <errno.h>

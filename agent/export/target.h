@@ -1,4 +1,4 @@
-/* A target at work: threads that take profiles out of the spool, oldest first, and a window of those under way.
+/* Runs a target: threads take profiles out of the spool, oldest first, and a window holds those that are being sent.
  *
  * Health belongs to the target: after a failure that may be the server's it is sick, nothing is sent until its back-off
  * is over, then one profile at a time until one passes. Guilt belongs to the profile: failing, while others pass

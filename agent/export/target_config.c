@@ -58,12 +58,12 @@ static bool is_name(const char *s)
 
 static const char *complaint(const struct export_target *t)
 {
-    return !is_name(t->name)                         ? "a name has 1 to 63 letters, digits, '.', '_' or '-'"
+    return !is_name(t->name)                         ? "a name needs 1 to 63 letters, digits, '.', '_' or '-'"
            : t->nheaders > MAX_HEADERS               ? "more than 32 headers"
            : t->nexternal > EXPORT_MAX_LABELS        ? "more than 64 external labels"
-           : t->parallel > EXPORT_MAX_PARALLEL       ? "more than 16 calls at the same time"
+           : t->parallel > EXPORT_MAX_PARALLEL       ? "more than 16 parallel calls"
            : t->user && !t->password_file            ? "a user needs a password file"
-           : t->bearer_file && t->user               ? "either a user or a bearer token"
+           : t->bearer_file && t->user               ? "a user name and a bearer token exclude each other"
            : !t->cert_file != !t->key_file           ? "a client certificate needs its key"
            : t->kind == EXPORT_DIRECTORY && !t->path ? "a directory needs a path"
                                                      : NULL;

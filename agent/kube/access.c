@@ -130,12 +130,14 @@ int access_call(struct access *a, struct http_request *r, struct http_response *
     *out = (struct http_response){0};
     int rc = access_token(a);
     if (rc < 0) {
-        snprintf(out->error, sizeof(out->error), "%.200s: %s", a->config->token_file, strerror(-rc));
+        snprintf(out->error, sizeof(out->error), "cannot read the token file %.200s: %s", a->config->token_file,
+                 strerror(-rc));
         return rc;
     }
     rc = connect_to(a);
     if (rc) {
-        snprintf(out->error, sizeof(out->error), "the authority's or our certificate's file: %s", strerror(-rc));
+        snprintf(out->error, sizeof(out->error), "cannot read the CA certificate or the client certificate: %s",
+                 strerror(-rc));
         return rc;
     }
     if (asprintf(&url, "%s%s", a->config->url, r->url) < 0)

@@ -1,6 +1,5 @@
-/* access: how to talk to one server: its URL, its authority, who we are. A token in a file rotates; it is read again
- * when the file changes. After a failure on the way the connection is made anew, as a dead one may look alive for
- * minutes. One thread owns it.
+/* Calls one server with its URL, CA certificate and credentials. A token file is read again when it changes. After a
+ * transport failure a new connection is opened, as a dead one may look alive for minutes. One thread owns it.
  */
 #pragma once
 #include "kube/kube.h"

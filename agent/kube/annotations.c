@@ -112,14 +112,14 @@ void annotation_rate(struct wants *w, const struct policy *p, const char *key, c
     size_t n = strspn(value, "0123456789");
     unsigned long rate = 0;
     if (!n || n > 9 || value[n]) {
-        wants_warn(w, key, "\"%.40s\" is no number of samples a second", value);
+        wants_warn(w, key, "\"%.40s\" is not a number of samples per second", value);
         return;
     }
     for (size_t i = 0; i < n; i++)
         rate = rate * 10 + (unsigned long)(value[i] - '0');
     w->rate = (unsigned)(rate < p->rate_min ? p->rate_min : rate > p->rate_max ? p->rate_max : rate);
     if (w->rate != rate)
-        wants_warn(w, key, "%lu is outside of %u to %u: %u is taken", rate, p->rate_min, p->rate_max, w->rate);
+        wants_warn(w, key, "%lu is outside of %u to %u: %u is used", rate, p->rate_min, p->rate_max, w->rate);
 }
 
 void annotation_service_name(struct wants *w, const char *key, const char *value)
@@ -153,7 +153,7 @@ bool annotation_containers(struct wants *w, const char *key, const char *value)
         return false;
     for (const char *at = value; next_item(&at, &i);) {
         if (!is_container_name(i))
-            wants_warn(w, key, "\"%.*s\" is no container's name", shown(i), i.s);
+            wants_warn(w, key, "\"%.*s\" is not a container name", shown(i), i.s);
         else if (w->ncontainers == WANTS_CONTAINERS)
             wants_warn(w, key, "more than %d containers: \"%.*s\" is left out", WANTS_CONTAINERS, shown(i), i.s);
         else

@@ -1,6 +1,5 @@
 #include "kube/event.h"
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/labels.h"
 #include "kube/reflect.h"
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* event: a warning about a pod, as `kubectl describe pod` shows it (Event of core/v1), from its text to the server. */
+/* Posts a warning about a pod as `kubectl describe pod` shows it (Event of core/v1). */
 #pragma once
 #include "kube/access.h"
 

@@ -1,4 +1,4 @@
-/* items: a List of the API as it arrives, one object at a time.
+/* Splits a List of the API into objects while it arrives.
  *
  *   {"kind":"PodList","metadata":{...},"items":[{...},{...}]}
  *

@@ -1,5 +1,5 @@
-/* known: the keys of the objects that somebody was told of, so that after a complete list whatever was not in it can be
- * called gone. Sorted by key, bounded in number.
+/* Remembers the keys of the objects that were reported, so that objects missing from a complete list can be reported as
+ * removed. Sorted by key, bounded in number.
  */
 #pragma once
 #include "bpf/types.h"

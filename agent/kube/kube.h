@@ -1,4 +1,4 @@
-/* kube: the pods of this node, as an API server or the kubelet tells of them.
+/* Keeps track of the pods of this node, from an API server or the kubelet.
  *
  * From an API server they come by list and watch: one list (in pages, filtered by spec.nodeName), then the changes from
  * its resourceVersion on, so that an annotation is known here a few milliseconds after it was written. A watch that

@@ -1,4 +1,5 @@
 #include "kube/kube.h"
+#include "base/stop.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
@@ -63,7 +64,7 @@ static bool play(void *ctx, const struct test_request *r)
 {
     struct scene *s = ctx;
     if (r->nth >= s->n) {
-        s->stop = true;
+        stop_request(&s->stop);
         return false;
     }
     const struct answer *a = &s->answers[r->nth];
@@ -418,7 +419,7 @@ static bool take_slowly(void *ctx, const struct test_request *r)
 {
     struct slow *s = ctx;
     __atomic_add_fetch(&s->heard, 1, __ATOMIC_RELAXED);
-    while (!s->go)
+    while (!__atomic_load_n(&s->go, __ATOMIC_RELAXED))
         usleep(1000);
     test_reply(r->fd, 201, "", "{}", 2);
     return true;
@@ -455,12 +456,12 @@ TEST(kube_events_wait_for_nobody)
         rc = kube_queue_event(k, pod, "BadAnnotation", "what");
         queued += !rc;
     }
-    slow.go = true;
+    __atomic_store_n(&slow.go, true, __ATOMIC_RELAXED);
     while (stats.events_posted < 10) { /* the rest has to wait longer */
         usleep(1000);
         kube_stats(k, &stats);
     }
-    slow.stop = true;
+    stop_request(&slow.stop);
     pthread_join(thread, NULL);
     CHECK_EQ(rc, -ENOSPC);
     CHECK(queued >= 64 && queued <= 66);

@@ -1,5 +1,5 @@
-/* labels: the label set of a pod's container, as it stands in a profile. A pure function. In this order, of which an
- * earlier one is never replaced or crowded out by a later:
+/* Makes the label set of a pod's container for its profiles. A pure function. In this order, of which an earlier one is
+ * never replaced or crowded out by a later:
  *
  *   namespace pod container node workload_kind workload_name service_name service_namespace service_instance_id
  *   the operator's external labels (cluster="eu-1")

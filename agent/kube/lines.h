@@ -1,5 +1,5 @@
-/* lines: a stream of bytes as lines, however it was cut into pieces. A line longer than the bound is skipped up to its
- * end and counted; memory grows to the longest line seen, never beyond the bound. Empty lines are nothing.
+/* Splits a stream of bytes into lines, independently of how it is cut into pieces. A line longer than the limit is
+ * skipped and counted; memory grows to the longest line seen, never beyond the limit. Empty lines are ignored.
  */
 #pragma once
 #include "base/buf.h"

@@ -1,6 +1,5 @@
-/* kube_pairs: the labels or annotations of a pod or namespace, keys as Kubernetes writes them
- * ("app.kubernetes.io/name"). Bounded in number and bytes; what does not fit is left out and counted by whoever fills
- * it.
+/* Holds the labels or annotations of a pod or namespace, keys as Kubernetes writes them ("app.kubernetes.io/name").
+ * Bounded in number and bytes; what does not fit is left out and counted by whoever fills it.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,6 +1,7 @@
-/* kube_pod, kube_namespace: what we keep of an object of the API (core/v1). Made from JSON that a server sent, or field
- * by field from what a container runtime tells of a sandbox. Texts are never NULL but "", bounded in length; labels,
- * annotations and containers are bounded in number, and what does not fit is left out and counted.
+/* Holds the parts of pods and namespaces (core/v1) that the agent needs: kube_pod and kube_namespace. Made from JSON
+ * that a server sent, or field by field from what a container runtime tells of a sandbox. Texts are never NULL but "",
+ * bounded in length; labels, annotations and containers are bounded in number, and what does not fit is left out and
+ * counted.
  */
 #pragma once
 #include "bpf/types.h"

@@ -1,5 +1,5 @@
-/* policy: who is profiled. A pure function of what pod and namespace say about themselves and of what the operator
- * configured; it is asked again whenever one of these changes.
+/* Decides whether a pod is profiled. A pure function of the annotations and labels of pod and namespace and of the
+ * configuration; it is evaluated again whenever one of these changes.
  *
  *   xprof.io/profile: "true" | "false" | "cpu,offcpu,..."    true: the default types
  *   xprof.io/rate: "49"                                      samples a second, moved into the configured bounds

@@ -35,22 +35,22 @@ TEST(policy_annotation_opts_in)
 {
     struct wants w = DECIDE(&usual);
     CHECK(!w.profiled);
-    CHECK_STR(w.reason, "nothing asks for it");
+    CHECK_STR(w.reason, "no annotation requests profiling");
     w = DECIDE(&usual, "xprof.io/profile", "true");
     CHECK(w.profiled && w.events == CPU && !w.nwarnings && !w.rate);
-    CHECK_STR(w.reason, "the pod's annotation xprof.io/profile asks for it");
+    CHECK_STR(w.reason, "the pod's annotation xprof.io/profile requests profiling");
     w = DECIDE(&usual, "xprof.io/profile", " offcpu , cpu ");
     CHECK(w.profiled && w.events == (CPU | OFFCPU) && !w.nwarnings);
     w = DECIDE(&usual, "xprof.io/profile", "false");
     CHECK(!w.profiled && !w.events && !w.nwarnings);
-    CHECK_STR(w.reason, "the pod's annotation xprof.io/profile says no");
+    CHECK_STR(w.reason, "the pod's annotation xprof.io/profile opts out");
 }
 
 TEST(policy_pod_wins_over_namespace)
 {
     struct wants w = DECIDE(&usual, "n:xprof.io/profile", "cpu,offcpu");
     CHECK(w.profiled && w.events == (CPU | OFFCPU));
-    CHECK_STR(w.reason, "the namespace's annotation xprof.io/profile asks for it");
+    CHECK_STR(w.reason, "the namespace's annotation xprof.io/profile requests profiling");
     CHECK(!DECIDE(&usual, "n:xprof.io/profile", "true", "xprof.io/profile", "false").profiled);
     CHECK(DECIDE(&usual, "n:xprof.io/profile", "false", "xprof.io/profile", "true").profiled);
     /* what a pod says badly is not replaced by its namespace's */
@@ -85,7 +85,7 @@ TEST(policy_warns_and_never_guesses)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         w = DECIDE(&usual, "xprof.io/profile", bad[i]);
         CHECK(!w.profiled && w.nwarnings);
-        CHECK_STR(w.reason, "the pod's annotation xprof.io/profile holds nothing that is understood");
+        CHECK_STR(w.reason, "the pod's annotation xprof.io/profile has no valid value");
     }
     w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/profil", "x");
     CHECK_STR(w.warnings[0], "xprof.io/profil: there is no such annotation");
@@ -114,7 +114,7 @@ TEST(policy_rate)
     CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", "49").rate, 49);
     struct wants w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", "100000");
     CHECK_EQ(w.rate, 997);
-    CHECK_STR(w.warnings[0], "xprof.io/rate: 100000 is outside of 1 to 997: 997 is taken");
+    CHECK_STR(w.warnings[0], "xprof.io/rate: 100000 is outside of 1 to 997: 997 is used");
     CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", "0").rate, 1);
     static const char *const bad[] = {"", "-1", "1.5", "99Hz", " 99", "99999999999999999999"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -144,7 +144,7 @@ TEST(policy_targeting_namespace_and_all)
     p.targeting = POLICY_NAMESPACE;
     struct wants w = DECIDE(&p, "xprof.io/profile", "true");
     CHECK(!w.profiled);
-    CHECK_STR(w.reason, "its namespace does not ask for it, and targeting is by namespace");
+    CHECK_STR(w.reason, "targeting is by namespace, and the namespace does not request profiling");
     CHECK(DECIDE(&p, "n:xprof.io/profile", "true").profiled);
     CHECK(!DECIDE(&p, "n:xprof.io/profile", "true", "xprof.io/profile", "false").profiled);
     CHECK_EQ(DECIDE(&p, "n:xprof.io/profile", "true", "xprof.io/profile", "offcpu").events, OFFCPU);

@@ -1,95 +1,23 @@
-#include "kube/reflect.h"
+#include "kube/reflect_internal.h"
+#include "base/stop.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/labels.h"
 #include "kube/items.h"
-#include "kube/lines.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
 enum {
-    LIST_MS = 120 * 1000,           /* for a whole page */
-    IDLE_MS = 30 * 1000,            /* without a byte of an answer that is due */
-    STOP_MS = 100,                  /* how often a pause looks whether to stop */
-    HASTY_MS = 1000,                /* a watch that ends sooner, with nothing in it, is not begun again at once */
-    RETRY_AFTER_MS = 5 * 60 * 1000, /* the longest that a server can make us wait */
-    CONTINUE_MAX = 8 * 1024         /* bytes of a list's continue token */
-};
-
-/* How a call ended. */
-struct outcome {
-    bool failed;
-    enum kube_error error;
-    u64 retry_after_ms;
-    char text[300]; /* of a failure, for people */
+    LIST_MS = 120 * 1000,   /* for a whole page */
+    STOP_MS = 100,          /* how often a pause looks whether to stop */
+    CONTINUE_MAX = 8 * 1024 /* bytes of a list's continue token */
 };
 
 /* ---- Failures ---------------------------------------------------------------------------------------------------- */
-
-static struct outcome failure(enum kube_error error, const char *text)
-{
-    struct outcome o = {.failed = true, .error = error};
-    label_clean_value(o.text, sizeof(o.text), text);
-    return o;
-}
-
-static enum kube_error error_of_call(int rc)
-{
-    switch (rc) {
-    case -ECONNREFUSED:
-    case -EHOSTUNREACH:
-        return KUBE_ERROR_CONNECT;
-    case -ETIMEDOUT:
-        return KUBE_ERROR_TIMEOUT;
-    case -ECONNRESET:
-        return KUBE_ERROR_RESET;
-    case -ENOENT:
-    case -EACCES:
-    case -ENOMEM:
-        return KUBE_ERROR_LOCAL;
-    default:
-        return KUBE_ERROR_TLS;
-    }
-}
-
-static enum kube_error error_of_status(int status)
-{
-    switch (status) {
-    case 401:
-        return KUBE_ERROR_UNAUTHORIZED;
-    case 403:
-        return KUBE_ERROR_FORBIDDEN;
-    case 410:
-        return KUBE_ERROR_EXPIRED;
-    case 429:
-        return KUBE_ERROR_THROTTLED;
-    default:
-        return status >= 500 ? KUBE_ERROR_SERVER : KUBE_ERROR_STATUS;
-    }
-}
-
-/* What a call's result and answer amount to. A refusal carries a Status object with a message. */
-static struct outcome outcome_of(int rc, const struct http_response *a)
-{
-    CLEANUP(json_free) struct json *status = NULL;
-    char text[400];
-    if (rc)
-        return failure(error_of_call(rc), *a->error ? a->error : strerror(-rc));
-    if (a->status == 200)
-        return (struct outcome){.failed = false};
-    const char *message = NULL;
-    if (a->body.len && !json_parse(&status, a->body.data, a->body.len, 1 << 20))
-        message = json_get_text(status, "message");
-    snprintf(text, sizeof(text), "HTTP %d%s%.300s", a->status, message ? ": " : "", message ? message : "");
-    struct outcome o = failure(error_of_status(a->status), text);
-    o.retry_after_ms = a->retry_after_ms < RETRY_AFTER_MS ? a->retry_after_ms : RETRY_AFTER_MS;
-    return o;
-}
 
 static void warn_once(struct reflect *r, const struct outcome *o)
 {
@@ -101,14 +29,14 @@ static void warn_once(struct reflect *r, const struct outcome *o)
     r->ops->warn(r->ctx, text);
 }
 
-static void note_answer(struct reflect *r)
+void reflect_note_answer(struct reflect *r)
 {
     __atomic_store_n(&r->stats->success_ns, now_ns(), __ATOMIC_RELAXED);
 }
 
 /* All is well for a while now: the next failure is news. A list alone does not say so, or a server that lists but does
  * not let watch would be asked without a pause. */
-static void note_steady(struct reflect *r)
+void reflect_note_steady(struct reflect *r)
 {
     r->pause_ms = 0;
     r->said = 0;
@@ -123,7 +51,7 @@ static u64 with_jitter(u64 ms)
     return ms / 2 + random % (ms / 2 + 1);
 }
 
-static u64 next_pause(struct reflect *r, unsigned longest)
+u64 reflect_next_pause(struct reflect *r, unsigned longest)
 {
     r->pause_ms = r->pause_ms ? 2 * r->pause_ms : r->retry_ms;
     if (r->pause_ms > longest)
@@ -133,7 +61,7 @@ static u64 next_pause(struct reflect *r, unsigned longest)
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-static void skip_malformed(struct reflect *r)
+void reflect_skip_malformed(struct reflect *r)
 {
     KUBE_COUNT(r->stats->malformed, 1);
     r->doubtful = true;
@@ -149,13 +77,13 @@ static u64 state_of(const struct reflect *r, const struct json *object, const ch
     return version ? hash_bytes(version, strlen(version), 1) | 1 : 0;
 }
 
-static void apply(struct reflect *r, const struct json *object, const char *text, size_t n)
+void reflect_apply(struct reflect *r, const struct json *object, const char *text, size_t n)
 {
     u64 state = state_of(r, object, text, n);
     const char *key = r->ops->key(object);
     struct known_entry *e = key ? known_put(&r->known, key, NULL) : NULL;
     if (!key) {
-        skip_malformed(r);
+        reflect_skip_malformed(r);
         return;
     }
     if (!e) {
@@ -171,7 +99,7 @@ static void apply(struct reflect *r, const struct json *object, const char *text
         KUBE_COUNT(r->stats->refused, 1);
         known_remove(&r->known, key);
     } else if (rc) {
-        skip_malformed(r);
+        reflect_skip_malformed(r);
     }
 }
 
@@ -188,9 +116,9 @@ static bool list_object(void *ctx, const char *text, size_t n)
     CLEANUP(json_free) struct json *object = NULL;
     KUBE_COUNT(l->r->stats->listed, 1);
     if (json_parse(&object, text, n, l->r->max_object))
-        skip_malformed(l->r);
+        reflect_skip_malformed(l->r);
     else
-        apply(l->r, object, text, n);
+        reflect_apply(l->r, object, text, n);
     return true;
 }
 
@@ -235,14 +163,14 @@ static struct outcome read_head(struct listing *l, char *version, size_t size, c
     KUBE_COUNT(l->r->stats->oversize, l->items.oversize);
     l->r->doubtful |= l->items.oversize > 0;
     if (!items_complete(&l->items) || json_parse(&head, b->data, b->len, ITEMS_HEAD_MAX))
-        return failure(KUBE_ERROR_MALFORMED, "the answer is no list");
+        return outcome_failure(KUBE_ERROR_MALFORMED, "the response is not a list");
     const char *kind = json_get_text(head, "kind"), *meta = "metadata.resourceVersion";
     size_t n = kind ? strlen(kind) : 0;
     if (n < 5 || strcmp(kind + n - 4, "List") != 0) /* an empty object of somebody else must not empty what we know */
-        return failure(KUBE_ERROR_MALFORMED, "the answer is no list");
+        return outcome_failure(KUBE_ERROR_MALFORMED, "the response is not a list");
     const char *at = json_text(json_at_path(head, meta)), *more = json_text(json_at_path(head, "metadata.continue"));
     if ((at && strlen(at) >= size) || (more && strlen(more) >= CONTINUE_MAX) || (!l->r->poll_ms && (!at || !*at)))
-        return failure(KUBE_ERROR_MALFORMED, "the list has no usable resourceVersion");
+        return outcome_failure(KUBE_ERROR_MALFORMED, "the list has no usable resourceVersion");
     snprintf(version, size, "%s", at ? at : "");
     snprintf(next, CONTINUE_MAX, "%s", more ? more : "");
     return (struct outcome){.failed = false};
@@ -255,18 +183,18 @@ static struct outcome list_page(struct reflect *r, const volatile bool *stop, ch
     struct http_response answer;
     list_url(&url, r, next);
     if (url.failed)
-        return failure(KUBE_ERROR_LOCAL, "no memory");
+        return outcome_failure(KUBE_ERROR_LOCAL, "out of memory");
     struct http_request request = {.method = "GET",
                                    .url = url.data,
                                    .timeout_ms = LIST_MS,
-                                   .idle_ms = IDLE_MS,
+                                   .idle_ms = REFLECT_IDLE_MS,
                                    .piece = list_piece,
                                    .ctx = &l,
                                    .stop = stop};
     int rc = access_call(&r->access, &request, &answer);
-    struct outcome o = outcome_of(rc, &answer);
+    struct outcome o = outcome_of_call(rc, &answer);
     if (rc == -ECANCELED && l.items.broken)
-        o = failure(KUBE_ERROR_MALFORMED, "the answer is no list");
+        o = outcome_failure(KUBE_ERROR_MALFORMED, "the response is not a list");
     if (!o.failed)
         o = read_head(&l, version, 64, next);
     items_free(&l.items);
@@ -311,144 +239,18 @@ static struct outcome list(struct reflect *r, const volatile bool *stop)
     memcpy(r->version, version, sizeof(version));
     r->exact = false;
     KUBE_COUNT(r->stats->lists, 1);
-    note_answer(r);
+    reflect_note_answer(r);
     if (r->poll_ms)
-        note_steady(r);
+        reflect_note_steady(r);
     r->ops->synced(r->ctx);
     return (struct outcome){.failed = false};
-}
-
-/* ---- Watch ------------------------------------------------------------------------------------------------------- */
-
-struct watching {
-    struct reflect *r;
-    struct lines lines;
-    struct outcome outcome; /* of an ERROR event */
-    u64 events, malformed;
-};
-
-static void take_version(struct reflect *r, const struct json *object)
-{
-    const char *version = json_text(json_at_path(object, "metadata.resourceVersion"));
-    if (version && *version && strlen(version) < sizeof(r->version))
-        snprintf(r->version, sizeof(r->version), "%s", version);
-}
-
-static void forget(struct reflect *r, const struct json *object)
-{
-    const char *key = r->ops->key(object);
-    if (!key)
-        skip_malformed(r);
-    else if (known_remove(&r->known, key))
-        r->ops->gone(r->ctx, key);
-}
-
-/* An ERROR event: a Status, which says why the server ends the watch. */
-static bool take_error(struct watching *w, const struct json *status)
-{
-    int64_t code = 0;
-    const char *message = json_get_text(status, "message");
-    json_get_int(status, "code", &code);
-    w->outcome = failure(code == 410 ? KUBE_ERROR_EXPIRED : KUBE_ERROR_SERVER, message ? message : "an ERROR event");
-    return false;
-}
-
-static bool watch_line(void *ctx, const char *line, size_t n)
-{
-    struct watching *w = ctx;
-    struct reflect *r = w->r;
-    CLEANUP(json_free) struct json *event = NULL;
-    const char *type = json_parse(&event, line, n, r->max_object) ? NULL : json_get_text(event, "type");
-    const struct json *object = json_get(event, "object");
-    if (!type || !object) {
-        w->malformed++;
-        skip_malformed(r);
-        return true;
-    }
-    if (!strcmp(type, "ERROR"))
-        return take_error(w, object);
-    w->events++;
-    if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED")) {
-        KUBE_COUNT(*(*type == 'A' ? &r->stats->added : &r->stats->modified), 1);
-        apply(r, object, line, n);
-    } else if (!strcmp(type, "DELETED")) {
-        KUBE_COUNT(r->stats->deleted, 1);
-        forget(r, object);
-    } else if (!strcmp(type, "BOOKMARK")) {
-        KUBE_COUNT(r->stats->bookmarks, 1);
-    } else {
-        skip_malformed(r);
-    }
-    take_version(r, object);
-    note_answer(r);
-    return true;
-}
-
-static bool watch_piece(void *ctx, const char *data, size_t n)
-{
-    struct watching *w = ctx;
-    return lines_feed(&w->lines, data, n, watch_line, w);
-}
-
-static void watch_url(struct buf *b, const struct reflect *r)
-{
-    buf_printf(b, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=", r->ops->path,
-               r->watch_seconds);
-    url_escape(b, r->version);
-    if (*r->query)
-        buf_printf(b, "&%s", r->query);
-}
-
-/* After a watch: where to go on. A cut in the middle of a line is a line that did not come: the next watch begins
- * before it. */
-static struct outcome after_watch(struct watching *w, struct outcome o)
-{
-    struct reflect *r = w->r;
-    if (w->outcome.failed)
-        o = w->outcome;
-    else if (!o.failed && w->malformed && !w->events)
-        o = failure(KUBE_ERROR_MALFORMED, "the watch holds no events");
-    KUBE_COUNT(r->stats->oversize, w->lines.oversize);
-    r->doubtful |= w->lines.oversize > 0;
-    if (o.failed && o.error == KUBE_ERROR_EXPIRED)
-        r->exact = true;
-    if (r->doubtful || (o.failed && (o.error == KUBE_ERROR_EXPIRED || o.error == KUBE_ERROR_SERVER)))
-        r->version[0] = 0;
-    return o;
-}
-
-static struct outcome watch(struct reflect *r, const volatile bool *stop)
-{
-    AUTO_BUF struct buf url = {0};
-    struct watching w = {.r = r, .lines = {.max = r->max_object}};
-    struct http_response answer;
-    u64 start = now_ns();
-    watch_url(&url, r);
-    if (url.failed)
-        return failure(KUBE_ERROR_LOCAL, "no memory");
-    struct http_request request = {.method = "GET",
-                                   .url = url.data,
-                                   .idle_ms = r->watch_seconds * 1000 + IDLE_MS,
-                                   .piece = watch_piece,
-                                   .ctx = &w,
-                                   .stop = stop};
-    KUBE_COUNT(r->stats->watches, 1);
-    int rc = access_call(&r->access, &request, &answer);
-    struct outcome o = after_watch(&w, outcome_of(rc, &answer));
-    if (answer.status == 200 && now_ns() - start > HASTY_MS * 1000000ull)
-        note_steady(r);
-    else if (!o.failed)
-        o.retry_after_ms = next_pause(r, r->retry_max_ms);
-    lines_free(&w.lines);
-    http_response_free(&answer);
-    return o;
 }
 
 /* ---- The order of calls ------------------------------------------------------------------------------------------ */
 
 void reflect_wait(u64 ms, const volatile bool *stop)
 {
-    for (u64 until = now_ns() + ms * 1000000ull, now; !*stop && (now = now_ns()) < until;) {
+    for (u64 until = now_ns() + ms * 1000000ull, now; !stop_requested(stop) && (now = now_ns()) < until;) {
         u64 left = (until - now) / 1000000ull + 1;
         u64 step = left < STOP_MS ? left : STOP_MS;
         nanosleep(&(struct timespec){.tv_nsec = (long)(step * 1000000ull)}, NULL);
@@ -463,7 +265,7 @@ static u64 pause_after(struct reflect *r, const struct outcome *o)
     KUBE_COUNT(r->stats->errors[o->error], 1);
     /* What is forbidden may stay so: ever longer. But an API server that has just started forbids everything. */
     bool forbidden = o->error == KUBE_ERROR_FORBIDDEN && r->forbidden_ms;
-    u64 pause = next_pause(r, forbidden ? r->forbidden_ms : r->retry_max_ms);
+    u64 pause = reflect_next_pause(r, forbidden ? r->forbidden_ms : r->retry_max_ms);
     if (o->error == KUBE_ERROR_EXPIRED && first) /* that is no fault: list again at once */
         return 0;
     if (o->error == KUBE_ERROR_UNAUTHORIZED && access_token(&r->access) == 1)
@@ -475,10 +277,10 @@ static u64 pause_after(struct reflect *r, const struct outcome *o)
 
 void reflect_run(struct reflect *r, const volatile bool *stop)
 {
-    while (!*stop) {
+    while (!stop_requested(stop)) {
         bool listing = r->poll_ms || !*r->version;
-        struct outcome o = listing ? list(r, stop) : watch(r, stop);
-        if (!*stop)
+        struct outcome o = listing ? list(r, stop) : reflect_watch(r, stop);
+        if (!stop_requested(stop))
             reflect_wait(pause_after(r, &o), stop);
     }
 }

@@ -1,5 +1,5 @@
-/* reflect: one kind of object kept in step with a server, by list and watch (or by asking again and again). Whoever
- * calls says what an object is; here is the order of calls, and what to do when one fails.
+/* Keeps one kind of object in sync with a server by list and watch, or by polling. The caller defines the objects; this
+ * module defines the order of calls and the handling of failures.
  *
  *   list --ok--> watch --ended--> watch --410, or an event was skipped--> list
  *     any failure: a pause that doubles, with jitter, and again; what is known stays

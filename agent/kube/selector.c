@@ -83,9 +83,7 @@ static int word(struct parser *p, bool key, char **out)
     blanks(p);
     size_t n = strcspn(p->at, " \t,=!()<>");
     if (key ? !is_key(p->at, n) : !is_name(p->at, n))
-        return refuse(p, !n    ? "a label's name is missing"
-                         : key ? "this is no label's name"
-                               : "this is no label's value");
+        return refuse(p, !n ? "a label name is missing" : key ? "not a valid label name" : "not a valid label value");
     char *copy = strndup(p->at, n);
     if (!copy)
         return -ENOMEM;

@@ -1,4 +1,4 @@
-/* Label selectors as kubectl -l understands them: requirements between commas, all of which must hold.
+/* Parses label selectors in the syntax of kubectl -l: requirements separated by commas, all of which must hold.
  *
  *   a=b  a==b  c!=d  e in (x,y)  f notin (x,y)  g  !h
  *

@@ -50,11 +50,13 @@ TEST(selector_errors_say_where)
     static const struct {
         const char *text, *why;
     } bad[] = {
-        {"app=web,", "column 9: a label's name is missing"},    {"=web", "column 1: a label's name is missing"},
+        {"app=web,", "column 9: a label name is missing"},      {"=web", "column 1: a label name is missing"},
         {"app web", "column 5: =, !=, in or notin is missing"}, {"app in web", "column 8: '(' is missing"},
         {"app in (web", "column 12: ',' or ')' is missing"},    {"app=web tier=x", "column 9: ',' is missing"},
-        {"-app=web", "column 1: this is no label's name"},      {"/app", "column 1: this is no label's name"},
-        {"app=we$b", "column 5: this is no label's value"},     {"Example.com/x", "column 1: this is no label's name"},
+        {"-app=web", "column 1: not a valid label name"},       {"/app", "column 1: not a valid label name"},
+        {"a-/x", "column 1: not a valid label name"},           {"-a/x", "column 1: not a valid label name"},
+        {"a.b/", "column 1: not a valid label name"},           {"a_b/x", "column 1: not a valid label name"},
+        {"app=we$b", "column 5: not a valid label value"},      {"Example.com/x", "column 1: not a valid label name"},
         {"app>3", "column 4: =, !=, in or notin is missing"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

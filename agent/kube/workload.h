@@ -1,4 +1,4 @@
-/* workload: whom a pod works for, from names alone, so that no right to read ReplicaSets or Jobs is needed.
+/* Finds the workload of a pod from names alone, so that no permission to read ReplicaSets or Jobs is needed.
  *
  * A Deployment names its ReplicaSets NAME-HASH and labels their pods pod-template-hash=HASH; a CronJob names its Jobs
  * NAME-TIME, the scheduled minute since 1970 (before Kubernetes 1.21: the second). Everything else is as it is called.

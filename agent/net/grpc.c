@@ -1,4 +1,5 @@
 #include "net/grpc.h"
+#include "base/stop.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -175,16 +176,11 @@ static int start_session(struct grpc *g)
     return 0;
 }
 
-static bool stopped(const volatile bool *stop)
-{
-    return stop && *stop;
-}
-
 static int connect_until(struct grpc *g, uint64_t deadline, const volatile bool *stop)
 {
     int fd;
     while ((fd = open_socket(g)) == -EAGAIN) {
-        if (stopped(stop))
+        if (stop_requested(stop))
             return -ECANCELED;
         if (now_ns() >= deadline)
             return -ETIMEDOUT;
@@ -243,7 +239,7 @@ static int exchange(struct grpc *g, struct call *c, uint64_t deadline, const vol
         if (!nghttp2_session_want_read(g->session) && !nghttp2_session_want_write(g->session))
             return -EPROTO; /* our side ended it: what it read was not HTTP/2 */
         uint64_t now = now_ns();
-        if (stopped(stop))
+        if (stop_requested(stop))
             return -ECANCELED;
         if (now >= deadline)
             return -ETIMEDOUT;
@@ -278,7 +274,7 @@ static void explain(const struct grpc *g, struct grpc_reply *out, int rc)
 {
     if (!out->error[0])
         snprintf(out->error, sizeof(out->error), "%s: %s", g->path,
-                 rc == -EPROTO ? "the answer is not gRPC" : strerror(-rc));
+                 rc == -EPROTO ? "the response is not gRPC" : strerror(-rc));
     log_clean(out->error);
 }
 

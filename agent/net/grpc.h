@@ -1,4 +1,4 @@
-/* gRPC, as much as a container runtime's socket asks for: unary calls over HTTP/2 on a unix socket, one at a time, on a
+/* A gRPC client for the socket of a container runtime: unary calls over HTTP/2 on a unix socket, one at a time, on a
  * connection that is kept. Whatever goes wrong closes it, and the next call connects again; so does a call that finds
  * the kept connection closed by a server that restarted meanwhile. The only user of nghttp2.
  *

@@ -2,6 +2,7 @@
  * a stop, an idle limit and a caller's refusal are seen within POLL_MS even while nothing arrives.
  */
 #include "net/http.h"
+#include "base/stop.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -301,7 +302,7 @@ static int transfer(const struct http_client *c, const struct call *call, CURLco
     uint64_t moved = 0, moved_ns = now_ns();
     for (;;) {
         int running = 0, left = 0;
-        if (call->r->stop && *call->r->stop)
+        if (stop_requested(call->r->stop))
             return -ECANCELED;
         if (curl_multi_perform(c->multi, &running))
             return -EIO;
@@ -338,11 +339,11 @@ static void take_answer(CURL *e, struct http_response *out)
 static const char *reason_of(const struct call *call, int rc, CURLcode code, const char *why)
 {
     if (call->failed == -EMSGSIZE)
-        return "the answer is longer than allowed";
+        return "the response is larger than the limit";
     if (rc == -ECANCELED || call->failed == -ECANCELED)
         return "cancelled";
     if (rc == -ETIMEDOUT && code == CURLE_OK)
-        return "nothing arrived for too long";
+        return "timed out: no data arrived";
     return *why ? why : code ? curl_easy_strerror(code) : strerror(-rc);
 }
 

@@ -1,6 +1,5 @@
-/* HTTP(S) for those who talk to servers: one client is one set of TLS settings and one cache of connections, owned by
- * one thread. Nothing is remembered between calls but connections: no cookies, no redirects, no proxy unless asked for.
- * The only user of libcurl.
+/* An HTTP(S) client: one set of TLS settings and one cache of connections, owned by one thread. Nothing is remembered
+ * between calls but connections: no cookies, no redirects, no proxy unless asked for. The only user of libcurl.
  */
 #pragma once
 #include "base/buf.h"

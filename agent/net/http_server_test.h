@@ -1,5 +1,5 @@
-/* A server of our own for unit tests: on loopback, on a port of its choice, a thread for each connection. What it
- * answers is the test's business: a function that gets the request and writes bytes, well-formed or not.
+/* An HTTP server for unit tests, on loopback and a free port, with a thread per connection. The test provides a
+ * function that gets the request and writes the response, well-formed or not.
  */
 #pragma once
 #include "base/buf.h"

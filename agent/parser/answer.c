@@ -1,7 +1,7 @@
 /* The parent's judgement of what a child answered: nothing of it is believed before it is checked. */
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "object/dwarf_index.h"
+#include "dwarf/dwarf.h"
 #include "parser/protocol.h"
 #include "parser/synth_table.h"
 #include <errno.h>

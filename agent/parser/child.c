@@ -2,7 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "object/dwarf_index.h"
+#include "dwarf/dwarf.h"
 #include "parser/merged_names.h"
 #include "parser/merged_table.h"
 #include "parser/protocol.h"

@@ -2,9 +2,9 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "object/demangle.h"
-#include "object/dwarf_index.h"
-#include "runtime/gopclntab.h"
+#include "dwarf/demangle.h"
+#include "dwarf/dwarf.h"
+#include "runtime/file.h"
 #include <errno.h>
 #include <string.h>
 
@@ -13,16 +13,17 @@
 #define MAX_STRINGS ((size_t)32 << 20)
 
 struct merger {
-    struct gopclntab go;
+    struct runtime_file runtime;
     struct map texts; /* bytes of the file that are a text -> its place in strings */
     struct buf strings;
-    VEC(struct names_frame) frames; /* Go's */
-    VEC(u64) rest;                  /* offsets that are not Go's */
-    u32 *n;                         /* Go's frames of each offset; 0: one of the rest */
+    VEC(struct names_frame) frames; /* the runtime's */
+    VEC(u64) rest;                  /* offsets that are not the runtime's */
+    u32 *n;                         /* the runtime's frames of each offset; 0: one of the rest */
 };
 
 static void merger_free(struct merger *m)
 {
+    runtime_file_close(&m->runtime);
     map_free(&m->texts);
     buf_free(&m->strings);
     vec_free(&m->frames);
@@ -30,14 +31,12 @@ static void merger_free(struct merger *m)
     free(m->n);
 }
 
-/* Place of the text, as it is or as Go prints it; the same bytes of the file are written once. */
-static u32 add_text(struct merger *m, struct go_text t, bool printed)
+/* Place of the text, or of its two parts with "[...]" between; the same bytes of the file are written once. */
+static u32 add_text(struct merger *m, struct runtime_text t, const struct runtime_text *tail)
 {
-    struct go_text head, tail;
-    printed = printed && go_name_split(t, &head, &tail);
     if (!t.len || m->strings.len > MAX_STRINGS)
         return 0;
-    u64 *known = map_put(&m->texts, (u64)(uintptr_t)t.data << 1 | printed);
+    u64 *known = map_put(&m->texts, (u64)(uintptr_t)t.data << 1 | (tail != NULL));
     if (!known) {
         m->strings.failed = true;
         return 0;
@@ -45,16 +44,22 @@ static u32 add_text(struct merger *m, struct go_text t, bool printed)
     if (*known)
         return (u32)*known;
     *known = m->strings.len;
-    append_utf8(&m->strings, printed ? head.data : t.data, printed ? head.len : t.len);
-    if (printed) {
+    append_utf8(&m->strings, t.data, t.len);
+    if (tail) {
         buf_str(&m->strings, "[...]");
-        append_utf8(&m->strings, tail.data, tail.len);
+        append_utf8(&m->strings, tail->data, tail->len);
     }
     buf_char(&m->strings, 0);
     return (u32)*known;
 }
 
-static int add_frames(struct merger *m, const struct go_frames *f, u32 *n)
+/* As people see it. */
+static u32 add_shown(struct merger *m, const struct runtime_frame *f)
+{
+    return f->shown[0].len ? add_text(m, f->shown[0], &f->shown[1]) : add_text(m, f->name, NULL);
+}
+
+static int add_frames(struct merger *m, const struct runtime_frames *f, u32 *n)
 {
     u32 from = m->frames.n < MAX_FRAMES ? 0 : f->n - 1; /* the last one is the function itself */
     for (u32 i = from; i < f->n; i++) {
@@ -63,9 +68,9 @@ static int add_frames(struct merger *m, const struct go_frames *f, u32 *n)
             return -ENOMEM;
         *place = (struct names_frame){
             .start = f->start,
-            .name = add_text(m, f->v[i].name, true),
-            .system_name = add_text(m, f->v[i].name, false),
-            .file = add_text(m, f->v[i].file, false),
+            .name = add_shown(m, &f->v[i]),
+            .system_name = add_text(m, f->v[i].name, NULL),
+            .file = add_text(m, f->v[i].file, NULL),
             .line = f->v[i].line,
         };
     }
@@ -73,17 +78,17 @@ static int add_frames(struct merger *m, const struct go_frames *f, u32 *n)
     return m->strings.failed ? -ENOMEM : 0;
 }
 
-/* Sorts the offsets into Go's, which are named, and others. */
-static int name_go(struct merger *m, const u64 *offsets, size_t n)
+/* Sorts the offsets into the runtime's, which are named, and others. */
+static int name_own(struct merger *m, const u64 *offsets, size_t n)
 {
-    struct go_frames f;
+    struct runtime_frames f;
     int err = 0;
     buf_char(&m->strings, 0); /* string 0 is the empty one */
     m->n = calloc(n + 1, sizeof(*m->n));
     if (!m->n || VEC_RESERVE(&m->rest, n + 1))
         return -ENOMEM;
     for (size_t i = 0; i < n && !err; i++) {
-        if (go_frames_at(&m->go, offsets[i], &f))
+        if (m->runtime.ops->frames(m->runtime.file, offsets[i], &f))
             err = add_frames(m, &f, &m->n[i]);
         else
             *VEC_PUSH(&m->rest) = offsets[i];
@@ -103,15 +108,16 @@ static void add_rest(const struct merger *m, const struct names *rest, size_t i,
     }
 }
 
-/* In the order of the question: its offsets, with Go's frames or those of the next one of the rest. */
+/* In the order of the question: its offsets, with the runtime's frames or those of the next one of the rest. */
 static int write_reply(const struct merger *m, const struct names *rest, size_t n, u32 rest_strings, struct buf *out)
 {
     struct names_header h = {.magic = NAMES_MAGIC,
                              .n = (u32)n,
                              .nframes = (u32)m->frames.n + rest->first[rest->n],
                              .strings = (u32)m->strings.len + rest_strings,
-                             .cut = m->go.truncated || m->frames.n >= MAX_FRAMES || m->strings.len > MAX_STRINGS};
-    size_t at = out->len, r = 0, go = 0;
+                             .cut = m->runtime.ops->truncated(m->runtime.file) || m->frames.n >= MAX_FRAMES ||
+                                    m->strings.len > MAX_STRINGS};
+    size_t at = out->len, r = 0, own = 0;
     u32 first = 0;
     buf_add(out, &h, sizeof(h));
     buf_add(out, &first, sizeof(first));
@@ -123,9 +129,9 @@ static int write_reply(const struct merger *m, const struct names *rest, size_t 
     while (!out->failed && out->len - at < names_frames_at(n))
         buf_char(out, 0);
     r = 0;
-    for (size_t i = 0; i < n; go += m->n[i++]) {
+    for (size_t i = 0; i < n; own += m->n[i++]) {
         if (m->n[i])
-            buf_add(out, m->frames.v + go, m->n[i] * sizeof(*m->frames.v));
+            buf_add(out, m->frames.v + own, m->n[i] * sizeof(*m->frames.v));
         else
             add_rest(m, rest, r++, out);
     }
@@ -144,9 +150,9 @@ int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct
     int err = elf_open(&e, f->file);
     if (err)
         return err;
-    if (go_open(&m.go, &e)) /* not Go, or not as it should be */
+    if (runtime_file_open(&m.runtime, &e)) /* no runtime's, or not as it should be */
         return names_resolve(f, offsets, n, out);
-    err = name_go(&m, offsets, n);
+    err = name_own(&m, offsets, n);
     if (!err)
         err = names_resolve(f, m.rest.v, m.rest.n, &reply);
     if (!err)
@@ -160,8 +166,8 @@ int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct
 int merged_lines(const struct dwarf_fds *f, void **out, size_t *len)
 {
     AUTO_ELF struct elf_file e = {0};
-    struct gopclntab go;
-    if (!elf_open(&e, f->file) && !go_open(&go, &e) && go_is_all(&go))
+    AUTO_RUNTIME_FILE struct runtime_file own = {0};
+    if (!elf_open(&e, f->file) && !runtime_file_open(&own, &e) && own.ops->is_all(own.file))
         return -ENODATA;
     return dwarf_index_build_fds(f, out, len);
 }

@@ -1,11 +1,13 @@
-/* Names from whoever knows best: Go's own table for what it covers, which is exact and has the inlined calls of
- * stripped programs, too; symbols and debug information for the rest, such as the C part of a cgo program. */
+/* Finds names in the best source for each address: a runtime's own table (Go's) for what it covers, which is exact and
+ * has the inlined calls of stripped programs, too; symbols and debug information for the rest, such as the C part of a
+ * cgo program.
+ */
 #pragma once
-#include "object/dwarf_index.h"
-#include "object/names.h"
+#include "dwarf/dwarf.h"
+#include "dwarf/names.h"
 
-/* As names_resolve (object/names.h). */
+/* As names_resolve (dwarf/names.h). */
 int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
-/* As dwarf_index_build_fds (object/dwarf_index.h), but -ENODATA for a file in which Go's table answers every question.
+/* As dwarf_index_build_fds (dwarf/dwarf.h), but -ENODATA for a file in which Go's table answers every question.
  */
 int merged_lines(const struct dwarf_fds *f, void **out, size_t *len);

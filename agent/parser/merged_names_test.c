@@ -2,8 +2,8 @@
 #include "parser/merged_names.h"
 #include "base/cleanup.h"
 #include "base/test.h"
-#include "object/dwarf_index.h"
-#include "object/elf_file.h"
+#include "dwarf/dwarf.h"
+#include "elf/elf.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,23 +1,14 @@
 #include "parser/merged_table.h"
 #include "base/cleanup.h"
-#include "object/table_elf.h"
-#include "runtime/go_rows.h"
+#include "cfi/table_elf.h"
+#include "runtime/file.h"
 #include <errno.h>
 
 struct merged_table {
     struct elf_file elf;
-    struct go_rows go;
+    struct runtime_rows runtime;
     struct table_input input;
 };
-
-/* Go's rows, if there are any: as they are ours, they tell two programs apart, too. 0 or -ENOMEM. */
-static int read_go(const struct elf_file *e, struct go_rows *out)
-{
-    struct gopclntab t;
-    if (go_open(&t, e))
-        return 0;
-    return go_rows_read(&t, out) == -ENOMEM ? -ENOMEM : 0;
-}
 
 int merged_identify(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out)
 {
@@ -26,9 +17,9 @@ int merged_identify(int fd, const u8 secret[16], struct table_key *key, struct m
         return -ENOMEM;
     int err = elf_open(&m->elf, fd);
     if (!err)
-        err = read_go(&m->elf, &m->go);
+        err = runtime_file_rows(&m->elf, &m->runtime); /* they tell two programs apart, too */
     if (!err)
-        err = table_read(&m->input, &m->elf, fd, &m->go.code);
+        err = table_read(&m->input, &m->elf, fd, &m->runtime.code);
     if (err)
         return err;
     elf_unmap(&m->elf); /* nobody can read it once more */
@@ -47,7 +38,7 @@ void merged_free(struct merged_table **m)
     if (!*m)
         return;
     table_input_free(&(*m)->input);
-    go_rows_free(&(*m)->go);
+    runtime_rows_free(&(*m)->runtime);
     elf_close(&(*m)->elf);
     free(TAKE_PTR(*m));
 }

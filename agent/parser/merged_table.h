@@ -1,14 +1,15 @@
-/* Unwind tables from all who know how to unwind a file's code: Go's own table for what it covers, CFI for the rest.
+/* Builds the unwind table of a file from all sources: a runtime's own table (Go's) for what it covers, CFI for the
+ * rest.
  *
  * Tables are shared by key, and whoever can write to a file can do so at any moment. So a file is read once, into
  * memory of our own, and then let go: its key and its table are made of that.
  */
 #pragma once
-#include "object/table.h"
+#include "cfi/table.h"
 
 struct merged_table; /* what there is to make one */
 
-/* fd is borrowed for the call. 0 or as table_identify and table_build (object/table.h). */
+/* fd is borrowed for the call. 0 or as table_identify and table_build (cfi/table.h). */
 int merged_identify(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out);
 /* The image; once for each `m`. */
 int merged_make(struct merged_table *m, const struct table_limits *limits, struct xp_table **out, size_t *len);

@@ -11,9 +11,9 @@
  *     if (parser_is_child(argc, argv)) return parser_child_main(argc, argv);
  */
 #pragma once
-#include "object/facts.h"
-#include "object/names.h"
-#include "object/table.h"
+#include "elf/facts.h"
+#include "dwarf/names.h"
+#include "cfi/table.h"
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -50,7 +50,7 @@ struct parser_reply {
 void parser_reply_free(struct parser_reply *r);
 
 /* All of them: fd is borrowed, opened O_RDONLY (else -EINVAL); its file position may move. 0, the child's own -errno
- * (see object/table.h, object/names.h), or one of -ETIMEDOUT (hung), -EPIPE (died), -EPROTO (lied or broke the
+ * (see cfi/table.h, dwarf/names.h), or one of -ETIMEDOUT (hung), -EPIPE (died), -EPROTO (lied or broke the
  * protocol): the file should then be quarantined, and more than a few such failures a second make the next request
  * wait. -ECHILD: no child could be started, which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
@@ -64,11 +64,11 @@ int parser_table(struct parser *p, int fd, const struct table_key *key, struct p
 int parser_synth_identify(struct parser *p, int fd, struct table_key *out);
 int parser_synth(struct parser *p, int fd, const struct table_key *key, struct parser_synth *out);
 #define PARSER_SYNTH_MS 10000
-/* What the file says about debug information (object/debug_links.h): nothing of it is more than a claim. `crc`: sum
+/* What the file says about debug information (elf/debug_links.h): nothing of it is more than a claim. `crc`: sum
  * all of the file up, too. */
 int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);
-int parser_facts(struct parser *p, int fd, struct facts *out); /* object/facts.h */
-/* The file's line index (object/dwarf_index.h), to be kept and given to parser_names. files->dwo is called, in this
+int parser_facts(struct parser *p, int fd, struct facts *out); /* elf/facts.h */
+/* The file's line index (dwarf/dwarf.h), to be kept and given to parser_names. files->dwo is called, in this
  * process, with names that the file chose. Larger files take seconds; it waits PARSER_LINES_PATIENCE times longer than
  * for others, and the child gives up by itself before. */
 int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_reply *out);
@@ -77,6 +77,9 @@ int parser_names(struct parser *p, const struct names_fds *files, const u64 *off
                  struct parser_reply *out, struct names *view);
 /* Names out of a runtime's own map (runtime/jit_map.h) of n ascending addresses. */
 int parser_jit(struct parser *p, int fd, const u64 *addresses, size_t n, struct parser_reply *out, struct names *view);
+/* The same as a struct runtime_reader (runtime/runtime.h) wants it: `parser` is a struct parser. */
+int parser_jit_read(void *parser, int fd, const u64 *addresses, size_t n,
+                    void (*use)(void *arg, const struct names *names), void *arg);
 
 /* For tests and the summary. */
 pid_t parser_pid(const struct parser *p);         /* 0 when none is running at the moment */

@@ -13,8 +13,8 @@
  * trusts no byte of a reply; the child trusts its parent, but not what it finds in the files.
  */
 #pragma once
-#include "object/debug_links.h"
-#include "object/dwarf_index.h"
+#include "elf/debug_links.h"
+#include "dwarf/dwarf.h"
 #include "parser/parser.h"
 
 #define PARSER_MAX_REPLY ((size_t)256 << 20) /* 3 times the largest table image that table_limits allow */
@@ -96,7 +96,7 @@ struct parser_want {
 int want_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_want *out);
 
 struct merged_table;
-/* What the child does with a file; the real one calls object/, tests have others. */
+/* What the child does with a file; the real one calls the libraries, tests have others. */
 struct parser_work {
     int (*identify)(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out);
     int (*table)(struct merged_table *m, const struct table_limits *limits, struct xp_table **out, size_t *len);

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/test.h"
-#include "object/fixture.h"
+#include "cfi/fixture.h"
 #include "parser/merged_table.h"
 #include "parser/synth_table.h"
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* A child that is this executable, started anew, and a socket to it. Whatever happens to it is its owner's to notice:
- * it ends with child_kill, always. */
+/* Starts this executable again as a child process, with a socket to it. The owner notices its failures and always ends
+ * it with child_kill.
+ */
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>

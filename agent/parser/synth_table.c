@@ -1,8 +1,8 @@
 #include "parser/synth_table.h"
 #include "base/cleanup.h"
-#include "object/siphash.h"
-#include "object/table_elf.h"
-#include "runtime/go_rows.h"
+#include "base/siphash.h"
+#include "cfi/table_elf.h"
+#include "runtime/file.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct head) % 8 == 0, "an image behind it is aligned");
 struct synth_file {
     u8 *bytes; /* all of them; NULL: too many */
     struct elf_file elf;
-    struct go_rows go;
+    struct runtime_rows runtime;
     u8 plain[16];
     table_spans covered;
     VEC(struct synth_span) spans; /* the same */
@@ -36,7 +36,7 @@ void synth_file_free(struct synth_file **f)
     synth_free(&s->found);
     vec_free(&s->spans);
     vec_free(&s->covered);
-    go_rows_free(&s->go);
+    runtime_rows_free(&s->runtime);
     elf_close(&s->elf);
     free(s->bytes);
     free(s);
@@ -58,10 +58,9 @@ static int open_elf(struct synth_file *s, int fd)
 int synth_file_read(struct synth_file **out, int fd)
 {
     CLEANUP(synth_file_free) struct synth_file *s = calloc(1, sizeof(*s));
-    struct gopclntab t;
     int err = s ? open_elf(s, fd) : -ENOMEM;
-    if (!err && !go_open(&t, &s->elf) && go_rows_read(&t, &s->go) == -ENOMEM)
-        err = -ENOMEM;
+    if (!err)
+        err = runtime_file_rows(&s->elf, &s->runtime);
     if (!err)
         *out = TAKE_PTR(s);
     return err;
@@ -75,7 +74,7 @@ int synth_file_key(struct synth_file *s, const u8 secret[16], struct table_key *
     u32 version = SYNTH_TABLE_VERSION;
     if (!s->bytes)
         return -EFBIG;
-    int err = table_read(&plain, &s->elf, -1, &s->go.code);
+    int err = table_read(&plain, &s->elf, -1, &s->runtime.code);
     if (err)
         return err;
     table_key_of(&plain, secret, &key);
@@ -94,7 +93,7 @@ int synth_file_key(struct synth_file *s, const u8 secret[16], struct table_key *
 static int read_code(struct synth_file *s, const struct table_limits *limits)
 {
     struct synth_limits ours = SYNTH_LIMITS_DEFAULT;
-    int err = table_covered(&s->elf, &s->go.code, limits, &s->covered);
+    int err = table_covered(&s->elf, &s->runtime.code, limits, &s->covered);
     if (err)
         return err;
     if (VEC_RESERVE(&s->spans, s->covered.n))
@@ -201,7 +200,7 @@ static int add_image(struct synth_file *s, const struct table_limits *limits, st
     size_t len = 0;
     int err = list_gaps(s);
     if (!err)
-        err = table_build_filled(&s->elf, &s->go.code, s->gaps.v, s->gaps.n, limits, &image, &len);
+        err = table_build_filled(&s->elf, &s->runtime.code, s->gaps.v, s->gaps.n, limits, &image, &len);
     if (!err)
         buf_add(out, image, len);
     free(image);

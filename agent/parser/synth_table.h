@@ -1,14 +1,14 @@
-/* The table of a file with rows for all of its code: those that merged_table.h finds, and those that can be read off
- * the instructions where neither CFI nor a language's own table covers them (synth/synth.h). It takes up to seconds, so
- * nobody asks for it before stacks have stopped there.
+/* Builds the table of a file with rows for all of its code: those of merged_table.h, and rows derived from the
+ * instructions of code that neither CFI nor a language's own table covers (synth/synth.h). This takes up to seconds, so
+ * it is requested only when stacks have stopped in such code.
  */
 #pragma once
 #include "base/buf.h"
-#include "object/table.h"
+#include "cfi/table.h"
 #include "parser/parser.h"
 #include "synth/synth.h"
 
-#define SYNTH_TABLE_VERSION 4 /* of the analysis: to be raised when its rows change, for tables are kept on disk */
+#define SYNTH_TABLE_VERSION 5 /* of the analysis: to be raised when its rows change, for tables are kept on disk */
 #define SYNTH_MAX_KEYED     ((size_t)64 << 20) /* bytes of a file that has a key */
 
 /* What parser_synth leaves. */

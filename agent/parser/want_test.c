@@ -2,8 +2,8 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/test.h"
-#include "object/dwarf_index.h"
-#include "object/fixture.h"
+#include "dwarf/dwarf.h"
+#include "cfi/fixture.h"
 #include "parser/protocol.h"
 #include <errno.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* Perf events: one per event kind and CPU, each running its sampler. */
-#include "probe/internal.h"
+#include "probe/probe_internal.h"
 #include "base/cleanup.h"
 #include "xprof.skel.h"
 #include <errno.h>
@@ -124,7 +124,7 @@ int probe_start(struct probe *p, char *why, size_t len)
     if (rc == -EACCES || rc == -EPERM)
         return probe_why(
             rc, why, len,
-            "perf events were refused: run as root or with CAP_PERFMON (kernel.perf_event_paranoid is in the way)");
+            "perf events were refused: run as root or with CAP_PERFMON (kernel.perf_event_paranoid forbids them)");
     if (rc == -EMFILE)
         return probe_why(rc, why, len, "too many open files: raise the limit (ulimit -n)");
     if (rc)

@@ -1,6 +1,7 @@
-#include "probe/internal.h"
+#include "probe/probe_internal.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "probe/records.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -88,8 +89,7 @@ static int explain_load(int err, char *why, size_t len)
     if (err == -ENOMEM)
         return probe_why(err, why, len,
                          "no memory for eBPF maps: raise the memory limit of this cgroup or RLIMIT_MEMLOCK");
-    return probe_why(err, why, len, "this kernel did not accept the eBPF programs (%s): try `xprof check`",
-                     strerror(-err));
+    return probe_why(err, why, len, "the kernel rejected the eBPF programs (%s): run `xprof check`", strerror(-err));
 }
 
 /* The iterator is 5.12's; without it files are found only as samples meet them. */
@@ -140,18 +140,7 @@ static int set_targets(struct probe *p)
 static int on_record(void *ctx, void *data, size_t len)
 {
     struct probe *p = ctx;
-    const struct probe_handlers *h = p->handlers;
-    u32 type = *(u32 *)data;
-    if (type == XP_RECORD_SAMPLE && len >= sizeof(struct xp_sample))
-        h->sample(h->ctx, data, len);
-    else if (type == XP_RECORD_FILE && len >= sizeof(struct xp_file_event))
-        h->file(h->ctx, data);
-    else if (type == XP_RECORD_DUMP && len >= sizeof(struct xp_dump))
-        h->dump(h->ctx, data);
-    else if (type == XP_RECORD_CGROUP && len >= sizeof(struct xp_cgroup_event))
-        h->cgroup(h->ctx, data);
-    else
-        p->malformed++;
+    p->malformed += !record_dispatch(p->handlers, data, len);
     return 0;
 }
 
@@ -175,7 +164,7 @@ static int start_up(struct probe *p, char *why, size_t len)
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
     p->ncpus = libbpf_num_possible_cpus();
     if (p->ncpus < 1 || p->ncpus > PROBE_MAX_CPUS)
-        return probe_why(-EINVAL, why, len, "cannot tell the number of CPUs (/sys/devices/system/cpu/possible)");
+        return probe_why(-EINVAL, why, len, "cannot read the number of CPUs (/sys/devices/system/cpu/possible)");
     p->skel = xprof_bpf__open();
     int rc = p->skel ? load(p) : -errno;
     if (rc)
@@ -201,7 +190,7 @@ int probe_new(struct probe **out, const struct probe_config *config, char *why, 
     if (!p)
         return probe_why(-ENOMEM, why, why_len, "out of memory");
     p->config = *config;
-    p->stats_fd = config->measure ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
+    p->stats_fd = config->run_time ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
     int rc = start_up(p, why, why_len);
     if (rc)
         probe_free(&p);

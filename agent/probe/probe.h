@@ -1,4 +1,4 @@
-/* The kernel side, from user space: loads the eBPF object, attaches it to perf events, publishes unwind tables to it
+/* The interface to the kernel side: loads the eBPF object, attaches it to perf events, publishes unwind tables to it
  * and hands on what comes out of its ring. The sole user of libbpf. Nothing here parses what a container could have
  * made.
  *
@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "probe/records.h"
+#include "probe/shards.h"
 #include <stdbool.h>
 
 struct probe;
@@ -17,7 +19,7 @@ struct probe;
 struct probe_event {
     u32 perf_type;
     u64 perf_config;
-    unsigned hz; /* samples a second and CPU */
+    unsigned hz; /* samples per second per CPU */
     bool time;   /* a clock: the period is 1e9 / hz exactly */
 };
 
@@ -29,7 +31,9 @@ struct probe_config {
     int cgroup_subsys; /* -1: the unified hierarchy; else the version 1 controller's number (order of /proc/cgroups) */
     struct probe_event events[XP_MAX_EVENTS];
     size_t nevents;
-    bool kernel, user, measure;
+    bool kernel, user;
+    bool measure;  /* take the time of every unwind (xp_stats.unwind_ns, xp_sample.unwind_ns) */
+    bool run_time; /* count the programs' run time (probe_run_time): it slows down all eBPF programs of the machine */
     bool cgroup_events; /* tell of cgroups that are made and removed */
     size_t table_bytes; /* budget of the shards, rounded up to 4 MiB */
     size_t ring_bytes;  /* 0: by the number of CPUs */
@@ -56,13 +60,6 @@ int probe_add_pid(struct probe *p, u32 tgid);
 int probe_want(struct probe *p, u64 cgroup, u32 want);
 void probe_unwant(struct probe *p, u64 cgroup);
 
-struct probe_handlers {
-    void *ctx;
-    void (*sample)(void *ctx, const struct xp_sample *s, size_t len);
-    void (*file)(void *ctx, const struct xp_file_event *e);
-    void (*dump)(void *ctx, const struct xp_dump *d);
-    void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */
-};
 /* Hands on what is in the ring, waiting up to timeout_ms for the kernel side to ask for attention. Records that are too
  * short for what they claim are counted and dropped. Returns the number of records or -errno. */
 int probe_poll(struct probe *p, const struct probe_handlers *h, int timeout_ms);
@@ -71,7 +68,7 @@ int probe_poll(struct probe *p, const struct probe_handlers *h, int timeout_ms);
 int probe_stats(const struct probe *p, struct xp_stats *out);
 /* Records that were shorter than they claimed. */
 u64 probe_malformed(const struct probe *p);
-/* Run time of the sampling programs, when config.measure asked for it: ns in all, and how often they ran. */
+/* Run time of the sampling programs, when config.run_time asked for it: ns in all, and how often they ran. */
 void probe_run_time(const struct probe *p, u64 *ns, u64 *runs);
 /* The number of a version 1 controller in this kernel (enum cgroup_subsys_id, from its BTF). -ENOENT: it has none. */
 int probe_cgroup_subsys(const char *controller);
@@ -85,18 +82,10 @@ typedef VEC(struct xp_mapping) probe_mappings;
  * -ENOTSUP before Linux 5.12. The list is appended to. */
 int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out);
 
-/* ---- Tables (tables.c) ---- */
+/* ---- Tables (shards.h) ---- */
 
-/* Where a table lies in the shards: the part of struct xp_file that files of the same content share. */
-struct probe_table {
-    u32 uid, flags, nblocks, index;
-    u32 words; /* from index on */
-    u64 lo;
-};
 /* Copies a checked image into the shards. 0; -ENOSPC: the budget or the rule dictionary is full; -ENOMEM. */
 int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out);
-/* How long given back words rest, in ns: programs run for microseconds, user space may have been preempted. */
-#define PROBE_GRACE_NS 1000000000
 /* Gives the words of a table back, once no file is published with it; they are used again after probe_files_changed
  * and PROBE_GRACE_NS. Rules stay in the dictionary. */
 void probe_table_free(struct probe *p, const struct probe_table *t);
@@ -105,6 +94,8 @@ void probe_files_changed(struct probe *p);
 /* Tells the kernel side what became of a file. `table` only with XP_FILE_READY. */
 int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum xp_file_state state,
                   const struct probe_table *table, struct xp_file *out);
+/* The same once more, with a value that has changed. Nothing happens to a file that was forgotten meanwhile. */
+int probe_republish(struct probe *p, const struct xp_file_key *key, const struct xp_file *value);
 int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out);
 /* Forgets a file: at its next sight it is announced again, under another id. */
 void probe_forget(struct probe *p, const struct xp_file_key *key);

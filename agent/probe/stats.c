@@ -1,4 +1,4 @@
-#include "probe/internal.h"
+#include "probe/probe_internal.h"
 #include "base/cleanup.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>

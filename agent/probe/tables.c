@@ -1,222 +1,69 @@
-/* Tables in the shards: identical 4 MiB arrays, mapped here one after the other, so that placing a table is plain
- * stores into one long array of words. Shards are made as they are needed, up to the budget, and mapped in slices while
- * they are written or read: every page that is mapped counts as memory of ours, too. Word 0 stays unused.
- */
-#include "probe/internal.h"
+/* The shards as eBPF maps, and the files that are published with their tables. */
+#include "probe/probe_internal.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/hash.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
-#define SLICE_BYTES (sizeof(u32) << SHARD_SLICE_SHIFT)
-#define IN_USE_NS   NS_PER_SEC /* mapping takes longer than keeping, when files come all the time */
+#define RULES_BYTES (sizeof(struct xp_rule) * XP_MAX_RULES)
 
-/* Maps the slices of words [at, at + n), of shards that are there. */
-static int map_words(struct shard_space *t, u64 at, u64 n)
+/* The first one is part of the object; the others are made. */
+static int add_shard(void *ctx, u32 number)
 {
-    t->used_ns = now_ns();
-    for (u64 i = at >> SHARD_SLICE_SHIFT; i << SHARD_SLICE_SHIFT < at + n; i++) {
-        u64 word = i << SHARD_SLICE_SHIFT, shard = word >> XP_SHARD_SHIFT;
-        if (t->mapped[i])
-            continue;
-        off_t offset = (off_t)((word - (shard << XP_SHARD_SHIFT)) * sizeof(u32));
-        if (mmap(t->words + word, SLICE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, t->fds[shard], offset) ==
-            MAP_FAILED)
-            return -errno;
-        t->mapped[i] = true;
-        t->nmapped++;
+    struct probe *p = ctx;
+    if (!number) {
+        int first = fcntl(bpf_map__fd(p->skel->maps.shard0), F_DUPFD_CLOEXEC, 3);
+        return first < 0 ? -errno : first;
     }
-    return 0;
-}
-
-void probe_tables_rest(struct probe *p)
-{
-    struct shard_space *t = &p->tables;
-    if (!t->nmapped || now_ns() - t->used_ns < IN_USE_NS)
-        return;
-    void *none = mmap(t->words, t->nshards * SHARD_BYTES, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (none == MAP_FAILED)
-        return;
-    memset(t->mapped, 0, sizeof(t->mapped));
-    t->nmapped = 0;
-}
-
-static int add_shard(struct probe *p)
-{
-    struct shard_space *t = &p->tables;
     LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-    if (t->nshards >= t->max_shards)
-        return -ENOSPC;
     AUTO_CLOSE int fd =
         bpf_map_create(BPF_MAP_TYPE_ARRAY, "shard", 4, sizeof(u32) * XP_CHUNK_WORDS, XP_SHARD_CHUNKS, &opts);
-    if (fd < 0 || bpf_map_update_elem(bpf_map__fd(p->skel->maps.shards), &t->nshards, &fd, BPF_ANY))
+    if (fd < 0 || bpf_map_update_elem(bpf_map__fd(p->skel->maps.shards), &number, &fd, BPF_ANY))
         return -errno;
-    t->fds[t->nshards++] = TAKE_FD(fd);
-    return 0;
+    return TAKE_FD(fd);
 }
 
 int tables_init(struct probe *p)
 {
-    struct shard_space *t = &p->tables;
-    size_t want = (p->config.table_bytes + SHARD_BYTES - 1) / SHARD_BYTES;
-    t->max_shards = want < 1 ? 1 : want > XP_MAX_SHARDS ? XP_MAX_SHARDS : (u32)want;
-    t->next = 1;
-    t->next_uid = 1;
-    t->words = mmap(NULL, t->max_shards * SHARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (t->words == MAP_FAILED)
-        return t->words = NULL, -errno;
-    size_t rules = sizeof(struct xp_rule) * XP_MAX_RULES;
-    t->rules = mmap(NULL, rules, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(p->skel->maps.rules), 0);
-    if (t->rules == MAP_FAILED)
-        return t->rules = NULL, -errno;
-    t->nrules = 1; /* rule 0 is XP_CFA_NONE: what word 0 and every unset word mean */
-    t->fds[0] = fcntl(bpf_map__fd(p->skel->maps.shard0), F_DUPFD_CLOEXEC, 3);
-    t->nshards = t->fds[0] >= 0;
-    return t->nshards ? 0 : -errno;
+    p->rules = mmap(NULL, RULES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(p->skel->maps.rules), 0);
+    if (p->rules == MAP_FAILED)
+        return p->rules = NULL, -errno;
+    struct shards_config c = {.bytes = p->config.table_bytes, .rules = p->rules, .ctx = p, .add = add_shard};
+    return shards_init(&p->tables, &c);
 }
 
 void tables_fini(struct probe *p)
 {
-    struct shard_space *t = &p->tables;
-    if (t->words)
-        munmap(t->words, t->max_shards * SHARD_BYTES);
-    if (t->rules)
-        munmap(t->rules, sizeof(struct xp_rule) * XP_MAX_RULES);
-    while (t->nshards)
-        xp_cleanup_close(&t->fds[--t->nshards]);
-    map_free(&t->rule_ids);
-    vec_free(&t->free);
-}
-
-/* The rule's number in the machine's dictionary. */
-static int rule_number(struct shard_space *t, const struct xp_rule *r, u32 *out)
-{
-    u64 key;
-    memcpy(&key, r, sizeof(key));
-    u64 *id = map_put(&t->rule_ids, key);
-    if (!id)
-        return -ENOMEM;
-    if (!*id) {
-        if (t->nrules >= XP_MAX_RULES)
-            return -ENOSPC;
-        t->rules[t->nrules] = *r;
-        *id = ++t->nrules; /* number + 1 */
-    }
-    *out = (u32)*id - 1;
-    return 0;
-}
-
-static int number_rules(struct shard_space *t, const struct xp_rule *rules, u32 n, u32 **out)
-{
-    AUTO_FREE u32 *ids = calloc(n ? n : 1, sizeof(*ids));
-    if (!ids)
-        return -ENOMEM;
-    for (u32 i = 0; i < n; i++) {
-        int rc = rule_number(t, &rules[i], &ids[i]);
-        if (rc)
-            return rc;
-    }
-    *out = TAKE_PTR(ids);
-    return 0;
-}
-
-/* Words that a table gave back, first fit. */
-static bool reuse_words(struct shard_space *t, u64 n, u32 *at)
-{
-    u64 now = now_ns();
-    for (size_t i = 0; i < t->free.n; i++) {
-        struct free_words *f = &t->free.v[i];
-        if (f->n < n || now - f->since_ns < PROBE_GRACE_NS)
-            continue;
-        *at = f->at;
-        f->at += (u32)n;
-        f->n -= (u32)n;
-        if (!f->n)
-            memmove(f, f + 1, sizeof(*f) * (--t->free.n - i));
-        return true;
-    }
-    return false;
-}
-
-/* n consecutive words. */
-static int take_words(struct probe *p, u64 n, u32 *at)
-{
-    struct shard_space *t = &p->tables;
-    if (reuse_words(t, n, at))
-        return 0;
-    while (t->next + n > (u64)t->nshards << XP_SHARD_SHIFT) {
-        int rc = add_shard(p);
-        if (rc)
-            return rc;
-    }
-    *at = t->next;
-    t->next += (u32)n;
-    return 0;
+    shards_fini(&p->tables);
+    if (p->rules)
+        munmap(p->rules, RULES_BYTES);
 }
 
 int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out)
 {
-    struct shard_space *t = &p->tables;
-    const u32 *index = (const u32 *)(image + 1), *rows = index + image->nblocks + 1;
-    const struct xp_rule *rules = (const struct xp_rule *)(rows + image->nrows);
-    u64 words = (u64)image->nblocks + 1 + image->nrows;
-    u32 at;
-    AUTO_FREE u32 *ids = NULL;
-    AUTO_FREE struct xp_rule *aligned = malloc(sizeof(*rules) * (image->nrules + 1));
-    if (!aligned)
-        return -ENOMEM;
-    memcpy(aligned, rules, sizeof(*rules) * image->nrules); /* an odd number of words may stand in front of them */
-    int rc = number_rules(t, aligned, image->nrules, &ids);
-    if (!rc)
-        rc = take_words(p, words, &at);
-    if (!rc)
-        rc = map_words(t, at, words);
-    if (rc)
-        return rc;
-    u32 first_row = at + image->nblocks + 1;
-    for (u32 i = 0; i <= image->nblocks; i++)
-        t->words[at + i] = first_row + index[i];
-    for (u32 i = 0; i < image->nrows; i++)
-        t->words[first_row + i] = (rows[i] & 0xffff) | ids[rows[i] >> 16] << 16;
-    *out = (struct probe_table){.uid = t->next_uid++,
-                                .flags = image->flags,
-                                .nblocks = image->nblocks,
-                                .index = at,
-                                .words = (u32)words,
-                                .lo = image->lo};
-    return 0;
+    return shards_load(&p->tables, image, out);
 }
 
-/* Joins range i with the one behind it when they touch. */
-static void join_words(struct shard_space *t, size_t i)
+void probe_table_free(struct probe *p, const struct probe_table *t)
 {
-    struct free_words *f = t->free.v;
-    if (i + 1 >= t->free.n || f[i].at + f[i].n != f[i + 1].at)
-        return;
-    f[i].n += f[i + 1].n;
-    f[i].since_ns = f[i].since_ns > f[i + 1].since_ns ? f[i].since_ns : f[i + 1].since_ns;
-    memmove(f + i + 1, f + i + 2, sizeof(*f) * (--t->free.n - i - 1));
+    shards_free(&p->tables, t);
 }
 
-void probe_table_free(struct probe *p, const struct probe_table *table)
+void probe_tables_rest(struct probe *p)
 {
-    struct shard_space *t = &p->tables;
-    if (!table->words || VEC_RESERVE(&t->free, t->free.n + 1)) /* without memory the words are lost, and nothing else */
-        return;
-    size_t i = t->free.n++;
-    for (; i && t->free.v[i - 1].at > table->index; i--)
-        t->free.v[i] = t->free.v[i - 1];
-    t->free.v[i] = (struct free_words){table->index, table->words, now_ns()};
-    join_words(t, i);
-    if (i)
-        join_words(t, i - 1);
+    shards_rest(&p->tables);
+}
+
+const u32 *probe_shard_words(struct probe *p, u32 *limit)
+{
+    return shards_words(&p->tables, limit);
+}
+
+const struct xp_rule *probe_rule_array(const struct probe *p)
+{
+    return p->rules;
 }
 
 void probe_files_changed(struct probe *p)
@@ -224,46 +71,27 @@ void probe_files_changed(struct probe *p)
     __atomic_add_fetch((u32 *)&p->skel->bss->xp_live.files, 1, __ATOMIC_RELEASE);
 }
 
-static struct xp_file file_value(u32 id, enum xp_file_state state, const struct probe_table *t)
-{
-    struct xp_file f = {.id = id, .state = state};
-    if (t) {
-        f.uid = t->uid;
-        f.flags = t->flags;
-        f.nblocks = t->nblocks;
-        f.index = t->index;
-        f.lo = t->lo;
-    }
-    return f;
-}
-
 int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum xp_file_state state,
                   const struct probe_table *table, struct xp_file *out)
 {
-    *out = file_value(id, state, table);
+    *out = shards_file(id, state, table);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the rows before the file that points to them */
     return bpf_map__update_elem(p->skel->maps.files, key, sizeof(*key), out, sizeof(*out), BPF_ANY);
+}
+
+int probe_republish(struct probe *p, const struct xp_file_key *key, const struct xp_file *value)
+{
+    return bpf_map__update_elem(p->skel->maps.files, key, sizeof(*key), value, sizeof(*value), BPF_EXIST);
 }
 
 int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out)
 {
     u32 zero = 0;
-    *out = file_value(XP_FILE_VDSO, XP_FILE_READY, table);
+    *out = shards_file(XP_FILE_VDSO, XP_FILE_READY, table);
     return bpf_map__update_elem(p->skel->maps.vdso, &zero, sizeof(zero), out, sizeof(*out), BPF_ANY);
 }
 
 void probe_forget(struct probe *p, const struct xp_file_key *key)
 {
     bpf_map__delete_elem(p->skel->maps.files, key, sizeof(*key), 0);
-}
-
-const u32 *probe_shard_words(struct probe *p, u32 *limit)
-{
-    *limit = map_words(&p->tables, 0, p->tables.next) ? 0 : p->tables.next;
-    return p->tables.words;
-}
-
-const struct xp_rule *probe_rule_array(const struct probe *p)
-{
-    return p->tables.rules;
 }

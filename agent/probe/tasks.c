@@ -1,6 +1,6 @@
 #include "probe/tasks.h"
 #include "base/cleanup.h"
-#include "probe/internal.h"
+#include "probe/probe_internal.h"
 #include "tasks.skel.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -25,15 +25,15 @@ static int load(struct tasks *t, char *why, size_t len)
     t->skel->rodata->xp_tgid = t->tgid;
     int rc = tasks_bpf__load(t->skel);
     if (rc)
-        return rc == -EPERM
-                   ? probe_why(rc, why, len, "loading eBPF programs was refused: run as root")
-                   : probe_why(rc, why, len, "this kernel did not accept the list of threads (%s)", strerror(-rc));
+        return rc == -EPERM ? probe_why(rc, why, len, "loading eBPF programs was refused: run as root")
+                            : probe_why(rc, why, len, "the kernel rejected the eBPF program that lists threads (%s)",
+                                        strerror(-rc));
     union bpf_iter_link_info info = {.task.pid = t->tgid};
     LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
     t->link = bpf_program__attach_iter(t->skel->progs.xp_list_tasks, &opts);
     if (!t->link) /* no such parameter before 6.1: the program itself looks who it is */
         t->link = bpf_program__attach_iter(t->skel->progs.xp_list_tasks, NULL);
-    return t->link ? 0 : probe_why(-errno, why, len, "threads cannot be listed: %s", strerror(errno));
+    return t->link ? 0 : probe_why(-errno, why, len, "cannot list threads: %s", strerror(errno));
 }
 
 int tasks_new(struct tasks **out, u32 tgid, char *why, size_t why_len)

@@ -1,5 +1,5 @@
-/* Where the threads of a process are at this moment, without stopping one of them: a task iterator (Linux 5.8) for
- * those that wait, one sample of a perf event for those that run.
+/* Reads where the threads of a process are, without stopping them: a task iterator (Linux 5.8) for those that wait, one
+ * sample of a perf event for those that run.
  */
 #pragma once
 #include "base/vec.h"

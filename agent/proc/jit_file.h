@@ -1,6 +1,6 @@
-/* Where a process's runtime may have left a map of the code that it made: perf's text map in /tmp of its own root,
- * under the number that it has in its own PID namespace; or a jitdump, which it keeps mapped so that profilers can find
- * it.
+/* Finds the map of generated code that the runtime of a process may have written: perf's text map in /tmp of its own
+ * root, under the number that it has in its own PID namespace; or a jitdump, which it keeps mapped so that profilers
+ * can find it.
  *
  * That /tmp is held open from first sight on, so that a map can be read after its process ended, and its mounts with
  * it: of short programs, and of those that write it at their end. Nothing outside of it is ever opened, and a text map

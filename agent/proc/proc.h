@@ -1,5 +1,5 @@
-/* What /proc knows of processes. A process may end between any two calls: -ESRCH or -ENOENT is normal here.
- * Numbers are parsed from text that the kernel wrote; names in it (comm, paths) are bytes that containers chose.
+/* Reads information about processes from /proc. A process may end between any two calls: -ESRCH or -ENOENT is normal
+ * here. Numbers are parsed from text that the kernel wrote; names in it (comm, paths) are bytes that containers chose.
  */
 #pragma once
 #include "base/vec.h"

@@ -1,7 +1,11 @@
 #include "proc/proc.h"
 #include "base/test.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,4 +77,88 @@ TEST(a_zombie_is_not_alive)
     CHECK(!proc_alive((u32)child));
     CHECK_EQ(waitpid(child, NULL, 0), child);
     CHECK(!proc_alive((u32)child));
+}
+
+TEST(proc_threads_belong_to_their_process)
+{
+    u32 tgid = 0;
+    CHECK_EQ(proc_tgid((u32)getpid(), &tgid), 0);
+    CHECK_EQ(tgid, getpid());
+    CHECK_EQ(proc_tgid(0x7fffffff, &tgid), -ESRCH);
+    CHECK_EQ(tgid, getpid());
+}
+
+TEST(proc_times)
+{
+    u64 ticks = proc_cpu_ticks((u32)getpid()), goal = ticks + 3;
+    for (int i = 0; i < 10000 && ticks < goal; i++)
+        ticks = proc_cpu_ticks((u32)getpid()); /* which takes time itself */
+    CHECK(ticks >= goal);
+    CHECK_EQ(proc_cpu_ticks(0x7fffffff), 0);
+    u64 start = proc_start_ticks((u32)getpid());
+    pid_t child = fork();
+    if (!child) {
+        pause();
+        _exit(0);
+    }
+    u64 later = proc_start_ticks((u32)child);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK(start && later >= start);
+    CHECK_EQ(proc_start_ticks(0x7fffffff), 0);
+}
+
+/* A file that was removed after it was mapped is still the one that runs. */
+TEST(proc_mapping_of_a_removed_file)
+{
+    char name[] = "/tmp/xprof-mapping-XXXXXX", text[3] = "", *path = NULL, *none = NULL;
+    long page = sysconf(_SC_PAGESIZE);
+    int fd = mkstemp(name), zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0 && zero >= 0 && write(fd, "abc", 3) == 3);
+    void *map = mmap(NULL, (size_t)page, PROT_READ, MAP_PRIVATE, fd, 0);
+    void *device = mmap(NULL, (size_t)page, PROT_READ, MAP_PRIVATE, zero, 0);
+    unlink(name);
+    int got = proc_open_mapping((u32)getpid(), (u64)map, (u64)map + (u64)page, &path);
+    int odd = proc_open_mapping((u32)getpid(), (u64)device, (u64)device + (u64)page, &none);
+    int nothing = proc_open_mapping((u32)getpid(), 1, 2, &none);
+    ssize_t n = got < 0 ? 0 : pread(got, text, 3, 0);
+    bool same = path && !strcmp(path, name);
+    munmap(map, (size_t)page);
+    munmap(device, (size_t)page);
+    close(fd);
+    close(zero);
+    free(path);
+    if (got == -EPERM)
+        SKIP("the kernel opens map_files only for CAP_SYS_ADMIN");
+    CHECK(got >= 0 && !close(got));
+    CHECK(n == 3 && !memcmp(text, "abc", 3) && same);
+    CHECK_EQ(odd, -ENOEXEC);
+    CHECK_EQ(nothing, -ENOENT);
+    CHECK(!none);
+}
+
+TEST(proc_cgroup_of_a_folder)
+{
+    struct stat st;
+    u64 id = 77;
+    char controller[32] = "untouched";
+    CHECK_EQ(proc_cgroup("/proc/self", &id, controller), -EINVAL);
+    CHECK_EQ(proc_cgroup("/proc/self/stat", &id, controller), -ENOTDIR);
+    CHECK_EQ(proc_cgroup("/proc/self/nowhere", &id, controller), -ENOENT);
+    CHECK_EQ(id, 77);
+    CHECK_STR(controller, "untouched");
+    static const char *const places[][2] = {
+        {"/sys/fs/cgroup", ""}, {"/sys/fs/cgroup/unified", ""}, {"/sys/fs/cgroup/pids", "pids"}};
+    int found = 0;
+    for (size_t i = 0; i < 3; i++) {
+        int rc = proc_cgroup(places[i][0], &id, controller);
+        if (rc == -ENOENT || rc == -EINVAL) /* another version, or a folder of mounts */
+            continue;
+        CHECK_EQ(rc, 0);
+        CHECK_STR(controller, places[i][1]);
+        CHECK(!stat(places[i][0], &st) && st.st_ino == id);
+        found++;
+    }
+    if (!found)
+        SKIP("no cgroups are mounted");
 }

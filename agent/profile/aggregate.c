@@ -247,7 +247,7 @@ int aggregate_merge(struct aggregate *into, struct aggregate *from)
     return result;
 }
 
-void aggregate_judge(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx)
+void aggregate_reclassify(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx)
 {
     for (size_t i = 0; i < a->stacks.n; i++)
         a->stacks.v[i].cause = judge(ctx, &a->stacks.v[i]);

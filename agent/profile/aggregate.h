@@ -1,5 +1,5 @@
-/* Counting raw: (process, stack) -> values, before anything has a name. Exact-IP stacks are 28-95 % unique, so this is
- * a store of stacks as much as a counter: words live in one arena, each distinct stack once.
+/* Counts samples by process and stack before symbolization. Exact-IP stacks are 28-95 % unique, so this is a store of
+ * stacks as much as a counter: words live in one arena, each distinct stack once.
  */
 #pragma once
 #include "bpf/types.h"
@@ -35,7 +35,7 @@ int aggregate_add(struct aggregate *a, const struct xp_sample *s);
 int aggregate_merge(struct aggregate *into, struct aggregate *from);
 
 /* Lets `judge` give each stack another cause, once all are there: nothing may be added or merged afterwards. */
-void aggregate_judge(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx);
+void aggregate_reclassify(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx);
 
 const struct agg_process *aggregate_processes(const struct aggregate *a, size_t *n);
 /* In the order of first sight; valid until the next add or merge. */

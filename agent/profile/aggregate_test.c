@@ -184,3 +184,53 @@ TEST(aggregate_merge_counts_what_does_not_fit)
     CHECK_EQ(aggregate_merge(small, b), -ENOSPC);
     CHECK_EQ(aggregate_dropped(small), 3);
 }
+
+static u8 cut_if_alone(void *ctx, const struct agg_stack *s)
+{
+    ++*(int *)ctx;
+    return s->count[0] > 1 ? s->cause : XP_CAUSE_NO_RULE;
+}
+
+/* Each stack is asked about once, and has what is said of it; its counts stay. */
+TEST(aggregate_causes_can_be_decided_in_the_end)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    struct fixture_sample s = PLAIN;
+    int asked = 0;
+    size_t n;
+    fixture_add(a, &s);
+    fixture_add(a, &s);
+    s.tgid = 21;
+    fixture_add(a, &s);
+    aggregate_reclassify(a, cut_if_alone, &asked);
+    const struct agg_stack *stacks = aggregate_stacks(a, &n);
+    CHECK(n == 2 && asked == 2);
+    CHECK(stacks[0].cause == XP_CAUSE_END && stacks[0].count[0] == 2);
+    CHECK(stacks[1].cause == XP_CAUSE_NO_RULE && stacks[1].count[0] == 1);
+}
+
+/* What was merged away leaves an empty one behind, which can be used again and owes nothing. */
+TEST(aggregate_is_empty_after_a_merge)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20), *b = make(1 << 20), *small = make(1);
+    struct fixture_sample s = PLAIN;
+    size_t n;
+    CHECK_EQ(fixture_add(a, &s), 0);
+    CHECK_EQ(fixture_add(small, &s), -ENOSPC);
+    CHECK_EQ(aggregate_dropped(small), 1);
+    CHECK_EQ(aggregate_merge(b, small), 0);
+    CHECK(aggregate_dropped(b) == 1 && aggregate_dropped(small) == 0);
+    CHECK_EQ(aggregate_merge(b, a), 0);
+    aggregate_stacks(a, &n);
+    CHECK_EQ(n, 0);
+    aggregate_processes(a, &n);
+    CHECK_EQ(n, 0);
+    s.weight = 9;
+    CHECK_EQ(fixture_add(a, &s), 0);
+    const struct agg_stack *stacks = aggregate_stacks(a, &n);
+    CHECK(n == 1 && stacks[0].value[0] == 9);
+    CHECK_EQ(aggregate_merge(b, a), 0);
+    stacks = aggregate_stacks(b, &n);
+    CHECK(n == 1 && stacks[0].value[0] == 14 && stacks[0].count[0] == 2);
+    CHECK_EQ(aggregate_dropped(b), 1);
+}

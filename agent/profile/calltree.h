@@ -1,4 +1,4 @@
-/* All stacks of a profile as one tree, root first: what flame graphs draw. Nodes stand in preorder, the children of
+/* Merges all stacks of a profile into one tree, root first, for flame graphs. Nodes are in preorder, the children of
  * each in the order of their names, so that equal profiles give equal trees whatever the order of their stacks.
  */
 #pragma once

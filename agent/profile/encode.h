@@ -1,4 +1,4 @@
-/* Output formats: one row each. The suffix of a file name chooses the format, or --format names it. */
+/* The table of output formats. The suffix of the file name or --format selects the format. */
 #pragma once
 #include "base/buf.h"
 #include "profile/profile.h"

@@ -1,7 +1,7 @@
 #include "profile/fixture_test.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "object/names.h"
+#include "dwarf/names.h"
 #include <errno.h>
 
 int fixture_add(struct aggregate *a, const struct fixture_sample *s)

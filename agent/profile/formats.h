@@ -1,4 +1,4 @@
-/* The encoders behind the table of encode.c: each appends the whole file to `out`; 0 or -ENOMEM. */
+/* The encoders in the table of encode.c. Each appends the whole file to `out` and returns 0 or -ENOMEM. */
 #pragma once
 #include "base/buf.h"
 #include "profile/profile.h"

@@ -1,5 +1,6 @@
-/* A stack as people read it: root first, the process in front, inlined calls as frames of their own, and a mark where
- * frames are missing. All encoders but pprof (which has its own place for most of this) read stacks through here.
+/* Converts a stack to the frames that people read: root first, the process in front, inlined calls as frames of their
+ * own, and a mark where frames are missing. All encoders but pprof (which has its own place for most of this) read
+ * stacks through here.
  */
 #pragma once
 #include "profile/lookup.h"

@@ -1,4 +1,4 @@
-#include "profile/naming.h"
+#include "profile/symbolize_internal.h"
 #include "base/cleanup.h"
 #include "parser/parser.h"
 #include "profile/strings.h"

@@ -92,9 +92,10 @@ TEST(html_data)
     buf_add(&text, json, len);
     CHECK(strstr(text.data, "\"title\":\"demo --flag\""));
     CHECK(strstr(text.data, "\"nodes\":14,"));
-    CHECK(strstr(text.data,
-                 "\"slug\":\"no-rule\",\"class\":\"x\",\"text\":\"a return address in code that the unwind information "
-                 "does not cover\",\"counts\":[1]}"));
+    CHECK(strstr(
+        text.data,
+        "\"slug\":\"no-rule\",\"class\":\"x\",\"text\":\"a return address is in code that the unwind information "
+        "does not cover\",\"counts\":[1]}"));
     CHECK(strstr(text.data, "\"scale\":10000000}"));
     /* name, module, file, lines, kind (8: inlined), pid; "inner" is in line 14 of demo.c */
     CHECK(strstr(text.data,
@@ -123,6 +124,42 @@ static void page_json(const struct profile *p, struct buf *out)
     if (json)
         buf_add(out, json, len);
     out->failed |= !json;
+}
+
+/* Each event has counts of its own, and values where these are not counts times its period. */
+TEST(html_events)
+{
+    AUTO_PROFILE struct profile p = {0};
+    static const struct fixture_sample samples[] = {
+        {"web", 20, 0, XP_CAUSE_END, 20000000, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}},
+        {"web", 20, 1, XP_CAUSE_END, 7, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}},
+        {"api", 19, 1, XP_CAUSE_NO_RULE, 1, 0, 1, {W_LEAF(3, 0x1010)}},
+    };
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    p.period[0] = 20000000;
+    p.events[1] = event_kind_find("page-faults");
+    p.period[1] = 1;
+    p.nevents = 2;
+    AUTO_BUF struct buf page = {0}, data = {0}, json = {0}, columns = {0};
+    page_json(&p, &json);
+    CHECK(!json.failed);
+    CHECK(strstr(json.data, "\"events\":[{\"name\":\"cpu\",") && strstr(json.data, "\"scale\":20000000},{\"name\":"));
+    CHECK(strstr(json.data, "{\"name\":\"page-faults\",") && strstr(json.data, "\"scale\":0}],\"causes\":["));
+    CHECK(strstr(json.data, "\"counts\":[1,1]}") && strstr(json.data, "\"counts\":[0,1]}]"));
+    CHECK(strstr(json.data, ",\"comments\":[\"command: demo --flag\",\"host: box\"],"));
+    CHECK(strstr(json.data, "\"time\":1700000000000000000,\"duration\":2000000000,"));
+    CHECK_EQ(encoder_by_name("html")->encode(&p, &page), 0);
+    page_data(page.data, "type=\"application/octet-stream\">", &data);
+    struct cursor c = cursor_of(data.data, data.len);
+    cursor_take(&c, cursor_u32(&c));
+    while (cursor_left(&c))
+        buf_printf(&columns, "%u ", (unsigned)cursor_uleb(&c));
+    CHECK_STR(columns.data,
+              "2 0 1 5 4 3 " /* frames */
+              "0 0 0 3 0 0 " /* levels up */
+              "0 0 0 0 0 1 " /* counts of the first */
+              "0 0 1 0 0 1 " /* of the second */
+              "0 0 1 0 0 7 " /* its values */);
 }
 
 TEST(page_marks_frames_that_were_found_by_synthesised_rows)

@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
-#include "profile/event.h"
+#include "events/events.h"
 #include <stdbool.h>
 
 enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT };

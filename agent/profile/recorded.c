@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/pprof_read.h"
 #include "profile/frames.h"
-#include "profile/naming.h"
+#include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include <errno.h>
 #include <stdio.h>
@@ -323,10 +323,10 @@ int recorded_read(const void *data, size_t len, struct profile *out, struct reco
         rc = read_plain(packed ? plain.data : data, packed ? plain.len : len, out, to);
     if (rc)
         snprintf(why, why_len, "%s",
-                 rc == -ENOTSUP                 ? "none of its kinds of samples is one that xprof knows"
-                 : rc == -EFBIG || rc == -E2BIG ? "it is too large"
+                 rc == -ENOTSUP                 ? "xprof knows none of its sample types"
+                 : rc == -EFBIG || rc == -E2BIG ? "the file is too large"
                  : rc == -ENOMEM                ? "out of memory"
-                                                : "it is no profile in pprof's format, or damaged");
+                                                : "not a profile in pprof format, or damaged");
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* A profile out of pprof's format, for naming what was recorded without names (record --raw), later and perhaps on
- * another machine. Hostile input is normal: whatever an id refers to is checked, and the file's size bounds all.
+/* Reads a pprof profile that was recorded without names (record --raw), to add symbols to it later, on any machine.
+ * Hostile input is normal: whatever an id refers to is checked, and the file's size bounds all.
  *
  *     recorded_read -> the profile with those names that the file holds, and the frames that have none
  *     recorded_name -> asks for the rest

@@ -42,6 +42,9 @@ static int take(bool raw, struct profile *out)
     out->period[0] = 10000000;
     out->nevents = 1;
     out->time_ns = 17;
+    out->duration_ns = 19;
+    *VEC_PUSH(&out->comments) = profile_string(out, "command: demo");
+    *VEC_PUSH(&out->comments) = profile_string(out, "host: box");
     return r;
 }
 
@@ -110,6 +113,32 @@ TEST(recorded_and_named_later_is_the_same)
         inferred[1] += stack_found(&later, &later.stacks.v[i]) == FOUND_INFERRED;
     }
     CHECK(inferred[0] == 1 && inferred[1] == 1);
+}
+
+/* Numbers, and what is said about the recording, are in the file, too. */
+TEST(recorded_keeps_values_and_comments)
+{
+    CLEANUP(profile_free) struct profile now = {0};
+    CLEANUP(profile_free) struct profile later = {0};
+    u64 sum[2][2] = {{0}};
+    CHECK_EQ(take(false, &now), 0);
+    CHECK_EQ(record_and_name(&later), 0);
+    CHECK_EQ(now.stacks.n, later.stacks.n);
+    for (size_t i = 0; i < now.stacks.n; i++)
+        for (int k = 0; k < 2; k++) {
+            const struct prof_stack *s = k ? &later.stacks.v[i] : &now.stacks.v[i];
+            sum[k][0] += s->count[0];
+            sum[k][1] += s->value[0];
+        }
+    CHECK(sum[0][0] && sum[0][1]);
+    CHECK_EQ(sum[1][0], sum[0][0]);
+    CHECK_EQ(sum[1][1], sum[0][1]);
+    CHECK_EQ(later.nevents, now.nevents);
+    CHECK_STR(later.events[0]->name, now.events[0]->name);
+    CHECK_EQ(later.duration_ns, now.duration_ns);
+    CHECK(now.comments.n == 2 && later.comments.n == 2);
+    for (size_t i = 0; i < now.comments.n; i++)
+        CHECK_STR(profile_text(&later, later.comments.v[i]), profile_text(&now, now.comments.v[i]));
 }
 
 TEST(recorded_without_names_has_none)

@@ -1,5 +1,6 @@
-/* Interned text: equal strings have equal numbers, string 0 is "". What comes in are bytes out of binaries and kernels;
- * what goes out is UTF-8, each byte that is none replaced by U+FFFD. Texts stay where they are until strings_free.
+/* Interns strings: equal strings have equal numbers, string 0 is "". What comes in are bytes out of binaries and
+ * kernels; what goes out is UTF-8, each byte that is none replaced by U+FFFD. Texts stay where they are until
+ * strings_free.
  */
 #pragma once
 #include "bpf/types.h"

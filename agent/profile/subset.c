@@ -1,7 +1,7 @@
 #include "profile/subset.h"
 #include "base/cleanup.h"
-#include "profile/frames.h"
 #include "profile/strings.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

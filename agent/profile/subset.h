@@ -1,5 +1,5 @@
-/* A part of a profile as a profile of its own: some of its stacks, one of its events, and nothing that only others
- * refer to. An interval is named once for the whole machine, then taken apart into pods.
+/* Extracts a part of a profile as a separate profile: some of its stacks, one of its events, and only what these refer
+ * to. An interval is symbolized once for the whole machine and then split by pod.
  */
 #pragma once
 #include "profile/profile.h"

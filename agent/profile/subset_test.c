@@ -57,3 +57,105 @@ TEST(subset_can_begin_with_the_process)
     profile_free(&part);
     profile_free(&all);
 }
+
+/* A profile by hand, in which every row of every table differs from its neighbours. */
+static int rich_profile(struct profile *p)
+{
+    static const struct event_kind kinds[2];
+    if (profile_init(p))
+        return -1;
+    for (u32 i = 0; i < 4; i++) {
+        char text[3][16];
+        for (u32 k = 0; k < 3; k++)
+            snprintf(text[k], sizeof(text[k]), "%c%u", "mfs"[k], i);
+        *VEC_PUSH(&p->mappings) = (struct prof_mapping){
+            .name = profile_string(p, text[0]), .build_id = profile_string(p, "ab"), .lo = i, .has_functions = i & 1};
+        *VEC_PUSH(&p->functions) = (struct prof_function){.name = profile_string(p, text[1]),
+                                                          .system_name = profile_string(p, text[2]),
+                                                          .file = profile_string(p, "x.c"),
+                                                          .start_line = 100 + i};
+        for (u32 k = 0; k <= i; k++) /* location i has i + 1 lines: of functions i, i - 1, ... */
+            *VEC_PUSH(&p->lines) = (struct prof_line){.function = i - k, .line = 10 * i + k};
+        *VEC_PUSH(&p->locations) = (struct prof_location){
+            .address = 1000 + i, .mapping = 3 - i, .first_line = (u32)p->lines.n - i - 1, .nlines = i + 1};
+        *VEC_PUSH(&p->processes) = (struct prof_process){
+            .name = profile_string(p, i < 2 ? "same" : text[0]), .tgid = 50 + i, .start = i, .cgroup = 7 * i};
+        *VEC_PUSH(&p->stack_locations) = i;
+        *VEC_PUSH(&p->stack_locations) = 3 - i;
+        *VEC_PUSH(&p->stacks) = (struct prof_stack){
+            .process = i, .first = 2 * i, .n = 2, .cause = (u8)i, .count = {i, 3 - i}, .value = {9 * i, 5}};
+    }
+    p->events[0] = &kinds[0];
+    p->events[1] = &kinds[1];
+    p->period[0] = 11;
+    p->period[1] = 22;
+    p->nevents = 2;
+    p->time_ns = 33;
+    p->duration_ns = 44;
+    return 0;
+}
+
+static void check_frame(const struct profile *all, const struct profile *part, u32 from, u32 to)
+{
+    const struct prof_location *a = &all->locations.v[from], *b = &part->locations.v[to];
+    const struct prof_mapping *m = &all->mappings.v[a->mapping], *n = &part->mappings.v[b->mapping];
+    CHECK_EQ(b->address, a->address);
+    CHECK_EQ(b->nlines, a->nlines);
+    CHECK_STR(profile_text(part, n->name), profile_text(all, m->name));
+    CHECK_STR(profile_text(part, n->build_id), "ab");
+    CHECK(n->lo == m->lo && n->has_functions == m->has_functions);
+    for (u32 k = 0; k < a->nlines; k++) {
+        const struct prof_line *x = &all->lines.v[a->first_line + k], *y = &part->lines.v[b->first_line + k];
+        const struct prof_function *f = &all->functions.v[x->function], *g = &part->functions.v[y->function];
+        CHECK_EQ(y->line, x->line);
+        CHECK_EQ(g->start_line, f->start_line);
+        CHECK_STR(profile_text(part, g->name), profile_text(all, f->name));
+        CHECK_STR(profile_text(part, g->system_name), profile_text(all, f->system_name));
+        CHECK_STR(profile_text(part, g->file), "x.c");
+    }
+}
+
+/* All that a stack refers to comes along, whatever its rows become, and each row once. */
+TEST(subset_renumbers_everything)
+{
+    static const u32 rows[] = {3, 1, 0, 2};
+    for (size_t event = 0; event < 2; event++)
+        for (int frames = 0; frames < 2; frames++) {
+            struct profile all, part;
+            CHECK(!profile_init(&part));
+            CHECK_EQ(rich_profile(&all), 0);
+            struct subset s = {.stacks = rows, .n = 4, .event = event, .process_frames = frames};
+            CHECK_EQ(profile_subset(&all, &s, &part), 0);
+            CHECK_EQ(part.stacks.n, 3); /* one has no sample of the event */
+            for (u32 i = 0, k = 0; i < 4; i++) {
+                const struct prof_stack *a = &all.stacks.v[rows[i]], *b = &part.stacks.v[k];
+                if (!a->count[event])
+                    continue;
+                k++;
+                const struct prof_process *p = &all.processes.v[a->process], *q = &part.processes.v[b->process];
+                CHECK_STR(profile_text(&part, q->name), profile_text(&all, p->name));
+                CHECK(q->tgid == p->tgid && q->cgroup == p->cgroup && q->start == p->start);
+                CHECK_EQ(b->cause, a->cause);
+                CHECK(b->count[0] == a->count[event] && b->value[0] == a->value[event]);
+                CHECK_EQ(b->n, 2 + (u32)frames);
+                for (u32 f = 0; f < 2; f++)
+                    check_frame(&all, &part, all.stack_locations.v[a->first + f], part.stack_locations.v[b->first + f]);
+                if (frames)
+                    CHECK_STR(function_of(&part, b, 2), profile_text(&all, p->name));
+            }
+            bool shared = frames && event == 1; /* processes 0 and 1 have one name: their frame is one */
+            CHECK_EQ(part.locations.n, 4 + (u32)(frames ? 3 - shared : 0));
+            CHECK_EQ(part.mappings.n, part.locations.n);
+            CHECK_EQ(part.functions.n, part.locations.n);
+            CHECK_EQ(part.lines.n, 10 + part.locations.n - 4);
+            CHECK_EQ(part.processes.n, 3);
+            CHECK(part.nevents == 1 && part.events[0] == all.events[event]);
+            CHECK(part.period[0] == all.period[event] && part.time_ns == 33 && part.duration_ns == 44);
+            if (frames)
+                CHECK_STR(
+                    profile_text(&part, part.mappings.v[part.locations.v[part.stack_locations.v[2]].mapping].name),
+                    "[process]");
+            profile_free(&part);
+            profile_free(&all);
+        }
+}

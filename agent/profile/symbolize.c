@@ -1,6 +1,6 @@
 #include "profile/symbolize.h"
 #include "base/cleanup.h"
-#include "profile/naming.h"
+#include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include <string.h>
 

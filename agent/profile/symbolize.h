@@ -1,4 +1,4 @@
-/* Naming late: turns an aggregate into a profile, asking for each file's names once, for all of its offsets. */
+/* Turns an aggregate into a profile by adding names; each file is queried once, for all of its offsets. */
 #pragma once
 #include "profile/aggregate.h"
 #include "profile/profile.h"

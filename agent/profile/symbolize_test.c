@@ -194,15 +194,3 @@ TEST(strings_are_interned_utf8)
     CHECK_STR(strings_text(s, 1u << 30), "");
     CHECK(!strings_failed(s));
 }
-
-TEST(events_are_found_by_name)
-{
-    size_t n;
-    const struct event_kind *k = event_kinds(&n);
-    CHECK(n >= 8);
-    for (size_t i = 0; i < n; i++)
-        CHECK(event_kind_find(k[i].name) == &k[i]);
-    CHECK(event_kind_find("cpu")->time);
-    CHECK_STR(event_kind_find("cpu")->unit, "nanoseconds");
-    CHECK(!event_kind_find("nonsense"));
-}

@@ -1,4 +1,4 @@
-/* Text for people: names that cannot harm what shows them, and quantities with a unit. */
+/* Formats text for people: names that are safe to display, and quantities with a unit. */
 #pragma once
 #include "base/buf.h"
 #include "bpf/types.h"

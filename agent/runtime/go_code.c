@@ -1,6 +1,6 @@
 /* Patterns of x86 code. Their sources are Go's src/runtime/asm_amd64.s, sys_linux_amd64.s, cgo/abi_amd64.h and the
  * prologues of cmd/internal/obj/x86/obj6.go, as they were from 1.18 to 1.27. */
-#include "runtime/go_code.h"
+#include "runtime/go_rows_internal.h"
 
 #define PROLOGUE_SAVES 48 /* bytes in which assembly saves registers by hand */
 #define PROLOGUE_ALIGN 64 /* and in which it aligns its stack */

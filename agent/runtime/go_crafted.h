@@ -4,7 +4,7 @@
  * All is in a.go: line 7 up to 0x1030, line 9 from there on. main.f pushes rbp, main.g has no depths.
  */
 #pragma once
-#include "runtime/go_internal.h"
+#include "runtime/gopclntab_internal.h"
 
 #define CRAFTED_SIZE   0x3400u
 #define CRAFTED_MODULE 0x2000u

@@ -1,5 +1,5 @@
 /* The frames of an address: inlined calls, each inside of the next, then the function. */
-#include "runtime/go_internal.h"
+#include "runtime/gopclntab_internal.h"
 
 #define WRAPPER_SAMPLE 4096 /* functions among which to look for wrappers: one in twenty is */
 

@@ -1,5 +1,5 @@
 /* Functions by address, and their value tables. */
-#include "runtime/go_internal.h"
+#include "runtime/gopclntab_internal.h"
 
 #define PCDATA_INLINED  2 /* Go's src/internal/abi/symtab.go */
 #define FUNCDATA_INLINE 3

@@ -4,7 +4,7 @@
  * In position-independent files these words are addresses that the dynamic linker has yet to fill in: with some linkers
  * the file holds zeros there, and the addends of R_X86_64_RELATIVE relocations hold what will stand in them.
  */
-#include "runtime/go_internal.h"
+#include "runtime/gopclntab_internal.h"
 
 #define WORDS      48 /* what we read of it */
 #define W_MINPC    20

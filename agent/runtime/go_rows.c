@@ -1,7 +1,7 @@
 /* From the depth of the stack at every instruction to rows. */
 #include "runtime/go_rows.h"
-#include "object/rows.h"
-#include "runtime/go_code.h"
+#include "cfi/rows.h"
+#include "runtime/go_rows_internal.h"
 #include <errno.h>
 
 #define SPARE_STEPS   (1u << 20) /* to those that a table without sharing takes; real ones share little */

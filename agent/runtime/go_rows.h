@@ -1,4 +1,4 @@
-/* Unwind rows of Go code, exact ones, from the table that the runtime's own tracebacks read.
+/* Writes exact unwind rows for Go code, from the table that the runtime's own tracebacks use.
  *
  * For every instruction the table (pcsp) says how far rsp is below the return address, and that is the CFA. Where the
  * caller's rbp is follows from how a function begins: "push rbp; mov rbp, rsp" since 1.21, a store below the return
@@ -15,7 +15,7 @@
  */
 #pragma once
 #include "base/vec.h"
-#include "object/table.h"
+#include "cfi/table.h"
 #include "runtime/gopclntab.h"
 
 struct go_layout_facts { /* of the runtime's structs, as the code has them */

@@ -1,7 +1,7 @@
 /* Edits of a small Go program, {u16 where, u8 what} each: its table, its code, moduledata and ELF headers. The first
  * byte says which layout, and as which of the runtime's functions main.f and main.g[int] appear. Whatever comes out
  * must make a sound table. */
-#include "object/table_elf.h"
+#include "cfi/table_elf.h"
 #include "runtime/go_crafted.h"
 #include "runtime/go_rows.h"
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "runtime/go_rows.h"
 #include "base/cleanup.h"
 #include "base/test.h"
-#include "object/table_elf.h"
-#include "runtime/go_code.h"
+#include "cfi/table_elf.h"
+#include "runtime/go_rows_internal.h"
 #include "runtime/go_crafted.h"
 #include <errno.h>
 #include <fcntl.h>

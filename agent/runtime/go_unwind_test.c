@@ -1,7 +1,7 @@
 /* What the unwinder makes of Go's rules: a program of one page, each rule in force for 16 bytes of it, and a few words
  * of memory for stacks, TLS, g and m. */
-#include "object/unwind_fixture.h"
-#include "object/rows.h"
+#include "cfi/unwind_fixture.h"
+#include "cfi/rows.h"
 
 #define MEMORY WORLD_MEMORY
 #define TLS    (MEMORY + 0x800)

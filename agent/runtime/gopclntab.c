@@ -1,5 +1,5 @@
 #include "runtime/gopclntab.h"
-#include "runtime/go_internal.h"
+#include "runtime/gopclntab_internal.h"
 #include <errno.h>
 
 #define HEADER_MIN     72         /* of 1.18; others are shorter, their tables are not */

@@ -1,4 +1,4 @@
-/* What a Go program knows about itself: functions, files, lines and inlined calls of every pc, stripped or not.
+/* Reads the tables of a Go program: functions, files, lines and inlined calls of every pc, also in stripped programs.
  *
  * The Go linker writes a table, runtime.pclntab, that the runtime needs for its own tracebacks; no strip removes it.
  * Its header leads to arrays of bytes: an index of functions by entry, a record for each function, and value tables,
@@ -12,7 +12,7 @@
  * beyond which functions keep their names but lose lines and inlined calls.
  */
 #pragma once
-#include "object/elf_file.h"
+#include "elf/elf.h"
 
 enum go_layout { GO_1_2, GO_1_16, GO_1_18, GO_1_20 }; /* first version that wrote it */
 

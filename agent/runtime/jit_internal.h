@@ -1,10 +1,15 @@
-/* What the readers of JIT maps share: the addresses that are asked for, and what is known of each so far. */
+/* Declarations shared by the readers of JIT maps: the requested addresses, and what is known of each so far. */
 #pragma once
 #include "base/buf.h"
 #include "base/vec.h"
 #include "bpf/types.h"
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* Of a map. Of a longer text map the end is read, where the youngest code is; of a longer jitdump, which can be read
+ * from its beginning only, the first part. */
+#define JIT_MAX_BYTES ((off_t)256 << 20)
+#define JIT_MAX_NAME  4096 /* bytes; what is beyond is cut off */
 
 struct jit_hit {
     u64 start;

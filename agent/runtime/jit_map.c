@@ -1,7 +1,7 @@
 #include "runtime/jit_map.h"
 #include "base/cleanup.h"
-#include "object/demangle.h"
-#include "object/names.h"
+#include "dwarf/demangle.h"
+#include "dwarf/names.h"
 #include "runtime/jit_internal.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Any bytes as a perf map, or behind the magic number as a jitdump. */
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "object/names.h"
+#include "dwarf/names.h"
 #include "runtime/jit_map.h"
 #include <stdlib.h>
 #include <string.h>

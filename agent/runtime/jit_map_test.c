@@ -3,7 +3,8 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/test.h"
-#include "object/names.h"
+#include "dwarf/names.h"
+#include "runtime/jit_internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -223,4 +224,24 @@ TEST(crafted_jitdumps_end)
     CHECK_EQ(ask_bytes(dump.data, dump.len, &address, 1, &a), 0);
     CHECK_STR(name_of(&a, 0), "");
     CHECK_EQ(jit_names(-1, &address, 1, &a.reply), -EBADF);
+}
+
+/* It is read in pieces, whose ends are in the middle of lines. */
+TEST(perf_maps_of_several_pieces_are_read_to_their_end)
+{
+    enum { LINES = 40000, SAMPLES = 400 };
+    AUTO_BUF struct buf map = {0};
+    CLEANUP(asked_free) struct asked a = {0};
+    u64 addresses[SAMPLES];
+    for (u64 i = 0; i < LINES; i++)
+        buf_printf(&map, "%llx 10 function_%llu\n", 0x10000 + 16 * (unsigned long long)i, (unsigned long long)i);
+    CHECK(map.len > 3 * (256 << 10));
+    for (u64 i = 0; i < SAMPLES; i++)
+        addresses[i] = 0x10000 + 16 * i * (LINES / SAMPLES) + 5;
+    CHECK_EQ(ask_bytes(map.data, map.len, addresses, SAMPLES, &a), 0);
+    for (u64 i = 0; i < SAMPLES; i++) {
+        char expected[32];
+        snprintf(expected, sizeof(expected), "function_%llu", (unsigned long long)i * (LINES / SAMPLES));
+        CHECK_STR(name_of(&a, i), expected);
+    }
 }

@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "runtime/jit_internal.h"
-#include "runtime/jit_map.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* "START SIZE NAME\n", the numbers in hex. Read in pieces, not mapped: its writer may cut it short at any moment. */
 #include "base/cleanup.h"
 #include "runtime/jit_internal.h"
-#include "runtime/jit_map.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

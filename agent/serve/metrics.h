@@ -1,5 +1,5 @@
-/* Prometheus text format 0.0.4 and OpenMetrics 1.0, whichever was asked for. A family is opened once, then its samples
- * follow; the two formats differ in the name of a counter's family and in the end mark.
+/* Writes metrics in Prometheus text format 0.0.4 or OpenMetrics 1.0. A family is opened once, then its samples follow;
+ * the two formats differ in the name of a counter's family and in the end mark.
  */
 #pragma once
 #include "base/buf.h"

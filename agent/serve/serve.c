@@ -92,7 +92,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         unsigned status = pages[i].make(s, open, &body);
         return answer(c, status, open ? OPENMETRICS : pages[i].type, &body);
     }
-    buf_str(&body, "there is /metrics, /healthz, /readyz and /targets\n");
+    buf_str(&body, "available pages: /metrics, /healthz, /readyz and /targets\n");
     return answer(c, MHD_HTTP_NOT_FOUND, TEXT, &body);
 }
 
@@ -144,7 +144,7 @@ static int take_address(const char *text, union address *out, char *why, size_t 
 {
     int rc = parse_address(text, out);
     if (rc)
-        snprintf(why, len, "%s is no ADDRESS:PORT (such as 127.0.0.1:7055 or [::]:7055)", text);
+        snprintf(why, len, "%s is not an ADDRESS:PORT (such as 127.0.0.1:7055 or [::]:7055)", text);
     return rc;
 }
 

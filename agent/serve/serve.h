@@ -1,5 +1,6 @@
-/* The agent's own pages, for those who watch it: /metrics (Prometheus), /healthz, /readyz, /targets. Read-only, without
- * secrets, by one thread of its own; what is answered comes from whoever started it. The only user of libmicrohttpd.
+/* Serves the agent's pages over HTTP: /metrics (Prometheus), /healthz, /readyz, /targets. The pages are read-only and
+ * contain no secrets. One thread serves them; handlers of the caller provide the content. The only user of
+ * libmicrohttpd.
  */
 #pragma once
 #include "base/buf.h"

@@ -135,12 +135,6 @@ void region_refuse_entry(struct analysis *a, u32 at);
 void region_run_asked(struct analysis *a);
 /* Follows what nobody has reached (orphans.c), and what that calls. */
 void region_run_orphan(struct analysis *a, u32 at);
-void region_take_back(struct analysis *a, u32 region);
-struct block *region_block_at(struct analysis *a, u32 at);
-/* The block that holds an instruction which begins here; NULL: none. */
-struct block *region_block_of(struct analysis *a, u32 at);
-/* A block of the current region; NULL: a limit. */
-struct block *region_add_block(struct analysis *a, u32 at, const struct state *s);
 /* The registers that a function of the gaps keeps, as far as is known now. The current region relies on it. */
 u16 region_kept_by(struct analysis *a, u32 callee);
 /* Those that an instruction leaves to its callee and finds again, if it calls at all. */
@@ -153,6 +147,14 @@ bool region_stays(struct analysis *a, u64 callee);
 /* Regions whose callees have turned out to keep less than was thought get another try; so do the unproven ones that
  * call something, since more is known now of what their callees keep. False: there was none. */
 bool region_run_again(struct analysis *a, bool unproven);
+
+/* region_blocks.c */
+void region_take_back(struct analysis *a, u32 region);
+struct block *region_block_at(struct analysis *a, u32 at);
+/* The block that holds an instruction which begins here; NULL: none. */
+struct block *region_block_of(struct analysis *a, u32 at);
+/* A block of the current region; NULL: a limit. */
+struct block *region_add_block(struct analysis *a, u32 at, const struct state *s);
 static inline struct region *region_current(struct analysis *a)
 {
     return &a->regions.v[a->current];
@@ -186,6 +188,16 @@ void noreturn_symbol(struct analysis *a, const struct elf_section *names, const 
 bool noreturn_call(struct analysis *a, u64 target);
 /* Is a function of the gaps known to come back, by what was seen of it? */
 bool noreturn_is_not(struct analysis *a, u64 target);
+
+/* The exit system calls, which do not return either. What rax holds is known from one instruction to the next. */
+struct exit_watch {
+    u32 rax;
+    bool known;
+};
+/* The instruction `x`, whose bytes are at `p`. True: the thread ends here. */
+bool noreturn_exits(struct exit_watch *w, const u8 *p, const struct insn *x);
+/* Does all that runs from here on lead straight there? */
+bool noreturn_leads_to_exit(const struct code_gap *g, u32 at);
 
 /* proof.c: the current region is left in state s: by `ret`, or by a jump to code that has rows. */
 void proof_leave(struct analysis *a, const struct state *s);

@@ -37,6 +37,16 @@ static void write_rules(struct writer *w, u32 at, u32 end, const struct rules *n
     w->to = end;
 }
 
+/* What dropped its return address and leads straight to the exit system call is where a stack begins: what runs in a
+ * thread that clone() made. */
+static void find_rules(const struct analysis *a, const struct state *s, u32 at, struct rules *out)
+{
+    const struct frame *f = &a->regions.v[a->current].frame;
+    rules_at(s, f, out);
+    if (rules_no_way_back(s, f) && noreturn_leads_to_exit(code_gap_of(&a->code, at), at))
+        rules_only(XP_CFA_END, out);
+}
+
 static void emit_block(struct writer *w, const struct block *b)
 {
     struct analysis *a = w->a;
@@ -47,7 +57,7 @@ static void emit_block(struct writer *w, const struct block *b)
     struct insn x;
     size_t left;
     if (b->plain && b->len && !a->limits->witness) {
-        rules_at(&s, &region_current(a)->frame, &now);
+        find_rules(a, &s, b->at, &now);
         write_rules(w, b->at, b->at + b->len, &now);
         return;
     }
@@ -57,7 +67,7 @@ static void emit_block(struct writer *w, const struct block *b)
             return;
         analysis_count(a);
         if (next.changed)
-            rules_at(&s, &region_current(a)->frame, &now);
+            find_rules(a, &s, at, &now);
         if (a->limits->witness)
             a->limits->witness(a->limits->ctx, g->offset + (at - g->base), x.len, &now);
         write_rules(w, at, at + x.len < end ? at + x.len : end, next.changed ? &now : NULL);

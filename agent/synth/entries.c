@@ -1,6 +1,6 @@
 /* Where functions begin in code without FDEs: at symbols, where relocations and data of programs for a fixed address
  * point, and where covered code calls, jumps, or takes an address. */
-#include "object/dynamic.h"
+#include "elf/dynamic.h"
 #include "synth/analysis.h"
 #include "synth/insn.h"
 #include <errno.h>

@@ -264,6 +264,7 @@ static bool is_pop(const u8 *p, size_t n)
 static void run_block(struct analysis *a, struct block *b)
 {
     struct run r = {.a = a, .gap = code_gap_of(&a->code, b->at), .block = (u32)(b - a->blocks.v), .start = b->at};
+    struct exit_watch watch = {0};
     struct insn x;
     struct step next = {0};
     size_t left;
@@ -300,7 +301,7 @@ static void run_block(struct analysis *a, struct block *b)
         r.at += x.len;
         a->blocks.v[r.block].len = (u16)(r.at - r.start);
         a->blocks.v[r.block].plain &= !changed;
-        on = go_on(&r, &next);
+        on = go_on(&r, &next) && !noreturn_exits(&watch, p, &x);
     }
 }
 

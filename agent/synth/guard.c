@@ -1,6 +1,6 @@
 #include "synth/guard.h"
-#include "object/dynamic.h"
-#include "object/table_elf.h"
+#include "elf/dynamic.h"
+#include "cfi/table_elf.h"
 #include <string.h>
 
 #define MAX_NOTE 4096 /* bytes of notes that are looked at */

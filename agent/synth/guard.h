@@ -1,4 +1,4 @@
-/* Files whose code is not as the psABI has it, so that what looks like a proof there is a coincidence. */
+/* Detects files whose code does not follow the psABI, where an apparent proof would be a coincidence. */
 #pragma once
 #include "synth/code.h"
 

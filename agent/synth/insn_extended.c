@@ -206,10 +206,10 @@ static bool legacy_0f38(const struct insn_code *c, struct insn *out)
         else
             insn_writes(out, c->reg);
         break;
-    case 0xf8: /* movdir64b, enqcmd: to where a register points; urdmsr */
+    case 0xf8: /* movdir64b, enqcmd: to where a register points; urdmsr, and uwrmsr, which changes none */
         if (insn_has_memory(c))
             insn_stores_elsewhere(out);
-        else
+        else if (c->prefix == INSN_F2)
             insn_writes(out, c->rm);
         break;
     case 0xfa: /* encodekey */

@@ -235,8 +235,9 @@ static void set_registers(const struct insn_code *c, struct insn *out)
     case INSN_MAP_5:
         registers_5(c, out);
         break;
-    case INSN_MAP_7: /* urdmsr */
-        insn_writes(out, c->rm);
+    case INSN_MAP_7: /* urdmsr; uwrmsr changes none */
+        if (c->prefix == INSN_F2)
+            insn_writes(out, c->rm);
         break;
     }
 }

@@ -2,7 +2,6 @@
  * something else begins that code names (the next table, mostly), or where an entry leads nowhere near. Nor need it
  * begin where its address is, when the index is never 0: so entries that lead into the middle of instructions are
  * passed over. */
-#include "base/cleanup.h"
 #include "synth/analysis.h"
 #include <errno.h>
 

@@ -1,7 +1,7 @@
-/* Calls that do not return. What lies behind one belongs to somebody else: to the next function, or to a landing pad
- * that only the tables of exceptions name, and neither has the stack that the call left. Known by name are the ends
- * that compilers know, too: what a PLT stub leads to, or a symbol of the file itself. */
-#include "object/plt.h"
+/* Calls that do not return, system calls among them. What lies behind one belongs to somebody else: to the next
+ * function, or to a landing pad that only the tables of exceptions name, and neither has the stack that the call left.
+ * Known by name are the ends that compilers know, too: what a PLT stub leads to, or a symbol of the file itself. */
+#include "elf/plt.h"
 #include "synth/analysis.h"
 #include "synth/insn.h"
 
@@ -101,4 +101,59 @@ bool noreturn_is_not(struct analysis *a, u64 target)
     const struct block *b = region_block_at(a, at);
     const struct region *r = b && b->region != a->current ? &a->regions.v[b->region] : NULL;
     return r && !r->frame.orphan && (r->endless ? r->passes_on && !r->gone : proof_holds(r));
+}
+
+/* ---- The system calls exit and exit_group ---- */
+
+#define SYS_EXIT       60
+#define SYS_EXIT_GROUP 231
+#define MAX_STRAIGHT   16 /* instructions */
+
+static bool is_syscall(const u8 *p, const struct insn *x)
+{
+    return x->len == 2 && p[0] == 0x0f && p[1] == 0x05;
+}
+
+/* xor eax, eax */
+static bool clears_eax(const u8 *p, const struct insn *x)
+{
+    return x->len == 2 && (p[0] == 0x31 || p[0] == 0x33) && p[1] == 0xc0;
+}
+
+/* mov al, 60: of two bytes, as libraries like it (musl). */
+static bool sets_al(const u8 *p, const struct insn *x)
+{
+    return x->len == 2 && p[0] == 0xb0;
+}
+
+bool noreturn_exits(struct exit_watch *w, const u8 *p, const struct insn *x)
+{
+    if (is_syscall(p, x) && w->known && (w->rax == SYS_EXIT || w->rax == SYS_EXIT_GROUP))
+        return true;
+    if (clears_eax(p, x))
+        *w = (struct exit_watch){0, true};
+    else if (sets_al(p, x))
+        w->rax = (w->rax & ~0xffu) | p[1];
+    else if (x->op == INSN_MOV && x->a.kind == INSN_REG && x->a.reg == INSN_RAX && x->b.kind == INSN_IMM &&
+             x->size >= 4)
+        *w = (struct exit_watch){(u32)x->b.value, true};
+    else if (x->op == INSN_CALL || (x->op == INSN_POP && x->a.kind == INSN_REG && x->a.reg == INSN_RAX) ||
+             (x->writes & 1u << INSN_RAX))
+        w->known = false;
+    return false;
+}
+
+bool noreturn_leads_to_exit(const struct code_gap *g, u32 at)
+{
+    struct exit_watch w = {0};
+    struct insn x;
+    size_t left;
+    for (unsigned i = 0; i < MAX_STRAIGHT && at < g->base + (g->end - g->start); i++, at += x.len) {
+        const u8 *p = code_bytes(g, at, &left);
+        if (!insn_decode(p, left, &x) || x.op == INSN_RET || x.op == INSN_JMP || x.op == INSN_JCC || x.op == INSN_TRAP)
+            return false;
+        if (noreturn_exits(&w, p, &x))
+            return true;
+    }
+    return false;
 }

@@ -56,6 +56,12 @@ static void add_sized(struct rules *r, const struct state *s, const struct frame
                      VALUE_OFF(s->what[i]) - VALUE_OFF(rsp) + f->shift);
 }
 
+bool rules_no_way_back(const struct state *s, const struct frame *f)
+{
+    s32 off;
+    return leads_to_cfa(s->reg[INSN_RSP], f, &off) && off < 8;
+}
+
 static void add_cfas(struct rules *r, const struct state *s, const struct frame *f)
 {
     static const struct {
@@ -63,8 +69,8 @@ static void add_cfas(struct rules *r, const struct state *s, const struct frame 
         enum xp_cfa kind;
     } plain[] = {{INSN_RSP, XP_CFA_RSP}, {INSN_RBP, XP_CFA_RBP}, {INSN_RBX, XP_CFA_RBX}};
     s32 off;
-    if (leads_to_cfa(s->reg[INSN_RSP], f, &off) && off < 8)
-        return; /* above its own return address: not a function's frame */
+    if (rules_no_way_back(s, f))
+        return;
     for (unsigned i = 0; i < sizeof(plain) / sizeof(*plain); i++)
         if (leads_to_cfa(s->reg[plain[i].reg], f, &off))
             add_cfa(r, plain[i].kind, off);
@@ -130,15 +136,18 @@ static void add_rbxs(struct rules *r, const struct place *p, unsigned n)
         r->rbx[r->nrbx++] = XP_SYNTH_RBX_LOST;
 }
 
+void rules_only(enum xp_cfa kind, struct rules *out)
+{
+    *out = (struct rules){.ncfa = 1, .nrbp = 1, .nrbx = 1, .cfa = {kind}, .rbp = {XP_RBP_SAME}, .rbx = {XP_RBX_SAME}};
+}
+
 void rules_at(const struct state *s, const struct frame *f, struct rules *out)
 {
     struct place p[RULES_SAVED];
     out->ncfa = out->nrbp = out->nrbx = 0;
     add_cfas(out, s, f);
-    if (!out->ncfa) { /* then the registers do not matter either */
-        add_cfa(out, XP_CFA_UNPROVEN, 0);
-        out->rbp[out->nrbp++] = XP_RBP_SAME;
-        out->rbx[out->nrbx++] = XP_RBX_SAME;
+    if (!out->ncfa) {
+        rules_only(XP_CFA_UNPROVEN, out);
         return;
     }
     add_rbps(out, p, find_places(s, f, INSN_RBP, p, RULES_SAVED));

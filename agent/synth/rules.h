@@ -1,4 +1,4 @@
-/* From what is known at each instruction to as few rows as will do.
+/* Reduces the facts at each instruction to as few rows as possible.
  *
  * At most places several rules are right: CFA = rsp + 48 and, as long as rbp stands, CFA = rbp + 16. A row is kept for
  * as long as one rule is right at every instruction in a row; when the last one fails, it is written, and the next row
@@ -29,6 +29,10 @@ struct frame {
 };
 
 void rules_at(const struct state *s, const struct frame *f, struct rules *out);
+/* A rule that leads to no caller: then its registers do not matter either. */
+void rules_only(enum xp_cfa kind, struct rules *out);
+/* Is rsp above the function's own return address, so that it is no function's frame any more? */
+bool rules_no_way_back(const struct state *s, const struct frame *f);
 /* What both hold, in `r`; false: nothing, and `r` is as it was. */
 bool rules_narrow(struct rules *r, const struct rules *other);
 /* The one to be used. */

@@ -1,4 +1,4 @@
-/* What one instruction does to a state (state.h), and where control goes then. */
+/* Applies one instruction to a state (state.h) and finds where control goes next. */
 #pragma once
 #include "synth/state.h"
 

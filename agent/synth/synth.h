@@ -1,4 +1,4 @@
-/* Unwind rows for code without CFI, read off its instructions: the third source beside FDEs and gopclntab.
+/* Derives unwind rows from the instructions of code without CFI: the third source besides FDEs and gopclntab.
  *
  * Hand-written assembly (video, crypto, linear algebra) has no FDEs, but what it does to the stack is plain to see:
  * push, sub rsp, call, ret. From each address that something calls, the instructions are followed with values such as
@@ -7,8 +7,8 @@
  * function with rsp = CFA - 8, and none at another height: that is the proof. Code that never leaves (a server's main,
  * a stub that jumps through a pointer) counts if all that it calls is known to return, and something that counts calls
  * it. Code that nothing known leads to ("orphans": reached through tables that were not understood) is run from an
- * assumed height, which its rets then correct: its rows are "inferred". All else is XP_CFA_UNPROVEN: stacks end there,
- * and say so.
+ * assumed height, which its rets then correct: its rows are "inferred". What has dropped its return address and leads
+ * straight to the exit system call is XP_CFA_END. All else is XP_CFA_UNPROVEN: stacks end there, and say so.
  *
  *   gaps -> entries -> flow (insn -> step -> state) -> proof -> rules
  *
@@ -24,7 +24,7 @@
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
-#include "object/elf_file.h"
+#include "elf/elf.h"
 
 struct synth_span { /* file offsets */
     u64 start, end;
@@ -36,18 +36,18 @@ struct synth_row {
 };
 
 /* Why a file has no synthesised rows: X(enum name, slug, sentence). */
-#define SYNTH_DROPS(X)                                                                    \
-    X(NOT, "", "it has them")                                                             \
-    X(NO_CODE, "no-code", "all code is covered, or is padding")                           \
-    X(GO, "go", "Go has its own calling convention and tables")                           \
-    X(GHC, "ghc", "GHC's code keeps no return addresses on the stack")                    \
-    X(OCAML, "ocaml", "OCaml 5 switches stacks in its own code")                          \
-    X(V8, "v8", "V8's embedded builtins keep frame pointers instead")                     \
-    X(UNLIKELY, "unlikely", "most of the code is not covered, and most of that unproven") \
-    X(BYTES, "bytes", "more code without CFI than the limit")                             \
-    X(INSNS, "instructions", "more instructions to follow than the limit")                \
-    X(MEMORY, "memory", "more regions, blocks or entries than the limit")                 \
-    X(TIME, "time", "more processor time than the limit")
+#define SYNTH_DROPS(X)                                                                               \
+    X(NOT, "", "the code has unwind information")                                                    \
+    X(NO_CODE, "no-code", "all code is covered, or is padding")                                      \
+    X(GO, "go", "Go has its own calling convention and tables")                                      \
+    X(GHC, "ghc", "GHC's code keeps no return addresses on the stack")                               \
+    X(OCAML, "ocaml", "OCaml 5 switches stacks in its own code")                                     \
+    X(V8, "v8", "V8's embedded builtins keep frame pointers instead")                                \
+    X(UNLIKELY, "unlikely", "most of the code is not covered, and most of that could not be proven") \
+    X(BYTES, "bytes", "more code without CFI than the limit")                                        \
+    X(INSNS, "instructions", "more instructions to follow than the limit")                           \
+    X(MEMORY, "memory", "more regions, blocks or entries than the limit")                            \
+    X(TIME, "time", "more CPU time than the limit")
 
 enum synth_drop {
 #define SYNTH_DROP_ENUM(name, slug, text) SYNTH_DROP_##name,

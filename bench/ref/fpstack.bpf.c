@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * The reference of bench/unwind.sh: the kernel's own frame pointer walk (bpf_get_stack) for every sample of a process,
- * timed as bpf/sample.bpf.h times the CFI unwinder.
+ * timed as bpf/submit.bpf.h times the CFI unwinder.
  */
 #include "bpf/vmlinux.h"
 #include <bpf/bpf_helpers.h>

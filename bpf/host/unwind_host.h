@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct host_space {
-    /* The tables, as probe/tables.c lays them out; a test may point these at arrays of its own. */
+    /* The tables, as probe/shards.c lays them out; a test may point these at arrays of its own. */
     const u32 *words;
     u32 nwords;
     const struct xp_rule *rules;

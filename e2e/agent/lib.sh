@@ -24,8 +24,10 @@ end_agent() { # [STATUS]
     [ "$rc" = "${1:-0}" ] || fail "the agent ended with $rc"
 }
 
-metric() { # NAME [LABELS_REGEX]: the sum
-    curl -sf "$page/metrics" | awk -v n="$1" -v l="${2:-}" '$1 ~ "^" n "($|{)" && $1 ~ l { s += $NF } END { print s + 0 }'
+metric() { # NAME [LABELS_REGEX]: the sum; fails without the page or the metric
+    local text
+    text=$(curl -sf "$page/metrics") || fail "there is no page $page/metrics"
+    sum_of_metric "$@" <<<"$text"
 }
 
 # All profiles of a folder below $out as one: lines process;root;...;leaf count, for samples_of.

@@ -19,24 +19,24 @@ bad 'x.yaml:2: there is no option "intervall"' 'rate: 49' 'intervall: 10s'
 bad 'x.yaml:1: rate: 5000 is not in the range 1..1000' 'rate: 5000'
 bad 'x.yaml:1: kernel: "maybe" is neither on nor off' 'kernel: maybe'
 bad 'x.yaml:2: ' 'rate: 1' '  bad: [indent'
-bad 'x.yaml:2: rate is there twice: first in line 1' 'rate: 1' 'rate: 2'
+bad 'x.yaml:2: rate is set twice: first in line 1' 'rate: 1' 'rate: 2'
 bad 'x.yaml:1: anchors and aliases' 'events: *all'
 bad 'exporter 1: url is needed' 'exporters: [{name: a, type: pyroscope}]'
-bad 'x.yaml:1: type: there is no "graphite"' 'exporters: [{name: a, type: graphite, url: x}]'
+bad 'x.yaml:1: type: unknown value "graphite"' 'exporters: [{name: a, type: graphite, url: x}]'
 bad 'x.yaml:3: there is no option "exporters.0.ulr"' 'exporters:' '  - {name: a, type: pyroscope, url: "http://x"' '    , ulr: y}'
 bad '--pod-selector: column [0-9]' 'pod-selector: "a in"'
 bad 'two exporters have the name a' 'exporters: [{name: a, type: otlp, url: x}, {name: a, type: otlp, url: y}]'
 bad 'rate is above --max-rate' 'rate: 900'
-bad 'a URL begins with http' 'pyroscope-url: pyroscope:4040'
-bad 'target a/b: a name has' 'exporters: [{name: a/b, type: directory, path: /tmp}]'
+bad 'the URL must begin with http' 'pyroscope-url: pyroscope:4040'
+bad 'target a/b: a name needs' 'exporters: [{name: a/b, type: directory, path: /tmp}]'
 bad 'a user needs a password file' 'pyroscope-url: http://x' 'user-name: u'
-bad 'localhost is no ADDRESS:PORT' 'listen: localhost'
+bad 'localhost is not an ADDRESS:PORT' 'listen: localhost'
 bad 'annotation-prefix: a domain is needed' 'annotation-prefix: xprof.io/'
-bad 'events: cpu is there twice' 'events: [cpu, cpu]'
+bad 'events: cpu is listed twice' 'events: [cpu, cpu]'
 expect_exit 2 'x.yaml: cannot be read: No such file' "$XPROF" agent --config "$TMP/nowhere/x.yaml"
 expect_exit 2 'XPROF_RATE: "fast" is not a number' env XPROF_RATE=fast "$XPROF" agent --check-config
-expect_exit 2 'where do profiles go' "$XPROF" agent
-expect_exit 1 'is no ADDRESS:PORT' "$XPROF" agent --output-dir "$out" --state-dir "$state" --listen localhost \
+expect_exit 2 'no destination for profiles' "$XPROF" agent
+expect_exit 1 'is not an ADDRESS:PORT' "$XPROF" agent --output-dir "$out" --state-dir "$state" --listen localhost \
     --exclusive=off
 
 config 'rate: 20' 'interval: 30s' 'pod-labels: [app, "app.kubernetes.io/version"]' 'kernel: off'
@@ -85,11 +85,11 @@ failed_reloads() {
 }
 await failed_reloads 1
 runs_at 70 || fail "a mistake changed something"
-grep -q 'the configuration stays what it was: .*x.yaml:1: rate: "fast"' "$errors" || fail "the mistake was not told"
+grep -q 'configuration not reloaded, the previous one stays in effect: .*x.yaml:1: rate: "fast"' "$errors" || fail "the mistake was not told"
 config 'rate: 71' 'stack-memory: 32M' 'kernel: off'
 kill -HUP "$agent_pid"
 await runs_at 71
 for option in stack-memory kernel; do
-    grep -q -- "--$option changes with the next start only" "$errors" || fail "it is not told that $option needs a start"
+    grep -q -- "--$option: the new value takes effect at the next start" "$errors" || fail "it is not told that $option needs a start"
 done
 end_agent

@@ -19,6 +19,16 @@ sampled() {
 build_target layout
 "$TMP/layout" 4000 &
 await sampled
+# It times its own unwinding; the kernel's run time statistics would slow down every eBPF program of the machine.
+is "$(metric xprof_cpu_seconds_total unwind)" '>' 0 || fail "unwinding is not measured"
+has_run_time_statistics() { # PID
+    [ -n "$(find "/proc/$1/fd" -lname '*bpf-stats*' 2>/dev/null || true)" ] # other descriptors come and go meanwhile
+}
+if has_run_time_statistics "$agent_pid"; then fail "it has the kernel's run time statistics on"; fi
+record_in_background -a -d 60s
+has_run_time_statistics "$xprof" || fail "a recording with a summary has not: this test sees nothing"
+kill -INT "$xprof"
+wait "$recorder"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$page/healthz")" = 200 ] || fail "not healthy"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -X POST "$page/metrics")" = 405 ] || fail "it takes a POST"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$page/nowhere")" = 404 ] || fail "there is a page for everything"
@@ -48,4 +58,8 @@ without_runtime() {
     unready && grep -q 'the pods of this node are not known yet: .*no.sock' "$TMP/ready"
 }
 await without_runtime
+[ "$(metric xprof_runtime_calls_total '"ok"')" = 0 ] || fail "a runtime that is not there has answered"
+[ "$(metric xprof_runtime_calls_total '"unreachable"')" -ge 1 ] || fail "no call to the runtime has failed"
+outcomes=$(curl -sf "$page/metrics" | sed -nE 's/^xprof_runtime_calls_total\{outcome="(.*)"\} .*/\1/p' | sort | xargs)
+[ "$outcomes" = "failed malformed ok timeout unreachable" ] || fail "calls to the runtime end as $outcomes"
 end_agent

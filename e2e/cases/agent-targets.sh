@@ -46,7 +46,7 @@ bad() { # REGEX TARGET
     printf 'targets:\n  - %s\n' "$2" >"$TMP/y.yaml"
     expect_exit 2 "$1" "$XPROF" agent --check-config --config "$TMP/y.yaml"
 }
-bad 'y.yaml:2: pid: "x" is no process' '{pid: x}'
+bad 'y.yaml:2: pid: "x" is not a process ID' '{pid: x}'
 bad 'target 1: one of container-id' '{labels: {a: b}}'
 bad 'target 1: one of container-id' '{pid: 1, image: x}'
 bad 'y.yaml:2: there is no option "targets.0.nmae"' '{comm: x, nmae: y}'

@@ -16,11 +16,18 @@ check() {
 tables() {
     find "$CACHE" -type f -size +1k
 }
+named_kernel() {
+    expect_stack 'burn;(.*;)?[a-z_]+[^;]*_\[k\]'
+    expect_no_stack '\[kernel\][^;]*'
+}
 check
+named_kernel
 [ "$(tables | wc -l)" -ge 3 ] || fail "nothing was kept"
+[ "$(stat -c %a "$CACHE/kernel.xpk")" = 600 ] || fail "others may read where the kernel's code lies"
 kept() { find "$CACHE" -type f -printf '%i %p\n' | sort; }
 kept >"$TMP/made"
 check
+named_kernel
 kept >"$TMP/now" # a sample may fall into a file that had none before, and make that one's
 [ -z "$(comm -23 "$TMP/made" "$TMP/now")" ] || fail "made again: $(comm -23 "$TMP/made" "$TMP/now")"
 
@@ -30,5 +37,6 @@ done
 check
 tables | while read -r file; do truncate -s 100 "$file"; done
 check
+named_kernel
 CACHE=/proc/nothing check
-grep -q 'no table cache in /proc/nothing' "$errors" || fail "a cache that cannot be used is not mentioned"
+grep -q 'cannot use the table cache in /proc/nothing' "$errors" || fail "a cache that cannot be used is not mentioned"

@@ -56,4 +56,4 @@ done < <(grep -E ' cgroup2? ' /proc/mounts)
 expect_exit 2 "--cgroup $TMP: not a directory of a cgroup file system" "$XPROF" record --cgroup "$TMP"
 expect_exit 1 "--cgroup /nowhere: No such file" "$XPROF" record --cgroup /nowhere
 systemd=$(grep -E 'name=systemd' /proc/mounts | cut -d' ' -f2 | head -n 1)
-[ -z "$systemd" ] || expect_exit 1 'a hierarchy without controller: name the same group' "$XPROF" record --cgroup "$systemd"
+[ -z "$systemd" ] || expect_exit 1 'this hierarchy has no controller' "$XPROF" record --cgroup "$systemd"

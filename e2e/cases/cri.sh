@@ -141,7 +141,7 @@ expect_says stats 'runtime=fake 1.0'
 registry_ends
 fake none
 expect_says stats 'unsupported=[1-9].* answered=0'
-expect_says stats '^why=.*none.sock: it has no container runtime interface'
+expect_says stats '^why=.*none.sock: the server does not implement the container runtime interface'
 registry_ends
 fake huge
 expect_says stats 'malformed=[1-9].* answered=0'
@@ -149,7 +149,7 @@ expect_says stats '^why=ListContainers: .*Message too long'
 registry_ends
 fake garbage
 expect_says stats 'malformed=[1-9].* answered=0'
-expect_says stats '^why=.*garbage.sock: the answer of ListContainers cannot be read'
+expect_says stats '^why=.*garbage.sock: the response to ListContainers is malformed'
 expect_says ps "^container .*id=$CID .*told=nothing"
 registry_ends
 

@@ -14,10 +14,13 @@ place=$root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug
 mkdir -p "$root/bin" "${place%/*}"
 strip -o "$root/bin/inlines" "$TMP/whole"
 
+has_chain() {
+    expect_stack '.*;main;around.*;between;innermost' "$profile" 20
+}
+
 for how in zlib zlib-gnu zstd; do
     objcopy --only-keep-debug --compress-debug-sections=$how "$TMP/whole" "$place" 2>/dev/null || continue
-    record -- chroot "$root" /bin/inlines 300
-    expect_stack '.*;main;around.*;between;innermost' "$profile" 20
+    record_both has_chain -- chroot "$root" /bin/inlines 300
     echo "$how"
 done
 rm "$place"
@@ -28,5 +31,7 @@ nm "$TMP/whole" --defined-only --format=posix | awk '$2 == "T" || $2 == "t" { pr
 objcopy -S --keep-symbols="$TMP/functions" "$TMP/whole" "$TMP/mini"
 xz -k "$TMP/mini"
 objcopy --add-section .gnu_debugdata="$TMP/mini.xz" "$root/bin/inlines"
-record -- chroot "$root" /bin/inlines 300
-expect_stack '.*;main;.*' "$profile" 20
+has_main() {
+    expect_stack '.*;main;.*' "$profile" 20
+}
+record_both has_main -- chroot "$root" /bin/inlines 300

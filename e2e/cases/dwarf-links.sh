@@ -13,13 +13,17 @@ chain='.*;main;around.*;between;innermost'
 dir=$TMP/there # of the program, in its root and in the host's
 mkdir -p "$root$dir"
 
-named() { # how often the chain has to be there: at least $1; 0: not once
+has_chain() {
+    expect_stack "$chain" "$profile" 20
+}
+
+named() {
+    record_both has_chain -- chroot "$root" "$dir/inlines" 300
+}
+
+not_named() {
     record -- chroot "$root" "$dir/inlines" 300
-    if [ "$1" = 0 ]; then
-        if grep -q 'between;innermost' "$profile"; then fail "named by a file that is not its own"; fi
-    else
-        expect_stack "$chain" "$profile" "$1"
-    fi
+    if grep -q 'between;innermost' "$profile"; then fail "named by a file that is not its own"; fi
 }
 
 split() { # the program and its debug file x.debug, with a link from one to the other
@@ -35,11 +39,11 @@ at_exit "rm -r /usr/lib/debug$dir; rmdir --ignore-fail-on-non-empty -p /usr/lib/
 for place in "$dir" "$dir/.debug" "/usr/lib/debug$dir"; do
     mkdir -p "$root$place"
     cp "$TMP/x.debug" "$place/x.debug" # the host's
-    named 0
+    not_named
     cp "$TMP/x.debug" "$root$place/x.debug"
-    named 20
+    named
     printf 'X' >>"$root$place/x.debug" # another CRC
-    named 0
+    not_named
     rm "$root$place/x.debug" "$place/x.debug"
 done
 
@@ -47,10 +51,10 @@ OUT=whole build_target inlines -g -static -Wl,--build-id=sha1
 split
 cp "$TMP/x.debug" "$root$dir/x.debug"
 printf 'X' >>"$root$dir/x.debug" # the same build, though dwz or the like came over it later
-named 20
+named
 OUT=whole build_target inlines -g -O1 -static -Wl,--build-id=sha1
 objcopy --only-keep-debug "$TMP/whole" "$root$dir/x.debug" # another build
-named 0
+not_named
 
 command -v dwz >/dev/null || exit 0
 OUT=whole build_target inlines -g -static -Wl,--build-id=sha1
@@ -63,8 +67,8 @@ shared() { readelf -p .gnu_debugaltlink "$root$dir/inlines" | grep -q "$1"; }
 shared ../../common || fail "no link"
 up=$(realpath "$root$dir/../..")
 mv "$root/common/.dwz/common" "$up/common"
-named 20
+named
 id=$(readelf -n "$up/common" | sed -n 's/.*Build ID: //p')
 mkdir -p "$root/usr/lib/debug/.build-id/${id:0:2}"
 mv "$up/common" "$root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
-named 20
+named

@@ -32,8 +32,10 @@ before=$(asked)
 
 if named; then fail "a server was asked though nobody wanted it"; fi
 [ "$(asked)" = "$before" ] || fail "a server was asked though nobody wanted it"
-named --debuginfod-urls "$url" || fail "not named with the server's file"
-expect_stack "$chain" "$profile" 20
+has_chain() {
+    expect_stack "$chain" "$profile" 20
+}
+CACHE=$TMP/cache record_both has_chain --debuginfod-urls "$url" -- chroot "$root" /bin/inlines 300
 [ "$(asked)" -gt "$before" ] || fail "the server's log has no request"
 kill $server
 named --debuginfod-urls "$url" || fail "the file was not kept"
@@ -72,8 +74,8 @@ for how in lie half error gone; do
     for _ in 1 2; do
         if named; then fail "named by a server's $how"; fi
     done
-    n=$(grep -c "$id" "$TMP/asked")
-    [ "$n" -ge 1 ] || fail "the environment's server was not asked"
+    n=$(grep -c "$id" "$TMP/asked" || true)
+    [ -s "$TMP/asked" ] || fail "the environment's server was not asked" # for the vdso's first, after which it is shunned
     if [ $how = lie ] || [ $how = gone ]; then [ "$n" = 1 ] || fail "asked $n times for what it has not"; fi
     kill $server
 done

@@ -18,24 +18,28 @@ compile() { # COMPILER FLAG...
     (cd "$where" && "$@" -O2 -gsplit-dwarf -c inlines.cpp && "$1" -static -o inlines inlines.o && cp inlines "$root/bin")
 }
 
-named() { # how often the chain has to be there: at least $1; 0: not once
+has_chain() {
+    expect_stack "$chain" "$profile" 20
+}
+
+named() {
+    record_both has_chain -- chroot "$root" /bin/inlines 300
+}
+
+not_named() {
     record -- chroot "$root" /bin/inlines 300
-    if [ "$1" = 0 ]; then
-        if grep -qE 'between[()]*;innermost' "$profile"; then fail "named by a file that is not its own"; fi
-    else
-        expect_stack "$chain" "$profile" "$1"
-    fi
+    if grep -qE 'between[()]*;innermost' "$profile"; then fail "named by a file that is not its own"; fi
 }
 
 compile g++ -gdwarf-5
 grep -q between "$where/inlines.dwo" || fail "this compiler makes no split unit"
-named 0 # the host has it at the compiler's place
+not_named # the host has it at the compiler's place
 expect .lines_missing_parts '>=' 1
 cp "$where/inlines.dwo" "$root$where"
-named 20
+named
 expect .lines_missing_parts '==' 0
 mv "$root$where/inlines.dwo" "$root/bin"
-named 20
+named
 cp "$where/inlines.dwo" "$TMP/first.dwo"
 
 package() { # TOOL COMPILER FLAG...: no packager knows what gcc makes of version 5
@@ -44,7 +48,7 @@ package() { # TOOL COMPILER FLAG...: no packager knows what gcc makes of version
     if ! command -v "$tool" "$1" >/dev/null; then return; fi
     compile "$@"
     "$tool" -o "$root/bin/inlines.dwp" "$where/inlines.dwo"
-    named 20
+    named
     echo "$tool $*"
 }
 package dwp g++ -gdwarf-4
@@ -52,4 +56,4 @@ package llvm-dwp clang++ -std=c++17 -gdwarf-5
 
 compile g++ -gdwarf-5 -O1
 cp "$TMP/first.dwo" "$root/bin/inlines.dwo" # another build's
-named 0
+not_named

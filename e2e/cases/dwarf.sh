@@ -23,9 +23,11 @@ CACHE=$TMP/cache record -- "$TMP/inlines" 200
 expect_stack '.*;main;around\(\);between;innermost' "$profile" 10
 
 # Line tables alone will do.
+has_chain() {
+    expect_stack '.*;main;around\(\);between;innermost' "$profile" 10
+}
 build_target inlines -g1
-record -- "$TMP/inlines" 200
-expect_stack '.*;main;around\(\);between;innermost' "$profile" 10
+record_both has_chain -- "$TMP/inlines" 200
 
 command -v go >/dev/null || exit 0
 go tool pprof -symbolize=none -lines -traces "$TMP/x.pb.gz" >"$TMP/traces" 2>/dev/null

@@ -11,6 +11,7 @@ start_containerd
 start_agent --kube cri --cri-socket "$socket" --rate 199
 run_pod first 1 "$forever" xprof.io/profile=true
 soon has_profiles prod/first/main
+[ "$(metric xprof_runtime_calls_total '"ok"')" -ge 1 ] || fail "the runtime has not answered"
 grows() { # FROM
     [ "$(metric xprof_samples_total)" -gt $(($1 + 100)) ]
 }

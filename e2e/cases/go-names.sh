@@ -12,9 +12,11 @@ build() { # FLAG...
 
 # Loaded anywhere.
 build -buildmode=pie
-HZ=499 record -- "$TMP/gonames"
-expect_stack '(.*;)?main\.work;main\.twice;main\.leaf' "$profile" 10
-expect_no_stack '(.*;)?\[gonames\+0x.*'
+has_names() {
+    expect_stack '(.*;)?main\.work;main\.twice;main\.leaf' "$profile" 10
+    expect_no_stack '(.*;)?\[gonames\+0x.*'
+}
+HZ=499 record_both has_names -- "$TMP/gonames"
 
 build
 HZ=499 record -o "$TMP/x.pb.gz" -- "$TMP/gonames"

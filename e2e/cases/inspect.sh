@@ -72,13 +72,13 @@ refused() { # STATUS TEXT ARGUMENT...
         fail "$*: $rc, $(cat "$errors")"
     fi
 }
-refused 2 'what is to be inspected'
+refused 2 'nothing to inspect'
 refused 1 'No such file' /nowhere
 refused 1 'directory' /tmp
-refused 1 'no regular file' /dev/null
+refused 1 'not a regular file' /dev/null
 refused 1 'there is no process' 4194000
-refused 2 'no address' "$TMP/whole" xyz
-refused 1 'a thread of the kernel' 2
+refused 2 'not an address' "$TMP/whole" xyz
+refused 1 'a kernel thread' 2
 # Who may not open what a process has mapped is told so.
 bare() { # COMMAND...: root by number only
     exec setpriv --bounding-set -all --inh-caps -all "$@"
@@ -91,4 +91,4 @@ await grep -q sleep /proc/$pid/comm
 grep -q 'mappings are left out: Operation not permitted' "$errors" || fail "without privileges: $(cat "$errors")"
 echo text >"$TMP/text"
 inspect "$TMP/text" >"$TMP/out"
-grep -q 'no ELF file' "$TMP/out" || fail "a text"
+grep -q 'not an ELF file' "$TMP/out" || fail "a text"

@@ -24,7 +24,9 @@ fd = os.memfd_create("hidden")
 os.write(fd, open(sys.argv[1], "rb").read())
 os.execv("/proc/self/fd/%d" % fd, ["hidden", "200"])
 PYTHON
+has_chain() {
+    expect_stack '_start;(.*;)?main;outer;middle;inner;burn' "$profile" 100
+}
 command -v /usr/bin/python3 >/dev/null || exit 0
 OUT=plain build_target layout
-record -- /usr/bin/python3 "$TMP/hidden.py" "$TMP/plain"
-expect_stack '_start;(.*;)?main;outer;middle;inner;burn' "$profile" 100
+record_both has_chain -- /usr/bin/python3 "$TMP/hidden.py" "$TMP/plain"

@@ -34,6 +34,17 @@ for delay in 0.03 0.08 0.13; do
     expect_stack 'main;(child;)?in_new_child;burn' "$profile" 1
 done
 
+# One that sleeps has no samples; the user learns why, and what to try. One that ran is not said to sleep.
+sleep 60 &
+idle=$!
+at_exit "kill $idle"
+sleep 0.2 # it has started
+record -d 300ms -p $idle
+expect .samples == 0
+grep -q "no samples.*xprof stack $idle" "$errors" || fail "nothing is said of a process that slept"
+record -d 300ms -p $tree
+if grep -q 'no samples' "$errors"; then fail "a process that ran is said to have slept"; fi
+
 # It ends by itself, without -d.
 kill $stranger
 "$TMP/stranger" 300 &

@@ -101,8 +101,8 @@ refused() { # STATUS TEXT ARGUMENT...
         fail "$*: $rc, $(cat "$errors")"
     fi
 }
-refused 2 'of which process'
-refused 2 'no process id' abc
+refused 2 'no process given'
+refused 2 'not a process ID' abc
 refused 2 'one process' 1 2
 refused 1 'there is no process' 4194000
 unshare -pf --mount-proc "$XPROF" stack --no-cache 1 2>"$errors" && fail "a number of another PID namespace"

@@ -9,6 +9,7 @@ OUT=prog build_target inlines -g -Wl,--build-id=sha1
 id=$(readelf -n "$TMP/prog" | sed -n 's/.*Build ID: //p')
 raw=$TMP/raw.pb.gz
 "$XPROF" record --no-cache --raw -F 997 -o "$raw" -- "$TMP/prog" 500 2>"$errors"
+grep -qxF "wrote $raw" "$errors" || fail "$raw is not mentioned"
 go tool pprof -symbolize=none -raw "$raw" 2>/dev/null >"$TMP/raw"
 if grep -q 'innermost' "$TMP/raw"; then fail "a raw recording has names"; fi
 grep -q "$TMP/prog $id" "$TMP/raw" || fail "the program is not told by its build ID: $(tail -n 5 "$TMP/raw")"
@@ -25,6 +26,9 @@ unnamed() { # that it is said why
 }
 
 symbolize || fail "xprof symbolize"
+for output in "$profile" "$TMP/named.pb.gz"; do
+    grep -qxF "wrote $output" "$errors" || fail "$output is not mentioned"
+done
 expect_stack "$chain" "$profile" 100
 go tool pprof -symbolize=none -lines -top "$TMP/named.pb.gz" 2>/dev/null >"$TMP/top"
 grep -qE 'innermost .*inlines.cpp:[0-9]+' "$TMP/top" || fail "no lines: $(cat "$TMP/top")"
@@ -53,9 +57,9 @@ refused() { # STATUS TEXT COMMAND...
         fail "$*: $rc, $(cat "$errors")"
     fi
 }
-refused 2 'which recording' symbolize
-refused 2 'where to' symbolize "$raw"
+refused 2 'no recording given' symbolize
+refused 2 'no output given' symbolize "$raw"
 refused 1 'No such file' symbolize /nowhere -o "$TMP/x.html"
-refused 1 'no profile' symbolize e2e/lib.sh -o "$TMP/x.html"
+refused 1 'not a profile' symbolize e2e/lib.sh -o "$TMP/x.html"
 refused 2 'only pprof' record --raw -o "$TMP/x.html" -- true
 refused 2 'no names to list' record --raw -- true

@@ -8,7 +8,7 @@ need gcc make
 
 build=$(dirname "$XPROF")
 objects=()
-for source in agent/base/*.c agent/object/*.c agent/synth/*.c; do
+for source in agent/base/*.c agent/elf/*.c agent/cfi/*.c agent/dwarf/*.c agent/synth/*.c; do
     [[ $source == *_test.c || $source == *_fuzz.c || $source == *_main.c ]] || objects+=("$build/${source%.c}.o")
 done
 make -s B="$build" "${objects[@]}" >/dev/null

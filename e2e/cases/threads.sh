@@ -10,3 +10,16 @@ expect_samples 900
 expect_complete 99
 expect_share 99 '(\[libc[^;]*\]|clone3?|__clone3?);(\[libc[^;]*\]|start_thread);work;burn' 'work;.*'
 expect_no_stack 'main;(.*;)?work'
+
+# musl's have no unwind information: each thread begins in clone(), whose code drops its return address and ends with the
+# system call exit; stripped, too.
+command -v musl-gcc >/dev/null || exit 0
+CC=musl-gcc OUT=musl build_target threads -pthread -static
+for stripped in "" yes; do
+    if [ $stripped ]; then strip "$TMP/musl"; fi
+    CACHE=$TMP/cache record -- "$TMP/musl" # the first rows are there when stacks have stopped
+    CACHE=$TMP/cache record -- "$TMP/musl"
+    expect_complete 98.5
+    expect '.cut.unproven' == 0
+    if [ ! $stripped ]; then expect_share 98 '__clone;start;work;burn' 'work;.*'; fi
+done

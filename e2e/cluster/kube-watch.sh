@@ -101,7 +101,7 @@ echo "absent at start: ok"
 # Pods come, are annotated and un-annotated while they run.
 { pod asks 'xprof.io/profile: "cpu,offcpu"' && pod plain; } | "$cluster/in" kubectl apply -f - >/dev/null
 hear '^wants default/asks cpu,offcpu '
-hear '^wants default/plain - nothing asks for it'
+hear '^wants default/plain - no annotation requests profiling'
 kubectl annotate pod plain xprof.io/profile=true
 hear '^wants default/plain cpu '
 mark

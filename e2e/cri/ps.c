@@ -42,10 +42,9 @@ static void print_stats(const struct containers *c, const struct hierarchy *h)
            (unsigned long long)s.containers, (unsigned long long)s.pods, (unsigned long long)s.units,
            (unsigned long long)s.ended, (unsigned long long)s.unnamed, (unsigned long long)s.rescans,
            (unsigned long long)s.found_late, (unsigned long long)s.lost_late);
-    printf("fetches=%llu timeouts=%llu unreachable=%llu unsupported=%llu malformed=%llu failed=%llu answered=%d\n",
-           (unsigned long long)s.fetches, (unsigned long long)s.timeouts, (unsigned long long)s.unreachable,
-           (unsigned long long)s.unsupported, (unsigned long long)s.malformed, (unsigned long long)s.failed,
-           s.last_ok_ns != 0);
+    printf("timeouts=%llu unreachable=%llu unsupported=%llu malformed=%llu failed=%llu answered=%d\n",
+           (unsigned long long)s.timeouts, (unsigned long long)s.unreachable, (unsigned long long)s.unsupported,
+           (unsigned long long)s.malformed, (unsigned long long)s.failed, s.last_ok_ns != 0);
     printf("by_file=%llu given_up=%llu roots=%llu runtime=%s\nwhy=%s\n", (unsigned long long)s.by_file,
            (unsigned long long)s.given_up, (unsigned long long)s.roots, s.runtime, s.why);
 }

@@ -12,12 +12,13 @@ pick_ports() {
 
 says() { # CONDITION of awk: sum(NAME, what its labels match)
     curl -sf "$page/metrics" >"$TMP/metrics" && awk "{ line[NR] = \$0 }
-        function sum(name, labels, i, f, n) {
+        function sum(name, labels, i, f, n, found) {
             for (i = 1; i <= NR; i++)
-                if (split(line[i], f) == 2 && f[1] ~ \"^xprof_\" name \"(\$|{)\" && f[1] ~ labels) n += f[2]
+                if (split(line[i], f) == 2 && f[1] ~ \"^xprof_\" name \"(\$|{)\" && f[1] ~ labels) { n += f[2]; found = 1 }
+            if (!found) missing = 1 # as if it were false: 0 would hide a name that has changed
             return n + 0
         }
-        END { exit !($1) }" "$TMP/metrics"
+        END { true = $1; exit !true || missing }" "$TMP/metrics"
 }
 # All samples taken so far are in profiles, and those in the spool.
 in_spool() {

@@ -4,7 +4,7 @@
  * whose own timer has run out. The registers that it interrupts are those that Go's runtime/pprof unwinds a moment
  * later, so that both see the same stacks, one for one.
  */
-#define XP_SAMPLER(n)                                 \
+#define XP_PERF_EVENT(n)                              \
     SEC("perf_event")                                 \
     int xp_event_##n(struct bpf_perf_event_data *ctx) \
     {                                                 \
@@ -26,20 +26,12 @@ SEC("tp_btf/signal_deliver")
 int xp_on_fork(u64 *ctx)
 {
     struct kernel_siginfo *info = (void *)ctx[1];
-    struct xp_state *s = xp_state_get();
     struct xp_stats *st = xp_stats_get();
-    if ((int)ctx[0] != SIGPROF || BPF_CORE_READ(info, si_code) != SI_TIMER || !s || !st)
+    if ((int)ctx[0] != SIGPROF || BPF_CORE_READ(info, si_code) != SI_TIMER || !st)
         return 0;
-    u64 id = bpf_get_current_pid_tgid();
-    s->sample.tgid = id >> 32;
-    s->sample.tid = (u32)id;
-    if (!xp_wanted(&s->sample, 0, st))
+    struct xp_state *s = xp_begin(0, 1, st);
+    if (!s)
         return 0;
-    xp_who_is(&s->who);
-    xp_identify(&s->sample, &s->who);
-    s->sample.weight = 1;
-    s->sample.event = 0;
-    xp_unwind_reset(s);
     s->kernel_mode = 0;
     if (bpf_probe_read_kernel(s->node, XP_PT_WORDS * 8, (void *)xp_user_regs((struct task_struct *)s->who.task)))
         return 0;

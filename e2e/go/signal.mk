@@ -6,7 +6,7 @@ S := $(B)/e2e/go
 signal: $(S)/xprof $(S)/wrappers
 PROBE := $(filter $(B)/agent/probe/%,$(OBJ))
 
-$(S)/%.bpf.o: e2e/go/%.bpf.c $(wildcard bpf/*)
+$(S)/%.bpf.o: e2e/go/%.bpf.c $(wildcard bpf/* bpf/events/*)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -c -o $@ $<
@@ -22,7 +22,7 @@ $(PROBE:$(B)/%=$(S)/%): $(S)/%.o: %.c $(S)/xprof.skel.h
 
 $(S)/xprof: $(filter-out $(PROBE),$(OBJ)) $(PROBE:$(B)/%=$(S)/%)
 $(S)/wrappers: $(S)/wrappers.o \
-               $(filter $(B)/agent/base/% $(B)/agent/object/% $(B)/agent/runtime/%,$(OBJ))
+               $(filter $(B)/agent/base/% $(B)/agent/elf/% $(B)/agent/cfi/% $(B)/agent/dwarf/% $(B)/agent/proc/% $(B)/agent/runtime/%,$(OBJ))
 $(S)/xprof $(S)/wrappers:
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)

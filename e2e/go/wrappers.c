@@ -1,7 +1,7 @@
 /* wrappers PROGRAM...: the wrappers that Go's compiler made, one a line, which runtime/pprof leaves out: "all NAME",
  * or "twice NAME" where another function has the same name (those between two calling conventions).
  */
-#include "runtime/go_internal.h"
+#include "runtime/gopclntab_internal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -74,8 +74,10 @@ agent() { # PAGE
     curl -sf "http://$(agent_address):7055/$1"
 }
 
-metric() { # NAME [LABEL_REGEX]: the sum
-    agent metrics | awk -v n="$1" -v l="${2:-}" '$1 ~ "^" n "($|{)" && $1 ~ l { s += $NF } END { print s + 0 }'
+metric() { # NAME [LABELS_REGEX]: the sum; fails without the page or the metric
+    local text
+    text=$(agent metrics) || fail "the agent has no page of metrics"
+    sum_of_metric "$@" <<<"$text"
 }
 
 # Waits until COMMAND succeeds, SECONDS at most.

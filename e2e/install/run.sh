@@ -79,7 +79,7 @@ checksum() { # OPTION=VALUE
 }
 [ "$(checksum rate=20)" = "$(checksum rate=30)" ] || fail "another rate replaces the pods"
 [ "$(checksum kernel=off)" != "$(checksum kernel=on)" ] || fail "kernel=off does not reach the agents"
-sed -n '/ fixed\[\] = {/,/};/p' agent/cli/agent_options.c | grep -o 'AT([a-z_]*)' | tr _ - |
+sed -n '/ fixed\[\] = {/,/};/p' agent/cli/agent/agent_options.c | grep -o 'AT([a-z_]*)' | tr _ - |
     sed -E 's/AT\((.*)\)/\1/; s/^(label|debug-dir)s$/\1/' | sort >"$TMP/fixed"
 sed -n 's/^{{- pick $c \(.*\) | toJson.*/\1/p' $chart/templates/_helpers.tpl | tr -d '"' | tr ' ' '\n' | sort >"$TMP/picked"
 diff "$TMP/fixed" "$TMP/picked" || fail "the agent and the chart differ in what cannot be read again"
@@ -99,8 +99,8 @@ notes() { # REGEX OPTION...
 notes 'annotate pod POD xprof.io/profile=true' --set targeting=annotation
 notes 'annotate namespace NAMESPACE xprof.io/profile=true' --set targeting=namespace
 notes 'annotate pod POD example.com/profile=false' --set targeting=all,config.annotation-prefix=example.com
-notes 'PROFILES GO NOWHERE' --set targeting=all
-! (notes 'PROFILES GO NOWHERE' --set config.otlp-url=http://o) 2>/dev/null || fail "the notes do not see where profiles go"
+notes 'No backend is configured' --set targeting=all
+! (notes 'No backend is configured' --set config.otlp-url=http://o) 2>/dev/null || fail "the notes do not see where profiles go"
 
 # What the agent keeps at most fits into its volume, or the kubelet evicts it.
 megabytes() { # OPTION

@@ -1,7 +1,7 @@
 #include "space.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "object/table.h"
+#include "cfi/table.h"
 #include "proc/proc.h"
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static u32 rule_id(struct space *s, const struct xp_rule *r)
     return (u32)*id - 1;
 }
 
-/* The same layout as agent/probe/tables.c: index words, then rows, both as word numbers. */
+/* The same layout as agent/probe/shards.c: index words, then rows, both as word numbers. */
 static struct xp_file load(struct space *s, const struct xp_table *t)
 {
     const u32 *index = (const u32 *)(t + 1), *rows = index + t->nblocks + 1;

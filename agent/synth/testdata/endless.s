@@ -111,6 +111,46 @@ rumour:
 AT rumour_body
     jmp rumour_body
 
+FN making_thread # as musl's clone does: the thread begins with what it calls, and ends with the system call exit
+    and rsi, -16
+    sub rsi, 8
+    mov [rsi], rcx
+    syscall
+    test eax, eax
+    jnz 1f
+    pop rdi
+AT thread_body
+    call r9
+AT thread_after
+    mov edi, eax
+    xor eax, eax
+    mov al, 60
+    syscall
+    hlt
+1:  ret
+
+FN making_another # the same with another system call is nobody's end
+    test eax, eax
+    jnz 1f
+    pop rdi
+AT another_body
+    call r9
+    mov eax, 39
+    syscall
+    hlt
+1:  ret
+
+FN giving_up # it was called, and its caller is there: no end
+    sub rsp, 24
+    test eax, eax
+    jnz 1f
+AT giving_up_body
+    mov eax, 231
+    syscall
+    add rsp, 8 # somebody else's
+1:  add rsp, 24
+    ret
+
     .data
 slot:
     .quad 0

@@ -1,0 +1,234 @@
+#include "cache/cache.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "dwarf/dwarf.h"
+#include "cfi/fixture.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+struct temp_dir {
+    char path[32];
+};
+static void remove_all(struct temp_dir *t)
+{
+    DIR *d = opendir(t->path);
+    for (struct dirent *e; d && (e = readdir(d));)
+        unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    rmdir(t->path);
+}
+static struct temp_dir make_temp(void)
+{
+    struct temp_dir t = {"/tmp/xprof-cache.XXXXXX"};
+    if (!mkdtemp(t.path))
+        t.path[0] = 0;
+    return t;
+}
+
+static struct table_key key_of(u8 n)
+{
+    return (struct table_key){.digest = {n}, .build_id = {n, n}, .build_id_len = 2};
+}
+
+static size_t image_len(const struct xp_table *t)
+{
+    return sizeof(*t) + 4 * ((size_t)t->nblocks + 1 + t->nrows) + 8 * (size_t)t->nrules;
+}
+
+TEST(cache_keeps_tables_over_restarts)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    u8 secret[16];
+    struct table_key a = key_of(1), b = key_of(2);
+    AUTO_FREE struct xp_table *t = fixture_table("cfi.so");
+    CHECK(t);
+    size_t len = image_len(t);
+    for (int run = 0; run < 2; run++) {
+        CLEANUP(cache_free) struct cache *c = NULL;
+        CLEANUP(cache_image_free) struct cache_image i = {0};
+        CHECK_EQ(cache_open(&c, dir, 1 << 20), 0);
+        if (!run) {
+            memcpy(secret, cache_secret(c), 16);
+            CHECK_EQ(cache_get(c, &a, &i), -ENODATA);
+            CHECK_EQ(cache_put(c, &a, t, len), 0);
+        }
+        CHECK(!memcmp(secret, cache_secret(c), 16));
+        CHECK_EQ(cache_get(c, &a, &i), 0);
+        CHECK_EQ(i.len, len);
+        CHECK(!memcmp(i.table, t, len));
+        CLEANUP(cache_image_free) struct cache_image other = {0};
+        CHECK_EQ(cache_get(c, &b, &other), -ENODATA);
+    }
+}
+
+TEST(cache_keeps_marks)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    struct table_key a = key_of(1), b = key_of(2);
+    for (int run = 0; run < 2; run++) {
+        CLEANUP(cache_free) struct cache *c = NULL;
+        CLEANUP(cache_image_free) struct cache_image i = {0};
+        CHECK_EQ(cache_open(&c, temp.path, 1 << 20), 0);
+        CHECK_EQ(cache_marked(c, &a, CACHE_SYNTHESISED), run);
+        CHECK_EQ(cache_mark(c, &a, CACHE_SYNTHESISED), 0);
+        CHECK(cache_marked(c, &a, CACHE_SYNTHESISED));
+        CHECK(!cache_marked(c, &a, CACHE_NO_SYNTH) && !cache_marked(c, &b, CACHE_SYNTHESISED));
+        CHECK_EQ(cache_get(c, &a, &i), -ENODATA); /* a mark is no table */
+    }
+}
+
+/* They count, and go like all others. */
+TEST(cache_bounds_marks)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    CLEANUP(cache_free) struct cache *c = NULL;
+    CHECK_EQ(cache_open(&c, temp.path, 64), 0);
+    unsigned kept = 0;
+    for (u8 n = 0; n < 100; n++) {
+        struct table_key key = key_of(n);
+        CHECK_EQ(cache_mark(c, &key, CACHE_NO_SYNTH), 0);
+    }
+    for (u8 n = 0; n < 100; n++) {
+        struct table_key key = key_of(n);
+        kept += cache_marked(c, &key, CACHE_NO_SYNTH);
+    }
+    CHECK(kept > 0 && kept <= 32);
+}
+
+TEST(cache_removes_what_is_bad)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    CLEANUP(cache_free) struct cache *c = NULL;
+    CLEANUP(cache_image_free) struct cache_image i = {0};
+    struct table_key key = key_of(7);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), 0);
+    AUTO_FREE struct xp_table *t = fixture_table("cfi.so");
+    CHECK(t);
+    t->version++; /* of another release */
+    CHECK_EQ(cache_put(c, &key, t, image_len(t)), 0);
+    CHECK_EQ(cache_get(c, &key, &i), -ENODATA);
+    CHECK_EQ(cache_put(c, &key, "", 0), 0);
+    CHECK_EQ(cache_get(c, &key, &i), -ENODATA);
+    char path[128]; /* gone: only the secret is left */
+    snprintf(path, sizeof(path), "%s/secret", dir);
+    struct stat st;
+    CHECK_EQ(stat(path, &st), 0);
+    CHECK_EQ(st.st_mode & 07777, 0600);
+    unlink(path);
+    CHECK_EQ(rmdir(dir), 0);
+}
+
+TEST(cache_evicts_what_was_used_longest_ago)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    CLEANUP(cache_free) struct cache *c = NULL;
+    AUTO_FREE struct xp_table *t = fixture_table("cfi.so");
+    CHECK(t);
+    size_t len = image_len(t);
+    CHECK_EQ(cache_open(&c, dir, 3 * len), 0);
+    for (u8 n = 1; n <= 4; n++) {
+        struct table_key k = key_of(n), first = key_of(1);
+        CLEANUP(cache_image_free) struct cache_image i = {0};
+        CHECK_EQ(cache_put(c, &k, t, len), 0);
+        usleep(20000); /* file times have the grain of a tick */
+        CHECK_EQ(cache_get(c, &first, &i), 0);
+    }
+    struct table_key second = key_of(2), third = key_of(3);
+    CLEANUP(cache_image_free) struct cache_image i = {0}, gone = {0};
+    CHECK_EQ(cache_get(c, &second, &gone), -ENODATA);
+    CHECK_EQ(cache_get(c, &third, &i), 0);
+    CHECK_EQ(cache_put(c, &second, t, 4 * len), -EFBIG);
+}
+
+TEST(cache_refuses_a_directory_of_others)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    struct cache *c = NULL;
+    chmod(dir, 0770);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), -EPERM);
+    chmod(dir, 0707);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), -EPERM);
+    CHECK(!c);
+    chmod(dir, 0700);
+    if (!chown(dir, 12345, 12345)) /* root may */
+        CHECK_EQ(cache_open(&c, dir, 1 << 20), -EPERM);
+}
+
+TEST(cache_makes_a_broken_secret_anew)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    const char *dir = temp.path;
+    CHECK(*dir);
+    CLEANUP(cache_free) struct cache *c = NULL;
+    char path[128];
+    snprintf(path, sizeof(path), "%s/secret", dir);
+    CHECK_EQ(fs_replace_file(path, "short", 5, 0600), 0);
+    CHECK_EQ(cache_open(&c, dir, 1 << 20), 0);
+    static const u8 none[16];
+    CHECK(memcmp(cache_secret(c), none, 16));
+}
+
+TEST(cache_keeps_line_indexes_that_are_sound)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    CLEANUP(cache_free) struct cache *c = NULL;
+    AUTO_CLOSE int file = fixture_fd("dwarf-5");
+    AUTO_FREE u8 *index = NULL;
+    size_t len;
+    static const u8 a[16] = {1}, b[16] = {2};
+    if (file < 0)
+        SKIP("no fixture");
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds)DWARF_FDS_OF(file), (void **)&index, &len), 0);
+    CHECK_EQ(cache_open(&c, temp.path, 1 << 20), 0);
+    CHECK_EQ(cache_get_lines(c, a), -ENODATA);
+    CHECK_EQ(cache_put_lines(c, a, index, len), 0);
+    AUTO_CLOSE int fd = cache_get_lines(c, a);
+    CHECK(fd >= 0);
+    CHECK((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+    CHECK_EQ(lseek(fd, 0, SEEK_END), len);
+    CHECK_EQ(cache_get_lines(c, b), -ENODATA);
+    index[len / 2] ^= 1; /* as a disk would */
+    CHECK_EQ(cache_put_lines(c, b, index, len), 0);
+    CHECK_EQ(cache_get_lines(c, b), -ENODATA);
+    CHECK_EQ(cache_put_lines(c, b, index, (2 << 20)), -EFBIG);
+}
+
+/* The index of the kernel's symbols counts like all else, and goes when it was not used for longest; what is not the
+ * cache's own stays. */
+TEST(cache_counts_the_index_of_the_kernel)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    CLEANUP(cache_free) struct cache *c = NULL;
+    char path[64], foreign[64];
+    static const char index[3000], lines[3000];
+    snprintf(path, sizeof(path), "%s/kernel.xpk", temp.path);
+    snprintf(foreign, sizeof(foreign), "%s/notes", temp.path);
+    CHECK_EQ(fs_replace_file(foreign, lines, sizeof(lines), 0600), 0);
+    CHECK_EQ(cache_open(&c, temp.path, 4000), 0);
+    CHECK_EQ(cache_get_kernel(c), -ENODATA);
+    CHECK_EQ(cache_put_kernel(c, index, 5000), -EFBIG);
+    CHECK_EQ(cache_put_kernel(c, index, sizeof(index)), 0);
+    AUTO_CLOSE int fd = cache_get_kernel(c);
+    CHECK(fd >= 0);
+    CHECK((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+    CHECK_EQ(cache_put_lines(c, (const u8[16]){1}, lines, sizeof(lines)), 0);
+    CHECK_EQ(cache_get_kernel(c), -ENODATA); /* there was no room for both */
+    CHECK_EQ(access(foreign, F_OK), 0);
+    CHECK_EQ(cache_put_kernel(c, index, sizeof(index)), 0);
+    CHECK_EQ(chmod(path, 0644), 0);
+    CHECK_EQ(cache_get_kernel(c), -EPERM);
+    CHECK(!unlink(path) && !symlink(foreign, path));
+    CHECK_EQ(cache_get_kernel(c), -ELOOP);
+}

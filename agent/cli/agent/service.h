@@ -1,0 +1,25 @@
+/* Talks to the service manager: handles signals, watches the configuration file for changes, and reports readiness
+ * (sd_notify(3)).
+ */
+#pragma once
+#include "bpf/types.h"
+#include <stdbool.h>
+#include <sys/stat.h>
+
+enum service_request { SERVICE_NONE, SERVICE_RELOAD, SERVICE_STOP };
+
+struct service_signals {
+    int fd;           /* signalfd; -1 */
+    const char *file; /* to be watched; NULL: none */
+    struct stat seen; /* of the file */
+    u64 looked_ns;
+};
+
+/* Blocks the signals in this thread and all that it will start. `file` is borrowed. 0 or -errno. */
+int service_signals_init(struct service_signals *s, const char *file);
+void service_signals_free(struct service_signals *s);
+/* SIGINT and SIGTERM stop; SIGHUP and a changed file (looked at once a second) reload. Does not wait. */
+enum service_request service_poll(struct service_signals *s, u64 now_ns);
+
+/* Tells systemd, when it asked for it ($NOTIFY_SOCKET); else does nothing. */
+void service_notify(const char *state);

@@ -1,0 +1,239 @@
+#include "cli/record/output.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_stdout(const char *path)
+{
+    return !strcmp(path, "-");
+}
+
+/* What a path leads to. */
+struct place {
+    char path[PATH_MAX]; /* symbolic links are resolved */
+    char self[32];       /* path of `fd`, to open it again */
+    int fd;              /* O_PATH; -1: there is no file yet */
+    int stream;          /* the standard stream to write to instead, or -1 */
+    struct stat st;
+};
+
+static void place_close(struct place *p)
+{
+    if (p->fd >= 0)
+        close(p->fd);
+}
+
+static int folder_of(const char *path, char **out)
+{
+    AUTO_FREE char *dir = strdup(path);
+    char *slash = dir ? strrchr(dir, '/') : NULL;
+    if (!dir)
+        return -ENOMEM;
+    if (slash)
+        slash[slash == dir] = 0;
+    *out = slash ? TAKE_PTR(dir) : strdup(".");
+    return *out ? 0 : -ENOMEM;
+}
+
+/* Other users can plant a link in a shared directory (/tmp), so that root overwrites the file that it points to. This
+ * is the kernel's rule for fs.protected_symlinks, which may be off: the owner must be the user or that of the
+ * directory. */
+static bool is_planted(const char *path, const struct stat *link)
+{
+    AUTO_FREE char *dir = NULL;
+    struct stat st;
+    if (folder_of(path, &dir) || stat(dir, &st))
+        return true;
+    bool shared = (st.st_mode & S_ISVTX) && (st.st_mode & S_IWOTH);
+    return shared && link->st_uid != geteuid() && link->st_uid != st.st_uid;
+}
+
+/* /dev/stdout is a link to whatever the shell opened. A new file in its place would lose what is already in there. */
+static int stream_of(const struct stat *st)
+{
+    struct stat stream;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (!fstat(fd, &stream) && stream.st_dev == st->st_dev && stream.st_ino == st->st_ino)
+            return fd;
+    return -1;
+}
+
+static int open_place(const char *path, bool link, struct place *p)
+{
+    p->fd = open(path, O_PATH | O_CLOEXEC | (link ? 0 : O_NOFOLLOW));
+    if (p->fd < 0 || fstat(p->fd, &p->st))
+        return -errno;
+    snprintf(p->self, sizeof(p->self), "/proc/self/fd/%d", p->fd);
+    if (!link)
+        return 0;
+    ssize_t n = readlink(p->self, p->path, sizeof(p->path) - 1);
+    if (n < 0)
+        return -errno;
+    p->path[n] = 0;
+    p->stream = stream_of(&p->st);
+    return 0;
+}
+
+/* Resolves the path once: what is checked is what is written to. */
+static int find_place(const char *path, struct place *p)
+{
+    struct stat st;
+    if (strlen(path) >= sizeof(p->path))
+        return -ENAMETOOLONG;
+    snprintf(p->path, sizeof(p->path), "%s", path);
+    if (is_stdout(path)) {
+        p->stream = STDOUT_FILENO;
+        return 0;
+    }
+    if (lstat(path, &st))
+        return errno == ENOENT ? 0 : -errno;
+    if (S_ISLNK(st.st_mode) && is_planted(path, &st))
+        return -EACCES;
+    return open_place(path, S_ISLNK(st.st_mode), p);
+}
+
+/* May a new file be made beside `path`? */
+static int directory_writable(const char *path)
+{
+    AUTO_FREE char *dir = NULL;
+    int rc = folder_of(path, &dir);
+    return rc ? rc : access(dir, W_OK) ? -errno : 0;
+}
+
+static int place_writable(const struct place *p)
+{
+    if (p->stream >= 0)
+        return 0;
+    if (p->fd < 0)
+        return directory_writable(p->path);
+    if (S_ISDIR(p->st.st_mode))
+        return -EISDIR;
+    if (S_ISLNK(p->st.st_mode))
+        return -ELOOP; /* it has just been made: open_place did not follow it */
+    if (S_ISBLK(p->st.st_mode) || S_ISSOCK(p->st.st_mode))
+        return -ENOTSUP;
+    return access(p->self, W_OK) ? -errno : 0;
+}
+
+int output_writable(const char *path)
+{
+    CLEANUP(place_close) struct place p = {.fd = -1, .stream = -1};
+    int rc = find_place(path, &p);
+    return rc ? rc : place_writable(&p);
+}
+
+static int choose(struct output *o, const char *format, char *why, size_t len)
+{
+    o->encoder = format ? encoder_by_name(format) : encoder_for_path(o->path);
+    if (!o->encoder && format)
+        snprintf(why, len, "--format %s: there is no such format (see xprof record --help)", format);
+    else if (!o->encoder && is_stdout(o->path))
+        snprintf(why, len, "-o -: name the format with --format");
+    else if (!o->encoder)
+        snprintf(why, len, "-o %s: unknown suffix (see xprof record --help); name the format with --format", o->path);
+    if (!o->encoder)
+        return -EINVAL;
+    int rc = output_writable(o->path);
+    if (rc)
+        snprintf(why, len, "-o %s: cannot be written: %s", o->path, strerror(-rc));
+    return rc;
+}
+
+int outputs_open(struct outputs *o, const struct option_list *paths, const char *format, char *why, size_t len)
+{
+    o->v = calloc(paths->n + 1, sizeof(*o->v));
+    if (!o->v)
+        return -ENOMEM;
+    for (o->n = 0; o->n < paths->n; o->n++) {
+        o->v[o->n].path = paths->v[o->n];
+        int rc = choose(&o->v[o->n], format, why, len);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* Into the file that is there: for those that cannot be replaced, and for devices. What is half written stays. */
+static int write_in_place(const struct place *p, const void *data, size_t len)
+{
+    AUTO_CLOSE int fd = open(p->self, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return fd < 0 ? -errno : fs_write_all(fd, data, len);
+}
+
+static int replace(const struct place *p, const void *data, size_t len)
+{
+    bool exists = p->fd >= 0;
+    mode_t mask = umask(0);
+    umask(mask);
+    int rc = fs_replace_file(p->path, data, len, exists ? p->st.st_mode & 0777 : 0666 & ~mask);
+    bool refused = rc == -EBUSY || rc == -EACCES || rc == -EPERM || rc == -EROFS; /* a file bind-mounted by itself */
+    return exists && refused ? write_in_place(p, data, len) : rc;
+}
+
+/* A regular file is replaced by rename, or written in place where its directory does not allow that; so are pipes and
+ * character devices. Symbolic links stay: the file that they point to is the one that is written. */
+int output_write_file(const char *path, const void *data, size_t len)
+{
+    CLEANUP(place_close) struct place p = {.fd = -1, .stream = -1};
+    int rc = find_place(path, &p);
+    if (!rc)
+        rc = place_writable(&p);
+    if (rc)
+        return rc;
+    if (p.stream >= 0)
+        return fs_write_all(p.stream, data, len);
+    bool has_name = S_ISREG(p.st.st_mode) && p.st.st_nlink; /* a descriptor's file may have been removed */
+    return p.fd < 0 || has_name ? replace(&p, data, len) : write_in_place(&p, data, len);
+}
+
+static int write_one(struct output *o, const struct profile *p)
+{
+    AUTO_BUF struct buf out = {0};
+    int rc = o->encoder->encode(p, &out);
+    if (!rc && out.failed)
+        rc = -ENOMEM;
+    if (!rc)
+        rc = output_write_file(o->path, out.data ? out.data : "", out.len);
+    if (rc)
+        log_error("%s was not written: %s", o->path, strerror(-rc));
+    o->written = !rc;
+    return rc;
+}
+
+int outputs_write(struct outputs *o, const struct profile *p)
+{
+    int first = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        int rc = write_one(&o->v[i], p);
+        if (!first)
+            first = rc;
+    }
+    return first;
+}
+
+void outputs_report(const struct outputs *o, FILE *f)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->v[i].written && !is_stdout(o->v[i].path))
+            fprintf(f, "wrote %s\n", o->v[i].path);
+}
+
+void outputs_free(struct outputs *o)
+{
+    free(o->v);
+    *o = (struct outputs){0};
+}
+
+const char *output_cache_dir(char *path, size_t len)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (!geteuid())
+        return "/var/cache/xprof";
+    snprintf(path, len, "%s%s/xprof", xdg ? xdg : home ? home : "/tmp", xdg ? "" : "/.cache");
+    return path;
+}

@@ -1,0 +1,308 @@
+/* xprof record: one recording, from options to files. */
+#include "cli/record/record.h"
+#include "cli/record/output.h"
+#include "cli/record/record_options.h"
+#include "cli/record/summary.h"
+#include "cli/record/target.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+#define POLL_MS         100
+#define PREPARE_MS      1500
+#define CACHE_BYTES     ((size_t)1 << 30)
+#define AGGREGATE_BYTES ((size_t)1 << 30)
+#define DEFAULT_TOP     20
+
+struct recording {
+    struct record_options options;
+    struct pipeline_config config;
+    struct target target;
+    struct outputs outputs;
+    struct pipeline *agent;
+    int signals;     /* signalfd */
+    int command_end; /* wait status of the COMMAND; valid once `ended` */
+    bool ended;
+    char why[512];
+};
+
+static void recording_free(struct recording *r)
+{
+    pipeline_free(&r->agent);
+    record_target_free(&r->target);
+    outputs_free(&r->outputs);
+    record_options_free(&r->options);
+    xp_cleanup_close(&r->signals);
+}
+
+/* Signals are read, not handled: before any thread starts, so that all of them inherit the mask. */
+static int open_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction old;
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
+            sigaddset(&set, ends[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int add_events(struct recording *r)
+{
+    const struct record_options *o = &r->options;
+    struct pipeline_config *c = &r->config;
+    int rc = events_choose((const char *const *)o->events.v, o->events.n, (unsigned)o->frequency, c->events,
+                           c->probe.events, &c->probe.nevents);
+    if (rc)
+        snprintf(r->why, sizeof(r->why), "-e %s: there is no such event", o->events.v[c->probe.nevents]);
+    return rc;
+}
+
+static int configure(struct recording *r, char *cache, size_t len)
+{
+    const struct record_options *o = &r->options;
+    struct pipeline_config *c = &r->config;
+    c->cache_dir = o->no_cache ? NULL : o->cache_dir ? o->cache_dir : output_cache_dir(cache, len);
+    c->cache_bytes = CACHE_BYTES;
+    c->debug.dirs = (const char *const *)o->debug_dirs.v;
+    c->debug.ndirs = o->debug_dirs.n;
+    c->debug.urls = (const char *const *)o->debuginfod_urls.v;
+    c->debug.nurls = o->debuginfod_urls.n;
+    c->debug.more_urls = getenv("DEBUGINFOD_URLS");
+    c->short_names = o->short_names;
+    c->aggregate_bytes = AGGREGATE_BYTES;
+    c->prepare_ms = PREPARE_MS;
+    c->raw = o->raw;
+    c->no_synth = !o->synth;
+    c->probe.kernel = !o->no_kernel;
+    c->probe.user = !o->no_user;
+    c->probe.measure = c->probe.run_time = o->summary || o->verbose;
+    c->probe.table_bytes = o->table_memory;
+    int rc = add_events(r);
+    if (!rc)
+        rc = outputs_open(&r->outputs, &o->outputs, o->format, r->why, sizeof(r->why));
+    if (!rc && o->summary && (rc = output_writable(o->summary)))
+        snprintf(r->why, sizeof(r->why), "--summary %s: cannot be written: %s", o->summary, strerror(-rc));
+    return rc;
+}
+
+/* A signal asks for the end. */
+static bool interrupted(const struct recording *r)
+{
+    struct signalfd_siginfo info;
+    return read(r->signals, &info, sizeof(info)) == sizeof(info);
+}
+
+/* The COMMAND or all -p processes are gone. */
+static bool target_ended(struct recording *r)
+{
+    struct target *t = &r->target;
+    if (!t->command)
+        return r->config.probe.target == XP_TARGET_PIDS && record_target_gone(t);
+    if (waitpid(t->command, &r->command_end, WNOHANG) != t->command)
+        return false;
+    t->command = 0;
+    return r->ended = true;
+}
+
+static void show_progress(struct recording *r, u64 began, u64 end)
+{
+    AUTO_BUF struct buf line = {0};
+    struct progress p;
+    pipeline_progress(r->agent, &p.samples, &p.lost, &p.user, &p.complete);
+    summary_progress(&p, began, now_ns(), end, &line);
+    fprintf(stderr, "\r\033[K%s", line.data ? line.data : "");
+    fflush(stderr);
+}
+
+static void sample(struct recording *r)
+{
+    bool terminal = isatty(STDERR_FILENO);
+    u64 began = now_ns(), shown = began, end = r->options.duration_ns ? began + r->options.duration_ns : 0;
+    for (u64 now = began; !end || now < end; now = now_ns()) {
+        u64 left_ms = end ? (end - now) / 1000000 + 1 : POLL_MS;
+        pipeline_poll(r->agent, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
+        if (interrupted(r) || target_ended(r))
+            break;
+        if (terminal && now - shown > NS_PER_SEC / 4 && (!end || now < end)) {
+            show_progress(r, began, end);
+            shown = now;
+        }
+    }
+    if (terminal)
+        fprintf(stderr, "\r\033[K");
+}
+
+/* A COMMAND that outlives the recording has been asked to end, and takes its time. Its status is ours, so it is waited
+ * for; whoever loses patience (Ctrl-C) has it killed. */
+static void await_command(struct recording *r)
+{
+    struct pollfd signals = {.fd = r->signals, .events = POLLIN};
+    while (r->target.command && !target_ended(r))
+        if (poll(&signals, 1, POLL_MS) > 0 && interrupted(r))
+            kill(r->target.command, SIGKILL);
+}
+
+static void add_comments(struct profile *p, int argc, char **argv)
+{
+    struct utsname u;
+    AUTO_BUF struct buf line = {0};
+    buf_str(&line, "command: xprof");
+    for (int i = 0; i < argc; i++)
+        buf_printf(&line, " %s", argv[i]);
+    u32 *c = VEC_PUSH(&p->comments);
+    if (c)
+        *c = profile_string(p, line.data ? line.data : "");
+    if (!uname(&u) && (c = VEC_PUSH(&p->comments))) {
+        char host[512];
+        snprintf(host, sizeof(host), "host: %s %s %s %s", u.nodename, u.sysname, u.release, u.machine);
+        *c = profile_string(p, host);
+    }
+    if ((c = VEC_PUSH(&p->comments)))
+        *c = profile_string(p, "version: xprof " XPROF_VERSION);
+}
+
+static int print_top(const struct recording *r, const struct profile *p)
+{
+    AUTO_BUF struct buf table = {0};
+    size_t rows = r->options.top ? r->options.top : r->outputs.n ? 0 : DEFAULT_TOP;
+    if (!rows)
+        return 0;
+    int rc = encode_top(p, rows, &table);
+    return rc ? rc : fs_write_all(STDOUT_FILENO, table.data ? table.data : "", table.len);
+}
+
+static int write_summary(const struct recording *r, const struct pipeline_report *report, double seconds)
+{
+    AUTO_BUF struct buf text = {0}, json = {0};
+    summary_text(report, seconds, &text);
+    fputs(text.data ? text.data : "", stderr);
+    if (!r->options.summary)
+        return 0;
+    summary_json(report, seconds, &json);
+    int rc = output_write_file(r->options.summary, json.data, json.len);
+    if (rc)
+        log_error("--summary %s was not written: %s", r->options.summary, strerror(-rc));
+    return rc;
+}
+
+/* A clock only ticks for threads that run, so a process that waited all the time has no samples. */
+static void explain_no_samples(struct recording *r, const struct pipeline_report *report)
+{
+    const struct record_options *o = &r->options;
+    bool clocks = true;
+    for (size_t i = 0; i < r->config.probe.nevents; i++)
+        clocks &= r->config.events[i]->probe.time;
+    if (report->samples || !o->pids.n || !clocks || record_target_gone(&r->target))
+        return;
+    fprintf(stderr, "no samples: %s used no CPU; `xprof stack %llu` shows what its threads wait for\n",
+            o->pids.n > 1 ? "these processes" : "this process", (unsigned long long)o->pids.v[0]);
+}
+
+/* Names, writes, tells. 0, or 1 when something could not be written. */
+static int finish(struct recording *r, int argc, char **argv)
+{
+    struct profile p;
+    struct pipeline_report report;
+    if (profile_init(&p))
+        return 1;
+    int rc = pipeline_profile(r->agent, &p);
+    add_comments(&p, argc, argv);
+    double seconds = (double)p.duration_ns / 1e9;
+    if (!rc)
+        rc = outputs_write(&r->outputs, &p);
+    int table = print_top(r, &p);
+    profile_free(&p);
+    pipeline_report(r->agent, &report);
+    int summary = write_summary(r, &report, seconds);
+    explain_no_samples(r, &report);
+    outputs_report(&r->outputs, stderr);
+    return rc || table || summary;
+}
+
+static int exit_status(const struct recording *r)
+{
+    if (!r->ended)
+        return 0;
+    return WIFEXITED(r->command_end) ? WEXITSTATUS(r->command_end) : 128 + WTERMSIG(r->command_end);
+}
+
+/* Children that were born between the look at /proc and the attachment of the program that follows forks. */
+static int add_newborn(struct recording *r)
+{
+    proc_pids *pids = &r->target.pids;
+    size_t known = pids->n;
+    int rc = r->options.pids.n ? proc_add_descendants(pids) : 0;
+    for (size_t i = known; i < pids->n && !rc; i++)
+        rc = pipeline_add_pid(r->agent, pids->v[i]);
+    if (rc)
+        snprintf(r->why, sizeof(r->why), "cannot follow the children of the processes: %s", strerror(-rc));
+    return rc;
+}
+
+static int start(struct recording *r)
+{
+    int rc = pipeline_new(&r->agent, &r->config, r->why, sizeof(r->why));
+    if (!rc)
+        rc = add_newborn(r);
+    if (rc)
+        return rc;
+    if (r->config.probe.user)
+        pipeline_prepare(r->agent);
+    rc = pipeline_start(r->agent, r->why, sizeof(r->why));
+    if (rc)
+        return rc;
+    rc = record_target_release(&r->target);
+    if (rc)
+        snprintf(r->why, sizeof(r->why), "cannot run %s: %s", r->options.command[0], strerror(-rc));
+    return rc;
+}
+
+static int record(struct recording *r, int argc, char **argv)
+{
+    char cache[512];
+    int rc = configure(r, cache, sizeof(cache));
+    r->signals = open_signals();
+    if (!rc)
+        rc = record_target_resolve(&r->target, &r->options, &r->config.probe, r->why, sizeof(r->why));
+    bool usage = rc == -EINVAL; /* what was asked for makes no sense; later on it is the kernel that says so */
+    if (!rc)
+        rc = start(r);
+    if (rc) {
+        log_error("%s", r->why);
+        return usage ? 2 : 1;
+    }
+    sample(r);
+    pipeline_stop(r->agent);
+    if (r->target.command)
+        kill(r->target.command, SIGTERM);
+    rc = finish(r, argc, argv);
+    await_command(r);
+    return rc ? rc : exit_status(r);
+}
+
+int cli_record(int argc, char **argv)
+{
+    AUTO_BUF struct buf message = {0};
+    struct recording r = {.signals = -1, .target = {.go = -1, .exec_error = -1}};
+    int rc = record_options_parse(argc, argv, &r.options, &message);
+    if (rc) {
+        record_options_free(&r.options);
+        return options_report(rc, &message);
+    }
+    log_set_level(r.options.verbose ? LOG_INFO : LOG_WARN);
+    rc = record(&r, argc, argv);
+    recording_free(&r);
+    return rc;
+}

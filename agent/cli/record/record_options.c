@@ -1,0 +1,155 @@
+#include "cli/record/record_options.h"
+#include "bpf/xprof.h"
+#include "profile/encode.h"
+#include "events/events.h"
+#include <errno.h>
+#include <string.h>
+
+#define AT(field)  offsetof(struct record_options, field)
+#define SECOND     1000000000ull
+#define MAX_PID    4194304 /* PID_MAX_LIMIT */
+#define MAX_PIDS   256
+#define MIN_TABLES (4ull << 20)                                 /* one shard */
+#define MAX_TABLES ((u64)XP_MAX_SHARDS << (XP_SHARD_SHIFT + 2)) /* all of them */
+
+static const char *event_name(size_t i)
+{
+    size_t n;
+    const struct event_kind *kinds = event_kinds(&n);
+    return i < n ? kinds[i].name : NULL;
+}
+
+static const char *format_name(size_t i)
+{
+    size_t n;
+    const struct encoder *all = encoders(&n);
+    return i < n ? all[i].name : NULL;
+}
+
+static const struct option_row rows[] = {
+    {"all", 'a', OPTION_BOOL, NULL, AT(all), .help = "record all processes"},
+    {"pid", 'p', OPTION_NUMBERS, "PID,...", AT(pids), 1, MAX_PID, MAX_PIDS,
+     .help = "record these processes and their future children"},
+    {"cgroup", 0, OPTION_TEXT, "PATH", AT(cgroup), .hint = HINT_DIRECTORY,
+     .help = "record the processes of this cgroup and its descendants"},
+    {"frequency", 'F', OPTION_NUMBER, "HZ", AT(frequency), 1, 10000,
+     .help = "sampling rate, in samples per second per CPU (default: 99)"},
+    {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1000000, 7 * 24 * 3600 * SECOND,
+     .help = "recording time (default: until Ctrl-C, or until the command exits)"},
+    {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
+     .help = "events to sample"},
+    {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
+     .help = "output file; its suffix selects the format (repeatable)"},
+    {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,
+     .help = "format of all output files; overrides their suffixes"},
+    {"short-names", 0, OPTION_BOOL, NULL, AT(short_names), .help = "show C++ functions without argument lists"},
+    {"raw", 0, OPTION_BOOL, NULL, AT(raw), .help = "record without symbols, for `xprof symbolize` (pprof format only)"},
+    {"no-kernel", 0, OPTION_BOOL, NULL, AT(no_kernel), .help = "omit kernel stacks"},
+    {"no-user", 0, OPTION_BOOL, NULL, AT(no_user), .help = "omit user stacks"},
+    {"summary", 0, OPTION_TEXT, "FILE", AT(summary), .hint = HINT_FILE,
+     .help = "write counters of recorded, lost and truncated samples to this file, as JSON"},
+    {"top", 0, OPTION_NUMBER, "N", AT(top), 1, 1000,
+     .help = "number of hottest functions to print (default: 20 without --output, else 0)"},
+    {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY,
+     .help = "cache directory for unwind tables and line indexes"},
+    {"no-cache", 0, OPTION_BOOL, NULL, AT(no_cache), .help = "do not use the cache directory"},
+    {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
+     .help = "additional directories with debug files (also: $XPROF_DEBUG_DIR)"},
+    {"debuginfod-urls", 0, OPTION_LIST, "URL,...", AT(debuginfod_urls), .most = 8,
+     .help = "debuginfod servers to fetch debug files from (default: $DEBUGINFOD_URLS)"},
+    {"synth", 0, OPTION_SWITCH, "on/off", AT(synth), .fallback = "on",
+     .help = "derive unwind rows from the instructions of code without unwind information"},
+    {"table-memory", 0, OPTION_SIZE, "SIZE", AT(table_memory), MIN_TABLES, MAX_TABLES, .fallback = "256M",
+     .help = "maximum kernel memory for unwind tables"},
+    {"verbose", 'v', OPTION_BOOL, NULL, AT(verbose), .help = "log more detail"},
+};
+
+const struct command record_command = {
+    .name = "record",
+    .operands = "[[--] COMMAND [ARGUMENT...]]",
+    .help = "record a profile of the machine, of processes, of a cgroup, or of a command",
+    .details =
+        "Exactly one target: -a, -p, --cgroup, or a command.\n\n"
+        "Examples:\n"
+        "  xprof record -a -d 10s -o profile.html\n"
+        "  xprof record -F 199 -o profile.pb.gz -- make -j4\n",
+    .rows = rows,
+    .nrows = sizeof(rows) / sizeof(*rows),
+};
+
+static int complain(struct buf *message, const char *text)
+{
+    buf_printf(message, "xprof record: %s\n", text);
+    return -EINVAL;
+}
+
+static int check_raw(const struct record_options *o, struct buf *message)
+{
+    if (!o->outputs.n || o->top)
+        return complain(message, "--raw has no names to list: write it to a file (-o x.pb.gz), without --top");
+    for (size_t i = 0; i < o->outputs.n; i++) {
+        const struct encoder *e = o->format ? encoder_by_name(o->format) : encoder_for_path(o->outputs.v[i]);
+        if (!e || strcmp(e->name, "pprof"))
+            return complain(message, "--raw: only pprof can hold frames without names (-o x.pb.gz)");
+    }
+    return 0;
+}
+
+static int check_outputs(const struct record_options *o, struct buf *message)
+{
+    for (size_t i = 0; i < o->outputs.n; i++) {
+        if (o->format || encoder_for_path(o->outputs.v[i]))
+            continue;
+        buf_printf(message, "xprof record: --output %s: unknown suffix; known suffixes:", o->outputs.v[i]);
+        size_t n;
+        const struct encoder *all = encoders(&n);
+        for (size_t k = 0; k < n; k++)
+            buf_printf(message, "%s %s", k ? "," : "", all[k].suffix);
+        buf_str(message, "; or name the format with --format\n");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int check(const struct record_options *o, struct buf *message)
+{
+    int targets = o->all + (o->pids.n > 0) + !!o->cgroup + !!o->command;
+    if (!targets)
+        return complain(message, "nothing to record: give one of -a, -p PID, --cgroup PATH, or a command");
+    if (targets > 1)
+        return complain(message, "more than one target: only one of -a, -p PID, --cgroup PATH, or a command");
+    if (o->no_kernel && o->no_user)
+        return complain(message, "--no-kernel and --no-user together leave nothing to record");
+    if (o->no_cache && o->cache_dir)
+        return complain(message, "--no-cache and --cache-dir exclude each other");
+    int rc = check_outputs(o, message);
+    return !rc && o->raw ? check_raw(o, message) : rc;
+}
+
+/* Where debug files are is a property of the machine: the only options that the environment gives. */
+static const char *from_environment(void *ctx, const struct option_row *row, size_t i, char *where, size_t len)
+{
+    return row->offset == AT(debug_dirs) ? options_environment.value(ctx, row, i, where, len) : NULL;
+}
+
+int record_options_parse(int argc, char **argv, struct record_options *out, struct buf *message)
+{
+    struct record_options o = {0};
+    int at = argc;
+    struct option_source environment = {from_environment, NULL};
+    int rc = options_parse_from(&record_command, argc, argv, &environment, 1, &o, &at, message);
+    if (!rc && at < argc)
+        o.command = &argv[at];
+    if (!rc)
+        rc = check(&o, message);
+    if (rc)
+        record_options_free(&o);
+    else
+        *out = o;
+    return rc;
+}
+
+void record_options_free(struct record_options *o)
+{
+    options_free(&record_command, o);
+}

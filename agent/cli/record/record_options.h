@@ -1,0 +1,36 @@
+/* The options of `xprof record`. */
+#pragma once
+#include "cli/options/options.h"
+
+struct record_options {
+    /* the target: exactly one of these */
+    bool all;
+    struct option_numbers pids;
+    const char *cgroup;
+    char **command; /* NULL-terminated, inside argv; NULL: none */
+    /* what to record */
+    u64 frequency;   /* samples per second per CPU; 0: the event's own */
+    u64 duration_ns; /* 0: until interrupted, or until the command ends */
+    struct option_list events;
+    bool no_kernel, no_user;
+    /* where it goes */
+    struct option_list outputs;
+    bool raw;
+    const char *format; /* NULL: by each output's suffix */
+    const char *summary;
+    u64 top; /* rows of the table on the terminal; 0: not given */
+    /* how */
+    const char *cache_dir; /* NULL: the default one */
+    bool no_cache;
+    bool synth; /* rows for code without unwind information */
+    bool short_names;
+    struct option_list debug_dirs, debuginfod_urls;
+    u64 table_memory; /* bytes of unwind tables in the kernel */
+    bool verbose;
+};
+
+extern const struct command record_command;
+
+/* As options_parse; 0 means that there is exactly one target and that the options fit together. */
+int record_options_parse(int argc, char **argv, struct record_options *out, struct buf *message);
+void record_options_free(struct record_options *o);

@@ -1,0 +1,137 @@
+#include "cli/record/summary.h"
+#include "profile/frames.h"
+
+static double percent(u64 part, u64 whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static u64 total_lost(const struct pipeline_report *r)
+{
+    return r->lost[XP_LOSS_RING_FULL] + r->lost[XP_LOSS_SCRATCH] + r->lost_aggregate + r->lost_malformed;
+}
+
+static u64 bpf_ns_per_sample(const struct pipeline_report *r)
+{
+    return r->samples ? r->bpf_ns / r->samples : 0; /* what the filter costs for all others is in it */
+}
+
+static void lost_text(const struct pipeline_report *r, struct buf *out)
+{
+    for (int i = 0; i < XP_LOSS_COUNT; i++)
+        if (r->lost[i])
+            buf_printf(out, "  %s: %llu\n", loss_slug((enum xp_loss)i), (unsigned long long)r->lost[i]);
+    if (r->lost_aggregate)
+        buf_printf(out, "  stack-memory: %llu\n", (unsigned long long)r->lost_aggregate);
+    if (r->lost_malformed)
+        buf_printf(out, "  malformed: %llu\n", (unsigned long long)r->lost_malformed);
+}
+
+static void cut_text(const struct pipeline_report *r, struct buf *out)
+{
+    for (int i = 0; i < XP_CAUSE_COUNT; i++) {
+        u8 c = (u8)i;
+        if (cause_class(c) != 'x' || !r->cause[i])
+            continue;
+        buf_printf(out, "  cut: %-18s %6.2f %%  %s", cause_slug(c), percent(r->cause[i], r->user_samples),
+                   cause_text(c));
+        if (r->blame[i][0])
+            buf_printf(out, " (mostly %s)", r->blame[i]);
+        buf_char(out, '\n');
+    }
+}
+
+void summary_text(const struct pipeline_report *r, double seconds, struct buf *out)
+{
+    buf_printf(out, "%llu samples in %.1f s, %llu lost\n", (unsigned long long)r->samples, seconds,
+               (unsigned long long)total_lost(r));
+    lost_text(r, out);
+    if (r->user_samples)
+        buf_printf(out, "%.2f %% of %llu user stacks are complete", percent(r->complete, r->user_samples),
+                   (unsigned long long)r->user_samples);
+    if (r->deferred)
+        buf_printf(out, " (%llu of them by deferred unwinding)", (unsigned long long)r->deferred);
+    if (r->user_samples)
+        buf_char(out, '\n');
+    cut_text(r, out);
+    buf_printf(out, "cost: %.2f s CPU, %.1f MB memory, %.1f MB eBPF maps, %zu files, %llu rows", r->cpu_seconds,
+               (double)r->rss_bytes / 1e6, (double)r->map_bytes / 1e6, r->files, (unsigned long long)r->rows);
+    if (r->synth_rows)
+        buf_printf(out, " (%llu of them synthesised)", (unsigned long long)r->synth_rows);
+    if (r->bpf_runs)
+        buf_printf(out, ", %llu ns per sample", (unsigned long long)bpf_ns_per_sample(r));
+    buf_char(out, '\n');
+    if (r->failed_files)
+        buf_printf(out, "%zu files could not be read (-v names them)\n", r->failed_files);
+    if (r->queue_full)
+        buf_printf(out, "%llu notifications of new files were deferred: too many at once\n",
+                   (unsigned long long)r->queue_full);
+    if (r->lines.cut + r->lines.failed)
+        buf_printf(out, "%llu files have incomplete line information: damaged, or a limit was reached\n",
+                   (unsigned long long)r->lines.cut + (unsigned long long)r->lines.failed);
+    if (r->lines.missing_parts)
+        buf_printf(out, "%llu files lack parts of their debug information: the files with these parts were not found\n",
+                   (unsigned long long)r->lines.missing_parts);
+    if (r->parser_restarts)
+        buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
+}
+
+static void json_counts(const struct pipeline_report *r, struct buf *out)
+{
+    buf_printf(out, "\"samples\":%llu,\"lost\":{", (unsigned long long)r->samples);
+    for (int i = 0; i < XP_LOSS_COUNT; i++)
+        buf_printf(out, "\"%s\":%llu,", loss_slug((enum xp_loss)i), (unsigned long long)r->lost[i]);
+    buf_printf(out, "\"stack-memory\":%llu,\"malformed\":%llu},", (unsigned long long)r->lost_aggregate,
+               (unsigned long long)r->lost_malformed);
+    buf_printf(out, "\"user_samples\":%llu,\"complete\":%llu,\"late\":%llu,\"cut\":{",
+               (unsigned long long)r->user_samples, (unsigned long long)r->complete, (unsigned long long)r->deferred);
+    const char *comma = "";
+    for (int i = 0; i < XP_CAUSE_COUNT; i++)
+        if (cause_class((u8)i) != 'c' && r->cause[i]) {
+            buf_printf(out, "%s\"%s\":%llu", comma, cause_slug((u8)i), (unsigned long long)r->cause[i]);
+            comma = ",";
+        }
+    buf_str(out, "},");
+}
+
+void summary_json(const struct pipeline_report *r, double seconds, struct buf *out)
+{
+    buf_char(out, '{');
+    json_counts(r, out);
+    buf_printf(out,
+               "\"bpf_ns_per_sample\":%llu,\"unwind_ns_per_sample\":%llu,\"unwind_ns_median\":%llu,\"agent_cpu_"
+               "seconds\":%.3f,",
+               (unsigned long long)bpf_ns_per_sample(r),
+               (unsigned long long)(r->user_samples ? r->unwind_ns / r->user_samples : 0),
+               (unsigned long long)r->unwind_median_ns, r->cpu_seconds);
+    buf_printf(
+        out,
+        "\"rss_bytes\":%llu,\"map_bytes\":%llu,\"files\":%zu,\"failed_files\":%zu,\"rows\":%llu,\"synth_rows\":%llu,",
+        (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
+        (unsigned long long)r->rows, (unsigned long long)r->synth_rows);
+    buf_printf(out,
+               "\"debug_files\":%llu,\"lines_cut\":%llu,\"lines_missing_parts\":%llu,\"lines_failed\":%llu,"
+               "\"names_cut\":%llu,",
+               (unsigned long long)r->lines.found, (unsigned long long)r->lines.cut,
+               (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
+               (unsigned long long)r->cut_names);
+    buf_printf(out, "\"parser_restarts\":%u,\"start_seconds\":%.3f,\"duration_seconds\":%.3f}\n", r->parser_restarts,
+               r->start_seconds, seconds);
+}
+
+/* A process can be stopped for a while after it read the clock, so `now` may be later than the end. */
+static double seconds_between(u64 from_ns, u64 to_ns)
+{
+    return from_ns < to_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
+}
+
+void summary_progress(const struct progress *p, u64 began, u64 now, u64 end, struct buf *out)
+{
+    if (end)
+        buf_printf(out, "%.0f s left", seconds_between(now, end));
+    else
+        buf_printf(out, "%.0f s", seconds_between(began, now));
+    buf_printf(out, "  %llu samples  %llu lost", (unsigned long long)p->samples, (unsigned long long)p->lost);
+    if (p->user)
+        buf_printf(out, "  %.1f %% of stacks complete", percent(p->complete, p->user));
+}

@@ -1,0 +1,15 @@
+/* Formats the summary of a recording as text and JSON, and its progress line. */
+#pragma once
+#include "pipeline/pipeline.h"
+#include "base/buf.h"
+
+/* Lines for stderr: samples, losses by cause, complete stacks by cause with the file most to blame, own cost. */
+void summary_text(const struct pipeline_report *r, double seconds, struct buf *out);
+/* The same as one JSON object (--summary). */
+void summary_json(const struct pipeline_report *r, double seconds, struct buf *out);
+/* The state of a running recording, as pipeline_progress reports it. */
+struct progress {
+    u64 samples, lost, user, complete;
+};
+/* One line without a line feed: the time left (elapsed if `end` is 0), samples, lost samples, complete stacks. */
+void summary_progress(const struct progress *p, u64 began, u64 now, u64 end, struct buf *out);

@@ -1,0 +1,143 @@
+#include "container/init.h"
+#include "base/cleanup.h"
+#include "base/test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A folder stands for a group: what counts is its list of processes. */
+struct group {
+    struct hierarchy h;
+    char file[600];
+    pid_t inside; /* a process whose root directory is the folder */
+};
+
+static void group_free(struct group *g)
+{
+    if (g->inside > 0) {
+        kill(g->inside, SIGKILL);
+        waitpid(g->inside, NULL, 0);
+    }
+    unlink(g->file);
+    rmdir(g->h.mount);
+}
+#define AUTO_GROUP CLEANUP(group_free) struct group
+
+static bool make_group(struct group *g)
+{
+    snprintf(g->h.mount, sizeof(g->h.mount), "/tmp/xprof-init-XXXXXX");
+    if (!mkdtemp(g->h.mount))
+        return false;
+    snprintf(g->file, sizeof(g->file), "%s/cgroup.procs", g->h.mount);
+    return true;
+}
+
+static bool list(const struct group *g, const char *pids)
+{
+    AUTO_CLOSE int fd = open(g->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return fd >= 0 && write(fd, pids, strlen(pids)) == (ssize_t)strlen(pids);
+}
+
+/* False: this machine does not let us. */
+static bool start_inside(struct group *g)
+{
+    int ready[2];
+    char yes = 0;
+    if (pipe2(ready, O_CLOEXEC))
+        return false;
+    AUTO_CLOSE int in = ready[0];
+    AUTO_CLOSE int out = ready[1];
+    g->inside = fork();
+    if (!g->inside) {
+        if (geteuid() && unshare(CLONE_NEWUSER))
+            _exit(1);
+        if (chroot(g->h.mount) || write(out, "y", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    close(TAKE_FD(out));
+    return g->inside > 0 && read(in, &yes, 1) == 1;
+}
+
+TEST(init_is_not_a_process_with_the_hosts_root)
+{
+    AUTO_GROUP g = {.inside = 0};
+    struct init in = {.pid = 77};
+    char pids[32];
+    CHECK(make_group(&g));
+    CHECK_EQ(init_find(&in, &g.h, "", true), -ENOENT); /* no such group */
+    CHECK(list(&g, ""));
+    CHECK_EQ(init_find(&in, &g.h, "", true), -ENOENT); /* nobody in it */
+    CHECK(list(&g, "2147483647\n0\n"));
+    CHECK_EQ(init_find(&in, &g.h, "", true), -ENOENT); /* gone; and 0 is one of another namespace */
+    snprintf(pids, sizeof(pids), "2147483647\n%d\n", (int)getpid());
+    CHECK(list(&g, pids));
+    CHECK_EQ(init_find(&in, &g.h, "", true), -EAGAIN);
+    CHECK_EQ(in.pid, 77);
+}
+
+TEST(init_has_a_root_of_its_own)
+{
+    AUTO_GROUP g = {.inside = 0};
+    struct init in, without;
+    struct stat ours, its, ns;
+    char pids[32];
+    CHECK(make_group(&g));
+    if (!start_inside(&g))
+        SKIP("no process may change its root directory here");
+    snprintf(pids, sizeof(pids), "%d\n", (int)g.inside);
+    CHECK(list(&g, pids));
+    CHECK_EQ(init_find(&in, &g.h, "", true), 0);
+    AUTO_CLOSE int root = in.root_fd;
+    if (root < 0)
+        SKIP("the root directory of another process is not readable here");
+    CHECK_EQ(in.pid, g.inside);
+    CHECK(!stat(g.h.mount, &ours) && !fstat(root, &its));
+    CHECK(ours.st_dev == its.st_dev && ours.st_ino == its.st_ino);
+    CHECK(!stat("/proc/self/ns/pid", &ns) && ns.st_ino == in.pid_ns);
+    CHECK_EQ(init_of_process(&without, (u32)g.inside, false), 0);
+    CHECK_EQ(without.root_fd, -1);
+    CHECK_EQ(without.start, in.start);
+}
+
+/* Of several processes the oldest is meant. */
+TEST(init_is_the_oldest)
+{
+    AUTO_GROUP g = {.inside = 0};
+    struct init in;
+    char pids[64];
+    CHECK(make_group(&g));
+    usleep(30000); /* some clock ticks after ourselves */
+    if (!start_inside(&g))
+        SKIP("no process may change its root directory here");
+    snprintf(pids, sizeof(pids), "%d\n%d\n", (int)g.inside, (int)getpid());
+    CHECK(list(&g, pids));
+    CHECK_EQ(init_find(&in, &g.h, "", false), -EAGAIN); /* that is us, with the host's root */
+}
+
+TEST(init_reads_proc)
+{
+    u64 start = 0;
+    u32 parent = 0;
+    const char *stat = "7 (a) b) S 5 7 7 0 -1 4194304 1 0 0 0 3 4 0 0 20 0 1 0 987654 100 2 184 1";
+    CHECK_EQ(init_parse_stat(stat, &start, &parent), 0);
+    CHECK(start == 987654 && parent == 5);
+    CHECK_EQ(init_parse_stat("7 (a", &start, &parent), -EBADMSG);
+    CHECK_EQ(init_parse_nspid("Name:\tx\nNSpid:\t18546\t1\nNSpgid:\t3\n"), 1);
+    CHECK_EQ(init_parse_nspid("Name:\tx\nNSpid:\t18546\n"), 18546);
+    CHECK_EQ(init_parse_nspid("Name:\tx\n"), 0);
+}
+
+/* This process has its parent's root: it is not a container's first process, whatever its group says. */
+TEST(init_with_the_hosts_root)
+{
+    struct init in = {.pid = 3};
+    CHECK_EQ(init_of_process(&in, (u32)getpid(), true), -EAGAIN);
+    CHECK_EQ(init_of_process(&in, 0x7fffffff, true), -ENOENT);
+    CHECK_EQ(in.pid, 3);
+}

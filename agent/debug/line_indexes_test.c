@@ -1,0 +1,215 @@
+#include "debug/line_indexes.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "debug/debug.h"
+#include "debug/debuginfod.h"
+#include "net/http_server_test.h"
+#include "cache/cache.h"
+#include "dwarf/dwarf.h"
+#include "cfi/fixture.h"
+#include "parser/parser.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+static const struct xp_file_key key = {.ino = 7, .size = 1000};
+
+struct bench { /* a set of indexes and what it needs */
+    char dir[64];
+    struct parser *parser;
+    struct cache *cache;
+    struct debug_search_paths places;
+    struct line_indexes *lines;
+};
+
+static void bench_free(struct bench *b)
+{
+    char command[128];
+    line_indexes_free(&b->lines);
+    debuginfod_free(&b->places.server);
+    cache_free(&b->cache);
+    parser_free(&b->parser);
+    snprintf(command, sizeof(command), "rm -rf %s", b->dir);
+    if (*b->dir && system(command))
+        printf("  %s stays\n", b->dir);
+}
+
+static bool bench_new(struct bench *b, bool disk)
+{
+    const struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    *b = (struct bench){.dir = "/tmp/xprof-test-XXXXXX"};
+    if (!mkdtemp(b->dir) || parser_new(&b->parser, &limits) || (disk && cache_open(&b->cache, b->dir, 1 << 30)))
+        return false;
+    b->places = (struct debug_search_paths){.parser = b->parser, .host = -1};
+    return !line_indexes_new(&b->lines, &b->places, b->cache);
+}
+
+static unsigned count_in(const char *dir, const char *suffix)
+{
+    unsigned n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += strstr(e->d_name, suffix) != NULL;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static bool is_index(int fd)
+{
+    struct dwarf_index_header h;
+    return fd >= 0 && pread(fd, &h, sizeof(h), 0) == sizeof(h) && h.magic == DWARF_INDEX_MAGIC && h.functions;
+}
+
+TEST(line_indexes_are_made_once)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x, again;
+    AUTO_CLOSE int fd = fixture_fd("dwarf-5");
+    CHECK(bench_new(&b, false));
+    if (fd < 0)
+        SKIP("no fixture");
+    CHECK_EQ(line_indexes_get(b.lines, &key, fd, &x), 0);
+    CHECK(is_index(x.fd));
+    CHECK_EQ(x.symbols, -1);
+    CHECK_EQ(line_indexes_get(b.lines, &key, -1, &again), 0); /* nobody looks at the file again */
+    CHECK_EQ(again.fd, x.fd);
+    CHECK_EQ(line_indexes_stats(b.lines).files, 1);
+    CHECK_EQ(line_indexes_stats(b.lines).found, 1);
+}
+
+TEST(line_indexes_come_from_the_disk)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    AUTO_CLOSE int fd = fixture_fd("dwarf-5");
+    CHECK(bench_new(&b, true));
+    if (fd < 0)
+        SKIP("no fixture");
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(line_indexes_get(b.lines, &key, fd, &x), 0);
+        CHECK(is_index(x.fd));
+        CHECK_EQ(count_in(b.dir, ".xpl"), 1);
+        line_indexes_free(&b.lines);
+        CHECK_EQ(line_indexes_new(&b.lines, &b.places, b.cache), 0);
+    }
+    struct xp_file_key other = key; /* another file, though its bytes are the same */
+    other.ino++;
+    CHECK_EQ(line_indexes_get(b.lines, &other, fd, &x), 0);
+    CHECK_EQ(count_in(b.dir, ".xpl"), 2);
+}
+
+TEST(line_indexes_remember_that_there_is_none)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
+    AUTO_CLOSE int full = fixture_fd("dwarf-5");
+    CHECK(bench_new(&b, false));
+    if (stripped < 0)
+        SKIP("no fixture");
+    CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), -ENODATA);
+    CHECK_EQ(x.fd, -1);
+    CHECK_EQ(line_indexes_get(b.lines, &key, full, &x), -ENODATA);
+    CHECK_EQ(line_indexes_stats(b.lines).files, 1);
+    CHECK_EQ(line_indexes_stats(b.lines).found, 0);
+}
+
+TEST(line_indexes_without_their_split_units_are_not_for_the_disk)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    AUTO_CLOSE int fd = fixture_fd("dwarf-split-5");
+    CHECK(bench_new(&b, true));
+    if (fd < 0)
+        SKIP("no fixture");
+    CHECK_EQ(line_indexes_get(b.lines, &key, fd, &x), 0);
+    CHECK(x.fd >= 0);
+    CHECK_EQ(line_indexes_stats(b.lines).missing_parts, 1);
+    CHECK_EQ(line_indexes_stats(b.lines).cut, 0);
+    CHECK_EQ(count_in(b.dir, ".xpl"), 0);
+}
+
+/* A debug file that lies beside the program, in the root of this very process. */
+TEST(line_indexes_look_in_the_root_of_the_process)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    char path[128], debug[128];
+    AUTO_CLOSE int full = fixture_fd("dwarf-5");
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
+    AUTO_FREE char *data = NULL;
+    size_t len;
+    CHECK(bench_new(&b, false));
+    if (full < 0 || stripped < 0)
+        SKIP("no fixtures");
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", full);
+    CHECK_EQ(fs_read_file(path, 1 << 20, &data, &len), 0);
+    snprintf(debug, sizeof(debug), "%s/x.debug", b.dir);
+    CHECK_EQ(fs_replace_file(debug, data, len, 0600), 0);
+    snprintf(path, sizeof(path), "%s/x", b.dir);
+    unsigned before = count_in("/proc/self/fd", "");
+    line_indexes_seen(b.lines, &key, (u32)getpid(), path);
+    struct xp_file_key other = key;
+    other.ino++;
+    line_indexes_seen(b.lines, &other, (u32)getpid(), path);
+    CHECK_EQ(count_in("/proc/self/fd", ""), before + 1); /* one root for both */
+    CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), 0);
+    CHECK(is_index(x.fd) && x.symbols >= 0);
+    line_indexes_release(b.lines, 0);
+    CHECK_EQ(count_in("/proc/self/fd", ""), before + 2);                 /* the index and the symbols */
+    CHECK_EQ(line_indexes_get(b.lines, &other, stripped, &x), -ENODATA); /* too late */
+}
+
+struct page {
+    char *data;
+    size_t len;
+    bool go;
+};
+
+static bool answer(void *ctx, const struct test_request *r)
+{
+    struct page *p = ctx;
+    while (!__atomic_load_n(&p->go, __ATOMIC_ACQUIRE) && !__atomic_load_n(r->stopping, __ATOMIC_RELAXED))
+        usleep(500);
+    test_reply(r->fd, 200, "", p->data, p->len);
+    return true;
+}
+
+static void page_free(struct page *p)
+{
+    free(p->data);
+}
+
+TEST(line_indexes_look_again_while_a_server_is_asked)
+{
+    CLEANUP(bench_free) struct bench b;
+    CLEANUP(page_free) struct page page = {0};
+    CLEANUP(test_server_free) struct test_server *server = NULL;
+    struct line_index x;
+    char path[64];
+    AUTO_CLOSE int full = fixture_fd("dwarf-5");
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
+    CHECK(bench_new(&b, false));
+    if (full < 0 || stripped < 0)
+        SKIP("no fixtures");
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", full);
+    CHECK_EQ(fs_read_file(path, 1 << 20, &page.data, &page.len), 0);
+    CHECK_EQ(test_server_new(&server, answer, &page), 0);
+    const char *url = test_server_url(server);
+    CHECK_EQ(debuginfod_new(&b.places.server, &(struct debuginfod_config){.urls = &url, .nurls = 1, .dir = b.dir}), 0);
+    CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), -ENODATA);
+    CHECK(line_indexes_pending(b.lines, &key));
+    __atomic_store_n(&page.go, true, __ATOMIC_RELEASE);
+    int rc = -ENODATA;
+    for (int i = 0; i < 20000 && rc; i++) {
+        rc = line_indexes_get(b.lines, &key, stripped, &x);
+        usleep(500);
+    }
+    CHECK_EQ(rc, 0);
+    CHECK(is_index(x.fd));
+    CHECK(!line_indexes_pending(b.lines, &key));
+    debuginfod_free(&b.places.server); /* before the server that it may still speak to */
+}

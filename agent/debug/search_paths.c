@@ -1,0 +1,78 @@
+#include "debug/search_paths.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "debug/debuginfod.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SERVER_PATIENCE_MS 90000 /* in all */
+
+static struct debuginfod *open_server(const struct debug_sources *s)
+{
+    char dir[4096];
+    struct debuginfod *server = NULL;
+    struct debuginfod_config config = {.urls = s->urls,
+                                       .nurls = s->nurls,
+                                       .more = s->more_urls,
+                                       .dir = s->cache_dir ? dir : NULL,
+                                       .patience_ms = s->patient ? SERVER_PATIENCE_MS : 0};
+    snprintf(dir, sizeof(dir), "%s/debuginfod", s->cache_dir ? s->cache_dir : "");
+    int rc = debuginfod_new(&server, &config);
+    if (rc)
+        log_warn("debug files are not fetched from servers: %s", strerror(-rc));
+    return server;
+}
+
+/* The node's root, the first that has debug files: where it is said to be; the first process's, for in a pod that sees
+ * the node's processes "/" is the image's; our own, where that one may not be read. */
+static int open_host(const char *root)
+{
+    const char *const places[] = {root ? root : "/", "/proc/1/root", "/"};
+    bool ours = !strcmp(places[0], "/");
+    for (size_t i = ours; i < sizeof(places) / sizeof(*places); i++) {
+        AUTO_CLOSE int fd = open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0 && !faccessat(fd, "usr/lib/debug", F_OK, 0))
+            return TAKE_FD(fd);
+    }
+    return -1;
+}
+
+static void free_dirs(char ***dirs)
+{
+    for (char **d = *dirs; d && *d; d++)
+        free(*d);
+    free(*dirs);
+    *dirs = NULL;
+}
+
+/* Options are freed when an agent reads its configuration again. NULL without memory. */
+static char **copy_dirs(const char *const *dirs, size_t n)
+{
+    CLEANUP(free_dirs) char **copy = calloc(n + 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < n; i++)
+        if (!(copy[i] = strdup(dirs[i])))
+            return NULL;
+    return TAKE_PTR(copy);
+}
+
+void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser)
+{
+    char **dirs = copy_dirs(s->dirs, s->ndirs);
+    if (!dirs)
+        log_warn("the directories of --debug-dir are not searched: out of memory");
+    *out = (struct debug_search_paths){.parser = parser,
+                                       .host = open_host(s->host_root),
+                                       .dirs = (const char *const *)dirs,
+                                       .ndirs = dirs ? s->ndirs : 0,
+                                       .own_dirs = dirs,
+                                       .server = open_server(s)};
+}
+
+void debug_search_paths_close(struct debug_search_paths *p)
+{
+    debuginfod_free(&p->server);
+    free_dirs(&p->own_dirs);
+    xp_cleanup_close(&p->host);
+}

@@ -1,0 +1,118 @@
+/* Pods and namespaces as they come and go: what they want, how fast the kernel samples for it, who is told. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "discover/discover_internal.h"
+#include <string.h>
+
+#define FORBIDDEN_NS (15 * NS_PER_SEC) /* a server that has just started forbids everything for a moment */
+
+/* Everybody's share of the samples hangs on the rate at which the kernel side takes them. */
+void pods_adjust_rate(struct discover *d)
+{
+    unsigned hz = inventory_highest_rate(&d->inventory);
+    if (hz == d->inventory.hz)
+        return;
+    d->inventory.hz = hz;
+    d->config.sampler.set_rate(d->config.sampler.ctx, hz);
+    notify_all(d);
+}
+
+void pods_warn_of(struct discover *d, const struct inventory_pod *p)
+{
+    for (size_t i = 0; i < p->wants.nwarnings; i++) {
+        d->warnings++;
+        log_warn("pod %s/%s: %s", p->pod->namespace, p->pod->name, p->wants.warnings[i]);
+        if (d->inventory.rules->pod_events && d->kube)
+            kube_queue_event(d->kube, p->pod, "ProfileAnnotation", p->wants.warnings[i]);
+    }
+}
+
+/* The runtime's uid of a pod that is known; NULL: none, or no memory. Owned by the caller. */
+static char *runtime_uid_of(const struct discover *d, const char *uid)
+{
+    for (size_t i = 0; i < d->inventory.pods.n; i++)
+        if (!strcmp(d->inventory.pods.v[i].pod->uid, uid))
+            return strdup(d->inventory.pods.v[i].pod->runtime_uid);
+    return NULL;
+}
+
+void pods_put(struct discover *d, struct kube_pod *pod)
+{
+    bool warn;
+    AUTO_FREE char *uid = strdup(pod->runtime_uid), *before = runtime_uid_of(d, pod->uid);
+    if (!uid || inventory_put_pod(&d->inventory, pod, &warn))
+        return;
+    const struct inventory_pod *p = inventory_find_pod(&d->inventory, uid);
+    if (warn && p)
+        pods_warn_of(d, p);
+    pods_adjust_rate(d);
+    notify_pod(d, uid);
+    if (before && strcmp(before, uid) != 0) /* it said that it mirrors another one */
+        notify_pod(d, before);
+}
+
+static void add_pairs(struct kube_pairs *to, const struct container_pairs *from)
+{
+    for (u32 i = 0; i < from->n; i++)
+        if (strncmp(from->v[i].key, "io.kubernetes.", 14) != 0) /* the runtime's own bookkeeping */
+            kube_pairs_add(to, from->v[i].key, from->v[i].value);
+}
+
+/* What a runtime tells of a sandbox is enough for a pod: its labels and the annotations that it was made with. */
+void pods_put_sandbox(struct discover *d, const struct container *c)
+{
+    struct kube_pod *pod;
+    if (c->starved || !c->is.pod[0] || !c->pod[0] || kube_pod_new(&pod, c->is.pod, c->namespace_, c->pod))
+        return;
+    add_pairs(&pod->labels, &c->pod_labels);
+    add_pairs(&pod->annotations, &c->pod_annotations);
+    kube_pod_guess_workload(pod);
+    pods_put(d, pod);
+}
+
+void pods_remove(struct discover *d, const char *uid)
+{
+    AUTO_FREE char *runtime_uid = runtime_uid_of(d, uid);
+    if (!inventory_remove_pod(&d->inventory, uid) || !runtime_uid)
+        return;
+    pods_adjust_rate(d);
+    notify_pod(d, runtime_uid);
+}
+
+/* ---- Namespaces -------------------------------------------------------------------------------------------------- */
+
+void pods_decide_again(struct discover *d)
+{
+    pods_adjust_rate(d);
+    notify_all(d);
+}
+
+void pods_give_up_namespaces(struct discover *d)
+{
+    d->inventory.without_namespaces = true;
+    inventory_decide_pods(&d->inventory);
+    pods_decide_again(d);
+}
+
+/* All were listed: from now on an unknown one is waited for, also when an earlier answer made us give up. */
+void pods_take_namespaces(struct discover *d)
+{
+    d->namespaces = true;
+    if (!d->inventory.without_namespaces)
+        return;
+    d->inventory.without_namespaces = false;
+    inventory_decide_pods(&d->inventory);
+    pods_decide_again(d);
+}
+
+/* Pods may be read, but namespaces not: their annotations are nobody's. */
+void pods_look_for_namespaces(struct discover *d)
+{
+    struct kube_stats s;
+    if (d->inventory.without_namespaces || d->namespaces || !d->synced || now_ns() - d->started_ns < FORBIDDEN_NS)
+        return;
+    kube_stats(d->kube, &s);
+    if (s.errors[KUBE_ERROR_FORBIDDEN])
+        pods_give_up_namespaces(d);
+}

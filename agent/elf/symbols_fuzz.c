@@ -1,0 +1,104 @@
+/* Any bytes as names: mangled ones, symbol tables, kallsyms, images of it. The first byte says which. */
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "dwarf/demangle.h"
+#include "proc/kallsyms.h"
+#include "dwarf/names_elf.h"
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void check_text(const char *s, size_t len)
+{
+    for (size_t i = 0, n; i < len; i += n)
+        if (!(n = utf8_len(s + i, len - i)) || !s[i])
+            abort();
+}
+
+static void mangled(const uint8_t *data, size_t len)
+{
+    AUTO_BUF struct buf b = {0};
+    demangle((const char *)data, len, data[0] & 1 ? DEMANGLE_SHORT : DEMANGLE_FULL, &b);
+    check_text(b.data, b.len);
+}
+
+/* A file of two sections, symbols and their names, over 64 KiB of code. */
+static void table(const uint8_t *data, size_t len)
+{
+    u8 file[1 << 16] = {0};
+    size_t n = len < 20000 ? len : 20000, syms = n / 3 * 2 / sizeof(Elf64_Sym) * sizeof(Elf64_Sym);
+    const Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                          .e_type = ET_DYN,
+                          .e_machine = EM_X86_64,
+                          .e_phoff = sizeof(h),
+                          .e_phnum = 1,
+                          .e_phentsize = sizeof(Elf64_Phdr),
+                          .e_shoff = 128,
+                          .e_shnum = 3,
+                          .e_shentsize = sizeof(Elf64_Shdr)};
+    const Elf64_Phdr p = {.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = sizeof(file), .p_memsz = sizeof(file)};
+    const Elf64_Shdr s[3] = {[1] = {.sh_type = SHT_SYMTAB, .sh_offset = 4096, .sh_size = syms, .sh_link = 2},
+                             [2] = {.sh_type = SHT_STRTAB, .sh_offset = 4096 + syms, .sh_size = n - syms}};
+    memcpy(file, &h, sizeof(h));
+    memcpy(file + sizeof(h), &p, sizeof(p));
+    memcpy(file + 128, s, sizeof(s));
+    memcpy(file + 4096, data, n);
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_BUF struct buf reply = {0};
+    struct names v;
+    static const u64 offsets[] = {0, 1, 100, 0x1000, 0x2020, 0x2020, 0x8000, 0x4141, 0xffff, ~0ull};
+    if (elf_open_memory(&e, file, sizeof(file)) ||
+        names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, 10, &reply) ||
+        names_view(reply.data, reply.len, 10, &v))
+        abort();
+    for (size_t i = 0; i < 10; i++) {
+        const char *name = v.strings + v.frames[v.first[i]].name;
+        check_text(name, strlen(name));
+    }
+}
+
+static void text(const uint8_t *data, size_t len)
+{
+    CLEANUP(kallsyms_free) struct kallsyms *k = NULL;
+    AUTO_FCLOSE FILE *f = fmemopen((void *)data, len, "r");
+    struct kallsym s;
+    if (f && !kallsyms_new_from(&k, f))
+        for (u64 a = 0xffffffff81000000; a; a <<= 1)
+            kallsyms_find(k, a, &s);
+}
+
+static void image(const uint8_t *data, size_t len)
+{
+    CLEANUP(kallsyms_free) struct kallsyms *k = NULL;
+    AUTO_FREE void *aligned = malloc(len);
+    struct kallsym s;
+    if (!aligned)
+        return;
+    memcpy(aligned, data, len);
+    if (kallsyms_new_view(&k, aligned, len))
+        return;
+    for (u64 a = 0xffffffff81000000; a; a <<= 1)
+        for (u64 below = 0; below < 3; below++)
+            if (kallsyms_find_inside(k, a - below, &s) && !kallsyms_find(k, a - below, &s))
+                abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    if (len < 2)
+        return 0;
+    switch (data[0] % 4) {
+    case 0:
+        mangled(data + 1, len - 1);
+        break;
+    case 1:
+        table(data + 1, len - 1);
+        break;
+    case 2:
+        text(data + 1, len - 1);
+        break;
+    default:
+        image(data + 1, len - 1);
+    }
+    return 0;
+}

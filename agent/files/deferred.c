@@ -1,0 +1,186 @@
+#include "files/deferred.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "bpf/host/unwind_host.h"
+#include "profile/frames.h"
+#include <errno.h>
+#include <string.h>
+
+#define DEFERRED_MAX     512  /* waiting at once: 12 MiB of stacks */
+#define DEFERRED_GAPS    256  /* of these, for rows: the others are for files that are new */
+#define DEFERRED_ROWS_MS 2500 /* longer than a file is open */
+
+struct waiting {
+    struct deferred_job job;
+    u64 since;
+    u32 gap; /* the file whose rows it waits for; 0: none */
+};
+
+struct deferred {
+    struct probe *probe;
+    struct files *files;
+    VEC(struct waiting) list;
+    size_t gaps;            /* of these wait for rows */
+    struct xp_state *state; /* large: one for all */
+    u64 rescued;
+};
+
+void deferred_job_free(struct deferred_job *j)
+{
+    free(TAKE_PTR(j->sample));
+    free(TAKE_PTR(j->dump));
+}
+
+int deferred_new(struct deferred **out, struct probe *probe, struct files *files)
+{
+    struct deferred *l = calloc(1, sizeof(*l));
+    if (!l || !(l->state = calloc(1, sizeof(*l->state)))) {
+        free(l);
+        return -ENOMEM;
+    }
+    l->probe = probe;
+    l->files = files;
+    *out = l;
+    return 0;
+}
+
+void deferred_free(struct deferred **ll)
+{
+    struct deferred *l = *ll;
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->list.n; i++)
+        deferred_job_free(&l->list.v[i].job);
+    vec_free(&l->list);
+    free(l->state);
+    free(l);
+    *ll = NULL;
+}
+
+static u32 gap_of(u32 cause, const u64 *user, u32 n)
+{
+    bool stopped = n && (cause == XP_CAUSE_NO_RULE || cause == XP_CAUSE_FP_BROKEN);
+    return stopped && XP_WORD_KIND(user[n - 1]) != XP_WORD_ANON ? XP_WORD_FILE(user[n - 1]) : 0;
+}
+
+u32 deferred_gap_of(const struct xp_sample *s)
+{
+    return gap_of(s->cause, s->words + s->nkernel, s->nuser);
+}
+
+/* It waits for rows, if there is room; false: there is none, or they will not come. */
+static bool wait_for_rows(struct deferred *l, struct waiting *w, u32 gap)
+{
+    l->gaps -= w->gap != 0;
+    w->gap = gap && l->gaps < DEFERRED_GAPS && files_is_open(l->files, gap) ? gap : 0;
+    l->gaps += w->gap != 0;
+    return w->gap;
+}
+
+void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate *into)
+{
+    struct waiting *w = l->list.n < DEFERRED_MAX ? VEC_PUSH(&l->list) : NULL;
+    if (!w) {
+        aggregate_add(into, job.sample);
+        deferred_job_free(&job);
+        return;
+    }
+    *w = (struct waiting){.job = job, .since = now_ns()};
+    wait_for_rows(l, w, deferred_gap_of(job.sample));
+}
+
+static int read_dump(void *ctx, void *to, u32 len, u64 from)
+{
+    const struct xp_dump *d = ctx;
+    u64 at = from - d->regs.r[7];
+    if (at > d->len || len > d->len - at)
+        return 1;
+    memcpy(to, d->stack + at, len);
+    return 0;
+}
+
+static size_t resolve_mappings(const struct deferred *l, const struct waiting *w, struct xp_vma *out)
+{
+    size_t n = 0;
+    for (; n < w->job.dump->nmaps; n++) {
+        const struct xp_mapping *m = &w->job.dump->maps[n];
+        const struct file *f = m->file ? files_get(l->files, m->file) : NULL;
+        out[n] = (struct xp_vma){.start = m->start, .end = m->end, .bias = m->start - m->pgoff};
+        out[n].file.state = XP_FILE_FP;
+        if (f)
+            out[n].file = f->value;
+        else if (m->file)
+            out[n].file = (struct xp_file){.id = m->file, .state = XP_FILE_PENDING};
+    }
+    return n;
+}
+
+/* The sample with the frames that the second unwind found; NULL when they are no better. */
+static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
+{
+    const struct xp_sample *old = w->job.sample;
+    AUTO_FREE struct xp_vma *vmas = calloc(w->job.dump->nmaps + 1, sizeof(*vmas));
+    l->state->sample.nuser = 0;
+    if (!vmas || !w->job.dump->nmaps)
+        return NULL;
+    struct host_space space = {
+        .rules = probe_rule_array(l->probe),
+        .vmas = vmas,
+        .nvmas = resolve_mappings(l, w, vmas),
+        .read = read_dump,
+        .ctx = w->job.dump,
+    };
+    space.words = probe_shard_words(l->probe, &space.nwords);
+    host_unwind(&space, &w->job.dump->regs, l->state);
+    u32 cause = l->state->cause, n = l->state->sample.nuser;
+    if (cause_class((u8)cause) != 'c' && n <= old->nuser)
+        return NULL;
+    struct xp_sample *s = malloc(sizeof(*s) + 8ull * (old->nkernel + n));
+    if (!s)
+        return NULL;
+    *s = *old;
+    memcpy(s->words, old->words, 8ull * old->nkernel);
+    memcpy(s->words + old->nkernel, l->state->words, 8ull * n);
+    s->nuser = (u16)n;
+    s->cause = cause == XP_CAUSE_STACK_READ && w->job.dump->len >= XP_DUMP_BYTES - 4096 ? XP_CAUSE_DUMP_END : (u8)cause;
+    l->rescued += cause_class((u8)cause) == 'c';
+    return s;
+}
+
+/* False: it waits on, for rows of the code in which it stopped. */
+static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggregate *into)
+{
+    AUTO_FREE struct xp_sample *better = rebuild(l, w);
+    u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser);
+    if (gap)
+        files_want_synth(l->files, gap);
+    if (wait_for_rows(l, w, last ? 0 : gap))
+        return false;
+    aggregate_add(into, better ? better : w->job.sample);
+    deferred_job_free(&w->job);
+    return true;
+}
+
+void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *into)
+{
+    u64 now = now_ns();
+    size_t kept = 0;
+    for (size_t i = 0; i < l->list.n; i++) {
+        struct waiting *w = &l->list.v[i];
+        bool last = now - w->since > DEFERRED_ROWS_MS * 1000000ull;
+        bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && files_is_open(l->files, w->gap));
+        if (young || !finish(l, w, last, into))
+            l->list.v[kept++] = *w;
+    }
+    l->list.n = kept;
+}
+
+size_t deferred_waiting(const struct deferred *l)
+{
+    return l->list.n;
+}
+
+u64 deferred_rescued(const struct deferred *l)
+{
+    return l->rescued;
+}

@@ -1,0 +1,312 @@
+#include "files/files_internal.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/cache.h"
+#include "parser/parser.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define QUICK_TRIES 64   /* processes that live 0.3 ms are often gone before their file can be opened */
+#define MAX_RETRIES 1024 /* files waiting for another try */
+
+int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache, bool synth)
+{
+    struct rlimit limit = {1024, 1024};
+    struct files *f = calloc(1, sizeof(*f));
+    if (!f)
+        return -ENOMEM;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    *f =
+        (struct files){.probe = probe, .parser = parser, .cache = cache, .max_fds = limit.rlim_cur / 2, .synth = synth};
+    *out = f;
+    return 0;
+}
+
+void files_free(struct files **ff)
+{
+    struct files *f = *ff;
+    if (!f)
+        return;
+    for (size_t i = 0; i < f->all.n; i++) {
+        xp_cleanup_close(&f->all.v[i].fd);
+        free(f->all.v[i].path);
+    }
+    vec_free(&f->all);
+    vec_free(&f->tables);
+    map_free(&f->by_id);
+    map_free(&f->by_key);
+    map_free(&f->by_digest);
+    map_free(&f->tries);
+    vec_free(&f->retries);
+    vec_free(&f->synth_wanted);
+    free(f);
+    *ff = NULL;
+}
+
+static void hex(char *to, const u8 *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static u64 half_of(const struct table_key *key)
+{
+    u64 half;
+    memcpy(&half, key->digest, sizeof(half));
+    return half;
+}
+
+struct shared_table *files_find_shared(struct files *f, const struct table_key *key)
+{
+    u64 *at = map_get(&f->by_digest, half_of(key));
+    struct shared_table *t = at && *at ? &f->tables.v[*at - 1] : NULL;
+    return t && !memcmp(t->key.digest, key->digest, sizeof(key->digest)) ? t : NULL;
+}
+
+int files_place(struct files *f, const struct table_key *key, const struct xp_table *image, struct shared_table **out)
+{
+    struct shared_table t = {.key = *key,
+                             .rows = image->nrows,
+                             .bad_fdes = image->bad_fdes,
+                             .synth_rows = image->source_rows[XP_SOURCE_SYNTH]};
+    t.place.flags = image->flags;
+    int rc = image->nblocks ? probe_table_load(f->probe, image, &t.place) : 0;
+    f->starved |= rc == -ENOSPC;
+    if (rc)
+        return rc == -ENOSPC ? -EDQUOT : rc; /* the parser has an -ENOSPC of its own */
+    u64 *at = map_put(&f->by_digest, half_of(key));
+    struct shared_table *kept = at ? VEC_PUSH(&f->tables) : NULL;
+    if (!kept)
+        return -ENOMEM;
+    *kept = t;
+    *at = f->tables.n;
+    *out = kept;
+    return 0;
+}
+
+/* A table that is on disk, or else one that the parser makes and the disk keeps. */
+static int fetch(struct files *f, int fd, const struct table_key *key, struct shared_table **out)
+{
+    struct cache_image image;
+    if (f->cache && !cache_get(f->cache, key, &image)) {
+        int rc = files_place(f, key, image.table, out);
+        cache_image_free(&image);
+        return rc;
+    }
+    struct parser_reply reply = {0};
+    int rc = parser_table(f->parser, fd, key, &reply);
+    if (rc)
+        return rc;
+    rc = files_place(f, key, reply.data, out);
+    if (!rc && f->cache)
+        cache_put(f->cache, key, reply.data, reply.len); /* a full disk costs time, not profiles */
+    parser_reply_free(&reply);
+    return rc;
+}
+
+/* The table for the file behind fd: one that covers more, one that a file of the same content has, or a new one. */
+static int find_table(struct files *f, struct file *e, struct shared_table **out)
+{
+    struct table_key key;
+    int rc = parser_identify(f->parser, e->fd, &key);
+    if (rc)
+        return rc;
+    hex(e->build_id, key.build_id, key.build_id_len);
+    if (!files_find_synth(f, e, &key, out)) {
+        e->synth_asked = true;
+        return 0;
+    }
+    *out = files_find_shared(f, &key);
+    return *out ? 0 : fetch(f, e->fd, &key, out);
+}
+
+static enum xp_file_state state_of(int rc, const struct shared_table *t)
+{
+    if (!rc)
+        return t->place.nblocks ? XP_FILE_READY : XP_FILE_FP;
+    if (rc == -EDQUOT)
+        return XP_FILE_NO_ROOM;
+    return rc == -ENOEXEC ? XP_FILE_FP : XP_FILE_FAILED; /* not ELF: somebody's code cache */
+}
+
+/* Not the ctime: that of a file which is renamed, linked or deleted changes, too. */
+static void content_of(int fd, s64 *mtime_ns, s64 *size)
+{
+    struct stat st;
+    bool known = fd >= 0 && !fstat(fd, &st);
+    *mtime_ns = known ? (s64)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+    *size = known ? st.st_size : 0;
+}
+
+bool files_changed(const struct file *f)
+{
+    s64 mtime_ns, size;
+    content_of(f->fd, &mtime_ns, &size);
+    return mtime_ns != f->mtime_ns || size != f->size;
+}
+
+static struct file *add(struct files *f, struct file_job *job)
+{
+    u64 *at = map_put(&f->by_id, job->event.id);
+    struct file *e = at && !*at ? VEC_PUSH(&f->all) : NULL;
+    if (!e)
+        return NULL;
+    *e = (struct file){
+        .id = job->event.id, .last_used = f->round, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
+    e->path = TAKE_PTR(job->path);
+    content_of(e->fd, &e->mtime_ns, &e->size);
+    *at = f->all.n;
+    return e;
+}
+
+/* Descriptors stay open for naming, up to half of what the process may have. */
+static void limit_fds(struct files *f, struct file *e)
+{
+    if (e->fd < 0)
+        return;
+    if (f->open_fds < f->max_fds)
+        f->open_fds++;
+    else {
+        close(e->fd);
+        e->fd = -1;
+    }
+}
+
+/* The fd is the file that was announced: between the two, a process may have mapped another one there. (Its inode
+ * number does not tell: on overlayfs the kernel side sees the lower file's.) 0 or -errno. */
+static int check_opened(const struct file *e)
+{
+    if (e->fd < 0)
+        return e->error ? e->error : -ENOENT;
+    return e->size == (s64)e->key.size ? 0 : -ESTALE;
+}
+
+/* Not the file's fault: another process that maps it, or another moment, may have more luck. */
+static bool transient(int err)
+{
+    return err == -ESRCH || err == -ENOENT || err == -ESTALE || err == -ECHILD || err == -ENOMEM || err == -EMFILE ||
+           err == -ENFILE;
+}
+
+bool files_retry(struct files *f, const struct xp_file_key *key, u64 after_ns)
+{
+    struct retry *r = f->retries.n < MAX_RETRIES ? VEC_PUSH(&f->retries) : NULL;
+    if (r)
+        *r = (struct retry){*key, now_ns() + after_ns};
+    return r;
+}
+
+/* Has the file announced again at its next sight: at once, but after some failures only once a second. */
+static bool try_again(struct files *f, struct file *e)
+{
+    u64 *tries = transient(e->error) ? map_put(&f->tries, files_key_hash(&e->key)) : NULL;
+    if (!tries)
+        return false;
+    if (++*tries <= QUICK_TRIES) {
+        probe_forget(f->probe, &e->key);
+        return true;
+    }
+    return files_retry(f, &e->key, NS_PER_SEC);
+}
+
+void files_tick(struct files *f, u64 now)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->retries.n; i++)
+        if (now < f->retries.v[i].due_ns)
+            f->retries.v[kept++] = f->retries.v[i];
+        else
+            probe_forget(f->probe, &f->retries.v[i].key);
+    if (kept < f->retries.n)
+        probe_files_changed(f->probe);
+    f->retries.n = kept;
+    files_close_late(f, now);
+}
+
+static void warn_refused(struct files *f, int err)
+{
+    bool refused = err == -EPERM || err == -EACCES;
+    if (refused && !f->warned)
+        log_warn(
+            "cannot open files that processes have mapped: %s; CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE is "
+            "needed",
+            strerror(-err));
+    f->warned |= refused;
+}
+
+static void publish(struct files *f, struct file *e, const struct shared_table *t, u64 began)
+{
+    const char *path = e->path ? e->path : "?";
+    enum xp_file_state state = state_of(e->error, t);
+    if (t) {
+        e->rows = t->rows;
+        e->synth_rows = t->synth_rows;
+        e->bad_fdes = t->bad_fdes;
+    }
+    struct probe_table place = t ? t->place : (struct probe_table){0};
+    place.flags |= f->synth && !e->synth_asked && !e->error ? XP_FILE_OPEN : 0;
+    probe_publish(f->probe, &e->key, e->id, state, t ? &place : NULL, &e->value);
+    if (state == XP_FILE_FAILED || state == XP_FILE_NO_ROOM)
+        log_info("no unwind table for %s: %s", path, strerror(-e->error));
+    else
+        log_info("unwind table of %s: %u rows in %.1f ms", path, e->rows, (double)(now_ns() - began) / 1e6);
+}
+
+void files_build(struct files *f, struct file_job *job)
+{
+    struct shared_table *t = NULL;
+    u64 began = now_ns();
+    struct file *e = add(f, job);
+    if (!e) { /* its number is still another file's, or no memory: with another number, please */
+        probe_forget(f->probe, &job->event.key);
+        xp_cleanup_close(&job->fd);
+        free(TAKE_PTR(job->path));
+        return;
+    }
+    e->error = check_opened(e);
+    if (!e->error) {
+        u64 *same = map_put(&f->by_key, files_key_hash(&e->key));
+        if (same)
+            *same = f->all.n;
+        e->error = find_table(f, e, &t);
+    }
+    warn_refused(f, e->error);
+    if (!e->error || !try_again(f, e))
+        publish(f, e, t, began);
+    limit_fds(f, e);
+}
+
+void files_build_vdso(struct files *f, int fd)
+{
+    struct file_job job = {.event.id = XP_FILE_VDSO, .fd = fd, .path = strdup("[vdso]")};
+    struct shared_table *t = NULL;
+    struct file *e = add(f, &job);
+    if (!e)
+        return;
+    e->error = find_table(f, e, &t);
+    if (!e->error)
+        probe_publish_vdso(f->probe, &t->place, &e->value);
+    else
+        log_warn("no unwind table for the vdso: %s", strerror(-e->error));
+    limit_fds(f, e);
+}
+
+/* A file whose process was gone before it could be opened is found under the id that it got at its next sight. */
+const struct file *files_get(const struct files *f, u32 id)
+{
+    const struct file *e = files_entry(f, id);
+    if (!e || e->path)
+        return e;
+    const u64 *at = map_get(&f->by_key, files_key_hash(&e->key));
+    const struct file *same = at && *at ? &f->all.v[*at - 1] : NULL;
+    return same && !memcmp(&same->key, &e->key, sizeof(e->key)) ? same : e;
+}
+
+const struct file *files_all(const struct files *f, size_t *n)
+{
+    *n = f->all.n;
+    return f->all.v;
+}

@@ -1,0 +1,70 @@
+/* Declarations shared by files.c, evict.c and synth.c. */
+#pragma once
+#include "files/files.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "files/synth_budget.h"
+#include "cache/cache.h"
+
+struct retry {
+    struct xp_file_key key;
+    u64 due_ns;
+};
+
+struct shared_table { /* by content */
+    struct table_key key;
+    struct probe_table place;
+    u32 rows, bad_fdes, synth_rows;
+    bool used; /* by a file that stays: during an eviction */
+};
+
+struct files {
+    struct probe *probe;
+    struct parser *parser;
+    struct cache *cache;
+    VEC(struct file) all;
+    struct map by_id;  /* id -> index + 1 */
+    struct map by_key; /* hash of the key -> index + 1 of one that could be opened */
+    VEC(struct shared_table) tables;
+    struct map by_digest; /* first half of the digest -> index + 1 */
+    size_t open_fds, max_fds;
+    VEC(struct retry) retries;
+    struct map tries; /* hash of the key -> how often it could not be opened */
+    bool warned;
+    u32 round; /* counts files_age: the clock of `last_used` */
+    u32 evicted;
+    bool starved; /* the shards or the rule dictionary are full: files_age makes room */
+    bool synth;
+    VEC(u32) synth_wanted; /* ids, the first one waits longest */
+    u64 synth_counts[FILES_SYNTH_COUNT];
+    struct files_budget synth_budget; /* time that may be spent on it */
+    u64 synth_due_ns;                 /* not before */
+};
+
+/* A table of this content that is in the shards, or NULL. */
+struct shared_table *files_find_shared(struct files *f, const struct table_key *key);
+/* Puts an image into the shards and remembers it by its content. 0, -EDQUOT (no room), -ENOMEM, -errno. */
+int files_place(struct files *f, const struct table_key *key, const struct xp_table *image, struct shared_table **out);
+/* The table with all rows, if it was made some time: 0, or -ENODATA and the like. */
+int files_find_synth(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out);
+/* Whether the rest of its code gets rows is decided, or takes too long: stacks that stop there stay as they are. */
+void files_close(struct files *f, struct file *e);
+/* Closes the files that have waited for too long. */
+void files_close_late(struct files *f, u64 now_ns);
+/* Gives back the tables that no file is published with any more. */
+void files_free_tables(struct files *f);
+
+/* NULL: there is no such file. */
+static inline struct file *files_entry(const struct files *f, u32 id)
+{
+    const u64 *at = map_get(&f->by_id, id);
+    return at && *at ? &f->all.v[*at - 1] : NULL;
+}
+
+/* Has a file announced again at its first sight after so many ns. False: too many wait. */
+bool files_retry(struct files *f, const struct xp_file_key *key, u64 after_ns);
+
+static inline u64 files_key_hash(const struct xp_file_key *k)
+{
+    return hash_bytes(k, sizeof(*k), 0);
+}

@@ -1,0 +1,147 @@
+#include "inspect/desk_test.h"
+#include "base/test.h"
+#include "cfi/unwind_fixture.h"
+#include "inspect/address_space.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int read_nothing(void *ctx, void *to, u32 len, u64 from)
+{
+    return 1;
+}
+
+__attribute__((noinline)) static int own_registers(struct xp_regs *regs)
+{
+    ucontext_t u;
+    if (getcontext(&u))
+        return -1;
+    regs_of_context(&u, regs);
+    return 0;
+}
+
+/* Registers and stack of this thread at one moment: address_space_read would see the stack as it is later. */
+struct snapshot {
+    u64 sp;
+    u32 len;
+    u8 stack[1 << 16];
+};
+
+static int read_snapshot(void *ctx, void *to, u32 len, u64 from)
+{
+    const struct snapshot *s = ctx;
+    if (from < s->sp || from - s->sp > s->len || len > s->len - (from - s->sp))
+        return 1;
+    memcpy(to, s->stack + (from - s->sp), len);
+    return 0;
+}
+
+__attribute__((noinline)) static int take_snapshot(struct snapshot *s, struct xp_regs *regs)
+{
+    if (own_registers(regs))
+        return -1;
+    u64 here = (u64)(uintptr_t)__builtin_frame_address(0);
+    regs->r[6] = here;     /* rbp: this function's frame, */
+    regs->r[7] = here - 8; /* whose caller is found by it */
+    s->sp = here - 4096;
+    s->len = sizeof(s->stack);
+    struct iovec to = {s->stack, s->len}, from = {(void *)(uintptr_t)s->sp, s->len};
+    ssize_t n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+    s->len = n > 0 ? (u32)n : 0;
+    return n > 4096 ? 0 : -1;
+}
+
+static const struct xp_vma *mapping_at(const struct address_space *s, u64 address)
+{
+    size_t n;
+    const struct xp_vma *v = address_space_mappings(s, &n);
+    for (size_t i = 0; i < n; i++)
+        if (address >= v[i].start && address < v[i].end)
+            return &v[i];
+    return NULL;
+}
+
+TEST(address_space_reads_a_process)
+{
+    AUTO_DESK d = {.dir = ""};
+    CLEANUP(address_space_free) struct address_space *s = NULL;
+    static volatile int value = 4711;
+    int got = 0, error, parts[2];
+    size_t n;
+    CHECK_EQ(desk_new(&d), 0);
+    CHECK_EQ(pipe2(parts, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (!child) {
+        value = 815; /* the child's, not ours */
+        if (write(parts[1], "x", 1) == 1)
+            pause();
+        _exit(0);
+    }
+    bool ready = child > 0 && read(parts[0], &got, 1) == 1;
+    int rc = address_space_new(&s, d.binaries, (u32)child);
+    bool good = !rc && !address_space_read(s, &got, sizeof(got), (u64)(uintptr_t)&value);
+    bool bad = !rc && address_space_read(s, &got + 0, sizeof(got), 16) == 1;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(parts[0]);
+    close(parts[1]);
+    CHECK(ready && good && bad);
+    CHECK_EQ(got, 815);
+    const struct xp_vma *m = address_space_mappings(s, &n);
+    CHECK(n > 2);
+    for (size_t i = 1; i < n; i++)
+        CHECK(m[i].start >= m[i - 1].end);
+    size_t unopened = address_space_unopened(s, &error);
+    CHECK_EQ(unopened != 0, error != 0);
+    const struct xp_vma *text = mapping_at(s, (u64)(uintptr_t)own_registers);
+    CHECK(text && (text->file.id || unopened));
+    struct address_space *gone = NULL;
+    CHECK_EQ(address_space_new(&gone, d.binaries, (u32)child), -ESRCH);
+    CHECK(!gone);
+}
+
+__attribute__((noinline)) static int inspect_leaf(struct snapshot *s, struct xp_regs *regs)
+{
+    int rc = take_snapshot(s, regs);
+    __asm__ volatile("" : "+r"(rc));
+    return rc;
+}
+
+TEST(address_space_unwinds_and_names)
+{
+    AUTO_DESK d = {.dir = ""};
+    CLEANUP(address_space_free) struct address_space *space = NULL;
+    AUTO_FREE struct snapshot *s = calloc(1, sizeof(*s));
+    AUTO_FREE struct xp_state *state = calloc(1, sizeof(*state));
+    struct xp_regs regs;
+    int error;
+    CHECK(s && state);
+    CHECK_EQ(desk_new(&d), 0);
+    CHECK_EQ(address_space_new(&space, d.binaries, (u32)getpid()), 0);
+    if (address_space_unopened(space, &error))
+        SKIP("mapped files cannot be opened without privileges");
+    const struct xp_vma *text = mapping_at(space, (u64)(uintptr_t)inspect_leaf);
+    CHECK(text && text->file.id >= XP_FILE_FIRST);
+    CHECK_EQ(text->file.state, XP_FILE_PENDING); /* its table is fetched when it is needed */
+    CHECK_EQ(inspect_leaf(s, &regs), 0);
+    for (int i = 0; i < 2; i++) {
+        address_space_unwind(space, &regs, 0, i ? read_nothing : read_snapshot, s, state);
+        CHECK_EQ(text->file.state, XP_FILE_READY);
+        CHECK(text->file.nblocks > 0);
+        CHECK_EQ(XP_WORD_FILE(state->words[0]), text->file.id);
+        if (i == 0) {
+            struct name_source names = binaries_source(d.binaries);
+            u64 at = XP_WORD_OFFSET(state->words[1]) - 1;
+            char name[64] = "";
+            CHECK(state->sample.nuser > 2);
+            CHECK_EQ(names.names(names.ctx, text->file.id, &at, 1, first_name, name), 0);
+            CHECK_STR(name, "inspect_leaf");
+        }
+        if (i == 1)
+            CHECK_EQ(state->cause, XP_CAUSE_STACK_READ);
+    }
+}

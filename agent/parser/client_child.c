@@ -1,0 +1,106 @@
+/* The client's child: started, greeted, listened to, and replaced when it is lost. */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "parser/client_internal.h"
+#include <errno.h>
+#include <poll.h>
+
+#define START_TIMEOUT_MS 10000 /* of a child to lock itself in: milliseconds, but the machine may be busy */
+
+/* Waits until the socket has something to read (an end counts). 0, -ETIMEDOUT, -errno. */
+static int wait_readable(int sock, unsigned timeout_ms)
+{
+    uint64_t deadline = now_ns() + timeout_ms * 1000000ull;
+    for (;;) {
+        uint64_t now = now_ns();
+        int left = now < deadline ? (int)((deadline - now + 999999) / 1000000) : 0;
+        struct pollfd p = {.fd = sock, .events = POLLIN};
+        int r = poll(&p, 1, left);
+        if (r > 0)
+            return 0;
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (r == 0 && !left)
+            return -ETIMEDOUT;
+    }
+}
+
+/* Receives an answer with at most one descriptor. */
+int client_receive(struct parser *p, unsigned timeout_ms, struct parser_answer *a, int *fd)
+{
+    int fds[PARSER_MAX_FDS];
+    int rc = wait_readable(p->child.socket, timeout_ms);
+    if (rc || (rc = packet_recv(p->child.socket, a, sizeof(*a), fds)))
+        return rc;
+    for (unsigned i = 1; i < PARSER_MAX_FDS; i++)
+        xp_cleanup_close(&fds[i]);
+    if (fds[1] >= 0) {
+        close(fds[0]);
+        return -EPROTO;
+    }
+    *fd = fds[0];
+    return 0;
+}
+
+/* The greeting comes when the child is locked in, so nothing hostile ever reaches one that is not. */
+static int greet(struct parser *p)
+{
+    struct parser_answer a;
+    AUTO_CLOSE int fd = -1;
+    int rc = client_receive(p, START_TIMEOUT_MS, &a, &fd);
+    if (rc)
+        return rc;
+    if (a.id || a.status > 0 || fd >= 0)
+        return -EPROTO;
+    return a.status;
+}
+
+static void wait_at_gate(struct parser *p)
+{
+    uint64_t wait = start_gate_wait(&p->gate, now_ns());
+    struct timespec t = {.tv_sec = (time_t)(wait / NS_PER_SEC), .tv_nsec = (long)(wait % NS_PER_SEC)};
+    if (wait)
+        nanosleep(&t, NULL);
+}
+
+void client_end_child(struct parser *p)
+{
+    __atomic_store_n(&p->pid, 0, __ATOMIC_RELAXED);
+    child_kill(&p->child);
+}
+
+int client_start(struct parser *p)
+{
+    char memory[32], timeout[16];
+    snprintf(memory, sizeof(memory), "%zu", p->limits.memory);
+    snprintf(timeout, sizeof(timeout), "%u", p->limits.timeout_ms);
+    const char *argv[] = {"xprof", p->role, "%d", memory, timeout, NULL};
+    if (p->lost)
+        wait_at_gate(p);
+    bool again = p->lost && p->starts;
+    p->lost = true; /* until one has greeted */
+    int rc = child_start(p->exe, argv, &p->child);
+    if (rc)
+        return rc;
+    rc = greet(p);
+    if (rc) {
+        client_end_child(p);
+        return rc;
+    }
+    p->lost = false;
+    p->starts++;
+    __atomic_store_n(&p->pid, p->child.pid, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&p->restarts, again, __ATOMIC_RELAXED);
+    return 0;
+}
+
+/* A child that is there and silent: one that left or spoke unasked between two requests costs nobody a file. */
+int client_ensure_child(struct parser *p)
+{
+    struct pollfd idle = {.fd = p->child.socket, .events = POLLIN};
+    if (p->child.pid && poll(&idle, 1, 0) == 0)
+        return 0;
+    p->lost |= p->child.pid != 0;
+    client_end_child(p);
+    return client_start(p) ? -ECHILD : 0;
+}

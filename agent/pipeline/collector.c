@@ -1,0 +1,248 @@
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "pipeline/collector_internal.h"
+#include "profile/frames.h"
+#include <errno.h>
+#include <string.h>
+
+#define UNWIND_TIMES (1u << 20)
+#define SETTLE_MS    150 /* from the last dump to the end of its announcements */
+
+int collector_new(struct collector **out, const struct collector_config *config)
+{
+    CLEANUP(collector_free) struct collector *c = calloc(1, sizeof(*c));
+    if (!c)
+        return -ENOMEM;
+    c->config = *config;
+    c->ncpus = probe_cpus(config->probe); /* ids, not a count: those of removed CPUs leave holes */
+    c->dumps = calloc((size_t)c->ncpus, sizeof(*c->dumps));
+    if (!c->dumps || aggregate_new(&c->live, config->aggregate_bytes))
+        return -ENOMEM;
+    *out = TAKE_PTR(c);
+    return 0;
+}
+
+void collector_free(struct collector **cc)
+{
+    struct collector *c = *cc;
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->gathered.n; i++)
+        job_free(c->gathered.v[i]);
+    vec_free(&c->gathered);
+    vec_free(&c->unwind_ns);
+    for (int i = 0; c->dumps && i < c->ncpus; i++)
+        free(c->dumps[i]);
+    free(c->dumps);
+    aggregate_free(&c->live);
+    map_free(&c->runtimes_seen);
+    map_free(&c->gap_seen);
+    free(c);
+    *cc = NULL;
+}
+
+/* ---- What comes out of the ring ---- */
+
+static void on_cgroup(void *ctx, const struct xp_cgroup_event *e)
+{
+    const struct collector *c = ctx;
+    if (c->config.cgroup)
+        c->config.cgroup(c->config.ctx, e);
+}
+
+static void on_file(void *ctx, const struct xp_file_event *e)
+{
+    announce_file(ctx, e);
+}
+
+static void on_dump(void *ctx, const struct xp_dump *d)
+{
+    struct collector *c = ctx;
+    if (d->cpu >= (u32)c->ncpus || d->len > XP_DUMP_BYTES || d->nmaps > XP_DUMP_MAPS)
+        return;
+    if (!c->dumps[d->cpu])
+        c->dumps[d->cpu] = malloc(sizeof(*d));
+    if (c->dumps[d->cpu])
+        memcpy(c->dumps[d->cpu], d, sizeof(*d));
+}
+
+/* Hands the sample to the worker with its dump; false: it is counted here, as it came. */
+static bool defer(struct collector *c, const struct xp_sample *s, size_t len)
+{
+    struct xp_dump *d = s->cpu < (u32)c->ncpus ? c->dumps[s->cpu] : NULL;
+    if (!d || d->time != s->time || jobs_crowded(c->config.jobs)) /* the other half is for files */
+        return false;
+    struct job *j = job_new(JOB_DEFERRED);
+    struct xp_sample *copy = malloc(len);
+    if (!j || !copy) {
+        free(j);
+        free(copy);
+        return false;
+    }
+    memcpy(copy, s, len);
+    j->deferred = (struct deferred_job){.sample = copy, .dump = d};
+    c->dumps[s->cpu] = NULL;
+    c->postponed_ns = now_ns();
+    if (jobs_put(c->config.jobs, j)) {
+        job_free(j);
+        return false;
+    }
+    return true;
+}
+
+static void note_unwind_time(struct collector *c, const struct xp_sample *s)
+{
+    u32 *t = s->unwind_ns && s->nuser && c->unwind_ns.n < UNWIND_TIMES ? VEC_PUSH(&c->unwind_ns) : NULL;
+    if (t)
+        *t = (u32)s->unwind_ns;
+}
+
+static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
+{
+    struct collector *c = ctx;
+    if (sizeof(*s) + 8ull * (s->nkernel + s->nuser) > len || s->cause >= XP_CAUSE_COUNT) {
+        c->own.malformed++;
+        return;
+    }
+    char class = cause_class(s->cause);
+    c->own.seen++;
+    c->own.user += class != 'n';
+    c->own.complete += class == 'c';
+    note_unwind_time(c, s);
+    announce_runtime(c, s);
+    announce_gap(c, s);
+    if ((s->flags & XP_SAMPLE_DUMP) && defer(c, s, len))
+        return;
+    aggregate_add(c->live, s);
+}
+
+struct probe_handlers collector_handlers(struct collector *c)
+{
+    return (struct probe_handlers){
+        .ctx = c, .sample = on_sample, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
+}
+
+/* ---- Polling ---- */
+
+static void adjust_rate(struct collector *c)
+{
+    unsigned wanted = __atomic_load_n(&c->hz_wanted, __ATOMIC_RELAXED), share = c->share ? c->share : 100;
+    unsigned hz = (wanted ? wanted : c->config.hz) * share / 100;
+    hz = hz ? hz : 1;
+    if (hz != collector_rate(c) && !probe_set_rate(c->config.probe, hz))
+        c->hz = hz;
+}
+
+void collector_set_rate(struct collector *c, unsigned hz)
+{
+    __atomic_store_n(&c->hz_wanted, hz, __ATOMIC_RELAXED);
+}
+
+void collector_set_share(struct collector *c, unsigned percent)
+{
+    c->share = percent;
+}
+
+unsigned collector_rate(const struct collector *c)
+{
+    return c->hz ? c->hz : c->config.hz;
+}
+
+static void publish_figures(struct collector *c)
+{
+    struct collector_figures f = c->own;
+    f.malformed += probe_malformed(c->config.probe);
+    f.dropped = aggregate_dropped(c->live);
+    figures_copy(&c->shown, &f, sizeof(f));
+}
+
+void collector_figures(const struct collector *c, struct collector_figures *out)
+{
+    figures_copy(out, &c->shown, sizeof(*out));
+}
+
+void collector_begin(struct collector *c)
+{
+    c->rescan_ns = c->span_ns = now_ns();
+}
+
+void collector_poll(struct collector *c, int timeout_ms)
+{
+    struct probe_handlers h = collector_handlers(c);
+    u64 now = now_ns();
+    probe_poll(c->config.probe, &h, timeout_ms);
+    publish_figures(c);
+    if (now - c->rescan_ns > NS_PER_SEC) {
+        c->rescan_ns = now;
+        probe_rescan_cpus(c->config.probe);
+        adjust_rate(c);
+    }
+}
+
+void collector_drain(struct collector *c, bool wait)
+{
+    struct probe_handlers h = collector_handlers(c);
+    while (probe_poll(c->config.probe, &h, 0) > 0)
+        ;
+    /* A dump announced the files of its process: let those announcements reach the worker, too. */
+    while (wait && now_ns() - c->postponed_ns < SETTLE_MS * 1000000ull)
+        probe_poll(c->config.probe, &h, 10);
+    publish_figures(c);
+}
+
+/* ---- Intervals ---- */
+
+struct span collector_take_span(struct collector *c)
+{
+    struct span s = {0};
+    struct aggregate *fresh;
+    u64 now = now_ns();
+    if (aggregate_new(&fresh, c->config.aggregate_bytes))
+        return s;
+    s = (struct span){.stacks = c->live, .duration_ns = now - c->span_ns, .hz = collector_rate(c)};
+    /* A clock that was set in between moves the start, but not the length. */
+    s.time_ns = clock_ns(CLOCK_REALTIME) - s.duration_ns;
+    c->live = fresh;
+    c->span_ns = now;
+    return s;
+}
+
+int collector_rotate(struct collector *c)
+{
+    struct job *j = job_new(JOB_SPAN);
+    if (!j)
+        return -ENOMEM;
+    j->span = collector_take_span(c);
+    if (!j->span.stacks) {
+        free(j);
+        return -ENOMEM;
+    }
+    if (jobs_put(c->config.jobs, j)) { /* full of files: the interval becomes longer, nothing is lost */
+        aggregate_merge(j->span.stacks, c->live);
+        aggregate_free(&c->live);
+        c->live = TAKE_PTR(j->span.stacks);
+        c->span_ns -= j->span.duration_ns;
+        job_free(j);
+    }
+    return 0;
+}
+
+struct aggregate *collector_stacks(struct collector *c)
+{
+    return c->live;
+}
+
+static int by_size(const void *x, const void *y)
+{
+    u32 a = *(const u32 *)x, b = *(const u32 *)y;
+    return a < b ? -1 : a > b;
+}
+
+u64 collector_median_unwind(struct collector *c)
+{
+    size_t n = c->unwind_ns.n;
+    if (!n)
+        return 0;
+    qsort(c->unwind_ns.v, n, sizeof(u32), by_size);
+    return c->unwind_ns.v[n / 2];
+}

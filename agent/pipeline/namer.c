@@ -1,0 +1,262 @@
+#include "pipeline/namer.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "debug/line_indexes.h"
+#include "parser/parser.h"
+#include "cache/kernel_names.h"
+#include "profile/name_cache.h"
+#include "profile/symbolize.h"
+#include "runtime/processes.h"
+#include <errno.h>
+#include <string.h>
+
+#define NAME_CACHE_BYTES ((size_t)6 << 20)
+#define ROOT_AGE_NS      (120 * NS_PER_SEC) /* of roots that are held for files which nobody named */
+
+struct namer {
+    struct namer_config config;
+    struct kernel_names *kernel; /* NULL: not needed yet, or not to be had */
+    bool kernel_asked;
+    struct debug_search_paths places;
+    struct line_indexes *lines;
+    u64 cut_names;
+    struct { /* what the parser said of the file asked for last */
+        u32 id;
+        bool known;
+        struct facts facts;
+    } segments;
+    struct runtime_processes *processes; /* whose runtimes make code */
+    struct name_cache *kept;             /* from interval to interval; NULL: there is only one */
+};
+
+int namer_new(struct namer **out, const struct namer_config *config)
+{
+    CLEANUP(namer_free) struct namer *n = calloc(1, sizeof(*n));
+    if (!n)
+        return -ENOMEM;
+    n->config = *config;
+    n->places.host = -1;
+    struct debug_sources sources = config->debug;
+    sources.patient = !config->again; /* who goes on asks again */
+    debug_search_paths_open(&n->places, &sources, config->parser);
+    if (line_indexes_new(&n->lines, &n->places, config->cache) ||
+        runtime_processes_new(&n->processes, (struct runtime_reader){config->parser, parser_jit_read}) ||
+        (config->again && name_cache_new(&n->kept, NAME_CACHE_BYTES)))
+        return -ENOMEM;
+    *out = TAKE_PTR(n);
+    return 0;
+}
+
+void namer_free(struct namer **nn)
+{
+    struct namer *n = *nn;
+    if (!n)
+        return;
+    kernel_names_free(&n->kernel);
+    name_cache_free(&n->kept);
+    runtime_processes_free(&n->processes);
+    line_indexes_free(&n->lines);
+    debug_search_paths_close(&n->places);
+    free(n);
+    *nn = NULL;
+}
+
+/* ---- Files ---- */
+
+static bool name_file(void *ctx, u32 id, const char **path, const char **build_id)
+{
+    const struct namer *n = ctx;
+    const struct file *f = files_get(n->config.files, id);
+    if (!f || !f->path)
+        return false;
+    *path = f->path;
+    *build_id = f->build_id;
+    return true;
+}
+
+/* Where names come from besides the file itself. */
+static struct names_fds sources(struct namer *n, const struct file *f)
+{
+    struct line_index index;
+    int rc = line_indexes_get(n->lines, &f->key, f->fd, &index);
+    if (rc && rc != -ENODATA)
+        log_info("no source lines for %s: %s", f->path ? f->path : "?", strerror(-rc));
+    return (struct names_fds){
+        .file = f->fd, .index = index.fd, .symbols = index.symbols, .short_names = n->config.short_names};
+}
+
+void namer_note_file(struct namer *n, const struct xp_file_event *e)
+{
+    const struct file *f = files_get(n->config.files, e->id);
+    if (f && f->path)
+        line_indexes_seen(n->lines, &f->key, e->tgid, f->path);
+}
+
+static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t count,
+                      void (*use)(void *arg, const struct names *names), void *arg)
+{
+    struct namer *n = ctx;
+    const struct file *f = files_get(n->config.files, id);
+    struct parser_reply reply = {0};
+    struct names view;
+    if (!f || f->fd < 0)
+        return -ENODATA;
+    int rc = files_changed(f) ? -ESTALE : 0;
+    if (!rc) {
+        struct names_fds fds = sources(n, f);
+        rc = parser_names(n->config.parser, &fds, offsets, count, &reply, &view);
+    }
+    if (rc)
+        log_info("no function names for %s: %s", f->path ? f->path : "?", strerror(-rc));
+    else {
+        n->cut_names += ((const struct names_header *)reply.data)->cut != 0;
+        use(arg, &view);
+    }
+    parser_reply_free(&reply);
+    return rc;
+}
+
+/* Is a server being asked for the file's debug information? */
+static bool is_pending(struct namer *n, u32 id)
+{
+    const struct file *f = files_get(n->config.files, id);
+    struct line_index index;
+    if (!n->places.server || !f || f->fd < 0)
+        return false;
+    line_indexes_get(n->lines, &f->key, f->fd, &index);
+    return line_indexes_pending(n->lines, &f->key);
+}
+
+/* An agent asks again and again, mostly for the same. */
+static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t count,
+                        void (*use)(void *arg, const struct names *names), void *arg)
+{
+    struct namer *n = ctx;
+    if (!n->kept || is_pending(n, id)) /* what is not final is not kept */
+        return ask_parser(n, id, offsets, count, use, arg);
+    struct name_cache_query q = {
+        .id = id, .offsets = offsets, .n = count, .ask = ask_parser, .ctx = n, .use = use, .arg = arg};
+    return name_cache_answer(n->kept, &q);
+}
+
+static u64 file_offset_as_address(void *ctx, u32 id, u64 offset)
+{
+    return offset;
+}
+
+/* Where a file's code lies, for those who will name it by addresses. One file's frames come one after the other. */
+static const struct facts *segments(struct namer *n, u32 id)
+{
+    const struct file *f = files_get(n->config.files, id);
+    if (n->segments.id != id) {
+        n->segments.id = id;
+        n->segments.known =
+            f && f->fd >= 0 && !files_changed(f) && !parser_facts(n->config.parser, f->fd, &n->segments.facts);
+    }
+    return n->segments.known ? &n->segments.facts : NULL;
+}
+
+static u64 link_time_address(void *ctx, u32 id, u64 offset)
+{
+    const struct facts *f = segments(ctx, id);
+    u64 address;
+    return f && facts_address(f, offset, &address) ? address : offset;
+}
+
+static bool segment(void *ctx, u32 id, u64 offset, u64 *first, u64 *last, u64 *first_offset)
+{
+    const struct facts *f = segments(ctx, id);
+    for (size_t i = 0; f && i < f->nsegments; i++) {
+        const struct facts_segment *s = &f->segments[i];
+        if (offset - s->offset >= s->size)
+            continue;
+        *first = s->vaddr;
+        *last = s->vaddr + s->size - 1;
+        *first_offset = s->offset;
+        return true;
+    }
+    return false;
+}
+
+/* ---- The kernel, and code of no file ---- */
+
+/* Megabytes: not before there is a kernel frame to name, and not twice. */
+static void load_kernel_names(struct namer *n)
+{
+    n->kernel_asked = true;
+    int rc = kernel_names_open(&n->kernel, n->config.cache);
+    if (rc)
+        log_warn("kernel functions have no names: /proc/kallsyms: %s", strerror(-rc));
+    else if (kernel_names_hidden(n->kernel))
+        log_warn("kernel functions have no names: addresses are hidden (kernel.kptr_restrict; CAP_SYSLOG is needed)");
+    else if ((rc = kernel_names_keep(n->kernel)))
+        log_info("the index of the kernel's symbols was not kept: %s", strerror(-rc));
+}
+
+static const char *name_kernel(void *ctx, u64 address, u64 *start, const char **module)
+{
+    struct namer *n = ctx;
+    struct kallsym found;
+    if (!n->kernel_asked)
+        load_kernel_names(n);
+    if (!n->kernel || !kernel_names_find(n->kernel, address, &found))
+        return NULL;
+    *start = found.start;
+    *module = found.module;
+    return found.name;
+}
+
+static int name_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t count,
+                          void (*use)(void *arg, const struct names *names), void *arg)
+{
+    const struct namer *n = ctx;
+    return runtime_processes_names(n->processes, tgid, start, addresses, count, use, arg);
+}
+
+void namer_add_process(struct namer *n, struct runtime_process *p)
+{
+    runtime_processes_add(n->processes, p);
+}
+
+/* ---- An interval ---- */
+
+int namer_run(struct namer *n, const struct span *s, struct profile *out)
+{
+    struct name_source source = {
+        .ctx = n,
+        .file = name_file,
+        .names = name_offsets,
+        .address = file_offset_as_address,
+        .kernel = name_kernel,
+        .anonymous = name_anonymous,
+    };
+    if (n->config.raw) {
+        source.raw = true;
+        source.names = NULL;
+        source.address = link_time_address;
+        source.segment = segment;
+    }
+    out->nevents = n->config.nevents;
+    for (size_t i = 0; i < out->nevents; i++) {
+        out->events[i] = n->config.events[i];
+        out->period[i] = n->config.events[i]->probe.time ? NS_PER_SEC / s->hz : 1;
+    }
+    out->time_ns = s->time_ns;
+    out->duration_ns = s->duration_ns;
+    return symbolize(s->stacks, &source, out);
+}
+
+void namer_age(struct namer *n)
+{
+    runtime_processes_age(n->processes);
+    line_indexes_release(n->lines, ROOT_AGE_NS);
+}
+
+void namer_count(const struct namer *n, struct worker_figures *out)
+{
+    out->lines = line_indexes_stats(n->lines);
+    out->cut_names = n->cut_names;
+    if (n->places.server)
+        debuginfod_stats(n->places.server, &out->server);
+}

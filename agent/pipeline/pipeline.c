@@ -1,0 +1,198 @@
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cache/cache.h"
+#include "parser/parser.h"
+#include "pipeline/pipeline_internal.h"
+#include "proc/proc.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
+#define LAST_TABLES_MS 3000 /* for the tables that are still to be built when sampling ends */
+
+static void raise_nofile(void)
+{
+    struct rlimit limit;
+    if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void open_cache(struct pipeline *p)
+{
+    if (!p->config.cache_dir)
+        return;
+    int rc = cache_open(&p->cache, p->config.cache_dir, p->config.cache_bytes);
+    if (rc)
+        log_warn("cannot use the table cache in %s: %s; all tables are built again", p->config.cache_dir,
+                 strerror(-rc));
+    else
+        parser_set_secret(p->parser, cache_secret(p->cache));
+}
+
+static int new_collector(struct pipeline *p)
+{
+    struct collector_config c = {.probe = p->probe,
+                                 .jobs = &p->jobs,
+                                 .hz = p->config.probe.events[0].hz,
+                                 .aggregate_bytes = p->config.aggregate_bytes,
+                                 .ctx = p->config.sink.ctx,
+                                 .cgroup = p->config.sink.cgroup};
+    return collector_new(&p->collector, &c);
+}
+
+static int new_worker(struct pipeline *p)
+{
+    struct worker_config c = {.probe = p->probe,
+                              .parser = p->parser,
+                              .cache = p->cache,
+                              .jobs = &p->jobs,
+                              .aggregate_bytes = p->config.aggregate_bytes,
+                              .no_synth = p->config.no_synth,
+                              .ctx = p->config.sink.ctx,
+                              .profile = p->config.sink.profile};
+    c.names = (struct namer_config){.nevents = p->config.probe.nevents,
+                                    .debug = p->config.debug,
+                                    .short_names = p->config.short_names,
+                                    .raw = p->config.raw};
+    c.names.debug.cache_dir = p->cache ? p->config.cache_dir : NULL;
+    memcpy(c.names.events, p->config.events, sizeof(c.names.events));
+    return worker_new(&p->worker, &c);
+}
+
+static int build(struct pipeline *p, char *why, size_t len)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    limits.timeout_ms = PARSER_MS;
+    raise_nofile();
+    int rc = parser_new(&p->parser, &limits);
+    if (rc) {
+        snprintf(why, len, "cannot start the parser process: %s", strerror(-rc));
+        return rc;
+    }
+    rc = probe_new(&p->probe, &p->config.probe, why, len);
+    if (rc)
+        return rc;
+    open_cache(p);
+    snprintf(why, len, "out of memory");
+    return jobs_new(&p->jobs) || new_collector(p) || new_worker(p) ? -ENOMEM : 0;
+}
+
+int pipeline_new(struct pipeline **out, const struct pipeline_config *config, char *why, size_t why_len)
+{
+    struct pipeline *p = calloc(1, sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    p->config = *config;
+    p->created_ns = now_ns();
+    int rc = build(p, why, why_len);
+    if (rc)
+        pipeline_free(&p);
+    else
+        *out = p;
+    return rc;
+}
+
+void pipeline_free(struct pipeline **pp)
+{
+    struct pipeline *p = *pp;
+    if (!p)
+        return;
+    worker_free(&p->worker);
+    collector_free(&p->collector);
+    jobs_free(&p->jobs);
+    cache_free(&p->cache);
+    probe_free(&p->probe);
+    parser_free(&p->parser);
+    free(p);
+    *pp = NULL;
+}
+
+int pipeline_prepare(struct pipeline *p)
+{
+    return collector_prepare(p->collector, worker_build, p->worker, now_ns() + p->config.prepare_ms * 1000000ull);
+}
+
+int pipeline_start(struct pipeline *p, char *why, size_t why_len)
+{
+    int fd = proc_vdso();
+    if (fd >= 0)
+        worker_build_vdso(p->worker, fd);
+    int rc = worker_start(p->worker);
+    if (rc) {
+        snprintf(why, why_len, "cannot start a thread: %s", strerror(-rc));
+        return rc;
+    }
+    p->started = true;
+    rc = probe_start(p->probe, why, why_len);
+    p->started_ns = now_ns();
+    collector_begin(p->collector);
+    return rc;
+}
+
+int pipeline_add_pid(struct pipeline *p, u32 tgid)
+{
+    return probe_add_pid(p->probe, tgid);
+}
+
+void pipeline_poll(struct pipeline *p, int timeout_ms)
+{
+    collector_poll(p->collector, timeout_ms);
+}
+
+int pipeline_rotate(struct pipeline *p)
+{
+    return collector_rotate(p->collector);
+}
+
+int pipeline_want(struct pipeline *p, u64 cgroup, u32 want)
+{
+    return probe_want(p->probe, cgroup, want);
+}
+
+void pipeline_unwant(struct pipeline *p, u64 cgroup)
+{
+    probe_unwant(p->probe, cgroup);
+}
+
+void pipeline_set_rate(struct pipeline *p, unsigned hz)
+{
+    collector_set_rate(p->collector, hz);
+}
+
+void pipeline_set_share(struct pipeline *p, unsigned percent)
+{
+    collector_set_share(p->collector, percent);
+}
+
+unsigned pipeline_rate(const struct pipeline *p)
+{
+    return collector_rate(p->collector);
+}
+
+void pipeline_stop(struct pipeline *p)
+{
+    probe_stop(p->probe);
+    p->stopped_ns = now_ns();
+    jobs_end_by(&p->jobs, p->stopped_ns + LAST_TABLES_MS * 1000000ull);
+    collector_drain(p->collector, p->started);
+    struct span last = {0};
+    if (p->config.sink.profile)
+        last = collector_take_span(p->collector);
+    worker_stop(p->worker, &last);
+    aggregate_free(&last.stacks); /* of a worker that never started */
+    if (!p->config.sink.profile)
+        worker_finish(p->worker, collector_stacks(p->collector));
+}
+
+int pipeline_profile(struct pipeline *p, struct profile *out)
+{
+    struct span s = {.stacks = collector_stacks(p->collector),
+                     .duration_ns = p->stopped_ns - p->started_ns,
+                     .hz = collector_rate(p->collector)};
+    s.time_ns = clock_ns(CLOCK_REALTIME) - (now_ns() - p->started_ns);
+    return worker_name(p->worker, &s, out);
+}

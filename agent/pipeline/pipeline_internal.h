@@ -1,0 +1,17 @@
+/* Declarations shared by pipeline.c and report.c. */
+#pragma once
+#include "pipeline/collector.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/worker.h"
+
+struct pipeline {
+    struct pipeline_config config;
+    struct probe *probe;
+    struct parser *parser;
+    struct cache *cache;
+    struct jobs jobs;
+    struct collector *collector;
+    struct worker *worker;
+    bool started;
+    u64 created_ns, started_ns, stopped_ns; /* monotonic; 0: not yet */
+};

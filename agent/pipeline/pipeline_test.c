@@ -1,0 +1,482 @@
+/* The pipeline from ring bytes to a named profile, with the fake kernel side of probe/fake_test.h: what is profiled is
+ * this program itself, with its own file, its own mappings and, for deferred stacks, its own registers and stack. Each
+ * hand-over between collector and worker has a test that fails without it.
+ */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "cfi/unwind_fixture.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/pipeline_internal.h"
+#include "probe/fake_test.h"
+#include "proc/proc.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define FILE_ID 7
+#define LIBC_ID 8
+#define HZ      100
+
+struct rig {
+    struct pipeline *pipeline;
+    struct probe *probe;
+    struct xp_mapping text; /* of this program's file */
+    struct xp_file_key key;
+    struct pipeline_config config;
+    unsigned profiles; /* atomic: that came to the sink */
+    u64 samples, hz_period;
+    char leaf[64];
+    unsigned cgroups;
+};
+
+/* The mapping that holds an address; false: there is none. */
+static bool mapping_of(u64 address, struct xp_mapping *out)
+{
+    AUTO_FREE char *maps = NULL;
+    unsigned long long start, end, offset;
+    if (fs_read_file("/proc/self/maps", 1 << 22, &maps, NULL))
+        return false;
+    for (const char *line = maps; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0)
+        if (sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) == 3 && address >= start && address < end) {
+            *out = (struct xp_mapping){.start = start, .end = end, .pgoff = offset, .tgid = (u32)getpid()};
+            return true;
+        }
+    return false;
+}
+
+/* Found by name in the profiles below. */
+__attribute__((noinline)) static int pipeline_leaf(int x)
+{
+    __asm__ volatile("" : "+r"(x));
+    return x + 1;
+}
+
+static const char *name_at(const struct profile *p, const struct prof_stack *s, u32 frame)
+{
+    const struct prof_location *l = &p->locations.v[p->stack_locations.v[s->first + frame]];
+    return l->nlines ? profile_text(p, p->functions.v[p->lines.v[l->first_line].function].name) : "";
+}
+
+static void on_profile(void *ctx, const struct profile *p)
+{
+    struct rig *r = ctx;
+    for (size_t i = 0; i < p->stacks.n; i++)
+        r->samples += p->stacks.v[i].count[0];
+    r->hz_period = p->period[0];
+    if (p->stacks.n)
+        snprintf(r->leaf, sizeof(r->leaf), "%s", name_at(p, &p->stacks.v[0], 0));
+    __atomic_add_fetch(&r->profiles, 1, __ATOMIC_RELEASE);
+}
+
+static void on_cgroup(void *ctx, const struct xp_cgroup_event *e)
+{
+    ((struct rig *)ctx)->cgroups++;
+}
+
+static void rig_end(struct rig *r)
+{
+    pipeline_free(&r->pipeline);
+}
+#define AUTO_RIG CLEANUP(rig_end) struct rig
+
+/* 0; 1: this machine does not let us open what we have mapped. */
+static int rig_begin(struct rig *r, bool intervals)
+{
+    char why[256];
+    struct stat st;
+    r->config = (struct pipeline_config){
+        .aggregate_bytes = 16 << 20,
+        .probe = {.table_bytes = 16 << 20, .events = {{.hz = HZ, .time = true}}, .nevents = 1, .user = true},
+        .events = {event_kind_find("cpu")},
+        .prepare_ms = 60000,
+    };
+    if (intervals)
+        r->config.sink = (struct pipeline_sink){.ctx = r, .profile = on_profile, .cgroup = on_cgroup};
+    if (!mapping_of((u64)(uintptr_t)pipeline_leaf, &r->text) || stat("/proc/self/exe", &st) ||
+        pipeline_new(&r->pipeline, &r->config, why, sizeof(why)))
+        return -1;
+    r->probe = fake_probe();
+    r->text.file = FILE_ID;
+    r->key = (struct xp_file_key){.ino = st.st_ino, .dev = 1, .size = (u64)st.st_size};
+    AUTO_FREE char *path = NULL;
+    AUTO_CLOSE int fd = proc_open_mapping((u32)getpid(), r->text.start, r->text.end, &path);
+    return fd == -EPERM || fd == -EACCES;
+}
+#define BEGIN(r, intervals)                                           \
+    do {                                                              \
+        int rc_ = rig_begin(&(r), intervals);                         \
+        if (rc_ > 0)                                                  \
+            SKIP("mapped files cannot be opened without privileges"); \
+        CHECK_EQ(rc_, 0);                                             \
+    } while (0)
+
+static void push_file(struct rig *r)
+{
+    struct xp_file_event e = {.type = XP_RECORD_FILE,
+                              .id = FILE_ID,
+                              .tgid = (u32)getpid(),
+                              .start = r->text.start,
+                              .end = r->text.end,
+                              .pgoff = r->text.pgoff,
+                              .key = r->key};
+    fake_push(r->probe, &e, sizeof(e));
+}
+
+static u64 word_of(const struct rig *r, u64 address)
+{
+    return XP_FILE_WORD(XP_WORD_CFI, FILE_ID, address - r->text.start + r->text.pgoff) | XP_WORD_EXACT;
+}
+
+struct one_word {
+    struct xp_sample s;
+    u64 word;
+};
+
+static struct one_word sample_of(const struct rig *r, u64 word, u8 cause)
+{
+    return (struct one_word){.s = {.type = XP_RECORD_SAMPLE,
+                                   .cpu = 1,
+                                   .time = 5,
+                                   .weight = 1000000000 / HZ,
+                                   .start = 1,
+                                   .tgid = (u32)getpid(),
+                                   .tid = (u32)getpid(),
+                                   .comm = "unit",
+                                   .nuser = 1,
+                                   .cause = cause},
+                             .word = word};
+}
+
+static void push_leaf(struct rig *r)
+{
+    struct one_word s = sample_of(r, word_of(r, (u64)(uintptr_t)pipeline_leaf + 1), XP_CAUSE_END);
+    fake_push(r->probe, &s, sizeof(s));
+}
+
+/* Polls until the condition holds, ten seconds at most. */
+#define POLL_UNTIL(r, condition)                                                      \
+    for (u64 until_ = now_ns() + 10 * NS_PER_SEC; !(condition) && now_ns() < until_;) \
+    pipeline_poll((r).pipeline, 5)
+
+static unsigned profiles(struct rig *r)
+{
+    return __atomic_load_n(&r->profiles, __ATOMIC_ACQUIRE);
+}
+
+TEST(pipeline_names_what_comes_out_of_the_ring)
+{
+    AUTO_RIG r = {0};
+    struct profile p;
+    char why[256];
+    BEGIN(r, false);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    push_file(&r);
+    push_leaf(&r);
+    push_leaf(&r);
+    POLL_UNTIL(r, fake_file(r.probe, &r.key).state == XP_FILE_READY);
+    CHECK_EQ(fake_file(r.probe, &r.key).id, FILE_ID);
+    CHECK(fake_file(r.probe, &r.key).nblocks > 0);
+    pipeline_stop(r.pipeline);
+    CHECK_EQ(profile_init(&p), 0);
+    CHECK_EQ(pipeline_profile(r.pipeline, &p), 0);
+    CHECK_EQ(p.stacks.n, 1);
+    CHECK_EQ(p.stacks.v[0].count[0], 2);
+    CHECK_EQ(p.stacks.v[0].value[0], 2 * 1000000000ull / HZ);
+    CHECK_EQ(p.period[0], 1000000000ull / HZ);
+    CHECK_STR(name_at(&p, &p.stacks.v[0], 0), "pipeline_leaf");
+    CHECK(strstr(profile_text(&p, p.mappings.v[0].name), "unit") != NULL);
+    struct pipeline_report report;
+    pipeline_report(r.pipeline, &report);
+    CHECK_EQ(report.samples, 2);
+    CHECK_EQ(report.user_samples, 2);
+    CHECK_EQ(report.complete, 2);
+    CHECK_EQ(report.files, 1 + 1); /* and the vdso */
+    CHECK(report.rows > 1000);
+    profile_free(&p);
+}
+
+TEST(pipeline_hands_intervals_to_the_sink)
+{
+    AUTO_RIG r = {0};
+    char why[256];
+    BEGIN(r, true);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    push_file(&r);
+    push_leaf(&r);
+    pipeline_poll(r.pipeline, 1);
+    pipeline_set_rate(r.pipeline, 50);
+    POLL_UNTIL(r, fake_rate(r.probe) == 50);
+    CHECK_EQ(pipeline_rotate(r.pipeline), 0);
+    POLL_UNTIL(r, profiles(&r) == 1);
+    CHECK_EQ(profiles(&r), 1);
+    CHECK_EQ(r.samples, 1);
+    CHECK_STR(r.leaf, "pipeline_leaf");
+    CHECK_EQ(r.hz_period, 1000000000 / 50);
+    struct pipeline_report live;
+    POLL_UNTIL(r, (pipeline_figures(r.pipeline, &live), live.files) > 0);
+    CHECK_EQ(live.complete, 1);
+    push_leaf(&r);
+    push_leaf(&r);
+    pipeline_stop(r.pipeline); /* what the last interval brought goes out, too */
+    CHECK_EQ(profiles(&r), 2);
+    CHECK_EQ(r.samples, 3);
+    pipeline_figures(r.pipeline, &live);
+    CHECK_EQ(live.complete, 3);
+    CHECK_EQ(live.rows > 1000, true);
+}
+
+/* ---- Deferred stacks ---- */
+
+/* A dump of this thread, as the kernel side takes it: 0, or -1. */
+static int push_own_dump(struct rig *r, const struct xp_mapping *libc, u64 time)
+{
+    AUTO_FREE struct xp_dump *d = calloc(1, sizeof(*d));
+    struct xp_mapping stack;
+    ucontext_t u;
+    if (!d || getcontext(&u))
+        return -1;
+    *d = (struct xp_dump){
+        .type = XP_RECORD_DUMP, .cpu = 1, .time = time, .tgid = (u32)getpid(), .nmaps = 2, .maps = {r->text, *libc}};
+    regs_of_context(&u, &d->regs);
+    u64 sp = d->regs.r[7];
+    if (!mapping_of(sp, &stack))
+        return -1;
+    d->len = stack.end - sp < XP_DUMP_BYTES ? (u32)(stack.end - sp) : XP_DUMP_BYTES;
+    struct iovec to = {d->stack, d->len}, from = {(void *)(uintptr_t)sp, d->len}; /* past ASan, which would object */
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)d->len)
+        return -1;
+    fake_push(r->probe, d, sizeof(*d));
+    return 0;
+}
+
+static int push_libc(struct rig *r, struct xp_mapping *libc)
+{
+    struct stat st;
+    AUTO_FREE char *path = NULL;
+    if (!mapping_of((u64)(uintptr_t)gnu_get_libc_version, libc))
+        return -1;
+    AUTO_CLOSE int fd = proc_open_mapping((u32)getpid(), libc->start, libc->end, &path);
+    if (fd < 0 || fstat(fd, &st))
+        return -1;
+    libc->file = LIBC_ID;
+    struct xp_file_event e = {.type = XP_RECORD_FILE,
+                              .id = LIBC_ID,
+                              .tgid = (u32)getpid(),
+                              .start = libc->start,
+                              .end = libc->end,
+                              .pgoff = libc->pgoff,
+                              .key = {.ino = st.st_ino, .dev = 2, .size = (u64)st.st_size}};
+    fake_push(r->probe, &e, sizeof(e));
+    return 0;
+}
+
+TEST(pipeline_unwinds_deferred_stacks)
+{
+    AUTO_RIG r = {0};
+    struct profile p;
+    struct xp_mapping libc;
+    char why[256];
+    BEGIN(r, false);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    push_file(&r);
+    CHECK_EQ(push_libc(&r, &libc), 0);
+    CHECK_EQ(push_own_dump(&r, &libc, 77), 0);
+    struct one_word s = sample_of(&r, word_of(&r, (u64)(uintptr_t)pipeline_leaf + 1), XP_CAUSE_PENDING);
+    s.s.time = 77;
+    s.s.flags = XP_SAMPLE_DUMP;
+    fake_push(r.probe, &s, sizeof(s));
+    s.s.time = 78; /* this one's dump was lost: it is counted as it came */
+    fake_push(r.probe, &s, sizeof(s));
+    pipeline_poll(r.pipeline, 1);
+    pipeline_stop(r.pipeline);
+    struct pipeline_report report;
+    pipeline_report(r.pipeline, &report);
+    CHECK_EQ(report.deferred, 1);
+    CHECK_EQ(report.cause[XP_CAUSE_END], 1);
+    CHECK_EQ(report.cause[XP_CAUSE_PENDING], 1);
+    CHECK_EQ(report.user_samples, 2);
+    CHECK_EQ(profile_init(&p), 0);
+    CHECK_EQ(pipeline_profile(r.pipeline, &p), 0);
+    CHECK_EQ(p.stacks.n, 2);
+    const struct prof_stack *whole = &p.stacks.v[p.stacks.v[0].cause != XP_CAUSE_END];
+    CHECK_STR(name_at(&p, whole, 0), "push_own_dump");
+    CHECK_STR(name_at(&p, whole, 1), "test_pipeline_unwinds_deferred_stacks");
+    CHECK(whole->n > 4);
+    profile_free(&p);
+}
+
+/* ---- What else is handed over ---- */
+
+TEST(pipeline_prepares_tables_before_it_samples)
+{
+    AUTO_RIG r = {0};
+    BEGIN(r, false);
+    fake_map(r.probe, &r.text);
+    push_file(&r);
+    CHECK_EQ(pipeline_prepare(r.pipeline), 0);
+    CHECK_EQ(fake_file(r.probe, &r.key).state, XP_FILE_READY);
+}
+
+TEST(pipeline_leaves_to_the_worker_what_takes_too_long_to_prepare)
+{
+    AUTO_RIG r = {0};
+    char why[256];
+    BEGIN(r, false);
+    r.pipeline->config.prepare_ms = 0;
+    push_file(&r);
+    CHECK_EQ(pipeline_prepare(r.pipeline), 0);
+    CHECK_EQ(fake_file(r.probe, &r.key).state, XP_FILE_PENDING);
+    CHECK_EQ(jobs_waiting(&r.pipeline->jobs), 1);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    POLL_UNTIL(r, fake_file(r.probe, &r.key).state == XP_FILE_READY);
+    CHECK_EQ(fake_file(r.probe, &r.key).state, XP_FILE_READY);
+}
+
+TEST(pipeline_announces_a_file_again_when_the_queue_is_full)
+{
+    AUTO_RIG r = {0};
+    struct collector_figures f;
+    BEGIN(r, false);
+    for (size_t i = 0; i < JOBS_MAX; i++)
+        CHECK_EQ(jobs_put(&r.pipeline->jobs, job_new(JOB_GAP)), 0);
+    push_file(&r);
+    pipeline_poll(r.pipeline, 0);
+    CHECK_EQ(fake_forgotten(r.probe), 1);
+    collector_figures(r.pipeline->collector, &f);
+    CHECK_EQ(f.queue_full, 1);
+}
+
+TEST(pipeline_makes_an_interval_longer_when_the_queue_is_full)
+{
+    AUTO_RIG r = {0};
+    char why[256];
+    BEGIN(r, true);
+    for (size_t i = 0; i < JOBS_MAX; i++)
+        CHECK_EQ(jobs_put(&r.pipeline->jobs, job_new(JOB_GAP)), 0);
+    push_leaf(&r);
+    pipeline_poll(r.pipeline, 0);
+    CHECK_EQ(pipeline_rotate(r.pipeline), 0);
+    push_leaf(&r);
+    pipeline_poll(r.pipeline, 0);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    POLL_UNTIL(r, !jobs_waiting(&r.pipeline->jobs));
+    CHECK_EQ(pipeline_rotate(r.pipeline), 0);
+    POLL_UNTIL(r, profiles(&r) == 1);
+    CHECK_EQ(r.samples, 2);
+}
+
+static u64 synth_outcomes(struct rig *r)
+{
+    struct pipeline_report report;
+    u64 sum = 0;
+    pipeline_rotate(r->pipeline);
+    pipeline_figures(r->pipeline, &report);
+    for (int i = 0; i < FILES_SYNTH_COUNT; i++)
+        sum += report.synth[i];
+    return sum;
+}
+
+TEST(pipeline_has_rows_synthesised_where_stacks_stop)
+{
+    AUTO_RIG r = {0};
+    char why[256];
+    BEGIN(r, true);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    push_file(&r);
+    POLL_UNTIL(r, fake_file(r.probe, &r.key).state == XP_FILE_READY);
+    struct one_word s = sample_of(&r, word_of(&r, (u64)(uintptr_t)pipeline_leaf + 1), XP_CAUSE_NO_RULE);
+    fake_push(r.probe, &s, sizeof(s));
+    fake_push(r.probe, &s, sizeof(s)); /* asked for once */
+    POLL_UNTIL(r, synth_outcomes(&r));
+    CHECK_EQ(synth_outcomes(&r), 1);
+}
+
+TEST(pipeline_names_code_that_a_runtime_made)
+{
+    AUTO_RIG r = {0};
+    struct profile p;
+    char why[256], path[64], map[64];
+    BEGIN(r, false);
+    snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+    snprintf(map, sizeof(map), "123450 100 made_by_a_runtime\n");
+    AUTO_CLOSE int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && !fs_write_all(fd, map, strlen(map)));
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    struct one_word s = sample_of(&r, 0x123460 | XP_WORD_EXACT, XP_CAUSE_FP_ANON_END);
+    s.s.start = proc_start_ticks((u32)getpid()) * (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+    fake_push(r.probe, &s, sizeof(s));
+    pipeline_poll(r.pipeline, 1);
+    pipeline_stop(r.pipeline);
+    CHECK_EQ(profile_init(&p), 0);
+    CHECK_EQ(pipeline_profile(r.pipeline, &p), 0);
+    unlink(path);
+    CHECK_EQ(p.stacks.n, 1);
+    CHECK_STR(name_at(&p, &p.stacks.v[0], 0), "made_by_a_runtime");
+    profile_free(&p);
+}
+
+TEST(pipeline_counts_malformed_records_and_tells_of_cgroups)
+{
+    AUTO_RIG r = {0};
+    struct pipeline_report report;
+    struct xp_cgroup_event e = {.type = XP_RECORD_CGROUP, .made = 1, .id = 9, .path = "/x"};
+    u32 unknown = 99;
+    BEGIN(r, true);
+    struct one_word s = sample_of(&r, 0, XP_CAUSE_END);
+    s.s.nuser = 2; /* and there is one */
+    fake_push(r.probe, &s, sizeof(s));
+    s.s.nuser = 1;
+    s.s.cause = XP_CAUSE_COUNT;
+    fake_push(r.probe, &s, sizeof(s));
+    fake_push(r.probe, &unknown, sizeof(unknown));
+    fake_push(r.probe, &e, sizeof(e) - 1);
+    fake_push(r.probe, &e, sizeof(e));
+    pipeline_poll(r.pipeline, 0);
+    pipeline_figures(r.pipeline, &report);
+    CHECK_EQ(report.lost_malformed, 4);
+    CHECK_EQ(r.cgroups, 1);
+}
+
+TEST(pipeline_takes_a_share_of_the_rate)
+{
+    AUTO_RIG r = {0};
+    BEGIN(r, true);
+    CHECK_EQ(pipeline_rate(r.pipeline), HZ);
+    pipeline_set_share(r.pipeline, 25);
+    pipeline_poll(r.pipeline, 0);
+    CHECK_EQ(fake_rate(r.probe), HZ / 4);
+    CHECK_EQ(pipeline_rate(r.pipeline), HZ / 4);
+}
+
+/* Of each cause, where most of its stacks stopped. */
+TEST(pipeline_reports_who_is_to_blame)
+{
+    AUTO_RIG r = {0};
+    struct pipeline_report report;
+    char why[256];
+    BEGIN(r, false);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    push_file(&r);
+    struct one_word file = sample_of(&r, word_of(&r, (u64)(uintptr_t)pipeline_leaf + 1), XP_CAUSE_NO_RULE),
+                    lost = sample_of(&r, XP_FILE_WORD(XP_WORD_CFI, 4711, 1), XP_CAUSE_NO_RULE),
+                    anon = sample_of(&r, 0x123460 | XP_WORD_EXACT, XP_CAUSE_STACK_READ);
+    fake_push(r.probe, &lost, sizeof(lost));
+    fake_push(r.probe, &file, sizeof(file));
+    fake_push(r.probe, &file, sizeof(file));
+    fake_push(r.probe, &anon, sizeof(anon));
+    push_leaf(&r);
+    pipeline_poll(r.pipeline, 1);
+    pipeline_stop(r.pipeline);
+    pipeline_report(r.pipeline, &report);
+    CHECK_EQ(report.cause[XP_CAUSE_NO_RULE], 3);
+    CHECK_STR(report.blame[XP_CAUSE_NO_RULE], "unit");
+    CHECK_STR(report.blame[XP_CAUSE_STACK_READ], "[anonymous]");
+    CHECK_STR(report.blame[XP_CAUSE_END], "");
+    CHECK_STR(loss_slug(XP_LOSS_RING_FULL), "ring-full");
+    CHECK_STR(loss_slug(XP_LOSS_COUNT), "out-of-range");
+}

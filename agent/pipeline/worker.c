@@ -1,0 +1,273 @@
+#include "pipeline/worker.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "parser/parser.h"
+#include "pipeline/reclassify.h"
+#include "pipeline/usage.h"
+#include "profile/frames.h"
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+
+#define DEFERRED_AGE_MS 150 /* long enough for the files that a deferred stack announced to be opened and built */
+#define IDLE_MS         20
+#define TICK_MS         500
+
+struct worker {
+    struct worker_config config;
+    struct files *files;
+    struct deferred *deferred;
+    struct aggregate *deferred_stacks; /* unwound since the last interval */
+    struct namer *namer;
+    struct tally tally;
+    struct span last; /* worker_stop's, to end with */
+    u64 rss_bytes;
+    pthread_t thread;
+    bool running;
+    struct worker_figures shown;
+};
+
+int worker_new(struct worker **out, const struct worker_config *config)
+{
+    CLEANUP(worker_free) struct worker *w = calloc(1, sizeof(*w));
+    if (!w)
+        return -ENOMEM;
+    w->config = *config;
+    if (files_new(&w->files, config->probe, config->parser, config->cache, !config->no_synth) ||
+        deferred_new(&w->deferred, config->probe, w->files) ||
+        aggregate_new(&w->deferred_stacks, config->aggregate_bytes / 8))
+        return -ENOMEM;
+    struct namer_config names = config->names;
+    names.parser = config->parser;
+    names.files = w->files;
+    names.cache = config->cache;
+    names.again = config->profile != NULL;
+    if (namer_new(&w->namer, &names))
+        return -ENOMEM;
+    *out = TAKE_PTR(w);
+    return 0;
+}
+
+void worker_free(struct worker **ww)
+{
+    struct worker *w = *ww;
+    if (!w)
+        return;
+    worker_stop(w, NULL); /* it was started, but never stopped */
+    deferred_free(&w->deferred);
+    namer_free(&w->namer);
+    files_free(&w->files);
+    aggregate_free(&w->last.stacks);
+    aggregate_free(&w->deferred_stacks);
+    free(w);
+    *ww = NULL;
+}
+
+/* ---- Figures ---- */
+
+static void count_stacks(struct worker *w, const struct aggregate *from)
+{
+    size_t n;
+    const struct agg_stack *stacks = aggregate_stacks(from, &n);
+    struct tally *t = &w->tally;
+    for (size_t i = 0; i < n; i++) {
+        u64 count = 0;
+        for (size_t e = 0; e < w->config.names.nevents; e++)
+            count += stacks[i].count[e];
+        t->cause[stacks[i].cause] += count;
+        t->user_samples += cause_class(stacks[i].cause) != 'n' ? count : 0;
+        t->complete += cause_class(stacks[i].cause) == 'c' ? count : 0;
+    }
+    t->dropped += aggregate_dropped(from);
+}
+
+static void count_files(const struct files *files, struct worker_figures *out)
+{
+    size_t n;
+    const struct file *all = files_all(files, &n);
+    out->files = n;
+    for (size_t i = 0; i < n; i++) {
+        out->rows += all[i].rows;
+        out->synth_rows += all[i].synth_rows;
+        out->failed_files += all[i].value.state == XP_FILE_FAILED;
+    }
+    out->evicted_files = files_evicted(files);
+    for (int i = 0; i < FILES_SYNTH_COUNT; i++)
+        out->synth[i] = files_synth_count(files, (enum files_synth)i);
+}
+
+void worker_figures_now(const struct worker *w, struct worker_figures *out)
+{
+    *out = (struct worker_figures){
+        .tally = w->tally, .deferred = deferred_rescued(w->deferred), .map_bytes = probe_map_bytes(w->config.probe)};
+    count_files(w->files, out);
+    namer_count(w->namer, out);
+}
+
+void worker_figures(const struct worker *w, struct worker_figures *out)
+{
+    figures_copy(out, &w->shown, sizeof(*out));
+}
+
+static void publish_figures(struct worker *w)
+{
+    struct worker_figures f;
+    worker_figures_now(w, &f);
+    figures_copy(&w->shown, &f, sizeof(f));
+}
+
+/* ---- Intervals ---- */
+
+/* The files that stacks of this interval ran through stay. */
+static void age_files(struct files *files, const struct aggregate *from)
+{
+    struct map seen = {0};
+    VEC(u32) used = {0};
+    size_t n;
+    const struct agg_stack *stacks = aggregate_stacks(from, &n);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = stacks[i].nkernel; k < (size_t)stacks[i].nkernel + stacks[i].nuser; k++) {
+            u64 word = stacks[i].words[k];
+            u64 *known = XP_WORD_KIND(word) == XP_WORD_ANON ? NULL : map_put(&seen, XP_WORD_FILE(word));
+            u32 *id = known && !*known ? VEC_PUSH(&used) : NULL;
+            if (id)
+                *id = XP_WORD_FILE(word);
+            if (known)
+                *known = 1;
+        }
+    }
+    files_age(files, used.v, used.n);
+    map_free(&seen);
+    vec_free(&used);
+}
+
+void worker_finish(struct worker *w, struct aggregate *stacks)
+{
+    aggregate_merge(stacks, w->deferred_stacks);
+    aggregate_reclassify(stacks, reclassify_stack, w->files);
+    count_stacks(w, stacks);
+}
+
+int worker_name(struct worker *w, const struct span *s, struct profile *out)
+{
+    return namer_run(w->namer, s, out);
+}
+
+/* What an interval brought, deferred stacks of the one before included, goes to the sink. */
+static void deliver(struct worker *w, struct span *s)
+{
+    struct profile p;
+    if (!s->stacks || profile_init(&p))
+        return;
+    worker_finish(w, s->stacks);
+    if (!worker_name(w, s, &p))
+        w->config.profile(w->config.ctx, &p);
+    else
+        log_warn("the profile of an interval is lost: out of memory while symbolizing it");
+    age_files(w->files, s->stacks);
+    namer_age(w->namer);
+    publish_figures(w);
+    profile_free(&p);
+    malloc_trim(0); /* an interval's memory is the next one's at the earliest */
+}
+
+/* ---- Jobs ---- */
+
+void worker_build(void *worker, struct job *j)
+{
+    struct worker *w = worker;
+    files_build(w->files, &j->file);
+    j->file.fd = -1;
+    j->file.path = NULL;
+    namer_note_file(w->namer, &j->file.event);
+    job_free(j);
+}
+
+void worker_build_vdso(struct worker *w, int fd)
+{
+    files_build_vdso(w->files, fd);
+}
+
+static void work(struct worker *w, struct job *j)
+{
+    if (j->kind == JOB_FILE && !jobs_too_late(w->config.jobs, now_ns())) {
+        worker_build(w, j);
+        return;
+    }
+    if (j->kind == JOB_DEFERRED) {
+        deferred_add(w->deferred, j->deferred, w->deferred_stacks);
+        j->deferred = (struct deferred_job){0};
+    } else if (j->kind == JOB_SPAN) {
+        deliver(w, &j->span);
+    } else if (j->kind == JOB_RUNTIME) {
+        namer_add_process(w->namer, &j->process);
+    } else if (j->kind == JOB_GAP) {
+        files_want_synth(w->files, j->gap);
+    }
+    job_free(j);
+}
+
+/* What can wait, when nothing else does. */
+static void work_at_leisure(struct worker *w)
+{
+    if (jobs_waiting(w->config.jobs))
+        return;
+    probe_tables_rest(w->config.probe);
+    bool in_time = !jobs_too_late(w->config.jobs, now_ns());
+    if (in_time && (!jobs_ended(w->config.jobs) || deferred_waiting(w->deferred)))
+        files_synth_one(w->files); /* after the end, for the stacks that wait for it */
+}
+
+static void *run(void *worker)
+{
+    struct worker *w = worker;
+    pthread_setname_np(pthread_self(), "worker");
+    for (;;) {
+        bool soon = deferred_waiting(w->deferred) || files_synth_waiting(w->files, now_ns());
+        struct job *j = jobs_get(w->config.jobs, soon ? IDLE_MS : TICK_MS);
+        if (j)
+            work(w, j);
+        else if (jobs_done(w->config.jobs) && !deferred_waiting(w->deferred))
+            break;
+        files_tick(w->files, now_ns());
+        deferred_run(w->deferred, DEFERRED_AGE_MS, w->deferred_stacks);
+        work_at_leisure(w);
+    }
+    deliver(w, &w->last);
+    w->rss_bytes = usage_rss(w->config.parser);
+    parser_rest(w->config.parser); /* its child would end with this thread */
+    return NULL;
+}
+
+int worker_start(struct worker *w)
+{
+    int rc = pthread_create(&w->thread, NULL, run, w);
+    w->running = !rc;
+    return -rc;
+}
+
+void worker_stop(struct worker *w, struct span *last)
+{
+    if (!w->running)
+        return;
+    if (last) { /* ahead of the close, which is what makes the worker look at it */
+        w->last = *last;
+        *last = (struct span){0};
+    }
+    jobs_close(w->config.jobs);
+    pthread_join(w->thread, NULL);
+    w->running = false;
+}
+
+const char *worker_path(const struct worker *w, u32 file)
+{
+    const struct file *f = files_get(w->files, file);
+    return f ? f->path : NULL;
+}
+
+u64 worker_rss(const struct worker *w)
+{
+    return w->rss_bytes;
+}

@@ -1,0 +1,23 @@
+/* Replaces the kernel side in unit tests: implements probe.h on memory of this process. What tests push comes out of
+ * the ring; what the agent tells the kernel side can be looked at. Tables are placed by the real shards.c.
+ */
+#pragma once
+#include "probe/probe.h"
+
+struct fake_published { /* the last word on a file */
+    struct xp_file_key key;
+    struct xp_file value;
+};
+
+/* The probe made last by probe_new; NULL: none is there. */
+struct probe *fake_probe(void);
+/* Records of the ring, for the next probe_poll; copied. Any thread. */
+void fake_push(struct probe *p, const void *record, size_t len);
+/* A mapping that probe_list_mappings finds. */
+void fake_map(struct probe *p, const struct xp_mapping *m);
+/* What was published of a file; state PENDING: nothing, or it was forgotten. */
+struct xp_file fake_file(struct probe *p, const struct xp_file_key *key);
+/* How often files were forgotten. */
+unsigned fake_forgotten(struct probe *p);
+/* The rate that was set last, 0: none. */
+unsigned fake_rate(struct probe *p);

@@ -1,0 +1,32 @@
+/* Declarations shared by the files of this room. */
+#pragma once
+#include "probe/probe.h"
+#include "probe/shards.h"
+#include <bpf/libbpf.h>
+
+struct xprof_bpf;
+
+#define PROBE_MAX_CPUS 4096
+
+struct probe {
+    struct xprof_bpf *skel;
+    struct probe_config config;
+    struct ring_buffer *ring;
+    const struct probe_handlers *handlers; /* during probe_poll */
+    u64 malformed;
+    struct shard_space tables;
+    struct xp_rule *rules;     /* the dictionary, mapped */
+    struct bpf_link *links[4]; /* fork, free; cgroups made, removed */
+    int *event_fds;            /* [cpu * XP_MAX_EVENTS + event], -1 = none */
+    int ncpus;
+    int progs[XP_MAX_EVENTS];
+    bool running;
+    int stats_fd; /* keeps the kernel's run time statistics on; -1 */
+};
+
+int tables_init(struct probe *p);
+void tables_fini(struct probe *p);
+int attach_init(struct probe *p);
+void attach_fini(struct probe *p);
+/* Formats a line into why[] and returns err. */
+int probe_why(int err, char *why, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

@@ -1,0 +1,16 @@
+/* Dispatches the records of the ring by their first word (enum xp_record in bpf/xprof.h). */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct probe_handlers {
+    void *ctx;
+    void (*sample)(void *ctx, const struct xp_sample *s, size_t len);
+    void (*file)(void *ctx, const struct xp_file_event *e);
+    void (*dump)(void *ctx, const struct xp_dump *d);
+    void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */
+};
+/* Hands one record to its handler. False: it is shorter than what it claims to be, or claims to be nothing known. */
+bool record_dispatch(const struct probe_handlers *h, const void *data, size_t len);

@@ -1,0 +1,119 @@
+/* Whole files of each text format: small enough to be read, complete enough that nothing in them can change unseen. */
+#include "base/test.h"
+#include "profile/encode.h"
+#include "profile/fixture_test.h"
+
+#define AUTO_PROFILE __attribute__((cleanup(profile_free)))
+#define COUNT(a)     (sizeof(a) / sizeof((a)[0]))
+
+/* Two events: one whose values are counts times a period, one with values of its own. */
+static int two_events(struct profile *p)
+{
+    static const struct fixture_sample samples[] = {
+        {"web", 20, 0, XP_CAUSE_END, 10000000, 1, 3, {W_KERNEL(0x3010), W_LEAF(2, 0x3010), W(2, 0x2105), W(2, 0x1010)}},
+        {"web", 20, 0, XP_CAUSE_END, 20000000, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}},
+        {"web", 20, 1, XP_CAUSE_END, 7, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}},
+        {"api", 19, 1, XP_CAUSE_NO_RULE, 5, 0, 1, {W_LEAF(3, 0x1010)}},
+    };
+    int rc = fixture_profile(samples, COUNT(samples), p);
+    p->events[1] = event_kind_find("page-faults");
+    p->period[1] = 1;
+    p->nevents = 2;
+    return rc;
+}
+
+TEST(formats_svg)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0}, title = {0};
+    CHECK_EQ(two_events(&p), 0);
+    CHECK_EQ(encoder_by_name("svg")->encode(&p, &b), 0);
+    CHECK(strstr(b.data,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"182\" viewBox=\"0 0 1200 182\" "));
+    buf_printf(&title,
+               "\n<text class=\"h\" x=\"12\" y=\"28\">demo --flag</text><text class=\"s\" x=\"12\" y=\"48\">%s: ",
+               p.events[0]->help);
+    const char *body = strstr(b.data, title.data);
+    CHECK(body);
+    CHECK_STR(body + title.len - 2,
+              ": 30.0 ms in 2 samples over 2.00 s; 100.0 % of the stacks are whole</text>\n"
+              "<g><title>web\n"
+              "30.0 ms, 100.00 %, 2 samples; self 0.00 ns</title><rect x=\"12.00\" y=\"152\" width=\"1176.00\" "
+              "height=\"17\" fill=\"hsl(215,18%,82%)\"/><text x=\"15.00\" y=\"164\">web</text></g>\n"
+              "<g><title>main (/usr/bin/demo)\n"
+              "30.0 ms, 100.00 %, 2 samples; self 0.00 ns</title><rect x=\"12.00\" y=\"134\" width=\"1176.00\" "
+              "height=\"17\" fill=\"hsl(51,88%,69%)\"/><text x=\"15.00\" y=\"146\">main</text></g>\n"
+              "<g><title>leaf (/usr/bin/demo)\n"
+              "20.0 ms, 66.67 %, 1 samples; self 20.0 ms</title><rect x=\"12.00\" y=\"116\" width=\"784.00\" "
+              "height=\"17\" fill=\"hsl(49,88%,67%)\"/><text x=\"15.00\" y=\"128\">leaf</text></g>\n"
+              "<g><title>outer (/usr/bin/demo)\n"
+              "10.0 ms, 33.33 %, 1 samples; self 0.00 ns</title><rect x=\"796.00\" y=\"116\" width=\"392.00\" "
+              "height=\"17\" fill=\"hsl(48,88%,68%)\"/><text x=\"799.00\" y=\"128\">outer</text></g>\n"
+              "<g><title>inner (/usr/bin/demo)\n"
+              "10.0 ms, 33.33 %, 1 samples; self 0.00 ns</title><rect x=\"796.00\" y=\"98\" width=\"392.00\" "
+              "height=\"17\" fill=\"hsl(45,88%,66%)\"/><text x=\"799.00\" y=\"110\">inner</text></g>\n"
+              "<g><title>leaf (/usr/bin/demo)\n"
+              "10.0 ms, 33.33 %, 1 samples; self 0.00 ns</title><rect x=\"796.00\" y=\"80\" width=\"392.00\" "
+              "height=\"17\" fill=\"hsl(49,88%,67%)\"/><text x=\"799.00\" y=\"92\">leaf</text></g>\n"
+              "<g><title>vfs_read ([kernel.kallsyms])\n"
+              "10.0 ms, 33.33 %, 1 samples; self 10.0 ms</title><rect x=\"796.00\" y=\"62\" width=\"392.00\" "
+              "height=\"17\" fill=\"hsl(10,82%,71%)\"/><text x=\"799.00\" y=\"74\">vfs_read</text></g>\n"
+              "</svg>\n");
+}
+
+TEST(formats_speedscope)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(two_events(&p), 0);
+    CHECK_EQ(encoder_by_name("speedscope")->encode(&p, &b), 0);
+    CHECK_STR(b.data,
+              "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"xprof\","
+              "\"name\":\"demo --flag\",\"activeProfileIndex\":0,\"shared\":{\"frames\":[\n"
+              "{\"name\":\"api (19)\"},\n"
+              "{\"name\":\"[cut: no-rule]\"},\n"
+              "{\"name\":\"[libplain.so.1+0x1000]\",\"file\":\"/usr/lib/libplain.so.1\"},\n"
+              "{\"name\":\"web (20)\"},\n"
+              "{\"name\":\"main\",\"file\":\"/usr/bin/demo\"},\n"
+              "{\"name\":\"outer\",\"file\":\"demo.c\",\"line\":42},\n"
+              "{\"name\":\"inner\",\"file\":\"demo.c\",\"line\":14},\n"
+              "{\"name\":\"leaf\",\"file\":\"/usr/bin/demo\"},\n"
+              "{\"name\":\"vfs_read [kernel]\",\"file\":\"[kernel.kallsyms]\"}]},\"profiles\":[\n"
+              "{\"type\":\"sampled\",\"name\":\"cpu\",\"unit\":\"nanoseconds\",\"startValue\":0,"
+              "\"endValue\":30000000,\"samples\":[[3,4,5,6,7,8],[3,4,7]],\"weights\":[10000000,20000000]},\n"
+              "{\"type\":\"sampled\",\"name\":\"page-faults\",\"unit\":\"none\",\"startValue\":0,"
+              "\"endValue\":12,\"samples\":[[0,1,2],[3,4,7]],\"weights\":[5,7]}]}\n");
+}
+
+/* As wide as a terminal; what was cut or took nothing is not in it. */
+TEST(formats_top)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(two_events(&p), 0);
+    CHECK_EQ(encode_top(&p, 10, &b), 0);
+    CHECK_STR(b.data,
+              "    SELF                   TOTAL  FUNCTION                                                      "
+              "FILE\n"
+              " 66.67 %       20.0 ms  100.00 %  leaf                                                          "
+              "demo\n"
+              " 33.33 %       10.0 ms   33.33 %  vfs_read                                                      "
+              "[kernel.kallsyms]\n"
+              "  0.00 %       0.00 ns  100.00 %  main                                                          "
+              "demo\n"
+              "  0.00 %       0.00 ns   33.33 %  outer                                                         "
+              "demo\n"
+              "  0.00 %       0.00 ns   33.33 %  inner                                                         "
+              "demo\n");
+}
+
+TEST(formats_collapsed)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(two_events(&p), 0);
+    CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
+    CHECK_STR(b.data,
+              "web;main;leaf 1\n"
+              "web;main;outer;inner;leaf;vfs_read_[k] 1\n");
+}

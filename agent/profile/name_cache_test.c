@@ -1,0 +1,98 @@
+#include "base/test.h"
+#include "parser/parser.h"
+#include "profile/name_cache.h"
+#include <errno.h>
+#include <stdio.h>
+
+struct world {
+    unsigned calls;
+    size_t asked;
+    int error;
+    char heard[512]; /* names in the order of the offsets */
+};
+
+/* Every offset is in a function that is called after its file and thousand; those above 9000 are inlined once. */
+static int ask(void *ctx, u32 id, const u64 *offsets, size_t n, void (*learn)(void *arg, const struct names *names),
+               void *arg)
+{
+    struct world *w = ctx;
+    static char strings[4096];
+    struct names_frame frames[64] = {0};
+    u32 first[33] = {0}, nframes = 0, at = 1;
+    w->calls++;
+    w->asked += n;
+    if (w->error)
+        return w->error;
+    for (size_t i = 0; i < n; i++) {
+        for (int inlined = offsets[i] > 9000; inlined >= 0; inlined--) {
+            frames[nframes].name = at;
+            frames[nframes++].line = (u32)offsets[i];
+            at += (u32)sprintf(strings + at, "%sf%u_%llu", inlined ? "inl_" : "", id,
+                               (unsigned long long)offsets[i] / 1000) +
+                  1;
+        }
+        first[i + 1] = nframes;
+    }
+    learn(arg, &(struct names){first, frames, strings, (u32)n});
+    return 0;
+}
+
+static void use(void *arg, const struct names *names)
+{
+    struct world *w = arg;
+    size_t at = 0;
+    for (u32 i = 0; i < names->n; i++)
+        for (u32 f = names->first[i]; f < names->first[i + 1]; f++)
+            at += (size_t)snprintf(w->heard + at, sizeof(w->heard) - at, "%s:%u ",
+                                   names->strings + names->frames[f].name, names->frames[f].line);
+}
+
+static int question(struct name_cache *n, struct world *w, u32 id, const u64 *offsets, size_t count)
+{
+    w->heard[0] = 0;
+    return name_cache_answer(n, &(struct name_cache_query){id, offsets, count, ask, w, use, w});
+}
+
+TEST(name_cache_asks_once)
+{
+    struct name_cache *n;
+    struct world w = {0};
+    CHECK_EQ(name_cache_new(&n, 1 << 20), 0);
+    CHECK_EQ(question(n, &w, 2, (u64[]){1000, 9500}, 2), 0);
+    CHECK_STR(w.heard, "f2_1:1000 inl_f2_9:9500 f2_9:9500 ");
+    CHECK_EQ(question(n, &w, 2, (u64[]){1000, 1001, 9500}, 3), 0);
+    CHECK_STR(w.heard, "f2_1:1000 f2_1:1001 inl_f2_9:9500 f2_9:9500 ");
+    CHECK_EQ(w.asked, 3);
+    CHECK_EQ(question(n, &w, 2, (u64[]){1001}, 1), 0);
+    CHECK_EQ(w.calls, 2);
+    CHECK_EQ(name_cache_hits(n), 3);
+    CHECK_EQ(question(n, &w, 3, (u64[]){1000}, 1), 0); /* another file */
+    CHECK_STR(w.heard, "f3_1:1000 ");
+    name_cache_free(&n);
+}
+
+TEST(name_cache_hands_errors_on)
+{
+    struct name_cache *n;
+    struct world w = {.error = -ESTALE};
+    CHECK_EQ(name_cache_new(&n, 1 << 20), 0);
+    CHECK_EQ(question(n, &w, 2, (u64[]){1000}, 1), -ESTALE);
+    CHECK_STR(w.heard, "");
+    w.error = 0;
+    CHECK_EQ(question(n, &w, 2, (u64[]){1000}, 1), 0);
+    CHECK_STR(w.heard, "f2_1:1000 ");
+    name_cache_free(&n);
+}
+
+TEST(name_cache_is_bounded)
+{
+    struct name_cache *n;
+    struct world w = {0};
+    CHECK_EQ(name_cache_new(&n, 16 << 10), 0);
+    for (u64 i = 0; i < 2000; i++)
+        CHECK_EQ(question(n, &w, 2, &i, 1), 0);
+    w.asked = 0;
+    CHECK_EQ(question(n, &w, 2, (u64[]){0}, 1), 0); /* it began anew meanwhile */
+    CHECK_EQ(w.asked, 1);
+    name_cache_free(&n);
+}

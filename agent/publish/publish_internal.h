@@ -1,0 +1,56 @@
+/* Declarations shared by publish.c, which splits an interval, and send.c, which makes a profile of each part. */
+#pragma once
+#include "base/map.h"
+#include "base/vec.h"
+#include "publish/publish.h"
+
+struct known {
+    struct identity *identity;
+    u32 gone_for; /* intervals */
+};
+
+struct part { /* the stacks of one cgroup that wait for its name */
+    u64 cgroup;
+    struct profile profile;
+    u32 rounds;
+};
+
+struct rule_set { /* owned copies */
+    size_t n;
+    struct own_rule {
+        char *comm;
+        u32 pid;
+        struct label_set labels;
+    } v[];
+};
+
+struct group { /* stacks that make one profile */
+    u64 key, cgroup;
+    const struct identity *identity; /* NULL: not known */
+    const struct own_rule *rule;     /* NULL: none matches */
+    u32 program;                     /* a process of it */
+    bool several;                    /* programs, each with a share worth telling apart */
+    VEC(u32) stacks;
+};
+typedef VEC(struct group) group_list;
+
+struct publisher {
+    struct publisher_config config;
+    struct label_set every;
+    struct queue *news; /* struct identity * */
+    VEC(struct known) known;
+    struct map by_cgroup; /* -> row of known + 1 */
+    VEC(struct part) waiting;
+    struct rule_set *rules, *next_rules; /* in force; not taken over yet (atomic) */
+    struct publisher_stats stats;
+};
+
+static inline void publish_count(u64 *counter, u64 n)
+{
+    __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
+}
+
+/* Is more than a twentieth of the samples of other programs than the busiest one? `program` becomes that one. */
+void publish_programs(const struct profile *all, struct group *g);
+/* The group's samples of one event, as a profile or several, into the exports. */
+void publish_group(struct publisher *p, const struct profile *all, const struct group *g, size_t event);

@@ -1,0 +1,172 @@
+#include "serve/serve.h"
+#include "base/cleanup.h"
+#include "base/test.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <sys/socket.h>
+
+struct site {
+    bool healthy, ready, known, fail;
+    struct serve *server;
+    char reply[4096]; /* to the last request: head and body */
+};
+
+static void site_metrics(void *ctx, bool openmetrics, struct buf *out)
+{
+    struct site *s = ctx;
+    buf_str(out, openmetrics ? "open" : "classic");
+    out->failed = s->fail;
+}
+
+static bool site_healthy(void *ctx, struct buf *why)
+{
+    struct site *s = ctx;
+    buf_str(why, "health\n");
+    return s->healthy;
+}
+
+static bool site_ready(void *ctx, struct buf *why)
+{
+    struct site *s = ctx;
+    buf_str(why, "readiness\n");
+    return s->ready;
+}
+
+static bool site_targets(void *ctx, struct buf *json)
+{
+    struct site *s = ctx;
+    buf_str(json, "[]");
+    return s->known;
+}
+
+static int site_open(struct site *s, const char *address)
+{
+    char why[200] = "";
+    struct serve_handlers handlers = {s, site_metrics, site_healthy, site_ready, site_targets};
+    return serve_new(&s->server, address, &handlers, why, sizeof(why));
+}
+
+static void site_free(struct site *s)
+{
+    serve_free(&s->server);
+}
+#define AUTO_SITE CLEANUP(site_free) struct site
+
+static int dial(const struct site *s)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)serve_port(s->server))};
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) ? -errno : TAKE_FD(fd);
+}
+
+/* The status of a request; the whole reply is in s->reply. */
+static int request(struct site *s, const char *method, const char *path, const char *headers)
+{
+    char text[512];
+    size_t n = 0;
+    ssize_t got = 1;
+    AUTO_CLOSE int fd = dial(s);
+    int len =
+        snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, path, headers);
+    if (fd < 0 || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
+        return -EIO;
+    while (got > 0 && n < sizeof(s->reply) - 1) {
+        got = recv(fd, s->reply + n, sizeof(s->reply) - 1 - n, 0);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    s->reply[n] = 0;
+    int status = -EBADMSG;
+    sscanf(s->reply, "HTTP/1.1 %d", &status);
+    return status;
+}
+
+static const char *body(const struct site *s)
+{
+    const char *end = strstr(s->reply, "\r\n\r\n");
+    return end ? end + 4 : "(none)";
+}
+
+TEST(serve_pages)
+{
+    AUTO_SITE s = {.healthy = true, .known = true};
+    CHECK_EQ(site_open(&s, "127.0.0.1:0"), 0);
+    CHECK(serve_port(s.server) != 0);
+    CHECK_EQ(request(&s, "GET", "/healthz", ""), 200);
+    CHECK_STR(body(&s), "health\n");
+    CHECK(strstr(s.reply, "Content-Type: text/plain; charset=utf-8\r\n"));
+    CHECK_EQ(request(&s, "GET", "/readyz", ""), 503);
+    CHECK_STR(body(&s), "readiness\n"); /* the reason is told although it is a failure */
+    CHECK_EQ(request(&s, "GET", "/targets", ""), 200);
+    CHECK_STR(body(&s), "[]");
+    CHECK(strstr(s.reply, "Content-Type: application/json\r\n"));
+    CHECK_EQ(request(&s, "GET", "/", ""), 200);
+    CHECK(strstr(body(&s), "/metrics\n"));
+    s = (struct site){.ready = true, .server = s.server};
+    CHECK_EQ(request(&s, "GET", "/healthz", ""), 503);
+    CHECK_EQ(request(&s, "GET", "/readyz", ""), 200);
+    CHECK_EQ(request(&s, "GET", "/targets", ""), 503);
+}
+
+TEST(serve_metrics_in_the_format_that_is_asked_for)
+{
+    AUTO_SITE s = {0};
+    CHECK_EQ(site_open(&s, "127.0.0.1:0"), 0);
+    CHECK_EQ(request(&s, "GET", "/metrics", "Accept: text/html\r\n"), 200);
+    CHECK_STR(body(&s), "classic");
+    CHECK(strstr(s.reply, "version=0.0.4"));
+    CHECK_EQ(request(&s, "GET", "/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n"), 200);
+    CHECK_STR(body(&s), "open");
+    CHECK(strstr(s.reply, "Content-Type: application/openmetrics-text"));
+    CHECK_EQ(request(&s, "GET", "/healthz", "Accept: application/openmetrics-text\r\n"), 503);
+    CHECK(strstr(s.reply, "Content-Type: text/plain")); /* only metrics have two formats */
+    s.fail = true;
+    CHECK_EQ(request(&s, "GET", "/metrics", ""), 500); /* half of the metrics would look like all of them */
+    CHECK_STR(body(&s), "");
+}
+
+TEST(serve_refuses_what_it_does_not_have)
+{
+    AUTO_SITE s = {.healthy = true};
+    CHECK_EQ(site_open(&s, "[::]:0"), 0); /* reached by IPv4, too, and on nodes without IPv6 */
+    CHECK_EQ(request(&s, "GET", "/nowhere", ""), 404);
+    CHECK(strstr(body(&s), "/metrics"));
+    CHECK_EQ(request(&s, "POST", "/healthz", "Content-Length: 0\r\n"), 405);
+    CHECK_EQ(request(&s, "DELETE", "/nowhere", ""), 405);
+    CHECK_EQ(request(&s, "HEAD", "/healthz", ""), 200);
+    CHECK_STR(body(&s), "");
+    CHECK_EQ(request(&s, "GET", "/healthz", ""), 200);
+}
+
+TEST(serve_a_port_that_is_taken)
+{
+    AUTO_SITE s = {0};
+    char address[32], why[200] = "";
+    struct serve *second = NULL;
+    CHECK_EQ(site_open(&s, "127.0.0.1:0"), 0);
+    snprintf(address, sizeof(address), "127.0.0.1:%u", serve_port(s.server));
+    CHECK_EQ(serve_new(&second, address, &(struct serve_handlers){0}, why, sizeof(why)), -EADDRINUSE);
+    CHECK(!second && strstr(why, address) && strstr(why, "in use"));
+    CHECK_EQ(serve_new(&second, "localhost:1", &(struct serve_handlers){0}, why, sizeof(why)), -EINVAL);
+    CHECK(!second && strstr(why, "localhost:1"));
+}
+
+TEST(serve_addresses)
+{
+    static const char *const good[] = {"127.0.0.1:7055", "0.0.0.0:0", "[::]:65535", "[::1]:80"};
+    static const char *const bad[] = {
+        "",           "127.0.0.1",       ":80",
+        "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:8x",
+        "::1:80",     "[::1:80",         "[1.2.3.4]:80",
+        "1.2.3:80",   "localhost:80",    "1111111111111111111111111111111111111111111111111111111111111111:80"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        char why[200] = "";
+        CHECK_EQ(serve_check(good[i], why, sizeof(why)), 0);
+        CHECK_STR(why, "");
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        char why[200] = "";
+        CHECK_EQ(serve_check(bad[i], why, sizeof(why)), -EINVAL);
+        CHECK(why[0] && !strncmp(why, bad[i], strlen(bad[i])));
+    }
+}

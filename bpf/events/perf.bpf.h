@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Programs for events that perf counts (agent/events/events.c): one program per event of the recording, because a
+ * program cannot find out which perf event it was called for.
+ */
+#pragma once
+
+#ifndef XP_PERF_EVENT /* the oracle for Go takes its samples elsewhere (e2e/go/signal.bpf.c) */
+#define XP_PERF_EVENT(n)                              \
+    SEC("perf_event")                                 \
+    int xp_event_##n(struct bpf_perf_event_data *ctx) \
+    {                                                 \
+        return xp_submit(ctx, n, ctx->sample_period); \
+    }
+#endif
+XP_PERF_EVENT(0)
+XP_PERF_EVENT(1)
+XP_PERF_EVENT(2)
+XP_PERF_EVENT(3)

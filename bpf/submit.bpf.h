@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Sends an event to user space: filters it, finds its process and cgroup, takes the kernel and user stacks, and writes
+ * to the ring. Every kind of event (events/NAME.bpf.h) ends in xp_submit.
+ */
+#pragma once
+
+#define XP_DUMPS_PER_SECOND 128 /* and CPU: 2 MiB/s of stack bytes at most */
+#define XP_ROWS_PER_SECOND  64  /* of these, when only rows are waited for: files without table need the others */
+
+#define XP_DUMP_WALKS 256 /* mappings and gaps looked at for a dump */
+
+/* The interrupted user registers into s->regs: 0 or a cause. */
+XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
+{
+    u64 *pt = s->node;
+    if (w->kthread)
+        return XP_CAUSE_KTHREAD;
+    if (!w->mm)
+        return XP_CAUSE_NO_MM;
+    if (s->kernel_mode) {
+        if (bpf_probe_read_kernel(pt, XP_PT_WORDS * 8, (void *)xp_user_regs((struct task_struct *)w->task)))
+            return XP_CAUSE_NO_MM;
+    } else {
+        XP_UNROLL
+        for (int i = 0; i < XP_PT_WORDS; i++)
+            pt[i] = ((const volatile u64 *)ctx->regs)[i];
+    }
+    xp_regs_from_pt(&s->regs, pt);
+    s->first = s->regs;
+    return xp_is_native(pt) ? 0 : XP_CAUSE_COMPAT;
+}
+
+/* The whole of the user side of a sample. */
+XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
+{
+    int cause = xp_take_regs(s, ctx, w);
+    if (!cause && !xp_config.user)
+        cause = XP_CAUSE_NOT_WANTED;
+    if (cause) {
+        s->cause = cause;
+        return;
+    }
+    xp_choose_set(s, w);
+    xp_unwind(s);
+    if (s->kernel_mode && !s->sample.nuser && (s->cause == XP_CAUSE_NO_MAPPING || s->cause == XP_CAUSE_TREE))
+        s->cause = XP_CAUSE_NO_IMAGE;
+}
+
+/* Registers and stack bytes for user space to unwind once the table is there. Bounded per CPU and second. */
+XP_NOINLINE int xp_send_dump(u64 now)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 0;
+    if (now - s->dump_second > 1000000000ull) {
+        s->dump_second = now;
+        s->dumps = 0;
+    }
+    if (s->dumps >= (s->pending & XP_WAITS_TABLE ? XP_DUMPS_PER_SECOND : XP_ROWS_PER_SECOND))
+        return 0;
+    u64 next = 0;
+    s->nmaps = 0;
+    for (u32 i = 0; i < XP_DUMP_WALKS; i++)
+        if (!(next = xp_list_mapping(next)) || next >= XP_USER_END)
+            break;
+    struct xp_dump *d = bpf_ringbuf_reserve(&ring, sizeof(*d), 0);
+    if (!d)
+        return 0;
+    s->dumps++;
+    d->type = XP_RECORD_DUMP;
+    d->cpu = s->sample.cpu;
+    d->time = s->sample.time;
+    d->tgid = s->sample.tgid;
+    d->nmaps = s->nmaps;
+    d->pad = 0;
+    bpf_probe_read_kernel(d->maps, sizeof(d->maps), s->maps);
+    __builtin_memcpy(&d->regs, &s->first, sizeof(d->regs));
+    u64 at = s->first.r[XP_RSP], to_page = 4096 - (at & 4095);
+    u32 len = 0;
+    if (to_page <= 4096 && !xp_read_user(d->stack, to_page, at))
+        len = to_page;
+    for (u32 i = 0; len && i < 3; i++) { /* page by page: the next one may be beyond the end of the stack */
+        if (xp_read_user(d->stack + (len & (XP_DUMP_BYTES - 1)), 4096, at + len))
+            break;
+        len += 4096;
+    }
+    d->len = len;
+    bpf_ringbuf_submit(d, BPF_RB_FORCE_WAKEUP);
+    return 1;
+}
+
+XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
+{
+    st->samples++;
+    if (s->cause < XP_CAUSE_COUNT)
+        st->cause[s->cause]++;
+    st->frames += s->sample.nuser;
+    st->fp_frames += s->fp_frames;
+    st->walks += s->walks;
+    st->refills += s->refills;
+    st->cache_hits += s->hits;
+    st->cache_misses += s->misses;
+    st->unwind_ns += s->sample.unwind_ns;
+}
+
+/* User space looks at the ring twice a second; it is woken only when the ring fills faster than that. */
+XP_INLINE u64 xp_ring_wakeup(void)
+{
+    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > xp_config.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP
+                                                                                  : BPF_RB_NO_WAKEUP;
+}
+
+XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
+{
+    struct xp_sample *smp = &s->sample;
+    smp->cause = s->cause;
+    if (s->kernel_mode)
+        smp->flags |= XP_SAMPLE_KERNEL_MODE;
+    if (s->fp_frames)
+        smp->flags |= XP_SAMPLE_FP_USED;
+    if (s->pending) {
+        if (xp_send_dump(smp->time))
+            smp->flags |= XP_SAMPLE_DUMP;
+        else
+            st->lost[XP_LOSS_DUMP]++;
+    }
+    u32 len = sizeof(*smp) + 8u * (smp->nkernel + smp->nuser);
+    if (len > sizeof(*smp) + sizeof(s->words))
+        len = sizeof(*smp) + sizeof(s->words);
+    if (bpf_ringbuf_output(&ring, smp, len, xp_ring_wakeup()))
+        st->lost[XP_LOSS_RING_FULL]++;
+}
+
+/* Who: everything that user space will want to know of the process, which may be gone by then. */
+XP_INLINE void xp_identify(struct xp_sample *smp, const struct xp_who *w)
+{
+    struct task_struct *t = (struct task_struct *)w->task, *leader = BPF_CORE_READ(t, group_leader);
+    bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)leader + XP_OFFSET_OF(task_struct, comm));
+    smp->start = w->start;
+    smp->type = XP_RECORD_SAMPLE;
+    smp->cpu = bpf_get_smp_processor_id();
+    smp->time = bpf_ktime_get_ns();
+    smp->nkernel = 0;
+    smp->flags = 0;
+}
+
+XP_INLINE void xp_kernel_stack(struct xp_state *s, struct bpf_perf_event_data *ctx)
+{
+    s->kernel_mode = !xp_is_user(((const volatile u64 *)ctx->regs)[XP_PT_CS]);
+    if (!s->kernel_mode || !xp_config.kernel)
+        return;
+    long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
+    s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
+}
+
+/* A sample of the running task begins: NULL when nobody wants it, or there is no scratch memory. `weight`: what one
+ * occurrence counts for, in the event's unit. */
+XP_INLINE struct xp_state *xp_begin(u32 event, u64 weight, struct xp_stats *st)
+{
+    u64 id = bpf_get_current_pid_tgid();
+    struct xp_state *s = xp_state_get();
+    if (!id) /* the idle task */
+        return 0;
+    if (!s) {
+        st->lost[XP_LOSS_SCRATCH]++;
+        return 0;
+    }
+    struct xp_sample *smp = &s->sample;
+    smp->tgid = id >> 32;
+    smp->tid = (u32)id;
+    u32 stands_for = xp_wanted(smp, event, st);
+    if (!stands_for)
+        return 0;
+    xp_who_is(&s->who);
+    xp_identify(smp, &s->who);
+    smp->weight = weight * stands_for;
+    smp->event = event;
+    xp_unwind_reset(s);
+    return s;
+}
+
+/* The event `event` (a row of what the recording samples) has happened to the running task: `value` of its unit. */
+XP_INLINE int xp_submit(struct bpf_perf_event_data *ctx, u32 event, u64 value)
+{
+    struct xp_stats *st = xp_stats_get();
+    struct xp_state *s = st ? xp_begin(event, value, st) : 0;
+    if (!s)
+        return 0;
+    xp_kernel_stack(s, ctx);
+    u64 began = xp_config.measure ? bpf_ktime_get_ns() : 0;
+    xp_user_stack(s, ctx, &s->who);
+    s->sample.unwind_ns = xp_config.measure ? bpf_ktime_get_ns() - began : 0;
+    xp_count(s, st);
+    xp_send(s, st);
+    return 0;
+}

@@ -1,0 +1,35 @@
+#!/bin/bash
+# The harness itself: a case that could not run, and a metric that is not there, are no success.
+# beside others
+set -euo pipefail
+. e2e/lib.sh
+. e2e/agent/lib.sh
+
+mkdir "$TMP/folder"
+echo 'echo no such program; exit 77' | tee "$TMP/folder/vdso.sh" >"$TMP/folder/other.sh"
+folder=$(realpath --relative-to=e2e "$TMP/folder")
+CI='' e2e/run.sh -d "$folder" >"$TMP/out" || fail "a skip is a failure: $(cat "$TMP/out")"
+grep -qx 'skip  other: no such program' "$TMP/out" || fail "a skip has no reason: $(cat "$TMP/out")"
+if CI=true e2e/run.sh -d "$folder" >"$TMP/out"; then fail "a skip passes in CI: $(cat "$TMP/out")"; fi
+grep -q '^FAIL  other' "$TMP/out" || fail "the case that was skipped is not named: $(cat "$TMP/out")"
+grep -qx 'skip  vdso: no such program' "$TMP/out" || fail "a case of the list must run: $(cat "$TMP/out")"
+while read -r name reason; do
+    [ "$name" = '#' ] || [ -e "e2e/cases/$name.sh" ] || fail "e2e/skips.txt: there is no case $name"
+    [ -n "$reason" ] || fail "e2e/skips.txt: $name has no reason"
+done <e2e/skips.txt
+
+page=file://$TMP
+printf '%s\n' 'a_total{b="c"} 1' 'a_total{b="d"} 2' 'a_total_of_others 4' >"$TMP/metrics"
+[ "$(metric a_total)" = 3 ] || fail "the sum is $(metric a_total)"
+[ "$(metric a_total '"d"')" = 2 ] || fail "of d: $(metric a_total '"d"')"
+absent() { # MESSAGE NAME [LABELS]
+    local message=$1 text
+    shift
+    if text=$(metric "$@" 2>"$TMP/said"); then fail "metric $*: $text"; fi
+    [ -z "$text" ] || fail "metric $*: $text"
+    grep -q "$message" "$TMP/said" || fail "metric $*: $(cat "$TMP/said")"
+}
+absent 'no metric a$' a
+absent 'no metric a_total with the labels e' a_total e
+rm "$TMP/metrics"
+absent 'no page' a_total

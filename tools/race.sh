@@ -1,0 +1,33 @@
+#!/bin/bash
+# Looks for data races: the unit tests, and the agent through its reload, its metrics and its end, under ThreadSanitizer.
+#   tools/race.sh [SUBSTRING...]     only these unit tests, and no agent
+# Any report fails, and is printed. Objects and programs are below build/race; B and MAKE are make's.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+B=${B:-build}
+logs=$PWD/$B/race/logs
+case=agent-config
+unset MAKEFLAGS MFLAGS # of a make that called us
+
+# gcc warns of fences, which the sanitizer does not see: without effect on what it does see.
+"${MAKE:-make}" -j"$(nproc)" B="$B/race" WARN=-w SAN= OPT="-O1 -fsanitize=thread -fno-omit-frame-pointer" \
+    "$B/race/unit" "$B/race/xprof"
+rm -rf "$logs"
+mkdir -p "$logs"
+export TSAN_OPTIONS="halt_on_error=0:exitcode=66:second_deadlock_stack=1:log_path=$logs/report"
+
+status=0
+XPROF_TESTDATA=$B/testdata "$B/race/unit" "$@" >"$logs/unit" || status=1
+grep -E '^FAIL|skip:' "$logs/unit" || true
+tail -n 1 "$logs/unit"
+if [ $# = 0 ]; then
+    XPROF=$PWD/$B/race/xprof e2e/run.sh "$case" || status=1
+fi
+reports=("$logs"/report.*)
+if [ -e "${reports[0]}" ]; then
+    cat "${reports[@]}"
+    grep -h '^SUMMARY' "${reports[@]}" | sort | uniq -c
+    status=1
+fi
+exit $status

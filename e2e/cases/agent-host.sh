@@ -9,16 +9,18 @@ need runc go
 
 OUT=hotspot build_target layout
 OUT=other build_target layout
+build_target vdso
 start_agent
 "$TMP/hotspot" 3000 &
 "$TMP/other" 3000 &
 await has_profiles host/hotspot
 await has_profiles host/other
-has_function host/hotspot burn || fail "the function is not in the profile"
+await has_function host/hotspot burn
 ! has_function host/hotspot "$TMP/other" || fail "another program's profile holds this one"
-has_function host/hotspot '\[vdso\]' || fail "the vdso is no mapping of a program that asks for the time"
-! has_function host/hotspot '\[anonymous\]' || fail "the vdso's functions have no names"
-wait %2 %3
+"$TMP/vdso" &
+await has_function host/vdso '\[vdso\]'
+! has_function host/vdso '\[anonymous\]' || fail "the vdso's functions have no names"
+wait %2 %3 %4
 
 # The kernel's tables are not the agent's memory: it maps them while it writes to them. What stays are ring and rules.
 mapped() { awk '/^[0-9a-f]+-/ { map = /bpf-map/ } /^Rss/ && map { n += $2 } END { print n + 0 }' "/proc/$agent_pid/smaps"; }

@@ -32,6 +32,7 @@ struct block {
     u8 visits;
     bool queued : 1;
     bool plain : 1; /* the same rules hold at all of its instructions */
+    bool exits : 1; /* its last one is the exit system call */
     u32 region;
     u32 next; /* in its granule */
 };
@@ -70,6 +71,7 @@ struct region_trust { /* that a callee keeps more than the psABI says */
 };
 struct region_row {
     u32 at, end, region;
+    bool exits; /* its last instruction is the exit system call, during which the pc is behind it */
     struct xp_rule rule;
 };
 

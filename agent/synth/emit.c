@@ -9,6 +9,7 @@ struct writer {
     struct analysis *a;
     struct rules rules; /* all that have been right since `from` */
     u32 from, to;       /* from == to: no row is open */
+    u32 exit;           /* end of the exit system call that was met last */
 };
 
 static void close_row(struct writer *w)
@@ -21,7 +22,11 @@ static void close_row(struct writer *w)
         analysis_drop(a, SYNTH_DROP_MEMORY);
         return;
     }
-    *r = (struct region_row){w->from, w->to, a->current, rules_pick(&w->rules, &region_current(a)->frame)};
+    *r = (struct region_row){.at = w->from,
+                             .end = w->to,
+                             .region = a->current,
+                             .exits = w->exit == w->to,
+                             .rule = rules_pick(&w->rules, &region_current(a)->frame)};
     w->from = w->to;
 }
 
@@ -50,6 +55,7 @@ static void find_rules(const struct analysis *a, const struct state *s, u32 at, 
 static void emit_block(struct writer *w, const struct block *b)
 {
     struct analysis *a = w->a;
+    w->exit = b->exits ? b->at + b->len : w->exit;
     const struct code_gap *g = code_gap_of(&a->code, b->at);
     struct state s = *region_state(a, b);
     struct step next = {.changed = true};
@@ -175,18 +181,32 @@ static void put_hole(struct output *o, u32 to)
     o->done = to;
 }
 
-static void put_row(struct output *o, const struct region_row *r)
+static bool is_led_to(struct analysis *a, u32 at)
 {
+    const struct block *b = region_block_at(a, at);
+    return a->code.marks[at] & CODE_ENTRY || (b && !a->regions.v[b->region].frame.orphan);
+}
+
+/* The byte behind the exit system call has the same rule, unless something else leads there. */
+static u32 end_of_row(const struct output *o, const struct region_row *r, u32 limit)
+{
+    return r->exits && r->end < limit && !is_led_to(o->a, r->end) ? r->end + 1 : r->end;
+}
+
+/* A row that ends at `limit` or before. */
+static void put_row(struct output *o, const struct region_row *r, u32 limit)
+{
+    u32 end = end_of_row(o, r, limit);
     if (r->end <= o->done) /* cannot be: regions that overlap are not proven */
         return;
     u32 at = r->at > o->done ? r->at : o->done;
     if (at > o->done)
         put_hole(o, at);
     put(o, at, r->rule);
-    o->a->n->code_bytes += r->end - at;
+    o->a->n->code_bytes += end - at;
     if (XP_RULE_CFA(r->rule.kind) != XP_CFA_UNPROVEN)
-        o->a->n->claimed_bytes += r->end - at;
-    o->done = r->end;
+        o->a->n->claimed_bytes += end - at;
+    o->done = end;
 }
 
 static void put_gap(struct output *o, size_t *next)
@@ -199,8 +219,10 @@ static void put_gap(struct output *o, size_t *next)
         return;
     }
     *range = (struct synth_span){o->gap->offset, o->gap->offset + (end - o->gap->base)};
-    for (o->done = o->gap->base; *next < a->rows.n && a->rows.v[*next].at < end && !a->err; ++*next)
-        put_row(o, &a->rows.v[*next]);
+    for (o->done = o->gap->base; *next < a->rows.n && a->rows.v[*next].at < end && !a->err; ++*next) {
+        const struct region_row *r = &a->rows.v[*next];
+        put_row(o, r, *next + 1 < a->rows.n && r[1].at < end ? r[1].at : end);
+    }
     if (o->done < end && !a->err)
         put_hole(o, end);
 }

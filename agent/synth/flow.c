@@ -301,7 +301,8 @@ static void run_block(struct analysis *a, struct block *b)
         r.at += x.len;
         a->blocks.v[r.block].len = (u16)(r.at - r.start);
         a->blocks.v[r.block].plain &= !changed;
-        on = go_on(&r, &next) && !noreturn_exits(&watch, p, &x);
+        a->blocks.v[r.block].exits = noreturn_exits(&watch, p, &x);
+        on = go_on(&r, &next) && !a->blocks.v[r.block].exits;
     }
 }
 

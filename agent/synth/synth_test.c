@@ -264,6 +264,7 @@ TEST(synth_knows_where_threads_begin)
     CHECK_EQ(read_shapes(&w, "endless.so"), 0);
     CHECK(is(&w, "thread_body", XP_CFA_END, 0, SAME, SAME));
     CHECK(is(&w, "thread_after", XP_CFA_END, 0, SAME, SAME));
+    CHECK(is(&w, "thread_exit", XP_CFA_END, 0, SAME, SAME)); /* where the pc is while the kernel ends it */
     CHECK(is_unproven(&w, "another_body"));
 }
 

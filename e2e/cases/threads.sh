@@ -20,6 +20,7 @@ for stripped in "" yes; do
     CACHE=$TMP/cache record -- "$TMP/musl" # the first rows are there when stacks have stopped
     CACHE=$TMP/cache record -- "$TMP/musl"
     expect_complete 98.5
-    expect '.cut.unproven' == 0
+    # Without symbols nothing proves pthread_exit, which no thread returns from.
+    if [ $stripped ]; then expect '.cut.unproven' '<=' 12; else expect '.cut.unproven' == 0; fi
     if [ ! $stripped ]; then expect_share 98 '__clone;start;work;burn' 'work;.*'; fi
 done

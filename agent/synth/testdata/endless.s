@@ -126,6 +126,7 @@ AT thread_after
     xor eax, eax
     mov al, 60
     syscall
+AT thread_exit
     hlt
 1:  ret
 

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     mprotect(last, PAGE, PROT_READ | PROT_WRITE);
     memcpy(last, caller, sizeof(caller));
     mprotect(last, PAGE, PROT_READ | PROT_EXEC);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 100; i++)
         ((void (*)(void (*)(void)))last)(work);
     return 0;
 }

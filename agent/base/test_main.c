@@ -3,6 +3,7 @@
  * the first failure build/unit -l                    lists FILE:NAME of all tests
  */
 #include "base/test.h"
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -48,10 +49,26 @@ static bool selected(const struct test_case *t, const char *pattern)
     return !pattern || strstr(name, pattern);
 }
 
+static int open_descriptors(void)
+{
+    int n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* What a test leaves open is left by the code that it tests, as memory is (which the sanitizer reports at the end). */
 static void run(struct test_case *t, int count[3])
 {
+    int before = open_descriptors();
     failed = skipped = false;
     t->run();
+    int left = open_descriptors() - before;
+    if (left && !failed)
+        test_fail(t->file, 0, "%s leaves %d descriptors open", t->name, left);
     t->run = NULL; /* once, although several patterns may name it */
     count[failed ? 1 : skipped ? 2 : 0]++;
     printf("%s %s\n", failed ? "FAIL" : skipped ? "skip" : "ok  ", t->name);

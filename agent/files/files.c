@@ -162,6 +162,13 @@ static struct file *add(struct files *f, struct file_job *job)
     return e;
 }
 
+/* What nobody takes. */
+static void drop(struct file_job *job)
+{
+    xp_cleanup_close(&job->fd);
+    free(TAKE_PTR(job->path));
+}
+
 /* Descriptors stay open for naming, up to half of what the process may have. */
 static void limit_fds(struct files *f, struct file *e)
 {
@@ -262,8 +269,7 @@ void files_build(struct files *f, struct file_job *job)
     struct file *e = add(f, job);
     if (!e) { /* its number is still another file's, or no memory: with another number, please */
         probe_forget(f->probe, &job->event.key);
-        xp_cleanup_close(&job->fd);
-        free(TAKE_PTR(job->path));
+        drop(job);
         return;
     }
     e->error = check_opened(e);
@@ -284,8 +290,10 @@ void files_build_vdso(struct files *f, int fd)
     struct file_job job = {.event.id = XP_FILE_VDSO, .fd = fd, .path = strdup("[vdso]")};
     struct shared_table *t = NULL;
     struct file *e = add(f, &job);
-    if (!e)
+    if (!e) {
+        drop(&job);
         return;
+    }
     e->error = find_table(f, e, &t);
     if (!e->error)
         probe_publish_vdso(f->probe, &t->place, &e->value);

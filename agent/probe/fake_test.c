@@ -22,7 +22,8 @@ struct probe {
     probe_mappings mappings;
     struct xp_stats stats;
     u64 malformed;
-    unsigned forgotten, hz;
+    unsigned forgotten, changes, hz;
+    int refuses_files, refuses_tables; /* -errno */
 };
 
 static struct probe *newest;
@@ -144,6 +145,8 @@ static void set_file(struct probe *p, const struct xp_file_key *key, struct xp_f
 int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum xp_file_state state,
                   const struct probe_table *table, struct xp_file *out)
 {
+    if (p->refuses_files)
+        return p->refuses_files;
     *out = shards_file(id, state, table);
     set_file(p, key, *out);
     return 0;
@@ -174,11 +177,27 @@ unsigned fake_forgotten(struct probe *p)
 
 void probe_files_changed(struct probe *p)
 {
+    __atomic_add_fetch(&p->changes, 1, __ATOMIC_RELAXED);
+}
+
+unsigned fake_changes(struct probe *p)
+{
+    return __atomic_load_n(&p->changes, __ATOMIC_RELAXED);
+}
+
+void fake_refuse_files(struct probe *p, int error)
+{
+    p->refuses_files = error;
+}
+
+void fake_refuse_tables(struct probe *p, int error)
+{
+    p->refuses_tables = error;
 }
 
 int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out)
 {
-    return shards_load(&p->tables, image, out);
+    return p->refuses_tables ? p->refuses_tables : shards_load(&p->tables, image, out);
 }
 
 void probe_table_free(struct probe *p, const struct probe_table *t)

@@ -1,0 +1,275 @@
+/* Stacks that wait for their tables: a process whose file has three functions, one that has a rule, the outermost one,
+ * and one without rules.
+ */
+#include "files/deferred.h"
+#include "base/test.h"
+#include "files/shelf_test.h"
+#include "profile/aggregate.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FILE_ID   10u
+#define TEXT      0x400000ull
+#define CALLER    (TEXT + 0x1010) /* CFA = rsp + 8 */
+#define OUTERMOST (TEXT + 0x1110)
+#define NOWHERE   (TEXT + 0x1210) /* no rule */
+#define STACK     0x7000ull
+
+struct desk {
+    struct shelf shelf;
+    struct deferred *deferred;
+    struct aggregate *into;
+};
+
+static void desk_free(struct desk *d)
+{
+    deferred_free(&d->deferred);
+    aggregate_free(&d->into);
+    shelf_free(&d->shelf);
+    if (d->deferred)
+        test_fail(__FILE__, __LINE__, "it is still there");
+}
+#define AUTO_DESK CLEANUP(desk_free) struct desk
+
+/* The table of the file's three functions takes the place of the one that it was built with. */
+static int desk_new(struct desk *d)
+{
+    struct {
+        struct xp_table head;
+        u32 index[2], rows[4];
+        struct xp_rule rules[3];
+    } image = {
+        .head = {.nblocks = 1, .nrows = 4, .nrules = 3, .lo = 0x1000},
+        .index = {1, 4},
+        .rows = {0, 0x000 | 1 << 16, 0x100 | 2 << 16, 0x200},
+        .rules = {{.kind = XP_CFA_NONE}, {.kind = XP_CFA_RSP, .cfa_off = 8}, {.kind = XP_CFA_END}},
+    };
+    struct probe_table place;
+    *d = (struct desk){.shelf.dir = ""};
+    int rc = shelf_new(&d->shelf, false);
+    if (!rc)
+        rc = deferred_new(&d->deferred, d->shelf.probe, d->shelf.files);
+    if (!rc)
+        rc = aggregate_new(&d->into, 1 << 20);
+    if (!rc && !shelf_build(&d->shelf, FILE_ID, "elf/cfi.so"))
+        rc = -1;
+    if (!rc)
+        rc = probe_table_load(d->shelf.probe, &image.head, &place);
+    if (!rc) {
+        d->shelf.files->all.v[0].value = shards_file(FILE_ID, XP_FILE_READY, &place);
+        d->shelf.files->all.v[0].value.flags |= XP_FILE_OPEN;
+    }
+    return rc;
+}
+
+static u64 word_at(u64 address)
+{
+    return XP_FILE_WORD(XP_WORD_CFI, FILE_ID, address - TEXT);
+}
+
+/* A sample of one user frame, at `ip`, that ended with `cause`, and one kernel frame; its stack holds one address. */
+static struct deferred_job job_of(u8 cause, u64 ip, u64 returns_to)
+{
+    struct deferred_job j = {calloc(1, sizeof(*j.sample) + 16), calloc(1, sizeof(*j.dump))};
+    *j.sample = (struct xp_sample){.nkernel = 1, .nuser = 1, .cause = cause, .weight = 1, .tgid = 7};
+    j.sample->words[0] = (u64)XP_WORD_KERNEL << 60 | 0x123;
+    j.sample->words[1] = word_at(ip);
+    j.dump->regs.r[16] = ip;
+    j.dump->regs.r[6] = 1; /* no frame pointer, nor the 0 of a process's start */
+    j.dump->regs.r[7] = STACK;
+    j.dump->len = XP_WINDOW; /* is read at once */
+    j.dump->nmaps = 1;
+    j.dump->maps[0] = (struct xp_mapping){.start = TEXT, .end = TEXT + 0x10000, .file = FILE_ID};
+    memcpy(j.dump->stack, &returns_to, 8);
+    return j;
+}
+
+static size_t added(const struct desk *d)
+{
+    size_t n;
+    u64 sum = 0;
+    const struct agg_stack *s = aggregate_stacks(d->into, &n);
+    for (size_t i = 0; i < n; i++)
+        sum += s[i].count[0];
+    return sum;
+}
+
+/* The stack that was added first. */
+static const struct agg_stack *first(const struct desk *d)
+{
+    size_t n;
+    const struct agg_stack *s = aggregate_stacks(d->into, &n);
+    return n ? s : NULL;
+}
+
+TEST(deferred_stacks_come_out_complete)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    deferred_add(d.deferred, job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST), d.into);
+    deferred_run(d.deferred, 3600 * 1000, d.into); /* it is too young */
+    CHECK_EQ(deferred_waiting(d.deferred), 1);
+    CHECK_EQ(added(&d), 0);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 0);
+    CHECK_EQ(deferred_rescued(d.deferred), 1);
+    CHECK_EQ(added(&d), 1);
+    const struct agg_stack *s = first(&d);
+    CHECK(s->nkernel == 1 && s->nuser == 2 && s->cause == XP_CAUSE_END);
+    CHECK_EQ(s->words[0], (u64)XP_WORD_KERNEL << 60 | 0x123);
+    CHECK_EQ(XP_WORD_OFFSET(s->words[1]), CALLER - TEXT);
+    CHECK_EQ(XP_WORD_OFFSET(s->words[2]), OUTERMOST - TEXT);
+    CHECK_EQ(XP_WORD_FILE(s->words[2]), FILE_ID);
+}
+
+/* One that is cut is taken when it is longer, and stays as it came when it is not. */
+TEST(deferred_stacks_become_longer_or_stay)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    d.shelf.files->all.v[0].value.flags &= ~XP_FILE_OPEN;
+    deferred_add(d.deferred, job_of(XP_CAUSE_PENDING, CALLER, NOWHERE), d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(added(&d), 1);
+    CHECK_EQ(first(&d)->cause, XP_CAUSE_NO_RULE);
+    CHECK_EQ(first(&d)->nuser, 2);
+    aggregate_free(&d.into);
+    CHECK_EQ(aggregate_new(&d.into, 1 << 20), 0);
+    struct deferred_job j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
+    j.dump->len--; /* it cannot be read */
+    deferred_add(d.deferred, j, d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(first(&d)->cause, XP_CAUSE_PENDING);
+    CHECK_EQ(first(&d)->nuser, 1);
+    j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
+    j.dump->nmaps = 0;
+    deferred_add(d.deferred, j, d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(first(&d)->count[0], 2);
+    CHECK_EQ(deferred_rescued(d.deferred), 0);
+}
+
+/* Where the copy of the stack ends is another end than where the stack cannot be read. */
+TEST(deferred_stacks_that_are_deeper_than_their_copy)
+{
+    static const struct {
+        u32 len;
+        u8 cause;
+    } cases[] = {{XP_DUMP_BYTES - 4096, XP_CAUSE_DUMP_END}, {XP_DUMP_BYTES - 4097, XP_CAUSE_STACK_READ}};
+    for (size_t i = 0; i < 2; i++) {
+        AUTO_DESK d;
+        CHECK_EQ(desk_new(&d), 0);
+        struct deferred_job j = job_of(XP_CAUSE_PENDING, CALLER, CALLER);
+        for (u32 at = 0; at + 8 <= cases[i].len; at += 8)
+            memcpy(j.dump->stack + at, &(u64){CALLER}, 8);
+        j.dump->len = cases[i].len;
+        deferred_add(d.deferred, j, d.into);
+        deferred_run(d.deferred, 0, d.into);
+        CHECK_EQ(first(&d)->cause, cases[i].cause);
+        CHECK(first(&d)->nuser > 100);
+        CHECK_EQ(deferred_rescued(d.deferred), 0);
+    }
+}
+
+/* Memory of no file has no table, a file that nobody knows has none yet. */
+TEST(deferred_stacks_in_other_mappings)
+{
+    static const struct {
+        u32 file;
+        u8 cause;
+    } cases[] = {{0, XP_CAUSE_FP_ANON}, {99, XP_CAUSE_PENDING}};
+    for (size_t i = 0; i < 2; i++) {
+        AUTO_DESK d;
+        CHECK_EQ(desk_new(&d), 0);
+        struct deferred_job j = job_of(XP_CAUSE_COMPAT, CALLER, 0);
+        j.dump->maps[0].file = cases[i].file;
+        j.sample->nuser = 0;
+        deferred_add(d.deferred, j, d.into);
+        deferred_run(d.deferred, 0, d.into);
+        CHECK_EQ(first(&d)->cause, cases[i].cause);
+        CHECK_EQ(first(&d)->nuser, 1);
+    }
+}
+
+TEST(deferred_stacks_wait_for_rows_while_the_file_is_open)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    struct file *f = &d.shelf.files->all.v[0];
+    deferred_add(d.deferred, job_of(XP_CAUSE_PENDING, CALLER, NOWHERE), d.into);
+    deferred_run(d.deferred, 0, d.into); /* only now it is seen where it stops */
+    CHECK_EQ(deferred_waiting(d.deferred), 1);
+    CHECK(f->synth_asked && d.shelf.files->synth_wanted.n == 1);
+    deferred_add(d.deferred, job_of(XP_CAUSE_NO_RULE, NOWHERE, 0), d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 2);
+    f->value.flags &= ~XP_FILE_OPEN;
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 0);
+    CHECK_EQ(added(&d), 2);
+    CHECK_EQ(first(&d)->cause, XP_CAUSE_NO_RULE);
+    CHECK_EQ(first(&d)->nuser, 2);
+}
+
+TEST(deferred_stacks_are_bounded)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    for (int i = 0; i < 512; i++)
+        deferred_add(d.deferred, job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST), d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 512);
+    CHECK_EQ(added(&d), 0);
+    deferred_add(d.deferred, job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST), d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 512);
+    CHECK_EQ(first(&d)->cause, XP_CAUSE_PENDING); /* as it came */
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_rescued(d.deferred), 512);
+    CHECK_EQ(added(&d), 513);
+}
+
+/* Half of the places are kept for those that wait for a table. */
+TEST(deferred_stacks_that_wait_for_rows_are_bounded)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    for (int round = 0; round < 2; round++) { /* places that came free are used again */
+        struct file *f = &d.shelf.files->all.v[0];
+        f->value.flags |= XP_FILE_OPEN;
+        for (int i = 0; i < 300; i++)
+            deferred_add(d.deferred, job_of(XP_CAUSE_NO_RULE, NOWHERE, 0), d.into);
+        deferred_run(d.deferred, 0, d.into);
+        CHECK_EQ(deferred_waiting(d.deferred), 256);
+        CHECK_EQ(added(&d), 300 * round + 44);
+        f->value.flags &= ~XP_FILE_OPEN;
+        deferred_run(d.deferred, 0, d.into);
+        CHECK_EQ(deferred_waiting(d.deferred), 0);
+    }
+    deferred_add(d.deferred, job_of(XP_CAUSE_NO_RULE, NOWHERE, 0), d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 1); /* and is freed with the rest */
+}
+
+TEST(deferred_gap_is_the_file_where_a_stack_stopped)
+{
+    static const struct {
+        u8 cause;
+        u16 nuser;
+        u64 last;
+        u32 gap;
+    } cases[] = {
+        {XP_CAUSE_NO_RULE, 2, XP_FILE_WORD(XP_WORD_CFI, 5, 1), 5},
+        {XP_CAUSE_FP_BROKEN, 2, XP_FILE_WORD(XP_WORD_FP, 5, 1), 5},
+        {XP_CAUSE_NO_RULE, 1, XP_FILE_WORD(XP_WORD_CFI, 5, 1), 4},
+        {XP_CAUSE_NO_RULE, 0, XP_FILE_WORD(XP_WORD_CFI, 5, 1), 0},
+        {XP_CAUSE_END, 2, XP_FILE_WORD(XP_WORD_CFI, 5, 1), 0},
+        {XP_CAUSE_NO_RULE, 2, (u64)XP_WORD_ANON << 60 | 5ull << XP_OFFSET_BITS, 0},
+    };
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 3 * 8);
+    CHECK(s);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        *s = (struct xp_sample){.cause = cases[i].cause, .nkernel = 1, .nuser = cases[i].nuser};
+        s->words[0] = XP_FILE_WORD(XP_WORD_CFI, 3, 1);
+        s->words[1] = XP_FILE_WORD(XP_WORD_CFI, 4, 1);
+        s->words[2] = cases[i].last;
+        CHECK_EQ(deferred_gap_of(s), cases[i].gap);
+    }
+}

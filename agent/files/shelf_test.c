@@ -1,0 +1,50 @@
+#include "files/shelf_test.h"
+#include "base/test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void shelf_free(struct shelf *s)
+{
+    char command[128];
+    files_free(&s->files);
+    cache_free(&s->cache);
+    parser_free(&s->parser);
+    probe_free(&s->probe);
+    snprintf(command, sizeof(command), "rm -rf %s", s->dir);
+    if (*s->dir && system(command))
+        printf("  %s stays\n", s->dir);
+}
+
+int shelf_new(struct shelf *s, bool cached)
+{
+    char why[256];
+    struct probe_config c = {.table_bytes = 16 << 20};
+    strcpy(s->dir, "/tmp/xprof-test-XXXXXX");
+    if (!mkdtemp(s->dir))
+        return -errno;
+    int rc = probe_new(&s->probe, &c, why, sizeof(why));
+    rc = rc ? rc : parser_new(&s->parser, &(struct parser_limits)PARSER_LIMITS_DEFAULT);
+    rc = rc || !cached ? rc : cache_open(&s->cache, s->dir, 1 << 30);
+    return rc ? rc : files_new(&s->files, s->probe, s->parser, s->cache, true);
+}
+
+struct xp_file_key shelf_key(u32 id, u64 size)
+{
+    return (struct xp_file_key){.ino = 1000 + id, .dev = 1, .size = size};
+}
+
+const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture)
+{
+    char path[4096];
+    struct stat st = {0};
+    snprintf(path, sizeof(path), "%s/%s", test_data(), fixture);
+    struct file_job job = {.event.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .path = strdup(path)};
+    if (fstat(job.fd, &st))
+        job.error = -errno;
+    job.event.key = shelf_key(id, (u64)st.st_size);
+    files_build(s->files, &job);
+    return files_get(s->files, id);
+}

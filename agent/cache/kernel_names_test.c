@@ -182,3 +182,100 @@ TEST(kernel_names_from_a_damaged_index)
         CHECK_STR(name_of(&m, LAST, name), "changed");
     }
 }
+
+static bool has_index(const struct machine *m)
+{
+    return !access(m->index, F_OK);
+}
+
+/* A module came or went while the text was read: what was read is of no one moment. */
+TEST(kernel_names_are_kept_of_one_moment)
+{
+    CLEANUP(free_machine) struct machine m;
+    CLEANUP(kernel_names_free) struct kernel_names *n = NULL;
+    CHECK_EQ(make_machine(&m), 0);
+    CHECK_EQ(kernel_names_new(&n, &m.paths, m.cache), 0);
+    CHECK_EQ(write_file(m.modules, "ext4 8192 1 - Unloading 0xffffffffc0001000\n"), 0);
+    CHECK_EQ(kernel_names_keep(n), 0);
+    CHECK(!has_index(&m));
+    kernel_names_free(&n);
+    CHECK(!n);
+    CHECK_EQ(kernel_names_new(&n, &m.paths, m.cache), 0);
+    CHECK_EQ(unlink(m.boot_id), 0);
+    CHECK_EQ(kernel_names_keep(n), -ENOENT);
+    CHECK(!has_index(&m));
+}
+
+TEST(kernel_names_are_kept_once)
+{
+    CLEANUP(free_machine) struct machine m;
+    CLEANUP(kernel_names_free) struct kernel_names *n = NULL;
+    CHECK_EQ(make_machine(&m), 0);
+    CHECK_EQ(kernel_names_new(&n, &m.paths, m.cache), 0);
+    CHECK_EQ(kernel_names_keep(n), 0);
+    CHECK(has_index(&m));
+    CHECK_EQ(unlink(m.index), 0);
+    CHECK_EQ(kernel_names_keep(n), 0);
+    CHECK(!has_index(&m));
+    kernel_names_free(&n);
+    cache_free(&m.cache);
+    CHECK_EQ(cache_open(&m.cache, m.cache_dir, 100), 0);
+    CHECK_EQ(kernel_names_new(&n, &m.paths, m.cache), 0);
+    CHECK_EQ(kernel_names_keep(n), -EFBIG);
+}
+
+/* Where it cannot be said which kernel that is, names are those of the text, and not kept. */
+TEST(kernel_names_of_nobody_knows_which_kernel)
+{
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(free_machine) struct machine m;
+        char name[64];
+        CHECK_EQ(make_machine(&m), 0);
+        if (i == 0)
+            CHECK_EQ(unlink(m.boot_id), 0);
+        if (i == 1)
+            CHECK_EQ(write_file(m.boot_id, "e93dfc55-19fd-4d63-bc35-991fd065de75-and-more\n"), 0);
+        if (i == 2)
+            m.paths.modules = m.dir; /* a directory cannot be read */
+        CHECK_STR(name_of(&m, LAST, name), "last");
+        CHECK(!has_index(&m));
+        CHECK_EQ(write_symbols(&m, "changed", "x", "x"), 0);
+        CHECK_STR(name_of(&m, LAST, name), "changed");
+    }
+}
+
+TEST(kernel_names_without_symbols)
+{
+    CLEANUP(free_machine) struct machine m;
+    struct kernel_names *n = NULL;
+    CHECK_EQ(make_machine(&m), 0);
+    CHECK_EQ(unlink(m.kallsyms), 0);
+    CHECK_EQ(kernel_names_new(&n, &m.paths, m.cache), -ENOENT);
+    CHECK_EQ(kernel_names_new(&n, &m.paths, NULL), -ENOENT);
+    CHECK(!n);
+}
+
+/* Two lines that differ only in what is missing at their end are of two moments; so are the same modules in another
+ * order, and names that are too long for a folder. */
+TEST(kernel_names_of_lines_that_are_cut)
+{
+    CLEANUP(free_machine) struct machine m;
+    char name[64], long_name[600], text[32];
+    const char *const modules[] = {"ext4\n",
+                                   "ext4 8192\n",
+                                   "ext4 8192 1 - Live\n",
+                                   "ext4 8192 1 - Live 0x1\nxfs 1 1 - Live 0x2\n",
+                                   "xfs 1 1 - Live 0x2\next4 8192 1 - Live 0x1\n",
+                                   long_name};
+    memset(long_name, 'a', sizeof(long_name));
+    strcpy(long_name + 590, " 1\n");
+    CHECK_EQ(make_machine(&m), 0);
+    for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
+        snprintf(text, sizeof(text), "moment_%zu", i);
+        CHECK_EQ(write_symbols(&m, text, "other", "x"), 0);
+        CHECK_EQ(write_file(m.modules, modules[i]), 0);
+        CHECK_STR(name_of(&m, LAST, name), text);
+        CHECK_EQ(write_symbols(&m, "changed", "other", "x"), 0);
+        CHECK_STR(name_of(&m, LAST, name), text);
+    }
+}

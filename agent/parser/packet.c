@@ -1,5 +1,6 @@
 /* Packets and descriptors over a SOCK_SEQPACKET pair, for both sides. */
 #include "parser/protocol.h"
+#include "base/cleanup.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,7 +33,7 @@ int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned
     return (size_t)r == len ? 0 : -EPROTO;
 }
 
-/* Takes every descriptor that came, so that none leaks whatever the packet looks like. */
+/* Takes every descriptor that came, so that none leaks whatever the packet looks like. How many came. */
 static unsigned take_fds(struct msghdr *msg, int fds[PARSER_MAX_FDS])
 {
     unsigned n = 0;
@@ -44,9 +45,10 @@ static unsigned take_fds(struct msghdr *msg, int fds[PARSER_MAX_FDS])
             int fd;
             memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
             if (n < PARSER_MAX_FDS)
-                fds[n++] = fd;
+                fds[n] = fd;
             else
                 close(fd);
+            n++;
         }
     }
     return n;
@@ -68,11 +70,11 @@ int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS])
     if (r < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
     unsigned n = take_fds(&msg, fds);
-    if ((size_t)r == len && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+    if ((size_t)r == len && n <= PARSER_MAX_FDS && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return 0;
-    for (unsigned i = 0; i < n; i++)
-        close(fds[i]);
-    for (unsigned i = 0; i < PARSER_MAX_FDS; i++)
+    for (unsigned i = 0; i < PARSER_MAX_FDS; i++) {
+        xp_cleanup_close(&fds[i]);
         fds[i] = -1;
+    }
     return r ? -EPROTO : -EPIPE;
 }

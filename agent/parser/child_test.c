@@ -1,0 +1,189 @@
+/* What a child is like from outside: its limits, its session, its end. */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "cfi/fixture.h"
+#include "parser/client_internal.h"
+#include "parser/doubles_test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct parser_limits small = {.timeout_ms = 3000, .memory = 256 << 20};
+
+static char *read_proc(pid_t pid, const char *what)
+{
+    char path[64], *text = NULL;
+    snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+    return fs_read_file(path, 1 << 16, &text, NULL) ? NULL : text;
+}
+
+/* The first number behind this text. */
+static u64 number_behind(const char *text, const char *label, int base)
+{
+    const char *at = text ? strstr(text, label) : NULL;
+    return at ? strtoull(at + strlen(label), NULL, base) : ~0ull;
+}
+
+TEST(child_has_limits)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &small, ROLE_WORKER), 0);
+    AUTO_FREE char *limits = read_proc(parser_pid(p), "limits"), *status = read_proc(parser_pid(p), "status");
+    CHECK(limits && status);
+    CHECK_EQ(number_behind(limits, "Max cpu time", 10), 2 * 4 + 1); /* three seconds and one, twice */
+    CHECK_EQ(number_behind(limits, "Max file size", 10), PARSER_MAX_REPLY);
+    CHECK_EQ(number_behind(limits, "Max open files", 10), 16);
+    CHECK_EQ(number_behind(limits, "Max core file size", 10), 0);
+    u64 data = number_behind(status, "VmData:", 10) << 10, all = number_behind(status, "VmSize:", 10) << 10;
+    u64 data_limit = number_behind(limits, "Max data size", 10), limit = number_behind(limits, "Max address space", 10);
+    CHECK(data_limit > data + (48 << 20) && data_limit < data + (80 << 20)); /* a quarter */
+    CHECK(limit > all + (200 << 20) && limit < all + (312 << 20));
+}
+
+TEST(child_is_apart)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    struct stat st;
+    char path[64];
+    CHECK_EQ(parser_new_as(&p, &small, ROLE_WORKER), 0);
+    pid_t pid = parser_pid(p);
+    AUTO_FREE char *name = read_proc(pid, "comm"), *oom = read_proc(pid, "oom_score_adj");
+    CHECK_STR(name, "xprof-parser\n");
+    CHECK_STR(oom, "1000\n");
+    CHECK_EQ(getsid(pid), pid); /* the terminal's Ctrl-C is not for it */
+    snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+    CHECK(!stat(path, &st) && st.st_uid == 0); /* not of the user that it runs as, who might look into it */
+}
+
+/* Whatever its parent ignores or blocks. */
+TEST(child_takes_signals)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    sigset_t some, old, now;
+    sigemptyset(&some);
+    sigaddset(&some, SIGUSR2);
+    sigaddset(&some, SIGTERM);
+    sigprocmask(SIG_BLOCK, &some, &old);
+    sighandler_t before = signal(SIGHUP, SIG_IGN);
+    int rc = parser_new_as(&p, &small, ROLE_WORKER);
+    sigprocmask(SIG_SETMASK, NULL, &now);
+    signal(SIGHUP, before);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    CHECK_EQ(rc, 0);
+    CHECK(sigismember(&now, SIGUSR2) && sigismember(&now, SIGTERM) && !sigismember(&now, SIGINT));
+    AUTO_FREE char *status = read_proc(parser_pid(p), "status");
+    CHECK_EQ(number_behind(status, "SigBlk:", 16), 0);
+    CHECK_EQ(number_behind(status, "SigIgn:", 16), 0);
+}
+
+/* What the parent forgot to mark as close-on-exec is not the child's either. */
+TEST(child_has_no_descriptors_of_its_parent)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    int ends[2];
+    CHECK_EQ(pipe(ends), 0);
+    int high = fcntl(ends[1], F_DUPFD, 500);
+    int rc = parser_new_as(&p, &small, ROLE_WORKER);
+    close(ends[1]);
+    close(high);
+    struct pollfd end = {.fd = ends[0], .events = POLLIN};
+    poll(&end, 1, 0);
+    close(ends[0]);
+    CHECK_EQ(rc, 0);
+    CHECK(end.revents & POLLHUP); /* nobody has the other end */
+}
+
+static int identify(struct parser *p)
+{
+    struct table_key key;
+    AUTO_CLOSE int fd = fixture_fd("cfi.so");
+    return parser_identify(p, fd, &key);
+}
+
+/* After so many requests it leaves, which is no loss. */
+TEST(child_leaves_when_it_is_worn_out)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &small, ROLE_WORKER), 0);
+    pid_t first = parser_pid(p);
+    for (int i = 0; i < 999; i++) {
+        CHECK_EQ(identify(p), 0);
+        CHECK_EQ(parser_pid(p), first);
+    }
+    CHECK_EQ(identify(p), 0);
+    CHECK_EQ(parser_pid(p), 0);
+    CHECK_EQ(identify(p), 0);
+    CHECK(parser_pid(p) && parser_pid(p) != first);
+    CHECK_EQ(parser_restarts(p), 0);
+}
+
+/* Every request has a number of its own, which is never 0. */
+TEST(child_is_asked_with_numbers)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &small, ROLE_WORKER), 0);
+    CHECK_EQ(identify(p), 0);
+    CHECK_EQ(identify(p), 0);
+    CHECK_EQ(p->id, 2);
+    p->id = UINT32_MAX;
+    CHECK_EQ(identify(p), 0);
+    CHECK_EQ(p->id, 1);
+    parser_rest(p);
+    CHECK_EQ(parser_pid(p), 0);
+    CHECK_EQ(identify(p), 0);
+    CHECK_EQ(parser_restarts(p), 0); /* it was sent away */
+    parser_free(&p);
+    CHECK(!p);
+}
+
+TEST(child_names_nothing_when_nothing_is_asked)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    AUTO_CLOSE int fd = fixture_fd("cfi.so");
+    struct names view;
+    CHECK_EQ(parser_new(&p, &small), 0);
+    CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), NULL, 0, &reply, &view), 0);
+    CHECK_EQ(view.n, 0);
+}
+
+/* Descriptors that could be written to are not for the child, whichever slot they are for. */
+TEST(child_gets_no_file_that_it_could_write_to)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    AUTO_CLOSE int fd = fixture_fd("cfi.so");
+    AUTO_CLOSE int writable = memfd_create("writable", MFD_CLOEXEC);
+    AUTO_CLOSE int path = open("/", O_PATH | O_CLOEXEC);
+    struct names view;
+    u64 offset = 0;
+    CHECK_EQ(parser_new(&p, &small), 0);
+    CHECK_EQ(
+        parser_names(p, &(struct names_fds){.file = fd, .index = -1, .symbols = writable}, &offset, 1, &reply, &view),
+        -EINVAL);
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = path, .index = -1, .symbols = -1}, &offset, 1, &reply, &view),
+             -EINVAL);
+    CHECK(!reply.data);
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = -1, .symbols = fd}, &offset, 1, &reply, &view),
+             0);
+}
+
+TEST(child_that_cannot_be_started)
+{
+    const char *argv[] = {"xprof", NULL};
+    struct child_process c = CHILD_PROCESS_NONE;
+    AUTO_CLOSE int nothing = open("/", O_PATH | O_CLOEXEC); /* no program: the forked process ends at once */
+    struct pollfd end = {.events = POLLIN};
+    CHECK_EQ(child_start(nothing, argv, &c), 0);
+    end.fd = c.socket;
+    CHECK(c.pid > 0 && c.pidfd >= 0 && poll(&end, 1, 10000) == 1 && (end.revents & POLLHUP));
+    child_kill(&c);
+    CHECK(!c.pid && c.pidfd == -1 && c.socket == -1);
+    child_kill(&c); /* there is none */
+}

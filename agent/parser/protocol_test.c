@@ -1,0 +1,217 @@
+/* Packets between parent and child, and what the parent makes of those that no child would send. */
+#include "parser/protocol.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct pair {
+    int end[2];
+};
+
+static void pair_free(struct pair *p)
+{
+    xp_cleanup_close(&p->end[0]);
+    xp_cleanup_close(&p->end[1]);
+}
+#define AUTO_PAIR CLEANUP(pair_free) struct pair
+
+static bool pair_new(struct pair *p)
+{
+    p->end[0] = p->end[1] = -1;
+    return !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->end);
+}
+
+static void close_all(int fds[PARSER_MAX_FDS])
+{
+    for (unsigned i = 0; i < PARSER_MAX_FDS; i++)
+        xp_cleanup_close(&fds[i]);
+}
+
+/* Is it the same file as that of `fd`? */
+static bool is_same(int a, int b)
+{
+    struct stat x, y;
+    return !fstat(a, &x) && !fstat(b, &y) && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
+TEST(packets_carry_descriptors)
+{
+    for (unsigned n = 0; n <= PARSER_MAX_FDS; n++) {
+        AUTO_PAIR p;
+        int sent[PARSER_MAX_FDS], got[PARSER_MAX_FDS];
+        char text[8] = "";
+        CHECK(pair_new(&p));
+        for (unsigned i = 0; i < n; i++)
+            sent[i] = memfd_create("sent", MFD_CLOEXEC);
+        CHECK_EQ(packet_send(p.end[0], "1234567", 8, sent, n), 0);
+        CHECK_EQ(packet_recv(p.end[1], text, 8, got), 0);
+        CHECK_STR(text, "1234567");
+        for (unsigned i = 0; i < PARSER_MAX_FDS; i++)
+            CHECK(i < n ? is_same(got[i], sent[i]) && fcntl(got[i], F_GETFD) == FD_CLOEXEC : got[i] == -1);
+        close_all(got);
+        for (unsigned i = 0; i < n; i++)
+            close(sent[i]);
+    }
+}
+
+/* What is not as it should be is dropped with all that came with it. */
+TEST(packets_of_another_size_are_refused)
+{
+    static const size_t sizes[] = {7, 9, 1};
+    AUTO_PAIR p;
+    AUTO_CLOSE int fd = memfd_create("sent", MFD_CLOEXEC);
+    int got[PARSER_MAX_FDS], many[PARSER_MAX_FDS + 1];
+    char text[8];
+    CHECK(pair_new(&p));
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_EQ(packet_send(p.end[0], "12345678", sizes[i], &fd, 1), 0);
+        CHECK_EQ(packet_recv(p.end[1], text, 8, got), -EPROTO);
+        for (unsigned k = 0; k < PARSER_MAX_FDS; k++)
+            CHECK_EQ(got[k], -1);
+    }
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(many))];
+    } control = {.head = {.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(many))}};
+    struct iovec iov = {text, 8};
+    struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    for (unsigned k = 0; k <= PARSER_MAX_FDS; k++)
+        many[k] = fd;
+    memcpy(CMSG_DATA(&control.head), many, sizeof(many));
+    CHECK_EQ(sendmsg(p.end[0], &m, 0), 8);
+    CHECK_EQ(packet_recv(p.end[1], text, 8, got), -EPROTO);
+    CHECK_EQ(got[0], -1);
+}
+
+TEST(packets_without_anybody_there)
+{
+    AUTO_PAIR p;
+    int got[PARSER_MAX_FDS];
+    char text[8];
+    CHECK(pair_new(&p));
+    close(p.end[0]);
+    p.end[0] = -1;
+    CHECK_EQ(packet_send(p.end[1], "1", 1, NULL, 0), -EPIPE);
+    CHECK_EQ(packet_recv(p.end[1], text, 8, got), -EPIPE);
+    CHECK_EQ(got[0], -1);
+    CHECK_EQ(packet_send(-1, "1", 1, NULL, 0), -EBADF);
+    CHECK_EQ(packet_recv(-1, text, 8, got), -EBADF);
+    CHECK_EQ(got[PARSER_MAX_FDS - 1], -1);
+}
+
+/* It left without having read what it was sent. */
+TEST(packets_that_nobody_has_read)
+{
+    AUTO_PAIR p;
+    int got[PARSER_MAX_FDS];
+    char text[8];
+    CHECK(pair_new(&p));
+    CHECK_EQ(packet_send(p.end[1], "1", 1, NULL, 0), 0);
+    close(p.end[0]);
+    p.end[0] = -1;
+    CHECK_EQ(packet_recv(p.end[1], text, 8, got), -EPIPE); /* ECONNRESET */
+}
+
+/* ---- Answers ----------------------------------------------------------------------------------------------------- */
+
+/* The judgement of an answer to this operation; `text` NULL: without a descriptor. */
+static int judge(enum parser_op op, struct parser_answer a, const char *text, size_t len)
+{
+    struct parser_request rq = {.id = 7, .op = op, .n = 1};
+    struct parser_reply reply = {0};
+    AUTO_CLOSE int fd = text ? fs_sealed_memfd("answer", text, len) : -1;
+    int rc = answer_check(&rq, &a, fd, &reply, NULL);
+    bool given = reply.data;
+    parser_reply_free(&reply);
+    return rc && given ? 1 : rc;
+}
+
+TEST(answers_with_a_status)
+{
+    struct parser_answer good = {.id = 7}, a;
+    CHECK_EQ(judge(PARSER_IDENTIFY, good, NULL, 0), 0);
+    CHECK_EQ(judge(PARSER_SYNTH_IDENTIFY, good, NULL, 0), 0);
+    CHECK_EQ(judge(PARSER_IDENTIFY, good, "x", 1), -EPROTO);
+    CHECK_EQ(judge(PARSER_TABLE, good, NULL, 0), -EPROTO);
+    a = good, a.status = -4095;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -4095);
+    CHECK_EQ(judge(PARSER_TABLE, a, NULL, 0), -4095);
+    CHECK_EQ(judge(PARSER_TABLE, a, "x", 1), -EPROTO);
+    a.status = -4096;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+    a.status = 1;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+    a = good, a.id = 8;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+    a = good, a.flags = PARSER_LAST;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), 0);
+    a.flags = PARSER_WANTS;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+    a = good, a.len = 1;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+}
+
+TEST(answers_with_keys)
+{
+    struct parser_answer good = {.id = 7, .key = {.build_id = {1, 2}, .build_id_len = 2}}, a;
+    CHECK_EQ(judge(PARSER_IDENTIFY, good, NULL, 0), 0);
+    a = good, a.key.build_id_len = 1; /* something lies behind it */
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+    a = good, a.key.build_id[19] = 1;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+    a.key.build_id_len = 20;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), 0);
+    a.key.build_id_len = 21;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+    a = good, a.key.pad[2] = 1;
+    CHECK_EQ(judge(PARSER_IDENTIFY, a, NULL, 0), -EPROTO);
+}
+
+/* Bytes that are no answer to any question. */
+TEST(answers_that_make_no_sense)
+{
+    static const enum parser_op ops[] = {PARSER_TABLE, PARSER_NAMES, PARSER_LINES, PARSER_JIT,
+                                         PARSER_LINKS, PARSER_FACTS, PARSER_SYNTH};
+    static const char bytes[4096] = {[0 ... 4094] = (char)0xfe};
+    for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+        for (size_t len = 1; len <= sizeof(bytes); len *= 4)
+            CHECK_EQ(judge(ops[i], (struct parser_answer){.id = 7, .len = len}, bytes, len), -EPROTO);
+}
+
+/* Facts are the bytes of a struct, so that these are sound; they are, as long as the descriptor holds what is said. */
+TEST(answers_are_as_long_as_they_say)
+{
+    struct facts facts;
+    AUTO_CLOSE int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    CHECK_EQ(facts_read(exe, &facts), 0);
+    struct parser_answer a = {.id = 7, .len = sizeof(facts)};
+    struct parser_request rq = {.id = 7, .op = PARSER_FACTS};
+    struct parser_reply reply = {.len = 77};
+    CHECK_EQ(judge(PARSER_FACTS, a, (const char *)&facts, sizeof(facts)), 0);
+    CHECK_EQ(judge(PARSER_FACTS, a, (const char *)&facts, sizeof(facts) - 1), -EPROTO);
+    CHECK_EQ(judge(PARSER_TABLE, a, (const char *)&facts, sizeof(facts)), -EPROTO);
+    a.len = 0;
+    CHECK_EQ(judge(PARSER_FACTS, a, (const char *)&facts, sizeof(facts)), -EPROTO);
+    a.len = sizeof(facts);
+    AUTO_CLOSE int open_end = memfd_create("answer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CHECK_EQ(write(open_end, &facts, sizeof(facts)), sizeof(facts));
+    CHECK_EQ(answer_check(&rq, &a, open_end, &reply, NULL), -EPROTO); /* it may still change */
+    CHECK_EQ(reply.len, 77);
+}
+
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
+
+TEST(child_needs_all_of_its_arguments)
+{
+    char *argv[] = {"xprof", PARSER_CHILD_ARG, "3", "1000", NULL};
+    CHECK_EQ(parser_child_run(4, argv, NULL), 2);
+    CHECK(parser_is_child(4, argv) && !parser_is_child(1, argv));
+    argv[1] = "agent";
+    CHECK(!parser_is_child(4, argv));
+}

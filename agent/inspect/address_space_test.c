@@ -4,8 +4,11 @@
 #include "inspect/address_space.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,4 +147,90 @@ TEST(address_space_unwinds_and_names)
         if (i == 1)
             CHECK_EQ(state->cause, XP_CAUSE_STACK_READ);
     }
+}
+
+/* ---- Processes in odd states ------------------------------------------------------------------------------------- */
+
+static volatile int mark = 1;
+
+static void *stay(void *told)
+{
+    mark = 2;
+    if (write(*(int *)told, "x", 1) == 1)
+        pause();
+    return NULL;
+}
+
+/* A process whose first thread has ended, while another one goes on. */
+static pid_t start_headless(int told)
+{
+    pthread_t thread;
+    pid_t child = fork();
+    if (child)
+        return child;
+    if (pthread_create(&thread, NULL, stay, &told))
+        _exit(1);
+    syscall(SYS_exit, 0);
+    return 0;
+}
+
+static bool is_headless(pid_t pid)
+{
+    char path[64], c;
+    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && read(fd, &c, 1) == 0;
+}
+
+TEST(address_space_is_that_of_any_thread)
+{
+    AUTO_DESK d = {.dir = ""};
+    CLEANUP(address_space_free) struct address_space *s = NULL;
+    int told[2], got = 0;
+    char c;
+    size_t n = 0;
+    CHECK_EQ(desk_new(&d), 0);
+    CHECK_EQ(pipe2(told, O_CLOEXEC), 0);
+    pid_t child = start_headless(told[1]);
+    bool ready = child > 0 && read(told[0], &c, 1) == 1;
+    while (ready && !is_headless(child))
+        sched_yield();
+    int rc = address_space_new(&s, d.binaries, (u32)child);
+    bool good = !rc && !address_space_read(s, &got, sizeof(got), (u64)(uintptr_t)&mark);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(told[0]);
+    close(told[1]);
+    CHECK_EQ(rc, 0);
+    CHECK(good);
+    CHECK_EQ(got, 2);
+    address_space_mappings(s, &n);
+    CHECK(n > 2);
+}
+
+/* There is one descriptor left: enough to read what is mapped, not to open it. */
+TEST(address_space_counts_what_it_cannot_open)
+{
+    AUTO_DESK d = {.dir = ""};
+    CLEANUP(address_space_free) struct address_space *s = NULL;
+    struct rlimit all;
+    size_t n;
+    int error = 0;
+    CHECK_EQ(desk_new(&d), 0);
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &all), 0);
+    int free_one = dup(0);
+    close(free_one);
+    struct rlimit tight = {.rlim_cur = (rlim_t)free_one + 1, .rlim_max = all.rlim_max};
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    int rc = address_space_new(&s, d.binaries, (u32)getpid());
+    setrlimit(RLIMIT_NOFILE, &all);
+    CHECK_EQ(rc, 0);
+    CHECK(address_space_unopened(s, &error) > 2);
+    CHECK(error == -EMFILE || error == -EPERM); /* without privileges there are other reasons */
+    const struct xp_vma *text = mapping_at(s, (u64)(uintptr_t)own_registers);
+    CHECK(text && !text->file.id && text->file.state == XP_FILE_FP);
+    address_space_mappings(s, &n);
+    CHECK(n > 2);
+    address_space_free(&s);
+    CHECK(!s);
 }

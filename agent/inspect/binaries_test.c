@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static u64 offset_of(const char *fixture, const char *symbol)
@@ -165,4 +167,123 @@ TEST(binaries_name_code_that_the_process_made)
     unlink(path);
     CHECK_EQ(rc, 0);
     CHECK_STR(name, "made_here");
+}
+
+/* Where a file system shows its own inodes, the kernel side has the same key. */
+TEST(binaries_have_the_keys_of_the_kernel_side)
+{
+    AUTO_DESK d = {.dir = ""};
+    struct stat st;
+    CHECK_EQ(desk_new(&d), 0);
+    const struct binary *f = binaries_get(d.binaries, add_fixture(&d, "elf/cfi.so"));
+    CHECK(f && !fstat(f->fd, &st));
+    CHECK_EQ(f->key.ino, st.st_ino);
+    CHECK_EQ(f->key.size, st.st_size);
+    CHECK_EQ(f->key.dev >> 20, major(st.st_dev));
+    CHECK_EQ(f->key.dev & 0xfffff, minor(st.st_dev));
+    CHECK_EQ(f->key.ctime_sec, st.st_ctim.tv_sec);
+    CHECK_EQ(f->key.ctime_nsec, st.st_ctim.tv_nsec);
+}
+
+TEST(binaries_names_can_be_short)
+{
+    for (int i = 0; i < 2; i++) {
+        AUTO_DESK d = {.dir = ""};
+        char name[64] = "";
+        u64 at = offset_of("dwarf-cpp", "_ZN4shop3runEi");
+        CHECK_EQ(desk_new(&d), 0);
+        binaries_free(&d.binaries);
+        CHECK(!d.binaries);
+        CHECK_EQ(binaries_new(&d.binaries, &(struct binaries_config){.parser = d.parser, .short_names = i}), 0);
+        u32 id = add_fixture(&d, "elf/dwarf-cpp");
+        struct name_source s = binaries_source(d.binaries);
+        CHECK_EQ(s.names(s.ctx, id, &at, 1, first_name, name), 0);
+        CHECK_STR(name, i ? "shop::run" : "shop::run(int)");
+    }
+}
+
+/* What lies in the cache under a file's keys is its table, whatever it is. */
+TEST(binaries_take_tables_from_the_cache)
+{
+    AUTO_DESK d = {.dir = ""};
+    const struct xp_table *t = NULL, *other = NULL;
+    struct table_key key;
+    CHECK_EQ(desk_new(&d), 0);
+    u32 id = add_fixture(&d, "synth/shapes.so"), foreign = add_fixture(&d, "elf/symbols.so");
+    int fd = binaries_get(d.binaries, id)->fd;
+    CHECK_EQ(binaries_table(d.binaries, foreign, &other), 0);
+    size_t len = sizeof(*other) + 4 * ((size_t)other->nblocks + 1 + other->nrows) + 8 * (size_t)other->nrules;
+    CHECK_EQ(parser_synth_identify(d.parser, fd, &key), 0);
+    CHECK_EQ(cache_put(d.cache, &key, other, len), 0);
+    CHECK_EQ(binaries_whole_table(d.binaries, id, &t), 0);
+    CHECK(!memcmp(t, other, len));
+    CHECK_EQ(parser_identify(d.parser, fd, &key), 0);
+    CHECK_EQ(cache_put(d.cache, &key, other, len), 0);
+    CHECK_EQ(binaries_table(d.binaries, id, &t), 0);
+    CHECK(!memcmp(t, other, len));
+}
+
+TEST(binaries_that_nobody_knows)
+{
+    AUTO_DESK d = {.dir = ""};
+    struct debug_files files;
+    char name[64];
+    u64 at = 0;
+    CHECK_EQ(desk_new(&d), 0);
+    CHECK_EQ(binaries_debug_files(d.binaries, 99, -1, &files, NULL), -ENOENT);
+    u32 text = add_fixture(&d, "elf/plt.c");
+    struct name_source s = binaries_source(d.binaries);
+    CHECK_EQ(s.names(s.ctx, text, &at, 1, first_name, name), -ENOEXEC);
+    CHECK_EQ(s.names(s.ctx, 99, &at, 1, first_name, name), -ENODATA);
+    CHECK_EQ(binaries_debug_files(d.binaries, text, -1, &files, NULL), -ENOEXEC);
+}
+
+/* More than the parser takes at once: the reason is handed on, and nothing is named. */
+TEST(binaries_names_can_be_too_many)
+{
+    AUTO_DESK d = {.dir = ""};
+    const size_t n = PARSER_MAX_OFFSETS + 1;
+    AUTO_FREE u64 *offsets = malloc(n * sizeof(*offsets));
+    char name[64] = "nothing";
+    CHECK_EQ(desk_new(&d), 0);
+    for (size_t i = 0; i < n; i++)
+        offsets[i] = i;
+    struct name_source s = binaries_source(d.binaries);
+    CHECK_EQ(s.names(s.ctx, add_fixture(&d, "elf/cfi.so"), offsets, n, first_name, name), -E2BIG);
+    CHECK_STR(name, "nothing");
+}
+
+/* The first function that /proc/kallsyms shows an address of. */
+static u64 kernel_symbol(char name[64])
+{
+    char line[512], kind;
+    unsigned long long address = 0;
+    AUTO_FCLOSE FILE *f = fopen("/proc/kallsyms", "re");
+    while (f && !address && fgets(line, sizeof(line), f))
+        if (sscanf(line, "%llx %c %63s", &address, &kind, name) != 3 || (kind != 'T' && kind != 't'))
+            address = 0;
+    return address;
+}
+
+TEST(binaries_name_the_kernel)
+{
+    char name[64];
+    u64 address = kernel_symbol(name), start = 0;
+    if (!address)
+        SKIP("the kernel's addresses are hidden");
+    for (int early = 0; early < 2; early++) {
+        AUTO_DESK d = {.dir = ""};
+        const char *module = NULL;
+        CHECK_EQ(desk_new(&d), 0);
+        if (early) { /* the second wish changes nothing */
+            binaries_want_kernel(d.binaries);
+            binaries_want_kernel(d.binaries);
+        }
+        struct name_source s = binaries_source(d.binaries);
+        CHECK(s.kernel(s.ctx, address, &start, &module));
+        CHECK_EQ(start, address);
+        CHECK_STR(module, "");
+        binaries_want_kernel(d.binaries);
+        CHECK(s.kernel(s.ctx, address, &start, &module));
+    }
 }

@@ -188,7 +188,7 @@ TEST(debuginfod_asks_the_next_server)
 TEST(debuginfod_is_off_or_says_why)
 {
     CLEANUP(place_free) struct place p = {0};
-    struct debuginfod *d = NULL;
+    struct debuginfod *d = (struct debuginfod *)&p;
     CHECK(place_new(&p));
     CHECK_EQ(debuginfod_new(&d, &(struct debuginfod_config){.more = " "}), 0);
     CHECK(!d);
@@ -298,4 +298,79 @@ TEST(debuginfod_counts_how_it_went)
     CHECK_EQ(chmod(p.dir, 0720), 0);
     struct debuginfod *other = NULL;
     CHECK_EQ(open_client(&other, &p, 0), -EPERM);
+}
+
+/* What is no URL of a server is left out; nothing is asked where none is left. */
+TEST(debuginfod_takes_urls_that_can_be)
+{
+    char large[600] = "http://";
+    memset(large + 7, 'x', sizeof(large) - 8);
+    static const struct {
+        const char *url;
+        int rc;
+    } cases[] = {{"http://", -EINVAL}, {"https://", -EINVAL},  {"http://x", 0},       {"https://x", 0},
+                 {"ftp://x", -EINVAL}, {"httpx://x", -EINVAL}, {" \t\n http://x/", 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct debuginfod *d = NULL;
+        CHECK_EQ(debuginfod_new(&d, &(struct debuginfod_config){.more = cases[i].url}), cases[i].rc);
+        CHECK_EQ(d != NULL, !cases[i].rc);
+        debuginfod_free(&d);
+        CHECK(!d);
+    }
+    struct debuginfod *d = NULL;
+    CHECK_EQ(debuginfod_new(&d, &(struct debuginfod_config){.more = large}), -EINVAL);
+    CHECK_EQ(debuginfod_new(&d, &(struct debuginfod_config){.more = ""}), 0);
+    CHECK(!d);
+}
+
+/* Those that were named go before those of the environment. */
+TEST(debuginfod_asks_the_servers_that_were_named)
+{
+    CLEANUP(place_free) struct place named = {.fault = {.missing = true}}, other = {0};
+    CLEANUP(debuginfod_free) struct debuginfod *d = NULL;
+    CHECK(place_new(&named) && place_new(&other));
+    const char *url = test_server_url(named.server);
+    struct debuginfod_config c = {
+        .urls = &url, .nurls = 1, .more = test_server_url(other.server), .dir = named.dir, .patience_ms = 60000};
+    CHECK_EQ(debuginfod_new(&d, &c), 0);
+    CHECK_EQ(debuginfod_get(d, ID), -ENOENT);
+    CHECK_EQ(asked(&named), 1);
+    CHECK_EQ(asked(&other), 0);
+}
+
+/* One does not have it, the other could not say: nobody remembers that it is missing. */
+TEST(debuginfod_says_what_went_wrong)
+{
+    CLEANUP(place_free) struct place a = {.fault = {.broken = true}}, b = {.fault = {.missing = true}};
+    CLEANUP(debuginfod_free) struct debuginfod *d = NULL;
+    struct debuginfod_stats s;
+    CHECK(place_new(&a) && place_new(&b));
+    const char *urls[] = {test_server_url(a.server), test_server_url(b.server)};
+    struct debuginfod_config c = {.urls = urls, .nurls = 2, .dir = a.dir, .idle_ms = 300, .patience_ms = 60000};
+    CHECK_EQ(debuginfod_new(&d, &c), 0);
+    int rc = debuginfod_get(d, ID);
+    CHECK(rc < 0 && rc != -ENOENT);
+    CHECK(!is_stored(&a, ID ".debug.none") && !is_stored(&a, ID ".debug"));
+    CHECK_EQ(debuginfod_get(d, OTHER), -EHOSTUNREACH); /* the broken one is left alone */
+    CHECK_EQ(asked(&a), 1);
+    CHECK_EQ(asked(&b), 2);
+    debuginfod_stats(d, &s);
+    CHECK(s.failed == 2 && !s.missing && !s.fetched);
+}
+
+/* A file that is as large as it may be. */
+TEST(debuginfod_takes_files_up_to_the_limit)
+{
+    for (size_t max = 9; max <= 10; max++) {
+        CLEANUP(place_free) struct place p = {0};
+        CLEANUP(debuginfod_free) struct debuginfod *d = NULL;
+        CHECK(place_new(&p));
+        const char *url = test_server_url(p.server);
+        struct debuginfod_config c = {.urls = &url, .nurls = 1, .dir = p.dir, .max_file = max, .patience_ms = 60000};
+        CHECK_EQ(debuginfod_new(&d, &c), 0);
+        int fd = debuginfod_get(d, ID);
+        CHECK_EQ(fd >= 0 ? 0 : fd, max == 10 ? 0 : -EFBIG);
+        if (fd >= 0)
+            close(fd);
+    }
 }

@@ -1,11 +1,13 @@
 #include "debug/line_indexes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/test.h"
 #include "debug/debug.h"
 #include "debug/debuginfod.h"
 #include "net/http_server_test.h"
 #include "cache/cache.h"
+#include "dwarf/crafted.h"
 #include "dwarf/dwarf.h"
 #include "cfi/fixture.h"
 #include "parser/parser.h"
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static const struct xp_file_key key = {.ino = 7, .size = 1000};
 
@@ -212,4 +215,131 @@ TEST(line_indexes_look_again_while_a_server_is_asked)
     CHECK(is_index(x.fd));
     CHECK(!line_indexes_pending(b.lines, &key));
     debuginfod_free(&b.places.server); /* before the server that it may still speak to */
+}
+
+static struct xp_file_key key_of(u64 i)
+{
+    return (struct xp_file_key){.ino = 1000 + i, .size = 1};
+}
+
+/* The one that was used longest ago goes, and is looked for anew. */
+TEST(line_indexes_are_bounded)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    struct xp_file_key k;
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
+    CHECK(bench_new(&b, false));
+    if (stripped < 0)
+        SKIP("no fixture");
+    for (u64 i = 0; i < 512; i++) {
+        k = key_of(i);
+        CHECK_EQ(line_indexes_get(b.lines, &k, stripped, &x), -ENODATA);
+    }
+    k = key_of(0);
+    line_indexes_get(b.lines, &k, stripped, &x);
+    CHECK_EQ(line_indexes_stats(b.lines).files, 512); /* all of them are there */
+    k = key_of(512);
+    line_indexes_get(b.lines, &k, stripped, &x);
+    k = key_of(0);
+    line_indexes_get(b.lines, &k, stripped, &x);
+    CHECK_EQ(line_indexes_stats(b.lines).files, 513);
+    k = key_of(1);
+    line_indexes_get(b.lines, &k, stripped, &x);
+    CHECK_EQ(line_indexes_stats(b.lines).files, 514);
+    k = key_of(3);
+    line_indexes_get(b.lines, &k, stripped, &x);
+    CHECK_EQ(line_indexes_stats(b.lines).files, 514);
+}
+
+TEST(line_indexes_of_what_is_no_file)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x = {7, 7};
+    AUTO_CLOSE int text = fixture_fd("plt.c");
+    CHECK(bench_new(&b, false));
+    CHECK_EQ(line_indexes_get(b.lines, &key, text, &x), -ENOEXEC);
+    CHECK(x.fd == -1 && x.symbols == -1);
+    struct line_indexes_stats s = line_indexes_stats(b.lines);
+    CHECK(!s.files && !s.found && !s.failed);
+    CHECK(!line_indexes_pending(b.lines, &key));
+    line_indexes_free(&b.lines);
+    CHECK(!b.lines);
+}
+
+TEST(line_indexes_that_are_cut_are_counted)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    struct dwarf_index_header h;
+    AUTO_BUF struct buf file = {0};
+    static const u8 damaged[] = {8, 0, 0, 0, 5, 0, 1, 8, 0xff, 0xff, 0xff, 0xff};
+    const struct crafted_section info = {.name = ".debug_info", .data = damaged, .len = sizeof(damaged)};
+    crafted_elf(&file, &info, 1);
+    AUTO_CLOSE int fd = fs_sealed_memfd("damaged", file.data, file.len);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    AUTO_CLOSE int again = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(bench_new(&b, false));
+    int rc = line_indexes_get(b.lines, &key, again, &x);
+    struct line_indexes_stats s = line_indexes_stats(b.lines);
+    CHECK(s.files == 1 && s.found == 1 && !s.missing_parts);
+    CHECK(rc || pread(x.fd, &h, sizeof(h), 0) == sizeof(h));
+    CHECK_EQ(s.failed, rc && rc != -ENODATA);
+    CHECK_EQ(s.cut, !rc && h.cuts);
+}
+
+/* Roots are let go when they were held for long, or when the file is tried. */
+TEST(line_indexes_let_go_of_roots)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
+    CHECK(bench_new(&b, false));
+    if (stripped < 0)
+        SKIP("no fixture");
+    unsigned before = count_in("/proc/self/fd", "");
+    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x");
+    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x"); /* known */
+    CHECK_EQ(count_in("/proc/self/fd", ""), before + 1);
+    line_indexes_release(b.lines, 3600 * NS_PER_SEC);
+    CHECK_EQ(count_in("/proc/self/fd", ""), before + 1);
+    line_indexes_release(b.lines, 0);
+    CHECK_EQ(count_in("/proc/self/fd", ""), before);
+    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x"); /* anew */
+    CHECK_EQ(count_in("/proc/self/fd", ""), before + 1);
+    CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), -ENODATA);
+    CHECK_EQ(count_in("/proc/self/fd", ""), before);
+    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x");                             /* it was tried */
+    line_indexes_seen(b.lines, &(struct xp_file_key){.ino = 9}, (u32)INT32_MAX, "/bin/x"); /* nobody's */
+    CHECK_EQ(count_in("/proc/self/fd", ""), before);
+}
+
+/* An index on the disk is of all the files that it was made of: with another debug file it is another one. */
+TEST(line_indexes_are_of_all_their_files)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    char path[128], debug[128];
+    AUTO_CLOSE int full = fixture_fd("dwarf-5");
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
+    AUTO_FREE char *data = NULL;
+    size_t len;
+    CHECK(bench_new(&b, true));
+    if (full < 0 || stripped < 0)
+        SKIP("no fixtures");
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", full);
+    CHECK_EQ(fs_read_file(path, 1 << 20, &data, &len), 0);
+    snprintf(path, sizeof(path), "%s/x", b.dir);
+    snprintf(debug, sizeof(debug), "%s/x.debug", b.dir);
+    for (unsigned i = 0; i < 3; i++) {
+        if (i < 2)
+            CHECK_EQ(fs_replace_file(debug, data, len, 0600), 0); /* the same bytes in another file */
+        line_indexes_seen(b.lines, &key, (u32)getpid(), path);
+        CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), 0);
+        CHECK(is_index(x.fd) && x.symbols >= 0);
+        CHECK_EQ(count_in(b.dir, ".xpl"), i < 2 ? i + 1 : 2);
+        line_indexes_free(&b.lines);
+        CHECK_EQ(line_indexes_new(&b.lines, &b.places, b.cache), 0);
+    }
 }

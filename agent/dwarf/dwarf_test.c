@@ -273,3 +273,27 @@ TEST(dwarf_debug_file_has_to_have_the_same_build_id)
              0);
     CHECK(((struct dwarf_index_header *)index)->functions > 2);
 }
+
+/* Each of the files may be none; parts that are none are as good as missing. */
+TEST(dwarf_files_that_are_none)
+{
+    AUTO_CLOSE int text = fixture_fd("plt.c");
+    AUTO_CLOSE int file = fixture_fd("dwarf-5");
+    AUTO_FREE void *index = NULL;
+    AUTO_BUF struct buf reply = {0};
+    size_t len = 77;
+    u64 offset = 0x1000;
+    if (file < 0)
+        SKIP("no fixture");
+    CHECK_EQ(dwarf_index_build_fds(&(struct dwarf_fds)DWARF_FDS_OF(text), &index, &len), -ENOEXEC);
+    struct dwarf_fds fds = DWARF_FDS_OF(file);
+    fds.debug = text;
+    CHECK_EQ(dwarf_index_build_fds(&fds, &index, &len), -ENOEXEC);
+    CHECK(!index && len == 77);
+    fds.debug = -1;
+    fds.alt = fds.dwp = text;
+    CHECK_EQ(dwarf_index_build_fds(&fds, &index, &len), 0);
+    CHECK_EQ(((const struct dwarf_index_header *)index)->cuts, 0);
+    CHECK_EQ(names_resolve(&(struct names_fds)NAMES_FDS_OF(text), &offset, 1, &reply), -ENOEXEC);
+    CHECK_EQ(reply.len, 0);
+}

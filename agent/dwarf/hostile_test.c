@@ -2,50 +2,11 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/test.h"
+#include "dwarf/craft_test.h"
 #include "dwarf/crafted.h"
 #include "dwarf/dwarf.h"
 #include <dwarf.h>
 #include <errno.h>
-#include <zlib.h>
-
-struct craft {
-    struct buf abbrev, info, line, ranges, str;
-    u64 inflated; /* size to claim; 0: as it is */
-};
-static void craft_free(struct craft *c)
-{
-    buf_free(&c->abbrev);
-    buf_free(&c->info);
-    buf_free(&c->line);
-    buf_free(&c->ranges);
-    buf_free(&c->str);
-}
-#define AUTO_CRAFT CLEANUP(craft_free)
-
-static void put(struct buf *b, u64 v, size_t n)
-{
-    buf_add(b, &v, n);
-}
-
-static void uleb(struct buf *b, u64 v)
-{
-    for (; v > 127; v >>= 7)
-        put(b, (v & 127) | 128, 1);
-    put(b, v, 1);
-}
-
-/* Pairs of attribute and form follow, then 0. */
-static void abbrev(struct buf *b, u64 code, unsigned tag, bool children, const u16 *specs)
-{
-    uleb(b, code);
-    uleb(b, tag);
-    put(b, children, 1);
-    for (; specs[0]; specs += 2) {
-        uleb(b, specs[0]);
-        uleb(b, specs[1]);
-    }
-    put(b, 0, 2);
-}
 
 enum { UNIT = 1, FUNCTION, INLINED, BLOCK };
 static const u16 unit_specs[] = {
@@ -56,28 +17,28 @@ static const u16 nothing[] = {0};
 /* A unit and a function over all of .text; what follows is inside of it. */
 static void begin(struct craft *c, const u16 *inlined)
 {
-    abbrev(&c->abbrev, UNIT, DW_TAG_compile_unit, true, unit_specs);
-    abbrev(&c->abbrev, FUNCTION, DW_TAG_subprogram, true, function_specs);
-    abbrev(&c->abbrev, INLINED, DW_TAG_inlined_subroutine, false, inlined);
-    abbrev(&c->abbrev, BLOCK, DW_TAG_lexical_block, true, nothing);
-    put(&c->abbrev, 0, 1);
+    craft_abbrev(&c->abbrev, UNIT, DW_TAG_compile_unit, true, unit_specs);
+    craft_abbrev(&c->abbrev, FUNCTION, DW_TAG_subprogram, true, function_specs);
+    craft_abbrev(&c->abbrev, INLINED, DW_TAG_inlined_subroutine, false, inlined);
+    craft_abbrev(&c->abbrev, BLOCK, DW_TAG_lexical_block, true, nothing);
+    craft_put(&c->abbrev, 0, 1);
 }
 
 static size_t begin_unit(struct craft *c, u32 abbrev_off, bool function)
 {
     size_t at = c->info.len;
-    put(&c->info, 0, 4); /* length */
-    put(&c->info, 4, 2);
-    put(&c->info, abbrev_off, 4);
-    put(&c->info, 8, 1);
-    uleb(&c->info, UNIT);
-    put(&c->info, 0, 4);
-    put(&c->info, CRAFTED_TEXT, 8);
-    uleb(&c->info, CRAFTED_TEXT_SIZE);
+    craft_put(&c->info, 0, 4); /* length */
+    craft_put(&c->info, 4, 2);
+    craft_put(&c->info, abbrev_off, 4);
+    craft_put(&c->info, 8, 1);
+    craft_uleb(&c->info, UNIT);
+    craft_put(&c->info, 0, 4);
+    craft_put(&c->info, CRAFTED_TEXT, 8);
+    craft_uleb(&c->info, CRAFTED_TEXT_SIZE);
     if (function) {
-        uleb(&c->info, FUNCTION);
-        put(&c->info, CRAFTED_TEXT, 8);
-        put(&c->info, CRAFTED_TEXT_SIZE, 4);
+        craft_uleb(&c->info, FUNCTION);
+        craft_put(&c->info, CRAFTED_TEXT, 8);
+        craft_put(&c->info, CRAFTED_TEXT_SIZE, 4);
     }
     return at;
 }
@@ -93,9 +54,9 @@ static void end_unit(struct craft *c, size_t at)
 static void line_program(struct craft *c, const void *ops, size_t n)
 {
     static const char head[] = "\1\1\1\373\16\15\0\1\1\1\1\0\0\0\1\0\0\1\0f.c\0\0\0\0";
-    put(&c->line, 6 + sizeof(head) + n, 4);
-    put(&c->line, 4, 2);
-    put(&c->line, sizeof(head), 4);
+    craft_put(&c->line, 6 + sizeof(head) + n, 4);
+    craft_put(&c->line, 4, 2);
+    craft_put(&c->line, sizeof(head), 4);
     buf_add(&c->line, head, sizeof(head));
     buf_add(&c->line, ops, n);
 }
@@ -105,29 +66,15 @@ static const struct dwarf_limits limits = {.cpu_ns = 2000000000ull, .max_bytes =
 /* 0 with the index's cuts, or the error. */
 static int build(const struct craft *c, u32 *cuts, struct dwarf_frame *at_start)
 {
-    AUTO_BUF struct buf file = {0}, info = {0};
+    AUTO_BUF struct buf file = {0};
     AUTO_FREE void *index = NULL;
     size_t len;
-    if (c->inflated) {
-        uLongf n = compressBound(c->info.len);
-        Elf64_Chdr h = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = c->inflated};
-        AUTO_FREE Bytef *z = malloc(n);
-        if (!z || compress(z, &n, (const Bytef *)c->info.data, c->info.len))
-            return -ENOMEM;
-        buf_add(&info, &h, sizeof(h));
-        buf_add(&info, z, n);
-    } else {
-        buf_add(&info, c->info.data, c->info.len);
-    }
-    const struct crafted_section s[] = {{".debug_info", info.data, info.len, c->inflated ? SHF_COMPRESSED : 0},
-                                        {".debug_abbrev", c->abbrev.data, c->abbrev.len, 0},
-                                        {".debug_line", c->line.data, c->line.len, 0},
-                                        {".debug_ranges", c->ranges.data, c->ranges.len, 0},
-                                        {".debug_str", c->str.data, c->str.len, 0}};
-    crafted_elf(&file, s, 5);
+    int err = craft_file(c, "", &file);
+    if (err)
+        return err;
     AUTO_ELF struct elf_file e = {0};
     struct dwarf_index x;
-    int err = elf_open_memory(&e, file.data, file.len);
+    err = elf_open_memory(&e, file.data, file.len);
     if (!err)
         err = dwarf_index_build(&e, NULL, &limits, &index, &len);
     if (err || (err = dwarf_index_check(index, len)) || (err = dwarf_index_open(&x, index, len)))
@@ -142,18 +89,18 @@ static int build(const struct craft *c, u32 *cuts, struct dwarf_frame *at_start)
 
 TEST(dwarf_one_line_program_of_many_units)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     AUTO_BUF struct buf ops = {0};
     begin(&c, nothing);
     for (int i = 0; i < 3000; i++) {
         size_t at = begin_unit(&c, 0, false);
-        put(&c.info, 0, 1);
+        craft_put(&c.info, 0, 1);
         end_unit(&c, at);
     }
     buf_add(&ops, "\0\11\2\0\0\1\0\0\0\0\0", 11);
     for (int i = 0; i < 100000; i++)
-        put(&ops, 0x13, 1); /* a row each */
+        craft_put(&ops, 0x13, 1); /* a row each */
     buf_add(&ops, "\0\1\1", 3);
     line_program(&c, ops.data, ops.len);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
@@ -162,13 +109,13 @@ TEST(dwarf_one_line_program_of_many_units)
 
 TEST(dwarf_line_program_that_leaps)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     AUTO_BUF struct buf ops = {0};
     u32 cuts = 0;
     struct dwarf_frame f = {0};
     begin(&c, nothing);
     size_t at = begin_unit(&c, 0, true);
-    put(&c.info, 0, 2);
+    craft_put(&c.info, 0, 2);
     end_unit(&c, at);
     buf_add(&ops, "\0\11\2\0\0\1\0\0\0\0\0\3\6\1\2\20\0\1\1", 19); /* a sound sequence: line 7 */
     for (int i = 0; i < 100000; i++)
@@ -181,14 +128,14 @@ TEST(dwarf_line_program_that_leaps)
 /* dwz writes many of 24 bytes: the longest header has 32. */
 TEST(dwarf_units_that_are_tiny_are_passed_in_a_stream)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     AUTO_BUF struct buf ops = {0};
     u32 cuts = 0;
     struct dwarf_frame f = {0};
     begin(&c, nothing);
     for (int tiny = 1; tiny >= 0; tiny--) {
         size_t at = begin_unit(&c, 0, !tiny);
-        put(&c.info, 0, tiny ? 1 : 2);
+        craft_put(&c.info, 0, tiny ? 1 : 2);
         end_unit(&c, at);
     }
     c.inflated = c.info.len;
@@ -202,22 +149,22 @@ TEST(dwarf_units_that_are_tiny_are_passed_in_a_stream)
 TEST(dwarf_ranges_that_all_share)
 {
     static const u16 inlined[] = {DW_AT_ranges, DW_FORM_sec_offset, 0};
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     begin(&c, inlined);
     size_t at = begin_unit(&c, 0, true);
     for (int i = 0; i < 20000; i++) {
-        uleb(&c.info, INLINED);
-        put(&c.info, 0, 4);
+        craft_uleb(&c.info, INLINED);
+        craft_put(&c.info, 0, 4);
     }
-    put(&c.info, 0, 2);
+    craft_put(&c.info, 0, 2);
     end_unit(&c, at);
     for (u64 i = 0; i < 60000; i++) {
-        put(&c.ranges, i, 8);
-        put(&c.ranges, i + 1, 8);
+        craft_put(&c.ranges, i, 8);
+        craft_put(&c.ranges, i + 1, 8);
     }
-    put(&c.ranges, 0, 8);
-    put(&c.ranges, 0, 8);
+    craft_put(&c.ranges, 0, 8);
+    craft_put(&c.ranges, 0, 8);
     line_program(&c, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK(cuts & DWARF_CUT_RANGES);
@@ -225,15 +172,15 @@ TEST(dwarf_ranges_that_all_share)
 
 TEST(dwarf_entries_a_million_deep)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     begin(&c, nothing);
     size_t at = begin_unit(&c, 0, true);
     for (int i = 0; i < 1000000; i++)
-        uleb(&c.info, BLOCK);
+        craft_uleb(&c.info, BLOCK);
     end_unit(&c, at);
     at = begin_unit(&c, 0, true); /* the next unit is read all the same */
-    put(&c.info, 0, 2);
+    craft_put(&c.info, 0, 2);
     end_unit(&c, at);
     line_program(&c, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
@@ -244,17 +191,17 @@ TEST(dwarf_names_that_lead_in_circles)
 {
     static const u16 inlined[] = {
         DW_AT_abstract_origin, DW_FORM_ref_udata, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, 0};
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     begin(&c, inlined);
     size_t at = begin_unit(&c, 0, true);
     for (u32 i = 0; i < 50000; i++) {
-        uleb(&c.info, INLINED);
-        uleb(&c.info, c.info.len - at - 1); /* itself */
-        put(&c.info, CRAFTED_TEXT + i, 8);
-        put(&c.info, 1, 1);
+        craft_uleb(&c.info, INLINED);
+        craft_uleb(&c.info, c.info.len - at - 1); /* itself */
+        craft_put(&c.info, CRAFTED_TEXT + i, 8);
+        craft_put(&c.info, 1, 1);
     }
-    put(&c.info, 0, 2);
+    craft_put(&c.info, 0, 2);
     end_unit(&c, at);
     line_program(&c, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
@@ -265,21 +212,21 @@ TEST(dwarf_names_that_overlap)
 {
     static const u16 inlined[] = {
         DW_AT_linkage_name, DW_FORM_strp, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, 0};
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     begin(&c, inlined);
     size_t at = begin_unit(&c, 0, true);
     for (u32 i = 0; i < 60000; i++) {
-        uleb(&c.info, INLINED);
-        put(&c.info, i, 4);
-        put(&c.info, CRAFTED_TEXT + i, 8);
-        put(&c.info, 1, 1);
+        craft_uleb(&c.info, INLINED);
+        craft_put(&c.info, i, 4);
+        craft_put(&c.info, CRAFTED_TEXT + i, 8);
+        craft_put(&c.info, 1, 1);
     }
-    put(&c.info, 0, 2);
+    craft_put(&c.info, 0, 2);
     end_unit(&c, at);
     for (int i = 0; i < 100000; i++)
-        put(&c.str, 'a' + (hash_u64((u64)i) & 15), 1); /* no two are the same */
-    put(&c.str, 0, 1);
+        craft_put(&c.str, 'a' + (hash_u64((u64)i) & 15), 1); /* no two are the same */
+    craft_put(&c.str, 0, 1);
     line_program(&c, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK(cuts & (DWARF_CUT_NAMES | DWARF_CUT_BYTES));
@@ -288,18 +235,18 @@ TEST(dwarf_names_that_overlap)
 /* Two large tables in turns: reading them is what costs, and the clock is what ends it. */
 TEST(dwarf_units_that_change_their_abbreviations)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0, second = 0;
     for (int t = 0; t < 2; t++) {
         second = (u32)c.abbrev.len;
-        abbrev(&c.abbrev, UNIT, DW_TAG_compile_unit, true, unit_specs);
+        craft_abbrev(&c.abbrev, UNIT, DW_TAG_compile_unit, true, unit_specs);
         for (u64 i = 2; i < 60000; i++)
-            abbrev(&c.abbrev, i, DW_TAG_variable, false, nothing);
-        put(&c.abbrev, 0, 1);
+            craft_abbrev(&c.abbrev, i, DW_TAG_variable, false, nothing);
+        craft_put(&c.abbrev, 0, 1);
     }
     for (int i = 0; i < 20000; i++) {
         size_t at = begin_unit(&c, i % 2 ? second + (u32)(i % 64) * 5 : (u32)(i % 64) * 5 + 11, false);
-        put(&c.info, 0, 1);
+        craft_put(&c.info, 0, 1);
         end_unit(&c, at);
     }
     line_program(&c, NULL, 0);
@@ -309,13 +256,13 @@ TEST(dwarf_units_that_change_their_abbreviations)
 
 TEST(dwarf_numbers_without_end)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     for (int i = 0; i < 100000; i++)
-        put(&c.abbrev, 0xff, 1);
+        craft_put(&c.abbrev, 0xff, 1);
     size_t at = begin_unit(&c, 0, false);
     for (int i = 0; i < 100000; i++)
-        put(&c.info, 0xff, 1);
+        craft_put(&c.info, 0xff, 1);
     end_unit(&c, at);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK_EQ(cuts, DWARF_CUT_DAMAGED);
@@ -323,7 +270,7 @@ TEST(dwarf_numbers_without_end)
 
 TEST(dwarf_compressed_bombs)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     begin(&c, nothing);
     AUTO_FREE char *zeros = calloc(1, 8 << 20);
@@ -342,16 +289,16 @@ TEST(dwarf_compressed_bombs)
 /* The stream ends in the midst of a unit: those before it are there. */
 TEST(dwarf_compressed_section_that_breaks_off)
 {
-    AUTO_CRAFT struct craft c = {0};
+    AUTO_CRAFT c = {0};
     u32 cuts = 0;
     begin(&c, nothing);
     size_t at = begin_unit(&c, 0, true);
-    put(&c.info, 0, 2);
+    craft_put(&c.info, 0, 2);
     end_unit(&c, at);
-    put(&c.info, 5000, 4);
-    put(&c.info, 4, 2);
+    craft_put(&c.info, 5000, 4);
+    craft_put(&c.info, 4, 2);
     for (int i = 0; i < 60; i++)
-        put(&c.info, 0, 1);
+        craft_put(&c.info, 0, 1);
     line_program(&c, NULL, 0);
     c.inflated = 6000;
     CHECK_EQ(build(&c, &cuts, NULL), 0);

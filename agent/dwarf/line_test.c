@@ -219,3 +219,91 @@ TEST(dwarf_line_steps_are_bounded)
     CHECK_EQ(m.rc, -ENOSPC);
     CHECK_STR(m.text.data, "2000 2:1 2008 end ");
 }
+
+/* The header of version 4 around these lists, or of version 5 around these tables. */
+static void header_around(struct buf *b, unsigned version, const struct buf *lists)
+{
+    static const u8 args[] = {0, 1, 1, 1, 1, 0, 0, 0, 1};
+    size_t fixed = 5 + sizeof(args) + 1;
+    number(b, version, 2);
+    if (version >= 5)
+        number(b, 8, 2);
+    number(b, fixed + lists->len, 4);
+    number(b, 1, 1);
+    number(b, 1, 1);
+    number(b, 1, 1);
+    number(b, 0, 1);
+    number(b, 1, 1);
+    number(b, 10, 1);
+    buf_add(b, args, sizeof(args));
+    buf_add(b, lists->data, lists->len);
+}
+
+static void put_many(struct buf *b, const char *bytes, size_t len, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        buf_add(b, bytes, len);
+}
+
+TEST(dwarf_line_lists_are_bounded)
+{
+    static const struct {
+        unsigned dirs, files;
+        int rc;
+    } cases[] = {{3, 5, 0},
+                 {DWARF_MAX_FILES, 1, 0},
+                 {DWARF_MAX_FILES + 1, 1, -ENOSPC},
+                 {1, DWARF_MAX_FILES, 0},
+                 {1, DWARF_MAX_FILES + 1, -ENOSPC}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_MADE m = {.rc = 0};
+        AUTO_BUF struct buf lists = {0};
+        put_many(&lists, "d", 2, cases[i].dirs);
+        buf_char(&lists, 0);
+        put_many(&lists, "f\0\1\2\3", 5, cases[i].files);
+        buf_char(&lists, 0);
+        header_around(&m.bytes, 4, &lists);
+        read_made(&m, 1000);
+        CHECK_EQ(m.rc, cases[i].rc);
+        CHECK_EQ(m.lines.dirs.n, m.rc ? 0 : cases[i].dirs + 1);
+        CHECK_EQ(m.lines.files.n, m.rc ? 0 : cases[i].files + 1);
+        if (!m.rc) {
+            CHECK_STR(m.lines.files.v[cases[i].files].name, "f");
+            CHECK_EQ(m.lines.files.v[cases[i].files].dir, 1);
+        }
+    }
+}
+
+TEST(dwarf_line_tables_are_bounded)
+{
+    static const char name[] = "\1\x8"; /* a column: a path, as a string */
+    static const struct {
+        unsigned columns, rows;
+        bool present; /* the rows follow */
+        int rc;
+    } cases[] = {{1, 2, true, 0},
+                 {32, 1, true, 0},
+                 {33, 1, true, -EBADMSG},
+                 {0, 0, false, 0},
+                 {0, 1, true, -EBADMSG},
+                 {1, 3, false, -EBADMSG},
+                 {1, DWARF_MAX_FILES, true, 0},
+                 {1, DWARF_MAX_FILES + 1, true, -ENOSPC}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        AUTO_MADE m = {.rc = 0};
+        AUTO_BUF struct buf lists = {0};
+        number(&lists, cases[i].columns, 1);
+        put_many(&lists, name, 2, cases[i].columns);
+        for (unsigned n = cases[i].rows; n > 127; n >>= 7)
+            number(&lists, (n & 127) | 128, 1);
+        number(&lists, cases[i].rows >= 1u << 14 ? cases[i].rows >> 14 : cases[i].rows, 1);
+        for (unsigned k = 0; cases[i].present && k < cases[i].rows; k++)
+            put_many(&lists, "d", 2, cases[i].columns ? cases[i].columns : 1);
+        if (cases[i].present || !cases[i].rows)
+            number(&lists, 0, 2); /* no files */
+        header_around(&m.bytes, 5, &lists);
+        read_made(&m, 1000);
+        CHECK_EQ(m.rc, cases[i].rc);
+        CHECK_EQ(m.lines.dirs.n, m.rc ? 0 : cases[i].rows);
+    }
+}

@@ -1,0 +1,479 @@
+/* Units that are written by hand: where their functions begin and end, what lies between them, how they are found in a
+ * stream and in a package.
+ */
+#include "base/cleanup.h"
+#include "base/test.h"
+#include "dwarf/craft_test.h"
+#include "dwarf/crafted.h"
+#include "dwarf/demangle.h"
+#include "dwarf/dwarf.h"
+#include "dwarf/file.h"
+#include "dwarf/names_elf.h"
+#include "dwarf/split.h"
+#include <dwarf.h>
+#include <errno.h>
+
+#define TEXT ((u64)CRAFTED_TEXT)
+
+enum { UNIT = 1, FUNCTION, ENDING, INLINED, BLOCK };
+static const u16 unit_specs[] = {
+    DW_AT_stmt_list, DW_FORM_sec_offset, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0};
+static const u16 function_specs[] = {
+    DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0};
+static const u16 ending_specs[] = {DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_addr,
+                                   0};
+static const u16 inlined_specs[] = {DW_AT_name,
+                                    DW_FORM_string,
+                                    DW_AT_low_pc,
+                                    DW_FORM_addr,
+                                    DW_AT_high_pc,
+                                    DW_FORM_data4,
+                                    DW_AT_call_file,
+                                    DW_FORM_data1,
+                                    DW_AT_call_line,
+                                    DW_FORM_data1,
+                                    0};
+static const u16 nothing[] = {0};
+
+static void begin(struct craft *c)
+{
+    craft_abbrev(&c->abbrev, UNIT, DW_TAG_compile_unit, true, unit_specs);
+    craft_abbrev(&c->abbrev, FUNCTION, DW_TAG_subprogram, true, function_specs);
+    craft_abbrev(&c->abbrev, ENDING, DW_TAG_subprogram, true, ending_specs);
+    craft_abbrev(&c->abbrev, INLINED, DW_TAG_inlined_subroutine, true, inlined_specs);
+    craft_abbrev(&c->abbrev, BLOCK, DW_TAG_lexical_block, true, nothing);
+    craft_put(&c->abbrev, 0, 1);
+}
+
+/* A unit of version 4 over all of .text. */
+static size_t begin_unit(struct craft *c)
+{
+    size_t at = c->info.len;
+    craft_put(&c->info, 0, 4);
+    craft_put(&c->info, 4, 2);
+    craft_put(&c->info, 0, 4);
+    craft_put(&c->info, 8, 1);
+    craft_uleb(&c->info, UNIT);
+    craft_put(&c->info, 0, 4);
+    craft_put(&c->info, TEXT, 8);
+    craft_put(&c->info, CRAFTED_TEXT_SIZE, 4);
+    return at;
+}
+
+static void end_unit(struct craft *c, size_t at)
+{
+    craft_put(&c->info, 0, 1);
+    u32 len = (u32)(c->info.len - at - 4);
+    memcpy(c->info.data + at, &len, 4);
+}
+
+/* An entry of .text's bytes [lo, hi), with what follows until `end` inside of it. */
+static void open_entry(struct craft *c, unsigned kind, const char *name, u32 lo, u32 hi)
+{
+    craft_uleb(&c->info, kind);
+    buf_add(&c->info, name, strlen(name) + 1);
+    craft_put(&c->info, TEXT + lo, 8);
+    craft_put(&c->info, kind == ENDING ? TEXT + hi : hi - lo, kind == ENDING ? 8 : 4);
+    if (kind == INLINED)
+        craft_put(&c->info, 1 | 77 << 8, 2); /* from line 77 of the first file */
+}
+
+static void entry(struct craft *c, unsigned kind, const char *name, u32 lo, u32 hi)
+{
+    open_entry(c, kind, name, lo, hi);
+    craft_put(&c->info, 0, 1);
+}
+
+/* A program of one file, whose steps are 1 byte: opcodes from 13 on with line base -5 and range 14. */
+static void line_program(struct craft *c, const void *ops, size_t n)
+{
+    static const char head[] = "\1\1\1\373\16\15\0\1\1\1\1\0\0\0\1\0\0\1\0f.c\0\0\0\0";
+    craft_put(&c->line, 6 + sizeof(head) + n, 4);
+    craft_put(&c->line, 4, 2);
+    craft_put(&c->line, sizeof(head), 4);
+    buf_add(&c->line, head, sizeof(head));
+    buf_add(&c->line, ops, n);
+}
+
+struct made {
+    struct craft craft;
+    struct buf file;
+    struct elf_file elf;
+    void *index;
+    size_t len;
+    struct dwarf_index x;
+    char text[256];
+};
+
+static void made_free(struct made *m)
+{
+    craft_free(&m->craft);
+    elf_close(&m->elf);
+    buf_free(&m->file);
+    free(m->index);
+}
+#define AUTO_MADE CLEANUP(made_free) struct made
+
+static int make(struct made *m)
+{
+    static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
+    int rc = craft_file(&m->craft, "", &m->file);
+    rc = rc ? rc : elf_open_memory(&m->elf, m->file.data, m->file.len);
+    rc = rc ? rc : dwarf_index_build(&m->elf, NULL, &limits, &m->index, &m->len);
+    return rc ? rc : dwarf_index_open(&m->x, m->index, m->len);
+}
+
+/* "inlined@line of caller;function@line" of a byte of .text, "-" for nothing. */
+static const char *at(struct made *m, u32 byte)
+{
+    static struct dwarf_frame f[DWARF_INDEX_MAX_FRAMES];
+    struct dwarf_text name;
+    unsigned n = dwarf_index_find(&m->x, TEXT + byte, f);
+    m->text[0] = 0;
+    for (unsigned i = 0; i < n; i++) {
+        size_t len = strlen(m->text);
+        dwarf_index_text(&m->x, f[i].name, &name);
+        snprintf(m->text + len, sizeof(m->text) - len, "%s%.40s@%u", i ? ";" : "", name.s, f[i].line);
+    }
+    return n ? m->text : "-";
+}
+
+/* ---- Functions --------------------------------------------------------------------------------------------------- */
+
+TEST(dwarf_functions_have_an_end)
+{
+    static const unsigned kinds[] = {FUNCTION, ENDING}; /* a length, or an address */
+    for (size_t i = 0; i < 2; i++) {
+        AUTO_MADE m = {0};
+        begin(&m.craft);
+        size_t unit = begin_unit(&m.craft);
+        entry(&m.craft, kinds[i], "one", 0x10, 0x20);
+        entry(&m.craft, kinds[i], "two", 0x30, 0x40);
+        end_unit(&m.craft, unit);
+        CHECK_EQ(make(&m), 0);
+        CHECK_EQ(m.x.h->cuts, 0);
+        CHECK_EQ(m.x.h->functions, 2);
+        CHECK_STR(at(&m, 0xf), "-");
+        CHECK_STR(at(&m, 0x10), "one@0");
+        CHECK_STR(at(&m, 0x1f), "one@0");
+        CHECK_STR(at(&m, 0x20), "-");
+        CHECK_STR(at(&m, 0x2f), "-");
+        CHECK_STR(at(&m, 0x30), "two@0");
+        CHECK_STR(at(&m, 0x3f), "two@0");
+        CHECK_STR(at(&m, 0x40), "-");
+    }
+}
+
+/* Calls are named from the inside out; what reaches beyond its caller is cut there, and one in no function is none. */
+TEST(dwarf_inlined_calls_lie_in_functions)
+{
+    AUTO_MADE m = {0};
+    begin(&m.craft);
+    size_t unit = begin_unit(&m.craft);
+    open_entry(&m.craft, FUNCTION, "outer", 0x10, 0x50);
+    craft_uleb(&m.craft.info, BLOCK);
+    open_entry(&m.craft, INLINED, "middle", 0x20, 0x40);
+    entry(&m.craft, INLINED, "inner", 0x28, 0x30);
+    entry(&m.craft, INLINED, "long", 0x38, 0x48);
+    craft_put(&m.craft.info, 0, 1 + 1 + 1);
+    entry(&m.craft, INLINED, "lost", 0x60, 0x70);
+    entry(&m.craft, FUNCTION, "last", 0x70, 0x80);
+    end_unit(&m.craft, unit);
+    CHECK_EQ(make(&m), 0);
+    CHECK_STR(at(&m, 0x1f), "outer@0");
+    CHECK_STR(at(&m, 0x20), "middle@0;outer@77");
+    CHECK_STR(at(&m, 0x28), "inner@0;middle@77;outer@77");
+    CHECK_STR(at(&m, 0x2f), "inner@0;middle@77;outer@77");
+    CHECK_STR(at(&m, 0x30), "middle@0;outer@77");
+    CHECK_STR(at(&m, 0x3f), "long@0;middle@77;outer@77");
+    CHECK_STR(at(&m, 0x40), "outer@0");
+    CHECK_STR(at(&m, 0x4f), "outer@0");
+    CHECK_STR(at(&m, 0x50), "-");
+    CHECK_STR(at(&m, 0x60), "-");
+    CHECK_STR(at(&m, 0x70), "last@0");
+}
+
+#define ROW(bytes, lines) DW_LNS_advance_pc, (bytes), DW_LNS_advance_line, (lines), DW_LNS_copy
+#define SEQUENCE(byte)    0, 9, DW_LNE_set_address, (byte), 0, 1, 0, 0, 0, 0, 0
+#define SEQUENCE_END(n)   DW_LNS_advance_pc, (n), 0, 1, DW_LNE_end_sequence
+
+/* Lines without a function are kept, but for the few bytes between two functions. */
+TEST(dwarf_lines_between_functions)
+{
+    static const u8 ops[] = {SEQUENCE(0x10), ROW(0, 1), ROW(0x60, 1),   SEQUENCE_END(0x10), /* 0x10-0x80 */
+                             SEQUENCE(0x90), ROW(0, 4), SEQUENCE_END(8)}; /* of no function, though it is small */
+    AUTO_MADE m = {0};
+    begin(&m.craft);
+    size_t unit = begin_unit(&m.craft);
+    entry(&m.craft, FUNCTION, "a", 0x21, 0x30); /* 17 bytes behind the start */
+    entry(&m.craft, FUNCTION, "b", 0x40, 0x48); /* 16 behind "a" */
+    entry(&m.craft, FUNCTION, "c", 0x59, 0x70); /* 17 behind "b", 16 in front of the end */
+    end_unit(&m.craft, unit);
+    line_program(&m.craft, ops, sizeof(ops));
+    CHECK_EQ(make(&m), 0);
+    CHECK_STR(at(&m, 0x0f), "-");
+    CHECK_STR(at(&m, 0x10), "@2");
+    CHECK_STR(at(&m, 0x20), "@2");
+    CHECK_STR(at(&m, 0x21), "a@2");
+    CHECK_STR(at(&m, 0x30), "-");
+    CHECK_STR(at(&m, 0x3f), "-");
+    CHECK_STR(at(&m, 0x40), "b@2");
+    CHECK_STR(at(&m, 0x48), "@2");
+    CHECK_STR(at(&m, 0x58), "@2");
+    CHECK_STR(at(&m, 0x6f), "c@2");
+    CHECK_STR(at(&m, 0x70), "-");
+    CHECK_STR(at(&m, 0x90), "@5");
+    CHECK_STR(at(&m, 0x97), "@5");
+    CHECK_STR(at(&m, 0x98), "-");
+}
+
+/* ---- Several units ----------------------------------------------------------------------------------------------- */
+
+/* Each is found, in a file that is read as a whole and in one that is read as a stream; a damaged one costs itself. */
+TEST(dwarf_units_are_all_read)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        AUTO_MADE m = {0};
+        bool damaged = i & 1, stream = i & 2;
+        begin(&m.craft);
+        for (u32 u = 0; u < 4; u++) {
+            char name[8];
+            size_t unit = begin_unit(&m.craft);
+            snprintf(name, sizeof(name), "f%u", u);
+            entry(&m.craft, FUNCTION, name, 0x10 * u, 0x10 * u + 0x10);
+            if (damaged && u == 1)
+                craft_uleb(&m.craft.info, 99); /* there is no such abbreviation */
+            end_unit(&m.craft, unit);
+        }
+        m.craft.inflated = stream ? m.craft.info.len : 0;
+        CHECK_EQ(make(&m), 0);
+        CHECK_EQ(m.x.h->cuts, damaged ? DWARF_CUT_DAMAGED : 0);
+        CHECK_STR(at(&m, 0x00), "f0@0");
+        CHECK_STR(at(&m, 0x1f), "f1@0");
+        CHECK_STR(at(&m, 0x20), "f2@0");
+        CHECK_STR(at(&m, 0x3f), "f3@0");
+        CHECK_STR(at(&m, 0x40), "-");
+        CHECK_EQ(m.x.h->functions, 4);
+    }
+}
+
+/* A name of two units is one string, as is a path; names that begin alike are two. */
+TEST(dwarf_units_share_strings)
+{
+    AUTO_MADE m = {0};
+    begin(&m.craft);
+    for (u32 u = 0; u < 3; u++) {
+        size_t unit = begin_unit(&m.craft);
+        entry(&m.craft, FUNCTION, "same", 0x20 * u, 0x20 * u + 0x10);
+        entry(&m.craft, FUNCTION, u ? "same_more" : "sam", 0x20 * u + 0x10, 0x20 * u + 0x20);
+        end_unit(&m.craft, unit);
+    }
+    CHECK_EQ(make(&m), 0);
+    CHECK_EQ(m.x.h->nstrings, 4); /* with the empty one */
+    CHECK_EQ(m.x.h->nfiles, 1);
+    CHECK_STR(at(&m, 0x00), "same@0");
+    CHECK_STR(at(&m, 0x10), "sam@0");
+    CHECK_STR(at(&m, 0x30), "same_more@0");
+    CHECK_STR(at(&m, 0x50), "same_more@0");
+}
+
+TEST(dwarf_time_is_up)
+{
+    struct dwarf_file d = {0};
+    CHECK(dwarf_look_at_clock(&d) && !d.late);
+    d.deadline_ns = UINT64_MAX;
+    d.work = 7;
+    CHECK(dwarf_look_at_clock(&d) && !d.late && !d.work);
+    d.deadline_ns = 1;
+    CHECK(!dwarf_look_at_clock(&d) && d.late);
+    CHECK(!dwarf_spend(&d, 1));
+    AUTO_MADE m = {0};
+    const struct dwarf_limits none = {.cpu_ns = 0, .max_bytes = 1 << 20};
+    begin(&m.craft);
+    size_t unit = begin_unit(&m.craft);
+    for (unsigned i = 0; i < DWARF_CLOCK_EVERY; i++)
+        craft_put(&m.craft.info, BLOCK, 2);
+    end_unit(&m.craft, unit);
+    CHECK_EQ(craft_file(&m.craft, "", &m.file), 0);
+    CHECK_EQ(elf_open_memory(&m.elf, m.file.data, m.file.len), 0);
+    CHECK_EQ(dwarf_index_build(&m.elf, NULL, &none, &m.index, &m.len), 0);
+    CHECK_EQ(dwarf_index_open(&m.x, m.index, m.len), 0);
+    CHECK_EQ(m.x.h->cuts, DWARF_CUT_TIME);
+}
+
+/* ---- Packages ---------------------------------------------------------------------------------------------------- */
+
+#define PACKED 5
+#define SLOTS  8
+
+/* Ids that all want the same slot, with one step or another to the next. */
+static u64 packed_id(u32 i)
+{
+    return 0x0000000300000002ull + ((u64)(i % 2) << 33) + ((u64)i << 40);
+}
+
+/* A split unit of version 5 without anything in it; the last one takes eight bytes more. */
+static void put_packed(struct buf *b, u32 i)
+{
+    craft_put(b, 17 + (i == PACKED - 1 ? 8 : 0), 4);
+    craft_put(b, 5, 2);
+    craft_put(b, DW_UT_split_compile, 1);
+    craft_put(b, 8, 1);
+    craft_put(b, 0, 4);
+    craft_put(b, packed_id(i), 8);
+    craft_uleb(b, i + 1); /* its only entry: its own table has it, the others have not */
+    if (i == PACKED - 1)
+        craft_put(b, 0, 8);
+}
+
+/* The index as DWARF 5, 7.3.5.3 wants it: ids, rows of slots, names of columns, offsets of each unit. */
+static void put_index(struct buf *b, const u32 *info_at, const u32 *abbrev_at)
+{
+    u64 ids[SLOTS] = {0};
+    u32 rows[SLOTS] = {0};
+    for (u32 i = 0; i < PACKED; i++) {
+        u32 h = (u32)packed_id(i) & (SLOTS - 1), step = ((u32)(packed_id(i) >> 32) & (SLOTS - 1)) | 1;
+        while (rows[h])
+            h = (h + step) & (SLOTS - 1);
+        ids[h] = packed_id(i);
+        rows[h] = i + 1;
+    }
+    craft_put(b, 5, 4);
+    craft_put(b, 2, 4);
+    craft_put(b, PACKED, 4);
+    craft_put(b, SLOTS, 4);
+    buf_add(b, ids, sizeof(ids));
+    buf_add(b, rows, sizeof(rows));
+    craft_put(b, 1, 4); /* INFO */
+    craft_put(b, 3, 4); /* ABBREV */
+    for (u32 i = 0; i < PACKED; i++) {
+        craft_put(b, info_at[i], 4);
+        craft_put(b, abbrev_at[i], 4);
+    }
+}
+
+TEST(dwarf_units_of_a_package)
+{
+    AUTO_BUF struct buf info = {0}, abbrevs = {0}, index = {0}, package = {0};
+    AUTO_ELF struct elf_file dwp = {0};
+    AUTO_MADE linked = {0};
+    CLEANUP(dwarf_file_close) struct dwarf_file d = {0};
+    u32 info_at[PACKED], abbrev_at[PACKED];
+    for (u32 i = 0; i < PACKED; i++) {
+        info_at[i] = (u32)info.len;
+        abbrev_at[i] = (u32)abbrevs.len;
+        put_packed(&info, i);
+        craft_abbrev(&abbrevs, i + 1, DW_TAG_compile_unit, false, nothing);
+        craft_put(&abbrevs, 0, 1);
+    }
+    put_index(&index, info_at, abbrev_at);
+    const struct crafted_section s[] = {{".debug_info.dwo", info.data, info.len, 0},
+                                        {".debug_abbrev.dwo", abbrevs.data, abbrevs.len, 0},
+                                        {".debug_cu_index", index.data, index.len, 0}};
+    crafted_elf(&package, s, 3);
+    CHECK_EQ(elf_open_memory(&dwp, package.data, package.len), 0);
+    begin(&linked.craft);
+    end_unit(&linked.craft, begin_unit(&linked.craft));
+    CHECK_EQ(make(&linked), 0);
+    CHECK_EQ(dwarf_file_open(&d, &linked.elf, NULL, false), 0);
+    CLEANUP(dwarf_split_close)
+    struct dwarf_split split = {.parts = &(struct dwarf_parts){.dwp = &dwp}, .linked = &d};
+    for (u32 turn = 0; turn < 2 * PACKED; turn++) { /* a unit may be asked for once more */
+        struct dwarf_unit skeleton = {.dwo_id = packed_id(turn * 3 % PACKED), .dwo_name = "x"};
+        struct dwarf_file *file = NULL;
+        struct dwarf_unit *u = dwarf_split_unit(&split, &skeleton, &file);
+        CHECK(u && file);
+        CHECK_EQ(u->off, info_at[turn * 3 % PACKED]);
+        CHECK_EQ(u->abbrev_off, abbrev_at[turn * 3 % PACKED]);
+        CHECK_EQ(u->dwo_id, skeleton.dwo_id);
+    }
+    struct dwarf_unit other = {.dwo_id = packed_id(PACKED), .dwo_name = "x"};
+    struct dwarf_file *file = NULL;
+    CHECK(!dwarf_split_unit(&split, &other, &file) && !file);
+}
+
+/* ---- What is read back ------------------------------------------------------------------------------------------- */
+
+TEST(dwarf_index_is_opened_where_it_is_one)
+{
+    AUTO_MADE m = {0};
+    struct dwarf_index x;
+    begin(&m.craft);
+    size_t unit = begin_unit(&m.craft);
+    entry(&m.craft, FUNCTION, "one", 0x10, 0x20);
+    end_unit(&m.craft, unit);
+    CHECK_EQ(make(&m), 0);
+    AUTO_FREE char *copy = malloc(m.len + 8);
+    memcpy(copy + 4, m.index, m.len);
+    CHECK_EQ(dwarf_index_open(&x, copy + 4, m.len), -EBADMSG); /* not aligned */
+    CHECK_EQ(dwarf_index_open(&x, m.index, m.len - 1), -EBADMSG);
+    CHECK_EQ(dwarf_index_open(&x, m.index, sizeof(struct dwarf_index_header) - 1), -EBADMSG);
+    CHECK_EQ(dwarf_index_check(m.index, m.len), 0);
+    ((char *)m.index)[m.len - 1] ^= 1;
+    CHECK_EQ(dwarf_index_open(&x, m.index, m.len), 0);
+    CHECK_EQ(dwarf_index_check(m.index, m.len), -EBADMSG);
+    ((char *)m.index)[0] ^= 1;
+    CHECK_EQ(dwarf_index_open(&x, m.index, m.len), -EBADMSG);
+}
+
+/* A reply of one offset, two frames and the strings "", "ab". */
+struct reply {
+    struct names_header h;
+    u32 first[2];
+    struct names_frame frames[2];
+    char strings[4];
+};
+
+TEST(names_views_are_checked)
+{
+    const struct reply good = {.h = {.magic = NAMES_MAGIC, .n = 1, .nframes = 2, .strings = 4},
+                               .first = {0, 2},
+                               .frames = {{.name = 1, .system_name = 3, .file = 0}, {.name = 3}},
+                               .strings = {0, 'a', 'b', 0}};
+    struct names v = {.n = 77};
+    _Alignas(8) char bytes[sizeof(good) + 8] = {0};
+    size_t len = names_frames_at(1) + 2 * sizeof(struct names_frame) + 4;
+    CHECK_EQ(offsetof(struct reply, frames), names_frames_at(1));
+    memcpy(bytes, &good, sizeof(good));
+    CHECK_EQ(names_view(bytes, len, 1, &v), 0);
+    CHECK(v.n == 1 && v.first[1] == 2 && !strcmp(v.strings + v.frames[0].name, "ab"));
+    v.n = 77;
+    CHECK_EQ(names_view(bytes, len, 2, &v), -EBADMSG);
+    CHECK_EQ(names_view(bytes, len - 1, 1, &v), -EBADMSG);
+    CHECK_EQ(names_view(bytes, len + 1, 1, &v), -EBADMSG);
+    CHECK_EQ(names_view(bytes, sizeof(struct names_header) - 1, 1, &v), -EBADMSG);
+    memmove(bytes + 4, bytes, sizeof(good));
+    CHECK_EQ(names_view(bytes + 4, len, 1, &v), -EBADMSG); /* not aligned */
+    struct reply bad[8];
+    for (size_t i = 0; i < 8; i++)
+        bad[i] = good;
+    bad[0].h.magic++;
+    bad[1].first[0] = 1;
+    bad[2].first[1] = 1;
+    bad[3].first[1] = 3;
+    bad[4].frames[1].name = 4;
+    bad[5].frames[1].system_name = 4;
+    bad[6].frames[1].file = 4;
+    bad[7].strings[3] = 'c';
+    for (size_t i = 0; i < 8; i++) {
+        memcpy(bytes, &bad[i], sizeof(good));
+        CHECK_EQ(names_view(bytes, len, 1, &v), -EBADMSG);
+    }
+    CHECK_EQ(v.n, 77);
+}
+
+TEST(names_of_d_that_make_no_sense)
+{
+    AUTO_BUF struct buf out = {0};
+    static const char *const names[] = {"_D9x", "_D1", "_D3fooQaQaQaQaQaQaQaQaQaQaQaQaZv"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        out.len = 0;
+        CHECK(!demangle(names[i], strlen(names[i]), DEMANGLE_FULL, &out));
+        buf_char(&out, 0);
+        CHECK_STR(out.data, names[i]);
+    }
+    out.len = 0;
+    CHECK(demangle("_D3foo3barFZv", 13, DEMANGLE_FULL, &out));
+    buf_char(&out, 0);
+    CHECK_STR(out.data, "foo.bar()");
+}

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,14 +83,22 @@ TEST(child_takes_signals)
     CHECK_EQ(number_behind(status, "SigIgn:", 16), 0);
 }
 
-/* What the parent forgot to mark as close-on-exec is not the child's either. */
+/* What the parent forgot to mark as close-on-exec is not the child's either, nor are its input and output. */
 TEST(child_has_no_descriptors_of_its_parent)
 {
     CLEANUP(parser_free) struct parser *p = NULL;
-    int ends[2];
+    int ends[2], high, kept[2], rc;
     CHECK_EQ(pipe(ends), 0);
-    int high = fcntl(ends[1], F_DUPFD, 500);
-    int rc = parser_new_as(&p, &small, ROLE_WORKER);
+    high = fcntl(ends[1], F_DUPFD, 500);
+    for (int i = 0; i < 2; i++) {
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 3);
+        dup2(ends[1], i);
+    }
+    rc = parser_new_as(&p, &small, ROLE_WORKER);
+    for (int i = 0; i < 2; i++) {
+        dup2(kept[i], i);
+        close(kept[i]);
+    }
     close(ends[1]);
     close(high);
     struct pollfd end = {.fd = ends[0], .events = POLLIN};
@@ -186,4 +195,23 @@ TEST(child_that_cannot_be_started)
     child_kill(&c);
     CHECK(!c.pid && c.pidfd == -1 && c.socket == -1);
     child_kill(&c); /* there is none */
+}
+
+/* Without descriptors there is no socket to speak to a child: that is not the file's fault, and goes by. */
+TEST(child_that_cannot_be_had)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    struct rlimit all;
+    CHECK_EQ(parser_new_as(&p, &small, ROLE_WORKER), 0);
+    CHECK_EQ(getrlimit(RLIMIT_NOFILE, &all), 0);
+    AUTO_CLOSE int fd = fixture_fd("cfi.so");
+    struct table_key key;
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = all.rlim_max};
+    parser_rest(p);
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int rc = parser_identify(p, fd, &key);
+    setrlimit(RLIMIT_NOFILE, &all);
+    CHECK_EQ(rc, -ECHILD);
+    CHECK_EQ(parser_pid(p), 0);
+    CHECK_EQ(identify(p), 0);
 }

@@ -67,6 +67,9 @@ TEST(names_of_go_and_of_c_in_one_file)
     CHECK(c && offsets[0] && offsets[2]);
     CHECK_EQ(merged_names(&(struct names_fds)NAMES_FDS_OF(fd), offsets, 5, &reply), 0);
     CHECK_EQ(names_view(reply.data, reply.len, 5, &v), 0);
+    struct names_header h;
+    memcpy(&h, reply.data, sizeof(h));
+    CHECK(!h.cut && h.n == 5 && h.nframes == v.first[5]);
     expect(&v, 0, "main.in1;main.in2;main.in3;main.in4;main.in5;main.chosen;");
     expect(&v, 1, "Report;");
     expect(&v, 2, "main.sum[...];");

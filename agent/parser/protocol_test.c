@@ -193,7 +193,12 @@ TEST(answers_are_as_long_as_they_say)
     struct parser_answer a = {.id = 7, .len = sizeof(facts)};
     struct parser_request rq = {.id = 7, .op = PARSER_FACTS};
     struct parser_reply reply = {.len = 77};
-    CHECK_EQ(judge(PARSER_FACTS, a, (const char *)&facts, sizeof(facts)), 0);
+    AUTO_CLOSE int good = fs_sealed_memfd("answer", &facts, sizeof(facts));
+    CHECK_EQ(answer_check(&rq, &a, good, &reply, NULL), 0);
+    CHECK(reply.len == sizeof(facts) && !memcmp(reply.data, &facts, sizeof(facts)));
+    parser_reply_free(&reply);
+    CHECK(!reply.data && !reply.len);
+    reply.len = 77;
     CHECK_EQ(judge(PARSER_FACTS, a, (const char *)&facts, sizeof(facts) - 1), -EPROTO);
     CHECK_EQ(judge(PARSER_TABLE, a, (const char *)&facts, sizeof(facts)), -EPROTO);
     a.len = 0;

@@ -1,5 +1,6 @@
 #include "inspect/desk_test.h"
 #include "base/test.h"
+#include "cfi/fixture.h"
 #include "cfi/unwind_fixture.h"
 #include "inspect/address_space.h"
 #include <errno.h>
@@ -7,7 +8,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -146,6 +149,96 @@ TEST(address_space_unwinds_and_names)
         }
         if (i == 1)
             CHECK_EQ(state->cause, XP_CAUSE_STACK_READ);
+    }
+}
+
+/* ---- Code without unwind information ----------------------------------------------------------------------------- */
+
+/* A fixture that is mapped into this process, and a stack of one word below a return address. */
+struct guest {
+    void *map;
+    size_t len;
+    u64 stack[512];
+};
+#define GUEST_STACK 0x10000ull
+
+static void guest_free(struct guest **g)
+{
+    if (*g && (*g)->map)
+        munmap((*g)->map, (*g)->len);
+    free(*g);
+}
+
+static struct guest *guest_new(const char *fixture)
+{
+    char path[4096];
+    struct stat st;
+    struct guest *g = calloc(1, sizeof(*g));
+    path_of(fixture, path);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (!g || fd < 0 || fstat(fd, &st))
+        return g;
+    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    g->map = map == MAP_FAILED ? NULL : map;
+    g->len = (size_t)st.st_size;
+    return g;
+}
+
+static int read_guest(void *ctx, void *to, u32 len, u64 from)
+{
+    const struct guest *g = ctx;
+    u64 code = from - (u64)(uintptr_t)g->map;
+    if (code < g->len && len <= g->len - code) {
+        memcpy(to, (const char *)g->map + code, len);
+        return 0;
+    }
+    if (from < GUEST_STACK || from - GUEST_STACK > sizeof(g->stack) || len > sizeof(g->stack) - (from - GUEST_STACK))
+        return 1;
+    memcpy(to, (const char *)g->stack + (from - GUEST_STACK), len);
+    return 0;
+}
+
+/* File offset of a symbol of parser/trampoline.so, none of whose functions has unwind information. */
+static u64 guest_symbol(const char *name)
+{
+    char path[4096];
+    AUTO_ELF struct elf_file e = {0};
+    path_of("parser/trampoline.so", path);
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return elf_open(&e, fd) ? 0 : fixture_symbol(&e, name);
+}
+
+TEST(address_space_gets_rows_where_stacks_stop)
+{
+    AUTO_DESK d = {.dir = ""};
+    CLEANUP(address_space_free) struct address_space *space = NULL;
+    CLEANUP(guest_free) struct guest *g = guest_new("parser/trampoline.so");
+    AUTO_FREE struct xp_state *state = calloc(1, sizeof(*state));
+    u64 before = guest_symbol("before"), after = guest_symbol("after");
+    int error;
+    CHECK(g && g->map && state && before && after);
+    CHECK_EQ(desk_new(&d), 0);
+    CHECK_EQ(address_space_new(&space, d.binaries, (u32)getpid()), 0);
+    if (address_space_unopened(space, &error))
+        SKIP("mapped files cannot be opened without privileges");
+    u64 base = (u64)(uintptr_t)g->map;
+    memcpy((char *)g->map + after + 1 - 5, "\xe8\0\0\0\0", 5); /* as if it had been called from there */
+    struct xp_regs regs = {.r = {[6] = 1, [7] = GUEST_STACK, [16] = base + before + 1}}; /* behind "push %rbx" */
+    g->stack[1] = base + after + 1;                                                      /* as deep in its caller */
+    g->stack[3] = 0x1234;                                                                /* which nobody called */
+    for (int i = 0; i < 2; i++) {
+        address_space_unwind(space, &regs, 0, read_guest, g, state);
+        CHECK_EQ(state->sample.nuser, 2);
+        CHECK_EQ(XP_WORD_OFFSET(state->words[0]), before + 1);
+        CHECK_EQ(XP_WORD_OFFSET(state->words[1]), after + 1);
+        CHECK(state->cause != XP_CAUSE_NO_RULE && state->cause != XP_CAUSE_FP_BROKEN);
+        CHECK_EQ(mapping_at(space, base)->file.state, XP_FILE_READY);
+    }
+    regs.r[16] = base; /* its header: there are no rows for that, however often they are asked for */
+    for (int i = 0; i < 2; i++) {
+        address_space_unwind(space, &regs, 0, read_guest, g, state);
+        CHECK_EQ(state->sample.nuser, 1);
+        CHECK_EQ(state->cause, XP_CAUSE_NO_RULE);
     }
 }
 

@@ -286,4 +286,7 @@ TEST(binaries_name_the_kernel)
         binaries_want_kernel(d.binaries);
         CHECK(s.kernel(s.ctx, address, &start, &module));
     }
+    AUTO_DESK d = {.dir = ""}; /* that is left while it is being read */
+    CHECK_EQ(desk_new(&d), 0);
+    binaries_want_kernel(d.binaries);
 }

@@ -9,6 +9,7 @@ struct world {
     size_t asked;
     int error;
     char heard[512]; /* names in the order of the offsets */
+    unsigned wrong;  /* system names and files that are another function's */
 };
 
 /* Every offset is in a function that is called after its file and thousand; those above 9000 are inlined once. */
@@ -25,11 +26,17 @@ static int ask(void *ctx, u32 id, const u64 *offsets, size_t n, void (*learn)(vo
         return w->error;
     for (size_t i = 0; i < n; i++) {
         for (int inlined = offsets[i] > 9000; inlined >= 0; inlined--) {
-            frames[nframes].name = at;
-            frames[nframes++].line = (u32)offsets[i];
-            at += (u32)sprintf(strings + at, "%sf%u_%llu", inlined ? "inl_" : "", id,
-                               (unsigned long long)offsets[i] / 1000) +
-                  1;
+            char name[32];
+            snprintf(name, sizeof(name), "%sf%u_%llu", inlined ? "inl_" : "", id,
+                     (unsigned long long)offsets[i] / 1000);
+            struct names_frame *f = &frames[nframes++];
+            f->line = (u32)offsets[i];
+            f->name = at;
+            at += (u32)sprintf(strings + at, "%s", name) + 1;
+            f->system_name = at;
+            at += (u32)sprintf(strings + at, "sys_%s", name) + 1;
+            f->file = at;
+            at += (u32)sprintf(strings + at, "%s.c", name) + 1;
         }
         first[i + 1] = nframes;
     }
@@ -42,9 +49,15 @@ static void use(void *arg, const struct names *names)
     struct world *w = arg;
     size_t at = 0;
     for (u32 i = 0; i < names->n; i++)
-        for (u32 f = names->first[i]; f < names->first[i + 1]; f++)
-            at += (size_t)snprintf(w->heard + at, sizeof(w->heard) - at, "%s:%u ",
-                                   names->strings + names->frames[f].name, names->frames[f].line);
+        for (u32 f = names->first[i]; f < names->first[i + 1]; f++) {
+            const char *s = names->strings, *name = s + names->frames[f].name;
+            char text[64];
+            snprintf(text, sizeof(text), "sys_%s", name);
+            w->wrong += strcmp(text, s + names->frames[f].system_name) != 0;
+            snprintf(text, sizeof(text), "%s.c", name);
+            w->wrong += strcmp(text, s + names->frames[f].file) != 0;
+            at += (size_t)snprintf(w->heard + at, sizeof(w->heard) - at, "%s:%u ", name, names->frames[f].line);
+        }
 }
 
 static int question(struct name_cache *n, struct world *w, u32 id, const u64 *offsets, size_t count)
@@ -68,7 +81,9 @@ TEST(name_cache_asks_once)
     CHECK_EQ(name_cache_hits(n), 3);
     CHECK_EQ(question(n, &w, 3, (u64[]){1000}, 1), 0); /* another file */
     CHECK_STR(w.heard, "f3_1:1000 ");
+    CHECK_EQ(w.wrong, 0);
     name_cache_free(&n);
+    CHECK(!n);
 }
 
 TEST(name_cache_hands_errors_on)
@@ -94,5 +109,7 @@ TEST(name_cache_is_bounded)
     w.asked = 0;
     CHECK_EQ(question(n, &w, 2, (u64[]){0}, 1), 0); /* it began anew meanwhile */
     CHECK_EQ(w.asked, 1);
+    CHECK_STR(w.heard, "f2_0:0 ");
+    CHECK_EQ(w.wrong, 0);
     name_cache_free(&n);
 }

@@ -74,6 +74,9 @@ static void page_data(const char *page, const char *mark, struct buf *out)
             buf_char(&packed, (char)(bits >> (n -= 8)));
     }
     out->failed |= gz_expand(packed.data, packed.len, 1 << 30, out) != 0;
+    u32 end = 0; /* gzip ends with the length: nothing stands behind it */
+    memcpy(&end, packed.data + packed.len - 4, 4);
+    out->failed |= end != out->len || strspn(s, "=") != (3 - packed.len % 3) % 3;
 }
 
 TEST(html_data)
@@ -127,6 +130,28 @@ static void page_json(const struct profile *p, struct buf *out)
 }
 
 /* Each event has counts of its own, and values where these are not counts times its period. */
+TEST(html_says_all_about_a_recording)
+{
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_profile(PLAIN, 1, &p), 0);
+    AUTO_BUF struct buf text = {0};
+    page_json(&p, &text);
+    buf_char(&text, 0);
+    CHECK_STR(text.data,
+              "{\"title\":\"demo --flag\",\"time\":1700000000000000000,\"duration\":2000000000,\"nodes\":7,"
+              "\"comments\":[\"command: demo --flag\",\"host: box\"],"
+              "\"events\":[{\"name\":\"cpu\",\"help\":\"time on a CPU\",\"unit\":\"nanoseconds\",\"scale\":10000000}],"
+              "\"causes\":[{\"slug\":\"end\",\"class\":\"c\",\"text\":\"the outermost frame was reached: its return "
+              "address is undefined\",\"counts\":[1]}],"
+              "\"frames\":[1,2,3,14,14,8,0,4,2,0,0,0,0,0,5,2,0,0,0,0,0,6,2,3,42,42,0,0,7,8,0,0,0,1,0,9,0,0,0,0,3,20],"
+              "\"strings\":[\"\",\"inner\",\"/usr/bin/demo\",\"demo.c\",\"leaf\",\"main\",\"outer\",\"vfs_read\","
+              "\"[kernel.kallsyms]\",\"web\"]}");
+    AUTO_BUF struct buf page = {0};
+    CHECK_EQ(encoder_by_name("html")->encode(&p, &page), 0);
+    buf_char(&page, 0);
+    CHECK(strstr(page.data, page_style) && strstr(page.data, page_script) && strstr(page.data, "xprof " XPROF_VERSION));
+}
+
 TEST(html_events)
 {
     AUTO_PROFILE struct profile p = {0};

@@ -13,7 +13,6 @@ static void unit_done(struct dwarf_builder *b)
     b->from = b->d;
     dwarf_lines_free(&b->lines);
     b->unit_files.n = b->ranges.n = b->covered.n = 0;
-    b->npending = 0;
     if (b->by_die.n > MEMO_ENTRIES)
         map_free(&b->by_die);
 }

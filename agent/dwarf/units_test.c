@@ -5,10 +5,8 @@
 #include "base/test.h"
 #include "dwarf/craft_test.h"
 #include "dwarf/crafted.h"
-#include "dwarf/demangle.h"
 #include "dwarf/dwarf.h"
 #include "dwarf/file.h"
-#include "dwarf/names_elf.h"
 #include "dwarf/split.h"
 #include <dwarf.h>
 #include <errno.h>
@@ -301,6 +299,69 @@ TEST(dwarf_time_is_up)
     CHECK_EQ(m.x.h->cuts, DWARF_CUT_TIME);
 }
 
+/* ---- Damage ------------------------------------------------------------------------------------------------------ */
+
+/* A function whose abbreviation has these attributes, and one that has the usual ones. */
+static int make_with(struct made *m, const u16 *specs, const void *attrs, size_t len)
+{
+    enum { ODD = BLOCK + 1 };
+    begin(&m->craft);
+    m->craft.abbrev.len--; /* the end */
+    craft_abbrev(&m->craft.abbrev, ODD, DW_TAG_subprogram, false, specs);
+    craft_put(&m->craft.abbrev, 0, 1);
+    size_t unit = begin_unit(&m->craft);
+    entry(&m->craft, FUNCTION, "first", 0, 0x10);
+    craft_uleb(&m->craft.info, ODD);
+    buf_add(&m->craft.info, attrs, len);
+    entry(&m->craft, FUNCTION, "last", 0x20, 0x30);
+    end_unit(&m->craft, unit);
+    return make(m);
+}
+
+TEST(dwarf_abbreviations_are_bounded)
+{
+    for (unsigned n = 63; n <= 66; n++) { /* one of them is the address, one the length */
+        AUTO_MADE m = {0};
+        u16 specs[140] = {DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4};
+        struct {
+            u64 low;
+            u32 len;
+        } attrs = {TEXT + 0x10, 0x10};
+        for (unsigned i = 2; i < n; i++) {
+            specs[2 * i] = DW_AT_external;
+            specs[2 * i + 1] = DW_FORM_flag_present;
+        }
+        CHECK_EQ(make_with(&m, specs, &attrs, 12), 0);
+        CHECK_EQ(m.x.h->cuts, n <= 64 ? 0 : DWARF_CUT_DAMAGED);
+        CHECK_STR(at(&m, 0x0f), "first@0");
+        CHECK_EQ(strcmp(at(&m, 0x10), "-") != 0, n <= 64);
+        CHECK_EQ(strcmp(at(&m, 0x20), "-") != 0, n <= 64);
+    }
+}
+
+TEST(dwarf_abbreviations_of_unknown_forms)
+{
+    AUTO_MADE m = {0};
+    static const u16 specs[] = {DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, DW_AT_name, 0x7f, 0};
+    const u64 low = TEXT + 0x10;
+    CHECK_EQ(make_with(&m, specs, &low, 8), 0);
+    CHECK_EQ(m.x.h->cuts, DWARF_CUT_DAMAGED);
+    CHECK_STR(at(&m, 0x00), "first@0");
+    CHECK_STR(at(&m, 0x10), "-");
+}
+
+/* A list of ranges that leads nowhere costs its function. */
+TEST(dwarf_ranges_that_lead_nowhere)
+{
+    AUTO_MADE m = {0};
+    static const u16 specs[] = {DW_AT_ranges, DW_FORM_sec_offset, 0};
+    CHECK_EQ(make_with(&m, specs, &(u32){0x7000}, 4), 0);
+    CHECK_EQ(m.x.h->cuts, 0);
+    CHECK_STR(at(&m, 0x0f), "first@0");
+    CHECK_STR(at(&m, 0x20), "last@0");
+    CHECK_EQ(m.x.h->functions, 2);
+}
+
 /* ---- Packages ---------------------------------------------------------------------------------------------------- */
 
 #define PACKED 5
@@ -414,66 +475,4 @@ TEST(dwarf_index_is_opened_where_it_is_one)
     CHECK_EQ(dwarf_index_check(m.index, m.len), -EBADMSG);
     ((char *)m.index)[0] ^= 1;
     CHECK_EQ(dwarf_index_open(&x, m.index, m.len), -EBADMSG);
-}
-
-/* A reply of one offset, two frames and the strings "", "ab". */
-struct reply {
-    struct names_header h;
-    u32 first[2];
-    struct names_frame frames[2];
-    char strings[4];
-};
-
-TEST(names_views_are_checked)
-{
-    const struct reply good = {.h = {.magic = NAMES_MAGIC, .n = 1, .nframes = 2, .strings = 4},
-                               .first = {0, 2},
-                               .frames = {{.name = 1, .system_name = 3, .file = 0}, {.name = 3}},
-                               .strings = {0, 'a', 'b', 0}};
-    struct names v = {.n = 77};
-    _Alignas(8) char bytes[sizeof(good) + 8] = {0};
-    size_t len = names_frames_at(1) + 2 * sizeof(struct names_frame) + 4;
-    CHECK_EQ(offsetof(struct reply, frames), names_frames_at(1));
-    memcpy(bytes, &good, sizeof(good));
-    CHECK_EQ(names_view(bytes, len, 1, &v), 0);
-    CHECK(v.n == 1 && v.first[1] == 2 && !strcmp(v.strings + v.frames[0].name, "ab"));
-    v.n = 77;
-    CHECK_EQ(names_view(bytes, len, 2, &v), -EBADMSG);
-    CHECK_EQ(names_view(bytes, len - 1, 1, &v), -EBADMSG);
-    CHECK_EQ(names_view(bytes, len + 1, 1, &v), -EBADMSG);
-    CHECK_EQ(names_view(bytes, sizeof(struct names_header) - 1, 1, &v), -EBADMSG);
-    memmove(bytes + 4, bytes, sizeof(good));
-    CHECK_EQ(names_view(bytes + 4, len, 1, &v), -EBADMSG); /* not aligned */
-    struct reply bad[8];
-    for (size_t i = 0; i < 8; i++)
-        bad[i] = good;
-    bad[0].h.magic++;
-    bad[1].first[0] = 1;
-    bad[2].first[1] = 1;
-    bad[3].first[1] = 3;
-    bad[4].frames[1].name = 4;
-    bad[5].frames[1].system_name = 4;
-    bad[6].frames[1].file = 4;
-    bad[7].strings[3] = 'c';
-    for (size_t i = 0; i < 8; i++) {
-        memcpy(bytes, &bad[i], sizeof(good));
-        CHECK_EQ(names_view(bytes, len, 1, &v), -EBADMSG);
-    }
-    CHECK_EQ(v.n, 77);
-}
-
-TEST(names_of_d_that_make_no_sense)
-{
-    AUTO_BUF struct buf out = {0};
-    static const char *const names[] = {"_D9x", "_D1", "_D3fooQaQaQaQaQaQaQaQaQaQaQaQaZv"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        out.len = 0;
-        CHECK(!demangle(names[i], strlen(names[i]), DEMANGLE_FULL, &out));
-        buf_char(&out, 0);
-        CHECK_STR(out.data, names[i]);
-    }
-    out.len = 0;
-    CHECK(demangle("_D3foo3barFZv", 13, DEMANGLE_FULL, &out));
-    buf_char(&out, 0);
-    CHECK_STR(out.data, "foo.bar()");
 }

@@ -105,6 +105,7 @@ TEST(fs_mkdirs_makes_what_is_missing)
     CHECK(mkdtemp(dir));
     snprintf(path, sizeof(path), "%s/root/in", dir);
     CHECK_EQ(fs_mkdirs(path), 0);
+    CHECK_EQ(entries(dir), 1);
     CHECK(!stat(path, &st) && S_ISDIR(st.st_mode) && (st.st_mode & 0777) == 0700);
     CHECK_EQ(fs_mkdirs(path), 0); /* all of it is there */
     snprintf(path, sizeof(path), "%s/out", dir);
@@ -128,8 +129,34 @@ TEST(fs_says_why_it_cannot_read_or_write)
     CHECK_EQ(fs_write_all(full, "", 0), 0);
 }
 
+/* The kernel takes what it can read of the bytes: what is left is written from where it stopped, or is an error. */
+TEST(fs_write_goes_on_where_it_stopped)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *bytes = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    AUTO_CLOSE int fd = memfd_create("test", MFD_CLOEXEC);
+    CHECK(bytes != MAP_FAILED && !mprotect(bytes + 2 * page, page, PROT_NONE));
+    CHECK_EQ(fs_write_all(fd, bytes + page, 2 * page), -EFAULT);
+    CHECK_EQ(fs_sealed_memfd("test", bytes + page, 2 * page), -EFAULT);
+    CHECK(!munmap(bytes, 3 * page));
+}
+
+TEST(fs_write_does_not_believe_an_old_error)
+{
+    char got[8] = "";
+    AUTO_CLOSE int fd = memfd_create("test", MFD_CLOEXEC);
+    errno = EINTR;
+    CHECK_EQ(fs_write_all(fd, "abc", 3), 0);
+    CHECK_EQ(pread(fd, got, sizeof(got), 0), 3);
+    CHECK_STR(got, "abc");
+}
+
 TEST(fs_memory_that_is_sealed_does_not_change)
 {
+    char name[300];
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = 0;
+    CHECK_EQ(fs_sealed_memfd(name, "abc", 3), -EINVAL); /* 249 bytes are all that a name may have */
     AUTO_CLOSE int fd = fs_sealed_memfd("test", "abc", 3);
     AUTO_CLOSE int open_one = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     AUTO_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);

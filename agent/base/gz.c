@@ -7,7 +7,7 @@
 #define PIECE       65536
 
 /* Runs `step` until it is done or fails, moving its output to `out`; `last` is the flush mode once all input is
- * there. zlib counts in 32 bits: input goes in pieces. */
+ * there. zlib counts in 32 bits: input goes in pieces, too. */
 static int pump(z_stream *z, int (*step)(z_streamp, int), int last, const uint8_t *data, size_t len, size_t max,
                 struct buf *out)
 {
@@ -17,7 +17,7 @@ static int pump(z_stream *z, int (*step)(z_streamp, int), int last, const uint8_
     while (r == Z_OK) {
         if (!z->avail_in && len) {
             z->next_in = (Bytef *)(uintptr_t)data;
-            z->avail_in = len > 1u << 30 ? 1u << 30 : (uInt)len;
+            z->avail_in = len > PIECE ? PIECE : (uInt)len;
             data += z->avail_in;
             len -= z->avail_in;
         }

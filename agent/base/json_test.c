@@ -50,6 +50,10 @@ TEST(json_bounds)
     buf_str(&flat, "\"");
     CHECK_EQ(json_parse(&j, flat.data, flat.len, 1 << 20), 0); /* brackets in a string are no depth */
     CHECK_EQ(json_parse(&j, flat.data, flat.len, flat.len - 1), -EMSGSIZE);
+    AUTO_BUF struct buf behind = {0};
+    buf_str(&behind, "[\"odd\",");
+    buf_add(&behind, deep.data + 1, JSON_MAX_DEPTH);
+    CHECK_EQ(json_parse(&j, behind.data, behind.len, 1 << 20), -ENOSPC); /* those behind a string are */
 }
 
 TEST(json_malformed)

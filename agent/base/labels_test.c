@@ -37,6 +37,9 @@ TEST(labels_names_are_clean)
     label_clean_name(name, longer);
     CHECK_EQ(strlen(name), LABEL_NAME_MAX);
     AUTO_LABELS struct label_set s = {0};
+    CHECK_EQ(labels_set(&s, longer, "x"), 0);
+    CHECK_STR(labels_get(&s, name), "x");
+    labels_free(&s);
     CHECK_EQ(labels_set(&s, "a/b", "1"), 0);
     CHECK_EQ(labels_set(&s, "a.b", "2"), 0); /* the same name, once it is clean */
     CHECK_EQ(s.n, 1);
@@ -74,6 +77,16 @@ TEST(labels_are_bounded)
     CHECK_EQ(labels_set(&s, "more", "v"), -ENOSPC);
     CHECK_EQ(labels_set(&s, "n07", "w"), 0); /* replacing still works */
     CHECK_EQ(s.n, LABELS_MAX);
+    CHECK_EQ(labels_set(&s, "n01", ""), 0); /* and so does removing */
+    CHECK_EQ(s.n, LABELS_MAX - 1);
+    CHECK(!labels_get(&s, "n01"));
+    for (size_t i = 0; i < s.n; i++) {
+        snprintf(name, sizeof(name), "n%02d", (int)i + (i > 0));
+        CHECK_STR(s.v[i].name, name);
+        CHECK_STR(s.v[i].value, i == 6 ? "w" : "v");
+    }
+    labels_free(&s);
+    CHECK_EQ(s.n, 0);
 }
 
 TEST(labels_compare_by_content)
@@ -91,4 +104,9 @@ TEST(labels_compare_by_content)
     CHECK(labels_hash(&a) != labels_hash(&b));
     CHECK_EQ(labels_set(&a, "y", "0"), 0);
     CHECK(labels_compare(&a, &b) < 0);
+    labels_free(&a);
+    labels_free(&b);
+    CHECK_EQ(labels_set(&a, "x", "1"), 0);
+    CHECK_EQ(labels_set(&b, "y", "1"), 0);
+    CHECK(labels_hash(&a) != labels_hash(&b)); /* names count, too */
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define PIECE ((size_t)64 << 20) /* zlib counts in 32 bits; and pages that were summed need not stay */
+#define PIECE ((size_t)1 << 20) /* zlib counts in 32 bits; and pages that were summed need not stay */
 
 /* The text at the start of a section, if all of it fits; how long it is with its end, 0: there is none. */
 static size_t take_text(const struct elf_section *s, char *to, size_t size)

@@ -94,9 +94,12 @@ TEST(debug_links_say_what_a_file_has)
 TEST(debug_links_sum_a_file)
 {
     AUTO_BUF struct buf file = {0};
-    struct crafted_section s = {".debug_info", "123456789", 9, 0};
+    static u8 info[(5 << 19) + 3]; /* more than is summed at once */
+    struct crafted_section s = {".debug_info", info, sizeof(info), 0};
     struct debug_links l = {0};
     u32 crc = ~0u;
+    for (size_t i = 0; i < sizeof(info); i++)
+        info[i] = (u8)(i * 7 + i / 256);
     crafted_elf(&file, &s, 1);
     for (size_t i = 0; i < file.len; i++) {
         crc ^= (u8)file.data[i];

@@ -172,6 +172,29 @@ TEST(elf_gives_back_no_page_of_a_copy)
     munmap(copy, file.size);
 }
 
+/* Neighbours may still be needed. Private memory stands for the file: pages of it that are given back are zeros. */
+TEST(elf_gives_back_whole_pages_only)
+{
+    static const struct {
+        size_t from, len;
+        const char *left; /* of four pages */
+    } cases[] = {{0, 16384, "...."},   {1, 12288, "x..x"},   {1, 12287, "x..x"},   {1, 12286, "x.xx"},
+                 {4096, 4096, "x.xx"}, {4096, 4095, "xxxx"}, {4097, 4095, "xxxx"}, {8192, 8192, "xx.."},
+                 {8192, 8193, "xxxx"}, {0, 0, "xxxx"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        u8 *map = mmap(NULL, 5 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char left[5] = "";
+        CHECK(map != MAP_FAILED);
+        memset(map, 'x', 5 * 4096);
+        struct elf_file e = {.map = map, .size = 4 * 4096, .owned = true};
+        elf_have_read(&e, map + cases[i].from, cases[i].len);
+        for (size_t page = 0; page < 4; page++)
+            left[page] = map[page * 4096] ? 'x' : '.';
+        munmap(map, 5 * 4096);
+        CHECK_STR(left, cases[i].left);
+    }
+}
+
 TEST(elf_without_its_bytes_keeps_what_was_read)
 {
     AUTO_ELF struct elf_file e = {0};

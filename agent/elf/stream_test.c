@@ -7,7 +7,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define LENGTH 100000
+#define LENGTH 300000 /* several blocks of either method */
 #define CAP    (1u << 20)
 
 enum packing { ZLIB, ZSTD, ZDEBUG, PACKINGS };

@@ -156,3 +156,31 @@ TEST(symbols_of_many_places)
         CHECK(!name == !out[i].name && (!name || (out[i].len == 1 && *out[i].name == *name)));
     }
 }
+
+/* Tables that are compressed, and names that are no table of names, are passed over. */
+TEST(symbols_of_tables_that_cannot_be_read)
+{
+    static const struct named s[] = {{"f", 0x100, 16, FUNC}, {NULL, 0, 0, FUNC}};
+    static const struct {
+        unsigned section;
+        u32 type;
+        u64 flags;
+        bool good;
+    } tables[] = {{2, SHT_SYMTAB, 0, true}, {2, SHT_SYMTAB, SHF_COMPRESSED, false}, {2, SHT_PROGBITS, 0, false},
+                  {2, SHT_DYNSYM, 0, true}, {3, SHT_STRTAB, SHF_COMPRESSED, false}, {3, SHT_PROGBITS, 0, false},
+                  {3, SHT_NOBITS, 0, false}};
+    const u64 at = 0x108;
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        AUTO_BUF struct buf file = {0};
+        AUTO_ELF struct elf_file e = {0};
+        struct symbol out = {0};
+        make_file(s, false, &file);
+        Elf64_Shdr *h = (Elf64_Shdr *)(file.data + LENGTH) + tables[i].section;
+        h->sh_type = tables[i].type;
+        h->sh_flags = tables[i].flags;
+        CHECK_EQ(elf_open_memory(&e, file.data, file.len), 0);
+        CHECK_EQ(symbols_find(&e, NULL, &at, 1, &out), 0);
+        CHECK_EQ(out.name != NULL, tables[i].good);
+        CHECK_EQ(symbols_find(&e, NULL, NULL, 0, NULL), 0);
+    }
+}

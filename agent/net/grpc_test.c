@@ -14,6 +14,7 @@ struct server {
     char dir[32], path[64];
     int listener;
     struct buf says[3]; /* one per connection */
+    struct buf expects; /* the request, with its prefix; nothing is said to another one. Empty: to any */
     int connections, accepted;
     bool mute; /* it accepts, and never answers */
     int done[2];
@@ -67,12 +68,18 @@ static void ok(struct buf *b, uint32_t stream, const char *text)
     headers(b, stream, END_STREAM, NULL, "0");
 }
 
-/* Has the client said all of its request: behind the preface, a DATA frame that ends its stream? */
-static bool is_whole(const unsigned char *bytes, size_t n)
+/* The request that follows the preface, into `body`; whether all of it is there: a DATA frame that ends its stream. */
+static bool is_whole(const struct buf *in, struct buf *body)
 {
-    for (size_t at = 24; at + 9 <= n;) {
+    const unsigned char *bytes = (const unsigned char *)in->data;
+    body->len = 0;
+    for (size_t at = 24; at + 9 <= in->len;) {
         size_t len = (size_t)bytes[at] << 16 | (size_t)bytes[at + 1] << 8 | bytes[at + 2];
-        if (bytes[at + 3] == DATA && (bytes[at + 4] & END_STREAM) && at + 9 + len <= n)
+        if (at + 9 + len > in->len)
+            return false;
+        if (bytes[at + 3] == DATA)
+            buf_add(body, bytes + at + 9, len);
+        if (bytes[at + 3] == DATA && (bytes[at + 4] & END_STREAM))
             return true;
         at += 9 + len;
     }
@@ -80,24 +87,24 @@ static bool is_whole(const unsigned char *bytes, size_t n)
 }
 
 /* An answer that comes before the question would be none. */
-static bool hear(int fd)
+static bool hear(const struct server *s, int fd)
 {
-    unsigned char bytes[4096];
-    size_t n = 0;
-    while (!is_whole(bytes, n)) {
-        ssize_t r = recv(fd, bytes + n, sizeof(bytes) - n, 0);
+    AUTO_BUF struct buf in = {0}, body = {0};
+    char piece[4096];
+    while (!is_whole(&in, &body)) {
+        ssize_t r = recv(fd, piece, sizeof(piece), 0);
         if (r <= 0)
             return false;
-        n += (size_t)r;
+        buf_add(&in, piece, (size_t)r);
     }
-    return true;
+    return !s->expects.len || (body.len == s->expects.len && !memcmp(body.data, s->expects.data, body.len));
 }
 
 static void serve(struct server *s, int fd)
 {
     char bytes[4096];
     const struct buf *say = &s->says[s->accepted++];
-    if (hear(fd) && !s->mute && say->len)
+    if (hear(s, fd) && !s->mute && say->len)
         send(fd, say->data, say->len, MSG_NOSIGNAL);
     struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = s->done[0], .events = POLLIN}};
     bool hold = s->mute || s->accepted == s->connections; /* the others are closed behind what was said */
@@ -146,6 +153,7 @@ static void server_stop(struct server *s)
     rmdir(s->dir);
     for (int i = 0; i < 3; i++)
         buf_free(&s->says[i]);
+    buf_free(&s->expects);
 }
 
 /* One call of a client of its own, against what the server was told to say. */
@@ -168,6 +176,106 @@ TEST(grpc_answer)
     ok(&s.says[0], 1, "hello");
     CHECK_EQ(call_once(&s, 100, &r), 0);
     CHECK(r.status == 0 && r.body.len == 5 && !memcmp(r.body.data, "hello", 5));
+}
+
+/* Larger than a frame of HTTP/2: it is sent in several. */
+TEST(grpc_request_is_sent_whole)
+{
+    static char text[40000];
+    CLEANUP(grpc_free) struct grpc *g = NULL;
+    SERVER(1);
+    for (size_t i = 0; i < sizeof(text); i++)
+        text[i] = (char)(i * 7 + i / 256);
+    buf_add(&s.expects, "\0\0\0\x9c\x40", 5);
+    buf_add(&s.expects, text, sizeof(text));
+    ok(&s.says[0], 1, "");
+    CHECK_EQ(grpc_new(&g, AT_FDCWD, s.path, sizeof(text)), 0);
+    CHECK_EQ(grpc_call(g, "a.B/C", text, sizeof(text), 20000, NULL, &r), 0);
+    CHECK(r.status == 0 && !r.body.len);
+    grpc_reply_free(&r);
+    CHECK_EQ(grpc_call(g, "a.B/C", text, sizeof(text) + 1, 20000, NULL, &r), -EMSGSIZE);
+    memset(text, 'x', 300);
+    text[300] = 0;
+    CHECK_EQ(grpc_call(g, text, "", 0, 20000, NULL, &r), -EINVAL); /* a method of no name */
+}
+
+TEST(grpc_below_a_root)
+{
+    CLEANUP(grpc_free) struct grpc *g = NULL, *none = NULL;
+    SERVER(1);
+    AUTO_CLOSE int root = open(s.dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    ok(&s.says[0], 1, "x");
+    CHECK_EQ(grpc_new(&g, root, "/s", 100), 0);
+    CHECK_EQ(grpc_call(g, "a.B/C", "", 0, 20000, NULL, &r), 0);
+    CHECK_EQ(grpc_new(&none, root, "/../other", 100), 0);
+    grpc_reply_free(&r);
+    CHECK_EQ(grpc_call(none, "a.B/C", "", 0, 20000, NULL, &r), -ENOENT);
+}
+
+/* Headers of a stream that ends with them: its status, and its message. */
+static void trailers_with(struct buf *b, const char *status, const char *message)
+{
+    AUTO_BUF struct buf fields = {0};
+    field(&fields, ":status", "200");
+    field(&fields, "grpc-status", status);
+    field(&fields, "grpc-message", message);
+    frame(b, HEADERS, END_HEADERS | END_STREAM, 1, fields.data, fields.len);
+}
+
+TEST(grpc_errors_have_a_line)
+{
+    SERVER(1);
+    trailers_with(&s.says[0], "1234", "no\xc2\x9b such thing");
+    CHECK_EQ(call_once(&s, 100, &r), -EREMOTEIO);
+    CHECK_EQ(r.status, 1234);
+    CHECK_STR(r.error, "no?\x9b such thing");
+}
+
+TEST(grpc_status_that_is_no_number)
+{
+    static const char *const bad[] = {"", "12345", "1x", "-1", " 1"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        SERVER(1);
+        trailers_with(&s.says[0], bad[i], "why");
+        CHECK_EQ(call_once(&s, 100, &r), -EPROTO);
+        CHECK_EQ(r.status, -1);
+    }
+}
+
+/* A message that is cut, or longer than its prefix says, and none at all. */
+TEST(grpc_messages_that_are_malformed)
+{
+    static const struct {
+        const char *body;
+        size_t len;
+    } cases[] = {{"\0\0\0\0\3ab", 7}, {"\0\0\0\0\1ab", 7}, {"\0\0\0\0", 4},    {"", 0},
+                 {"\0\1\0\0\2ab", 7}, {"\0\0\1\0\2ab", 7}, {"\0\0\0\1\2ab", 7}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        SERVER(1);
+        headers(&s.says[0], 1, 0, "200", NULL);
+        frame(&s.says[0], DATA, 0, 1, cases[i].body, cases[i].len);
+        headers(&s.says[0], 1, END_STREAM, NULL, "0");
+        CHECK_EQ(call_once(&s, 100, &r), -EPROTO);
+        CHECK(strstr(r.error, "the response is not gRPC"));
+    }
+}
+
+/* Up to the limit, in as many frames as the server likes. */
+TEST(grpc_answers_in_pieces)
+{
+    for (size_t max = 9; max <= 10; max++) {
+        SERVER(1);
+        headers(&s.says[0], 1, 0, "200", NULL);
+        frame(&s.says[0], DATA, 0, 1, "\0\0\0", 3);
+        frame(&s.says[0], DATA, 0, 1,
+              "\0\xa"
+              "01234",
+              7);
+        frame(&s.says[0], DATA, 0, 1, "56789", 5);
+        headers(&s.says[0], 1, END_STREAM, NULL, "0");
+        CHECK_EQ(call_once(&s, max, &r), max < 10 ? -EMSGSIZE : 0);
+        CHECK(max < 10 || (r.body.len == 10 && !memcmp(r.body.data, "0123456789", 10)));
+    }
 }
 
 TEST(grpc_status_in_headers_only)

@@ -32,6 +32,15 @@ static bool answer_gzip(int fd, size_t size)
     return true;
 }
 
+/* So many header lines of 1 KiB each. */
+static void answer_lines(int fd, unsigned long n)
+{
+    AUTO_BUF struct buf lines = {0};
+    for (; n; n--)
+        buf_printf(&lines, "X: %0*d\r\n", 1019, 0);
+    test_reply(fd, 200, lines.data ? lines.data : "", "", 0);
+}
+
 static void wait_for_end(const struct test_request *r)
 {
     while (!__atomic_load_n(r->stopping, __ATOMIC_RELAXED))
@@ -53,6 +62,18 @@ static bool answer(void *ctx, const struct test_request *r)
         wait_for_end(r);
     else if (starts(r, "GET /cut "))
         raw(r->fd, "HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nonly this");
+    else if (starts(r, "GET /nothing "))
+        return false;
+    else if (starts(r, "GET /bad-gzip "))
+        test_reply(r->fd, 200, "Content-Encoding: gzip\r\n", "no gzip", 7);
+    else if (starts(r, "GET /lines/"))
+        answer_lines(r->fd, strtoul(r->head + strlen("GET /lines/"), NULL, 10));
+    else if (starts(r, "GET /soon "))
+        test_reply(r->fd, 503, "Retry-After: 0\r\n", "", 0);
+    else if (starts(r, "GET /never "))
+        test_reply(r->fd, 503, "Retry-After: 1073741824\r\n", "", 0);
+    else if (starts(r, "HEAD "))
+        raw(r->fd, "HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\n");
     else if (starts(r, "GET /garbage "))
         raw(r->fd, "\x16\x03\x01 what is this\r\n\r\n");
     else if (starts(r, "GET /stream "))
@@ -114,6 +135,35 @@ TEST(http_request_line_headers_and_body)
     CHECK(out.seconds > 0);
 }
 
+/* What the server sees of a request, but for the body. */
+TEST(http_methods)
+{
+    static const struct {
+        const char *method, *body, *line, *length;
+    } cases[] = {
+        {"GET", NULL, "GET /ok HTTP/1.1\r\n", NULL},
+        {"GET", "ab", "GET /ok HTTP/1.1\r\n", "\r\nContent-Length: 2\r\n"},
+        {"POST", NULL, "POST /ok HTTP/1.1\r\n", "\r\nContent-Length: 0\r\n"},
+        {"PUT", "abc", "PUT /ok HTTP/1.1\r\n", "\r\nContent-Length: 3\r\n"},
+        {"DELETE", NULL, "DELETE /ok HTTP/1.1\r\n", "\r\nContent-Length: 0\r\n"},
+    };
+    AUTO_FIXTURE struct fixture f = {0};
+    CHECK_EQ(fixture_new(&f), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        AUTO_RESPONSE struct http_response out = {0};
+        struct http_request r = {.method = cases[i].method, .body = cases[i].body};
+        r.body_len = r.body ? strlen(r.body) : 0;
+        CHECK_EQ(call(&f, &r, "/ok", &out), 0);
+        CHECK(!strncmp(out.body.data, cases[i].line, strlen(cases[i].line)));
+        CHECK(cases[i].length ? !!strstr(out.body.data, cases[i].length) : !strstr(out.body.data, "Content-Length:"));
+        CHECK(!strstr(out.body.data, "Content-Type:")); /* nobody said one */
+        CHECK(strstr(out.body.data, "\r\nAccept-Encoding: "));
+    }
+    AUTO_RESPONSE struct http_response head = {0};
+    CHECK_EQ(call(&f, &(struct http_request){.method = "HEAD"}, "/ok", &head), 0);
+    CHECK(head.status == 200 && !head.body.len); /* and does not wait for one */
+}
+
 TEST(http_authentication)
 {
     AUTO_FIXTURE struct fixture f = {0};
@@ -123,6 +173,11 @@ TEST(http_authentication)
     CHECK(strstr(basic.body.data, "Authorization: Basic bWU6cHc=\r\n"));
     CHECK_EQ(call(&f, &(struct http_request){.bearer = "tok"}, "/ok", &bearer), 0);
     CHECK(strstr(bearer.body.data, "Authorization: Bearer tok\r\n"));
+    AUTO_RESPONSE struct http_response nameless = {0}, none = {0};
+    CHECK_EQ(call(&f, &(struct http_request){.user = "me"}, "/ok", &nameless), 0);
+    CHECK(strstr(nameless.body.data, "Authorization: Basic bWU6\r\n"));
+    CHECK_EQ(get(&f, "/ok", &none), 0);
+    CHECK(!strstr(none.body.data, "Authorization:"));
 }
 
 TEST(http_line_breaks_are_refused)
@@ -133,6 +188,8 @@ TEST(http_line_breaks_are_refused)
     CHECK_EQ(fixture_new(&f), 0);
     CHECK_EQ(call(&f, &(struct http_request){.headers = headers, .nheaders = 1}, "/ok", &out), -EINVAL);
     CHECK_EQ(call(&f, &(struct http_request){.bearer = "a\nb"}, "/ok", &out), -EINVAL);
+    CHECK_EQ(get(&f, "/ok\r\nX: y", &out), -EINVAL);
+    CHECK(*out.error);
     CHECK_EQ(test_server_connections(f.server), 0);
 }
 
@@ -179,6 +236,10 @@ TEST(http_status_and_retry_after)
     CHECK_EQ(busy.retry_after_ms, 7000);
     CHECK_STR(busy.content_type, "text/?plain");
     CHECK_STR(busy.body.data, "later");
+    AUTO_RESPONSE struct http_response soon = {0}, never = {0};
+    CHECK(get(&f, "/soon", &soon) == 0 && get(&f, "/never", &never) == 0);
+    CHECK(soon.status == 503 && soon.retry_after_ms == 0 && never.retry_after_ms == 0); /* nobody waits for years */
+    CHECK_STR(soon.content_type, "");
     CHECK_EQ(get(&f, "/moved", &moved), 0);
     CHECK_EQ(moved.status, 302); /* not followed */
 }
@@ -191,6 +252,51 @@ TEST(http_broken_answers)
     CHECK_EQ(get(&f, "/cut", &cut), -ECONNRESET);
     CHECK(*cut.error);
     CHECK_EQ(get(&f, "/garbage", &garbage), -EPROTO);
+    AUTO_RESPONSE struct http_response nothing = {0}, bad_gzip = {0};
+    CHECK_EQ(get(&f, "/nothing", &nothing), -ECONNRESET);
+    CHECK_EQ(get(&f, "/bad-gzip", &bad_gzip), -EPROTO);
+}
+
+TEST(http_headers_are_bounded)
+{
+    AUTO_FIXTURE struct fixture f = {0};
+    AUTO_RESPONSE struct http_response few = {0}, many = {0};
+    CHECK_EQ(fixture_new(&f), 0);
+    CHECK_EQ(get(&f, "/lines/63", &few), 0); /* and those that all answers have */
+    CHECK_EQ(get(&f, "/lines/64", &many), -EMSGSIZE);
+    CHECK_STR(many.error, "the response is larger than the limit");
+}
+
+TEST(http_urls_that_are_none)
+{
+    static const struct {
+        const char *url;
+        int expected;
+    } cases[] = {
+        {"", -EINVAL}, {"http://[", -EINVAL}, {"ftp://127.0.0.1:1/", -EPROTO}, {"file:///etc/passwd", -EPROTO}};
+    AUTO_CLIENT struct http_client *c = NULL;
+    CHECK_EQ(http_client_new(&c, &(struct http_config){0}), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        AUTO_RESPONSE struct http_response out = {0};
+        struct http_request r = {.method = "GET", .url = cases[i].url, .timeout_ms = 20000};
+        CHECK_EQ(http_call(c, &r, &out), cases[i].expected);
+        CHECK(*out.error && !out.body.len && !out.status);
+    }
+}
+
+/* The proxy is asked for the whole URL; a socket is connected to whatever the URL says. */
+TEST(http_proxy_and_socket)
+{
+    AUTO_FIXTURE struct fixture f = {0};
+    AUTO_CLIENT struct http_client *proxied = NULL, *nowhere = NULL;
+    AUTO_RESPONSE struct http_response out = {0}, none = {0};
+    CHECK_EQ(fixture_new(&f), 0);
+    struct http_request r = {.method = "POST", .url = "http://example.invalid/a", .timeout_ms = 20000};
+    CHECK_EQ(http_client_new(&proxied, &(struct http_config){.proxy = test_server_url(f.server)}), 0);
+    CHECK_EQ(http_call(proxied, &r, &out), 0);
+    CHECK(!strncmp(out.body.data, "POST http://example.invalid/a HTTP/1.1\r\n", 40));
+    CHECK_EQ(http_client_new(&nowhere, &(struct http_config){.unix_socket = "/nowhere/s"}), 0);
+    CHECK_EQ(http_call(nowhere, &r, &none), -ECONNREFUSED);
 }
 
 TEST(http_limits_of_time)
@@ -232,6 +338,7 @@ TEST(http_missing_files)
 {
     struct http_client *c = NULL;
     CHECK_EQ(http_client_new(&c, &(struct http_config){.ca_file = "/nonexistent/ca"}), -ENOENT);
+    CHECK_EQ(http_client_new(&c, &(struct http_config){.cert_file = "/nonexistent/cert"}), -ENOENT);
     CHECK_EQ(http_client_new(&c, &(struct http_config){.key_file = "/nonexistent/key"}), -ENOENT);
     CHECK(!c);
 }
@@ -298,4 +405,15 @@ TEST(http_stop_is_seen_in_silence)
     buf_free(&t.text);
     CHECK_EQ(rc, -ECANCELED);
     CHECK_STR(out.error, "cancelled");
+}
+
+TEST(http_stop_before_it_began)
+{
+    AUTO_FIXTURE struct fixture f = {0};
+    AUTO_RESPONSE struct http_response out = {0};
+    const bool stop = true;
+    CHECK_EQ(fixture_new(&f), 0);
+    CHECK_EQ(call(&f, &(struct http_request){.stop = &stop}, "/ok", &out), -ECANCELED);
+    CHECK_STR(out.error, "cancelled");
+    CHECK(!out.status && !test_server_connections(f.server));
 }

@@ -1,5 +1,6 @@
 #include "proc/kallsyms.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
 #include <errno.h>
 
@@ -58,6 +59,81 @@ TEST(kallsyms_nothing_to_read)
     CHECK(!k);
 }
 
+/* What of one line is in the table: "NAME MODULE", or "" if it makes no sense. */
+static const char *line_says(const char *line)
+{
+    static char text[1200];
+    CLEANUP(kallsyms_free) struct kallsyms *k = NULL;
+    struct kallsym s;
+    text[0] = 0;
+    if (!parse(line, &k) && kallsyms_find(k, 0xffffffff81000000, &s))
+        snprintf(text, sizeof(text), "%s %s", s.name, s.module);
+    return text;
+}
+
+TEST(kallsyms_lines)
+{
+    CHECK_STR(line_says("ffffffff81000000 t a\n"), "a ");
+    CHECK_STR(line_says("ffffffff81000000 W a"), "a ");
+    CHECK_STR(line_says("ffffffff81000000 w a\t[mod]\n"), "a mod");
+    CHECK_STR(line_says("ffffffff81000000 d a\n"), "");
+    CHECK_STR(line_says("ffffffff81000000 tt a\n"), "");
+    CHECK_STR(line_says("ffffffff81000000 t \n"), "");
+    CHECK_STR(line_says("ffffffff81000000 "), "");
+    CHECK_STR(line_says("ffffffff81000000"), "");
+    CHECK_STR(line_says("ffffffff81000000t a\n"), "");
+    CHECK_STR(line_says(" t a\n"), "");
+    CHECK_STR(line_says("0000000081000000 t per_cpu\n"), "");
+}
+
+TEST(kallsyms_names_are_bounded)
+{
+    AUTO_BUF struct buf line = {0};
+    for (size_t n = 511; n <= 513; n++)
+        for (int module = 0; module < 2; module++) {
+            line.len = 0;
+            buf_str(&line, module ? "ffffffff81000000 t f\t[" : "ffffffff81000000 t ");
+            for (size_t i = 0; i < n; i++)
+                buf_char(&line, 'x');
+            buf_str(&line, module ? "]\n" : "\n");
+            CHECK_EQ(strlen(line_says(line.data)), n <= 512 ? n + 1 + (module ? 1 : 0) : 0);
+        }
+}
+
+/* Of several at one address a global one is shown, or else the first. */
+TEST(kallsyms_one_name_for_an_address)
+{
+    CHECK_STR(line_says("ffffffff81000000 t a\nffffffff81000000 T b\nffffffff81000000 t c\n"), "b ");
+    CHECK_STR(line_says("ffffffff81000000 T b\nffffffff81000000 t a\n"), "b ");
+    CHECK_STR(line_says("ffffffff81000000 t b\nffffffff81000000 t a\n"), "b ");
+    CHECK_STR(line_says("ffffffff81000000 T b\nffffffff81000000 T a\n"), "b ");
+}
+
+TEST(kallsyms_reach)
+{
+    CLEANUP(kallsyms_free) struct kallsyms *k = NULL;
+    struct kallsym s;
+    CHECK_EQ(parse("8000000000000000 T low\n80000000ffffffff T last\n8000000100000000 T far\n", &k), 0);
+    CHECK_EQ(kallsyms_count(k), 2); /* 4 GiB are all that there is of text */
+    CHECK(kallsyms_find(k, 0x8000000000040000, &s) && !strcmp(s.name, "low"));
+    CHECK(!kallsyms_find(k, 0x8000000000040001, &s));
+    CHECK(kallsyms_find(k, 0x80000000ffffffff, &s) && !strcmp(s.name, "last") && s.start == 0x80000000ffffffff);
+    CHECK(!kallsyms_find(k, 0x7fffffffffffffff, &s));
+}
+
+TEST(kallsyms_of_a_file)
+{
+    static const char text[] = "ffffffff81000000 t a\n";
+    CLEANUP(kallsyms_free) struct kallsyms *k = NULL, *none = NULL;
+    AUTO_CLOSE int fd = fs_sealed_memfd("kallsyms", text, sizeof(text) - 1);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    CHECK_EQ(kallsyms_new(&k, path), 0);
+    CHECK_EQ(kallsyms_count(k), 1);
+    CHECK_EQ(kallsyms_new(&none, "/"), -EIO);
+    CHECK(!none);
+}
+
 static const char MODULES[] =
     "ffffffff81000000 T _stext\n"
     "ffffffff81000040 t helper\n"
@@ -84,6 +160,23 @@ TEST(kallsyms_images_leave_out_what_comes_and_goes)
     CHECK(kallsyms_find(view, 0xffffffff81000008, &s));
     CHECK_STR(s.name, "_stext");
     CHECK_STR(s.module, "");
+    CHECK(kallsyms_find(view, 0xffffffffc0003001, &s)); /* behind what was left out */
+    CHECK_STR(s.name, "xfs_read");
+    CHECK_STR(s.module, "xfs");
+    AUTO_BUF struct buf again = {0};
+    CHECK_EQ(kallsyms_encode(view, &again), 0);
+    CHECK(again.len == image.len && !memcmp(again.data, image.data, image.len));
+}
+
+TEST(kallsyms_images_of_nothing)
+{
+    CLEANUP(kallsyms_free) struct kallsyms *hidden = NULL, *programs = NULL;
+    AUTO_BUF struct buf image = {0};
+    CHECK_EQ(parse("0000000000000000 T _stext\n", &hidden), 0);
+    CHECK_EQ(kallsyms_encode(hidden, &image), -ENODATA);
+    CHECK_EQ(parse("ffffffffc0002000 t bpf_prog_1_x\t[bpf]\n", &programs), 0);
+    CHECK_EQ(kallsyms_encode(programs, &image), -ENODATA);
+    CHECK_EQ(image.len, 0);
 }
 
 TEST(kallsyms_inside_of_a_module)

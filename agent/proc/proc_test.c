@@ -17,7 +17,9 @@ TEST(stat_line_with_a_hostile_comm)
     CHECK_EQ(ppid, 42);
     CHECK_EQ(ticks, 123);
     CHECK_EQ(proc_parse_stat("7 (a", &ppid, &ticks), -EBADMSG);
+    CHECK_EQ(proc_parse_stat("7 (a) S 1 7 7 0 -1 4194560 1 2 3 4 100\n", &ppid, &ticks), -EBADMSG);
     CHECK_EQ(ppid, 42);
+    CHECK_EQ(ticks, 123);
 }
 
 TEST(cgroup_mount_of_a_device)
@@ -30,27 +32,69 @@ TEST(cgroup_mount_of_a_device)
     CHECK_EQ(proc_parse_cgroup_mount(text, "0:26", name), 0);
     CHECK_STR(name, "cpu");
     CHECK_EQ(proc_parse_cgroup_mount(text, "0:27", name), -ENOTSUP);
+    CHECK_EQ(proc_parse_cgroup_mount(text, "0:28", name), -ENOENT); /* version 2 */
     CHECK_EQ(proc_parse_cgroup_mount(text, "0:99", name), -ENOENT);
+    CHECK_STR(name, "cpu");
+}
+
+TEST(cgroup_controllers_of_version_1)
+{
+    static const char *const known[] = {"cpuset", "cpu",        "cpuacct",  "memory",  "devices", "freezer", "net_cls",
+                                        "blkio",  "perf_event", "net_prio", "hugetlb", "pids",    "rdma",    "misc"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        char text[128], name[32] = "";
+        snprintf(text, sizeof(text), "30 24 0:26 / /sys rw - cgroup cgroup rw,xattr,%s", known[i]);
+        CHECK_EQ(proc_parse_cgroup_mount(text, "0:26", name), 0);
+        CHECK_STR(name, known[i]);
+    }
+}
+
+/* A child that has one itself; both wait until the pipe's other end is closed. */
+static pid_t fork_twice(const int gate[2], pid_t *grandchild)
+{
+    int told[2];
+    if (pipe2(told, O_CLOEXEC))
+        return -1;
+    pid_t child = fork();
+    if (!child) {
+        char c;
+        pid_t own = fork();
+        close(gate[1]);
+        if (own && write(told[1], &own, sizeof(own)) != sizeof(own))
+            _exit(1);
+        while (read(gate[0], &c, 1) > 0)
+            ;
+        _exit(0);
+    }
+    close(told[1]);
+    if (read(told[0], grandchild, sizeof(*grandchild)) != sizeof(*grandchild))
+        *grandchild = -1;
+    close(told[0]);
+    return child;
 }
 
 TEST(descendants_are_found)
 {
-    pid_t child = fork();
-    if (!child) {
-        pause();
-        _exit(0);
-    }
+    int gate[2];
+    pid_t grandchild = 0;
+    CHECK_EQ(pipe2(gate, O_CLOEXEC), 0);
+    pid_t child = fork_twice(gate, &grandchild);
     proc_pids pids = {0};
     *VEC_PUSH(&pids) = (u32)getpid();
     int rc = proc_add_descendants(&pids);
-    bool found = false;
-    for (size_t i = 0; i < pids.n; i++)
-        found |= pids.v[i] == (u32)child;
+    unsigned me = 0, found = 0, found_too = 0, others = 0;
+    for (size_t i = 0; i < pids.n; i++) {
+        me += pids.v[i] == (u32)getpid();
+        found += pids.v[i] == (u32)child;
+        found_too += pids.v[i] == (u32)grandchild;
+        others += pids.v[i] == (u32)getppid() || pids.v[i] == 1;
+    }
     vec_free(&pids);
-    kill(child, SIGKILL);
+    close(gate[0]);
+    close(gate[1]);
     waitpid(child, NULL, 0);
     CHECK_EQ(rc, 0);
-    CHECK(found);
+    CHECK(me == 1 && found == 1 && found_too == 1 && !others); /* each once, and nobody else */
 }
 
 TEST(vdso_is_an_elf_file)

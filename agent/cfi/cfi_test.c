@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/test.h"
 #include "cfi/fixture.h"
+#include <errno.h>
 
 struct expected {
     const char *at; /* a symbol of testdata/cfi.s */
@@ -270,6 +271,18 @@ TEST(cfi_overlaps_have_one_answer)
     CHECK(!cfi_fde_at(&c, 0x30));
     CHECK(cfi_fde_at(&c, 0x2f) == &c.fdes.v[1]);
     CHECK(!cfi_fde_at(&c, 0x100));
+}
+
+TEST(cfi_lists_no_more_than_it_is_told)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_CFI struct cfi few = {0}, all = {0}, same = {0};
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    CHECK_EQ(cfi_read(&all, &e, 1000), 0);
+    CHECK(all.fdes.n > 2);
+    CHECK_EQ(cfi_read(&same, &e, all.fdes.n), 0);
+    CHECK_EQ(cfi_read(&few, &e, all.fdes.n - 1), -ENOSPC);
+    CHECK(!few.elf && !few.fdes.n);
 }
 
 TEST(cfi_cut_anywhere_is_harmless)

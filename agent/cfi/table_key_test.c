@@ -81,6 +81,36 @@ TEST(table_keys_depend_on_every_input)
     CHANGES(p.rows[1].word++);
 }
 
+/* No two inputs are one stream of bytes: what moves from one list to the next would be, but for their lengths. */
+TEST(table_keys_know_where_lists_end)
+{
+    struct parts a, b;
+    fill(&a);
+    a.in.known.n = 2;
+    a.in.known.v[0] = (struct gap_code){.start = 1, .end = 2, .n = 1, .row = {{3, 4}}};
+    a.in.known.v[1] = (struct gap_code){.start = 5, .end = 6, .n = 1, .row = {{7, 8}}};
+    b = a;
+    b.in.cfi.elf = &b.e;
+    b.in.known.v[0] = (struct gap_code){.start = 1, .end = 2, .n = 2, .row = {{3, 4}, {5, 6}}};
+    b.in.known.v[1] = (struct gap_code){.start = 7, .end = 8};
+    struct table_key one = key_of(&a), two = key_of(&b);
+    CHECK(!table_key_equal(&one, &two));
+
+    fill(&a);
+    fill(&b);
+    a.load[1] = (struct elf_segment){.offset = 0x100, .vaddr = 36, .filesz = 0, .flags = 9};
+    const u64 rest[4] = {9, 0x100, 8, 0}; /* the second segment's flags, and the section's head */
+    u8 section[40];
+    memcpy(section, rest, sizeof(rest));
+    memcpy(section + sizeof(rest), a.cfi, 8);
+    a.load[1].vaddr = sizeof(section);
+    b.e.nloads = 1;
+    b.in.cfi.section[0] = (struct cfi_section){.data = section, .len = sizeof(section), .vaddr = 0x100};
+    one = key_of(&a);
+    two = key_of(&b);
+    CHECK(!table_key_equal(&one, &two));
+}
+
 /* Nobody who does not know the secret can make two files of one key; the same bytes elsewhere in memory have the same.
  */
 TEST(table_keys_depend_on_the_secret_and_on_nothing_else)

@@ -379,6 +379,54 @@ static int check_with(const struct xp_table *t, size_t len, size_t at, u32 value
     return table_check(copy, len);
 }
 
+/* Without a build ID something stands for it that is the same for the same CFI, and for no other. */
+TEST(table_of_a_file_without_a_build_id)
+{
+    static const char *const names[] = {"cfi.so", "cfi.so", "symbols.so"};
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    u8 id[3][sizeof(((struct xp_table *)0)->build_id)];
+    for (size_t i = 0; i < 3; i++) {
+        AUTO_ELF struct elf_file e = {0};
+        AUTO_FREE struct xp_table *t = NULL;
+        size_t len;
+        CHECK_EQ(fixture_elf(names[i], &e), 0);
+        memset(e.build_id, 0, sizeof(e.build_id));
+        e.build_id_len = 0;
+        CHECK_EQ(table_build_elf(&e, NULL, &limits, &t, &len), 0);
+        CHECK_EQ(t->build_id_len, sizeof(t->build_id));
+        memcpy(id[i], t->build_id, sizeof(id[i]));
+    }
+    CHECK(!memcmp(id[0], id[1], sizeof(id[0])) && memcmp(id[0], id[2], sizeof(id[0])) != 0);
+}
+
+/* A section of zeros that takes no room on the disk. */
+TEST(table_copies_no_section_of_any_size)
+{
+    struct {
+        Elf64_Ehdr h;
+        Elf64_Shdr s[3];
+        char names[16];
+    } f = {.h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                 .e_type = ET_DYN,
+                 .e_machine = EM_X86_64,
+                 .e_shoff = sizeof(Elf64_Ehdr),
+                 .e_shnum = 3,
+                 .e_shentsize = sizeof(Elf64_Shdr),
+                 .e_shstrndx = 2},
+           .s = {{0},
+                 {.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = 4096, .sh_size = TABLE_MAX_CFI + 1},
+                 {.sh_type = SHT_STRTAB, .sh_offset = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Shdr), .sh_size = 16}},
+           .names = "\0.eh_frame"};
+    AUTO_CLOSE int fd = memfd_create("large", MFD_CLOEXEC);
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_INPUT struct table_input in = {0};
+    CHECK_EQ(fs_write_all(fd, &f, sizeof(f)), 0);
+    CHECK_EQ(ftruncate(fd, (off_t)TABLE_MAX_CFI + 8192), 0);
+    CHECK_EQ(elf_open(&e, fd), 0);
+    CHECK_EQ(table_read(&in, &e, fd, NULL), -ENOSPC);
+    CHECK(!in.cfi.elf && !in.copy[0]);
+}
+
 TEST(table_check_finds_every_lie)
 {
     size_t len;

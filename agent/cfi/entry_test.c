@@ -82,6 +82,9 @@ struct cie_row {
 static const struct cie_row cies[] = {
     {7, {1, 0, 1, 0x78, 16, 0, 0}, true, false, false, 0},
     {7, {3, 0, 1, 0x78, 16, 0, 0}, true, false, false, 0},
+    {8, {3, 0, 1, 0x78, 0x90, 0, 0, 0}, true, false, false, 0}, /* since version 3 it is a LEB128 */
+    {8, {1, 0, 1, 0x78, 0x90, 0, 0, 0}, false, false, false, 0},
+    {5, {3, 0, 1, 0x78, 0x90}, false, false, false, 0},
     {9, {4, 0, 8, 0, 1, 0x78, 16, 0, 0}, true, false, false, 0},
     {9, {4, 0, 4, 0, 1, 0x78, 16, 0, 0}, false, false, false, 0}, /* addresses of 4 bytes */
     {9, {4, 0, 8, 2, 1, 0x78, 16, 0, 0}, false, false, false, 0}, /* with segments */
@@ -93,9 +96,9 @@ static const struct cie_row cies[] = {
     {17, {1, 'z', 'P', 'R', 0, 1, 0x78, 16, 6, 0x9b, 1, 2, 3, 4, 0x1b, 0, 0}, true, false, true, 0x1b},
     {12, {1, 'z', 'P', 'R', 0, 1, 0x78, 16, 2, 0xff, 0x1b, 0}, true, false, true, 0x1b}, /* no personality */
     {12, {1, 'z', 'P', 'R', 0, 1, 0x78, 16, 2, 0x1b, 0x1b, 0}, false, false, false, 0},  /* it is cut */
-    {10, {1, 'z', 'R', 0, 1, 0x78, 16, 0, 0x1b, 0}, false, false, false, 0},             /* R has no byte left */
-    {10, {1, 'z', 'L', 0, 1, 0x78, 16, 0, 0x1b, 0}, false, false, false, 0},
-    {10, {1, 'z', 'P', 0, 1, 0x78, 16, 0, 0x1b, 0}, false, false, false, 0},
+    {10, {1, 'z', 'R', 0, 1, 0x78, 16, 0, 0, 0}, false, false, false, 0},                /* R has no byte left */
+    {10, {1, 'z', 'L', 0, 1, 0x78, 16, 0, 0, 0}, false, false, false, 0},
+    {10, {1, 'z', 'P', 0, 1, 0x78, 16, 0, 0, 0}, false, false, false, 0},
     {11, {1, 'z', 'B', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0}, true, false, true, 0x1b},
     {12, {1, 'z', 'Q', 'R', 0, 1, 0x78, 16, 2, 0x1b, 0x1b, 0}, true, false, true, 0}, /* nobody knows Q */
     {10, {1, 'z', 'R', 0, 1, 0x78, 16, 99, 0x1b, 0}, false, false, false, 0},         /* longer than the CIE */

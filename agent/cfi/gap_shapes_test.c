@@ -124,6 +124,10 @@ TEST(gap_start_at_the_end_of_the_code)
     memcpy(f.b + 0xd00 - 3, "\x90\x31\xed\x90", 4);
     find(&f, AT + 0xd00 - 2, &cut);
     CHECK_STR(cut.data, "");
+    cut.len = 0;
+    memcpy(f.b + 0xd00 - 6, "\xf3\x0f\x1e\xfa\x31\xed", 6);
+    find(&f, AT + 0xd00 - 6, &cut);
+    CHECK_STR(cut.data, "");
 }
 
 #define SUB8     "\x48\x83\xec\x08"

@@ -165,11 +165,10 @@ static bool extent(const struct builder *b, u64 *lo, u64 *hi)
     return *hi != 0;
 }
 
-static int add_rows(struct builder *b, u64 lo, u64 hi)
+static int add_rows(struct builder *b, u64 hi)
 {
     const struct table_code *code = b->code;
     int err = 0;
-    b->done = lo;
     for (size_t i = 0; i < b->cfi->fdes.n && !err; i++) {
         struct cfi_fde f = b->cfi->fdes.v[i];
         if (b->code && f.start >= code->start)
@@ -270,7 +269,7 @@ int table_make(struct table_input *in, const struct table_code *gaps, size_t n, 
     size_t max_rules = limits->max_rules < XP_MAX_RULES - 1 ? limits->max_rules : XP_MAX_RULES - 1;
     err = rows_init(&b.rows, lo, (u32)nblocks, index, index + nblocks + 1, (u32)cap, (u32)max_rules);
     if (!err && any)
-        err = add_rows(&b, first, hi);
+        err = add_rows(&b, hi);
     return err ? err : seal(&b, out, len);
 }
 

@@ -1,6 +1,7 @@
 /* A key stands for all that a table is made of: whatever changes in it, the key does. */
 #include "base/test.h"
 #include "cfi/table_elf.h"
+#include <errno.h>
 
 static const u8 secret[16] = {1, 2, 3};
 
@@ -109,6 +110,39 @@ TEST(table_keys_know_where_lists_end)
     one = key_of(&a);
     two = key_of(&b);
     CHECK(!table_key_equal(&one, &two));
+}
+
+TEST(table_keys_know_how_many_rows_come_from_elsewhere)
+{
+    struct parts a, b;
+    fill(&a);
+    fill(&b);
+    a.code.n = 1;
+    a.load[0] = (struct elf_segment){.offset = 7, .vaddr = 1, .filesz = 3, .flags = 4};
+    a.load[1] = (struct elf_segment){.offset = 5, .vaddr = 6, .filesz = 0x100, .flags = 24};
+    a.in.cfi.section[0].vaddr = 0;
+    b.rows[1] = (struct table_row){2, 7}; /* how many segments there are, and where the first one is */
+    b.e.nloads = 1;
+    b.load[0] = (struct elf_segment){.offset = 3, .vaddr = 4, .filesz = 5, .flags = 6};
+    const u64 head[2] = {8, 0};
+    u8 section[24];
+    memcpy(section, head, sizeof(head));
+    memcpy(section + sizeof(head), a.cfi, 8);
+    b.in.cfi.section[0] = (struct cfi_section){.data = section, .len = sizeof(section), .vaddr = 0x100};
+    struct table_key one = key_of(&a), two = key_of(&b);
+    CHECK(!table_key_equal(&one, &two));
+}
+
+TEST(table_inputs_are_given_back)
+{
+    struct table_key key = {.build_id_len = 77};
+    struct parts p;
+    fill(&p);
+    struct table_input in = p.in;
+    table_input_free(&in);
+    CHECK(!in.cfi.elf && !in.known.n && !in.code);
+    CHECK_EQ(table_identify(-1, secret, &key), -EBADF);
+    CHECK_EQ(key.build_id_len, 77);
 }
 
 /* Nobody who does not know the secret can make two files of one key; the same bytes elsewhere in memory have the same.

@@ -103,6 +103,7 @@ TEST(table_of_the_vdso)
     CHECK_EQ(table_build_elf(&e, NULL, &limits, &t, &len), 0);
     CHECK(t->fdes > 0);
     CHECK_EQ(t->bad_fdes, 0);
+    CHECK(t->build_id_len == e.build_id_len && !memcmp(t->build_id, e.build_id, e.build_id_len));
     CHECK_EQ(t->source_rows[XP_SOURCE_KNOWN], elf_has_dynamic_symbol(&e, "__vdso_getrandom"));
 }
 
@@ -254,6 +255,25 @@ TEST(table_covers_what_it_has_rows_for)
     CHECK_EQ(covered.v[0].end, 0x810);
     CHECK(t->source_rows[XP_SOURCE_KNOWN] && covered.n > 2); /* _start, which has no FDE */
     vec_free(&covered);
+}
+
+/* From the program's first instruction to the FDE behind it. */
+TEST(table_covers_known_code)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct table_limits limits = TABLE_LIMITS_DEFAULT, none = {1, 1};
+    table_spans covered = {0}, few = {0};
+    CHECK_EQ(fixture_elf("start", &e), 0);
+    u64 start = fixture_symbol(&e, "_start"), after = fixture_symbol(&e, "after");
+    int err = table_covered(&e, NULL, &limits, &covered);
+    bool found = false;
+    for (size_t i = 0; i < covered.n; i++)
+        found |= covered.v[i].start == start && covered.v[i].end == after;
+    vec_free(&covered);
+    CHECK(!err && found && after < start + 96);
+    err = table_covered(&e, NULL, &none, &few);
+    vec_free(&few);
+    CHECK_EQ(err, -ENOSPC);
 }
 
 TEST(table_may_have_such_rows_alone)
@@ -457,6 +477,11 @@ TEST(table_check_finds_every_lie)
                                            XP_CFA_RBP_HOP, XP_CFA_GO_G, XP_CFA_UNSUPPORTED};
     for (size_t i = 0; i < sizeof(never_synthesised); i++)
         CHECK_EQ(check_with(t, len, rules + 8 + 4, (never_synthesised[i] | XP_RULE_SYNTH) << 16), -EBADMSG);
+    for (u32 reg = 14; reg < 17; reg++) /* the return address is in a register, of which there are sixteen */
+        CHECK_EQ(check_with(t, len, rules + 8 + 4, XP_CFA_RA_REG << 16 | reg), reg < 16 ? 0 : -EBADMSG);
+    CHECK_EQ(check_with(t, len, rules + 8 + 4, XP_CFA_RA_REG << 16 | 0xffff), -EBADMSG);
+    CHECK_EQ(check_with(t, len, rows + 4 * (t->nrows - 1), (table_rows(t)[t->nrows - 1] & 0xffff) | 1 << 16),
+             -EBADMSG); /* something is said of what is behind the last row */
     char *raw = (char *)t;
     raw[len - 1] ^= 1; /* the checksum is not told */
     CHECK_EQ(table_check(t, len), -EBADMSG);
@@ -492,6 +517,9 @@ TEST(rows_number_many_rules)
     CHECK_EQ(rows_init(&w, 0, 65, index, out, 65536, 65535), 0);
     for (u64 i = 1; i < 65535; i++)
         rows_emit(&w, i, i * 0x100000001ull);
+    CHECK_EQ(w.nrules, 65535);
+    rows_emit(&w, 65534, 0x100000001ull); /* which is known since long */
+    w.n--;
     CHECK_EQ(w.nrules, 65535);
     CHECK_EQ(w.err, 0);
     for (u32 i = 1; i < 65535; i++)

@@ -212,6 +212,97 @@ TEST(lines_of_a_jitdump_are_those_of_their_record)
     CHECK_EQ(a.names.frames[1].line, 9);
 }
 
+static u32 line_of(const struct asked *a, size_t i)
+{
+    return a->names.frames[i].line;
+}
+
+/* Lines are of the code that follows, not of what comes behind it; a record without lines has none of the one before.
+ */
+TEST(lines_of_a_jitdump_are_of_one_function)
+{
+    AUTO_BUF struct buf dump = {0}, lines = {0}, none = {0};
+    const u64 addresses[] = {0x1000, 0x2000, 0x3000};
+    CLEANUP(asked_free) struct asked a = {0};
+    put_header(&dump);
+    put64(&lines, 0x1000);
+    put64(&lines, 1);
+    put_line(&lines, 0x0, 5, "x.lua"); /* below all */
+    put_record(&dump, 2, &lines);
+    put_code(&dump, 0x2000, 0x10, "other"); /* not the one that was announced */
+    put_code(&dump, 0x1000, 0x10, "late");
+    put_record(&dump, 2, &lines);
+    put64(&none, 0x3000);
+    put64(&none, 0);
+    put_record(&dump, 2, &none);
+    put_code(&dump, 0x3000, 0x10, "bare");
+    CHECK_EQ(ask_bytes(dump.data, dump.len, addresses, 3, &a), 0);
+    CHECK(line_of(&a, 0) == 0 && line_of(&a, 1) == 0 && line_of(&a, 2) == 0);
+    CHECK_STR(name_of(&a, 0), "late");
+    CHECK_STR(name_of(&a, 2), "bare");
+}
+
+/* V8 counts from the ELF header that perf would put in front; its names know the file better. */
+TEST(lines_of_v8_are_counted_from_elsewhere)
+{
+    AUTO_BUF struct buf dump = {0}, lines = {0};
+    const u64 addresses[] = {0x1000, 0x1010};
+    CLEANUP(asked_free) struct asked a = {0};
+    put_header(&dump);
+    put64(&lines, 0x1000);
+    put64(&lines, 2);
+    put_line(&lines, 0x1040, 7, "freed");
+    put_line(&lines, 0x1050, 8, "freed");
+    put_record(&dump, 2, &lines);
+    put_code(&dump, 0x1000, 0x40, "LazyCompile:*run /app/x.js:3:12");
+    CHECK_EQ(ask_bytes(dump.data, dump.len, addresses, 2, &a), 0);
+    CHECK(line_of(&a, 0) == 7 && line_of(&a, 1) == 8);
+    CHECK_STR(file_of(&a, 0), "/app/x.js");
+}
+
+/* Code that moves is known where it is now, from its new beginning on; what nobody knew stays unknown. */
+TEST(code_of_a_jitdump_moves)
+{
+    AUTO_BUF struct buf dump = {0}, move = {0}, unknown = {0};
+    const u64 addresses[] = {0x2000, 0x8fff, 0x9000, 0x900f, 0x9010, 0xa000};
+    CLEANUP(asked_free) struct asked a = {0};
+    put_header(&dump);
+    put_code(&dump, 0x2000, 0x10, "moving");
+    const u64 from_to[] = {0, 0, 0x2000, 0x9000, 0x10, 0}, other[] = {0, 0, 0x1ff0, 0xa000, 0x20, 0};
+    buf_add(&move, from_to, sizeof(from_to));
+    put_record(&dump, 1, &move);
+    buf_add(&unknown, other, sizeof(other)); /* begins where no code did */
+    put_record(&dump, 1, &unknown);
+    CHECK_EQ(ask_bytes(dump.data, dump.len, addresses, 6, &a), 0);
+    static const char *const want[] = {"moving", "", "moving", "moving", "", ""};
+    for (size_t i = 0; i < 6; i++)
+        CHECK_STR(name_of(&a, i), want[i]);
+    CHECK(a.names.frames[0].start == 0x2000 && a.names.frames[2].start == 0x9000 && a.names.frames[3].start == 0x9000);
+}
+
+/* More than is read at once: records whose heads and names lie across the border. */
+TEST(jitdumps_of_several_pieces_are_read_to_their_end)
+{
+    enum { CODES = 3000, SAMPLES = 300, SIZE = 300 };
+    AUTO_BUF struct buf dump = {0};
+    CLEANUP(asked_free) struct asked a = {0};
+    u64 addresses[SAMPLES];
+    char name[32];
+    put_header(&dump);
+    for (u64 i = 0; i < CODES; i++) {
+        snprintf(name, sizeof(name), "function_%u", (unsigned)i);
+        put_code(&dump, 0x10000 + SIZE * i, SIZE, name);
+    }
+    CHECK(dump.len > 3 * (256 << 10));
+    for (u64 i = 0; i < SAMPLES; i++)
+        addresses[i] = 0x10000 + SIZE * (i * (CODES / SAMPLES) + 9) + SIZE - 1;
+    CHECK_EQ(ask_bytes(dump.data, dump.len, addresses, SAMPLES, &a), 0);
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        snprintf(name, sizeof(name), "function_%u", i * (CODES / SAMPLES) + 9);
+        CHECK_STR(name_of(&a, i), name);
+    }
+}
+
 TEST(crafted_jitdumps_end)
 {
     AUTO_BUF struct buf dump = {0};

@@ -51,7 +51,8 @@ static int find_executable(struct code *c)
         if (elf_section_at(c->elf, i, &s) && s.type == SHT_PROGBITS &&
             (s.flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR))
             err = add_span(c, s.addr, s.len);
-    for (size_t i = 0; i < c->elf->nloads && !c->executable.n && !err; i++)
+    bool sections = c->executable.n;
+    for (size_t i = 0; i < c->elf->nloads && !sections && !err; i++)
         if (c->elf->loads[i].flags & PF_X)
             err = add_span(c, c->elf->loads[i].vaddr, c->elf->loads[i].filesz);
     if (err || !c->executable.n)

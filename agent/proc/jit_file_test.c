@@ -76,6 +76,8 @@ TEST(a_place_is_of_the_innermost_namespace)
     jit_place_close(&p);
     CHECK(fcntl(tmp, F_GETFD) < 0); /* nothing stays open */
     struct jit_place none = JIT_PLACE_NONE;
+    jit_place_look(&none, 0x7fffffff); /* nobody has mappings there */
+    CHECK(none.dump < 0 && none.looks == 1);
     CHECK_EQ(jit_place_open(0x7fffffff, 0, &none), -ESRCH);
     CHECK(none.tmp < 0);
 }

@@ -218,4 +218,8 @@ TEST(kallsyms_damaged_images_are_refused)
     }
     image.data[image.len - 1] = 'x';
     CHECK_EQ(kallsyms_new_view(&view, image.data, image.len), -EBADMSG);
+    const u32 empty[] = {0, ~0u, 0, 2, 0};
+    CHECK_EQ(kallsyms_new_view(&view, empty, 18), -EBADMSG);
+    kallsyms_free(&k);
+    CHECK(!k && !view);
 }

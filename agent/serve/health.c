@@ -1,95 +1,13 @@
-#include "serve/health.h"
+#include "serve/health_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "profile/frames.h"
-#include "serve/metrics.h"
 #include <dirent.h>
 #include <string.h>
 #include <unistd.h>
 
 #define HEALTHY_NS (30 * NS_PER_SEC) /* the collector comes round twice a second */
 #define ASK_MS     2000
-
-static void samples(struct metrics *m, const struct pipeline_report *r)
-{
-    metrics_counter(m, "xprof_samples", "Number of samples of profiled processes, including lost ones.");
-    metrics_value(m, NULL, NULL, (double)r->samples);
-    metrics_counter(m, "xprof_samples_unwanted",
-                    "Number of samples of processes that are not profiled; they are dropped before the stack is read.");
-    metrics_value(m, NULL, NULL, (double)r->not_wanted);
-    metrics_counter(m, "xprof_samples_thinned",
-                    "Number of samples left out because their pod sets a lower sampling rate.");
-    metrics_value(m, NULL, NULL, (double)r->thinned);
-    metrics_counter(m, "xprof_samples_lost",
-                    "Number of lost records, by cause; file-event, stack-dump and cgroup-event are no samples.");
-    for (int i = 0; i < XP_LOSS_COUNT; i++)
-        metrics_value(m, "cause", loss_slug((enum xp_loss)i), (double)r->lost[i]);
-    metrics_value(m, "cause", "stack-memory", (double)r->lost_aggregate);
-    metrics_value(m, "cause", "malformed", (double)r->lost_malformed);
-    metrics_counter(m, "xprof_stacks",
-                    "Number of user stacks, by the cause of their end; stacks with cut=\"true\" lack frames.");
-    for (int i = 0; i < XP_CAUSE_COUNT; i++)
-        metrics_value2(m, "cause", cause_slug((u8)i), "cut", cause_class((u8)i) == 'x' ? "true" : "false",
-                       (double)r->cause[i]);
-    metrics_counter(m, "xprof_stacks_late",
-                    "Number of deferred stacks completed in user space once the rows that they lacked were built.");
-    metrics_value(m, NULL, NULL, (double)r->deferred);
-}
-
-static void resources(struct metrics *m, const struct health *v, const struct pipeline_report *r)
-{
-    metrics_gauge(m, "xprof_files", "Number of files with code on sampled stacks that the agent tracks.");
-    metrics_value(m, NULL, NULL, (double)r->files);
-    metrics_gauge(m, "xprof_files_failed",
-                  "Number of files without an unwind table because they are unreadable or malformed.");
-    metrics_value(m, NULL, NULL, (double)r->failed_files);
-    metrics_counter(m, "xprof_files_evicted", "Number of files evicted because no stack used them recently.");
-    metrics_value(m, NULL, NULL, (double)r->evicted_files);
-    metrics_gauge(m, "xprof_table_rows", "Number of rows in all unwind tables.");
-    metrics_value(m, NULL, NULL, (double)r->rows);
-    metrics_gauge(m, "xprof_synth_rows",
-                  "Number of unwind-table rows derived from instructions, for code without unwind information.");
-    metrics_value(m, NULL, NULL, (double)r->synth_rows);
-    metrics_counter(m, "xprof_synth_files",
-                    "Number of files with code without unwind information where stacks stopped, by result.");
-    for (int i = 0; i < FILES_SYNTH_COUNT; i++)
-        metrics_value(m, "result", files_synth_slug((enum files_synth)i), (double)r->synth[i]);
-    metrics_gauge(m, "xprof_ebpf_map_bytes", "Kernel memory used by the eBPF maps, in bytes.");
-    metrics_value(m, NULL, NULL, (double)r->map_bytes);
-    metrics_gauge(m, "xprof_resident_memory_bytes", "Resident memory of the agent and its parser process, in bytes.");
-    metrics_value(m, NULL, NULL, (double)r->rss_bytes);
-    metrics_counter(m, "xprof_parser_restarts", "Number of times the parser process died and was restarted.");
-    metrics_value(m, NULL, NULL, r->parser_restarts);
-    metrics_gauge(m, "xprof_sampling_rate_hertz", "Current sampling rate, in samples per second per CPU.");
-    metrics_value(m, NULL, NULL, __atomic_load_n(&v->rate, __ATOMIC_RELAXED));
-    metrics_counter(m, "xprof_throttles", "Number of times the sampling rate was lowered to stay below max-cpu.");
-    metrics_value(m, NULL, NULL, __atomic_load_n(&v->throttled, __ATOMIC_RELAXED));
-    metrics_counter(m, "xprof_config_reloads", "Number of configuration reloads, by outcome.");
-    metrics_value(m, "outcome", "ok", (double)__atomic_load_n(&v->reloads, __ATOMIC_RELAXED));
-    metrics_value(m, "outcome", "error", (double)__atomic_load_n(&v->reload_errors, __ATOMIC_RELAXED));
-}
-
-static void names(struct metrics *m, const struct pipeline_report *r)
-{
-    metrics_counter(m, "xprof_debug_files", "Number of symbolized files, by whether debug information was found.");
-    metrics_value(m, "outcome", "found", (double)r->lines.found);
-    metrics_value(m, "outcome", "none", (double)(r->lines.files - r->lines.found));
-    metrics_counter(m, "xprof_line_indexes_cut",
-                    "Number of files whose index of functions and lines is incomplete, by cause.");
-    metrics_value(m, "cause", "limit", (double)r->lines.cut);
-    metrics_value(m, "cause", "missing-file", (double)r->lines.missing_parts);
-    metrics_value(m, "cause", "failed", (double)r->lines.failed);
-    metrics_counter(m, "xprof_names_cut",
-                    "Number of symbol look-ups with incomplete results because a limit was reached.");
-    metrics_value(m, NULL, NULL, (double)r->cut_names);
-    metrics_counter(m, "xprof_debuginfod_requests",
-                    "Number of debug files requested from debuginfod servers, by outcome.");
-    metrics_value(m, "outcome", "fetched", (double)r->server.fetched);
-    metrics_value(m, "outcome", "missing", (double)r->server.missing);
-    metrics_value(m, "outcome", "failed", (double)r->server.failed);
-    metrics_value(m, "outcome", "wrong", (double)r->server.lied);
-}
 
 /* A thread's name without what is not its own, and its CPU time; false: gone. */
 static bool thread_cpu(const char *tid, char name[32], double *seconds)
@@ -115,214 +33,47 @@ static bool thread_cpu(const char *tid, char name[32], double *seconds)
 }
 
 /* CPU by stage: threads carry the names of what they do. */
-static void cpu(struct metrics *m, const struct pipeline_report *r)
+static void collect_stages(struct health_figures *f)
 {
-    struct stage {
-        char name[32];
-        double seconds;
-    } stages[32];
-    size_t n = 0;
     DIR *dir = opendir("/proc/self/task");
-    for (struct dirent *e; dir && (e = readdir(dir)) && n < 32;) {
-        struct stage s;
-        if (e->d_name[0] == '.' || !thread_cpu(e->d_name, s.name, &s.seconds))
+    for (struct dirent *e; dir && (e = readdir(dir)) && f->nstages < HEALTH_STAGES;) {
+        struct health_stage *s = f->stages, new;
+        if (e->d_name[0] == '.' || !thread_cpu(e->d_name, new.name, &new.cpu_seconds))
             continue;
-        size_t i = 0;
-        while (i < n && strcmp(stages[i].name, s.name) != 0)
-            i++;
-        if (i == n)
-            stages[n++] = s;
+        while (s < f->stages + f->nstages && strcmp(s->name, new.name) != 0)
+            s++;
+        if (s == f->stages + f->nstages)
+            f->stages[f->nstages++] = new;
         else
-            stages[i].seconds += s.seconds;
+            s->cpu_seconds += new.cpu_seconds;
     }
     if (dir)
         closedir(dir);
-    metrics_counter(m, "xprof_cpu_seconds",
-                    "CPU time of the agent, in seconds, by stage; stage unwind is kernel time for user stacks.");
-    for (size_t i = 0; i < n; i++)
-        metrics_value(m, "stage", stages[i].name, stages[i].seconds);
-    metrics_value(m, "stage", "parser", r->parser_cpu_seconds);
-    metrics_value(m, "stage", "unwind", (double)r->unwind_ns / 1e9);
-}
-
-static void published(struct metrics *m, const struct health *v)
-{
-    struct publisher_stats p;
-    publisher_stats(v->publisher, &p);
-    metrics_counter(m, "xprof_profiles", "Number of profiles built.");
-    metrics_value(m, NULL, NULL, (double)p.profiles);
-    metrics_counter(m, "xprof_profile_samples", "Number of samples published in profiles or dropped, by outcome.");
-    metrics_value(m, "outcome", "published", (double)p.samples);
-    metrics_value(m, "outcome", "unwanted", (double)p.unwanted);
-    metrics_value(m, "outcome", "refused", (double)p.refused);
-    metrics_counter(m, "xprof_profile_samples_unnamed",
-                    "Number of samples published without a container or service name.");
-    metrics_value(m, NULL, NULL, (double)p.unknown);
-    metrics_counter(m, "xprof_profile_labels_left_out", "Number of labels dropped because a profile has at most 30.");
-    metrics_value(m, NULL, NULL, (double)p.labels_left_out);
-    metrics_counter(m, "xprof_profile_splits",
-                    "Number of times a profile was split because it exceeded the size limit of one request.");
-    metrics_value(m, NULL, NULL, (double)p.splits);
-    metrics_gauge(m, "xprof_profiles_waiting",
-                  "Number of profiles held until the metadata of their container are known.");
-    metrics_value(m, NULL, NULL, (double)p.waiting);
-}
-
-/* One family for all targets: `value` picks the number. */
-static void each_export(struct metrics *m, struct exports *e, double (*value)(const struct export_stats *s))
-{
-    struct export_stats s;
-    for (size_t i = 0; exports_stats(e, i, &s); i++)
-        metrics_value(m, "exporter", s.name, value(&s));
-}
-
-#define PICK(name, expression)                       \
-    static double name(const struct export_stats *s) \
-    {                                                \
-        return (double)(expression);                 \
-    }
-PICK(pick_sent, s->sent)
-PICK(pick_bytes, s->sent_bytes)
-PICK(pick_retried, s->retried)
-PICK(pick_pending, s->pending)
-PICK(pick_oldest, (double)s->oldest_ns / 1e9)
-PICK(pick_success, (double)s->last_success_ns / 1e9)
-PICK(pick_calls, s->calls)
-PICK(pick_seconds, s->call_seconds)
-PICK(pick_up, !s->sick)
-
-static void reasons(struct metrics *m, struct exports *e, bool dropped)
-{
-    struct export_stats s;
-    for (size_t i = 0; exports_stats(e, i, &s); i++)
-        for (int r = 0; r < EXPORT_NREASONS; r++)
-            metrics_value2(m, "exporter", s.name, "reason", export_reason_slug((enum export_reason)r),
-                           (double)(dropped ? s.dropped[r] : s.failed[r]));
-}
-
-static void exported(struct metrics *m, struct exports *e)
-{
-    metrics_counter(m, "xprof_export_profiles", "Number of profiles accepted by the exporter's server.");
-    each_export(m, e, pick_sent);
-    metrics_counter(m, "xprof_export_bytes", "Size of the accepted profiles as sent, in bytes.");
-    each_export(m, e, pick_bytes);
-    metrics_counter(m, "xprof_export_retries", "Number of failed export calls that are or will be repeated.");
-    each_export(m, e, pick_retried);
-    metrics_counter(m, "xprof_export_dropped_profiles", "Number of profiles dropped without being sent, by reason.");
-    reasons(m, e, true);
-    metrics_counter(m, "xprof_export_failed_calls", "Number of failed export calls, by reason.");
-    reasons(m, e, false);
-    metrics_counter(m, "xprof_export_calls", "Number of export calls.");
-    each_export(m, e, pick_calls);
-    metrics_counter(m, "xprof_export_call_seconds", "Total duration of export calls, in seconds.");
-    each_export(m, e, pick_seconds);
-    metrics_gauge(m, "xprof_export_pending_profiles",
-                  "Number of profiles in the spool that the exporter has not sent yet.");
-    each_export(m, e, pick_pending);
-    metrics_gauge(m, "xprof_export_oldest_seconds", "Age of the oldest unsent profile, in seconds.");
-    each_export(m, e, pick_oldest);
-    metrics_gauge(m, "xprof_export_last_success_timestamp_seconds",
-                  "Unix time of the exporter's last successful call; 0 if there was none.");
-    each_export(m, e, pick_success);
-    metrics_gauge(m, "xprof_export_up",
-                  "Whether the exporter works: 0 if its last call failed by no fault of its profile, else 1.");
-    each_export(m, e, pick_up);
-}
-
-static void spooled(struct metrics *m, struct exports *e)
-{
-    struct export_spool_stats s;
-    exports_spool_stats(e, &s);
-    metrics_gauge(m, "xprof_spool_bytes", "Size of the profiles in the spool, in bytes, by place.");
-    metrics_value(m, "place", "disk", (double)s.disk_bytes);
-    metrics_value(m, "place", "memory", (double)s.memory_bytes);
-    metrics_counter(m, "xprof_spool_profiles", "Number of profiles added to the spool.");
-    metrics_value(m, NULL, NULL, (double)s.put);
-    metrics_counter(m, "xprof_spool_refused",
-                    "Number of profiles that the spool refused: too large, too many labels, or out of memory.");
-    metrics_value(m, NULL, NULL, (double)s.refused);
-    metrics_counter(m, "xprof_spool_corrupt", "Number of damaged records found in the spool.");
-    metrics_value(m, NULL, NULL, (double)s.corrupt);
-    metrics_counter(m, "xprof_spool_disk_errors", "Number of failed writes to the spool's disk.");
-    metrics_value(m, NULL, NULL, (double)s.disk_errors);
-}
-
-static void kubernetes(struct metrics *m, const struct kube_stats *k)
-{
-    metrics_counter(m, "xprof_kube_events",
-                    "Number of watch events of pods and namespaces from the API server, by type.");
-    metrics_value(m, "type", "added", (double)k->added);
-    metrics_value(m, "type", "modified", (double)k->modified);
-    metrics_value(m, "type", "deleted", (double)k->deleted);
-    metrics_value(m, "type", "bookmark", (double)k->bookmarks);
-    metrics_counter(m, "xprof_kube_lists", "Number of complete lists of pods or namespaces received.");
-    metrics_value(m, NULL, NULL, (double)k->lists);
-    metrics_counter(m, "xprof_kube_errors", "Number of failed calls to the API server or kubelet, by class.");
-    for (int i = 0; i < KUBE_ERROR_MAX; i++)
-        metrics_value(m, "class", kube_error_name((enum kube_error)i), (double)k->errors[i]);
-    metrics_counter(m, "xprof_pod_events", "Number of annotation warnings to be posted as Events on pods, by outcome.");
-    metrics_value(m, "outcome", "posted", (double)k->events_posted);
-    metrics_value(m, "outcome", "failed", (double)k->events_failed);
-    metrics_value(m, "outcome", "dropped", (double)k->events_dropped);
-    metrics_counter(m, "xprof_kube_objects_skipped",
-                    "Number of Kubernetes objects skipped because they are too large or malformed.");
-    metrics_value(m, NULL, NULL, (double)(k->oversize + k->malformed));
-}
-
-static void discovered(struct metrics *m, const struct discover_stats *d)
-{
-    const struct containers_stats *c = &d->containers;
-    metrics_gauge(m, "xprof_pods", "Number of known pods on this node, by whether they are profiled.");
-    metrics_value(m, "profiled", "true", (double)d->wanted);
-    metrics_value(m, "profiled", "false", (double)(d->pods - d->wanted));
-    metrics_gauge(m, "xprof_containers", "Number of running containers.");
-    metrics_value(m, NULL, NULL, (double)c->containers);
-    metrics_gauge(m, "xprof_containers_unnamed", "Number of running containers whose name is not known yet.");
-    metrics_value(m, NULL, NULL, (double)c->unnamed);
-    metrics_gauge(m, "xprof_services", "Number of systemd services and scopes.");
-    metrics_value(m, NULL, NULL, (double)c->units);
-    metrics_counter(m, "xprof_annotation_warnings", "Number of warnings about invalid or unknown annotations.");
-    metrics_value(m, NULL, NULL, (double)d->warnings);
-    metrics_counter(m, "xprof_discovery_dropped",
-                    "Number of messages dropped because the discovery thread's queue was full.");
-    metrics_value(m, NULL, NULL, (double)d->mailbox_full);
-    metrics_counter(m, "xprof_wants_refused",
-                    "Number of times a cgroup could not be selected or excluded because the eBPF map was full.");
-    metrics_value(m, NULL, NULL, (double)d->wants_refused);
-    metrics_counter(m, "xprof_cgroups_left_out",
-                    "Number of cgroups left out because the limit was reached or memory ran out.");
-    metrics_value(m, NULL, NULL, (double)c->full);
-    metrics_counter(m, "xprof_runtime_calls", "Number of calls to the container runtime, by outcome.");
-    metrics_value(m, "outcome", "ok", (double)c->answered);
-    metrics_value(m, "outcome", "timeout", (double)c->timeouts);
-    metrics_value(m, "outcome", "unreachable", (double)c->unreachable);
-    metrics_value(m, "outcome", "malformed", (double)c->malformed);
-    metrics_value(m, "outcome", "failed", (double)(c->failed + c->unsupported));
-    metrics_counter(m, "xprof_cgroup_events_missed",
-                    "Number of new or removed cgroups whose event was missed and that a re-scan found.");
-    metrics_value(m, NULL, NULL, (double)(c->found_late + c->lost_late));
-    kubernetes(m, &d->kube);
 }
 
 void health_metrics(void *health, bool openmetrics, struct buf *out)
 {
     const struct health *v = health;
-    struct metrics m = {.out = out, .openmetrics = openmetrics};
-    struct pipeline_report r;
-    struct discover_stats d;
-    pipeline_figures(v->pipeline, &r);
-    metrics_gauge(&m, "xprof_build_info", "Version and node name of the agent, as labels; the value is always 1.");
-    metrics_value2(&m, "version", XPROF_VERSION, "node", v->node, 1);
-    samples(&m, &r);
-    resources(&m, v, &r);
-    names(&m, &r);
-    cpu(&m, &r);
-    published(&m, v);
-    exported(&m, v->exports);
-    spooled(&m, v->exports);
-    if (!discover_stats(v->discover, &d, ASK_MS))
-        discovered(&m, &d);
-    metrics_end(&m);
+    struct health_figures f = {
+        .node = v->node,
+        .rate = __atomic_load_n(&v->rate, __ATOMIC_RELAXED),
+        .throttled = __atomic_load_n(&v->throttled, __ATOMIC_RELAXED),
+        .reloads = __atomic_load_n(&v->reloads, __ATOMIC_RELAXED),
+        .reload_errors = __atomic_load_n(&v->reload_errors, __ATOMIC_RELAXED),
+    };
+    struct export_stats s;
+    pipeline_figures(v->pipeline, &f.pipeline);
+    collect_stages(&f);
+    publisher_stats(v->publisher, &f.publisher);
+    for (size_t i = 0; exports_stats(v->exports, i, &s); i++) {
+        struct export_stats *place = VEC_PUSH(&f.exports);
+        if (place)
+            *place = s;
+    }
+    exports_spool_stats(v->exports, &f.spool);
+    f.discovered = !discover_stats(v->discover, &f.discover, ASK_MS);
+    health_write(out, openmetrics, &f);
+    vec_free(&f.exports);
 }
 
 bool health_healthy(void *health, struct buf *why)

@@ -1,0 +1,27 @@
+/* The figures behind the page of metrics: health.c collects them, health_metrics.c writes the page. */
+#pragma once
+#include "base/vec.h"
+#include "serve/health.h"
+
+#define HEALTH_STAGES 32
+
+struct health_stage { /* threads of one name: what they do */
+    char name[32];
+    double cpu_seconds;
+};
+
+struct health_figures {
+    const char *node; /* borrowed */
+    unsigned rate, throttled;
+    u64 reloads, reload_errors;
+    struct pipeline_report pipeline;
+    size_t nstages;
+    struct health_stage stages[HEALTH_STAGES];
+    struct publisher_stats publisher;
+    VEC(struct export_stats) exports;
+    struct export_spool_stats spool;
+    bool discovered; /* the discovery has answered: */
+    struct discover_stats discover;
+};
+
+void health_write(struct buf *out, bool openmetrics, const struct health_figures *f);

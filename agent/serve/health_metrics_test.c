@@ -1,0 +1,256 @@
+/* The page of metrics: each figure has a line of its own, under its own name. */
+#include "base/cleanup.h"
+#include "base/test.h"
+#include "profile/frames.h"
+#include "serve/health_internal.h"
+#include <stdarg.h>
+
+static struct health_figures figures(void)
+{
+    struct health_figures f = {
+        .node = "node-1",
+        .rate = 19,
+        .throttled = 20,
+        .reloads = 21,
+        .reload_errors = 22,
+        .pipeline = {.samples = 1,
+                     .not_wanted = 2,
+                     .thinned = 3,
+                     .lost_aggregate = 4,
+                     .lost_malformed = 5,
+                     .deferred = 6,
+                     .files = 7,
+                     .failed_files = 8,
+                     .evicted_files = 9,
+                     .rows = 10,
+                     .synth_rows = 11,
+                     .map_bytes = 12,
+                     .rss_bytes = 13,
+                     .parser_restarts = 14,
+                     .lines = {.files = 100, .found = 40, .cut = 15, .missing_parts = 16, .failed = 17},
+                     .cut_names = 18,
+                     .server = {.fetched = 23, .missing = 24, .failed = 25, .lied = 26},
+                     .parser_cpu_seconds = 1.5,
+                     .unwind_ns = 2500000000},
+        .nstages = 2,
+        .stages = {{"worker", 3.5}, {"discover", 4.5}},
+        .publisher = {.profiles = 27,
+                      .samples = 28,
+                      .unwanted = 29,
+                      .refused = 30,
+                      .unknown = 31,
+                      .labels_left_out = 32,
+                      .splits = 33,
+                      .waiting = 34},
+        .spool = {.disk_bytes = 45, .memory_bytes = 46, .put = 47, .refused = 48, .corrupt = 49, .disk_errors = 50},
+        .discovered = true,
+        .discover = {.pods = 60,
+                     .wanted = 9,
+                     .warnings = 55,
+                     .mailbox_full = 56,
+                     .wants_refused = 57,
+                     .containers = {.containers = 52,
+                                    .unnamed = 53,
+                                    .units = 54,
+                                    .full = 58,
+                                    .answered = 59,
+                                    .timeouts = 61,
+                                    .unreachable = 62,
+                                    .malformed = 63,
+                                    .failed = 64,
+                                    .unsupported = 1000,
+                                    .found_late = 65,
+                                    .lost_late = 2000},
+                     .kube = {.added = 66,
+                              .modified = 67,
+                              .deleted = 68,
+                              .bookmarks = 69,
+                              .lists = 70,
+                              .events_posted = 71,
+                              .events_failed = 72,
+                              .events_dropped = 73,
+                              .oversize = 74,
+                              .malformed = 3000}},
+    };
+    struct export_stats well = {.name = "one",
+                                .sent = 35,
+                                .sent_bytes = 36,
+                                .retried = 37,
+                                .calls = 38,
+                                .call_seconds = 39.5,
+                                .pending = 40,
+                                .oldest_ns = 41000000000,
+                                .last_success_ns = 42000000000},
+                        ill = {.name = "two", .sick = true, .sent = 43};
+    for (u64 i = 0; i < EXPORT_NREASONS; i++) {
+        well.dropped[i] = 100 + i;
+        ill.failed[i] = 200 + i;
+    }
+    for (u64 i = 0; i < XP_LOSS_COUNT; i++)
+        f.pipeline.lost[i] = 300 + i;
+    for (u64 i = 0; i < XP_CAUSE_COUNT; i++)
+        f.pipeline.cause[i] = 400 + i;
+    for (u64 i = 0; i < FILES_SYNTH_COUNT; i++)
+        f.pipeline.synth[i] = 500 + i;
+    for (u64 i = 0; i < KUBE_ERROR_MAX; i++)
+        f.discover.kube.errors[i] = 600 + i;
+    *VEC_PUSH(&f.exports) = well;
+    *VEC_PUSH(&f.exports) = ill;
+    return f;
+}
+
+static void write_page(struct buf *page, bool openmetrics, bool discovered)
+{
+    struct health_figures f = figures();
+    f.discovered = discovered;
+    health_write(page, openmetrics, &f);
+    buf_char(page, 0);
+    vec_free(&f.exports);
+}
+
+/* Is that a whole line? */
+__attribute__((format(printf, 2, 3))) static bool says(const struct buf *page, const char *fmt, ...)
+{
+    char line[256] = "\n";
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line + 1, sizeof(line) - 2, fmt, ap);
+    va_end(ap);
+    strcat(line, "\n");
+    return strstr(page->data, line) != NULL;
+}
+
+static const char *const lines[] = {
+    "xprof_build_info{version=\"" XPROF_VERSION "\",node=\"node-1\"} 1",
+    "xprof_samples_total 1",
+    "xprof_samples_unwanted_total 2",
+    "xprof_samples_thinned_total 3",
+    "xprof_samples_lost_total{cause=\"stack-memory\"} 4",
+    "xprof_samples_lost_total{cause=\"malformed\"} 5",
+    "xprof_stacks_late_total 6",
+    "xprof_files 7",
+    "xprof_files_failed 8",
+    "xprof_files_evicted_total 9",
+    "xprof_table_rows 10",
+    "xprof_synth_rows 11",
+    "xprof_ebpf_map_bytes 12",
+    "xprof_resident_memory_bytes 13",
+    "xprof_parser_restarts_total 14",
+    "xprof_line_indexes_cut_total{cause=\"limit\"} 15",
+    "xprof_line_indexes_cut_total{cause=\"missing-file\"} 16",
+    "xprof_line_indexes_cut_total{cause=\"failed\"} 17",
+    "xprof_debug_files_total{outcome=\"found\"} 40",
+    "xprof_debug_files_total{outcome=\"none\"} 60",
+    "xprof_names_cut_total 18",
+    "xprof_sampling_rate_hertz 19",
+    "xprof_throttles_total 20",
+    "xprof_config_reloads_total{outcome=\"ok\"} 21",
+    "xprof_config_reloads_total{outcome=\"error\"} 22",
+    "xprof_debuginfod_requests_total{outcome=\"fetched\"} 23",
+    "xprof_debuginfod_requests_total{outcome=\"missing\"} 24",
+    "xprof_debuginfod_requests_total{outcome=\"failed\"} 25",
+    "xprof_debuginfod_requests_total{outcome=\"wrong\"} 26",
+    "xprof_cpu_seconds_total{stage=\"worker\"} 3.5",
+    "xprof_cpu_seconds_total{stage=\"discover\"} 4.5",
+    "xprof_cpu_seconds_total{stage=\"parser\"} 1.5",
+    "xprof_cpu_seconds_total{stage=\"unwind\"} 2.5",
+    "xprof_profiles_total 27",
+    "xprof_profile_samples_total{outcome=\"published\"} 28",
+    "xprof_profile_samples_total{outcome=\"unwanted\"} 29",
+    "xprof_profile_samples_total{outcome=\"refused\"} 30",
+    "xprof_profile_samples_unnamed_total 31",
+    "xprof_profile_labels_left_out_total 32",
+    "xprof_profile_splits_total 33",
+    "xprof_profiles_waiting 34",
+    "xprof_export_profiles_total{exporter=\"one\"} 35",
+    "xprof_export_profiles_total{exporter=\"two\"} 43",
+    "xprof_export_bytes_total{exporter=\"one\"} 36",
+    "xprof_export_retries_total{exporter=\"one\"} 37",
+    "xprof_export_calls_total{exporter=\"one\"} 38",
+    "xprof_export_call_seconds_total{exporter=\"one\"} 39.5",
+    "xprof_export_pending_profiles{exporter=\"one\"} 40",
+    "xprof_export_oldest_seconds{exporter=\"one\"} 41",
+    "xprof_export_last_success_timestamp_seconds{exporter=\"one\"} 42",
+    "xprof_export_last_success_timestamp_seconds{exporter=\"two\"} 0",
+    "xprof_export_up{exporter=\"one\"} 1",
+    "xprof_export_up{exporter=\"two\"} 0",
+    "xprof_spool_bytes{place=\"disk\"} 45",
+    "xprof_spool_bytes{place=\"memory\"} 46",
+    "xprof_spool_profiles_total 47",
+    "xprof_spool_refused_total 48",
+    "xprof_spool_corrupt_total 49",
+    "xprof_spool_disk_errors_total 50",
+};
+
+static const char *const discovered_lines[] = {
+    "xprof_pods{profiled=\"true\"} 9",
+    "xprof_pods{profiled=\"false\"} 51",
+    "xprof_containers 52",
+    "xprof_containers_unnamed 53",
+    "xprof_services 54",
+    "xprof_annotation_warnings_total 55",
+    "xprof_discovery_dropped_total 56",
+    "xprof_wants_refused_total 57",
+    "xprof_cgroups_left_out_total 58",
+    "xprof_runtime_calls_total{outcome=\"ok\"} 59",
+    "xprof_runtime_calls_total{outcome=\"timeout\"} 61",
+    "xprof_runtime_calls_total{outcome=\"unreachable\"} 62",
+    "xprof_runtime_calls_total{outcome=\"malformed\"} 63",
+    "xprof_runtime_calls_total{outcome=\"failed\"} 1064",
+    "xprof_cgroup_events_missed_total 2065",
+    "xprof_kube_events_total{type=\"added\"} 66",
+    "xprof_kube_events_total{type=\"modified\"} 67",
+    "xprof_kube_events_total{type=\"deleted\"} 68",
+    "xprof_kube_events_total{type=\"bookmark\"} 69",
+    "xprof_kube_lists_total 70",
+    "xprof_pod_events_total{outcome=\"posted\"} 71",
+    "xprof_pod_events_total{outcome=\"failed\"} 72",
+    "xprof_pod_events_total{outcome=\"dropped\"} 73",
+    "xprof_kube_objects_skipped_total 3074",
+};
+
+TEST(health_metrics_have_a_line_for_each_figure)
+{
+    AUTO_BUF struct buf page = {0};
+    write_page(&page, false, true);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+        if (!says(&page, "%s", lines[i]))
+            test_fail(__FILE__, __LINE__, "no line \"%s\"", lines[i]);
+    for (size_t i = 0; i < sizeof(discovered_lines) / sizeof(*discovered_lines); i++)
+        if (!says(&page, "%s", discovered_lines[i]))
+            test_fail(__FILE__, __LINE__, "no line \"%s\"", discovered_lines[i]);
+    CHECK(!strstr(page.data, "# EOF"));
+}
+
+TEST(health_metrics_have_a_line_for_each_cause_and_reason)
+{
+    AUTO_BUF struct buf page = {0};
+    write_page(&page, false, true);
+    for (int i = 0; i < XP_LOSS_COUNT; i++)
+        CHECK(says(&page, "xprof_samples_lost_total{cause=\"%s\"} %d", loss_slug((enum xp_loss)i), 300 + i));
+    for (int i = 0; i < XP_CAUSE_COUNT; i++)
+        CHECK(says(&page, "xprof_stacks_total{cause=\"%s\",cut=\"%s\"} %d", cause_slug((u8)i),
+                   cause_class((u8)i) == 'x' ? "true" : "false", 400 + i));
+    for (int i = 0; i < FILES_SYNTH_COUNT; i++)
+        CHECK(says(&page, "xprof_synth_files_total{result=\"%s\"} %d", files_synth_slug((enum files_synth)i), 500 + i));
+    for (int i = 0; i < KUBE_ERROR_MAX; i++)
+        CHECK(says(&page, "xprof_kube_errors_total{class=\"%s\"} %d", kube_error_name((enum kube_error)i), 600 + i));
+    for (int i = 0; i < EXPORT_NREASONS; i++) {
+        const char *reason = export_reason_slug((enum export_reason)i);
+        CHECK(says(&page, "xprof_export_dropped_profiles_total{exporter=\"one\",reason=\"%s\"} %d", reason, 100 + i));
+        CHECK(says(&page, "xprof_export_dropped_profiles_total{exporter=\"two\",reason=\"%s\"} 0", reason));
+        CHECK(says(&page, "xprof_export_failed_calls_total{exporter=\"two\",reason=\"%s\"} %d", reason, 200 + i));
+        CHECK(says(&page, "xprof_export_failed_calls_total{exporter=\"one\",reason=\"%s\"} 0", reason));
+    }
+}
+
+/* Nothing is said of pods when nobody knows: zeros would be taken for the truth. */
+TEST(health_metrics_without_an_answer_of_the_discovery)
+{
+    AUTO_BUF struct buf page = {0};
+    write_page(&page, true, false);
+    CHECK(!strstr(page.data, "xprof_pods") && !strstr(page.data, "xprof_kube"));
+    CHECK(says(&page, "xprof_spool_disk_errors_total 50"));
+    CHECK(says(&page, "# TYPE xprof_spool_disk_errors counter"));
+    CHECK_STR(page.data + page.len - strlen("\n# EOF\n") - 1, "\n# EOF\n");
+}

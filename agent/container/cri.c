@@ -78,6 +78,11 @@ static int call(struct cri *c, const char *method, const struct buf *request, u6
     return rc;
 }
 
+static void malformed(const struct cri *c, const char *method, char *why, size_t why_len)
+{
+    snprintf(why, why_len, "%s: the response to %s is malformed", c->about.socket, method);
+}
+
 /* Which version does it speak, and who is it? */
 static int greet(struct cri *c, u64 deadline, char *why, size_t why_len)
 {
@@ -86,13 +91,13 @@ static int greet(struct cri *c, u64 deadline, char *why, size_t why_len)
         CLEANUP(grpc_reply_free) struct grpc_reply r = {0};
         c->about.alpha = alpha;
         rc = call(c, "Version", NULL, deadline, &r);
-        if (!rc)
-            rc = cri_version_text(r.body.data, r.body.len, c->about.runtime, sizeof(c->about.runtime));
-        if (rc != -EREMOTEIO || r.status != GRPC_UNIMPLEMENTED) {
-            snprintf(why, why_len, "%s", r.error);
-            c->known = !rc;
-            return rc;
-        }
+        if (rc == -EREMOTEIO && r.status == GRPC_UNIMPLEMENTED)
+            continue;
+        snprintf(why, why_len, "%s", r.error);
+        if (!rc && (rc = cri_version_text(r.body.data, r.body.len, c->about.runtime, sizeof(c->about.runtime))))
+            malformed(c, "Version", why, why_len);
+        c->known = !rc;
+        return rc;
     }
     snprintf(why, why_len, "%s: the server does not implement the container runtime interface", c->about.socket);
     return -ENOTSUP;
@@ -155,7 +160,7 @@ static int fetch(struct cri *c, const char *method, int (*add)(struct cri_list *
     }
     rc = add(out, r.body.data, r.body.len);
     if (rc)
-        snprintf(why, why_len, "%s: the response to %s is malformed", c->about.socket, method);
+        malformed(c, method, why, why_len);
     return rc;
 }
 

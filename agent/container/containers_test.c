@@ -1,145 +1,14 @@
-#include "container/containers.h"
-#include "base/cleanup.h"
-#include "base/test.h"
+#include "container/containers_bench_test.h"
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define MS    1000000ull
-#define SEC   (1000 * MS)
-#define UID   "11111111-2222-3333-4444-555555555555"
-#define POD   "/kubepods/burstable/pod" UID
-#define HEX   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
-#define C1    HEX "0001"
-#define C2    HEX "0002"
-#define OTHER "99999999-2222-3333-4444-555555555555"
-#define KEY   "xprof.io/profile"
-
-/* A runtime that lists what the test says: the sandbox C2 of pod UID, and the container C1 in it. */
-enum { MANY = 9000 }; /* pods of 4 KiB each: more than fit */
-typedef char uid_text[POD_UID_MAX + 1];
-
-struct fake {
-    const uid_text *many; /* of that many pods */
-    int rc, fetches, image_rc, images;
-    bool lists_sandbox, lists_container;
-    const char *image, *annotation;
-};
-
-static void pair(struct cri_pairs *p, const char *key, const char *value)
-{
-    p->v = calloc(1, sizeof(*p->v));
-    p->v[0] = (struct cri_pair){key, value};
-    p->n = 1;
-}
-
-static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len)
-{
-    struct fake *f = ctx;
-    f->fetches++;
-    if (f->rc) {
-        snprintf(why, why_len, "the fake fails");
-        return f->rc;
-    }
-    if (f->lists_sandbox) {
-        struct cri_sandbox *s = VEC_PUSH(&out->sandboxes);
-        *s = (struct cri_sandbox){.id = C2, .name = "web-0", .namespace_ = "prod", .uid = UID};
-        s->ready = true;
-        pair(&s->annotations, KEY, f->annotation ? f->annotation : "true");
-        pair(&s->labels, "app", "web");
-        s = VEC_PUSH(&out->sandboxes); /* what the pod had before */
-        *s = (struct cri_sandbox){.id = HEX "0009", .name = "web-0", .namespace_ = "prod", .uid = UID};
-        pair(&s->annotations, KEY, "false");
-    }
-    for (size_t i = 0; f->many && i < MANY; i++) {
-        struct cri_sandbox *s = VEC_PUSH(&out->sandboxes);
-        *s = (struct cri_sandbox){.id = C2, .name = "many", .namespace_ = "prod", .uid = f->many[i], .ready = true};
-        pair(&s->annotations, KEY, f->annotation);
-    }
-    if (f->lists_container) {
-        struct cri_container *c = VEC_PUSH(&out->containers);
-        *c =
-            (struct cri_container){.id = C1, .sandbox = C2, .name = "main", .image = f->image, .image_id = "sha256:aa"};
-        pair(&c->labels, "tier", "front");
-    }
-    return 0;
-}
-
-static int fake_image(void *ctx, const char *id, char *image, size_t size)
-{
-    struct fake *f = ctx;
-    f->images++;
-    if (f->image_rc)
-        return f->image_rc;
-    snprintf(image, size, "web:1.2");
-    return 0;
-}
-
-static const char *fake_runtime(void *ctx)
-{
-    return "containerd 9.9";
-}
-
-struct seen {
-    int changed, gone;
-    enum container_state state;
-    char path[256];
-};
-
-static void on_changed(void *ctx, const struct container *c)
-{
-    struct seen *s = ctx;
-    s->changed++;
-    s->state = c->state;
-    snprintf(s->path, sizeof(s->path), "%s", c->path);
-}
-
-static void on_gone(void *ctx, const struct container *c)
-{
-    ((struct seen *)ctx)->gone++;
-}
-
-struct bench { /* a registry over an empty folder in the place of the tree, and of the host's root */
-    struct containers *c;
-    struct fake fake;
-    struct seen seen;
-    char dir[32];
-};
-
-static int setup(struct bench *b, bool runtime)
-{
-    struct container_source source = {&b->fake, fake_fetch, fake_image, fake_runtime};
-    struct containers_config config = {.hierarchy = {.mode = HIERARCHY_V2, .unified = true, .whole = true},
-                                       .host_root = b->dir,
-                                       .cri_socket = "none",
-                                       .source = runtime ? &source : NULL};
-    struct containers_handlers handlers = {&b->seen, on_changed, on_gone};
-    snprintf(b->dir, sizeof(b->dir), "/tmp/xprof-reg-XXXXXX");
-    if (!mkdtemp(b->dir))
-        return -errno;
-    snprintf(config.hierarchy.mount, sizeof(config.hierarchy.mount), "%s", b->dir);
-    int rc = containers_new(&b->c, &config, &handlers);
-    if (!rc)
-        containers_tick(b->c, 1 * SEC); /* the first scan: of an empty tree */
-    return rc;
-}
-
-static void teardown(struct bench *b)
-{
-    containers_free(&b->c);
-    rmdir(b->dir);
-}
-
-#define BENCH(runtime)                      \
-    CLEANUP(teardown) struct bench b = {0}; \
-    struct containers_stats st;             \
-    CHECK_EQ(setup(&b, runtime), 0)
 
 TEST(containers_named_by_the_runtime)
 {
     BENCH(true);
-    b.fake = (struct fake){.lists_sandbox = true, .lists_container = true, .image = "sha256:aa"};
+    b.fake = (struct fake_runtime){.lists_sandbox = true, .lists_container = true, .image = "sha256:aa"};
     containers_cgroup_made(b.c, 0, 10, POD, 2 * SEC);
     containers_cgroup_made(b.c, 0, 11, POD "/" C2, 2 * SEC);
     containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
@@ -207,7 +76,7 @@ TEST(containers_nested_groups)
 TEST(containers_that_give_groups_the_names_of_others)
 {
     BENCH(true);
-    b.fake = (struct fake){.lists_sandbox = true, .lists_container = true, .image = "web"};
+    b.fake = (struct fake_runtime){.lists_sandbox = true, .lists_container = true, .image = "web"};
     containers_cgroup_made(b.c, 0, 10, POD, 2 * SEC);
     containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
     containers_cgroup_made(b.c, 0, 20, "/kubepods/pod" OTHER, 2 * SEC);
@@ -228,7 +97,7 @@ TEST(containers_that_give_groups_the_names_of_others)
 TEST(containers_ended_stay_for_a_while)
 {
     BENCH(true);
-    b.fake = (struct fake){.lists_container = true, .image = "web"};
+    b.fake = (struct fake_runtime){.lists_container = true, .image = "web"};
     containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
     containers_cgroup_removed(b.c, 0, 12, 2 * SEC + 5 * MS); /* before anybody was asked */
     CHECK_EQ(b.seen.state, CONTAINER_ENDED);
@@ -264,7 +133,7 @@ TEST(containers_runtime_is_late_and_fails)
 {
     BENCH(true);
     u64 now = 2 * SEC;
-    b.fake = (struct fake){.rc = -ETIMEDOUT, .image = ""};
+    b.fake = (struct fake_runtime){.rc = -ETIMEDOUT, .image = ""};
     containers_cgroup_made(b.c, 0, 12, POD "/" C1, now);
     for (int i = 0; i < 100; i++)
         containers_tick(b.c, now += 100 * MS);
@@ -293,7 +162,7 @@ TEST(containers_given_up_and_repaired)
     BENCH(true);
     u64 now = 2 * SEC;
     char path[128];
-    b.fake = (struct fake){.image = "web"};
+    b.fake = (struct fake_runtime){.image = "web"};
     containers_cgroup_made(b.c, 0, 12, POD "/" C1, now);
     for (int i = 0; i < 500; i++)
         containers_tick(b.c, now += 100 * MS);
@@ -319,7 +188,7 @@ TEST(containers_given_up_and_repaired)
 TEST(containers_images_that_fail)
 {
     BENCH(true);
-    b.fake = (struct fake){.lists_container = true, .image = "sha256:aa", .image_rc = -ETIMEDOUT};
+    b.fake = (struct fake_runtime){.lists_container = true, .image = "sha256:aa", .image_rc = -ETIMEDOUT};
     containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
     containers_cgroup_removed(b.c, 0, 12, 2 * SEC);
     containers_cgroup_made(b.c, 0, 13, "/docker/" C1, 2 * SEC);
@@ -393,7 +262,7 @@ TEST(containers_pairs_of_all_are_bounded)
     int starved[3] = {0}; /* starved, known, neither */
     CHECK(value && uids);
     memset(value, 'v', CONTAINERS_VALUE_MAX);
-    b.fake = (struct fake){.annotation = value, .many = uids};
+    b.fake = (struct fake_runtime){.annotation = value, .many = uids};
     for (u64 i = 0; i < MANY; i++) {
         snprintf(uids[i], sizeof(uids[i]), "%08llx-2222-3333-4444-555555555555", (unsigned long long)i);
         snprintf(path, sizeof(path), "/kubepods/pod%s", uids[i]);
@@ -420,7 +289,7 @@ TEST(containers_long_values_are_cut)
     static char big[256 * 1024];
     for (size_t i = 0; i < sizeof(big) / 3 * 3; i++)
         big[i] = "\u20ac"[i % 3];
-    b.fake = (struct fake){.lists_sandbox = true, .annotation = big};
+    b.fake = (struct fake_runtime){.lists_sandbox = true, .annotation = big};
     containers_cgroup_made(b.c, 0, 10, POD, 2 * SEC);
     containers_tick(b.c, 2 * SEC + 50 * MS);
     const struct container *pod = containers_find(b.c, 10);
@@ -492,7 +361,7 @@ TEST(containers_say_when_something_is_due)
     CHECK_EQ(containers_due(b.c), 61 * SEC); /* the second scan */
     containers_cgroup_made(b.c, 0, 12, POD "/" C1, 2 * SEC);
     CHECK(containers_due(b.c) >= 2 * SEC && containers_due(b.c) < 3 * SEC); /* its name */
-    b.fake = (struct fake){.lists_sandbox = true, .lists_container = true, .image = "web"};
+    b.fake = (struct fake_runtime){.lists_sandbox = true, .lists_container = true, .image = "web"};
     containers_tick(b.c, 3 * SEC);
     CHECK_EQ(containers_find(b.c, 12)->state, CONTAINER_KNOWN);
     u64 init = containers_due(b.c); /* its first process is still looked for: nothing is in this tree */

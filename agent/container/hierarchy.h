@@ -21,6 +21,7 @@ struct hierarchy {
     u32 number;          /* as the kernel counts hierarchies; 0 is the unified one */
     char controller[32]; /* version 1, as /proc/cgroups spells it; "" when unified */
     char mount[512];     /* directory of the hierarchy's root, or of what we see of it */
+    const char *proc;    /* where processes are; NULL: /proc */
 };
 
 /* `root`: the place where cgroups are mounted ("/host/sys/fs/cgroup"); NULL: wherever libcgroup says, /sys/fs/cgroup,

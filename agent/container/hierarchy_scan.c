@@ -81,13 +81,18 @@ int hierarchy_scan(const struct hierarchy *h, hierarchy_each each, void *ctx)
     return rc ? rc : w.too_many ? -E2BIG : w.seen;
 }
 
+static const char *proc_of(const struct hierarchy *h)
+{
+    return h->proc ? h->proc : "/proc";
+}
+
 int hierarchy_path_of(const struct hierarchy *h, u32 pid, char path[], u32 size)
 {
     AUTO_FREE char *text = NULL;
-    char file[64];
+    char file[128];
     const char *p;
     size_t n;
-    snprintf(file, sizeof(file), "/proc/%u/cgroup", pid);
+    snprintf(file, sizeof(file), "%s/%u/cgroup", proc_of(h), pid);
     int rc = fs_read_file(file, TEXT_MAX, &text, NULL);
     if (rc)
         return rc == -ESRCH ? -ENOENT : rc;
@@ -118,10 +123,10 @@ static int id_in_tree(const struct hierarchy *h, const char *path, u64 *id)
  * root, and only a cgroup file system of the right kind counts. */
 static int id_in_process(const struct hierarchy *h, u32 pid, u64 *id)
 {
-    char root_path[64], place[64];
+    char root_path[128], place[64];
     struct statfs fs;
     struct stat st;
-    snprintf(root_path, sizeof(root_path), "/proc/%u/root", pid);
+    snprintf(root_path, sizeof(root_path), "%s/%u/root", proc_of(h), pid);
     snprintf(place, sizeof(place), "/sys/fs/cgroup/%s",
              h->mode == HIERARCHY_V2 ? ""
              : h->unified            ? "unified"
@@ -169,7 +174,7 @@ static bool visit_process(const struct hierarchy *h, u32 pid, struct map *seen, 
 int hierarchy_scan_processes(const struct hierarchy *h, hierarchy_each each, void *ctx)
 {
     CLEANUP(map_free) struct map seen = {0};
-    CLEANUP(cleanup_dir) DIR *d = opendir("/proc");
+    CLEANUP(cleanup_dir) DIR *d = opendir(proc_of(h));
     int n = 0;
     if (!d)
         return -errno;

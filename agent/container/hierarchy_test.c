@@ -1,8 +1,11 @@
 #include "base/cleanup.h"
 #include "base/test.h"
 #include "container/cgroup_name.h"
+#include "base/fs.h"
 #include "container/hierarchy.h"
+#include "container/processes_test.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -175,4 +178,210 @@ TEST(hierarchy_out_of_sight)
     h.whole = false;
     CHECK_EQ(hierarchy_id_of(&h, 0x7fffffff, "/kubepods", &id), -ENOENT);
     CHECK_EQ(id, 77);
+}
+
+static bool each_path(void *ctx, u64 id, const char *path, u32 pid)
+{
+    ++*(int *)ctx;
+    return true;
+}
+
+TEST(hierarchy_scan_has_bounds)
+{
+    struct hierarchy nowhere = {.mount = "/nowhere"}, h = {.mount = "/tmp/xprof-deep-XXXXXX"};
+    char path[700];
+    int n = 0;
+    CHECK_EQ(hierarchy_scan(&nowhere, each_path, &n), -ENOENT);
+    CHECK(mkdtemp(h.mount));
+    size_t len = (size_t)snprintf(path, sizeof(path), "%s", h.mount);
+    for (int i = 0; i < HIERARCHY_MAX_DEPTH + 3; i++)
+        len += (size_t)snprintf(path + len, sizeof(path) - len, "/d");
+    int made = fs_mkdirs(path);
+    int rc = hierarchy_scan(&h, each_path, &n);
+    path[len - 3 * strlen("/d")] = 0;
+    for (int i = 0; i < 3; i++)
+        strcat(path, "/d");
+    for (; strlen(path) >= strlen(h.mount); *strrchr(path, '/') = 0)
+        rmdir(path);
+    CHECK_EQ(made, 0);
+    CHECK_EQ(rc, -E2BIG);
+    CHECK_EQ(n, HIERARCHY_MAX_DEPTH);
+}
+
+TEST(hierarchy_path_of_a_process)
+{
+    CLEANUP(fake_processes_free) struct fake_processes p = {.dir = ""};
+    struct hierarchy h = {.mode = HIERARCHY_V2, .unified = true};
+    char path[64] = "untouched";
+    CHECK_EQ(fake_process(&p, 7, "/a/b"), 0);
+    h.proc = p.dir;
+    CHECK_EQ(hierarchy_path_of(&h, 8, path, sizeof(path)), -ENOENT);
+    snprintf(h.controller, sizeof(h.controller), "pids");
+    CHECK_EQ(hierarchy_path_of(&h, 7, path, sizeof(path)), -ENOENT); /* it is in none of that hierarchy */
+    CHECK_STR(path, "untouched");
+    snprintf(h.controller, sizeof(h.controller), "cpu");
+    CHECK_EQ(hierarchy_path_of(&h, 7, path, sizeof(path)), 0);
+    CHECK_STR(path, "/elsewhere");
+    h.controller[0] = 0;
+    CHECK_EQ(hierarchy_path_of(&h, 7, path, 4), 0);
+    CHECK_STR(path, "/a/"); /* as much as there is room for */
+    snprintf(path, sizeof(path), "%s/9/cgroup", p.dir);
+    CHECK_EQ(fs_mkdirs(path), 0);
+    CHECK_EQ(hierarchy_path_of(&h, 9, path, sizeof(path)), -EISDIR);
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+struct groups_seen {
+    u64 container, pod;
+    u32 pid_of_pod;
+    int n;
+};
+
+static bool see_group(void *ctx, u64 id, const char *path, u32 pid)
+{
+    struct groups_seen *s = ctx;
+    s->n++;
+    if (!strcmp(path, "/docker/" ID))
+        s->container = id;
+    if (!strcmp(path, "/kubepods/pod1")) {
+        s->pod = id;
+        s->pid_of_pod = pid;
+    }
+    return true;
+}
+
+/* Groups out of sight are passed over; a container's groups below its own are the container. */
+TEST(hierarchy_scan_of_processes_in_groups)
+{
+    CLEANUP(fake_processes_free) struct fake_processes p = {.dir = ""};
+    struct hierarchy h = {.mode = HIERARCHY_V2, .unified = true, .whole = true};
+    struct groups_seen seen = {.n = 0};
+    struct stat container, pod;
+    char path[700], group[64];
+    for (unsigned pid = 1; pid <= 10; pid++) {
+        snprintf(group, sizeof(group), "/gone/%u", pid);
+        CHECK_EQ(fake_process(&p, pid, group), 0);
+    }
+    CHECK_EQ(fake_process(&p, 20, "/docker/" ID "/below"), 0);
+    CHECK_EQ(fake_process(&p, 21, "/docker/" ID "/below"), 0);
+    CHECK_EQ(fake_process(&p, 22, "/kubepods/pod1"), 0);
+    for (unsigned pid = 30; pid <= 40; pid++) {
+        snprintf(group, sizeof(group), "/gone/%u", pid);
+        CHECK_EQ(fake_process(&p, pid, group), 0);
+    }
+    h.proc = p.dir;
+    snprintf(h.mount, sizeof(h.mount), "%s", p.dir);
+    snprintf(path, sizeof(path), "%s/docker/" ID "/below", p.dir);
+    CHECK_EQ(fs_mkdirs(path), 0);
+    *strrchr(path, '/') = 0;
+    CHECK_EQ(stat(path, &container), 0);
+    snprintf(path, sizeof(path), "%s/kubepods/pod1", p.dir);
+    CHECK_EQ(fs_mkdirs(path), 0);
+    CHECK_EQ(stat(path, &pod), 0);
+    CHECK_EQ(hierarchy_scan_processes(&h, see_group, &seen), 2);
+    CHECK_EQ(seen.n, 2);
+    CHECK_EQ(seen.container, container.st_ino);
+    CHECK(seen.pod == pod.st_ino && seen.pid_of_pod == 22);
+    h.proc = "/nowhere";
+    CHECK_EQ(hierarchy_scan_processes(&h, see_group, &seen), -ENOENT);
+}
+
+/* ---- Which hierarchy ---- */
+
+struct mounts { /* a folder with links to what is mounted here */
+    char dir[32];
+    char cpu[512], pids[512], unified[512];
+};
+
+static void mounts_free(struct mounts *m)
+{
+    static const char *const links[] = {"cpu", "pids", "unified"};
+    char path[64];
+    for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+        snprintf(path, sizeof(path), "%s/%s", m->dir, links[i]);
+        unlink(path);
+    }
+    rmdir(m->dir);
+}
+
+/* False: not all of them are mounted. */
+static bool find_mounts(struct mounts *m)
+{
+    AUTO_FREE char *text = NULL;
+    char at[512], type[32], options[512];
+    snprintf(m->dir, sizeof(m->dir), "/tmp/xprof-mounts-XXXXXX");
+    if (!mkdtemp(m->dir) || fs_read_file("/proc/self/mounts", 1 << 20, &text, NULL))
+        return false;
+    for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        if (sscanf(line, "%*s %511s %31s %511s", at, type, options) != 3)
+            continue;
+        if (!strcmp(type, "cgroup2"))
+            snprintf(m->unified, sizeof(m->unified), "%s", at);
+        else if (!strcmp(type, "cgroup") && strstr(options, ",pids"))
+            snprintf(m->pids, sizeof(m->pids), "%s", at);
+        else if (!strcmp(type, "cgroup") && strstr(options, ",cpu") && !strstr(options, ",cpuset"))
+            snprintf(m->cpu, sizeof(m->cpu), "%s", at);
+    }
+    return m->cpu[0] && m->pids[0] && m->unified[0];
+}
+
+static int link_to(const struct mounts *m, const char *name, const char *target)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%s/%s", m->dir, name);
+    return symlink(target, path);
+}
+
+static bool is_at(const struct hierarchy *h, const struct mounts *m, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "%s/%s", m->dir, name);
+    return !strcmp(h->mount, path);
+}
+
+static bool look_for_container(void *ctx, u64 id, const char *path, u32 pid)
+{
+    struct cgroup_name n;
+    cgroup_name_parse(&n, path, strlen(path));
+    *(bool *)ctx |= n.kind == CGROUP_CONTAINER || n.kind == CGROUP_POD;
+    return true;
+}
+
+TEST(hierarchy_chooses_by_what_is_mounted)
+{
+    CLEANUP(mounts_free) struct mounts m = {.dir = ""};
+    struct hierarchy h;
+    bool joined = false;
+    AUTO_FREE char *cgroups = NULL;
+    if (!find_mounts(&m))
+        SKIP("this machine has not got cgroups of both versions");
+    CHECK_EQ(fs_read_file("/proc/cgroups", 1 << 16, &cgroups, NULL), 0);
+    CHECK_EQ(link_to(&m, "cpu", m.cpu), 0);
+    CHECK_EQ(hierarchy_find(&h, m.dir), 0);
+    CHECK(h.mode == HIERARCHY_V1 && !h.unified && is_at(&h, &m, "cpu"));
+    CHECK_STR(h.controller, "cpu");
+    CHECK_EQ(h.number, hierarchy_number(cgroups, "cpu"));
+    CHECK_EQ(link_to(&m, "pids", m.pids), 0);
+    CHECK_EQ(hierarchy_find(&h, m.dir), 0);
+    CHECK_STR(h.controller, "pids"); /* preferred */
+    CHECK(h.mode == HIERARCHY_V1 && is_at(&h, &m, "pids"));
+    CHECK(h.number > 0 && h.number == hierarchy_number(cgroups, "pids"));
+    CHECK_EQ(link_to(&m, "unified", m.unified), 0);
+    CHECK_EQ(hierarchy_find(&h, m.dir), 0);
+    struct hierarchy unified = {.mode = HIERARCHY_V2};
+    snprintf(unified.mount, sizeof(unified.mount), "%s", m.unified);
+    hierarchy_scan(&unified, look_for_container, &joined);
+    CHECK_EQ(h.mode, HIERARCHY_HYBRID);
+    CHECK_EQ(h.unified, joined); /* only if the runtimes join it */
+    CHECK(is_at(&h, &m, joined ? "unified" : "pids"));
+    mounts_free(&m);
+    CHECK_EQ(mkdir(m.dir, 0700), 0);
+    CHECK_EQ(link_to(&m, "unified", m.unified), 0);
+    CHECK_EQ(hierarchy_find(&h, m.dir), 0);
+    CHECK(h.mode == HIERARCHY_V2 && h.unified && is_at(&h, &m, "unified"));
+    CHECK(!h.controller[0] && h.number == 0);
+    CHECK_EQ(hierarchy_find(&h, m.unified), 0);
+    CHECK(h.mode == HIERARCHY_V2 && !strcmp(h.mount, m.unified));
+    CHECK_STR(hierarchy_mode_name(h.mode), "v2");
 }

@@ -174,3 +174,27 @@ TEST(pprof_cut_anywhere)
         CHECK(rc == 0 || rc == -EBADMSG);
     }
 }
+
+/* The id of a profile: another one for other labels, the same for the same. */
+TEST(otlp_profiles_have_ids_of_their_own)
+{
+    static const struct export_label first[] = {{"pod", "a"}, {"node", "n"}}, second[] = {{"pod", "b"}, {"node", "n"}},
+                                     third[] = {{"pod", "a"}, {"node", "m"}};
+    const struct export_label *const labels[] = {first, second, third, first};
+    AUTO_BUF struct buf raw = {0};
+    char ids[4][16];
+    test_pprof(&raw, "leaf", 7);
+    for (size_t i = 0; i < 4; i++) {
+        struct pprof p AUTO_PPROF = {0};
+        AUTO_BUF struct buf out = {0};
+        struct otlp_about about = {.labels = labels[i], .nlabels = 2, .time_ns = 9};
+        CHECK_EQ(pprof_read(&p, raw.data, raw.len), 0);
+        CHECK_EQ(otlp_encode(&p, &about, &out), 0);
+        struct cursor scopes = nth(nth(cursor_of(out.data, out.len), 1, 0), 2, 0);
+        struct cursor id = nth(nth(scopes, 2, 0), 7, 0), other = nth(nth(scopes, 2, 1), 7, 0);
+        CHECK(id.len == 16 && other.len == 16 && memcmp(id.base, other.base, 16) != 0);
+        memcpy(ids[i], id.base, 16);
+    }
+    CHECK(memcmp(ids[0], ids[1], 16) != 0 && memcmp(ids[0], ids[2], 16) != 0 && memcmp(ids[1], ids[2], 16) != 0);
+    CHECK(memcmp(ids[0], ids[3], 16) == 0);
+}

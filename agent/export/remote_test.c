@@ -1,7 +1,9 @@
 #include "export/remote.h"
 #include "export/target_config.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/gz.h"
+#include "base/pprof_read.h"
 #include "base/test.h"
 #include "export/fixture_test.h"
 #include "net/http_server_test.h"
@@ -87,6 +89,8 @@ struct seen {
     struct buf head, body;
     const char *headers, *answer;
     size_t len;
+    int status;      /* 0: 200 */
+    const char *raw; /* said instead */
 };
 
 static bool note(void *ctx, const struct test_request *r)
@@ -94,7 +98,9 @@ static bool note(void *ctx, const struct test_request *r)
     struct seen *s = ctx;
     buf_str(&s->head, r->head);
     buf_add(&s->body, r->body, r->body_len);
-    test_reply(r->fd, 200, s->headers ? s->headers : "", s->answer, s->len);
+    if (s->raw)
+        return fs_write_all(r->fd, s->raw, strlen(s->raw)) != 0; /* and that is all */
+    test_reply(r->fd, s->status ? s->status : 200, s->headers ? s->headers : "", s->answer, s->len);
     return true;
 }
 
@@ -116,7 +122,7 @@ static int send_one(const struct exporter *kind, struct export_target *t, struct
     if (test_server_new(&server, note, seen))
         return -1;
     snprintf(url, sizeof(url), "%s/prefix/", test_server_url(server));
-    t->url = url;
+    t->url = t->url ? t->url : url;
     t->name = "t";
     struct export_item item = test_item(pprof);
     int rc = record_encode(&item, &record);
@@ -161,6 +167,57 @@ TEST(pyroscope_push_request)
     CHECK(memmem(seen.body.data, seen.body.len, cluster, sizeof(cluster) - 1));
     CHECK(!memmem(seen.body.data, seen.body.len, "not-this", 8));
     CHECK(memcmp(seen.body.data + seen.body.len - packed.len, packed.data, packed.len) == 0);
+    struct cursor request = cursor_of(seen.body.data, seen.body.len);
+    struct pb_field series, field, raw;
+    CHECK(pb_next(&request, &series) && series.number == 1 && series.wire == PB_BYTES);
+    CHECK(!pb_next(&request, &field));
+    for (size_t i = 0; i < 5; i++) /* four labels and the external one */
+        CHECK(pb_next(&series.bytes, &field) && field.number == 1 && field.wire == PB_BYTES);
+    CHECK(pb_next(&series.bytes, &field) && field.number == 2 && field.wire == PB_BYTES);
+    CHECK(pb_next(&field.bytes, &raw) && raw.number == 1 && raw.bytes.len == packed.len);
+    CHECK(!pb_next(&field.bytes, &raw) && !pb_next(&series.bytes, &field));
+}
+
+/* The struct may have been used before. */
+TEST(remote_message_replaces_another_one)
+{
+    struct verdict v;
+    memset(&v, 'x', sizeof(v));
+    remote_judge(503, "text/plain", "busy", 4, 1000, &v);
+    CHECK_STR(v.message, "503 busy");
+}
+
+/* What becomes of a profile when there is no answer, or none that makes sense. */
+static struct verdict send_to(const char *url, struct seen *seen)
+{
+    AUTO_BUF struct buf pprof = {0};
+    struct verdict v = {0};
+    struct export_target t = {.url = url, .timeout_ms = 20000};
+    test_pprof(&pprof, "leaf", 7);
+    if (send_one(&exporter_pyroscope, &t, seen, &pprof, &v))
+        v.kind = VERDICT_STOPPED;
+    return v;
+}
+
+TEST(remote_what_no_answer_means)
+{
+    struct seen garbage CLEANUP(seen_free) = {.raw = "this is not HTTP at all\r\n\r\n"},
+                        none CLEANUP(seen_free) = {.raw = ""};
+    struct verdict v = send_to("http://127.0.0.1:1", &none);
+    CHECK(v.kind == VERDICT_RETRY && v.reason == EXPORT_UNREACHABLE && !v.guilty && v.message[0]);
+    v = send_to("http://127.0.0.1:1/a\nb", &none); /* no URL */
+    CHECK(v.kind == VERDICT_BLOCKED && v.reason == EXPORT_WRONG_URL && !v.guilty);
+    v = send_to(NULL, &garbage);
+    CHECK(v.kind == VERDICT_RETRY && v.reason == EXPORT_BAD_ANSWER && !v.guilty);
+}
+
+TEST(remote_server_says_when_to_come_back)
+{
+    struct seen busy CLEANUP(seen_free) = {.status = 429, .headers = "Retry-After: 7\r\n", .answer = "", .len = 0};
+    struct verdict v = send_to(NULL, &busy);
+    CHECK(v.kind == VERDICT_RETRY && v.reason == EXPORT_RATE_LIMITED && v.guilty);
+    CHECK_EQ(v.retry_after_ms, 7000);
+    CHECK(v.seconds > 0 && v.bytes == busy.body.len);
 }
 
 /* For one label that it does not like, or one too many, a server refuses the whole profile. */
@@ -223,10 +280,13 @@ TEST(otlp_garbage_is_not_sent)
     struct seen seen CLEANUP(seen_free) = {0};
     AUTO_BUF struct buf pprof = {0};
     struct verdict v;
-    struct export_target t = {0};
+    struct export_target t = {0}, packed = {.gzip = true};
     buf_str(&pprof, "this is no profile");
     CHECK_EQ(send_one(&exporter_otlp, &t, &seen, &pprof, &v), 0);
     CHECK_EQ(v.kind, VERDICT_DROP);
     CHECK_EQ(v.reason, EXPORT_MALFORMED);
+    CHECK_STR(v.message, "cannot convert the profile to OTLP: not a pprof profile");
+    CHECK_EQ(send_one(&exporter_otlp, &packed, &seen, &pprof, &v), 0);
+    CHECK_EQ(v.kind, VERDICT_DROP);
     CHECK_EQ(seen.body.len, 0);
 }

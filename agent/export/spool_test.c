@@ -431,3 +431,114 @@ TEST(spool_rereads_until_it_is_pushed_out)
     CHECK_EQ(seq, 1);
     CHECK_EQ(gone, -ENOENT);
 }
+
+TEST(spool_limits_that_change)
+{
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_config c = config_of(NULL);
+    struct spool_reader *r;
+    struct spool_lost lost;
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_reader_open(s, "a", &r), 0);
+    CHECK_EQ(put_number(s, 0, T0), 0);
+    CHECK_EQ(put_number(s, 1, T0 + 2 * HOUR), 0);
+    spool_take_lost(s, r, &lost);
+    CHECK(!lost.age && !lost.full);
+    c.max_age_ns = HOUR;
+    spool_limits(s, &c);
+    CHECK_EQ(put_number(s, 2, T0 + 4 * HOUR), 0);
+    spool_take_lost(s, r, &lost);
+    CHECK(lost.age == 2 && !lost.full);
+    CHECK_EQ(lost.age_bytes, 2 * RECORD);
+    CHECK_EQ(next_number(s, r), 2);
+}
+
+TEST(spool_keeps_nothing_that_nobody_reads)
+{
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_config c = config_of(NULL);
+    struct spool_reader *r;
+    struct spool_stats stats;
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(put_number(s, 0, T0), 0);
+    spool_stats(s, &stats);
+    CHECK(stats.put == 0 && stats.segments == 0 && stats.memory_bytes == 0);
+    CHECK_EQ(spool_put(s, "", 64 << 20, T0), 0);
+    CHECK_EQ(spool_put(s, "", (64 << 20) + 1, T0), -E2BIG);
+    CHECK_EQ(spool_reader_open(s, "a", &r), 0);
+    CHECK_EQ(spool_unread(s, r, &(u64){0}), 0);
+}
+
+/* What a reader loses is counted from the place that it had reached. */
+TEST(spool_counts_the_bytes_that_a_reader_lost)
+{
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_config c = config_of(NULL);
+    struct spool_reader *behind, *ahead;
+    struct spool_lost lost;
+    CHECK_EQ(spool_new(&s, &c), 0);
+    CHECK_EQ(spool_reader_open(s, "behind", &behind), 0);
+    CHECK_EQ(spool_reader_open(s, "ahead", &ahead), 0);
+    for (unsigned i = 0; i < 4; i++)
+        CHECK_EQ(put_number(s, i, T0), 0);
+    CHECK_EQ(next_number(s, ahead), 0);
+    CHECK_EQ(put_number(s, 4, T0 + 30 * HOUR), 0); /* the others are too old */
+    spool_take_lost(s, behind, &lost);
+    CHECK(lost.age == 4 && lost.age_bytes == 4 * RECORD);
+    spool_take_lost(s, ahead, &lost);
+    CHECK(lost.age == 3 && lost.age_bytes == 3 * RECORD);
+    spool_take_lost(s, ahead, &lost);
+    CHECK(!lost.age && !lost.age_bytes);
+    CHECK_EQ(next_number(s, behind), 4);
+    CHECK_EQ(next_number(s, ahead), 4);
+}
+
+TEST(spool_removes_segments_that_are_none)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_stats stats;
+    struct spool_reader *r;
+    char path[128];
+    CHECK_EQ(test_folder_new(&f), 0);
+    for (int i = 1; i < 4; i++) {
+        snprintf(path, sizeof(path), "%s/%016x.seg", f.path, i);
+        CHECK_EQ(fs_replace_file(path, "no segment, as anybody can see", 30, 0600), 0);
+    }
+    snprintf(path, sizeof(path), "%s/not-a-number.txt", f.path);
+    CHECK_EQ(fs_replace_file(path, "x", 1, 0600), 0);
+    CHECK_EQ(reopen(&s, &r, f.path), 0);
+    spool_stats(s, &stats);
+    CHECK(stats.segments == 0 && stats.disk_bytes == 0 && stats.corrupt == 3);
+    CHECK_EQ(test_folder_count(&f, ".seg"), 0);
+    CHECK_EQ(test_folder_count(&f, ".txt"), 1);
+    CHECK_EQ(put_number(s, 7, T0), 0);
+    CHECK_EQ(next_number(s, r), 7);
+}
+
+/* A reader that goes makes room for another one, and leaves nothing behind. */
+TEST(spool_has_a_bounded_number_of_readers)
+{
+    AUTO_FOLDER struct test_folder f = {0};
+    AUTO_SPOOL struct spool *s = NULL;
+    struct spool_config c;
+    struct spool_reader *r[33], *again;
+    char name[80];
+    CHECK_EQ(test_folder_new(&f), 0);
+    c = config_of(f.path);
+    CHECK_EQ(spool_new(&s, &c), 0);
+    for (int i = 0; i < 32; i++) {
+        snprintf(name, sizeof(name), "r%d", i);
+        CHECK_EQ(spool_reader_open(s, name, &r[i]), 0);
+    }
+    CHECK_EQ(spool_reader_open(s, "r32", &r[32]), -ENOSPC);
+    CHECK_EQ(spool_reader_open(s, "r7", &again), 0); /* it is there already */
+    CHECK(again == r[7]);
+    CHECK_EQ(test_folder_count(&f, ".cursor"), 32);
+    spool_reader_remove(s, &r[7]);
+    CHECK_EQ(test_folder_count(&f, ".cursor"), 31);
+    CHECK_EQ(spool_reader_open(s, "r32", &r[32]), 0);
+    memset(name, 'n', 64);
+    name[64] = 0;
+    CHECK_EQ(spool_reader_open(s, name, &again), -ENAMETOOLONG);
+}

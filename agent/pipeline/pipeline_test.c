@@ -1,172 +1,17 @@
-/* The pipeline from ring bytes to a named profile, with the fake kernel side of probe/fake_test.h: what is profiled is
- * this program itself, with its own file, its own mappings and, for deferred stacks, its own registers and stack. Each
- * hand-over between collector and worker has a test that fails without it.
+/* The pipeline from ring bytes to a named profile; for deferred stacks with this program's own registers and stack.
+ * Each hand-over between collector and worker has a test that fails without it.
  */
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fs.h"
-#include "base/test.h"
 #include "cfi/unwind_fixture.h"
-#include "pipeline/pipeline.h"
-#include "pipeline/pipeline_internal.h"
-#include "probe/fake_test.h"
+#include "pipeline/rig_test.h"
 #include "proc/proc.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#define FILE_ID 7
 #define LIBC_ID 8
-#define HZ      100
-
-struct rig {
-    struct pipeline *pipeline;
-    struct probe *probe;
-    struct xp_mapping text; /* of this program's file */
-    struct xp_file_key key;
-    struct pipeline_config config;
-    unsigned profiles; /* atomic: that came to the sink */
-    u64 samples, hz_period;
-    char leaf[64];
-    unsigned cgroups;
-};
-
-/* The mapping that holds an address; false: there is none. */
-static bool mapping_of(u64 address, struct xp_mapping *out)
-{
-    AUTO_FREE char *maps = NULL;
-    unsigned long long start, end, offset;
-    if (fs_read_file("/proc/self/maps", 1 << 22, &maps, NULL))
-        return false;
-    for (const char *line = maps; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0)
-        if (sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) == 3 && address >= start && address < end) {
-            *out = (struct xp_mapping){.start = start, .end = end, .pgoff = offset, .tgid = (u32)getpid()};
-            return true;
-        }
-    return false;
-}
-
-/* Found by name in the profiles below. */
-__attribute__((noinline)) static int pipeline_leaf(int x)
-{
-    __asm__ volatile("" : "+r"(x));
-    return x + 1;
-}
-
-static const char *name_at(const struct profile *p, const struct prof_stack *s, u32 frame)
-{
-    const struct prof_location *l = &p->locations.v[p->stack_locations.v[s->first + frame]];
-    return l->nlines ? profile_text(p, p->functions.v[p->lines.v[l->first_line].function].name) : "";
-}
-
-static void on_profile(void *ctx, const struct profile *p)
-{
-    struct rig *r = ctx;
-    for (size_t i = 0; i < p->stacks.n; i++)
-        r->samples += p->stacks.v[i].count[0];
-    r->hz_period = p->period[0];
-    if (p->stacks.n)
-        snprintf(r->leaf, sizeof(r->leaf), "%s", name_at(p, &p->stacks.v[0], 0));
-    __atomic_add_fetch(&r->profiles, 1, __ATOMIC_RELEASE);
-}
-
-static void on_cgroup(void *ctx, const struct xp_cgroup_event *e)
-{
-    ((struct rig *)ctx)->cgroups++;
-}
-
-static void rig_end(struct rig *r)
-{
-    pipeline_free(&r->pipeline);
-}
-#define AUTO_RIG CLEANUP(rig_end) struct rig
-
-/* 0; 1: this machine does not let us open what we have mapped. */
-static int rig_begin(struct rig *r, bool intervals)
-{
-    char why[256];
-    struct stat st;
-    r->config = (struct pipeline_config){
-        .aggregate_bytes = 16 << 20,
-        .probe = {.table_bytes = 16 << 20, .events = {{.hz = HZ, .time = true}}, .nevents = 1, .user = true},
-        .events = {event_kind_find("cpu")},
-        .prepare_ms = 60000,
-    };
-    if (intervals)
-        r->config.sink = (struct pipeline_sink){.ctx = r, .profile = on_profile, .cgroup = on_cgroup};
-    if (!mapping_of((u64)(uintptr_t)pipeline_leaf, &r->text) || stat("/proc/self/exe", &st) ||
-        pipeline_new(&r->pipeline, &r->config, why, sizeof(why)))
-        return -1;
-    r->probe = fake_probe();
-    r->text.file = FILE_ID;
-    r->key = (struct xp_file_key){.ino = st.st_ino, .dev = 1, .size = (u64)st.st_size};
-    AUTO_FREE char *path = NULL;
-    AUTO_CLOSE int fd = proc_open_mapping((u32)getpid(), r->text.start, r->text.end, &path);
-    return fd == -EPERM || fd == -EACCES;
-}
-#define BEGIN(r, intervals)                                           \
-    do {                                                              \
-        int rc_ = rig_begin(&(r), intervals);                         \
-        if (rc_ > 0)                                                  \
-            SKIP("mapped files cannot be opened without privileges"); \
-        CHECK_EQ(rc_, 0);                                             \
-    } while (0)
-
-static void push_file(struct rig *r)
-{
-    struct xp_file_event e = {.type = XP_RECORD_FILE,
-                              .id = FILE_ID,
-                              .tgid = (u32)getpid(),
-                              .start = r->text.start,
-                              .end = r->text.end,
-                              .pgoff = r->text.pgoff,
-                              .key = r->key};
-    fake_push(r->probe, &e, sizeof(e));
-}
-
-static u64 word_of(const struct rig *r, u64 address)
-{
-    return XP_FILE_WORD(XP_WORD_CFI, FILE_ID, address - r->text.start + r->text.pgoff) | XP_WORD_EXACT;
-}
-
-struct one_word {
-    struct xp_sample s;
-    u64 word;
-};
-
-static struct one_word sample_of(const struct rig *r, u64 word, u8 cause)
-{
-    return (struct one_word){.s = {.type = XP_RECORD_SAMPLE,
-                                   .cpu = 1,
-                                   .time = 5,
-                                   .weight = 1000000000 / HZ,
-                                   .start = 1,
-                                   .tgid = (u32)getpid(),
-                                   .tid = (u32)getpid(),
-                                   .comm = "unit",
-                                   .nuser = 1,
-                                   .cause = cause},
-                             .word = word};
-}
-
-static void push_leaf(struct rig *r)
-{
-    struct one_word s = sample_of(r, word_of(r, (u64)(uintptr_t)pipeline_leaf + 1), XP_CAUSE_END);
-    fake_push(r->probe, &s, sizeof(s));
-}
-
-/* Polls until the condition holds, ten seconds at most. */
-#define POLL_UNTIL(r, condition)                                                      \
-    for (u64 until_ = now_ns() + 10 * NS_PER_SEC; !(condition) && now_ns() < until_;) \
-    pipeline_poll((r).pipeline, 5)
-
-static unsigned profiles(struct rig *r)
-{
-    return __atomic_load_n(&r->profiles, __ATOMIC_ACQUIRE);
-}
 
 TEST(pipeline_names_what_comes_out_of_the_ring)
 {

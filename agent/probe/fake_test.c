@@ -22,8 +22,9 @@ struct probe {
     probe_mappings mappings;
     struct xp_stats stats;
     u64 malformed;
-    unsigned forgotten, changes, hz;
+    unsigned forgotten, changes, rescans, hz;
     int refuses_files, refuses_tables; /* -errno */
+    u64 run_ns, runs;
 };
 
 static struct probe *newest;
@@ -250,6 +251,12 @@ void probe_stop(struct probe *p)
 
 void probe_rescan_cpus(struct probe *p)
 {
+    p->rescans++;
+}
+
+unsigned fake_rescans(const struct probe *p)
+{
+    return p->rescans;
 }
 
 int probe_set_rate(struct probe *p, unsigned hz)
@@ -283,6 +290,13 @@ int probe_stats(const struct probe *p, struct xp_stats *out)
     return 0;
 }
 
+void fake_count(struct probe *p, const struct xp_stats *stats, u64 run_ns, u64 runs)
+{
+    p->stats = *stats;
+    p->run_ns = run_ns;
+    p->runs = runs;
+}
+
 u64 probe_malformed(const struct probe *p)
 {
     return p->malformed;
@@ -290,7 +304,8 @@ u64 probe_malformed(const struct probe *p)
 
 void probe_run_time(const struct probe *p, u64 *ns, u64 *runs)
 {
-    *ns = *runs = 0;
+    *ns = p->run_ns;
+    *runs = p->runs;
 }
 
 int probe_cgroup_subsys(const char *controller)

@@ -25,3 +25,7 @@ void fake_refuse_files(struct probe *p, int error);
 void fake_refuse_tables(struct probe *p, int error);
 /* The rate that was set last, 0: none. */
 unsigned fake_rate(struct probe *p);
+/* How often it looked for new CPUs. */
+unsigned fake_rescans(const struct probe *p);
+/* What the kernel side has counted, and what its programs cost. While nobody polls. */
+void fake_count(struct probe *p, const struct xp_stats *stats, u64 run_ns, u64 runs);

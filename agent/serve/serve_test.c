@@ -52,9 +52,9 @@ static void site_free(struct site *s)
 }
 #define AUTO_SITE CLEANUP(site_free) struct site
 
-static int dial(const struct site *s)
+static int dial_port(unsigned port)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)serve_port(s->server))};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
     AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) ? -errno : TAKE_FD(fd);
@@ -66,7 +66,7 @@ static int request(struct site *s, const char *method, const char *path, const c
     char text[512];
     size_t n = 0;
     ssize_t got = 1;
-    AUTO_CLOSE int fd = dial(s);
+    AUTO_CLOSE int fd = dial_port(serve_port(s->server));
     int len =
         snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, path, headers);
     if (fd < 0 || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
@@ -144,9 +144,18 @@ TEST(serve_a_port_that_is_taken)
     char address[32], why[200] = "";
     struct serve *second = NULL;
     CHECK_EQ(site_open(&s, "127.0.0.1:0"), 0);
-    snprintf(address, sizeof(address), "127.0.0.1:%u", serve_port(s.server));
+    unsigned port = serve_port(s.server);
+    snprintf(address, sizeof(address), "127.0.0.1:%u", port);
     CHECK_EQ(serve_new(&second, address, &(struct serve_handlers){0}, why, sizeof(why)), -EADDRINUSE);
     CHECK(!second && strstr(why, address) && strstr(why, "in use"));
+    site_free(&s);
+    CHECK_EQ(dial_port(port), -ECONNREFUSED); /* it is closed, */
+    CHECK_EQ(site_open(&s, address), 0);      /* and free again */
+    site_free(&s);
+    CHECK_EQ(site_open(&s, "[::]:0"), 0);
+    snprintf(address, sizeof(address), "[::]:%u", serve_port(s.server));
+    CHECK_EQ(serve_new(&second, address, &(struct serve_handlers){0}, why, sizeof(why)), -EADDRINUSE);
+    serve_free(&second); /* of none */
     CHECK_EQ(serve_new(&second, "localhost:1", &(struct serve_handlers){0}, why, sizeof(why)), -EINVAL);
     CHECK(!second && strstr(why, "localhost:1"));
 }

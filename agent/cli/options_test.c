@@ -373,15 +373,19 @@ static int parse_record(const char *line, struct record_options *o, struct buf *
 TEST(record_options_take_one_target)
 {
     static const char *const good[] = {"-a", "-p 1,2", "--cgroup /x", "ls", "-- ls", "-a -o x -o y --format html"};
-    static const char *const bad[] = {"",
-                                      "-a -p1",
-                                      "-a ls",
-                                      "-p 1 --cgroup /x",
-                                      "-a --no-kernel --no-user",
-                                      "-a -e nope",
-                                      "-a -o x",
-                                      "-a --format nope",
-                                      "-a --no-cache --cache-dir /x"};
+    static const struct {
+        const char *line, *says;
+    } bad[] = {{"", "nothing to record"},
+               {"-a -p1", "more than one target"},
+               {"-a ls", "more than one target"},
+               {"--cgroup /x ls", "more than one target"},
+               {"-p 1 --cgroup /x", "more than one target"},
+               {"-p 1 ls", "more than one target"},
+               {"-a --no-kernel --no-user", "leave nothing to record"},
+               {"-a -e nope", "nope"},
+               {"-a -o x", "--output x: unknown suffix"},
+               {"-a --format nope", "nope"},
+               {"-a --no-cache --cache-dir /x", "exclude each other"}};
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct record_options o;
         AUTO_BUF struct buf message = {0};
@@ -393,8 +397,9 @@ TEST(record_options_take_one_target)
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct record_options o = {.top = 77};
         AUTO_BUF struct buf message = {0};
-        CHECK_EQ(parse_record(bad[i], &o, &message), -EINVAL);
+        CHECK_EQ(parse_record(bad[i].line, &o, &message), -EINVAL);
         CHECK(message.len && memchr(message.data, '\n', message.len) == message.data + message.len - 1);
+        CHECK(memmem(message.data, message.len, bad[i].says, strlen(bad[i].says)));
         CHECK_EQ(o.top, 77);
     }
 }

@@ -116,6 +116,7 @@ TEST(config_file_refuses)
         const char *text, *says;
     } all[] = {
         {"a: 1\na: 2\n", ":2: a is set twice: first in line 1"},
+        {"a:\n  b: 1\n  b: 2\n", ":3: a.b is set twice: first in line 2"},
         {"- a\n", ":1: expected \"key: value\""},
         {"just words\n", ":1: expected"},
         {"a: &x 1\nb: *x\n", ":2: anchors"},
@@ -178,5 +179,32 @@ TEST(kubeconfig_says_what_is_missing)
     CHECK_EQ(read_kubeconfig(&k, &c, CLUSTERS "users: [{name: v, user: {exec: {command: x}}}]\n"), -ENOTSUP);
     kubeconfig_free(&k);
     CHECK_EQ(read_kubeconfig(&k, &c, CLUSTERS "users: [{name: v, user: {client-certificate-data: '%%'}}]\n"), -EBADMSG);
+    kubeconfig_free(&k);
+}
+
+/* By their names, wherever they stand in the lists. */
+TEST(kubeconfig_finds_things_by_name)
+{
+    static const char text[] =
+        "current-context: c\n"
+        "contexts:\n- {name: a, context: {cluster: x, user: u}}\n"
+        "- {name: c, context: {cluster: z, user: w}}\n- {name: b, context: {cluster: y}}\n"
+        "clusters:\n- {name: x, cluster: {server: 'https://x'}}\n"
+        "- {name: y, cluster: {server: 'https://y'}}\n"
+        "- {name: z, cluster: {server: 'https://z', insecure-skip-tls-verify: 'true', "
+        "certificate-authority: /etc/ca}}\n"
+        "users:\n- {name: u, user: {token: one}}\n- {name: v, user: {token: two}}\n"
+        "- {name: w, user: {tokenFile: /t, client-certificate-data: 'aGVs\n\n bG8='}}\n";
+    struct kubeconfig k;
+    struct kube_config c = {0};
+    char found[16] = "";
+    CHECK_EQ(read_kubeconfig(&k, &c, text), 0);
+    CHECK_STR(c.url, "https://z");
+    CHECK_STR(c.token_file, "/t");
+    CHECK_STR(c.ca_file, "/etc/ca");
+    CHECK(!c.token && c.insecure_skip_verify && !c.key_file);
+    AUTO_FCLOSE FILE *certificate = fopen(c.cert_file, "r");
+    CHECK(certificate && fgets(found, sizeof(found), certificate));
+    CHECK_STR(found, "hello");
     kubeconfig_free(&k);
 }

@@ -4,7 +4,12 @@
 #include "base/test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 
 struct folder {
     char dir[32], file[64], link[64];
@@ -161,4 +166,88 @@ TEST(outputs_report_what_was_written)
     fflush(out);
     snprintf(line, sizeof(line), "wrote %s\n", f.file);
     CHECK_STR(text, line);
+}
+
+/* What is wrong is said before anything is recorded. */
+TEST(outputs_that_cannot_be)
+{
+    static const struct {
+        const char *path, *format, *says;
+        int rc;
+    } rows[] = {
+        {"x.svg", "nope", "--format nope: there is no such format (see xprof record --help)", -EINVAL},
+        {"-", NULL, "-o -: name the format with --format", -EINVAL},
+        {"x.odd", NULL, "-o x.odd: unknown suffix (see xprof record --help); name the format with --format", -EINVAL},
+        {"/nowhere/x.svg", NULL, "-o /nowhere/x.svg: cannot be written: No such file or directory", -ENOENT},
+        {"-", "pprof", "", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        AUTO_OUTPUTS struct outputs o = {0};
+        char why[256] = "", *paths[] = {(char *)(uintptr_t)rows[i].path};
+        struct option_list list = {.v = paths, .n = 1};
+        CHECK_EQ(outputs_open(&o, &list, rows[i].format, why, sizeof(why)), rows[i].rc);
+        CHECK_STR(why, rows[i].says);
+        outputs_free(&o);
+        CHECK(!o.v && !o.n);
+    }
+}
+
+TEST(output_refuses_what_is_no_file)
+{
+    CLEANUP(remove_folder) struct folder f;
+    char path[PATH_MAX + 1];
+    CHECK_EQ(make_folder(&f), 0);
+    AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s", f.file);
+    CHECK_EQ(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    CHECK_EQ(output_writable(f.file), -ENOTSUP);
+    CHECK_EQ(output_write_file(f.file, "x", 1), -ENOTSUP);
+    memset(path, 'x', PATH_MAX);
+    path[PATH_MAX] = 0;
+    CHECK_EQ(output_writable(path), -ENAMETOOLONG);
+}
+
+TEST(output_has_the_permissions_of_any_new_file)
+{
+    CLEANUP(remove_folder) struct folder f;
+    struct stat st;
+    CHECK_EQ(make_folder(&f), 0);
+    mode_t before = umask(027);
+    int rc = output_write_file(f.file, "x", 1);
+    mode_t after = umask(before);
+    CHECK_EQ(rc, 0);
+    CHECK_EQ(after, 027);
+    CHECK_EQ(stat(f.file, &st), 0);
+    CHECK_EQ(st.st_mode & 0777, 0640);
+}
+
+/* Run as somebody else, which only a child can undo: 0 when all is as it should be. */
+static int check_cache_dirs(void)
+{
+    char path[64];
+    if (!geteuid() && strcmp(output_cache_dir(path, sizeof(path)), "/var/cache/xprof"))
+        return 1;
+    if (!geteuid() && seteuid(65534))
+        return 2;
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", "/home/me", 1);
+    if (strcmp(output_cache_dir(path, sizeof(path)), "/home/me/.cache/xprof"))
+        return 3;
+    setenv("XDG_CACHE_HOME", "/caches", 1);
+    if (strcmp(output_cache_dir(path, sizeof(path)), "/caches/xprof"))
+        return 4;
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    return strcmp(output_cache_dir(path, sizeof(path)), "/tmp/.cache/xprof") ? 5 : 0;
+}
+
+TEST(output_cache_is_where_caches_are)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (!child)
+        _exit(check_cache_dirs());
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ(status, 0);
 }

@@ -250,3 +250,124 @@ TEST(publish_names_the_series_however_many_labels_there_are)
     CHECK_EQ(stats(&p).labels_left_out, 2); /* and service_name */
     close_place(&p);
 }
+
+static void tell_gone(struct place *p, u64 cgroup)
+{
+    struct identity *i = calloc(1, sizeof(*i));
+    i->cgroup = cgroup;
+    i->gone = true;
+    publisher_know(p->publisher, i);
+}
+
+/* A name is kept for samples on their way, some intervals long. */
+TEST(publish_remembers_for_a_while_who_is_gone)
+{
+    struct place p;
+    CHECK_EQ(open_place(&p), 0);
+    tell_gone(&p, 1); /* nobody knew it */
+    know(&p, 2, "b", false, false);
+    know(&p, 1, "a", false, false);
+    know(&p, 3, "c", false, false);
+    tell_gone(&p, 1);
+    for (unsigned i = 0; i < 7; i++)
+        run(&p, 1, 2);
+    CHECK_EQ(p.unknown, 0);
+    CHECK_EQ(files(&p, "a"), 7);
+    run(&p, 1, 2);
+    CHECK_EQ(p.unknown, 1);
+    run(&p, 3, 2); /* the others are still found */
+    CHECK_EQ(files(&p, "c"), 1);
+    CHECK_EQ(files(&p, "b"), 9);
+    know(&p, 1, "again", false, false);
+    run(&p, 1, 2);
+    CHECK(files(&p, "again") >= 1);
+    tell_gone(&p, 1);
+    know(&p, 1, "living", false, false); /* its id came back */
+    for (unsigned i = 0; i < 9; i++)
+        run(&p, 1, 2);
+    CHECK_EQ(files(&p, "living"), 9);
+    close_place(&p);
+}
+
+enum { MOST = 256 }; /* parts that wait */
+
+/* So many programs in cgroups of their own, from number 1000 on. `events` of each. */
+static int many(struct profile *all, u32 n, u32 events)
+{
+    static struct fixture_sample all_samples[MOST + 8];
+    for (u32 i = 0; i < n; i++)
+        all_samples[i] =
+            (struct fixture_sample){"many", 100 + i, 0, XP_CAUSE_END, 100, 0, 2, {W_LEAF(2, 0x3000), W(2, 0x1000)}};
+    int rc = fixture_profile(all_samples, n, all);
+    if (rc)
+        return rc;
+    all->nevents = events;
+    all->events[1] = all->events[0];
+    for (size_t i = 0; i < all->processes.n; i++)
+        all->processes.v[i].cgroup = 1000 + i;
+    for (size_t i = 0; i < all->stacks.n; i++)
+        for (u32 e = 0; e < events; e++)
+            all->stacks.v[i].count[e] = all->stacks.v[i].value[e] = 1;
+    return 0;
+}
+
+TEST(publish_lets_a_bounded_number_wait)
+{
+    struct place p;
+    struct profile all;
+    CHECK_EQ(open_place(&p), 0);
+    CHECK_EQ(many(&all, MOST + 8, 1), 0);
+    publisher_publish(p.publisher, &all);
+    CHECK_EQ(stats(&p).waiting, MOST);
+    CHECK_EQ(stats(&p).unknown, 8); /* these go out without a name */
+    CHECK_EQ(stats(&p).samples, 8);
+    profile_free(&all);
+    close_place(&p); /* those that wait are freed */
+}
+
+/* Events of one stack are never torn apart: all of them wait or none. */
+TEST(publish_lets_all_events_wait_or_none)
+{
+    struct place p;
+    struct profile all;
+    CHECK_EQ(open_place(&p), 0);
+    CHECK_EQ(many(&all, MOST / 2 + 2, 2), 0);
+    all.stacks.v[0].count[1] = all.stacks.v[0].value[1] = 0; /* one part for this one: the places end in the middle */
+    publisher_publish(p.publisher, &all);
+    CHECK_EQ(stats(&p).waiting, MOST - 1);
+    CHECK_EQ(stats(&p).unknown, 4); /* two groups with both of their events */
+    CHECK_EQ(stats(&p).samples, 2 + 2);
+    profile_free(&all);
+    CHECK_EQ(many(&all, 1, 1), 0);
+    for (int i = 0; i < 4; i++)
+        publisher_publish(p.publisher, &all); /* time passes */
+    CHECK(stats(&p).samples > 2 * (MOST / 2));
+    profile_free(&all);
+    close_place(&p);
+}
+
+/* A group that is not wanted but for a program with a rule. */
+TEST(publish_takes_programs_out_of_groups_that_are_not_wanted)
+{
+    struct place p;
+    struct label_set labels = {0};
+    CHECK_EQ(open_place(&p), 0);
+    CHECK_EQ(labels_set(&labels, "unit", "mine"), 0);
+    struct process_rule rules[] = {{.comm = "none*", .labels = &labels}, {.pid = 20, .labels = &labels}};
+    CHECK_EQ(publisher_set_rules(p.publisher, rules, 2), 0);
+    struct identity *i = calloc(1, sizeof(*i));
+    i->cgroup = 1;
+    i->by_rule = true;
+    labels_set(&i->labels, "unit", "a");
+    publisher_know(p.publisher, i);
+    run(&p, 1, 1);
+    CHECK_EQ(files(&p, "mine"), 1);
+    CHECK_EQ(files(&p, "a"), 0);
+    CHECK_EQ(stats(&p).unwanted, 1);
+    CHECK_EQ(publisher_set_rules(p.publisher, NULL, 0), 0); /* instead of those before */
+    run(&p, 1, 1);
+    CHECK_EQ(files(&p, "mine"), 1);
+    CHECK_EQ(stats(&p).unwanted, 3);
+    labels_free(&labels);
+    close_place(&p);
+}

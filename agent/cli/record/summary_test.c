@@ -21,3 +21,92 @@ TEST(summary_progress_after_the_end)
     summary_progress(&p, S(10), S(20) + 1, S(20), &line);
     CHECK_STR(line.data, "0 s left  100 samples  0 lost");
 }
+
+static const struct pipeline_report clean = {
+    .samples = 1000, .cpu_seconds = 1.5, .rss_bytes = 52000000, .map_bytes = 9500000, .files = 12, .rows = 3400};
+
+static const struct pipeline_report dirty = {
+    .samples = 1000,
+    .lost = {[XP_LOSS_RING_FULL] = 4, [XP_LOSS_SCRATCH] = 3, [XP_LOSS_DUMP] = 100},
+    .lost_aggregate = 2,
+    .lost_malformed = 1,
+    .queue_full = 21,
+    .user_samples = 800,
+    .complete = 600,
+    .cause = {[XP_CAUSE_END] = 600, [XP_CAUSE_DEPTH] = 200, [XP_CAUSE_STUCK] = 100, [XP_CAUSE_KTHREAD] = 50},
+    .blame = {[XP_CAUSE_DEPTH] = "libx.so"},
+    .deferred = 7,
+    .bpf_ns = 5000000,
+    .bpf_runs = 1000,
+    .unwind_ns = 1600000,
+    .unwind_median_ns = 1900,
+    .cpu_seconds = 0.25,
+    .rss_bytes = 1000000,
+    .map_bytes = 2000000,
+    .files = 3,
+    .failed_files = 22,
+    .rows = 10,
+    .synth_rows = 5,
+    .parser_restarts = 23,
+    .lines = {.cut = 20, .failed = 4, .missing_parts = 25},
+};
+
+TEST(summary_text_of_a_clean_recording)
+{
+    AUTO_BUF struct buf out = {0};
+    summary_text(&clean, 2, &out);
+    buf_char(&out, 0);
+    CHECK_STR(out.data,
+              "1000 samples in 2.0 s, 0 lost\n"
+              "cost: 1.50 s CPU, 52.0 MB memory, 9.5 MB eBPF maps, 12 files, 3400 rows\n");
+}
+
+TEST(summary_text_names_all_that_is_missing)
+{
+    AUTO_BUF struct buf out = {0};
+    summary_text(&dirty, 10, &out);
+    buf_char(&out, 0);
+    CHECK_STR(out.data,
+              "1000 samples in 10.0 s, 10 lost\n"
+              "  ring-full: 4\n"
+              "  scratch: 3\n"
+              "  stack-dump: 100\n"
+              "  stack-memory: 2\n"
+              "  malformed: 1\n"
+              "75.00 % of 800 user stacks are complete (7 of them by deferred unwinding)\n"
+              "  cut: stuck               12.50 %  the stack pointer did not move towards the outermost frame\n"
+              "  cut: depth               25.00 %  the stack is deeper than the frame limit (mostly libx.so)\n"
+              "cost: 0.25 s CPU, 1.0 MB memory, 2.0 MB eBPF maps, 3 files, 10 rows (5 of them synthesised), "
+              "5000 ns per sample\n"
+              "22 files could not be read (-v names them)\n"
+              "21 notifications of new files were deferred: too many at once\n"
+              "24 files have incomplete line information: damaged, or a limit was reached\n"
+              "25 files lack parts of their debug information: the files with these parts were not found\n"
+              "the parser process was restarted 23 times\n");
+}
+
+TEST(summary_as_json)
+{
+    AUTO_BUF struct buf out = {0};
+    summary_json(&dirty, 10, &out);
+    buf_char(&out, 0);
+    CHECK_STR(out.data,
+              "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
+              "\"cgroup-event\":0,\"stack-memory\":2,\"malformed\":1},\"user_samples\":800,\"complete\":600,"
+              "\"late\":7,\"cut\":{\"kernel-thread\":50,\"stuck\":100,\"depth\":200},"
+              "\"bpf_ns_per_sample\":5000,\"unwind_ns_per_sample\":2000,\"unwind_ns_median\":1900,"
+              "\"agent_cpu_seconds\":0.250,\"rss_bytes\":1000000,\"map_bytes\":2000000,\"files\":3,"
+              "\"failed_files\":22,\"rows\":10,\"synth_rows\":5,\"debug_files\":0,\"lines_cut\":20,"
+              "\"lines_missing_parts\":25,\"lines_failed\":4,\"names_cut\":0,\"parser_restarts\":23,"
+              "\"start_seconds\":0.000,\"duration_seconds\":10.000}\n");
+}
+
+/* Nothing was recorded: nothing is divided by that. */
+TEST(summary_of_nothing)
+{
+    AUTO_BUF struct buf out = {0};
+    summary_json(&(struct pipeline_report){.bpf_ns = 5}, 0, &out);
+    buf_char(&out, 0);
+    CHECK(strstr(out.data, "\"bpf_ns_per_sample\":0,\"unwind_ns_per_sample\":0,"));
+    CHECK(strstr(out.data, "\"cut\":{}"));
+}

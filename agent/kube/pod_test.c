@@ -91,6 +91,35 @@ TEST(kube_pod_static_and_sparse)
     CHECK(!q);
 }
 
+/* What is not there yet, or is written in another way, is empty. */
+TEST(kube_pod_that_has_just_been_made)
+{
+    AUTO_POD struct kube_pod *p = NULL, *started = NULL;
+    CHECK_EQ(pod_of(&p,
+                    "{\"metadata\":{\"uid\":\"u\",\"namespace\":\"n\",\"name\":\"p\",\"ownerReferences\":["
+                    "{\"kind\":\"Helper\",\"name\":\"h\"},{\"kind\":\"Job\",\"name\":\"j\",\"controller\":true}]},"
+                    "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}],"
+                    "\"ephemeralContainers\":[{\"name\":\"debug\"}]},\"status\":{\"startTime\":\"2026-01-31\"}}"),
+             0);
+    CHECK_EQ(p->ncontainers, 2);
+    CHECK_STR(p->containers[0].id, "");
+    CHECK_STR(p->containers[0].last_id, "");
+    CHECK_STR(p->containers[1].image, "");
+    CHECK(!p->containers[0].ephemeral && p->containers[1].ephemeral && !p->containers[1].init);
+    CHECK(!kube_pod_container(p, "abc") && !kube_pod_container(p, ""));
+    CHECK_STR(p->node, "");
+    CHECK_STR(p->phase, "");
+    CHECK_STR(p->workload_kind, "Job"); /* the one that controls it */
+    CHECK_EQ(p->started, 0);
+    CHECK_EQ(kube_pod_guess_workload(p), 0);
+    CHECK_STR(p->workload_name, "j");
+    CHECK_EQ(pod_of(&started,
+                    "{\"metadata\":{\"uid\":\"u\",\"namespace\":\"n\",\"name\":\"p\"},"
+                    "\"status\":{\"startTime\":\"2026-01-31T09:30:00+01:00\"}}"),
+             0);
+    CHECK_EQ(started->started, 0);
+}
+
 TEST(kube_pod_bounds)
 {
     AUTO_BUF struct buf b = {0};

@@ -83,6 +83,7 @@ static int find_hierarchy(struct agent *a, char *why, size_t len)
         return subsys;
     }
     a->config.pipeline.probe.cgroup_subsys = subsys;
+    a->config.pipeline.neighbours = true;
     return 0;
 }
 

@@ -73,7 +73,7 @@ XP_INLINE u32 xp_new_file_id(u32 lane)
 }
 
 /* Tells user space about a new file, which then opens it through /proc/TGID/map_files. */
-XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u32 tgid, u64 start, u64 end, u64 pgoff)
+XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, const struct xp_sample *smp, const struct xp_vma *m)
 {
     struct xp_file_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
     if (!e) {
@@ -84,20 +84,38 @@ XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u32 tgid, u64 sta
     }
     e->type = XP_RECORD_FILE;
     e->id = id;
-    e->tgid = tgid;
+    e->tgid = smp->tgid;
     e->pad = 0;
-    e->start = start;
-    e->end = end;
-    e->pgoff = pgoff;
+    e->cgroup = smp->cgroup;
+    e->start = m->start;
+    e->end = m->end;
+    e->pgoff = m->start - m->bias;
     e->key = *k;
     bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
     return 0;
 }
 
+/* Counts one more file of a cgroup. False: it has as many as one cgroup may have, so that the others find room. */
+XP_INLINE int xp_count_file(u64 cgroup)
+{
+    u32 one = 1, *n = bpf_map_lookup_elem(&cgroup_files, &cgroup);
+    if (!xp_config.cgroup_files)
+        return 1;
+    if (!n)
+        bpf_map_update_elem(&cgroup_files, &cgroup, &one, BPF_ANY);
+    else if (*n < xp_config.cgroup_files)
+        __sync_fetch_and_add(n, 1);
+    else
+        return 0;
+    return 1;
+}
+
 /* Enters a file that nobody has seen, and announces it. 0 or a cause. */
-XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, u32 tgid, struct xp_vma *m)
+XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, const struct xp_sample *smp, struct xp_vma *m)
 {
     struct xp_file fresh = {.state = XP_FILE_PENDING};
+    if (!xp_count_file(smp->cgroup))
+        return XP_CAUSE_SHARE_FULL;
     fresh.id = xp_new_file_id(lane);
     if (!fresh.id)
         return XP_CAUSE_FILES_FULL;
@@ -108,21 +126,22 @@ XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, u32 tgid, struc
         m->file = *known;
         return 0;
     }
-    if (xp_announce(fresh.id, k, tgid, m->start, m->end, m->start - m->bias))
+    if (xp_announce(fresh.id, k, smp, m))
         bpf_map_delete_elem(&files, k); /* the next sample tries again, with another id */
     m->file = fresh;
     return 0;
 }
 
-/* What is known of a mapping's file, into m->file. 0 or a cause. */
-XP_INLINE int xp_file_of(struct xp_state *s, u64 file, u32 lane, u32 tgid, struct xp_vma *m)
+/* What is known of a mapping's file, into m->file; it is a file of the process and cgroup of s->sample. 0 or a cause.
+ */
+XP_INLINE int xp_file_of(struct xp_state *s, u64 file, u32 lane, struct xp_vma *m)
 {
     struct xp_file_key k = {};
     if (xp_file_key(s, file, &k))
         return XP_CAUSE_TREE;
     struct xp_file *known = bpf_map_lookup_elem(&files, &k);
     if (!known)
-        return xp_new_file(&k, lane, tgid, m);
+        return xp_new_file(&k, lane, &s->sample, m);
     m->file = *known;
     return 0;
 }

@@ -40,6 +40,15 @@ struct {
     __type(value, struct xp_file);
 } files SEC(".maps");
 
+/* How many of them came with stacks of a cgroup; user space lowers the count of one whose files were given up. A cgroup
+ * that falls out begins again. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, XP_FILE_CGROUPS); /* 1 when there is no limit */
+    __type(key, u64);
+    __type(value, u32);
+} cgroup_files SEC(".maps");
+
 /* The vdso has no file: its table stands here. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);

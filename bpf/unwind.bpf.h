@@ -174,8 +174,10 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
     if (s->cur.file.id && s->cur.file.state == XP_FILE_FAILED)
         return xp_stop(s, XP_CAUSE_NO_TABLE);
-    if (s->cur.file.id && s->cur.file.state == XP_FILE_NO_ROOM)
-        return xp_stop(s, XP_CAUSE_TABLES_FULL);
+    if (s->cur.file.id && s->cur.file.state >= XP_FILE_NO_ROOM)
+        return xp_stop(s, s->cur.file.state == XP_FILE_NO_ROOM    ? XP_CAUSE_TABLES_FULL
+                          : s->cur.file.state == XP_FILE_NO_SHARE ? XP_CAUSE_SHARE_FULL
+                                                                  : XP_CAUSE_RULES_FULL);
     if (s->cur.file.id && s->cur.file.state == XP_FILE_PENDING)
         s->pending |= XP_WAITS_TABLE;
     /* rbp is a general register here, but where every frame so far was sound, 0 is what process start-up left in it

@@ -88,7 +88,7 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
         return XP_CAUSE_NO_MAPPING;
     u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
     if (file)
-        return xp_file_of(s, file, 0, s->sample.tgid, m);
+        return xp_file_of(s, file, 0, m);
     if (m->start != s->who.vdso)
         return 0;
     u32 zero = 0;

@@ -7,16 +7,17 @@
 #pragma once
 
 /* ---- Limits --------------------------------------------------------------------------------------------------- */
-#define XP_MAX_USER    4096  /* frames of a user stack: garbage collectors recurse; a deeper one is cut and says so */
-#define XP_MAX_KERNEL  127   /* the kernel's own default (perf_event_max_stack) */
-#define XP_STEP_BATCH  8     /* frames per call of the verified step function */
-#define XP_DUMP_BYTES  16384 /* stack copied for a sample whose file has no table yet */
-#define XP_DUMP_MAPS   64    /* executable mappings sent with it */
-#define XP_MAX_EVENTS  4     /* event kinds recorded at once */
-#define XP_CACHE_SLOTS 4096  /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
-#define XP_WINDOW      2048  /* bytes of user stack read at once: costs the same as 8 */
-#define XP_MAX_FILES   (1u << 13) /* files known to the kernel side at once: 1 MiB */
-#define XP_MAX_RULES   (1u << 16) /* a row holds the rule's number in 16 bits; a full disk needs about 7,000 */
+#define XP_MAX_USER     4096  /* frames of a user stack: garbage collectors recurse; a deeper one is cut and says so */
+#define XP_MAX_KERNEL   127   /* the kernel's own default (perf_event_max_stack) */
+#define XP_STEP_BATCH   8     /* frames per call of the verified step function */
+#define XP_DUMP_BYTES   16384 /* stack copied for a sample whose file has no table yet */
+#define XP_DUMP_MAPS    64    /* executable mappings sent with it */
+#define XP_MAX_EVENTS   4     /* event kinds recorded at once */
+#define XP_CACHE_SLOTS  4096  /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
+#define XP_WINDOW       2048  /* bytes of user stack read at once: costs the same as 8 */
+#define XP_MAX_FILES    (1u << 13) /* files known to the kernel side at once: 1 MiB */
+#define XP_FILE_CGROUPS 2048       /* cgroups whose files are counted */
+#define XP_MAX_RULES    (1u << 16) /* a row holds the rule's number in 16 bits; a full disk needs about 7,000 */
 
 /* Rows and block indexes live in identical shards of 64 KiB chunks, so that a look-up is two inlined array look-ups. */
 #define XP_CHUNK_SHIFT  14 /* u32 words in a chunk: 64 KiB */
@@ -54,32 +55,34 @@ enum xp_word {
  * X(enum name, slug for output and metrics, class, sentence). Class: 'c' complete, 'n' there is no user stack,
  * 'x' cut: frames towards the root are missing.
  */
-#define XP_CAUSES(X)                                                                                        \
-    X(END, "end", 'c', "the outermost frame was reached: its return address is undefined")                  \
-    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                        \
-    X(KTHREAD, "kernel-thread", 'n', "a kernel thread (or io_uring worker) has no user stack")              \
-    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")               \
-    X(NO_IMAGE, "no-image", 'n', "execve was replacing the program, and the old memory was released")       \
-    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                       \
-    X(COMPAT, "32-bit", 'x', "32-bit processes are not supported")                                          \
-    X(PENDING, "table-pending", 'x', "the unwind table of a new file was still being built")                \
-    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")    \
-    X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")   \
-    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                \
-    X(NO_MAPPING, "no-mapping", 'x', "the address is not in an executable mapping")                         \
-    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                          \
-    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")          \
-    X(NO_RULE, "no-rule", 'x', "a return address is in code that the unwind information does not cover")    \
-    X(UNPROVEN, "unproven", 'x', "the stack layout of hand-written code could not be proven")               \
-    X(BAD_RULE, "unsupported-rule", 'x', "the unwind information is of a kind that is not supported")       \
-    X(LEAF_RULE, "leaf-rule", 'x', "a caller has an unwind rule that is valid in the innermost frame only") \
-    X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the stack of the goroutine could not be read")  \
-    X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and the layout of its runtime is not known")        \
-    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the outermost frame")                    \
-    X(FP_BROKEN, "frame-pointer", 'x', "code of a file has neither unwind information nor frame pointers")  \
-    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code has no usable frame pointer")                   \
-    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")      \
-    X(DEPTH, "depth", 'x', "the stack is deeper than the frame limit")                                      \
+#define XP_CAUSES(X)                                                                                         \
+    X(END, "end", 'c', "the outermost frame was reached: its return address is undefined")                   \
+    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                         \
+    X(KTHREAD, "kernel-thread", 'n', "a kernel thread (or io_uring worker) has no user stack")               \
+    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                \
+    X(NO_IMAGE, "no-image", 'n', "execve was replacing the program, and the old memory was released")        \
+    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                        \
+    X(COMPAT, "32-bit", 'x', "32-bit processes are not supported")                                           \
+    X(PENDING, "table-pending", 'x', "the unwind table of a new file was still being built")                 \
+    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")     \
+    X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")    \
+    X(SHARE_FULL, "share-full", 'x', "the container's files hold its share of unwind tables or known files") \
+    X(RULES_FULL, "too-many-rules", 'x', "the file has more kinds of frames than one file may have")         \
+    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                 \
+    X(NO_MAPPING, "no-mapping", 'x', "the address is not in an executable mapping")                          \
+    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                           \
+    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")           \
+    X(NO_RULE, "no-rule", 'x', "a return address is in code that the unwind information does not cover")     \
+    X(UNPROVEN, "unproven", 'x', "the stack layout of hand-written code could not be proven")                \
+    X(BAD_RULE, "unsupported-rule", 'x', "the unwind information is of a kind that is not supported")        \
+    X(LEAF_RULE, "leaf-rule", 'x', "a caller has an unwind rule that is valid in the innermost frame only")  \
+    X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the stack of the goroutine could not be read")   \
+    X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and the layout of its runtime is not known")         \
+    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the outermost frame")                     \
+    X(FP_BROKEN, "frame-pointer", 'x', "code of a file has neither unwind information nor frame pointers")   \
+    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code has no usable frame pointer")                    \
+    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")       \
+    X(DEPTH, "depth", 'x', "the stack is deeper than the frame limit")                                       \
     X(DUMP_END, "dump-end", 'x', "the stack is deeper than the part that was copied")
 
 enum xp_cause {
@@ -233,6 +236,8 @@ enum xp_file_state {
     XP_FILE_FP,          /* no unwind information at all: frame pointers */
     XP_FILE_FAILED,      /* quarantined */
     XP_FILE_NO_ROOM,     /* its table did not fit into the budget */
+    XP_FILE_NO_SHARE,    /* it did not fit into the share of the cgroup that brought it */
+    XP_FILE_NO_RULES,    /* it has too many rules for one file */
 };
 /* In `flags`: whether code that the table leaves out gets rows is not decided yet. Until then samples that stop in such
  * code bring along what it takes to unwind them later, as those do that meet a file without table. */
@@ -280,6 +285,7 @@ struct xp_file_event { /* a file was seen for the first time */
     u32 id;
     u32 tgid;
     u32 pad;
+    u64 cgroup;     /* of the process, as in samples */
     u64 start, end; /* the mapping: names /proc/TGID/map_files/START-END */
     u64 pgoff;      /* bytes */
     struct xp_file_key key;
@@ -332,6 +338,7 @@ struct xp_config {
     u32 kernel, user;  /* which stacks are wanted */
     u32 measure;       /* take the time of every unwind */
     u32 ring_bytes;
+    u32 cgroup_files; /* so many files may stacks of one cgroup enter into the table of files; 0: any number */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------

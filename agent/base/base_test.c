@@ -54,6 +54,33 @@ TEST(map_holds_what_was_put)
     map_free(&m);
 }
 
+/* Keys next to each other, so that many of them are not where they would like to be. */
+TEST(map_loses_what_was_removed_and_nothing_else)
+{
+    struct map m = {0};
+    map_remove(&m, 1);
+    for (uint64_t k = 0; k < 3000; k++)
+        *map_put(&m, k) = k + 1;
+    for (uint64_t k = 0; k < 3000; k += 3)
+        map_remove(&m, k);
+    map_remove(&m, 0); /* again */
+    CHECK_EQ(m.n, 2000);
+    for (uint64_t k = 0; k < 3000; k++) {
+        uint64_t *v = map_get(&m, k);
+        CHECK(k % 3 ? v && *v == k + 1 : !v);
+    }
+    for (uint64_t k = 0; k < 3000; k++)
+        map_remove(&m, k);
+    CHECK_EQ(m.n, 0);
+    size_t cap = m.cap;
+    for (uint64_t k = 0; k < 100000; k++) { /* what comes and goes needs no more room */
+        *map_put(&m, k) = k;
+        map_remove(&m, k);
+    }
+    CHECK_EQ(m.cap, cap);
+    map_free(&m);
+}
+
 TEST(buf_json_escapes)
 {
     AUTO_BUF struct buf b = {0};

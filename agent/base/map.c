@@ -44,6 +44,25 @@ uint64_t *map_put(struct map *m, uint64_t key)
     return &s->value;
 }
 
+/* Whatever stands behind it and would no longer be found moves up (Knuth, The Art of Computer Programming, volume 3,
+ * 6.4, algorithm R). */
+void map_remove(struct map *m, uint64_t key)
+{
+    struct map_slot *gone = m->cap ? probe(m, key) : NULL;
+    if (!gone || !gone->used)
+        return;
+    size_t mask = m->cap - 1, hole = (size_t)(gone - m->slots);
+    for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
+        size_t home = hash_u64(m->slots[i].key) & mask;
+        if (((i - home) & mask) < ((i - hole) & mask))
+            continue; /* its home is behind the hole */
+        m->slots[hole] = m->slots[i];
+        hole = i;
+    }
+    m->slots[hole].used = 0;
+    m->n--;
+}
+
 void map_free(struct map *m)
 {
     free(m->slots);

@@ -1,4 +1,4 @@
-/* A hash map from u64 to u64 (open addressing, linear probing). Single keys cannot be removed. Key 0 is allowed. */
+/* A hash map from u64 to u64 (open addressing, linear probing). Key 0 is allowed. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,4 +15,6 @@ struct map {
 uint64_t *map_get(const struct map *m, uint64_t key);
 /* The value's place, new ones hold 0; NULL without memory. */
 uint64_t *map_put(struct map *m, uint64_t key);
+/* Values of other keys may move. */
+void map_remove(struct map *m, uint64_t key);
 void map_free(struct map *m);

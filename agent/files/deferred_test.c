@@ -54,7 +54,7 @@ static int desk_new(struct desk *d)
     if (!rc && !shelf_build(&d->shelf, FILE_ID, "elf/cfi.so"))
         rc = -1;
     if (!rc)
-        rc = probe_table_load(d->shelf.probe, &image.head, &place);
+        rc = probe_table_load(d->shelf.probe, SHARES_ALL, &image.head, &place);
     if (!rc) {
         d->shelf.files->all.v[0].value = shards_file(FILE_ID, XP_FILE_READY, &place);
         d->shelf.files->all.v[0].value.flags |= XP_FILE_OPEN;

@@ -1,5 +1,9 @@
 /* Giving up files that no stack ran through for long. It is done in batches, because the indexes are rebuilt: a node
  * meets a few thousand files a day, and room for 8,192 is there at once.
+ *
+ * Who brought the files counts (files_share). An owner whose share is full makes room among its own files, and nobody
+ * else loses any for it. Where everything is full, those who hold more than their share lose all of theirs; what they
+ * still use is announced again, and gets as much as their share is now.
  */
 #include "files/files_internal.h"
 #include "base/cleanup.h"
@@ -8,6 +12,7 @@
 #define ROUNDS_KEPT 4 /* stacks on their way still name files of the last rounds */
 #define FILES_HIGH  (XP_MAX_FILES / 4 * 3)
 #define FILES_LOW   (XP_MAX_FILES / 2)
+#define OWNER_HIGH  (FILES_OF_CGROUP / 4 * 3)
 
 /* How old a file must be to go, so that `keep` files or fewer stay; at least ROUNDS_KEPT. */
 static u32 age_limit(const struct files *f, size_t keep)
@@ -26,7 +31,45 @@ static u32 age_limit(const struct files *f, size_t keep)
 
 static bool stays(const struct files *f, const struct file *e, u32 limit)
 {
-    return e->id == XP_FILE_VDSO || f->round - e->last_used < limit;
+    u32 age = f->round - e->last_used;
+    if (f->starved && probe_over_share(f->probe, e->owner))
+        return false;
+    return e->id == XP_FILE_VDSO || (age < limit && (age < ROUNDS_KEPT || !map_get(&f->refused, e->owner)));
+}
+
+static void count_by_owner(const struct files *f, struct map *counts)
+{
+    for (size_t i = 0; i < f->all.n; i++) {
+        u64 *n = f->all.v[i].replaced ? NULL : map_put(counts, f->all.v[i].owner);
+        if (n)
+            ++*n;
+    }
+}
+
+/* Finds the owners who must make room among their own files: some have no table for want of it, or there can soon be no
+ * more of them. */
+static void find_refused(struct files *f)
+{
+    struct map counts = {0};
+    count_by_owner(f, &counts);
+    for (size_t i = 0; i < counts.cap; i++)
+        if (counts.slots[i].used && counts.slots[i].value >= OWNER_HIGH)
+            map_put(&f->refused, counts.slots[i].key);
+    for (size_t i = 0; i < f->all.n; i++)
+        if (f->all.v[i].error == -EUSERS && !f->all.v[i].replaced)
+            map_put(&f->refused, f->all.v[i].owner);
+    map_free(&counts);
+}
+
+/* The kernel side counts files as they come, and learns here how many have gone. */
+static void tell_counts(const struct files *f)
+{
+    struct map counts = {0};
+    count_by_owner(f, &counts);
+    for (size_t i = 0; i < counts.cap; i++)
+        if (counts.slots[i].used)
+            probe_count_files(f->probe, counts.slots[i].key, (u32)counts.slots[i].value);
+    map_free(&counts);
 }
 
 static void give_up(struct files *f, struct file *e)
@@ -107,7 +150,7 @@ static void rebuild(struct files *f)
 static void retry_placing(struct files *f)
 {
     for (size_t i = 0; i < f->all.n; i++)
-        if (f->all.v[i].error == -EDQUOT && !f->all.v[i].replaced)
+        if ((f->all.v[i].error == -EDQUOT || f->all.v[i].error == -EUSERS) && !f->all.v[i].replaced)
             f->all.v[i].replaced = files_retry(f, &f->all.v[i].key, PROBE_GRACE_NS);
 }
 
@@ -140,8 +183,15 @@ void files_age(struct files *f, const u32 *used, size_t n)
             e->last_used = f->round;
     }
     bool many = f->all.n > FILES_HIGH, fds = f->open_fds >= f->max_fds;
+    if (f->share)
+        find_refused(f);
     if (many || fds || f->starved)
         evict(f, age_limit(f, many ? FILES_LOW : f->all.n / 2));
+    else if (f->refused.n)
+        evict(f, UINT32_MAX);
+    map_free(&f->refused);
+    if (f->share)
+        tell_counts(f);
 }
 
 u32 files_evicted(const struct files *f)

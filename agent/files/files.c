@@ -40,10 +40,16 @@ void files_free(struct files **ff)
     map_free(&f->by_key);
     map_free(&f->by_digest);
     map_free(&f->tries);
+    map_free(&f->refused);
     vec_free(&f->retries);
     vec_free(&f->synth_wanted);
     free(f);
     *ff = NULL;
+}
+
+void files_share(struct files *f)
+{
+    f->share = true;
 }
 
 static void hex(char *to, const u8 *bytes, size_t n)
@@ -66,14 +72,15 @@ struct shared_table *files_find_shared(struct files *f, const struct table_key *
     return t && !memcmp(t->key.digest, key->digest, sizeof(key->digest)) ? t : NULL;
 }
 
-int files_place(struct files *f, const struct table_key *key, const struct xp_table *image, struct shared_table **out)
+int files_place(struct files *f, u64 owner, const struct table_key *key, const struct xp_table *image,
+                struct shared_table **out)
 {
     struct shared_table t = {.key = *key,
                              .rows = image->nrows,
                              .bad_fdes = image->bad_fdes,
                              .synth_rows = image->source_rows[XP_SOURCE_SYNTH]};
     t.place.flags = image->flags;
-    int rc = image->nblocks ? probe_table_load(f->probe, image, &t.place) : 0;
+    int rc = image->nblocks ? probe_table_load(f->probe, owner, image, &t.place) : 0;
     f->starved |= rc == -ENOSPC;
     if (rc)
         return rc == -ENOSPC ? -EDQUOT : rc; /* the parser has an -ENOSPC of its own */
@@ -88,19 +95,19 @@ int files_place(struct files *f, const struct table_key *key, const struct xp_ta
 }
 
 /* A table that is on disk, or else one that the parser makes and the disk keeps. */
-static int fetch(struct files *f, int fd, const struct table_key *key, struct shared_table **out)
+static int fetch(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out)
 {
     struct cache_image image;
     if (f->cache && !cache_get(f->cache, key, &image)) {
-        int rc = files_place(f, key, image.table, out);
+        int rc = files_place(f, e->owner, key, image.table, out);
         cache_image_free(&image);
         return rc;
     }
     struct parser_reply reply = {0};
-    int rc = parser_table(f->parser, fd, key, &reply);
+    int rc = parser_table(f->parser, e->fd, key, &reply);
     if (rc)
         return rc;
-    rc = files_place(f, key, reply.data, out);
+    rc = files_place(f, e->owner, key, reply.data, out);
     if (!rc && f->cache)
         cache_put(f->cache, key, reply.data, reply.len); /* a full disk costs time, not profiles */
     parser_reply_free(&reply);
@@ -120,7 +127,7 @@ static int find_table(struct files *f, struct file *e, struct shared_table **out
         return 0;
     }
     *out = files_find_shared(f, &key);
-    return *out ? 0 : fetch(f, e->fd, &key, out);
+    return *out ? 0 : fetch(f, e, &key, out);
 }
 
 static enum xp_file_state state_of(int rc, const struct shared_table *t)
@@ -129,6 +136,10 @@ static enum xp_file_state state_of(int rc, const struct shared_table *t)
         return t->place.nblocks ? XP_FILE_READY : XP_FILE_FP;
     if (rc == -EDQUOT)
         return XP_FILE_NO_ROOM;
+    if (rc == -EUSERS)
+        return XP_FILE_NO_SHARE;
+    if (rc == -EOVERFLOW)
+        return XP_FILE_NO_RULES;
     return rc == -ENOEXEC ? XP_FILE_FP : XP_FILE_FAILED; /* not ELF: somebody's code cache */
 }
 
@@ -156,6 +167,7 @@ static struct file *add(struct files *f, struct file_job *job)
         return NULL;
     *e = (struct file){
         .id = job->event.id, .last_used = f->round, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
+    e->owner = f->share && e->id != XP_FILE_VDSO ? job->event.cgroup : SHARES_ALL;
     e->path = TAKE_PTR(job->path);
     content_of(e->fd, &e->mtime_ns, &e->size);
     *at = f->all.n;
@@ -244,6 +256,14 @@ static void warn_refused(struct files *f, int err)
     f->warned |= refused;
 }
 
+static const char *why_not(int err)
+{
+    return err == -EDQUOT      ? "no memory for tables is left (--table-memory)"
+           : err == -EUSERS    ? "its cgroup holds its share of the memory for tables already"
+           : err == -EOVERFLOW ? "too many rules"
+                               : strerror(-err);
+}
+
 static void publish(struct files *f, struct file *e, const struct shared_table *t, u64 began)
 {
     const char *path = e->path ? e->path : "?";
@@ -256,8 +276,8 @@ static void publish(struct files *f, struct file *e, const struct shared_table *
     struct probe_table place = t ? t->place : (struct probe_table){0};
     place.flags |= f->synth && !e->synth_asked && !e->error ? XP_FILE_OPEN : 0;
     probe_publish(f->probe, &e->key, e->id, state, t ? &place : NULL, &e->value);
-    if (state == XP_FILE_FAILED || state == XP_FILE_NO_ROOM)
-        log_info("no unwind table for %s: %s", path, strerror(-e->error));
+    if (state == XP_FILE_FAILED || state >= XP_FILE_NO_ROOM)
+        log_info("no unwind table for %s: %s", path, why_not(e->error));
     else
         log_info("unwind table of %s: %u rows in %.1f ms", path, e->rows, (double)(now_ns() - began) / 1e6);
 }

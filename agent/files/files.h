@@ -24,6 +24,7 @@ struct file_job {
 
 struct file {
     u32 id;
+    u64 owner;            /* whose share its table is a part of: the cgroup that brought it, or SHARES_ALL */
     u32 last_used;        /* number of the round of files_age in which a stack ran through it */
     struct xp_file value; /* as published */
     struct xp_file_key key;
@@ -55,9 +56,13 @@ enum files_synth {
         FILES_SYNTH_COUNT
 };
 
+#define FILES_OF_CGROUP (XP_MAX_FILES / 4) /* that the stacks of one cgroup may bring (files_share) */
 /* All three are borrowed; `cache` may be NULL. `synth`: synthesise rows where stacks stop. 0 or -ENOMEM. */
 int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache, bool synth);
 void files_free(struct files **f);
+/* From now on the tables of what a cgroup brings are a part of its share (base/shares.h), and who holds more than its
+ * share gives up tables first. For samplers of neighbours who must not harm each other; before any file is built. */
+void files_share(struct files *f);
 
 /* Builds and publishes; takes the job's fd and path. Never fails: what went wrong is in the entry. */
 void files_build(struct files *f, struct file_job *job);

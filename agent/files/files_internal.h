@@ -33,7 +33,9 @@ struct files {
     bool warned;
     u32 round; /* counts files_age: the clock of `last_used` */
     u32 evicted;
-    bool starved; /* the shards or the rule dictionary are full: files_age makes room */
+    bool starved;       /* the shards or the rule dictionary are full: files_age makes room */
+    bool share;         /* files_share */
+    struct map refused; /* owners who need room for more, during files_age */
     bool synth;
     VEC(u32) synth_wanted; /* ids, the first one waits longest */
     u64 synth_counts[FILES_SYNTH_COUNT];
@@ -43,8 +45,10 @@ struct files {
 
 /* A table of this content that is in the shards, or NULL. */
 struct shared_table *files_find_shared(struct files *f, const struct table_key *key);
-/* Puts an image into the shards and remembers it by its content. 0, -EDQUOT (no room), -ENOMEM, -errno. */
-int files_place(struct files *f, const struct table_key *key, const struct xp_table *image, struct shared_table **out);
+/* Puts an image into the shards, as a part of the owner's share, and remembers it by its content. 0, -EDQUOT (no room),
+ * -EUSERS (no room in the share), -EOVERFLOW (too many rules), -ENOMEM, -errno. */
+int files_place(struct files *f, u64 owner, const struct table_key *key, const struct xp_table *image,
+                struct shared_table **out);
 /* The table with all rows, if it was made some time: 0, or -ENODATA and the like. */
 int files_find_synth(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out);
 /* Whether the rest of its code gets rows is decided, or takes too long: stacks that stop there stay as they are. */

@@ -29,9 +29,9 @@ static inline enum files_synth files_outcome(const struct parser_synth *s)
 /* Of -errno, the parser's or that of the shards. */
 static inline enum files_synth files_outcome_of_error(int rc)
 {
-    if (rc == -EDQUOT)
+    if (rc == -EDQUOT || rc == -EUSERS)
         return FILES_SYNTH_NO_ROOM;
-    return rc == -ENOSPC ? FILES_SYNTH_LIMIT : FILES_SYNTH_FAILED;
+    return rc == -ENOSPC || rc == -EOVERFLOW ? FILES_SYNTH_LIMIT : FILES_SYNTH_FAILED;
 }
 
 /* For want of a process or of memory: worth another attempt, as the file is what it was. -ESTALE is not: as another one

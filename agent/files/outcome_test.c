@@ -101,6 +101,7 @@ TEST(files_try_again_when_it_is_nobodys_fault)
         {-ESTALE, FILES_SYNTH_FAILED, false},  {-EPIPE, FILES_SYNTH_FAILED, false},
         {-EBADMSG, FILES_SYNTH_FAILED, false}, {-ECHILD, FILES_SYNTH_FAILED, true},
         {-ENOMEM, FILES_SYNTH_FAILED, true},   {-EDQUOT, FILES_SYNTH_NO_ROOM, false},
+        {-EUSERS, FILES_SYNTH_NO_ROOM, false}, {-EOVERFLOW, FILES_SYNTH_LIMIT, false},
         {-ENOSPC, FILES_SYNTH_LIMIT, false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -36,7 +36,7 @@ struct xp_file_key shelf_key(u32 id, u64 size)
     return (struct xp_file_key){.ino = 1000 + id, .dev = 1, .size = size};
 }
 
-const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture)
+const struct file *shelf_build_for(struct shelf *s, u64 cgroup, u32 id, const char *fixture)
 {
     char path[4096];
     struct stat st = {0};
@@ -45,6 +45,12 @@ const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture)
     if (fstat(job.fd, &st))
         job.error = -errno;
     job.event.key = shelf_key(id, (u64)st.st_size);
+    job.event.cgroup = cgroup;
     files_build(s->files, &job);
     return files_get(s->files, id);
+}
+
+const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture)
+{
+    return shelf_build_for(s, 1, id, fixture);
 }

@@ -25,3 +25,5 @@ void shelf_free(struct shelf *s);
 struct xp_file_key shelf_key(u32 id, u64 size);
 /* Announces a fixture under this id. */
 const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture);
+/* The same, by a process of this cgroup. */
+const struct file *shelf_build_for(struct shelf *s, u64 cgroup, u32 id, const char *fixture);

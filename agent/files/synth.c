@@ -85,14 +85,14 @@ const char *files_synth_slug(enum files_synth what)
 }
 
 /* From the shards, or from the disk. */
-static int find_made(struct files *f, const struct table_key *key, struct shared_table **out)
+static int find_made(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out)
 {
     struct cache_image image;
     if ((*out = files_find_shared(f, key)))
         return 0;
     if (!f->cache || cache_get(f->cache, key, &image))
         return -ENODATA;
-    int rc = files_place(f, key, image.table, out);
+    int rc = files_place(f, e->owner, key, image.table, out);
     cache_image_free(&image);
     return rc;
 }
@@ -104,7 +104,7 @@ int files_find_synth(struct files *f, const struct file *e, const struct table_k
         return -ENODATA;
     int rc = parser_synth_identify(f->parser, e->fd, &whole);
     if (!rc)
-        rc = find_made(f, &whole, out);
+        rc = find_made(f, e, &whole, out);
     f->synth_counts[FILES_SYNTH_KEPT] += !rc;
     return rc;
 }
@@ -125,7 +125,7 @@ static int make(struct files *f, const struct file *e, const struct table_key *k
         return rc;
     if (key && f->cache)
         files_keep(f->cache, key, &s);
-    rc = s.table ? files_place(f, key ? key : &nobodys, s.table, out) : 0;
+    rc = s.table ? files_place(f, e->owner, key ? key : &nobodys, s.table, out) : 0;
     *outcome = files_outcome(&s);
     parser_reply_free(&s.bytes);
     return rc;
@@ -165,7 +165,7 @@ static int synthesise(struct files *f, struct file *e, enum files_synth *outcome
     *outcome = FILES_SYNTH_KEPT;
     if (rc && rc != -EFBIG)
         return rc;
-    rc = keyed ? find_made(f, &key, &t) : -ENODATA;
+    rc = keyed ? find_made(f, e, &key, &t) : -ENODATA;
     if (rc == -ENODATA)
         rc = make(f, e, keyed ? &key : NULL, &t, outcome);
     return !rc && t ? swap(f, e, t) : rc;

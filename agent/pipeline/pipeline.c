@@ -52,6 +52,7 @@ static int new_worker(struct pipeline *p)
                               .jobs = &p->jobs,
                               .aggregate_bytes = p->config.aggregate_bytes,
                               .no_synth = p->config.no_synth,
+                              .neighbours = p->config.neighbours,
                               .ctx = p->config.sink.ctx,
                               .profile = p->config.sink.profile};
     c.names = (struct namer_config){.nevents = p->config.probe.nevents,
@@ -87,6 +88,7 @@ int pipeline_new(struct pipeline **out, const struct pipeline_config *config, ch
     if (!p)
         return -ENOMEM;
     p->config = *config;
+    p->config.probe.cgroup_files = config->neighbours ? FILES_OF_CGROUP : 0;
     p->created_ns = now_ns();
     int rc = build(p, why, why_len);
     if (rc)

@@ -35,6 +35,7 @@ struct pipeline_config {
     size_t aggregate_bytes;     /* budget of distinct stacks */
     bool raw;                   /* frames of files stay without names */
     bool no_synth;              /* no rows for code without unwind information */
+    bool neighbours;            /* cgroups that must not harm each other: each gets its share of what is bounded */
     unsigned prepare_ms;        /* how long pipeline_prepare may take; the rest is built while sampling */
 };
 

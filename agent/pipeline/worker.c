@@ -39,6 +39,8 @@ int worker_new(struct worker **out, const struct worker_config *config)
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->aggregate_bytes / 8))
         return -ENOMEM;
+    if (config->neighbours)
+        files_share(w->files);
     struct namer_config names = config->names;
     names.parser = config->parser;
     names.files = w->files;

@@ -19,6 +19,7 @@ struct worker_config { /* borrowed */
     struct jobs *jobs;
     struct namer_config names; /* but for parser, files and cache */
     size_t aggregate_bytes;    /* budget of the stacks of one interval */
+    bool neighbours;           /* files_share */
     bool no_synth;             /* no rows for code without unwind information */
     void *ctx;
     void (*profile)(void *ctx, const struct profile *p); /* on the worker's thread, for each span; NULL: none */

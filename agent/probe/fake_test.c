@@ -25,6 +25,7 @@ struct probe {
     unsigned forgotten, changes, rescans, hz;
     int refuses_files, refuses_tables; /* -errno */
     u64 run_ns, runs;
+    struct map cgroup_files;
 };
 
 static struct probe *newest;
@@ -70,6 +71,7 @@ void probe_free(struct probe **pp)
     vec_free(&p->ring);
     vec_free(&p->files);
     vec_free(&p->mappings);
+    map_free(&p->cgroup_files);
     free(p->rules);
     pthread_mutex_destroy(&p->lock);
     free(p);
@@ -196,14 +198,37 @@ void fake_refuse_tables(struct probe *p, int error)
     p->refuses_tables = error;
 }
 
-int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out)
+struct shard_space *fake_shards(struct probe *p)
 {
-    return p->refuses_tables ? p->refuses_tables : shards_load(&p->tables, image, out);
+    return &p->tables;
+}
+
+int probe_table_load(struct probe *p, u64 owner, const struct xp_table *image, struct probe_table *out)
+{
+    return p->refuses_tables ? p->refuses_tables : shards_load(&p->tables, owner, image, out);
 }
 
 void probe_table_free(struct probe *p, const struct probe_table *t)
 {
     shards_free(&p->tables, t);
+}
+
+bool probe_over_share(const struct probe *p, u64 owner)
+{
+    return shards_over_share(&p->tables, owner);
+}
+
+void probe_count_files(struct probe *p, u64 cgroup, u32 n)
+{
+    u64 *count = map_put(&p->cgroup_files, cgroup);
+    if (count)
+        *count = n;
+}
+
+u32 fake_cgroup_files(struct probe *p, u64 cgroup)
+{
+    const u64 *count = map_get(&p->cgroup_files, cgroup);
+    return count ? (u32)*count : 0;
 }
 
 void probe_tables_rest(struct probe *p)

@@ -17,12 +17,16 @@ void fake_push(struct probe *p, const void *record, size_t len);
 void fake_map(struct probe *p, const struct xp_mapping *m);
 /* What was published of a file; state PENDING: nothing, or it was forgotten. */
 struct xp_file fake_file(struct probe *p, const struct xp_file_key *key);
+/* Where the tables are. */
+struct shard_space *fake_shards(struct probe *p);
 /* How often files were forgotten, and how often the kernel side was told that files changed. */
 unsigned fake_forgotten(struct probe *p);
 unsigned fake_changes(struct probe *p);
 /* From now on files and tables are refused with this error; 0: no longer. */
 void fake_refuse_files(struct probe *p, int error);
 void fake_refuse_tables(struct probe *p, int error);
+/* What probe_count_files said last; 0: nothing. */
+u32 fake_cgroup_files(struct probe *p, u64 cgroup);
 /* The rate that was set last, 0: none. */
 unsigned fake_rate(struct probe *p);
 /* How often it looked for new CPUs. */

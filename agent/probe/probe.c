@@ -66,10 +66,13 @@ static void configure(struct probe *p)
         .user = c->user,
         .measure = c->measure,
         .ring_bytes = ring,
+        .cgroup_files = c->cgroup_files,
     };
     bpf_map__set_max_entries(p->skel->maps.pc_cache, (u32)p->ncpus);
     bpf_map__set_max_entries(p->skel->maps.scratch, (u32)p->ncpus);
     bpf_map__set_max_entries(p->skel->maps.ring, ring);
+    if (!c->cgroup_files)
+        bpf_map__set_max_entries(p->skel->maps.cgroup_files, 1);
     if (c->target != XP_TARGET_PIDS)
         bpf_map__set_max_entries(p->skel->maps.wanted_pids, 1);
     if (c->target != XP_TARGET_CGROUP) {

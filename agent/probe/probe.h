@@ -37,6 +37,7 @@ struct probe_config {
     bool cgroup_events; /* tell of cgroups that are made and removed */
     size_t table_bytes; /* budget of the shards, rounded up to 4 MiB */
     size_t ring_bytes;  /* 0: by the number of CPUs */
+    u32 cgroup_files;   /* files that the stacks of one cgroup may bring; 0: as many as there is room for */
 };
 
 /* Loads. 0, or -errno and one line in why[] that says what is missing and what to do. */
@@ -84,10 +85,12 @@ int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out);
 
 /* ---- Tables (shards.h) ---- */
 
-/* Copies a checked image into the shards. 0; -ENOSPC: the budget or the rule dictionary is full; -ENOMEM. */
-int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out);
-/* Gives the words of a table back, once no file is published with it; they are used again after probe_files_changed
- * and PROBE_GRACE_NS. Rules stay in the dictionary. */
+/* Copies a checked image into the shards, as a part of `owner`'s share of them (a cgroup; SHARES_ALL: no share counts).
+ * 0; -ENOSPC: the budget or the dictionary of rules is used up; -EUSERS: the owner's share of one of them is;
+ * -EOVERFLOW: more rules than a file may have; -ENOMEM. */
+int probe_table_load(struct probe *p, u64 owner, const struct xp_table *image, struct probe_table *out);
+/* Gives the words and rules of a table back, once no file is published with it; they are used again after
+ * probe_files_changed and PROBE_GRACE_NS. */
 void probe_table_free(struct probe *p, const struct probe_table *t);
 /* The kernel side forgets what it remembers of files between samples. */
 void probe_files_changed(struct probe *p);
@@ -99,6 +102,10 @@ int probe_republish(struct probe *p, const struct xp_file_key *key, const struct
 int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out);
 /* Forgets a file: at its next sight it is announced again, under another id. */
 void probe_forget(struct probe *p, const struct xp_file_key *key);
+/* Does an owner hold more than its share of the tables, now that others need theirs? Then its tables go first. */
+bool probe_over_share(const struct probe *p, u64 owner);
+/* How many files of a cgroup are left, of those that its stacks brought (config.cgroup_files). */
+void probe_count_files(struct probe *p, u64 cgroup, u32 n);
 /* Unmaps the shards, when nobody has needed them for a second, until somebody does. To be called by who loads tables.
  */
 void probe_tables_rest(struct probe *p);

@@ -3,40 +3,13 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define SHARD_BYTES ((size_t)4 << XP_SHARD_SHIFT)
 #define SLICE_BYTES (sizeof(u32) << SHARD_SLICE_SHIFT)
 #define IN_USE_NS   NS_PER_SEC /* mapping takes longer than keeping, when files come all the time */
-
-int shards_init(struct shard_space *t, const struct shards_config *config)
-{
-    size_t want = (config->bytes + SHARD_BYTES - 1) / SHARD_BYTES;
-    t->config = *config;
-    t->max_shards = want < 1 ? 1 : want > XP_MAX_SHARDS ? XP_MAX_SHARDS : (u32)want;
-    t->next = 1;
-    t->next_uid = 1;
-    t->nrules = 1; /* rule 0 is XP_CFA_NONE: what word 0 and every unset word mean */
-    t->words = mmap(NULL, t->max_shards * SHARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (t->words == MAP_FAILED)
-        return t->words = NULL, -errno;
-    int fd = config->add(config->ctx, 0);
-    if (fd < 0)
-        return fd;
-    t->fds[t->nshards++] = fd;
-    return 0;
-}
-
-void shards_fini(struct shard_space *t)
-{
-    if (t->words)
-        munmap(t->words, t->max_shards * SHARD_BYTES);
-    while (t->nshards)
-        xp_cleanup_close(&t->fds[--t->nshards]);
-    map_free(&t->rule_ids);
-    vec_free(&t->free);
-}
 
 static int add_shard(struct shard_space *t)
 {
@@ -47,6 +20,38 @@ static int add_shard(struct shard_space *t)
         return fd;
     t->fds[t->nshards++] = fd;
     return 0;
+}
+
+int shards_init(struct shard_space *t, const struct shards_config *config)
+{
+    size_t want = (config->bytes + SHARD_BYTES - 1) / SHARD_BYTES;
+    t->config = *config;
+    t->max_shards = want < 1 ? 1 : want > XP_MAX_SHARDS ? XP_MAX_SHARDS : (u32)want;
+    t->next = 1;
+    t->next_uid = 1;
+    t->shares.limit = (u64)t->max_shards << XP_SHARD_SHIFT;
+    int rc = rules_init(&t->rules, config->rules);
+    if (rc)
+        return rc;
+    t->words = mmap(NULL, t->max_shards * SHARD_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (t->words == MAP_FAILED)
+        return t->words = NULL, -errno;
+    return add_shard(t);
+}
+
+void shards_fini(struct shard_space *t)
+{
+    if (t->words)
+        munmap(t->words, t->max_shards * SHARD_BYTES);
+    while (t->nshards)
+        xp_cleanup_close(&t->fds[--t->nshards]);
+    for (size_t i = 0; i < t->rules_of.cap; i++)
+        if (t->rules_of.slots[i].used)
+            free((void *)(uintptr_t)t->rules_of.slots[i].value);
+    map_free(&t->rules_of);
+    rules_fini(&t->rules);
+    shares_free(&t->shares);
+    vec_free(&t->free);
 }
 
 /* Maps the slices of words [at, at + n), of shards that are there. */
@@ -79,36 +84,37 @@ void shards_rest(struct shard_space *t)
     t->nmapped = 0;
 }
 
-/* The rule's number in the machine's dictionary. */
-static int rule_number(struct shard_space *t, const struct xp_rule *r, u32 *out)
+struct table_rules {
+    u32 n;
+    u16 numbers[];
+};
+
+/* Enters a table's rules; the list is kept for shards_free. NULL and *rc: as shards_load. */
+static struct table_rules *enter_rules(struct shard_space *t, u64 owner, const struct xp_table *image, int *rc)
 {
-    u64 key;
-    memcpy(&key, r, sizeof(key));
-    u64 *id = map_put(&t->rule_ids, key);
-    if (!id)
-        return -ENOMEM;
-    if (!*id) {
-        if (t->nrules >= XP_MAX_RULES)
-            return -ENOSPC;
-        t->config.rules[t->nrules] = *r;
-        *id = ++t->nrules; /* number + 1 */
-    }
-    *out = (u32)*id - 1;
-    return 0;
+    const u8 *rules = (const u8 *)((const u32 *)(image + 1) + image->nblocks + 1 + image->nrows);
+    AUTO_FREE struct xp_rule *aligned = calloc(image->nrules + 1, sizeof(*aligned));
+    AUTO_FREE struct table_rules *list = malloc(sizeof(*list) + sizeof(u16) * (image->nrules + 1));
+    u64 *kept = aligned && list ? map_put(&t->rules_of, t->next_uid) : NULL;
+    *rc = -ENOMEM;
+    if (!kept)
+        return NULL;
+    memcpy(aligned, rules, sizeof(*aligned) * image->nrules); /* an odd number of words may stand in front of them */
+    list->n = image->nrules;
+    *rc = rules_take(&t->rules, owner, aligned, list->n, list->numbers);
+    if (*rc)
+        return map_remove(&t->rules_of, t->next_uid), NULL;
+    *kept = (u64)(uintptr_t)list;
+    return TAKE_PTR(list);
 }
 
-static int number_rules(struct shard_space *t, const struct xp_rule *rules, u32 n, u32 **out)
+static void leave_rules(struct shard_space *t, u32 uid)
 {
-    AUTO_FREE u32 *ids = calloc(n ? n : 1, sizeof(*ids));
-    if (!ids)
-        return -ENOMEM;
-    for (u32 i = 0; i < n; i++) {
-        int rc = rule_number(t, &rules[i], &ids[i]);
-        if (rc)
-            return rc;
-    }
-    *out = TAKE_PTR(ids);
-    return 0;
+    const u64 *kept = map_get(&t->rules_of, uid);
+    AUTO_FREE struct table_rules *list = kept ? (struct table_rules *)(uintptr_t)*kept : NULL;
+    if (list)
+        rules_give(&t->rules, list->numbers, list->n);
+    map_remove(&t->rules_of, uid);
 }
 
 /* Words that a table gave back, first fit. */
@@ -129,50 +135,65 @@ static bool reuse_words(struct shard_space *t, u64 n, u32 *at)
     return false;
 }
 
-/* n consecutive words. */
-static int take_words(struct shard_space *t, u64 n, u32 *at)
+/* n consecutive words, of the owner's share. */
+static int take_words(struct shard_space *t, u64 owner, u64 n, u32 *at)
 {
+    if (t->shares.limit - t->shares.used < n)
+        return -ENOSPC;
+    if (!shares_take(&t->shares, owner, n))
+        return -EUSERS;
     if (reuse_words(t, n, at))
         return 0;
     while (t->next + n > (u64)t->nshards << XP_SHARD_SHIFT) {
         int rc = add_shard(t);
         if (rc)
-            return rc;
+            return shares_give(&t->shares, owner, n), rc;
     }
     *at = t->next;
     t->next += (u32)n;
     return 0;
 }
 
-int shards_load(struct shard_space *t, const struct xp_table *image, struct probe_table *out)
+static int take_mapped(struct shard_space *t, u64 owner, u64 n, u32 *at)
 {
-    const u32 *index = (const u32 *)(image + 1), *rows = index + image->nblocks + 1;
-    const struct xp_rule *rules = (const struct xp_rule *)(rows + image->nrows);
-    u64 words = (u64)image->nblocks + 1 + image->nrows;
-    u32 at;
-    AUTO_FREE u32 *ids = NULL;
-    AUTO_FREE struct xp_rule *aligned = malloc(sizeof(*rules) * (image->nrules + 1));
-    if (!aligned)
-        return -ENOMEM;
-    memcpy(aligned, rules, sizeof(*rules) * image->nrules); /* an odd number of words may stand in front of them */
-    int rc = number_rules(t, aligned, image->nrules, &ids);
-    if (!rc)
-        rc = take_words(t, words, &at);
-    if (!rc)
-        rc = map_words(t, at, words);
+    int rc = take_words(t, owner, n, at);
     if (rc)
         return rc;
+    rc = map_words(t, *at, n);
+    if (rc)
+        shards_free(t, &(struct probe_table){.index = *at, .words = (u32)n, .owner = owner});
+    return rc;
+}
+
+static void write_rows(struct shard_space *t, u32 at, const struct xp_table *image, const u16 *numbers)
+{
+    const u32 *index = (const u32 *)(image + 1), *rows = index + image->nblocks + 1;
     u32 first_row = at + image->nblocks + 1;
     for (u32 i = 0; i <= image->nblocks; i++)
         t->words[at + i] = first_row + index[i];
     for (u32 i = 0; i < image->nrows; i++)
-        t->words[first_row + i] = (rows[i] & 0xffff) | ids[rows[i] >> 16] << 16;
+        t->words[first_row + i] = (rows[i] & 0xffff) | (u32)numbers[rows[i] >> 16] << 16;
+}
+
+int shards_load(struct shard_space *t, u64 owner, const struct xp_table *image, struct probe_table *out)
+{
+    u64 words = (u64)image->nblocks + 1 + image->nrows;
+    u32 at;
+    int rc;
+    const struct table_rules *rules = enter_rules(t, owner, image, &rc);
+    if (!rules)
+        return rc;
+    rc = take_mapped(t, owner, words, &at);
+    if (rc)
+        return leave_rules(t, t->next_uid), rc;
+    write_rows(t, at, image, rules->numbers);
     *out = (struct probe_table){.uid = t->next_uid++,
                                 .flags = image->flags,
                                 .nblocks = image->nblocks,
                                 .index = at,
                                 .words = (u32)words,
-                                .lo = image->lo};
+                                .lo = image->lo,
+                                .owner = owner};
     return 0;
 }
 
@@ -189,6 +210,8 @@ static void join_words(struct shard_space *t, size_t i)
 
 void shards_free(struct shard_space *t, const struct probe_table *table)
 {
+    leave_rules(t, table->uid);
+    shares_give(&t->shares, table->owner, table->words);
     if (!table->words || VEC_RESERVE(&t->free, t->free.n + 1)) /* without memory the words are lost, and nothing else */
         return;
     size_t i = t->free.n++;
@@ -198,6 +221,11 @@ void shards_free(struct shard_space *t, const struct probe_table *table)
     join_words(t, i);
     if (i)
         join_words(t, i - 1);
+}
+
+bool shards_over_share(const struct shard_space *t, u64 owner)
+{
+    return shares_over(&t->shares, owner) || shares_over(&t->rules.shares, owner);
 }
 
 const u32 *shards_words(struct shard_space *t, u32 *limit)

@@ -5,9 +5,11 @@
  */
 #pragma once
 #include "base/map.h"
+#include "base/shares.h"
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "probe/rules.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,9 +18,8 @@ struct probe_table {
     u32 uid, flags, nblocks, index;
     u32 words; /* from index on */
     u64 lo;
+    u64 owner; /* who holds it; SHARES_ALL: nobody's share */
 };
-/* How long given back words rest, in ns: programs run for microseconds, user space may have been preempted. */
-#define PROBE_GRACE_NS 1000000000
 struct shards_config {
     size_t bytes;          /* budget, rounded up to whole shards */
     struct xp_rule *rules; /* the dictionary: XP_MAX_RULES of them; borrowed */
@@ -41,18 +42,20 @@ struct shard_space {         /* {0} before shards_init */
     u64 used_ns;
     u32 next;                    /* first word that was never used */
     VEC(struct free_words) free; /* by place */
-    u32 nrules;
-    struct map rule_ids; /* rule as u64 -> number + 1 */
+    struct rules rules;
+    struct map rules_of;  /* uid -> struct table_rules * */
+    struct shares shares; /* of words */
     u32 next_uid;
 };
 
 /* 0 or -errno; shards_fini in any case. */
 int shards_init(struct shard_space *t, const struct shards_config *config);
 void shards_fini(struct shard_space *t);
-/* As probe_table_load, probe_table_free, probe_tables_rest and probe_shard_words (probe.h). */
-int shards_load(struct shard_space *t, const struct xp_table *image, struct probe_table *out);
+/* As probe_table_load, probe_table_free, probe_tables_rest, probe_over_share and probe_shard_words (probe.h). */
+int shards_load(struct shard_space *t, u64 owner, const struct xp_table *image, struct probe_table *out);
 void shards_free(struct shard_space *t, const struct probe_table *table);
 void shards_rest(struct shard_space *t);
 const u32 *shards_words(struct shard_space *t, u32 *limit);
+bool shards_over_share(const struct shard_space *t, u64 owner);
 /* What the kernel side knows of a file with this table; NULL: without one. */
 struct xp_file shards_file(u32 id, enum xp_file_state state, const struct probe_table *t);

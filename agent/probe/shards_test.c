@@ -72,7 +72,7 @@ static struct xp_table *image_of(u32 nrows, u32 nrules, s32 first)
 static int load(struct ground *g, u32 nrows, u32 nrules, s32 first, struct probe_table *out)
 {
     AUTO_FREE struct xp_table *image = image_of(nrows, nrules, first);
-    return image ? shards_load(&g->space, image, out) : -ENOMEM;
+    return image ? shards_load(&g->space, SHARES_ALL, image, out) : -ENOMEM;
 }
 
 static void let_grace_pass(struct ground *g)
@@ -110,13 +110,13 @@ TEST(shards_keep_each_rule_once)
     struct probe_table a, b;
     CHECK(g != NULL);
     CHECK_EQ(load(g, 3, 2, 100, &a), 0);
-    u32 known = g->space.nrules;
-    CHECK_EQ(known, 1 + 3); /* of the dictionary and of the image, whose empty one is not looked for */
+    u32 known = g->space.rules.n;
+    CHECK_EQ(known, 1 + 2); /* the empty one was there */
     CHECK_EQ(load(g, 9, 2, 100, &b), 0);
-    CHECK_EQ(g->space.nrules, known);
+    CHECK_EQ(g->space.rules.n, known);
     CHECK(a.uid != b.uid);
     CHECK_EQ(load(g, 3, 2, 200, &b), 0);
-    CHECK_EQ(g->space.nrules, known + 2);
+    CHECK_EQ(g->space.rules.n, known + 2);
 }
 
 TEST(shards_refuse_rules_beyond_the_dictionary)
@@ -124,9 +124,35 @@ TEST(shards_refuse_rules_beyond_the_dictionary)
     AUTO_GROUND *g = ground_new(1);
     struct probe_table t;
     CHECK(g != NULL);
-    g->space.nrules = XP_MAX_RULES - 1;
+    g->space.rules.n = XP_MAX_RULES - 1;
     CHECK_EQ(load(g, 3, 2, 100, &t), -ENOSPC);
-    CHECK_EQ(g->space.nrules, XP_MAX_RULES);
+    CHECK_EQ(g->space.rules.n, XP_MAX_RULES - 1); /* and keep none of them */
+    CHECK_EQ(g->space.shares.used, 0);
+    CHECK_EQ(load(g, 3, 1, 100, &t), 0);
+    shards_free(&g->space, &t);
+    CHECK_EQ(g->space.rules.shares.used, 0);
+    CHECK_EQ(g->space.shares.used, 0);
+    CHECK_EQ(g->space.rules_of.n, 0);
+}
+
+TEST(shards_give_an_owner_its_share)
+{
+    AUTO_GROUND *g = ground_new(1);
+    struct probe_table t;
+    CHECK(g != NULL);
+    AUTO_FREE struct xp_table *half = image_of(SHARD_WORDS / 2, 1, 1), *small = image_of(1000, 1, 1);
+    CHECK_EQ(shards_load(&g->space, 7, half, &t), 0);
+    CHECK_EQ(shards_load(&g->space, 7, half, &t), -ENOSPC); /* it would not fit, whosever it is */
+    while (!shards_load(&g->space, 7, small, &t))
+        ;
+    CHECK_EQ(shards_load(&g->space, 7, small, &t), -EUSERS);
+    CHECK(!shards_over_share(&g->space, 7));
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ(shards_load(&g->space, 8, small, &t), 0);
+    CHECK(shards_over_share(&g->space, 7));
+    CHECK(!shards_over_share(&g->space, 8));
+    CHECK_EQ(g->space.rules.n, 2); /* what was refused left no rule behind, either */
+    CHECK_EQ(g->space.rules.uses[1].tables, g->space.rules_of.n);
 }
 
 TEST(shards_are_made_as_they_are_needed_up_to_the_budget)

@@ -41,14 +41,24 @@ void tables_fini(struct probe *p)
         munmap(p->rules, RULES_BYTES);
 }
 
-int probe_table_load(struct probe *p, const struct xp_table *image, struct probe_table *out)
+int probe_table_load(struct probe *p, u64 owner, const struct xp_table *image, struct probe_table *out)
 {
-    return shards_load(&p->tables, image, out);
+    return shards_load(&p->tables, owner, image, out);
 }
 
 void probe_table_free(struct probe *p, const struct probe_table *t)
 {
     shards_free(&p->tables, t);
+}
+
+bool probe_over_share(const struct probe *p, u64 owner)
+{
+    return shards_over_share(&p->tables, owner);
+}
+
+void probe_count_files(struct probe *p, u64 cgroup, u32 n)
+{
+    bpf_map__update_elem(p->skel->maps.cgroup_files, &cgroup, sizeof(cgroup), &n, sizeof(n), BPF_EXIST);
 }
 
 void probe_tables_rest(struct probe *p)

@@ -159,9 +159,7 @@ int cache_open(struct cache **out, const char *dir, size_t max_bytes)
     c->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!c->dir || c->fd < 0)
         return c->dir ? -errno : -ENOMEM;
-    if (fstat(c->fd, &st))
-        return -errno;
-    if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+    if (fstat(c->fd, &st) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
         return -EPERM;
     err = load_secret(c);
     if (!err)
@@ -195,23 +193,26 @@ void cache_image_free(struct cache_image *i)
     *i = (struct cache_image){0};
 }
 
+/* All of a file, mapped; NULL: it is not a regular one, empty, or larger than anything of ours. */
+static const void *map_file(int fd, size_t *len)
+{
+    struct stat st;
+    bool fits = !fstat(fd, &st) && S_ISREG(st.st_mode) && (size_t)st.st_size <= MAX_IMAGE;
+    *len = fits ? (size_t)st.st_size : 0;
+    void *map = mmap(NULL, *len, PROT_READ, MAP_PRIVATE, fd, 0); /* nothing of length 0 */
+    return map == MAP_FAILED ? NULL : map;
+}
+
 int cache_get(struct cache *c, const struct table_key *key, struct cache_image *out)
 {
     char name[NAME_BYTES];
-    struct stat st;
     file_name(key, SUFFIX, name);
     AUTO_CLOSE int fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? -ENODATA : -errno;
-    if (fstat(fd, &st))
-        return -errno;
-    struct cache_image image = {.len = (size_t)st.st_size};
-    void *map = S_ISREG(st.st_mode) && image.len && image.len <= MAX_IMAGE
-                    ? mmap(NULL, image.len, PROT_READ, MAP_PRIVATE, fd, 0)
-                    : MAP_FAILED;
-    if (map != MAP_FAILED)
-        image.table = map;
-    if (!image.table || table_check(map, image.len)) {
+    struct cache_image image = {0};
+    image.table = map_file(fd, &image.len);
+    if (!image.table || table_check(image.table, image.len)) {
         cache_image_free(&image);
         unlinkat(c->fd, name, 0);
         return -ENODATA;
@@ -271,14 +272,11 @@ int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, siz
 
 static bool is_sound_index(int fd)
 {
-    struct stat st;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0 || (size_t)st.st_size > MAX_IMAGE)
-        return false;
-    void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED)
-        return false;
-    bool sound = !dwarf_index_check(map, (size_t)st.st_size);
-    munmap(map, (size_t)st.st_size);
+    size_t len;
+    const void *map = map_file(fd, &len);
+    bool sound = map && !dwarf_index_check(map, len);
+    if (map)
+        munmap((void *)map, len);
     return sound;
 }
 
@@ -308,9 +306,7 @@ int cache_get_kernel(struct cache *c)
     AUTO_CLOSE int fd = openat(c->fd, KERNEL, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT ? -ENODATA : -errno;
-    if (fstat(fd, &st))
-        return -errno;
-    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & (S_IRWXG | S_IRWXO))
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_mode & (S_IRWXG | S_IRWXO))
         return -EPERM;
     futimens(fd, NULL); /* used now */
     return TAKE_FD(fd);

@@ -408,6 +408,10 @@ TEST(cache_survives_what_is_no_file)
     CHECK_EQ(cache_get_lines(c, (const u8[16]){5}), -ENODATA);
     CHECK_EQ(cache_get(c, &key, &image), -ENODATA);
     CHECK(!exists(&temp, lines_name) && !exists(&temp, table_name));
+    CHECK(leave(&temp, lines_name, (1ll << 30) + 1, (struct timespec){0}) && /* holes */
+          leave(&temp, table_name, (1ll << 30) + 1, (struct timespec){0}));
+    CHECK_EQ(cache_get_lines(c, (const u8[16]){5}), -ENODATA);
+    CHECK_EQ(cache_get(c, &key, &image), -ENODATA);
     path_in(&temp, "kernel.xpk", lines);
     CHECK_EQ(mkdir(lines, 0700), 0);
     CHECK_EQ(cache_get_kernel(c), -EPERM);

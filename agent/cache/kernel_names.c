@@ -130,9 +130,7 @@ static int load_index(struct kernel_names *n)
     AUTO_CLOSE int fd = cache_get_kernel(n->cache);
     if (fd < 0)
         return fd;
-    if (fstat(fd, &st))
-        return -errno;
-    if ((size_t)st.st_size <= sizeof(struct header) || (size_t)st.st_size > MAX_INDEX)
+    if (fstat(fd, &st) || (size_t)st.st_size <= sizeof(struct header) || (size_t)st.st_size > MAX_INDEX)
         return -EBADMSG;
     void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)

@@ -177,6 +177,8 @@ TEST(kernel_names_from_a_damaged_index)
         CHECK_STR(name_of(&m, LAST, name), at % 2 ? "odd" : "even"); /* made anew */
         data[at] ^= 4;
     }
+    CHECK_EQ(truncate(m.index, (256ll << 20) + 1), 0);
+    CHECK_STR(name_of(&m, LAST, name), "changed");
     for (size_t part = 0; part < 100; part += 8) {
         CHECK_EQ(fs_replace_file(m.index, data, part, 0600), 0);
         CHECK_STR(name_of(&m, LAST, name), "changed");

@@ -203,6 +203,7 @@ TEST(files_without_unwind_information_take_no_room)
     CHECK_EQ(f->error, 0);
     CHECK_EQ(f->value.nblocks, 0);
     CHECK_EQ(published(&s, f).state, XP_FILE_FP);
+    CHECK(published(&s, f).flags & XP_TABLE_FP_OK);
     shelf_build(&s, 11, "synth/go.so");
     CHECK_EQ(s.files->tables.n, 1);
 }

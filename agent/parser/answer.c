@@ -22,9 +22,7 @@ void parser_reply_free(struct parser_reply *r)
 static int map_sealed(int fd, u64 len, struct parser_reply *out)
 {
     struct stat st;
-    if (fd < 0 || !len || len > PARSER_MAX_REPLY || !fs_is_sealed(fd))
-        return -EPROTO;
-    if (fstat(fd, &st) || (u64)st.st_size != len)
+    if (fd < 0 || !len || len > PARSER_MAX_REPLY || !fs_is_sealed(fd) || fstat(fd, &st) || (u64)st.st_size != len)
         return -EPROTO;
     void *data = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED)

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct parser_limits small = {.timeout_ms = 3000, .memory = 256 << 20};
@@ -60,6 +62,38 @@ TEST(child_is_apart)
     CHECK_EQ(getsid(pid), pid); /* the terminal's Ctrl-C is not for it */
     snprintf(path, sizeof(path), "/proc/%d/environ", pid);
     CHECK(!stat(path, &st) && st.st_uid == 0); /* not of the user that it runs as, who might look into it */
+}
+
+/* Is this process allowed what the sandbox does as far as it is? */
+static bool may_leave_places(void)
+{
+    int status = 1;
+    pid_t pid = fork();
+    if (!pid)
+        _exit(unshare(CLONE_NEWNET | CLONE_NEWIPC) != 0);
+    return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static bool is_elsewhere(pid_t pid, const char *what)
+{
+    char path[64];
+    struct stat ours, its;
+    snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+    int rc = stat(path, &its);
+    snprintf(path, sizeof(path), "/proc/self/%s", what);
+    return !rc && !stat(path, &ours) && (its.st_ino != ours.st_ino || its.st_dev != ours.st_dev);
+}
+
+TEST(child_is_in_an_empty_place)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    if (geteuid() || !may_leave_places())
+        SKIP("namespaces cannot be left without privileges");
+    CHECK_EQ(parser_new_as(&p, &small, ROLE_WORKER), 0);
+    CHECK(is_elsewhere(parser_pid(p), "ns/net"));
+    CHECK(is_elsewhere(parser_pid(p), "ns/ipc"));
+    CHECK(is_elsewhere(parser_pid(p), "root/"));
+    CHECK(is_elsewhere(parser_pid(p), "cwd/"));
 }
 
 /* Whatever its parent ignores or blocks. */

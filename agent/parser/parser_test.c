@@ -305,9 +305,45 @@ TEST(parser_says_what_is_wrong_with_a_file)
     AUTO_CLOSE int text = file_saying("#!/bin/sh");
     CHECK_EQ(parser_table(p, text, &key, &reply), -ENOEXEC);
     CHECK_EQ(parser_identify(p, text, &key), -ENOEXEC);
+    struct facts facts;
+    struct debug_links links;
+    struct names view;
+    u64 offset = 0;
+    CHECK_EQ(parser_synth_identify(p, text, &key), -ENOEXEC);
+    CHECK_EQ(parser_facts(p, text, &facts), -ENOEXEC);
+    CHECK_EQ(parser_links(p, text, false, &links), -ENOEXEC);
+    CHECK_EQ(parser_lines(p, &(struct dwarf_fds)DWARF_FDS_OF(text), &reply), -ENOEXEC);
+    CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(text), &offset, 1, &reply, &view), -ENOEXEC);
     AUTO_CLOSE int empty = file_saying("");
     CHECK(parser_table(p, empty, &key, &reply) < 0);
     CHECK_EQ(parser_restarts(p), 0);
+}
+
+static void count_names(void *n, const struct names *names)
+{
+    *(u32 *)n += names->n;
+}
+
+/* Of a map that a runtime wrote. */
+TEST(parser_reads_maps_of_runtimes)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    AUTO_CLOSE int map = file_saying("1000 100 one\n2000 10 two\n");
+    const u64 addresses[] = {0x1080, 0x1100, 0x2000};
+    struct names v;
+    u32 n = 0;
+    CHECK_EQ(parser_new(&p, &limits), 0);
+    CHECK_EQ(parser_jit(p, map, addresses, 3, &reply, &v), 0);
+    CHECK_EQ(v.n, 3);
+    CHECK_STR(v.strings + v.frames[v.first[0]].name, "one");
+    CHECK_STR(v.strings + v.frames[v.first[1]].name, "");
+    CHECK_STR(v.strings + v.frames[v.first[2]].name, "two");
+    CHECK_EQ(parser_jit_read(p, map, addresses, 3, count_names, &n), 0);
+    CHECK_EQ(n, 3);
+    CHECK_EQ(parser_jit_read(p, -1, addresses, 3, count_names, &n), -EBADF);
+    CHECK_EQ(n, 3);
 }
 
 /* ---- Liars ------------------------------------------------------------------------------------------------------ */

@@ -79,3 +79,24 @@ TEST(parser_believes_no_wish_that_is_malformed)
     CHECK_EQ(check_want("dir\0name", 9, PARSER_LINES, PARSER_WANTS | PARSER_LAST), -EPROTO);
     CHECK_EQ(check_want(large, sizeof(large), PARSER_LINES, PARSER_WANTS), -EPROTO);
 }
+
+/* One that is as long as it may be, and what could be said of it. */
+TEST(parser_takes_wishes_up_to_the_limit)
+{
+    char text[PARSER_MAX_WANT] = "dir";
+    memset(text + 4, 'x', sizeof(text) - 5);
+    struct parser_request rq = {.id = 7, .op = PARSER_LINES};
+    struct parser_answer a = {.id = 7, .len = sizeof(text), .flags = PARSER_WANTS};
+    AUTO_CLOSE int fd = fs_sealed_memfd("want", text, sizeof(text));
+    struct parser_want want = {0};
+    CHECK_EQ(want_check(&rq, &a, fd, &want), 0); /* as long as it may be */
+    CHECK_EQ(strlen(want.name), sizeof(text) - 5);
+    parser_reply_free(&want.bytes);
+    a.status = -1;
+    CHECK_EQ(want_check(&rq, &a, fd, &want), -EPROTO);
+    a.status = 0;
+    a.id = 8;
+    CHECK_EQ(want_check(&rq, &a, fd, &want), -EPROTO);
+    a.id = 7;
+    CHECK_EQ(want_check(&rq, &a, -1, &want), -EPROTO);
+}

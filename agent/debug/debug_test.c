@@ -312,6 +312,7 @@ TEST(debug_file_from_a_server)
     CLEANUP(sent_free) struct sent sent = {.slow = false};
     CLEANUP(test_server_free) struct test_server *server = NULL;
     CLEANUP(server_free) struct debuginfod **d = &w.places.server;
+    struct debuginfod_stats stats;
     CHECK(world_new(&w));
     make_file(&sent.file, &(struct made){.id = ID, .info = "debug"});
     CHECK_EQ(open_server(&w, &sent, &server, 60000), 0);
@@ -319,6 +320,8 @@ TEST(debug_file_from_a_server)
     CHECK(look(&w, "used"));
     CHECK_STR(whose_is_used(&w), "debuginfod");
     CHECK(w.files.found && w.files.debug >= 0 && !w.files.pending && !w.files.path);
+    debuginfod_stats(*d, &stats);
+    CHECK_EQ(stats.fetched, 1);
     put_file(&w, "host/" BYID, &(struct made){.id = ID, .info = "debug"});
     CHECK(look(&w, "used")); /* what is there goes before it */
     CHECK_STR(whose_is_used(&w), "host");
@@ -350,6 +353,7 @@ TEST(debug_file_that_a_server_is_asked_for)
     CLEANUP(sent_free) struct sent sent = {.slow = true};
     CLEANUP(test_server_free) struct test_server *server = NULL;
     CLEANUP(server_free) struct debuginfod **d = &w.places.server;
+    struct debuginfod_stats stats;
     CHECK(world_new(&w));
     CHECK_EQ(open_server(&w, &sent, &server, 0), 0);
     put_file(&w, "container/bin/x", &(struct made){.id = ID});
@@ -360,6 +364,8 @@ TEST(debug_file_that_a_server_is_asked_for)
     CHECK(w.files.pending && w.files.found && w.files.alt < 0);
     put_file(&w, "container/bin/x", &(struct made){.id = "01"});
     CHECK(look(&w, "not there"));
+    debuginfod_stats(*d, &stats);
+    CHECK(!stats.fetched && !stats.missing && !stats.failed);
     CHECK(!w.files.pending); /* nobody could be asked for that */
 }
 

@@ -191,6 +191,28 @@ TEST(dwarf_inlined_calls_lie_in_functions)
     CHECK_STR(at(&m, 0x70), "last@0");
 }
 
+/* Nodes refer to their callers by 16 bits: beyond, the caller is repeated, with its own callers. */
+TEST(dwarf_inlined_calls_of_one_caller_without_number)
+{
+    const u32 n = 66000, apart = 60000;
+    AUTO_MADE m = {0};
+    begin(&m.craft);
+    size_t unit = begin_unit(&m.craft);
+    open_entry(&m.craft, FUNCTION, "outer", 0, 0xff00);
+    open_entry(&m.craft, INLINED, "middle", 0x10, 0xfe00);
+    for (u32 i = 0; i < n; i++)
+        entry(&m.craft, INLINED, i & 1 ? "odd" : "even", 0x20 + i % apart, 0x21 + i % apart);
+    craft_put(&m.craft.info, 0, 1 + 1);
+    end_unit(&m.craft, unit);
+    CHECK_EQ(make(&m), 0);
+    CHECK_EQ(m.x.h->cuts, 0);
+    CHECK_STR(at(&m, 0x1f), "middle@0;outer@77");
+    CHECK_STR(at(&m, 0x20 + apart - 1), "odd@0;middle@77;outer@77");
+    CHECK_STR(at(&m, 0x20), "even@0;middle@77;outer@77");
+    CHECK_STR(at(&m, 0x20 + (n - 1) % apart), "odd@0;middle@77;outer@77"); /* the last of them */
+    CHECK_STR(at(&m, 0x20 + (n - 2) % apart), "even@0;middle@77;outer@77");
+}
+
 #define ROW(bytes, lines) DW_LNS_advance_pc, (bytes), DW_LNS_advance_line, (lines), DW_LNS_copy
 #define SEQUENCE(byte)    0, 9, DW_LNE_set_address, (byte), 0, 1, 0, 0, 0, 0, 0
 #define SEQUENCE_END(n)   DW_LNS_advance_pc, (n), 0, 1, DW_LNE_end_sequence

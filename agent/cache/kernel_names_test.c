@@ -182,6 +182,9 @@ TEST(kernel_names_from_a_damaged_index)
     for (size_t part = 0; part < 100; part += 8) {
         CHECK_EQ(fs_replace_file(m.index, data, part, 0600), 0);
         CHECK_STR(name_of(&m, LAST, name), "changed");
+        CHECK_EQ(write_symbols(&m, "again", "x", "x"), 0);
+        CHECK_STR(name_of(&m, LAST, name), "changed"); /* made anew */
+        CHECK_EQ(write_symbols(&m, "changed", "x", "x"), 0);
     }
 }
 

@@ -58,6 +58,29 @@ static size_t begin_unit(struct craft *c)
     return at;
 }
 
+/* The same with lengths and offsets of 64 bits. */
+static size_t begin_long_unit(struct craft *c)
+{
+    craft_put(&c->info, UINT32_MAX, 4);
+    size_t at = c->info.len;
+    craft_put(&c->info, 0, 8);
+    craft_put(&c->info, 4, 2);
+    craft_put(&c->info, 0, 8);
+    craft_put(&c->info, 8, 1);
+    craft_uleb(&c->info, UNIT);
+    craft_put(&c->info, 0, 8);
+    craft_put(&c->info, TEXT, 8);
+    craft_put(&c->info, CRAFTED_TEXT_SIZE, 4);
+    return at;
+}
+
+static void end_long_unit(struct craft *c, size_t at)
+{
+    craft_put(&c->info, 0, 1);
+    u64 len = c->info.len - at - 8;
+    memcpy(c->info.data + at, &len, 8);
+}
+
 static void end_unit(struct craft *c, size_t at)
 {
     craft_put(&c->info, 0, 1);
@@ -277,6 +300,28 @@ TEST(dwarf_units_are_all_read)
     }
 }
 
+TEST(dwarf_units_of_64_bits)
+{
+    for (int stream = 0; stream < 2; stream++) {
+        AUTO_MADE m = {0};
+        begin(&m.craft);
+        for (u32 u = 0; u < 3; u++) {
+            size_t unit = u == 1 ? begin_unit(&m.craft) : begin_long_unit(&m.craft);
+            entry(&m.craft, FUNCTION, u ? u == 1 ? "two" : "three" : "one", 0x10 * u, 0x10 * u + 0x10);
+            if (u == 1)
+                end_unit(&m.craft, unit);
+            else
+                end_long_unit(&m.craft, unit);
+        }
+        m.craft.inflated = stream ? m.craft.info.len : 0;
+        CHECK_EQ(make(&m), 0);
+        CHECK_EQ(m.x.h->cuts, 0);
+        CHECK_STR(at(&m, 0x0f), "one@0");
+        CHECK_STR(at(&m, 0x10), "two@0");
+        CHECK_STR(at(&m, 0x2f), "three@0");
+    }
+}
+
 /* A name of two units is one string, as is a path; names that begin alike are two. */
 TEST(dwarf_units_share_strings)
 {
@@ -435,44 +480,91 @@ static void put_index(struct buf *b, const u32 *info_at, const u32 *abbrev_at)
     }
 }
 
+struct package {
+    struct buf info, abbrevs, index, file;
+    struct elf_file elf;
+    struct made linked; /* with the skeletons */
+    struct dwarf_file d;
+    struct dwarf_parts parts;
+    struct dwarf_split split;
+    u32 info_at[PACKED], abbrev_at[PACKED];
+};
+
+static void package_free(struct package *p)
+{
+    dwarf_split_close(&p->split);
+    dwarf_file_close(&p->d);
+    made_free(&p->linked);
+    elf_close(&p->elf);
+    buf_free(&p->info);
+    buf_free(&p->abbrevs);
+    buf_free(&p->index);
+    buf_free(&p->file);
+}
+#define AUTO_PACKAGE CLEANUP(package_free) struct package
+
+/* Number i of the index's header is what it should be and `more`; `flags` are those of its section. */
+static int package_new(struct package *p, unsigned i, u32 more, u64 flags)
+{
+    u32 number;
+    for (u32 k = 0; k < PACKED; k++) {
+        p->info_at[k] = (u32)p->info.len;
+        p->abbrev_at[k] = (u32)p->abbrevs.len;
+        put_packed(&p->info, k);
+        craft_abbrev(&p->abbrevs, k + 1, DW_TAG_compile_unit, false, nothing);
+        craft_put(&p->abbrevs, 0, 1);
+    }
+    put_index(&p->index, p->info_at, p->abbrev_at);
+    memcpy(&number, p->index.data + 4 * i, 4);
+    number += more;
+    memcpy(p->index.data + 4 * i, &number, 4);
+    const struct crafted_section s[] = {{".debug_info.dwo", p->info.data, p->info.len, 0},
+                                        {".debug_abbrev.dwo", p->abbrevs.data, p->abbrevs.len, 0},
+                                        {".debug_cu_index", p->index.data, p->index.len, flags}};
+    crafted_elf(&p->file, s, 3);
+    begin(&p->linked.craft);
+    end_unit(&p->linked.craft, begin_unit(&p->linked.craft));
+    int rc = elf_open_memory(&p->elf, p->file.data, p->file.len);
+    rc = rc ? rc : make(&p->linked);
+    p->parts.dwp = &p->elf;
+    p->split = (struct dwarf_split){.parts = &p->parts, .linked = &p->d};
+    return rc ? rc : dwarf_file_open(&p->d, &p->linked.elf, NULL, false);
+}
+
+static const struct dwarf_unit *unit_in(struct package *p, u64 id)
+{
+    struct dwarf_unit skeleton = {.dwo_id = id, .dwo_name = "x"};
+    struct dwarf_file *file = NULL;
+    return dwarf_split_unit(&p->split, &skeleton, &file);
+}
+
 TEST(dwarf_units_of_a_package)
 {
-    AUTO_BUF struct buf info = {0}, abbrevs = {0}, index = {0}, package = {0};
-    AUTO_ELF struct elf_file dwp = {0};
-    AUTO_MADE linked = {0};
-    CLEANUP(dwarf_file_close) struct dwarf_file d = {0};
-    u32 info_at[PACKED], abbrev_at[PACKED];
-    for (u32 i = 0; i < PACKED; i++) {
-        info_at[i] = (u32)info.len;
-        abbrev_at[i] = (u32)abbrevs.len;
-        put_packed(&info, i);
-        craft_abbrev(&abbrevs, i + 1, DW_TAG_compile_unit, false, nothing);
-        craft_put(&abbrevs, 0, 1);
-    }
-    put_index(&index, info_at, abbrev_at);
-    const struct crafted_section s[] = {{".debug_info.dwo", info.data, info.len, 0},
-                                        {".debug_abbrev.dwo", abbrevs.data, abbrevs.len, 0},
-                                        {".debug_cu_index", index.data, index.len, 0}};
-    crafted_elf(&package, s, 3);
-    CHECK_EQ(elf_open_memory(&dwp, package.data, package.len), 0);
-    begin(&linked.craft);
-    end_unit(&linked.craft, begin_unit(&linked.craft));
-    CHECK_EQ(make(&linked), 0);
-    CHECK_EQ(dwarf_file_open(&d, &linked.elf, NULL, false), 0);
-    CLEANUP(dwarf_split_close)
-    struct dwarf_split split = {.parts = &(struct dwarf_parts){.dwp = &dwp}, .linked = &d};
+    AUTO_PACKAGE p = {0};
+    CHECK_EQ(package_new(&p, 0, 0, 0), 0);
     for (u32 turn = 0; turn < 2 * PACKED; turn++) { /* a unit may be asked for once more */
-        struct dwarf_unit skeleton = {.dwo_id = packed_id(turn * 3 % PACKED), .dwo_name = "x"};
-        struct dwarf_file *file = NULL;
-        struct dwarf_unit *u = dwarf_split_unit(&split, &skeleton, &file);
-        CHECK(u && file);
-        CHECK_EQ(u->off, info_at[turn * 3 % PACKED]);
-        CHECK_EQ(u->abbrev_off, abbrev_at[turn * 3 % PACKED]);
-        CHECK_EQ(u->dwo_id, skeleton.dwo_id);
+        u32 i = turn * 3 % PACKED;
+        const struct dwarf_unit *u = unit_in(&p, packed_id(i));
+        CHECK(u && u->off == p.info_at[i] && u->abbrev_off == p.abbrev_at[i] && u->dwo_id == packed_id(i));
     }
-    struct dwarf_unit other = {.dwo_id = packed_id(PACKED), .dwo_name = "x"};
-    struct dwarf_file *file = NULL;
-    CHECK(!dwarf_split_unit(&split, &other, &file) && !file);
+    CHECK(!unit_in(&p, packed_id(PACKED)));
+}
+
+/* Numbers that no index has: its version, columns, units, slots. */
+TEST(dwarf_packages_that_are_damaged)
+{
+    static const struct {
+        unsigned number;
+        u32 more;
+        u64 flags;
+    } cases[] = {{0, 1, 0}, {0, (u32)-2, 0},     {1, 15, 0},       {2, SLOTS, 0},
+                 {3, 1, 0}, {3, (u32)-SLOTS, 0}, {3, 1u << 20, 0}, {0, 0, SHF_COMPRESSED}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        AUTO_PACKAGE p = {0};
+        CHECK_EQ(package_new(&p, cases[i].number, cases[i].more, cases[i].flags), 0);
+        for (u32 k = 0; k < PACKED; k++)
+            CHECK(!unit_in(&p, packed_id(k)));
+    }
 }
 
 /* ---- What is read back ------------------------------------------------------------------------------------------- */

@@ -60,15 +60,30 @@ static int open_descriptors(void)
     return n;
 }
 
-/* What a test leaves open is left by the code that it tests, as memory is (which the sanitizer reports at the end). */
+/* Files that are mapped, the program and its libraries aside. */
+static int mapped_files(void)
+{
+    int n = 0;
+    char line[512];
+    FILE *f = fopen("/proc/self/maps", "re");
+    while (f && fgets(line, sizeof(line), f))
+        n += strstr(line, " /memfd:") || strstr(line, " /tmp/");
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* What a test leaves open or mapped is left by the code that it tests, as memory is (which the sanitizer reports at the
+ * end). */
 static void run(struct test_case *t, int count[3])
 {
-    int before = open_descriptors();
+    int fds = open_descriptors(), files = mapped_files();
     failed = skipped = false;
     t->run();
-    int left = open_descriptors() - before;
-    if (left > 0 && !failed && !skipped)
-        test_fail(t->file, 0, "%s leaves %d descriptors open", t->name, left);
+    fds = open_descriptors() - fds;
+    files = mapped_files() - files;
+    if ((fds > 0 || files > 0) && !failed && !skipped)
+        test_fail(t->file, 0, "%s leaves %d descriptors open and %d files mapped", t->name, fds, files);
     t->run = NULL; /* once, although several patterns may name it */
     count[failed ? 1 : skipped ? 2 : 0]++;
     printf("%s %s\n", failed ? "FAIL" : skipped ? "skip" : "ok  ", t->name);

@@ -64,6 +64,8 @@ TEST(cache_keeps_tables_over_restarts)
         CHECK(!memcmp(i.table, t, len));
         CLEANUP(cache_image_free) struct cache_image other = {0};
         CHECK_EQ(cache_get(c, &b, &other), -ENODATA);
+        cache_image_free(&i);
+        CHECK(!i.table && !i.len);
     }
 }
 

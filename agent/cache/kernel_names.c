@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "cache/cache.h"
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -40,15 +40,11 @@ struct kernel_names {
 static int hash_head(const char *path, u64 *out)
 {
     char head[HEAD_BYTES];
-    size_t n = 0;
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    AUTO_FCLOSE FILE *f = fopen(path, "re");
+    if (!f)
         return -errno;
-    for (ssize_t r = 1; r > 0 && n < sizeof(head); n += (size_t)r)
-        if ((r = read(fd, head + n, sizeof(head) - n)) < 0)
-            return -errno;
-    *out = hash_bytes(head, n, 0);
-    return 0;
+    *out = hash_bytes(head, fread(head, 1, sizeof(head), f), 0); /* the kernel gives a page at a time at most */
+    return ferror(f) ? -EIO : 0;
 }
 
 /* "ext4 937984 1 - Live 0xffffffffc0a00000": all but the numbers of users, which change all the time. A module that is

@@ -30,6 +30,10 @@ TEST(encoder_by_suffix)
         snprintf(path, sizeof(path), "dir.d/x%s", all[i].suffix);
         CHECK(encoder_for_path(path) == &all[i]);
         CHECK(encoder_by_name(all[i].name) == &all[i]);
+        if (all[i].also) {
+            snprintf(path, sizeof(path), "dir.d/x%s", all[i].also);
+            CHECK(encoder_for_path(path) == &all[i]);
+        }
     }
 }
 

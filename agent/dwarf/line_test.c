@@ -55,13 +55,11 @@ static void header(struct buf *b, unsigned version, unsigned max_ops)
     buf_add(b, rest.data, rest.len);
 }
 
-static void read_made(struct made *m, u64 max_steps)
+static void read_section(struct made *m, u64 max_steps)
 {
     struct dwarf_exec code = {0x1000, 0x9000};
     struct dwarf_file d = {.exec = {.v = &code, .n = 1}};
     struct dwarf_unit u = {.has_lines = true, .version = 4, .address_size = 8, .offset_size = 4};
-    number(&m->section, m->bytes.len, 4);
-    buf_add(&m->section, m->bytes.data, m->bytes.len);
     d.sec[SEC_LINE] = (struct elf_bytes){.data = (const u8 *)m->section.data, .len = m->section.len};
     m->rc = dwarf_lines_read(&d, &u, max_steps, &m->lines);
     for (size_t i = 0; i < m->lines.rows.n; i++) {
@@ -73,6 +71,13 @@ static void read_made(struct made *m, u64 max_steps)
             buf_printf(&m->text, "%u:%u ", r->file, r->line);
     }
     buf_char(&m->text, 0);
+}
+
+static void read_made(struct made *m, u64 max_steps)
+{
+    number(&m->section, m->bytes.len, 4);
+    buf_add(&m->section, m->bytes.data, m->bytes.len);
+    read_section(m, max_steps);
 }
 
 #define AT(low)       0, 9, DW_LNE_set_address, 0, low, 0, 0, 0, 0, 0, 0 /* 0xLOW00 */
@@ -305,5 +310,25 @@ TEST(dwarf_line_tables_are_bounded)
         read_made(&m, 1000);
         CHECK_EQ(m.rc, cases[i].rc);
         CHECK_EQ(m.lines.dirs.n, m.rc ? 0 : cases[i].rows);
+    }
+}
+
+/* Lengths of 64 bits; one that is longer than the section is none. */
+TEST(dwarf_line_programs_of_64_bits)
+{
+    static const u8 program[] = {AT(0x20), DW_LNS_copy, BY(1, 1), END};
+    for (unsigned more = 0; more < 2; more++) {
+        AUTO_MADE m = {.rc = 0};
+        AUTO_BUF struct buf narrow = {0};
+        header(&narrow, 4, 1);
+        buf_add(&narrow, program, sizeof(program));
+        number(&m.section, UINT32_MAX, 4);
+        number(&m.section, narrow.len + 4 + more, 8);
+        buf_add(&m.section, narrow.data, 6); /* the version and the length of the header's rest */
+        number(&m.section, 0, 4);            /* which has eight bytes */
+        buf_add(&m.section, narrow.data + 6, narrow.len - 6);
+        read_section(&m, 1000);
+        CHECK_EQ(m.rc, more ? -EBADMSG : 0);
+        CHECK_STR(m.text.data, more ? "" : "2000 2:1 2004 2:2 200c end ");
     }
 }

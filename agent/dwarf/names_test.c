@@ -106,6 +106,18 @@ TEST(names_that_are_cut_in_a_character)
               "c");
 }
 
+TEST(names_with_numbers_behind_them)
+{
+    CHECK_EQ(demangle_base("f.cold", 6), 1);
+    CHECK_EQ(demangle_base("f.cold.12", 9), 1);
+    CHECK_EQ(demangle_base("f.part.0.cold", 13), 1);
+    CHECK_EQ(demangle_base("f.cold12", 8), 8); /* that is no compiler's */
+    CHECK_EQ(demangle_base("f.12", 4), 4);
+    CHECK_EQ(demangle_base(".cold", 5), 5);
+    CHECK_EQ(demangle_base("12", 2), 2);
+    CHECK_EQ(demangle_base("", 0), 0);
+}
+
 /* ---- What is asked for ------------------------------------------------------------------------------------------- */
 
 /* The first frame of an offset, as "NAME SYSTEM_NAME". */

@@ -174,6 +174,7 @@ TEST(dwarf_functions_have_an_end)
         CHECK_EQ(make(&m), 0);
         CHECK_EQ(m.x.h->cuts, 0);
         CHECK_EQ(m.x.h->functions, 2);
+        CHECK_EQ(m.x.h->debug_bytes, m.craft.info.len + m.craft.abbrev.len);
         CHECK_STR(at(&m, 0xf), "-");
         CHECK_STR(at(&m, 0x10), "one@0");
         CHECK_STR(at(&m, 0x1f), "one@0");

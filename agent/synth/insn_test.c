@@ -58,7 +58,8 @@ TEST(insn_control)
         {"0f ff c0", "trap"},
         {"f4", "trap"},
         {"48 cf", "trap"},
-        {"ff 28", "trap"}, /* far jmp */
+        {"ff 28", "trap"},                                                                         /* far jmp */
+        {"ff 18", "- = rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15 store wide"}, /* and far call */
         {"ff d8", "invalid"},
         {"ff e8", "invalid"},
         {"ff f8", "invalid"},
@@ -99,6 +100,10 @@ TEST(insn_moves)
         {"65 4a 8d 64 24 f0", "lea.8 rsp, [rsp+r12*1-16] = rsp"}, /* an address has no segment */
         {"48 8d 64 24 f0", "lea.8 rsp, [rsp-16] = rsp"},
         {"8d c0", "invalid"},
+        {"c6 c8 01", "invalid"}, /* of this group there is mov, and xabort and xbegin */
+        {"c6 78 01 01", "invalid"},
+        {"c6 f9 10", "invalid"},
+        {"c7 c8 01 00 00 00", "invalid"},
         {"48 a1 00 00 00 00 00 00 00 01", "- = rax"},
         {"67 a3 00 00 00 01", "- store addr4"},
         {"8c d8", "- = rax"},

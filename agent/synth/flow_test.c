@@ -1,0 +1,157 @@
+/* Small programs: the rows of each, and what was counted. The program begins at its first byte; "@20" goes on there. */
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/test.h"
+#include "synth/crafted.h"
+#include <stdlib.h>
+
+#define ROOM 0x80
+
+/* How many bytes there are. */
+static size_t bytes_of(const char *hex, u8 *out)
+{
+    size_t n = 0;
+    memset(out, 0xcc, ROOM);
+    for (char *end; *hex; hex = *end ? end + 1 : end) {
+        if (*hex == '@')
+            n = strtoul(hex + 1, &end, 16);
+        else
+            out[n++] = (u8)strtoul(hex, &end, 16);
+    }
+    return n;
+}
+
+/* "OFFSET:KIND OFF[/RBP][,RBX][?]" of each row ("?": inferred), then what was counted. */
+static void say(const struct synth *s, struct buf *text)
+{
+    static const char *const kinds[XP_CFA_COUNT] = {
+        [XP_CFA_RSP] = "rsp", [XP_CFA_RBP] = "rbp", [XP_CFA_RBX] = "rbx",      [XP_CFA_DEREF_RSP] = "*rsp",
+        [XP_CFA_REG] = "reg", [XP_CFA_END] = "end", [XP_CFA_UNPROVEN] = "none"};
+    for (size_t i = 0; i < s->rows.n; i++) {
+        struct xp_rule r = s->rows.v[i].rule;
+        const char *kind = kinds[XP_RULE_CFA(r.kind)];
+        buf_printf(text, "%x:%s", (u32)(s->rows.v[i].offset - CRAFTED_BASE), kind ? kind : "?");
+        if (r.cfa_off)
+            buf_printf(text, " %d", r.cfa_off);
+        if (XP_RULE_RBP(r.kind))
+            buf_printf(text, "/%d", XP_RULE_RBP(r.kind) == XP_RBP_LOST ? 0 : r.rbp_off);
+        if (XP_SYNTH_RBX(r.rbx))
+            buf_printf(text, ",%d", XP_SYNTH_RBX(r.rbx) == XP_SYNTH_RBX_LOST ? -1 : (int)XP_SYNTH_RBX(r.rbx));
+        buf_printf(text, "%s ", r.rbx & XP_RBX_INFERRED ? "?" : "");
+    }
+    const struct synth_counts *n = &s->n;
+    buf_printf(text, "| %u of %u bytes, %u insns", (u32)n->claimed_bytes, (u32)n->code_bytes, (u32)n->insns);
+    buf_printf(text, ", %u+%u-%u of %u regions, %u of %u orphans, %u again", (u32)n->proven, (u32)(n->regions - n->bad),
+               (u32)n->bad, (u32)n->regions, (u32)n->solved, (u32)n->orphans, (u32)n->reruns);
+    buf_char(text, 0);
+}
+
+static const struct {
+    const char *what, *code, *says;
+} cases[] = {
+    {"a function", "c3", "0:rsp 8 | 1 of 1 bytes, 1 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a register saved", "53 90 5b c3",
+     "0:rsp 8 1:rsp 16 3:rsp 8 | 4 of 4 bytes, 8 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a frame pointer", "55 48 89 e5 53 90 5b c9 c3",
+     "0:rsp 8 1:rsp 16/-16 5:rbp 16/-16 8:rsp 8 | 9 of 9 bytes, 14 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"one that pops arguments", "c2 08 00",
+     "0:rsp 8 | 3 of 3 bytes, 1 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a call", "e8 0b 00 00 00 c3 @10 53 90 5b c3",
+     "0:rsp 8 11:rsp 16 13:rsp 8 | 10 of 10 bytes, 12 insns, 2+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
+    {"two ways out", "53 74 02 5b c3 90 5b c3",
+     "0:rsp 8 1:rsp 16 4:rsp 8 5:rsp 16 7:rsp 8 | 8 of 8 bytes, 14 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a loop", "53 ff c8 75 fc 5b c3",
+     "0:rsp 8 1:rsp 16 6:rsp 8 | 7 of 7 bytes, 10 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a loop that pushes", "53 75 fd 5b c3",
+     "0:none | 0 of 5 bytes, 4 insns, 0+0-1 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a jump into what was run", "f8 53 90 90 75 fc 5b c3",
+     "0:rsp 8 2:rsp 16 7:rsp 8 | 8 of 8 bytes, 14 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a jump into an instruction", "75 01 b8 90 90 90 90 c3",
+     "0:none | 0 of 4 bytes, 10 insns, 0+0-1 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a jump over lock", "75 01 f0 0f c1 07 c3",
+     "0:rsp 8 | 7 of 7 bytes, 4 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a jump out of the code", "53 e9 00 10 00 00",
+     "0:none | 0 of 4 bytes, 2 insns, 0+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a jump to the rest of it", "53 eb 0d @10 90 5b c3",
+     "0:rsp 8 1:rsp 16 12:rsp 8 | 6 of 6 bytes, 10 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a jump to a function", "e8 1b 00 00 00 e8 26 00 00 00 c3 @20 53 5b eb 0c @30 90 c3",
+     "0:rsp 8 21:rsp 16 22:rsp 8 | 17 of 17 bytes, 14 insns, 3+3-0 of 3 regions, 0 of 0 orphans, 0 again"},
+    {"a jump to one that comes first", "e8 2b 00 00 00 e8 16 00 00 00 c3 @20 90 c3 @30 53 5b eb ec",
+     "0:rsp 8 31:rsp 16 32:rsp 8 | 17 of 17 bytes, 14 insns, 3+3-0 of 3 regions, 0 of 0 orphans, 0 again"},
+    {"a jump to a function with a frame", "e8 1b 00 00 00 e8 26 00 00 00 c3 @20 53 eb 0d @30 90 c3",
+     "0:rsp 8 b:none 30:rsp 8 | 13 of 16 bytes, 10 insns, 2+2-1 of 3 regions, 0 of 0 orphans, 0 again"},
+    {"two functions with one end", "e8 1b 00 00 00 e8 26 00 00 00 c3 @20 53 eb 0e @30 53 90 90 5b c3",
+     "0:rsp 8 21:rsp 16 30:rsp 8 31:rsp 16 34:rsp 8 | 19 of 19 bytes, 36 insns, 2+2-0 of 2 regions, 0 of 0 orphans, 1 "
+     "again"},
+    {"functions that end in each other", "e8 1b 00 00 00 c3 @20 74 0e c3 @30 74 ee eb ec",
+     "0:rsp 8 | 13 of 13 bytes, 20 insns, 2+2-0 of 2 regions, 0 of 0 orphans, 3 again"},
+    {"an indirect jump", "e8 0b 00 00 00 c3 @10 ff e0",
+     "0:rsp 8 | 8 of 8 bytes, 8 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
+    {"an indirect jump with a frame", "e8 0b 00 00 00 c3 @10 53 ff e0",
+     "0:rsp 8 6:none | 6 of 9 bytes, 6 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
+    {"one that never returns", "e8 0b 00 00 00 90 c3 @10 53 eb fe",
+     "0:rsp 8 11:rsp 16 | 10 of 10 bytes, 15 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
+    {"a program that never ends", "53 e8 0a 00 00 00 eb f9 @10 90 c3",
+     "0:none 10:rsp 8 | 2 of 8 bytes, 18 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 1 again"},
+    {"one that calls what is unknown", "53 ff d0 5b c3",
+     "0:rsp 8 1:rsp 16 4:rsp 8 | 5 of 5 bytes, 8 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"one that exits", "53 b8 3c 00 00 00 0f 05 @10 53 5b c3",
+     "0:none 10:rsp 8? 11:rsp 16? 12:rsp 8? | 3 of 9 bytes, 15 insns, 0+1-0 of 1 regions, 1 of 1 orphans, 0 again"},
+    {"a call of one that exits", "53 e8 0a 00 00 00 90 5b c3 @10 53 b8 3c 00 00 00 0f 05",
+     "0:rsp 8 1:rsp 16 8:rsp 8 11:rsp 16 | 17 of 17 bytes, 24 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
+    {"a call of a thread's beginning", "e8 0b 00 00 00 c3 @10 5b b8 3c 00 00 00 0f 05",
+     "0:rsp 8 11:end | 14 of 14 bytes, 15 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
+    {"a thread's beginning", "5b b8 3c 00 00 00 0f 05",
+     "0:none | 0 of 6 bytes, 6 insns, 0+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"its own address", "e8 00 00 00 00 58 c3",
+     "0:rsp 8 5:rsp 16 6:rsp 8 | 7 of 7 bytes, 6 insns, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a call of what follows", "e8 00 00 00 00 90 c3",
+     "0:none | 0 of 2 bytes, 12 insns, 0+0-1 of 1 regions, 0 of 0 orphans, 3 again"},
+    {"a call at the end", "53 e8 0a 00 00 00 @10 90 c3",
+     "0:none 10:rsp 8 | 2 of 6 bytes, 8 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
+    {"a helper that keeps rdx", "48 89 e2 48 83 e4 e0 e8 14 00 00 00 48 89 d4 c3 @20 90 c3",
+     "0:rsp 8 7:reg 16777224 f:rsp 8 | 18 of 18 bytes, 17 insns, 2+2-0 of 2 regions, 0 of 0 orphans, 1 again"},
+    {"a helper that does not", "48 89 e2 48 83 e4 e0 e8 14 00 00 00 48 89 d4 c3 @20 31 d2 c3",
+     "0:none 20:rsp 8 | 3 of 17 bytes, 19 insns, 1+2-0 of 2 regions, 0 of 0 orphans, 1 again"},
+    {"an orphan", "c3 @10 53 90 5b c3",
+     "0:rsp 8 10:rsp 8? 11:rsp 16? 13:rsp 8? | 5 of 5 bytes, 9 insns, 1+1-0 of 1 regions, 1 of 1 orphans, 0 again"},
+    {"the rest of a function", "c3 @10 90 48 83 c4 10 5b 5d c3",
+     "0:rsp 8 11:rsp 40/-16,3? 15:rsp 24/-16,3? 16:rsp 16/-16? 17:rsp 8? | 8 of 8 bytes, 9 insns, 1+1-0 of 1 regions, "
+     "1 of 1 orphans, 0 again"},
+    {"the rest of two", "c3 @10 74 02 5b c3 90 c3",
+     "0:rsp 8 1:none | 1 of 6 bytes, 6 insns, 1+1-0 of 1 regions, 0 of 1 orphans, 0 again"},
+    {"an orphan without an end", "c3 @10 53 90 06",
+     "0:rsp 8 1:none | 1 of 3 bytes, 3 insns, 1+1-0 of 1 regions, 0 of 2 orphans, 0 again"},
+    {"an orphan that joins", "53 90 90 5b c3 @10 90 eb ef",
+     "0:rsp 8 1:rsp 16 4:rsp 8 11:rsp 16? | 7 of 7 bytes, 11 insns, 1+1-0 of 1 regions, 1 of 1 orphans, 0 again"},
+    {"an orphan that joins deeper", "53 90 90 5b c3 @10 53 90 eb ee",
+     "0:rsp 8 1:rsp 16 4:rsp 8 10:rsp 8? 11:rsp 16? | 9 of 9 bytes, 16 insns, 1+1-0 of 1 regions, 1 of 1 orphans, 0 "
+     "again"},
+    {"an orphan that ends in a function", "c3 @10 53 90 5b eb eb",
+     "0:rsp 8 10:rsp 8? 11:rsp 16? 13:rsp 8? | 6 of 6 bytes, 9 insns, 1+1-0 of 1 regions, 1 of 1 orphans, 0 again"},
+    {"an orphan behind a call", "e8 0b 00 00 00 c3 @10 eb fe @20 e8 eb ff ff ff 90 5b c3",
+     "0:rsp 8 6:none 20:rsp 16,2? 27:rsp 8? | 14 of 16 bytes, 16 insns, 1+2-0 of 2 regions, 1 of 1 orphans, 3 again"},
+    {"no code", "06 06", "0:none | 0 of 2 bytes, 0 insns, 0+1-0 of 1 regions, 0 of 1 orphans, 0 again"},
+    {"what is no code behind some", "c3 @10 06 06",
+     "0:rsp 8 1:none | 1 of 3 bytes, 1 insns, 1+1-0 of 1 regions, 0 of 1 orphans, 0 again"},
+};
+
+TEST(flow_of_small_programs)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        u8 code[ROOM], file[CRAFTED_BASE + ROOM];
+        size_t n = bytes_of(cases[i].code, code);
+        struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+        AUTO_ELF struct elf_file e = {0};
+        AUTO_SYNTH struct synth s = {0};
+        AUTO_BUF struct buf text = {0};
+        limits.max_cpu_ms = 60000;
+        crafted_file(file, code, n);
+        CHECK_EQ(elf_open_memory(&e, file, CRAFTED_BASE + n), 0);
+        CHECK_EQ(synth_read(&e, NULL, 0, &limits, &s), 0);
+        CHECK(crafted_is_sound(&s));
+        say(&s, &text);
+        if (strcmp(text.data, cases[i].says))
+            test_fail(__FILE__, __LINE__, "%s: %s", cases[i].what, text.data);
+    }
+}

@@ -236,6 +236,8 @@ void emit_rows(struct analysis *a, struct synth *out)
         o.gap = &a->code.gaps.v[i];
         put_gap(&o, &next);
     }
+    for (u32 at = 0; at < a->code.size; at++)
+        a->n->entries += (a->code.marks[at] & CODE_ENTRY) != 0;
     for (size_t i = 0; i < a->regions.n; i++) {
         const struct region *r = &a->regions.v[i];
         a->n->regions += !r->gone && !r->frame.orphan;

@@ -228,8 +228,6 @@ static void run_entry(struct analysis *a, u32 at)
         if (!a->regions.v[region].frame.orphan)
             ask_again(a, region);
     }
-    if (!(*mark & CODE_ENTRY))
-        a->n->entries++;
     *mark |= CODE_ENTRY;
     begin(a, false);
     if (analysis_over(a))

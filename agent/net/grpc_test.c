@@ -398,3 +398,45 @@ TEST(grpc_nobody_there)
     CHECK_EQ(grpc_call(g, "a.B/C", "", 0, 20000, NULL, &r), -ENOENT);
     CHECK_STR(r.error, "/nowhere/x.sock: No such file or directory");
 }
+
+TEST(grpc_nobody_listens)
+{
+    CLEANUP(grpc_free) struct grpc *g = NULL;
+    CLEANUP(grpc_reply_free) struct grpc_reply r = {0};
+    CHECK_EQ(grpc_new(&g, AT_FDCWD, "/dev/null", 100), 0);
+    CHECK_EQ(grpc_call(g, "a.B/C", "", 0, 20000, NULL, &r), -ECONNREFUSED);
+    grpc_free(&g);
+    CHECK(!g);
+}
+
+/* The server is busy: as many wait for it as may. */
+TEST(grpc_backlog_is_full)
+{
+    char dir[] = "/tmp/xprof-grpc-XXXXXX";
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int waiting[4] = {-1, -1, -1, -1};
+    const volatile bool stop = true;
+    struct grpc *g = NULL;
+    struct grpc_reply late = {0}, stopped = {0};
+    CHECK(mkdtemp(dir));
+    snprintf(at.sun_path, sizeof(at.sun_path), "%s/s", dir);
+    AUTO_CLOSE int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int rc = bind(listener, (struct sockaddr *)&at, sizeof(at)) || listen(listener, 0);
+    for (int i = 0; i < 4 && !rc; i++) {
+        waiting[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (connect(waiting[i], (struct sockaddr *)&at, sizeof(at)))
+            break;
+    }
+    rc = rc || grpc_new(&g, AT_FDCWD, at.sun_path, 100);
+    int timeout = rc ? rc : grpc_call(g, "a.B/C", "", 0, 30, NULL, &late);
+    int cancelled = rc ? rc : grpc_call(g, "a.B/C", "", 0, 20000, &stop, &stopped);
+    for (int i = 0; i < 4; i++)
+        if (waiting[i] >= 0)
+            close(waiting[i]);
+    grpc_free(&g);
+    unlink(at.sun_path);
+    rmdir(dir);
+    CHECK_EQ(timeout, -ETIMEDOUT);
+    CHECK_EQ(cancelled, -ECANCELED);
+    CHECK(strstr(late.error, "timed out"));
+}

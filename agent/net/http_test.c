@@ -334,6 +334,18 @@ TEST(http_proxies_of_the_environment_are_ignored)
     CHECK_EQ(rc, 0);
 }
 
+TEST(http_configurations_are_copied)
+{
+    char file[] = "/dev/null", socket[] = "/nowhere/s", proxy[] = "http://127.0.0.1:1";
+    struct http_client *c = NULL;
+    const struct http_config config = {
+        .ca_file = file, .cert_file = file, .key_file = file, .unix_socket = socket, .proxy = proxy};
+    CHECK_EQ(http_client_new(&c, &config), 0);
+    http_client_free(&c);
+    CHECK(!c);
+    http_client_free(&c); /* of nothing */
+}
+
 TEST(http_missing_files)
 {
     struct http_client *c = NULL;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/test.h"
 #include "synth/crafted.h"
+#include "synth/rules.h"
 #include <stdlib.h>
 
 #define ROOM 0x80
@@ -69,6 +70,12 @@ static const struct {
      "0:none | 0 of 5 bytes, 4 insns, 1 entries, 0+0-1 of 1 regions, 0 of 0 orphans, 0 again"},
     {"a jump into what was run", "f8 53 90 90 75 fc 5b c3",
      "0:rsp 8 2:rsp 16 7:rsp 8 | 8 of 8 bytes, 14 insns, 1 entries, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"two jumps into what was run", "f8 53 f8 f8 f8 f8 75 fb 74 fb 5b c3",
+     "0:rsp 8 2:rsp 16 b:rsp 8 | 12 of 12 bytes, 22 insns, 1 entries, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"two jumps into it, backwards", "f8 53 f8 f8 f8 f8 75 fd 74 f9 5b c3",
+     "0:rsp 8 2:rsp 16 b:rsp 8 | 12 of 12 bytes, 22 insns, 1 entries, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
+    {"a jump behind one into what was run", "f8 53 f8 f8 74 02 f8 f8 75 fa 5b c3",
+     "0:rsp 8 2:rsp 16 b:rsp 8 | 12 of 12 bytes, 21 insns, 1 entries, 1+1-0 of 1 regions, 0 of 0 orphans, 0 again"},
     {"a jump into an instruction", "75 01 b8 90 90 90 90 c3",
      "0:none | 0 of 4 bytes, 10 insns, 1 entries, 0+0-1 of 1 regions, 0 of 0 orphans, 0 again"},
     {"a jump over lock", "75 01 f0 0f c1 07 c3",
@@ -164,4 +171,36 @@ TEST(flow_of_small_programs)
         if (strcmp(text.data, cases[i].says))
             test_fail(__FILE__, __LINE__, "%s: %s", cases[i].what, text.data);
     }
+}
+
+struct seen {
+    u32 n, bytes, rules;
+    u64 last;
+};
+
+static void note(void *ctx, u64 offset, u32 len, const struct rules *all)
+{
+    struct seen *s = ctx;
+    s->n++;
+    s->bytes += len;
+    s->rules += all->ncfa > 0;
+    s->last = offset;
+}
+
+/* Whoever checks is told of each instruction, one behind the other. */
+TEST(flow_has_a_witness)
+{
+    static const u8 code[] = {0x55, 0x48, 0x89, 0xe5, 0x53, 0x90, 0x5b, 0xc9, 0xc3};
+    u8 file[CRAFTED_BASE + sizeof(code)];
+    struct seen seen = {0};
+    struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_SYNTH struct synth s = {0};
+    limits.witness = note;
+    limits.ctx = &seen;
+    crafted_file(file, code, sizeof(code));
+    CHECK_EQ(elf_open_memory(&e, file, sizeof(file)), 0);
+    CHECK_EQ(synth_read(&e, NULL, 0, &limits, &s), 0);
+    CHECK(seen.n == 7 && seen.bytes == sizeof(code) && seen.rules == 7);
+    CHECK_EQ(seen.last, CRAFTED_BASE + 8);
 }

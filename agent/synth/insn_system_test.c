@@ -143,3 +143,29 @@ TEST(insn_that_do_not_exist)
     };
     CHECK_ROWS(rows);
 }
+
+/* Registers whose numbers are in the prefixes of vectors, and how much is stored. */
+TEST(insn_prefixes_of_vectors)
+{
+    static const struct row rows[] = {
+        {"c5 f9 7e c0", "- = rax"},
+        {"c4 c1 79 7e c0", "- = r8"},
+        {"c4 e1 f9 7e c7", "- = rdi"},
+        {"c4 41 f9 7e c7", "- = r15"},
+        {"62 f1 7d 08 7e c0", "- = rax"},
+        {"62 d1 7d 08 7e c0", "- = r8"},
+        {"c4 e2 70 f7 c2", "- = rax"},
+        {"c4 62 70 f7 c2", "- = r8"},
+        {"c4 e2 70 f3 c8", "- = rcx"},
+        {"c4 e2 38 f3 c8", "- = r8"},
+        {"8f e9 70 01 c8", "- = rcx"},
+        {"8f e9 38 01 c8", "- = r8"},
+        {"c5 f8 29 44 24 f8", "- store wide"},
+        {"c4 e3 79 1d 04 24 00", "- store"},
+        {"c4 e3 7d 1d 04 24 00", "- store wide"},
+        {"62 f3 7d 48 1d 04 24 00", "- store wide"},
+        {"c5 f9 d6 04 24", "- store"},
+        {"c5 fa 11 04 24", "- store"},
+    };
+    CHECK_ROWS(rows);
+}

@@ -178,7 +178,6 @@ static void put_hole(struct output *o, u32 to)
     o->a->n->code_bytes += code;
     if (code || o->done == o->gap->base) /* each range begins with a row */
         put(o, o->done, rules_unproven());
-    o->done = to;
 }
 
 static bool is_led_to(struct analysis *a, u32 at)

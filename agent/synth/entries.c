@@ -78,13 +78,13 @@ struct relocations {
     u64 rela, rela_size, plt, plt_size, relr, relr_size;
 };
 
+/* `out` starts as {0}. */
 static void find_relocations(const struct elf_file *e, struct relocations *out)
 {
     Elf64_Phdr ph;
     Elf64_Dyn d;
     size_t left = 0;
     const u8 *p = elf_find_phdr(e, PT_DYNAMIC, &ph) ? elf_at(e, ph.p_vaddr, &left) : NULL;
-    *out = (struct relocations){0};
     for (; p && left >= sizeof(d); p += sizeof(d), left -= sizeof(d)) {
         memcpy(&d, p, sizeof(d));
         if (d.d_tag == DT_NULL)
@@ -283,7 +283,7 @@ static void keep_named(struct analysis *a)
 
 void entries_find(struct analysis *a)
 {
-    struct relocations r;
+    struct relocations r = {0};
     find_symbols(a);
     find_relocations(a->code.elf, &r);
     ask_rela(a, r.rela, r.rela_size);

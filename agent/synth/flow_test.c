@@ -142,6 +142,34 @@ static const struct {
     {"an orphan that joins deeper", "53 90 90 5b c3 @10 53 90 eb ee",
      "0:rsp 8 1:rsp 16 4:rsp 8 10:rsp 8? 11:rsp 16? | 9 of 9 bytes, 16 insns, 1 entries, 1+1-0 of 1 regions, 1 of 1 "
      "orphans, 0 again"},
+    {"an orphan that joins where rbp is saved", "55 31 ed 90 5d c3 @10 90 eb f0",
+     "0:rsp 8 1:rsp 16/-16 5:rsp 8 11:rsp 16/-16? | 8 of 8 bytes, 11 insns, 1 entries, 1+1-0 of 1 regions, 1 of 1 "
+     "orphans, 0 again"},
+    {"an orphan that joins where rbx is saved", "53 31 db 90 5b c3 @10 90 eb f0",
+     "0:rsp 8 1:rsp 16,2 5:rsp 8 11:rsp 16,2? | 8 of 8 bytes, 11 insns, 1 entries, 1+1-0 of 1 regions, 1 of 1 orphans, "
+     "0 again"},
+    {"an orphan that joins where rbx is lost", "31 db 90 c3 @10 90 eb ef",
+     "0:rsp 8 2:rsp 8,-1 11:rsp 8,-1? | 6 of 6 bytes, 7 insns, 1 entries, 1+1-0 of 1 regions, 1 of 1 orphans, 0 again"},
+    {"an orphan whose ends disagree", "c3 @10 74 04 5b 90 90 c3 58 90 90 c3",
+     "0:rsp 8 10:rsp 16,-1? 13:rsp 8,-1? 16:rsp 16,-1? 17:rsp 8,-1? | 11 of 11 bytes, 18 insns, 1 entries, 1+1-0 of 1 "
+     "regions, 1 of 1 orphans, 0 again"},
+    {"an orphan whose ends are at two heights", "c3 @10 74 03 5b 90 c3 90 c3",
+     "0:rsp 8 1:none | 1 of 6 bytes, 7 insns, 1 entries, 1+1-0 of 1 regions, 0 of 1 orphans, 0 again"},
+    {"an orphan that stores where it reads", "c3 @10 48 89 04 24 90 5b c3",
+     "0:rsp 8 10:rsp 16,-1? 16:rsp 8,-1? | 8 of 8 bytes, 9 insns, 1 entries, 1+1-0 of 1 regions, 1 of 1 orphans, 0 "
+     "again"},
+    {"an orphan that reads where it stored rbx", "c3 @10 53 31 db 90 5b c3",
+     "0:rsp 8 10:rsp 8? 11:rsp 16,2? 15:rsp 8? | 7 of 7 bytes, 11 insns, 1 entries, 1+1-0 of 1 regions, 1 of 1 "
+     "orphans, 0 again"},
+    {"a call of one that calls one that never returns", "e8 1b 00 00 00 c3 @20 53 e8 0a 00 00 00 @30 53 90 eb fd",
+     "0:rsp 8 21:rsp 16 30:rsp 8 31:rsp 16 | 16 of 16 bytes, 21 insns, 3 entries, 1+3-0 of 3 regions, 0 of 0 orphans, "
+     "0 again"},
+    {"a call of one that calls for ever", "e8 1b 00 00 00 c3 @20 53 e8 0a 00 00 00 eb f9 @30 90 c3",
+     "0:rsp 8 21:rsp 16 30:rsp 8 | 16 of 16 bytes, 27 insns, 3 entries, 2+3-0 of 3 regions, 0 of 0 orphans, 1 again"},
+    {"a call of one that calls for ever who fails", "e8 1b 00 00 00 c3 @20 53 e8 0a 00 00 00 eb f9 @30 53 c3",
+     "0:rsp 8 6:none | 6 of 14 bytes, 30 insns, 3 entries, 1+2-1 of 3 regions, 0 of 0 orphans, 3 again"},
+    {"a jump to one that never returns", "e8 1b 00 00 00 c3 @20 eb 0e @30 53 eb fe",
+     "0:rsp 8 31:rsp 16 | 11 of 11 bytes, 14 insns, 2 entries, 1+2-0 of 2 regions, 0 of 0 orphans, 0 again"},
     {"an orphan that ends in a function", "c3 @10 53 90 5b eb eb",
      "0:rsp 8 10:rsp 8? 11:rsp 16? 13:rsp 8? | 6 of 6 bytes, 9 insns, 1 entries, 1+1-0 of 1 regions, 1 of 1 orphans, 0 "
      "again"},
@@ -203,4 +231,56 @@ TEST(flow_has_a_witness)
     CHECK_EQ(synth_read(&e, NULL, 0, &limits, &s), 0);
     CHECK(seen.n == 7 && seen.bytes == sizeof(code) && seen.rules == 7);
     CHECK_EQ(seen.last, CRAFTED_BASE + 8);
+}
+
+/* A function calls what has rows, at 0x40; behind the call it is followed only if that may come back. */
+TEST(flow_behind_calls_of_covered_code)
+{
+    static const struct {
+        const char *code;
+        bool comes_back;
+    } rows[] = {{"c3", true},        {"eb fe", false},      {"90 eb fd", false},   {"90 74 fd eb fb", false},
+                {"ff e0", true},     {"74 10 eb fc", true}, {"eb 40", true},       {"06", true},
+                {"90 90 90", false}, {"75 fe c3", true},    {"ff d0 eb fc", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        u8 code[ROOM], file[CRAFTED_BASE + ROOM];
+        bytes_of("53 e8 3a 00 00 00 90 5b c3", code);
+        u8 callee[ROOM];
+        size_t n = bytes_of(rows[i].code, callee);
+        memcpy(code + 0x40, callee, n);
+        const struct synth_span covered = {CRAFTED_BASE + 0x40, CRAFTED_BASE + 0x40 + n};
+        struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+        struct xp_rule rule = {0};
+        AUTO_ELF struct elf_file e = {0};
+        AUTO_SYNTH struct synth s = {0};
+        crafted_file(file, code, ROOM);
+        CHECK_EQ(elf_open_memory(&e, file, sizeof(file)), 0);
+        CHECK_EQ(synth_read(&e, &covered, 1, &limits, &s), 0);
+        for (size_t k = 0; k < s.rows.n && s.rows.v[k].offset <= CRAFTED_BASE + 6; k++)
+            rule = s.rows.v[k].rule;
+        bool known = XP_RULE_CFA(rule.kind) == XP_CFA_RSP && rule.cfa_off == 16 && !(rule.rbx & XP_RBX_INFERRED);
+        if (known != rows[i].comes_back)
+            test_fail(__FILE__, __LINE__, "%s", rows[i].code);
+    }
+}
+
+/* A jump to code that has rows is a way out, as a return is. */
+TEST(flow_leaves_to_covered_code)
+{
+    static const struct synth_span covered = {CRAFTED_BASE + 0x40, CRAFTED_BASE + ROOM};
+    static const struct {
+        const char *code;
+        u64 claimed;
+    } rows[] = {{"53 90 5b eb 3b", 5}, {"53 90 90 eb 3b", 0}, {"53 74 02 5b c3 5b eb 38", 8}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        u8 code[ROOM], file[CRAFTED_BASE + ROOM];
+        struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+        AUTO_ELF struct elf_file e = {0};
+        AUTO_SYNTH struct synth s = {0};
+        bytes_of(rows[i].code, code);
+        crafted_file(file, code, ROOM);
+        CHECK_EQ(elf_open_memory(&e, file, sizeof(file)), 0);
+        CHECK_EQ(synth_read(&e, &covered, 1, &limits, &s), 0);
+        CHECK_EQ(s.n.claimed_bytes, rows[i].claimed);
+    }
 }

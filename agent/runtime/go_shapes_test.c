@@ -78,7 +78,7 @@ TEST(go_code_that_aligns_its_stack)
 {
     for (unsigned at = 63; at <= 64; at++) {
         u8 bytes[128] = {0x55, 0x48, 0x89, 0xe5};
-        memcpy(bytes + 4 + at, "\x48\x89\xe5", 3);
+        memcpy(bytes + 4 + at, (const u8[]){0x48, 0x89, 0xe5}, 3);
         struct go_code c = code(bytes, sizeof(bytes)), runtime = c;
         c.runtime = false;
         go_code_begin(&c, 0x1001, 8);
@@ -93,7 +93,7 @@ TEST(go_code_saves_registers_near_its_beginning)
 {
     for (unsigned at = 46; at <= 49; at++) {
         u8 bytes[80] = {0};
-        memcpy(bytes + at, "\x48\x89\x6c\x24\x10", 5);
+        memcpy(bytes + at, (const u8[]){0x48, 0x89, 0x6c, 0x24, 0x10}, 5);
         struct go_code c = code(bytes, sizeof(bytes)), asked = c;
         go_code_saves(&c, 0x1000, 0x1050, 0x40);
         CHECK_EQ(c.saved, at < 48 ? 0x1005 + at : ~0ull);

@@ -55,7 +55,7 @@ static const char *gaps_of(const u8 *bytes, const struct synth_span *covered, si
     for (size_t i = 0; i < c.gaps.n; i++) {
         const struct code_gap *g = &c.gaps.v[i];
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%llx-%llx@%llx+%x, ", (unsigned long long)g->offset,
-                               (unsigned long long)(g->offset + (g->end - g->start)), (unsigned long long)g->start,
+                               (unsigned long long)g->offset + (g->end - g->start), (unsigned long long)g->start,
                                g->base);
         if (g->bytes != bytes + g->offset)
             return "bytes of elsewhere";
@@ -101,7 +101,7 @@ TEST(code_gaps_begin_behind_padding)
     memset(bytes, 0xc3, sizeof(bytes));
     memset(bytes, 0xcc, 5);
     memset(bytes + 0x20, 0x90, 0x10);
-    memcpy(bytes + 0x100, "\x66\x90", 2);
+    memcpy(bytes + 0x100, (const u8[]){0x66, 0x90}, 2);
     CHECK_STR(gaps_of(bytes, covered, 2), "5-10@1005+0, 102-180@5102+c, ");
 }
 

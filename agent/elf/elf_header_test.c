@@ -220,6 +220,20 @@ TEST(elf_build_ids_behind_other_notes)
         if (align == 4)
             CHECK_EQ(id_len(notes, len, align, true), 20);
     }
+    u8 two[256] = {0}; /* of several the first one is the file's, in segments before sections */
+    size_t first = add_note(two, NT_GNU_BUILD_ID, "GNU", 4, 8, 4);
+    size_t both = first + add_note(two + first, NT_GNU_BUILD_ID, "GNU", 4, 20, 4);
+    CHECK(id_len(two, both, 4, false) == 8 && id_len(two, both, 4, true) == 8);
+    struct file f = file_of(PHDRS);
+    AUTO_ELF struct elf_file e = {0};
+    memcpy(f.tail, two, both);
+    for (unsigned i = 0; i < 2; i++)
+        f.p[2 * i] = (Elf64_Phdr){.p_type = PT_NOTE,
+                                  .p_offset = offsetof(struct file, tail) + (i ? first : 0),
+                                  .p_filesz = i ? both - first : first,
+                                  .p_align = 4};
+    CHECK_EQ(open_file(&f, &e), 0);
+    CHECK_EQ(e.build_id_len, 8);
     u8 last[64] = {0}; /* the padding of the last one may be missing */
     size_t len = add_note(last, NT_GNU_ABI_TAG, "GNU", 4, 13, 4);
     CHECK_EQ(id_len(last, len - 3, 4, false), 0);

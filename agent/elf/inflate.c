@@ -7,8 +7,8 @@
 
 /* Deflate cannot do better than 1032:1, and zstd's real sections stay far below: a header that claims more lies. */
 #define MAX_RATIO     1100
-#define PIECE         ((size_t)1 << 30) /* the counters of zlib are 32-bit */
-#define ZSTD_TYPE     2                 /* ELFCOMPRESS_ZSTD, not in every elf.h */
+#define PIECE         ((size_t)256 << 10) /* the counters of zlib are 32-bit */
+#define ZSTD_TYPE     2                   /* ELFCOMPRESS_ZSTD, not in every elf.h */
 #define ZDEBUG_HEADER 12
 
 struct elf_stream {

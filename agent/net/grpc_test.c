@@ -14,6 +14,7 @@ struct server {
     char dir[32], path[64];
     int listener;
     struct buf says[3]; /* one per connection */
+    struct buf again;   /* the answer to the first connection's second request */
     struct buf expects; /* the request, with its prefix; nothing is said to another one. Empty: to any */
     int connections, accepted;
     bool mute; /* it accepts, and never answers */
@@ -68,12 +69,13 @@ static void ok(struct buf *b, uint32_t stream, const char *text)
     headers(b, stream, END_STREAM, NULL, "0");
 }
 
-/* The request that follows the preface, into `body`; whether all of it is there: a DATA frame that ends its stream. */
-static bool is_whole(const struct buf *in, struct buf *body)
+/* The request whose frames begin at `at`, into `body`; whether all of it is there: a DATA frame that ends its stream.
+ */
+static bool is_whole(const struct buf *in, size_t at, struct buf *body)
 {
     const unsigned char *bytes = (const unsigned char *)in->data;
     body->len = 0;
-    for (size_t at = 24; at + 9 <= in->len;) {
+    while (at + 9 <= in->len) {
         size_t len = (size_t)bytes[at] << 16 | (size_t)bytes[at + 1] << 8 | bytes[at + 2];
         if (at + 9 + len > in->len)
             return false;
@@ -86,12 +88,12 @@ static bool is_whole(const struct buf *in, struct buf *body)
     return false;
 }
 
-/* An answer that comes before the question would be none. */
-static bool hear(const struct server *s, int fd)
+/* An answer that comes before the question would be none. The first one follows the preface, of 24 bytes. */
+static bool hear(const struct server *s, int fd, size_t preface)
 {
     AUTO_BUF struct buf in = {0}, body = {0};
     char piece[4096];
-    while (!is_whole(&in, &body)) {
+    while (!is_whole(&in, preface, &body)) {
         ssize_t r = recv(fd, piece, sizeof(piece), 0);
         if (r <= 0)
             return false;
@@ -104,8 +106,10 @@ static void serve(struct server *s, int fd)
 {
     char bytes[4096];
     const struct buf *say = &s->says[s->accepted++];
-    if (hear(s, fd) && !s->mute && say->len)
+    if (hear(s, fd, 24) && !s->mute && say->len)
         send(fd, say->data, say->len, MSG_NOSIGNAL);
+    if (s->again.len && hear(s, fd, 0))
+        send(fd, s->again.data, s->again.len, MSG_NOSIGNAL);
     struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = s->done[0], .events = POLLIN}};
     bool hold = s->mute || s->accepted == s->connections; /* the others are closed behind what was said */
     while (hold && poll(p, 2, -1) > 0 && !p[1].revents)
@@ -154,6 +158,7 @@ static void server_stop(struct server *s)
     for (int i = 0; i < 3; i++)
         buf_free(&s->says[i]);
     buf_free(&s->expects);
+    buf_free(&s->again);
 }
 
 /* One call of a client of its own, against what the server was told to say. */
@@ -388,6 +393,25 @@ TEST(grpc_two_calls_on_one_connection)
     CHECK_EQ(grpc_call(g, "a.B/C", "", 0, 30, NULL, &r),
              -ETIMEDOUT); /* it has no second answer, and no second accept */
     CHECK_EQ(s.accepted, 1);
+}
+
+/* Also behind a status that is not 0, which says nothing about the connection. */
+TEST(grpc_connections_are_kept)
+{
+    for (int status = 0; status < 2; status++) {
+        CLEANUP(grpc_free) struct grpc *g = NULL;
+        SERVER(1);
+        ok(&s.again, 3, "two");
+        if (status)
+            headers(&s.says[0], 1, END_STREAM, "200", "5");
+        else
+            ok(&s.says[0], 1, "one");
+        CHECK_EQ(grpc_new(&g, AT_FDCWD, s.path, 100), 0);
+        CHECK_EQ(grpc_call(g, "a.B/C", "", 0, 20000, NULL, &r), status ? -EREMOTEIO : 0);
+        grpc_reply_free(&r);
+        CHECK_EQ(grpc_call(g, "a.B/C", "", 0, 20000, NULL, &r), 0);
+        CHECK(r.body.len == 3 && !memcmp(r.body.data, "two", 3));
+    }
 }
 
 TEST(grpc_nobody_there)

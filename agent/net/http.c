@@ -212,8 +212,7 @@ static void set_auth(const struct http_request *r, CURL *e)
     if (r->bearer) {
         curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
         curl_easy_setopt(e, CURLOPT_XOAUTH2_BEARER, r->bearer);
-    } else if (r->user) {
-        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    } else if (r->user) { /* basic: libcurl's default */
         curl_easy_setopt(e, CURLOPT_USERNAME, r->user);
         curl_easy_setopt(e, CURLOPT_PASSWORD, r->password ? r->password : "");
     }

@@ -241,6 +241,20 @@ TEST(go_chains_of_inlined_calls_end)
     CHECK(!memcmp(c.frames.v[GO_MAX_FRAMES - 1].name.data, "main.f", 6));
 }
 
+/* The tree of inlined calls is elsewhere in the file, or nowhere. */
+TEST(go_functions_without_a_tree_have_one_frame)
+{
+    static const u32 offsets[] = {CRAFTED_SIZE - CRAFTED_TREE - 15, 0x1000000, 0xffffffff};
+    for (unsigned i = 0; i < 3; i++) {
+        CLEANUP(crafted_close) struct crafted c = {0};
+        crafted_program(c.file, GO_1_20);
+        crafted_u32(c.file + CRAFTED_TABLE + CRAFTED_FUNCS + 0x40 + 40 + 16 + 12, offsets[i]);
+        CHECK_EQ(crafted_open(&c), 0);
+        CHECK(go_frames_at(&c.table, 0x1015, &c.frames));
+        CHECK(frames_are(&c.frames, "\tmain.f\ta.go\t7"));
+    }
+}
+
 TEST(go_names_outlive_the_budget_of_lines)
 {
     CLEANUP(crafted_close) struct crafted c = {0};

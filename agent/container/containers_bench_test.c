@@ -1,6 +1,7 @@
 #include "container/containers_bench_test.h"
 #include <errno.h>
 #include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,6 +10,17 @@ static void pair(struct cri_pairs *p, const char *key, const char *value)
     p->v = calloc(1, sizeof(*p->v));
     p->v[0] = (struct cri_pair){key, value};
     p->n = 1;
+}
+
+static void annotate(struct cri_pairs *p, const struct fake_runtime *f)
+{
+    static char keys[64][16];
+    p->v = calloc(f->annotations + 1, sizeof(*p->v));
+    p->v[p->n++] = (struct cri_pair){KEY, f->annotation ? f->annotation : "true"};
+    for (size_t i = 0; i < f->annotations && i < 64; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "more-%zu", i);
+        p->v[p->n++] = (struct cri_pair){keys[i], f->annotation ? f->annotation : ""};
+    }
 }
 
 static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len)
@@ -23,7 +35,7 @@ static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len
         struct cri_sandbox *s = VEC_PUSH(&out->sandboxes);
         *s = (struct cri_sandbox){.id = C2, .name = "web-0", .namespace_ = "prod", .uid = UID};
         s->ready = true;
-        pair(&s->annotations, KEY, f->annotation ? f->annotation : "true");
+        annotate(&s->annotations, f);
         pair(&s->labels, "app", "web");
         s = VEC_PUSH(&out->sandboxes); /* what the pod had before */
         *s = (struct cri_sandbox){.id = HEX "0009", .name = "web-0", .namespace_ = "prod", .uid = UID};
@@ -38,7 +50,13 @@ static int fake_fetch(void *ctx, struct cri_list *out, char *why, size_t why_len
         struct cri_container *c = VEC_PUSH(&out->containers);
         *c =
             (struct cri_container){.id = C1, .sandbox = C2, .name = "main", .image = f->image, .image_id = "sha256:aa"};
-        pair(&c->labels, "tier", "front");
+        c->labels.v = calloc(4, sizeof(*c->labels.v));
+        c->labels.v[c->labels.n++] = (struct cri_pair){"tier", "front"};
+        if (f->labels_of_kubelet) {
+            c->labels.v[c->labels.n++] = (struct cri_pair){"io.kubernetes.container.name", "of-kubelet"};
+            c->labels.v[c->labels.n++] = (struct cri_pair){"io.kubernetes.pod.name", "web-7"};
+            c->labels.v[c->labels.n++] = (struct cri_pair){"io.kubernetes.pod.namespace", "shop"};
+        }
     }
     return 0;
 }

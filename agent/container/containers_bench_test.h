@@ -23,9 +23,10 @@ typedef char uid_text[POD_UID_MAX + 1];
 struct fake_runtime {
     const uid_text *many; /* of that many pods */
     int rc, fetches, image_rc, images;
-    bool lists_sandbox, lists_container;
+    bool lists_sandbox, lists_container, labels_of_kubelet; /* on the container: it needs no sandbox */
     const char *image, *annotation;
-    const char *about; /* NULL: "containerd 9.9" */
+    size_t annotations; /* of the sandbox, more than the one of KEY: "more-N" */
+    const char *about;  /* NULL: "containerd 9.9" */
 };
 
 struct bench_seen { /* by the handlers */

@@ -146,3 +146,16 @@ TEST(containers_take_the_kind_of_runtime_from_the_one_that_lists_them)
         CHECK_STR(containers_find(b.c, 12)->image_id, "sha256:aa");
     }
 }
+
+TEST(containers_that_the_kubelet_has_labelled)
+{
+    BENCH(true);
+    b.fake = (struct fake_runtime){.lists_container = true, .labels_of_kubelet = true, .image = "web:1"};
+    containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
+    containers_tick(b.c, 3 * SEC);
+    CHECK_STR(containers_find(b.c, 12)->name, "of-kubelet");
+    CHECK_STR(containers_find(b.c, 12)->pod, "web-7");
+    CHECK_STR(containers_find(b.c, 12)->namespace_, "shop");
+    CHECK_STR(containers_find(b.c, 12)->image, "web:1");
+    CHECK_EQ(b.fake.images, 0); /* the list has its name */
+}

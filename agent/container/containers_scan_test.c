@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,4 +109,36 @@ TEST(containers_look_for_first_processes_ever_more_seldom)
         CHECK_EQ(containers_find(b.c, 12)->init_pid, 0);
         now += wait;
     }
+}
+
+/* Its own namespace shows a path that climbs; once the whole one is seen, that stays. */
+TEST(containers_whole_paths_replace_those_that_climb)
+{
+    BENCH(false);
+    containers_cgroup_made(b.c, 0, 12, "/../../docker/" C1, 2 * SEC);
+    CHECK_STR(containers_find(b.c, 12)->path, "/../../docker/" C1);
+    containers_cgroup_made(b.c, 0, 12, "/../docker/" C1, 2 * SEC);
+    CHECK_STR(containers_find(b.c, 12)->path, "/../../docker/" C1); /* no better */
+    containers_cgroup_made(b.c, 0, 12, "/docker/" C1, 2 * SEC);
+    CHECK_STR(containers_find(b.c, 12)->path, "/docker/" C1);
+    CHECK_EQ(containers_find(b.c, 12)->is.own, strlen("/docker/" C1));
+    containers_cgroup_made(b.c, 0, 12, "/elsewhere/" C1, 2 * SEC);
+    CHECK_STR(containers_find(b.c, 12)->path, "/docker/" C1);
+    containers_stats(b.c, &st);
+    CHECK(st.containers == 1 && !st.ended);
+}
+
+TEST(containers_are_found_by_a_scan)
+{
+    BENCH(false);
+    static const char *const groups[] = {"/docker/" C1, "/docker/" C2, "/system.slice/x.service", POD, "/user.slice"};
+    for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
+        CHECK_EQ(put_group(&b, groups[i], ""), 0);
+    containers_tick(b.c, 62 * SEC);
+    containers_stats(b.c, &st);
+    CHECK(st.containers == 2 && st.units == 1 && st.pods == 1 && st.found_late == 4 && st.lost_late == 0);
+    CHECK_EQ(b.seen.changed, 4);
+    containers_tick(b.c, 123 * SEC); /* they are still there */
+    containers_stats(b.c, &st);
+    CHECK(st.rescans == 3 && st.containers == 2 && st.found_late == 4 && st.lost_late == 0);
 }

@@ -300,6 +300,24 @@ TEST(containers_long_values_are_cut)
     CHECK_EQ(st.fields_dropped, 0);
 }
 
+/* One pod has room for so many bytes, whatever others need; what does not fit is left out and counted. */
+TEST(containers_pairs_of_one_are_bounded)
+{
+    BENCH(true);
+    AUTO_FREE char *value = calloc(1, CONTAINERS_VALUE_MAX + 1);
+    CHECK(value);
+    memset(value, 'v', CONTAINERS_VALUE_MAX);
+    b.fake = (struct fake_runtime){.lists_sandbox = true, .annotation = value, .annotations = 40};
+    containers_cgroup_made(b.c, 0, 10, POD, 2 * SEC);
+    containers_tick(b.c, 3 * SEC);
+    const struct container *pod = containers_find(b.c, 10);
+    CHECK_EQ(pod->pod_annotations.n, CONTAINERS_PAIRS_BYTES / CONTAINERS_VALUE_MAX - 1); /* keys need room, too */
+    CHECK(!pod->starved);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.fields_dropped, 41 - pod->pod_annotations.n);
+    CHECK_STR(container_pair(&pod->pod_labels, "app"), "web");
+}
+
 /* An hour of 1,000 starts and ends a minute: nothing is left of it. */
 TEST(containers_churn)
 {

@@ -159,6 +159,8 @@ TEST(cri_fetches_the_lists_of_a_runtime)
     HOST;
     h.runtimes[0] = (struct runtime){.name = "containerd", .v1 = true};
     CHECK_EQ(listen_at(&h, &h.runtimes[0], CONTAINERD), 0);
+    CHECK_STR(cri_about(h.cri)->socket, "");
+    CHECK_STR(cri_about(h.cri)->runtime, "");
     CHECK_EQ(fetch(&h), 0);
     CHECK_STR(cri_about(h.cri)->socket, CONTAINERD);
     CHECK_STR(cri_about(h.cri)->runtime, "containerd 1.2.3");

@@ -263,9 +263,12 @@ TEST(hierarchy_scan_of_processes_in_groups)
         snprintf(group, sizeof(group), "/gone/%u", pid);
         CHECK_EQ(fake_process(&p, pid, group), 0);
     }
-    CHECK_EQ(fake_process(&p, 20, "/docker/" ID "/below"), 0);
-    CHECK_EQ(fake_process(&p, 21, "/docker/" ID "/below"), 0);
-    CHECK_EQ(fake_process(&p, 22, "/kubepods/pod1"), 0);
+    for (unsigned pid = 20; pid < 28; pid += 4) { /* several in each */
+        CHECK_EQ(fake_process(&p, pid, "/docker/" ID "/below"), 0);
+        CHECK_EQ(fake_process(&p, pid + 1, "/kubepods/pod1"), 0);
+        CHECK_EQ(fake_process(&p, pid + 2, "/docker/" ID "/below"), 0);
+        CHECK_EQ(fake_process(&p, pid + 3, "/kubepods/pod2"), 0);
+    }
     for (unsigned pid = 30; pid <= 40; pid++) {
         snprintf(group, sizeof(group), "/gone/%u", pid);
         CHECK_EQ(fake_process(&p, pid, group), 0);
@@ -279,10 +282,12 @@ TEST(hierarchy_scan_of_processes_in_groups)
     snprintf(path, sizeof(path), "%s/kubepods/pod1", p.dir);
     CHECK_EQ(fs_mkdirs(path), 0);
     CHECK_EQ(stat(path, &pod), 0);
-    CHECK_EQ(hierarchy_scan_processes(&h, see_group, &seen), 2);
-    CHECK_EQ(seen.n, 2);
+    snprintf(path, sizeof(path), "%s/kubepods/pod2", p.dir);
+    CHECK_EQ(fs_mkdirs(path), 0);
+    CHECK_EQ(hierarchy_scan_processes(&h, see_group, &seen), 3);
+    CHECK_EQ(seen.n, 3);
     CHECK_EQ(seen.container, container.st_ino);
-    CHECK(seen.pod == pod.st_ino && seen.pid_of_pod == 22);
+    CHECK(seen.pod == pod.st_ino && (seen.pid_of_pod == 21 || seen.pid_of_pod == 25));
     h.proc = "/nowhere";
     CHECK_EQ(hierarchy_scan_processes(&h, see_group, &seen), -ENOENT);
 }

@@ -106,3 +106,18 @@ TEST(state_files_that_lie)
     CHECK_EQ(state_file_find(&s, r.fd, "aa", RUNTIME_DOCKER), -ENODATA); /* this root has no such file */
     CHECK_STR(s.name, "untouched");
 }
+
+/* Something else stands in its place. */
+TEST(state_files_that_are_none)
+{
+    CLEANUP(root_free) struct root r = {.fd = -1};
+    struct state_file s;
+    CHECK_EQ(put(&r, "/var/lib/docker/containers/" ID "/config.v2.json/x", ""), 0);
+    CHECK_EQ(state_file_find(&s, r.fd, ID, RUNTIME_DOCKER), -ENOTSUP);
+    CHECK_EQ(put(&r, "/var/lib/docker/containers/aa", ""), 0);
+    CHECK_EQ(state_file_find(&s, r.fd, "aa", RUNTIME_DOCKER), -ENODATA);
+    CHECK_EQ(put(&r, "/run/containerd/io.containerd.runtime.v2.task", ""), 0);
+    CHECK_EQ(state_file_find(&s, r.fd, "aa", RUNTIME_CONTAINERD), -ENODATA);
+    CHECK_EQ(state_file_find(&s, r.fd, ID, RUNTIME_UNKNOWN), -ENOTSUP); /* what is wrong is said when nobody has it */
+    CHECK_EQ(state_file_find(&s, r.fd, "", RUNTIME_UNKNOWN), -EINVAL);
+}

@@ -301,9 +301,9 @@ static int verdict_of_container(const struct inventory *w, const struct containe
         rc = labels_set(l, "container_id", id);
     if (!rc)
         rc = labels_set(l, "service_name", service ? service : name);
-    if (!rc && c->pod[0]) /* a runtime that Kubernetes drives, while we do not know Kubernetes */
+    if (!rc) /* "" unless Kubernetes drives the runtime, while we do not know Kubernetes */
         rc = labels_set(l, "pod", c->pod);
-    if (!rc && c->namespace_[0])
+    if (!rc)
         rc = labels_set(l, "namespace", c->namespace_);
     if (!rc && w->rules->labels.image)
         rc = labels_set(l, "image", c->image);

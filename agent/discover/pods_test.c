@@ -101,7 +101,9 @@ TEST(discover_warns_again_when_rules_change)
     h.pod(h.ctx, p);
     h.pod(h.ctx, mirror_of("u3", NULL)); /* nothing is wrong with this one */
     CHECK_EQ(node_stats(&n).warnings, 1);
-    node_reload(&n, node_rules(&n, POLICY_ANNOTATION, 99));
+    struct discover_rules rules = node_rules(&n, POLICY_ANNOTATION, 99);
+    rules.pod_events = true; /* if there were an API server */
+    node_reload(&n, rules);
     CHECK_EQ(node_stats(&n).warnings, 2);
 }
 

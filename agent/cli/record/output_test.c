@@ -231,8 +231,8 @@ static int check_cache_dirs(void)
     if (!geteuid() && seteuid(65534))
         return 2;
     unsetenv("XDG_CACHE_HOME");
-    setenv("HOME", "/home/me", 1);
-    if (strcmp(output_cache_dir(path, sizeof(path)), "/home/me/.cache/xprof"))
+    setenv("HOME", "/my-home", 1);
+    if (strcmp(output_cache_dir(path, sizeof(path)), "/my-home/.cache/xprof"))
         return 3;
     setenv("XDG_CACHE_HOME", "/caches", 1);
     if (strcmp(output_cache_dir(path, sizeof(path)), "/caches/xprof"))

@@ -316,6 +316,7 @@ TEST(containers_pairs_of_one_are_bounded)
     containers_stats(b.c, &st);
     CHECK_EQ(st.fields_dropped, 41 - pod->pod_annotations.n);
     CHECK_STR(container_pair(&pod->pod_labels, "app"), "web");
+    CHECK_EQ(strlen(container_pair(&pod->pod_annotations, KEY)), CONTAINERS_VALUE_MAX); /* whole */
 }
 
 /* An hour of 1,000 starts and ends a minute: nothing is left of it. */

@@ -1,12 +1,10 @@
 #include "container/init.h"
 #include "base/cleanup.h"
 #include "base/test.h"
+#include "container/processes_test.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* A folder stands for a group: what counts is its list of processes. */
@@ -18,10 +16,7 @@ struct group {
 
 static void group_free(struct group *g)
 {
-    if (g->inside > 0) {
-        kill(g->inside, SIGKILL);
-        waitpid(g->inside, NULL, 0);
-    }
+    process_end(&g->inside);
     unlink(g->file);
     rmdir(g->h.mount);
 }
@@ -45,23 +40,8 @@ static bool list(const struct group *g, const char *pids)
 /* False: this machine does not let us. */
 static bool start_inside(struct group *g)
 {
-    int ready[2];
-    char yes = 0;
-    if (pipe2(ready, O_CLOEXEC))
-        return false;
-    AUTO_CLOSE int in = ready[0];
-    AUTO_CLOSE int out = ready[1];
-    g->inside = fork();
-    if (!g->inside) {
-        if (geteuid() && unshare(CLONE_NEWUSER))
-            _exit(1);
-        if (chroot(g->h.mount) || write(out, "y", 1) != 1)
-            _exit(1);
-        pause();
-        _exit(0);
-    }
-    close(TAKE_FD(out));
-    return g->inside > 0 && read(in, &yes, 1) == 1;
+    g->inside = process_with_root(g->h.mount);
+    return g->inside > 0;
 }
 
 TEST(init_is_not_a_process_with_the_hosts_root)

@@ -145,4 +145,12 @@ TEST(directory_that_cannot_be_written)
     CHECK_EQ(fs_replace_file(path, "x", 1, 0600), 0);
     p.target.path = path;
     CHECK_EQ(keep(&p, pod, 3, T, 10), VERDICT_RETRY);
+    struct export_profile e = {.type = "cpu", .time_ns = T, .gz = "x", .gz_len = 1};
+    struct verdict v = {0};
+    char expected[256];
+    exporter_directory.send(p.self, &e, NULL, &v);
+    snprintf(expected, sizeof(expected), "%s: Not a directory", path);
+    CHECK(v.kind == VERDICT_RETRY && v.reason == EXPORT_DISK && !v.guilty);
+    CHECK_STR(v.message, expected);
+    CHECK(v.seconds >= 0 && v.bytes == 1);
 }

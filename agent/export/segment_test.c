@@ -269,3 +269,24 @@ TEST(segment_takes_a_record_whole_or_not_at_all)
     CHECK_EQ(fd, -1);
     CHECK_EQ(test_folder_count(&p.folder, ".seg"), 1);
 }
+
+/* Somebody cut the file that we read. */
+TEST(segment_that_lost_its_end)
+{
+    AUTO_PLACE p = {.dirfd = -1};
+    struct record_head h;
+    AUTO_BUF struct buf body = {0};
+    CHECK_EQ(place_new(&p, true), 0);
+    u64 last = SEGMENT_HEADER + 2 * RECORD_HEAD + strlen(bodies[0]) + strlen(bodies[1]);
+    CHECK_EQ(segment_head(&p.g, p.fd, last, &h), 0);
+    CHECK_EQ(ftruncate(p.fd, (off_t)(p.g.bytes - 3)), 0);
+    CHECK_EQ(segment_head(&p.g, p.fd, last, &h), 0);
+    CHECK_EQ(segment_body(&p.g, p.fd, last, &h, &body), -EBADMSG);
+    CHECK_EQ(ftruncate(p.fd, (off_t)(last + 5)), 0);
+    CHECK_EQ(segment_head(&p.g, p.fd, last, &h), -EBADMSG);
+    CHECK_EQ(segment_head(&p.g, p.fd, p.g.bytes, &h), -ENODATA); /* its end, as far as we know */
+    xp_cleanup_close(&p.fd);
+    CHECK_EQ(segment_head(&p.g, p.fd, last, &h), -EBADF);
+    CHECK_EQ(segment_body(&p.g, p.fd, SEGMENT_HEADER, &h, &body), -EBADF);
+    p.fd = -1;
+}

@@ -143,7 +143,6 @@ void target_stop(struct target *t)
 
 void target_forget(struct target *t)
 {
-    target_stop(t);
     if (t->reader)
         spool_reader_remove(t->spool, &t->reader);
 }

@@ -24,7 +24,7 @@ void target_free(struct target **t); /* stops it */
  * after it was stopped. */
 int target_start(struct target *t, struct spool *spool, const struct target *before);
 void target_stop(struct target *t);
-/* Also gives its place in the spool up. */
+/* Gives its place in the spool up, when it has been stopped. */
 void target_forget(struct target *t);
 
 void target_wake(struct target *t); /* there is something new */

@@ -215,12 +215,16 @@ static void cache_folder_free(struct cache_folder *f)
     nftw(f->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static int files_in(const char *path)
+/* Files of that kind; the name of one of them. */
+static int files_in(const char *path, const char *suffix, char name[256])
 {
     DIR *dir = opendir(path);
     int n = 0;
     for (const struct dirent *e; dir && (e = readdir(dir));)
-        n += e->d_name[0] != '.';
+        if (strstr(e->d_name, suffix)) {
+            snprintf(name, 256, "%s", e->d_name);
+            n++;
+        }
     if (dir)
         closedir(dir);
     return n;
@@ -245,18 +249,31 @@ static u64 record_once(struct rig *r, const char *cache)
     return end.rows;
 }
 
-/* What was built once is there at once the next time: tables and indexes. */
+/* What was built once is there the next time: tables and the index of lines. Each folder has a secret of its own, so
+ * that nobody can tell names of files in it.
+ */
 TEST(pipeline_keeps_on_disk_what_it_has_built)
 {
-    CLEANUP(cache_folder_free) struct cache_folder f = {.path = "/tmp/xprof-cache-XXXXXX"};
-    AUTO_RIG first = {0}, second = {0};
-    BEGIN(first, false); /* or else it is skipped */
-    rig_end(&first);
-    CHECK(mkdtemp(f.path));
-    u64 rows = record_once(&first, f.path);
-    int kept = files_in(f.path);
-    CHECK(rows > 1000 && kept >= 2); /* the secret is one */
-    rig_end(&first);
-    CHECK_EQ(record_once(&second, f.path), rows);
-    CHECK_EQ(files_in(f.path), kept);
+    CLEANUP(cache_folder_free)
+    struct cache_folder one = {.path = "/tmp/xprof-cache-XXXXXX"},
+                        two = {.path = "/tmp/xprof-cache-XXXXXX"};
+    AUTO_RIG r = {0};
+    char table[256], index[256], other[256];
+    BEGIN(r, false); /* or else it is skipped */
+    rig_end(&r);
+    CHECK(mkdtemp(one.path) && mkdtemp(two.path));
+    u64 rows = record_once(&r, one.path);
+    rig_end(&r);
+    int tables = files_in(one.path, ".xpt", table);
+    CHECK(rows > 1000 && tables >= 1);
+    CHECK_EQ(files_in(one.path, ".xpl", index), 1);
+    CHECK_EQ(record_once(&r, one.path), rows);
+    rig_end(&r);
+    CHECK_EQ(files_in(one.path, ".xpt", other), tables);
+    CHECK_EQ(files_in(one.path, ".xpl", other), 1);
+    CHECK_STR(other, index);
+    CHECK_EQ(record_once(&r, two.path), rows);
+    CHECK_EQ(files_in(two.path, ".xpl", other), 1);
+    CHECK(strcmp(other, index) != 0);
+    CHECK_EQ(files_in(two.path, table, other), 0);
 }

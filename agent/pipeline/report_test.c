@@ -255,8 +255,7 @@ static u64 record_once(struct rig *r, const char *cache)
 TEST(pipeline_keeps_on_disk_what_it_has_built)
 {
     CLEANUP(cache_folder_free)
-    struct cache_folder one = {.path = "/tmp/xprof-cache-XXXXXX"},
-                        two = {.path = "/tmp/xprof-cache-XXXXXX"};
+    struct cache_folder one = {.path = "/tmp/xprof-cache-XXXXXX"}, two = {.path = "/tmp/xprof-cache-XXXXXX"};
     AUTO_RIG r = {0};
     char table[256], index[256], other[256];
     BEGIN(r, false); /* or else it is skipped */
@@ -276,4 +275,35 @@ TEST(pipeline_keeps_on_disk_what_it_has_built)
     CHECK_EQ(files_in(two.path, ".xpl", other), 1);
     CHECK(strcmp(other, index) != 0);
     CHECK_EQ(files_in(two.path, table, other), 0);
+}
+
+/* More files than may be kept: those go that no stack ran through for some intervals. */
+TEST(pipeline_gives_up_files_that_are_not_used)
+{
+    AUTO_RIG r = {0};
+    struct pipeline_report live = {0};
+    char why[256];
+    BEGIN(r, true);
+    for (u32 i = 0; i < XP_MAX_FILES / 4 * 3; i++) {
+        struct job *j = job_new(JOB_FILE);
+        CHECK(j);
+        j->file.event = (struct xp_file_event){.id = 1000 + i, .key = {.ino = 1000 + i, .dev = 9}};
+        j->file.error = -ENOENT; /* they are gone already */
+        worker_build(r.pipeline->worker, j);
+    }
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    push_file(&r);
+    POLL_UNTIL(r, fake_file(r.probe, &r.key).state == XP_FILE_READY);
+    for (unsigned i = 1; i <= 6; i++) {
+        struct one_word anonymous = sample_of(&r, 0x123460 | XP_WORD_EXACT, XP_CAUSE_STACK_READ);
+        push_leaf(&r);
+        fake_push(r.probe, &anonymous, sizeof(anonymous)); /* of no file */
+        pipeline_poll(r.pipeline, 1);
+        CHECK_EQ(pipeline_rotate(r.pipeline), 0);
+        POLL_UNTIL(r, profiles(&r) == i);
+    }
+    POLL_UNTIL(r, (pipeline_figures(r.pipeline, &live), live.evicted_files) > 0);
+    CHECK_EQ(live.evicted_files, XP_MAX_FILES / 4 * 3);
+    CHECK_EQ(live.files, 2); /* ours, and the vdso */
+    CHECK_EQ(fake_file(r.probe, &r.key).state, XP_FILE_READY);
 }

@@ -23,7 +23,9 @@ static bool matches(const char *text)
 TEST(selector_operators)
 {
     CHECK(matches(""));
+    CHECK(matches("  "));
     CHECK(matches("app=web"));
+    CHECK(matches("  app=web  "));
     CHECK(matches("app==web , tier = front"));
     CHECK(!matches("app=web,tier=back"));
     CHECK(matches("tier!=back"));

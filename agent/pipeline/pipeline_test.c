@@ -186,6 +186,7 @@ TEST(pipeline_announces_a_file_again_when_the_queue_is_full)
 {
     AUTO_RIG r = {0};
     struct collector_figures f;
+    struct pipeline_report report;
     BEGIN(r, false);
     for (size_t i = 0; i < JOBS_MAX; i++)
         CHECK_EQ(jobs_put(&r.pipeline->jobs, job_new(JOB_GAP)), 0);
@@ -194,6 +195,8 @@ TEST(pipeline_announces_a_file_again_when_the_queue_is_full)
     CHECK_EQ(fake_forgotten(r.probe), 1);
     collector_figures(r.pipeline->collector, &f);
     CHECK_EQ(f.queue_full, 1);
+    pipeline_figures(r.pipeline, &report);
+    CHECK_EQ(report.queue_full, 1);
 }
 
 TEST(pipeline_makes_an_interval_longer_when_the_queue_is_full)

@@ -174,3 +174,19 @@ TEST(containers_hold_the_roots_of_their_first_processes)
     containers_stats(b.c, &st);
     CHECK_EQ(st.roots, 0);
 }
+
+/* An event has no room for the whole path, but the tree has it. */
+TEST(containers_paths_that_were_cut_are_looked_up)
+{
+    BENCH(false);
+    char path[CONTAINERS_PATH_MAX];
+    memset(path, 'x', sizeof(path) - 1);
+    path[sizeof(path) - 1] = 0;
+    CHECK_EQ(containers_due(b.c), 61 * SEC);
+    containers_cgroup_made(b.c, 0, 12, path + 1, 5 * SEC); /* this one fits */
+    CHECK_EQ(containers_due(b.c), 61 * SEC);
+    containers_cgroup_made(b.c, 0, 12, path, 5 * SEC);
+    CHECK_EQ(containers_due(b.c), 5 * SEC);
+    containers_stats(b.c, &st);
+    CHECK_EQ(st.cut, 1);
+}

@@ -13,9 +13,10 @@ Left to the end-to-end tests, and listed at the beginning, are files of which un
 functions: commands, and what needs a kernel.
 
 Never chosen, because no unit test could or should notice: log lines, static_assert and static tables, preprocessor
-lines, __builtin_expect, lines with capacities (growth is invisible), advice to the kernel (madvise), locks and signal
-masks (make race sees these), texts that quote strerror(), names of threads, and what happens when memory runs out
-(-ENOMEM, and flags named `failed` that remember it).
+lines, __builtin_expect, lines with capacities (growth is invisible), advice to the kernel and the allocator (madvise,
+malloc_trim, elf_will_read), pauses (usleep), progress (analysis_tick), fsync, va_end, locks, condition variables and signal masks (make race sees these), texts
+that quote strerror(), names of threads, pointers set to NULL when what they pointed to is freed, and what happens when
+memory runs out (-ENOMEM, "out of memory", and flags named `failed` that remember it).
 
 Environment: B (build), JOBS (2), MAKE (make), ONLY (part of a source's name: mutates those files only).
 """
@@ -40,8 +41,9 @@ TOP = f"{B}/mutate"
 
 # Comments, strings and characters become blanks of the same length, so that columns stay.
 HIDDEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
-NEVER = re.compile(r"^\s*#|\blog_\w+\(|static_assert|\bassert\(|__builtin_expect|ENOMEM|\bfailed = true|\bcap(acity)?\b|"
-                   r"\b(HOLD|madvise|posix_fadvise|strerror|sigfillset|pthread_\w*(attr|lock|mask|mutex|name)\w*)\(")
+NEVER = re.compile(r"^\s*#|\blog_\w+\(|static_assert|\bassert\(|__builtin_expect|ENOMEM|\bfailed\b|\bcap(acity)?\b|"
+                   r"^\s*\*?[\w.>-]+ = NULL;$|\b(HOLD|madvise|posix_fadvise|malloc_trim|elf_(will|have)_read|analysis_(tick|count)|u?sleep|nanosleep|f(data)?sync|"
+                   r"va_end|strerror|sigfillset|pthread_\w*(attr|cond|lock|mask|mutex|name)\w*)\(")
 SWAPS = [(re.compile(re.escape(a)), b) for a, b in (
     (" == ", " != "), (" != ", " == "), (" < ", " >= "), (" >= ", " < "), (" > ", " <= "), (" <= ", " > "),
     (" && ", " || "), (" || ", " && "), (" + ", " - "), (" - ", " + "), (" += ", " -= "), (" -= ", " += "))]
@@ -90,7 +92,7 @@ def candidates(path):
         text = f.read()
     raw, code = text.split("\n"), HIDDEN.sub(blank, text).split("\n")
     for n in function_lines(code):
-        if NEVER.search(code[n]) or "no memory" in raw[n]:
+        if NEVER.search(code[n]) or "no memory" in raw[n] or "out of memory" in raw[n]:
             continue
         after = code[n] + code[n + 1]
         new = [raw[n][:a] + b + raw[n][e:] for a, e, b in changes(code[n], after)]
@@ -164,18 +166,16 @@ def cover():
 
 
 def tests_of(covered, path, line):
-    """The tests of the function around a line: of its own file first, then of its folder; short ones first."""
-    known = covered["functions"].get(path, {})
-    starts = [int(n) for n in known if n.isdigit() and int(n) <= line]
-    function = function_start(path, line)
-    if not starts or max(starts) < function:
-        return []
+    """The tests of the function around a line: of its own file first, then of its folder; short ones first. The compiler
+    may have split a function, so that it begins at several lines."""
+    known, first = covered["functions"].get(path, {}), function_start(path, line)
+    entered = [t for n in known if n.isdigit() and first <= int(n) <= line for t in known[n]]
     stem, folder = path[:-2], os.path.dirname(path)
 
     def order(test):
         file = test.rsplit(":", 1)[0]
         return not file.startswith(stem), os.path.dirname(file) != folder, covered["seconds"][test]
-    return sorted(set(known[str(max(starts))]), key=order)
+    return sorted(set(entered), key=order)
 
 
 def function_start(path, line):

@@ -28,6 +28,8 @@ static void add_end(struct buf *b, const struct step *x)
         buf_str(b, "absolute ");
     if (x->targets)
         buf_str(b, "targets ");
+    if (!x->changed)
+        buf_str(b, "no rule changes ");
 }
 
 /* What is known behind all of them, and where the last one leads. */
@@ -89,26 +91,26 @@ TEST(step_moves)
         {"48 89 e5", "rsp=cfa-8 rbp=cfa-8"},
         {"89 e5", "rsp=cfa-8 rbp=?"},
         {"48 89 5c 24 f8", "rsp=cfa-8 [cfa-16]=rbx"},
-        {"48 89 5c 24 f8 48 8b 4c 24 f8", "rcx=rbx rsp=cfa-8 [cfa-16]=rbx"},
+        {"48 89 5c 24 f8 48 8b 4c 24 f8", "rcx=rbx rsp=cfa-8 [cfa-16]=rbx no rule changes"},
         {"48 89 5c 24 f8 89 44 24 fc", "rsp=cfa-8"},              /* half of it is overwritten */
         {"48 89 5c 24 f8 89 44 24 f4", "rsp=cfa-8 [cfa-16]=rbx"}, /* its neighbour */
         {"48 89 5c 24 f8 c6 44 24 ff 00", "rsp=cfa-8"},
         {"48 89 5c 24 f8 c6 44 24 00 00", "rsp=cfa-8 [cfa-16]=rbx"},
-        {"48 89 5c 24 f8 64 48 89 44 24 f8", "rsp=cfa-8 [cfa-16]=rbx"}, /* in another segment */
-        {"48 89 5c 24 f8 67 48 89 44 24 f8", "rsp=cfa-8 [cfa-16]=rbx"}, /* at half an address */
-        {"48 89 5c 24 f8 48 89 44 0c f8", "rsp=cfa-8 [cfa-16]=rbx"},    /* somewhere */
-        {"48 8b 44 24 08", "rax=*+0 rsp=cfa-8"},
-        {"48 8b 00", "rax=? rsp=cfa-8"},
-        {"b8 05 00 00 00", "rax=#0x5 rsp=cfa-8"},
-        {"48 c7 c0 ff ff ff ff", "rax=? rsp=cfa-8"},
-        {"b8 ff ff ff ff", "rax=#0xffffffff rsp=cfa-8"},
-        {"b0 05", "rax=? rsp=cfa-8"},
-        {"66 b8 05 00", "rax=? rsp=cfa-8"},
-        {"48 89 d8 48 89 c3", "rax=rbx rsp=cfa-8"},
+        {"48 89 5c 24 f8 64 48 89 44 24 f8", "rsp=cfa-8 [cfa-16]=rbx no rule changes"}, /* in another segment */
+        {"48 89 5c 24 f8 67 48 89 44 24 f8", "rsp=cfa-8 [cfa-16]=rbx no rule changes"}, /* at half an address */
+        {"48 89 5c 24 f8 48 89 44 0c f8", "rsp=cfa-8 [cfa-16]=rbx no rule changes"},    /* somewhere */
+        {"48 8b 44 24 08", "rax=*+0 rsp=cfa-8 no rule changes"},
+        {"48 8b 00", "rax=? rsp=cfa-8 no rule changes"},
+        {"b8 05 00 00 00", "rax=#0x5 rsp=cfa-8 no rule changes"},
+        {"48 c7 c0 ff ff ff ff", "rax=? rsp=cfa-8 no rule changes"},
+        {"b8 ff ff ff ff", "rax=#0xffffffff rsp=cfa-8 no rule changes"},
+        {"b0 05", "rax=? rsp=cfa-8 no rule changes"},
+        {"66 b8 05 00", "rax=? rsp=cfa-8 no rule changes"},
+        {"48 89 d8 48 89 c3", "rax=rbx rsp=cfa-8 no rule changes"},
         {"48 87 eb", "rbx=rbp rsp=cfa-8 rbp=rbx"},
         {"87 eb", "rbx=? rsp=cfa-8 rbp=?"},
         {"48 87 04 24", "rax=? rsp=cfa-8"},
-        {"48 63 c1", "rax=? rsp=cfa-8"},
+        {"48 63 c1", "rax=? rsp=cfa-8 no rule changes"},
         {"0f b6 e8", "rsp=cfa-8 rbp=?"},
     };
     CHECK_ROWS(rows);
@@ -121,23 +123,23 @@ TEST(step_arithmetic)
         {"48 83 c4 18", "rsp=cfa+16"},
         {"48 8d 64 24 e8", "rsp=cfa-32"},
         {"48 8d 6c 24 10", "rsp=cfa-8 rbp=cfa+8"},
-        {"48 8d 05 10 00 00 00", "rax=#0x1017 rsp=cfa-8"},
-        {"48 8d 05 10 00 00 00 48 83 c0 08", "rax=#0x101f rsp=cfa-8"},
-        {"48 8d 05 10 00 00 00 48 83 e8 08", "rax=#0x100f rsp=cfa-8"},
-        {"48 8d 05 10 00 00 00 48 8d 48 08", "rax=#0x1017 rcx=#0x101f rsp=cfa-8"},
-        {"48 8d 04 0a", "rax=? rsp=cfa-8"},
-        {"48 8d 41 08", "rax=? rsp=cfa-8"},
+        {"48 8d 05 10 00 00 00", "rax=#0x1017 rsp=cfa-8 no rule changes"},
+        {"48 8d 05 10 00 00 00 48 83 c0 08", "rax=#0x101f rsp=cfa-8 no rule changes"},
+        {"48 8d 05 10 00 00 00 48 83 e8 08", "rax=#0x100f rsp=cfa-8 no rule changes"},
+        {"48 8d 05 10 00 00 00 48 8d 48 08", "rax=#0x1017 rcx=#0x101f rsp=cfa-8 no rule changes"},
+        {"48 8d 04 0a", "rax=? rsp=cfa-8 no rule changes"},
+        {"48 8d 41 08", "rax=? rsp=cfa-8 no rule changes"},
         {"8d 64 24 f8", "rsp=?"},
         {"67 48 8d 64 24 f8", "rsp=?"},
         {"48 ff c4", "rsp=cfa-7"},
         {"48 ff cc", "rsp=cfa-9"},
-        {"48 ff c0", "rax=? rsp=cfa-8"},
-        {"48 01 c8", "rax=? rsp=cfa-8"},
+        {"48 ff c0", "rax=? rsp=cfa-8 no rule changes"},
+        {"48 01 c8", "rax=? rsp=cfa-8 no rule changes"},
         {"83 ec 18", "rsp=?"},
         {"b8 00 10 00 00 48 29 c4", "rax=#0x1000 rsp=cfa-4104"},
         {"b8 00 10 00 00 48 01 c4", "rax=#0x1000 rsp=cfa+4088"},
-        {"b8 00 10 00 00 48 83 c0 01", "rax=#0x1001 rsp=cfa-8"},
-        {"b8 00 10 00 00 48 01 c8", "rax=? rsp=cfa-8"},
+        {"b8 00 10 00 00 48 83 c0 01", "rax=#0x1001 rsp=cfa-8 no rule changes"},
+        {"b8 00 10 00 00 48 01 c8", "rax=? rsp=cfa-8 no rule changes"},
         {"48 81 ec 00 00 00 10", "rsp=?"},
         {"48 81 ec 00 00 00 10 50", "rsp=?"}, /* too deep to be true */
     };
@@ -151,7 +153,7 @@ TEST(step_frames_that_are_computed)
         {"48 83 e4 e0", "rsp=@1+0"},
         {"48 83 e4 e1", "rsp=?"},
         {"48 83 e4 10", "rsp=?"},
-        {"48 83 e0 e0", "rax=? rsp=cfa-8"},
+        {"48 83 e0 e0", "rax=? rsp=cfa-8 no rule changes"},
         {"48 89 e5 48 83 e5 e0", "rsp=cfa-8 rbp=@4+0"},
         {"48 83 e4 e0 53 48 89 e0", "rax=@1-8 rsp=@1-8 [@1-8]=rbx"},
         {"48 83 e4 e0 48 83 e4 c0", "rsp=@5+0"},
@@ -177,14 +179,14 @@ TEST(step_what_other_instructions_write)
 {
     static const struct row rows[] = {
         {"48 31 ed", "rsp=cfa-8 rbp=?"},
-        {"48 f7 e3", "rax=? rdx=? rsp=cfa-8"},
+        {"48 f7 e3", "rax=? rdx=? rsp=cfa-8 no rule changes"},
         {"53 0f 29 04 24", "rsp=cfa-16"}, /* movaps: 16 bytes */
         {"53 55 0f 29 04 24", "rsp=cfa-24"},
         {"53 55 0f 29 44 24 f8", "rsp=cfa-24 [cfa-16]=rbx"},
         {"53 f3 0f 11 04 24", "rsp=cfa-16"}, /* movss: 4 */
         {"53 f3 0f 11 44 24 fc", "rsp=cfa-16 [cfa-16]=rbx"},
-        {"53 0f 29 00", "rsp=cfa-16 [cfa-16]=rbx"}, /* elsewhere */
-        {"90", "rsp=cfa-8"},
+        {"53 0f 29 00", "rsp=cfa-16 [cfa-16]=rbx no rule changes"}, /* elsewhere */
+        {"90", "rsp=cfa-8 no rule changes"},
         {"0f a2", "rax=? rcx=? rdx=? rbx=? rsp=cfa-8"}, /* cpuid */
     };
     CHECK_ROWS(rows);
@@ -217,25 +219,27 @@ TEST(step_goes_on_elsewhere)
 TEST(step_switches)
 {
     static const struct row rows[] = {
-        {"48 8d 15 00 01 00 00 48 63 04 8a", "rax=load(0x1107) rdx=#0x1107 rsp=cfa-8"},
+        {"48 8d 15 00 01 00 00 48 63 04 8a", "rax=load(0x1107) rdx=#0x1107 rsp=cfa-8 no rule changes"},
         {"48 8d 15 00 01 00 00 48 63 04 8a 48 01 d0 ff e0",
          "rax=case(0x1107) rdx=#0x1107 rsp=cfa-8 switch table 0x1107"},
         {"48 8d 15 00 01 00 00 48 63 04 8a 48 01 c2 ff e2",
          "rax=load(0x1107) rdx=case(0x1107) rsp=cfa-8 switch table 0x1107"},
         {"48 8d 15 00 01 00 00 48 63 04 8a 48 29 d0 ff e0", "rax=? rdx=#0x1107 rsp=cfa-8 switch"},
-        {"48 8d 15 00 01 00 00 48 63 44 8a 08", "rax=load(0x110f) rdx=#0x1107 rsp=cfa-8"},
-        {"48 8d 15 00 01 00 00 48 63 04 4a", "rax=? rdx=#0x1107 rsp=cfa-8"}, /* not of 4 bytes */
-        {"48 8d 15 00 01 00 00 48 63 02", "rax=? rdx=#0x1107 rsp=cfa-8"},    /* not of a table */
-        {"48 63 04 8a", "rax=? rsp=cfa-8"},
-        {"48 8d 15 00 01 00 00 63 04 8a", "rax=? rdx=#0x1107 rsp=cfa-8"},
+        {"48 8d 15 00 01 00 00 48 63 44 8a 08", "rax=load(0x110f) rdx=#0x1107 rsp=cfa-8 no rule changes"},
+        {"48 8d 15 00 01 00 00 48 63 04 4a", "rax=? rdx=#0x1107 rsp=cfa-8 no rule changes"}, /* not of 4 bytes */
+        {"48 8d 15 00 01 00 00 48 63 02", "rax=? rdx=#0x1107 rsp=cfa-8 no rule changes"},    /* not of a table */
+        {"48 63 04 8a", "rax=? rsp=cfa-8 no rule changes"},
+        {"48 8d 15 00 01 00 00 63 04 8a", "rax=? rdx=#0x1107 rsp=cfa-8 no rule changes"},
         {"48 8d 15 00 01 00 00 48 63 04 8a 48 8d 0c 02 ff e1",
          "rax=load(0x1107) rcx=case(0x1107) rdx=#0x1107 rsp=cfa-8 switch table 0x1107"},
         {"48 8d 15 00 01 00 00 48 63 04 8a 48 8d 0c 10 ff e1",
          "rax=load(0x1107) rcx=case(0x1107) rdx=#0x1107 rsp=cfa-8 switch table 0x1107"},
-        {"48 8d 15 00 01 00 00 48 63 04 8a 48 8d 4c 10 08", "rax=load(0x1107) rcx=? rdx=#0x1107 rsp=cfa-8"},
-        {"48 8d 15 00 01 00 00 48 63 04 8a 48 8d 0c 50", "rax=load(0x1107) rcx=? rdx=#0x1107 rsp=cfa-8"},
+        {"48 8d 15 00 01 00 00 48 63 04 8a 48 8d 4c 10 08",
+         "rax=load(0x1107) rcx=? rdx=#0x1107 rsp=cfa-8 no rule changes"},
+        {"48 8d 15 00 01 00 00 48 63 04 8a 48 8d 0c 50",
+         "rax=load(0x1107) rcx=? rdx=#0x1107 rsp=cfa-8 no rule changes"},
         {"48 8d 15 00 01 00 00 48 63 04 8a 48 8d 35 00 02 00 00 48 01 f0",
-         "rax=? rdx=#0x1107 rsp=cfa-8 rsi=#0x1212"}, /* another table's */
+         "rax=? rdx=#0x1107 rsp=cfa-8 rsi=#0x1212 no rule changes"}, /* another table's */
         {"ff 24 c5 00 20 00 00", "rsp=cfa-8 switch table 0x2000 absolute"},
         {"64 ff 24 c5 00 20 00 00", "rsp=cfa-8 switch"},
         {"ff 24 85 00 20 00 00", "rsp=cfa-8 switch"},

@@ -114,7 +114,8 @@ TEST(child_takes_signals)
     CHECK(sigismember(&now, SIGUSR2) && sigismember(&now, SIGTERM) && !sigismember(&now, SIGINT));
     AUTO_FREE char *status = read_proc(parser_pid(p), "status");
     CHECK_EQ(number_behind(status, "SigBlk:", 16), 0);
-    CHECK_EQ(number_behind(status, "SigIgn:", 16), 0);
+    u64 libc = 1ull << (32 - 1) | 1ull << (33 - 1); /* the C library keeps these two to itself */
+    CHECK_EQ(number_behind(status, "SigIgn:", 16) & ~libc, 0);
 }
 
 /* What the parent forgot to mark as close-on-exec is not the child's either, nor are its input and output. */

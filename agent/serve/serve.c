@@ -1,17 +1,20 @@
 #include "serve/serve.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "serve/connections.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <string.h>
 
-#define MAX_CONNECTIONS 32
-#define IDLE_SECONDS    10
-#define MEMORY_LIMIT    (16u << 10) /* of a connection: request line and headers */
+#define MAX_SOCKETS  (2 * CONNECTIONS_MAX) /* those that are about to be closed included */
+#define IDLE_SECONDS 10
+#define MEMORY_LIMIT (16u << 10) /* of a connection: request line and headers */
 
 struct serve {
     struct MHD_Daemon *daemon;
     struct serve_handlers handlers;
+    struct connections connections; /* of the server's thread */
 };
 
 struct page {
@@ -96,6 +99,31 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
     return answer(c, MHD_HTTP_NOT_FOUND, TEXT, &body);
 }
 
+/* ---- Connections ---- */
+
+static int socket_of(struct MHD_Connection *c)
+{
+    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *c, void **own, enum MHD_ConnectionNotificationCode what)
+{
+    struct serve *s = ctx;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        connections_begin(&s->connections, socket_of(c),
+                          MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr, now_ns());
+    else
+        connections_end(&s->connections, socket_of(c));
+}
+
+static void on_answered(void *ctx, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode how)
+{
+    struct serve *s = ctx;
+    connections_answered(&s->connections, socket_of(c), now_ns());
+}
+
+/* ---- Addresses ---- */
+
 union address {
     struct sockaddr any;
     struct sockaddr_in v4;
@@ -168,10 +196,10 @@ int serve_new(struct serve **out, const char *address, const struct serve_handle
     unsigned flags =
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (a.any.sa_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0);
     errno = 0;
-    s->daemon =
-        MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT,
-                         MAX_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_END);
+    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &a.any,
+                                 MHD_OPTION_CONNECTION_LIMIT, MAX_SOCKETS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_NOTIFY_CONNECTION,
+                                 on_connection, s, MHD_OPTION_NOTIFY_COMPLETED, on_answered, s, MHD_OPTION_END);
     if (!s->daemon) {
         int err = errno ? errno : EADDRINUSE;
         snprintf(why, len, "cannot listen on %s: %s", address, strerror(err));

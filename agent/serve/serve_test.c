@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 struct site {
     bool healthy, ready, known, fail;
@@ -178,4 +179,22 @@ TEST(serve_addresses)
         CHECK_EQ(serve_check(bad[i], why, sizeof(why)), -EINVAL);
         CHECK(why[0] && !strncmp(why, bad[i], strlen(bad[i])));
     }
+}
+
+/* Requests that never end, and many of them: the next one is answered at once all the same. */
+TEST(serve_answers_beside_requests_that_do_not_end)
+{
+    AUTO_SITE s = {.healthy = true};
+    int fds[300], n = 0;
+    CHECK_EQ(site_open(&s, "127.0.0.1:0"), 0);
+    for (; n < 300; n++) {
+        fds[n] = dial_port(serve_port(s.server));
+        if (fds[n] < 0 || send(fds[n], "GET /healthz HTTP/1.1\r\nHos", 26, MSG_NOSIGNAL) < 0)
+            break;
+        if (n % 50 == 0)
+            CHECK_EQ(request(&s, "GET", "/healthz", ""), 200);
+    }
+    CHECK_EQ(request(&s, "GET", "/healthz", ""), 200);
+    while (n-- > 0)
+        close(fds[n]);
 }

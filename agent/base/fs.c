@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define IN_ROOT_TRIES 32
+#define SEALS         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 /* All that is left in fd; /proc files have no size, so the buffer grows. */
 static int read_all(int fd, size_t max, char **out, size_t *len)
@@ -49,11 +50,18 @@ int fs_read_file(const char *path, size_t max, char **out, size_t *len)
     return fd < 0 ? -errno : read_all(fd, max, out, len);
 }
 
+/* A path with ".." fails with EAGAIN when anything anywhere is renamed or mounted meanwhile (openat2(2)), which happens
+ * all the time on a node. */
 int fs_open_in_root(int root_fd, const char *path, int flags)
 {
     struct open_how how = {.flags = (uint64_t)flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK),
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+    long fd = -1;
+    for (int i = 0; i < IN_ROOT_TRIES; i++) {
+        fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+        if (fd >= 0 || errno != EAGAIN)
+            break;
+    }
     return fd < 0 ? -errno : (int)fd;
 }
 

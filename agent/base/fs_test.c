@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,6 +32,46 @@ static int make_tree(const char *dir, int *root)
     *root = rc ? -1 : openat(d, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
     close(d);
     return rc;
+}
+
+struct renaming {
+    char from[64], to[64];
+    bool began, stop;
+};
+
+static void *rename_often(void *arg)
+{
+    struct renaming *r = arg;
+    while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED)) {
+        rename(r->from, r->to);
+        rename(r->to, r->from);
+        __atomic_store_n(&r->began, true, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+/* The kernel gives up on ".." when anything is renamed meanwhile. */
+TEST(fs_in_root_goes_up_while_others_rename)
+{
+    CLEANUP(remove_tree) char dir[32] = "/tmp/xprof-fs-XXXXXX";
+    AUTO_CLOSE int root = -1;
+    struct renaming r = {.stop = false};
+    pthread_t t;
+    int failed_opens = 0;
+    CHECK(mkdtemp(dir) && !make_tree(dir, &root));
+    CHECK_EQ(mkdirat(root, "below", 0700), 0);
+    snprintf(r.from, sizeof(r.from), "%s/out", dir);
+    snprintf(r.to, sizeof(r.to), "%s/renamed", dir);
+    CHECK_EQ(pthread_create(&t, NULL, rename_often, &r), 0);
+    while (!__atomic_load_n(&r.began, __ATOMIC_RELAXED))
+        sched_yield();
+    for (int i = 0; i < 50000; i++) {
+        AUTO_CLOSE int fd = fs_open_in_root(root, "below/../in", O_PATH);
+        failed_opens += fd < 0;
+    }
+    __atomic_store_n(&r.stop, true, __ATOMIC_RELAXED);
+    pthread_join(t, NULL);
+    CHECK_EQ(failed_opens, 0);
 }
 
 TEST(fs_in_root_stays_inside)

@@ -49,7 +49,7 @@ XP_INLINE int xp_is_native(const u64 *pt)
 }
 
 #ifdef __bpf__
-/* Where the kernel saved the user's registers when it was entered. Before 5.15: at the top of the kernel stack. */
+/* Returns where the kernel saved the user registers at its entry. Before Linux 5.15: at the top of the kernel stack. */
 XP_INLINE u64 xp_user_regs(struct task_struct *t)
 {
     if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
@@ -57,7 +57,7 @@ XP_INLINE u64 xp_user_regs(struct task_struct *t)
     return (u64)BPF_CORE_READ(t, stack) + 16384 - XP_PT_WORDS * 8; /* THREAD_SIZE - sizeof(struct pt_regs) */
 }
 
-/* What the sampled thread's TLS offsets count from. */
+/* Returns the TLS base of the sampled thread. */
 XP_INLINE u64 xp_tls_base(const struct xp_state *s)
 {
     struct task_struct *t = (struct task_struct *)s->who.task;
@@ -65,7 +65,7 @@ XP_INLINE u64 xp_tls_base(const struct xp_state *s)
 }
 #endif
 
-/* The interrupted frame becomes the frame at hand. */
+/* Makes the interrupted frame the current frame. */
 XP_INLINE void xp_start_at_regs(struct xp_state *s)
 {
     s->ip = s->regs.r[XP_RIP];
@@ -98,7 +98,7 @@ XP_INLINE int xp_signal_step(struct xp_state *s, u64 uc)
     return 0;
 }
 
-/* `ip` is the start of a signal trampoline without CFI (musl, Go): mov $15, %eax or %rax; syscall. */
+/* Tells whether `ip` is the start of a signal trampoline without CFI (musl, Go): mov $15, %eax or %rax; syscall. */
 XP_INLINE int xp_is_sigreturn(struct xp_state *s, u64 ip)
 {
     u64 *code = (u64 *)s->object;
@@ -110,7 +110,7 @@ XP_INLINE int xp_is_sigreturn(struct xp_state *s, u64 ip)
     return (code[0] & 0xffffffffffffffull) == 0x050f0000000fb8ull; /* b8 0f 00 00 00 0f 05 */
 }
 
-/* Do these 8 bytes, those in front of a return address, end with a call? e8 rel32, or ff /2 with 0 to 5 bytes behind
+/* Tells whether the 8 bytes before a return address end with a call: e8 rel32, or ff /2 with 0 to 5 bytes after
  * ModRM. */
 XP_INLINE int xp_is_call(const u8 *code)
 {
@@ -123,7 +123,7 @@ XP_INLINE int xp_is_call(const u8 *code)
     return 0;
 }
 
-/* 1: ip follows a call; 0: it does not; -1: its page is not there to be looked at. */
+/* Returns 1: ip follows a call; 0: it does not; -1: its page cannot be read. */
 XP_INLINE int xp_follows_call(struct xp_state *s, u64 ip)
 {
     if (xp_read_user(s->object, 8, ip - 8))
@@ -131,7 +131,8 @@ XP_INLINE int xp_follows_call(struct xp_state *s, u64 ip)
     return xp_is_call(s->object);
 }
 
-/* rsp + 8 at the start of a PLT entry, + 16 once the relocation index is pushed (the linkers' CFA expression). */
+/* Returns rsp + 8 at the start of a PLT entry, rsp + 16 once the relocation index is pushed (the CFA expression of
+ * linkers). */
 XP_INLINE u64 xp_plt_cfa(const struct xp_state *s, s32 pushed_from)
 {
     return s->sp + 8 + ((s32)(s->ip & 15) >= pushed_from ? 8 : 0);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Reports cgroups that are created and removed, in the hierarchy whose ids samples carry.
+ * Reports cgroups that are created and removed, in the hierarchy whose IDs are in samples.
  */
 #pragma once
 
 XP_INLINE int xp_hierarchy_counts(struct cgroup *c)
 {
     if (xp_config.cgroup_subsys < 0)
-        return BPF_CORE_READ(c, root, hierarchy_id) == 0; /* the unified one: /proc/PID/cgroup calls it 0, too */
+        return BPF_CORE_READ(c, root, hierarchy_id) == 0; /* the unified one: number 0, as in /proc/PID/cgroup */
     return BPF_CORE_READ(c, root, subsys_mask) >> (xp_config.cgroup_subsys & 31) & 1;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Identifies mapped files. The identity is read from the inode, and an id is given out at first sight, so that frames
- * can refer to a file before user space has read it. Kernel objects are copied whole (one probe read each) and picked
- * apart.
+ * Identifies mapped files. The identity is read from the inode. A new file gets an ID at once, so that frames can refer
+ * to it before user space has read it. Each kernel object is copied by one probe read; its fields are then taken from
+ * the copy.
  */
 #pragma once
 
 #define XP_OFFSET_OF(type, field) bpf_core_field_offset(struct type, field)
-#define XP_CTIME_QUERIED          (1u << 31) /* from 6.13 on stat() leaves this mark (I_CTIME_QUERIED): no change */
+#define XP_CTIME_QUERIED          (1u << 31) /* since 6.13 stat() sets this mark (I_CTIME_QUERIED): not a change */
 
 /* Copies the first bytes of a kernel object to s->object. */
 XP_INLINE int xp_object(struct xp_state *s, u64 at)
@@ -15,7 +15,7 @@ XP_INLINE int xp_object(struct xp_state *s, u64 at)
     return bpf_probe_read_kernel(s->object, sizeof(s->object), (void *)at);
 }
 
-/* A field of the object copied last; those that lie further back are read from the kernel. */
+/* Return a field of the object copied last. Fields beyond the copied part are read from the kernel. */
 XP_INLINE u64 xp_field64(struct xp_state *s, u64 at, u32 off)
 {
     u64 v = 0;
@@ -34,7 +34,8 @@ XP_INLINE u32 xp_field32(struct xp_state *s, u64 at, u32 off)
     return v;
 }
 
-/* The inode that the mapping really uses: on overlayfs the lower file's, which containers of one image share. */
+/* Reads the inode that the mapping actually uses: on overlayfs that of the lower file, which containers of one image
+ * share. */
 XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
 {
     u64 inode = 0, sb;
@@ -59,9 +60,10 @@ XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
     return bpf_probe_read_kernel(&k->dev, 4, (void *)(sb + XP_OFFSET_OF(super_block, s_dev)));
 }
 
-/* A number that no other file has. Each CPU counts for itself in two lanes (5.10 has no atomic fetch-and-add): 0
- * for programs that interrupt others, 1 for those that can be interrupted. When a lane is through, after months of
- * files that come and go, it begins again: a number still in use is refused by user space, and the next one tried. */
+/* Returns an ID that no other file has. Each CPU has its own counters in two lanes (Linux 5.10 has no atomic
+ * fetch-and-add): 0 for programs that interrupt others, 1 for those that can be interrupted. When a counter wraps
+ * around, after months of new files, an ID may still be in use: user space then refuses it, and the next one is
+ * tried. */
 XP_INLINE u32 xp_new_file_id(u32 lane)
 {
     u32 *count = bpf_map_lookup_elem(&id_count, &lane);
@@ -72,7 +74,7 @@ XP_INLINE u32 xp_new_file_id(u32 lane)
     return size ? XP_FILE_FIRST + (*count)++ % size * lanes + mine : 0;
 }
 
-/* Tells user space about a new file, which then opens it through /proc/TGID/map_files. */
+/* Announces a new file to user space, which then opens it through /proc/TGID/map_files. */
 XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, const struct xp_sample *smp, const struct xp_vma *m)
 {
     struct xp_file_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
@@ -95,7 +97,8 @@ XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, const struct xp_s
     return 0;
 }
 
-/* Counts one more file of a cgroup. False: it has as many as one cgroup may have, so that the others find room. */
+/* Counts one more file of a cgroup. Returns false if the cgroup has reached its limit, which leaves room for other
+ * cgroups. */
 XP_INLINE int xp_count_file(u64 cgroup)
 {
     u32 one = 1, *n = bpf_map_lookup_elem(&cgroup_files, &cgroup);
@@ -110,7 +113,7 @@ XP_INLINE int xp_count_file(u64 cgroup)
     return 1;
 }
 
-/* Enters a file that nobody has seen, and announces it. 0 or a cause. */
+/* Adds a new file and announces it. Returns 0 or a cause. */
 XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, const struct xp_sample *smp, struct xp_vma *m)
 {
     struct xp_file fresh = {.state = XP_FILE_PENDING};
@@ -120,14 +123,14 @@ XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, const struct xp
     if (!fresh.id)
         return XP_CAUSE_FILES_FULL;
     if (bpf_map_update_elem(&files, k, &fresh, BPF_NOEXIST)) {
-        struct xp_file *known = bpf_map_lookup_elem(&files, k); /* another CPU was faster, or the table is full */
+        struct xp_file *known = bpf_map_lookup_elem(&files, k); /* another CPU was faster, or the map is full */
         if (!known)
             return XP_CAUSE_FILES_FULL;
         m->file = *known;
         return 0;
     }
     if (xp_announce(fresh.id, k, smp, m))
-        bpf_map_delete_elem(&files, k); /* the next sample tries again, with another id */
+        bpf_map_delete_elem(&files, k); /* the next sample tries again, with another ID */
     m->file = fresh;
     return 0;
 }

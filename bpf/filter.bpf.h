@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Decides what is sampled: everything, chosen processes with their children, or chosen cgroups, each for some events.
- * Any other process costs a look-up, and its stack is never read.
+ * Decides what is sampled: everything, selected processes with their children, or selected cgroups, each for selected
+ * events. Other processes cost one look-up; their stacks are never read.
  */
 #pragma once
 
 #define XP_CGROUP_DEPTH 24
 
-/* The want of the cgroup (its address) or of its nearest ancestor that has one; remembered until any want changes. */
+/* Returns the want of the cgroup (given by address) or of its nearest ancestor that has one. The result is cached until
+ * any want changes. */
 XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
 {
     struct cgroup *c = (struct cgroup *)cgroup;
@@ -37,7 +38,7 @@ XP_INLINE u32 xp_want_of(u64 id, struct task_struct *t)
     return (u32)xp_cgroup_decide((u64)xp_cgroup_of(t));
 }
 
-/* For the iterator: is any sample of this process wanted? */
+/* For the iterator: tells whether any sample of this process is wanted. */
 XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
 {
     if (xp_config.target == XP_TARGET_PIDS)
@@ -45,7 +46,8 @@ XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
     return xp_config.target != XP_TARGET_CGROUP || XP_WANT_EVENTS((u32)xp_cgroup_decide((u64)xp_cgroup_of(t))) != 0;
 }
 
-/* For how many samples this one stands; 0: it is not wanted. Fills in the sample's cgroup on the way. */
+/* Returns the number of samples that this one represents; 0: it is not wanted. Also fills in the cgroup of the
+ * sample. */
 XP_INLINE u32 xp_wanted(struct xp_sample *smp, u32 event, struct xp_stats *st)
 {
     if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &smp->tgid)) {

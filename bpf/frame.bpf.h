@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Ends an unwind step: with the caller as the current frame, or with a cause. Both functions return what the step
- * returns.
+ * Ends an unwind step: with the caller as the current frame, or with a cause. Both functions return the result of the
+ * step.
  */
 #pragma once
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Unwinds across Go's stack switches. Goroutines run on small stacks of their own; the scheduler, the growing of stacks
- * and C code run on the thread's (g0's). Where a function of the runtime moved from one to the other, no rule of the
- * form "register + offset" leads back: the goroutine's place is in its `g`, which is found from the thread's TLS as the
- * runtime finds it: g, its m (the thread), the m's current goroutine, and there what the switch had saved. All of this
- * is memory of the process: it may hold anything.
+ * Unwinds across Go's stack switches. Goroutines run on their own small stacks; the scheduler, stack growth and C code
+ * run on the stack of the thread (g0). If a runtime function switched from one to the other, no rule of the form
+ * "register + offset" leads back. The position of the goroutine is saved in its `g`, which is found like the runtime
+ * finds it: from the thread's TLS to g, its m (the thread), the current goroutine of m, and the registers saved there
+ * by the switch. All of this is memory of the process, so it is not trusted.
  */
 #pragma once
 
-#define XP_MAX_HOPS 128 /* in one stack: C and Go may call each other in turns, but not for ever */
+#define XP_MAX_HOPS 128 /* per stack: C and Go may call each other alternately, but not endlessly */
 
-/* The offset from the TLS base at which the thread's g is. */
+/* Returns the offset of the thread's g from the TLS base. */
 XP_INLINE int xp_go_offset(struct xp_state *s, struct xp_rule r, s64 *out)
 {
     *out = r.cfa_off;
@@ -19,7 +19,7 @@ XP_INLINE int xp_go_offset(struct xp_state *s, struct xp_rule r, s64 *out)
     return xp_read_user(out, 8, s->cur.bias + (s64)r.cfa_off);
 }
 
-/* The goroutine for which the thread works; 0: for none, it schedules. */
+/* Finds the goroutine that the thread runs; 0: none, it is in the scheduler. */
 XP_INLINE int xp_go_current(struct xp_state *s, struct xp_rule r, u64 *out)
 {
     u64 g, m;
@@ -28,7 +28,7 @@ XP_INLINE int xp_go_current(struct xp_state *s, struct xp_rule r, u64 *out)
            xp_read_user(&m, 8, g + XP_GO_G_M) || !m || xp_read_user(out, 8, m + (u16)r.rbp_off);
 }
 
-/* Continues where the goroutine left its stack. A function of its own: rare, and verified once. */
+/* Continues where the goroutine left its stack. A separate function, because it is rare and so is verified once. */
 XP_NOINLINE int xp_go_resume(u64 word)
 {
     struct xp_state *s = xp_state_get();
@@ -52,8 +52,9 @@ XP_NOINLINE int xp_go_resume(u64 word)
     return 0;
 }
 
-/* asmcgocall of Go up to 1.20 keeps on the stack that it switched to: its g at lo16(cfa_off) from rsp, and at hi16 how
- * deep the goroutine's stack was; without a g it stayed on the stack, and there is the old rsp. 0: cannot be read. */
+/* asmcgocall of Go up to 1.20 stores on the stack that it switched to: its g at lo16(cfa_off) from rsp, and at hi16 the
+ * depth of the goroutine's stack. Without a g it did not switch stacks, and stores the old rsp there. Returns 0 if it
+ * cannot be read. */
 XP_INLINE u64 xp_go_call_cfa(struct xp_state *s, struct xp_rule r)
 {
     u64 g, depth, high = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Every map, and the accessors through which the unwinder sees them; bpf/host/ has the same accessors for user space.
- * Sizes that depend on the machine (0 here) are set before loading.
+ * All maps, and the accessors that the unwinder uses; bpf/host/ has the same accessors for user space. Sizes that
+ * depend on the machine (0 here) are set before loading.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct xp_shard {
     __uint(map_flags, BPF_F_MMAPABLE);
     __type(key, u32);
     __type(value, struct xp_chunk);
-} shard0 SEC(".maps"); /* the first one is always there; it also makes clang emit the whole type */
+} shard0 SEC(".maps"); /* the first one always exists; it also makes clang emit the whole type */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
     __uint(max_entries, XP_MAX_SHARDS);
@@ -32,7 +32,7 @@ struct {
     __type(value, struct xp_rule);
 } rules SEC(".maps");
 
-/* Files by identity; inserted by the kernel side at first sight, completed by user space. */
+/* Files by identity. The kernel side inserts a file when it first sees it; user space completes the entry. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, XP_MAX_FILES);
@@ -40,16 +40,16 @@ struct {
     __type(value, struct xp_file);
 } files SEC(".maps");
 
-/* How many of them came with stacks of a cgroup; user space lowers the count of one whose files were given up. A cgroup
- * that falls out begins again. */
+/* Number of files added by stacks of each cgroup. User space lowers it when files are evicted. A cgroup that is evicted
+ * from this map starts again at 0. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, XP_FILE_CGROUPS); /* 1 when there is no limit */
+    __uint(max_entries, XP_FILE_CGROUPS); /* 1 if there is no limit */
     __type(key, u64);
     __type(value, u32);
 } cgroup_files SEC(".maps");
 
-/* The vdso has no file: its table stands here. */
+/* The vdso has no file: its table is stored here. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -57,7 +57,7 @@ struct {
     __type(value, struct xp_file);
 } vdso SEC(".maps");
 
-/* pc -> rule, one value per CPU: an ordinary array because per-CPU values end at 32 KiB. */
+/* pc -> rule, one value per CPU. An ordinary array, because per-CPU values are limited to 32 KiB. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1); /* set to the number of possible CPUs */
@@ -89,10 +89,10 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 1 << 21); /* set to what the number of CPUs asks for */
+    __uint(max_entries, 1 << 21); /* set according to the number of CPUs */
 } ring SEC(".maps");
 
-/* How many file ids each CPU has given out, one lane per kind of program that may interrupt the other. */
+/* Number of file IDs assigned by each CPU, in one lane per kind of program that may interrupt the other. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 2);
@@ -100,10 +100,10 @@ struct {
     __type(value, u32);
 } id_count SEC(".maps");
 
-/* Processes asked for (XP_TARGET_PIDS); children are added by the kernel side. */
+/* Requested processes (XP_TARGET_PIDS); the kernel side adds children. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 32768); /* 1 when nobody asks for processes */
+    __uint(max_entries, 32768); /* 1 if no processes are requested */
     __type(key, u32);
     __type(value, u32);
 } wanted_pids SEC(".maps");
@@ -111,13 +111,13 @@ struct {
 /* Cgroup id -> want (XP_TARGET_CGROUP), written by user space. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, XP_MAX_WANTS); /* 1 when nobody asks for a cgroup */
+    __uint(max_entries, XP_MAX_WANTS); /* 1 if no cgroup is requested */
     __type(key, u64);
     __type(value, u32);
 } wants SEC(".maps");
 
-/* Cgroup id -> what follows for it from `wants`, below the xp_live.wants that this holds for. Not an LRU map: its
- * lists lock, and samples interrupt. */
+/* Cgroup ID -> want that results from `wants`, with the value of xp_live.wants for which it is valid. Not an LRU map,
+ * because its lists use locks and samples run in interrupts. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, XP_MAX_DECISIONS); /* the same */
@@ -143,7 +143,7 @@ XP_INLINE struct xp_stats *xp_stats_get(void)
     return bpf_map_lookup_elem(&stats, &zero);
 }
 
-/* Word i of the shards; 0 where there is none. Both look-ups are inlined by the verifier. */
+/* Returns word i of the shards; 0 if there is none. The verifier inlines both look-ups. */
 XP_INLINE u32 xp_shard_word(u32 i)
 {
     u32 shard = i >> XP_SHARD_SHIFT, chunk = (i >> XP_CHUNK_SHIFT) & (XP_SHARD_CHUNKS - 1);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-/* Moves the window to start at `at`; where 2 KiB do not fit (top of the stack), up to the end of the page. */
+/* Moves the window to start at `at`. If 2 KiB cannot be read (top of the stack), it extends to the end of the page. */
 XP_NOINLINE int xp_window_fill(u64 at)
 {
     struct xp_state *s = xp_state_get();
@@ -26,7 +26,7 @@ XP_NOINLINE int xp_window_fill(u64 at)
     return 1;
 }
 
-/* The word at `at` to s->loaded, when it is not in the window. Out of line: the verifier sees it once. */
+/* Loads the word at `at` into s->loaded if it is not in the window. Out of line, so that it is verified once. */
 XP_NOINLINE int xp_load_slow(u64 at)
 {
     struct xp_state *s = xp_state_get();
@@ -40,7 +40,8 @@ XP_NOINLINE int xp_load_slow(u64 at)
     return 0;
 }
 
-/* The stack word at `at`. Callers load a frame's words in ascending order: a refill starts at the word that missed. */
+/* Loads the stack word at `at`. Callers load the words of a frame in ascending order, because a refill starts at the
+ * missing word. */
 XP_INLINE int xp_load(struct xp_state *s, u64 at, u64 *out)
 {
     u64 d = at - s->window_at;
@@ -50,7 +51,8 @@ XP_INLINE int xp_load(struct xp_state *s, u64 at, u64 *out)
         *out = s->loaded;
         return 0;
     }
-    /* clang must not know d's range: it would fold the mask into "d & -8", whose bounds 6.12's verifier has lost. */
+    /* clang must not know the range of d: it would fold the mask into "d & -8", whose bounds the verifier of 6.12
+     * loses. */
     asm volatile("" : "+r"(d));
     *out = s->window[(d >> 3) & (XP_WINDOW / 8 - 1)];
     return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Everything that one unwind needs to remember. It lives in a per-CPU scratch value, because the BPF stack is 512 bytes
- * shared by all nested calls; verified functions find it by xp_state_get() instead of passing it around.
+ * The state of an unwind. It lives in a per-CPU scratch value, because the BPF stack is 512 bytes shared by all nested
+ * calls; verified functions find it by xp_state_get() instead of passing it around.
  */
 #pragma once
 
-#define XP_VMA_CACHE 8     /* mappings remembered of a process: stacks rarely cross more */
+#define XP_VMA_CACHE 8     /* remembered mappings per process: stacks rarely cross more */
 #define XP_VMA_SETS  8     /* processes remembered per CPU */
-#define XP_REG_REACH 65536 /* how far above the stack pointer an unproven CFA may lie */
+#define XP_REG_REACH 65536 /* maximum distance of an unproven CFA above the stack pointer */
 
 struct xp_vma { /* one executable mapping, as the unwinder uses it */
     u64 start, end;
@@ -15,26 +15,26 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
     struct xp_file file; /* id 0: anonymous memory */
 };
 
-#define XP_RBP_UNKNOWN 1 /* no address: whatever needs it fails, and it is not 0, which would end a stack */
+#define XP_RBP_UNKNOWN 1 /* not an address: using it fails; not 0, because 0 would end a stack */
 
-enum xp_leaf {                /* how well the place in the frame at hand is known */
+enum xp_leaf {                /* what is known about the position in the current frame */
                XP_LEAF_NO,    /* ip is a return address */
                XP_LEAF_EXACT, /* ip is the interrupted instruction itself */
                XP_LEAF_REGS,  /* and regs are its registers */
 };
 
-#define XP_WAITS_TABLE 1u /* a file without table was met */
+#define XP_WAITS_TABLE 1u /* the stack met a file without table */
 #define XP_WAITS_ROWS  2u /* the stack stopped in code that may get rows soon */
 
-struct xp_who { /* the task that was interrupted: kernel addresses */
+struct xp_who { /* the interrupted task: kernel addresses */
     u64 task, mm, vdso, exe, stack;
     u64 start; /* of the process, ns since boot */
     u32 kthread, pad;
 };
 
-/* Mappings met in earlier samples of a process. They hold as long as nobody took its mmap lock for writing, which
- * mm_lock_seq tells (Linux 6.4); the other fields make sure that it is the same process, not one whose mm lies at the
- * same place. */
+/* Mappings from earlier samples of a process. They are valid until its mmap lock is taken for writing, which
+ * mm_lock_seq shows (Linux 6.4). The other fields identify the process, in case another one has its mm at the same
+ * address. */
 struct xp_vma_set {
     u64 mm, seq, exe, stack, start;
     u32 n, files; /* xp_live.files: tables of evicted files may be gone */
@@ -50,24 +50,24 @@ struct xp_cache {
 };
 
 struct xp_state {
-    /* the frame at hand */
+    /* the current frame */
     u64 ip, sp, bp, bx;
     u32 leaf;     /* enum xp_leaf */
     u32 found_by; /* enum xp_word: how this frame was found */
     u32 cause;    /* enum xp_cause, once stopped */
-    u32 pending;  /* XP_WAITS_*: what user space is to unwind later */
+    u32 pending;  /* XP_WAITS_*: what deferred unwinding waits for */
     u64 depth;    /* frames since the last leaf, this one included */
-    u64 callee;   /* the return address of the frame before; 0 when that one was exact */
+    u64 callee;   /* the return address of the previous frame; 0 if that one was exact */
     struct xp_vma cur;
-    struct xp_regs regs; /* of the last leaf: rules that hold in leaves only may use any register */
+    struct xp_regs regs; /* of the last leaf: rules for leaves may use any register */
 
     /* of the sample */
     struct xp_who who;
-    struct xp_regs first; /* the sample's registers, for a dump: signal frames overwrite regs */
+    struct xp_regs first; /* registers of the sample, for a dump: signal frames overwrite regs */
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
-    u32 hops, unused;       /* from stack to stack of Go's */
-    u64 dump_second, dumps; /* rate limit; kept from sample to sample */
+    u32 hops, unused;       /* hops between stacks of Go */
+    u64 dump_second, dumps; /* rate limit; kept between samples */
     struct xp_vma_set sets[XP_VMA_SETS];
     u64 node[32];              /* one maple tree node */
     u8 object[256];            /* one kernel object */

@@ -5,12 +5,12 @@
  */
 #pragma once
 
-#define XP_DUMPS_PER_SECOND 128 /* and CPU: 2 MiB/s of stack bytes at most */
-#define XP_ROWS_PER_SECOND  64  /* of these, when only rows are waited for: files without table need the others */
+#define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
+#define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
 
-#define XP_DUMP_WALKS 256 /* mappings and gaps looked at for a dump */
+#define XP_DUMP_WALKS 256 /* mappings and gaps examined for a dump */
 
-/* The interrupted user registers into s->regs: 0 or a cause. */
+/* Stores the interrupted user registers in s->regs. Returns 0 or a cause. */
 XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
 {
     u64 *pt = s->node;
@@ -31,7 +31,7 @@ XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, 
     return xp_is_native(pt) ? 0 : XP_CAUSE_COMPAT;
 }
 
-/* The whole of the user side of a sample. */
+/* Takes the user stack of a sample. */
 XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
 {
     int cause = xp_take_regs(s, ctx, w);
@@ -47,7 +47,7 @@ XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx
         s->cause = XP_CAUSE_NO_IMAGE;
 }
 
-/* Registers and stack bytes for user space to unwind once the table is there. Bounded per CPU and second. */
+/* Sends registers and stack bytes, so that user space can unwind once the table exists. Limited per CPU and second. */
 XP_NOINLINE int xp_send_dump(u64 now)
 {
     struct xp_state *s = xp_state_get();
@@ -104,7 +104,7 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
     st->unwind_ns += s->sample.unwind_ns;
 }
 
-/* User space looks at the ring twice a second; it is woken only when the ring fills faster than that. */
+/* User space polls the ring twice per second; it is woken up only if the ring fills faster than that. */
 XP_INLINE u64 xp_ring_wakeup(void)
 {
     return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > xp_config.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP
@@ -132,7 +132,7 @@ XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
         st->lost[XP_LOSS_RING_FULL]++;
 }
 
-/* Who: everything that user space will want to know of the process, which may be gone by then. */
+/* Records everything that user space needs to know about the process, which may have exited by then. */
 XP_INLINE void xp_identify(struct xp_sample *smp, const struct xp_who *w)
 {
     struct task_struct *t = (struct task_struct *)w->task, *leader = BPF_CORE_READ(t, group_leader);
@@ -154,8 +154,8 @@ XP_INLINE void xp_kernel_stack(struct xp_state *s, struct bpf_perf_event_data *c
     s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
 }
 
-/* A sample of the running task begins: NULL when nobody wants it, or there is no scratch memory. `weight`: what one
- * occurrence counts for, in the event's unit. */
+/* Begins a sample of the running task. Returns NULL if it is not wanted, or if there is no scratch memory. `weight` is
+ * the weight of one occurrence, in the unit of the event. */
 XP_INLINE struct xp_state *xp_begin(u32 event, u64 weight, struct xp_stats *st)
 {
     u64 id = bpf_get_current_pid_tgid();
@@ -180,7 +180,7 @@ XP_INLINE struct xp_state *xp_begin(u32 event, u64 weight, struct xp_stats *st)
     return s;
 }
 
-/* The event `event` (a row of what the recording samples) has happened to the running task: `value` of its unit. */
+/* Submits an occurrence of `event` (an index of the recorded events) in the running task, with `value` in its unit. */
 XP_INLINE int xp_submit(struct bpf_perf_event_data *ctx, u32 event, u64 value)
 {
     struct xp_stats *st = xp_stats_get();

@@ -4,8 +4,9 @@
  */
 #pragma once
 
-/* 1 + the last row in [lo, hi) whose offset within the block is <= x. A power-of-two descent: as long as the verifier
- * knows nothing of lo, all paths to a step are the same state to it; lo/hi/mid costs it 30 to 300 times more. */
+/* Returns 1 + the last row in [lo, hi) whose offset within the block is <= x. Descends by powers of two: as long as the
+ * verifier does not track lo, all paths to a step are the same state; a search by lo/hi/mid takes 30 to 300 times as
+ * long to verify. */
 XP_INLINE u32 xp_search(u64 lo, u64 hi, u32 x)
 {
     XP_UNROLL
@@ -18,8 +19,8 @@ XP_INLINE u32 xp_search(u64 lo, u64 hi, u32 x)
     return (u32)lo;
 }
 
-/* The rule for `off` in the table at hand, as one word; 0 (XP_CFA_NONE) where nothing covers it. A function of its own,
- * so that the search is verified once. */
+/* Returns the rule for `off` in the current table, as one word; 0 (XP_CFA_NONE) if nothing covers it. A separate
+ * function, so that the search is verified once. */
 XP_NOINLINE u64 xp_table_rule(u64 off)
 {
     struct xp_state *s = xp_state_get();
@@ -31,7 +32,7 @@ XP_NOINLINE u64 xp_table_rule(u64 off)
         return 0;
     u32 lo = xp_shard_word(f->index + (u32)block), hi = xp_shard_word(f->index + (u32)block + 1);
     u32 row = xp_search(lo, hi, (u32)off & (XP_BLOCK - 1));
-    /* Before the block's first row the last one of an earlier block holds; row 0 is a sentinel. */
+    /* Before the first row of the block, the last row of an earlier block applies; row 0 is a sentinel. */
     const u64 *r = (const u64 *)xp_rule_get(xp_shard_word(row - 1) >> 16);
     return r ? *r : 0;
 }
@@ -54,7 +55,7 @@ XP_INLINE u64 xp_rule_word(struct xp_rule r)
     return u.word;
 }
 
-/* The rule for `off` in the table at hand. */
+/* Returns the rule for `off` in the current table. */
 XP_INLINE struct xp_rule xp_find_rule(struct xp_state *s, u64 off)
 {
     u64 tag = (u64)s->cur.file.uid << XP_OFFSET_BITS | off;

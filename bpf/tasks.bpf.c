@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * A list of the threads of a process with their registers and kernel stacks, as a file to be read: nobody is stopped.
+ * Lists the threads of a process with their registers and kernel stacks, as a file to be read. No thread is stopped.
  */
 #include "bpf/vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -17,7 +17,7 @@ struct thread_struct___tasks {
 struct task_struct___tasks {
     long state; /* up to 5.13 */
     unsigned int __state;
-    int on_cpu; /* a byte in newer kernels: read as wide as it is */
+    int on_cpu; /* one byte in newer kernels: read with its actual size */
     unsigned long nvcsw, nivcsw;
     struct thread_struct___tasks thread;
 } CORE;

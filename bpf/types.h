@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
- * The kernel's short type names for user space, in front of xprof.h.
+ * The kernel's short type names, for user space. Include it before xprof.h.
  */
 #pragma once
 #include <stdint.h>

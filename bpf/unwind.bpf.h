@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * The unwinder: from the frame at hand to its caller, until the stack ends or a named cause stops it.
+ * The unwinder: steps from the current frame to its caller until the stack ends or a named cause stops it.
  *
- * One step: find the mapping of the pc, note the frame, find the rule, compute the CFA, load the caller's registers.
- * pc is ip - 1 for return addresses, because a call may be a function's last instruction; ip itself for the leaf and
- * for frames that a signal interrupted. This file is also compiled as plain C (bpf/host/), for tests and for stacks
- * that were copied because their file had no table yet.
+ * One step finds the mapping of the pc, records the frame, finds the rule, computes the CFA, and loads the caller's
+ * registers. For return addresses pc is ip - 1, because a call may be the last instruction of a function; for the leaf
+ * and for frames that a signal interrupted, pc is ip itself. This file is also compiled as plain C (bpf/host/), for
+ * tests and for stacks that were copied because their file had no table yet.
  */
 #pragma once
 
-/* Notes the frame at hand as the next word. */
+/* Appends the current frame as the next word. */
 XP_INLINE void xp_note_frame(struct xp_state *s)
 {
     u32 at = s->sample.nkernel + s->sample.nuser;
@@ -26,8 +26,8 @@ XP_INLINE void xp_note_frame(struct xp_state *s)
     s->depth = s->leaf ? 1 : s->depth + 1;
 }
 
-/* The mapping of pc: the one at hand, one met earlier, or a walk of the process's tree. What is still waiting for its
- * table is not remembered: the next sample looks again. */
+/* Finds the mapping of pc: the current one, a remembered one, or by a walk of the process's tree. A mapping whose file
+ * has no table yet is not remembered, so that the next sample checks again. */
 XP_INLINE int xp_switch_mapping(struct xp_state *s, u64 pc)
 {
     if (pc >= s->cur.start && pc < s->cur.end)
@@ -44,9 +44,9 @@ XP_INLINE int xp_switch_mapping(struct xp_state *s, u64 pc)
     return cause;
 }
 
-/* Code without unwind information: the frame pointer chain. Anonymous code has to keep it on one stack; code of a file
- * (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code, nor in a leaf, which may be
- * of a compiler that uses rbp for anything. */
+/* Steps by frame pointer in code without unwind information. In anonymous code, the chain must stay on one stack; code
+ * of a file (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code or in a leaf,
+ * because the compiler may use rbp as a general register. */
 XP_INLINE int xp_step_fp(struct xp_state *s)
 {
     u32 in_file = s->cur.file.id != 0;
@@ -65,7 +65,7 @@ XP_INLINE int xp_step_fp(struct xp_state *s)
     return xp_arrive(s, ra, bp + 16, caller_bp, XP_WORD_FP);
 }
 
-/* A leaf whose return address is in a register (vfork). */
+/* Steps from a leaf whose return address is in a register (vfork). */
 XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
 {
     if (s->leaf != XP_LEAF_REGS)
@@ -73,9 +73,10 @@ XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
     return xp_arrive(s, s->regs.r[r.rbp_off & 15], s->sp + r.cfa_off, s->bp, XP_WORD_CFI);
 }
 
-/* CFA = any register + offset (stack realignment, OpenSSL). Registers are known in the leaf. Its direct caller may have
- * such a rule, too, when the leaf is a helper of its own that leaves the register alone; no CFI says so, hence the
- * proof: the CFA lies above and close, and what is stored there as return address follows a call. */
+/* CFA = any register + offset (stack realignment, OpenSSL). The registers are known in the leaf. The direct caller of
+ * the leaf may also have such a rule, if the leaf is a helper that does not change the register. CFI does not tell, so
+ * it must be verified: the CFA is above the stack pointer and close to it, and the return address stored there follows
+ * a call. */
 XP_INLINE u64 xp_cfa_reg(struct xp_state *s, struct xp_rule r)
 {
     u64 cfa = s->regs.r[XP_REG_NUMBER(r.cfa_off) & 15] + XP_REG_OFFSET(r.cfa_off), ra;
@@ -126,13 +127,13 @@ XP_INLINE u32 xp_no_cfa(u32 kind)
                                                         : XP_CAUSE_STACK_READ;
 }
 
-/* The caller's frame may lie on another stack. */
+/* Tells whether the caller's frame may be on another stack. */
 XP_INLINE int xp_may_hop(struct xp_rule r)
 {
     return XP_RULE_CFA(r.kind) == XP_CFA_RBP_HOP || XP_RULE_CFA(r.kind) == XP_CFA_GO_CALL;
 }
 
-/* RBX, RBP and the return address of the caller, lowest address first (stack.bpf.h). */
+/* Loads RBX, RBP and the return address of the caller, lowest address first (stack.bpf.h). */
 XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa, u32 found_by)
 {
     u64 bp = s->bp, ra;
@@ -149,12 +150,12 @@ XP_INLINE int xp_step_cfa(struct xp_state *s, struct xp_rule r, u64 cfa, u32 fou
         return xp_stop(s, XP_CAUSE_STACK_READ);
     if (xp_load(s, cfa - 8, &ra))
         return xp_stop(s, XP_CAUSE_STACK_READ);
-    if (!ra) /* the bottom of a stack; of a row that was read off instructions, it would be the only witness */
+    if (!ra) /* the bottom of a stack; not trusted if the row was derived from instructions */
         return xp_stop(s, found_by == XP_WORD_CFI ? XP_CAUSE_END_FP : XP_CAUSE_UNPROVEN);
     return xp_arrive(s, ra, cfa, bp, found_by);
 }
 
-/* Makes a synthesised rule with a known CFA one like all others; the kind of word that its caller becomes. */
+/* Converts a synthesised rule with a known CFA to an ordinary one. Returns the kind of word for its caller. */
 XP_INLINE u32 xp_take_synth(struct xp_state *s, struct xp_rule *r, u64 cfa)
 {
     u32 rbx = r->rbx;
@@ -180,8 +181,8 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
                                                                   : XP_CAUSE_RULES_FULL);
     if (s->cur.file.id && s->cur.file.state == XP_FILE_PENDING)
         s->pending |= XP_WAITS_TABLE;
-    /* rbp is a general register here, but where every frame so far was sound, 0 is what process start-up left in it
-     * (System V ABI, AMD64 supplement, 3.4.1). */
+    /* rbp is a general register here, but if all frames so far were sound, 0 is the value from process start-up (System
+     * V ABI, AMD64 supplement, 3.4.1). */
     u32 start_up = !s->bp && !s->leaf && !s->fp_frames && s->found_by == XP_WORD_CFI;
     u32 by_fp = s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up;
     int stopped = by_fp ? xp_step_fp(s) : xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
@@ -191,7 +192,7 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     return stopped;
 }
 
-/* The vsyscall page has neither file nor stack frame: its callers' return address is on top of the stack. */
+/* The vsyscall page has neither file nor stack frame: the return address is on top of the stack. */
 XP_INLINE int xp_step_vsyscall(struct xp_state *s)
 {
     u64 ra;
@@ -209,8 +210,8 @@ XP_INLINE struct xp_rule xp_rule_at(struct xp_state *s, u64 pc)
     return xp_find_rule(s, (pc - s->cur.bias) & mask);
 }
 
-/* The pc is in no code. That is no failure if nobody called the frame before: makecontext planted its start as a return
- * address, so its stack begins there. */
+/* Handles a pc that is not in code. This is not a failure if the previous frame was not called: makecontext stored its
+ * start as a return address, so the stack begins there. */
 XP_INLINE int xp_stop_unmapped(struct xp_state *s, int cause)
 {
     if (cause == XP_CAUSE_NO_MAPPING && s->callee && s->found_by == XP_WORD_CFI && !s->fp_frames &&
@@ -219,7 +220,7 @@ XP_INLINE int xp_stop_unmapped(struct xp_state *s, int cause)
     return xp_stop(s, cause);
 }
 
-/* Everything but the two rules that 99 % of all frames have; out of line, so that the verifier sees it once. */
+/* Steps by all rules except the two that 99 % of all frames have. Out of line, so that it is verified once. */
 XP_NOINLINE int xp_step_rare(u64 word)
 {
     struct xp_state *s = xp_state_get();
@@ -228,7 +229,7 @@ XP_NOINLINE int xp_step_rare(u64 word)
     u64 cfa;
     if (!s)
         return 1;
-    /* Where no row covers ip - 1, one retry at ip: it may be the start of a function (makecontext, clone). */
+    /* If no row covers ip - 1, look up ip: it may be the start of a function (makecontext, clone). */
     u32 kind = XP_RULE_CFA(r.kind);
     if ((kind == XP_CFA_NONE || kind == XP_CFA_UNPROVEN) && !s->leaf && s->cur.file.state == XP_FILE_READY)
         r = xp_rule_at(s, s->ip);
@@ -258,7 +259,8 @@ XP_NOINLINE int xp_step_rare(u64 word)
     return stopped;
 }
 
-/* Into another mapping; out of line for the same reason. 0, 1 = stopped, 2 = there is none, but the frame was taken. */
+/* Enters another mapping; out of line for the same reason. Returns 0; 1: stopped; 2: there is none, but the frame was
+ * unwound. */
 XP_NOINLINE int xp_enter(u64 pc)
 {
     struct xp_state *s = xp_state_get();
@@ -270,7 +272,7 @@ XP_NOINLINE int xp_enter(u64 pc)
     return cause ? xp_stop_unmapped(s, cause) : 0;
 }
 
-/* One frame. 0 = go on with the caller, 1 = the unwind is over and s->cause says why. */
+/* Unwinds one frame. Returns 0: continue with the caller; 1: the unwind has ended with s->cause. */
 XP_INLINE int xp_step(struct xp_state *s)
 {
     u64 pc = s->leaf ? s->ip : s->ip - 1;
@@ -293,8 +295,8 @@ XP_INLINE int xp_step(struct xp_state *s)
     return xp_step_rare(xp_rule_word(r));
 }
 
-/* A batch of frames, verified once however often it is called (a global function, Linux 5.6). The argument is unused;
- * the asm keeps it, because a global function's arguments must be scalars that exist. */
+/* Unwinds a batch of frames. As a global function (Linux 5.6) it is verified once, however often it is called. The
+ * argument is unused; the asm keeps it, because the arguments of a global function must be initialized scalars. */
 XP_NOINLINE int xp_step_batch(u32 unused)
 {
     asm volatile("" ::"r"(unused));
@@ -307,7 +309,7 @@ XP_NOINLINE int xp_step_batch(u32 unused)
     return 0;
 }
 
-/* Empties a set for another process, or for the next sample where nothing tells whether mappings changed. */
+/* Empties a set for another process, or for the next sample if the kernel does not tell whether mappings changed. */
 XP_INLINE void xp_vma_set_reset(struct xp_vma_set *set)
 {
     for (u32 i = 0; i < XP_VMA_CACHE; i++)
@@ -330,14 +332,14 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->cause = XP_CAUSE_DEPTH;
 }
 
-/* The whole user stack, from s->regs. */
+/* Unwinds the whole user stack, starting at s->regs. */
 XP_INLINE void xp_unwind(struct xp_state *s)
 {
     xp_start_at_regs(s);
     for (u32 i = 0; i <= XP_MAX_USER / XP_STEP_BATCH; i++)
         if (xp_step_batch(i))
             break;
-    /* Beyond a file without table the frames are guesses, wherever they end. */
+    /* Frames after a file without table are guesses, wherever they end. */
     if (s->pending & XP_WAITS_TABLE)
         s->cause = XP_CAUSE_PENDING;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Finds the mapping of a pc by walking the process's tree of VMAs without locks from interrupt context (where RCU
- * protects it): nothing has to be tracked in user space, and a process that lives 2 ms is unwound like a server. Maple
- * tree from 6.1 (lib/maple_tree.c), rb-tree before. What was found is validated; a tree that changed under the walk is
- * a named stop.
+ * Finds the mapping of a pc by walking the process's tree of VMAs without locks from interrupt context (protected by
+ * RCU). User space does not have to track mappings, and a process that lives for 2 ms is unwound like a server. The
+ * tree is a maple tree since Linux 6.1 (lib/maple_tree.c), an rb-tree before. The result is validated; a tree that
+ * changed during the walk stops the unwind with its own cause.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 /* lib/maple_tree.c: an entry's low bits are tags; a node is 256 bytes: parent, pivots, slots. */
 enum { XP_MAPLE_LEAF = 1, XP_MAPLE_ARANGE = 3 };
 
-/* The child that covers pc: pivots are upper bounds, inclusive. *last is lowered to this child's bound. */
+/* Returns the child that covers pc. Pivots are inclusive upper bounds. *last is lowered to the bound of this child. */
 XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc, u64 *last)
 {
     u32 pivots = type == XP_MAPLE_ARANGE ? 9 : 15, slot = 0;
@@ -31,7 +31,7 @@ XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc, u64 *las
     return (type == XP_MAPLE_ARANGE ? 10 : 16) + slot;
 }
 
-/* The VMA's address, or 0; *last is the last address of which this is true. */
+/* Returns the address of the VMA, or 0. *last is the last address with the same result. */
 XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc, u64 *last)
 {
     u64 entry = 0;
@@ -70,7 +70,7 @@ XP_INLINE u64 xp_walk_rb(struct xp_state *s, u64 pc)
     return 0;
 }
 
-/* Fills s->cur with the mapping at `vma` if it holds pc. 0 or a cause. */
+/* Fills s->cur with the mapping at `vma` if it contains pc. Returns 0 or a cause. */
 XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
 {
     struct xp_vma *m = &s->cur;
@@ -100,7 +100,7 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
     return 0;
 }
 
-/* The mapping of pc into s->cur. 0 or a cause. Verified on its own. */
+/* Finds the mapping of pc and stores it in s->cur. Returns 0 or a cause. Verified separately. */
 XP_NOINLINE int xp_find_mapping(u64 pc)
 {
     struct xp_state *s = xp_state_get();
@@ -120,7 +120,7 @@ XP_NOINLINE int xp_find_mapping(u64 pc)
     return cause;
 }
 
-/* Adds the mapping at `at`, if it is executable, to s->maps; returns where the next one begins, 0 at the end. */
+/* Adds the mapping at `at` to s->maps if it is executable. Returns the start of the next one, 0 at the end. */
 XP_NOINLINE u64 xp_list_mapping(u64 at)
 {
     struct xp_state *s = xp_state_get();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * The few kernel structures that xprof reads, hand-kept: CO-RE relocates every access against the running kernel's BTF,
- * so only the names matter, not order or size. `___name` suffixes are flavours: the same structure on other versions.
+ * The few kernel structures that xprof reads, maintained by hand: CO-RE relocates every access against the running
+ * kernel's BTF, so only the names matter, not order or size. `___name` suffixes are flavours: the same structure on
+ * other versions.
  */
 #pragma once
 #include <linux/bpf.h>
@@ -127,8 +128,8 @@ struct bpf_iter__task_vma {
     struct vm_area_struct *vma;
 } CORE;
 
-/* What a perf_event program may read of its context (include/uapi/linux/bpf_perf_event.h); the registers are taken by
- * number, because their C types differ between kernels (arch_x86.bpf.h). */
+/* The context of a perf_event program (include/uapi/linux/bpf_perf_event.h). Registers are read by number, because
+ * their C types differ between kernels (arch_x86.bpf.h). */
 struct bpf_perf_event_data {
     u64 regs[21]; /* XP_PT_WORDS of arch_x86.bpf.h */
     u64 sample_period;

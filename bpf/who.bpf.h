@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Finds the process, memory map and cgroup of a sample. From 5.11 on the current task is a typed pointer and its fields
- * are plain loads; before, each one is a probe read, twenty times dearer. Both ways are the same code: `GET` is how a
- * field is reached.
+ * Finds the process, memory map and cgroup of a sample. Since Linux 5.11 the current task is a typed pointer and its
+ * fields are plain loads; before, each one is a probe read, which costs twenty times as much. Both variants share the
+ * same code: `GET` reads a field.
  */
 #pragma once
 
@@ -25,7 +25,8 @@
         (w)->stack = GET##2(t, mm, start_stack);              \
     } while (0)
 
-/* Into scratch memory, where the verifier forgets that these are pointers: they are compared and hashed. */
+/* Writes to scratch memory, where the verifier does not track that these are pointers, so that they can be compared and
+ * hashed. */
 XP_INLINE void xp_who_is(struct xp_who *w)
 {
     if (XP_TYPED_TASK) {
@@ -39,7 +40,7 @@ XP_INLINE void xp_who_is(struct xp_who *w)
     }
 }
 
-/* A task's cgroup in the hierarchy that counts: the unified one, or a version 1 controller's. */
+/* Returns a task's cgroup in the chosen hierarchy: the unified one, or that of a version 1 controller. */
 XP_INLINE struct cgroup *xp_cgroup_of(struct task_struct *t)
 {
     struct css_set *set = BPF_CORE_READ(t, cgroups);
@@ -51,7 +52,7 @@ XP_INLINE struct cgroup *xp_cgroup_of(struct task_struct *t)
     return BPF_CORE_READ(css, cgroup);
 }
 
-/* The current task's, by its id; typed loads where they are to be had, for this is done before every sample. */
+/* Returns the ID of the current task's cgroup. Uses typed loads if possible, because this runs before every sample. */
 XP_INLINE u64 xp_cgroup_id(void)
 {
     if (xp_config.cgroup_subsys < 0 && XP_TYPED_TASK)
@@ -60,7 +61,8 @@ XP_INLINE u64 xp_cgroup_id(void)
     return BPF_CORE_READ(c, kn, id);
 }
 
-/* Changes whenever the process's mappings may have changed; 0: this kernel does not tell. */
+/* Returns a number that changes whenever the mappings of the process may have changed; 0: not supported by this
+ * kernel. */
 XP_INLINE u64 xp_mappings_seq(u64 mm)
 {
     u32 seq = 0, at;
@@ -74,7 +76,7 @@ XP_INLINE u64 xp_mappings_seq(u64 mm)
     return seq | 1ull << 32;
 }
 
-/* The mappings remembered of this process: s->set, emptied unless they still hold. */
+/* Sets s->set to the remembered mappings of this process, and empties the set unless they are still valid. */
 XP_INLINE void xp_choose_set(struct xp_state *s, const struct xp_who *w)
 {
     u64 seq = xp_mappings_seq(w->mm);

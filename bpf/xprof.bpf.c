@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * The eBPF programs: a sample for every perf event that was asked for, the children of processes that were asked for,
- * and a list of executable mappings for user space.
+ * The eBPF programs: they take a sample for every requested perf event, follow the children of requested processes, and
+ * list executable mappings for user space.
  */
 #include "bpf/vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -11,7 +11,7 @@
 #define XP_INLINE   static __always_inline
 #define XP_NOINLINE __noinline
 #define XP_UNROLL   _Pragma("unroll")
-/* A 32-bit value in a 64-bit variable, of which the verifier then knows just that. */
+/* Makes the verifier forget everything about a 64-bit variable except that its value has 32 bits. */
 #define XP_FORGET(v) asm volatile("%0 <<= 32\n\t%0 >>= 32" : "+r"(v))
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -36,7 +36,7 @@ volatile struct xp_live xp_live = {};
 #include "bpf/submit.bpf.h"
 #include "bpf/cgroup.bpf.h"
 
-/* The kinds of events, a file each. */
+/* The kinds of events, one file each. */
 #include "bpf/events/perf.bpf.h"
 
 /* A child of a wanted process is wanted. Arguments: parent, child (include/trace/events/sched.h). */
@@ -52,7 +52,7 @@ int xp_on_fork(u64 *ctx)
     return 0;
 }
 
-/* A process is gone for good, exit work included: its number may be reused by somebody who is not wanted. */
+/* A process has exited completely: its PID may be reused by a process that is not wanted. */
 SEC("tp_btf/sched_process_free")
 int xp_on_free(u64 *ctx)
 {

@@ -1,5 +1,5 @@
 /* Ownership by scope: an owning local carries one of these attributes and leaves its function only through TAKE_*.
- * A reader proves a function free of leaks without reading what it calls.
+ * So a function can be shown to be free of leaks without reading the functions that it calls.
  */
 #pragma once
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 
-/* Hand an owning pointer or descriptor on; the local is left empty, so its cleanup does nothing. */
+/* Pass on an owning pointer or descriptor. The local variable is cleared, so its cleanup does nothing. */
 #define TAKE_PTR(p)                       \
     ({                                    \
         __typeof__(p) *take_p_ = &(p);    \

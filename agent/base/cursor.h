@@ -1,7 +1,7 @@
-/* A cursor reads untrusted bytes: it never passes its end, and it remembers that it wanted to.
+/* A cursor reads untrusted bytes. It never reads past its end, and it records an attempt to do so.
  *
- * Reads past the end return 0 and set `bad`; the position then stays where the failing read began, so that an error
- * message can say where. Callers check `bad` once after a group of reads instead of after each. Little-endian.
+ * Reads past the end return 0 and set `bad`; the position then stays where the failing read began, for use in error
+ * messages. Callers check `bad` once after a group of reads instead of after each. Little-endian.
  */
 #pragma once
 #include <stdbool.h>
@@ -63,7 +63,7 @@ static inline uint64_t cursor_u64(struct cursor *c)
     return cursor_uint(c, 8);
 }
 
-/* DWARF 5, 7.6. Bits beyond 64 are dropped; more than 10 bytes are bad. */
+/* LEB128 (DWARF 5, 7.6). Bits beyond 64 are dropped; more than 10 bytes are bad. */
 static inline uint64_t cursor_uleb(struct cursor *c)
 {
     uint64_t v = 0;
@@ -111,7 +111,7 @@ static inline const char *cursor_str(struct cursor *c)
     return (const char *)p;
 }
 
-/* The next n bytes as a cursor of their own; empty and bad when they are not all there. */
+/* Returns the next n bytes as a separate cursor; empty and bad if there are fewer. */
 static inline struct cursor cursor_sub(struct cursor *c, size_t n)
 {
     const uint8_t *p = cursor_take(c, n);

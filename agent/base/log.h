@@ -1,14 +1,14 @@
-/* Writes log messages to stderr, one line each. Library rooms do not log; the caller that knows the consequence logs
- * once.
+/* Writes log messages to stderr, one line each. Library code does not log; the caller that knows the consequence logs
+ * it once.
  */
 #pragma once
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 void log_set_level(enum log_level level);
-/* Makes bytes fit for a terminal: control characters become '?', so that no file's name can steer it. */
+/* Replaces control characters by '?', so that file names cannot control the terminal. */
 void log_clean(char *text);
-/* Whether messages of this level are shown: for those who would go to some length to make one. */
+/* Tells whether messages of this level are shown, for callers to whom creating a message is expensive. */
 int log_shows(enum log_level level);
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -11,10 +11,10 @@ struct map {
     size_t n, cap; /* cap is a power of two */
 };
 
-/* The value's place, valid until the next map_put; NULL when the key is not there. */
+/* Returns the address of the value, valid until the next map_put; NULL if the key does not exist. */
 uint64_t *map_get(const struct map *m, uint64_t key);
-/* The value's place, new ones hold 0; NULL without memory. */
+/* Returns the address of the value, which is 0 for a new key; NULL if out of memory. */
 uint64_t *map_put(struct map *m, uint64_t key);
-/* Values of other keys may move. */
+/* Removes a key. Values of other keys may move. */
 void map_remove(struct map *m, uint64_t key);
 void map_free(struct map *m);

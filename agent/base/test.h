@@ -15,7 +15,7 @@ struct test_case {
 void test_register(struct test_case *t);
 void test_fail(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void test_skip(const char *why);
-/* The folder of fixtures that make built for the tests (build/testdata). */
+/* Returns the directory of fixtures that make built for the tests (build/testdata). */
 const char *test_data(void);
 
 #define TEST(id)                                                      \

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length (1-4) of the valid sequence at s, of which `left` bytes may be read; 0 when it is not valid. */
+/* Returns the length (1-4) of the valid sequence at s, of which `left` bytes may be read; 0 if it is not valid. */
 static inline size_t utf8_len(const char *s, size_t left)
 {
     const uint8_t *p = (const uint8_t *)s;

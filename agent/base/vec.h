@@ -1,5 +1,5 @@
 /* A growable array: VEC(struct row) rows = {0}; *VEC_PUSH(&rows) = r; vec_free(&rows).
- * Growth is bounded by the caller; a failed allocation returns NULL and leaves the array as it was.
+ * The caller limits its growth. A failed allocation returns NULL and leaves the array unchanged.
  */
 #pragma once
 #include <stddef.h>
@@ -12,7 +12,8 @@
         size_t n, cap; \
     }
 
-/* Room for `want` items of `size` bytes; 0 or -1. Doubles, so that pushes are amortised O(1). */
+/* Reserves room for `want` items of `size` bytes. Returns 0 or -1. Doubles the capacity, so that pushes are amortised
+ * O(1). */
 static inline int vec_reserve_(void **v, size_t *cap, size_t want, size_t size)
 {
     if (want <= *cap)
@@ -30,7 +31,7 @@ static inline int vec_reserve_(void **v, size_t *cap, size_t want, size_t size)
 
 #define VEC_RESERVE(a, want) vec_reserve_((void **)&(a)->v, &(a)->cap, (want), sizeof(*(a)->v))
 
-/* Pointer to a new, uninitialised last item, or NULL without memory. */
+/* Returns a pointer to a new, uninitialised last item, or NULL if out of memory. */
 #define VEC_PUSH(a) (VEC_RESERVE((a), (a)->n + 1) ? NULL : &(a)->v[(a)->n++])
 
 #define vec_free(a)            \

@@ -1,4 +1,4 @@
-/* CIEs and FDEs as they lie in their section: for cfi.c and cfi_entry.c. */
+/* Reads CIEs and FDEs from their section. For cfi.c and cfi_entry.c. */
 #pragma once
 #include "cfi/cfi.h"
 #include <dwarf.h>
@@ -10,12 +10,12 @@ static inline u64 cfi_load(const u8 *p, unsigned n)
     return v;
 }
 
-struct cfi_entry { /* the frame of a CIE or FDE */
+struct cfi_entry { /* the common part of a CIE or FDE */
     const u8 *id, *body, *next;
-    u64 value; /* of the id: a CIE's is 0 (.eh_frame) or all ones (.debug_frame) */
+    u64 value; /* value of the ID: for a CIE 0 (.eh_frame) or all ones (.debug_frame) */
 };
 
-/* 1: an entry; 0: the terminator (next is behind it); -1: nothing sensible any more. */
+/* Returns 1: an entry; 0: the terminator (next is after it); -1: malformed. */
 static inline int cfi_read_entry(const u8 *p, const u8 *end, bool debug, struct cfi_entry *e)
 {
     if (end - p < 4)
@@ -44,12 +44,12 @@ static inline int cfi_read_entry(const u8 *p, const u8 *end, bool debug, struct 
     return 1;
 }
 
-/* The value alone, by the lower half of the encoding (LSB 5, 10.5.1). */
+/* Reads only the value, by the lower half of the encoding (LSB 5, 10.5.1). */
 bool cfi_plain_pointer(u8 format, const u8 **p, const u8 *end, u64 *out);
-/* Fills what the CIE at an offset of its section says; `usable` when all of it makes sense. */
+/* Parses the CIE at an offset of its section. Sets `usable` if all of it is valid. */
 void cfi_parse_cie(const struct cfi *c, u64 offset, struct cfi_cie *cie);
 
-/* The code that an FDE covers; *p moves behind it. */
+/* Reads the range of code that an FDE covers and advances *p. */
 static inline bool cfi_fde_range(const struct cfi_section *s, const struct cfi_cie *cie, const u8 **p, const u8 *end,
                                  u64 *at, u64 *len)
 {

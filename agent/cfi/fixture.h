@@ -7,7 +7,8 @@
 int fixture_fd(const char *name);
 /* 0 or -errno. */
 int fixture_elf(const char *name, struct elf_file *e);
-/* Image of a fixture, owned by the caller; NULL: not there or not built. It has passed table_check. */
+/* Builds the image of a fixture, owned by the caller, and checks it with table_check; NULL: no such file, or an
+ * error. */
 struct xp_table *fixture_table(const char *name);
-/* File offset of a symbol of .symtab; ~0: none. */
+/* Returns the file offset of a symbol in .symtab; ~0: none. */
 u64 fixture_symbol(const struct elf_file *e, const char *name);

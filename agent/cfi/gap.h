@@ -1,6 +1,5 @@
-/* Writes rows for code that has no FDEs but a known shape: _start, _init and _fini of C start-up files, PLTs of files
- * whose linker (or post-link optimiser) wrote no CFI for them, and the one assembly function of the vdso. Each shape is
- * recognised by the bytes of the code.
+/* Writes rows for known code without FDEs: _start, _init and _fini of C start-up files, PLTs without CFI from the
+ * linker (or post-link optimiser), and the only assembly function of the vdso. Each is recognised by its bytes.
  */
 #pragma once
 #include "elf/elf.h"
@@ -8,12 +7,12 @@
 #define GAP_CODES 8
 #define GAP_ROWS  3
 
-struct gap_code {   /* one piece; rows hold inside gaps only: an FDE that covers some of it wins */
+struct gap_code {   /* one piece of code; its rows apply in gaps only: FDEs take precedence */
     u64 start, end; /* file offsets */
     size_t n;
     struct gap_row {
         u64 offset;
-        u64 word; /* rule_word of its rule */
+        u64 word; /* rule_word of the rule */
     } row[GAP_ROWS];
 };
 struct gap_codes {

@@ -1,5 +1,5 @@
-/* LEB128 (DWARF 5, 7.6) for loops that cannot afford a cursor: *p moves on, never beyond end. Bits beyond 64 are
- * dropped, more than 10 bytes are malformed: false.
+/* Reads LEB128 (DWARF 5, 7.6) in loops for which a cursor is too slow. *p advances, but never past end. Bits beyond 64
+ * are dropped. More than 10 bytes are malformed: false.
  */
 #pragma once
 #include "bpf/types.h"

@@ -1,4 +1,4 @@
-/* Asks libdw for the unwind rule of a place in a file. For tests and the benchmark only. */
+/* Queries libdw for the unwind rule of a position in a file. For tests and the benchmark only. */
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
@@ -11,8 +11,8 @@ struct oracle_count {
     struct xp_rule ours, theirs;
 };
 
-/* The rule for a libdw frame. */
+/* Converts a libdw frame to a rule. */
 struct xp_rule oracle_rule(Dwarf_Frame *f);
-/* Compares a sound image with libdw's view of the same file (.eh_frame), at the start of every row of either. 0 or
- * -EBADMSG: libdw cannot read it. */
+/* Compares a valid image with libdw's result for the same file (.eh_frame), at the start of every row of either.
+ * Returns 0; -EBADMSG: libdw cannot read it. */
 int oracle_compare(int fd, const struct elf_file *e, const struct xp_table *t, struct oracle_count *out);

@@ -1,9 +1,9 @@
 /* Writes the index, rows and rules of a table image (layout: bpf/xprof.h).
  *
- * Rows arrive in ascending order of file offset and go straight to their final place; a row that says what the one
- * before it says is dropped. Rules are numbered by first use. Writing can be taken back to a mark, so that what a
- * malformed FDE wrote disappears. All memory is bounded before the first row; within it nothing can fail but the
- * numbering of rules, whose error is sticky.
+ * Rows arrive in ascending order of file offset and are written directly to their final position. A row with the same
+ * rule as the previous one is dropped. Rules are numbered in the order of their first use. Writing can be rewound to a
+ * mark, to remove the rows of a malformed FDE. All memory is limited before the first row. Within that limit only the
+ * numbering of rules can fail; its error is sticky.
  */
 #pragma once
 #include "bpf/types.h"
@@ -32,9 +32,9 @@ struct rows_mark {
     u32 n, block;
 };
 
-/* index and rows are borrowed; 0 or -ENOMEM. */
+/* index and rows are borrowed. Returns 0 or -ENOMEM. */
 int rows_init(struct rows *w, u64 lo, u32 nblocks, u32 *index, u32 *rows, u32 cap, u32 max_rules);
-/* Fills what is left of the index. */
+/* Fills the rest of the index. */
 void rows_finish(struct rows *w);
 void rows_free(struct rows *w);
 u32 rows_new_rule(struct rows *w, u64 word);
@@ -60,8 +60,8 @@ static inline u32 rows_rule(struct rows *w, u64 word)
     return rows_new_rule(w, word);
 }
 
-/* From `offset` (above every earlier one, below the end of block nblocks - 1) on, the rule is `word`. The caller sees
- * to it that w->cap is not passed. */
+/* Adds a row: from `offset` on the rule is `word`. `offset` is above every earlier one and below the end of block
+ * nblocks - 1. The caller makes sure that w->cap is not exceeded. */
 static inline void rows_emit(struct rows *w, u64 offset, u64 word)
 {
     if (word == w->last)

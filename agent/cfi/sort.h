@@ -2,5 +2,5 @@
 #pragma once
 #include "cfi/cfi.h"
 
-/* n >= 1. *fdes is owned, and maybe replaced. 0 or -ENOMEM. */
+/* n >= 1. *fdes is owned and may be replaced. Returns 0 or -ENOMEM. */
 int cfi_sort(struct cfi_fde **fdes, size_t n);

@@ -2,7 +2,7 @@
 #pragma once
 #include "cfi/cfi.h"
 
-/* struct xp_rule as a number: cfa_off, rbp_off, kind, rbx from the low end. */
+/* The fields of struct xp_rule as a number, from the low end: cfa_off, rbp_off, kind, rbx. */
 #define RBP_OFF   32
 #define KIND      48
 #define RBP_KIND  53
@@ -51,7 +51,7 @@ static inline bool has_register(struct cfi_state s)
 static inline void set_cfa_offset(struct cfi_state *s, s64 off)
 {
     s->word = (s->word & ~CFA_MASK) | (u32)off;
-    if (off != (s32)off) /* beyond what a rule can hold; not even its register is of use */
+    if (off != (s32)off) /* a rule cannot represent it, and the register alone is not useful */
         set_odd(s, CFI_NOTHING, CFI_NO_CFA);
 }
 
@@ -62,7 +62,7 @@ static inline void set_cfa_register(struct cfi_state *s, u64 reg)
     s->word = (s->word & ~KIND_MASK) | (u64)kind << KIND;
 }
 
-/* DW_CFA_offset and its kin: `reg` was saved at CFA + off. */
+/* DW_CFA_offset and similar instructions: `reg` was saved at CFA + off. */
 static inline void set_saved(struct cfi_state *s, u64 reg, s64 off)
 {
     if (reg == DW_RBP)

@@ -1,5 +1,5 @@
-/* What tests of the unwinder run in: a program of one page, each rule in force for 16 bytes of it, and a page of memory
- * for its stacks. */
+/* The environment of unwinder tests: a program of one page, in which each rule applies to 16 bytes, and a page of
+ * memory for its stacks. */
 #pragma once
 #include "base/cleanup.h"
 #include "base/test.h"
@@ -19,7 +19,7 @@ struct world {
     u32 n;
     struct xp_vma vma;
     struct host_space space;
-    struct xp_regs regs; /* what the leaf starts with */
+    struct xp_regs regs; /* registers of the leaf */
     struct xp_state *state;
 };
 
@@ -33,13 +33,13 @@ static inline int world_read(void *ctx, void *to, u32 len, u64 from)
     return 0;
 }
 
-/* The word of memory at an address. */
+/* Sets the word of memory at an address. */
 static inline void world_set(struct world *w, u64 at, u64 value)
 {
     w->memory[(at - WORLD_MEMORY) / 8] = value;
 }
 
-/* The next 16 bytes of code have this rule; the address of the first one. */
+/* Gives the next 16 bytes of code this rule. Returns the address of the first byte. */
 static inline u64 world_add(struct world *w, struct xp_rule r)
 {
     u32 i = ++w->n;
@@ -61,7 +61,7 @@ static inline struct world *world_new(void)
 {
     struct world *w = calloc(1, sizeof(*w));
     w->state = calloc(1, sizeof(*w->state));
-    w->words[0] = 2; /* in front of the first row there is none: the word before it is taken as one */
+    w->words[0] = 2; /* there is no row before the first one: the word before it serves as one */
     w->vma = (struct xp_vma){.start = WORLD_TEXT, .end = WORLD_TEXT + 0x1000, .bias = WORLD_TEXT};
     w->vma.file = (struct xp_file){.id = XP_FILE_FIRST, .state = XP_FILE_READY, .uid = 1, .nblocks = 1};
     w->space = (struct host_space){
@@ -76,7 +76,7 @@ static inline struct world *world_new(void)
     return w;
 }
 
-/* The number of frames of a stack whose leaf is at `ip`. */
+/* Unwinds a stack whose leaf is at `ip`. Returns the number of frames. */
 static inline u32 world_unwind(struct world *w, u64 ip, u64 sp, u64 bp)
 {
     w->regs.r[16] = ip;

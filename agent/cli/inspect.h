@@ -11,14 +11,14 @@ extern const struct command inspect_command;
 
 struct inspect_address {
     u64 address;
-    u32 id; /* 0: in no file */
+    u32 id; /* 0: not in a file */
     u64 offset;
 };
 
-/* Everything about one file; a line about it. */
+/* Append all findings about one file; a single line about it. */
 void inspect_text(const struct inspection *i, struct buf *out);
 void inspect_line(const struct inspection *i, struct buf *out);
 void inspect_json(const struct inspection *i, struct buf *out);
-/* One address with its functions, the innermost first, and the rule that unwinds from there. */
+/* Append one address with its functions, innermost first, and its unwind rule. */
 void inspect_address_text(struct binaries *b, const struct inspect_address *a, struct buf *out);
 void inspect_address_json(struct binaries *b, const struct inspect_address *a, struct buf *out);

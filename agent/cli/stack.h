@@ -10,7 +10,7 @@ struct stack_options {
 };
 extern const struct command stack_command;
 
-/* Appends the stacks of all threads, by thread number. 0 or -ENOMEM. */
+/* Appends the stacks of all threads, sorted by thread ID. Returns 0 or -ENOMEM. */
 int stack_text(const struct profile *p, const struct stacks_list *threads, struct buf *out);
-/* The same as one JSON object on a line. */
+/* Appends the same as one JSON object on one line. */
 int stack_json(u32 pid, const struct profile *p, const struct stacks_list *threads, struct buf *out);

@@ -1,4 +1,5 @@
-/* Opens what the commands without sampling share: a parser, a cache, and the search paths of debug files. */
+/* Opens the resources shared by the commands without sampling: a parser, a cache, and the search paths of debug
+ * files. */
 #pragma once
 #include "inspect/binaries.h"
 #include "cli/options/options.h"
@@ -8,7 +9,7 @@ struct toolbox_options {
     const char *cache_dir;
     struct option_list debug_dirs, debuginfod_urls;
 };
-/* Their rows, for a command's struct that has them as the member `tools`. */
+/* The rows of these options, for a command whose struct has them as the member `tools`. */
 #define TOOLBOX_ROWS(type)                                                                                         \
     {"debug-dir",                                                                                                  \
      0,                                                                                                            \
@@ -42,15 +43,17 @@ struct toolbox_options {
         "no-cache", 0, OPTION_BOOL, NULL, offsetof(type, tools.no_cache), .help = "do not use the cache directory" \
     }
 
-/* options_parse with the one option that the environment gives: where debug files are is a property of the machine. */
+/* Like options_parse, but the location of debug files can also come from the environment, because it is a property of
+ * the machine. */
 int toolbox_parse(const struct command *c, int argc, char **argv, void *out, int *operands, struct buf *message);
 
 struct toolbox {
     struct parser *parser;
     struct cache *cache;
-    char place[512];               /* of the cache */
-    struct binaries_config config; /* of these */
+    char place[512];               /* directory of the cache */
+    struct binaries_config config; /* refers to the members above */
 };
-/* `patience_ms`: for one file. 0, or -errno and a line in why[]. To be freed in every case. */
+/* `patience_ms` is the time limit for one file. Returns 0, or -errno and a line in why[]. Call toolbox_free in every
+ * case. */
 int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned patience_ms, char *why, size_t len);
 void toolbox_free(struct toolbox *t);

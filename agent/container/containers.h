@@ -1,16 +1,17 @@
 /* Keeps the list of containers on this machine, with their names and cgroups.
  *
- * Cgroups are reported as they are made and removed (by a BPF program on the kernel's tracepoints), and a scan, at
- * first and then seldom, repairs what was missed. A path says what kind of cgroup it is; names, labels and annotations
- * come from the container runtime, or from its state files where no runtime answers. So a container is known by its id
- * from its first moment (NEW), and by its name a little later (KNOWN). When its cgroup is gone it stays for a grace
- * period (ENDED), with a descriptor of its root, so that the last samples find their names and files.
+ * A BPF program on the kernel's tracepoints reports each cgroup when it is created or removed. A scan at the start,
+ * repeated at long intervals, finds what the events missed. The path of a cgroup determines its kind; names, labels and
+ * annotations come from the container runtime, or from its state files if no runtime responds. So a container's ID is
+ * known from its first moment (NEW), its name a little later (KNOWN). After its cgroup was removed, a container is kept
+ * for a grace period (ENDED), with a descriptor of its root directory, so that its last samples can still be
+ * symbolized.
  *
- * Pods' own cgroups and systemd's units are listed beside the containers. A group that a container makes below its own
- * belongs to the container.
+ * The list also holds the cgroups of pods and of systemd units. A cgroup that a container creates below its own belongs
+ * to the container.
  *
- * One thread owns it all; there are no locks. containers_tick may block while it asks the runtime: twice cri_timeout_ms
- * at worst, and after failures ever more seldom.
+ * One thread owns the list; there are no locks. containers_tick may block while it queries the runtime: for twice
+ * cri_timeout_ms at most, and with growing pauses after failures.
  */
 #pragma once
 #include "container/cgroup_name.h"
@@ -20,14 +21,14 @@
 #include <stdbool.h>
 
 #define CONTAINERS_MAX         16384       /* cgroups: containers, pods, units, and groups below them */
-#define CONTAINERS_BELOW_MAX   512         /* groups below one container's own: nobody takes the room of all */
-#define CONTAINERS_BYTES_MAX   (32 << 20)  /* of all labels and annotations together */
-#define CONTAINERS_PATH_MAX    512         /* of an event; a longer path may be cut and is read again by a scan */
-#define CONTAINERS_VALUE_MAX   4096        /* bytes of a label's or annotation's value; longer ones are cut */
-#define CONTAINERS_PAIRS_BYTES (64 * 1024) /* labels, and annotations, of one record */
+#define CONTAINERS_BELOW_MAX   512         /* cgroups below that of one container, so that none fills the list */
+#define CONTAINERS_BYTES_MAX   (32 << 20)  /* all labels and annotations together */
+#define CONTAINERS_PATH_MAX    512         /* path in an event; a longer one may be cut and is read again by a scan */
+#define CONTAINERS_VALUE_MAX   4096        /* bytes of a label or annotation value; longer values are cut */
+#define CONTAINERS_PAIRS_BYTES (64 * 1024) /* limit for the labels, and for the annotations, of one record */
 
 enum container_state { CONTAINER_NEW, CONTAINER_KNOWN, CONTAINER_ENDED };
-/* Where the names come from; files have no pairs. */
+/* Source of the names. State files have no labels or annotations. */
 enum container_told { TOLD_NOTHING, TOLD_BY_FILE, TOLD_BY_RUNTIME };
 
 struct container_pair {
@@ -42,29 +43,29 @@ struct container {
     u64 cgroup;                 /* id */
     char *path;                 /* in its hierarchy */
     struct cgroup_name is;      /* kind, runtime, container id, pod uid, unit */
-    enum container_state state; /* units are known from the beginning */
+    enum container_state state; /* units are CONTAINER_KNOWN from the beginning */
     enum container_told told;
-    bool sandbox; /* the pause container: its id is its pod's sandbox */
-    bool starved; /* CONTAINERS_BYTES_MAX left no room for its pairs: what they say is not known */
-    /* "" when nobody said; namespace_ and pod are Kubernetes' */
+    bool sandbox; /* the pause container: its ID is the sandbox ID of its pod */
+    bool starved; /* its labels and annotations are missing because CONTAINERS_BYTES_MAX was reached */
+    /* "" if unknown; namespace_ and pod are those of Kubernetes */
     char *name, *image, *image_id, *pod, *namespace_;
     struct container_pairs labels;                      /* of the container; pods and sandboxes have none */
     struct container_pairs pod_labels, pod_annotations; /* of its sandbox */
-    u32 init_pid;                                       /* as our PID namespace counts; 0: not found (yet) */
+    u32 init_pid;                                       /* in our PID namespace; 0: not found (yet) */
     u64 init_start;                                     /* clock ticks after boot, as in /proc/PID/stat */
     u64 pid_ns;                                         /* inode number of its PID namespace; 0: not known */
     int root_fd;                                        /* O_PATH of its root directory, or -1 */
-    u64 made_ns, ended_ns;                              /* CLOCK_MONOTONIC; 0: it runs */
+    u64 made_ns, ended_ns;                              /* CLOCK_MONOTONIC; ended_ns is 0 while it runs */
 };
 
-/* Called from within the functions below, which must not be called from there. The container is valid until gone. */
+/* Called by the functions below; a handler must not call them. The container is valid until `gone` returns. */
 struct containers_handlers {
     void *ctx;
     void (*changed)(void *ctx, const struct container *c); /* new, named, initial process found, ended */
-    void (*gone)(void *ctx, const struct container *c);    /* the last word about it */
+    void (*gone)(void *ctx, const struct container *c);    /* last call for this container */
 };
 
-/* Who knows names: the CRI client, or what a test puts in its place. */
+/* Source of names: the CRI client, or a substitute in tests. */
 struct container_source {
     void *ctx;
     int (*fetch)(void *ctx, struct cri_list *out, char *why, size_t why_len);
@@ -73,61 +74,62 @@ struct container_source {
 };
 
 struct containers_config {                 /* strings are copied */
-    struct hierarchy hierarchy;            /* whose ids the events carry */
-    const char *host_root;                 /* the host's root as we see it; NULL: "/" */
-    const char *cri_socket;                /* a path; NULL: search below host_root; "none": do not ask */
+    struct hierarchy hierarchy;            /* its IDs are in the events */
+    const char *host_root;                 /* where the host's root is mounted; NULL: "/" */
+    const char *cri_socket;                /* a path; NULL: search below host_root; "none": no runtime */
     unsigned cri_timeout_ms;               /* 0: 1 s */
     const volatile bool *stop;             /* ends a call to the runtime early; may be NULL */
     u64 rescan_ns;                         /* 0: 60 s */
-    u64 grace_ns;                          /* how long the ended stay; 0: 60 s */
-    unsigned max_roots;                    /* root descriptors held at once; 0: 1,024 */
+    u64 grace_ns;                          /* how long ended containers are kept; 0: 60 s */
+    unsigned max_roots;                    /* maximum number of open root descriptors; 0: 1,024 */
     const struct container_source *source; /* NULL: the CRI client */
 };
 
 struct containers_stats {
-    u64 cgroups, containers, pods, units, ended; /* now; sandboxes are containers */
-    u64 unnamed;                                 /* containers that run and that nobody named yet */
-    u64 made, removed;                           /* events that concerned us */
-    u64 foreign, cut;                            /* events of other hierarchies; with a path that was too long */
-    u64 rescans, found_late, lost_late;          /* made and removed that only a re-scan saw: missed events */
-    u64 full;                                    /* cgroups left out because of their bounds or for want of memory */
-    u64 fields_dropped;                          /* strings and pairs beyond their bounds */
-    u64 answered, timeouts, unreachable, unsupported, malformed, failed; /* calls for lists, by how they ended */
-    u64 last_ok_ns;           /* when the runtime answered; asked with each scan */
+    u64 cgroups, containers, pods, units, ended; /* current numbers; sandboxes count as containers */
+    u64 unnamed;                                 /* running containers without a name yet */
+    u64 made, removed;                           /* events of our hierarchy */
+    u64 foreign, cut;                            /* events of other hierarchies; with a truncated path */
+    u64 rescans, found_late, lost_late;          /* created, removed cgroups found by a re-scan: missed events */
+    u64 full;                                    /* cgroups left out because a limit was reached or memory ran out */
+    u64 fields_dropped;                          /* strings and pairs beyond their limits */
+    u64 answered, timeouts, unreachable, unsupported, malformed, failed; /* list calls by outcome */
+    u64 last_ok_ns;           /* time of the runtime's last response; each scan calls it */
     u64 given_up;             /* containers that the runtime never listed */
-    u64 by_file;              /* named by a state file */
-    u64 roots, roots_refused; /* descriptors held; not held: max_roots, or not to be opened */
+    u64 by_file;              /* containers named by a state file */
+    u64 roots, roots_refused; /* open descriptors; not opened: max_roots reached, or open failed */
     const char *runtime;      /* "containerd 1.6.20", or "" */
-    const char *why;          /* the last error, one line; "" when the last call was answered */
+    const char *why;          /* last error, one line; "" if the last call succeeded */
 };
 
 struct containers;
 
-/* 0, -errno when host_root cannot be opened, -ENOMEM. Nothing is read before the first tick: attach events first, then
- * tick, and nothing is missed. */
+/* Returns 0; -errno if host_root cannot be opened; -ENOMEM. Nothing is read before the first tick. To miss no cgroup,
+ * attach the events before the first tick. */
 int containers_new(struct containers **out, const struct containers_config *config,
                    const struct containers_handlers *handlers);
 /* Frees all; `gone` is not called. */
 void containers_free(struct containers **c);
 
-/* A cgroup was made, was removed. `hierarchy` is the kernel's number (0: unified); others than ours are counted. */
+/* Report that a cgroup was created or removed. `hierarchy` is the kernel's number (0: unified). Events of other
+ * hierarchies are only counted. */
 void containers_cgroup_made(struct containers *c, u32 hierarchy, u64 cgroup, const char *path, u64 now);
 void containers_cgroup_removed(struct containers *c, u32 hierarchy, u64 cgroup, u64 now);
-/* A sample came from a cgroup that containers_find does not know: process `pid` is in it. To whom it belongs, also when
- * there is no room for it; NULL: to none. */
+/* Adds a cgroup that containers_find does not know, after a sample of process `pid` in it. Returns the container it
+ * belongs to, even if there is no room to add the cgroup; NULL: none. */
 const struct container *containers_learn(struct containers *c, u64 cgroup, u32 pid, u64 now);
 
-/* What is due: names, initial processes, a scan, the end of a grace period; with CLOCK_MONOTONIC, when it is due, or
- * ten times a second. */
+/* Does the work that is due: names, initial processes, a scan, the end of a grace period. `now` is CLOCK_MONOTONIC.
+ * Call it when containers_due says so, or ten times per second. */
 void containers_tick(struct containers *c, u64 now);
-/* When the next tick has something to do; it may be long ago, while the runtime does not answer. */
+/* Returns the time at which the next tick has work. It may be long past while the runtime does not respond. */
 u64 containers_due(const struct containers *c);
 
-/* The container, pod or unit to which a cgroup belongs, ended ones included; NULL when it belongs to none. */
+/* Returns the container, pod or unit that a cgroup belongs to, including ended ones; NULL: none. */
 const struct container *containers_find(const struct containers *c, u64 cgroup);
-/* Calls `each` for all, in no order, until it returns false. */
+/* Calls `each` for every entry, in no particular order, until it returns false. */
 void containers_all(const struct containers *c, bool (*each)(void *ctx, const struct container *one), void *ctx);
 void containers_stats(const struct containers *c, struct containers_stats *out);
 
-/* The value of a pair, or NULL. */
+/* Returns the value of `key`, or NULL. */
 const char *container_pair(const struct container_pairs *p, const char *key);

@@ -1,5 +1,5 @@
-/* A registry of containers over an empty folder in the place of the cgroup tree and of the host's root, with a runtime
- * that lists what the test says.
+/* A test bench for the registry of containers: an empty directory replaces the cgroup tree and the host's root, and a
+ * fake runtime lists what the test specifies.
  */
 #pragma once
 #include "base/cleanup.h"
@@ -16,16 +16,16 @@
 #define OTHER "99999999-2222-3333-4444-555555555555"
 #define KEY   "xprof.io/profile"
 
-/* The runtime: the sandbox C2 of pod UID, and the container C1 in it. */
+/* The fake runtime: the sandbox C2 of pod UID, and the container C1 in it. */
 enum { MANY = 9000 }; /* pods of 4 KiB each: more than fit */
 typedef char uid_text[POD_UID_MAX + 1];
 
 struct fake_runtime {
     const uid_text *many; /* of that many pods */
     int rc, fetches, image_rc, images;
-    bool lists_sandbox, lists_container, labels_of_kubelet; /* on the container: it needs no sandbox */
+    bool lists_sandbox, lists_container, labels_of_kubelet; /* labels on the container, which then needs no sandbox */
     const char *image, *annotation;
-    size_t annotations; /* of the sandbox, more than the one of KEY: "more-N" */
+    size_t annotations; /* number of annotations "more-N" of the sandbox, besides KEY */
     const char *about;  /* NULL: "containerd 9.9" */
 };
 
@@ -42,7 +42,8 @@ struct bench {
     char dir[32];
 };
 
-/* With a runtime or without. `out_of_sight`: the tree cannot be seen, processes in this folder stand for it. */
+/* Creates the bench, with or without a runtime. `out_of_sight`: the tree is not visible; cgroups are found by the
+ * processes in this directory. */
 int bench_new(struct bench *b, bool runtime, const char *out_of_sight);
 void bench_free(struct bench *b);
 

@@ -1,5 +1,5 @@
-/* The registry from inside: containers.c keeps the table, containers_owner.c says whose a cgroup is, containers_names.c
- * asks who they are, containers_tick.c does what is due.
+/* Declarations shared by the files of the registry: containers.c keeps the table, containers_owner.c finds the owner of
+ * a cgroup, containers_names.c queries names, containers_tick.c does the work that is due.
  */
 #pragma once
 #include "base/vec.h"
@@ -10,16 +10,16 @@
 
 /* A container, pod or unit. */
 struct entry {
-    struct container c; /* first: what handlers see is the entry */
+    struct container c; /* must be first: handlers get its address */
     struct entry *next_name;
     size_t at;      /* in the list of all */
-    bool pending;   /* something about it is still to be found out: it is in the list of those */
-    unsigned tries; /* fetches that did not list it */
-    u64 next_ask;   /* not before; 0: nothing more to ask */
+    bool pending;   /* not everything about it is known: it is in the list of pending entries */
+    unsigned tries; /* number of fetches that did not list it */
+    u64 next_ask;   /* time of the next query; 0: none needed */
     unsigned init_tries;
-    u64 next_init;   /* not before; 0: found, or not looked for */
-    unsigned below;  /* groups below its own */
-    unsigned missed; /* re-scans in a row that did not see it */
+    u64 next_init;   /* time of the next attempt; 0: found, or not wanted */
+    unsigned below;  /* number of cgroups below its own */
+    unsigned missed; /* consecutive re-scans that did not see it */
     u64 scan;        /* the last re-scan that saw it */
 };
 
@@ -35,16 +35,16 @@ struct containers {
     struct containers_handlers handlers;
     struct containers_stats stats;
     struct container_source source;
-    struct cri *cri; /* behind the source, unless a test is there */
+    struct cri *cri; /* used by the source, except in tests */
     int root_fd;
     struct node *nodes[BUCKETS];  /* by cgroup id */
-    struct entry *names[BUCKETS]; /* the living, by id, uid or unit */
+    struct entry *names[BUCKETS]; /* running entries, by ID, UID or unit */
     VEC(struct entry *) all;
     VEC(struct entry *) pending;
     u64 next_scan, next_expiry, next_fetch;
     size_t pair_bytes; /* of all entries */
-    u64 scan;          /* number of the re-scan that runs, or ran last */
-    u64 fetch_backoff; /* ns; 0: the last call was answered */
+    u64 scan;          /* number of the current or last re-scan */
+    u64 fetch_backoff; /* ns; 0: the last call succeeded */
     char why[256];
 };
 
@@ -52,29 +52,30 @@ struct containers {
 
 void containers_pend(struct containers *c, struct entry *e);
 struct entry *containers_entry(const struct containers *c, u64 cgroup);
-/* Is it the container, pod or unit of that name? */
+/* Tells whether the entry is the container, pod or unit of that name. */
 bool containers_is_same(const struct entry *e, const struct cgroup_name *n, const char *path);
-/* The living one of that name. */
+/* Finds the running entry of that name. */
 struct entry *containers_named(const struct containers *c, const struct cgroup_name *n, const char *path);
-/* A group of an entry's. 0, -ENOSPC. */
+/* Adds a cgroup of an entry. Returns 0 or -ENOSPC. */
 int containers_add_node(struct containers *c, u64 cgroup, struct entry *e);
-/* A new container, pod or unit whose own cgroup this is. */
+/* Adds a container, pod or unit with its own cgroup. */
 struct entry *containers_add_entry(struct containers *c, u64 cgroup, const char *path, size_t len, u64 now);
 void containers_end(struct containers *c, struct entry *e, u64 now);
-void containers_drop(struct containers *c, struct entry *e); /* and say that it is gone */
+void containers_drop(struct containers *c, struct entry *e); /* and call `gone` */
 void containers_changed(struct containers *c, const struct entry *e);
 
 /* ---- containers_owner.c ---- */
 
-/* A cgroup that exists, from an event or a scan; `late`: only a scan saw it. Whose it is; NULL: nobody's. */
+/* Adds an existing cgroup from an event or a scan. `late`: only a scan saw it. Returns the entry it belongs to; NULL:
+ * none. */
 struct entry *containers_add(struct containers *c, u64 cgroup, const char *path, u64 now, bool late);
 
 /* ---- containers_names.c ---- */
 
-/* Asks the runtime when that is due for somebody, and tells everybody whom it lists. `everybody`: those that were given
- * up, too, and even when nobody waits, so that it is known whether the runtime can be reached. */
+/* Queries the runtime if that is due for any entry, and updates all entries that it lists. `everybody`: also update
+ * entries that were given up, and query even if no entry waits, to find out whether the runtime can be reached. */
 void containers_ask(struct containers *c, u64 now, bool everybody);
 void container_free(struct container *c);
-/* Bytes of all its pairs, as they count against CONTAINERS_BYTES_MAX. */
+/* Returns the size of all its pairs, as counted for CONTAINERS_BYTES_MAX. */
 size_t container_pair_bytes(const struct container *c);
 int container_init(struct container *c, u64 cgroup, const char *path, size_t len);

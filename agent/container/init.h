@@ -1,25 +1,26 @@
 /* Finds the first process of a container, its PID namespace and its root directory.
  *
- * A runtime makes the cgroup, puts a helper into it, and only when that has changed its root directory is it the
- * container: until then its root is the host's, which must not be taken for the container's.
+ * A runtime creates the cgroup and starts a helper process in it, which becomes the container once it has changed its
+ * root directory. Until then its root is that of the host, which must not be mistaken for that of the container.
  */
 #pragma once
 #include "container/hierarchy.h"
 
 struct init {
-    u32 pid;     /* as our PID namespace counts */
+    u32 pid;     /* in our PID namespace */
     u64 start;   /* clock ticks after boot */
-    u64 pid_ns;  /* inode number; 0: not readable */
-    int root_fd; /* O_PATH, owned; -1: not readable, or not wanted */
+    u64 pid_ns;  /* inode number; 0: cannot be read */
+    int root_fd; /* O_PATH, owned; -1: cannot be opened, or not wanted */
 };
 
-/* The process in the cgroup that is 1 in its own PID namespace, else the oldest. 0; -ENOENT none; -EAGAIN it still has
- * the host's root. */
+/* Finds the process in the cgroup that has PID 1 in its own PID namespace, else the oldest process. Returns 0; -ENOENT:
+ * there is none; -EAGAIN: it still has the host's root. */
 int init_find(struct init *out, const struct hierarchy *h, const char *path, bool want_root);
-/* The same for a process that is known to be in the container, where the tree is out of sight. */
+/* The same for a process that is known to be in the container, for machines where the cgroup tree is not visible. */
 int init_of_process(struct init *out, u32 pid, bool want_root);
 
-/* From the text of /proc/PID/status: the process's number in its innermost PID namespace; 0 when it does not say. */
+/* Returns the PID of the process in its innermost PID namespace, from the text of /proc/PID/status; 0 if it is not
+ * there. */
 u32 init_parse_nspid(const char *status);
-/* From the text of /proc/PID/stat: field 22 and field 4. 0 or -EBADMSG. */
+/* Parses fields 22 and 4 of the text of /proc/PID/stat. Returns 0 or -EBADMSG. */
 int init_parse_stat(const char *stat, u64 *start, u32 *parent);

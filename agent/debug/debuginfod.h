@@ -1,9 +1,9 @@
 /* Fetches debug files from debuginfod servers by build ID (elfutils' debuginfod(8): GET URL/buildid/HEX/debuginfo).
  *
- * One thread of its own asks, so that a slow server holds up nobody who does not want to wait. Files are kept in a
- * folder below a sum of bytes, those used longest ago go first; that no server has a file is remembered there, too, for
- * ten minutes. A server that cannot be reached, or does not answer in time, is left alone for a minute. What a server
- * sends is a claim: whoever takes the file compares its build ID, and drops one that lied.
+ * A separate thread sends the requests, so that a slow server does not block callers that do not want to wait. Files
+ * are stored in a directory of limited size, least recently used ones are removed first. The fact that no server has a
+ * file is also stored there, for ten minutes. A server that cannot be reached, or does not respond in time, is not
+ * queried for a minute. Servers are not trusted: the caller compares the build ID of a file and drops a wrong one.
  */
 #pragma once
 #include "bpf/types.h"
@@ -14,25 +14,25 @@ struct debuginfod;
 struct debuginfod_config {
     const char *const *urls; /* copied; http:// or https:// */
     size_t nurls;
-    const char *more; /* the same with blanks between, as in DEBUGINFOD_URLS; used when there are no `urls`; or NULL */
-    const char *dir;  /* where files are kept; NULL: for as long as this lives */
-    size_t max_file;  /* bytes of one file; 0: 2 GiB */
-    size_t max_bytes; /* of all in the folder; 0: 4 GiB */
-    unsigned idle_ms; /* without a byte for so long, a server is given up; 0: 10 s */
-    unsigned patience_ms; /* debuginfod_get waits for so long in all; 0: not at all */
+    const char *more;     /* URLs separated by blanks, as in DEBUGINFOD_URLS; used if there are no `urls`; or NULL */
+    const char *dir;      /* directory for files; NULL: a temporary one */
+    size_t max_file;      /* maximum size of one file; 0: 2 GiB */
+    size_t max_bytes;     /* maximum size of all files; 0: 4 GiB */
+    unsigned idle_ms;     /* time without a byte after which a request fails; 0: 10 s */
+    unsigned patience_ms; /* total time that debuginfod_get waits; 0: it does not wait */
 };
 
-/* 0 with *out = NULL when there is no URL; -EINVAL (none of them is one), -EPERM (the folder is not ours, or others may
- * write there), -ENOMEM, -errno. */
+/* Returns 0, with *out = NULL if there is no URL; -EINVAL: no URL is valid; -EPERM: the directory is owned or writable
+ * by others; -ENOMEM; or another -errno. */
 int debuginfod_new(struct debuginfod **out, const struct debuginfod_config *config);
-/* Breaks off what is being fetched. */
+/* Aborts any transfer. */
 void debuginfod_free(struct debuginfod **d);
 
-/* The debug file of a build ID (hex, 4 to 40 digits): an owned fd, opened O_RDONLY. -EINPROGRESS: ask again later;
- * -ENOENT: no server has it; -EFBIG: above max_file; or why the last server could not be asked (net/http.h); -EINVAL.
- * Any thread. */
+/* Returns the debug file of a build ID (4 to 40 hex digits) as an owned fd, opened O_RDONLY. -EINPROGRESS: try again
+ * later; -ENOENT: no server has it; -EFBIG: larger than max_file; -EINVAL; or the error of the last server
+ * (net/http.h). Any thread may call it. */
 int debuginfod_get(struct debuginfod *d, const char *id);
-/* It was not the file of this build ID: nobody gets it again for ten minutes. */
+/* Drops a file that does not have this build ID. It is not returned again for ten minutes. */
 void debuginfod_drop(struct debuginfod *d, const char *id);
 struct debuginfod_stats {
     u64 fetched, missing, failed, lied;

@@ -1,5 +1,5 @@
-/* The folder of debug files that servers sent (debuginfod.h): ID.debug, and an empty ID.debug.none for each that no
- * server has. The files' own times say which was used longest ago, so that several runs share a folder.
+/* The directory of downloaded debug files (debuginfod.h): ID.debug, or an empty ID.debug.none if no server has the
+ * file. The time stamps of the files record their last use, so that several runs can share a directory.
  */
 #pragma once
 #include "base/clock.h"
@@ -7,24 +7,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FOLDER_PART      ".XXXXXX"          /* behind the name of a file that is being written */
-#define FOLDER_FORGET_NS (600 * NS_PER_SEC) /* that no server has a file */
+#define FOLDER_PART      ".XXXXXX"          /* suffix of a file being written */
+#define FOLDER_FORGET_NS (600 * NS_PER_SEC) /* lifetime of ID.debug.none */
 
 struct folder {
     char *dir;
-    bool temporary; /* the folder goes with us */
+    bool temporary; /* removed by folder_close */
     size_t max_bytes;
 };
 
-/* dir NULL: one that goes when it is closed; max_bytes 0: 4 GiB. 0; -EPERM: it is not ours, or others may write there;
- * -ENOMEM, -errno. To be closed in every case. */
+/* dir NULL: a temporary directory; max_bytes 0: 4 GiB. Returns 0; -EPERM: owned or writable by others; -ENOMEM; or
+ * another -errno. Call folder_close in every case. */
 int folder_open(struct folder *f, const char *dir, size_t max_bytes);
 void folder_close(struct folder *f);
 
 void folder_path(const struct folder *f, const char *id, const char *suffix, char path[4096]);
-/* An owned fd, or -errno. The file counts as used now. */
+/* Returns an owned fd, or -errno. Marks the file as used. */
 int folder_open_file(const struct folder *f, const char *id);
-/* Removes what was used longest ago until `room` more bytes fit; with room = SIZE_MAX everything. */
+/* Removes the least recently used files until `room` more bytes fit; room = SIZE_MAX removes everything. */
 void folder_make_room(const struct folder *f, size_t room);
 bool folder_is_missing(const struct folder *f, const char *id);
 void folder_note_missing(const struct folder *f, const char *id);

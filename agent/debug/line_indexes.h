@@ -1,13 +1,13 @@
-/* Provides the line index of a file from memory, from disk, or from the parser; each index is built once. What an index
- * belongs to is the inode with its change time and size as the kernel saw them, which no container can choose; so one
- * that was made of a file is never shown for another, and a second run starts from the disk.
+/* Provides the line index of a file from memory, from disk, or from the parser; each index is built once. An index is
+ * identified by the inode of its file, with change time and size as seen by the kernel, which a container cannot
+ * choose. So the index of one file is never used for another, and a second run can load it from disk.
  *
- * Debug information may lie in other files (debug.h), which are looked for when the file is named, in the root of
- * a process that had it mapped when it was first seen. That root is held (O_PATH) until then, one descriptor for all
- * files that were seen in it. Two containers with one lower layer have one file, and one index.
+ * Debug information may be in other files (debug.h). They are looked for when the file is symbolized, in the root of a
+ * process that mapped it when it was first seen. That root is held open (O_PATH) until then, with one descriptor for
+ * all files seen in it. Two containers that share a lower layer share the file and its index.
  *
- * Without a cache on disk indexes are kept as memfds, below a sum of bytes; those used longest ago go first.
- * One thread: the one that owns the parser.
+ * Without a cache on disk, indexes are kept as memfds of limited total size; least recently used ones are removed
+ * first. The thread that owns the parser owns this module.
  */
 #pragma once
 #include "bpf/types.h"
@@ -18,33 +18,33 @@ struct cache;
 struct debug_search_paths;
 struct line_indexes;
 
-/* All are borrowed; `cache` may be NULL. 0 or -ENOMEM. */
+/* All arguments are borrowed; `cache` may be NULL. Returns 0 or -ENOMEM. */
 int line_indexes_new(struct line_indexes **out, const struct debug_search_paths *places, struct cache *cache);
 void line_indexes_free(struct line_indexes **l);
 
-/* A file was seen for the first time: the root of this process is held, while there is one. */
+/* Notes a file that is seen for the first time, and opens the root of the process if it still exists. */
 void line_indexes_seen(struct line_indexes *l, const struct xp_file_key *key, u32 tgid, const char *path);
-/* Lets go of roots that were held for so long and that nobody asked for: a container's file systems cannot be taken
- * away as long as they are held. */
+/* Closes roots that were held for that long without being used, because the file systems of a container cannot be
+ * unmounted while they are held. */
 void line_indexes_release(struct line_indexes *l, u64 age_ns);
 
-/* Between calls of line_indexes_get for a file, what it finds may change: a server is being asked for its debug file.
+/* Tells whether the result of line_indexes_get may still change, because a server is being queried for the debug file.
  */
 bool line_indexes_pending(struct line_indexes *l, const struct xp_file_key *key);
 
-struct line_index { /* borrowed descriptors, good until the next call; -1: none */
+struct line_index { /* borrowed descriptors, valid until the next call; -1: none */
     int fd;
-    int symbols; /* a debug file with the symbols that were stripped */
+    int symbols; /* a debug file with the stripped symbols */
 };
-/* Of the file behind fd (borrowed). 0; or why there is no index: -ENODATA (no debug information), or what parser_lines
- * says; *out is filled in any case. A failure is remembered as long as the index would be. */
+/* Finds the index of the file behind fd (borrowed). Returns 0; -ENODATA: there is no debug information; or the error of
+ * parser_lines. Always fills *out. A failure is cached like an index. */
 int line_indexes_get(struct line_indexes *l, const struct xp_file_key *key, int fd, struct line_index *out);
 
-/* What became of the files so far. */
+/* Results so far. */
 struct line_indexes_stats {
-    u64 files, found;  /* that were asked for; that have debug information */
-    u64 cut;           /* indexes that have less than the file: damaged, or a limit was hit */
-    u64 missing_parts; /* the same because another file is not there */
+    u64 files, found;  /* requested files; those with debug information */
+    u64 cut;           /* incomplete indexes: the file is damaged, or a limit was reached */
+    u64 missing_parts; /* incomplete indexes because another file is missing */
     u64 failed;        /* there is debug information, but no index */
 };
 struct line_indexes_stats line_indexes_stats(const struct line_indexes *l);

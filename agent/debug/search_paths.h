@@ -3,17 +3,17 @@
 #include "debug/debug.h"
 #include <stdbool.h>
 
-struct debug_sources {       /* borrowed, and not needed any more when the places are open */
-    const char *host_root;   /* where the node's file system is; NULL: "/" */
-    const char *const *dirs; /* where the user has debug files */
+struct debug_sources {       /* borrowed; not needed once the paths are open */
+    const char *host_root;   /* root of the node's file system; NULL: "/" */
+    const char *const *dirs; /* the user's directories with debug files */
     size_t ndirs;
-    const char *const *urls; /* of debuginfod servers */
+    const char *const *urls; /* URLs of debuginfod servers */
     size_t nurls;
-    const char *more_urls; /* the same with blanks between, used when there are no others; or NULL */
-    const char *cache_dir; /* what servers send is kept below it; NULL: nowhere */
-    bool patient;          /* wait for servers: who names once, at the end */
+    const char *more_urls; /* URLs separated by blanks, used if there are no `urls`; or NULL */
+    const char *cache_dir; /* downloads are stored below it; NULL: temporarily */
+    bool patient;          /* wait for servers; for symbolization once, at the end */
 };
 
-/* Never fails: what cannot be had is said in the log. */
+/* Never fails; problems are logged. */
 void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser);
 void debug_search_paths_close(struct debug_search_paths *p);

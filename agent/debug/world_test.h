@@ -1,5 +1,5 @@
-/* A world for tests of the search: folders that stand for the roots of a container and of the host, and a directory of
- * the user's.
+/* A test environment for the search: directories that represent the roots of a container and of the host, and a
+ * directory of the user.
  */
 #pragma once
 #include "base/buf.h"
@@ -23,7 +23,7 @@ struct world {
 bool world_new(struct world *w);
 void world_free(struct world *w);
 
-/* What a file is made of; NULL: it has none of that. */
+/* Contents of a file; NULL: not present. */
 struct made {
     const char *id, *info, *link, *alt;
     u32 crc;
@@ -31,10 +31,10 @@ struct made {
     bool package, symbols;
 };
 void make_file(struct buf *out, const struct made *m);
-/* Below the world's folder: "container/bin/x". Returns the file's CRC. */
+/* Writes a file below the world's directory: "container/bin/x". Returns its CRC. */
 u32 put_file(struct world *w, const char *where, const struct made *m);
 
-/* Looks for the debug file of container/bin/x; the outcome of some place that was tried is `outcome`. */
+/* Looks for the debug file of container/bin/x; true if one of the attempts had this outcome. */
 bool look(struct world *w, const char *outcome);
-/* Where the first file that was used begins. */
+/* Returns the root of the first file that was used. */
 const char *whose_is_used(const struct world *w);

@@ -11,50 +11,53 @@
 
 struct discover;
 
-/* The kernel side, as far as the discovery tells it what to sample; each from the discovery thread. */
+/* The kernel side: selects what is sampled. The discovery thread calls these functions. */
 struct discover_sampler {
     void *ctx;
-    int (*want)(void *ctx, u64 cgroup, u32 want); /* 0, or -errno: no room, it is tried again */
+    int (*want)(void *ctx, u64 cgroup, u32 want); /* 0, or -errno: no room; repeated later */
     void (*unwant)(void *ctx, u64 cgroup);
-    void (*set_rate)(void *ctx, unsigned hz); /* the highest rate that anybody wants */
+    void (*set_rate)(void *ctx, unsigned hz); /* the highest rate that any pod requests */
 };
 
 struct discover_config {
     struct discover_sampler sampler;
-    struct publisher *publisher; /* borrowed, and so is the hierarchy */
+    struct publisher *publisher; /* borrowed, like the hierarchy */
     const struct hierarchy *hierarchy;
     struct containers_config containers;
     enum discover_kube source;
     struct kube_config kube; /* for DISCOVER_BY_KUBE */
 };
 
-/* `rules` are taken over, also on failure. 0 or -errno and a line in why[]. Threads start with discover_start. */
+/* Takes ownership of `rules`, also on failure. Returns 0, or -errno and a line in why[]. discover_start starts the
+ * threads. */
 int discover_new(struct discover **out, const struct discover_config *config, const struct discover_rules *rules,
                  char *why, size_t len);
 int discover_start(struct discover *d, char *why, size_t len);
 void discover_free(struct discover **d);
 
-/* From one thread; takes the rules, which are on the heap, and cannot fail: they are in force a moment later, unless
- * others come before. */
+/* Replaces the rules; call it from one thread only. Takes ownership of the rules, which are on the heap, and cannot
+ * fail. The rules take effect a moment later, unless another reload replaces them first. */
 void discover_reload(struct discover *d, struct discover_rules **rules);
 void discover_rules_free(struct discover_rules **rules);
-/* From the collector's thread: what the kernel side tells. */
+/* Passes on an event of the kernel side; called by the collector's thread. */
 void discover_cgroup(struct discover *d, const struct xp_cgroup_event *e);
 
-/* From the worker's: samples came from a cgroup that nobody has told the publisher of (publisher_config.unknown). */
+/* Reports samples of a cgroup that the publisher does not know (publisher_config.unknown); called by the worker's
+ * thread. */
 void discover_stranger(void *discover, u64 cgroup, u32 tgid);
 
-/* What is profiled and why, or why not, as JSON: asked of the thread, waiting at most timeout_ms. 0 or -ETIMEDOUT. */
+/* Writes what is profiled, with reasons, as JSON. Queries the discovery thread and waits for at most timeout_ms.
+ * Returns 0 or -ETIMEDOUT. */
 int discover_targets(struct discover *d, struct buf *json, unsigned timeout_ms);
 
 struct discover_stats {
     u64 pods, namespaces, wanted;       /* now */
-    u64 warnings;                       /* about annotations, in all */
-    u64 mailbox_full;                   /* messages that found no place; a re-scan repairs */
-    u64 wants_refused;                  /* no room in the kernel side */
-    bool synced;                        /* pods were listed once; the runtime that tells of them answers */
-    bool by_runtime;                    /* which that is: no API server, no kubelet */
-    struct containers_stats containers; /* its texts are these: */
+    u64 warnings;                       /* about annotations, in total */
+    u64 mailbox_full;                   /* messages dropped because the mailbox was full; a re-scan makes up for them */
+    u64 wants_refused;                  /* no room in the kernel's map */
+    bool synced;                        /* pods were listed at least once, or the runtime that lists them responds */
+    bool by_runtime;                    /* pods come from the runtime, not from the API server or kubelet */
+    struct containers_stats containers; /* its texts are stored below */
     char runtime[64], runtime_why[256];
     struct kube_stats kube;
 };

@@ -7,11 +7,11 @@
 #include "discover/inventory.h"
 #include <pthread.h>
 
-/* A question to the thread. Two hold it: who asks and who answers; the last one frees it. */
+/* A query to the thread. Both the sender and the thread hold it; the last one to drop it frees it. */
 enum query_kind { QUERY_TARGETS, QUERY_STATS };
 struct query {
     enum query_kind kind;
-    struct queue *reply; /* gets the ask itself, once it is answered */
+    struct queue *reply; /* receives the query itself once it is answered */
     int holders;
     struct buf text;
     struct discover_stats stats;
@@ -27,9 +27,9 @@ enum message_kind {
     MESSAGE_NAMESPACE,
     MESSAGE_NAMESPACE_GONE,
     MESSAGE_SYNCED,        /* all pods were listed */
-    MESSAGE_NAMESPACES,    /* all namespaces were */
-    MESSAGE_NO_NAMESPACES, /* they cannot be had */
-    MESSAGE_RULES,         /* look at next_rules */
+    MESSAGE_NAMESPACES,    /* all namespaces were listed */
+    MESSAGE_NO_NAMESPACES, /* namespaces cannot be read */
+    MESSAGE_RULES,         /* next_rules was set */
     MESSAGE_QUERY,
 };
 struct message {
@@ -42,23 +42,23 @@ struct message {
     };
 };
 void message_free(struct message *m);
-/* What pods and namespaces have to say becomes messages. */
+/* Handlers that turn changes of pods and namespaces into messages. */
 struct kube_handlers mailbox_handlers(struct discover *d);
 void mailbox_no_namespaces(struct discover *d);
 
-struct notified {         /* what kernel side and publisher know of a cgroup */
+struct notified {         /* what the kernel side and the publisher know about a cgroup */
     u64 cgroup, identity; /* hash of the identity; 0: none */
-    u64 of;               /* a group that a container made below its own: the container's cgroup; else 0 */
+    u64 of;               /* for a cgroup that a container created below its own: the container's cgroup; else 0 */
     u32 want;
-    bool own;    /* it has that want */
-    bool named;  /* the publisher knows all that can be known of it */
-    bool nobody; /* neither container nor service: the host's */
-    bool fence;  /* pods are below: nothing there is wanted until its pod says so */
-    bool gone;   /* what is left to be told is that it is gone */
-    bool unsaid; /* something found no room, and is told again */
+    bool own;    /* it has a want of its own */
+    bool named;  /* the publisher knows all that is known about it */
+    bool nobody; /* neither container nor service: belongs to the host */
+    bool fence;  /* it contains pods: nothing below it is wanted until the pod is known */
+    bool gone;   /* it was removed; only that is still to be notified */
+    bool unsaid; /* a notification found no room and is repeated */
     bool used;
 };
-struct stranger { /* a cgroup of samples that nobody told the publisher of */
+struct stranger { /* a sampled cgroup that the publisher does not know */
     u64 cgroup;
     u32 tgid;
 };
@@ -66,7 +66,7 @@ struct stranger { /* a cgroup of samples that nobody told the publisher of */
 struct discover {
     struct discover_config config;
     struct discover_rules rules;
-    struct discover_rules *next_rules; /* owned; not taken over yet (atomic) */
+    struct discover_rules *next_rules; /* owned; not in effect yet (atomic) */
     struct queue *mailbox;             /* struct message * */
     struct containers *containers;
     struct kube *kube;
@@ -74,7 +74,7 @@ struct discover {
     VEC(struct notified) notified;
     struct map notified_by_cgroup;     /* -> row + 1 */
     size_t notified_unused, followers; /* rows of `told` that are `of` another */
-    bool unsaid;                       /* there are such rows */
+    bool unsaid;                       /* some rows have `unsaid` */
     u64 next_say_ns, next_sweep_ns;
     u64 warnings, mailbox_full, wants_refused;
     bool synced, namespaces;
@@ -86,14 +86,14 @@ struct discover {
 
 /* ---- pods.c ---- */
 
-/* Everybody's share changed, perhaps: the highest rate that somebody wants is the kernel side's. */
+/* Sets the rate of the kernel side to the highest rate that any pod requests. Call it when that may have changed. */
 void pods_adjust_rate(struct discover *d);
-/* Says what is wrong with a pod's annotations: in the log, and as an event. */
+/* Reports invalid annotations of a pod, in the log and as an event. */
 void pods_warn_of(struct discover *d, const struct inventory_pod *p);
-void pods_put(struct discover *d, struct kube_pod *pod); /* takes it */
+void pods_put(struct discover *d, struct kube_pod *pod); /* takes ownership */
 void pods_put_sandbox(struct discover *d, const struct container *c);
 void pods_remove(struct discover *d, const char *uid);
-/* A namespace has changed what its pods want. */
+/* Re-evaluates the pods after a namespace changed. */
 void pods_decide_again(struct discover *d);
 void pods_give_up_namespaces(struct discover *d);
 void pods_take_namespaces(struct discover *d);
@@ -101,20 +101,20 @@ void pods_look_for_namespaces(struct discover *d);
 
 /* ---- notify.c ---- */
 
-/* What was told of a cgroup; NULL when nothing was (without `make`), or without memory. */
+/* Returns the row of a cgroup. NULL: there is none (without `make`), or out of memory. */
 struct notified *notify_row(struct discover *d, u64 cgroup, bool make);
-/* The verdict on `c`, told of a cgroup: its own, or one below it, which has no want of its own. */
+/* Notifies the verdict on `c` for a cgroup: the container's own, or one below it, which has no want of its own. */
 void notify_verdict(struct discover *d, const struct container *c, struct notified *t);
-/* The same of its own cgroup, and of those that follow it. */
+/* Notifies the verdict on `c` for its own cgroup and for those below it. */
 void notify_of(struct discover *d, const struct container *c);
-/* Of a cgroup that is the host's: not in the registry. */
+/* Notifies the verdict for a cgroup of the host, which is not in the registry. */
 void notify_host(struct discover *d, struct notified *t);
 void notify_pod(struct discover *d, const char *runtime_uid);
 void notify_all(struct discover *d);
-/* The kubelet's own groups stand between the host's want and the pods: a new pod must not inherit it. */
+/* Fences the kubelet's own cgroups, so that new pods do not inherit the want of the host. */
 void notify_fence(struct discover *d, struct notified *t);
-/* The cgroup is gone: its want is taken back, its name kept for samples on their way. */
+/* Withdraws the want of a removed cgroup. Its name is kept for samples still in flight. */
 void notify_gone(struct discover *d, u64 cgroup);
-/* What is due: telling again what found no room, once a second; and, once a minute, forgetting groups that are not in
- * the registry and whose end nobody reported. */
+/* Does the work that is due: once per second, repeat notifications that found no room; once per minute, remove cgroups
+ * that are not in the registry and whose removal was not reported. */
 void notify_due(struct discover *d, u64 now);

@@ -1,5 +1,5 @@
 /* Keeps the known pods and namespaces, and decides for a cgroup whether it is profiled and with which labels. Owned by
- * the discovery thread; it notifies nobody.
+ * the discovery thread. It sends no notifications.
  */
 #pragma once
 #include "container/containers.h"
@@ -17,34 +17,34 @@ struct inventory {
     enum discover_kube source;
     VEC(struct inventory_pod) pods;
     VEC(struct kube_namespace *) namespaces;
-    /* Who is profiled without asking may have a namespace that does not want it: it is waited for, unless namespaces
-     * cannot be had at all. */
+    /* Set if namespaces cannot be read. Otherwise a pod that is profiled by default waits for its namespace, which may
+     * opt out. */
     bool without_namespaces;
-    unsigned hz; /* at which the kernel side samples: the highest rate that anybody wants */
+    unsigned hz; /* rate at which the kernel side samples: the highest that any pod requests */
 };
 
 struct verdict {               /* on one cgroup */
-    bool own;                  /* it has a want of its own; else its ancestor's holds */
+    bool own;                  /* it has a want of its own; else that of its ancestor applies */
     u32 want;                  /* XP_WANT */
-    struct identity *identity; /* owned; NULL: nothing to tell the publisher */
-    char reason[160];          /* why it is profiled, or why not: one clean line */
+    struct identity *identity; /* owned; NULL: nothing for the publisher */
+    char reason[160];          /* why it is profiled or not, as one line */
 };
 
 void inventory_free(struct inventory *w);
 
-/* Takes the pod and decides about it. *warn is set when its warnings are news. 0 or -ENOMEM. */
+/* Takes ownership of the pod and evaluates it. Sets *warn if its warnings are new. Returns 0 or -ENOMEM. */
 int inventory_put_pod(struct inventory *w, struct kube_pod *pod, bool *warn);
-/* By uid; true when it was there. */
+/* Removes a pod by UID. True if it existed. */
 bool inventory_remove_pod(struct inventory *w, const char *uid);
-/* By the uid that cgroups and runtimes know; NULL: none, or several say so of themselves. */
+/* Finds a pod by the UID that cgroups and runtimes use. NULL: there is none, or several pods claim that UID. */
 const struct inventory_pod *inventory_find_pod(const struct inventory *w, const char *runtime_uid);
 int inventory_put_namespace(struct inventory *w, struct kube_namespace *ns);
 void inventory_remove_namespace(struct inventory *w, const char *name);
-/* Decides about all pods again: rules or a namespace changed. */
+/* Re-evaluates all pods after the rules or a namespace changed. */
 void inventory_decide_pods(struct inventory *w);
-/* The highest rate that anybody wants. */
+/* Returns the highest rate that any pod requests. */
 unsigned inventory_highest_rate(const struct inventory *w);
 
-/* What follows for a cgroup. 0 or -ENOMEM. */
+/* Computes the verdict on a cgroup. Returns 0 or -ENOMEM. */
 int inventory_decide(const struct inventory *w, const struct container *c, struct verdict *out);
 void verdict_free(struct verdict *v);

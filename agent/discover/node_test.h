@@ -1,5 +1,5 @@
-/* A discovery whose runtime, kernel side and Kubernetes the test plays. A question to its thread is answered behind
- * everything that was said before it.
+/* A discovery whose runtime, kernel side and Kubernetes are simulated by the test. Its thread answers a query after all
+ * earlier messages.
  */
 #pragma once
 #include "base/cleanup.h"
@@ -24,30 +24,30 @@ struct node {
     struct publisher *publisher;
     struct discover *d;
     int released;       /* rules */
-    bool two_sandboxes; /* the runtime lists C3, too, of the same pod; before the start */
+    bool two_sandboxes; /* the runtime also lists C3 of the same pod; set it before the start */
 };
 
-/* Not started yet. Only with DISCOVER_BY_CRI is there a runtime: with one pod, its sandbox C2 and its container C1.
- * Kubernetes without its threads is played by the test. */
+/* Creates a node that is not started yet. Only DISCOVER_BY_CRI has a runtime, which lists one pod with sandbox C2 and
+ * container C1. The test simulates Kubernetes, without its threads. */
 int node_new(struct node *n, enum discover_kube source, enum policy_targeting targeting);
 int node_start(struct node *n);
 void node_free(struct node *n);
 #define AUTO_NODE CLEANUP(node_free) struct node
 
-/* Two events, or those that pods ask for. */
+/* Two events by default, or those that pods request. */
 struct discover_rules node_rules(struct node *n, enum policy_targeting targeting, unsigned rate);
 void node_reload(struct node *n, struct discover_rules rules);
 struct discover_stats node_stats(struct node *n);
 /* An event of the kernel side; group 0 <= id < GROUPS. */
 void node_group(struct node *n, u64 id, const char *path, bool made);
-/* Is that part of the page of targets? */
+/* Tells whether the page of targets contains the text. */
 bool node_says(struct node *n, const char *text);
 
-/* The kernel side: the want of a group; NO_WANT: none of its own. The rate that was set last. */
+/* The kernel side: the want of a cgroup (NO_WANT: none of its own), and the last rate that was set. */
 u32 kernel_want(u64 cgroup);
 u32 kernel_events(u64 cgroup);
 unsigned kernel_rate(void);
-/* It has no room for so many wants. */
+/* Makes the kernel side refuse this many wants. */
 void kernel_refuse(int wants);
 
 #define WAIT(condition)                                                               \

@@ -1,9 +1,9 @@
 /* Declarations shared by the parts of dwarf_index_build.
  *
- * A unit at a time: its line rows (dwarf_line.c); a walk over its entries, which leaves a node and its ranges for each
- * function and inlined call (dwarf_walk.c); a sweep that makes disjoint spans out of nested ranges and cuts them at
- * line rows (dwarf_sweep.c); their rows, encoded (dwarf_rows.c). A chunk is the rows of one outermost range; at the end
- * chunks are sorted, and of those that overlap (folded functions, dropped code) the first unit's stays.
+ * One unit at a time: read its line rows (dwarf_line.c); walk over its entries to get a node and its ranges for each
+ * function and inlined call (dwarf_walk.c); sweep over the nested ranges to get disjoint spans, split at line rows
+ * (dwarf_sweep.c); encode their rows (dwarf_rows.c). A chunk contains the rows of one outermost range. At the end
+ * chunks are sorted; of those that overlap (folded functions, dropped code), that of the first unit is kept.
  */
 #pragma once
 #include "base/map.h"
@@ -19,7 +19,7 @@ struct dwarf_block {
 struct dwarf_chunk {
     u64 lo, hi;
     u32 block, nblocks, seq;
-    bool lines_only; /* no function is known: gives way to one */
+    bool lines_only; /* without known function: replaced by chunks with one */
 };
 struct dwarf_range {
     u64 lo, hi;
@@ -35,7 +35,7 @@ struct dwarf_out_row {
 struct dwarf_builder {
     struct dwarf_file *d;
     const struct dwarf_limits *limits;
-    u64 line_budget, range_budget, text_budget; /* a sound file needs each byte about once */
+    u64 line_budget, range_budget, text_budget; /* a valid file needs each byte about once */
     u32 cuts, functions;
 
     VEC(u8) rows;
@@ -44,7 +44,7 @@ struct dwarf_builder {
     VEC(struct dwarf_node) nodes;
     VEC(u32) files;
     VEC(char) strings;
-    struct map by_address, by_text; /* of a name: 1 + its place in strings */
+    struct map by_address, by_text; /* of a name: 1 + its position in strings */
     struct map by_die, by_path;     /* entry -> 1 + string; string of a path -> 1 + file */
 
     struct dwarf_split split;
@@ -52,37 +52,39 @@ struct dwarf_builder {
 
     /* Of the unit */
     struct dwarf_unit *u;
-    struct dwarf_file *from; /* where its entries are: d, or that of a split unit */
-    struct dwarf_unit *code; /* whose entries: u, or the one that it stands for */
+    struct dwarf_file *from; /* the file of its entries: d, or that of a split unit */
+    struct dwarf_unit *code; /* the unit of the entries: u, or the split unit of a skeleton */
     struct dwarf_lines lines;
-    VEC(u32) unit_files; /* by the header's numbers: 1 + file */
+    VEC(u32) unit_files; /* by the numbers of the header: 1 + file */
     VEC(struct dwarf_range) ranges;
     VEC(struct dwarf_exec) covered; /* by functions, ascending */
-    size_t line_at;                 /* the sweep's place in lines */
+    size_t line_at;                 /* position of the sweep in lines */
     struct dwarf_out_row pending[DWARF_INDEX_BLOCK_ROWS];
     unsigned npending;
-    bool has_function; /* one of the chunk's rows */
+    bool has_function; /* a row of the chunk has a function */
     u32 chunk_block;
     u64 chunk_lo;
 };
 
-/* dwarf_intern.c. A string's place; 0: the empty one, also when the budget is spent. Without memory: cuts. */
+/* dwarf_intern.c. Returns the position of a string; 0: the empty string, also if the limit is reached. If out of
+ * memory, sets `cuts`. */
 u32 dwarf_intern(struct dwarf_builder *b, const char *s);
-/* Of the function whose entry is at `off` in d. */
+/* Interns the name of the function whose entry is at `off` in d. */
 u32 dwarf_intern_die(struct dwarf_builder *b, struct dwarf_file *d, u64 off);
-/* Of file number `no` of the unit's line program. */
+/* Interns the path of file number `no` of the unit's line program. */
 u32 dwarf_intern_file(struct dwarf_builder *b, u64 no);
 
-/* dwarf_walk.c: nodes and ranges of a unit. 0; -ENOSPC, -EBADMSG: as far as it came; -ENOMEM. */
+/* dwarf_walk.c: finds nodes and ranges of a unit. Returns 0; -ENOSPC, -EBADMSG: incomplete; -ENOMEM. */
 int dwarf_walk(struct dwarf_builder *b);
-/* dwarf_sweep.c: from ranges and lines to rows. 0, -ENOSPC, -ENOMEM. */
+/* dwarf_sweep.c: converts ranges and lines to rows. Returns 0, -ENOSPC or -ENOMEM. */
 int dwarf_sweep(struct dwarf_builder *b);
 
 /* dwarf_rows.c. Rows ascend within a chunk. 0, -ENOSPC, -ENOMEM. */
 int dwarf_put_row(struct dwarf_builder *b, u64 address, u32 node, u32 file, u32 line);
 void dwarf_begin_chunk(struct dwarf_builder *b, u64 lo);
 int dwarf_end_chunk(struct dwarf_builder *b, u64 hi);
-/* dwarf_strings.c: the strings as the image has them; nodes and files then refer to them by number. 0 or -ENOMEM. */
+/* dwarf_strings.c: builds the strings of the image; nodes and files then refer to them by number. Returns 0 or
+ * -ENOMEM. */
 struct dwarf_strings {
     u32 *at, *order, *rank; /* n of each */
     size_t n;

@@ -6,7 +6,7 @@
 
 struct craft {
     struct buf abbrev, info, line, ranges, str;
-    u64 inflated; /* .debug_info is compressed, and claims this size; 0: it is as it is */
+    u64 inflated; /* .debug_info is compressed, and its header has this size; 0: not compressed */
 };
 void craft_free(struct craft *c);
 #define AUTO_CRAFT CLEANUP(craft_free) struct craft

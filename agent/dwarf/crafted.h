@@ -16,7 +16,7 @@ struct crafted_section {
     uint64_t flags; /* SHF_COMPRESSED */
 };
 
-/* Appends the file to `out`. Its code is not there: a debug file. */
+/* Appends the file to `out`. Like a debug file, it has no code. */
 static inline void crafted_elf(struct buf *out, const struct crafted_section *s, unsigned n)
 {
     Elf64_Shdr h[CRAFTED_SECTIONS + 3] = {

@@ -1,7 +1,7 @@
-/* Line number programs (DWARF 2 to 5, 6.2): the rows of one unit, in ascending order of addresses.
+/* Reads line number programs (DWARF 2 to 5, 6.2): the rows of one unit, in ascending order of addresses.
  *
- * A row holds until the next one. A sequence that is not closed, not ascending, or that begins outside of code is
- * dropped: linkers leave such behind.
+ * A row applies up to the next one. A sequence that is not closed, not ascending, or that starts outside of code is
+ * dropped: linkers leave such sequences.
  */
 #pragma once
 #include "dwarf/file.h"
@@ -21,14 +21,15 @@ struct dwarf_source {
 };
 struct dwarf_lines {
     VEC(struct dwarf_row) rows;
-    VEC(const char *) dirs; /* by the numbers that the header uses */
+    VEC(const char *) dirs; /* by the numbers of the header */
     VEC(struct dwarf_source) files;
-    u64 steps; /* work done */
+    u64 steps; /* number of opcodes executed */
 };
 
-/* Reads the unit's program, at most `max_steps` opcodes of it. 0 (also for one that breaks off), -ENODATA (no program),
- * -ENOTSUP, -EBADMSG, -ENOSPC, -ENOMEM. */
+/* Reads the unit's program, at most `max_steps` opcodes. Returns 0, also for a truncated program; -ENODATA: no program;
+ * -ENOTSUP; -EBADMSG; -ENOSPC; -ENOMEM. */
 int dwarf_lines_read(struct dwarf_file *d, const struct dwarf_unit *u, u64 max_steps, struct dwarf_lines *out);
 void dwarf_lines_free(struct dwarf_lines *l);
-/* The path of file number `no`, as the compiler wrote it, relative ones below the unit's directory. NULL: none. */
+/* Returns the path of file number `no` as written by the compiler; relative paths are resolved against the unit's
+ * directory. NULL: none. */
 const char *dwarf_lines_path(const struct dwarf_lines *l, const struct dwarf_unit *u, u64 no, char *buf, size_t size);

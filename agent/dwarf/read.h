@@ -1,4 +1,4 @@
-/* base/cursor.h for loops over hundreds of megabytes: the same bounds, with the usual case inline. */
+/* A variant of base/cursor.h for loops over hundreds of megabytes: the same checks, with the common case inline. */
 #pragma once
 #include "base/cursor.h"
 #include "bpf/types.h"
@@ -36,7 +36,7 @@ static inline u64 read_uint(struct cursor *c, unsigned n)
     return 0;
 }
 
-/* Moves to a place; bad when it is not inside. */
+/* Moves to a position; bad if it is outside. */
 static inline void read_seek(struct cursor *c, u64 pos)
 {
     if (pos > c->len)

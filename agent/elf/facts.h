@@ -1,5 +1,5 @@
-/* Describes an ELF file: for people who ask why a file is named and unwound as it is (xprof inspect), and for
- * converting its addresses to file offsets. It crosses from the parser process to its parent.
+/* Describes an ELF file, for xprof inspect and for converting its addresses to file offsets. The description is sent
+ * from the parser process to its parent.
  */
 #pragma once
 #include "bpf/types.h"
@@ -7,28 +7,29 @@
 #include <stddef.h>
 
 #define FACTS_MAGIC    0x31434658u /* "XFC1" */
-#define FACTS_SEGMENTS 8           /* executable ones; a file has one, rarely two */
+#define FACTS_SEGMENTS 8           /* executable segments; a file has one, rarely two */
 
 struct facts_segment {
-    u64 offset, vaddr, size; /* bytes that the file backs */
+    u64 offset, vaddr, size; /* file-backed part */
 };
 struct facts {
     u32 magic;
     u16 type;     /* ET_EXEC, ET_DYN, ... */
-    u8 dynamic;   /* it needs a dynamic linker */
-    u8 nsegments; /* that are listed */
+    u8 dynamic;   /* needs a dynamic linker */
+    u8 nsegments; /* number of listed segments */
     u64 size;     /* of the file */
     u32 symbols, dynamic_symbols;
-    char language[16]; /* that most of it seems to be written in: "C++"; "" = no idea */
+    char language[16]; /* probable main language: "C++"; "": unknown */
     struct facts_segment segments[FACTS_SEGMENTS];
 };
 _Static_assert(sizeof(struct facts) == 40 + FACTS_SEGMENTS * 24, "no hidden padding");
 
-/* Of the file behind fd (borrowed). 0, -ENOEXEC, -EBADMSG, -ENOMEM, -errno. Runs in the parser process. */
+/* Reads the file behind fd (borrowed). Returns 0, -ENOEXEC, -EBADMSG, -ENOMEM or another -errno. Runs in the parser
+ * process. */
 int facts_read(int fd, struct facts *out);
-/* Is this one, from another process, sound? */
+/* Checks a struct from another process. */
 bool facts_sound(const void *data, size_t len);
 
-/* The file offset of an address as the file counts it; false: no code is there. */
+/* Convert between virtual addresses of the file and file offsets; false: there is no code. */
 bool facts_offset(const struct facts *f, u64 address, u64 *offset);
 bool facts_address(const struct facts *f, u64 offset, u64 *address);

@@ -1,6 +1,6 @@
 /* Names PLT stubs, which have no symbols: "memcpy@plt". A stub jumps through a slot of the GOT, and the relocation of
- * that slot says whose it is (System V ABI, AMD64 supplement, section 5.2 "Procedure Linkage Table"), so no order of
- * stubs is assumed: .plt, .plt.sec (IBT) and .plt.got are all read alike.
+ * that slot names the symbol (System V ABI, AMD64 supplement, section 5.2 "Procedure Linkage Table"). So no order of
+ * stubs is assumed, and .plt, .plt.sec (IBT) and .plt.got are read in the same way.
  */
 #pragma once
 #include "base/buf.h"
@@ -8,9 +8,9 @@
 
 struct plt; /* the slots of a file, by address */
 
-/* 0; -ENODATA: it has no stubs; -ENOMEM. Points into the file. */
+/* Returns 0; -ENODATA: there are no stubs; -ENOMEM. *out points into the file. */
 int plt_read(struct plt **out, const struct elf_file *e);
 void plt_free(struct plt **p);
-/* The symbol whose stub lies at this address; *len bytes, not terminated, any bytes; *start: the stub's first byte.
- * NULL: no stub is there, or it is nobody's by name (an ifunc of the file itself). */
+/* Returns the symbol of the stub at this address: *len arbitrary bytes, not terminated. *start is set to the first byte
+ * of the stub. NULL: there is no stub, or it has no symbol (an ifunc of the file itself). */
 const char *plt_find(const struct plt *p, u64 address, size_t *len, u64 *start);

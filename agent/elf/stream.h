@@ -1,4 +1,4 @@
-/* Inflates a compressed section piece by piece (gABI, "Section Compression": a header that says how, then one zlib or
+/* Inflates a compressed section piece by piece (gABI, "Section Compression": a header with the method, then one zlib or
  * zstd stream).
  */
 #pragma once
@@ -6,11 +6,11 @@
 
 struct elf_stream;
 
-/* `size` is what the section's header claims, at most `cap` and not more than its bytes can become. 0, -EBADMSG,
- * -ENOSPC (above cap), -ENOTSUP (unknown method), -ENOMEM. The section must stay. */
+/* *size is set to the size in the section's header, which is at most `cap` and plausible for the compressed size. The
+ * section must outlive the stream. Returns 0; -EBADMSG; -ENOSPC: larger than cap; -ENOTSUP: unknown method; -ENOMEM. */
 int elf_stream_new(struct elf_stream **out, const struct elf_section *s, size_t cap, u64 *size);
 void elf_stream_free(struct elf_stream **z);
-/* Exactly the next n bytes. 0, -EBADMSG (it ends before, or is damaged). */
+/* Reads exactly the next n bytes. Returns 0; -EBADMSG: the stream ends before, or is damaged. */
 int elf_stream_read(struct elf_stream *z, u8 *out, size_t n);
-/* Where the bytes begin that it has not taken yet; those in front of it are of no more use. */
+/* Returns the start of the compressed bytes that were not consumed yet; the bytes before are no longer needed. */
 const u8 *elf_stream_at(const struct elf_stream *z);

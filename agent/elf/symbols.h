@@ -1,24 +1,25 @@
 /* Looks up names in .symtab and .dynsym for a few offsets, without sorting or copying the tables: one pass over all
- * symbols, in which each finds its place among the n sorted offsets. 10 M symbols cost time, not memory.
+ * symbols looks up each symbol among the n sorted offsets. 10 million symbols cost time, but no memory.
  *
- * The innermost sized symbol that covers an offset wins. Of several at one start: functions before untyped labels,
- * global and weak before local ones, fewer leading underscores, the shorter name, the smaller name; so the answer does
- * not depend on the order of the table. A symbol without size reaches to the next symbol or the end of its section.
+ * The innermost sized symbol that covers an offset is used. Among symbols with the same start, functions are preferred
+ * to untyped labels, then global and weak symbols to local ones, then fewer leading underscores, then the shorter name,
+ * then the first in sort order; so the result does not depend on the order of the table. A symbol without size extends
+ * to the next symbol or the end of its section.
  */
 #pragma once
 #include "elf/elf.h"
 
-#define SYMBOLS_MAX_NAME (16u << 10) /* a longer name is cut; C++ templates reach a few KiB */
+#define SYMBOLS_MAX_NAME (16u << 10) /* longer names are truncated; C++ templates reach a few KiB */
 
 struct symbol {
     u64 start, end;   /* file offsets */
     const char *name; /* inside the file, `len` bytes, not terminated, any bytes; NULL: no symbol */
     u32 len;
     u8 rank;
-    bool sized; /* by the table; else `end` is its section's */
+    bool sized; /* has a size in the table; else `end` is that of its section */
 };
 
-/* offsets: ascending file offsets; out: n of them. `more`: a file whose .symtab is about the same addresses, or NULL.
- * 0, or -ENOMEM. Names live as long as both files. */
+/* offsets: n ascending file offsets; out: n symbols. `more`: a file whose .symtab has the same addresses, or NULL.
+ * Names are valid as long as both files. Returns 0 or -ENOMEM. */
 int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
                  struct symbol *out);

@@ -7,28 +7,28 @@
 
 enum verdict_kind {
     VERDICT_DONE,
-    VERDICT_RETRY,   /* later; `guilty` when it may be this profile's fault */
-    VERDICT_DROP,    /* never */
-    VERDICT_BLOCKED, /* nothing will pass before somebody repairs something outside */
-    VERDICT_STOPPED, /* broken off because of *stop: as if it had not been tried */
+    VERDICT_RETRY,   /* retry later; `guilty` if this profile may be at fault */
+    VERDICT_DROP,    /* do not retry */
+    VERDICT_BLOCKED, /* nothing can be sent until the configuration or server is repaired */
+    VERDICT_STOPPED, /* aborted because of *stop; does not count as an attempt */
 };
 
 struct verdict {
     enum verdict_kind kind;
     enum export_reason reason; /* unless done */
     bool guilty;
-    u64 retry_after_ms; /* what the server asked for; 0: nothing */
-    u64 rejected;       /* done, but that many profiles in it were refused (OTLP's partial success) */
+    u64 retry_after_ms; /* delay requested by the server; 0: none */
+    u64 rejected;       /* done, but the server rejected this many profiles (OTLP's partial success) */
     u64 bytes;          /* sent */
     double seconds, cpu_seconds;
-    char message[256]; /* one clean line */
+    char message[256]; /* one line without control characters */
 };
 
 struct exporter {
     const char *slug;
-    u64 max_age_ns; /* what the server takes; 0: anything */
-    bool serial;    /* one instance a target */
-    /* 0, or -errno and a line in why[]. The target outlives the instance. */
+    u64 max_age_ns; /* maximum age that the server accepts; 0: any */
+    bool serial;    /* one instance per target */
+    /* Returns 0, or -errno and a line in why[]. The target outlives the instance. */
     int (*new)(void **out, const struct export_target *t, char *why, size_t size);
     void (*send)(void *self, const struct export_profile *p, const volatile bool *stop, struct verdict *out);
     void (*free)(void *self);
@@ -36,5 +36,5 @@ struct exporter {
 
 extern const struct exporter exporter_pyroscope, exporter_otlp, exporter_directory;
 
-/* NULL: there is no such kind. */
+/* Returns NULL if there is no such kind. */
 const struct exporter *exporter_of(enum export_kind kind);

@@ -9,12 +9,12 @@ struct test_folder {
 int test_folder_new(struct test_folder *f);
 void test_folder_free(struct test_folder *f);
 #define AUTO_FOLDER __attribute__((cleanup(test_folder_free)))
-/* Files below it, of any depth, whose name contains `part`. */
+/* Counts the files below it, at any depth, whose name contains `part`. */
 size_t test_folder_count(const struct test_folder *f, const char *part);
 
-/* main -> work -> leaf, two sample types (samples/count, cpu/nanoseconds), one mapping with a build id; the leaf's
- * function has that name. */
+/* A profile with main -> work -> leaf, two sample types (samples/count, cpu/nanoseconds) and one mapping with a build
+ * ID. The name of the leaf function is given. */
 void test_pprof(struct buf *out, const char *leaf, u64 time_ns);
 
-/* Two labels and the profile, of now. */
+/* An item with two labels and the profile, with the current time. */
 struct export_item test_item(const struct buf *pprof);

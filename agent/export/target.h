@@ -1,9 +1,9 @@
-/* Runs a target: threads take profiles out of the spool, oldest first, and a window holds those that are being sent.
+/* Runs a target: its threads take profiles from the spool, oldest first. A window holds the profiles being sent.
  *
- * Health belongs to the target: after a failure that may be the server's it is sick, nothing is sent until its back-off
- * is over, then one profile at a time until one passes. Guilt belongs to the profile: failing, while others pass
- * between its failures, is evidence; enough of it and the profile is dropped (an outage gives none: nothing passes).
- * So that there is something to pass, a sick target tries profiles that were not tried yet before suspects.
+ * A target is sick after a failure that may be the server's fault: nothing is sent until its back-off has passed, then
+ * one profile at a time until one succeeds. A profile is suspect if it fails while others succeed between its failures,
+ * and is dropped if that happens often enough. (During an outage nothing succeeds, so no profile becomes suspect.) To
+ * give other profiles a chance to succeed, a sick target tries new profiles before suspect ones.
  */
 #pragma once
 #include "export/exporter.h"
@@ -12,23 +12,23 @@
 struct target;
 
 struct target_limits {
-    u64 bytes_per_s; /* expanded */
+    u64 bytes_per_s; /* uncompressed */
 };
 
-/* A copy of `config`, its exporters made, nothing started. 0, or -errno and why[]. */
+/* Copies `config` and creates the exporters, but starts nothing. Returns 0, or -errno and a line in why[]. */
 int target_new(struct target **out, const struct export_target *config, const struct target_limits *limits, char *why,
                size_t size);
 void target_free(struct target **t); /* stops it */
 
-/* Begins to send what `spool` holds for it, going on with the counters of `before` (NULL: its own); also once more,
- * after it was stopped. */
+/* Starts sending the profiles in `spool`, continuing the counters of `before` (NULL: its own). It can be restarted
+ * after a stop. */
 int target_start(struct target *t, struct spool *spool, const struct target *before);
 void target_stop(struct target *t);
-/* Gives its place in the spool up, when it has been stopped. */
+/* Removes the cursor of a stopped target from the spool. */
 void target_forget(struct target *t);
 
-void target_wake(struct target *t); /* there is something new */
-/* Tries at once and without pacing from now on; true: everything was answered for. */
+void target_wake(struct target *t); /* call it after a put */
+/* While on, sends without delays or pacing. target_idle tells whether all profiles are acknowledged. */
 void target_flush(struct target *t, bool on);
 bool target_idle(struct target *t);
 

@@ -1,5 +1,5 @@
-/* A target from inside: target.c has its threads, target_pick.c says which profile is next, target_settle.c what became
- * of it. All with the target's lock.
+/* Declarations shared by the files of a target: target.c runs the threads, target_pick.c selects the next profile,
+ * target_settle.c handles its result. All functions require the target's lock.
  */
 #pragma once
 #include "export/target.h"
@@ -8,15 +8,15 @@
 #define MS     1000000ull
 #define WINDOW 32
 
-struct entry { /* a profile that was read and is not answered for */
+struct entry { /* a profile that was read and is not acknowledged yet */
     enum { FREE, FLYING, WAITING } state;
-    bool suspect; /* its last failure may have been its own fault, */
-    u64 passed;   /* when the target had passed so many */
+    bool suspect; /* its last failure may have been its own fault */
+    u64 passed;   /* value of the target's `passed` at that failure */
     unsigned guilt;
     u64 seq, wall_ns, segment, at;
 };
 
-struct lane { /* a thread, with an exporter of its own */
+struct lane { /* a thread with its own exporter */
     struct target *target;
     pthread_t thread;
     bool running;
@@ -38,27 +38,28 @@ struct target {
     size_t nlanes;
     struct entry window[WINDOW];
     bool sick;
-    unsigned failures; /* without a success, as back-offs count them */
+    unsigned failures; /* consecutive failures, for the back-off */
     u64 not_before, passed;
-    u64 rate, tokens_ns; /* bytes a second; when they were counted */
+    u64 rate, tokens_ns; /* bytes per second; time of the last refill */
     s64 tokens;
     struct export_stats stats;
-    u32 told, fresh; /* bits by reason: lines that were handed out, that wait for it */
+    u32 told, fresh; /* bits by reason: lines already returned; lines to be returned */
     char lines[EXPORT_NREASONS][256];
 };
 
 /* ---- target_settle.c ---- */
 
-/* What is to be said of a failure: in the statistics, and once an outage in the log. */
+/* Reports a failure: in the statistics, and once per outage in the log. */
 void target_tell(struct target *t, enum export_reason r, const char *message);
 void target_drop(struct target *t, struct entry *e, enum export_reason r, u64 bytes);
 void target_commit(struct target *t);
-/* The exporter's verdict on a profile of so many bytes. */
+/* Applies the exporter's verdict on a profile of that many bytes. */
 void target_settle(struct target *t, struct entry *e, const struct verdict *v, u64 bytes);
 
 /* ---- target_pick.c ---- */
 
-/* Counts what the spool lost. */
+/* Counts the records that the spool lost. */
 void target_note_lost(struct target *t);
-/* The entry to send, FLYING, its profile in the lane; or NULL, and how long to wait for a change at most. */
+/* Returns the entry to send, in state FLYING, with its profile in the lane; or NULL, and the maximum time to wait for a
+ * change. */
 struct entry *target_pick(struct lane *l, u64 *wait_ns);

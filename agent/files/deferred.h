@@ -1,8 +1,8 @@
-/* Deferred unwinding: samples that met a file before its table was there carry registers and a piece of their stack.
- * Once the process's files have tables, the same unwinder runs over the copy. So do samples that stopped in code
- * without unwind information, as long as it is not decided whether that code gets rows (files_is_open): they wait for
- * it. Bounded in number and time; a stack that cannot be completed is counted as it arrived. Owned by the worker
- * thread.
+/* Deferred unwinding: samples that met a file before its table was built carry registers and a part of their stack.
+ * Once the files of the process have tables, the same unwinder runs over that copy. Samples that stopped in code
+ * without unwind information also carry a copy, and wait until it is decided whether that code gets rows
+ * (files_is_open). Number and waiting time are limited; a stack that cannot be completed is counted as it arrived.
+ * Owned by the worker thread.
  */
 #pragma once
 #include "files/files.h"
@@ -10,12 +10,12 @@
 #include "profile/aggregate.h"
 
 struct deferred_job {
-    struct xp_sample *sample; /* owned: as the kernel side sent it, with the frames it found */
+    struct xp_sample *sample; /* owned: as sent by the kernel side, with the frames it found */
     struct xp_dump *dump;     /* owned */
 };
 void deferred_job_free(struct deferred_job *j);
 
-/* The file in whose code without unwind information a stack stopped; 0: it did not. */
+/* Returns the file where a stack stopped in code without unwind information; 0: it did not. */
 u32 deferred_gap_of(const struct xp_sample *s);
 
 struct deferred;
@@ -23,9 +23,10 @@ struct deferred;
 int deferred_new(struct deferred **out, struct probe *probe, struct files *files);
 void deferred_free(struct deferred **l);
 
-/* Takes the job; beyond the bound it is not kept waiting, but added to `into` as it came. */
+/* Takes ownership of the job. If the limit is reached, its stack is added to `into` unchanged. */
 void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate *into);
-/* Unwinds what has waited for at least `min_age_ms`, and for no open file, into `into`. */
+/* Unwinds the stacks that have waited for at least `min_age_ms` and do not wait for an open file, and adds them to
+ * `into`. */
 void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *into);
 size_t deferred_waiting(const struct deferred *l);
-u64 deferred_rescued(const struct deferred *l); /* stacks that came out complete */
+u64 deferred_rescued(const struct deferred *l); /* stacks that were completed */

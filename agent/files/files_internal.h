@@ -15,7 +15,7 @@ struct shared_table { /* by content */
     struct table_key key;
     struct probe_table place;
     u32 rows, bad_fdes, synth_rows;
-    bool used; /* by a file that stays: during an eviction */
+    bool used; /* during an eviction: used by a file that is kept */
 };
 
 struct files {
@@ -24,38 +24,39 @@ struct files {
     struct cache *cache;
     VEC(struct file) all;
     struct map by_id;  /* id -> index + 1 */
-    struct map by_key; /* hash of the key -> index + 1 of one that could be opened */
+    struct map by_key; /* hash of the key -> index + 1 of a file that could be opened */
     VEC(struct shared_table) tables;
     struct map by_digest; /* first half of the digest -> index + 1 */
     size_t open_fds, max_fds;
     VEC(struct retry) retries;
-    struct map tries; /* hash of the key -> how often it could not be opened */
+    struct map tries; /* hash of the key -> number of failures to open it */
     bool warned;
-    u32 round; /* counts files_age: the clock of `last_used` */
+    u32 round; /* number of calls of files_age, for `last_used` */
     u32 evicted;
     bool starved;       /* the shards or the rule dictionary are full: files_age makes room */
     bool share;         /* files_share */
-    struct map refused; /* owners who need room for more, during files_age */
+    struct map refused; /* during files_age: owners that need more room */
     bool synth;
-    VEC(u32) synth_wanted; /* ids, the first one waits longest */
+    VEC(u32) synth_wanted; /* IDs, longest waiting first */
     u64 synth_counts[FILES_SYNTH_COUNT];
-    struct files_budget synth_budget; /* time that may be spent on it */
+    struct files_budget synth_budget; /* available time for it */
     u64 synth_due_ns;                 /* not before */
 };
 
-/* A table of this content that is in the shards, or NULL. */
+/* Finds a table of this content in the shards, or NULL. */
 struct shared_table *files_find_shared(struct files *f, const struct table_key *key);
-/* Puts an image into the shards, as a part of the owner's share, and remembers it by its content. 0, -EDQUOT (no room),
- * -EUSERS (no room in the share), -EOVERFLOW (too many rules), -ENOMEM, -errno. */
+/* Loads an image into the shards, counted against the owner's share, and registers it by its content. Returns 0;
+ * -EDQUOT: no room; -EUSERS: no room in the share; -EOVERFLOW: too many rules; -ENOMEM; or another -errno. */
 int files_place(struct files *f, u64 owner, const struct table_key *key, const struct xp_table *image,
                 struct shared_table **out);
-/* The table with all rows, if it was made some time: 0, or -ENODATA and the like. */
+/* Finds the table with all rows, if it was built before. Returns 0, or -ENODATA and similar errors. */
 int files_find_synth(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out);
-/* Whether the rest of its code gets rows is decided, or takes too long: stacks that stop there stay as they are. */
+/* Closes a file: it is decided whether the rest of its code gets rows, or that takes too long. Stacks that stop there
+ * are no longer deferred. */
 void files_close(struct files *f, struct file *e);
 /* Closes the files that have waited for too long. */
 void files_close_late(struct files *f, u64 now_ns);
-/* Gives back the tables that no file is published with any more. */
+/* Releases the tables that are no longer used by a published file. */
 void files_free_tables(struct files *f);
 
 /* NULL: there is no such file. */
@@ -65,7 +66,7 @@ static inline struct file *files_entry(const struct files *f, u32 id)
     return at && *at ? &f->all.v[*at - 1] : NULL;
 }
 
-/* Has a file announced again at its first sight after so many ns. False: too many wait. */
+/* Lets a file be announced again when it is seen after this delay, in ns. False: too many files wait already. */
 bool files_retry(struct files *f, const struct xp_file_key *key, u64 after_ns);
 
 static inline u64 files_key_hash(const struct xp_file_key *k)

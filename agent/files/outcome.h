@@ -7,13 +7,13 @@
 #include "parser/synth_table.h"
 #include <errno.h>
 
-/* Of what parser_synth left. */
+/* Classifies the result of parser_synth. */
 static inline enum files_synth files_outcome(const struct parser_synth *s)
 {
     if (s->table)
         return FILES_SYNTH_DONE;
     switch (s->dropped) {
-    case SYNTH_DROP_NOT: /* and yet no table: nothing could be proven */
+    case SYNTH_DROP_NOT: /* but without table: nothing could be proven */
     case SYNTH_DROP_NO_CODE:
         return FILES_SYNTH_NOTHING;
     case SYNTH_DROP_BYTES:
@@ -26,7 +26,7 @@ static inline enum files_synth files_outcome(const struct parser_synth *s)
     }
 }
 
-/* Of -errno, the parser's or that of the shards. */
+/* Classifies an -errno of the parser or of the shards. */
 static inline enum files_synth files_outcome_of_error(int rc)
 {
     if (rc == -EDQUOT || rc == -EUSERS)
@@ -34,16 +34,16 @@ static inline enum files_synth files_outcome_of_error(int rc)
     return rc == -ENOSPC || rc == -EOVERFLOW ? FILES_SYNTH_LIMIT : FILES_SYNTH_FAILED;
 }
 
-/* For want of a process or of memory: worth another attempt, as the file is what it was. -ESTALE is not: as another one
- * it is announced again. */
+/* Tells whether another attempt makes sense: there was no parser process or no memory. Not for -ESTALE: a changed file
+ * is announced again as another one. */
 static inline bool files_is_nobodys_fault(int rc)
 {
     return rc == -ECHILD || rc == -ENOMEM;
 }
 
-/* Keeps what became of the bytes with this key, so that the next agent need not ask. Not that time ran out: another
- * machine, or another hour, may have more of it. (Nor that they cost the parser its life, for which bytes did is not
- * known.) */
+/* Stores the result for the bytes with this key, so that the next agent does not repeat the attempt. A timeout is not
+ * stored: there may be more time on another machine or later. (Nor is a crash of the parser, because it is not known
+ * which bytes caused it.) */
 static inline void files_keep(struct cache *cache, const struct table_key *key, const struct parser_synth *s)
 {
     struct table_key plain = *key;

@@ -1,5 +1,5 @@
-/* A shelf of files in tests of this room: the real parser, the kernel side of probe/fake_test.h, perhaps a cache in a
- * folder of its own.
+/* A test fixture for files: the real parser, the kernel side of probe/fake_test.h, and optionally a cache in its own
+ * directory.
  */
 #pragma once
 #include "base/cleanup.h"
@@ -16,14 +16,14 @@ struct shelf {
     struct files *files;
 };
 
-/* 0 or -errno; to be freed in any case. */
+/* Returns 0 or -errno. Free it in every case. */
 int shelf_new(struct shelf *s, bool cached);
 void shelf_free(struct shelf *s);
 #define AUTO_SHELF CLEANUP(shelf_free) struct shelf
 
-/* The key of a file that is announced under this id. */
+/* Returns the key of a file that is announced under this ID. */
 struct xp_file_key shelf_key(u32 id, u64 size);
-/* Announces a fixture under this id. */
+/* Announces a fixture under this ID. */
 const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture);
 /* The same, by a process of this cgroup. */
 const struct file *shelf_build_for(struct shelf *s, u64 cgroup, u32 id, const char *fixture);

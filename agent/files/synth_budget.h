@@ -1,6 +1,6 @@
 /* Limits the time that the worker spends on low-priority work: a tenth of the elapsed time, with a small burst. The
- * time that a file took is paid back before the next file is processed, so that a process that keeps mapping new files
- * cannot occupy the worker.
+ * time spent on a file must be earned again before the next file is processed, so that a process that keeps mapping new
+ * files cannot occupy the worker.
  */
 #pragma once
 #include "base/clock.h"
@@ -12,11 +12,11 @@
 #define FILES_DEBT_NS     ((s64)(60 * NS_PER_SEC)) /* at most: more than one file can cost within the parser's limits */
 
 struct files_budget { /* {0} at first */
-    s64 ns;           /* that may be spent; below 0: to be paid back */
-    u64 paid_ns;      /* when some was added; 0: never */
+    s64 ns;           /* available time; below 0: debt */
+    u64 paid_ns;      /* last time that some was added; 0: never */
 };
 
-/* Adds what was earned since it was last asked. Is there any left? */
+/* Adds the time earned since the last call. Returns whether any is left. */
 static inline bool files_budget_left(struct files_budget *c, u64 now)
 {
     u64 all = (u64)(FILES_BUDGET_NS + FILES_DEBT_NS);

@@ -7,17 +7,18 @@
 
 struct address_space;
 
-/* `binaries` is borrowed, files are added to it. 0, -ESRCH (gone), -EACCES, -ENOMEM. */
+/* `binaries` is borrowed; files are added to it. Returns 0; -ESRCH: the process exited; -EACCES; -ENOMEM. */
 int address_space_new(struct address_space **out, struct binaries *binaries, u32 tgid);
 void address_space_free(struct address_space **s);
 
-/* Its executable mappings, by address; those of no file have id 0. Borrowed. */
+/* Returns its executable mappings, sorted by address (borrowed). Anonymous mappings have ID 0. */
 const struct xp_vma *address_space_mappings(const struct address_space *s, size_t *n);
-/* How many mappings have a file that could not be opened, and so id 0; *error: why the last one (-errno; 0: none). */
+/* Returns the number of mappings whose file could not be opened, and which have ID 0 for that reason. *error is set to
+ * the last error (-errno; 0: none). */
 size_t address_space_unopened(const struct address_space *s, int *error);
-/* Reads memory of the process: 0, or 1 when not all of it is there. */
+/* Reads memory of the process. Returns 0, or 1 if part of it cannot be read. */
 int address_space_read(void *space, void *to, u32 len, u64 from);
-/* Unwinds; tables are fetched when a stack runs through their file. `read` as in struct host_space; `fs_base` of the
- * thread. The words and the cause are in `state`. */
+/* Unwinds a stack; the table of a file is loaded when the stack reaches it. `read` as in struct host_space; `fs_base`
+ * is that of the thread. `state` receives the words and the cause. */
 void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u64 fs_base,
                           int (*read)(void *ctx, void *to, u32 len, u64 from), void *ctx, struct xp_state *state);

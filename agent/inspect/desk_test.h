@@ -1,4 +1,4 @@
-/* A desk for looking at files in tests of this room: the real parser, a cache in a folder of its own, and binaries. */
+/* A test fixture for inspecting files: the real parser, a cache in its own directory, and binaries. */
 #pragma once
 #include "base/cleanup.h"
 #include "inspect/binaries.h"
@@ -10,14 +10,14 @@ struct desk {
     struct binaries *binaries;
 };
 
-/* With a cache, and debug files below its folder. 0 or -errno; to be freed in any case. */
+/* Creates the fixture with a cache, and debug files below its directory. Returns 0 or -errno; free it in every case. */
 int desk_new(struct desk *d);
 void desk_free(struct desk *d);
 #define AUTO_DESK CLEANUP(desk_free) struct desk
 
-/* Where a fixture is, by its name below build/testdata; "": nowhere. */
+/* Returns the path of a fixture by its name below build/testdata; "": not found. */
 void path_of(const char *name, char path[4096]);
-/* Its id, or 0. */
+/* Returns its ID, or 0. */
 u32 add_fixture(struct desk *d, const char *name);
-/* For a name_source's `use`: the first name, into 64 bytes at `text`. */
+/* For `use` of a name_source: copies the first name to 64 bytes at `text`. */
 void first_name(void *text, const struct names *n);

@@ -1,5 +1,5 @@
-/* Collects what is known about a file: its kind, its unwind rows and gaps, the sources of its names and the places that
- * were searched.
+/* Collects what is known about a file: its kind, its unwind rows and gaps, the sources of its names, and the searched
+ * paths.
  */
 #pragma once
 #include "inspect/binaries.h"
@@ -11,17 +11,17 @@
 #define INSPECT_GAPS 5
 
 struct inspect_gap {
-    u64 offset, len; /* of code in the file without rows */
+    u64 offset, len; /* code in the file without rows */
 };
 struct inspection {
     const struct binary *file; /* borrowed */
-    int error;                 /* it cannot be read at all; all else is then empty */
+    int error;                 /* it cannot be read; everything else is then empty */
     struct facts facts;
     struct xp_table table; /* the header */
     int table_error;
-    bool synth_tried;        /* some code has no unwind information: its instructions were looked at */
-    int synth_error;         /* of that */
-    enum synth_drop dropped; /* why nothing came of it */
+    bool synth_tried;        /* instructions of code without unwind information were analysed */
+    int synth_error;         /* error of that analysis */
+    enum synth_drop dropped; /* why it had no result */
     struct synth_counts synth;
     u64 code, covered; /* bytes */
     u32 ngaps;
@@ -33,8 +33,9 @@ struct inspection {
     int lines_error; /* -ENODATA: there is no debug information */
 };
 
-/* `root`: O_PATH of where the file's debug files are looked for first; -1: none. 0 or -ENOMEM. */
+/* `root`: O_PATH of the root that is searched first for debug files; -1: none. Returns 0 or -ENOMEM. */
 int inspect(struct binaries *b, u32 id, int root, struct inspection *out);
 void inspection_free(struct inspection *i);
-/* The table's row at a file offset, a synthesised one where there is no other. 0, or why there is none. */
+/* Returns the rule at a file offset; a synthesised one if there is no other. Returns 0, or an error if there is
+ * none. */
 int inspect_rule(struct binaries *b, u32 id, u64 offset, struct xp_rule *out);

@@ -1,5 +1,6 @@
 /* Calls one server with its URL, CA certificate and credentials. A token file is read again when it changes. After a
- * transport failure a new connection is opened, as a dead one may look alive for minutes. One thread owns it.
+ * transport failure a new connection is opened, because a dead connection may look alive for minutes. One thread owns
+ * it.
  */
 #pragma once
 #include "kube/kube.h"
@@ -13,18 +14,19 @@ struct access_config { /* owned; NULL: none */
 struct access { /* {.config = c} is ready */
     const struct access_config *config;
     struct http_client *client;
-    char *token;   /* what the file held */
-    u64 token_tag; /* which file that was */
+    char *token;   /* contents of the token file */
+    u64 token_tag; /* identity of the token file */
 };
 
-/* From the configuration, the environment (KUBERNETES_SERVICE_HOST, _PORT) and the service account's folder. 0, -EINVAL
- * or -ENOMEM. */
+/* Fills `out` from the configuration, the environment (KUBERNETES_SERVICE_HOST, _PORT) and the service account's
+ * directory. Returns 0, -EINVAL or -ENOMEM. */
 int access_config_from(struct access_config *out, const struct kube_config *config);
 void access_config_free(struct access_config *c);
 
-/* As http_call; r->url is the path behind the server's URL. -ENOENT and the like: the token or CA file. */
+/* Like http_call, but r->url is the path after the server's URL. -ENOENT and similar errors concern the token or CA
+ * file. */
 int access_call(struct access *a, struct http_request *r, struct http_response *out);
 void access_free(struct access *a);
 
-/* Reads the token file if it is another one than before. 1: the token is new; 0: the same, or no file; or -errno. */
+/* Reads the token file if it changed. Returns 1: the token is new; 0: unchanged, or there is no file; or -errno. */
 int access_token(struct access *a);

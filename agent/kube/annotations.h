@@ -1,6 +1,5 @@
-/* annotations: the values of single annotations, read strictly. Each reader takes the text that somebody wrote on a
- * pod, fills its part of `struct wants`, and adds a warning for whatever it did not understand. `key` is for the
- * warnings.
+/* Parses the values of single annotations, strictly. Each function takes the text of an annotation, fills its part of
+ * `struct wants`, and adds a warning for every invalid part. `key` is used in the warnings.
  */
 #pragma once
 #include "kube/policy.h"
@@ -9,21 +8,21 @@
 
 /* What a value of xprof.io/profile asks for. */
 enum annotation_answer {
-    ANSWER_NONE, /* nothing was said */
+    ANSWER_NONE, /* no annotation */
     ANSWER_YES,
     ANSWER_NO,
-    ANSWER_BAD, /* nothing of it was understood: a warning says what */
+    ANSWER_BAD, /* no part of it is valid; there is a warning */
 };
 
-/* "true", "false" or a list of types, whose bits go to *events (those of "true" are the usual ones). */
+/* Parses "true", "false" or a list of types, and sets their bits in *events ("true" selects the usual types). */
 enum annotation_answer annotation_profile(struct wants *w, const struct policy *p, const char *key, const char *value,
                                           u32 *events);
-/* "true" or "false" alone. */
+/* Parses "true" or "false" only. */
 enum annotation_answer annotation_bool(struct wants *w, const char *key, const char *value);
 void annotation_rate(struct wants *w, const struct policy *p, const char *key, const char *value);
 void annotation_service_name(struct wants *w, const char *key, const char *value);
-/* False when not one container is named. */
+/* Returns false if no container is named. */
 bool annotation_containers(struct wants *w, const char *key, const char *value);
 
-/* One clean line, "key: ...", as long as there is room. */
+/* Adds the warning "key: ..." as one line without control characters, unless there is no room for further warnings. */
 void wants_warn(struct wants *w, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -2,9 +2,10 @@
  *
  *   {"kind":"PodList","metadata":{...},"items":[{...},{...}]}
  *
- * A list may hold every pod of a node, ten times as much when it is a tree: so each object of "items" is handed on as
- * text as soon as it is whole, and the rest is kept as the list's head, {"kind":..,"metadata":..,"items":[]}. Brackets
- * and strings are all that is understood here; whether it is JSON at all, the reader of the pieces finds out.
+ * A list may hold every pod of a node, and a parsed tree takes ten times the memory of the text. So each object of
+ * "items" is passed on as text as soon as it is complete, and the rest is kept as the head of the list,
+ * {"kind":..,"metadata":..,"items":[]}. Only brackets and strings are parsed here; the readers of the pieces check that
+ * they are JSON.
  */
 #pragma once
 #include "base/buf.h"
@@ -14,22 +15,23 @@
 
 #define ITEMS_HEAD_MAX (256 * 1024)
 
-struct items { /* {.max = bytes of one object} is ready */
+struct items { /* initialize with {.max = bytes of one object} */
     size_t max;
     struct buf head; /* the list without its objects */
-    struct buf item; /* the object that has not ended yet */
+    struct buf item; /* the object that is not complete yet */
     unsigned depth;
-    bool quoted, escaped, inside; /* inside: of the array "items" */
+    bool quoted, escaped, inside; /* inside: in the array "items" */
     bool skipping;                /* this object is too long */
-    bool broken;                  /* more closed than opened, or a head without end: no list */
-    char key[8];                  /* the last string at depth 1, or its beginning */
+    bool broken;                  /* not a list: unbalanced brackets, or the head is too long */
+    char key[8];                  /* last string at depth 1, possibly truncated */
     size_t key_len;
-    u64 oversize; /* objects that were too long, or for which there was no memory */
+    u64 oversize; /* objects skipped: too long, or out of memory */
 };
 
-/* Calls `each` for every object that ends in these bytes. False: `each` said so, or the bytes are no list. */
+/* Calls `each` for every object that ends in these bytes. Returns false if `each` did, or if the bytes are not a
+ * list. */
 bool items_feed(struct items *t, const char *data, size_t n, bool (*each)(void *ctx, const char *object, size_t len),
                 void *ctx);
-/* Has the whole list arrived? */
+/* Tells whether the whole list has arrived. */
 bool items_complete(const struct items *t);
 void items_free(struct items *t);

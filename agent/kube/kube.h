@@ -1,17 +1,19 @@
 /* Keeps track of the pods of this node, from an API server or the kubelet.
  *
- * From an API server they come by list and watch: one list (in pages, filtered by spec.nodeName), then the changes from
- * its resourceVersion on, so that an annotation is known here a few milliseconds after it was written. A watch that
- * ends goes on where it was; when the server no longer knows that place (410) all is listed again. The namespaces of
- * the cluster, whose annotations are defaults, come in the same way by a second connection; without the right to read
- * them that is said once, and the pods' own annotations have to do. From the kubelet, which has no watch, /pods is read
- * every few seconds.
+ * An API server is read by list and watch: one list (in pages, filtered by spec.nodeName), then a watch for the changes
+ * since its resourceVersion, so that a new annotation is known a few milliseconds after it was written. When a watch
+ * ends, the next one continues at the same resourceVersion; when the server no longer has that version (410),
+ * everything is listed again. The namespaces of the cluster, whose annotations are defaults, are read in the same way
+ * over a second connection. Without permission to read them, one warning is logged and only the annotations of pods
+ * count. The kubelet has no watch, so its /pods is read every few seconds.
  *
- * While the server is away what is known stays: only a complete list can say that a pod is gone (and of a kubelet,
- * which after a restart answers before it knows its pods, only its lists of half a minute). It is tried again after 0.2
- * s, doubling up to 30 s, with jitter. The bearer token is read again when its file changes.
+ * Known pods are kept while the server is unreachable: only a complete list can show that a pod no longer exists. A
+ * restarted kubelet responds before it knows its pods, so a pod is removed only after the kubelet's lists lacked it for
+ * half a minute. Failed calls are repeated after 0.2 s, doubling up to 30 s, with jitter. The bearer token is read
+ * again when its file changes.
  *
- * A server is not trusted: objects are bounded in bytes and depth, longer ones are skipped and counted.
+ * The server is not trusted: the size and depth of objects are limited; objects beyond the limits are skipped and
+ * counted.
  */
 #pragma once
 #include "bpf/types.h"
@@ -22,50 +24,50 @@
 
 enum kube_source { KUBE_API, KUBE_KUBELET };
 
-struct kube_config { /* strings are copied; NULL and 0: as the comment says */
+struct kube_config { /* strings are copied; the comments give the meaning of NULL and 0 */
     enum kube_source source;
-    const char *url;             /* NULL: the API server of the cluster that this process runs in, by its environment */
+    const char *url;             /* NULL: API server of the cluster this process runs in, from the environment */
     const char *node;            /* name of this node: required for KUBE_API */
-    const char *service_account; /* folder with token and ca.crt, used without the two below; NULL: the usual one */
+    const char *service_account; /* directory with token and ca.crt, unless set below; NULL: the default one */
     const char *ca_file, *token_file;
-    const char *token;                /* as it is, when there is no file */
+    const char *token;                /* the token itself, without token_file */
     const char *cert_file, *key_file; /* a client certificate */
     bool insecure_skip_verify;
-    unsigned poll_ms;       /* between two looks at the kubelet; 0: 10 s */
-    unsigned forget_ms;     /* a pod that the kubelet's lists lack for so long is gone; 0: 30 s */
+    unsigned poll_ms;       /* time between two requests to the kubelet; 0: 10 s */
+    unsigned forget_ms;     /* time after which a pod missing in the kubelet's lists is removed; 0: 30 s */
     unsigned page;          /* objects of one page of a list; 0: 100 */
-    unsigned watch_seconds; /* after which the server ends a watch; 0: 240 */
-    unsigned retry_ms;      /* the first pause after a failure; 0: 200 */
-    unsigned retry_max_ms;  /* the longest; 0: 30 s */
-    unsigned forbidden_ms;  /* the longest while namespaces are forbidden; 0: 5 min */
-    size_t max_object;      /* bytes of one object; 0: 4 MiB */
+    unsigned watch_seconds; /* time after which the server ends a watch; 0: 240 */
+    unsigned retry_ms;      /* first delay after a failure; 0: 200 */
+    unsigned retry_max_ms;  /* longest delay; 0: 30 s */
+    unsigned forbidden_ms;  /* longest delay while reading namespaces is forbidden; 0: 5 min */
+    size_t max_object;      /* maximum size of one object, in bytes; 0: 4 MiB */
 };
 
 /* Called by the thread that runs kube_run (pods) or kube_run_namespaces (namespaces); `warn` by both. */
 struct kube_handlers {
     void *ctx;
-    void (*pod)(void *ctx, struct kube_pod *pod);     /* new or changed, whole; the callee owns it */
+    void (*pod)(void *ctx, struct kube_pod *pod);     /* new or changed, complete; the callee owns it */
     void (*pod_gone)(void *ctx, const char *uid);     /* its uid, not its runtime_uid */
     void (*ns)(void *ctx, struct kube_namespace *ns); /* the callee owns it; may be NULL */
     void (*ns_gone)(void *ctx, const char *name);     /* may be NULL */
     void (*synced)(void *ctx, bool namespaces);       /* after every complete list; may be NULL */
-    void (*warn)(void *ctx, const char *text);        /* one clean line, once for a state of affairs; may be NULL */
+    void (*warn)(void *ctx, const char *text);        /* one line of text, once per problem; may be NULL */
 };
 
-/* Why a call failed; the names are for metrics. */
-#define KUBE_ERRORS(X)                                                   \
-    X(CONNECT, "connect") /* refused, no route, no such host */          \
-    X(TLS, "protocol")    /* TLS, HTTP */                                \
-    X(TIMEOUT, "timeout")                                                \
-    X(RESET, "reset")               /* cut in the middle */              \
-    X(UNAUTHORIZED, "unauthorized") /* 401 */                            \
-    X(FORBIDDEN, "forbidden")       /* 403 */                            \
-    X(EXPIRED, "expired")           /* 410: too old a resourceVersion */ \
-    X(THROTTLED, "throttled")       /* 429 */                            \
-    X(SERVER, "server")             /* 5xx, or an ERROR event */         \
-    X(STATUS, "status")             /* any other status */               \
-    X(MALFORMED, "malformed")       /* an answer that is no list */      \
-    X(LOCAL, "local")               /* the token or CA file, memory */
+/* Reasons why a call failed. The names are used in metrics. */
+#define KUBE_ERRORS(X)                                                 \
+    X(CONNECT, "connect") /* refused, no route, no such host */        \
+    X(TLS, "protocol")    /* TLS, HTTP */                              \
+    X(TIMEOUT, "timeout")                                              \
+    X(RESET, "reset")               /* cut off halfway */              \
+    X(UNAUTHORIZED, "unauthorized") /* 401 */                          \
+    X(FORBIDDEN, "forbidden")       /* 403 */                          \
+    X(EXPIRED, "expired")           /* 410: resourceVersion too old */ \
+    X(THROTTLED, "throttled")       /* 429 */                          \
+    X(SERVER, "server")             /* 5xx, or an ERROR event */       \
+    X(STATUS, "status")             /* any other status */             \
+    X(MALFORMED, "malformed")       /* response is not a list */       \
+    X(LOCAL, "local")               /* token or CA file, or out of memory */
 enum kube_error {
 #define X(name, text) KUBE_ERROR_##name,
     KUBE_ERRORS(X)
@@ -76,34 +78,36 @@ const char *kube_error_name(enum kube_error e);
 
 struct kube_stats {
     u64 added, modified, deleted, bookmarks; /* events of watches */
-    u64 listed;                              /* objects that lists (or the kubelet) held */
-    u64 lists, watches;                      /* lists that were complete, watches that began */
-    u64 oversize, malformed;                 /* objects that were skipped */
-    u64 left_out;                            /* labels, annotations, containers, texts beyond a bound */
-    u64 refused;                             /* objects beyond the number that is kept track of, of another node */
+    u64 listed;                              /* objects in lists (also of the kubelet) */
+    u64 lists, watches;                      /* complete lists, started watches */
+    u64 oversize, malformed;                 /* skipped objects */
+    u64 left_out;                            /* labels, annotations, containers and texts beyond a limit */
+    u64 refused;                             /* objects beyond the maximum number, or of another node */
     u64 errors[KUBE_ERROR_MAX];
     u64 events_posted, events_failed, events_dropped; /* kube_queue_event */
-    u64 success_ns;                                   /* CLOCK_MONOTONIC of the last answer; 0: none yet */
+    u64 success_ns;                                   /* CLOCK_MONOTONIC of the last response; 0: none yet */
 };
 
 struct kube;
 
-/* 0; -EINVAL no node, or neither a URL nor a cluster's environment; -ENOMEM. Files are not looked at yet. */
+/* Returns 0; -EINVAL: there is no node name, or neither a URL nor the environment of a cluster; -ENOMEM. No file is
+ * read yet. */
 int kube_new(struct kube **out, const struct kube_config *config, const struct kube_handlers *handlers);
-void kube_free(struct kube **k); /* both runs have returned */
+void kube_free(struct kube **k); /* call it after both runs have returned */
 
-/* Keep the pods (the namespaces) known until *stop. Each blocks its thread; a stop is seen within 0.5 s. Namespaces
- * come from API servers only: with the kubelet that run returns at once. */
+/* Keep the pods (or the namespaces) up to date until *stop. Each call blocks its thread and notices *stop within 0.5 s.
+ * Only API servers have namespaces: with KUBE_KUBELET, kube_run_namespaces returns at once. */
 void kube_run(struct kube *k, const volatile bool *stop);
 void kube_run_namespaces(struct kube *k, const volatile bool *stop);
 
-/* A copy, from any thread. */
+/* Copies the counters. Any thread may call it. */
 void kube_stats(const struct kube *k, struct kube_stats *out);
 
-/* Writes a Warning event about the pod, where `kubectl describe pod` shows it (needs the right to create events). Waits
- * for the answer; not while kube_run_events does. 0 or -errno; -EPERM the server refused. */
+/* Posts a Warning event on the pod, as shown by `kubectl describe pod` (needs permission to create events). Waits for
+ * the response. Not to be called while kube_run_events runs. Returns 0 or -errno; -EPERM: the server refused. */
 int kube_post_event(struct kube *k, const struct kube_pod *pod, const char *reason, const char *message);
-/* The same by the thread that runs kube_run_events, ten at once and then one every two seconds: does not wait. 0;
- * -ENOSPC: 64 wait already, it is dropped and counted; -ENOTSUP (a kubelet), -ENOMEM. */
+/* Leaves the event to the thread that runs kube_run_events, which posts bursts of ten and then one every two seconds.
+ * Does not wait. Returns 0; -ENOSPC: 64 events are queued already, so this one is dropped and counted; -ENOTSUP (with
+ * the kubelet); -ENOMEM. */
 int kube_queue_event(struct kube *k, const struct kube_pod *pod, const char *reason, const char *message);
 void kube_run_events(struct kube *k, const volatile bool *stop);

@@ -7,15 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct lines { /* {.max = bytes} is ready */
+struct lines { /* initialize with {.max = bytes} */
     size_t max;
-    struct buf line; /* of which the end has not arrived */
+    struct buf line; /* line whose end has not arrived yet */
     bool skipping;
-    u64 oversize; /* lines that were too long, or for which there was no memory */
+    u64 oversize; /* lines skipped: too long, or out of memory */
 };
 
-/* Calls `each` for every line that ends in these bytes, without its end. False when `each` returned false: what follows
- * is left unread. */
+/* Calls `each` for every line that ends in these bytes, without the line end. Returns false if `each` did; the
+ * remaining bytes are then not read. */
 bool lines_feed(struct lines *l, const char *data, size_t n, bool (*each)(void *ctx, const char *line, size_t len),
                 void *ctx);
 void lines_free(struct lines *l);

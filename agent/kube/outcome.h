@@ -1,5 +1,5 @@
-/* How a call of the API server or the kubelet ended: what kind of failure, for the counters; what to say, for people;
- * how long the server wants us to wait.
+/* The outcome of a call to the API server or the kubelet: the kind of failure, for the counters; a message, for logs;
+ * and the delay that the server requests.
  */
 #pragma once
 #include "kube/kube.h"
@@ -9,9 +9,9 @@ struct outcome {
     bool failed;
     enum kube_error error;
     u64 retry_after_ms;
-    char text[300]; /* of a failure, for people */
+    char text[300]; /* message about a failure */
 };
 
 struct outcome outcome_failure(enum kube_error error, const char *text);
-/* What a call's result (net/http.h) and answer amount to. */
+/* Evaluates the result (net/http.h) and response of a call. */
 struct outcome outcome_of_call(int rc, const struct http_response *a);

@@ -1,7 +1,7 @@
-/* Holds the parts of pods and namespaces (core/v1) that the agent needs: kube_pod and kube_namespace. Made from JSON
- * that a server sent, or field by field from what a container runtime tells of a sandbox. Texts are never NULL but "",
- * bounded in length; labels, annotations and containers are bounded in number, and what does not fit is left out and
- * counted.
+/* Holds the parts of pods and namespaces (core/v1) that the agent needs: kube_pod and kube_namespace. They are built
+ * from a server's JSON, or field by field from a sandbox of a container runtime. Texts are never NULL (but may be "")
+ * and limited in length. The number of labels, annotations and containers is limited; those that do not fit are left
+ * out and counted.
  */
 #pragma once
 #include "bpf/types.h"
@@ -15,15 +15,15 @@
 struct json;
 
 struct kube_container {
-    char *name, *id, *last_id, *image; /* id: without "containerd://"; last_id: of the one that ran before a restart */
+    char *name, *id, *last_id, *image; /* id: without "containerd://"; last_id: ID before the last restart */
     bool init, ephemeral, running;
 };
 
 struct kube_pod {
-    char *uid;         /* as the API knows it */
-    char *runtime_uid; /* as kubelet, CRI and cgroups know it: another one for static pods, else the same */
+    char *uid;         /* as in the API */
+    char *runtime_uid; /* as in kubelet, CRI and cgroups: differs from uid for static pods */
     char *namespace, *name, *node, *phase, *ip, *resource_version;
-    char *workload_kind, *workload_name; /* "Deployment" "web"; "" for a pod that nobody owns */
+    char *workload_kind, *workload_name; /* "Deployment" "web"; "" for a pod without owner */
     u64 started;                         /* seconds since 1970; 0: not yet */
     bool deleting;
     struct kube_pairs labels, annotations;
@@ -39,17 +39,18 @@ struct kube_namespace {
     unsigned left_out;
 };
 
-/* 0; -EBADMSG it has no uid, namespace or name (so it is no pod); -ENOMEM. */
+/* Returns 0; -EBADMSG: UID, namespace or name is missing, so it is not a pod; -ENOMEM. */
 int kube_pod_from_json(struct kube_pod **out, const struct json *j);
-/* A pod of which only this is known yet; the rest is "", and can be added: pairs, containers. 0 or -ENOMEM. */
+/* Creates a pod of which only these fields are known. The other texts are ""; pairs and containers can be added.
+ * Returns 0 or -ENOMEM. */
 int kube_pod_new(struct kube_pod **out, const char *uid, const char *namespace, const char *name);
 void kube_pod_free(struct kube_pod **p);
-/* The owned text at `field` becomes a copy of `text`; longer ones are cut. 0 or -ENOMEM. */
+/* Replaces the owned text at `field` with a copy of `text`, truncated if too long. Returns 0 or -ENOMEM. */
 int kube_pod_set(char **field, const char *text);
-/* Finds workload_kind and workload_name by labels that controllers set, for a pod whose owner nobody told: sandboxes of
- * a runtime carry labels, but no owner. Leaves "" what they do not prove. 0 or -ENOMEM. */
+/* Derives workload_kind and workload_name from labels that controllers set, for a pod without a known owner: sandboxes
+ * of a runtime have labels, but no owner. Fields that cannot be derived stay "". Returns 0 or -ENOMEM. */
 int kube_pod_guess_workload(struct kube_pod *p);
-/* NULL when there is no such container. `id` is the whole one; the one before a restart counts. */
+/* Finds a container by its full ID, or by its ID before a restart. NULL: there is no such container. */
 const struct kube_container *kube_pod_container(const struct kube_pod *p, const char *id);
 
 int kube_namespace_from_json(struct kube_namespace **out, const struct json *j);

@@ -2,7 +2,7 @@
  * module defines the order of calls and the handling of failures.
  *
  *   list --ok--> watch --ended--> watch --410, or an event was skipped--> list
- *     any failure: a pause that doubles, with jitter, and again; what is known stays
+ *     any failure: retry after a delay that doubles, with jitter; known objects are kept
  */
 #pragma once
 #include "kube/access.h"
@@ -12,9 +12,9 @@ struct json;
 
 struct reflect_ops {
     const char *path; /* "/api/v1/pods" */
-    /* The text that names an object for as long as it lives; NULL: it is no such object. */
+    /* The text that identifies an object during its lifetime; NULL: not an object of this kind. */
     const char *(*key)(const struct json *object);
-    /* New or changed. 0; -EBADMSG no such object; -EXDEV not ours; -ENOMEM. */
+    /* The object is new or changed. Returns 0; -EBADMSG: not an object of this kind; -EXDEV: not ours; -ENOMEM. */
     int (*apply)(void *ctx, const struct json *object);
     void (*gone)(void *ctx, const char *key);
     void (*synced)(void *ctx);
@@ -28,18 +28,18 @@ struct reflect {
     struct kube_stats *stats; /* shared between threads: counted atomically */
     const char *what;         /* for messages: "pods", "namespaces" */
     char *query;              /* owned: "fieldSelector=...", or "" */
-    unsigned poll_ms;         /* not 0: no watch, but a list every so often */
+    unsigned poll_ms;         /* not 0: interval of lists, which replace the watch */
     unsigned page, watch_seconds, retry_ms, retry_max_ms, forbidden_ms, forget_ms;
     size_t max_object;
-    /* from here on its own */
+    /* the members below are private */
     struct known known;
-    u64 round;        /* which list is under way: its number, or of a poll the time in ms */
-    u64 since;        /* since when polls succeed, in ms; 0: the last one failed */
+    u64 round;        /* the current list: its number, or with polling the time in ms */
+    u64 since;        /* time in ms since which polls succeed; 0: the last one failed */
     char version[64]; /* resourceVersion to watch from; "": list first */
-    bool exact;       /* lists must not come from a server's cache, which may be too old */
-    bool doubtful;    /* an object was skipped: the next complete list is due soon */
+    bool exact;       /* lists must not come from the server's cache, which may be outdated */
+    bool doubtful;    /* an object was skipped: request a complete list soon */
     unsigned pause_ms;
-    int said; /* the kube_error + 1 that was warned of last; 0: none */
+    int said; /* kube_error + 1 of the last warning; 0: none */
 };
 
 void reflect_run(struct reflect *r, const volatile bool *stop);
@@ -48,7 +48,7 @@ void reflect_free(struct reflect *r);
 /* Adds to a counter that other threads may read or add to. */
 #define KUBE_COUNT(counter, n) ((void)__atomic_add_fetch(&(counter), (n), __ATOMIC_RELAXED))
 
-/* Sleeps so long, or until *stop. */
+/* Sleeps for that time, or until *stop. */
 void reflect_wait(u64 ms, const volatile bool *stop);
-/* `s` as it stands in a URL's query: everything but letters, digits and -_.~ as %XX. Appends. */
+/* Appends `s`, escaped for a URL's query: everything except letters, digits and -_.~ becomes %XX. */
 void url_escape(struct buf *b, const char *s);

@@ -1,19 +1,19 @@
-/* reflect from inside: reflect.c has the order of calls and the list, reflect_watch.c the watch. */
+/* Declarations shared by reflect.c (order of calls, list) and reflect_watch.c (watch). */
 #pragma once
 #include "kube/outcome.h"
 #include "kube/reflect.h"
 
-#define REFLECT_IDLE_MS (30 * 1000) /* without a byte of an answer that is due */
+#define REFLECT_IDLE_MS (30 * 1000) /* maximum time without a byte while a response is expected */
 
 /* ---- reflect.c ---- */
 
-/* An object as it is now, and the text (n bytes) that said so. */
+/* Applies an object, given as JSON and as the text (n bytes) that it was parsed from. */
 void reflect_apply(struct reflect *r, const struct json *object, const char *text, size_t n);
 void reflect_skip_malformed(struct reflect *r);
 void reflect_note_answer(struct reflect *r);
-/* All is well for a while now: the next failure is news. */
+/* Notes that calls have succeeded for a while, so that the next failure is reported. */
 void reflect_note_steady(struct reflect *r);
-/* In ms: twice the last one, with jitter. */
+/* Returns the next delay in ms: twice the last one, with jitter. */
 u64 reflect_next_pause(struct reflect *r, unsigned longest);
 
 /* ---- reflect_watch.c ---- */

@@ -2,9 +2,9 @@
  *
  *   a=b  a==b  c!=d  e in (x,y)  f notin (x,y)  g  !h
  *
- * As there, `c!=d` and `f notin (..)` also hold for whoever has no such label. Parsed once, by the grammar of
- * apimachinery's labels.Parse; keys and values are checked as Kubernetes checks them, so that a typo is an error and
- * not a selector that matches nothing.
+ * As in kubectl, `c!=d` and `f notin (..)` also match objects without that label. The grammar is that of labels.Parse
+ * in apimachinery. Keys and values are validated as in Kubernetes, so that a typo is an error and not a selector that
+ * matches nothing.
  */
 #pragma once
 #include "kube/pairs.h"
@@ -15,7 +15,8 @@
 
 struct selector;
 
-/* 0; -EINVAL, and `why` says what is wrong and where ("column 7: ..."); -ENOMEM. The empty text selects everything. */
+/* Returns 0; -EINVAL, with the error and its position in `why` ("column 7: ..."); -ENOMEM. The empty text selects
+ * everything. */
 int selector_parse(struct selector **out, const char *text, char *why, size_t size);
 void selector_free(struct selector **s);
 /* NULL selects everything. */

@@ -9,10 +9,10 @@ struct grpc_server;
 
 enum { GRPC_MUTE = -1 };
 
-/* The status of a call of "/package.Service/Method": 0 and a message, or an error's number; GRPC_MUTE: no answer.
- * Called in the server's thread. */
+/* Answers a call of "/package.Service/Method" with its status: 0 and a message, or an error; GRPC_MUTE: no response.
+ * Called by the server's thread. */
 typedef int (*grpc_answer)(void *ctx, const char *method, const void *request, size_t len, struct buf *message);
 
-/* 0, or -1: there can be none. */
+/* Returns 0, or -1 if the server cannot be started. */
 int grpc_server_new(struct grpc_server **out, const char *path, grpc_answer answer, void *ctx);
 void grpc_server_free(struct grpc_server **s);

@@ -1,5 +1,5 @@
-/* An HTTP(S) client: one set of TLS settings and one cache of connections, owned by one thread. Nothing is remembered
- * between calls but connections: no cookies, no redirects, no proxy unless asked for. The only user of libcurl.
+/* An HTTP(S) client: one set of TLS settings and one cache of connections, owned by one thread. Only connections are
+ * kept between calls. No cookies, no redirects, no proxy unless configured. The only user of libcurl.
  */
 #pragma once
 #include "base/buf.h"
@@ -9,12 +9,12 @@
 
 struct http_client;
 
-struct http_config {       /* strings are copied; NULL: not wanted */
+struct http_config {       /* strings are copied; NULL: not set */
     const char *ca_file;   /* PEM; NULL: the system's */
     const char *cert_file; /* the client's own certificate and key, PEM */
     const char *key_file;
-    const char *unix_socket; /* connect here whatever the URL's host is */
-    const char *proxy;       /* NULL: none, and none from the environment either */
+    const char *unix_socket; /* connect to this socket instead of the URL's host */
+    const char *proxy;       /* NULL: none, also not from the environment */
     unsigned connect_ms;     /* 0: 5 s */
     bool insecure_skip_verify;
 };
@@ -29,13 +29,13 @@ struct http_request {
     const void *body;            /* NULL: none */
     size_t body_len;
     unsigned timeout_ms; /* for the whole call; 0: none, for streams */
-    unsigned idle_ms;    /* without a byte for so long the call fails with -ETIMEDOUT; 0: no such limit */
-    size_t max_bytes;    /* of the answer's body, decompressed; 0: 1 MiB. Beyond it -EMSGSIZE. Not for streams. */
-    /* A stream: called with each piece of a 2xx body as it arrives, instead of collecting it. False ends the call with
-     * -ECANCELED. Bodies of other statuses are collected. */
+    unsigned idle_ms;    /* time without a byte after which the call fails with -ETIMEDOUT; 0: no limit */
+    size_t max_bytes;    /* limit of the uncompressed response body (else -EMSGSIZE); 0: 1 MiB. Not for streams */
+    /* For streams: called with each piece of a 2xx body as it arrives. Returning false ends the call with -ECANCELED.
+     * Bodies of other statuses are stored in the response. */
     bool (*piece)(void *ctx, const char *data, size_t n);
     void *ctx;
-    const volatile bool *stop; /* looked at twice a second: true ends the call with -ECANCELED; may be NULL */
+    const volatile bool *stop; /* checked twice per second: true ends the call with -ECANCELED; may be NULL */
 };
 
 struct http_response {
@@ -43,16 +43,16 @@ struct http_response {
     struct buf body; /* owned; NUL-terminated when not empty */
     char content_type[64];
     uint64_t retry_after_ms;     /* of a Retry-After header in seconds; 0: none */
-    double cpu_seconds, seconds; /* what the call took */
-    char error[256];             /* one clean line, when the call returned an error */
+    double cpu_seconds, seconds; /* duration of the call */
+    char error[256];             /* one line without control characters, if the call failed */
 };
 
-/* 0, or -errno: -ENOENT or -EACCES when a file of the configuration cannot be read, -ENOMEM. */
+/* Returns 0; -ENOENT, -EACCES: a file of the configuration cannot be read; -ENOMEM; or another -errno. */
 int http_client_new(struct http_client **out, const struct http_config *config);
 void http_client_free(struct http_client **c);
 
-/* 0: there is an answer, of any status. -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH (no such host), -EPROTO (TLS: a wrong
- * certificate, HTTP: a broken answer), -EMSGSIZE, -ECANCELED, -ECONNRESET, -EINVAL (no URL; a line break in what is to
- * be sent), -EIO (anything else). `out` is to be freed in every case. */
+/* Returns 0: there is a response, of any status; -ECONNREFUSED; -ETIMEDOUT; -EHOSTUNREACH: no such host; -EPROTO:
+ * invalid certificate or malformed response; -EMSGSIZE; -ECANCELED; -ECONNRESET; -EINVAL: invalid URL, or a line break
+ * in a value to be sent; -EIO: anything else. Free `out` in every case. */
 int http_call(struct http_client *c, const struct http_request *r, struct http_response *out);
 void http_response_free(struct http_response *r);

@@ -14,10 +14,10 @@ struct test_request {
     size_t body_len;
     int fd;         /* write the answer here */
     unsigned nth;   /* of all requests, from 0 */
-    bool *stopping; /* set when the test is over: a slow answer looks at it */
+    bool *stopping; /* set at the end of the test; checked by slow responses */
 };
 
-/* Writes the answer; false closes the connection. Called in a thread of the server's. */
+/* Writes the response; false closes the connection. Called by a thread of the server. */
 typedef bool (*test_answer)(void *ctx, const struct test_request *r);
 
 int test_server_new(struct test_server **out, test_answer answer, void *ctx);

@@ -1,4 +1,4 @@
-/* The client from inside: client.c asks, client_child.c keeps a child to be asked. */
+/* Declarations shared by the client's files: client.c sends requests, client_child.c manages the child. */
 #pragma once
 #include "parser/parser.h"
 #include "parser/protocol.h"
@@ -10,8 +10,8 @@ struct parser {
     int exe;
     struct child_process child;
     struct start_gate gate;
-    bool lost;                 /* the last child did not leave of its own accord: the next start has to pass the gate */
-    unsigned starts, restarts; /* restarts: those after a loss */
+    bool lost;                 /* the last child did not exit on its own: the next start has to pass the gate */
+    unsigned starts, restarts; /* restarts: starts after a loss */
     pid_t pid;                 /* the child's; like restarts atomic, because other threads report them */
     u32 id;
     u8 secret[16];
@@ -19,9 +19,9 @@ struct parser {
 
 /* ---- client_child.c ---- */
 
-/* Receives an answer with at most one descriptor. 0, -ETIMEDOUT, -EPROTO, -EPIPE, -errno. */
+/* Receives an answer with at most one descriptor. Returns 0, -ETIMEDOUT, -EPROTO, -EPIPE or another -errno. */
 int client_receive(struct parser *p, unsigned timeout_ms, struct parser_answer *a, int *fd);
 int client_start(struct parser *p);
-/* A child that is there and silent; else a new one. 0, -ECHILD. */
+/* Makes sure that there is an idle child; starts a new one if necessary. Returns 0 or -ECHILD. */
 int client_ensure_child(struct parser *p);
 void client_end_child(struct parser *p);

@@ -1,9 +1,9 @@
-/* Doubles of the parser's child: the test runner, started with another first argument. What they do is written in the
- * "file" that they get.
+/* Test doubles of the parser's child: the test runner, started with another first argument. The "file" that they
+ * receive tells them what to do.
  */
 #pragma once
 
-#define ROLE_WORKER "--parser-test-worker" /* the real child with other work */
-#define ROLE_LIAR   "--parser-test-liar"   /* speaks the protocol, badly */
-#define ROLE_MUTE   "--parser-test-mute"   /* leaves without a greeting */
-#define ROLE_NAKED  "--parser-test-naked"  /* could not lock itself in */
+#define ROLE_WORKER "--parser-test-worker" /* the real child with other operations */
+#define ROLE_LIAR   "--parser-test-liar"   /* violates the protocol */
+#define ROLE_MUTE   "--parser-test-mute"   /* exits without a greeting */
+#define ROLE_NAKED  "--parser-test-naked"  /* reports that it could not enter the sandbox */

@@ -1,6 +1,6 @@
-/* Finds names in the best source for each address: a runtime's own table (Go's) for what it covers, which is exact and
- * has the inlined calls of stripped programs, too; symbols and debug information for the rest, such as the C part of a
- * cgo program.
+/* Finds names in the best source for each address: a runtime's own table (Go) for the code that it covers, which is
+ * exact and contains inlined calls even in stripped programs; symbols and debug information for the rest, such as the C
+ * part of a cgo program.
  */
 #pragma once
 #include "dwarf/dwarf.h"
@@ -8,6 +8,6 @@
 
 /* As names_resolve (dwarf/names.h). */
 int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
-/* As dwarf_index_build_fds (dwarf/dwarf.h), but -ENODATA for a file in which Go's table answers every question.
+/* Like dwarf_index_build_fds (dwarf/dwarf.h), but returns -ENODATA for a file whose Go table covers everything.
  */
 int merged_lines(const struct dwarf_fds *f, void **out, size_t *len);

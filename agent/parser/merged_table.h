@@ -1,13 +1,13 @@
 /* Builds the unwind table of a file from all sources: a runtime's own table (Go's) for what it covers, CFI for the
  * rest.
  *
- * Tables are shared by key, and whoever can write to a file can do so at any moment. So a file is read once, into
- * memory of our own, and then let go: its key and its table are made of that.
+ * Tables are shared by key, and a file can be modified at any moment. So a file is read once, into private memory, and
+ * its key and its table are both computed from that copy.
  */
 #pragma once
 #include "cfi/table.h"
 
-struct merged_table; /* what there is to make one */
+struct merged_table; /* everything needed to build one */
 
 /* fd is borrowed for the call. 0 or as table_identify and table_build (cfi/table.h). */
 int merged_identify(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out);

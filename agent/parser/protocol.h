@@ -1,25 +1,26 @@
-/* What parent and child say to each other: one fixed-size packet each way (SOCK_SEQPACKET) and descriptors beside it.
+/* The protocol between parent and child: one fixed-size packet in each direction (SOCK_SEQPACKET), with descriptors.
  *
  *   parent: request + the file's fd and those of other slots (enum parser_slot)
  *   child:  reply   + a sealed memfd of `len` bytes, for all but IDENTIFY and SYNTH_IDENTIFY with status 0
  *
- * During LINES the child may want a file that the debug information names (a split unit): a reply with PARSER_WANTS and
- * a memfd of two texts, directory and name. The parent answers with GIVE, and the file's fd or the reason (n = errno).
+ * During LINES the child may request a file that is named in the debug information (a split unit): it sends a reply
+ * with PARSER_WANTS and a memfd with two texts, directory and name. The parent answers with GIVE and the file's fd, or
+ * an error (n = errno).
  *
- * IDENTIFY leaves the child with what the file's table is made of, until the next request: TABLE with that key makes it
- * of that, any other one of the file as it is then, if it has the key.
+ * After IDENTIFY the child keeps the data for building the file's table until the next request: TABLE with that key
+ * uses it. Any other TABLE request reads the file again and checks that it has the key.
  *
- * The child starts with a greeting, a reply with id 0 whose status says whether it could lock itself in. The parent
- * trusts no byte of a reply; the child trusts its parent, but not what it finds in the files.
+ * The child starts with a greeting: a reply with ID 0 whose status tells whether the sandbox could be entered. The
+ * parent does not trust replies; the child trusts its parent, but not the contents of files.
  */
 #pragma once
 #include "elf/debug_links.h"
 #include "dwarf/dwarf.h"
 #include "parser/parser.h"
 
-#define PARSER_MAX_REPLY ((size_t)256 << 20) /* 3 times the largest table image that table_limits allow */
+#define PARSER_MAX_REPLY ((size_t)256 << 20) /* 3 times the maximum size of a table image (table_limits) */
 #define PARSER_MAX_WANT  ((size_t)16 << 10)  /* bytes of both texts */
-#define PARSER_MAX_WANTS (1u << 16)          /* of one request */
+#define PARSER_MAX_WANTS (1u << 16)          /* per request */
 
 enum parser_op {
     PARSER_IDENTIFY = 1,
@@ -34,9 +35,9 @@ enum parser_op {
     PARSER_GIVE,
 };
 
-/* Descriptors of a request; those that are there come in this order. */
+/* Descriptors of a request; those present are sent in this order. */
 enum parser_slot {
-    SLOT_FILE, /* what runs; GIVE: what was wanted */
+    SLOT_FILE, /* the program; GIVE: the requested file */
     SLOT_OFFSETS,
     SLOT_INDEX,
     SLOT_SYMBOLS,
@@ -60,12 +61,12 @@ struct parser_request {
     u8 secret[16];
     u32 slots;            /* bit i: slot i is there */
     u32 short_names;      /* NAMES */
-    struct table_key key; /* TABLE, SYNTH: that the file has to have, or else -ESTALE */
+    struct table_key key; /* TABLE, SYNTH: required key of the file, else -ESTALE */
 };
 _Static_assert(sizeof(struct parser_request) == 80, "the wire format has no hidden padding");
 
-#define PARSER_LAST  1u /* the child is worn out (time, memory, requests) and leaves after this reply */
-#define PARSER_WANTS 2u /* this is no reply yet: see above */
+#define PARSER_LAST  1u /* the child has used up its limits (time, memory, requests) and exits after this reply */
+#define PARSER_WANTS 2u /* not the reply yet: see above */
 
 struct parser_answer {
     u32 id;
@@ -77,18 +78,18 @@ struct parser_answer {
 };
 _Static_assert(sizeof(struct parser_answer) == 64, "the wire format has no hidden padding");
 
-/* Sends one packet with descriptors beside it. 0, -EPIPE (nobody there), -errno. */
+/* Sends one packet with descriptors. Returns 0; -EPIPE: the other side is closed; or another -errno. */
 int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned nfds);
 /* Receives one packet of exactly `len` bytes and 0..PARSER_MAX_FDS owned descriptors; unused slots are -1. 0, -EPIPE
  * (the other side is gone), -EPROTO (another size, too many descriptors; all are closed), -errno. */
 int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS]);
 
-/* The parent's judgement of an answer: 0 (for all but those two with *out mapped and, for NAMES, *view checked), the
- * child's status, or -EPROTO. fd is borrowed, -1 when none came. */
+/* Checks an answer in the parent. Returns 0 (with *out mapped, except for the two IDENTIFY requests, and *view checked,
+ * for NAMES), the child's status, or -EPROTO. fd is borrowed; -1: there is none. */
 int answer_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_reply *out,
                  struct names *view);
 
-/* The same of a reply with PARSER_WANTS: 0 and both texts, in *out; or -EPROTO. */
+/* The same for a reply with PARSER_WANTS. Returns 0 and both texts in *out; or -EPROTO. */
 struct parser_want {
     struct parser_reply bytes; /* owned: parser_reply_free */
     const char *dir, *name;
@@ -96,7 +97,7 @@ struct parser_want {
 int want_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_want *out);
 
 struct merged_table;
-/* What the child does with a file; the real one calls the libraries, tests have others. */
+/* The operations of the child. The real child calls the libraries; tests substitute them. */
 struct parser_work {
     int (*identify)(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out);
     int (*table)(struct merged_table *m, const struct table_limits *limits, struct xp_table **out, size_t *len);
@@ -109,7 +110,8 @@ struct parser_work {
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                  struct buf *out);
 };
-/* The life of a child: lock in, greet, serve until the socket closes. The exit status. */
+/* Runs a child: enter the sandbox, send the greeting, serve requests until the socket closes. Returns the exit
+ * status. */
 int parser_child_run(int argc, char **argv, const struct parser_work *work);
-/* parser_new with another hidden first argument, so that tests can put liars in the child's place. */
+/* Like parser_new, but with another hidden first argument, so that tests can use a misbehaving child. */
 int parser_new_as(struct parser **out, const struct parser_limits *limits, const char *role);

@@ -1,6 +1,6 @@
-/* The cell that a process locks itself into, for good, before it looks at bytes that somebody else made.
+/* The sandbox that a process enters, permanently, before it reads untrusted data.
  *
- * Layers, outermost first, each of which would do if the others had a hole:
+ * Layers, outermost first, each of which is sufficient if another one has a hole:
  *  - seccomp: reading and mapping what it was given, memory, memfds and its one socket; nothing that opens, connects,
  *    executes, forks, or makes memory executable. Anything else kills the process.
  *  - no descriptor but the socket; 0-2 are /dev/null.

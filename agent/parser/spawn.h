@@ -17,18 +17,18 @@ struct child_process {
 
 /* O_PATH of this executable, for later starts. Owned fd or -errno. */
 int child_open_self(void);
-/* Starts `exe` as `argv`, with an empty environment, in a session of its own (the terminal's Ctrl-C is not for it); the
- * "%d" among argv, if there is one, becomes the number of its socket. Only async-signal-safe steps between fork and
- * exec: other threads may run. 0 or -errno. */
+/* Starts `exe` as `argv`, with an empty environment, in its own session (it must not receive the terminal's Ctrl-C). A
+ * "%d" in argv is replaced by the number of its socket. Only async-signal-safe functions are called between fork and
+ * exec, because other threads may run. Returns 0 or -errno. */
 int child_start(int exe, const char *const argv[], struct child_process *out);
 /* Kills and reaps. */
 void child_kill(struct child_process *c);
 
-/* Starts are free until there were START_BURST of them within a short while; from then on one per START_EVERY_NS. */
+/* Limits the rate of starts: START_BURST at once, then one per START_EVERY_NS. */
 #define START_BURST    8
 #define START_EVERY_NS 500000000ull
 struct start_gate {
     uint64_t next_ns; /* theoretical time of the next start if all were evenly spaced */
 };
-/* How long to wait before the next start, in ns; takes the slot. */
+/* Returns the time to wait before the next start, in ns, and reserves that start. */
 uint64_t start_gate_wait(struct start_gate *g, uint64_t now);

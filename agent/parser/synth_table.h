@@ -8,35 +8,37 @@
 #include "parser/parser.h"
 #include "synth/synth.h"
 
-#define SYNTH_TABLE_VERSION 5 /* of the analysis: to be raised when its rows change, for tables are kept on disk */
-#define SYNTH_MAX_KEYED     ((size_t)64 << 20) /* bytes of a file that has a key */
+#define SYNTH_TABLE_VERSION 6 /* of the analysis; increase it when rows change: tables are stored on disk */
+#define SYNTH_MAX_KEYED     ((size_t)64 << 20) /* maximum size of a file with a key */
 
-/* What parser_synth leaves. */
+/* The result of parser_synth. */
 struct parser_synth {
     struct parser_reply bytes; /* owned: parser_reply_free */
     enum synth_drop dropped;
     struct synth_counts counts;
-    u8 plain[16];                 /* when there was a key: what parser_identify has as digest for the same bytes */
-    const struct xp_table *table; /* with all rows of the file; NULL: none could be synthesised */
+    u8 plain[16];                 /* with a key: the digest by parser_identify for the same bytes */
+    const struct xp_table *table; /* with all rows of the file; NULL: no rows could be derived */
     size_t len;
 };
 
-/* A file that is looked at. The analysis reads all of it: sections that are not loaded say where code is, too, and a
- * key that left out anything of that would let one container's file stand for another's. So all of it is read into
- * memory, once, and key and table are of that. A larger file than SYNTH_MAX_KEYED is read where it lies, and has no
- * key: whatever its owner makes of it meanwhile, its table is nobody else's. */
+/* A file to be analysed. The analysis reads all of it, because sections that are not loaded also tell where code is. A
+ * key that omitted any of that would allow one container's file to be mistaken for another's. So the whole file is read
+ * into memory once, and key and table are computed from that copy. A file larger than SYNTH_MAX_KEYED is mapped instead
+ * and has no key: even if its owner modifies it in the meantime, its table is not used for other files. */
 struct synth_file;
-/* fd is borrowed for the call. 0, -ESTALE (cut short meanwhile) or as elf_open. */
+/* fd is borrowed for the call. Returns 0; -ESTALE: the file was truncated in the meantime; or the error of elf_open. */
 int synth_file_read(struct synth_file **out, int fd);
 void synth_file_free(struct synth_file **f);
 /* 0 or -EFBIG. */
 int synth_file_key(struct synth_file *f, const u8 secret[16], struct table_key *out);
-/* The child's half: what synth_reply_open reads; once for each `f`. 0 or as table_build. */
+/* The child's half: appends the reply for synth_reply_open. Call it once per file. Returns 0 or the error of
+ * table_build. */
 int synth_file_table(struct synth_file *f, const struct table_limits *limits, struct buf *out);
 
-/* The same at once: the key; the table, if that is the key (NULL: whatever it is), or else -ESTALE. */
+/* The same in one call: return the key; build the table if the file has that key (NULL: any), else return -ESTALE. */
 int synth_identify(int fd, const u8 secret[16], struct table_key *out);
 int synth_table(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                 struct buf *out);
-/* The parent's half: believes nothing. Fills all but `bytes`, and points into data. 0 or -EBADMSG. */
+/* The parent's half: checks everything. Fills all members except `bytes`; they point into data. Returns 0 or
+ * -EBADMSG. */
 int synth_reply_open(const void *data, size_t len, struct parser_synth *out);

@@ -1,5 +1,5 @@
-/* The collector: drains the ring, counts samples as they come, and hands to the worker whatever takes time. It never
- * blocks. One thread owns it: the one that polls; collector_set_rate and collector_figures are for any thread.
+/* The collector drains the ring, counts samples, and passes all lengthy work to the worker. It never blocks. The
+ * polling thread owns it; collector_set_rate and collector_figures may be called by any thread.
  */
 #pragma once
 #include "pipeline/figures.h"
@@ -9,43 +9,45 @@
 struct collector;
 
 struct collector_config {
-    struct probe *probe; /* borrowed, and so are the jobs */
+    struct probe *probe; /* borrowed, like the jobs */
     struct jobs *jobs;
     unsigned hz;            /* samples per second per CPU of events that are clocks, until collector_set_rate */
     size_t aggregate_bytes; /* budget of distinct stacks */
     void *ctx;
-    void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* NULL: none are asked for */
+    void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* NULL: no cgroup events */
 };
 
 /* 0 or -ENOMEM. */
 int collector_new(struct collector **out, const struct collector_config *config);
 void collector_free(struct collector **c);
 
-/* Before sampling: has all executable mappings listed, the busiest processes first, and calls `build` for each of their
- * files until deadline_ns; the rest is handed to the worker. `build` takes the job. 0 or -errno. */
+/* Before sampling: lists all executable mappings, those of the busiest processes first, and calls `build` for each of
+ * their files until deadline_ns; the rest is passed to the worker. `build` takes ownership of the job. Returns 0 or
+ * -errno. */
 int collector_prepare(struct collector *c, void (*build)(void *ctx, struct job *j), void *ctx, u64 deadline_ns);
-/* Sampling begins now. */
+/* Marks the start of sampling. */
 void collector_begin(struct collector *c);
 /* Drains the ring, waiting at most timeout_ms. */
 void collector_poll(struct collector *c, int timeout_ms);
-/* After probe_stop: drains what is left, and what it has announced. `wait`: the worker is there to take it. */
+/* After probe_stop: drains the remaining records and announcements. `wait`: the worker runs and takes the jobs. */
 void collector_drain(struct collector *c, bool wait);
 
-/* What was counted since the last span; the next one begins. NULL stacks: no memory, and nothing has changed. */
+/* Returns what was counted since the last span and starts the next one. If `stacks` is NULL, memory ran out and nothing
+ * has changed. */
 struct span collector_take_span(struct collector *c);
-/* The same, handed to the worker. 0; -ENOMEM: the interval goes on. */
+/* Passes the span to the worker and starts the next one. Returns 0; -ENOMEM: the interval continues. */
 int collector_rotate(struct collector *c);
-/* The stacks counted so far; borrowed. */
+/* Returns the stacks counted so far; borrowed. */
 struct aggregate *collector_stacks(struct collector *c);
 
-/* Another rate, in samples per second per CPU: in effect within a second. From any thread. */
+/* Sets the rate, in samples per second per CPU. It takes effect within a second. Any thread may call it. */
 void collector_set_rate(struct collector *c, unsigned hz);
-/* The share of that rate that is taken, in percent. */
+/* Sets the share of that rate to use, in percent. */
 void collector_set_share(struct collector *c, unsigned percent);
-/* The rate in effect. */
+/* Returns the rate in effect. */
 unsigned collector_rate(const struct collector *c);
 
 /* From any thread. */
 void collector_figures(const struct collector *c, struct collector_figures *out);
-/* Median time of unwinding a user stack, ns; 0: not measured. Sorts what was noted. */
+/* Returns the median time of unwinding a user stack, in ns; 0: not measured. Sorts the recorded times. */
 u64 collector_median_unwind(struct collector *c);

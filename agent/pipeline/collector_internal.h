@@ -6,28 +6,28 @@
 
 struct collector {
     struct collector_config config;
-    struct xp_dump **dumps; /* per CPU: the dump whose sample comes next */
+    struct xp_dump **dumps; /* per CPU: the dump that belongs to the next sample */
     int ncpus;
     struct aggregate *live;     /* of the interval */
     u64 span_ns;                /* when it began */
     VEC(struct job *) gathered; /* announcements during collector_prepare, before there is a worker */
     bool gathering;
-    struct map runtimes_seen; /* processes handed to the worker, by a hash of who they are */
-    struct map gap_seen;      /* files handed to it because stacks stopped in them */
-    unsigned hz_wanted;       /* atomic: by collector_set_rate; 0: the configuration's */
-    unsigned hz, share;       /* in effect, 0: the configuration's; percent of it */
-    u64 rescan_ns;            /* when CPUs and rate were last looked at */
-    u64 postponed_ns;         /* when the last sample with a dump came */
-    VEC(u32) unwind_ns;       /* of each sample, when measured; bounded */
+    struct map runtimes_seen; /* processes passed to the worker, by a hash of their identity */
+    struct map gap_seen;      /* files passed to the worker because stacks stopped in them */
+    unsigned hz_wanted;       /* atomic: set by collector_set_rate; 0: that of the configuration */
+    unsigned hz, share;       /* rate in effect, 0: that of the configuration; percentage of it */
+    u64 rescan_ns;            /* time of the last check of CPUs and rate */
+    u64 postponed_ns;         /* time of the last sample with a dump */
+    VEC(u32) unwind_ns;       /* per sample, if measured; limited in number */
     struct collector_figures own, shown;
 };
 
-/* A file was announced: it is opened now, for its process may be gone a moment later. */
+/* Handles the announcement of a file. Opens it at once, because its process may exit a moment later. */
 void announce_file(struct collector *c, const struct xp_file_event *e);
-/* The worker has to look at the process or file of this sample, if it has not done so. */
+/* Pass the process or the file of this sample to the worker, unless that was done before. */
 void announce_runtime(struct collector *c, const struct xp_sample *s);
 void announce_gap(struct collector *c, const struct xp_sample *s);
-/* Takes the job of a file; when there is no place for it the file is announced again. */
+/* Queues the job of a file and takes ownership of it. If the queue is full, the file will be announced again. */
 void announce_job(struct collector *c, struct job *j);
 
 struct probe_handlers collector_handlers(struct collector *c);

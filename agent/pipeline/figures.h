@@ -1,6 +1,6 @@
-/* Publishes the figures of a thread, so that others (such as the server's thread) can read them at any time. Figures
- * are a struct of u64s and nothing else. One thread writes; readers take each word whole, and the words may be of two
- * moments.
+/* Publishes the counters of a thread, so that others (such as the server's thread) can read them at any time. The
+ * counters are a struct of u64s only. One thread writes. Readers read each word atomically, but different words may be
+ * of different times.
  */
 #pragma once
 #include "bpf/types.h"
@@ -9,7 +9,7 @@
 #include "debug/line_indexes.h"
 #include "files/files.h"
 
-struct tally { /* sums over all stacks that were named */
+struct tally { /* sums over all symbolized stacks */
     u64 user_samples, complete, dropped;
     u64 cause[XP_CAUSE_COUNT];
 };
@@ -23,10 +23,10 @@ struct worker_figures {
 };
 
 struct collector_figures {
-    u64 seen, user, complete; /* samples; those with a user stack; those of them that reached its end */
-    u64 dropped;              /* of the span that is being counted: the budget of stacks was full */
-    u64 queue_full;           /* announcements that found no place: they are made again */
-    u64 malformed;            /* records and samples shorter than they say */
+    u64 seen, user, complete; /* samples; those with a user stack; those whose user stack is complete */
+    u64 dropped;              /* in the current span: the memory budget of stacks was used up */
+    u64 queue_full;           /* announcements rejected because the queue was full; they are repeated */
+    u64 malformed;            /* records and samples shorter than their stated length */
 };
 
 /* Copies `size` bytes, a multiple of 8, word by word. */

@@ -6,18 +6,18 @@
 #include <stdbool.h>
 
 struct governor {
-    unsigned max_percent; /* of one CPU */
-    unsigned share;       /* percent of the rate that was asked for */
-    unsigned told;        /* the share that is in effect */
-    unsigned throttled;   /* how often it was lowered */
+    unsigned max_percent; /* limit, in percent of one CPU */
+    unsigned share;       /* percentage of the configured rate */
+    unsigned told;        /* share in effect */
+    unsigned throttled;   /* how often the rate was lowered */
     u64 looked_ns;
-    double cpu_seconds; /* when it last looked */
-    unsigned calm;      /* looks in a row that were far below */
+    double cpu_seconds; /* at the last measurement */
+    unsigned calm;      /* consecutive measurements far below the limit */
 };
 
 void governor_init(struct governor *g, unsigned max_percent);
-/* Would governor_look do more than answer? For those to whom measuring is dear. */
+/* Tells whether governor_look would evaluate CPU time now, for callers to whom measuring is expensive. */
 bool governor_due(const struct governor *g, u64 now_ns);
-/* Once in a while, with all CPU time used so far. The share to be taken from now on; it changes every ten seconds at
- * most. Says so in the log when it changes. */
+/* Evaluates the total CPU time used so far; call it regularly. Returns the share of the rate to use from now on. It
+ * changes at most every ten seconds, and each change is logged. */
 unsigned governor_look(struct governor *g, double cpu_seconds, u64 now_ns);

@@ -1,4 +1,4 @@
-/* The bounded queue of jobs from the collector to the worker. Besides the figures that each of them publishes
+/* The bounded queue of jobs from the collector to the worker. Apart from the counters that each thread publishes
  * (figures.h), the two threads share nothing else. The receiver owns each job.
  */
 #pragma once
@@ -11,19 +11,19 @@
 
 struct queue;
 
-struct span { /* what was counted in an interval */
+struct span { /* the samples of an interval */
     struct aggregate *stacks;
-    u64 time_ns; /* wall clock when it began, ns since 1970 */
+    u64 time_ns; /* wall clock at its start, ns since 1970 */
     u64 duration_ns;
-    unsigned hz; /* sampling rate of clocks when it ended, per CPU */
+    unsigned hz; /* sampling rate of clocks at its end, per CPU */
 };
 
 enum job_kind {
     JOB_FILE,     /* a file to build */
     JOB_DEFERRED, /* a stack to unwind once its files are built */
-    JOB_SPAN,     /* an interval to name */
-    JOB_RUNTIME,  /* a process whose runtime makes code */
-    JOB_GAP,      /* a file in whose code, without unwind information, a stack stopped */
+    JOB_SPAN,     /* an interval to symbolize */
+    JOB_RUNTIME,  /* a process whose runtime generates code */
+    JOB_GAP,      /* a file where a stack stopped in code without unwind information */
 };
 struct job {
     enum job_kind kind;
@@ -35,7 +35,7 @@ struct job {
         u32 gap;
     };
 };
-/* NULL without memory. */
+/* Returns NULL if out of memory. */
 struct job *job_new(enum job_kind kind);
 void job_free(struct job *j);
 
@@ -45,21 +45,21 @@ struct jobs {
 };
 /* 0 or -ENOMEM. */
 int jobs_new(struct jobs *j);
-void jobs_free(struct jobs *j); /* and what was never taken out */
+void jobs_free(struct jobs *j); /* and the jobs left in it */
 
-/* Takes the job. 0; -ENOSPC: the queue is full or closed, and the job still the caller's. */
+/* Takes ownership of the job. Returns 0; -ENOSPC: the queue is full or closed, and the caller keeps the job. */
 int jobs_put(struct jobs *j, struct job *job);
-/* The oldest job, waiting up to timeout_ms; NULL: there is none. */
+/* Takes the oldest job, waiting up to timeout_ms; NULL: there is none. */
 struct job *jobs_get(struct jobs *j, int timeout_ms);
 size_t jobs_waiting(const struct jobs *j);
-/* More than half full: what may be done without is no longer put. */
+/* Tells whether the queue is more than half full. Optional jobs are then no longer put. */
 bool jobs_crowded(const struct jobs *j);
-/* No job comes any more: jobs_done is true once the last one is taken. */
+/* Closes the queue. jobs_done is true once the last job is taken. */
 void jobs_close(struct jobs *j);
 bool jobs_done(const struct jobs *j);
-/* Sampling ended: from this time on (monotonic, ns), tables that were asked for are no longer built. */
+/* Marks the end of sampling. After `deadline_ns` (monotonic), requested tables are no longer built. */
 void jobs_end_by(struct jobs *j, u64 deadline_ns);
-/* Did sampling end? */
+/* Tells whether sampling ended. */
 bool jobs_ended(const struct jobs *j);
-/* The same, and is it that time or later? */
+/* Tells whether sampling ended and the deadline has passed. */
 bool jobs_too_late(const struct jobs *j, u64 now_ns);

@@ -191,7 +191,7 @@ static void load_kernel_names(struct namer *n)
     else if (kernel_names_hidden(n->kernel))
         log_warn("kernel functions have no names: addresses are hidden (kernel.kptr_restrict; CAP_SYSLOG is needed)");
     else if ((rc = kernel_names_keep(n->kernel)))
-        log_info("the index of the kernel's symbols was not kept: %s", strerror(-rc));
+        log_info("the index of kernel symbols was not stored: %s", strerror(-rc));
 }
 
 static const char *name_kernel(void *ctx, u64 address, u64 *start, const char **module)

@@ -1,13 +1,13 @@
 /* Turns samples into profiles. Two threads share the work and communicate through a queue of jobs only:
  *
- *   collector  drains the ring, counts stacks, opens files that were announced, never blocks    the caller's thread
- *   worker     builds tables, unwinds deferred stacks, names what was counted in an interval    a thread of its own
+ *   collector  drains the ring, counts stacks, opens announced files, never blocks    the caller's thread
+ *   worker     builds tables, unwinds deferred stacks, symbolizes intervals           its own thread
  *
- *   pipeline_new -> pipeline_prepare (tables of what runs) -> pipeline_start -> pipeline_poll, often -> pipeline_stop
- *   -> pipeline_profile
+ *   pipeline_new -> pipeline_prepare (tables of running programs) -> pipeline_start -> pipeline_poll, often
+ *   -> pipeline_stop -> pipeline_profile
  *
- * With a sink it goes on for ever: pipeline_rotate ends an interval, whose profile the worker hands to the sink.
- * Functions belong to the thread that polls, unless they say otherwise.
+ * With a sink, it runs continuously: pipeline_rotate ends an interval, and the worker passes its profile to the sink.
+ * Functions belong to the polling thread unless their comment says otherwise.
  */
 #pragma once
 #include "debug/search_paths.h"
@@ -17,29 +17,29 @@
 
 struct pipeline;
 
-/* Where the profiles of intervals go. */
+/* Receives the profiles of intervals. */
 struct pipeline_sink {
     void *ctx;
-    void (*profile)(void *ctx, const struct profile *p);            /* on the worker's thread */
-    void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* on the collector's */
+    void (*profile)(void *ctx, const struct profile *p);            /* called by the worker's thread */
+    void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* called by the collector's thread */
 };
 
 struct pipeline_config {
-    struct pipeline_sink sink; /* .profile NULL: one recording, to be named by pipeline_profile */
+    struct pipeline_sink sink; /* .profile NULL: a single recording, symbolized by pipeline_profile */
     struct probe_config probe;
-    const struct event_kind *events[XP_MAX_EVENTS]; /* what probe.events came from, in the same order */
+    const struct event_kind *events[XP_MAX_EVENTS]; /* the kinds of probe.events, in the same order */
     const char *cache_dir;                          /* NULL: no cache of tables on disk */
     size_t cache_bytes;
-    struct debug_sources debug; /* but for cache_dir and patient */
-    bool short_names;           /* without argument lists */
-    size_t aggregate_bytes;     /* budget of distinct stacks */
-    bool raw;                   /* frames of files stay without names */
-    bool no_synth;              /* no rows for code without unwind information */
-    bool neighbours;            /* cgroups that must not harm each other: each gets its share of what is bounded */
-    unsigned prepare_ms;        /* how long pipeline_prepare may take; the rest is built while sampling */
+    struct debug_sources debug; /* except cache_dir and patient */
+    bool short_names;           /* functions without argument lists */
+    size_t aggregate_bytes;     /* memory budget of distinct stacks */
+    bool raw;                   /* do not symbolize frames of files */
+    bool no_synth;              /* do not derive rows for code without unwind information */
+    bool neighbours;            /* cgroups must not harm each other: each gets a share of limited resources */
+    unsigned prepare_ms;        /* time limit of pipeline_prepare; further tables are built while sampling */
 };
 
-/* 0, or -errno and a line in why[]. The parser process is started here, before any thread. */
+/* Returns 0, or -errno and a line in why[]. Starts the parser process, before any thread. */
 int pipeline_new(struct pipeline **out, const struct pipeline_config *config, char *why, size_t why_len);
 void pipeline_free(struct pipeline **p);
 int pipeline_prepare(struct pipeline *p);
@@ -47,55 +47,58 @@ int pipeline_start(struct pipeline *p, char *why, size_t why_len);
 int pipeline_add_pid(struct pipeline *p, u32 tgid);
 /* Drains the ring, waiting at most timeout_ms. */
 void pipeline_poll(struct pipeline *p, int timeout_ms);
-/* The interval ends: what was counted goes to the worker. 0; -ENOMEM: it goes on. */
+/* Ends the interval and passes its samples to the worker. Returns 0; -ENOMEM: the interval continues. */
 int pipeline_rotate(struct pipeline *p);
-/* Cgroups to be sampled from now on, or no more; from any thread (probe_want). */
+/* Start or stop sampling a cgroup (probe_want). Any thread may call them. */
 int pipeline_want(struct pipeline *p, u64 cgroup, u32 want);
 void pipeline_unwant(struct pipeline *p, u64 cgroup);
-/* Samples a second and CPU of every event that is a clock; from any thread, in effect within a second. */
+/* Sets the rate of all events that are clocks, in samples per second per CPU. Takes effect within a second. Any thread
+ * may call it. */
 void pipeline_set_rate(struct pipeline *p, unsigned hz);
-/* Percent of that rate that is really taken. */
+/* Sets the percentage of that rate to use. */
 void pipeline_set_share(struct pipeline *p, unsigned percent);
-/* In effect now. */
+/* Returns the rate in effect. */
 unsigned pipeline_rate(const struct pipeline *p);
-/* No more samples; waits for the worker, so that every deferred stack has had its chance. */
+/* Ends sampling and waits for the worker, so that every deferred stack is processed. */
 void pipeline_stop(struct pipeline *p);
-/* Names everything. After pipeline_stop, and without a sink. Fills an empty profile but for its comments. 0 or -ENOMEM.
+/* Symbolizes everything into a profile that is empty except for comments. Call it after pipeline_stop, without a sink.
+ * Returns 0 or -ENOMEM.
  */
 int pipeline_profile(struct pipeline *p, struct profile *out);
 
-/* What a recording cost and lost: nothing is lost silently. */
+/* The costs and losses of a recording. Every lost or truncated sample is counted, with its cause. */
 struct pipeline_report {
-    u64 samples; /* taken, lost ones included */
+    u64 samples; /* including lost ones */
     u64 not_wanted, thinned;
     u64 lost[XP_LOSS_COUNT];
-    u64 lost_aggregate; /* the budget of distinct stacks was full */
+    u64 lost_aggregate; /* the memory budget of distinct stacks was used up */
     u64 lost_malformed;
-    u64 queue_full;             /* announcements of files that were put off: too many at once */
-    u64 user_samples, complete; /* samples that had a user stack; those that reached its end */
+    u64 queue_full;             /* announcements of files that were postponed: too many at once */
+    u64 user_samples, complete; /* samples with a user stack; those whose user stack is complete */
     u64 cause[XP_CAUSE_COUNT];
     char blame[XP_CAUSE_COUNT][64];  /* per cause: the file where most of its stacks stopped */
     u64 deferred;                    /* stacks completed in user space */
-    u64 bpf_ns, bpf_runs;            /* of the sampling programs */
-    u64 unwind_ns, unwind_median_ns; /* of user stacks; when measured */
+    u64 bpf_ns, bpf_runs;            /* run time and runs of the sampling programs */
+    u64 unwind_ns, unwind_median_ns; /* of user stacks, if measured */
     double start_seconds;            /* from pipeline_new to the first possible sample */
-    double cpu_seconds;              /* own, the parser process included */
+    double cpu_seconds;              /* of this process and the parser process */
     double parser_cpu_seconds;
-    u64 rss_bytes, map_bytes; /* when sampling ended */
+    u64 rss_bytes, map_bytes; /* at the end of sampling */
     size_t files, failed_files, evicted_files;
     u64 rows, synth_rows;
-    u64 synth[FILES_SYNTH_COUNT]; /* files in whose code stacks stopped, by what became of them */
+    u64 synth[FILES_SYNTH_COUNT]; /* files where stacks stopped in their code, by result */
     unsigned parser_restarts;
     struct line_indexes_stats lines;
     struct debuginfod_stats server;
-    u64 cut_names; /* times that names lacked something because a limit was hit */
+    u64 cut_names; /* look-ups with incomplete names because a limit was reached */
 };
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);
-/* The same while it runs, from any thread; without what only the end can tell (blame, median). */
+/* The same while it runs, from any thread, without the values that are only known at the end (blame, median). */
 void pipeline_figures(struct pipeline *p, struct pipeline_report *out);
-/* CPU time so far: of this process, of the parser, and what user stacks cost in the kernel (when measured). */
+/* Returns the CPU time so far: of this process, of the parser, and (if measured) of unwinding user stacks in the
+ * kernel. */
 double pipeline_cpu_seconds(const struct pipeline *p);
-/* Samples so far, lost so far, complete so far: for a progress line. */
+/* Returns the numbers of samples, lost samples, user stacks and complete user stacks so far, for a progress line. */
 void pipeline_progress(struct pipeline *p, u64 *samples, u64 *lost, u64 *user, u64 *complete);
 
 const char *loss_slug(enum xp_loss l);

@@ -1,5 +1,5 @@
-/* A pipeline with the fake kernel side of probe/fake_test.h: what is profiled is this program itself, with its own file
- * and its own mappings.
+/* A pipeline with the fake kernel side of probe/fake_test.h. It profiles this program itself, with its own file and
+ * mappings.
  */
 #pragma once
 #include "base/cleanup.h"
@@ -20,7 +20,7 @@ struct rig {
     struct xp_mapping text; /* of this program's file */
     struct xp_file_key key;
     struct pipeline_config config;
-    unsigned profiles; /* atomic: that came to the sink */
+    unsigned profiles; /* atomic: number passed to the sink */
     u64 samples, hz_period;
     char leaf[64];
     unsigned cgroups;
@@ -39,11 +39,11 @@ void rig_end(struct rig *r);
         CHECK_EQ(rc_, 0);                                             \
     } while (0)
 
-/* The mapping of this program that holds an address; false: there is none. */
+/* Finds the mapping of this program that contains an address; false: there is none. */
 bool mapping_of(u64 address, struct xp_mapping *out);
 /* Found by name in profiles. */
 int pipeline_leaf(int x);
-/* The word of an address in this program's code. */
+/* Returns the stack word of an address in this program's code. */
 u64 word_of(const struct rig *r, u64 address);
 const char *name_at(const struct profile *p, const struct prof_stack *s, u32 frame);
 
@@ -52,14 +52,14 @@ struct one_word {
     u64 word;
 };
 struct one_word sample_of(const struct rig *r, u64 word, u8 cause);
-/* Into the ring: the announcement of this program's file; a whole stack of one frame in pipeline_leaf. */
+/* Push into the ring: the announcement of this program's file; a complete stack of one frame in pipeline_leaf. */
 void push_file(struct rig *r);
 void push_leaf(struct rig *r);
 
-/* Intervals that came to the sink. */
+/* Returns the number of intervals passed to the sink. */
 unsigned profiles(struct rig *r);
 
-/* Polls until the condition holds, ten seconds at most. */
+/* Polls until the condition holds, for at most ten seconds. */
 #define POLL_UNTIL(r, condition)                                                      \
     for (u64 until_ = now_ns() + 10 * NS_PER_SEC; !(condition) && now_ns() < until_;) \
     pipeline_poll((r).pipeline, 5)

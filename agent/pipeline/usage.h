@@ -4,9 +4,9 @@
 
 struct parser;
 
-/* CPU time of the parser process that runs now, seconds. */
+/* Returns the CPU time of the current parser process, in seconds. */
 double usage_parser_cpu(const struct parser *p);
-/* That, and this process's. */
+/* Returns the CPU time of this process and the parser process, in seconds. */
 double usage_cpu(const struct parser *p);
-/* Resident memory of both, bytes. */
+/* Returns the resident memory of both processes, in bytes. */
 u64 usage_rss(const struct parser *p);

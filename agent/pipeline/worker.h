@@ -1,6 +1,6 @@
-/* The worker: builds tables in the order of the announcements, unwinds deferred stacks once their files are built, and
- * names what was counted in an interval. It owns the files, the names and the parser process while it runs; before
- * worker_start and after worker_stop they belong to the caller's thread. worker_figures is for any thread.
+/* The worker builds tables in the order of the announcements, unwinds deferred stacks once their files are built, and
+ * symbolizes intervals. While it runs, it owns the files, the names and the parser process; before worker_start and
+ * after worker_stop they belong to the caller's thread. Any thread may call worker_figures.
  */
 #pragma once
 #include "pipeline/figures.h"
@@ -17,38 +17,40 @@ struct worker_config { /* borrowed */
     struct parser *parser;
     struct cache *cache; /* NULL: none */
     struct jobs *jobs;
-    struct namer_config names; /* but for parser, files and cache */
-    size_t aggregate_bytes;    /* budget of the stacks of one interval */
+    struct namer_config names; /* except parser, files and cache */
+    size_t aggregate_bytes;    /* memory budget for the stacks of an interval */
     bool neighbours;           /* files_share */
-    bool no_synth;             /* no rows for code without unwind information */
+    bool no_synth;             /* do not derive rows for code without unwind information */
     void *ctx;
-    void (*profile)(void *ctx, const struct profile *p); /* on the worker's thread, for each span; NULL: none */
+    void (*profile)(void *ctx, const struct profile *p); /* called by the worker's thread per span; may be NULL */
 };
 
 /* 0 or -ENOMEM. */
 int worker_new(struct worker **out, const struct worker_config *config);
 void worker_free(struct worker **w); /* stops it */
 
-/* Builds one file, before the worker starts. Takes the job. */
+/* Builds one file before the worker starts. Takes ownership of the job. */
 void worker_build(void *worker, struct job *j);
-/* The vdso, from the fd of its image (taken): no sample announces it, for it has no file. */
+/* Builds the table of the vdso from its image (takes ownership of fd). The vdso has no file, so no sample announces
+ * it. */
 void worker_build_vdso(struct worker *w, int fd);
 /* Starts the thread. 0 or -errno. */
 int worker_start(struct worker *w);
-/* Lets it finish the jobs that were put, and `last` (taken), and waits for its end. */
+/* Lets the worker finish the queued jobs and `last` (takes ownership), and waits for its end. */
 void worker_stop(struct worker *w, struct span *last);
 
-/* After worker_stop: adds the deferred stacks to `stacks`, and counts them all. */
+/* After worker_stop: adds the deferred stacks to `stacks` and counts all stacks. */
 void worker_finish(struct worker *w, struct aggregate *stacks);
-/* After worker_finish: names `s`, whose stacks stay the caller's, into an empty profile but for its comments. 0 or
- * -ENOMEM. */
+/* After worker_finish: symbolizes `s`, whose stacks the caller keeps, into a profile that is empty except for comments.
+ * Returns 0 or -ENOMEM. */
 int worker_name(struct worker *w, const struct span *s, struct profile *out);
 
-/* Of the last interval that was named, from any thread. */
+/* Returns the counters as of the last symbolized interval. Any thread may call it. */
 void worker_figures(const struct worker *w, struct worker_figures *out);
-/* Of this moment: when the worker does not run. */
+/* Returns the current counters. Only while the worker does not run. */
 void worker_figures_now(const struct worker *w, struct worker_figures *out);
-/* Path of a file that was announced, NULL: unknown. When the worker does not run; borrowed. */
+/* Returns the path of an announced file (borrowed); NULL: unknown. Only while the worker does not run. */
 const char *worker_path(const struct worker *w, u32 file);
-/* Resident memory of this process and the parser when the worker ended, bytes: naming needs more for a moment. */
+/* Returns the resident memory of this process and the parser at the end of the worker, in bytes. Symbolization briefly
+ * needs more. */
 u64 worker_rss(const struct worker *w);

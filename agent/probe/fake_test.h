@@ -1,35 +1,35 @@
-/* Replaces the kernel side in unit tests: implements probe.h on memory of this process. What tests push comes out of
- * the ring; what the agent tells the kernel side can be looked at. Tables are placed by the real shards.c.
+/* Replaces the kernel side in unit tests: implements probe.h on memory of this process. Tests push records into the
+ * ring and can inspect everything that the agent sends to the kernel side. Tables are placed by the real shards.c.
  */
 #pragma once
 #include "probe/probe.h"
 
-struct fake_published { /* the last word on a file */
+struct fake_published { /* last published state of a file */
     struct xp_file_key key;
     struct xp_file value;
 };
 
-/* The probe made last by probe_new; NULL: none is there. */
+/* Returns the last probe created by probe_new; NULL: there is none. */
 struct probe *fake_probe(void);
-/* Records of the ring, for the next probe_poll; copied. Any thread. */
+/* Push a record into the ring for the next probe_poll. Copied. Any thread may call it. */
 void fake_push(struct probe *p, const void *record, size_t len);
-/* A mapping that probe_list_mappings finds. */
+/* Adds a mapping that probe_list_mappings finds. */
 void fake_map(struct probe *p, const struct xp_mapping *m);
-/* What was published of a file; state PENDING: nothing, or it was forgotten. */
+/* Returns what was published about a file; state PENDING: nothing, or the file was forgotten. */
 struct xp_file fake_file(struct probe *p, const struct xp_file_key *key);
-/* Where the tables are. */
+/* Returns the space that holds the tables. */
 struct shard_space *fake_shards(struct probe *p);
-/* How often files were forgotten, and how often the kernel side was told that files changed. */
+/* Return the number of forgotten files, and the number of calls of probe_files_changed. */
 unsigned fake_forgotten(struct probe *p);
 unsigned fake_changes(struct probe *p);
-/* From now on files and tables are refused with this error; 0: no longer. */
+/* Makes the probe refuse files and tables with this error; 0: accept them again. */
 void fake_refuse_files(struct probe *p, int error);
 void fake_refuse_tables(struct probe *p, int error);
-/* What probe_count_files said last; 0: nothing. */
+/* Returns the last value passed to probe_count_files; 0: none. */
 u32 fake_cgroup_files(struct probe *p, u64 cgroup);
-/* The rate that was set last, 0: none. */
+/* Returns the last rate that was set; 0: none. */
 unsigned fake_rate(struct probe *p);
-/* How often it looked for new CPUs. */
+/* Returns the number of scans for new CPUs. */
 unsigned fake_rescans(const struct probe *p);
-/* What the kernel side has counted, and what its programs cost. While nobody polls. */
+/* Set the counters of the kernel side and the run time of its programs. Not to be called during probe_poll. */
 void fake_count(struct probe *p, const struct xp_stats *stats, u64 run_ns, u64 runs);

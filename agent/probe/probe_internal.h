@@ -16,7 +16,7 @@ struct probe {
     u64 malformed;
     struct shard_space tables;
     struct xp_rule *rules;     /* the dictionary, mapped */
-    struct bpf_link *links[4]; /* fork, free; cgroups made, removed */
+    struct bpf_link *links[4]; /* fork, free; cgroups created, removed */
     int *event_fds;            /* [cpu * XP_MAX_EVENTS + event], -1 = none */
     int ncpus;
     int progs[XP_MAX_EVENTS];

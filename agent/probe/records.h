@@ -12,5 +12,5 @@ struct probe_handlers {
     void (*dump)(void *ctx, const struct xp_dump *d);
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */
 };
-/* Hands one record to its handler. False: it is shorter than what it claims to be, or claims to be nothing known. */
+/* Passes one record to its handler. False: it is shorter than its type requires, or of unknown type. */
 bool record_dispatch(const struct probe_handlers *h, const void *data, size_t len);

@@ -1,5 +1,5 @@
 /* Reads information about processes from /proc. A process may end between any two calls: -ESRCH or -ENOENT is normal
- * here. Numbers are parsed from text that the kernel wrote; names in it (comm, paths) are bytes that containers chose.
+ * here. Numbers are parsed from text by the kernel; names (comm, paths) are arbitrary bytes chosen by containers.
  */
 #pragma once
 #include "base/vec.h"
@@ -8,35 +8,38 @@
 
 typedef VEC(u32) proc_pids;
 
-/* CPU time used so far, in clock ticks; 0 when the process is gone. */
+/* Returns the CPU time used so far, in clock ticks; 0 if the process exited. */
 u64 proc_cpu_ticks(u32 pid);
-/* From the text of /proc/PID/stat (comm may hold blanks and parentheses): parent and utime + stime. 0 or -EBADMSG. */
+/* Parses the parent and utime + stime from the text of /proc/PID/stat (comm may contain blanks and parentheses).
+ * Returns 0 or -EBADMSG. */
 int proc_parse_stat(const char *text, u32 *ppid, u64 *ticks);
 
-/* When it began, in clock ticks since boot: proc_pid_stat(5), starttime; 0 when it is gone. With the number it says
- * which process is meant. */
+/* Returns the start of the process in clock ticks since boot (starttime in proc_pid_stat(5)); 0 if it exited. Together
+ * with the PID it identifies a process. */
 u64 proc_start_ticks(u32 pid);
 
-/* The thread group that a pid (or a thread's id) belongs to. 0 or -ESRCH. */
+/* Finds the process that a PID or thread ID belongs to. Returns 0 or -ESRCH. */
 int proc_tgid(u32 pid, u32 *tgid);
 
-/* Is any thread of it left? Not of a zombie that nobody waits for, even though kill() can still name it. */
+/* Tells whether the process has any running thread. False for a zombie, even though kill() still finds it. */
 bool proc_alive(u32 tgid);
 
 /* Appends all living descendants of the processes already in the list. 0 or -errno. */
 int proc_add_descendants(proc_pids *pids);
 
-/* Opens the file behind a mapping through /proc/PID/map_files: deleted files and other mount namespaces included.
- * *path (owned, NUL-terminated) is the name as the kernel shows it, without " (deleted)". Owned fd; -ENOEXEC: no
- * regular file; or -errno. */
+/* Opens the file behind a mapping through /proc/PID/map_files, which works for deleted files and other mount
+ * namespaces. *path (owned, NUL-terminated) is the name shown by the kernel, without " (deleted)". Returns an owned fd;
+ * -ENOEXEC: not a regular file; or another -errno. */
 int proc_open_mapping(u32 pid, u64 start, u64 end, char **path);
 
-/* A copy of this process's vdso (every process maps the same one) as a sealed memfd, opened for reading. Owned fd or
- * -errno. */
+/* Copies this process's vdso (every process maps the same one) to a sealed memfd, opened for reading. Returns an owned
+ * fd or -errno. */
 int proc_vdso(void);
 
-/* A cgroup directory: its id (what the kernel calls kernfs id) and its hierarchy: "" for the unified one, else the name
- * of a version 1 controller mounted there (at most 32 bytes). 0; -ENOTSUP a named v1 hierarchy; -ENOTDIR; -errno. */
+/* Finds the ID of a cgroup directory (kernfs ID in the kernel) and its hierarchy: "" for the unified one, else the name
+ * of a version 1 controller mounted there (at most 32 bytes). Returns 0; -ENOTSUP: a named v1 hierarchy; -ENOTDIR; or
+ * another -errno. */
 int proc_cgroup(const char *path, u64 *id, char controller[32]);
-/* The controller in the options of the mountinfo line for device `dev` ("8:1"); pure. 0 or -ENOENT, -ENOTSUP. */
+/* Finds the controller in the options of the mountinfo line for device `dev` ("8:1"). A pure function. Returns 0,
+ * -ENOENT or -ENOTSUP. */
 int proc_parse_cgroup_mount(const char *mountinfo, const char *dev, char controller[32]);

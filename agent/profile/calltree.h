@@ -1,26 +1,27 @@
-/* Merges all stacks of a profile into one tree, root first, for flame graphs. Nodes are in preorder, the children of
- * each in the order of their names, so that equal profiles give equal trees whatever the order of their stacks.
+/* Merges all stacks of a profile into one tree, root first, for flame graphs. Nodes are in preorder, children sorted by
+ * name, so that equal profiles give equal trees regardless of the order of their stacks.
  */
 #pragma once
 #include "profile/frames.h"
 
 struct tree_node {
-    u32 frame;  /* row of `frames`; of node 0, which stands for everything, meaningless */
-    u32 parent; /* node; 0 is its own */
+    u32 frame;  /* row of `frames`; unused in node 0, the root */
+    u32 parent; /* node; that of node 0 is 0 */
     u32 depth;  /* 0 for node 0, 1 for processes */
-    u32 end;    /* the first node behind its subtree */
+    u32 end;    /* first node after its subtree */
 };
 struct calltree {
     struct frame_table frames;
     struct tree_node *nodes;
     size_t n;
-    /* Two numbers an event: self count and self value of node i at sums + i * 2 * nevents. */
+    /* Two numbers per event: self count and self value of node i at sums + i * 2 * nevents. */
     u64 *sums;
     size_t nevents;
     u64 *totals; /* self and below, laid out like sums */
 };
 
-/* Processes are told apart by pid, or merged by name. 0 or -ENOMEM. Fill with zeros first; then calltree_free. */
+/* Processes are distinguished by PID, or merged by name. *out must be zeroed; release it with calltree_free. Returns 0
+ * or -ENOMEM. */
 int calltree_build(const struct profile *p, bool by_pid, struct calltree *out);
 void calltree_free(struct calltree *t);
 

@@ -1,8 +1,8 @@
-/* What the tests of this room share: samples by hand, and a source of names with one oddity each.
+/* Fixtures for the tests of this room: hand-made samples, and a source of names in which each file is a special case.
  *
  *   file 2  /usr/bin/demo            0x1000 main, 0x2000 outer (from 0x2100 on: inner inlined into it), 0x3000 leaf
  *   file 3  /usr/lib/libplain.so.1   no symbols: FDEs every 0x1000
- *   file 4  /tmp/broken              asking for names fails
+ *   file 4  /tmp/broken              names cannot be read
  *   file 5  not known to the source
  *   file 6  /opt/hostile;dir/a"b</script>   names with quotes, newlines, bytes that are not UTF-8, and 100 KB long
  */
@@ -31,12 +31,12 @@ int fixture_add(struct aggregate *a, const struct fixture_sample *s);
 struct fixture_source {
     struct name_source source;
     unsigned asked[8]; /* calls of names, by file */
-    size_t offsets;    /* asked for in all */
+    size_t offsets;    /* total number requested */
     bool descending;   /* offsets were not ascending and distinct */
 };
 void fixture_source(struct fixture_source *f);
 
-/* Samples -> profile with one cpu event at 100 Hz, 2 s long, recorded at a fixed time. */
+/* Converts samples to a profile with one cpu event at 100 Hz and a duration of 2 s, recorded at a fixed time. */
 int fixture_profile(const struct fixture_sample *s, size_t n, struct profile *out);
-/* A profile with everything that the formats have to cope with. */
+/* Builds a profile with everything that the formats have to handle. */
 int fixture_hostile(struct profile *out);

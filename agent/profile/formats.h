@@ -4,7 +4,8 @@
 #include "profile/profile.h"
 
 int encode_pprof(const struct profile *p, struct buf *out);
-/* The same, not compressed. Without sample labels (pid, process, cut) where a server makes a series of each value. */
+/* The same, not compressed. `labels`: with sample labels (pid, process, cut); not for servers that create a series per
+ * value. */
 int encode_pprof_plain(const struct profile *p, bool labels, struct buf *out);
 int encode_collapsed(const struct profile *p, struct buf *out);
 int encode_speedscope(const struct profile *p, struct buf *out);

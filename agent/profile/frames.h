@@ -1,66 +1,67 @@
-/* Converts a stack to the frames that people read: root first, the process in front, inlined calls as frames of their
- * own, and a mark where frames are missing. All encoders but pprof (which has its own place for most of this) read
- * stacks through here.
+/* Converts a stack to frames for display: root first, starting with the process, inlined calls as separate frames, and
+ * a mark where frames are missing. All encoders use this module, except pprof, whose format represents most of this
+ * itself.
  */
 #pragma once
 #include "profile/lookup.h"
 #include "profile/profile.h"
 
-/* What a frame is beyond enum frame_origin. */
+/* Kinds of frames in addition to enum frame_origin. */
 enum frame_kind { FRAME_PROCESS = FRAME_JIT + 1, FRAME_MARK, FRAME_KINDS };
 
-/* Found through a row that was synthesised from its callee's instructions (agent/synth), or even inferred backwards. */
+/* Found through a row that was synthesised from its callee's instructions (agent/synth), or inferred backwards. */
 #define FOUND_SYNTH    1
 #define FOUND_INFERRED 2
 
 struct frame {
     u32 name;   /* for frame_text */
-    u32 module; /* string: the mapping's name; 0 for processes and marks */
+    u32 module; /* string: name of the mapping; 0 for processes and marks */
     u32 file;   /* string: source file or 0 */
     u32 line;   /* 0 = unknown */
     u32 pid;    /* of a process; 0 for all others */
     u8 kind;    /* enum frame_origin or enum frame_kind */
-    u8 found;   /* FOUND_*: how the frame was found, if it deserves a mark */
+    u8 found;   /* FOUND_*: how the frame was found; 0 in general */
     bool inlined;
 };
-struct frames { /* reused from stack to stack; vec_free */
+struct frames { /* reused for each stack; release with vec_free */
     struct frame *v;
     size_t n, cap;
 };
 
-/* Replaces what is in `out`. 0 or -ENOMEM. The first frame is the process; a cut stack goes on with its mark. */
+/* Replaces the contents of `out`. The first frame is the process, followed by the mark if the stack is cut. Returns 0
+ * or -ENOMEM. */
 int frames_of(const struct profile *p, const struct prof_stack *s, struct frames *out);
-/* Never empty. */
+/* Returns the text of a name; never empty. */
 const char *frame_text(const struct profile *p, u32 name);
 
-/* The mark of a stack, as a name for frame_text: "[cut: SLUG]" for one whose root side is missing, "[no stack: SLUG]"
- * for one without any frame; 0 for all others. */
+/* Returns the mark of a stack, as a name for frame_text: "[cut: SLUG]" if frames towards the root are missing, "[no
+ * stack: SLUG]" if there are no frames; 0 for all others. */
 u32 frame_mark(const struct prof_stack *s);
-/* FOUND_* of any of its frames. */
+/* Returns FOUND_* of all its frames, combined. */
 u8 stack_found(const struct profile *p, const struct prof_stack *s);
-/* For output: "synthesised" or "inferred", the weaker one of a set; NULL: nothing to be said. */
+/* For output: "synthesised" or "inferred", the less reliable one of a set; NULL: neither. */
 const char *found_slug(u8 found);
-u8 found_of_slug(const char *slug); /* 0: it is none */
+u8 found_of_slug(const char *slug); /* 0: not a slug */
 char cause_class(u8 cause);         /* 'c', 'n' or 'x' */
 const char *cause_slug(u8 cause);   /* for output */
 const char *cause_text(u8 cause);   /* a sentence */
-/* Samples of an event by how their stacks ended. */
+/* Counts the samples of an event by the end of their stacks. */
 void cause_counts(const struct profile *p, size_t event, u64 out[XP_CAUSE_COUNT]);
 
 /* ---- A table of distinct frames ---- */
 
 struct frame_row {
     u32 name, module, file, pid;
-    u32 line_lo, line_hi; /* lines seen in it; 0 = none */
+    u32 line_lo, line_hi; /* range of its lines; 0: none */
     u8 kind;
-    u8 found;     /* FOUND_* of any of them */
-    bool inlined; /* only if the table tells such frames apart */
+    u8 found;     /* FOUND_* of all frames, combined */
+    bool inlined; /* only if `inlines` is set */
 };
 struct frame_table {
-    bool inlines; /* a function inlined into another is a row of its own */
+    bool inlines; /* inlined functions have separate rows */
     VEC(struct frame_row) rows;
     struct lookup index;
 };
-/* The frame's row, made when it is new; -1 without memory. */
+/* Returns the row of the frame, adding it if it is new; -1 if out of memory. */
 s64 frame_table_add(struct frame_table *t, const struct frame *f);
 void frame_table_free(struct frame_table *t);

@@ -1,5 +1,6 @@
-/* lookup: hash -> rows of a table that the caller keeps and compares. Open addressing over one u64 a slot (32 bits of
- * the hash, row + 1), so that a probe rarely touches the table itself and growing never does. Rows are not removed.
+/* A hash index of the rows of a table. The caller keeps the table and compares keys. Open addressing with one u64 per
+ * slot (32 bits of the hash, row + 1), so that a look-up rarely reads the table itself, and growing never does. Rows
+ * are not removed.
  *
  *     for (struct probe p = lookup_start(&l, hash); lookup_next(&l, &p, &row);)
  *         if (equal(table[row], key))
@@ -29,7 +30,7 @@ static inline struct probe lookup_start(const struct lookup *l, u64 hash)
     return (struct probe){.at = l->cap ? tag & (l->cap - 1) : 0, .tag = tag};
 }
 
-/* The next row whose hash is (most likely) the same; false when there is none left. */
+/* Finds the next row with (most likely) the same hash; false: there are no more. */
 static inline bool lookup_next(const struct lookup *l, struct probe *p, u32 *row)
 {
     while (l->cap) {
@@ -45,7 +46,8 @@ static inline bool lookup_next(const struct lookup *l, struct probe *p, u32 *row
     return false;
 }
 
-/* Bytes by which the next lookup_put grows; 0 most of the time. For callers with a budget. */
+/* Returns the number of bytes by which the next lookup_put grows the index, mostly 0. For callers with a memory
+ * budget. */
 static inline size_t lookup_growth(const struct lookup *l)
 {
     if (2 * (l->n + 1) <= l->cap)
@@ -53,17 +55,17 @@ static inline size_t lookup_growth(const struct lookup *l)
     return (l->cap ? l->cap : 64) * sizeof(u64);
 }
 
-/* 0 or -ENOMEM. The row must not be there yet. */
+/* Adds a row, which must be new. Returns 0 or -ENOMEM. */
 int lookup_put(struct lookup *l, u64 hash, u32 row);
 void lookup_free(struct lookup *l);
 
-/* 64 x 64 -> 128 bits, folded: the step of the hashes below (wyhash's). */
+/* Folds the 128-bit product of two 64-bit numbers: the step of the hashes below (from wyhash). */
 static inline u64 lookup_mix(u64 a, u64 b)
 {
     unsigned __int128 r = (unsigned __int128)a * b;
     return (u64)r ^ (u64)(r >> 64);
 }
-/* Hash of u64 words, two at a time; a secret seed keeps those who choose the words from choosing the collisions. */
+/* Hashes u64 words, two at a time. With a secret seed, collisions cannot be chosen by those who choose the words. */
 static inline u64 lookup_hash(const u64 *w, size_t n, u64 seed)
 {
     u64 h = seed ^ n * 0x9e3779b97f4a7c15ull;

@@ -1,5 +1,5 @@
-/* Caches names across intervals: (file, offset) -> frames. Only offsets that are not cached are sent to the parser.
- * Bounded in bytes: a full cache is emptied. Owned by the worker.
+/* Caches names across intervals: (file, offset) -> frames. Only offsets that are not cached are sent to the parser. Its
+ * size is limited: a full cache is emptied. Owned by the worker.
  */
 #pragma once
 #include "bpf/types.h"
@@ -12,8 +12,9 @@ struct names;
 int name_cache_new(struct name_cache **out, size_t max_bytes);
 void name_cache_free(struct name_cache **n);
 
-/* Asks for names of n ascending offsets of file `id`; `ask` is called for those that are not known, in one call, and
- * hands their names to `learn` (or returns -errno, which is then the answer). 0: `use` was called with all of them. */
+/* A query for the names of n ascending offsets of file `id`. `ask` is called once, for the offsets that are not cached,
+ * and passes their names to `learn`, or returns -errno, which is then the result. Otherwise `use` is called with all
+ * names, and the result is 0. */
 struct name_cache_query {
     u32 id;
     const u64 *offsets;

@@ -1,5 +1,5 @@
-/* A finished profile: everything has a name, nothing refers to a process or file that may be gone. All encoders read
- * this and nothing else. Strings are UTF-8, interned: equal strings have equal numbers; string 0 is "".
+/* A symbolized profile. It does not refer to processes or files, which may no longer exist. It is the only input of the
+ * encoders. Strings are UTF-8 and interned: equal strings have equal numbers; string 0 is "".
  */
 #pragma once
 #include "base/vec.h"
@@ -13,13 +13,13 @@ enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT };
 struct prof_mapping {
     u32 name;           /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]" */
     u32 build_id;       /* lower-case hex, or 0 */
-    u64 lo, hi;         /* the executable segment, or the lowest and highest address used: it holds all its locations */
+    u64 lo, hi;         /* the executable segment, or the lowest and highest address used: covers all its locations */
     u64 lo_offset;      /* the file offset of lo */
-    s32 error;          /* -errno of asking for its names; 0 = it was answered */
+    s32 error;          /* -errno of querying its names; 0: success */
     bool has_functions; /* at least one name came from symbols */
 };
 struct prof_function {
-    u32 name;        /* for people */
+    u32 name;        /* for display */
     u32 system_name; /* as in the symbol table */
     u32 file;        /* source file or 0 */
     u32 start_line;
@@ -29,7 +29,7 @@ struct prof_line { /* innermost (inlined) first */
     u32 line;
 };
 struct prof_location {
-    u64 address; /* of a caller: one less than where its callee returns to, as profile.proto has it */
+    u64 address; /* of a caller: return address - 1, as in profile.proto */
     u32 mapping;
     u32 first_line, nlines; /* into lines[] */
     u8 origin;              /* enum frame_origin */
@@ -44,7 +44,7 @@ struct prof_stack {
     u32 process;
     u32 first, n; /* into stack_locations[], leaf first; kernel frames come first */
     u8 cause;     /* enum xp_cause */
-    u8 found;     /* FOUND_* (frames.h), of a profile that was read: which of its frames is not known */
+    u8 found;     /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */
     u64 count[XP_MAX_EVENTS];
     u64 value[XP_MAX_EVENTS];
 };
@@ -69,8 +69,8 @@ struct profile {
 
 int profile_init(struct profile *p); /* 0 or -ENOMEM */
 void profile_free(struct profile *p);
-/* The number of a string (bytes that are not UTF-8 become U+FFFD); 0 for "" and without memory. */
+/* Returns the number of a string (bytes that are not UTF-8 become U+FFFD); 0 for "" and if out of memory. */
 u32 profile_string(struct profile *p, const char *s);
 const char *profile_text(const struct profile *p, u32 string);
-/* What was recorded: the value of the first comment (the command). */
+/* Returns the title of the recording: the value of the first comment (the command). */
 const char *profile_title(const struct profile *p);

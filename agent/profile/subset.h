@@ -7,9 +7,10 @@
 struct subset {
     const u32 *stacks; /* rows of p->stacks, each once */
     size_t n;
-    size_t event;        /* of p->events: the only one of the result; stacks without a sample of it are left out */
-    bool process_frames; /* the process's name becomes the outermost frame */
+    size_t event;        /* index in p->events: the only event of the result; stacks without samples of it are left
+                          * out */
+    bool process_frames; /* add the process name as outermost frame */
 };
 
-/* Fills an empty profile. 0 or -ENOMEM: what is in `out` then is only good for profile_free. */
+/* Fills an empty profile. Returns 0; -ENOMEM: `out` is then incomplete and can only be freed. */
 int profile_subset(const struct profile *p, const struct subset *s, struct profile *out);

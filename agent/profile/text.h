@@ -3,23 +3,23 @@
 #include "base/buf.h"
 #include "bpf/types.h"
 
-/* Appends s (UTF-8) without what a terminal would obey: control characters become a space, marks that turn the
- * direction of writing U+FFFD; and the character `reserved` becomes `instead`. */
+/* Appends s (UTF-8) without characters that control a terminal: control characters become a space, marks for the
+ * direction of writing become U+FFFD, and the character `reserved` becomes `instead`. */
 void text_clean(struct buf *b, const char *s, char reserved, char instead);
 
-/* "1.23 s", "45.6 ms" for nanoseconds; "1,234,567" for all else. */
+/* Appends "1.23 s" or "45.6 ms" for nanoseconds; "1,234,567" for all other units. */
 void text_quantity(struct buf *b, u64 value, const char *unit);
 
-/* At most n characters of s, cleaned, as text of XML and HTML; ".." says that there were more. */
+/* Appends at most n characters of s, cleaned, as text of XML and HTML; ".." marks truncation. */
 void text_xml(struct buf *b, const char *s, size_t n);
 
-/* A decimal number: for files that hold millions of them. */
+/* Appends a decimal number; fast, for files with millions of them. */
 void text_uint(struct buf *b, u64 v);
 
-/* Shortens b to at most n characters; ".." says that there were more. */
+/* Shortens b to at most n characters; ".." marks truncation. */
 void text_cut(struct buf *b, size_t n);
 
-/* The last part of a path. */
+/* Returns the last component of a path. */
 const char *text_base(const char *path);
-/* Characters, which for most scripts is columns of a terminal. */
+/* Returns the number of characters, which for most scripts is the number of terminal columns. */
 size_t text_width(const char *s);

@@ -1,4 +1,4 @@
-/* Declarations shared by publish.c, which splits an interval, and send.c, which makes a profile of each part. */
+/* Declarations shared by publish.c, which splits an interval, and send.c, which builds a profile from each part. */
 #pragma once
 #include "base/map.h"
 #include "base/vec.h"
@@ -9,7 +9,7 @@ struct known {
     u32 gone_for; /* intervals */
 };
 
-struct part { /* the stacks of one cgroup that wait for its name */
+struct part { /* the stacks of one cgroup, waiting for its name */
     u64 cgroup;
     struct profile profile;
     u32 rounds;
@@ -24,12 +24,12 @@ struct rule_set { /* owned copies */
     } v[];
 };
 
-struct group { /* stacks that make one profile */
+struct group { /* the stacks of one profile */
     u64 key, cgroup;
-    const struct identity *identity; /* NULL: not known */
+    const struct identity *identity; /* NULL: unknown */
     const struct own_rule *rule;     /* NULL: none matches */
-    u32 program;                     /* a process of it */
-    bool several;                    /* programs, each with a share worth telling apart */
+    u32 program;                     /* a process of the program */
+    bool several;                    /* several programs with a relevant share of samples */
     VEC(u32) stacks;
 };
 typedef VEC(struct group) group_list;
@@ -41,7 +41,7 @@ struct publisher {
     VEC(struct known) known;
     struct map by_cgroup; /* -> row of known + 1 */
     VEC(struct part) waiting;
-    struct rule_set *rules, *next_rules; /* in force; not taken over yet (atomic) */
+    struct rule_set *rules, *next_rules; /* in effect; to be taken over (atomic) */
     struct publisher_stats stats;
 };
 
@@ -50,7 +50,8 @@ static inline void publish_count(u64 *counter, u64 n)
     __atomic_fetch_add(counter, n, __ATOMIC_RELAXED);
 }
 
-/* Is more than a twentieth of the samples of other programs than the busiest one? `program` becomes that one. */
+/* Sets `program` to the busiest program of the group, and `several` if more than a twentieth of the samples are of
+ * others. */
 void publish_programs(const struct profile *all, struct group *g);
-/* The group's samples of one event, as a profile or several, into the exports. */
+/* Passes the group's samples of one event to the exports, as one or several profiles. */
 void publish_group(struct publisher *p, const struct profile *all, const struct group *g, size_t event);

@@ -3,14 +3,15 @@
 #include "runtime/runtime.h"
 
 struct runtime_file {
-    const struct runtime_file_ops *ops; /* NULL: no runtime's program */
+    const struct runtime_file_ops *ops; /* NULL: not recognised by any runtime */
     void *file;
 };
 
-/* 0, or -ENODATA: no runtime recognises it. `e` outlives *out; runtime_file_close in any case. */
+/* Returns 0; -ENODATA: no runtime recognises the file. `e` must outlive *out. Call runtime_file_close in every case. */
 int runtime_file_open(struct runtime_file *out, const struct elf_file *e);
 void runtime_file_close(struct runtime_file *f);
 #define AUTO_RUNTIME_FILE __attribute__((cleanup(runtime_file_close)))
 
-/* Its rows; none for a file that no runtime recognises. 0 or -ENOMEM; `out` starts as {0}, runtime_rows_free. */
+/* Reads the rows of a file; none if no runtime recognises it. `out` must be {0}; release it with runtime_rows_free.
+ * Returns 0 or -ENOMEM. */
 int runtime_file_rows(const struct elf_file *e, struct runtime_rows *out);

@@ -1,15 +1,15 @@
 /* Reads the tables of a Go program: functions, files, lines and inlined calls of every pc, also in stripped programs.
  *
- * The Go linker writes a table, runtime.pclntab, that the runtime needs for its own tracebacks; no strip removes it.
- * Its header leads to arrays of bytes: an index of functions by entry, a record for each function, and value tables,
- * which give a number (file, line, index of an inlined call) for each range of pcs as runs of varints. The inline trees
- * lie elsewhere in read-only data (go:func.*), and where that is, only moduledata says, a struct of the runtime among
- * the program's writable data. Layouts: Go's src/runtime/symtab.go, src/internal/abi/symtab.go, debug/gosym; they
- * changed with 1.16, 1.18 and 1.20, and each has a magic number of its own.
+ * The Go linker writes a table, runtime.pclntab, that the runtime needs for its own tracebacks, so strip does not
+ * remove it. Its header refers to byte arrays: an index of functions by entry, one record per function, and value
+ * tables, which map ranges of pcs to numbers (file, line, index of an inlined call) as runs of varints. The inline
+ * trees are elsewhere in read-only data (go:func.*). Their address is only in moduledata, a struct of the runtime in
+ * the program's writable data. For the layouts see Go's src/runtime/symtab.go, src/internal/abi/symtab.go and
+ * debug/gosym; they changed with 1.16, 1.18 and 1.20, and each has its own magic number.
  *
- * All places outside are file offsets. Nothing is allocated and nothing is trusted: a read outside of an array yields 0
- * or an empty string, chains of inlined calls have a greatest length, and the steps through value tables have a budget,
- * beyond which functions keep their names but lose lines and inlined calls.
+ * All positions in the interface are file offsets. Nothing is allocated and nothing is trusted: a read outside of an
+ * array returns 0 or an empty string, the length of chains of inlined calls is limited, and so is the number of steps
+ * through value tables. Above that limit, functions keep their names but lose lines and inlined calls.
  */
 #pragma once
 #include "elf/elf.h"
@@ -25,27 +25,28 @@ struct go_bytes {
 struct gopclntab {
     const struct elf_file *elf;
     enum go_layout layout;
-    u64 address; /* of the table */
+    u64 address; /* address of the table */
     u64 nfuncs;
-    u64 text;   /* address that entries count from; 0 before 1.18, which has addresses */
+    u64 text;   /* base address of entries; 0 before 1.18, where entries are addresses */
     u64 etext;  /* end of Go's code; 0: moduledata was not found */
-    u64 gofunc; /* address that funcdata counts from; 0: unknown, or addresses */
+    u64 gofunc; /* base address of funcdata; 0: unknown, or funcdata are addresses */
     struct go_bytes index, funcs, names, units, files, values;
-    u64 steps;  /* through value tables, left */
+    u64 steps;  /* remaining steps through value tables */
     u8 wrapper; /* FuncIDWrapper of this version */
     bool wrapper_known;
-    bool truncated; /* the steps did not suffice: some frames lack their line or their inlined calls */
+    bool truncated; /* the limit of steps was reached: some frames lack their line or inlined calls */
 };
 
 #define GO_MAX_FUNCS  (8u << 20) /* the largest program seen has 0.2 M */
-#define GO_MAX_FRAMES 128        /* at one pc; the compiler's budget ends below 40 */
+#define GO_MAX_FRAMES 128        /* at one pc; the compiler's limit is below 40 */
 #define GO_MAX_NAME   (16u << 10)
 #define GO_STEPS      (1ull << 29) /* about 1 s; a look-up takes a few hundred */
 
-/* 0; -ENODATA: no Go program; -ENOTSUP: a table of an unknown layout; -EBADMSG. `e` has to outlive `t`. */
+/* Returns 0; -ENODATA: not a Go program; -ENOTSUP: unknown layout of the table; -EBADMSG. `e` must outlive `t`. */
 int go_open(struct gopclntab *t, const struct elf_file *e);
 
-/* All code of the file is Go's, but for a few KiB: headers, PLT, what the C compiler and runtime/cgo bring along. */
+/* Tells whether all code of the file is Go, except for a few KiB: headers, PLT, and code of the C compiler and
+ * runtime/cgo. */
 bool go_is_all(const struct gopclntab *t);
 
 struct go_text { /* inside the file, not terminated, any bytes; len 0: unknown */
@@ -55,7 +56,7 @@ struct go_text { /* inside the file, not terminated, any bytes; len 0: unknown *
 struct go_frame {
     struct go_text name; /* as in the table, type arguments in full */
     struct go_text file;
-    u32 line; /* in this function: of the pc, or of the call that was inlined; 0: unknown */
+    u32 line; /* in this function: line of the pc, or of the inlined call; 0: unknown */
 };
 struct go_frames {
     u64 start; /* file offset of the function's entry */
@@ -63,9 +64,11 @@ struct go_frames {
     struct go_frame v[GO_MAX_FRAMES]; /* innermost first; the last one is the function itself */
 };
 
-/* The frames at a file offset, which is inside of an instruction, or one below a return address. Wrappers that the
- * compiler made are left out where another frame is there to show, as in Go's tracebacks. False: no Go function. */
+/* Finds the frames at a file offset, which is inside of an instruction, or one less than a return address. Wrappers
+ * generated by the compiler are left out if there is another frame, as in Go's tracebacks. False: not in a Go
+ * function. */
 bool go_frames_at(struct gopclntab *t, u64 offset, struct go_frames *out);
 
-/* Go's tools print type arguments as "[...]": what stands before and behind. False: the name has none. */
+/* Splits a name into the parts before and after its type arguments, which Go's tools print as "[...]". False: it has
+ * none. */
 bool go_name_split(struct go_text name, struct go_text *head, struct go_text *tail);

@@ -5,7 +5,7 @@
 #include "base/cursor.h"
 #include "runtime/gopclntab.h"
 
-/* Outside of the bytes there are zeros. */
+/* Reads outside of the bytes return 0. */
 static inline u32 go_u32(struct go_bytes b, u64 at)
 {
     u32 v = 0;
@@ -28,24 +28,24 @@ static inline struct go_bytes go_slice(struct go_bytes b, u64 at, u64 len)
 }
 
 struct go_func {
-    u64 entry, end; /* addresses; between two functions lies padding, which belongs to the first */
+    u64 entry, end; /* addresses; padding between two functions belongs to the first */
     u64 tree;       /* address of the inline tree; 0: nothing is inlined */
     u32 name;       /* in names */
     u32 unit;       /* first file of its compilation unit in units */
     u32 file, line; /* value tables */
     u32 inlined;    /* value table: index in the inline tree */
     u32 depth;      /* value table: bytes between rsp and the return address */
-    u8 id;          /* FuncID: 0 for all but the runtime's special ones and wrappers */
+    u8 id;          /* FuncID: 0 except for special functions of the runtime and wrappers */
     u8 flags;       /* since 1.18 */
 };
 /* Go's src/internal/abi/symtab.go: FuncFlagTopFrame, FuncFlagSPWrite, FuncFlagAsm. */
 enum { GO_OUTERMOST = 1, GO_SETS_RSP = 2, GO_ASSEMBLY = 4 };
 
-/* A value table, run by run: {zigzag difference of the value, bytes of code}, from -1 at the entry; a difference of 0
- * ends it, unless it is the first. */
+/* Iterates over the runs of a value table: {zigzag difference of the value, bytes of code}, starting with -1 at the
+ * entry. A difference of 0 ends it, unless it is the first. */
 struct go_runs {
     struct cursor c;
-    u64 from, to; /* addresses between which `value` holds */
+    u64 from, to; /* address range of `value` */
     u32 value;
     bool first;
 };
@@ -58,7 +58,7 @@ static inline struct go_runs go_runs_of(const struct gopclntab *t, u32 table, u6
                             .value = (u32)-1,
                             .first = true};
 }
-/* Nine in ten are a single byte. */
+/* Nine out of ten are a single byte. */
 static inline u32 go_varint(struct cursor *c)
 {
     if (c->pos < c->len && c->base[c->pos] < 0x80)
@@ -77,7 +77,7 @@ static inline bool go_runs_next(struct go_runs *r)
     return true;
 }
 
-/* The bytes of a text in the table, not terminated; long ones are cut. */
+/* Returns a text in the table, not terminated; long ones are truncated. */
 static inline struct go_text go_text_at(struct go_bytes b, u32 at)
 {
     size_t left = at < b.len ? b.len - at : 0;
@@ -89,12 +89,12 @@ static inline bool go_text_is(struct go_text t, const char *what)
     return t.len == strlen(what) && !memcmp(t.data, what, t.len);
 }
 
-/* Address of the entry of function i; of nfuncs: the end of the last one. */
+/* Returns the entry address of function i; for i = nfuncs the end of the last function. */
 u64 go_entry(const struct gopclntab *t, u64 i);
-/* Record i of the index. */
+/* Reads record i of the index. */
 bool go_func_read(const struct gopclntab *t, u64 i, struct go_func *out);
 bool go_func_at(const struct gopclntab *t, u64 address, struct go_func *out);
-/* The value at an address within f. */
+/* Finds the value at an address in f. */
 bool go_value(struct gopclntab *t, const struct go_func *f, u32 table, u64 address, s32 *out);
 
 /* Finds moduledata and takes text and gofunc from it. */

@@ -6,30 +6,31 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Of a map. Of a longer text map the end is read, where the youngest code is; of a longer jitdump, which can be read
- * from its beginning only, the first part. */
+/* Maximum size of a map. If a text map is longer, its end is read, which has the latest code; if a jitdump is longer,
+ * its first part is read, because it can only be read from its start. */
 #define JIT_MAX_BYTES ((off_t)256 << 20)
-#define JIT_MAX_NAME  4096 /* bytes; what is beyond is cut off */
+#define JIT_MAX_NAME  4096 /* bytes; longer names are truncated */
 
 struct jit_hit {
     u64 start;
-    u32 name, system_name, file; /* places in texts; 0: none */
+    u32 name, system_name, file; /* positions in texts; 0: none */
     u32 line;
 };
 struct jit_query {
     const u64 *addresses; /* ascending */
-    struct jit_hit *hits; /* of each */
+    struct jit_hit *hits; /* one per address */
     size_t n;
-    struct buf texts; /* place 0 is "" */
-    size_t left;      /* how many more hits may be written: entries may overlap without end */
+    struct buf texts; /* position 0 is "" */
+    size_t left;      /* limit of further hits, because many entries may overlap */
 };
 
-/* The addresses in [start, start + size): the first one's row, and how many. */
+/* Returns the number of addresses in [start, start + size), and the row of the first one. */
 size_t jit_range(const struct jit_query *q, u64 start, u64 size, size_t *first);
-/* An entry of the map. False: too much already, stop reading. */
+/* Adds an entry of the map. False: a limit is reached, stop reading. */
 bool jit_entry(struct jit_query *q, u64 start, u64 size, const char *name, size_t len);
 
-/* A name as its writer spells it, in parts. V8 writes "LazyCompile:*run /app/x.js:3:12", CPython "py::run:/app/x.py".
+/* The parts of a name in the format of its runtime. V8 writes "LazyCompile:*run /app/x.js:3:12", CPython
+ * "py::run:/app/x.py".
  */
 struct jit_spelling {
     const char *name, *file;
@@ -39,11 +40,11 @@ struct jit_spelling {
 };
 struct jit_spelling jit_spell(const char *name, size_t len);
 
-/* Where a text of these bytes stands in q->texts; 0 without memory. */
+/* Returns the position of this text in q->texts, adding it if necessary; 0 if out of memory. */
 u32 jit_text(struct jit_query *q, const char *s, size_t len);
 
-/* Reads the file from `from` on; -errno or 0. */
+/* Read the map. Return 0 or -errno. */
 int perf_map_read(int fd, off_t size, struct jit_query *q);
 int jitdump_read(int fd, off_t size, struct jit_query *q);
-/* Is that what the file begins with? */
+/* Tells whether the file is a jitdump, by its first bytes. */
 bool jitdump_is(int fd);

@@ -1,5 +1,5 @@
 /* Reports the health and metrics of the agent: /metrics, /healthz, /readyz. The server's thread reads counters that
- * other threads write; each counter is read whole.
+ * other threads write; each counter is read atomically.
  */
 #pragma once
 #include "pipeline/pipeline.h"
@@ -7,13 +7,13 @@
 #include "export/export.h"
 #include "publish/publish.h"
 
-struct health { /* borrowed, all of them */
+struct health { /* all members are borrowed */
     struct pipeline *pipeline;
     struct discover *discover;
     struct exports *exports;
     struct publisher *publisher;
     const char *node;
-    u64 looped_ns;      /* when the collector last came round: it is alive */
+    u64 looped_ns;      /* time of the collector's last iteration, to check that it is alive */
     unsigned rate;      /* sampling rate, in samples per second per CPU */
     unsigned throttled; /* how often max-cpu lowered the rate */
     u64 reloads, reload_errors;
@@ -22,4 +22,4 @@ struct health { /* borrowed, all of them */
 void health_metrics(void *health, bool openmetrics, struct buf *out);
 bool health_healthy(void *health, struct buf *why);
 bool health_ready(void *health, struct buf *why);
-bool health_targets(void *health, struct buf *json); /* false: the discovery does not answer */
+bool health_targets(void *health, struct buf *json); /* false: the discovery thread does not respond */

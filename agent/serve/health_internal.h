@@ -1,11 +1,11 @@
-/* The figures behind the page of metrics: health.c collects them, health_metrics.c writes the page. */
+/* The values for the metrics page: health.c collects them, health_metrics.c writes the page. */
 #pragma once
 #include "base/vec.h"
 #include "serve/health.h"
 
 #define HEALTH_STAGES 32
 
-struct health_stage { /* threads of one name: what they do */
+struct health_stage { /* all threads with one name */
     char name[32];
     double cpu_seconds;
 };

@@ -15,7 +15,7 @@ static void samples(struct metrics *m, const struct health_figures *f)
                     "Number of samples left out because their pod sets a lower sampling rate.");
     metrics_value(m, NULL, NULL, (double)r->thinned);
     metrics_counter(m, "xprof_samples_lost",
-                    "Number of lost records, by cause; file-event, stack-dump and cgroup-event are no samples.");
+                    "Number of lost records, by cause; file-event, stack-dump and cgroup-event are not samples.");
     for (int i = 0; i < XP_LOSS_COUNT; i++)
         metrics_value(m, "cause", loss_slug((enum xp_loss)i), (double)r->lost[i]);
     metrics_value(m, "cause", "stack-memory", (double)r->lost_aggregate);

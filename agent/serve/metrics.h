@@ -1,5 +1,5 @@
 /* Writes metrics in Prometheus text format 0.0.4 or OpenMetrics 1.0. A family is opened once, then its samples follow;
- * the two formats differ in the name of a counter's family and in the end mark.
+ * the two formats differ in the names of counter families and in the end mark.
  */
 #pragma once
 #include "base/buf.h"

@@ -12,16 +12,16 @@ struct serve;
 struct serve_handlers { /* called on the server's thread, one at a time */
     void *ctx;
     void (*metrics)(void *ctx, bool openmetrics, struct buf *out);
-    bool (*healthy)(void *ctx, struct buf *why);  /* is it alive? A line for people in any case */
-    bool (*ready)(void *ctx, struct buf *why);    /* does it do its work? The same */
-    bool (*targets)(void *ctx, struct buf *json); /* false: nobody can tell now */
+    bool (*healthy)(void *ctx, struct buf *why);  /* liveness; always writes a line of text */
+    bool (*ready)(void *ctx, struct buf *why);    /* readiness; the same */
+    bool (*targets)(void *ctx, struct buf *json); /* false: not available now */
 };
 
-/* `address` is HOST:PORT with a numeric host: "127.0.0.1:7055", "[::]:7055"; port 0 takes a free one. 0, or -errno and
- * a line in why[]. */
+/* Starts the server. `address` is HOST:PORT with a numeric host: "127.0.0.1:7055", "[::]:7055"; port 0 selects a free
+ * one. Returns 0, or -errno and a line in why[]. */
 int serve_new(struct serve **out, const char *address, const struct serve_handlers *handlers, char *why, size_t len);
-/* Is it an address of that kind? The same results; nothing is opened. */
+/* Checks such an address, with the same results. Opens nothing. */
 int serve_check(const char *address, char *why, size_t len);
 void serve_free(struct serve **s);
-/* The port it listens on. */
+/* Returns the port it listens on. */
 unsigned serve_port(const struct serve *s);

@@ -1,13 +1,13 @@
-/* The regions of a file's code, and the one that is being followed.
+/* The regions of a file's code, and the region being followed.
  *
- * A region is what hangs together: an entry, the blocks that flow from it, and whatever entries flow into the same
- * blocks. It is followed to its end by itself (flow.c); then its rows are made, and the states of its blocks are
- * forgotten, so that memory holds one region, however large the file. When it turns out that a region flows into one
- * that was done, both are taken back and done again as one. When a function begins inside of a done region, that one is
- * taken back, too.
+ * A region is a connected part of the code: an entry, the blocks reached from it, and all entries that reach the same
+ * blocks. Each region is followed to its end separately (flow.c); then its rows are written and the states of its
+ * blocks are dropped, so that memory holds one region only, however large the file is. If a region turns out to flow
+ * into a finished one, both are taken back and processed again as one. A finished region is also taken back if a
+ * function starts inside of it.
  *
- * Whether a region counts is decided by the ways out of it (proof.c); those by a jump to another function depend on
- * that one, and wait until all are known.
+ * The exits of a region decide whether it is proven (proof.c). Exits by a jump to another function depend on that
+ * function, and are evaluated once all regions are known.
  */
 #pragma once
 #include "synth/code.h"
@@ -17,8 +17,8 @@
 
 #define NOBODY UINT32_MAX
 
-#define BLOCK_MAX_BYTES 1024        /* bounds the search for the block that a byte is in */
-#define BLOCK_GRANULE   4           /* log2 of the bytes whose blocks are one list */
+#define BLOCK_MAX_BYTES 1024        /* limits the search for the block that contains a byte */
+#define BLOCK_GRANULE   4           /* log2 of the number of bytes whose blocks are in one list */
 #define MAX_BLOCKS      (2u << 20)  /* of a file; 16 bytes each */
 #define MAX_LIVE_BLOCKS (48u << 10) /* of a region; 370 bytes each */
 #define MAX_REGIONS     (1u << 18)
@@ -28,11 +28,11 @@
 
 struct block {
     u32 at;
-    u16 len; /* bytes that were followed when it ran last */
+    u16 len; /* bytes followed in its last run */
     u8 visits;
     bool queued : 1;
-    bool plain : 1; /* the same rules hold at all of its instructions */
-    bool exits : 1; /* its last one is the exit system call */
+    bool plain : 1; /* the same rules apply to all of its instructions */
+    bool exits : 1; /* its last instruction is the exit system call */
     u32 region;
     u32 next; /* in its granule */
 };
@@ -41,37 +41,37 @@ struct region {
     u32 first_block, nblocks;
     u32 first_row, nrows;
     u32 entry; /* the last one of a list in analysis.entries */
-    u32 own;   /* ways out at the right height */
-    u32 ok;    /* these, and those to what is proven */
-    u32 waits; /* ways out to functions that are not proven yet */
+    u32 own;   /* exits at the right height */
+    u32 ok;    /* `own`, and exits to proven code */
+    u32 waits; /* exits to functions that are not proven yet */
     bool gone; /* taken back */
-    bool bad;  /* ways out at different heights, instructions inside of each other, ... */
+    bool bad;  /* exits at different heights, overlapping instructions, ... */
     bool height_known;
-    bool open;      /* some way out leads to code that is not known */
-    bool calls;     /* functions of the gaps */
-    bool passes_on; /* through a pointer, at the right height: to another function, perhaps */
-    bool doubtful;  /* goes on behind calls that may not return, or ends in what was not understood */
-    bool endless;   /* no way out that proves anything, but nothing speaks against it */
-    bool called;    /* something that counts calls it */
-    bool asked;     /* what it calls has been looked at */
-    u16 kept;       /* bit r: whoever calls it finds register r as it was */
+    bool open;      /* an exit leads to unknown code */
+    bool calls;     /* calls functions in gaps */
+    bool passes_on; /* jumps through a pointer at the right height, perhaps to another function */
+    bool doubtful;  /* continues after calls that may not return, or ends in unknown code */
+    bool endless;   /* no exit proves it, but nothing contradicts it */
+    bool called;    /* called by proven code */
+    bool asked;     /* its callees have been processed */
+    u16 kept;       /* bit r: preserves register r for its callers */
     struct frame frame;
 };
 
 struct region_entry {
     u32 at, next;
 };
-struct region_jump { /* to another function, at the right height */
+struct region_jump { /* jump to another function, at the right height */
     u32 region, to;
-    u32 on; /* the region whose rule at `to` was taken for true; NOBODY: `to` is an entry */
+    u32 on; /* the region whose rule at `to` was assumed to be true; NOBODY: `to` is an entry */
 };
-struct region_trust { /* that a callee keeps more than the psABI says */
+struct region_trust { /* assumption that a callee preserves more than the psABI requires */
     u32 region, callee;
     u16 kept;
 };
 struct region_row {
     u32 at, end, region;
-    bool exits; /* its last instruction is the exit system call, during which the pc is behind it */
+    bool exits; /* its last instruction is the exit system call; during the call the pc is after it */
     struct xp_rule rule;
 };
 
@@ -79,83 +79,85 @@ struct analysis {
     struct code code;
     const struct synth_limits *limits;
     struct synth_counts *n;
-    enum synth_drop dropped; /* a limit was hit: nothing counts any more */
+    enum synth_drop dropped; /* a limit was reached: the whole result is dropped */
     int err;
     u64 started; /* CPU ns */
     u32 ticks;
 
-    u32 *granules; /* the first block that begins there + 1 */
+    u32 *granules; /* index of the first block that starts there + 1 */
     VEC(struct block) blocks;
     VEC(struct region) regions;
     VEC(struct region_entry) entries;
     VEC(struct region_jump) jumps;
-    VEC(struct region_trust) trust; /* of regions that have rows */
+    VEC(struct region_trust) trust; /* of regions with rows */
     VEC(struct region_row) rows;
-    VEC(u32) asked;      /* functions that were found meanwhile */
-    VEC(u32) named;      /* those that the file or covered code says are functions, ascending */
-    VEC(u32) called;     /* those that covered code calls */
-    VEC(u32) table_ends; /* addresses that code names, low halves, ascending; read when the first table is met */
+    VEC(u32) asked;      /* functions found in the meantime */
+    VEC(u32) named;      /* functions named by the file or by covered code, ascending */
+    VEC(u32) called;     /* functions called by covered code */
+    VEC(u32) table_ends; /* low halves of addresses in code, ascending; read for the first jump table */
     bool table_ends_read;
     struct target_sets targets;
-    struct plt *plt; /* read when it is first asked for */
+    struct plt *plt; /* read on demand */
     bool plt_read;
     u64 deadly[MAX_DEADLY]; /* addresses of functions that do not return */
     u32 ndeadly;
 
     /* The region being followed. */
     u32 current;
-    u32 joined;               /* the region that it flows into; NOBODY: none */
+    u32 joined;               /* the region it flows into; NOBODY: none */
     VEC(struct state) states; /* of its blocks */
     VEC(u32) queue;
     struct stores stores;
 };
 
-/* Has it come to an end before its time? */
+/* Tells whether the analysis was aborted. */
 static inline bool analysis_over(const struct analysis *a)
 {
     return a->err || a->dropped;
 }
 void analysis_drop(struct analysis *a, enum synth_drop why);
-/* Some small piece of work is done: after a few thousand of them the clock is looked at. */
+/* Counts a small piece of work; checks the clock every few thousand. */
 void analysis_tick(struct analysis *a);
-/* An instruction is. */
+/* Counts an instruction. */
 static inline void analysis_count(struct analysis *a)
 {
     a->n->insns++;
     analysis_tick(a);
 }
 
-/* regions.c. A function begins at this address: to be followed later, unless it is known. */
+/* regions.c. Requests the function that starts at this address, to be followed later unless it is known. */
 void region_ask(struct analysis *a, u64 pc);
-/* Perhaps one does: something names the address, but does not call it. Dropped when code contradicts it. */
+/* Requests a possible function: the address occurs in code or data, but is not called. Dropped if code contradicts
+ * it. */
 void region_ask_weakly(struct analysis *a, u64 pc);
-/* Does a weak entry lead into the current region? */
+/* Tells whether a weak entry leads into the current region. */
 bool region_is_weak(const struct analysis *a);
-/* No function begins at this weak entry, which is not of the current region. What was done of it is taken back. */
+/* Refuses a weak entry outside of the current region, because no function starts there, and takes back its region. */
 void region_refuse_entry(struct analysis *a, u32 at);
-/* Follows all that was asked for, and whatever that calls. */
+/* Follows all requested functions and their callees. */
 void region_run_asked(struct analysis *a);
-/* Follows what nobody has reached (orphans.c), and what that calls. */
+/* Follows code that was not reached otherwise (orphans.c), and its callees. */
 void region_run_orphan(struct analysis *a, u32 at);
-/* The registers that a function of the gaps keeps, as far as is known now. The current region relies on it. */
+/* Returns the registers preserved by a function in a gap, as currently known. Notes that the current region relies on
+ * it. */
 u16 region_kept_by(struct analysis *a, u32 callee);
-/* Those that an instruction leaves to its callee and finds again, if it calls at all. */
+/* Returns the registers that are preserved across an instruction, if it is a call. */
 u16 region_kept(struct analysis *a, const struct insn *x, u64 next);
-/* What was seen of a callee. What has not been followed is taken to return. */
+/* What is known about a callee. A callee that was not followed yet is assumed to return. */
 enum region_end { REGION_RETURNS, REGION_MAY_RETURN, REGION_STAYS };
 enum region_end region_end_of(struct analysis *a, u64 callee);
-/* Was it followed to its end, all of it, and has none? */
+/* Tells whether the callee was followed completely and never returns. */
 bool region_stays(struct analysis *a, u64 callee);
-/* Regions whose callees have turned out to keep less than was thought get another try; so do the unproven ones that
- * call something, since more is known now of what their callees keep. False: there was none. */
+/* Processes again the regions whose callees preserve fewer registers than assumed. `unproven`: also unproven regions
+ * with calls, because more is known about their callees now. False: there was none. */
 bool region_run_again(struct analysis *a, bool unproven);
 
 /* region_blocks.c */
 void region_take_back(struct analysis *a, u32 region);
 struct block *region_block_at(struct analysis *a, u32 at);
-/* The block that holds an instruction which begins here; NULL: none. */
+/* Finds the block with an instruction that starts here; NULL: none. */
 struct block *region_block_of(struct analysis *a, u32 at);
-/* A block of the current region; NULL: a limit. */
+/* Adds a block to the current region; NULL: a limit was reached. */
 struct block *region_add_block(struct analysis *a, u32 at, const struct state *s);
 static inline struct region *region_current(struct analysis *a)
 {
@@ -170,56 +172,56 @@ static inline struct state *region_state(struct analysis *a, const struct block 
 enum flow_how {
     FLOW_FALL,
     FLOW_JUMP,
-    FLOW_BACK, /* from a call */
+    FLOW_BACK, /* return from a call */
     FLOW_CASE, /* through a jump table */
 };
-/* Follows the current region until nothing changes, or it is joined. */
+/* Follows the current region until nothing changes, or until it flows into another one. */
 void flow_run(struct analysis *a);
 void flow_enqueue(struct analysis *a, struct block *b);
-/* Control reaches an address in state s. */
+/* Notes that control reaches an address in state s. */
 void flow_to(struct analysis *a, u64 pc, const struct state *s, enum flow_how how);
 
 /* jump_table.c */
 void jump_table_follow(struct analysis *a, const struct step *x, u64 pc, const struct state *s);
 
-/* Does code name this address, as a function's for example? */
+/* Tells whether code refers to this address, for example as a function. */
 bool jump_table_may_end(struct analysis *a, u64 pc);
 
 /* noreturn.c: a symbol of the file, whose name is in `names`. */
 void noreturn_symbol(struct analysis *a, const struct elf_section *names, const Elf64_Sym *sym);
 bool noreturn_call(struct analysis *a, u64 target);
-/* Is a function of the gaps known to come back, by what was seen of it? */
+/* Tells whether a function in a gap is known to return. */
 bool noreturn_is_not(struct analysis *a, u64 target);
 
-/* The exit system calls, which do not return either. What rax holds is known from one instruction to the next. */
+/* The exit system calls, which do not return either. The value of rax is tracked from one instruction to the next. */
 struct exit_watch {
     u32 rax;
     bool known;
 };
-/* The instruction `x`, whose bytes are at `p`. True: the thread ends here. */
+/* Processes the instruction `x` with its bytes at `p`. True: the thread ends here. */
 bool noreturn_exits(struct exit_watch *w, const u8 *p, const struct insn *x);
-/* Does all that runs from here on lead straight there? */
+/* Tells whether all paths from here lead directly to an exit system call. */
 bool noreturn_leads_to_exit(const struct code_gap *g, u32 at);
 
-/* proof.c: the current region is left in state s: by `ret`, or by a jump to code that has rows. */
+/* proof.c: notes that the current region is left in state s by `ret`, or by a jump to code with rows. */
 void proof_leave(struct analysis *a, const struct state *s);
-/* An orphan, by a jump to `at` in another region, whose rule is known. */
+/* The same for an orphan, by a jump to `at` in another region, whose rule is known. */
 void proof_leave_into(struct analysis *a, const struct state *s, u32 other, u32 at, const struct xp_rule *truth);
-/* By a jump to the function at `at`. */
+/* The same by a jump to the function at `at`. */
 void proof_leave_to(struct analysis *a, const struct state *s, u32 at);
-/* An orphan's ways out agree: what they say of its registers is sorted out. */
+/* Evaluates the registers of an orphan whose exits agree. */
 void proof_settle(struct analysis *a);
-/* Those that end in a jump to a proven region are proven, and no others that do not return themselves. */
+/* Marks regions as proven that end in a jump to a proven region; no other region without `ret` is proven. */
 void proof_spread(struct analysis *a);
-/* Is it still true, or does nobody rely on it? */
+/* Tells whether the assumption is still true, or no longer used. */
 bool proof_is_kept(struct analysis *a, const struct region_trust *t);
-/* Does the current region, which was followed to its end, never leave? Like main of a server: its heights follow from
- * its entry as in any region, but no `ret` confirms them. So its entry must be one, all that it passes must be known to
- * come back, and something that counts must call it. */
+/* Tells whether the current region, which was followed to its end, has no exit, like main of a server. Its heights
+ * follow from its entry as in any region, but no `ret` confirms them. So its entry must be certain, all its callees
+ * must be known to return, and proven code must call it. */
 bool proof_is_endless(const struct analysis *a);
-/* All regions are known: what of that kind is called. */
+/* Once all regions are known: finds which endless regions are called. */
 void proof_call(struct analysis *a);
-/* All regions are known: rows that were made with what is not true any more do not count. */
+/* Once all regions are known: drops rows based on assumptions that turned out to be false. */
 void proof_check(struct analysis *a);
 static inline bool proof_holds(const struct region *r)
 {
@@ -228,13 +230,13 @@ static inline bool proof_holds(const struct region *r)
 
 /* emit.c: rows of the current region. */
 void emit_region(struct analysis *a);
-/* The rule that a region that is done has at an instruction. False: none. */
+/* Finds the rule of a finished region at an instruction. False: none. */
 bool emit_rule_at(const struct analysis *a, const struct region *r, u32 at, struct xp_rule *out);
-/* Rows of all that is proven, and the ranges. */
+/* Writes the rows and ranges of all proven regions. */
 void emit_rows(struct analysis *a, struct synth *out);
 
-/* entries.c: asks for every function that the file or its covered code names. */
+/* entries.c: requests every function named by the file or by covered code. */
 void entries_find(struct analysis *a);
 
-/* orphans.c: what nobody has reached. */
+/* orphans.c: follows code that was not reached. */
 void orphans_run(struct analysis *a);

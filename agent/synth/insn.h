@@ -1,8 +1,9 @@
-/* One x86-64 instruction, as far as a stack's layout depends on it: its length, where control goes, what moves between
- * registers and stack slots, and which registers it leaves changed. Everything else is INSN_OTHER with that mask.
+/* Decodes an x86-64 instruction, as far as it affects the layout of the stack: its length, the flow of control, moves
+ * between registers and stack slots, and the registers that it changes. Everything else is INSN_OTHER with the mask of
+ * changed registers.
  *
  * Source: Intel SDM volume 2 (opcode maps, appendix A; encodings of VEX and EVEX in chapter 2), AMD APM volume 3 for
- * XOP, 3DNow! and what long mode makes invalid.
+ * XOP, 3DNow! and instructions that are invalid in long mode.
  */
 #pragma once
 #include "bpf/types.h"
@@ -11,7 +12,7 @@
 
 #define INSN_MAX_BYTES 15
 
-/* General registers have their hardware numbers, which are not DWARF's. */
+/* General registers have their hardware numbers, which differ from those of DWARF. */
 enum insn_reg {
     INSN_RAX,
     INSN_RCX,
@@ -26,13 +27,13 @@ enum insn_reg {
 };
 
 enum insn_op {
-    INSN_OTHER, /* nothing but `writes` and `stores` is of interest */
+    INSN_OTHER, /* only `writes` and `stores` are relevant */
     INSN_NOP,   /* of any length; endbr64, prefetches, fences: they change nothing */
-    INSN_TRAP,  /* does not go on: int3, hlt, ud0-2, iret, sysret, sysexit */
-    INSN_PUSH,  /* of 8 bytes: a = what; NONE for flags or segment registers. (One of 2 bytes: OTHER, writes rsp) */
-    INSN_POP,   /* of 8 bytes: a = where to */
+    INSN_TRAP,  /* control does not continue: int3, hlt, ud0-2, iret, sysret, sysexit */
+    INSN_PUSH,  /* of 8 bytes: a = source; NONE for flags or segment registers (of 2 bytes: OTHER, writes rsp) */
+    INSN_POP,   /* of 8 bytes: a = destination */
     INSN_LEAVE,
-    INSN_RET,  /* a = IMM when it pops arguments, too */
+    INSN_RET,  /* a = IMM if it also pops arguments */
     INSN_CALL, /* a = IMM: target, as `a.value` added to the end of the instruction; else REG or MEM */
     INSN_JMP,  /* same */
     INSN_JCC,  /* conditional, jrcxz and loops included (those write rcx, jrcxz does not): a = IMM */
@@ -51,7 +52,7 @@ enum insn_kind { INSN_NONE, INSN_REG, INSN_MEM, INSN_IMM };
 
 struct insn_operand {
     u8 kind;        /* enum insn_kind */
-    u8 reg;         /* REG: the 64-bit register that it is (a part of); legacy high bytes (ah..bh) are theirs, too */
+    u8 reg;         /* REG: the 64-bit register that contains it, also for high bytes (ah..bh) */
     u8 base, index; /* MEM: or INSN_NO_REG */
     u8 scale;       /* 1, 2, 4, 8 */
     bool segment;   /* relative to fs or gs */
@@ -66,17 +67,16 @@ struct insn {
     u8 size;         /* bytes of the operation: 1, 2, 4, 8 */
     u8 address_size; /* 8, or 4 with a 67 prefix */
     bool stores; /* writes memory through `mem`, or through registers that `mem` does not name (stos, movs, pushes) */
-    bool wide;   /* such a store is of more than 8 bytes, or of a number of bytes that is not known */
+    bool wide;   /* such a store has more than 8 bytes, or an unknown number of bytes */
     u16 writes;  /* bit r: general register r (or a part of it) changed, implicitly changed ones included; not rsp
                     by push, pop, call, ret, leave: their op says that */
     struct insn_operand a, b; /* for all but INSN_OTHER */
-    /* The memory operand if there is one, whatever the op. Kind NONE without, and where the address is not base + index
-     * * scale + disp: string operations, addresses of 8 bytes in the instruction (OTHER, those), vectors of addresses,
-     * bits of memory with a number in a register, loads of EVEX with a displacement of one byte (its unit is not
-     * known). */
+    /* The memory operand, for any op. Kind NONE if there is none, or if its address is not base + index * scale + disp:
+     * string operations, 8-byte addresses in the instruction (op OTHER), vectors of addresses, memory bits with a
+     * number in a register, loads of EVEX with a one-byte displacement (its unit is unknown). */
     struct insn_operand mem;
 };
 
-/* Decodes the instruction at the front of `n` bytes, in 64-bit mode. Its length, or 0: not an instruction, or it is cut
- * by the end. `out` is written only when there is one. Reads no byte behind the instruction's last. */
+/* Decodes the instruction at the start of `n` bytes, in 64-bit mode. Returns its length, or 0: not an instruction, or
+ * truncated. `out` is written only on success. Reads no byte after the last one of the instruction. */
 size_t insn_decode(const u8 *bytes, size_t n, struct insn *out);

@@ -1,13 +1,13 @@
-/* What the parts of the decoder hand to each other: an instruction taken apart into its fields, before anybody asked
- * what it does. insn.c takes it apart, insn_maps.c knows which opcodes exist and what follows them, insn_integer.c the
- * one-byte opcodes, insn_extended.c those behind 0F, insn_vector.c what works on vectors.
+/* Declarations shared by the parts of the decoder: an instruction split into its fields, before its meaning is
+ * determined. insn.c splits it, insn_maps.c has the existing opcodes and the fields that follow them, insn_integer.c
+ * decodes one-byte opcodes, insn_extended.c those after 0F, insn_vector.c vector instructions.
  */
 #pragma once
 #include "synth/insn.h"
 
 enum insn_encoding { INSN_LEGACY, INSN_VEX, INSN_EVEX, INSN_XOP };
 
-/* Maps as VEX, EVEX and XOP number them; 0 is that of the one-byte opcodes. */
+/* Opcode maps, numbered as in VEX, EVEX and XOP; 0 is that of the one-byte opcodes. */
 #define INSN_UNKNOWN_BYTES UINT32_MAX /* of a store */
 
 enum {
@@ -23,7 +23,7 @@ enum {
     INSN_MAP_3DNOW = 15
 };
 
-/* The mandatory prefix, as VEX numbers it. */
+/* The mandatory prefix, numbered as in VEX. */
 enum insn_prefix { INSN_NP, INSN_66, INSN_F3, INSN_F2 };
 
 struct insn_code {
@@ -46,13 +46,13 @@ struct insn_code {
     s64 immediate;
 };
 
-/* What is known of an opcode of the maps 0 and 0F before its ModRM byte was seen. */
+/* Properties of an opcode of the maps 0 and 0F that do not depend on its ModRM byte. */
 enum {
     FORM_IMM = 7, /* enum insn_immediate */
     FORM_MODRM = 1 << 3,
     FORM_BYTE = 1 << 4, /* operates on bytes */
     FORM_NONE = 1 << 5, /* no instruction in 64-bit mode */
-    /* What it changes, beside what its meaning says: */
+    /* Changed operands, in addition to those that follow from its operation: */
     FORM_W_RM = 1 << 6, /* a general register, or memory of its size */
     FORM_W_REG = 1 << 7,
     FORM_W_OPCODE = 1 << 8, /* the register in the opcode's low bits */
@@ -71,20 +71,20 @@ enum insn_immediate {
     IMM_ADDRESS /* 4 or 8, by address size */
 };
 
-/* FORM_ bits; of any encoding. */
+/* Returns FORM_ bits, for any encoding. */
 u16 insn_form(const struct insn_code *c);
-/* Whether the opcode exists, with this mandatory prefix and this kind of operand. Reserved values of vvvv, L, W, z and
- * b are not looked for: what they make invalid would have changed vector registers only. */
+/* Tells whether the opcode exists with this mandatory prefix and this kind of operand. Reserved values of vvvv, L, W, z
+ * and b are not checked: they only make instructions invalid that change vector registers. */
 bool insn_exists(const struct insn_code *c);
-/* Whether a lock prefix is allowed: before what changes memory in one step. */
+/* Tells whether a lock prefix is allowed: only for atomic changes of memory. */
 bool insn_lockable(const struct insn_code *c, const struct insn *insn);
 
-/* Completes what `form` says already. False: not an instruction. */
+/* Complete the fields set by `form`. False: not an instruction. */
 bool insn_integer(const struct insn_code *c, struct insn *out);
 bool insn_extended(const struct insn_code *c, struct insn *out);
 bool insn_vector(const struct insn_code *c, struct insn *out);
 
-/* The general register that a field names: byte registers 4 to 7 without REX are the high halves of 0 to 3. */
+/* Returns the general register of a field: byte registers 4 to 7 without REX are the high bytes of 0 to 3. */
 static inline u8 insn_register(const struct insn_code *c, u8 number)
 {
     return c->size == 1 && !c->rex && c->encoding == INSN_LEGACY && number >= 4 && number < 8 ? number - 4 : number;
@@ -121,7 +121,7 @@ static inline void insn_writes_memory(const struct insn_code *c, struct insn *ou
         insn_stores(out, bytes);
 }
 
-/* The store is not where `mem` says: strings of bits, vectors of addresses. */
+/* The store is not at the address in `mem`: bit strings, vectors of addresses. */
 static inline void insn_stores_elsewhere(struct insn *out)
 {
     insn_stores(out, INSN_UNKNOWN_BYTES);

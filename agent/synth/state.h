@@ -1,9 +1,9 @@
-/* What is known at one place of the code: a value for each register and for a few slots of the stack.
+/* The state at one position of the code: a value for each register and for a few stack slots.
  *
- * A value is a kind, a base and an offset in one u64, so that "equal" is one comparison. The base of a stack address
- * is 0 for the CFA, or the number of the instruction (its index + 1) that set rsp to something that cannot be told from
- * the CFA: and rsp, -N; sub rsp, reg. Where paths meet, values that differ become unknown: the lattice is three high,
- * so each place settles after a few dozen visits.
+ * A value is a kind, a base and an offset in one u64, so that "equal" is one comparison. The base of a stack address is
+ * 0 for the CFA, or the number (index + 1) of the instruction that set rsp to an unknown distance from the CFA: and
+ * rsp, -N; sub rsp, reg. Where paths meet, different values become unknown. The lattice has a height of three, so each
+ * position is stable after a few dozen visits.
  */
 #pragma once
 #include "bpf/types.h"
@@ -13,21 +13,21 @@
 
 enum value_kind {
     VALUE_UNKNOWN,
-    VALUE_ENTRY, /* what register `base` was when the function began */
+    VALUE_ENTRY, /* value of register `base` at the entry of the function */
     VALUE_STACK, /* base + off */
     VALUE_CONST, /* a number of 60 bits */
     VALUE_LOAD,  /* one entry of the jump table at address `off` (its low 32 bits) */
-    VALUE_CASE,  /* such an entry, added to the table's address: where a switch goes */
+    VALUE_CASE,  /* such an entry, added to the table's address: target of a switch */
     VALUE_SLOT,  /* what was at CFA + off when the function began: the caller's, or where an orphan's function saved it
                   */
     VALUE_TARGETS, /* one of the addresses of set `off` (targets.h) */
-    VALUE_SIZE,    /* CFA = base + this register + off: the size of a frame that was computed */
+    VALUE_SIZE,    /* CFA = base + this register + off: a computed frame size */
 };
 #define VALUE(kind, base, off) ((u64)(kind) << 60 | (u64)(base) << 32 | (u32)(off))
 #define VALUE_KIND(v)          ((enum value_kind)((v) >> 60))
 #define VALUE_BASE(v)          ((u32)((v) >> 32) & 0xfffffff)
 #define VALUE_OFF(v)           ((s32)(u32)(v))
-#define VALUE_MAX_OFF          (1 << 28) /* of stack addresses: more is nonsense */
+#define VALUE_MAX_OFF          (1 << 28) /* maximum offset of stack addresses */
 
 #define STATE_SLOTS 14
 
@@ -35,35 +35,36 @@ struct state {
     u64 reg[16];
     u64 where[STATE_SLOTS], what[STATE_SLOTS]; /* where: a stack address */
     u32 slots;
-    bool called; /* on some way here a call was passed whose callee was not seen to return */
+    bool called; /* some path to here passed a call that is not known to return */
 };
 
-/* Where something calls a function. */
+/* Sets the state at the entry of a function. */
 void state_entry(struct state *s);
 struct target_sets;
-/* `s` becomes what both say; whether that is less than it said. `t`: the sets of addresses, which may become more. */
+/* Reduces `s` to what is true in both states. Returns whether `s` changed. `t`: the sets of addresses; new ones may be
+ * added. */
 bool state_meet(struct state *s, const struct state *other, struct target_sets *t);
 
-/* The value in the 8 bytes at a stack address. */
+/* Returns the value of the 8 bytes at a stack address. */
 u64 state_load(const struct state *s, u64 where);
-/* 8 bytes are written; values that no rule and no epilogue could use are not kept. */
+/* Writes 8 bytes; values that no rule and no epilogue could use are not stored. */
 void state_store(struct state *s, u64 where, u64 what);
-/* So many bytes are overwritten. */
+/* Marks `bytes` bytes as overwritten. */
 void state_smash(struct state *s, u64 where, u32 bytes);
-/* What a callee keeps by the psABI: rbx, rbp, r12-r15 (and rsp, which is not asked for). */
+/* Registers preserved by a callee according to the psABI: rbx, rbp, r12-r15 (and rsp, which is not in the set). */
 #define KEPT_BY_ABI 0xf038u
-/* A callee has run, which keeps these registers (bit r), and all above rsp. */
+/* Applies a call whose callee preserves these registers (bit r) and all memory above rsp. */
 void state_call(struct state *s, u16 kept);
-/* The registers that are what they were when the function began. */
+/* Returns the registers that have the same value as at the entry of the function. */
 u16 state_unchanged(const struct state *s);
-/* This base is being computed anew: what is relative to the old one is not known any more. */
+/* Invalidates all values relative to this base, because it is computed again. */
 void state_forget(struct state *s, u32 base);
 
 static inline bool value_is_stack(u64 v)
 {
     return VALUE_KIND(v) == VALUE_STACK;
 }
-/* A stack address moved by d; unknown when it leaves all reason. */
+/* Adds d to a stack address; unknown if the result is out of range. */
 static inline u64 value_move(u64 v, s64 d)
 {
     s64 off = VALUE_OFF(v) + d;

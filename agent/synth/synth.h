@@ -1,21 +1,21 @@
-/* Derives unwind rows from the instructions of code without CFI: the third source besides FDEs and gopclntab.
+/* Derives unwind rows from the instructions of code without CFI: the third source of rows, besides FDEs and gopclntab.
  *
- * Hand-written assembly (video, crypto, linear algebra) has no FDEs, but what it does to the stack is plain to see:
- * push, sub rsp, call, ret. From each address that something calls, the instructions are followed with values such as
- * "the CFA - 24" or "what rbx was on entry" for registers and stack slots; where paths meet, what differs becomes
- * unknown. A connected region of code counts only if some path leaves it as a function leaves, by `ret` or a jump to a
- * function with rsp = CFA - 8, and none at another height: that is the proof. Code that never leaves (a server's main,
- * a stub that jumps through a pointer) counts if all that it calls is known to return, and something that counts calls
- * it. Code that nothing known leads to ("orphans": reached through tables that were not understood) is run from an
- * assumed height, which its rets then correct: its rows are "inferred". What has dropped its return address and leads
- * straight to the exit system call is XP_CFA_END. All else is XP_CFA_UNPROVEN: stacks end there, and say so.
+ * Hand-written assembly (video, crypto, linear algebra) has no FDEs, but its effect on the stack is simple: push, sub
+ * rsp, call, ret. Starting at each address that is called, the instructions are followed with values such as "the CFA -
+ * 24" or "rbx on entry" for registers and stack slots; where paths meet, different values become unknown. A connected
+ * region of code is proven if some path leaves it like a function does, by `ret` or a jump to a function with rsp = CFA
+ * - 8, and no path leaves it at another height. Code that is never left (a server's main, a stub that jumps through a
+ * pointer) is accepted if all its callees are known to return, and accepted code calls it. Code that no known path
+ * reaches ("orphans": reached through unknown jump tables) is followed from an assumed height, which its `ret`
+ * instructions then correct: its rows are "inferred". Code that has dropped its return address and leads directly to
+ * the exit system call is XP_CFA_END. All other code is XP_CFA_UNPROVEN: stacks end there with that cause.
  *
  *   gaps -> entries -> flow (insn -> step -> state) -> proof -> rules
  *
- * It trusts: that callees keep rbx, rbp, r12-r15 and return to where they were called from, that stores through
- * pointers that are not the stack's do not hit saved registers, and that what is called is code. It does not trust the
- * file: whatever the bytes are, time and memory are bounded, and a limit that is hit drops the file's rows whole, since
- * half of a fixpoint is not sound.
+ * Assumptions: callees preserve rbx, rbp, r12-r15 and return to their caller; stores through pointers that do not point
+ * to the stack do not overwrite saved registers; and targets of calls are code. The file is not trusted: time and
+ * memory are limited for any input. If a limit is reached, all rows of the file are dropped, because an incomplete
+ * fixpoint is not sound.
  *
  * References: P. and R. Cousot, "Abstract interpretation" (POPL 1977), for the method; psABI x86-64, 3.2, for what a
  * function may rely on.
@@ -32,7 +32,7 @@ struct synth_span { /* file offsets */
 
 struct synth_row {
     u64 offset;          /* in the file */
-    struct xp_rule rule; /* holds from there on; marked as synthesised, and as inferred if it is; or XP_CFA_UNPROVEN */
+    struct xp_rule rule; /* applies from there on; marked as synthesised or inferred; or XP_CFA_UNPROVEN */
 };
 
 /* Why a file has no synthesised rows: X(enum name, slug, sentence). */
@@ -59,12 +59,12 @@ enum synth_drop {
 struct rules; /* rules.h */
 
 struct synth_limits {
-    u64 max_code;   /* bytes of gaps that are not padding at their front; <= 1 << 30 */
-    u64 max_insns;  /* instructions executed, however often each */
+    u64 max_code;   /* bytes of gaps without leading padding; <= 1 << 30 */
+    u64 max_insns;  /* executed instructions, including repetitions */
     u32 max_cpu_ms; /* of the calling thread */
-    u32 max_visits; /* of one block: a region that needs more is given up */
-    /* For those who check: is told of all rules that hold at an instruction, before rows are made of them (some regions
-     * turn out not to be proven later). NULL: nobody checks. */
+    u32 max_visits; /* per block: a region that needs more is given up */
+    /* For tests: called with all rules that apply at an instruction, before rows are built from them (some of the
+     * regions are not proven later). May be NULL. */
     void (*witness)(void *ctx, u64 offset, u32 len, const struct rules *all);
     void *ctx;
 };
@@ -74,31 +74,31 @@ struct synth_limits {
     }
 
 struct synth_counts {
-    u64 gap_bytes;     /* executable and not covered */
-    u64 code_bytes;    /* of these, not padding */
-    u64 claimed_bytes; /* of these, with a rule */
+    u64 gap_bytes;     /* executable code that is not covered */
+    u64 code_bytes;    /* those that are not padding */
+    u64 claimed_bytes; /* those with a rule */
     u64 insns;         /* executed */
     u64 entries;
-    u64 regions, proven, bad; /* proven: by a way out; bad: contradicted */
-    u64 orphans, solved;      /* regions tried backwards, and those of them whose rets agreed */
+    u64 regions, proven, bad; /* proven: by an exit; bad: contradicted */
+    u64 orphans, solved;      /* regions solved backwards: attempted; successful */
     u64 tables;               /* jump tables followed */
-    u64 reruns;               /* regions that were found to be connected when one had been done */
+    u64 reruns;               /* regions found to be connected after one was finished */
 };
 
 struct synth {
-    VEC(struct synth_row) rows;    /* ascending; each range has its first one at its start, all are in ranges */
-    VEC(struct synth_span) ranges; /* ascending, apart: the gaps that the rows speak for; those of padding are none */
+    VEC(struct synth_row) rows;    /* ascending; all inside ranges, with one at the start of each range */
+    VEC(struct synth_span) ranges; /* ascending, disjoint: gaps for which there are rows, without those of padding */
     struct synth_counts n;
     enum synth_drop dropped; /* not SYNTH_DROP_NOT: no rows, no ranges */
 };
 
-/* Reads all executable code of `e` that `covered` leaves out. covered: n spans of code that has rows, ascending, not
- * overlapping; each begins where an instruction does (an FDE, known code), so spans that touch are not to be joined.
- * `out` starts as {0}; synth_free. 0 (see out->dropped), -EINVAL (covered is not as described), -ENOMEM. */
+/* Analyses all executable code of `e` outside of `covered`: n spans of code with rows, ascending and disjoint. Each
+ * span starts at an instruction (an FDE, known code), so adjacent spans must not be merged. `out` must be {0}; release
+ * it with synth_free. Returns 0 (see out->dropped); -EINVAL: `covered` is invalid; -ENOMEM. */
 int synth_read(const struct elf_file *e, const struct synth_span *covered, size_t n, const struct synth_limits *limits,
                struct synth *out);
 void synth_free(struct synth *s);
 #define AUTO_SYNTH __attribute__((cleanup(synth_free)))
 
-/* The slug of a reason. */
+/* Returns the slug of a reason. */
 const char *synth_drop_name(enum synth_drop d);

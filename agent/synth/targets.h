@@ -1,12 +1,12 @@
-/* Sets of code addresses: where a jump through a register may go, when functions that differ only in that share a body
- * ("lea r8, [second_pass]; jmp first_pass"). Each set is numbered; equal sets have equal numbers.
+/* Sets of code addresses: the possible targets of a jump through a register, if functions share a body that only
+ * differs in this target ("lea r8, [second_pass]; jmp first_pass"). Sets are numbered; equal sets have equal numbers.
  */
 #pragma once
 #include "base/vec.h"
 #include "synth/code.h"
 #include "synth/state.h"
 
-#define TARGETS_MAX      16   /* addresses in a set; more are not known any more */
+#define TARGETS_MAX      16   /* addresses in a set; larger sets become VALUE_UNKNOWN */
 #define TARGETS_MAX_SETS 4096 /* of a file */
 
 struct targets {
@@ -14,9 +14,9 @@ struct targets {
     u64 v[TARGETS_MAX]; /* ascending */
 };
 struct target_sets {
-    struct code *code; /* an address outside of its gaps is in no set */
+    struct code *code; /* sets only contain addresses in its gaps */
     VEC(struct targets) v;
 };
 
-/* A value that is either of two different ones: VALUE_TARGETS, or VALUE_UNKNOWN when it cannot be told. */
+/* Returns a value that represents two different ones: VALUE_TARGETS, or VALUE_UNKNOWN if that is not possible. */
 u64 targets_either(struct target_sets *t, u64 a, u64 b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * The unwinder of bpf/unwind.bpf.h as an ordinary function: same source, other accessors. Used for stacks that were
- * copied because a file had no table yet, for the oracle, and for unit tests.
+ * The unwinder of bpf/unwind.bpf.h as an ordinary function: the same source with other accessors. Used for stacks that
+ * were copied because a file had no table yet, for the oracle, and for unit tests.
  */
 #pragma once
 #include "bpf/types.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct host_space {
-    /* The tables, as probe/shards.c lays them out; a test may point these at arrays of its own. */
+    /* The tables, in the layout of probe/shards.c; a test may use its own arrays. */
     const u32 *words;
     u32 nwords;
     const struct xp_rule *rules;
@@ -18,7 +18,7 @@ struct host_space {
     const struct xp_vma *vmas;
     size_t nvmas;
     u64 tls; /* the thread's fs base */
-    /* Copies memory of the process; 0, or 1 when it is not (all) there. */
+    /* Copies memory of the process. Returns 0, or 1 if part of it cannot be read. */
     int (*read)(void *ctx, void *to, u32 len, u64 from);
     void *ctx;
 };
@@ -27,5 +27,5 @@ struct host_space {
  * it off the stack. Reentrant. */
 void host_unwind(const struct host_space *space, const struct xp_regs *regs, struct xp_state *out);
 
-/* Do these 8 bytes, those in front of a return address, end with a call? */
+/* Tells whether the 8 bytes before a return address end with a call. */
 int host_is_call(const u8 code[8]);

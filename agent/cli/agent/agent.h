@@ -1,5 +1,5 @@
-/* xprof agent: profiles a machine's pods, containers and services until it is told to stop. */
+/* xprof agent: profiles the pods, containers and services of a machine until it is stopped. */
 #pragma once
 
-/* The exit status: 0, 1 failure, 2 usage. */
+/* Returns the exit status: 0; 1: failure; 2: usage error. */
 int cli_agent(int argc, char **argv);

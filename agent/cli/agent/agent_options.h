@@ -9,7 +9,7 @@
 #include "kube/selector.h"
 
 struct agent_options {
-    /* where options come from */
+    /* sources of options */
     const char *config;
     bool check_config, print_config, verbose;
     /* sampling */
@@ -20,13 +20,13 @@ struct agent_options {
     const char *cache_dir;
     bool synth, short_names;
     struct option_list debug_dirs, debuginfod_urls;
-    /* whom */
+    /* what to profile */
     const char *targeting; /* NULL: annotation with Kubernetes, else all */
     struct option_list include_namespaces, exclude_namespaces;
     const char *pod_selector, *namespace_selector, *annotation_prefix;
     const char *host; /* NULL: on without Kubernetes */
     bool targets_only;
-    /* where containers and pods are known */
+    /* sources of container and pod metadata */
     const char *kube, *kubeconfig, *api_url, *kubelet_url, *node_name;
     bool kubelet_insecure, pod_events;
     const char *cri_socket, *host_root;
@@ -34,7 +34,7 @@ struct agent_options {
     struct option_list pod_labels, labels;
     bool image_label;
     const char *process_frames;
-    /* where profiles go */
+    /* destinations of profiles */
     const char *pyroscope_url, *otlp_url, *output_dir;
     const char *tenant, *user_name, *password_file, *bearer_token_file, *ca_file, *cert_file, *key_file;
     u64 output_size, output_age_ns;
@@ -46,14 +46,15 @@ struct agent_options {
 
 extern const struct command agent_command;
 
-/* Reads flags, environment and file. 0; -EINVAL and one line in `message`; -ECANCELED: help, in `message`. *file is the
- * configuration file, NULL when there is none; strings of *out are borrowed from argv, the environment and *file, so it
- * lives as long as *out. */
+/* Reads flags, environment and file. Returns 0; -EINVAL and one line in `message`; -ECANCELED and the help in
+ * `message`. *file is set to the configuration file, or NULL. Strings in *out are borrowed from argv, the environment
+ * and *file, so *file must outlive *out. */
 int agent_options_parse(int argc, char **argv, struct agent_options *out, struct config_file **file,
                         struct buf *message);
 void agent_options_free(struct agent_options *o);
-/* The next option from the *at-th on that differs and that takes effect at the next start only; NULL: there is none. */
+/* Returns the next option, starting at *at, that differs and only takes effect at the next start; NULL: there is
+ * none. */
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b, size_t *at);
-/* All of it as a configuration file, with what each option is for; lists that only a file can hold are those of `file`,
- * which may be NULL. */
+/* Prints all options as a configuration file with their help texts. Lists that can only be set in a file are taken from
+ * `file`, which may be NULL. */
 void agent_options_print(const struct agent_options *o, const struct config_file *file, struct buf *out);

@@ -6,13 +6,14 @@
 #include "cli/options/config_file.h"
 #include "kube/kube.h"
 
-struct kubeconfig { /* what kube_config refers to */
+struct kubeconfig { /* owns the strings of kube_config */
     struct config_file *file;
-    char paths[3][4128]; /* CA, certificate, key: resolved against the file's folder, or memfds */
+    char paths[3][4128]; /* CA, certificate, key: resolved against the directory of the file, or memfds */
     int fds[3];
 };
 
-/* Fills url, ca_file, token, token_file, cert_file, key_file and insecure_skip_verify of *out. 0, or -errno with one
- * line in why[]. To be freed in every case, once kube_new has copied what it needs and no file is read any more. */
+/* Fills url, ca_file, token, token_file, cert_file, key_file and insecure_skip_verify of *out. Returns 0, or -errno and
+ * one line in why[]. Call kubeconfig_free in every case, once kube_new has copied the strings and the files are no
+ * longer read. */
 int kubeconfig_read(struct kubeconfig *k, const char *path, struct kube_config *out, char *why, size_t len);
 void kubeconfig_free(struct kubeconfig *k);

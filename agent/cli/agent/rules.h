@@ -1,4 +1,4 @@
-/* Makes the rules of the discovery thread from options and from the targets in the file.
+/* Builds the rules of the discovery thread from options and from the targets in the file.
  *
  *     targets:                   # the first that matches gives its labels; '*' stands for any characters
  *       - image: "*postgres*"
@@ -10,13 +10,14 @@
 #include "cli/agent/agent_options.h"
 #include "discover/discover.h"
 
-struct agent_rules; /* the owner of what the rules refer to; takes options and file over */
+struct agent_rules; /* owns everything that the rules refer to, including options and file */
 
-/* Makes rules; *o and *file belong to them from then on, and go when rules->release is called. `kube`: pods come from
- * somewhere. `node`: its name. 0, or -EINVAL and one line in `message`: nothing was taken. */
+/* Builds the rules and takes ownership of *o and *file, until rules->release is called. `kube`: there is a source of
+ * pods. `node`: the name of the node. Returns 0, or -EINVAL and one line in `message`; the caller then keeps *o and
+ * *file. */
 int agent_rules_make(struct discover_rules *rules, struct agent_options *o, struct config_file **file, bool kube,
                      const char *node, struct buf *message);
-/* The options behind rules; valid until their release. */
+/* Returns the options of the rules; valid until the rules are released. */
 const struct agent_options *agent_rules_options(const struct discover_rules *rules);
-/* Labels of all profiles: --label, and the node. */
+/* Returns the labels of all profiles: --label, and the node. */
 const struct label_set *agent_rules_labels(const struct discover_rules *rules);

@@ -15,11 +15,13 @@ struct service_signals {
     u64 looked_ns;
 };
 
-/* Blocks the signals in this thread and all that it will start. `file` is borrowed. 0 or -errno. */
+/* Blocks the signals in this thread and in all threads that it starts later. `file` is borrowed. Returns 0 or
+ * -errno. */
 int service_signals_init(struct service_signals *s, const char *file);
 void service_signals_free(struct service_signals *s);
-/* SIGINT and SIGTERM stop; SIGHUP and a changed file (looked at once a second) reload. Does not wait. */
+/* Returns SERVICE_STOP after SIGINT or SIGTERM, SERVICE_RELOAD after SIGHUP or a change of the file (checked once per
+ * second). Does not wait. */
 enum service_request service_poll(struct service_signals *s, u64 now_ns);
 
-/* Tells systemd, when it asked for it ($NOTIFY_SOCKET); else does nothing. */
+/* Notifies systemd of `state` if $NOTIFY_SOCKET is set; else does nothing. */
 void service_notify(const char *state);

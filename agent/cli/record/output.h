@@ -16,18 +16,20 @@ struct outputs {
     size_t n;
 };
 
-/* Chooses each one's encoder (its suffix, or `format`) and finds out whether it can be written. One line in why[]. */
+/* Selects the encoder of each output (by suffix, or `format`) and checks that it can be written. Errors: one line in
+ * why[]. */
 int outputs_open(struct outputs *o, const struct option_list *paths, const char *format, char *why, size_t len);
-/* Could a file be put there, as far as one can tell without doing it? 0 or -errno. */
+/* Checks whether a file can be written there, as far as possible without writing it. Returns 0 or -errno. */
 int output_writable(const char *path);
-/* Writes them all; one that fails leaves no partial file and does not stop the others. 0 or the first -errno. */
+/* Writes all outputs. If one fails, it leaves no partial file and the others are still written. Returns 0 or the first
+ * -errno. */
 int outputs_write(struct outputs *o, const struct profile *p);
-/* One line for each file that was written. */
+/* Prints one line per written file. */
 void outputs_report(const struct outputs *o, FILE *f);
-/* A file, all or nothing; "-", devices and pipes are written to directly. A symbolic link stays, and the file that it
- * points to is written. 0, -EACCES (also: a link that another user put into a shared directory) or -errno. */
+/* Writes a file atomically; "-", devices and pipes are written directly. Symbolic links are followed. Returns 0;
+ * -EACCES (also for a link that another user put into a shared directory); or another -errno. */
 int output_write_file(const char *path, const void *data, size_t len);
 void outputs_free(struct outputs *o);
-/* Where tables are kept when nobody says where; `path` is room for it. */
+/* Returns the default cache directory, stored in `path`. */
 const char *output_cache_dir(char *path, size_t len);
 #define AUTO_OUTPUTS __attribute__((cleanup(outputs_free)))

@@ -1,5 +1,6 @@
-/* xprof record: samples for a while, names what was counted, and writes the profile in the format of each output. */
+/* xprof record: takes samples for a limited time, symbolizes them, and writes the profile in the format of each
+ * output. */
 #pragma once
 
-/* The exit status: 0, 1 failure, 2 usage; with `-- COMMAND`, the command's own. */
+/* Returns the exit status: 0; 1: failure; 2: usage error; with `-- COMMAND`, that of the command. */
 int cli_record(int argc, char **argv);

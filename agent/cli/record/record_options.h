@@ -9,11 +9,11 @@ struct record_options {
     const char *cgroup;
     char **command; /* NULL-terminated, inside argv; NULL: none */
     /* what to record */
-    u64 frequency;   /* samples per second per CPU; 0: the event's own */
+    u64 frequency;   /* samples per second per CPU; 0: default of the event */
     u64 duration_ns; /* 0: until interrupted, or until the command ends */
     struct option_list events;
     bool no_kernel, no_user;
-    /* where it goes */
+    /* outputs */
     struct option_list outputs;
     bool raw;
     const char *format; /* NULL: by each output's suffix */
@@ -22,7 +22,7 @@ struct record_options {
     /* how */
     const char *cache_dir; /* NULL: the default one */
     bool no_cache;
-    bool synth; /* rows for code without unwind information */
+    bool synth; /* derive rows for code without unwind information */
     bool short_names;
     struct option_list debug_dirs, debuginfod_urls;
     u64 table_memory; /* bytes of unwind tables in the kernel */
@@ -31,6 +31,6 @@ struct record_options {
 
 extern const struct command record_command;
 
-/* As options_parse; 0 means that there is exactly one target and that the options fit together. */
+/* Like options_parse; also checks that there is exactly one target and that the options are compatible. */
 int record_options_parse(int argc, char **argv, struct record_options *out, struct buf *message);
 void record_options_free(struct record_options *o);

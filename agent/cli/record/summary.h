@@ -3,7 +3,8 @@
 #include "pipeline/pipeline.h"
 #include "base/buf.h"
 
-/* Lines for stderr: samples, losses by cause, complete stacks by cause with the file most to blame, own cost. */
+/* Formats lines for stderr: samples, losses by cause, ends of stacks by cause with the most frequent file, own
+ * costs. */
 void summary_text(const struct pipeline_report *r, double seconds, struct buf *out);
 /* The same as one JSON object (--summary). */
 void summary_json(const struct pipeline_report *r, double seconds, struct buf *out);
@@ -11,5 +12,6 @@ void summary_json(const struct pipeline_report *r, double seconds, struct buf *o
 struct progress {
     u64 samples, lost, user, complete;
 };
-/* One line without a line feed: the time left (elapsed if `end` is 0), samples, lost samples, complete stacks. */
+/* Formats one line without line feed: remaining time (elapsed time if `end` is 0), samples, lost samples, complete
+ * stacks. */
 void summary_progress(const struct progress *p, u64 began, u64 now, u64 end, struct buf *out);

@@ -9,7 +9,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 command -v go >/dev/null || { echo "go, skip: there is no go"; exit 0; }
-make -s B="$B" "$B/bench/go_rows"
+make -s B="$B" "$B/bench/go_rows" >&2
 build() { # NAME LDFLAGS
     (cd e2e/targets/gostacks && CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-buildvcs=false go build -ldflags "$2" -o "$tmp/$1" .)
 }
@@ -19,7 +19,7 @@ build plain -compressdwarf=false
 [ ! -e /usr/bin/prometheus ] || "$B/bench/go_rows" /usr/bin/prometheus
 
 [ "$(id -u)" = 0 ] || { echo "go stacks, skip: needs root"; exit 0; }
-make -s B="$B" "$B/bench/fpstack"
+make -s B="$B" "$B/bench/fpstack" >&2
 for work in cpu http grow; do
     "$XPROF" record -F 999 --summary "$tmp/s.json" -o "$tmp/x.collapsed" -- "$tmp/gostacks" $work 3 >/dev/null 2>&1
     read -r ns frames _ < <("$B/bench/fpstack" 999 3 "$tmp/gostacks" $work 4 2>/dev/null | tail -n 1)

@@ -12,7 +12,7 @@ objects=()
 for source in agent/synth/insn*.c; do
     [[ $source == *_test.c || $source == *_fuzz.c ]] || objects+=("$B/${source%.c}.o")
 done
-make -s B="$B" "${objects[@]}"
+make -s B="$B" "${objects[@]}" >&2
 "$CC" -std=gnu11 -D_GNU_SOURCE -O2 -Iagent -I. -o "$tmp/zydis" bench/ref/zydis.c "${objects[@]}" -lZydis
 
 libraries=$(dirname "$(ldconfig -p | awk '$1 == "libc.so.6" && /x86-64/ { print $NF; exit }')")

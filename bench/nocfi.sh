@@ -37,9 +37,9 @@ for name in $(programs); do
     sleep 2
     complete >/dev/null # its files are known from here on
     with=$(complete)
-    line "$name: complete stacks (%), against none synthesised" "$with" "$(complete --synth=off)"
+    line "$name: complete stacks (%) against none synthesised" "$with" "$(complete --synth=off)"
     if command -v perf >/dev/null; then
-        line "$name: complete stacks (%), against perf, 64 KiB" "$with" "$(by_perf)"
+        line "$name: complete stacks (%) against perf with 64 KiB" "$with" "$(by_perf)"
     fi
     kill -KILL $running
     wait $running 2>/dev/null || true

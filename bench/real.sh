@@ -11,7 +11,7 @@ trap 'rm -rf "$tmp"' EXIT
 . bench/programs.sh
 
 [ "$(id -u)" = 0 ] || { echo "real programs, -, -, -, -, - (skipped: needs root)"; exit 0; }
-make -s "$B/bench/fpstack"
+make -s "$B/bench/fpstack" >&2
 programs_prepare
 
 field() { sed -E "s/.*\"$1\":([0-9.]+).*/\1/" "$tmp/s.json"; }

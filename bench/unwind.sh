@@ -9,7 +9,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 [ "$(id -u)" = 0 ] || { echo "unwind, -, -, -, -, - (skipped: needs root)"; exit 0; }
-make -s "$B/bench/fpstack"
+make -s "$B/bench/fpstack" >&2
 gcc -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/deep" bench/targets/deep.c
 gcc -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/deepfp" bench/targets/deep.c
 

@@ -354,7 +354,7 @@ struct xp_config {
 #define XP_MAX_WANTS           16384 /* cgroups with a want of their own */
 #define XP_MAX_DECISIONS       32768 /* cgroups met by samples */
 
-struct xp_live { /* cached data of the kernel side is valid as long as these do not change */
+struct xp_live { /* what eBPF programs have cached is valid until one of these counters changes */
     u32 wants;   /* number of changes of wants */
     u32 files;   /* number of evictions of files */
 };

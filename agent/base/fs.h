@@ -23,8 +23,9 @@ int fs_sealed_memfd(const char *name, const void *data, size_t len);
 /* Tells whether the fd is a memfd whose size and contents can no longer change (sealed with SHRINK, GROW and WRITE). */
 int fs_is_sealed(int fd);
 
-/* Opens a path below a directory that is treated as "/": "..", symbolic links and mounts cannot leave it (openat2(2),
- * RESOLVE_IN_ROOT, Linux 5.6). Adds O_CLOEXEC and O_NONBLOCK. Returns an owned fd or -errno. */
+/* Opens a path with the given directory as its "/": neither ".." nor symbolic links lead outside of it (openat2(2),
+ * RESOLVE_IN_ROOT, Linux 5.6). Mount points are crossed, magic links are refused. Adds O_CLOEXEC and O_NONBLOCK.
+ * Returns an owned fd or -errno. */
 int fs_open_in_root(int root_fd, const char *path, int flags);
 
 /* Reopens the file of a descriptor (O_PATH, or writable) for reading. Opening a device can have side effects, so the

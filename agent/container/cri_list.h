@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #define CRI_MESSAGE_MAX (16 << 20)   /* bytes, as received */
-#define CRI_MEMORY_MAX  (96 << 20)   /* bytes, unpacked: two-byte records become structs of a hundred */
+#define CRI_MEMORY_MAX  (96 << 20)   /* bytes, unpacked: a record of two bytes becomes a struct of 100 */
 #define CRI_RECORDS_MAX 16384        /* sandboxes, and containers */
 #define CRI_PAIRS_MAX   256          /* labels, and annotations, of one record */
 #define CRI_STRING_MAX  (256 * 1024) /* bytes: what the API server allows for all annotations of an object */

@@ -1,5 +1,5 @@
-/* Decides whether a pod is profiled. A pure function of the annotations and labels of pod and namespace and of the
- * configuration; it is evaluated again whenever one of these changes.
+/* Decides whether a pod is profiled. A pure function of the configuration and of the annotations and labels of the
+ * pod and its namespace; it is evaluated again whenever one of these changes.
  *
  *   xprof.io/profile: "true" | "false" | "cpu,offcpu,..."    true: the default types
  *   xprof.io/rate: "49"                                      samples per second, clamped to the configured limits

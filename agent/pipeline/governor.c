@@ -21,8 +21,9 @@ static void lower(struct governor *g, double percent)
         return;
     g->share = g->share / 2 > MIN_SHARE ? g->share / 2 : MIN_SHARE;
     g->throttled++;
-    log_warn("the agent used %.1f %% of a CPU, above max-cpu (%u): sampling rate lowered to %u %% of its setting",
-             percent, g->max_percent, g->share);
+    log_warn(
+        "the agent used %.1f %% of a CPU, above max-cpu (%u %%): sampling rate lowered to %u %% of the configured rate",
+        percent, g->max_percent, g->share);
 }
 
 static void raise_again(struct governor *g)

@@ -167,7 +167,7 @@ static void deliver(struct worker *w, struct span *s)
     if (!worker_name(w, s, &p))
         w->config.profile(w->config.ctx, &p);
     else
-        log_warn("the profile of an interval is lost: out of memory while symbolizing it");
+        log_warn("out of memory during symbolization: the profile of this interval is lost");
     age_files(w->files, s->stacks);
     namer_age(w->namer);
     publish_figures(w);

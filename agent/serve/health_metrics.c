@@ -15,7 +15,7 @@ static void samples(struct metrics *m, const struct health_figures *f)
                     "Number of samples left out because their pod sets a lower sampling rate.");
     metrics_value(m, NULL, NULL, (double)r->thinned);
     metrics_counter(m, "xprof_samples_lost",
-                    "Number of lost records, by cause; file-event, stack-dump and cgroup-event are not samples.");
+                    "Number of lost samples and events, by cause; file-event, stack-dump and cgroup-event are events.");
     for (int i = 0; i < XP_LOSS_COUNT; i++)
         metrics_value(m, "cause", loss_slug((enum xp_loss)i), (double)r->lost[i]);
     metrics_value(m, "cause", "stack-memory", (double)r->lost_aggregate);
@@ -232,8 +232,9 @@ static void discovered(struct metrics *m, const struct discover_stats *d)
     metrics_counter(m, "xprof_discovery_dropped",
                     "Number of messages dropped because the discovery thread's queue was full.");
     metrics_value(m, NULL, NULL, (double)d->mailbox_full);
-    metrics_counter(m, "xprof_wants_refused",
-                    "Number of times a cgroup could not be selected or excluded because the eBPF map was full.");
+    metrics_counter(
+        m, "xprof_wants_refused",
+        "Number of times a cgroup could not be profiled, or excluded, because the eBPF map of cgroups was full.");
     metrics_value(m, NULL, NULL, (double)d->wants_refused);
     metrics_counter(m, "xprof_cgroups_left_out",
                     "Number of cgroups left out because the limit was reached or memory ran out.");

@@ -1,6 +1,6 @@
-/* The code without rows: all gaps between covered spans, mapped to consecutive u32 indices (with one unused index
- * between gaps), and a byte of marks per index. Padding at the start of a gap does not belong to it; a gap that
- * consists of padding is ignored.
+/* The code of a file that has no rows yet: the gaps between the spans that other sources cover. Each byte of a gap has
+ * a u32 index (consecutive, with one unused index between gaps) and a byte of flags, its marks. Padding at the start of
+ * a gap does not belong to it; a gap that consists of padding is ignored.
  *
  * All other functions use indices ("at"); addresses (pc) are used only where instructions contain them.
  */

@@ -38,6 +38,7 @@ has_chain() {
 CACHE=$TMP/cache record_both has_chain --debuginfod-urls "$url" -- chroot "$root" /bin/inlines 300
 [ "$(asked)" -gt "$before" ] || fail "the server's log has no request"
 kill $server
+wait $server || true
 named --debuginfod-urls "$url" || fail "the file was not kept"
 rm -r "$TMP/cache"
 if named --debuginfod-urls "$url"; then fail "named without a server"; fi

@@ -80,7 +80,7 @@ static const struct option_row rows[] = {
     {"host-processes", 0, OPTION_TEXT, "on/off", AT(host), .value = on_off,
      .help = "also profile processes outside of containers (default: on without Kubernetes)"},
     {"targets-only", 0, OPTION_SWITCH, "on/off", AT(targets_only), .fallback = "off",
-     .help = "profile only what an entry of `targets` in the configuration file matches"},
+     .help = "profile only what matches an entry of `targets` in the configuration file"},
 
     {"kube", 0, OPTION_TEXT, "SOURCE", AT(kube), .fallback = "auto", .value = kube_name,
      .help = "source of pod metadata; auto: API server in a cluster, else off; cri: container runtime"},

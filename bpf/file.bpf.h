@@ -97,27 +97,28 @@ XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, const struct xp_s
     return 0;
 }
 
-/* Counts one more file of a cgroup. Returns false if the cgroup has reached its limit, which leaves room for other
- * cgroups. */
-XP_INLINE int xp_count_file(u64 cgroup)
+/* Tells whether a cgroup may add another file. Its limit leaves room for other cgroups. */
+XP_INLINE int xp_may_add_file(u64 cgroup)
 {
-    u32 one = 1, *n = bpf_map_lookup_elem(&cgroup_files, &cgroup);
-    if (!xp_config.cgroup_files)
-        return 1;
-    if (!n)
-        bpf_map_update_elem(&cgroup_files, &cgroup, &one, BPF_ANY);
-    else if (*n < xp_config.cgroup_files)
+    u32 *n = xp_config.cgroup_files ? bpf_map_lookup_elem(&cgroup_files, &cgroup) : 0;
+    return !n || *n < xp_config.cgroup_files;
+}
+
+/* Counts a file that user space has been told of, and so will take from the count again (probe_count_files). */
+XP_INLINE void xp_count_file(u64 cgroup)
+{
+    u32 one = 1, *n = xp_config.cgroup_files ? bpf_map_lookup_elem(&cgroup_files, &cgroup) : 0;
+    if (n)
         __sync_fetch_and_add(n, 1);
-    else
-        return 0;
-    return 1;
+    else if (xp_config.cgroup_files)
+        bpf_map_update_elem(&cgroup_files, &cgroup, &one, BPF_ANY);
 }
 
 /* Adds a new file and announces it. Returns 0 or a cause. */
 XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, const struct xp_sample *smp, struct xp_vma *m)
 {
     struct xp_file fresh = {.state = XP_FILE_PENDING};
-    if (!xp_count_file(smp->cgroup))
+    if (!xp_may_add_file(smp->cgroup))
         return XP_CAUSE_SHARE_FULL;
     fresh.id = xp_new_file_id(lane);
     if (!fresh.id)
@@ -131,6 +132,8 @@ XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, const struct xp
     }
     if (xp_announce(fresh.id, k, smp, m))
         bpf_map_delete_elem(&files, k); /* the next sample tries again, with another ID */
+    else
+        xp_count_file(smp->cgroup);
     m->file = fresh;
     return 0;
 }

@@ -37,8 +37,11 @@ static bool stays(const struct files *f, const struct file *e, u32 limit)
     return e->id == XP_FILE_VDSO || (age < limit && (age < ROUNDS_KEPT || !map_get(&f->refused, e->owner)));
 }
 
+/* Owners that are in `counts` already and have no file are there with 0. */
 static void count_by_owner(const struct files *f, struct map *counts)
 {
+    for (size_t i = 0; i < counts->cap; i++)
+        counts->slots[i].value = 0;
     for (size_t i = 0; i < f->all.n; i++) {
         u64 *n = f->all.v[i].replaced ? NULL : map_put(counts, f->all.v[i].owner);
         if (n)
@@ -48,28 +51,22 @@ static void count_by_owner(const struct files *f, struct map *counts)
 
 /* Finds the owners who must make room among their own files: some have no table for want of it, or there can soon be no
  * more of them. */
-static void find_refused(struct files *f)
+static void find_refused(struct files *f, const struct map *counts)
 {
-    struct map counts = {0};
-    count_by_owner(f, &counts);
-    for (size_t i = 0; i < counts.cap; i++)
-        if (counts.slots[i].used && counts.slots[i].value >= OWNER_HIGH)
-            map_put(&f->refused, counts.slots[i].key);
+    for (size_t i = 0; i < counts->cap; i++)
+        if (counts->slots[i].used && counts->slots[i].value >= OWNER_HIGH)
+            map_put(&f->refused, counts->slots[i].key);
     for (size_t i = 0; i < f->all.n; i++)
         if (f->all.v[i].error == -EUSERS && !f->all.v[i].replaced)
             map_put(&f->refused, f->all.v[i].owner);
-    map_free(&counts);
 }
 
-/* The kernel side counts files as they come, and learns here how many have gone. */
-static void tell_counts(const struct files *f)
+/* The kernel side counts files as they come, and learns here how many are left. */
+static void tell_counts(const struct files *f, const struct map *counts)
 {
-    struct map counts = {0};
-    count_by_owner(f, &counts);
-    for (size_t i = 0; i < counts.cap; i++)
-        if (counts.slots[i].used)
-            probe_count_files(f->probe, counts.slots[i].key, (u32)counts.slots[i].value);
-    map_free(&counts);
+    for (size_t i = 0; i < counts->cap; i++)
+        if (counts->slots[i].used)
+            probe_count_files(f->probe, counts->slots[i].key, (u32)counts->slots[i].value);
 }
 
 static void give_up(struct files *f, struct file *e)
@@ -182,16 +179,21 @@ void files_age(struct files *f, const u32 *used, size_t n)
         if (e)
             e->last_used = f->round;
     }
+    struct map counts = {0}; /* owner -> files */
+    if (f->share) {
+        count_by_owner(f, &counts);
+        find_refused(f, &counts);
+    }
     bool many = f->all.n > FILES_HIGH, fds = f->open_fds >= f->max_fds;
-    if (f->share)
-        find_refused(f);
     if (many || fds || f->starved)
         evict(f, age_limit(f, many ? FILES_LOW : f->all.n / 2));
     else if (f->refused.n)
         evict(f, UINT32_MAX);
     map_free(&f->refused);
     if (f->share)
-        tell_counts(f);
+        count_by_owner(f, &counts);
+    tell_counts(f, &counts);
+    map_free(&counts);
 }
 
 u32 files_evicted(const struct files *f)

@@ -6,12 +6,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static void age(struct shelf *s, unsigned rounds, u32 used)
-{
-    for (unsigned i = 0; i < rounds; i++)
-        files_age(s->files, &used, 1);
-}
-
 TEST(files_are_given_up_when_room_is_short)
 {
     AUTO_SHELF s = {.dir = ""};
@@ -20,11 +14,11 @@ TEST(files_are_given_up_when_room_is_short)
     for (u32 i = 0; i < 4; i++)
         CHECK_EQ(shelf_build(&s, 10 + i, files[i])->error, 0);
     u32 uid = files_get(s.files, 10)->value.uid;
-    age(&s, 10, 10);
+    shelf_age(&s, 10, 10);
     CHECK_EQ(files_evicted(s.files), 0); /* there is room enough */
     s.files->starved = true;
     shelf_build(&s, 14, "synth/tails.so"); /* new */
-    age(&s, 1, 10);
+    shelf_age(&s, 1, 10);
     CHECK_EQ(files_evicted(s.files), 3);
     CHECK(!s.files->starved);
     CHECK(files_get(s.files, 10) && files_get(s.files, 14));
@@ -47,10 +41,10 @@ TEST(files_of_the_last_rounds_stay)
     shelf_build(&s, 11, "elf/moved");
     for (u32 i = 0; i < 3; i++) {
         s.files->starved = true; /* stacks on their way still name them */
-        age(&s, 1, 10);
+        shelf_age(&s, 1, 10);
         CHECK_EQ(files_evicted(s.files), 0);
     }
-    age(&s, 1, 10);
+    shelf_age(&s, 1, 10);
     CHECK_EQ(files_evicted(s.files), 1);
     CHECK(files_get(s.files, 10) && !files_get(s.files, 11));
 }
@@ -64,7 +58,7 @@ TEST(files_give_up_descriptors)
     shelf_build(&s, 11, "elf/moved");
     CHECK_EQ(shelf_build(&s, 12, "elf/plt")->fd, -1);
     CHECK_EQ(s.files->open_fds, 2);
-    age(&s, 6, 10);
+    shelf_age(&s, 6, 10);
     CHECK(files_evicted(s.files) >= 1);
     CHECK_EQ(s.files->open_fds, 1);
     CHECK(shelf_build(&s, 13, "elf/moved")->fd >= 0);
@@ -78,7 +72,7 @@ TEST(files_without_room_get_it_later)
     shelf_build(&s, 11, "elf/moved");
     s.files->all.v[0].error = -EDQUOT;
     s.files->starved = true;
-    age(&s, 8, 10);
+    shelf_age(&s, 8, 10);
     CHECK(!files_get(s.files, 11));
     CHECK(s.files->all.v[0].replaced);
     CHECK_EQ(s.files->retries.n, 1);
@@ -120,9 +114,9 @@ TEST(files_that_are_all_in_use_stay)
     AUTO_SHELF s = {.dir = ""};
     CHECK_EQ(shelf_new(&s, false), 0);
     shelf_build(&s, 10, "elf/cfi.so");
-    age(&s, 10, 10);
+    shelf_age(&s, 10, 10);
     s.files->starved = true;
-    age(&s, 1, 10);
+    shelf_age(&s, 1, 10);
     CHECK(s.files->starved);
     CHECK_EQ(fake_changes(s.probe), 0);
     CHECK(files_get(s.files, 10));
@@ -188,7 +182,7 @@ TEST(files_that_were_replaced_are_not_forgotten)
     shelf_build(&s, 11, "elf/moved");
     s.files->all.v[1].replaced = true;
     s.files->starved = true;
-    age(&s, 6, 10);
+    shelf_age(&s, 6, 10);
     CHECK_EQ(files_evicted(s.files), 1);
     CHECK_EQ(fake_forgotten(s.probe), 0);
 }

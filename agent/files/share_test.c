@@ -20,12 +20,6 @@ static void leave_room_for(struct shelf *s, const char *fixture)
     shares->limit = shares->used + words + words / SHARES_PART;
 }
 
-static void age(struct shelf *s, unsigned rounds, u32 used)
-{
-    for (unsigned i = 0; i < rounds; i++)
-        files_age(s->files, &used, 1);
-}
-
 TEST(share_that_is_full_refuses_its_owner_only)
 {
     AUTO_SHELF s = {.dir = ""};
@@ -63,9 +57,9 @@ TEST(share_makes_room_among_its_own_files)
     shelf_build_for(&s, OTHER, 11, "elf/plt");
     leave_room_for(&s, "elf/moved");
     CHECK_EQ(shelf_build_for(&s, HOG, 12, "elf/moved")->error, -EUSERS);
-    age(&s, 3, 12);
+    shelf_age(&s, 3, 12);
     CHECK_EQ(files_evicted(s.files), 0); /* stacks on their way still name it */
-    age(&s, 1, 12);
+    shelf_age(&s, 1, 12);
     CHECK_EQ(files_evicted(s.files), 1);
     CHECK(!files_get(s.files, 10));
     CHECK(files_get(s.files, 11)); /* as old, but it is not in its owner's way */
@@ -86,12 +80,29 @@ TEST(share_that_is_exceeded_is_the_first_to_lose)
     CHECK(probe_over_share(s.probe, HOG));
     u64 others = words_of(&s, OTHER);
     bool over = probe_over_share(s.probe, OTHER);
-    age(&s, 1, 10); /* in use, and yet */
+    shelf_age(&s, 1, 10); /* in use, and yet */
     CHECK(!files_get(s.files, 10));
     CHECK_EQ(words_of(&s, HOG), 0);
     CHECK_EQ(words_of(&s, OTHER), over ? 0 : others);
     CHECK(s.files->all.v[0].replaced || s.files->all.v[1].replaced); /* whoever had no room gets it */
     CHECK(!s.files->starved);
+}
+
+/* Whoever lost all of its files may bring new ones. */
+TEST(share_of_known_files_is_told_when_none_is_left)
+{
+    AUTO_SHELF s = {.dir = ""};
+    CHECK_EQ(shelf_new(&s, false), 0);
+    files_share(s.files);
+    shelf_build_for(&s, HOG, 10, "elf/cfi.so");
+    shelf_build_for(&s, OTHER, 11, "elf/plt");
+    shelf_age(&s, 1, 10);
+    CHECK_EQ(fake_cgroup_files(s.probe, HOG), 1);
+    fake_shards(s.probe)->shares.limit = fake_shards(s.probe)->shares.used;
+    s.files->starved = true;
+    shelf_age(&s, 1, 10);
+    CHECK(!files_get(s.files, 10));
+    CHECK_EQ(fake_cgroup_files(s.probe, HOG), 0);
 }
 
 TEST(share_counts_for_nobody_in_a_recording)
@@ -101,7 +112,7 @@ TEST(share_counts_for_nobody_in_a_recording)
     shelf_build_for(&s, HOG, 10, "elf/cfi.so");
     leave_room_for(&s, "elf/moved");
     CHECK_EQ(shelf_build_for(&s, HOG, 11, "elf/moved")->error, 0);
-    age(&s, 1, 10);
+    shelf_age(&s, 1, 10);
     CHECK_EQ(fake_cgroup_files(s.probe, HOG), 0);
 }
 
@@ -114,12 +125,12 @@ TEST(share_of_known_files_is_told_to_the_kernel_side)
     for (u32 i = 0; i < many; i++)
         shelf_build_for(&s, HOG, 10 + i, "elf/plt.c");
     shelf_build_for(&s, OTHER, 5, "elf/plt.c");
-    age(&s, 6, 10);
+    shelf_age(&s, 6, 10);
     CHECK_EQ(fake_cgroup_files(s.probe, HOG), many);
     CHECK_EQ(fake_cgroup_files(s.probe, OTHER), 1);
     CHECK_EQ(files_evicted(s.files), 0);
     shelf_build_for(&s, HOG, 10 + many, "elf/plt.c");
-    age(&s, 1, 10); /* three quarters: room is made before there is none */
+    shelf_age(&s, 1, 10); /* three quarters: room is made before there is none */
     CHECK_EQ(fake_cgroup_files(s.probe, HOG), 2);
     CHECK(files_get(s.files, 10) && files_get(s.files, 10 + many) && files_get(s.files, 5));
 }

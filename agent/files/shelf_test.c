@@ -54,3 +54,9 @@ const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture)
 {
     return shelf_build_for(s, 1, id, fixture);
 }
+
+void shelf_age(struct shelf *s, unsigned rounds, u32 used)
+{
+    for (unsigned i = 0; i < rounds; i++)
+        files_age(s->files, &used, 1);
+}

@@ -27,3 +27,5 @@ struct xp_file_key shelf_key(u32 id, u64 size);
 const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture);
 /* The same, by a process of this cgroup. */
 const struct file *shelf_build_for(struct shelf *s, u64 cgroup, u32 id, const char *fixture);
+/* Ends so many rounds, in which stacks run through the file `used` only. */
+void shelf_age(struct shelf *s, unsigned rounds, u32 used);

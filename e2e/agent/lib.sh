@@ -56,7 +56,8 @@ make_container() { # ID_OF_64_HEX_DIGITS
         [ -e "$root/cgroup.procs" ] || continue
         group=$root/xprof-e2e-$$
         mkdir -p "$group/docker/$1"
-        at_exit "for i in {1..50}; do rmdir $group/docker/$1 $group/docker $group && break || sleep 0.1; done"
+        at_exit "rmdir --ignore-fail-on-non-empty $group/docker $group" # once the last container has gone
+        at_exit "for i in {1..50}; do rmdir $group/docker/$1 && break || sleep 0.1; done"
         groups+=("$group/docker/$1/cgroup.procs")
     done
 }

@@ -101,8 +101,9 @@ LC_ALL=C grep -q '[[:cntrl:]]' "$errors" && fail "control characters in the log"
 # A PID that comes back within the interval belongs to who has it at the moment of the sample.
 OUT=alpha build_target layout -DPREFIX=alpha_
 OUT=beta build_target layout -DPREFIX=beta_
-group_of() { # POD: its container's cgroup
-    curl -sf "$page/targets" | jq -er --arg p "$1" '.[] | select(.kind == "container" and .labels.pod == $p) | .path'
+group_of() { # POD: the cgroup of its container, not of its sandbox
+    curl -sf "$page/targets" | jq -er --arg p "$1" \
+        '.[] | select(.kind == "container" and .labels.pod == $p and .labels.container == "main") | .path'
 }
 run_pod left 70 'sleep 1000' $asks
 run_pod right 71 'sleep 1000' $asks

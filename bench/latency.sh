@@ -71,9 +71,9 @@ awk -v late="$TMP/late" -v wall="$TMP/wall" '
     !($1 in first) { missed++; next }
     { printf "%.1f\n", (first[$1] - possible[$1]) / 1e6 >late; printf "%.1f\n", (first[$1] - $2) / 1e6 >wall }
     END { print missed + 0 " containers without a sample" >"/dev/stderr" }' "$TMP/possible" "$TMP/seen" "$TMP/begun"
-verdict "container start to first sample, our delay: p99 of $STARTS (reference: p50)" "$(percentile 99 "$TMP/late")" \
+verdict "container start to first sample; our delay: p99 of $STARTS (reference: p50)" "$(percentile 99 "$TMP/late")" \
     "$(percentile 50 "$TMP/late")" 100
-verdict "container start to first sample, wall time: p99 of $STARTS (reference: p50)" "$(percentile 99 "$TMP/wall")" \
+verdict "container start to first sample; wall time: p99 of $STARTS (reference: p50)" "$(percentile 99 "$TMP/wall")" \
     "$(percentile 50 "$TMP/wall")" -
 stop_agent
 

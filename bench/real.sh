@@ -21,10 +21,12 @@ for name in $(programs); do
         seconds=$((hz == 99 ? 8 : 4))
         program "$name"
         "$XPROF" record -F $hz -d ${seconds}s --summary "$tmp/s.json" -o "$tmp/x.collapsed" -- "${command[@]}" >/dev/null 2>&1 || true
-        read -r ns frames _ < <("$B/bench/fpstack" $hz $seconds "${command[@]}" 2>/dev/null | tail -n 1)
+        # shellcheck disable=SC2016
+        read -r ns frames _ < <("$B/bench/fpstack" $hz $seconds \
+            bash -c 'exec "$@" >/dev/null' - "${command[@]}" 2>/dev/null | tail -n 1)
         awk -v a="$(field unwind_ns_median)" -v b="$ns" -v f="$frames" -v n="$name" -v hz=$hz -v c="$(field complete)" \
             -v u="$(field user_samples)" 'BEGIN {
             printf "%s at %d Hz (ns; %.2f %% complete; reference: %.0f frames), %d, %d, %s, -, -\n",
-                n, hz, u ? 100 * c / u : 0, f, a, b, b > 0 ? sprintf("%.2f", a / b) : "-" }'
+                n, hz, u ? 100 * c / u : 0, f, a, b, (b > 0 ? sprintf("%.2f", a / b) : "-") }'
     done
 done

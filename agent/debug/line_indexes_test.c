@@ -135,24 +135,31 @@ TEST(line_indexes_without_their_split_units_are_not_for_the_disk)
     CHECK_EQ(count_in(b.dir, ".xpl"), 0);
 }
 
+/* Puts a debug file beside the program x in a folder, and the program's path into `program`. */
+static int put_debug_file(const char *dir, int debug, char program[128])
+{
+    char path[128];
+    AUTO_FREE char *data = NULL;
+    size_t len;
+    snprintf(program, 128, "%s/x", dir);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", debug);
+    int rc = fs_read_file(path, 1 << 20, &data, &len);
+    snprintf(path, sizeof(path), "%s/x.debug", dir);
+    return rc ? rc : fs_replace_file(path, data, len, 0600);
+}
+
 /* A debug file that lies beside the program, in the root of this very process. */
 TEST(line_indexes_look_in_the_root_of_the_process)
 {
     CLEANUP(bench_free) struct bench b;
     struct line_index x;
-    char path[128], debug[128];
+    char path[128];
     AUTO_CLOSE int full = fixture_fd("dwarf-5");
     AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
-    AUTO_FREE char *data = NULL;
-    size_t len;
     CHECK(bench_new(&b, false));
     if (full < 0 || stripped < 0)
         SKIP("no fixtures");
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", full);
-    CHECK_EQ(fs_read_file(path, 1 << 20, &data, &len), 0);
-    snprintf(debug, sizeof(debug), "%s/x.debug", b.dir);
-    CHECK_EQ(fs_replace_file(debug, data, len, 0600), 0);
-    snprintf(path, sizeof(path), "%s/x", b.dir);
+    CHECK_EQ(put_debug_file(b.dir, full, path), 0);
     unsigned before = count_in("/proc/self/fd", "");
     line_indexes_seen(b.lines, &key, (u32)getpid(), path);
     struct xp_file_key other = key;
@@ -320,21 +327,15 @@ TEST(line_indexes_are_of_all_their_files)
 {
     CLEANUP(bench_free) struct bench b;
     struct line_index x;
-    char path[128], debug[128];
+    char path[128];
     AUTO_CLOSE int full = fixture_fd("dwarf-5");
     AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
-    AUTO_FREE char *data = NULL;
-    size_t len;
     CHECK(bench_new(&b, true));
     if (full < 0 || stripped < 0)
         SKIP("no fixtures");
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", full);
-    CHECK_EQ(fs_read_file(path, 1 << 20, &data, &len), 0);
-    snprintf(path, sizeof(path), "%s/x", b.dir);
-    snprintf(debug, sizeof(debug), "%s/x.debug", b.dir);
     for (unsigned i = 0; i < 3; i++) {
         if (i < 2)
-            CHECK_EQ(fs_replace_file(debug, data, len, 0600), 0); /* the same bytes in another file */
+            CHECK_EQ(put_debug_file(b.dir, full, path), 0); /* the same bytes in another file */
         line_indexes_seen(b.lines, &key, (u32)getpid(), path);
         CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), 0);
         CHECK(is_index(x.fd) && x.symbols >= 0);

@@ -38,6 +38,33 @@ void craft_abbrev(struct buf *b, u64 code, unsigned tag, bool children, const u1
     craft_put(b, 0, 2);
 }
 
+size_t craft_unit(struct buf *info, u32 abbrev_off)
+{
+    size_t at = info->len;
+    craft_put(info, 0, 4); /* length */
+    craft_put(info, 4, 2);
+    craft_put(info, abbrev_off, 4);
+    craft_put(info, 8, 1);
+    return at;
+}
+
+void craft_end_unit(struct buf *info, size_t unit)
+{
+    u32 len = (u32)(info->len - unit - 4);
+    if (info->data)
+        memcpy(info->data + unit, &len, 4);
+}
+
+void craft_line_program(struct buf *line, const void *ops, size_t n)
+{
+    static const char head[] = "\1\1\1\373\16\15\0\1\1\1\1\0\0\0\1\0\0\1\0f.c\0\0\0\0";
+    craft_put(line, 6 + sizeof(head) + n, 4);
+    craft_put(line, 4, 2);
+    craft_put(line, sizeof(head), 4);
+    buf_add(line, head, sizeof(head));
+    buf_add(line, ops, n);
+}
+
 static int pack(const struct craft *c, struct buf *out)
 {
     uLongf n = compressBound(c->info.len);

@@ -26,11 +26,7 @@ static void begin(struct craft *c, const u16 *inlined)
 
 static size_t begin_unit(struct craft *c, u32 abbrev_off, bool function)
 {
-    size_t at = c->info.len;
-    craft_put(&c->info, 0, 4); /* length */
-    craft_put(&c->info, 4, 2);
-    craft_put(&c->info, abbrev_off, 4);
-    craft_put(&c->info, 8, 1);
+    size_t at = craft_unit(&c->info, abbrev_off);
     craft_uleb(&c->info, UNIT);
     craft_put(&c->info, 0, 4);
     craft_put(&c->info, CRAFTED_TEXT, 8);
@@ -41,24 +37,6 @@ static size_t begin_unit(struct craft *c, u32 abbrev_off, bool function)
         craft_put(&c->info, CRAFTED_TEXT_SIZE, 4);
     }
     return at;
-}
-
-static void end_unit(struct craft *c, size_t at)
-{
-    u32 len = (u32)(c->info.len - at - 4);
-    if (c->info.data)
-        memcpy(c->info.data + at, &len, 4);
-}
-
-/* A program of version 4 with one file, around the given opcodes. */
-static void line_program(struct craft *c, const void *ops, size_t n)
-{
-    static const char head[] = "\1\1\1\373\16\15\0\1\1\1\1\0\0\0\1\0\0\1\0f.c\0\0\0\0";
-    craft_put(&c->line, 6 + sizeof(head) + n, 4);
-    craft_put(&c->line, 4, 2);
-    craft_put(&c->line, sizeof(head), 4);
-    buf_add(&c->line, head, sizeof(head));
-    buf_add(&c->line, ops, n);
 }
 
 static const struct dwarf_limits limits = {.cpu_ns = 2000000000ull, .max_bytes = 32 << 20};
@@ -96,13 +74,13 @@ TEST(dwarf_one_line_program_of_many_units)
     for (int i = 0; i < 3000; i++) {
         size_t at = begin_unit(&c, 0, false);
         craft_put(&c.info, 0, 1);
-        end_unit(&c, at);
+        craft_end_unit(&c.info, at);
     }
     buf_add(&ops, "\0\11\2\0\0\1\0\0\0\0\0", 11);
     for (int i = 0; i < 100000; i++)
         craft_put(&ops, 0x13, 1); /* a row each */
     buf_add(&ops, "\0\1\1", 3);
-    line_program(&c, ops.data, ops.len);
+    craft_line_program(&c.line, ops.data, ops.len);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK(cuts & DWARF_CUT_LINES);
 }
@@ -116,11 +94,11 @@ TEST(dwarf_line_program_that_leaps)
     begin(&c, nothing);
     size_t at = begin_unit(&c, 0, true);
     craft_put(&c.info, 0, 2);
-    end_unit(&c, at);
+    craft_end_unit(&c.info, at);
     buf_add(&ops, "\0\11\2\0\0\1\0\0\0\0\0\3\6\1\2\20\0\1\1", 19); /* a sound sequence: line 7 */
     for (int i = 0; i < 100000; i++)
         buf_add(&ops, "\2\377\377\377\377\377\377\377\377\177\1", 11);
-    line_program(&c, ops.data, ops.len);
+    craft_line_program(&c.line, ops.data, ops.len);
     CHECK_EQ(build(&c, &cuts, &f), 0);
     CHECK_EQ(f.line, 7);
 }
@@ -136,11 +114,11 @@ TEST(dwarf_units_that_are_tiny_are_passed_in_a_stream)
     for (int tiny = 1; tiny >= 0; tiny--) {
         size_t at = begin_unit(&c, 0, !tiny);
         craft_put(&c.info, 0, tiny ? 1 : 2);
-        end_unit(&c, at);
+        craft_end_unit(&c.info, at);
     }
     c.inflated = c.info.len;
     buf_add(&ops, "\0\11\2\0\0\1\0\0\0\0\0\3\6\1\2\20\0\1\1", 19);
-    line_program(&c, ops.data, ops.len);
+    craft_line_program(&c.line, ops.data, ops.len);
     CHECK_EQ(build(&c, &cuts, &f), 0);
     CHECK_EQ(cuts, 0);
     CHECK_EQ(f.line, 7);
@@ -158,14 +136,14 @@ TEST(dwarf_ranges_that_all_share)
         craft_put(&c.info, 0, 4);
     }
     craft_put(&c.info, 0, 2);
-    end_unit(&c, at);
+    craft_end_unit(&c.info, at);
     for (u64 i = 0; i < 60000; i++) {
         craft_put(&c.ranges, i, 8);
         craft_put(&c.ranges, i + 1, 8);
     }
     craft_put(&c.ranges, 0, 8);
     craft_put(&c.ranges, 0, 8);
-    line_program(&c, NULL, 0);
+    craft_line_program(&c.line, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK(cuts & DWARF_CUT_RANGES);
 }
@@ -178,11 +156,11 @@ TEST(dwarf_entries_a_million_deep)
     size_t at = begin_unit(&c, 0, true);
     for (int i = 0; i < 1000000; i++)
         craft_uleb(&c.info, BLOCK);
-    end_unit(&c, at);
+    craft_end_unit(&c.info, at);
     at = begin_unit(&c, 0, true); /* the next unit is read all the same */
     craft_put(&c.info, 0, 2);
-    end_unit(&c, at);
-    line_program(&c, NULL, 0);
+    craft_end_unit(&c.info, at);
+    craft_line_program(&c.line, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK_EQ(cuts, DWARF_CUT_DEPTH);
 }
@@ -202,8 +180,8 @@ TEST(dwarf_names_that_lead_in_circles)
         craft_put(&c.info, 1, 1);
     }
     craft_put(&c.info, 0, 2);
-    end_unit(&c, at);
-    line_program(&c, NULL, 0);
+    craft_end_unit(&c.info, at);
+    craft_line_program(&c.line, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK_EQ(cuts, 0);
 }
@@ -223,11 +201,11 @@ TEST(dwarf_names_that_overlap)
         craft_put(&c.info, 1, 1);
     }
     craft_put(&c.info, 0, 2);
-    end_unit(&c, at);
+    craft_end_unit(&c.info, at);
     for (int i = 0; i < 100000; i++)
         craft_put(&c.str, 'a' + (hash_u64((u64)i) & 15), 1); /* no two are the same */
     craft_put(&c.str, 0, 1);
-    line_program(&c, NULL, 0);
+    craft_line_program(&c.line, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK(cuts & (DWARF_CUT_NAMES | DWARF_CUT_BYTES));
 }
@@ -247,9 +225,9 @@ TEST(dwarf_units_that_change_their_abbreviations)
     for (int i = 0; i < 20000; i++) {
         size_t at = begin_unit(&c, i % 2 ? second + (u32)(i % 64) * 5 : (u32)(i % 64) * 5 + 11, false);
         craft_put(&c.info, 0, 1);
-        end_unit(&c, at);
+        craft_end_unit(&c.info, at);
     }
-    line_program(&c, NULL, 0);
+    craft_line_program(&c.line, NULL, 0);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK_EQ(cuts & ~(u32)(DWARF_CUT_TIME | DWARF_CUT_DAMAGED), 0);
 }
@@ -263,7 +241,7 @@ TEST(dwarf_numbers_without_end)
     size_t at = begin_unit(&c, 0, false);
     for (int i = 0; i < 100000; i++)
         craft_put(&c.info, 0xff, 1);
-    end_unit(&c, at);
+    craft_end_unit(&c.info, at);
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK_EQ(cuts, DWARF_CUT_DAMAGED);
 }
@@ -294,12 +272,12 @@ TEST(dwarf_compressed_section_that_breaks_off)
     begin(&c, nothing);
     size_t at = begin_unit(&c, 0, true);
     craft_put(&c.info, 0, 2);
-    end_unit(&c, at);
+    craft_end_unit(&c.info, at);
     craft_put(&c.info, 5000, 4);
     craft_put(&c.info, 4, 2);
     for (int i = 0; i < 60; i++)
         craft_put(&c.info, 0, 1);
-    line_program(&c, NULL, 0);
+    craft_line_program(&c.line, NULL, 0);
     c.inflated = 6000;
     CHECK_EQ(build(&c, &cuts, NULL), 0);
     CHECK_EQ(cuts, DWARF_CUT_DAMAGED);

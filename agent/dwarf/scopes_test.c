@@ -57,11 +57,7 @@ static void function(struct buf *b, unsigned code, const char *name, unsigned nu
 
 static void put_unit(struct buf *b, unsigned language, unsigned number)
 {
-    size_t at = b->len;
-    craft_put(b, 0, 4);
-    craft_put(b, 4, 2);
-    craft_put(b, 0, 4);
-    craft_put(b, 8, 1);
+    size_t at = craft_unit(b, 0);
     craft_uleb(b, UNIT);
     craft_put(b, language, 2);
     craft_put(b, CRAFTED_TEXT, 8);

@@ -7,7 +7,6 @@
 #include "cfi/fixture.h"
 #include "parser/doubles_test.h"
 #include "parser/protocol.h"
-#include "parser/sandbox.h"
 #include "parser/synth_table.h"
 #include "parser/spawn.h"
 #include <errno.h>
@@ -15,9 +14,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* ---- Helpers ---------------------------------------------------------------------------------------------------- */
@@ -378,93 +374,4 @@ TEST(parser_believes_no_liar_about_names)
     CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), offsets, 2, &reply, &view), -EPROTO);
     CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), offsets, PARSER_MAX_OFFSETS + 1, &reply, &view),
              -E2BIG);
-}
-
-/* ---- The cell --------------------------------------------------------------------------------------------------- */
-static const struct {
-    const char *name;
-    long nr, args[6];
-} probes[] = {
-    {"open", SYS_open, {(long)"/", O_RDONLY}},
-    {"openat", SYS_openat, {AT_FDCWD, (long)"/", O_RDONLY}},
-    {"stat of a path", SYS_newfstatat, {AT_FDCWD, (long)"/", 0, 0}},
-    {"socket", SYS_socket, {AF_INET, SOCK_STREAM, 0}},
-    {"execve", SYS_execve, {(long)"/bin/true", 0, 0}},
-    {"fork", SYS_clone, {SIGCHLD}},
-    {"ptrace", SYS_ptrace, {PTRACE_TRACEME}},
-    {"kill", SYS_kill, {1, 0}},
-    {"executable memory", SYS_mmap, {0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}},
-    {"code", SYS_mprotect, {0, 4096, PROT_EXEC}},
-    {"prctl", SYS_prctl, {4, 1}},
-    {"bpf", SYS_bpf, {0, 0, 0}},
-    {"memfd with other flags", SYS_memfd_create, {(long)"x", MFD_HUGETLB}},
-    {"dup", SYS_fcntl, {0, F_DUPFD, 0}},
-    {"ioctl", SYS_ioctl, {0, 0, 0}},
-};
-
-static int wait_status_of_probe(size_t i)
-{
-    int status = 0, ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-        return -1;
-    pid_t pid = fork();
-    if (!pid) {
-        struct sandbox s = {.socket = ends[0], .memory = 1 << 30, .file_size = 1 << 20, .cpu_seconds = 10};
-        if (sandbox_enter(&s))
-            _exit(1);
-        const long *a = probes[i].args;
-        syscall(probes[i].nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-        _exit(2);
-    }
-    close(ends[0]);
-    close(ends[1]);
-    return waitpid(pid, &status, 0) == pid ? status : -1;
-}
-
-TEST(sandbox_kills_what_tries_to_get_out)
-{
-    for (size_t i = 0; i < sizeof(probes) / sizeof(*probes); i++) {
-        int status = wait_status_of_probe(i);
-        if (!WIFSIGNALED(status))
-            printf("  the probe: %s\n", probes[i].name);
-        CHECK(WIFSIGNALED(status));
-        CHECK_EQ(WTERMSIG(status), SIGSYS);
-    }
-}
-
-/* The value of a field of /proc/PID/status, its blanks dropped. */
-static void status_field(pid_t pid, const char *field, char out[64])
-{
-    char path[64];
-    AUTO_FREE char *text = NULL;
-    size_t len;
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    out[0] = 0;
-    if (fs_read_file(path, 1 << 16, &text, &len))
-        return;
-    const char *at = strstr(text, field);
-    at = at ? at + strlen(field) : "";
-    at += strspn(at, " \t");
-    snprintf(out, 64, "%.*s", (int)strcspn(at, "\n"), at);
-}
-
-TEST(sandbox_leaves_no_privilege)
-{
-    CLEANUP(parser_free) struct parser *p = NULL;
-    CHECK_EQ(parser_new_as(&p, &patient, ROLE_WORKER), 0);
-    char v[64];
-    status_field(parser_pid(p), "\nNoNewPrivs:", v);
-    CHECK_STR(v, "1");
-    status_field(parser_pid(p), "\nSeccomp:", v);
-    CHECK_STR(v, "2");
-    status_field(parser_pid(p), "\nCapPrm:", v);
-    CHECK_STR(v, "0000000000000000");
-    if (geteuid())
-        return;
-    status_field(parser_pid(p), "\nCapBnd:", v);
-    CHECK_STR(v, "0000000000000000");
-    status_field(parser_pid(p), "\nUid:", v);
-    CHECK_STR(v, "65534\t65534\t65534\t65534");
-    status_field(parser_pid(p), "\nGroups:", v);
-    CHECK_STR(v, "");
 }

@@ -1,21 +1,6 @@
 # FDEs that are malformed, between two that are not.
     .text
-    .macro FN name
-    .p2align 4
-    .globl \name
-    .type \name, @function
-\name:
-    .cfi_startproc
-    .endm
-    .macro END name
-    .cfi_endproc
-    .size \name, . - \name
-    .endm
-    .macro AT name # a place inside a function
-    .globl \name
-    .type \name, @object
-\name:
-    .endm
+    .include "macros.s"
 
 FN good
     nop

@@ -10,7 +10,7 @@ mkdir -p "$out"
 link() { # output, sources and flags
     local to=$1
     shift
-    $cc -nostdlib -Wl,--build-id=sha1 -o "$out/$to" "$@"
+    $cc -nostdlib -Wl,--build-id=sha1 -Wa,-I,"$src" -o "$out/$to" "$@"
 }
 
 link cfi.so -shared "$src/cfi.s"

@@ -1,21 +1,6 @@
 # One function for each kind of rule; the tests look rules up at "name" and at labels inside.
     .text
-    .macro FN name
-    .p2align 4
-    .globl \name
-    .type \name, @function
-\name:
-    .cfi_startproc
-    .endm
-    .macro END name
-    .cfi_endproc
-    .size \name, . - \name
-    .endm
-    .macro AT name # a place inside a function
-    .globl \name
-    .type \name, @object
-\name:
-    .endm
+    .include "macros.s"
 
 FN first # plain: rsp, then rbp
     push %rbp

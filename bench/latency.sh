@@ -58,7 +58,10 @@ watch() { # PID FILE: sets ring
 watch $all "$TMP/possible"
 rings=$ring
 watch "$agent_pid" "$TMP/seen"
-node churn new "$STARTS" $((STARTS / 10)) "$TMP/start" "$TMP/begun" 200
+by=$("$XPROF" check 2>/dev/null | sed -n 's/.*containers are identified by //p') # a hierarchy of version 1
+tree=/sys/fs/cgroup/${by:-unified}
+[ -d "$tree" ] || tree=/sys/fs/cgroup
+node churn new "$STARTS" $((STARTS / 10)) "$TMP/start" "$TMP/begun" 200 "$tree"
 sleep 1
 kill -TERM $rings $ring
 wait $rings
@@ -68,8 +71,8 @@ wait $all || true
 awk -v late="$TMP/late" -v wall="$TMP/wall" '
     FILENAME ~ /possible$/ { if ($1 == "sample") possible[$2] = $4; next }
     FILENAME ~ /seen$/ { if ($1 == "sample") first[$2] = $4; next }
-    !($1 in first) { missed++; next }
-    { printf "%.1f\n", (first[$1] - possible[$1]) / 1e6 >late; printf "%.1f\n", (first[$1] - $2) / 1e6 >wall }
+    !($2 in first) { missed++; next }
+    { printf "%.1f\n", (first[$2] - possible[$1]) / 1e6 >late; printf "%.1f\n", (first[$2] - $3) / 1e6 >wall }
     END { print missed + 0 " containers without a sample" >"/dev/stderr" }' "$TMP/possible" "$TMP/seen" "$TMP/begun"
 verdict "container start to first sample; our delay: p99 of $STARTS (reference: p50)" "$(percentile 99 "$TMP/late")" \
     "$(percentile 50 "$TMP/late")" 100

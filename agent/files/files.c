@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #define QUICK_TRIES 64   /* processes that live 0.3 ms are often gone before their file can be opened */
 #define MAX_RETRIES 1024 /* files waiting for another try */
@@ -194,13 +195,20 @@ static void limit_fds(struct files *f, struct file *e)
     }
 }
 
-/* The fd is the file that was announced: between the two, a process may have mapped another one there. (Its inode
- * number does not tell: on overlayfs the kernel side sees the lower file's.) 0 or -errno. */
+/* The fd is the file that was announced: in between, its process may have mapped another one there, to have this one's
+ * table made of that. Numbers tell, or on overlayfs, which shows other ones than the kernel side sees, the ctime, which
+ * nobody can choose. 0 or -errno. */
 static int check_opened(const struct file *e)
 {
+    const struct xp_file_key *k = &e->key;
+    struct stat st;
     if (e->fd < 0)
         return e->error ? e->error : -ENOENT;
-    return e->size == (s64)e->key.size ? 0 : -ESTALE;
+    if (fstat(e->fd, &st))
+        return -errno;
+    bool numbers = st.st_ino == k->ino && major(st.st_dev) == k->dev >> 20 && minor(st.st_dev) == (k->dev & 0xfffff);
+    bool ctime = (u64)st.st_ctim.tv_sec == k->ctime_sec && (u32)st.st_ctim.tv_nsec == k->ctime_nsec;
+    return (u64)st.st_size == k->size && (numbers || ctime) ? 0 : -ESTALE;
 }
 
 /* Not the file's fault: another process that maps it, or another moment, may have more luck. */
@@ -261,6 +269,7 @@ static const char *why_not(int err)
     return err == -EDQUOT      ? "no memory for tables is left (--table-memory)"
            : err == -EUSERS    ? "its cgroup holds its share of the memory for tables already"
            : err == -EOVERFLOW ? "too many rules"
+           : err == -ESTALE    ? "another file is in its place by now"
                                : strerror(-err);
 }
 

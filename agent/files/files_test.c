@@ -75,12 +75,10 @@ TEST(files_that_could_not_be_opened_are_tried_again)
 TEST(files_are_found_under_their_next_number)
 {
     AUTO_SHELF s = {.dir = ""};
-    struct stat st;
     char path[4096];
     CHECK_EQ(shelf_new(&s, false), 0);
     snprintf(path, sizeof(path), "%s/elf/cfi.so", test_data());
-    CHECK_EQ(stat(path, &st), 0);
-    struct file_job gone = {.event = {.id = 20, .key = shelf_key(10, (u64)st.st_size)}, .fd = -1, .error = -ESRCH};
+    struct file_job gone = {.event = {.id = 20, .key = shelf_key_of(10, path)}, .fd = -1, .error = -ESRCH};
     files_build(s.files, &gone);
     CHECK_EQ(files_get(s.files, 20)->id, 20);
     CHECK_EQ(shelf_build(&s, 10, "elf/cfi.so")->error, 0);
@@ -95,10 +93,16 @@ TEST(files_that_are_others_by_now_are_not_used)
     snprintf(path, sizeof(path), "%s/f", s.dir);
     AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     CHECK_EQ(write(fd, "text", 4), 4);
-    struct file_job job = {.event = {.id = 10, .key = shelf_key(10, 5)}, .fd = open(path, O_RDONLY | O_CLOEXEC)};
-    files_build(s.files, &job);
-    CHECK_EQ(files_get(s.files, 10)->error, -ESTALE);
-    job = (struct file_job){.event = {.id = 11, .key = shelf_key(11, 4)}, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+    struct xp_file_key seen[] = {shelf_key_of(7, path), shelf_key_of(8, path), shelf_key_of(9, path)};
+    seen[0].size++;
+    seen[1].ctime_sec--;
+    seen[2].ctime_nsec ^= 1;
+    for (u32 i = 0; i < 3; i++) { /* as large, or as old, as the file that was there */
+        struct file_job job = {.event = {.id = 7 + i, .key = seen[i]}, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+        files_build(s.files, &job);
+        CHECK_EQ(files_get(s.files, 7 + i)->error, -ESTALE);
+    }
+    struct file_job job = {.event = {.id = 11, .key = shelf_key_of(11, path)}, .fd = open(path, O_RDONLY | O_CLOEXEC)};
     files_build(s.files, &job);
     const struct file *f = files_get(s.files, 11);
     CHECK_EQ(f->error, -ENOEXEC);
@@ -119,7 +123,8 @@ TEST(files_that_were_written_to_have_changed)
         AUTO_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         CHECK_EQ(write(fd, "text", 4), 4);
         CHECK_EQ(futimens(fd, (struct timespec[2]){times[i][0], times[i][0]}), 0);
-        struct file_job job = {.event = {.id = 10, .key = shelf_key(10, 4)}, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+        struct file_job job = {.event = {.id = 10, .key = shelf_key_of(10, path)},
+                               .fd = open(path, O_RDONLY | O_CLOEXEC)};
         files_build(s.files, &job);
         const struct file *f = files_get(s.files, 10);
         CHECK_EQ(f->mtime_ns, 1000000002);

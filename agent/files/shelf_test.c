@@ -36,15 +36,24 @@ struct xp_file_key shelf_key(u32 id, u64 size)
     return (struct xp_file_key){.ino = 1000 + id, .dev = 1, .size = size};
 }
 
+struct xp_file_key shelf_key_of(u32 id, const char *path)
+{
+    struct stat st = {0};
+    stat(path, &st);
+    struct xp_file_key k = shelf_key(id, (u64)st.st_size);
+    k.ctime_sec = (u64)st.st_ctim.tv_sec;
+    k.ctime_nsec = (u32)st.st_ctim.tv_nsec;
+    return k;
+}
+
 const struct file *shelf_build_for(struct shelf *s, u64 cgroup, u32 id, const char *fixture)
 {
     char path[4096];
-    struct stat st = {0};
     snprintf(path, sizeof(path), "%s/%s", test_data(), fixture);
     struct file_job job = {.event.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .path = strdup(path)};
-    if (fstat(job.fd, &st))
+    if (job.fd < 0)
         job.error = -errno;
-    job.event.key = shelf_key(id, (u64)st.st_size);
+    job.event.key = shelf_key_of(id, path);
     job.event.cgroup = cgroup;
     files_build(s->files, &job);
     return files_get(s->files, id);

@@ -23,6 +23,8 @@ void shelf_free(struct shelf *s);
 
 /* Returns the key of a file that is announced under this ID. */
 struct xp_file_key shelf_key(u32 id, u64 size);
+/* The same, of the file at `path`, as a kernel that shows it on an overlayfs sees it: its inode is another one. */
+struct xp_file_key shelf_key_of(u32 id, const char *path);
 /* Announces a fixture under this ID. */
 const struct file *shelf_build(struct shelf *s, u32 id, const char *fixture);
 /* The same, by a process of this cgroup. */

@@ -115,7 +115,7 @@ static int push_libc(struct rig *r, struct xp_mapping *libc)
                               .start = libc->start,
                               .end = libc->end,
                               .pgoff = libc->pgoff,
-                              .key = {.ino = st.st_ino, .dev = 2, .size = (u64)st.st_size}};
+                              .key = rig_key(&st)};
     fake_push(r->probe, &e, sizeof(e));
     return 0;
 }

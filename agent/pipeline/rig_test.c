@@ -3,7 +3,7 @@
 #include "proc/proc.h"
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 bool mapping_of(u64 address, struct xp_mapping *out)
 {
@@ -47,6 +47,12 @@ static void on_cgroup(void *ctx, const struct xp_cgroup_event *e)
     ((struct rig *)ctx)->cgroups++;
 }
 
+struct xp_file_key rig_key(const struct stat *st)
+{
+    u32 dev = (u32)(major(st->st_dev) << 20 | minor(st->st_dev));
+    return (struct xp_file_key){.ino = st->st_ino, .dev = dev, .size = (u64)st->st_size};
+}
+
 void rig_end(struct rig *r)
 {
     pipeline_free(&r->pipeline);
@@ -72,7 +78,7 @@ int rig_begin(struct rig *r, bool intervals)
         return -1;
     r->probe = fake_probe();
     r->text.file = FILE_ID;
-    r->key = (struct xp_file_key){.ino = st.st_ino, .dev = 1, .size = (u64)st.st_size};
+    r->key = rig_key(&st);
     AUTO_FREE char *path = NULL;
     AUTO_CLOSE int fd = proc_open_mapping((u32)getpid(), r->text.start, r->text.end, &path);
     return fd == -EPERM || fd == -EACCES;

@@ -9,6 +9,7 @@
 #include "pipeline/pipeline_internal.h"
 #include "probe/fake_test.h"
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define FILE_ID 7
@@ -39,6 +40,8 @@ void rig_end(struct rig *r);
         CHECK_EQ(rc_, 0);                                             \
     } while (0)
 
+/* Returns the key of a file as the kernel side sees it. */
+struct xp_file_key rig_key(const struct stat *st);
 /* Finds the mapping of this program that contains an address; false: there is none. */
 bool mapping_of(u64 address, struct xp_mapping *out);
 /* Found by name in profiles. */

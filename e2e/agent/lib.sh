@@ -30,7 +30,7 @@ metric() { # NAME [LABELS_REGEX]: the sum; fails without the page or the metric
     sum_of_metric "$@" <<<"$text"
 }
 
-# All profiles of a folder below $out as one: lines process;root;...;leaf count, for samples_of.
+# All profiles of a folder below $out, one after the other, as pprof's raw text.
 profiles_of() { # FOLDER
     local f
     for f in "$out/$1"/*.pb.gz; do
@@ -46,6 +46,30 @@ has_profiles() { # FOLDER
 # Is a function in the profiles of a folder?
 has_function() { # FOLDER NAME
     profiles_of "$1" | grep -- "$2" >/dev/null # not -q: who still writes would end by a signal
+}
+
+# How many percent of the samples in all profiles of a folder have a function of this name in their stack.
+percent_with() { # FOLDER NAME
+    profiles_of "$1" | awk -v name="$2" '
+        function count(  i, j, n, ids) {
+            for (i in locations) {
+                n = split(locations[i], ids, " ")
+                for (j = 1; j <= n && !(ids[j] in has); j++);
+                with += j <= n ? weight[i] : 0
+                all += weight[i]
+            }
+            split("", locations)
+            split("", has)
+        }
+        /^Samples:/ { count(); part = "samples"; next }
+        /^Locations/ { part = "locations"; next }
+        /^Mappings/ { part = "" }
+        part == "samples" && /^ *[0-9]+ +[0-9]+:/ { weight[++k] = $1; sub(/^[^:]*:/, ""); locations[k] = $0 }
+        part == "locations" {
+            if ($1 ~ /^[0-9]+:$/) id = $1 + 0
+            for (i = 1; i <= NF; i++) if ($i == name) has[id] = 1
+        }
+        END { count(); print all ? int(100 * with / all) : 0 }'
 }
 
 # A container without runtime: a cgroup whose path says that it is one. `contained COMMAND...` runs in it.

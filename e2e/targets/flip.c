@@ -1,5 +1,5 @@
-/* flip LIBRARY [OTHER]: burns CPU in a library's outer(). With OTHER, of the same size, it has that mapped in the library's
- * place for three quarters of the time.
+/* flip LIBRARY [OTHER]: burns CPU in a library's outer(). With OTHER, of the same size, it has that mapped in the
+ * library's place for three quarters of the time.
  */
 #define _GNU_SOURCE
 #include "burn.h"

@@ -65,8 +65,30 @@ static void wait_at_gate(struct parser *p)
 
 void client_end_child(struct parser *p)
 {
-    __atomic_store_n(&p->pid, 0, __ATOMIC_RELAXED);
-    child_kill(&p->child);
+    u64 used = child_kill(&p->child);
+    __atomic_add_fetch(&p->ended_ns, used, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&p->pid, 0, __ATOMIC_SEQ_CST);
+}
+
+/* What has ended is added before the child is gone from `pid`: who sees the same sum before and after has counted no
+ * child twice, and who has missed one that is just ending reports the most that was known of it. */
+u64 parser_cpu_ns(struct parser *p)
+{
+    u64 ended, now;
+    do {
+        struct timespec t = {0};
+        clockid_t clock;
+        ended = __atomic_load_n(&p->ended_ns, __ATOMIC_SEQ_CST);
+        pid_t pid = parser_pid(p);
+        if (pid && !clock_getcpuclockid(pid, &clock))
+            clock_gettime(clock, &t);
+        now = ended + (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
+    } while (ended != __atomic_load_n(&p->ended_ns, __ATOMIC_SEQ_CST));
+    u64 most = __atomic_load_n(&p->most_ns, __ATOMIC_RELAXED);
+    while (now > most &&
+           !__atomic_compare_exchange_n(&p->most_ns, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return now > most ? now : most;
 }
 
 int client_start(struct parser *p)

@@ -13,6 +13,7 @@ struct parser {
     bool lost;                 /* the last child did not exit on its own: the next start has to pass the gate */
     unsigned starts, restarts; /* restarts: starts after a loss */
     pid_t pid;                 /* the child's; like restarts atomic, because other threads report them */
+    u64 ended_ns, most_ns;     /* CPU time of earlier children, and the most that was reported: atomic, too */
     u32 id;
     u8 secret[16];
 };

@@ -84,6 +84,8 @@ int parser_jit_read(void *parser, int fd, const u64 *addresses, size_t n,
 /* For tests and the summary. */
 pid_t parser_pid(const struct parser *p);         /* 0 when none is running at the moment */
 unsigned parser_restarts(const struct parser *p); /* children started again after one was lost */
+/* Returns the CPU time of all children so far, in ns. Never decreases. Any thread may call it. */
+u64 parser_cpu_ns(struct parser *p);
 /* Ends the child; the next request starts another one. To be called by a thread that used the parser and is about to
  * end: the child would die with it, perhaps during a request of another thread. */
 void parser_rest(struct parser *p);

@@ -141,6 +141,24 @@ TEST(parser_kills_a_child_that_hangs)
     CHECK_EQ(identify(p, "ok"), 0);
 }
 
+/* Its counter never goes back, and max-cpu counts what a child did that is no more. */
+TEST(parser_counts_the_time_of_children_that_ended)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new_as(&p, &quick, ROLE_WORKER), 0);
+    CHECK_EQ(identify(p, "hang"), -ETIMEDOUT);
+    CHECK_EQ(parser_pid(p), 0);
+    u64 one = parser_cpu_ns(p);
+    CHECK(one >= 20000000); /* of 300 ms, on a machine that may be busy */
+    CHECK_EQ(identify(p, "ok"), 0);
+    u64 two = parser_cpu_ns(p);
+    CHECK(two > one);
+    CHECK_EQ(identify(p, "hang"), -ETIMEDOUT);
+    CHECK(parser_cpu_ns(p) >= two + 20000000);
+    parser_rest(p);
+    CHECK(parser_cpu_ns(p) >= two + 20000000);
+}
+
 TEST(parser_bounds_memory)
 {
     CLEANUP(parser_free) struct parser *p = NULL;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -65,17 +66,24 @@ int child_start(int exe, const char *const argv[], struct child_process *out)
     return 0;
 }
 
-void child_kill(struct child_process *c)
+static uint64_t ns_of(const struct timeval *t)
+{
+    return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
+}
+
+uint64_t child_kill(struct child_process *c)
 {
     siginfo_t info;
+    struct rusage used = {0}; /* that of waitid(2) itself; the C library's has none */
     if (!c->pid)
-        return;
+        return 0;
     close(c->socket);
     syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-    while (waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED) && errno == EINTR)
+    while (syscall(SYS_waitid, P_PIDFD, c->pidfd, &info, WEXITED, &used) && errno == EINTR)
         ;
     close(c->pidfd);
     *c = (struct child_process)CHILD_PROCESS_NONE;
+    return ns_of(&used.ru_utime) + ns_of(&used.ru_stime);
 }
 
 uint64_t start_gate_wait(struct start_gate *g, uint64_t now)

@@ -21,8 +21,8 @@ int child_open_self(void);
  * "%d" in argv is replaced by the number of its socket. Only async-signal-safe functions are called between fork and
  * exec, because other threads may run. Returns 0 or -errno. */
 int child_start(int exe, const char *const argv[], struct child_process *out);
-/* Kills and reaps. */
-void child_kill(struct child_process *c);
+/* Kills and reaps. Returns the CPU time that the child used, in ns. */
+uint64_t child_kill(struct child_process *c);
 
 /* Limits the rate of starts: START_BURST at once, then one per START_EVERY_NS. */
 #define START_BURST    8

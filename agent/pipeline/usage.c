@@ -4,7 +4,6 @@
 #include "parser/parser.h"
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 static double seconds_of(const struct timeval *t)
@@ -12,17 +11,12 @@ static double seconds_of(const struct timeval *t)
     return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-double usage_parser_cpu(const struct parser *p)
+double usage_parser_cpu(struct parser *p)
 {
-    struct timespec child = {0};
-    clockid_t clock;
-    pid_t pid = parser_pid(p);
-    if (pid && !clock_getcpuclockid(pid, &clock))
-        clock_gettime(clock, &child);
-    return (double)child.tv_sec + (double)child.tv_nsec / 1e9;
+    return (double)parser_cpu_ns(p) / 1e9;
 }
 
-double usage_cpu(const struct parser *p)
+double usage_cpu(struct parser *p)
 {
     struct rusage self;
     getrusage(RUSAGE_SELF, &self);

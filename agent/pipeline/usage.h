@@ -4,9 +4,9 @@
 
 struct parser;
 
-/* Returns the CPU time of the current parser process, in seconds. */
-double usage_parser_cpu(const struct parser *p);
-/* Returns the CPU time of this process and the parser process, in seconds. */
-double usage_cpu(const struct parser *p);
+/* Returns the CPU time of all parser processes so far, in seconds. */
+double usage_parser_cpu(struct parser *p);
+/* Returns the CPU time of this process and of all parser processes so far, in seconds. */
+double usage_cpu(struct parser *p);
 /* Returns the resident memory of both processes, in bytes. */
 u64 usage_rss(const struct parser *p);

@@ -131,7 +131,7 @@ int main(void)
         size_t n = fd < 0 ? 0 : places(fd, offsets, &table_bytes);
         struct names_fds fds = NAMES_FDS_OF(fd);
         struct name_cache_query q = {
-            .id = (u32)i + 1, .offsets = offsets, .n = n, .ask = ask, .ctx = &fds, .use = ignore, .arg = NULL};
+            .id = (u32)i + 1, .owner = SHARES_ALL, .offsets = offsets, .n = n, .ask = ask, .ctx = &fds, .use = ignore};
         if (n && !name_cache_answer(kept, &q)) {
             names += n;
             files++;

@@ -323,7 +323,8 @@ static int source_names(void *ctx, u32 id, const u64 *offsets, size_t n,
                         void (*use)(void *arg, const struct names *names), void *arg)
 {
     struct binaries *b = ctx;
-    struct name_cache_query q = {.id = id, .offsets = offsets, .n = n, .ask = ask, .ctx = b, .use = use, .arg = arg};
+    struct name_cache_query q = {
+        .id = id, .owner = SHARES_ALL, .offsets = offsets, .n = n, .ask = ask, .ctx = b, .use = use, .arg = arg};
     return name_cache_answer(b->named, &q);
 }
 

@@ -135,8 +135,15 @@ static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t count,
     struct namer *n = ctx;
     if (!n->kept || is_pending(n, id)) /* what is not final is not kept */
         return ask_parser(n, id, offsets, count, use, arg);
-    struct name_cache_query q = {
-        .id = id, .offsets = offsets, .n = count, .ask = ask_parser, .ctx = n, .use = use, .arg = arg};
+    const struct file *f = files_get(n->config.files, id);
+    struct name_cache_query q = {.id = id,
+                                 .owner = f ? f->owner : SHARES_ALL,
+                                 .offsets = offsets,
+                                 .n = count,
+                                 .ask = ask_parser,
+                                 .ctx = n,
+                                 .use = use,
+                                 .arg = arg};
     return name_cache_answer(n->kept, &q);
 }
 
@@ -250,6 +257,8 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
 void namer_age(struct namer *n)
 {
     runtime_processes_age(n->processes);
+    if (n->kept)
+        name_cache_age(n->kept);
     line_indexes_release(n->lines, ROOT_AGE_NS);
 }
 

@@ -1,27 +1,16 @@
 #include "profile/name_cache.h"
-#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/hash.h"
-#include "base/map.h"
-#include "base/vec.h"
-#include "parser/parser.h"
+#include "profile/name_set.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-struct known { /* an offset that was answered */
-    u64 key, offset;
-    u32 id;
-    u32 first, n; /* in frames */
-};
+#define PLACE_BYTES 192 /* of a place with its frames and texts, about; bench/named.c */
+#define PART        3   /* of the memory is a generation's: what grows has up to 0.7 times as much in reserve */
 
 struct name_cache {
-    size_t max_bytes;
-    VEC(struct known) known;
-    struct map by_key;              /* hash of (id, offset) -> row + 1 */
-    VEC(struct names_frame) frames; /* names are places in `strings` */
-    struct buf strings;
-    struct map string_of; /* hash of a text -> its place + 1 */
+    struct name_set young, old;
+    struct shares shares; /* of the young generation */
+    bool short_of_room;
     u64 hits;
 };
 
@@ -30,26 +19,23 @@ int name_cache_new(struct name_cache **out, size_t max_bytes)
     struct name_cache *n = calloc(1, sizeof(*n));
     if (!n)
         return -ENOMEM;
-    n->max_bytes = max_bytes;
+    n->shares.limit = max_bytes / PART;
     *out = n;
     return 0;
 }
 
-static void forget(struct name_cache *n)
+static void forget_young(struct name_cache *n)
 {
-    vec_free(&n->known);
-    vec_free(&n->frames);
-    map_free(&n->by_key);
-    map_free(&n->string_of);
-    buf_free(&n->strings);
-    n->strings = (struct buf){0};
+    name_set_free(&n->young);
+    shares_free(&n->shares);
 }
 
 void name_cache_free(struct name_cache **n)
 {
     if (!*n)
         return;
-    forget(*n);
+    forget_young(*n);
+    name_set_free(&(*n)->old);
     free(TAKE_PTR(*n));
 }
 
@@ -58,108 +44,127 @@ u64 name_cache_hits(const struct name_cache *n)
     return n->hits;
 }
 
-static size_t bytes(const struct name_cache *n)
+static void begin_generation(struct name_cache *n)
 {
-    return n->known.cap * sizeof(n->known.v[0]) + n->frames.cap * sizeof(n->frames.v[0]) + n->strings.cap +
-           (n->by_key.cap + n->string_of.cap) * sizeof(struct map_slot);
+    name_set_free(&n->old);
+    n->old = n->young;
+    n->young = (struct name_set){0};
+    shares_free(&n->shares);
+    n->short_of_room = false;
 }
 
-static u64 key_of(u32 id, u64 offset)
+void name_cache_age(struct name_cache *n)
 {
-    return hash_u64(offset ^ hash_u64(id));
+    if (n->short_of_room || n->shares.used > n->shares.limit / 2)
+        begin_generation(n);
 }
 
-static const struct known *find(const struct name_cache *n, u32 id, u64 offset)
+/* Reserves room in the young generation for the places of a query that are not there. False: there is none. */
+static bool reserve(struct name_cache *n, const struct name_cache_query *q, u64 *reserved)
 {
-    const u64 *at = map_get(&n->by_key, key_of(id, offset));
-    const struct known *k = at && *at ? &n->known.v[*at - 1] : NULL;
-    return k && k->id == id && k->offset == offset ? k : NULL;
+    *reserved = 0;
+    for (size_t i = 0; i < q->n; i++)
+        *reserved += name_set_find(&n->young, q->id, q->offsets[i]) ? 0 : PLACE_BYTES;
+    if (shares_take(&n->shares, q->owner, *reserved))
+        return true;
+    n->short_of_room = true;
+    if (q->owner != SHARES_ALL)
+        return false;
+    begin_generation(n);
+    *reserved = q->n * PLACE_BYTES;
+    return shares_take(&n->shares, q->owner, *reserved);
 }
 
-/* The place of a text in our own strings. */
-static u32 intern(struct name_cache *n, const char *text)
+/* Replaces what was reserved by what was needed, which may be somewhat more than there was room for. */
+static void settle(struct name_cache *n, u64 owner, u64 reserved, u64 needed)
 {
-    size_t len = strlen(text) + 1;
-    if (!n->strings.len)
-        buf_char(&n->strings, 0); /* place 0 is "" */
-    if (len == 1)
-        return 0;
-    u64 *at = map_put(&n->string_of, hash_bytes(text, len, 0));
-    if (at && *at && !strcmp(n->strings.data + *at - 1, text))
-        return (u32)*at - 1;
-    u32 place = (u32)n->strings.len;
-    buf_add(&n->strings, text, len);
-    if (at && !n->strings.failed)
-        *at = (u64)place + 1;
-    return n->strings.failed ? 0 : place;
+    shares_give(&n->shares, owner, reserved);
+    if (!shares_take(&n->shares, owner, needed))
+        shares_take(&n->shares, owner, reserved);
 }
 
 struct lesson {
-    struct name_cache *named;
-    const struct name_cache_query *question;
+    struct name_set *set;
+    u32 id;
     const u64 *offsets; /* those that were asked for */
     size_t n;
+    int error;
 };
 
 static void learn(void *arg, const struct names *names)
 {
-    const struct lesson *l = arg;
-    struct name_cache *n = l->named;
-    for (u32 i = 0; i < names->n && i < l->n; i++) {
-        u32 count = names->first[i + 1] - names->first[i];
-        u64 key = key_of(l->question->id, l->offsets[i]), *at = map_put(&n->by_key, key);
-        struct known *k = at && !VEC_RESERVE(&n->frames, n->frames.n + count) ? VEC_PUSH(&n->known) : NULL;
-        if (!k)
-            return;
-        *k = (struct known){key, l->offsets[i], l->question->id, (u32)n->frames.n, count};
-        *at = n->known.n;
-        for (u32 f = 0; f < count; f++) {
-            struct names_frame frame = names->frames[names->first[i] + f];
-            frame.name = intern(n, names->strings + frame.name);
-            frame.system_name = intern(n, names->strings + frame.system_name);
-            frame.file = intern(n, names->strings + frame.file);
-            n->frames.v[n->frames.n++] = frame;
-        }
+    struct lesson *l = arg;
+    for (u32 i = 0; i < names->n && i < l->n && !l->error; i++) {
+        const struct names_frame *f = names->frames + names->first[i];
+        l->error = name_set_add(l->set, l->id, l->offsets[i], f, names->first[i + 1] - names->first[i], names->strings);
     }
 }
 
-/* Asks for what is not known. */
-static int ask_rest(struct name_cache *n, const struct name_cache_query *q)
+/* Adds a place of another set. -ENOENT: it is not there. */
+static int copy(struct name_set *to, const struct name_set *from, u32 id, u64 offset)
+{
+    const struct named_place *p = to == from ? NULL : name_set_find(from, id, offset);
+    if (!p)
+        return -ENOENT;
+    return name_set_add(to, id, offset, from->frames.v + p->first, p->n, from->strings.data);
+}
+
+/* Has all places of a query in `set`: those that are known, and the others by asking. */
+static int gather(struct name_cache *n, const struct name_cache_query *q, struct name_set *set)
 {
     AUTO_FREE u64 *rest = calloc(q->n + 1, sizeof(*rest));
     size_t nrest = 0;
     if (!rest)
         return -ENOMEM;
-    for (size_t i = 0; i < q->n; i++)
-        if (!find(n, q->id, q->offsets[i]))
+    for (size_t i = 0; i < q->n; i++) {
+        if (name_set_find(set, q->id, q->offsets[i]))
+            continue;
+        int rc = copy(set, &n->young, q->id, q->offsets[i]);
+        rc = rc == -ENOENT ? copy(set, &n->old, q->id, q->offsets[i]) : rc;
+        if (rc == -ENOENT)
             rest[nrest++] = q->offsets[i];
+        else if (rc)
+            return rc;
+    }
     n->hits += q->n - nrest;
-    struct lesson l = {n, q, rest, nrest};
-    return nrest ? q->ask(q->ctx, q->id, rest, nrest, learn, &l) : 0;
+    struct lesson l = {set, q->id, rest, nrest, 0};
+    int rc = nrest ? q->ask(q->ctx, q->id, rest, nrest, learn, &l) : 0;
+    return rc ? rc : l.error;
+}
+
+static int tell(const struct name_set *set, const struct name_cache_query *q)
+{
+    AUTO_FREE u32 *first = calloc(q->n + 1, sizeof(*first));
+    VEC(struct names_frame) frames = {0};
+    int rc = first ? 0 : -ENOMEM;
+    for (size_t i = 0; i < q->n && !rc; i++) {
+        const struct named_place *p = name_set_find(set, q->id, q->offsets[i]);
+        if (!p || VEC_RESERVE(&frames, frames.n + p->n))
+            rc = -ENOMEM;
+        for (u32 f = 0; !rc && f < p->n; f++)
+            frames.v[frames.n++] = set->frames.v[p->first + f];
+        first[i + 1] = (u32)frames.n;
+    }
+    struct names view = {first, frames.v, set->strings.data ? set->strings.data : "", (u32)q->n};
+    if (!rc)
+        q->use(q->arg, &view);
+    vec_free(&frames);
+    return rc;
 }
 
 int name_cache_answer(struct name_cache *n, const struct name_cache_query *q)
 {
-    if (bytes(n) > n->max_bytes)
-        forget(n);
-    int rc = ask_rest(n, q);
-    AUTO_FREE u32 *first = calloc(q->n + 1, sizeof(*first));
-    VEC(struct names_frame) frames = {0};
-    if (!rc && (!first || n->strings.failed))
-        rc = -ENOMEM;
-    for (size_t i = 0; i < q->n && !rc; i++) {
-        const struct known *k = find(n, q->id, q->offsets[i]);
-        if (!k || VEC_RESERVE(&frames, frames.n + k->n))
-            rc = -ENOMEM;
-        for (u32 f = 0; !rc && f < k->n; f++)
-            frames.v[frames.n++] = n->frames.v[k->first + f];
-        first[i + 1] = (u32)frames.n;
-    }
-    struct names view = {first, frames.v, n->strings.data ? n->strings.data : "", (u32)q->n};
-    if (!rc)
-        q->use(q->arg, &view);
+    struct name_set own = {0}; /* of who has no room */
+    u64 reserved;
+    bool keeps = reserve(n, q, &reserved);
+    struct name_set *set = keeps ? &n->young : &own;
+    size_t before = name_set_bytes(set);
+    int rc = gather(n, q, set);
+    rc = rc ? rc : tell(set, q);
+    if (keeps)
+        settle(n, q->owner, reserved, name_set_bytes(set) - before);
+    name_set_free(&own);
     if (rc == -ENOMEM)
-        forget(n);
-    vec_free(&frames);
+        forget_young(n);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include "profile/name_cache.h"
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 struct world {
     unsigned calls;
@@ -60,10 +61,16 @@ static void use(void *arg, const struct names *names)
         }
 }
 
-static int question(struct name_cache *n, struct world *w, u32 id, const u64 *offsets, size_t count)
+static int question_for(struct name_cache *n, u64 owner, struct world *w, u32 id, const u64 *offsets, size_t count)
 {
     w->heard[0] = 0;
-    return name_cache_answer(n, &(struct name_cache_query){id, offsets, count, ask, w, use, w});
+    w->asked = 0;
+    return name_cache_answer(n, &(struct name_cache_query){id, owner, offsets, count, ask, w, use, w});
+}
+
+static int question(struct name_cache *n, struct world *w, u32 id, const u64 *offsets, size_t count)
+{
+    return question_for(n, SHARES_ALL, w, id, offsets, count);
 }
 
 TEST(name_cache_asks_once)
@@ -73,9 +80,10 @@ TEST(name_cache_asks_once)
     CHECK_EQ(name_cache_new(&n, 1 << 20), 0);
     CHECK_EQ(question(n, &w, 2, (u64[]){1000, 9500}, 2), 0);
     CHECK_STR(w.heard, "f2_1:1000 inl_f2_9:9500 f2_9:9500 ");
+    CHECK_EQ(w.asked, 2);
     CHECK_EQ(question(n, &w, 2, (u64[]){1000, 1001, 9500}, 3), 0);
     CHECK_STR(w.heard, "f2_1:1000 f2_1:1001 inl_f2_9:9500 f2_9:9500 ");
-    CHECK_EQ(w.asked, 3);
+    CHECK_EQ(w.asked, 1);
     CHECK_EQ(question(n, &w, 2, (u64[]){1001}, 1), 0);
     CHECK_EQ(w.calls, 2);
     CHECK_EQ(name_cache_hits(n), 3);
@@ -106,10 +114,90 @@ TEST(name_cache_is_bounded)
     CHECK_EQ(name_cache_new(&n, 16 << 10), 0);
     for (u64 i = 0; i < 2000; i++)
         CHECK_EQ(question(n, &w, 2, &i, 1), 0);
-    w.asked = 0;
-    CHECK_EQ(question(n, &w, 2, (u64[]){0}, 1), 0); /* it began anew meanwhile */
+    CHECK_EQ(question(n, &w, 2, (u64[]){1999}, 1), 0);
+    CHECK_EQ(w.asked, 0);
+    CHECK_EQ(question(n, &w, 2, (u64[]){0}, 1), 0); /* long forgotten */
     CHECK_EQ(w.asked, 1);
     CHECK_STR(w.heard, "f2_0:0 ");
+    CHECK_EQ(w.wrong, 0);
+    name_cache_free(&n);
+}
+
+#define HOG    7
+#define VICTIM 8
+#define MANY   32
+
+/* Has a file's next `MANY` places named, of an owner who never asks for the same ones again. */
+static int flood(struct name_cache *n, struct world *w, u64 owner, u64 *next)
+{
+    u64 offsets[MANY];
+    for (unsigned i = 0; i < MANY; i++)
+        offsets[i] = (*next)++ * 10 % 9000;
+    return question_for(n, owner, w, HOG, offsets, MANY);
+}
+
+/* Whatever else comes and goes. */
+TEST(name_cache_keeps_what_is_used_in_every_interval)
+{
+    struct name_cache *n;
+    struct world w = {0};
+    u64 next = 0;
+    CHECK_EQ(name_cache_new(&n, 64 << 10), 0);
+    for (unsigned interval = 0; interval < 50; interval++) {
+        for (unsigned i = 0; i < 20; i++)
+            CHECK_EQ(flood(n, &w, HOG, &next), 0);
+        CHECK_EQ(question_for(n, VICTIM, &w, 2, (u64[]){1000, 9500}, 2), 0);
+        CHECK_STR(w.heard, "f2_1:1000 inl_f2_9:9500 f2_9:9500 ");
+        CHECK_EQ(w.asked, interval ? 0 : 2);
+        name_cache_age(n);
+    }
+    CHECK_EQ(w.wrong, 0);
+    name_cache_free(&n);
+}
+
+/* What nobody uses for two generations is forgotten; as long as there is room, there is no new one. */
+TEST(name_cache_forgets_when_room_is_short)
+{
+    struct name_cache *n;
+    struct world w = {0};
+    u64 next = 0;
+    CHECK_EQ(name_cache_new(&n, 64 << 10), 0);
+    CHECK_EQ(question_for(n, VICTIM, &w, 2, (u64[]){1000}, 1), 0);
+    for (unsigned i = 0; i < 100; i++)
+        name_cache_age(n);
+    CHECK_EQ(question_for(n, VICTIM, &w, 2, (u64[]){1000}, 1), 0);
+    CHECK_EQ(w.asked, 0);
+    for (unsigned interval = 0; interval < 2; interval++) {
+        for (unsigned i = 0; i < 20; i++)
+            CHECK_EQ(flood(n, &w, HOG, &next), 0);
+        name_cache_age(n);
+    }
+    CHECK_EQ(question_for(n, VICTIM, &w, 2, (u64[]){1000}, 1), 0);
+    CHECK_EQ(w.asked, 1);
+    name_cache_free(&n);
+}
+
+/* Who has its share is answered, and the next one finds room. */
+TEST(name_cache_has_shares)
+{
+    struct name_cache *n;
+    struct world w = {0};
+    u64 next = 0, again = 0;
+    CHECK_EQ(name_cache_new(&n, 64 << 10), 0);
+    for (unsigned i = 0; i < 20; i++)
+        CHECK_EQ(flood(n, &w, HOG, &next), 0);
+    CHECK(strstr(w.heard, "f7_"));
+    for (u64 i = 0; i < 300; i++) /* the last room, too */
+        CHECK_EQ(question_for(n, HOG, &w, HOG + 1, &i, 1), 0);
+    next -= MANY;
+    CHECK_EQ(flood(n, &w, HOG, &next), 0);
+    CHECK_EQ(w.asked, MANY); /* not kept */
+    CHECK_EQ(flood(n, &w, HOG, &again), 0);
+    CHECK_EQ(w.asked, 0);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        CHECK_EQ(question_for(n, VICTIM, &w, 2, (u64[]){1000, 2000, 3000, 4000, 5000}, 5), 0);
+        CHECK_EQ(w.asked, turn ? 0 : 5);
+    }
     CHECK_EQ(w.wrong, 0);
     name_cache_free(&n);
 }

@@ -1,0 +1,30 @@
+/* A set of named places: (file, offset) -> frames, with each text once. It only grows, and is given up as a whole. */
+#pragma once
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "bpf/types.h"
+#include "parser/parser.h"
+
+struct named_place {
+    u64 offset;
+    u32 id;
+    u32 first, n; /* in frames */
+};
+
+struct name_set { /* all zero: empty */
+    VEC(struct named_place) places;
+    struct map by_key;              /* hash of (id, offset) -> row + 1 */
+    VEC(struct names_frame) frames; /* names are places in `strings` */
+    struct buf strings;
+    struct map string_of; /* hash of a text -> its place + 1 */
+};
+
+/* Returns NULL if it is not in the set. Valid until the next name_set_add. */
+const struct named_place *name_set_find(const struct name_set *s, u32 id, u64 offset);
+/* Adds a place that is not in the set, with n frames whose texts lie in `strings`; both must not be of this set.
+ * Returns 0 or -ENOMEM; then the set must be given up. */
+int name_set_add(struct name_set *s, u32 id, u64 offset, const struct names_frame *frames, u32 n, const char *strings);
+/* Returns the bytes in use, without those in reserve for more. */
+size_t name_set_bytes(const struct name_set *s);
+void name_set_free(struct name_set *s);

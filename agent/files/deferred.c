@@ -1,4 +1,5 @@
 #include "files/deferred.h"
+#include "files/files_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "bpf/host/unwind_host.h"
@@ -20,6 +21,7 @@ struct deferred {
     struct probe *probe;
     struct files *files;
     VEC(struct waiting) list;
+    struct shares shares;   /* of these, by cgroup */
     size_t gaps;            /* of these wait for rows */
     struct xp_state *state; /* large: one for all */
     u64 rescued;
@@ -40,6 +42,7 @@ int deferred_new(struct deferred **out, struct probe *probe, struct files *files
     }
     l->probe = probe;
     l->files = files;
+    l->shares.limit = DEFERRED_MAX;
     *out = l;
     return 0;
 }
@@ -52,6 +55,7 @@ void deferred_free(struct deferred **ll)
     for (size_t i = 0; i < l->list.n; i++)
         deferred_job_free(&l->list.v[i].job);
     vec_free(&l->list);
+    shares_free(&l->shares);
     free(l->state);
     free(l);
     *ll = NULL;
@@ -77,10 +81,18 @@ static bool wait_for_rows(struct deferred *l, struct waiting *w, u32 gap)
     return w->gap;
 }
 
+static u64 owner_of(const struct deferred *l, const struct xp_sample *s)
+{
+    return l->files->share ? s->cgroup : SHARES_ALL;
+}
+
 void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate *into)
 {
-    struct waiting *w = l->list.n < DEFERRED_MAX ? VEC_PUSH(&l->list) : NULL;
+    u64 owner = owner_of(l, job.sample);
+    bool fits = shares_take(&l->shares, owner, 1);
+    struct waiting *w = fits ? VEC_PUSH(&l->list) : NULL;
     if (!w) {
+        shares_give(&l->shares, owner, fits);
         aggregate_add(into, job.sample);
         deferred_job_free(&job);
         return;
@@ -156,6 +168,7 @@ static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggr
         files_want_synth(l->files, gap);
     if (wait_for_rows(l, w, last ? 0 : gap))
         return false;
+    shares_give(&l->shares, owner_of(l, w->job.sample), 1);
     aggregate_add(into, better ? better : w->job.sample);
     deferred_job_free(&w->job);
     return true;

@@ -1,8 +1,8 @@
 /* Deferred unwinding: samples that met a file before its table was built carry registers and a part of their stack.
  * Once the files of the process have tables, the same unwinder runs over that copy. Samples that stopped in code
  * without unwind information also carry a copy, and wait until it is decided whether that code gets rows
- * (files_is_open). Number and waiting time are limited; a stack that cannot be completed is counted as it arrived.
- * Owned by the worker thread.
+ * (files_is_open). Number (with a share for each cgroup, files_share) and waiting time are limited; a stack that cannot
+ * be completed is counted as it arrived. Owned by the worker thread.
  */
 #pragma once
 #include "files/files.h"

@@ -227,6 +227,34 @@ TEST(deferred_stacks_are_bounded)
     CHECK_EQ(added(&d), 513);
 }
 
+/* Who has its share loses what comes then; others find room. */
+TEST(deferred_stacks_have_shares)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    files_share(d.shelf.files);
+    for (unsigned i = 0; i < 600; i++) {
+        struct deferred_job j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
+        j.sample->cgroup = 7;
+        deferred_add(d.deferred, j, d.into);
+    }
+    size_t hog = deferred_waiting(d.deferred);
+    CHECK(hog >= 512 * 3 / 4 && hog < 512);
+    CHECK_EQ(added(&d), 600 - hog);
+    struct deferred_job j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
+    j.sample->cgroup = 8;
+    deferred_add(d.deferred, j, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), hog + 1);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_rescued(d.deferred), hog + 1);
+    for (unsigned i = 0; i < 600; i++) { /* the share is given back */
+        j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
+        j.sample->cgroup = 9;
+        deferred_add(d.deferred, j, d.into);
+    }
+    CHECK_EQ(deferred_waiting(d.deferred), hog);
+}
+
 /* Half of the places are kept for those that wait for a table. */
 TEST(deferred_stacks_that_wait_for_rows_are_bounded)
 {

@@ -8,6 +8,14 @@
 #define UNWIND_TIMES (1u << 20)
 #define SETTLE_MS    150 /* from the last dump to the end of its announcements */
 
+static int new_stacks(const struct collector *c, struct aggregate **out)
+{
+    int rc = aggregate_new(out, c->config.aggregate_bytes);
+    if (!rc && c->config.neighbours)
+        aggregate_share(*out);
+    return rc;
+}
+
 int collector_new(struct collector **out, const struct collector_config *config)
 {
     CLEANUP(collector_free) struct collector *c = calloc(1, sizeof(*c));
@@ -16,7 +24,7 @@ int collector_new(struct collector **out, const struct collector_config *config)
     c->config = *config;
     c->ncpus = probe_cpus(config->probe); /* ids, not a count: those of removed CPUs leave holes */
     c->dumps = calloc((size_t)c->ncpus, sizeof(*c->dumps));
-    if (!c->dumps || aggregate_new(&c->live, config->aggregate_bytes))
+    if (!c->dumps || new_stacks(c, &c->live))
         return -ENOMEM;
     *out = TAKE_PTR(c);
     return 0;
@@ -197,7 +205,7 @@ struct span collector_take_span(struct collector *c)
     struct span s = {0};
     struct aggregate *fresh;
     u64 now = now_ns();
-    if (aggregate_new(&fresh, c->config.aggregate_bytes))
+    if (new_stacks(c, &fresh))
         return s;
     s = (struct span){.stacks = c->live, .duration_ns = now - c->span_ns, .hz = collector_rate(c)};
     /* A clock that was set in between moves the start, but not the length. */

@@ -13,6 +13,7 @@ struct collector_config {
     struct jobs *jobs;
     unsigned hz;            /* samples per second per CPU of events that are clocks, until collector_set_rate */
     size_t aggregate_bytes; /* budget of distinct stacks */
+    bool neighbours;        /* aggregate_share */
     void *ctx;
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* NULL: no cgroup events */
 };

@@ -428,6 +428,48 @@ TEST(jobs_free_what_they_hold)
     CHECK_EQ(jobs_new(&d.jobs), 0);
 }
 
+/* A copy of a stack of this cgroup is put into the queue until there is no room for one more. Returns how many. */
+static size_t put_copies(struct desk *d, u64 cgroup)
+{
+    for (size_t n = 0;; n++) {
+        struct job *j = job_new(JOB_DEFERRED);
+        j->deferred.sample = calloc(1, sizeof(struct xp_sample));
+        j->deferred.sample->cgroup = cgroup;
+        if (jobs_put(&d->jobs, j)) {
+            job_free(j);
+            return n;
+        }
+    }
+}
+
+TEST(jobs_bound_the_memory_of_stacks)
+{
+    DESK;
+    size_t all = JOBS_DUMP_BYTES / sizeof(struct xp_dump);
+    CHECK_EQ(put_copies(&d, 7), all);
+    CHECK_EQ(put_copies(&d, 8), 0);
+    job_free(jobs_get(&d.jobs, 0));
+    CHECK_EQ(put_copies(&d, 8), 1);
+    fill(&d, all + 1); /* what has no copy needs no such room */
+    CHECK_EQ(jobs_waiting(&d.jobs), all + 1);
+    jobs_close(&d.jobs);
+    job_free(jobs_get(&d.jobs, 0));
+    CHECK_EQ(put_copies(&d, 8), 0);
+    CHECK_EQ(d.jobs.dumps.used, (all - 1) * sizeof(struct xp_dump)); /* what was refused holds nothing */
+}
+
+TEST(jobs_share_the_memory_of_stacks)
+{
+    DESK;
+    jobs_share(&d.jobs);
+    size_t all = JOBS_DUMP_BYTES / sizeof(struct xp_dump), hog = put_copies(&d, 7), victim = put_copies(&d, 8);
+    CHECK(hog >= all * 3 / 4 && hog < all);
+    CHECK(victim >= all / 8);
+    CHECK_EQ(put_copies(&d, 7), 0);
+    job_free(jobs_get(&d.jobs, 0)); /* the hog's */
+    CHECK(put_copies(&d, 9) > 0);
+}
+
 TEST(jobs_end)
 {
     DESK;

@@ -22,6 +22,11 @@ struct worker_figures {
     struct debuginfod_stats server;
 };
 
+struct worker_lag {
+    u64 busy_ns; /* how long the worker has been at the job at hand; 0: it waits for one */
+    u64 late_ns; /* how long ago that job, the oldest one, was put into the queue */
+};
+
 struct collector_figures {
     u64 seen, user, complete; /* samples; those with a user stack; those whose user stack is complete */
     u64 dropped;              /* in the current span: the memory budget of stacks was used up */

@@ -1,6 +1,8 @@
 #include "pipeline/jobs.h"
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/queue.h"
+#include <errno.h>
 
 struct job *job_new(enum job_kind kind)
 {
@@ -32,8 +34,13 @@ void job_free(struct job *j)
 
 int jobs_new(struct jobs *j)
 {
-    *j = (struct jobs){0};
+    *j = (struct jobs){.lock = PTHREAD_MUTEX_INITIALIZER, .dumps = {.limit = JOBS_DUMP_BYTES}};
     return queue_new(&j->queue, JOBS_MAX);
+}
+
+void jobs_share(struct jobs *j)
+{
+    j->share = true;
 }
 
 void jobs_free(struct jobs *j)
@@ -41,16 +48,43 @@ void jobs_free(struct jobs *j)
     for (struct job *left; j->queue && (left = queue_get(j->queue, 0));)
         job_free(left);
     queue_free(&j->queue);
+    shares_free(&j->dumps);
+}
+
+/* What a deferred stack takes of the queue's memory. */
+static bool take_room(struct jobs *j, const struct job *job)
+{
+    pthread_mutex_lock(&j->lock);
+    bool fits = shares_take(&j->dumps, j->share ? job->deferred.sample->cgroup : SHARES_ALL, sizeof(struct xp_dump));
+    pthread_mutex_unlock(&j->lock);
+    return fits;
+}
+
+static void give_room(struct jobs *j, const struct job *job)
+{
+    pthread_mutex_lock(&j->lock);
+    shares_give(&j->dumps, j->share ? job->deferred.sample->cgroup : SHARES_ALL, sizeof(struct xp_dump));
+    pthread_mutex_unlock(&j->lock);
 }
 
 int jobs_put(struct jobs *j, struct job *job)
 {
-    return queue_put(j->queue, job);
+    bool has_dump = job->kind == JOB_DEFERRED;
+    if (has_dump && !take_room(j, job))
+        return -ENOSPC;
+    job->put_ns = now_ns();
+    int rc = queue_put(j->queue, job);
+    if (rc && has_dump)
+        give_room(j, job);
+    return rc;
 }
 
 struct job *jobs_get(struct jobs *j, int timeout_ms)
 {
-    return queue_get(j->queue, timeout_ms);
+    struct job *job = queue_get(j->queue, timeout_ms);
+    if (job && job->kind == JOB_DEFERRED)
+        give_room(j, job);
+    return job;
 }
 
 size_t jobs_waiting(const struct jobs *j)

@@ -2,10 +2,12 @@
  * (figures.h), the two threads share nothing else. The receiver owns each job.
  */
 #pragma once
+#include "base/shares.h"
 #include "files/deferred.h"
 #include "files/files.h"
 #include "profile/aggregate.h"
 #include "runtime/processes.h"
+#include <pthread.h>
 
 #define JOBS_MAX 8192
 
@@ -27,6 +29,7 @@ enum job_kind {
 };
 struct job {
     enum job_kind kind;
+    u64 put_ns; /* when it was put into the queue */
     union {
         struct file_job file;
         struct deferred_job deferred;
@@ -39,15 +42,23 @@ struct job {
 struct job *job_new(enum job_kind kind);
 void job_free(struct job *j);
 
+#define JOBS_DUMP_BYTES (32u << 20) /* limit for the copies of stacks that wait in the queue */
+
 struct jobs {
     struct queue *queue;
     u64 deadline_ns; /* jobs_end_by */
+    bool share;      /* jobs_share */
+    pthread_mutex_t lock;
+    struct shares dumps; /* under the lock: bytes of JOB_DEFERRED, by cgroup */
 };
 /* 0 or -ENOMEM. */
 int jobs_new(struct jobs *j);
+/* Gives each cgroup only a share of the memory for copies of stacks. To be called before the first jobs_put. */
+void jobs_share(struct jobs *j);
 void jobs_free(struct jobs *j); /* and the jobs left in it */
 
-/* Takes ownership of the job. Returns 0; -ENOSPC: the queue is full or closed, and the caller keeps the job. */
+/* Takes ownership of the job. Returns 0; -ENOSPC: the queue is full or closed, or there is no memory for this cgroup's
+ * copies of stacks; the caller keeps the job. */
 int jobs_put(struct jobs *j, struct job *job);
 /* Takes the oldest job, waiting up to timeout_ms; NULL: there is none. */
 struct job *jobs_get(struct jobs *j, int timeout_ms);

@@ -39,6 +39,7 @@ static int new_collector(struct pipeline *p)
                                  .jobs = &p->jobs,
                                  .hz = p->config.probe.events[0].hz,
                                  .aggregate_bytes = p->config.aggregate_bytes,
+                                 .neighbours = p->config.neighbours,
                                  .ctx = p->config.sink.ctx,
                                  .cgroup = p->config.sink.cgroup};
     return collector_new(&p->collector, &c);
@@ -79,7 +80,11 @@ static int build(struct pipeline *p, char *why, size_t len)
         return rc;
     open_cache(p);
     snprintf(why, len, "out of memory");
-    return jobs_new(&p->jobs) || new_collector(p) || new_worker(p) ? -ENOMEM : 0;
+    if (jobs_new(&p->jobs))
+        return -ENOMEM;
+    if (p->config.neighbours)
+        jobs_share(&p->jobs);
+    return new_collector(p) || new_worker(p) ? -ENOMEM : 0;
 }
 
 int pipeline_new(struct pipeline **out, const struct pipeline_config *config, char *why, size_t why_len)

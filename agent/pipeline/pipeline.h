@@ -95,6 +95,8 @@ struct pipeline_report {
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);
 /* The same while it runs, from any thread, without the values that are only known at the end (blame, median). */
 void pipeline_figures(struct pipeline *p, struct pipeline_report *out);
+/* Tells whether the worker keeps up. Any thread may call it. */
+void pipeline_lag(const struct pipeline *p, struct worker_lag *out);
 /* Returns the CPU time so far: of this process, of the parser, and (if measured) of unwinding user stacks in the
  * kernel. */
 double pipeline_cpu_seconds(const struct pipeline *p);

@@ -120,6 +120,57 @@ static int push_libc(struct rig *r, struct xp_mapping *libc)
     return 0;
 }
 
+/* While the worker is at an interval, all can see for how long. */
+TEST(pipeline_tells_how_late_its_worker_is)
+{
+    AUTO_RIG r = {.holds = 1};
+    struct worker_lag lag;
+    char why[256];
+    BEGIN(r, true);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    POLL_UNTIL(r, (pipeline_lag(r.pipeline, &lag), !lag.busy_ns));
+    CHECK_EQ(lag.late_ns, 0);
+    push_file(&r);
+    push_leaf(&r);
+    pipeline_poll(r.pipeline, 1);
+    u64 before = now_ns();
+    CHECK_EQ(pipeline_rotate(r.pipeline), 0);
+    POLL_UNTIL(r, profiles(&r) == 1);
+    usleep(20000);
+    pipeline_lag(r.pipeline, &lag);
+    u64 most = now_ns() - before;
+    __atomic_store_n(&r.holds, 0, __ATOMIC_RELEASE);
+    CHECK(lag.busy_ns >= 20000000 && lag.busy_ns <= lag.late_ns && lag.late_ns <= most);
+    POLL_UNTIL(r, (pipeline_lag(r.pipeline, &lag), !lag.busy_ns));
+    CHECK_EQ(lag.late_ns, 0);
+    pipeline_stop(r.pipeline);
+}
+
+/* A cgroup whose stacks fill an interval leaves room for those of others, in an agent. */
+TEST(pipeline_gives_shares_to_neighbours)
+{
+    AUTO_RIG r = {.config = {.neighbours = true, .aggregate_bytes = 1 << 20}};
+    char why[256];
+    size_t n;
+    BEGIN(r, true);
+    CHECK_EQ(pipeline_start(r.pipeline, why, sizeof(why)), 0);
+    for (u64 i = 0; i < 10001; i++) {
+        struct one_word s = sample_of(&r, 0x1000 + i, XP_CAUSE_NO_MAPPING);
+        s.s.cgroup = i < 10000 ? 7 : 8;
+        fake_push(r.probe, &s, sizeof(s));
+        if (i % 100 == 0)
+            pipeline_poll(r.pipeline, 0);
+    }
+    const struct aggregate *stacks = collector_stacks(r.pipeline->collector);
+    const struct agg_process *p = aggregate_processes(stacks, &n);
+    CHECK(aggregate_dropped(stacks) > 0);
+    CHECK_EQ(n, 2);
+    CHECK_EQ(p[1].cgroup, 8);
+    CHECK_EQ(aggregate_stacks(stacks, &n)[n - 1].process, 1);
+    CHECK(r.pipeline->jobs.share);
+    pipeline_stop(r.pipeline);
+}
+
 TEST(pipeline_unwinds_deferred_stacks)
 {
     AUTO_RIG r = {0};

@@ -97,6 +97,11 @@ void pipeline_figures(struct pipeline *p, struct pipeline_report *out)
     out->rss_bytes = usage_rss(p->parser);
 }
 
+void pipeline_lag(const struct pipeline *p, struct worker_lag *out)
+{
+    worker_lag(p->worker, out);
+}
+
 void pipeline_report(struct pipeline *p, struct pipeline_report *out)
 {
     struct worker_figures w;

@@ -40,6 +40,8 @@ static void on_profile(void *ctx, const struct profile *p)
     if (p->stacks.n)
         snprintf(r->leaf, sizeof(r->leaf), "%s", name_at(p, &p->stacks.v[0], 0));
     __atomic_add_fetch(&r->profiles, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&r->holds, __ATOMIC_ACQUIRE))
+        usleep(1000);
 }
 
 static void on_cgroup(void *ctx, const struct xp_cgroup_event *e)
@@ -55,6 +57,7 @@ struct xp_file_key rig_key(const struct stat *st)
 
 void rig_end(struct rig *r)
 {
+    __atomic_store_n(&r->holds, 0, __ATOMIC_RELEASE);
     pipeline_free(&r->pipeline);
 }
 
@@ -66,7 +69,8 @@ int rig_begin(struct rig *r, bool intervals)
         .cache_dir = r->config.cache_dir,
         .cache_bytes = 64 << 20,
         .raw = r->config.raw,
-        .aggregate_bytes = 16 << 20,
+        .aggregate_bytes = r->config.aggregate_bytes ? r->config.aggregate_bytes : 16 << 20,
+        .neighbours = r->config.neighbours,
         .probe = {.table_bytes = 16 << 20, .events = {{.hz = HZ, .time = true}}, .nevents = 1, .user = true},
         .events = {event_kind_find("cpu")},
         .prepare_ms = 60000,

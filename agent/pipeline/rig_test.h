@@ -22,12 +22,14 @@ struct rig {
     struct xp_file_key key;
     struct pipeline_config config;
     unsigned profiles; /* atomic: number passed to the sink */
+    unsigned holds;    /* atomic: the sink does not return before this is 0 */
     u64 samples, hz_period;
     char leaf[64];
     unsigned cgroups;
 };
 
-/* 0; 1: this machine does not let us open what we have mapped; -1. What the config has before stays: cache_dir, raw.
+/* 0; 1: this machine does not let us open what we have mapped; -1. What the config has before stays: cache_dir,
+ * raw, neighbours, aggregate_bytes.
  */
 int rig_begin(struct rig *r, bool intervals);
 void rig_end(struct rig *r);

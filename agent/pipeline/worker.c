@@ -27,6 +27,7 @@ struct worker {
     pthread_t thread;
     bool running;
     struct worker_figures shown;
+    u64 began_ns, put_ns; /* the job at hand, for other threads; 0: none */
 };
 
 int worker_new(struct worker **out, const struct worker_config *config)
@@ -39,8 +40,10 @@ int worker_new(struct worker **out, const struct worker_config *config)
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->aggregate_bytes / 8))
         return -ENOMEM;
-    if (config->neighbours)
+    if (config->neighbours) {
         files_share(w->files);
+        aggregate_share(w->deferred_stacks);
+    }
     struct namer_config names = config->names;
     names.parser = config->parser;
     names.files = w->files;
@@ -222,6 +225,21 @@ static void work_at_leisure(struct worker *w)
         files_synth_one(w->files); /* after the end, for the stacks that wait for it */
 }
 
+static void set_at_hand(struct worker *w, u64 put_ns, u64 began_ns)
+{
+    __atomic_store_n(&w->put_ns, put_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&w->began_ns, began_ns, __ATOMIC_RELAXED);
+}
+
+void worker_lag(const struct worker *w, struct worker_lag *out)
+{
+    u64 began = __atomic_load_n(&w->began_ns, __ATOMIC_RELAXED), put = __atomic_load_n(&w->put_ns, __ATOMIC_RELAXED);
+    u64 now = now_ns();
+    *out = (struct worker_lag){0};
+    if (began)
+        *out = (struct worker_lag){.busy_ns = now > began ? now - began : 0, .late_ns = now > put ? now - put : 0};
+}
+
 static void *run(void *worker)
 {
     struct worker *w = worker;
@@ -229,6 +247,8 @@ static void *run(void *worker)
     for (;;) {
         bool soon = deferred_waiting(w->deferred) || files_synth_waiting(w->files, now_ns());
         struct job *j = jobs_get(w->config.jobs, soon ? IDLE_MS : TICK_MS);
+        u64 now = now_ns();
+        set_at_hand(w, j ? j->put_ns : now, now);
         if (j)
             work(w, j);
         else if (jobs_done(w->config.jobs) && !deferred_waiting(w->deferred))
@@ -236,6 +256,7 @@ static void *run(void *worker)
         files_tick(w->files, now_ns());
         deferred_run(w->deferred, DEFERRED_AGE_MS, w->deferred_stacks);
         work_at_leisure(w);
+        set_at_hand(w, 0, 0);
     }
     deliver(w, &w->last);
     w->rss_bytes = usage_rss(w->config.parser);

@@ -47,6 +47,8 @@ int worker_name(struct worker *w, const struct span *s, struct profile *out);
 
 /* Returns the counters as of the last symbolized interval. Any thread may call it. */
 void worker_figures(const struct worker *w, struct worker_figures *out);
+/* Tells whether the worker keeps up. Any thread may call it. */
+void worker_lag(const struct worker *w, struct worker_lag *out);
 /* Returns the current counters. Only while the worker does not run. */
 void worker_figures_now(const struct worker *w, struct worker_figures *out);
 /* Returns the path of an announced file (borrowed); NULL: unknown. Only while the worker does not run. */

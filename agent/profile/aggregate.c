@@ -1,5 +1,6 @@
 #include "profile/aggregate.h"
 #include "base/cleanup.h"
+#include "base/shares.h"
 #include "base/vec.h"
 #include "profile/lookup.h"
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/random.h>
 
 #define CHUNK_WORDS (32u << 10) /* 256 KiB: at most 4 % is lost where the deepest stack does not fit a chunk's end */
+#define ROW_BYTES   16          /* of a row in a lookup table, about */
 _Static_assert(CHUNK_WORDS >= XP_MAX_KERNEL + XP_MAX_USER, "every stack fits a chunk");
 
 struct chunk {
@@ -15,6 +17,7 @@ struct chunk {
 };
 struct aggregate {
     size_t max_bytes, bytes;
+    struct shares shares; /* of the bytes in use, by cgroup; limit 0: everybody may have all */
     u64 dropped;
     u64 seed;             /* of all hashes; random, and without influence on any order */
     struct chunk *chunks; /* the newest first */
@@ -37,7 +40,12 @@ int aggregate_new(struct aggregate **out, size_t max_bytes)
     return 0;
 }
 
-/* Back to the state of aggregate_new. */
+void aggregate_share(struct aggregate *a)
+{
+    a->shares.limit = a->max_bytes / 4 * 3;
+}
+
+/* Back to the state before the first stack. */
 static void clear(struct aggregate *a)
 {
     for (struct chunk *c = a->chunks, *next; c; c = next) {
@@ -52,6 +60,7 @@ static void clear(struct aggregate *a)
     vec_free(&a->stacks);
     lookup_free(&a->process_rows);
     lookup_free(&a->stack_rows);
+    shares_free(&a->shares);
 }
 
 void aggregate_free(struct aggregate **a)
@@ -70,6 +79,12 @@ static bool charge(struct aggregate *a, size_t bytes)
         return false;
     a->bytes += bytes;
     return true;
+}
+
+/* Counts what a cgroup takes itself; the rest is room for growth. */
+static bool take_share(struct aggregate *a, u64 cgroup, size_t bytes)
+{
+    return !a->shares.limit || shares_take(&a->shares, cgroup, bytes);
 }
 
 /* Room for one more row: grows by a half, so that a budget is not left half unused by the last doubling. */
@@ -149,6 +164,8 @@ static int process_row(struct aggregate *a, const struct agg_process *key, u32 *
             *out = a->last_process = row;
             return 0;
         }
+    if (!take_share(a, key->cgroup, sizeof(*key) + ROW_BYTES))
+        return -ENOSPC;
     if (!ROOM_ROW(a, &a->processes) || !put_row(a, &a->process_rows, hash, a->processes.n))
         return -ENOSPC;
     *out = a->last_process = (u32)a->processes.n;
@@ -174,9 +191,15 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
     for (struct probe p = lookup_start(&a->stack_rows, hash); lookup_next(&a->stack_rows, &p, &row);)
         if (same_stack(&a->stacks.v[row], key))
             return &a->stacks.v[row];
-    u64 *words = room_words(a, n);
-    if (!words || !ROOM_ROW(a, &a->stacks) || !put_row(a, &a->stack_rows, hash, a->stacks.n))
+    size_t bytes = n * sizeof(u64) + sizeof(*key) + ROW_BYTES;
+    u64 cgroup = a->processes.v[key->process].cgroup;
+    if (!take_share(a, cgroup, bytes))
         return NULL;
+    u64 *words = room_words(a, n);
+    if (!words || !ROOM_ROW(a, &a->stacks) || !put_row(a, &a->stack_rows, hash, a->stacks.n)) {
+        shares_give(&a->shares, cgroup, bytes);
+        return NULL;
+    }
     memcpy(words, key->words, n * sizeof(u64));
     a->used += n;
     struct agg_stack *s = &a->stacks.v[a->stacks.n++];

@@ -27,6 +27,9 @@ struct agg_stack {
 /* `max_bytes` limits stacks and indexes together; above it, new stacks are dropped and counted. Returns 0 or
  * -ENOMEM. */
 int aggregate_new(struct aggregate **out, size_t max_bytes);
+/* Gives each cgroup only a share of the memory (base/shares.h), so that one with endlessly many stacks or processes
+ * leaves room for others. To be called while it is empty. */
+void aggregate_share(struct aggregate *a);
 void aggregate_free(struct aggregate **a);
 
 /* Adds one sample. Checks the ranges of nkernel, nuser, event and cause, and the kinds of words; the caller has checked

@@ -151,6 +151,43 @@ TEST(aggregate_is_bounded)
     CHECK_EQ(aggregate_dropped(none), 1);
 }
 
+/* A stack of a cgroup's process that no other one has. */
+static int add_of(struct aggregate *a, u64 cgroup, u32 tgid, u64 number)
+{
+    struct {
+        struct xp_sample s;
+        u64 words[30];
+    } x = {.s = {.cgroup = cgroup, .tgid = tgid, .nuser = 30, .cause = XP_CAUSE_END, .weight = 1}};
+    for (unsigned i = 0; i < 30; i++)
+        x.words[i] = W(2, i ? i * 16 : number);
+    return aggregate_add(a, &x.s);
+}
+
+/* Those of one cgroup, whether of one process or of a new one each, leave room for those of others; also in a merge. */
+TEST(aggregate_has_shares)
+{
+    enum { HOG = 7, VICTIM, THIRD, MANY = 20000, FEW = 300 };
+    for (u32 processes = 1; processes <= MANY; processes *= MANY) {
+        AUTO_AGGREGATE struct aggregate *a = make(2 << 20);
+        AUTO_AGGREGATE struct aggregate *b = make(2 << 20);
+        aggregate_share(a);
+        u64 kept = 0;
+        for (u32 i = 0; i < MANY; i++)
+            kept += !add_of(a, HOG, 1 + i % processes, i);
+        CHECK(kept * 30 * sizeof(u64) > (2 << 20) / 3);
+        for (u32 i = 0; i < FEW; i++) {
+            CHECK_EQ(add_of(a, VICTIM, 2, i), 0);
+            CHECK_EQ(add_of(b, THIRD, 3, i), 0);
+        }
+        CHECK_EQ(add_of(a, HOG, 1, 0), 0); /* known ones count */
+        CHECK_EQ(add_of(a, HOG, 1, MANY), -ENOSPC);
+        CHECK_EQ(aggregate_merge(a, b), 0);
+        CHECK_EQ(aggregate_dropped(a), MANY - kept + 1);
+        CHECK_EQ(aggregate_merge(b, a), 0); /* b has no shares, a is empty */
+        CHECK_EQ(add_of(a, HOG, 1, MANY), 0);
+    }
+}
+
 TEST(aggregate_merges)
 {
     AUTO_AGGREGATE struct aggregate *a = make(1 << 20);

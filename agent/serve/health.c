@@ -8,6 +8,9 @@
 
 #define HEALTHY_NS (30 * NS_PER_SEC) /* the collector comes round twice a second */
 #define ASK_MS     2000
+/* The longest that one job may take: an interval with many new files, each of which may use up the parser's time. */
+#define HUNG_NS (600 * NS_PER_SEC)
+#define LATE_NS (60 * NS_PER_SEC)
 
 /* A thread's name without what is not its own, and its CPU time; false: gone. */
 static bool thread_cpu(const char *tid, char name[32], double *seconds)
@@ -63,6 +66,7 @@ void health_metrics(void *health, bool openmetrics, struct buf *out)
     };
     struct export_stats s;
     pipeline_figures(v->pipeline, &f.pipeline);
+    pipeline_lag(v->pipeline, &f.lag);
     collect_stages(&f);
     publisher_stats(v->publisher, &f.publisher);
     for (size_t i = 0; exports_stats(v->exports, i, &s); i++) {
@@ -76,26 +80,53 @@ void health_metrics(void *health, bool openmetrics, struct buf *out)
     vec_free(&f.exports);
 }
 
+bool health_worker_lives(const struct worker_lag *lag, struct buf *why)
+{
+    if (lag->busy_ns < HUNG_NS)
+        return true;
+    buf_printf(why, "the worker thread has been stuck for %.0f s\n", (double)lag->busy_ns / 1e9);
+    return false;
+}
+
+bool health_worker_keeps_up(const struct worker_lag *lag, struct buf *why)
+{
+    if (lag->late_ns < LATE_NS)
+        return true;
+    buf_printf(why, "profiles are %.0f s late\n", (double)lag->late_ns / 1e9);
+    return false;
+}
+
 bool health_healthy(void *health, struct buf *why)
 {
     const struct health *v = health;
+    struct worker_lag lag;
     u64 ago = now_ns() - __atomic_load_n(&v->looped_ns, __ATOMIC_RELAXED);
-    bool alive = ago < HEALTHY_NS;
-    buf_printf(why, alive ? "alive\n" : "the collector thread has been stuck for %.0f s\n", (double)ago / 1e9);
-    return alive;
+    if (ago >= HEALTHY_NS) {
+        buf_printf(why, "the collector thread has been stuck for %.0f s\n", (double)ago / 1e9);
+        return false;
+    }
+    pipeline_lag(v->pipeline, &lag);
+    if (!health_worker_lives(&lag, why))
+        return false;
+    buf_str(why, "alive\n");
+    return true;
 }
 
-/* Sampling runs, pods and runtime were reached, and at least one exporter is not failing. */
+/* Sampling runs, profiles are in time, pods and runtime were reached, and at least one exporter is not failing. */
 bool health_ready(void *health, struct buf *why)
 {
     const struct health *v = health;
     struct discover_stats d;
     struct export_stats s = {0};
+    struct worker_lag lag;
     bool up = false;
     size_t n = 0;
     if (!health_healthy(health, why))
         return false;
     why->len = 0;
+    pipeline_lag(v->pipeline, &lag);
+    if (!health_worker_keeps_up(&lag, why))
+        return false;
     if (discover_stats(v->discover, &d, ASK_MS)) {
         buf_str(why, "the discovery thread does not respond\n");
         return false;

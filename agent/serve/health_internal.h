@@ -15,6 +15,7 @@ struct health_figures {
     unsigned rate, throttled;
     u64 reloads, reload_errors;
     struct pipeline_report pipeline;
+    struct worker_lag lag;
     size_t nstages;
     struct health_stage stages[HEALTH_STAGES];
     struct publisher_stats publisher;
@@ -24,4 +25,7 @@ struct health_figures {
     struct discover_stats discover;
 };
 
+/* Tell whether the worker is alive, and whether profiles are not late; if not, `why` gets a line. */
+bool health_worker_lives(const struct worker_lag *lag, struct buf *why);
+bool health_worker_keeps_up(const struct worker_lag *lag, struct buf *why);
 void health_write(struct buf *out, bool openmetrics, const struct health_figures *f);

@@ -55,6 +55,9 @@ static void resources(struct metrics *m, const struct health_figures *f)
     metrics_value(m, NULL, NULL, (double)r->rss_bytes);
     metrics_counter(m, "xprof_parser_restarts", "Number of times the parser process died and was restarted.");
     metrics_value(m, NULL, NULL, r->parser_restarts);
+    metrics_gauge(m, "xprof_lag_seconds",
+                  "Age of the oldest job that the worker has not finished: how late profiles are.");
+    metrics_value(m, NULL, NULL, (double)f->lag.late_ns / 1e9);
     metrics_gauge(m, "xprof_sampling_rate_hertz", "Current sampling rate, in samples per second per CPU.");
     metrics_value(m, NULL, NULL, f->rate);
     metrics_counter(m, "xprof_throttles", "Number of times the sampling rate was lowered to stay below max-cpu.");

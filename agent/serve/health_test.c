@@ -1,7 +1,7 @@
 /* What the pages say of a whole agent: its pipeline, discovery, publisher and exports are real, the kernel side and the
  * container runtime are not.
  */
-#include "serve/health.h"
+#include "serve/health_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/test.h"
@@ -105,17 +105,33 @@ static bool is_ready(struct agent *a, struct buf *why)
 
 TEST(health_of_a_collector_that_comes_round)
 {
+    AUTO_AGENT a = {.runtime_fails = false};
     AUTO_BUF struct buf why = {0}, stuck = {0};
-    struct health h = {.looped_ns = now_ns()};
-    CHECK(health_healthy(&h, &why));
+    CHECK_EQ(agent_open(&a, DISCOVER_NO_KUBE, NULL, 0), 0);
+    CHECK(health_healthy(&a.health, &why));
     CHECK(why.len == 6 && !memcmp(why.data, "alive\n", 6));
-    h.looped_ns -= 60 * NS_PER_SEC;
-    CHECK(!health_healthy(&h, &stuck));
+    a.health.looped_ns -= 60 * NS_PER_SEC;
+    CHECK(!health_healthy(&a.health, &stuck));
     buf_char(&stuck, 0);
     CHECK_STR(stuck.data, "the collector thread has been stuck for 60 s\n");
     buf_free(&why);
-    CHECK(!health_ready(&h, &why)); /* and nobody else is asked */
+    CHECK(!health_ready(&a.health, &why)); /* and nobody else is asked */
     CHECK(why.len && !memcmp(why.data, "the collector", 13));
+}
+
+/* A worker that is slow makes profiles late; only one that hangs is a reason for a restart. */
+TEST(health_of_a_worker_that_hangs)
+{
+    AUTO_BUF struct buf why = {0};
+    struct worker_lag lag = {.busy_ns = 59 * NS_PER_SEC, .late_ns = 59 * NS_PER_SEC};
+    CHECK(health_worker_lives(&lag, &why) && health_worker_keeps_up(&lag, &why));
+    CHECK_EQ(why.len, 0);
+    lag.late_ns = 60 * NS_PER_SEC;
+    CHECK(health_worker_lives(&lag, &why) && !health_worker_keeps_up(&lag, &why));
+    lag.busy_ns = 600 * NS_PER_SEC;
+    CHECK(!health_worker_lives(&lag, &why));
+    buf_char(&why, 0);
+    CHECK_STR(why.data, "profiles are 60 s late\nthe worker thread has been stuck for 600 s\n");
 }
 
 TEST(health_is_ready_when_an_exporter_works)

@@ -149,14 +149,14 @@ TEST(parser_counts_the_time_of_children_that_ended)
     CHECK_EQ(identify(p, "hang"), -ETIMEDOUT);
     CHECK_EQ(parser_pid(p), 0);
     u64 one = parser_cpu_ns(p);
-    CHECK(one >= 20000000); /* of 300 ms, on a machine that may be busy */
+    CHECK(one >= 5000000); /* of 300 ms, on a machine that may be busy */
     CHECK_EQ(identify(p, "ok"), 0);
     u64 two = parser_cpu_ns(p);
     CHECK(two > one);
     CHECK_EQ(identify(p, "hang"), -ETIMEDOUT);
-    CHECK(parser_cpu_ns(p) >= two + 20000000);
+    CHECK(parser_cpu_ns(p) >= two + 5000000);
     parser_rest(p);
-    CHECK(parser_cpu_ns(p) >= two + 20000000);
+    CHECK(parser_cpu_ns(p) >= two + 5000000);
 }
 
 TEST(parser_bounds_memory)

@@ -2,6 +2,7 @@
 # What end-to-end cases share; README.md is the manual. To be sourced from the top folder, with XPROF and TMP set.
 
 : "${XPROF:?the binary}" "${TMP:?a folder of the case}"
+export CCACHE_DISABLE=1 # what it keeps may name another folder than the one that it is compiled in
 profile=$TMP/x.collapsed # what record() writes
 summary=$TMP/s.json
 errors=$TMP/err

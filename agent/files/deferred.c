@@ -1,8 +1,8 @@
 #include "files/deferred.h"
-#include "files/files_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "bpf/host/unwind_host.h"
+#include "files/files_internal.h"
 #include "profile/frames.h"
 #include <errno.h>
 #include <string.h>

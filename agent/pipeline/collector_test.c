@@ -3,10 +3,10 @@
 #include "base/clock.h"
 #include "base/test.h"
 #include "pipeline/collector_internal.h"
+#include "pipeline/jobs_test.h"
 #include "probe/fake_test.h"
 #include "proc/proc.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -38,24 +38,6 @@ static int desk_new(struct desk *d)
 #define DESK                   \
     AUTO_DESK d = {.c = NULL}; \
     CHECK_EQ(desk_new(&d), 0)
-
-/* Puts jobs until there are so many. */
-static void fill(struct desk *d, size_t n)
-{
-    while (jobs_waiting(&d->jobs) < n) {
-        struct job *j = job_new(JOB_GAP);
-        if (jobs_put(&d->jobs, j)) {
-            job_free(j);
-            return;
-        }
-    }
-}
-
-static void empty(struct desk *d)
-{
-    for (struct job *j; (j = jobs_get(&d->jobs, 0));)
-        job_free(j);
-}
 
 struct sample {
     struct xp_sample s;
@@ -135,7 +117,7 @@ TEST(collector_defers_samples_with_their_dumps)
     push_dump(&d, 7, 4, 8, 1); /* there are four CPUs */
     collector_poll(d.c, 0);
     CHECK_EQ(counted(&d), 4);
-    fill(&d, JOBS_MAX / 2);
+    jobs_fill(&d.jobs, JOBS_MAX / 2);
     CHECK(is_deferred(&d, 8, 8, 1, 8, 1));
     CHECK(!is_deferred(&d, 9, 9, 1, 8, 1)); /* the other half is for files */
 }
@@ -225,11 +207,11 @@ TEST(collector_interval_goes_on_without_a_place_in_the_queue)
     u64 began = d.c->span_ns;
     push_sample(&d, sample_at(1, XP_CAUSE_END));
     collector_poll(d.c, 0);
-    fill(&d, JOBS_MAX);
+    jobs_fill(&d.jobs, JOBS_MAX);
     CHECK_EQ(collector_rotate(d.c), 0);
     CHECK_EQ(d.c->span_ns, began);
     CHECK_EQ(counted(&d), 1);
-    empty(&d);
+    jobs_empty(&d.jobs);
     CHECK_EQ(collector_rotate(d.c), 0);
     CHECK_EQ(counted(&d), 0);
     struct job *j = jobs_get(&d.jobs, 0);
@@ -268,7 +250,7 @@ TEST(collector_announces_a_gap_once)
     CHECK_EQ(gaps_of(&d, 7), 1);
     push_gap(&d, 7);
     CHECK_EQ(gaps_of(&d, 7), 0);
-    fill(&d, JOBS_MAX);
+    jobs_fill(&d.jobs, JOBS_MAX);
     push_gap(&d, 9);
     CHECK_EQ(gaps_of(&d, 9), 0); /* there was no room */
     push_gap(&d, 9);
@@ -278,7 +260,7 @@ TEST(collector_announces_a_gap_once)
         if (file % 64 == 0)
             CHECK_EQ(gaps_of(&d, file), 1);
     }
-    empty(&d);
+    jobs_empty(&d.jobs);
     push_gap(&d, 7);
     CHECK_EQ(gaps_of(&d, 7), 1);
 }
@@ -308,7 +290,7 @@ TEST(collector_announces_a_process_once)
 {
     DESK;
     u64 start = proc_start_ticks((u32)getpid()) * (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
-    fill(&d, JOBS_MAX);
+    jobs_fill(&d.jobs, JOBS_MAX);
     push_runtime(&d, (u32)getpid(), start);
     CHECK_EQ(runtimes_of(&d), 0); /* there was no room */
     push_runtime(&d, (u32)getpid(), start);
@@ -396,7 +378,7 @@ TEST(collector_forgets_files_without_a_place)
     struct collector_figures f;
     announce(&d, 1);
     announce(&d, 2);
-    fill(&d, JOBS_MAX - 1);
+    jobs_fill(&d.jobs, JOBS_MAX - 1);
     CHECK_EQ(collector_prepare(d.c, build, &b, 0), 0); /* too late to build any */
     CHECK_EQ(b.n, 0);
     CHECK_EQ(jobs_waiting(&d.jobs), JOBS_MAX);
@@ -404,86 +386,4 @@ TEST(collector_forgets_files_without_a_place)
     collector_poll(d.c, 0);
     collector_figures(d.c, &f);
     CHECK_EQ(f.queue_full, 1);
-}
-
-/* ---- The queue ---- */
-
-TEST(jobs_free_what_they_hold)
-{
-    DESK;
-    struct job *file = job_new(JOB_FILE), *deferred = job_new(JOB_DEFERRED), *span = job_new(JOB_SPAN);
-    CHECK(file && deferred && span);
-    CHECK_EQ(file->file.fd, -1);
-    file->file.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    file->file.path = strdup("/x");
-    int fd = file->file.fd;
-    deferred->deferred =
-        (struct deferred_job){.sample = calloc(1, sizeof(struct xp_sample)), .dump = calloc(1, sizeof(struct xp_dump))};
-    CHECK_EQ(aggregate_new(&span->span.stacks, 1 << 16), 0);
-    job_free(NULL);
-    job_free(deferred);
-    CHECK_EQ(jobs_put(&d.jobs, file), 0);
-    CHECK_EQ(jobs_put(&d.jobs, span), 0);
-    jobs_free(&d.jobs); /* and what was never taken out */
-    CHECK_EQ(fcntl(fd, F_GETFD), -1);
-    CHECK_EQ(jobs_new(&d.jobs), 0);
-}
-
-/* A copy of a stack of this cgroup is put into the queue until there is no room for one more. Returns how many. */
-static size_t put_copies(struct desk *d, u64 cgroup)
-{
-    for (size_t n = 0;; n++) {
-        struct job *j = job_new(JOB_DEFERRED);
-        j->deferred.sample = calloc(1, sizeof(struct xp_sample));
-        j->deferred.sample->cgroup = cgroup;
-        if (jobs_put(&d->jobs, j)) {
-            job_free(j);
-            return n;
-        }
-    }
-}
-
-TEST(jobs_bound_the_memory_of_stacks)
-{
-    DESK;
-    size_t all = JOBS_DUMP_BYTES / sizeof(struct xp_dump);
-    CHECK_EQ(put_copies(&d, 7), all);
-    CHECK_EQ(put_copies(&d, 8), 0);
-    job_free(jobs_get(&d.jobs, 0));
-    CHECK_EQ(put_copies(&d, 8), 1);
-    fill(&d, all + 1); /* what has no copy needs no such room */
-    CHECK_EQ(jobs_waiting(&d.jobs), all + 1);
-    jobs_close(&d.jobs);
-    job_free(jobs_get(&d.jobs, 0));
-    CHECK_EQ(put_copies(&d, 8), 0);
-    CHECK_EQ(d.jobs.dumps.used, (all - 1) * sizeof(struct xp_dump)); /* what was refused holds nothing */
-}
-
-TEST(jobs_share_the_memory_of_stacks)
-{
-    DESK;
-    jobs_share(&d.jobs);
-    size_t all = JOBS_DUMP_BYTES / sizeof(struct xp_dump), hog = put_copies(&d, 7), victim = put_copies(&d, 8);
-    CHECK(hog >= all * 3 / 4 && hog < all);
-    CHECK(victim >= all / 8);
-    CHECK_EQ(put_copies(&d, 7), 0);
-    job_free(jobs_get(&d.jobs, 0)); /* the hog's */
-    CHECK(put_copies(&d, 9) > 0);
-}
-
-TEST(jobs_end)
-{
-    DESK;
-    CHECK(!jobs_done(&d.jobs) && !jobs_ended(&d.jobs) && !jobs_too_late(&d.jobs, ~0ull) && !jobs_crowded(&d.jobs));
-    fill(&d, JOBS_MAX / 2);
-    CHECK(!jobs_crowded(&d.jobs));
-    fill(&d, JOBS_MAX / 2 + 1);
-    CHECK(jobs_crowded(&d.jobs));
-    jobs_end_by(&d.jobs, 1000);
-    CHECK(jobs_ended(&d.jobs));
-    CHECK(!jobs_too_late(&d.jobs, 999) && jobs_too_late(&d.jobs, 1000));
-    jobs_close(&d.jobs);
-    CHECK(!jobs_done(&d.jobs)); /* there are some left */
-    empty(&d);
-    CHECK(jobs_done(&d.jobs));
 }

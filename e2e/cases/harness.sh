@@ -1,5 +1,6 @@
 #!/bin/bash
-# The harness itself: a case that could not run, and a metric that is not there, are no success.
+# The harness itself: a case that could not run, and a metric that is not there, are no success; one failure gets a
+# second try, many do not.
 # beside others
 set -euo pipefail
 . e2e/lib.sh
@@ -17,6 +18,24 @@ while read -r name reason; do
     [ "$name" = '#' ] || [ -e "e2e/cases/$name.sh" ] || fail "e2e/skips.txt: there is no case $name"
     [ -n "$reason" ] || fail "e2e/skips.txt: $name has no reason"
 done <e2e/skips.txt
+
+mkdir "$TMP/again"
+again=$(realpath --relative-to=e2e "$TMP/again")
+case_of() { # NAME COMMAND
+    echo "$2" >"$TMP/again/$1.sh"
+}
+case_of shaky "[ -e $TMP/tried ] || { touch $TMP/tried; exit 1; }"
+case_of sound true
+e2e/run.sh -d "$again" >"$TMP/out" || fail "a case that passes the second time fails: $(cat "$TMP/out")"
+grep -qx '1 passed, 0 failed, 0 skipped, 1 unstable' "$TMP/out" || fail "once unstable: $(cat "$TMP/out")"
+case_of broken false
+if e2e/run.sh -d "$again" >"$TMP/out"; then fail "a case that fails twice passes: $(cat "$TMP/out")"; fi
+grep -qx '2 passed, 1 failed, 0 skipped, 0 unstable' "$TMP/out" || fail "failed twice: $(cat "$TMP/out")"
+for name in one two; do
+    case_of $name false
+done
+if e2e/run.sh -d "$again" >"$TMP/out"; then fail "three failures pass: $(cat "$TMP/out")"; fi
+if grep -q '^again' "$TMP/out"; then fail "three failures are no coincidence: $(cat "$TMP/out")"; fi
 
 page=file://$TMP
 printf '%s\n' 'a_total{b="c"} 1' 'a_total{b="d"} 2' 'a_total_of_others 4' >"$TMP/metrics"

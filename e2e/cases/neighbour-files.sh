@@ -7,7 +7,7 @@ need_root
 need go
 . e2e/agent/lib.sh
 
-files=5000 half=4096 # of all that can be known (bpf/abi.h: XP_MAX_FILES)
+files=5000 half=4096 # of all that can be known (bpf/xprof.h: XP_MAX_FILES)
 build_target files -DFOREVER
 OUT=victim build_target layout
 mkdir "$TMP/many"

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/record/record.h"
+#include "opener/opener.h"
 #include "parser/parser.h"
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@ int main(int argc, char **argv)
     static const struct command_run runs[] = {{"record", cli_record},       {"agent", cli_agent},
                                               {"stack", cli_stack},         {"inspect", cli_inspect},
                                               {"symbolize", cli_symbolize}, {"check", cli_check}};
+    if (opener_is_child(argc, argv))
+        return opener_child_main(argc, argv);
     if (parser_is_child(argc, argv)) /* the unprivileged half of this program */
         return parser_child_main(argc, argv);
     hold_standard_streams();

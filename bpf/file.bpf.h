@@ -74,8 +74,19 @@ XP_INLINE u32 xp_new_file_id(u32 lane)
     return size ? XP_FILE_FIRST + (*count)++ % size * lanes + mine : 0;
 }
 
+/* Returns the kind of file system of a file, which tells who answers for it. */
+XP_INLINE u32 xp_file_system(u64 file)
+{
+    u64 inode = 0, sb = 0, magic = 0;
+    bpf_probe_read_kernel(&inode, 8, (void *)(file + XP_OFFSET_OF(file, f_inode)));
+    bpf_probe_read_kernel(&sb, 8, (void *)(inode + XP_OFFSET_OF(inode, i_sb)));
+    bpf_probe_read_kernel(&magic, 8, (void *)(sb + XP_OFFSET_OF(super_block, s_magic)));
+    return (u32)magic;
+}
+
 /* Announces a new file to user space, which then opens it through /proc/TGID/map_files. */
-XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, const struct xp_sample *smp, const struct xp_vma *m)
+XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u64 file, const struct xp_sample *smp,
+                          const struct xp_vma *m)
 {
     struct xp_file_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
     if (!e) {
@@ -87,7 +98,7 @@ XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, const struct xp_s
     e->type = XP_RECORD_FILE;
     e->id = id;
     e->tgid = smp->tgid;
-    e->pad = 0;
+    e->magic = xp_file_system(file);
     e->cgroup = smp->cgroup;
     e->start = m->start;
     e->end = m->end;
@@ -115,7 +126,8 @@ XP_INLINE void xp_count_file(u64 cgroup)
 }
 
 /* Adds a new file and announces it. Returns 0 or a cause. */
-XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, const struct xp_sample *smp, struct xp_vma *m)
+XP_INLINE int xp_new_file(const struct xp_file_key *k, u64 file, u32 lane, const struct xp_sample *smp,
+                          struct xp_vma *m)
 {
     struct xp_file fresh = {.state = XP_FILE_PENDING};
     if (!xp_may_add_file(smp->cgroup))
@@ -130,7 +142,7 @@ XP_INLINE int xp_new_file(const struct xp_file_key *k, u32 lane, const struct xp
         m->file = *known;
         return 0;
     }
-    if (xp_announce(fresh.id, k, smp, m))
+    if (xp_announce(fresh.id, k, file, smp, m))
         bpf_map_delete_elem(&files, k); /* the next sample tries again, with another ID */
     else
         xp_count_file(smp->cgroup);
@@ -147,7 +159,7 @@ XP_INLINE int xp_file_of(struct xp_state *s, u64 file, u32 lane, struct xp_vma *
         return XP_CAUSE_TREE;
     struct xp_file *known = bpf_map_lookup_elem(&files, &k);
     if (!known)
-        return xp_new_file(&k, lane, &s->sample, m);
+        return xp_new_file(&k, file, lane, &s->sample, m);
     m->file = *known;
     return 0;
 }

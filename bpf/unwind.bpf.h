@@ -175,6 +175,8 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
     if (s->cur.file.id && s->cur.file.state == XP_FILE_FAILED)
         return xp_stop(s, XP_CAUSE_NO_TABLE);
+    if (s->cur.file.id && s->cur.file.state == XP_FILE_HUNG)
+        return xp_stop(s, XP_CAUSE_FILE_HUNG);
     if (s->cur.file.id && s->cur.file.state >= XP_FILE_NO_ROOM)
         return xp_stop(s, s->cur.file.state == XP_FILE_NO_ROOM    ? XP_CAUSE_TABLES_FULL
                           : s->cur.file.state == XP_FILE_NO_SHARE ? XP_CAUSE_SHARE_FULL

@@ -29,6 +29,7 @@ struct maple_tree {
 } CORE;
 struct super_block {
     u32 s_dev;
+    unsigned long s_magic;
 } CORE;
 struct timespec64 {
     s64 tv_sec;

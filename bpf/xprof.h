@@ -67,6 +67,7 @@ enum xp_word {
     X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")    \
     X(SHARE_FULL, "share-full", 'x', "the container's files hold its share of unwind tables or known files") \
     X(RULES_FULL, "too-many-rules", 'x', "the file has more kinds of frames than one file may have")         \
+    X(FILE_HUNG, "file-hung", 'x', "the file system of the file did not answer")                             \
     X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                 \
     X(NO_MAPPING, "no-mapping", 'x', "the address is not in an executable mapping")                          \
     X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                           \
@@ -241,6 +242,7 @@ enum xp_file_state {
     XP_FILE_NO_ROOM,     /* its table did not fit into the memory budget */
     XP_FILE_NO_SHARE,    /* its table exceeded the share of its cgroup */
     XP_FILE_NO_RULES,    /* it has too many rules for one file */
+    XP_FILE_HUNG,        /* its file system does not answer */
 };
 /* In `flags`: it is not decided yet whether code without rows gets derived rows. Until then, samples that stop in such
  * code carry a dump for deferred unwinding, like samples that meet a file without table. */
@@ -287,7 +289,7 @@ struct xp_file_event { /* a file was seen for the first time */
     u32 type;          /* XP_RECORD_FILE */
     u32 id;
     u32 tgid;
-    u32 pad;
+    u32 magic;      /* of its file system: f_type in statfs(2) */
     u64 cgroup;     /* of the process, as in samples */
     u64 start, end; /* the mapping: /proc/TGID/map_files/START-END */
     u64 pgoff;      /* bytes */

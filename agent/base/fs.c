@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #define IN_ROOT_TRIES 32
 #define SEALS         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -63,6 +64,26 @@ int fs_open_in_root(int root_fd, const char *path, int flags)
             break;
     }
     return fd < 0 ? -errno : (int)fd;
+}
+
+int fs_stat(int fd, struct stat *out)
+{
+    struct statx x;
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &x))
+        return -errno;
+    *out = (struct stat){
+        .st_dev = makedev(x.stx_dev_major, x.stx_dev_minor),
+        .st_ino = x.stx_ino,
+        .st_mode = x.stx_mode,
+        .st_nlink = x.stx_nlink,
+        .st_uid = x.stx_uid,
+        .st_gid = x.stx_gid,
+        .st_size = (off_t)x.stx_size,
+        .st_atim = {x.stx_atime.tv_sec, x.stx_atime.tv_nsec},
+        .st_mtim = {x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec},
+        .st_ctim = {x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec},
+    };
+    return 0;
 }
 
 int fs_open_regular(int place)

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct stat;
+
 /* Reads a whole file of at most `max` bytes; NUL-terminated, *out is owned by the caller. Returns 0, -EFBIG or -errno.
  */
 int fs_read_file(const char *path, size_t max, char **out, size_t *len);
@@ -22,6 +24,10 @@ int fs_sealed_memfd(const char *name, const void *data, size_t len);
 
 /* Tells whether the fd is a memfd whose size and contents can no longer change (sealed with SHRINK, GROW and WRITE). */
 int fs_is_sealed(int fd);
+
+/* fstat(2) by what the kernel knows already, without asking the file system, which may be slow or never answer
+ * (statx(2), AT_STATX_DONT_SYNC; local file systems make no difference). Returns 0 or -errno. */
+int fs_stat(int fd, struct stat *out);
 
 /* Opens a path with the given directory as its "/": neither ".." nor symbolic links lead outside of it (openat2(2),
  * RESOLVE_IN_ROOT, Linux 5.6). Mount points are crossed, magic links are refused. Adds O_CLOEXEC and O_NONBLOCK.

@@ -1,8 +1,11 @@
 #include "debug/debug.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "debug/debuginfod.h"
+#include "opener/hung.h"
+#include "opener/opener.h"
 #include "parser/parser.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +47,7 @@ static const char *reason(int err)
     return err == -ENOENT || err == -ENOTDIR ? "not there"
            : err == -EINPROGRESS             ? "is being fetched"
            : err == -EFBIG                   ? "is larger than allowed"
+           : err == -EREMOTEIO               ? "its file system does not answer"
            : text                            ? text
                                              : "cannot be read";
 }
@@ -57,17 +61,24 @@ struct base { /* where a path begins */
     const char *dir; /* what paths below it begin with */
 };
 
-/* A device of a container's making does something when it is opened: first a look at what it is. */
-static int open_regular(const struct base *b, const char *path)
+/* One place that hangs must not cost more than one attempt, and one file in it not those of other containers. */
+static int note_hung(const struct debug_search_paths *p, const struct base *b, int rc)
 {
-    AUTO_CLOSE int place = -1;
-    if (b->root >= 0)
-        place = fs_open_in_root(b->root, path, O_PATH);
-    else if (b->users && (place = open(path, O_PATH | O_CLOEXEC)) < 0)
-        place = -errno;
-    if (place < 0)
-        return b->users || b->root >= 0 ? place : -ESRCH;
-    return fs_open_regular(place);
+    struct hung_place place = hung_place_of_root(b->root);
+    if (rc == -EREMOTEIO)
+        hung_note(p->hung, &place, now_ns());
+    return rc;
+}
+
+/* O_PATH of a regular file. */
+static int open_regular(const struct debug_search_paths *p, const struct base *b, const char *path)
+{
+    struct hung_place place = hung_place_of_root(b->root);
+    if (b->root < 0 && !b->users)
+        return -ESRCH;
+    if (hung_is(p->hung, &place, now_ns()))
+        return -EREMOTEIO;
+    return note_hung(p, b, opener_file(p->opener, b->root, path));
 }
 
 enum want { WANT_DEBUG, WANT_ALT, WANT_PACKAGE };
@@ -87,7 +98,7 @@ static bool same_id(const u8 *a, size_t na, const u8 *b, size_t nb)
 }
 
 /* NULL: it fits. */
-static const char *judge_debug(const struct search *x, int fd, struct debug_links *l)
+static const char *judge_debug(const struct search *x, const struct base *b, int fd, struct debug_links *l)
 {
     const struct debug_links *own = &x->out->links;
     if (!(l->has & (DEBUG_HAS_INFO | DEBUG_HAS_SYMBOLS)))
@@ -97,29 +108,30 @@ static const char *judge_debug(const struct search *x, int fd, struct debug_link
                                                                                        : "belongs to another build";
     if (!*own->link)
         return "has no build ID";
-    int err = parser_links(x->p->parser, fd, true, l);
+    int err = note_hung(x->p, b, parser_links(x->p->parser, fd, true, l));
     return err ? reason(err) : l->crc == own->link_crc ? NULL : "has another CRC";
 }
 
-static const char *judge(const struct search *x, int fd, struct debug_links *l)
+/* `b`: where it is from */
+static const char *judge(const struct search *x, const struct base *b, int fd, struct debug_links *l)
 {
     const struct debug_links *of = &x->found;
-    int err = parser_links(x->p->parser, fd, false, l);
+    int err = note_hung(x->p, b, parser_links(x->p->parser, fd, false, l));
     if (err)
         return reason(err);
     if (x->want == WANT_PACKAGE)
         return l->has & DEBUG_IS_PACKAGE ? NULL : "is no package of split units";
     if (x->want == WANT_ALT)
         return same_id(of->alt_id, of->alt_id_len, l->build_id, l->build_id_len) ? NULL : "belongs to another build";
-    return judge_debug(x, fd, l);
+    return judge_debug(x, b, fd, l);
 }
 
 /* An owned fd when it is there and fits. */
 static int try_path(struct search *x, const struct base *b, const char *path)
 {
     struct debug_links l;
-    AUTO_CLOSE int fd = open_regular(b, path);
-    const char *why = fd < 0 ? reason(fd) : judge(x, fd, &l);
+    AUTO_CLOSE int fd = open_regular(x->p, b, path);
+    const char *why = fd < 0 ? reason(fd) : judge(x, b, fd, &l);
     note(x->t, b->whose, path, why ? why : "used");
     if (why)
         return -ENOENT;
@@ -190,8 +202,9 @@ static int try_server(struct search *x, const u8 *id, size_t len)
         return -ENOENT;
     AUTO_CLOSE int fd = debuginfod_get(x->p->server, h.text);
     x->out->pending |= fd == -EINPROGRESS;
-    const char *why = fd < 0 ? reason(fd) : judge(x, fd, &l);
-    note(x->t, "debuginfod", h.text, why ? why : "used");
+    struct base own = {.root = -1, .whose = "debuginfod", .users = true};
+    const char *why = fd < 0 ? reason(fd) : judge(x, &own, fd, &l);
+    note(x->t, own.whose, h.text, why ? why : "used");
     if (fd >= 0 && why)
         debuginfod_drop(x->p->server, h.text);
     if (why)
@@ -319,7 +332,7 @@ static int try_split(struct debug_split *x, const struct base *b, const char *fo
     va_start(ap, format);
     int n = vsnprintf(path, sizeof(path), format, ap);
     va_end(ap);
-    int fd = n < 0 || n >= MAX_PATH ? -ENAMETOOLONG : open_regular(b, path);
+    int fd = n < 0 || n >= MAX_PATH ? -ENAMETOOLONG : open_regular(x->places, b, path);
     if (fd < 0)
         note(x->trace, b->whose, path, reason(fd));
     return fd;

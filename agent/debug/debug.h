@@ -19,6 +19,8 @@
 #include "elf/debug_links.h"
 
 struct debuginfod;
+struct hung;
+struct opener;
 struct parser;
 
 #define DEBUG_MAX_ATTEMPTS 64
@@ -36,6 +38,8 @@ void debug_trace_free(struct debug_trace *t);
 
 struct debug_search_paths { /* borrowed; owned (except `parser`) if filled in by debug_search_paths_open */
     struct parser *parser;
+    struct opener *opener;   /* borrowed; NULL: files are opened in this process */
+    struct hung *hung;       /* borrowed; NULL: nothing is known of file systems that do not answer */
     int host;                /* O_PATH of the host's root; -1: unknown */
     const char *const *dirs; /* the user's directories: DIR/.build-id/xx/rest.debug, DIR/name */
     size_t ndirs;

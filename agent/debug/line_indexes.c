@@ -7,6 +7,7 @@
 #include "cache/cache.h"
 #include "dwarf/dwarf.h"
 #include "base/siphash.h"
+#include "opener/opener.h"
 #include "parser/parser.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ int line_indexes_new(struct line_indexes **out, const struct debug_search_paths 
 static int identify_root(struct root *r)
 {
     struct statx x;
-    if (statx(r->fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x))
+    if (statx(r->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x))
         return -errno;
     r->dev = makedev(x.stx_dev_major, x.stx_dev_minor);
     r->ino = x.stx_ino;
@@ -76,9 +77,7 @@ static int identify_root(struct root *r)
 /* 1 + its place; 0: the process is gone, or no memory. */
 static u32 hold_root(struct line_indexes *l, u32 tgid)
 {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%u/root", tgid);
-    AUTO_CLOSE int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_CLOSE int fd = opener_root(l->places->opener, tgid);
     struct root new = {.fd = fd, .refs = 1}, *place = NULL;
     if (fd < 0 || identify_root(&new))
         return 0;
@@ -161,7 +160,7 @@ static struct kept *find(struct line_indexes *l, const u8 digest[16])
 static void add_file(struct siphash *h, int fd)
 {
     struct stat st;
-    if (fd < 0 || fstat(fd, &st))
+    if (fd < 0 || fs_stat(fd, &st))
         return;
     u64 who[] = {st.st_dev, st.st_ino, (u64)st.st_size, (u64)st.st_ctim.tv_sec, (u64)st.st_ctim.tv_nsec};
     siphash_add(h, who, sizeof(who));
@@ -302,7 +301,7 @@ int line_indexes_get(struct line_indexes *l, const struct xp_file_key *key, int 
         struct kept with = *k; /* others may be dropped meanwhile, which moves this one */
         int rc = fetch(l, key, fd, &with);
         k = find(l, with.digest);
-        with.tried = !with.pending;
+        with.tried = !with.pending && rc != -EREMOTEIO; /* whose file system does not answer now may do so later */
         with.fd = rc < 0 ? -1 : rc;
         with.error = rc < 0 ? rc : 0;
         if (with.tried)

@@ -57,12 +57,15 @@ static char **copy_dirs(const char *const *dirs, size_t n)
     return TAKE_PTR(copy);
 }
 
-void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser)
+void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser,
+                             struct opener *opener, struct hung *hung)
 {
     char **dirs = copy_dirs(s->dirs, s->ndirs);
     if (!dirs)
         log_warn("the directories of --debug-dir are not searched: out of memory");
     *out = (struct debug_search_paths){.parser = parser,
+                                       .opener = opener,
+                                       .hung = hung,
                                        .host = open_host(s->host_root),
                                        .dirs = (const char *const *)dirs,
                                        .ndirs = dirs ? s->ndirs : 0,

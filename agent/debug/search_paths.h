@@ -15,5 +15,6 @@ struct debug_sources {       /* borrowed; not needed once the paths are open */
 };
 
 /* Never fails; problems are logged. */
-void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser);
+void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser,
+                             struct opener *opener, struct hung *hung);
 void debug_search_paths_close(struct debug_search_paths *p);

@@ -1,6 +1,7 @@
 #include "files/files_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "cache/cache.h"
 #include "parser/parser.h"
@@ -46,6 +47,12 @@ void files_free(struct files **ff)
     vec_free(&f->synth_wanted);
     free(f);
     *ff = NULL;
+}
+
+void files_open_with(struct files *f, struct opener *o, struct hung *h)
+{
+    f->opener = o;
+    f->hung = h;
 }
 
 void files_share(struct files *f)
@@ -141,6 +148,8 @@ static enum xp_file_state state_of(int rc, const struct shared_table *t)
         return XP_FILE_NO_SHARE;
     if (rc == -EOVERFLOW)
         return XP_FILE_NO_RULES;
+    if (rc == -EREMOTEIO)
+        return XP_FILE_HUNG;
     return rc == -ENOEXEC ? XP_FILE_FP : XP_FILE_FAILED; /* not ELF: somebody's code cache */
 }
 
@@ -148,7 +157,7 @@ static enum xp_file_state state_of(int rc, const struct shared_table *t)
 static void content_of(int fd, s64 *mtime_ns, s64 *size)
 {
     struct stat st;
-    bool known = fd >= 0 && !fstat(fd, &st);
+    bool known = fd >= 0 && !fs_stat(fd, &st);
     *mtime_ns = known ? (s64)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
     *size = known ? st.st_size : 0;
 }
@@ -168,6 +177,7 @@ static struct file *add(struct files *f, struct file_job *job)
         return NULL;
     *e = (struct file){
         .id = job->event.id, .last_used = f->round, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
+    e->place = hung_place_of(&job->event);
     e->owner = f->share && e->id != XP_FILE_VDSO ? job->event.cgroup : SHARES_ALL;
     e->path = TAKE_PTR(job->path);
     content_of(e->fd, &e->mtime_ns, &e->size);
@@ -204,8 +214,9 @@ static int check_opened(const struct file *e)
     struct stat st;
     if (e->fd < 0)
         return e->error ? e->error : -ENOENT;
-    if (fstat(e->fd, &st))
-        return -errno;
+    int rc = fs_stat(e->fd, &st);
+    if (rc)
+        return rc;
     bool numbers = st.st_ino == k->ino && major(st.st_dev) == k->dev >> 20 && minor(st.st_dev) == (k->dev & 0xfffff);
     bool ctime = (u64)st.st_ctim.tv_sec == k->ctime_sec && (u32)st.st_ctim.tv_nsec == k->ctime_nsec;
     return (u64)st.st_size == k->size && (numbers || ctime) ? 0 : -ESTALE;
@@ -270,6 +281,7 @@ static const char *why_not(int err)
            : err == -EUSERS    ? "its cgroup holds its share of the memory for tables already"
            : err == -EOVERFLOW ? "too many rules"
            : err == -ESTALE    ? "another file is in its place by now"
+           : err == -EREMOTEIO ? "its file system does not answer"
                                : strerror(-err);
 }
 
@@ -291,10 +303,25 @@ static void publish(struct files *f, struct file *e, const struct shared_table *
         log_info("unwind table of %s: %u rows in %.1f ms", path, e->rows, (double)(now_ns() - began) / 1e6);
 }
 
+/* Asks the parser. A file system that does not answer is not asked again soon, neither for this file nor for others. */
+static int build(struct files *f, struct file *e, struct shared_table **t)
+{
+    if (files_is_hung(f, e))
+        return -EREMOTEIO;
+    int rc = find_table(f, e, t);
+    if (rc == -EREMOTEIO)
+        files_hung(f, e);
+    else
+        hung_answered(f->hung, &e->place);
+    return rc;
+}
+
 void files_build(struct files *f, struct file_job *job)
 {
     struct shared_table *t = NULL;
     u64 began = now_ns();
+    if (job->fd < 0 && !job->error)
+        file_job_open(job, f->opener, f->hung);
     struct file *e = add(f, job);
     if (!e) { /* its number is still another file's, or no memory: with another number, please */
         probe_forget(f->probe, &job->event.key);
@@ -306,11 +333,13 @@ void files_build(struct files *f, struct file_job *job)
         u64 *same = map_put(&f->by_key, files_key_hash(&e->key));
         if (same)
             *same = f->all.n;
-        e->error = find_table(f, e, &t);
+        e->error = build(f, e, &t);
     }
     warn_refused(f, e->error);
     if (!e->error || !try_again(f, e))
         publish(f, e, t, began);
+    if (e->error == -EREMOTEIO)
+        files_retry(f, &e->key, hung_wait(f->hung, &e->place, now_ns()));
     limit_fds(f, e);
 }
 

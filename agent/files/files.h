@@ -7,20 +7,28 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "opener/hung.h"
 #include "probe/probe.h"
 #include <stdbool.h>
 
 struct cache;
 struct files;
+struct opener;
 struct parser;
 
 /* An announcement with the opened file. It is opened early because the process may exit a moment later. */
 struct file_job {
     struct xp_file_event event;
-    int fd;     /* -1: it could not be opened */
+    int fd;     /* O_PATH; -1: it is not opened yet, or could not be */
     int error;  /* -errno of opening it */
     char *path; /* owned; NULL when unknown */
 };
+
+/* Opens the file with the opener of the calling thread, unless its file system is known not to answer (-EREMOTEIO). */
+void file_job_open(struct file_job *job, struct opener *o, struct hung *h);
+
+/* Has the parser of the calling thread read a file that may hang, before the worker does; notes if it hangs. */
+void file_job_try(struct file_job *job, struct parser *p, struct hung *h);
 
 struct file {
     u32 id;
@@ -28,7 +36,8 @@ struct file {
     u32 last_used;        /* last round of files_age in which a stack used it */
     struct xp_file value; /* as published */
     struct xp_file_key key;
-    int fd;        /* kept for symbolization; -1: none */
+    struct hung_place place;
+    int fd;        /* O_PATH, kept for symbolization; -1: none */
     int error;     /* 0, or -errno: there is no table */
     bool replaced; /* announced again under another ID: this entry is for stacks in flight */
     u32 rows, bad_fdes, synth_rows;
@@ -61,6 +70,8 @@ enum files_synth {
  * -ENOMEM. */
 int files_new(struct files **out, struct probe *probe, struct parser *parser, struct cache *cache, bool synth);
 void files_free(struct files **f);
+/* Opens files with `o`, and leaves those alone that `h` knows; both borrowed, NULL: none. */
+void files_open_with(struct files *f, struct opener *o, struct hung *h);
 /* Makes tables count against the share of the cgroup that brought their file (base/shares.h). Cgroups above their share
  * lose tables first. To be called before any file is built, if cgroups must not harm each other. */
 void files_share(struct files *f);
@@ -90,6 +101,14 @@ u64 files_synth_count(const struct files *f, enum files_synth what);
 const char *files_synth_slug(enum files_synth what);
 /* Builds the table of the vdso from its image; takes ownership of fd. */
 void files_build_vdso(struct files *f, int fd);
+
+/* Tells whether the file's file system is known not to answer; files_hung notes that it did not. Returns the time for
+ * which it is left alone, in ns. */
+bool files_is_hung(const struct files *f, const struct file *e);
+u64 files_hung(struct files *f, const struct file *e);
+
+/* Reads bytes of a file at an offset. Returns 0 or -errno. */
+int files_read(struct files *f, const struct file *e, u64 offset, void *to, size_t len);
 
 /* Returns NULL if the ID was never announced (the announcement was lost). */
 const struct file *files_get(const struct files *f, u32 id);

@@ -22,6 +22,8 @@ struct files {
     struct probe *probe;
     struct parser *parser;
     struct cache *cache;
+    struct opener *opener; /* NULL: files are opened in this process */
+    struct hung *hung;     /* NULL: nothing is known of file systems */
     VEC(struct file) all;
     struct map by_id;  /* id -> index + 1 */
     struct map by_key; /* hash of the key -> index + 1 of a file that could be opened */

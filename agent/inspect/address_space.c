@@ -36,7 +36,8 @@ static u32 open_file(struct address_space *s, u64 start, u64 end, const char *na
     AUTO_FREE char *path = NULL;
     if (!strcmp(name, "[vdso]"))
         return XP_FILE_VDSO;
-    int fd = proc_open_mapping(s->tid, start, end, &path);
+    AUTO_CLOSE int place = proc_open_mapping(s->tid, start, end, &path);
+    int fd = place < 0 ? place : fs_open_regular(place);
     if (fd >= 0)
         return binaries_add(s->binaries, fd, path, s->tid);
     if (name[0] == '/' && fd != -ENOEXEC) {

@@ -56,12 +56,12 @@ int binaries_new(struct binaries **out, const struct binaries_config *config)
     b->parser = config->parser;
     b->cache = config->cache;
     b->short_names = config->short_names;
-    debug_search_paths_open(&b->places, &config->debug, config->parser);
+    debug_search_paths_open(&b->places, &config->debug, config->parser, NULL, NULL);
     if (b->cache)
         parser_set_secret(b->parser, cache_secret(b->cache));
     int rc = -ENOMEM;
     if (!line_indexes_new(&b->lines, &b->places, b->cache) && !name_cache_new(&b->named, NAMED_BYTES))
-        rc = runtime_processes_new(&b->processes, (struct runtime_reader){b->parser, parser_jit_read});
+        rc = runtime_processes_new(&b->processes, (struct runtime_reader){b->parser, parser_jit_read, NULL});
     if (rc)
         binaries_free(&b);
     else

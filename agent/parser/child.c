@@ -44,12 +44,14 @@ static void slots_close(struct parser_slots *s)
 /* A request, and its descriptors in their slots. */
 static int receive(struct parser_request *rq, struct parser_slots *out)
 {
-    int fds[PARSER_MAX_FDS];
+    int fds[PACKET_MAX_FDS];
     unsigned k = 0;
     int rc = packet_recv(SANDBOX_SOCKET, rq, sizeof(*rq), fds);
     for (unsigned i = 0; !rc && i < PARSER_MAX_FDS; i++)
         if (rq->slots >> i & 1)
             out->fd[i] = fds[k++];
+    for (; !rc && k < PACKET_MAX_FDS; k++)
+        xp_cleanup_close(&fds[k]);
     return rc;
 }
 
@@ -236,6 +238,7 @@ static int serve(struct child *c)
     memset(&a, 0, sizeof(a));
     a.id = rq.id;
     a.status = slots.fd[SLOT_FILE] < 0 ? -EPROTO : do_request(c, &rq, slots.fd, &a, &memfd);
+    slots_close(&slots); /* before the answer: a file system may hang in it, which must not fall on the next file */
     if (worn_out(c))
         a.flags |= PARSER_LAST;
     rc = packet_send(SANDBOX_SOCKET, &a, sizeof(a), &memfd, memfd >= 0);

@@ -47,6 +47,22 @@ void parser_free(struct parser **p)
 }
 
 /* ---- Requests --------------------------------------------------------------------------------------------------- */
+static bool is_path(int fd)
+{
+    int mode = fcntl(fd, F_GETFL);
+    return mode >= 0 && mode & O_PATH;
+}
+
+/* What has to be opened is opened and sent by somebody else. */
+static int send_packet(struct parser *p, const struct parser_request *rq, const int *fds, unsigned nfds)
+{
+    unsigned paths = 0;
+    for (unsigned i = 0; i < nfds; i++)
+        paths += is_path(fds[i]);
+    return paths ? opener_send(p->opener, p->child.socket, rq, sizeof(*rq), fds, nfds)
+                 : packet_send(p->child.socket, rq, sizeof(*rq), fds, nfds);
+}
+
 /* A child that left between two requests is not the file's fault: one more try with a new one. */
 static int send_request(struct parser *p, struct parser_request *rq, const int *fds, unsigned nfds)
 {
@@ -57,14 +73,16 @@ static int send_request(struct parser *p, struct parser_request *rq, const int *
             return rc;
         rq->id = ++p->id ? p->id : ++p->id;
         memcpy(rq->secret, p->secret, sizeof(rq->secret));
-        rc = packet_send(p->child.socket, rq, sizeof(*rq), fds, nfds);
+        rc = send_packet(p, rq, fds, nfds);
     }
-    return rc;
+    if (rc == -EREMOTEIO)
+        client_end_child(p); /* it may have got the request */
+    return rc == -ENOTSUP ? -ENOEXEC : rc;
 }
 
 static bool is_loss(int rc)
 {
-    return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EPROTO;
+    return rc == -EPIPE || rc == -ETIMEDOUT || rc == -EREMOTEIO || rc == -EPROTO;
 }
 
 /* Somebody's file that the child may have, but not write to. 0 or -errno. */
@@ -73,7 +91,7 @@ static int check_readable(int fd)
     int mode = fcntl(fd, F_GETFL);
     if (mode < 0)
         return -errno;
-    return (mode & O_PATH) || (mode & O_ACCMODE) != O_RDONLY ? -EINVAL : 0;
+    return (mode & O_ACCMODE) != O_RDONLY ? -EINVAL : 0;
 }
 
 /* Gives the child a file that it wants, or the reason why not. 0, -EPROTO, -EPIPE, -errno. */
@@ -90,7 +108,12 @@ static int give(struct parser *p, const struct parser_request *rq, const struct 
     rc = fd < 0 ? fd : check_readable(fd);
     answer.n = (u64)-rc;
     answer.slots = rc ? 0 : 1 << SLOT_FILE;
-    return packet_send(p->child.socket, &answer, sizeof(answer), &fd, !rc);
+    rc = send_packet(p, &answer, &fd, !rc);
+    if (!rc || rc == -EPIPE || rc == -EREMOTEIO)
+        return rc;
+    answer.n = (u64)-rc;
+    answer.slots = 0;
+    return send_packet(p, &answer, NULL, 0);
 }
 
 static u64 patience_ms(const struct parser *p, u32 op)
@@ -289,6 +312,12 @@ unsigned parser_restarts(const struct parser *p)
 void parser_rest(struct parser *p)
 {
     client_end_child(p);
+}
+
+void parser_set_opener(struct parser *p, struct opener *opener, struct hung *hung)
+{
+    p->opener = opener;
+    p->hung = hung;
 }
 
 void parser_set_secret(struct parser *p, const u8 secret[16])

@@ -7,32 +7,14 @@
 
 #define START_TIMEOUT_MS 10000 /* of a child to lock itself in: milliseconds, but the machine may be busy */
 
-/* Waits until the socket has something to read (an end counts). 0, -ETIMEDOUT, -errno. */
-static int wait_readable(int sock, unsigned timeout_ms)
-{
-    uint64_t deadline = now_ns() + timeout_ms * 1000000ull;
-    for (;;) {
-        uint64_t now = now_ns();
-        int left = now < deadline ? (int)((deadline - now + 999999) / 1000000) : 0;
-        struct pollfd p = {.fd = sock, .events = POLLIN};
-        int r = poll(&p, 1, left);
-        if (r > 0)
-            return 0;
-        if (r < 0 && errno != EINTR)
-            return -errno;
-        if (r == 0 && !left)
-            return -ETIMEDOUT;
-    }
-}
-
 /* Receives an answer with at most one descriptor. */
 int client_receive(struct parser *p, unsigned timeout_ms, struct parser_answer *a, int *fd)
 {
-    int fds[PARSER_MAX_FDS];
-    int rc = wait_readable(p->child.socket, timeout_ms);
+    int fds[PACKET_MAX_FDS];
+    int rc = child_wait(&p->child, timeout_ms);
     if (rc || (rc = packet_recv(p->child.socket, a, sizeof(*a), fds)))
         return rc;
-    for (unsigned i = 1; i < PARSER_MAX_FDS; i++)
+    for (unsigned i = 1; i < PACKET_MAX_FDS; i++)
         xp_cleanup_close(&fds[i]);
     if (fds[1] >= 0) {
         close(fds[0]);
@@ -65,7 +47,12 @@ static void wait_at_gate(struct parser *p)
 
 void client_end_child(struct parser *p)
 {
-    u64 used = child_kill(&p->child);
+    int left = -1;
+    u64 used = child_kill(&p->child, &left);
+    if (left >= 0 && p->hung)
+        hung_keep_child(p->hung, left);
+    else
+        xp_cleanup_close(&left);
     __atomic_add_fetch(&p->ended_ns, used, __ATOMIC_SEQ_CST);
     __atomic_store_n(&p->pid, 0, __ATOMIC_SEQ_CST);
 }

@@ -2,7 +2,9 @@
 #pragma once
 #include "parser/parser.h"
 #include "parser/protocol.h"
-#include "parser/spawn.h"
+#include "base/child.h"
+#include "opener/hung.h"
+#include "opener/opener.h"
 
 struct parser {
     struct parser_limits limits;
@@ -16,6 +18,8 @@ struct parser {
     u64 ended_ns, most_ns;     /* CPU time of earlier children, and the most that was reported: atomic, too */
     u32 id;
     u8 secret[16];
+    struct opener *opener; /* borrowed; NULL: files are opened in this process */
+    struct hung *hung;     /* borrowed; NULL: nobody cares for children that are left behind */
 };
 
 /* ---- client_child.c ---- */

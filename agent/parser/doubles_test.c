@@ -1,6 +1,7 @@
 #include "parser/doubles_test.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "opener/opener.h"
 #include "parser/protocol.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -108,7 +109,7 @@ static void lie(int sock)
 {
     struct parser_answer hello = {0};
     struct parser_request rq;
-    int fds[PARSER_MAX_FDS];
+    int fds[PACKET_MAX_FDS];
     packet_send(sock, &hello, sizeof(hello), NULL, 0);
     while (!packet_recv(sock, &rq, sizeof(rq), fds)) {
         char order[32];
@@ -123,6 +124,8 @@ static void lie(int sock)
 __attribute__((constructor)) static void be_child(int argc, char **argv)
 {
     static const struct parser_work worker = {.identify = obey};
+    if (opener_is_child(argc, argv))
+        _exit(opener_child_main(argc, argv));
     if (parser_is_child(argc, argv))
         parser_child_main(argc, argv);
     if (argc < 3)

@@ -18,6 +18,8 @@
 #include <sys/types.h>
 
 struct debug_links;
+struct hung;
+struct opener;
 struct dwarf_fds;
 struct parser;
 struct parser_synth;
@@ -49,10 +51,11 @@ struct parser_reply {
 };
 void parser_reply_free(struct parser_reply *r);
 
-/* For all requests: fd is borrowed and opened O_RDONLY (else -EINVAL); its file position may change. They return 0;
- * -errno of the child (see cfi/table.h, dwarf/names.h); -ETIMEDOUT: the child hung; -EPIPE: it died; -EPROTO: it sent
- * invalid data. After these three the file should be quarantined; if they are frequent, the next request is delayed.
- * -ECHILD: no child could be started, which is not the file's fault. */
+/* For all requests: fd is borrowed and opened O_RDONLY or O_PATH (else -EINVAL); its file position may change. They
+ * return 0; -errno of the child (see cfi/table.h, dwarf/names.h); -ETIMEDOUT: the child took too long; -EPIPE: it died;
+ * -EPROTO: it sent invalid data. After these three the file should be quarantined; if they are frequent, the next
+ * request is delayed. -EREMOTEIO: the file system does not answer (opener/hung.h). -ECHILD: no child could be started,
+ * which is not the file's fault. */
 int parser_identify(struct parser *p, int fd, struct table_key *out);
 /* Returns a checked image, built from bytes with this key; -ESTALE: the contents of the file have another key by now.
  * The child keeps the file that it identified last, so that a request right after that does not read it again. */
@@ -86,6 +89,9 @@ pid_t parser_pid(const struct parser *p);         /* 0 when none is running at t
 unsigned parser_restarts(const struct parser *p); /* children started again after one was lost */
 /* Returns the CPU time of all children so far, in ns. Never decreases. Any thread may call it. */
 u64 parser_cpu_ns(struct parser *p);
+/* Has O_PATH descriptors opened by `opener`, and children that cannot end kept by `hung`, both borrowed. By default
+ * they are opened in this process. */
+void parser_set_opener(struct parser *p, struct opener *opener, struct hung *hung);
 /* Ends the child; the next request starts another one. To be called by a thread that used the parser and is about to
  * end: the child would die with it, perhaps during a request of another thread. */
 void parser_rest(struct parser *p);

@@ -8,7 +8,7 @@
 #include "parser/doubles_test.h"
 #include "parser/protocol.h"
 #include "parser/synth_table.h"
-#include "parser/spawn.h"
+#include "base/child.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -191,17 +191,6 @@ TEST(parser_refuses_files_the_child_could_write_or_block_on)
     close(ends[1]);
     CHECK_EQ(rc, -ENOEXEC);
     CHECK_EQ(parser_restarts(p), 0);
-}
-
-TEST(parser_starts_are_spaced_out)
-{
-    struct start_gate g = {0};
-    uint64_t now = 1000 * NS_PER_SEC;
-    for (int i = 0; i < START_BURST; i++)
-        CHECK_EQ(start_gate_wait(&g, now), 0);
-    CHECK_EQ(start_gate_wait(&g, now), START_EVERY_NS);
-    CHECK_EQ(start_gate_wait(&g, now + START_EVERY_NS), START_EVERY_NS);
-    CHECK_EQ(start_gate_wait(&g, now + 100 * NS_PER_SEC), 0);
 }
 
 TEST(parser_waits_after_many_losses)

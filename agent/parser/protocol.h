@@ -14,6 +14,7 @@
  * parent does not trust replies; the child trusts its parent, but not the contents of files.
  */
 #pragma once
+#include "base/packet.h"
 #include "elf/debug_links.h"
 #include "dwarf/dwarf.h"
 #include "parser/parser.h"
@@ -46,6 +47,8 @@ enum parser_slot {
     SLOT_DWP,
     PARSER_MAX_FDS,
 };
+_Static_assert((int)PARSER_MAX_FDS < PACKET_MAX_FDS,
+               "all fit into a packet, with the socket that it is sent to (opener)");
 struct parser_slots {
     int fd[PARSER_MAX_FDS]; /* -1: empty */
 };
@@ -63,7 +66,7 @@ struct parser_request {
     u32 short_names;      /* NAMES */
     struct table_key key; /* TABLE, SYNTH: required key of the file, else -ESTALE */
 };
-_Static_assert(sizeof(struct parser_request) == 80, "the wire format has no hidden padding");
+_Static_assert(sizeof(struct parser_request) == 80, "the wire format has no hidden padding; opener_send takes it");
 
 #define PARSER_LAST  1u /* the child has used up its limits (time, memory, requests) and exits after this reply */
 #define PARSER_WANTS 2u /* not the reply yet: see above */
@@ -77,12 +80,6 @@ struct parser_answer {
     u8 pad[4];
 };
 _Static_assert(sizeof(struct parser_answer) == 64, "the wire format has no hidden padding");
-
-/* Sends one packet with descriptors. Returns 0; -EPIPE: the other side is closed; or another -errno. */
-int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned nfds);
-/* Receives one packet of exactly `len` bytes and 0..PARSER_MAX_FDS owned descriptors; unused slots are -1. 0, -EPIPE
- * (the other side is gone), -EPROTO (another size, too many descriptors; all are closed), -errno. */
-int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS]);
 
 /* Checks an answer in the parent. Returns 0 (with *out mapped, except for the two IDENTIFY requests, and *view checked,
  * for NAMES), the child's status, or -EPROTO. fd is borrowed; -1: there is none. */

@@ -5,7 +5,7 @@
 #include "base/test.h"
 #include "parser/doubles_test.h"
 #include "parser/protocol.h"
-#include "parser/spawn.h"
+#include "base/child.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>

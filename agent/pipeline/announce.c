@@ -1,7 +1,7 @@
 /* What a record of the ring tells the worker about: files, processes whose runtimes make code, gaps. */
 #include "base/hash.h"
 #include "pipeline/collector_internal.h"
-#include "proc/proc.h"
+#include "pipeline/openings.h"
 
 #define PROCESSES_SEEN 4096
 #define GAPS_SEEN      4096
@@ -11,7 +11,7 @@ void announce_job(struct collector *c, struct job *j)
     struct job **slot = c->gathering ? VEC_PUSH(&c->gathered) : NULL;
     if (slot)
         *slot = j;
-    else if (c->gathering || jobs_put(c->config.jobs, j)) {
+    else if (c->gathering || openings_put(c->config.openings, j)) {
         c->own.queue_full++;
         probe_forget(c->config.probe, &j->file.event.key);
         job_free(j);
@@ -24,11 +24,6 @@ void announce_file(struct collector *c, const struct xp_file_event *e)
     if (!j)
         return;
     j->file.event = *e;
-    j->file.fd = proc_open_mapping(e->tgid, e->start, e->end, &j->file.path);
-    if (j->file.fd < 0) {
-        j->file.error = j->file.fd;
-        j->file.fd = -1;
-    }
     announce_job(c, j);
 }
 
@@ -42,28 +37,22 @@ static u64 *first_sight(struct map *seen, size_t max, u64 key)
     return announced && !*announced ? announced : NULL;
 }
 
-/* Takes j. When the queue is full, the next sample of the same kind tries again. */
-static void announce(struct collector *c, struct job *j, u64 *announced)
-{
-    if (jobs_put(c->config.jobs, j))
-        job_free(j);
-    else
-        *announced = 1;
-}
-
-/* The process is opened now, for it may be gone when its interval ends. */
+/* The process is opened soon, for it may be gone when its interval ends. When there is no room, the next sample of the
+ * same kind tries again; so for gaps. */
 void announce_runtime(struct collector *c, const struct xp_sample *s)
 {
-    if (!runtime_recognises(s))
+    struct runtime_process p;
+    if (!runtime_recognises(s, &p))
         return;
     u64 *announced = first_sight(&c->runtimes_seen, PROCESSES_SEEN, hash_u64(s->start ^ hash_u64(s->tgid)));
     struct job *j = announced ? job_new(JOB_RUNTIME) : NULL;
     if (!j)
         return;
-    if (runtime_process_open(s, &j->process))
-        announce(c, j, announced);
-    else
+    j->process = p;
+    if (openings_put(c->config.openings, j))
         job_free(j);
+    else
+        *announced = 1;
 }
 
 void announce_gap(struct collector *c, const struct xp_sample *s)
@@ -74,5 +63,8 @@ void announce_gap(struct collector *c, const struct xp_sample *s)
     if (!j)
         return;
     j->gap = id;
-    announce(c, j, announced);
+    if (jobs_put(c->config.jobs, j))
+        job_free(j);
+    else
+        *announced = 1;
 }

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define UNWIND_TIMES (1u << 20)
-#define SETTLE_MS    150 /* from the last dump to the end of its announcements */
+#define UNWIND_TIMES     (1u << 20)
+#define SETTLE_MS        150 /* from the last dump to the end of its announcements */
+#define LAST_OPENINGS_NS (2 * NS_PER_SEC)
 
 static int new_stacks(const struct collector *c, struct aggregate **out)
 {
@@ -159,6 +160,7 @@ unsigned collector_rate(const struct collector *c)
 static void publish_figures(struct collector *c)
 {
     struct collector_figures f = c->own;
+    f.queue_full += openings_refused(c->config.openings);
     f.malformed += probe_malformed(c->config.probe);
     f.dropped = aggregate_dropped(c->live);
     figures_copy(&c->shown, &f, sizeof(f));
@@ -195,6 +197,8 @@ void collector_drain(struct collector *c, bool wait)
     /* A dump announced the files of its process: let those announcements reach the worker, too. */
     while (wait && now_ns() - c->postponed_ns < SETTLE_MS * 1000000ull)
         probe_poll(c->config.probe, &h, 10);
+    if (wait)
+        openings_settle(c->config.openings, now_ns() + LAST_OPENINGS_NS);
     publish_figures(c);
 }
 
@@ -225,7 +229,7 @@ int collector_rotate(struct collector *c)
         free(j);
         return -ENOMEM;
     }
-    if (jobs_put(c->config.jobs, j)) { /* full of files: the interval becomes longer, nothing is lost */
+    if (openings_put(c->config.openings, j)) { /* full of files: the interval becomes longer, nothing is lost */
         aggregate_merge(j->span.stacks, c->live);
         aggregate_free(&c->live);
         c->live = TAKE_PTR(j->span.stacks);

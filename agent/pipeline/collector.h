@@ -4,13 +4,15 @@
 #pragma once
 #include "pipeline/figures.h"
 #include "pipeline/jobs.h"
+#include "pipeline/openings.h"
 #include "probe/probe.h"
 
 struct collector;
 
 struct collector_config {
-    struct probe *probe; /* borrowed, like the jobs */
+    struct probe *probe; /* borrowed, like the jobs and openings */
     struct jobs *jobs;
+    struct openings *openings;
     unsigned hz;            /* samples per second per CPU of events that are clocks, until collector_set_rate */
     size_t aggregate_bytes; /* budget of distinct stacks */
     bool neighbours;        /* aggregate_share */

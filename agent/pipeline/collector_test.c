@@ -2,11 +2,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/test.h"
+#include "opener/hung.h"
 #include "pipeline/collector_internal.h"
 #include "pipeline/jobs_test.h"
 #include "probe/fake_test.h"
 #include "proc/proc.h"
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -15,12 +17,16 @@
 struct desk {
     struct probe *probe;
     struct jobs jobs;
+    struct hung *hung;
+    struct openings *openings;
     struct collector *c;
 };
 
 static void desk_free(struct desk *d)
 {
     collector_free(&d->c);
+    openings_free(&d->openings);
+    hung_free(&d->hung);
     jobs_free(&d->jobs);
     probe_free(&d->probe);
 }
@@ -32,8 +38,17 @@ static int desk_new(struct desk *d)
     struct probe_config probe = {.table_bytes = 1 << 20, .events = {{.hz = 100, .time = true}}, .nevents = 1};
     int rc = probe_new(&d->probe, &probe, why, sizeof(why));
     rc = rc ? rc : jobs_new(&d->jobs);
-    struct collector_config c = {.probe = d->probe, .jobs = &d->jobs, .hz = 100, .aggregate_bytes = 1 << 20};
+    rc = rc ? rc : hung_new(&d->hung);
+    rc = rc ? rc : openings_new(&d->openings, d->probe, &d->jobs, d->hung);
+    struct collector_config c = {
+        .probe = d->probe, .jobs = &d->jobs, .openings = d->openings, .hz = 100, .aggregate_bytes = 1 << 20};
     return rc ? rc : collector_new(&d->c, &c);
+}
+/* Polls, and waits until what was met is with the worker. */
+static void poll_once(struct desk *d)
+{
+    collector_poll(d->c, 0);
+    openings_settle(d->openings, now_ns() + 10 * NS_PER_SEC);
 }
 #define DESK                   \
     AUTO_DESK d = {.c = NULL}; \
@@ -97,7 +112,7 @@ static bool is_deferred(struct desk *d, u64 time, u64 dump_time, u32 cpu, u32 le
     struct sample s = sample_at(time, XP_CAUSE_PENDING);
     s.s.flags = XP_SAMPLE_DUMP;
     push_sample(d, s);
-    collector_poll(d->c, 0);
+    poll_once(d);
     bool handed = jobs_waiting(&d->jobs) == waiting + 1;
     return handed != (counted(d) == before + 1) ? handed : !handed;
 }
@@ -115,7 +130,7 @@ TEST(collector_defers_samples_with_their_dumps)
     CHECK(!is_deferred(&d, 5, 5, 1, XP_DUMP_BYTES + 1, 1));
     CHECK(!is_deferred(&d, 6, 6, 1, 8, XP_DUMP_MAPS + 1));
     push_dump(&d, 7, 4, 8, 1); /* there are four CPUs */
-    collector_poll(d.c, 0);
+    poll_once(&d);
     CHECK_EQ(counted(&d), 4);
     jobs_fill(&d.jobs, JOBS_MAX / 2);
     CHECK(is_deferred(&d, 8, 8, 1, 8, 1));
@@ -131,7 +146,7 @@ TEST(collector_counts_samples_by_how_their_stacks_end)
     push_sample(&d, sample_at(3, XP_CAUSE_KTHREAD));
     struct sample s = sample_at(4, XP_CAUSE_END);
     fake_push(d.probe, &s, sizeof(s) - 1);
-    collector_poll(d.c, 0);
+    poll_once(&d);
     collector_figures(d.c, &f);
     CHECK(f.seen == 3 && f.user == 2 && f.complete == 1 && f.malformed == 1 && f.queue_full == 0 && f.dropped == 0);
     CHECK_EQ(counted(&d), 3);
@@ -149,7 +164,7 @@ TEST(collector_median_of_unwinding)
         s.s.unwind_ns = 0; /* not measured */
         push_sample(&d, s);
     }
-    collector_poll(d.c, 0);
+    poll_once(&d);
     CHECK_EQ(collector_median_unwind(d.c), 300);
     CHECK_EQ(d.c->unwind_ns.n, 5);
 }
@@ -161,18 +176,18 @@ TEST(collector_looks_at_cpus_and_rate_once_a_second)
     DESK;
     collector_begin(d.c);
     collector_set_rate(d.c, 50);
-    collector_poll(d.c, 0);
+    poll_once(&d);
     CHECK_EQ(fake_rescans(d.probe), 0);
     CHECK_EQ(collector_rate(d.c), 100);
     d.c->rescan_ns -= NS_PER_SEC + 1;
-    collector_poll(d.c, 0);
+    poll_once(&d);
     CHECK_EQ(fake_rescans(d.probe), 1);
     CHECK_EQ(collector_rate(d.c), 50);
     collector_set_share(d.c, 1);
-    collector_poll(d.c, 0);
+    poll_once(&d);
     CHECK_EQ(fake_rescans(d.probe), 1);
     d.c->rescan_ns = 0;
-    collector_poll(d.c, 0);
+    poll_once(&d);
     CHECK_EQ(collector_rate(d.c), 1); /* it never stops */
     CHECK_EQ(fake_rate(d.probe), 1);
 }
@@ -183,7 +198,7 @@ TEST(collector_spans_follow_one_another)
     u64 began = now_ns();
     collector_begin(d.c);
     push_sample(&d, sample_at(1, XP_CAUSE_END));
-    collector_poll(d.c, 0);
+    poll_once(&d);
     struct span first = collector_take_span(d.c), second = collector_take_span(d.c);
     u64 passed = now_ns() - began, wall = clock_ns(CLOCK_REALTIME);
     size_t n;
@@ -200,7 +215,33 @@ TEST(collector_spans_follow_one_another)
     CHECK(first.time_ns < second.time_ns + passed); /* other programs may run between the readings of two clocks */
 }
 
+/* Puts jobs of no consequence until the lane of intervals has no room: one interval waits for the worker there. */
+static void fill_lane(struct desk *d)
+{
+    struct job *j;
+    jobs_fill(&d->jobs, JOBS_MAX);
+    while (collector_rotate(d->c), j = job_new(JOB_GAP), !openings_put(d->openings, j))
+        ;
+    job_free(j);
+}
+
 TEST(collector_interval_goes_on_without_a_place_in_the_queue)
+{
+    DESK;
+    collector_begin(d.c);
+    fill_lane(&d);
+    u64 began = d.c->span_ns;
+    push_sample(&d, sample_at(1, XP_CAUSE_END));
+    collector_poll(d.c, 0);
+    CHECK_EQ(collector_rotate(d.c), 0);
+    CHECK_EQ(d.c->span_ns, began);
+    CHECK_EQ(counted(&d), 1);
+    while (jobs_empty(&d.jobs), collector_rotate(d.c), counted(&d))
+        usleep(1000);
+}
+
+/* It waits for a place with the worker, behind the files of its stacks. */
+TEST(collector_hands_over_intervals)
 {
     DESK;
     collector_begin(d.c);
@@ -209,12 +250,10 @@ TEST(collector_interval_goes_on_without_a_place_in_the_queue)
     collector_poll(d.c, 0);
     jobs_fill(&d.jobs, JOBS_MAX);
     CHECK_EQ(collector_rotate(d.c), 0);
-    CHECK_EQ(d.c->span_ns, began);
-    CHECK_EQ(counted(&d), 1);
-    jobs_empty(&d.jobs);
-    CHECK_EQ(collector_rotate(d.c), 0);
     CHECK_EQ(counted(&d), 0);
-    struct job *j = jobs_get(&d.jobs, 0);
+    struct job *j;
+    while ((j = jobs_get(&d.jobs, 10000)) && j->kind != JOB_SPAN)
+        job_free(j);
     CHECK(j && j->kind == JOB_SPAN && j->span.stacks);
     CHECK(j->span.duration_ns <= now_ns() - began);
     job_free(j);
@@ -233,7 +272,7 @@ static void push_gap(struct desk *d, u32 file)
 static size_t gaps_of(struct desk *d, u32 file)
 {
     size_t n = 0;
-    collector_poll(d->c, 0);
+    poll_once(d);
     for (struct job *j; (j = jobs_get(&d->jobs, 0));) {
         n += j->kind == JOB_GAP && j->gap == file;
         job_free(j);
@@ -277,7 +316,7 @@ static void push_runtime(struct desk *d, u32 tgid, u64 start)
 static size_t runtimes_of(struct desk *d)
 {
     size_t n = 0;
-    collector_poll(d->c, 0);
+    poll_once(d);
     for (struct job *j; (j = jobs_get(&d->jobs, 0));) {
         n += j->kind == JOB_RUNTIME;
         job_free(j);
@@ -290,9 +329,6 @@ TEST(collector_announces_a_process_once)
 {
     DESK;
     u64 start = proc_start_ticks((u32)getpid()) * (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
-    jobs_fill(&d.jobs, JOBS_MAX);
-    push_runtime(&d, (u32)getpid(), start);
-    CHECK_EQ(runtimes_of(&d), 0); /* there was no room */
     push_runtime(&d, (u32)getpid(), start);
     push_runtime(&d, (u32)getpid(), start);
     CHECK_EQ(runtimes_of(&d), 1);
@@ -326,7 +362,8 @@ static void map_file(struct desk *d, u32 tgid, u32 file)
 
 static void announce(struct desk *d, u32 file)
 {
-    struct xp_file_event e = {.type = XP_RECORD_FILE, .id = file, .tgid = 0x7fffffff, .key = {.ino = file}};
+    struct xp_file_event e = {
+        .type = XP_RECORD_FILE, .id = file, .tgid = 0x7fffffff, .magic = TMPFS_MAGIC, .key = {.ino = file}};
     fake_push(d->probe, &e, sizeof(e));
 }
 
@@ -366,7 +403,7 @@ TEST(collector_prepares_files_of_busy_processes_first)
     CHECK_EQ(jobs_waiting(&d.jobs), 0);
     CHECK(!d.c->gathering && !d.c->gathered.n);
     announce(&d, 5); /* from now on the worker builds them */
-    collector_poll(d.c, 0);
+    poll_once(&d);
     CHECK_EQ(jobs_waiting(&d.jobs), 1);
 }
 
@@ -381,6 +418,7 @@ TEST(collector_forgets_files_without_a_place)
     jobs_fill(&d.jobs, JOBS_MAX - 1);
     CHECK_EQ(collector_prepare(d.c, build, &b, 0), 0); /* too late to build any */
     CHECK_EQ(b.n, 0);
+    poll_once(&d);
     CHECK_EQ(jobs_waiting(&d.jobs), JOBS_MAX);
     CHECK_EQ(fake_forgotten(d.probe), 1);
     collector_poll(d.c, 0);

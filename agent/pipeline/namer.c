@@ -39,9 +39,10 @@ int namer_new(struct namer **out, const struct namer_config *config)
     n->places.host = -1;
     struct debug_sources sources = config->debug;
     sources.patient = !config->again; /* who goes on asks again */
-    debug_search_paths_open(&n->places, &sources, config->parser);
+    debug_search_paths_open(&n->places, &sources, config->parser, config->opener, config->hung);
     if (line_indexes_new(&n->lines, &n->places, config->cache) ||
-        runtime_processes_new(&n->processes, (struct runtime_reader){config->parser, parser_jit_read}) ||
+        runtime_processes_new(&n->processes,
+                              (struct runtime_reader){config->parser, parser_jit_read, config->opener}) ||
         (config->again && name_cache_new(&n->kept, NAME_CACHE_BYTES)))
         return -ENOMEM;
     *out = TAKE_PTR(n);
@@ -102,10 +103,12 @@ static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t count,
     struct names view;
     if (!f || f->fd < 0)
         return -ENODATA;
-    int rc = files_changed(f) ? -ESTALE : 0;
+    int rc = files_is_hung(n->config.files, f) ? -EREMOTEIO : files_changed(f) ? -ESTALE : 0;
     if (!rc) {
         struct names_fds fds = sources(n, f);
         rc = parser_names(n->config.parser, &fds, offsets, count, &reply, &view);
+        if (rc == -EREMOTEIO && fds.symbols < 0) /* else it may be the debug file's */
+            files_hung(n->config.files, f);
     }
     if (rc)
         log_info("no function names for %s: %s", f->path ? f->path : "?", strerror(-rc));

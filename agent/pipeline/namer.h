@@ -9,11 +9,15 @@
 #include "profile/profile.h"
 
 struct cache;
+struct hung;
 struct namer;
+struct opener;
 struct parser;
 
 struct namer_config { /* borrowed */
     struct parser *parser;
+    struct opener *opener;
+    struct hung *hung;
     struct files *files;
     struct cache *cache;                            /* NULL: none on disk */
     const struct event_kind *events[XP_MAX_EVENTS]; /* of the profile's values, in the order of the sampler's events */

@@ -37,6 +37,7 @@ static int new_collector(struct pipeline *p)
 {
     struct collector_config c = {.probe = p->probe,
                                  .jobs = &p->jobs,
+                                 .openings = p->openings,
                                  .hz = p->config.probe.events[0].hz,
                                  .aggregate_bytes = p->config.aggregate_bytes,
                                  .neighbours = p->config.neighbours,
@@ -49,6 +50,8 @@ static int new_worker(struct pipeline *p)
 {
     struct worker_config c = {.probe = p->probe,
                               .parser = p->parser,
+                              .opener = p->opener,
+                              .hung = p->hung,
                               .cache = p->cache,
                               .jobs = &p->jobs,
                               .aggregate_bytes = p->config.aggregate_bytes,
@@ -70,11 +73,16 @@ static int build(struct pipeline *p, char *why, size_t len)
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
     limits.timeout_ms = PARSER_MS;
     raise_nofile();
-    int rc = parser_new(&p->parser, &limits);
+    int rc = hung_new(&p->hung);
+    if (!rc)
+        rc = opener_new(&p->opener, p->hung);
+    if (!rc)
+        rc = parser_new(&p->parser, &limits);
     if (rc) {
         snprintf(why, len, "cannot start the parser process: %s", strerror(-rc));
         return rc;
     }
+    parser_set_opener(p->parser, p->opener, p->hung);
     rc = probe_new(&p->probe, &p->config.probe, why, len);
     if (rc)
         return rc;
@@ -84,6 +92,11 @@ static int build(struct pipeline *p, char *why, size_t len)
         return -ENOMEM;
     if (p->config.neighbours)
         jobs_share(&p->jobs);
+    rc = openings_new(&p->openings, p->probe, &p->jobs, p->hung);
+    if (rc) {
+        snprintf(why, len, "cannot start a thread: %s", strerror(-rc));
+        return rc;
+    }
     return new_collector(p) || new_worker(p) ? -ENOMEM : 0;
 }
 
@@ -108,12 +121,15 @@ void pipeline_free(struct pipeline **pp)
     struct pipeline *p = *pp;
     if (!p)
         return;
+    openings_free(&p->openings);
     worker_free(&p->worker);
     collector_free(&p->collector);
     jobs_free(&p->jobs);
     cache_free(&p->cache);
     probe_free(&p->probe);
     parser_free(&p->parser);
+    opener_free(&p->opener);
+    hung_free(&p->hung);
     free(p);
     *pp = NULL;
 }

@@ -73,6 +73,8 @@ struct pipeline_report {
     u64 lost[XP_LOSS_COUNT];
     u64 lost_aggregate; /* the memory budget of distinct stacks was used up */
     u64 lost_malformed;
+    u64 hung_places;            /* file systems that did not answer, and are left alone now */
+    u64 hung_children;          /* processes left behind that wait for one */
     u64 queue_full;             /* announcements of files that were postponed: too many at once */
     u64 user_samples, complete; /* samples with a user stack; those whose user stack is complete */
     u64 cause[XP_CAUSE_COUNT];

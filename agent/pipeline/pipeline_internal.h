@@ -2,11 +2,16 @@
 #pragma once
 #include "pipeline/collector.h"
 #include "pipeline/pipeline.h"
+#include "opener/hung.h"
+#include "opener/opener.h"
 #include "pipeline/worker.h"
 
 struct pipeline {
     struct pipeline_config config;
     struct probe *probe;
+    struct hung *hung;
+    struct opener *opener; /* the worker's */
+    struct openings *openings;
     struct parser *parser;
     struct cache *cache;
     struct jobs jobs;

@@ -1,6 +1,7 @@
 /* Before sampling: the tables of what already runs, those of the busiest processes first. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "opener/hung.h"
 #include "pipeline/collector_internal.h"
 #include "proc/proc.h"
 #include <errno.h>
@@ -58,7 +59,7 @@ int collector_prepare(struct collector *c, void (*build)(void *ctx, struct job *
     c->gathering = false;
     AUTO_FREE struct ranked *order = rank_gathered(c, &list);
     for (size_t i = 0; order && i < c->gathered.n; i++) {
-        if (now_ns() > deadline_ns)
+        if (now_ns() > deadline_ns || hung_may(order[i].job->file.event.magic))
             announce_job(c, order[i].job); /* the worker builds it, later */
         else
             build(ctx, order[i].job);

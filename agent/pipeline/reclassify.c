@@ -1,6 +1,5 @@
 #include "pipeline/reclassify.h"
 #include "bpf/host/unwind_host.h"
-#include <unistd.h>
 
 u8 reclassify_stack(void *files, const struct agg_stack *s)
 {
@@ -9,9 +8,9 @@ u8 reclassify_stack(void *files, const struct agg_stack *s)
         return s->cause;
     u64 word = s->words[s->nkernel + s->nuser - 1], offset = XP_WORD_OFFSET(word);
     const struct file *f = XP_WORD_KIND(word) == XP_WORD_CFI ? files_get(files, XP_WORD_FILE(word)) : NULL;
-    if (!f || f->fd < 0 || (word & XP_WORD_EXACT) || offset < sizeof(code))
+    if (!f || (word & XP_WORD_EXACT) || offset < sizeof(code))
         return s->cause;
-    if (pread(f->fd, code, sizeof(code), (off_t)(offset - sizeof(code))) != sizeof(code) || files_changed(f))
+    if (files_read(files, f, offset - sizeof(code), code, sizeof(code)) || files_changed(f))
         return s->cause;
     return host_is_call(code) ? s->cause : XP_CAUSE_END;
 }

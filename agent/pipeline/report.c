@@ -1,4 +1,5 @@
 /* What a recording cost, lost and could not finish. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "pipeline/pipeline_internal.h"
@@ -79,12 +80,20 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->cut_names = w->cut_names;
 }
 
+/* CPU time of the processes that open files. */
+static double opening_seconds(const struct pipeline *p)
+{
+    return (double)(openings_cpu_ns(p->openings) + opener_cpu_ns(p->opener)) / 1e9;
+}
+
 static void report(const struct pipeline *p, const struct worker_figures *w, struct pipeline_report *out)
 {
     *out = (struct pipeline_report){0};
     report_samples(p, out);
     report_worker(w, out);
-    out->cpu_seconds = usage_cpu(p->parser);
+    out->hung_places = hung_places(p->hung, now_ns());
+    out->hung_children = hung_children(p->hung);
+    out->cpu_seconds = usage_cpu(p->parser) + opening_seconds(p);
     out->parser_cpu_seconds = usage_parser_cpu(p->parser);
     out->parser_restarts = parser_restarts(p->parser);
 }
@@ -118,7 +127,7 @@ double pipeline_cpu_seconds(const struct pipeline *p)
 {
     struct xp_stats st = {0};
     probe_stats(p->probe, &st);
-    return usage_cpu(p->parser) + (double)st.unwind_ns / 1e9;
+    return usage_cpu(p->parser) + opening_seconds(p) + (double)st.unwind_ns / 1e9;
 }
 
 void pipeline_progress(struct pipeline *p, u64 *samples, u64 *lost, u64 *user, u64 *complete)

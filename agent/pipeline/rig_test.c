@@ -2,6 +2,7 @@
 #include "base/fs.h"
 #include "proc/proc.h"
 #include <errno.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
@@ -80,6 +81,7 @@ int rig_begin(struct rig *r, bool intervals)
     if (!mapping_of((u64)(uintptr_t)pipeline_leaf, &r->text) || stat("/proc/self/exe", &st) ||
         pipeline_new(&r->pipeline, &r->config, why, sizeof(why)))
         return -1;
+    openings_settle(r->pipeline->openings, now_ns() + 10 * NS_PER_SEC);
     r->probe = fake_probe();
     r->text.file = FILE_ID;
     r->key = rig_key(&st);
@@ -92,6 +94,7 @@ void push_file(struct rig *r)
     struct xp_file_event e = {.type = XP_RECORD_FILE,
                               .id = FILE_ID,
                               .tgid = (u32)getpid(),
+                              .magic = TMPFS_MAGIC,
                               .start = r->text.start,
                               .end = r->text.end,
                               .pgoff = r->text.pgoff,

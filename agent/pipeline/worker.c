@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "opener/opener.h"
 #include "parser/parser.h"
 #include "pipeline/reclassify.h"
 #include "pipeline/usage.h"
@@ -40,12 +41,15 @@ int worker_new(struct worker **out, const struct worker_config *config)
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->aggregate_bytes / 8))
         return -ENOMEM;
+    files_open_with(w->files, config->opener, config->hung);
     if (config->neighbours) {
         files_share(w->files);
         aggregate_share(w->deferred_stacks);
     }
     struct namer_config names = config->names;
     names.parser = config->parser;
+    names.opener = config->opener;
+    names.hung = config->hung;
     names.files = w->files;
     names.cache = config->cache;
     names.again = config->profile != NULL;
@@ -260,7 +264,8 @@ static void *run(void *worker)
     }
     deliver(w, &w->last);
     w->rss_bytes = usage_rss(w->config.parser);
-    parser_rest(w->config.parser); /* its child would end with this thread */
+    parser_rest(w->config.parser); /* its child would end with this thread; so would the opener's */
+    opener_rest(w->config.opener);
     return NULL;
 }
 

@@ -9,15 +9,19 @@
 
 struct cache;
 struct parser;
+struct hung;
+struct opener;
 struct probe;
 struct worker;
 
 struct worker_config { /* borrowed */
     struct probe *probe;
     struct parser *parser;
+    struct opener *opener;
+    struct hung *hung;
     struct cache *cache; /* NULL: none */
     struct jobs *jobs;
-    struct namer_config names; /* except parser, files and cache */
+    struct namer_config names; /* except parser, opener, hung, files and cache */
     size_t aggregate_bytes;    /* memory budget for the stacks of an interval */
     bool neighbours;           /* files_share */
     bool no_synth;             /* do not derive rows for code without unwind information */

@@ -148,15 +148,17 @@ static int read_name(const char *link, char **path)
 int proc_open_mapping(u32 pid, u64 start, u64 end, char **path)
 {
     char link[96];
+    struct stat st;
     snprintf(link, sizeof(link), "/proc/%u/map_files/%llx-%llx", pid, (unsigned long long)start,
              (unsigned long long)end);
-    AUTO_CLOSE int place = open(link, O_PATH | O_CLOEXEC);
-    if (place < 0)
-        return -errno;
-    AUTO_CLOSE int fd = fs_open_regular(place); /* a device may be mapped there */
+    AUTO_CLOSE int fd = open(link, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return fd == -ENOTSUP ? -ENOEXEC : fd;
-    int rc = read_name(link, path);
+        return -errno;
+    int rc = fs_stat(fd, &st);
+    if (!rc && !S_ISREG(st.st_mode)) /* a device may be mapped there */
+        rc = -ENOEXEC;
+    if (!rc)
+        rc = read_name(link, path);
     return rc ? rc : TAKE_FD(fd);
 }
 

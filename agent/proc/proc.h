@@ -28,8 +28,8 @@ bool proc_alive(u32 tgid);
 int proc_add_descendants(proc_pids *pids);
 
 /* Opens the file behind a mapping through /proc/PID/map_files, which works for deleted files and other mount
- * namespaces. *path (owned, NUL-terminated) is the name shown by the kernel, without " (deleted)". Returns an owned fd;
- * -ENOEXEC: not a regular file; or another -errno. */
+ * namespaces. *path (owned, NUL-terminated) is the name shown by the kernel, without " (deleted)". Returns an owned
+ * O_PATH fd; -ENOEXEC: not a regular file; or another -errno. */
 int proc_open_mapping(u32 pid, u64 start, u64 end, char **path);
 
 /* Copies this process's vdso (every process maps the same one) to a sealed memfd, opened for reading. Returns an owned

@@ -1,4 +1,6 @@
 #include "proc/proc.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -165,7 +167,8 @@ TEST(proc_mapping_of_a_removed_file)
     int got = proc_open_mapping((u32)getpid(), (u64)map, (u64)map + (u64)page, &path);
     int odd = proc_open_mapping((u32)getpid(), (u64)device, (u64)device + (u64)page, &none);
     int nothing = proc_open_mapping((u32)getpid(), 1, 2, &none);
-    ssize_t n = got < 0 ? 0 : pread(got, text, 3, 0);
+    AUTO_CLOSE int opened = got < 0 ? -1 : fs_open_regular(got);
+    ssize_t n = pread(opened, text, 3, 0);
     bool same = path && !strcmp(path, name);
     munmap(map, (size_t)page);
     munmap(device, (size_t)page);

@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "proc/jit_file.h"
 #include "proc/proc.h"
+#include "runtime/jit_file.h"
 #include <errno.h>
 #include <string.h>
 
@@ -28,14 +28,14 @@ struct jit_maps {
     VEC(struct entry) list;
 };
 
-static void *process_new(u32 tgid, u64 start)
+static void *process_new(struct opener *o, u32 tgid, u64 start)
 {
     struct jit_process *p = calloc(1, sizeof(*p));
     if (!p)
         return NULL;
     p->tgid = tgid;
     p->start = start;
-    if (jit_place_open(tgid, start, &p->place)) {
+    if (jit_place_open(o, tgid, start, &p->place)) {
         free(p);
         return NULL;
     }
@@ -92,7 +92,7 @@ static void maps_add(void *maps, void *process)
     }
     if (j->list.n == MAX_PROCESSES)
         drop(j, 0); /* the one known longest */
-    jit_place_look(&p->place, p->tgid);
+    jit_place_look(&p->place, j->reader.opener, p->tgid);
     struct entry *e = VEC_PUSH(&j->list);
     if (e)
         *e = (struct entry){.process = p, .used = true};
@@ -108,7 +108,7 @@ static int maps_names(void *maps, u32 tgid, u64 start, const u64 *addresses, siz
     if (!e)
         return -ENOENT;
     e->used = true;
-    AUTO_CLOSE int fd = jit_place_map(&e->process->place, tgid);
+    AUTO_CLOSE int fd = jit_place_map(&e->process->place, j->reader.opener, tgid);
     int rc = fd < 0 ? fd : j->reader.read(j->reader.ctx, fd, addresses, n, use, arg);
     if (rc && rc != -ENOENT)
         log_info("no names for JIT code of process %u: cannot read its map: %s", tgid, strerror(-rc));

@@ -8,6 +8,7 @@ struct set {
     void *set;
 };
 struct runtime_processes {
+    struct runtime_reader reader;
     VEC(struct set) sets; /* one per runtime that has processes */
 };
 
@@ -21,18 +22,18 @@ static const struct runtime_process_ops *recogniser(const struct xp_sample *s)
     return NULL;
 }
 
-bool runtime_recognises(const struct xp_sample *s)
-{
-    return recogniser(s);
-}
-
-bool runtime_process_open(const struct xp_sample *s, struct runtime_process *out)
+bool runtime_recognises(const struct xp_sample *s, struct runtime_process *out)
 {
     const struct runtime_process_ops *ops = recogniser(s);
-    void *process = ops ? ops->open(s->tgid, s->start) : NULL;
-    if (process)
-        *out = (struct runtime_process){ops, process};
-    return process;
+    if (ops)
+        *out = (struct runtime_process){.ops = ops, .tgid = s->tgid, .start = s->start};
+    return ops;
+}
+
+bool runtime_process_open(struct opener *o, struct runtime_process *p)
+{
+    p->process = p->ops->open(o, p->tgid, p->start);
+    return p->process;
 }
 
 void runtime_process_close(struct runtime_process *p)
@@ -47,6 +48,8 @@ int runtime_processes_new(struct runtime_processes **out, struct runtime_reader 
     size_t n;
     const struct runtime *const *all = runtimes(&n);
     CLEANUP(runtime_processes_free) struct runtime_processes *p = calloc(1, sizeof(*p));
+    if (p)
+        p->reader = reader;
     for (size_t i = 0; p && i < n; i++) {
         if (!all[i]->process)
             continue;
@@ -87,7 +90,7 @@ void runtime_processes_add(struct runtime_processes *all, struct runtime_process
 void runtime_processes_add_pid(struct runtime_processes *all, u32 tgid, u64 start)
 {
     for (size_t i = 0; i < all->sets.n; i++) {
-        void *process = all->sets.v[i].ops->open(tgid, start);
+        void *process = all->sets.v[i].ops->open(all->reader.opener, tgid, start);
         if (process)
             all->sets.v[i].ops->set_add(all->sets.v[i].set, process);
     }

@@ -34,18 +34,17 @@ TEST(runtimes_are_recognised_by_their_samples)
 {
     struct sample jit = sample_of(XP_WORD_ANON), file = sample_of(1);
     struct runtime_process p = {0};
-    CHECK(runtime_recognises(&jit.s) && !runtime_recognises(&file.s));
+    CHECK(!runtime_recognises(&file.s, &p) && !p.ops);
     file.words[0] = (u64)XP_WORD_ANON << 60 | 5; /* in the kernel */
-    CHECK(!runtime_recognises(&file.s));
-    jit.s.nuser = 0;
-    CHECK(!runtime_recognises(&jit.s));
-    CHECK(!runtime_process_open(&file.s, &p) && !p.process);
-    jit.s.nuser = 1;
-    CHECK(runtime_process_open(&jit.s, &p) && p.process && p.ops);
+    CHECK(!runtime_recognises(&file.s, &p));
+    CHECK(runtime_recognises(&jit.s, &p) && p.ops && p.tgid == jit.s.tgid && p.start == jit.s.start && !p.process);
+    CHECK(runtime_process_open(NULL, &p) && p.process);
     runtime_process_close(&p);
     CHECK(!p.process && !p.ops);
     jit.s.start += 1ull << 40; /* it has ended, and its number is another's */
-    CHECK(!runtime_process_open(&jit.s, &p) && !p.process);
+    CHECK(runtime_recognises(&jit.s, &p) && !runtime_process_open(NULL, &p) && !p.process);
+    jit.s.nuser = 0;
+    CHECK(!runtime_recognises(&jit.s, &p));
 }
 
 /* A reader that says how often it was asked, and for what. */
@@ -60,7 +59,8 @@ static int read_map(void *ctx, int fd, const u64 *addresses, size_t n,
 {
     struct asked *a = ctx;
     char byte;
-    a->times += pread(fd, &byte, 1, 0) == 1 && byte == 'm';
+    AUTO_CLOSE int map = fs_open_regular(fd);
+    a->times += pread(map, &byte, 1, 0) == 1 && byte == 'm';
     a->address = *addresses;
     a->n = n;
     use(arg, NULL);
@@ -94,11 +94,11 @@ TEST(runtimes_name_what_their_processes_made)
     u32 me = s.s.tgid;
     map_path(path, getpid());
     unlink(path);
-    CHECK_EQ(runtime_processes_new(&all, (struct runtime_reader){&asked, read_map}), 0);
+    CHECK_EQ(runtime_processes_new(&all, (struct runtime_reader){&asked, read_map, NULL}), 0);
     CHECK_EQ(names_of(all, me, s.s.start, &used), -ENOENT); /* nobody knows it */
     for (int i = 0; i < 2; i++) {                           /* of two, one is kept */
         struct runtime_process p = {0};
-        CHECK(runtime_process_open(&s.s, &p));
+        CHECK(runtime_recognises(&s.s, &p) && runtime_process_open(NULL, &p));
         runtime_processes_add(all, &p);
         CHECK(!p.process && !p.ops);
     }
@@ -131,7 +131,7 @@ TEST(runtimes_forget_who_has_ended)
     map_path(path, child);
     u64 start = start_of(child);
     int rc = fs_replace_file(path, "map", 3, 0600);
-    rc = rc ? rc : runtime_processes_new(&all, (struct runtime_reader){&asked, read_map});
+    rc = rc ? rc : runtime_processes_new(&all, (struct runtime_reader){&asked, read_map, NULL});
     if (!rc) {
         runtime_processes_add_pid(all, (u32)child, start);
         runtime_processes_add_pid(all, (u32)child, start + (1ull << 40)); /* another one */

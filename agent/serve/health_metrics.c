@@ -55,6 +55,12 @@ static void resources(struct metrics *m, const struct health_figures *f)
     metrics_value(m, NULL, NULL, (double)r->rss_bytes);
     metrics_counter(m, "xprof_parser_restarts", "Number of times the parser process died and was restarted.");
     metrics_value(m, NULL, NULL, r->parser_restarts);
+    metrics_gauge(m, "xprof_file_systems_hung",
+                  "Number of file systems that did not answer and are left alone for some time.");
+    metrics_value(m, NULL, NULL, (double)r->hung_places);
+    metrics_gauge(m, "xprof_children_left_behind",
+                  "Number of helper processes that cannot end because they wait for a file system.");
+    metrics_value(m, NULL, NULL, (double)r->hung_children);
     metrics_gauge(m, "xprof_lag_seconds",
                   "Age of the oldest job that the worker has not finished: how late profiles are.");
     metrics_value(m, NULL, NULL, (double)f->lag.late_ns / 1e9);

@@ -1,7 +1,12 @@
 /* Starts this executable again as a child process, with a socket to it. The owner notices its failures and always ends
  * it with child_kill.
+ *
+ * A child that reads files of others may wait for a file system that does not answer: a FUSE daemon of a container's
+ * making, a dead NFS server. Then it cannot even be killed: SIGKILL takes effect when the file system answers, perhaps
+ * never (fs/fuse/dev.c: request_wait_answer). Such a child is left behind and another one is started.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,8 +26,17 @@ int child_open_self(void);
  * "%d" in argv is replaced by the number of its socket. Only async-signal-safe functions are called between fork and
  * exec, because other threads may run. Returns 0 or -errno. */
 int child_start(int exe, const char *const argv[], struct child_process *out);
-/* Kills and reaps. Returns the CPU time that the child used, in ns. */
-uint64_t child_kill(struct child_process *c);
+/* Waits until the child's socket has something to read (an end counts). Returns 0; -ETIMEDOUT; -EREMOTEIO: the child
+ * has made no progress for CHILD_STUCK_MS, so what it waits for may never come; or another -errno. */
+int child_wait(const struct child_process *c, unsigned timeout_ms);
+#define CHILD_STUCK_MS 1000
+
+/* Kills the child and reaps it. Returns the CPU time that it used, in ns; 0 if it does not end within CHILD_KILL_MS: it
+ * is left behind, and *left (may be NULL) is its pidfd, owned by the caller. Else *left is unchanged. */
+uint64_t child_kill(struct child_process *c, int *left);
+/* Reaps a child that was left behind, if it has ended by now; true: then its pidfd is of no use any more. */
+bool child_has_ended(int pidfd);
+#define CHILD_KILL_MS 500
 
 /* Limits the rate of starts: START_BURST at once, then one per START_EVERY_NS. */
 #define START_BURST    8

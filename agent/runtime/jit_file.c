@@ -1,7 +1,8 @@
-#include "proc/jit_file.h"
+#include "runtime/jit_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "opener/opener.h"
 #include "proc/proc.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -37,18 +38,16 @@ static int read_status(u32 tgid, struct jit_place *out)
     return out->ns_pid ? 0 : -ESRCH;
 }
 
-int jit_place_open(u32 tgid, u64 start, struct jit_place *out)
+int jit_place_open(struct opener *o, u32 tgid, u64 start, struct jit_place *out)
 {
     struct jit_place p = {.tmp = -1, .dump = -1, .ticks = start / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK))};
-    char path[64];
     int rc = read_status(tgid, &p);
     if (rc)
         return rc;
-    snprintf(path, sizeof(path), "/proc/%u/root", tgid);
-    AUTO_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_CLOSE int root = opener_root(o, tgid);
     if (root < 0)
-        return -errno;
-    p.tmp = fs_open_in_root(root, "/tmp", O_PATH | O_DIRECTORY);
+        return root;
+    p.tmp = opener_directory(o, root, "/tmp");
     if (p.tmp < 0) /* a jitdump may lie anywhere */
         p.tmp = -1;
     if (proc_start_ticks(tgid) != p.ticks) { /* still it, and so it was before */
@@ -73,7 +72,7 @@ static bool is_dump(const char *path)
     return len > 10 && !strncmp(slash, "/jit-", 5) && !strcmp(slash + len - 5, ".dump");
 }
 
-static int find_dump(u32 tgid)
+static int find_dump(struct opener *o, u32 tgid)
 {
     char place[64];
     AUTO_FREE char *maps = NULL;
@@ -86,39 +85,37 @@ static int find_dump(u32 tgid)
         if ((next = strchr(line, '\n')))
             *next++ = 0;
         if (is_dump(line) && sscanf(line, "%lx-%lx", &start, &end) == 2)
-            return proc_open_mapping(tgid, start, end, &path);
+            return opener_mapping(o, tgid, start, end, &path);
     }
     return -ENOENT;
 }
 
-static int open_text_map(const struct jit_place *p)
+static int open_text_map(const struct jit_place *p, struct opener *o)
 {
     char path[64];
     struct stat st;
     snprintf(path, sizeof(path), "perf-%u.map", p->ns_pid);
-    AUTO_CLOSE int place = p->tmp < 0 ? -ENOENT : fs_open_in_root(p->tmp, path, O_PATH);
-    AUTO_CLOSE int fd = place < 0 ? place : fs_open_regular(place);
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &st))
-        return -errno;
+    AUTO_CLOSE int fd = p->tmp < 0 ? -ENOENT : opener_file(o, p->tmp, path);
+    int rc = fd < 0 ? fd : fs_stat(fd, &st);
+    if (rc < 0)
+        return rc;
     return st.st_uid == p->uid || st.st_uid == 0 ? TAKE_FD(fd) : -EPERM;
 }
 
-void jit_place_look(struct jit_place *p, u32 tgid)
+void jit_place_look(struct jit_place *p, struct opener *o, u32 tgid)
 {
     if (p->dump >= 0 || p->looks == MAX_LOOKS)
         return;
     p->looks++;
-    AUTO_CLOSE int fd = find_dump(tgid);
+    AUTO_CLOSE int fd = find_dump(o, tgid);
     p->dump = fd >= 0 && proc_start_ticks(tgid) == p->ticks ? TAKE_FD(fd) : -1;
 }
 
-int jit_place_map(struct jit_place *p, u32 tgid)
+int jit_place_map(struct jit_place *p, struct opener *o, u32 tgid)
 {
-    jit_place_look(p, tgid);
+    jit_place_look(p, o, tgid);
     if (p->dump < 0)
-        return open_text_map(p);
+        return open_text_map(p, o);
     int fd = fcntl(p->dump, F_DUPFD_CLOEXEC, 3);
     return fd < 0 ? -errno : fd;
 }

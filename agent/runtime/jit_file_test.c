@@ -1,5 +1,5 @@
 /* Where maps of this very process would be found, and what is no map. */
-#include "proc/jit_file.h"
+#include "runtime/jit_file.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/test.h"
@@ -31,10 +31,10 @@ TEST(a_place_is_that_of_the_process_that_was_meant)
 {
     struct jit_place p = JIT_PLACE_NONE;
     u64 start = my_start();
-    CHECK_EQ(jit_place_open((u32)getpid(), start + TICK, &p), -ESRCH);
-    CHECK_EQ(jit_place_open((u32)getpid(), start - 1, &p), -ESRCH);
+    CHECK_EQ(jit_place_open(NULL, (u32)getpid(), start + TICK, &p), -ESRCH);
+    CHECK_EQ(jit_place_open(NULL, (u32)getpid(), start - 1, &p), -ESRCH);
     CHECK_EQ(p.tmp, -1);
-    CHECK_EQ(jit_place_open((u32)getpid(), start + TICK / 2, &p), 0);
+    CHECK_EQ(jit_place_open(NULL, (u32)getpid(), start + TICK / 2, &p), 0);
     CHECK_EQ(p.uid, geteuid());
     jit_place_close(&p);
 }
@@ -42,8 +42,8 @@ TEST(a_place_is_that_of_the_process_that_was_meant)
 static int map_of_me(void)
 {
     struct jit_place p = JIT_PLACE_NONE;
-    int rc = jit_place_open((u32)getpid(), my_start(), &p);
-    int fd = rc ? rc : jit_place_map(&p, (u32)getpid());
+    int rc = jit_place_open(NULL, (u32)getpid(), my_start(), &p);
+    int fd = rc ? rc : jit_place_map(&p, NULL, (u32)getpid());
     jit_place_close(&p);
     return fd;
 }
@@ -69,16 +69,16 @@ TEST(only_a_regular_file_below_tmp_is_a_map)
 TEST(a_place_is_of_the_innermost_namespace)
 {
     struct jit_place p = JIT_PLACE_NONE;
-    CHECK_EQ(jit_place_open((u32)getpid(), my_start(), &p), 0);
+    CHECK_EQ(jit_place_open(NULL, (u32)getpid(), my_start(), &p), 0);
     CHECK_EQ(p.ns_pid, getpid());
     CHECK(p.tmp >= 0 && p.dump < 0);
     int tmp = p.tmp;
     jit_place_close(&p);
     CHECK(fcntl(tmp, F_GETFD) < 0); /* nothing stays open */
     struct jit_place none = JIT_PLACE_NONE;
-    jit_place_look(&none, 0x7fffffff); /* nobody has mappings there */
+    jit_place_look(&none, NULL, 0x7fffffff); /* nobody has mappings there */
     CHECK(none.dump < 0 && none.looks == 1);
-    CHECK_EQ(jit_place_open(0x7fffffff, 0, &none), -ESRCH);
+    CHECK_EQ(jit_place_open(NULL, 0x7fffffff, 0, &none), -ESRCH);
     CHECK(none.tmp < 0);
 }
 
@@ -112,18 +112,19 @@ static int look_for(const char *name, unsigned looks, char magic[5])
 {
     char dir[] = "/tmp/xprof-dump-XXXXXX", path[96];
     struct jit_place p = JIT_PLACE_NONE;
-    if (!mkdtemp(dir) || jit_place_open((u32)getpid(), my_start(), &p))
+    if (!mkdtemp(dir) || jit_place_open(NULL, (u32)getpid(), my_start(), &p))
         return -1;
     for (unsigned i = 0; i < looks; i++)
-        jit_place_look(&p, (u32)getpid()); /* there is none yet */
+        jit_place_look(&p, NULL, (u32)getpid()); /* there is none yet */
     void *map = map_dump(dir, name);
-    AUTO_CLOSE int fd = jit_place_map(&p, (u32)getpid());
+    AUTO_CLOSE int fd = jit_place_map(&p, NULL, (u32)getpid());
     int found = p.dump >= 0;
     u8 before = p.looks;
-    jit_place_look(&p, (u32)getpid()); /* which is no look any more, if there is one */
+    jit_place_look(&p, NULL, (u32)getpid()); /* which is no look any more, if there is one */
     if (found && p.looks != before)
         found = -1;
-    if (fd >= 0 && pread(fd, magic, 4, 0) != 4)
+    AUTO_CLOSE int opened = fd < 0 ? -1 : fs_open_regular(fd);
+    if (fd >= 0 && pread(opened, magic, 4, 0) != 4)
         found = -1;
     jit_place_close(&p);
     if (map != MAP_FAILED)

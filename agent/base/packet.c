@@ -1,5 +1,4 @@
-/* Packets and descriptors over a SOCK_SEQPACKET pair, for both sides. */
-#include "parser/protocol.h"
+#include "base/packet.h"
 #include "base/cleanup.h"
 #include <errno.h>
 #include <string.h>
@@ -8,7 +7,7 @@
 
 union control { /* aligned as the kernel wants it */
     struct cmsghdr head;
-    char space[CMSG_SPACE(PARSER_MAX_FDS * sizeof(int))];
+    char space[CMSG_SPACE(PACKET_MAX_FDS * sizeof(int))];
 };
 
 int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned nfds)
@@ -34,7 +33,7 @@ int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned
 }
 
 /* Takes every descriptor that came, so that none leaks whatever the packet looks like. How many came. */
-static unsigned take_fds(struct msghdr *msg, int fds[PARSER_MAX_FDS])
+static unsigned take_fds(struct msghdr *msg, int fds[PACKET_MAX_FDS])
 {
     unsigned n = 0;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
@@ -44,7 +43,7 @@ static unsigned take_fds(struct msghdr *msg, int fds[PARSER_MAX_FDS])
         for (size_t i = 0; i < count; i++) {
             int fd;
             memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-            if (n < PARSER_MAX_FDS)
+            if (n < PACKET_MAX_FDS)
                 fds[n] = fd;
             else
                 close(fd);
@@ -54,7 +53,7 @@ static unsigned take_fds(struct msghdr *msg, int fds[PARSER_MAX_FDS])
     return n;
 }
 
-int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS])
+int packet_recv(int sock, void *data, size_t len, int fds[PACKET_MAX_FDS])
 {
     union control control = {0};
     struct iovec iov = {.iov_base = data, .iov_len = len};
@@ -65,14 +64,14 @@ int packet_recv(int sock, void *data, size_t len, int fds[PARSER_MAX_FDS])
     do
         r = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
     while (r < 0 && errno == EINTR);
-    for (unsigned i = 0; i < PARSER_MAX_FDS; i++)
+    for (unsigned i = 0; i < PACKET_MAX_FDS; i++)
         fds[i] = -1;
     if (r < 0)
         return errno == ECONNRESET ? -EPIPE : -errno;
     unsigned n = take_fds(&msg, fds);
-    if ((size_t)r == len && n <= PARSER_MAX_FDS && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+    if ((size_t)r == len && n <= PACKET_MAX_FDS && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
         return 0;
-    for (unsigned i = 0; i < PARSER_MAX_FDS; i++) {
+    for (unsigned i = 0; i < PACKET_MAX_FDS; i++) {
         xp_cleanup_close(&fds[i]);
         fds[i] = -1;
     }

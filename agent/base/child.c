@@ -1,8 +1,12 @@
-#include "parser/spawn.h"
+#include "base/child.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -10,6 +14,7 @@
 #include <sys/wait.h>
 
 #define MAX_ARGS 8
+#define LOOK_MS  250 /* between two looks at what a child does */
 
 int child_open_self(void)
 {
@@ -66,24 +71,72 @@ int child_start(int exe, const char *const argv[], struct child_process *out)
     return 0;
 }
 
+/* Tells whether the process sleeps (proc_pid_stat(5)) without having used the CPU since the last look. Who is ready to
+ * run waits for a CPU, not for a file. */
+static bool is_idle(pid_t pid, uint64_t *last_cpu_ns)
+{
+    char path[32];
+    AUTO_FREE char *text = NULL;
+    clockid_t clock;
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    if (clock_getcpuclockid(pid, &clock) || fs_read_file(path, 4096, &text, NULL))
+        return false;
+    const char *name_end = strrchr(text, ')');
+    uint64_t cpu_ns = clock_ns(clock), before = *last_cpu_ns;
+    *last_cpu_ns = cpu_ns;
+    return cpu_ns == before && name_end && (!strncmp(name_end, ") S", 3) || !strncmp(name_end, ") D", 3));
+}
+
+int child_wait(const struct child_process *c, unsigned timeout_ms)
+{
+    uint64_t begin = now_ns(), deadline = begin + timeout_ms * 1000000ull, moved = begin;
+    uint64_t cpu_ns = 0;
+    for (;;) {
+        uint64_t now = now_ns();
+        int left = now < deadline ? (int)((deadline - now + 999999) / 1000000ull) : 0;
+        struct pollfd p = {.fd = c->socket, .events = POLLIN};
+        int r = poll(&p, 1, left < LOOK_MS ? left : LOOK_MS);
+        if (r > 0)
+            return 0;
+        if (r < 0 && errno != EINTR)
+            return -errno;
+        if (now_ns() >= deadline)
+            return -ETIMEDOUT;
+        if (!is_idle(c->pid, &cpu_ns))
+            moved = now_ns();
+        else if (now_ns() - moved >= CHILD_STUCK_MS * 1000000ull)
+            return -EREMOTEIO;
+    }
+}
+
 static uint64_t ns_of(const struct timeval *t)
 {
     return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
 }
 
-uint64_t child_kill(struct child_process *c)
+uint64_t child_kill(struct child_process *c, int *left)
 {
-    siginfo_t info;
+    siginfo_t info = {0};
     struct rusage used = {0}; /* that of waitid(2) itself; the C library's has none */
     if (!c->pid)
         return 0;
+    AUTO_CLOSE int pidfd = c->pidfd;
     close(c->socket);
-    syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-    while (syscall(SYS_waitid, P_PIDFD, c->pidfd, &info, WEXITED, &used) && errno == EINTR)
-        ;
-    close(c->pidfd);
     *c = (struct child_process)CHILD_PROCESS_NONE;
+    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    while (poll(&end, 1, CHILD_KILL_MS) < 0 && errno == EINTR)
+        ;
+    syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED | WNOHANG, &used);
+    if (left && !info.si_pid)
+        *left = TAKE_FD(pidfd);
     return ns_of(&used.ru_utime) + ns_of(&used.ru_stime);
+}
+
+bool child_has_ended(int pidfd)
+{
+    siginfo_t info = {0};
+    return waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG) || info.si_pid;
 }
 
 uint64_t start_gate_wait(struct start_gate *g, uint64_t now)

@@ -10,8 +10,10 @@
 #include "bpf/types.h"
 #include <sys/types.h>
 
+struct opener;
+
 struct jit_place {
-    int tmp, dump; /* -1: none; owned */
+    int tmp, dump; /* O_PATH; -1: none; owned */
     u32 ns_pid;
     uid_t uid; /* of the process */
     u64 ticks; /* its start, as in /proc/PID/stat: the PID alone might have been reused */
@@ -22,12 +24,14 @@ struct jit_place {
         .tmp = -1, .dump = -1 \
     }
 
+/* All calls take the opener of the calling thread (opener/opener.h). */
+
 /* Opens /tmp of the process that started at `start` (ns since boot). Returns 0; -ESRCH: it exited, or its PID was
  * reused; or another -errno. */
-int jit_place_open(u32 tgid, u64 start, struct jit_place *out);
+int jit_place_open(struct opener *o, u32 tgid, u64 start, struct jit_place *out);
 void jit_place_close(struct jit_place *p);
 /* Looks for a jitdump among the mappings while the process runs. Only the first few calls have an effect. */
-void jit_place_look(struct jit_place *p, u32 tgid);
-/* Returns the map as an owned fd, opened O_RDONLY; -ENOENT: there is none; -EPERM: it belongs to another user;
+void jit_place_look(struct jit_place *p, struct opener *o, u32 tgid);
+/* Returns the map as an owned O_PATH fd; -ENOENT: there is none; -EPERM: it belongs to another user;
  * -ENOTSUP: not a regular file; or another -errno. A jitdump is preferred, because it has lines. */
-int jit_place_map(struct jit_place *p, u32 tgid);
+int jit_place_map(struct jit_place *p, struct opener *o, u32 tgid);

@@ -285,7 +285,8 @@ int parser_child_run(int argc, char **argv, const struct parser_work *work)
     reset_signals();
     prepare_library();
     prctl(PR_SET_NAME, "xprof-parser");
-    struct parser_answer hello = {.status = sandbox_enter(&s)};
+    struct parser_answer hello = {.id = 0};
+    hello.status = sandbox_enter(&s, &hello.flags);
     int rc = packet_send(SANDBOX_SOCKET, &hello, sizeof(hello), NULL, 0);
     if (rc || hello.status)
         return 1;

@@ -304,6 +304,11 @@ pid_t parser_pid(const struct parser *p)
     return __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
 }
 
+unsigned parser_layers(const struct parser *p)
+{
+    return __atomic_load_n(&p->layers, __ATOMIC_RELAXED);
+}
+
 unsigned parser_restarts(const struct parser *p)
 {
     return __atomic_load_n(&p->restarts, __ATOMIC_RELAXED);

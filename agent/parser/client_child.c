@@ -34,6 +34,8 @@ static int greet(struct parser *p)
         return rc;
     if (a.id || a.status > 0 || fd >= 0)
         return -EPROTO;
+    if (!a.status)
+        __atomic_store_n(&p->layers, a.flags, __ATOMIC_RELAXED);
     return a.status;
 }
 

@@ -14,6 +14,7 @@ struct parser {
     struct start_gate gate;
     bool lost;                 /* the last child did not exit on its own: the next start has to pass the gate */
     unsigned starts, restarts; /* restarts: starts after a loss */
+    unsigned layers;           /* of the child's sandbox: atomic, too */
     pid_t pid;                 /* the child's; like restarts atomic, because other threads report them */
     u64 ended_ns, most_ns;     /* CPU time of earlier children, and the most that was reported: atomic, too */
     u32 id;

@@ -87,6 +87,8 @@ int parser_jit_read(void *parser, int fd, const u64 *addresses, size_t n,
 /* For tests and the summary. */
 pid_t parser_pid(const struct parser *p);         /* 0 when none is running at the moment */
 unsigned parser_restarts(const struct parser *p); /* children started again after one was lost */
+/* Returns which layers of the sandbox hold that not every machine allows, as bits (parser/sandbox.h). */
+unsigned parser_layers(const struct parser *p);
 /* Returns the CPU time of all children so far, in ns. Never decreases. Any thread may call it. */
 u64 parser_cpu_ns(struct parser *p);
 /* Has O_PATH descriptors opened by `opener`, and children that cannot end kept by `hung`, both borrowed. By default

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOBODY   65534
@@ -69,12 +71,27 @@ static int empty_root(void)
     return 0;
 }
 
-/* Best effort: without CAP_SYS_ADMIN, or below an outer filter, seccomp alone forbids sockets and paths. The mount
- * namespace stays: a node may have thousands of mounts to copy, and from the empty root none can be named. */
-static void leave_places(void)
+/* Without CAP_SYS_ADMIN, or below an outer filter, seccomp alone forbids sockets and paths. The mount namespace stays:
+ * a node may have thousands of mounts to copy, and from the empty root none can be named. */
+static unsigned leave_places(void)
 {
-    (void)unshare(CLONE_NEWNET | CLONE_NEWIPC);
-    (void)empty_root();
+    unsigned layers = unshare(CLONE_NEWNET | CLONE_NEWIPC) ? 0 : 1u << SANDBOX_NETWORK;
+    return layers | (empty_root() ? 0 : 1u << SANDBOX_ROOT);
+}
+
+/* A ruleset that handles all rights that the kernel knows and grants none (Documentation/userspace-api/landlock.rst).
+ * Needs no capability, but no_new_privs. */
+static unsigned enter_landlock(void)
+{
+    static const unsigned long long fs_rights[] = {13, 14, 15, 15, 16}; /* their number by version of the ABI */
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    size_t known = sizeof(fs_rights) / sizeof(*fs_rights);
+    if (abi < 1)
+        return 0;
+    unsigned long long rights[2] = {(1ull << fs_rights[(size_t)abi < known ? (size_t)abi - 1 : known - 1]) - 1, 0};
+    rights[1] = abi >= 4 ? 3 : 0; /* TCP: bind, connect */
+    AUTO_CLOSE int rules = (int)syscall(SYS_landlock_create_ruleset, rights, abi >= 4 ? 16 : 8, 0);
+    return rules >= 0 && !syscall(SYS_landlock_restrict_self, rules, 0) ? 1u << SANDBOX_LANDLOCK : 0;
 }
 
 /* ---- Privileges ------------------------------------------------------------------------------------------------- */
@@ -193,7 +210,6 @@ static const struct allowed allow[] = {
     ANY(lseek),
     ANY(fstat),
     ANY(close),
-    BITS(newfstatat, 3, AT_EMPTY_PATH, AT_EMPTY_PATH), /* how newer C libraries spell fstat */
     /* memory, none of it executable */
     BITS(mmap, 2, PROT_EXEC, 0),
     BITS(mprotect, 2, PROT_EXEC, 0),
@@ -231,6 +247,27 @@ static const struct allowed allow[] = {
 #endif
 };
 
+/* Newer C libraries spell fstat(fd) as newfstatat(fd, "", AT_EMPTY_PATH). The filter cannot read the path, so the call
+ * is trapped and done as what it means. With any other path it is what the process is killed for. */
+static void on_trap(int signal, siginfo_t *info, void *context)
+{
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    bool is_fstat = info->si_syscall == SYS_newfstatat && r[REG_R10] == AT_EMPTY_PATH && !*(const char *)r[REG_RSI];
+    long rc = syscall(is_fstat ? SYS_fstat : SYS_kill, r[REG_RDI], r[REG_RDX]);
+    r[REG_RAX] = rc < 0 ? -errno : rc;
+}
+
+static int trap_fstat(scmp_filter_ctx ctx)
+{
+    struct sigaction a = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigset_t traps;
+    sigemptyset(&traps);
+    sigaddset(&traps, SIGSYS);
+    if (sigaction(SIGSYS, &a, NULL) || sigprocmask(SIG_UNBLOCK, &traps, NULL))
+        return -errno;
+    return seccomp_rule_add(ctx, SCMP_ACT_TRAP, SCMP_SYS(newfstatat), 0);
+}
+
 static int filter_calls(void)
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_KILL_PROCESS);
@@ -243,13 +280,25 @@ static int filter_calls(void)
     for (size_t i = 0; !rc && i < sizeof(allow) / sizeof(*allow); i++)
         rc = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, allow[i].nr, allow[i].nargs, &allow[i].arg);
     if (!rc)
+        rc = trap_fstat(ctx);
+    if (!rc)
         rc = seccomp_load(ctx);
     if (!rc)
         seccomp_release(ctx);
     return rc;
 }
 
-int sandbox_enter(const struct sandbox *s)
+const struct sandbox_layer_text *sandbox_layer_text(unsigned layer)
+{
+    static const struct sandbox_layer_text texts[] = {
+#define TEXT(name, slug, text) {slug, text},
+        SANDBOX_LAYERS(TEXT)
+#undef TEXT
+    };
+    return layer < SANDBOX_LAYER_COUNT ? &texts[layer] : NULL;
+}
+
+int sandbox_enter(const struct sandbox *s, unsigned *layers)
 {
     rlim_t all, private;
     memory_now(&all, &private); /* while there is a /proc */
@@ -257,8 +306,11 @@ int sandbox_enter(const struct sandbox *s)
     int rc = keep_only(s->socket);
     if (rc)
         return rc;
-    leave_places();
+    *layers = leave_places();
     if ((rc = drop_privileges()) || (rc = set_limits(s, all, private)))
         return rc;
+    *layers |= enter_landlock();
+    if (getuid() && getgid())
+        *layers |= 1u << SANDBOX_USER;
     return filter_calls();
 }

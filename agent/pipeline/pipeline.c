@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cache/cache.h"
 #include "parser/parser.h"
+#include "parser/sandbox.h"
 #include "pipeline/pipeline_internal.h"
 #include "proc/proc.h"
 #include <errno.h>
@@ -68,6 +69,15 @@ static int new_worker(struct pipeline *p)
     return worker_new(&p->worker, &c);
 }
 
+/* What this machine does not allow is said once; what is always there stands in front of it. */
+static void say_layers(const struct pipeline *p)
+{
+    const struct sandbox_layer_text *layer;
+    for (unsigned i = 0; (layer = sandbox_layer_text(i)); i++)
+        if (!(parser_layers(p->parser) >> i & 1))
+            log_info("the parser process is without %s; seccomp and the loss of all capabilities hold", layer->missing);
+}
+
 static int build(struct pipeline *p, char *why, size_t len)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
@@ -82,6 +92,7 @@ static int build(struct pipeline *p, char *why, size_t len)
         snprintf(why, len, "cannot start the parser process: %s", strerror(-rc));
         return rc;
     }
+    say_layers(p);
     parser_set_opener(p->parser, p->opener, p->hung);
     rc = probe_new(&p->probe, &p->config.probe, why, len);
     if (rc)

@@ -90,6 +90,7 @@ struct pipeline_report {
     u64 rows, synth_rows;
     u64 synth[FILES_SYNTH_COUNT]; /* files where stacks stopped in their code, by result */
     unsigned parser_restarts;
+    unsigned parser_layers; /* of its sandbox (parser/sandbox.h) */
     struct line_indexes_stats lines;
     struct debuginfod_stats server;
     u64 cut_names; /* look-ups with incomplete names because a limit was reached */

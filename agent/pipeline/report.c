@@ -96,6 +96,7 @@ static void report(const struct pipeline *p, const struct worker_figures *w, str
     out->cpu_seconds = usage_cpu(p->parser) + opening_seconds(p);
     out->parser_cpu_seconds = usage_parser_cpu(p->parser);
     out->parser_restarts = parser_restarts(p->parser);
+    out->parser_layers = parser_layers(p->parser);
 }
 
 void pipeline_figures(struct pipeline *p, struct pipeline_report *out)

@@ -1,4 +1,5 @@
 /* The page of metrics, from figures that were collected before. */
+#include "parser/sandbox.h"
 #include "profile/frames.h"
 #include "serve/health_internal.h"
 #include "serve/metrics.h"
@@ -55,6 +56,11 @@ static void resources(struct metrics *m, const struct health_figures *f)
     metrics_value(m, NULL, NULL, (double)r->rss_bytes);
     metrics_counter(m, "xprof_parser_restarts", "Number of times the parser process died and was restarted.");
     metrics_value(m, NULL, NULL, r->parser_restarts);
+    metrics_gauge(m, "xprof_parser_sandbox",
+                  "Whether a layer of the parser's sandbox holds that not every machine allows.");
+    const struct sandbox_layer_text *layer;
+    for (unsigned i = 0; (layer = sandbox_layer_text(i)); i++)
+        metrics_value(m, "layer", layer->slug, r->parser_layers >> i & 1);
     metrics_gauge(m, "xprof_file_systems_hung",
                   "Number of file systems that did not answer and are left alone for some time.");
     metrics_value(m, NULL, NULL, (double)r->hung_places);

@@ -113,7 +113,7 @@ TEST(health_of_a_collector_that_comes_round)
     a.health.looped_ns -= 60 * NS_PER_SEC;
     CHECK(!health_healthy(&a.health, &stuck));
     buf_char(&stuck, 0);
-    CHECK_STR(stuck.data, "the collector thread has been stuck for 60 s\n");
+    CHECK(!strncmp(stuck.data, "the collector thread has been stuck for 6", 41)); /* s; a busy machine takes more */
     buf_free(&why);
     CHECK(!health_ready(&a.health, &why)); /* and nobody else is asked */
     CHECK(why.len && !memcmp(why.data, "the collector", 13));

@@ -1,50 +1,62 @@
 #!/bin/bash
-# The parser process of a running recorder has no privilege and nothing to open, and its death costs no recording.
+# The parser process of a running recorder has no privilege and nothing to open, and its death costs no recording: with all
+# capabilities, and with those that the chart gives.
 set -euo pipefail
-
-[ "$(id -u)" = 0 ] || { echo "needs root" && exit 77; }
-
-fail() {
-    echo "$1" >&2
-    exit 1
-}
+. e2e/lib.sh
+need_root
+need setpriv
 
 (while :; do :; done) & # an idle machine has nothing to record
-busy=$!
-"$XPROF" record -a -d 4s --no-cache -o "$TMP/out.collapsed" >"$TMP/log" 2>&1 &
-recorder=$!
-trap 'kill $busy $recorder 2>/dev/null || true' EXIT
+at_exit "kill $!"
 
 child=
 locked_in() {
     child=$(pgrep -P "$recorder" -x xprof-parser) && grep -q '^Seccomp:[[:blank:]]*2' "/proc/$child/status"
 }
-for _ in $(seq 60); do
-    if locked_in; then break; fi
-    sleep 0.05
-done
-[ -n "$child" ] || fail "there is no parser process: $(cat "$TMP/log")"
 
 has() { # FIELD VALUE
     grep -qE "^$1:[[:blank:]]*$2\$" "/proc/$child/status" || fail "$1 is not $2: $(grep "^$1:" "/proc/$child/status")"
 }
+
+start() { # BOUNDING_SET COMMAND...
+    local bounding=$1
+    shift
+    rm -f "$profile"
+    "$@" "$XPROF" record -a -d 4s --no-cache -v -o "$profile" >"$TMP/log" 2>"$errors" &
+    recorder=$!
+    at_exit "kill $recorder"
+    await locked_in
+    has CapEff 0000000000000000
+    has CapPrm 0000000000000000
+    has CapBnd "$bounding"
+    has NoNewPrivs 1
+    has Seccomp 2
+    for fd in /proc/"$child"/fd/*; do
+        case $(readlink "$fd") in
+        /dev/null | socket:* | /memfd:* | "") ;;
+        /*) [ "$(basename "$fd")" -gt 3 ] || fail "descriptor $(basename "$fd"): $(readlink "$fd")" ;; # the file at work
+        *) fail "descriptor $(basename "$fd"): $(readlink "$fd")" ;;
+        esac
+    done
+}
+
+finish() {
+    kill -KILL "$child"
+    wait "$recorder" || fail "the recorder failed"
+    [ -s "$profile" ] || fail "nothing was recorded"
+}
+
+start 0000000000000000 env
 has Uid '65534[[:blank:]]65534[[:blank:]]65534[[:blank:]]65534'
 has Gid '65534[[:blank:]]65534[[:blank:]]65534[[:blank:]]65534'
 has Groups '[[:blank:]]*'
-has CapEff 0000000000000000
-has CapPrm 0000000000000000
-has CapBnd 0000000000000000
-has NoNewPrivs 1
-has Seccomp 2
 [ -z "$(ls -A "/proc/$child/root/" 2>/dev/null)" ] || fail "its root directory is not empty"
-for fd in /proc/"$child"/fd/*; do
-    case $(readlink "$fd") in
-    /dev/null | socket:* | /memfd:* | "") ;;
-    /*) [ "$(basename "$fd")" -gt 3 ] || fail "descriptor $(basename "$fd"): $(readlink "$fd")" ;; # the file at work
-    *) fail "descriptor $(basename "$fd"): $(readlink "$fd")" ;;
-    esac
-done
+finish
+if grep 'without a user of its own' "$errors"; then fail "it has one"; fi
 
-kill -KILL "$child"
-wait "$recorder" || fail "the recorder failed: $(cat "$TMP/log")"
-[ -s "$TMP/out.collapsed" ] || fail "nothing was recorded"
+capabilities=$(sed -n 's/^capabilities: \[\(.*\)\]$/\1/p' deploy/helm/xprof/values.yaml | tr '[:upper:]' '[:lower:]' | tr -d ' ')
+start '[0-9a-f]*' setpriv --no-new-privs --bounding-set="-all,+${capabilities//,/,+}"
+finish
+for missing in 'a user of its own' 'an empty root directory' 'an empty network namespace'; do
+    grep -q "without $missing" "$errors" || fail "it does not say that it is without $missing"
+done

@@ -125,11 +125,13 @@ static int start_discovery(struct agent *a, const struct discover_rules *rules, 
 
 static int start_server(struct agent *a, char *why, size_t len)
 {
-    struct serve_handlers h = {.ctx = &a->health,
-                               .metrics = health_metrics,
-                               .healthy = health_healthy,
-                               .ready = health_ready,
-                               .targets = health_targets};
+    struct serve_config c = {.address = a->config.listen,
+                             .targets_token_file = a->config.targets_token_file,
+                             .handlers = {.ctx = &a->health,
+                                          .metrics = health_metrics,
+                                          .healthy = health_healthy,
+                                          .ready = health_ready,
+                                          .targets = health_targets}};
     a->health = (struct health){.pipeline = a->pipeline,
                                 .discover = a->discover,
                                 .exports = a->exports,
@@ -139,7 +141,7 @@ static int start_server(struct agent *a, char *why, size_t len)
                                 .rate = pipeline_rate(a->pipeline)};
     if (!a->config.listen)
         return 0;
-    int rc = serve_new(&a->serve, a->config.listen, &h, why, len);
+    int rc = serve_new(&a->serve, &c, why, len);
     if (!rc)
         log_info("serving /metrics on port %u", serve_port(a->serve));
     return rc;

@@ -27,6 +27,7 @@ struct agent_config {                /* borrowed until agent_stop, except export
     struct publisher_config publisher; /* except exports and unknown */
     struct discover_config discover;   /* except sampler, publisher, hierarchy */
     const char *listen;                /* ADDRESS:PORT of the server; NULL: none */
+    const char *targets_token_file;    /* of the token for /targets; NULL: none */
     const char *node;                  /* name of this machine, for the metrics */
     bool exclusive;                    /* refuse to start while another agent runs on this machine */
     struct agent_limits limits;

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "serve/connections.h"
+#include "serve/guard.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
@@ -14,6 +15,7 @@
 struct serve {
     struct MHD_Daemon *daemon;
     struct serve_handlers handlers;
+    const char *targets_token_file;
     struct connections connections; /* of the server's thread */
 };
 
@@ -73,6 +75,28 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const c
     return rc;
 }
 
+/* Whether the connection may have the page; if not, `body` says what would help. */
+static unsigned admit(struct serve *s, struct MHD_Connection *c, const struct page *p, struct buf *body)
+{
+    if (p->make != targets)
+        return MHD_HTTP_OK;
+    switch (guard_request(MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
+                          MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION),
+                          s->targets_token_file)) {
+    case GUARD_PASS:
+        return MHD_HTTP_OK;
+    case GUARD_NO_TOKEN:
+        buf_str(body,
+                "/targets is for requests from the agent's own host (kubectl port-forward), or with the bearer "
+                "token of --targets-token-file\n");
+        return MHD_HTTP_FORBIDDEN;
+    case GUARD_WRONG_TOKEN:
+        break;
+    }
+    buf_str(body, "not the token of --targets-token-file\n");
+    return MHD_HTTP_UNAUTHORIZED;
+}
+
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
                                   const char *version, const char *upload, size_t *upload_size, void **request)
 {
@@ -92,7 +116,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
             continue;
         const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
         bool open = pages[i].make == metrics && accept && strstr(accept, "application/openmetrics-text");
-        unsigned status = pages[i].make(s, open, &body);
+        unsigned status = admit(s, c, &pages[i], &body);
+        if (status != MHD_HTTP_OK)
+            return answer(c, status, TEXT, &body);
+        status = pages[i].make(s, open, &body);
         return answer(c, status, open ? OPENMETRICS : pages[i].type, &body);
     }
     buf_str(&body, "available pages: /metrics, /healthz, /readyz and /targets\n");
@@ -182,17 +209,18 @@ int serve_check(const char *address, char *why, size_t len)
     return take_address(address, &a, why, len);
 }
 
-int serve_new(struct serve **out, const char *address, const struct serve_handlers *handlers, char *why, size_t len)
+int serve_new(struct serve **out, const struct serve_config *config, char *why, size_t len)
 {
     union address a;
-    int rc = take_address(address, &a, why, len);
+    int rc = take_address(config->address, &a, why, len);
     if (rc)
         return rc;
     without_ipv6(&a);
     struct serve *s = calloc(1, sizeof(*s));
     if (!s)
         return -ENOMEM;
-    s->handlers = *handlers;
+    s->handlers = config->handlers;
+    s->targets_token_file = config->targets_token_file;
     unsigned flags =
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (a.any.sa_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0);
     errno = 0;
@@ -202,7 +230,7 @@ int serve_new(struct serve **out, const char *address, const struct serve_handle
                                  on_connection, s, MHD_OPTION_NOTIFY_COMPLETED, on_answered, s, MHD_OPTION_END);
     if (!s->daemon) {
         int err = errno ? errno : EADDRINUSE;
-        snprintf(why, len, "cannot listen on %s: %s", address, strerror(err));
+        snprintf(why, len, "cannot listen on %s: %s", config->address, strerror(err));
         free(s);
         return -err;
     }

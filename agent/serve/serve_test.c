@@ -3,13 +3,17 @@
 #include "base/test.h"
 #include <arpa/inet.h>
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 struct site {
     bool healthy, ready, known, fail;
     struct serve *server;
-    char reply[4096]; /* to the last request: head and body */
+    const char *token_file, *at; /* the address that requests go to; NULL: loopback */
+    char reply[4096];            /* to the last request: head and body */
 };
 
 static void site_metrics(void *ctx, bool openmetrics, struct buf *out)
@@ -43,8 +47,10 @@ static bool site_targets(void *ctx, struct buf *json)
 static int site_open(struct site *s, const char *address)
 {
     char why[200] = "";
-    struct serve_handlers handlers = {s, site_metrics, site_healthy, site_ready, site_targets};
-    return serve_new(&s->server, address, &handlers, why, sizeof(why));
+    struct serve_config c = {.address = address,
+                             .targets_token_file = s->token_file,
+                             .handlers = {s, site_metrics, site_healthy, site_ready, site_targets}};
+    return serve_new(&s->server, &c, why, sizeof(why));
 }
 
 static void site_free(struct site *s)
@@ -53,12 +59,17 @@ static void site_free(struct site *s)
 }
 #define AUTO_SITE CLEANUP(site_free) struct site
 
-static int dial_port(unsigned port)
+static int dial_at(const char *address, unsigned port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    inet_pton(AF_INET, address ? address : "127.0.0.1", &to.sin_addr);
     AUTO_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     return fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) ? -errno : TAKE_FD(fd);
+}
+
+static int dial_port(unsigned port)
+{
+    return dial_at(NULL, port);
 }
 
 /* The status of a request; the whole reply is in s->reply. */
@@ -67,7 +78,7 @@ static int request(struct site *s, const char *method, const char *path, const c
     char text[512];
     size_t n = 0;
     ssize_t got = 1;
-    AUTO_CLOSE int fd = dial_port(serve_port(s->server));
+    AUTO_CLOSE int fd = dial_at(s->at, serve_port(s->server));
     int len =
         snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", method, path, headers);
     if (fd < 0 || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
@@ -139,6 +150,42 @@ TEST(serve_refuses_what_it_does_not_have)
     CHECK_EQ(request(&s, "GET", "/healthz", ""), 200);
 }
 
+/* An address of this machine that is not loopback: who connects to it comes from it. */
+static bool own_address(char out[INET_ADDRSTRLEN])
+{
+    struct ifaddrs *all = NULL;
+    bool found = false;
+    getifaddrs(&all);
+    for (struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
+        const struct sockaddr_in *v4 = (const void *)a->ifa_addr;
+        if (v4 && v4->sin_family == AF_INET && !(a->ifa_flags & IFF_LOOPBACK))
+            found = inet_ntop(AF_INET, &v4->sin_addr, out, INET_ADDRSTRLEN) != NULL;
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+TEST(serve_shows_targets_to_this_host_and_to_the_token)
+{
+    char address[INET_ADDRSTRLEN], path[] = "/tmp/xprof-serve-XXXXXX";
+    AUTO_CLOSE int fd = mkstemp(path);
+    CHECK(write(fd, "open\n", 5) == 5);
+    AUTO_SITE s = {.known = true, .healthy = true, .token_file = path};
+    if (!own_address(address))
+        SKIP("the machine has loopback only");
+    CHECK_EQ(site_open(&s, "[::]:0"), 0);
+    CHECK_EQ(request(&s, "GET", "/targets", ""), 200); /* from loopback */
+    s.at = address;
+    CHECK_EQ(request(&s, "GET", "/healthz", ""), 200);
+    CHECK_EQ(request(&s, "GET", "/targets", ""), 403);
+    CHECK(strstr(body(&s), "port-forward"));
+    CHECK_EQ(request(&s, "HEAD", "/targets", ""), 403);
+    CHECK_EQ(request(&s, "GET", "/targets", "Authorization: Bearer shut\r\n"), 401);
+    CHECK_EQ(request(&s, "GET", "/targets", "Authorization: Bearer open\r\n"), 200);
+    CHECK_STR(body(&s), "[]");
+    unlink(path);
+}
+
 TEST(serve_a_port_that_is_taken)
 {
     AUTO_SITE s = {0};
@@ -147,7 +194,7 @@ TEST(serve_a_port_that_is_taken)
     CHECK_EQ(site_open(&s, "127.0.0.1:0"), 0);
     unsigned port = serve_port(s.server);
     snprintf(address, sizeof(address), "127.0.0.1:%u", port);
-    CHECK_EQ(serve_new(&second, address, &(struct serve_handlers){0}, why, sizeof(why)), -EADDRINUSE);
+    CHECK_EQ(serve_new(&second, &(struct serve_config){.address = address}, why, sizeof(why)), -EADDRINUSE);
     CHECK(!second && strstr(why, address) && strstr(why, "in use"));
     site_free(&s);
     CHECK_EQ(dial_port(port), -ECONNREFUSED); /* it is closed, */
@@ -155,9 +202,9 @@ TEST(serve_a_port_that_is_taken)
     site_free(&s);
     CHECK_EQ(site_open(&s, "[::]:0"), 0);
     snprintf(address, sizeof(address), "[::]:%u", serve_port(s.server));
-    CHECK_EQ(serve_new(&second, address, &(struct serve_handlers){0}, why, sizeof(why)), -EADDRINUSE);
+    CHECK_EQ(serve_new(&second, &(struct serve_config){.address = address}, why, sizeof(why)), -EADDRINUSE);
     serve_free(&second); /* of none */
-    CHECK_EQ(serve_new(&second, "localhost:1", &(struct serve_handlers){0}, why, sizeof(why)), -EINVAL);
+    CHECK_EQ(serve_new(&second, &(struct serve_config){.address = "localhost:1"}, why, sizeof(why)), -EINVAL);
     CHECK(!second && strstr(why, "localhost:1"));
 }
 

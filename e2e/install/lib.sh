@@ -74,6 +74,19 @@ agent() { # PAGE
     curl -sf "http://$(agent_address):7055/$1"
 }
 
+# What is for the pod's own network only, by port-forwarding.
+targets() {
+    local pod forward pid line status=0
+    pod=$(kubectl -n xprof get pod -l app.kubernetes.io/name=xprof -o jsonpath='{.items[0].metadata.name}') || return
+    exec {forward}< <(exec "$cluster/in" "$bin/kubectl" -n xprof port-forward "$pod" :7055 2>/dev/null)
+    pid=$!
+    read -r line <&"$forward" # Forwarding from 127.0.0.1:PORT -> 7055
+    curl -sf "http://$(grep -o '127[0-9.:]*' <<<"$line")/targets" || status=$?
+    kill "$pid"
+    exec {forward}<&-
+    return $status
+}
+
 metric() { # NAME [LABELS_REGEX]: the sum; fails without the page or the metric
     local text
     text=$(agent metrics) || fail "the agent has no page of metrics"

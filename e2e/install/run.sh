@@ -27,13 +27,14 @@ refused exporters --set 'config.exporters[0].name=a'
 refused utl --set 'config.exporters[0].name=a,config.exporters[0].type=otlp,config.exporters[0].utl=b'
 refused capabilities --set 'capabilities={CAP_BPF}'
 refused port --set port=99999
+refused networkPolicy --set networkPolicy.enabled=maybe
 refused livenessProbe --set livenessProbe.exec.command=x
 refused secretKeys --set pyroscope.secret=s
 refused pyroscope.secret --set 'pyroscope.secretKeys={token}'
 refused password --set pyroscope.userName=u
 
 # Each way to install is what several versions of Kubernetes take.
-everything='privileged=true,podEvents=true,networkPolicy.enabled=true,statePath=/var/lib/xprof,priorityClassName=system-node-critical
+everything='privileged=true,podEvents=true,networkPolicy.from[0].namespaceSelector.matchLabels.a=b,targetsSecret=t,statePath=/var/lib/xprof,priorityClassName=system-node-critical
 pyroscope.secret=s,pyroscope.secretKeys={password,ca.crt},pyroscope.userName=u,kube=cri,otlp.url=http://o,config.kernel=off
 config.targets[0].comm=x,config.targets[0].labels.a=1,config.default-target.b=c,config.host-processes=true
 kube=kubelet,imagePullSecrets[0].name=r,extraEnv[0].name=A,extraEnv[0].value=b,podLabels.a=b,podAnnotations.c=d'
@@ -73,6 +74,23 @@ assert ends[0]["port"] in [p["name"] for p in pod["spec"]["containers"][0]["port
 PY
 done
 
+# The port is closed to all but those that the values name, once they name one.
+policy() { # EXPECTED OPTION...
+    local expected=$1
+    shift
+    "$bin/helm" template x $chart "$@" >"$TMP/out"
+    "$python" -c 'import sys, yaml
+for d in yaml.safe_load_all(sys.stdin):
+    if d and d["kind"] == "NetworkPolicy":
+        (rule,) = d["spec"]["ingress"]
+        print(rule["ports"][0]["port"], *rule.get("from", ["everybody"]))' <"$TMP/out" >"$TMP/policy"
+    [ "$(cat "$TMP/policy")" = "$expected" ] || { cat "$TMP/policy" && fail "not the policy '$expected' with: $*"; }
+}
+policy ''
+policy "metrics {'podSelector': {}}" --set-json 'networkPolicy.from=[{"podSelector": {}}]'
+policy '' --set-json 'networkPolicy.from=[{"podSelector": {}}]' --set networkPolicy.enabled=false
+policy 'metrics everybody' --set networkPolicy.enabled=true
+
 # What a running agent does not read again, and nothing else, replaces the pods.
 checksum() { # OPTION=VALUE
     "$bin/helm" template x $chart --set "config.$1" | grep checksum/fixed-options
@@ -99,8 +117,10 @@ notes() { # REGEX OPTION...
 notes 'annotate pod POD xprof.io/profile=true' --set targeting=annotation
 notes 'annotate namespace NAMESPACE xprof.io/profile=true' --set targeting=namespace
 notes 'annotate pod POD example.com/profile=false' --set targeting=all,config.annotation-prefix=example.com
+notes 'port-forward POD-OF-THAT-NODE 7055' --set targeting=all
 notes 'No backend is configured' --set targeting=all
-! (notes 'No backend is configured' --set config.otlp-url=http://o) 2>/dev/null || fail "the notes do not see where profiles go"
+! (notes 'port-forward POD-OF-THAT-NODE 7055' --set targeting=all
+notes 'No backend is configured' --set config.otlp-url=http://o) 2>/dev/null || fail "the notes do not see where profiles go"
 
 # What the agent keeps at most fits into its volume, or the kubelet evicts it.
 megabytes() { # OPTION

@@ -57,14 +57,16 @@ expect_percent 60 main.compact main.serve '{service_name="order store"}'
 # Annotating a running pod takes effect, un-annotating too: nothing of the pod comes after that.
 kubectl -n shop annotate pod -l app=silent xprof.io/profile=true
 profiled() { # LABEL_IN_TARGETS TRUE_OR_FALSE
-    agent targets | jq -e --arg p "$1" --argjson want "$2" \
+    targets | jq -e --arg p "$1" --argjson want "$2" \
         '[.[] | select(.kind == "container" and .labels.pod == $p)] | length > 0 and all(.profiled == $want)'
 }
 await_for 10 profiled "$(pod_of shop app=silent)" true
 await_for 60 has_profile '{service_name="silent"}' render
 kubectl -n shop annotate pod -l app=silent xprof.io/profile-
+[ "$(curl -s -o "$TMP/refused" -w '%{http_code}' "http://$(agent_address):7055/targets")" = 403 ] ||
+    fail "whoever reaches the agent's port learns what pods there are: $(cat "$TMP/refused")"
 stopped() {
-    agent targets | jq -e --arg u "$1" '[.[] | select(.kind == "pod" and .pod_uid == $u)] | length == 1 and all(.profiled | not)'
+    targets | jq -e --arg u "$1" '[.[] | select(.kind == "pod" and .pod_uid == $u)] | length == 1 and all(.profiled | not)'
 }
 await_for 10 stopped "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].metadata.uid}')"
 sleep 22

@@ -11,10 +11,14 @@ kubectl -n shop rollout status deploy/web deploy/silent --timeout=60s
 web=$(kubectl -n shop get pod -l app=web -o jsonpath='{.items[0].metadata.name}')
 
 profiled() { # POD: by its labels
-    agent targets | jq -e --arg p "$1" 'any(.[]; .kind == "container" and .labels.pod == $p and .profiled)' >/dev/null
+    targets | jq -e --arg p "$1" 'any(.[]; .kind == "container" and .labels.pod == $p and .profiled)' >/dev/null
 }
 sent() { # EXPORTER
     [ "$(metric xprof_export_profiles_total "exporter=\"$1\"")" -gt 0 ]
+}
+has_status() { # EXPECTED AUTHORIZATION: of the list of targets, for who is not in the agent's pod
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: $2" "http://$(agent_address):7055/targets")" = "$1" ] ||
+        fail "/targets answers '$2' otherwise than with $1"
 }
 gone() {
     [ -z "$(kubectl -n xprof get pod -o name)" ]
@@ -26,6 +30,8 @@ way() { # EXPORTER OPTION...
     install_chart --set config.interval=2s --set config.verbose=on "$@"
     await_for 30 profiled "$web"
     await_for 30 sent "$exporter"
+    has_status 403 ''
+    has_status "$(case "$*" in *targetsSecret*) echo 200 ;; *) echo 403 ;; esac)" 'Bearer s3cret'
     if profiled "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].metadata.name}')"; then
         fail "a pod that did not ask is profiled with: $*"
     fi
@@ -34,6 +40,8 @@ way() { # EXPORTER OPTION...
 }
 way pyroscope --set privileged=true
 way pyroscope --set kube=kubelet --set config.kubelet-insecure=on
+kubectl -n xprof create secret generic readers --from-literal=token=s3cret >/dev/null
+way pyroscope --set targetsSecret=readers
 way pyroscope --set kube=cri # by the runtime alone: no rights in the cluster
 [ -z "$(kubectl get clusterrole -l app.kubernetes.io/instance=xprof -o name)" ] || fail "roles that nobody needs"
 way otlp --set otlp.url=$url --set pyroscope.url=
@@ -49,6 +57,6 @@ if profiled "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].met
     fail "a pod whose namespace opted out is profiled"
 fi
 shy=$(kubectl -n asks get pod shy -o jsonpath='{.metadata.uid}')
-agent targets | jq -e --arg u "$shy" '[.[] | select(.pod_uid == $u)] | length > 1 and all(.profiled | not)' >/dev/null ||
+targets | jq -e --arg u "$shy" '[.[] | select(.pod_uid == $u)] | length > 1 and all(.profiled | not)' >/dev/null ||
     fail "a pod that opted out is profiled"
 profiled "$web" || fail "a pod's own word counts more than its namespace's"

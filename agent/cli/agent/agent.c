@@ -148,6 +148,7 @@ static int configure(struct service *s, const struct discover_rules *rules, cons
         .publisher = {.every = agent_rules_labels(rules), .process_frames = process_frames_of(o)},
         .discover.containers = {.host_root = o->host_root, .cri_socket = o->cri_socket},
         .listen = strcmp(o->listen, "off") != 0 ? o->listen : NULL,
+        .targets_token_file = o->targets_token_file,
         .node = s->node,
         .exclusive = o->exclusive,
         .limits = limits_of(o),

@@ -136,6 +136,8 @@ static const struct option_row rows[] = {
      .help = "maximum age of unsent profiles; older ones are dropped"},
     {"listen", 0, OPTION_TEXT, "ADDRESS:PORT", AT(listen), .fallback = "127.0.0.1:7055",
      .help = "address for /metrics, /healthz, /readyz and /targets; off: no server"},
+    {"targets-token-file", 0, OPTION_TEXT, "FILE", AT(targets_token_file), .hint = HINT_FILE,
+     .help = "file with the bearer token that lets other hosts read /targets (default: only this host)"},
     {"exclusive", 0, OPTION_SWITCH, "on/off", AT(exclusive), .fallback = "on",
      .help = "refuse to start while another agent runs on this machine"},
 };
@@ -270,7 +272,7 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
         AT(debuginfod_urls), AT(short_names), AT(kube),       AT(kubeconfig),
         AT(api_url),         AT(kubelet_url), AT(node_name),  AT(kubelet_insecure),
         AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
-        AT(process_frames),  AT(state_dir),   AT(listen),
+        AT(process_frames),  AT(state_dir),   AT(listen),     AT(targets_token_file),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];

@@ -40,7 +40,7 @@ struct agent_options {
     u64 output_size, output_age_ns;
     const char *state_dir;
     u64 spool_size, spool_age_ns;
-    const char *listen;
+    const char *listen, *targets_token_file;
     bool exclusive;
 };
 

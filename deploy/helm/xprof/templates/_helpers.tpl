@@ -66,6 +66,7 @@ seccompProfile: {{ toJson . }}
 {{- $keys := dict "password" "password-file" "token" "bearer-token-file" "ca.crt" "ca-file" "tls.crt" "cert-file" "tls.key" "key-file" }}
 {{- range .secretKeys }}{{ $_ := set $c (get $keys .) (printf "/etc/xprof-secret/%s" .) }}{{ end }}
 {{- end }}
+{{- if .Values.targetsSecret }}{{ $_ := set $c "targets-token-file" "/etc/xprof-targets/token" }}{{ end }}
 {{- with .Values.otlp.url }}{{ $_ := set $c "otlp-url" . }}{{ end }}
 {{- range $key, $value := .Values.config }}{{ $_ := set $c $key (ternary (ternary "on" "off" (eq (toString $value) "true")) $value (kindIs "bool" $value)) }}{{ end }}
 {{- toYaml $c }}
@@ -74,5 +75,5 @@ seccompProfile: {{ toJson . }}
 {{/* Of the configuration, what a running agent does not read again: a change of it replaces the pods. */}}
 {{- define "xprof.fixed" -}}
 {{- $c := include "xprof.config" . | fromYaml }}
-{{- pick $c "events" "kernel" "user" "table-memory" "stack-memory" "cache-dir" "cache-size" "debug-dir" "debuginfod-urls" "short-names" "synth" "kube" "kubeconfig" "api-url" "kubelet-url" "kubelet-insecure" "node-name" "cri-socket" "host-root" "label" "process-frames" "state-dir" "listen" | toJson | sha256sum }}
+{{- pick $c "events" "kernel" "user" "table-memory" "stack-memory" "cache-dir" "cache-size" "debug-dir" "debuginfod-urls" "short-names" "synth" "kube" "kubeconfig" "api-url" "kubelet-url" "kubelet-insecure" "node-name" "cri-socket" "host-root" "label" "process-frames" "state-dir" "listen" "targets-token-file" | toJson | sha256sum }}
 {{- end }}

@@ -131,6 +131,7 @@ static int start_server(struct agent *a, char *why, size_t len)
                                           .metrics = health_metrics,
                                           .healthy = health_healthy,
                                           .ready = health_ready,
+                                          .exports = health_exports,
                                           .targets = health_targets}};
     a->health = (struct health){.pipeline = a->pipeline,
                                 .discover = a->discover,

@@ -112,15 +112,13 @@ bool health_healthy(void *health, struct buf *why)
     return true;
 }
 
-/* Sampling runs, profiles are in time, pods and runtime were reached, and at least one exporter is not failing. */
+/* Sampling runs, profiles are in time, pods and runtime were reached. Not whether a server takes profiles: an outage
+ * there would make every agent of the cluster unready, stop a rolling update, and take the agents out of Services. */
 bool health_ready(void *health, struct buf *why)
 {
     const struct health *v = health;
     struct discover_stats d;
-    struct export_stats s = {0};
     struct worker_lag lag;
-    bool up = false;
-    size_t n = 0;
     if (!health_healthy(health, why))
         return false;
     why->len = 0;
@@ -138,14 +136,23 @@ bool health_ready(void *health, struct buf *why)
                                       : "the container runtime has not been queried yet");
         return false;
     }
-    for (; exports_stats(v->exports, n, &s); n++)
-        up |= !s.sick;
-    if (!up) {
-        buf_printf(why, n ? "no exporter gets through: %s\n" : "no exporter is configured%s\n", s.error);
-        return false;
-    }
     buf_printf(why, "ready%s%s\n", d.runtime_why[0] ? "; container runtime: " : "", d.runtime_why);
     return true;
+}
+
+bool health_exports(void *health, struct buf *why)
+{
+    const struct health *v = health;
+    struct export_stats s = {0};
+    bool up = false;
+    size_t n = 0;
+    for (; exports_stats(v->exports, n, &s); n++)
+        up |= !s.sick;
+    if (!up)
+        buf_printf(why, n ? "no exporter gets through: %s\n" : "no exporter is configured%s\n", s.error);
+    else
+        buf_str(why, "profiles are exported\n");
+    return up;
 }
 
 bool health_targets(void *health, struct buf *json)

@@ -21,5 +21,6 @@ struct health { /* all members are borrowed */
 
 void health_metrics(void *health, bool openmetrics, struct buf *out);
 bool health_healthy(void *health, struct buf *why);
-bool health_ready(void *health, struct buf *why);
+bool health_ready(void *health, struct buf *why);    /* it samples, and knows the pods of its node */
+bool health_exports(void *health, struct buf *why);  /* at least one exporter is not failing */
 bool health_targets(void *health, struct buf *json); /* false: the discovery thread does not respond */

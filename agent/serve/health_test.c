@@ -99,6 +99,14 @@ static bool is_ready(struct agent *a, struct buf *why)
     return ready;
 }
 
+static bool does_export(struct agent *a, struct buf *why)
+{
+    buf_free(why);
+    bool exports = health_exports(&a->health, why);
+    buf_char(why, 0);
+    return exports;
+}
+
 #define WAIT(condition)                                                               \
     for (u64 until_ = now_ns() + 10 * NS_PER_SEC; !(condition) && now_ns() < until_;) \
     usleep(2000)
@@ -134,7 +142,7 @@ TEST(health_of_a_worker_that_hangs)
     CHECK_STR(why.data, "profiles are 60 s late\nthe worker thread has been stuck for 600 s\n");
 }
 
-TEST(health_is_ready_when_an_exporter_works)
+TEST(health_tells_export_apart_from_readiness)
 {
     const struct export_target bad = {.kind = EXPORT_PYROSCOPE, .name = "bad", .url = "http://127.0.0.1:1"},
                                good = {.kind = EXPORT_PYROSCOPE, .name = "good", .url = "http://127.0.0.1:1"};
@@ -143,24 +151,27 @@ TEST(health_is_ready_when_an_exporter_works)
     struct export_stats s = {0};
     CHECK_EQ(agent_open(&a, DISCOVER_NO_KUBE, NULL, 0), 0);
     CHECK_EQ(agent_run(&a), 0);
-    CHECK(!is_ready(&a, &why));
+    CHECK(!does_export(&a, &why));
     CHECK_STR(why.data, "no exporter is configured\n");
+    CHECK(is_ready(&a, &why)); /* nothing that a restart or another node would help */
+    CHECK_STR(why.data, "ready\n");
     struct export_config one = {.targets = &bad, .ntargets = 1};
     char text[256];
     CHECK_EQ(exports_reconfigure(a.health.exports, &one, text, sizeof(text)), 0);
-    CHECK(is_ready(&a, &why)); /* nothing is known against it */
-    CHECK_STR(why.data, "ready\n");
+    CHECK(does_export(&a, &why)); /* nothing is known against it */
+    CHECK_STR(why.data, "profiles are exported\n");
     struct export_label labels[] = {{"__name__", "x"}, {"service_name", "x"}};
     struct export_item item = {
         .labels = labels, .nlabels = 2, .type = "cpu", .time_ns = clock_ns(CLOCK_REALTIME), .pprof = "", .len = 0};
     CHECK_EQ(exports_put(a.health.exports, &item), 0);
     WAIT(exports_stats(a.health.exports, 0, &s) && s.sick);
-    CHECK(!is_ready(&a, &why));
+    CHECK(is_ready(&a, &why));
+    CHECK(!does_export(&a, &why));
     CHECK(!strncmp(why.data, "no exporter gets through: ", 26) && strlen(why.data) > 28);
     struct export_target both[] = {good, bad};
     struct export_config two = {.targets = both, .ntargets = 2};
     CHECK_EQ(exports_reconfigure(a.health.exports, &two, text, sizeof(text)), 0);
-    CHECK(is_ready(&a, &why)); /* the other one works, as far as is known */
+    CHECK(does_export(&a, &why)); /* the other one works, as far as is known */
 }
 
 TEST(health_is_not_ready_before_pods_are_known)

@@ -22,6 +22,7 @@ struct serve {
 struct page {
     const char *path, *type;
     unsigned (*make)(struct serve *s, bool openmetrics, struct buf *out); /* the status */
+    const char *query; /* only for requests with this argument; NULL: for all others */
 };
 
 static unsigned metrics(struct serve *s, bool openmetrics, struct buf *out)
@@ -40,6 +41,15 @@ static unsigned readyz(struct serve *s, bool openmetrics, struct buf *out)
     return s->handlers.ready(s->handlers.ctx, out) ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
+/* What is ready, but gets rid of nothing, is not. */
+static unsigned readyz_exports(struct serve *s, bool openmetrics, struct buf *out)
+{
+    if (!s->handlers.ready(s->handlers.ctx, out))
+        return MHD_HTTP_SERVICE_UNAVAILABLE;
+    out->len = 0;
+    return s->handlers.exports(s->handlers.ctx, out) ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
 static unsigned targets(struct serve *s, bool openmetrics, struct buf *out)
 {
     return s->handlers.targets(s->handlers.ctx, out) ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -47,7 +57,7 @@ static unsigned targets(struct serve *s, bool openmetrics, struct buf *out)
 
 static unsigned overview(struct serve *s, bool openmetrics, struct buf *out)
 {
-    buf_str(out, "xprof " XPROF_VERSION "\n/metrics\n/healthz\n/readyz\n/targets\n");
+    buf_str(out, "xprof " XPROF_VERSION "\n/metrics\n/healthz\n/readyz\n/readyz?exports\n/targets\n");
     return MHD_HTTP_OK;
 }
 
@@ -56,8 +66,9 @@ static unsigned overview(struct serve *s, bool openmetrics, struct buf *out)
 #define OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 static const struct page pages[] = {
-    {"/", TEXT, overview},     {"/metrics", PROMETHEUS, metrics},         {"/healthz", TEXT, healthz},
-    {"/readyz", TEXT, readyz}, {"/targets", "application/json", targets},
+    {"/", TEXT, overview, NULL},       {"/metrics", PROMETHEUS, metrics, NULL},
+    {"/healthz", TEXT, healthz, NULL}, {"/readyz", TEXT, readyz_exports, "exports"},
+    {"/readyz", TEXT, readyz, NULL},   {"/targets", "application/json", targets, NULL},
 };
 
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, struct buf *body)
@@ -97,6 +108,17 @@ static unsigned admit(struct serve *s, struct MHD_Connection *c, const struct pa
     return MHD_HTTP_UNAUTHORIZED;
 }
 
+static const struct page *page_of(struct MHD_Connection *c, const char *url)
+{
+    for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
+        const char *q = pages[i].query;
+        if (!strcmp(url, pages[i].path) &&
+            (!q || MHD_lookup_connection_value_n(c, MHD_GET_ARGUMENT_KIND, q, strlen(q), NULL, NULL) == MHD_YES))
+            return &pages[i];
+    }
+    return NULL;
+}
+
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
                                   const char *version, const char *upload, size_t *upload_size, void **request)
 {
@@ -111,19 +133,18 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
         buf_str(&body, "only GET\n");
         return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, TEXT, &body);
     }
-    for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
-        if (strcmp(url, pages[i].path) != 0)
-            continue;
-        const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-        bool open = pages[i].make == metrics && accept && strstr(accept, "application/openmetrics-text");
-        unsigned status = admit(s, c, &pages[i], &body);
-        if (status != MHD_HTTP_OK)
-            return answer(c, status, TEXT, &body);
-        status = pages[i].make(s, open, &body);
-        return answer(c, status, open ? OPENMETRICS : pages[i].type, &body);
+    const struct page *p = page_of(c, url);
+    if (!p) {
+        buf_str(&body, "available pages: /metrics, /healthz, /readyz, /readyz?exports and /targets\n");
+        return answer(c, MHD_HTTP_NOT_FOUND, TEXT, &body);
     }
-    buf_str(&body, "available pages: /metrics, /healthz, /readyz and /targets\n");
-    return answer(c, MHD_HTTP_NOT_FOUND, TEXT, &body);
+    const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    bool open = p->make == metrics && accept && strstr(accept, "application/openmetrics-text");
+    unsigned status = admit(s, c, p, &body);
+    if (status != MHD_HTTP_OK)
+        return answer(c, status, TEXT, &body);
+    status = p->make(s, open, &body);
+    return answer(c, status, open ? OPENMETRICS : p->type, &body);
 }
 
 /* ---- Connections ---- */

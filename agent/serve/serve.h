@@ -14,6 +14,7 @@ struct serve_handlers { /* called on the server's thread, one at a time */
     void (*metrics)(void *ctx, bool openmetrics, struct buf *out);
     bool (*healthy)(void *ctx, struct buf *why);  /* liveness; always writes a line of text */
     bool (*ready)(void *ctx, struct buf *why);    /* readiness; the same */
+    bool (*exports)(void *ctx, struct buf *why);  /* whether profiles reach a backend; the same */
     bool (*targets)(void *ctx, struct buf *json); /* false: not available now */
 };
 

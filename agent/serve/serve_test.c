@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct site {
-    bool healthy, ready, known, fail;
+    bool healthy, ready, exports, known, fail;
     struct serve *server;
     const char *token_file, *at; /* the address that requests go to; NULL: loopback */
     char reply[4096];            /* to the last request: head and body */
@@ -37,6 +37,13 @@ static bool site_ready(void *ctx, struct buf *why)
     return s->ready;
 }
 
+static bool site_exports(void *ctx, struct buf *why)
+{
+    struct site *s = ctx;
+    buf_str(why, "export\n");
+    return s->exports;
+}
+
 static bool site_targets(void *ctx, struct buf *json)
 {
     struct site *s = ctx;
@@ -49,7 +56,7 @@ static int site_open(struct site *s, const char *address)
     char why[200] = "";
     struct serve_config c = {.address = address,
                              .targets_token_file = s->token_file,
-                             .handlers = {s, site_metrics, site_healthy, site_ready, site_targets}};
+                             .handlers = {s, site_metrics, site_healthy, site_ready, site_exports, site_targets}};
     return serve_new(&s->server, &c, why, sizeof(why));
 }
 
@@ -118,6 +125,22 @@ TEST(serve_pages)
     CHECK_EQ(request(&s, "GET", "/healthz", ""), 503);
     CHECK_EQ(request(&s, "GET", "/readyz", ""), 200);
     CHECK_EQ(request(&s, "GET", "/targets", ""), 503);
+}
+
+TEST(serve_readiness_and_that_of_exporters)
+{
+    AUTO_SITE s = {.ready = true};
+    CHECK_EQ(site_open(&s, "127.0.0.1:0"), 0);
+    CHECK_EQ(request(&s, "GET", "/readyz", ""), 200);
+    CHECK_EQ(request(&s, "GET", "/readyz?verbose", ""), 200); /* as for other pages, what is not known is passed over */
+    CHECK_EQ(request(&s, "GET", "/readyz?exports", ""), 503);
+    CHECK_STR(body(&s), "export\n");
+    CHECK_EQ(request(&s, "GET", "/readyz?verbose&exports=1", ""), 503);
+    s.exports = true;
+    CHECK_EQ(request(&s, "GET", "/readyz?exports", ""), 200);
+    s.ready = false;
+    CHECK_EQ(request(&s, "GET", "/readyz?exports", ""), 503);
+    CHECK_STR(body(&s), "readiness\n"); /* the first thing that is wrong */
 }
 
 TEST(serve_metrics_in_the_format_that_is_asked_for)

@@ -35,15 +35,21 @@ wait "$recorder"
 curl -sf "$page/targets" | jq -e 'type == "array"' >/dev/null || fail "/targets is no list"
 end_agent
 
-# A server that nobody listens at: sampling goes on, and /readyz says why it is not ready.
+# A server that nobody listens at: the agent is ready, for it samples; /readyz?exports says what is wrong.
 "$XPROF" agent --pyroscope-url http://127.0.0.1:1 --state-dir "$TMP/s2" --cache-dir "$TMP/cache" --interval 1s \
     --listen "127.0.0.1:$port" --exclusive=off --cri-socket none 2>"$errors" &
 agent_pid=$!
 at_exit "kill -KILL $agent_pid"
-unready() {
-    [ "$(curl -s -o "$TMP/ready" -w '%{http_code}' "$page/readyz")" = 503 ]
+unready() { # PAGE
+    [ "$(curl -s -o "$TMP/ready" -w '%{http_code}' "$page/$1")" = 503 ]
 }
-await unready
+await curl -sf "$page/readyz"
+profiles_wait() {
+    curl -sf "$page/metrics" | grep -q '^xprof_export_up{exporter="pyroscope"} 0'
+}
+await profiles_wait
+curl -sf "$page/readyz" >/dev/null || fail "not ready because of a server"
+unready 'readyz?exports' || fail "profiles get through to nobody"
 grep -q 'no exporter gets through' "$TMP/ready" || fail "it does not say why"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$page/healthz")" = 200 ] || fail "not healthy without a server"
 end_agent
@@ -55,7 +61,7 @@ grep -q 'pyroscope: unreachable' "$errors" || fail "the log does not name the se
 agent_pid=$!
 at_exit "kill -KILL $agent_pid"
 without_runtime() {
-    unready && grep -q 'the pods of this node are not known yet: .*no.sock' "$TMP/ready"
+    unready readyz && grep -q 'the pods of this node are not known yet: .*no.sock' "$TMP/ready"
 }
 await without_runtime
 [ "$(metric xprof_runtime_calls_total '"ok"')" = 0 ] || fail "a runtime that is not there has answered"

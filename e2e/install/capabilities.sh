@@ -13,13 +13,13 @@ IMAGES=$images/xprof.tar e2e/kube/up.sh "$cluster" || fail "the cluster does not
 pod() { # NAME LEFT_OUT
     local capability list=()
     for capability in "${all[@]}"; do [ "$capability" = "$2" ] || list+=("$capability"); done
-    sed -n '/^spec:/,$p' "$TMP/template" | cat <(printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n' "$1") - |
-        sed -E "s/^( *)add: .*/\1add: [$(IFS=, && echo "${list[*]}")]/"
+    printf 'apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\n' "$1"
+    "$bin/helm" template xprof "$PWD/deploy/helm/xprof" --show-only templates/tests/check.yaml \
+        --set image.repository=registry.local/xprof --set-string image.tag=1 \
+        --set "capabilities={$(IFS=, && echo "${list[*]}")}" | sed -n '/^spec:/,$p'
     echo ---
 }
 
-"$bin/helm" template xprof "$PWD/deploy/helm/xprof" --show-only templates/tests/check.yaml \
-    --set image.repository=registry.local/xprof --set-string image.tag=1 >"$TMP/template"
 name_of() {
     tr 'A-Z_' 'a-z-' <<<"without-$1"
 }

@@ -34,15 +34,16 @@ refused pyroscope.secret --set 'pyroscope.secretKeys={token}'
 refused password --set pyroscope.userName=u
 
 # Each way to install is what several versions of Kubernetes take.
-everything='privileged=true,podEvents=true,networkPolicy.from[0].namespaceSelector.matchLabels.a=b,targetsSecret=t,statePath=/var/lib/xprof,priorityClassName=system-node-critical
+everything='privileged=true,podEvents=true,networkPolicy.from[0].namespaceSelector.matchLabels.a=b,targetsSecret=t,seLinuxOptions.type=spc_t,statePath=/var/lib/xprof,priorityClassName=system-node-critical
 pyroscope.secret=s,pyroscope.secretKeys={password,ca.crt},pyroscope.userName=u,kube=cri,otlp.url=http://o,config.kernel=off
 config.targets[0].comm=x,config.targets[0].labels.a=1,config.default-target.b=c,config.host-processes=true
 kube=kubelet,imagePullSecrets[0].name=r,extraEnv[0].name=A,extraEnv[0].value=b,podLabels.a=b,podAnnotations.c=d'
 n=0
 for sets in '' $everything; do
     n=$((n + 1))
-    "$bin/helm" template x $chart --namespace profiling --set "pyroscope.url=http://p:4040${sets:+,$sets}" >"$TMP/$n.yaml"
-    for version in 1.25 1.30 1.33 1.35 1.37; do
+    for version in 1.25 1.29 1.30 1.33 1.35 1.37; do
+        "$bin/helm" template x $chart --namespace profiling --kube-version $version.0 \
+            --set "pyroscope.url=http://p:4040${sets:+,$sets}" >"$TMP/$n.yaml"
         "${python%/python3}/kubernetes-validate" -k $version --strict "$TMP/$n.yaml" >"$TMP/out" 2>&1 ||
             { cat "$TMP/out" && fail "Kubernetes $version does not take the chart with: $sets"; }
     done
@@ -73,6 +74,53 @@ ends = monitor["spec"].get("endpoints") or monitor["spec"]["podMetricsEndpoints"
 assert ends[0]["port"] in [p["name"] for p in pod["spec"]["containers"][0]["ports"]]
 PY
 done
+
+# What of the pods' specification follows from the values, both in the DaemonSet and in the check of `helm test`.
+specified() { # EXPECTED_JSON JQ_FILTER OPTION...
+    local expected=$1 filter=$2
+    shift 2
+    "$bin/helm" template x $chart "$@" | "$python" -c 'import json, sys, yaml
+for d in yaml.safe_load_all(sys.stdin):
+    if d and d["kind"] in ("DaemonSet", "Pod"):
+        json.dump(d["spec"]["template"] if d["kind"] == "DaemonSet" else d, sys.stdout)' | jq -cS "$filter" >"$TMP/specified"
+    expected=$(jq -cS . <<<"$expected")
+    [ "$(cat "$TMP/specified")" = "$expected"$'\n'"$expected" ] ||
+        { cat "$TMP/specified" && fail "$filter is not $expected with: $*"; }
+}
+digest=sha256:$(printf '%064d' 7)
+specified '"xprof:0.1.0"' '.spec.containers[0].image'
+specified "\"r/x@$digest\"" '.spec.containers[0].image' --set image.repository=r/x,image.digest="$digest"
+specified "\"r/x:2@$digest\"" '.spec.containers[0].image' --set image.repository=r/x,image.tag=2,image.digest="$digest"
+refused digest --set image.digest=sha256:1
+nodes=.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms
+own='{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]},
+    {"key": "eks.amazonaws.com/compute-type", "operator": "NotIn", "values": ["fargate"]},
+    {"key": "type", "operator": "NotIn", "values": ["virtual-kubelet"]}'
+specified "[{\"matchExpressions\": [$own]}]" "$nodes"
+theirs='{"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+    {"matchExpressions": [{"key": "a", "operator": "Exists"}]}, {"matchFields": [{"key": "metadata.name", "operator": "In",
+    "values": ["n"]}]}]}}, "podAffinity": {}}'
+specified "[{\"matchExpressions\": [{\"key\": \"a\", \"operator\": \"Exists\"}, $own]}, {\"matchExpressions\": [$own],
+    \"matchFields\": [{\"key\": \"metadata.name\", \"operator\": \"In\", \"values\": [\"n\"]}]}]" "$nodes" \
+    --set-json "affinity=$theirs"
+specified null .spec.affinity --set-json 'nodeRequirements=[]'
+refused nodeRequirements --set-json 'nodeRequirements=[{"key": "a", "operator": "Is"}]'
+context='.spec.containers[0].securityContext'
+specified '{"type": "Unconfined"}' "$context.appArmorProfile" --kube-version 1.30.0
+specified null "$context.appArmorProfile" --kube-version 1.29.9
+specified '["unconfined"]' '[.metadata.annotations | to_entries[] | select(.key | startswith("container.apparmor")).value]' \
+    --kube-version 1.29.9
+specified '["localhost/p"]' '[.metadata.annotations | to_entries[] | select(.key | startswith("container.apparmor")).value]' \
+    --kube-version 1.29.9 --set appArmorProfile.type=Localhost,appArmorProfile.localhostProfile=p
+specified '[]' '[.metadata.annotations | to_entries[] | select(.key | startswith("container.apparmor")).value]'
+specified null "$context.appArmorProfile" --set-json 'appArmorProfile={"type": null}'
+specified '{"type": "spc_t"}' "$context.seLinuxOptions" --set seLinuxOptions.type=spc_t
+specified '{"allowPrivilegeEscalation": false, "appArmorProfile": {"type": "Unconfined"}, "capabilities": {"add": ["BPF"],
+    "drop": ["ALL"]}, "procMount": "Default", "readOnlyRootFilesystem": false, "runAsUser": 0,
+    "seccompProfile": {"type": "RuntimeDefault"}}' "$context" --set 'capabilities={BPF}' \
+    --set securityContext.readOnlyRootFilesystem=false,securityContext.procMount=Default
+refused appArmorProfile --set appArmorProfile.type=unconfined
+refused seLinuxOptions --set seLinuxOptions.kind=spc_t
 
 # The port is closed to all but those that the values name, once they name one.
 policy() { # EXPECTED OPTION...

@@ -49,6 +49,27 @@ way archive --set 'config.exporters[0].name=archive,config.exporters[0].type=dir
     --set 'config.exporters[0].path=/var/lib/xprof/archive' --set "statePath=$TMP/state" --set pyroscope.url=
 find "$TMP/state/archive" -path "*shop/$web/main/*" -name '*.pb.gz' | grep -q . || fail "no profile lies in the node's folder"
 
+# A namespace that refuses the agent's pods: the notes say so, and what to do; with that done they are silent.
+kubectl create namespace strict >/dev/null
+kubectl label namespace strict pod-security.kubernetes.io/enforce=baseline >/dev/null
+strict() { # COMMAND
+    helm "$1" strict "$PWD/deploy/helm/xprof" -n strict --set image.repository=registry.local/xprof --set image.tag=1 \
+        --set config.exclusive=off >"$TMP/notes" 2>&1 || { cat "$TMP/notes" && fail "helm $1"; }
+}
+strict install
+label=$(sed -n 's/^ *kubectl label/kubectl label/p' "$TMP/notes")
+grep -q 'WARNING: the namespace strict enforces the Pod Security level baseline' "$TMP/notes" || fail "no warning: $(cat "$TMP/notes")"
+violates() {
+    kubectl -n strict get events -o jsonpath='{.items[*].message}' | grep -q 'violates PodSecurity'
+}
+await_for 30 violates
+eval "$label" >/dev/null
+strict upgrade
+! grep -q 'Pod Security' "$TMP/notes" || fail "the notes still warn: $(cat "$TMP/notes")"
+kubectl -n strict rollout restart ds/strict-xprof >/dev/null # or wait for the next try, a few minutes later
+kubectl -n strict rollout status ds/strict-xprof --timeout=60s
+helm uninstall strict -n strict --wait >/dev/null
+
 # All pods but those that do not want to be: the annotation of a pod, or of its namespace.
 kubectl annotate namespace shop xprof.io/profile=false >/dev/null
 install_chart --set config.interval=2s --set targeting=all

@@ -29,24 +29,59 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
 {{- define "xprof.image" -}}
-{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- $tag := toString .Values.image.tag -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}{{ if $tag }}:{{ $tag }}{{ end }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion $tag }}
+{{- end }}
 {{- end }}
 
-{{/* Capabilities and nothing else, or all of it. */}}
+{{/* AppArmor is a field since Kubernetes 1.30, and an annotation before. */}}
+{{- define "xprof.appArmorField" -}}
+{{- semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version }}
+{{- end }}
+
+{{/* An annotation for the container that the list names: (list ROOT CONTAINER). */}}
+{{- define "xprof.appArmorAnnotation" -}}
+{{- $profile := (first .).Values.appArmorProfile }}
+{{- if and $profile (ne (include "xprof.appArmorField" (first .)) "true") -}}
+container.apparmor.security.beta.kubernetes.io/{{ last . }}: {{ get (dict "Unconfined" "unconfined" "RuntimeDefault" "runtime/default" "Localhost" (printf "localhost/%s" (default "" $profile.localhostProfile))) $profile.type }}
+{{- end }}
+{{- end }}
+
+{{/* Capabilities and nothing else, or all of it; then what .Values.securityContext says. */}}
 {{- define "xprof.securityContext" -}}
-runAsUser: 0
-readOnlyRootFilesystem: true
+{{- $c := dict "runAsUser" 0 "readOnlyRootFilesystem" true }}
 {{- if .Values.privileged }}
-privileged: true
+{{- $_ := set $c "privileged" true }}
 {{- else }}
-allowPrivilegeEscalation: false
-capabilities:
-  drop: [ALL]
-  add: {{ toJson .Values.capabilities }}
-{{- with .Values.seccompProfile }}
-seccompProfile: {{ toJson . }}
+{{- $_ := set $c "allowPrivilegeEscalation" false }}
+{{- $_ := set $c "capabilities" (dict "drop" (list "ALL") "add" .Values.capabilities) }}
+{{- with .Values.seccompProfile }}{{ $_ := set $c "seccompProfile" . }}{{ end }}
 {{- end }}
+{{- if and .Values.appArmorProfile (eq (include "xprof.appArmorField" .) "true") }}
+{{- $_ := set $c "appArmorProfile" .Values.appArmorProfile }}
 {{- end }}
+{{- with .Values.seLinuxOptions }}{{ $_ := set $c "seLinuxOptions" . }}{{ end }}
+{{- toYaml (mergeOverwrite $c (deepCopy .Values.securityContext)) }}
+{{- end }}
+
+{{/* .Values.affinity, with .Values.nodeRequirements in each of its terms for nodes: terms are alternatives. */}}
+{{- define "xprof.affinity" -}}
+{{- $affinity := deepCopy .Values.affinity }}
+{{- if .Values.nodeRequirements }}
+{{- $node := default dict $affinity.nodeAffinity }}
+{{- $required := default dict $node.requiredDuringSchedulingIgnoredDuringExecution }}
+{{- $terms := list }}
+{{- range default (list dict) $required.nodeSelectorTerms }}
+{{- $terms = append $terms (set . "matchExpressions" (concat (default list .matchExpressions) $.Values.nodeRequirements)) }}
+{{- end }}
+{{- $_ := set $required "nodeSelectorTerms" $terms }}
+{{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" $required }}
+{{- $_ := set $affinity "nodeAffinity" $node }}
+{{- end }}
+{{- if $affinity }}{{ toYaml $affinity }}{{ end }}
 {{- end }}
 
 {{/* The configuration file: what the values say, then .Values.config over it. */}}

@@ -7,8 +7,10 @@
 #include "container/cri.h"
 #include "container/hierarchy.h"
 #include "parser/parser.h"
+#include "probe/denied.h"
 #include "probe/probe.h"
 #include "proc/proc.h"
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -20,8 +22,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 
+#define KPTR_RESTRICT "/proc/sys/kernel/kptr_restrict"
+
 struct check {
     int failures; /* lines marked NO */
+    struct denied_facts facts;
 };
 
 static void line(const char *mark, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -112,31 +117,53 @@ static int try_kernel_symbols(void)
 static void check_privileges(struct check *c)
 {
     static const struct {
-        const char *what, *capability, *use;
+        const char *what, *use;
+        unsigned capability;
+        const char *name;
         int (*try)(void);
     } all[] = {
-        {"other processes", "CAP_SYS_PTRACE", "processes of other containers can be inspected", try_other_process},
-        {"any file", "CAP_DAC_READ_SEARCH", "programs that only their owner may read can be read", try_any_file},
-        {"mapped files", "CAP_CHECKPOINT_RESTORE", "files that processes have mapped can be opened, also deleted ones",
-         try_mapped_file},
-        {"kernel symbols", "CAP_SYSLOG", "kernel functions have names", try_kernel_symbols},
+        {"other processes", "processes of other containers can be inspected", CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
+         try_other_process},
+        {"any file", "programs that only their owner may read can be read", CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
+         try_any_file},
+        {"mapped files", "files that processes have mapped can be opened, also deleted ones", CAP_CHECKPOINT_RESTORE,
+         "CAP_CHECKPOINT_RESTORE", try_mapped_file},
+        {"kernel symbols", "kernel functions have names", CAP_SYSLOG, "CAP_SYSLOG", try_kernel_symbols},
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        char why[400] = "kernel.kptr_restrict is 2: set it to 1"; /* which hides them from everybody */
         int rc = all[i].try();
+        if (rc && (all[i].capability != CAP_SYSLOG || read_number(KPTR_RESTRICT, -1) < 2))
+            denied_why(&c->facts, DENIED_ACCESS, all[i].capability, why, sizeof(why));
         if (rc)
-            line("NO", all[i].what, "%s: %s is missing", strerror(-rc), all[i].capability);
+            line("NO", all[i].what, "%s: %s", strerror(-rc), why);
         else
-            line("ok", all[i].what, "%s (%s)", all[i].use, all[i].capability);
+            line("ok", all[i].what, "%s (%s)", all[i].use, all[i].name);
         c->failures += rc != 0;
     }
+}
+
+/* What may stand in the way although all capabilities are there. */
+static void check_confinement(const struct check *c)
+{
+    const struct denied_facts *f = &c->facts;
+    line(f->user_namespace || f->bpf_filtered || f->perf_filtered || f->lockdown ? "--" : "ok", "confinement",
+         "%s%s%s%s", f->user_namespace ? "a user namespace, " : "",
+         f->bpf_filtered    ? "a seccomp filter against bpf(2), "
+         : f->perf_filtered ? "a seccomp filter against perf_event_open(2), "
+                            : "",
+         f->lockdown ? "kernel lockdown (confidentiality), " : "",
+         f->module[0] ? f->module : "no label of a security module");
 }
 
 static void check_settings(void)
 {
     long long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", -1);
-    long long kptr = read_number("/proc/sys/kernel/kptr_restrict", -1);
+    long long kptr = read_number(KPTR_RESTRICT, -1);
     line("ok", "perf_event_paranoid", "%lld%s", paranoid,
-         paranoid > 1 ? " (does not apply to root and CAP_PERFMON)" : "");
+         paranoid > 2   ? " (above 2, kernels of Debian and Ubuntu refuse CAP_PERFMON without CAP_SYS_ADMIN)"
+         : paranoid > 1 ? " (does not apply to root and CAP_PERFMON)"
+                        : "");
     line(kptr < 2 ? "ok" : "--", "kptr_restrict", "%lld%s", kptr, kptr < 2 ? "" : ": kernel functions have no names");
 }
 
@@ -223,7 +250,9 @@ int cli_check(int argc, char **argv)
     if (rc)
         return options_report(rc, &message);
     check_kernel(&c);
+    denied_collect(&c.facts);
     check_settings();
+    check_confinement(&c);
     check_privileges(&c);
     check_parser(&c);
     check_event("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, &c);

@@ -1,6 +1,7 @@
 /* Perf events: one per event kind and CPU, each running its sampler. */
 #include "probe/probe_internal.h"
 #include "base/cleanup.h"
+#include "probe/denied.h"
 #include "xprof.skel.h"
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -121,10 +122,8 @@ int probe_start(struct probe *p, char *why, size_t len)
     p->running = !rc;
     if (rc == -ENOENT || rc == -EOPNOTSUPP || rc == -ENODEV)
         return probe_why(rc, why, len, "this machine cannot count that event: it has no such hardware counter");
-    if (rc == -EACCES || rc == -EPERM)
-        return probe_why(
-            rc, why, len,
-            "perf events were refused: run as root or with CAP_PERFMON (kernel.perf_event_paranoid forbids them)");
+    if (rc && denied_explains(rc, DENIED_PERF, why, len))
+        return rc;
     if (rc == -EMFILE)
         return probe_why(rc, why, len, "too many open files: raise the limit (ulimit -n)");
     if (rc)

@@ -1,6 +1,7 @@
 #include "probe/probe_internal.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "probe/denied.h"
 #include "probe/records.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
@@ -83,9 +84,8 @@ static void configure(struct probe *p)
 
 static int explain_load(int err, char *why, size_t len)
 {
-    if (err == -EPERM)
-        return probe_why(err, why, len,
-                         "loading eBPF programs was refused: run as root, or with CAP_BPF and CAP_PERFMON");
+    if (denied_explains(err, DENIED_BPF, why, len))
+        return err;
     if (err == -ESRCH || err == -ENOENT)
         return probe_why(err, why, len,
                          "this kernel has no BTF (/sys/kernel/btf/vmlinux): CONFIG_DEBUG_INFO_BTF is needed");

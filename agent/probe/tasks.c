@@ -1,5 +1,6 @@
 #include "probe/tasks.h"
 #include "base/cleanup.h"
+#include "probe/denied.h"
 #include "probe/probe_internal.h"
 #include "tasks.skel.h"
 #include <bpf/bpf.h>
@@ -25,9 +26,10 @@ static int load(struct tasks *t, char *why, size_t len)
     t->skel->rodata->xp_tgid = t->tgid;
     int rc = tasks_bpf__load(t->skel);
     if (rc)
-        return rc == -EPERM ? probe_why(rc, why, len, "loading eBPF programs was refused: run as root")
-                            : probe_why(rc, why, len, "the kernel rejected the eBPF program that lists threads (%s)",
-                                        strerror(-rc));
+        return denied_explains(rc, DENIED_BPF, why, len)
+                   ? rc
+                   : probe_why(rc, why, len, "the kernel rejected the eBPF program that lists threads (%s)",
+                               strerror(-rc));
     union bpf_iter_link_info info = {.task.pid = t->tgid};
     LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
     t->link = bpf_program__attach_iter(t->skel->progs.xp_list_tasks, &opts);

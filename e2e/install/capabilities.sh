@@ -40,6 +40,7 @@ expect_check() { # LEFT_OUT EXIT LINE,LINE...
         cat "$TMP/log" >&2
         fail "without $1: exit $status and failing lines '$have', not $2 and '$3'"
     fi
+    [ "$1" = nothing ] || grep -q "CAP_$1 is missing" "$TMP/log" || { cat "$TMP/log" >&2 && fail "CAP_$1 is not named"; }
     echo "without $1: exit $status${have:+, $have}"
 }
 expect_check nothing 0 ''

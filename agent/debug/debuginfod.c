@@ -36,6 +36,7 @@ struct server {
 struct debuginfod {
     struct server servers[MAX_URLS];
     size_t nservers;
+    struct proxy_config proxy; /* strings owned */
     struct folder folder;
     size_t max_file;
     unsigned idle_ms;
@@ -156,7 +157,7 @@ static void *run(void *arg)
 {
     struct debuginfod *d = arg;
     CLEANUP(http_client_free) struct http_client *client = NULL;
-    struct http_config config = {0};
+    struct http_config config = {.proxy = d->proxy};
     int broken = http_client_new(&client, &config);
     pthread_setname_np(pthread_self(), "debuginfod");
     pthread_mutex_lock(&d->lock);
@@ -208,6 +209,15 @@ static int add_servers(struct debuginfod *d, const struct debuginfod_config *c)
     return rc;
 }
 
+/* Options are freed when an agent reads its configuration again. */
+static int copy_proxy(struct proxy_config *out, const struct proxy_config *c)
+{
+    *out = *c;
+    out->url = c->url ? strdup(c->url) : NULL;
+    out->except = c->except ? strdup(c->except) : NULL;
+    return (c->url && !out->url) || (c->except && !out->except) ? -ENOMEM : 0;
+}
+
 int debuginfod_new(struct debuginfod **out, const struct debuginfod_config *c)
 {
     *out = NULL;
@@ -228,6 +238,8 @@ int debuginfod_new(struct debuginfod **out, const struct debuginfod_config *c)
     int rc = add_servers(d, c);
     if (!rc && !d->nservers)
         rc = -EINVAL;
+    if (!rc)
+        rc = copy_proxy(&d->proxy, &c->proxy);
     if (!rc)
         rc = folder_open(&d->folder, c->dir, c->max_bytes);
     if (!rc)
@@ -253,6 +265,8 @@ void debuginfod_free(struct debuginfod **dd)
     folder_close(&d->folder);
     for (size_t i = 0; i < d->nservers; i++)
         free(d->servers[i].url);
+    free((void *)(uintptr_t)d->proxy.url);
+    free((void *)(uintptr_t)d->proxy.except);
     pthread_cond_destroy(&d->changed);
     pthread_mutex_destroy(&d->lock);
     vec_free(&d->entries);

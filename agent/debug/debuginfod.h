@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "bpf/types.h"
+#include "net/proxy.h"
 #include <stddef.h>
 
 struct debuginfod;
@@ -14,12 +15,13 @@ struct debuginfod;
 struct debuginfod_config {
     const char *const *urls; /* copied; http:// or https:// */
     size_t nurls;
-    const char *more;     /* URLs separated by blanks, as in DEBUGINFOD_URLS; used if there are no `urls`; or NULL */
-    const char *dir;      /* directory for files; NULL: a temporary one */
-    size_t max_file;      /* maximum size of one file; 0: 2 GiB */
-    size_t max_bytes;     /* maximum size of all files; 0: 4 GiB */
-    unsigned idle_ms;     /* time without a byte after which a request fails; 0: 10 s */
-    unsigned patience_ms; /* total time that debuginfod_get waits; 0: it does not wait */
+    const char *more; /* URLs separated by blanks, as in DEBUGINFOD_URLS; used if there are no `urls`; or NULL */
+    struct proxy_config proxy; /* strings are copied */
+    const char *dir;           /* directory for files; NULL: a temporary one */
+    size_t max_file;           /* maximum size of one file; 0: 2 GiB */
+    size_t max_bytes;          /* maximum size of all files; 0: 4 GiB */
+    unsigned idle_ms;          /* time without a byte after which a request fails; 0: 10 s */
+    unsigned patience_ms;      /* total time that debuginfod_get waits; 0: it does not wait */
 };
 
 /* Returns 0, with *out = NULL if there is no URL; -EINVAL: no URL is valid; -EPERM: the directory is owned or writable

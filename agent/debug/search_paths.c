@@ -16,6 +16,7 @@ static struct debuginfod *open_server(const struct debug_sources *s)
     struct debuginfod_config config = {.urls = s->urls,
                                        .nurls = s->nurls,
                                        .more = s->more_urls,
+                                       .proxy = proxy_config_of(s->proxy, s->no_proxy),
                                        .dir = s->cache_dir ? dir : NULL,
                                        .patience_ms = s->patient ? SERVER_PATIENCE_MS : 0};
     snprintf(dir, sizeof(dir), "%s/debuginfod", s->cache_dir ? s->cache_dir : "");

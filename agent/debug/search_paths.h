@@ -9,9 +9,10 @@ struct debug_sources {       /* borrowed; not needed once the paths are open */
     size_t ndirs;
     const char *const *urls; /* URLs of debuginfod servers */
     size_t nurls;
-    const char *more_urls; /* URLs separated by blanks, used if there are no `urls`; or NULL */
-    const char *cache_dir; /* downloads are stored below it; NULL: temporarily */
-    bool patient;          /* wait for servers; for symbolization once, at the end */
+    const char *more_urls;        /* URLs separated by blanks, used if there are no `urls`; or NULL */
+    const char *proxy, *no_proxy; /* for servers (net/proxy.h: proxy_config_of) */
+    const char *cache_dir;        /* downloads are stored below it; NULL: temporarily */
+    bool patient;                 /* wait for servers; for symbolization once, at the end */
 };
 
 /* Never fails; problems are logged. */

@@ -12,7 +12,7 @@
  * The meaning of responses:
  *   2xx                       done
  *   400 413 415 422           the profile is at fault: dropped and counted; the server's message is logged once
- *   401 403 404 3xx 501, and
+ *   401 403 404 407 3xx 501, and
  *   a 2xx that is a web page  the configuration is at fault: profiles are kept and retried every 5 s to 5 min.
  *                             Credential files are read again for each call, so that a rotated token takes effect
  *   408 429 5xx, no response  retried after 500 ms to 5 min with jitter, or after Retry-After. While a target fails,
@@ -30,22 +30,22 @@
 
 /* Reasons why an attempt failed or a profile was dropped: X(name, slug, help). Slugs are the label values in
  * /metrics. */
-#define EXPORT_REASONS(X)                                                                            \
-    X(TOO_OLD, "too-old", "older than the server accepts")                                           \
-    X(SPOOL_FULL, "spool-full", "dropped from the full spool in favor of newer profiles")            \
-    X(SPOOL_AGE, "spool-age", "in the spool for longer than allowed")                                \
-    X(CORRUPT, "corrupt", "damaged in the spool")                                                    \
-    X(MALFORMED, "malformed", "not a pprof profile, or larger than the limits")                      \
-    X(INVALID, "invalid", "refused by the server (400, 415, 422)")                                   \
-    X(TOO_LARGE, "too-large", "larger than the server accepts (413, or 429 above its burst)")        \
-    X(RATE_LIMITED, "rate-limited", "above the rate limit of the server (429)")                      \
-    X(SERVER_ERROR, "server-error", "the server failed (5xx)")                                       \
-    X(UNAUTHORIZED, "unauthorized", "access denied (401, 403), or a credential file cannot be read") \
-    X(WRONG_URL, "wrong-url", "the URL belongs to something else (404, 3xx, 501, a web page)")       \
-    X(UNREACHABLE, "unreachable", "no connection to the server")                                     \
-    X(TIMEOUT, "timeout", "no response in time")                                                     \
-    X(TLS, "tls", "TLS failed: certificate or protocol")                                             \
-    X(BAD_ANSWER, "bad-answer", "the response is not HTTP, or does not end")                         \
+#define EXPORT_REASONS(X)                                                                                 \
+    X(TOO_OLD, "too-old", "older than the server accepts")                                                \
+    X(SPOOL_FULL, "spool-full", "dropped from the full spool in favor of newer profiles")                 \
+    X(SPOOL_AGE, "spool-age", "in the spool for longer than allowed")                                     \
+    X(CORRUPT, "corrupt", "damaged in the spool")                                                         \
+    X(MALFORMED, "malformed", "not a pprof profile, or larger than the limits")                           \
+    X(INVALID, "invalid", "refused by the server (400, 415, 422)")                                        \
+    X(TOO_LARGE, "too-large", "larger than the server accepts (413, or 429 above its burst)")             \
+    X(RATE_LIMITED, "rate-limited", "above the rate limit of the server (429)")                           \
+    X(SERVER_ERROR, "server-error", "the server failed (5xx)")                                            \
+    X(UNAUTHORIZED, "unauthorized", "access denied (401, 403, 407), or a credential file cannot be read") \
+    X(WRONG_URL, "wrong-url", "the URL belongs to something else (404, 3xx, 501, a web page)")            \
+    X(UNREACHABLE, "unreachable", "no connection to the server")                                          \
+    X(TIMEOUT, "timeout", "no response in time")                                                          \
+    X(TLS, "tls", "TLS failed: certificate or protocol")                                                  \
+    X(BAD_ANSWER, "bad-answer", "the response is not HTTP, or does not end")                              \
     X(DISK, "disk", "the directory cannot be written")
 
 enum export_reason {
@@ -86,6 +86,7 @@ struct export_target {
     const char *user, *password_file;
     const char *bearer_file;
     const char *ca_file, *cert_file, *key_file; /* PEM */
+    const char *proxy, *no_proxy;               /* net/proxy.h: proxy_config_of */
     bool insecure;                              /* do not verify the server's certificate */
     const char *const *headers;                 /* "Name: value" */
     size_t nheaders;

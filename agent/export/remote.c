@@ -35,7 +35,12 @@ int remote_new(struct remote **out, const struct export_target *t, const char *p
         return -EINVAL;
     }
     struct http_config config = {
-        .ca_file = t->ca_file, .cert_file = t->cert_file, .key_file = t->key_file, .insecure_skip_verify = t->insecure};
+        .ca_file = t->ca_file,
+        .cert_file = t->cert_file,
+        .key_file = t->key_file,
+        .proxy = proxy_config_of(t->proxy, t->no_proxy),
+        .insecure_skip_verify = t->insecure,
+    };
     int rc = http_client_new(&r->client, &config);
     if (rc) {
         snprintf(why, size, "%s: cannot read the certificate files: %s", t->name, strerror(-rc));
@@ -136,7 +141,7 @@ void remote_judge(int status, const char *content_type, const char *body, size_t
         decide(out, VERDICT_DROP, EXPORT_TOO_LARGE, false);
     else if (status == 400 || status == 415 || status == 422)
         decide(out, VERDICT_DROP, is_too_old(out) ? EXPORT_TOO_OLD : EXPORT_INVALID, false);
-    else if (status == 401 || status == 403)
+    else if (status == 401 || status == 403 || status == 407)
         decide(out, VERDICT_BLOCKED, EXPORT_UNAUTHORIZED, false);
     else if (status == 429)
         decide(out, VERDICT_RETRY, EXPORT_RATE_LIMITED, true);

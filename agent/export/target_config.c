@@ -13,6 +13,7 @@ static const size_t strings[] = {
     offsetof(struct export_target, path),      offsetof(struct export_target, password_file),
     offsetof(struct export_target, ca_file),   offsetof(struct export_target, bearer_file),
     offsetof(struct export_target, cert_file), offsetof(struct export_target, key_file),
+    offsetof(struct export_target, proxy),     offsetof(struct export_target, no_proxy),
 };
 enum { NSTRINGS = sizeof(strings) / sizeof(*strings) };
 

@@ -23,7 +23,8 @@ enum {
 
 struct http_client {
     CURLM *multi;
-    char *ca_file, *cert_file, *key_file, *unix_socket, *proxy;
+    char *ca_file, *cert_file, *key_file, *unix_socket;
+    struct proxy proxy;
     unsigned connect_ms;
     bool insecure_skip_verify;
 };
@@ -60,7 +61,7 @@ static int take_config(struct http_client *c, const struct http_config *config)
     rc = rc ? rc : copy_string(&c->cert_file, config->cert_file);
     rc = rc ? rc : copy_string(&c->key_file, config->key_file);
     rc = rc ? rc : copy_string(&c->unix_socket, config->unix_socket);
-    rc = rc ? rc : copy_string(&c->proxy, config->proxy);
+    rc = rc ? rc : proxy_resolve(&c->proxy, &config->proxy);
     c->connect_ms = config->connect_ms ? config->connect_ms : CONNECT_MS;
     c->insecure_skip_verify = config->insecure_skip_verify;
     return rc;
@@ -96,7 +97,7 @@ void http_client_free(struct http_client **c)
     free((*c)->cert_file);
     free((*c)->key_file);
     free((*c)->unix_socket);
-    free((*c)->proxy);
+    proxy_free(&(*c)->proxy);
     free(*c);
     *c = NULL;
     curl_global_cleanup();
@@ -173,14 +174,20 @@ static void free_headers(struct curl_slist **list)
     curl_slist_free_all(*list);
 }
 
+static void set_proxy(const struct http_client *c, const char *url, CURL *e)
+{
+    curl_easy_setopt(e, CURLOPT_PROXY, proxy_for(&c->proxy, url));
+    curl_easy_setopt(e, CURLOPT_NOPROXY, c->proxy.except ? c->proxy.except : "");
+    if (c->ca_file)
+        curl_easy_setopt(e, CURLOPT_PROXY_CAINFO, c->ca_file);
+}
+
 static void set_server(const struct http_client *c, CURL *e)
 {
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a resolver that hangs does not hold up who stops */
-    curl_easy_setopt(e, CURLOPT_PROXY, c->proxy ? c->proxy : "");
-    curl_easy_setopt(e, CURLOPT_NOPROXY, "");
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)c->connect_ms);
     curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, c->unix_socket);
     if (c->ca_file) {
@@ -363,6 +370,7 @@ int http_call(struct http_client *c, const struct http_request *r, struct http_r
     int rc = !e ? -ENOMEM : is_line(r->bearer) && is_line(r->url) ? make_headers(r, &headers) : -EINVAL;
     if (!rc) {
         set_server(c, e);
+        set_proxy(c, r->url, e);
         set_request(&call, headers, why);
         rc = curl_multi_add_handle(c->multi, e) ? -ENOMEM : transfer(c, &call, &code);
         curl_multi_remove_handle(c->multi, e);

@@ -1,8 +1,9 @@
 /* An HTTP(S) client: one set of TLS settings and one cache of connections, owned by one thread. Only connections are
- * kept between calls. No cookies, no redirects, no proxy unless configured. The only user of libcurl.
+ * kept between calls. No cookies, no redirects, no proxy unless configured (proxy.h). The only user of libcurl.
  */
 #pragma once
 #include "base/buf.h"
+#include "net/proxy.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,9 +14,9 @@ struct http_config {       /* strings are copied; NULL: not set */
     const char *ca_file;   /* PEM; NULL: the system's */
     const char *cert_file; /* the client's own certificate and key, PEM */
     const char *key_file;
-    const char *unix_socket; /* connect to this socket instead of the URL's host */
-    const char *proxy;       /* NULL: none, also not from the environment */
-    unsigned connect_ms;     /* 0: 5 s */
+    const char *unix_socket;   /* connect to this socket instead of the URL's host */
+    struct proxy_config proxy; /* {0}: none, also not from the environment */
+    unsigned connect_ms;       /* 0: 5 s */
     bool insecure_skip_verify;
 };
 

@@ -292,7 +292,7 @@ TEST(http_proxy_and_socket)
     AUTO_RESPONSE struct http_response out = {0}, none = {0};
     CHECK_EQ(fixture_new(&f), 0);
     struct http_request r = {.method = "POST", .url = "http://example.invalid/a", .timeout_ms = 20000};
-    CHECK_EQ(http_client_new(&proxied, &(struct http_config){.proxy = test_server_url(f.server)}), 0);
+    CHECK_EQ(http_client_new(&proxied, &(struct http_config){.proxy.url = test_server_url(f.server)}), 0);
     CHECK_EQ(http_call(proxied, &r, &out), 0);
     CHECK(!strncmp(out.body.data, "POST http://example.invalid/a HTTP/1.1\r\n", 40));
     CHECK_EQ(http_client_new(&nowhere, &(struct http_config){.unix_socket = "/nowhere/s"}), 0);
@@ -334,12 +334,31 @@ TEST(http_proxies_of_the_environment_are_ignored)
     CHECK_EQ(rc, 0);
 }
 
+TEST(http_proxies_of_the_environment_for_who_wants_them)
+{
+    AUTO_FIXTURE struct fixture f = {0};
+    AUTO_CLIENT struct http_client *c = NULL;
+    AUTO_RESPONSE struct http_response proxied = {0}, direct = {0};
+    CHECK_EQ(fixture_new(&f), 0);
+    setenv("http_proxy", test_server_url(f.server), 1);
+    setenv("no_proxy", "127.0.0.0/8,.invalid.test", 1);
+    int rc = http_client_new(&c, &(struct http_config){.proxy = {.environment = 1}});
+    unsetenv("http_proxy");
+    unsetenv("no_proxy");
+    CHECK_EQ(rc, 0);
+    struct http_request r = {.method = "GET", .url = "http://example.invalid/a", .timeout_ms = 20000};
+    CHECK_EQ(http_call(c, &r, &proxied), 0);
+    CHECK(!strncmp(proxied.body.data, "GET http://example.invalid/a HTTP/1.1\r\n", 39));
+    r.url = "http://a.invalid.test/a";
+    CHECK_EQ(http_call(c, &r, &direct), -EHOSTUNREACH); /* a name that nobody has */
+}
+
 TEST(http_configurations_are_copied)
 {
     char file[] = "/dev/null", socket[] = "/nowhere/s", proxy[] = "http://127.0.0.1:1";
     struct http_client *c = NULL;
     const struct http_config config = {
-        .ca_file = file, .cert_file = file, .key_file = file, .unix_socket = socket, .proxy = proxy};
+        .ca_file = file, .cert_file = file, .key_file = file, .unix_socket = socket, .proxy.url = proxy};
     CHECK_EQ(http_client_new(&c, &config), 0);
     http_client_free(&c);
     CHECK(!c);

@@ -109,6 +109,8 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->debug.urls = (const char *const *)o->debuginfod_urls.v;
     c->debug.nurls = o->debuginfod_urls.n;
     c->debug.more_urls = getenv("DEBUGINFOD_URLS");
+    c->debug.proxy = o->proxy;
+    c->debug.no_proxy = o->no_proxy;
     c->short_names = o->short_names;
     c->no_synth = !o->synth;
     c->aggregate_bytes = o->stack_memory;

@@ -128,6 +128,10 @@ static const struct option_row rows[] = {
     {"cert-file", 0, OPTION_TEXT, "FILE", AT(cert_file), .hint = HINT_FILE, .help = "client certificate for servers"},
     {"key-file", 0, OPTION_TEXT, "FILE", AT(key_file), .hint = HINT_FILE,
      .help = "private key of the client certificate"},
+    {"proxy", 0, OPTION_TEXT, "URL", AT(proxy),
+     .help = "proxy for reaching backends and debuginfod servers; off: none (default: $HTTPS_PROXY, $HTTP_PROXY)"},
+    {"no-proxy", 0, OPTION_TEXT, "HOST,...", AT(no_proxy),
+     .help = "hosts, domains and networks that are reached without the proxy (default: $NO_PROXY)"},
     {"state-dir", 0, OPTION_TEXT, "DIR", AT(state_dir), .hint = HINT_DIRECTORY, .fallback = "/var/lib/xprof",
      .help = "directory for profiles that have not been sent yet"},
     {"spool-size", 0, OPTION_SIZE, "SIZE", AT(spool_size), 1 << 20, 1ull << 40, .fallback = "256M",
@@ -220,6 +224,15 @@ static bool is_prefix(const char *s)
     return n && n <= 253 && !s[n] && !strchr(".-", s[0]) && !strchr(".-", s[n - 1]);
 }
 
+bool agent_options_is_proxy(const char *s)
+{
+    static const char *const schemes[] = {"http://", "https://", "socks5://", "socks5h://"};
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+        if (!strncmp(s, schemes[i], strlen(schemes[i])) && s[strlen(schemes[i])])
+            return true;
+    return !strcmp(s, "off");
+}
+
 static int check(const struct agent_options *o, struct buf *message)
 {
     int rc = check_selector("pod-selector", o->pod_selector, message);
@@ -231,6 +244,8 @@ static int check(const struct agent_options *o, struct buf *message)
         return complain(message, "--kernel=off and --user=off together leave nothing to take");
     if (!!o->cert_file != !!o->key_file)
         return complain(message, "--cert-file and --key-file belong together");
+    if (o->proxy && !agent_options_is_proxy(o->proxy))
+        return complain(message, "--proxy: a URL such as http://proxy.example:3128 is needed, or off");
     if (o->rate > o->max_rate)
         return complain(message, "--rate is above --max-rate");
     if (!is_prefix(o->annotation_prefix))
@@ -273,6 +288,7 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
         AT(api_url),         AT(kubelet_url), AT(node_name),  AT(kubelet_insecure),
         AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
         AT(process_frames),  AT(state_dir),   AT(listen),     AT(targets_token_file),
+        AT(proxy),           AT(no_proxy),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];
@@ -301,9 +317,8 @@ static void print_lists(const struct config_file *file, struct buf *out)
     } lists[] = {
         {"exporters",
          "where profiles go, too; types are pyroscope, otlp, directory; each server with url, tenant, user-name,\n"
-         "# password-file, bearer-token-file, ca-file, cert-file, key-file, insecure-skip-verify, gzip, timeout, "
-         "parallel,\n"
-         "# headers and labels; a folder with path, max-size, max-age",
+         "# password-file, bearer-token-file, ca-file, cert-file, key-file, proxy, no-proxy,\n"
+         "# insecure-skip-verify, gzip, timeout, parallel, headers and labels; a folder with path, max-size, max-age",
          "[{name: archive, type: directory, path: /var/lib/xprof/archive, max-size: 200M}]"},
         {"targets",
          "whom to label otherwise, and with targets-only whom to profile at all: the first that matches, by "

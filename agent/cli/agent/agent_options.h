@@ -37,6 +37,7 @@ struct agent_options {
     /* destinations of profiles */
     const char *pyroscope_url, *otlp_url, *output_dir;
     const char *tenant, *user_name, *password_file, *bearer_token_file, *ca_file, *cert_file, *key_file;
+    const char *proxy, *no_proxy;
     u64 output_size, output_age_ns;
     const char *state_dir;
     u64 spool_size, spool_age_ns;
@@ -51,6 +52,8 @@ extern const struct command agent_command;
  * and *file, so *file must outlive *out. */
 int agent_options_parse(int argc, char **argv, struct agent_options *out, struct config_file **file,
                         struct buf *message);
+/* Tells whether a proxy's URL is one that can be used, or "off". */
+bool agent_options_is_proxy(const char *s);
 void agent_options_free(struct agent_options *o);
 /* Returns the next option, starting at *at, that differs and only takes effect at the next start; NULL: there is
  * none. */

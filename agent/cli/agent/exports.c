@@ -11,7 +11,7 @@
 
 struct exporter_fields {
     const char *name, *type, *url, *tenant, *user_name, *password_file, *bearer_token_file, *ca_file, *cert_file,
-        *key_file, *path;
+        *key_file, *proxy, *no_proxy, *path;
     bool insecure, gzip;
     u64 timeout_ns, parallel, max_size, max_age_ns;
     char *header_lines[MAX_PAIRS]; /* owned */
@@ -42,6 +42,8 @@ static const struct option_row rows[] = {
     {"ca-file", 0, OPTION_TEXT, "FILE", AT(ca_file), .help = "CA certificates for verifying the server"},
     {"cert-file", 0, OPTION_TEXT, "FILE", AT(cert_file), .help = "client certificate for servers"},
     {"key-file", 0, OPTION_TEXT, "FILE", AT(key_file), .help = "private key of the client certificate"},
+    {"proxy", 0, OPTION_TEXT, "URL", AT(proxy), .help = "proxy for reaching the server; off: none"},
+    {"no-proxy", 0, OPTION_TEXT, "HOST,...", AT(no_proxy), .help = "hosts that are reached without the proxy"},
     {"insecure-skip-verify", 0, OPTION_SWITCH, "on/off", AT(insecure), .fallback = "off",
      .help = "do not verify the certificate of the server"},
     {"gzip", 0, OPTION_SWITCH, "on/off", AT(gzip), .fallback = "on", .help = "compress requests"},
@@ -118,10 +120,13 @@ static int check(const struct exporter_fields *x, const struct config_file *f, s
         return complain(message, f, number, "%s is needed", directory ? "path" : "url");
     if (!!x->cert_file != !!x->key_file)
         return complain(message, f, number, "cert-file and key-file belong together");
+    if (x->proxy && !agent_options_is_proxy(x->proxy))
+        return complain(message, f, number, "proxy: a URL such as http://proxy.example:3128 is needed, or off");
     return 0;
 }
 
-static struct export_target target_of(const struct exporter_fields *x)
+/* Without a proxy of its own, the agent's. */
+static struct export_target target_of(const struct exporter_fields *x, const struct agent_options *o)
 {
     enum export_kind kind = 0;
     while (strcmp(type_name(kind), x->type) != 0)
@@ -137,6 +142,8 @@ static struct export_target target_of(const struct exporter_fields *x)
         .ca_file = x->ca_file,
         .cert_file = x->cert_file,
         .key_file = x->key_file,
+        .proxy = x->proxy ? x->proxy : o->proxy,
+        .no_proxy = x->no_proxy ? x->no_proxy : o->no_proxy,
         .insecure = x->insecure,
         .headers = (const char *const *)x->header_lines,
         .nheaders = x->nheaders,
@@ -177,6 +184,8 @@ static int add_options(struct agent_exports *e, const struct agent_options *o, s
         .ca_file = o->ca_file,
         .cert_file = o->cert_file,
         .key_file = o->key_file,
+        .proxy = o->proxy,
+        .no_proxy = o->no_proxy,
         .gzip = true,
     };
     int rc = 0;
@@ -202,7 +211,8 @@ static int add_options(struct agent_exports *e, const struct agent_options *o, s
     return rc;
 }
 
-static int add_item(struct agent_exports *e, struct config_file *f, size_t number, struct buf *message)
+static int add_item(struct agent_exports *e, const struct agent_options *o, struct config_file *f, size_t number,
+                    struct buf *message)
 {
     struct exporter_fields *x = &e->fields[number];
     struct item item = {f, number};
@@ -216,7 +226,7 @@ static int add_item(struct agent_exports *e, struct config_file *f, size_t numbe
         rc = check(x, f, number, message);
     if (rc)
         return rc;
-    struct export_target t = target_of(x);
+    struct export_target t = target_of(x, o);
     return add(e, &t, message);
 }
 
@@ -227,7 +237,7 @@ int agent_exports_resolve(struct agent_exports *out, const struct agent_options 
     out->fields = calloc(out->nfields + 1, sizeof(*out->fields));
     int rc = out->fields ? add_options(out, o, message) : -ENOMEM;
     for (size_t i = 0; i < out->nfields && !rc; i++)
-        rc = add_item(out, file, i, message);
+        rc = add_item(out, o, file, i, message);
     out->config.targets = out->targets;
     out->config.spool_dir = o->state_dir;
     out->config.spool_bytes = o->spool_size;

@@ -7,9 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define DEFERRED_MAX     512  /* waiting at once: 12 MiB of stacks */
-#define DEFERRED_GAPS    256  /* of these, for rows: the others are for files that are new */
-#define DEFERRED_ROWS_MS 2500 /* longer than a file is open */
+#define DEFERRED_MAX      512  /* waiting at once: 12 MiB of stacks */
+#define DEFERRED_GAPS     256  /* of these, for rows: the others are for files that are new */
+#define DEFERRED_ROWS_MS  2500 /* longer than a file is open */
+#define DEFERRED_FILES_MS 1500 /* for a file to be opened */
 
 struct waiting {
     struct deferred_job job;
@@ -174,6 +175,17 @@ static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggr
     return true;
 }
 
+/* A file that was announced with the stack has not come from those who open files. */
+static bool misses_file(const struct deferred *l, const struct waiting *w)
+{
+    for (u32 i = 0; i < w->job.dump->nmaps; i++) {
+        u32 id = w->job.dump->maps[i].file;
+        if (id && id != XP_FILE_VDSO && !files_get(l->files, id))
+            return true;
+    }
+    return false;
+}
+
 void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *into)
 {
     u64 now = now_ns();
@@ -181,7 +193,8 @@ void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *int
     for (size_t i = 0; i < l->list.n; i++) {
         struct waiting *w = &l->list.v[i];
         bool last = now - w->since > DEFERRED_ROWS_MS * 1000000ull;
-        bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && files_is_open(l->files, w->gap));
+        bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && files_is_open(l->files, w->gap)) ||
+                     (now - w->since < DEFERRED_FILES_MS * 1000000ull && misses_file(l, w));
         if (young || !finish(l, w, last, into))
             l->list.v[kept++] = *w;
     }

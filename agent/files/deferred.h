@@ -25,8 +25,8 @@ void deferred_free(struct deferred **l);
 
 /* Takes ownership of the job. If the limit is reached, its stack is added to `into` unchanged. */
 void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate *into);
-/* Unwinds the stacks that have waited for at least `min_age_ms` and do not wait for an open file, and adds them to
- * `into`. */
+/* Unwinds the stacks that have waited for at least `min_age_ms`, and neither for an open file nor for one that is still
+ * to be opened, and adds them to `into`. */
 void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *into);
 size_t deferred_waiting(const struct deferred *l);
 u64 deferred_rescued(const struct deferred *l); /* stacks that were completed */

@@ -139,6 +139,18 @@ policy "metrics {'podSelector': {}}" --set-json 'networkPolicy.from=[{"podSelect
 policy '' --set-json 'networkPolicy.from=[{"podSelector": {}}]' --set networkPolicy.enabled=false
 policy 'metrics everybody' --set networkPolicy.enabled=true
 
+# The alerts are those of the file, which e2e/cases/alerts.sh tests.
+"$bin/helm" template x $chart --show-only templates/prometheusrule.yaml --set prometheusRule.enabled=true \
+    --set prometheusRule.labels.release=prometheus,prometheusRule.runbookUrl=https://wiki.test/xprof >"$TMP/rules.yaml"
+"$python" - "$TMP/rules.yaml" $chart/alerts.yaml <<'PY' || fail "the PrometheusRule is not the file of alerts"
+import sys, yaml
+rule, file = yaml.safe_load(open(sys.argv[1])), yaml.safe_load(open(sys.argv[2]))
+assert rule["kind"] == "PrometheusRule" and rule["metadata"]["labels"]["release"] == "prometheus"
+for r in file["groups"][0]["rules"]:
+    r["annotations"]["runbook"] = r["annotations"]["runbook"].replace("docs/runbook.md", "https://wiki.test/xprof")
+assert rule["spec"] == file
+PY
+
 # What a running agent does not read again, and nothing else, replaces the pods.
 checksum() { # OPTION=VALUE
     "$bin/helm" template x $chart --set "config.$1" | grep checksum/fixed-options

@@ -2,7 +2,7 @@
 #pragma once
 #include <stddef.h>
 
-#define PACKET_MAX_FDS 8
+#define PACKET_MAX_FDS 10
 
 /* Sends one packet with descriptors. Returns 0; -EPIPE: the other side is closed; or another -errno. */
 int packet_send(int sock, const void *data, size_t len, const int *fds, unsigned nfds);

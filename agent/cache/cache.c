@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/vec.h"
 #include "dwarf/dwarf.h"
+#include "dwarf/name_index.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 
 #define SUFFIX     ".xpt" /* tables */
 #define LINES      ".xpl" /* line indexes; as long as SUFFIX */
+#define NAMES      ".xpf" /* name indexes: functions; the same */
 #define KERNEL     "kernel.xpk"
 #define MAX_FILES  (1u << 20)
 #define MAX_IMAGE  ((size_t)1 << 30)
@@ -65,7 +67,8 @@ _Static_assert(offsetof(struct table_key, build_id) == 16, "file_name reads both
 /* Tables, indexes and marks, and what was left of one that was being written. */
 static bool is_ours(const char *name)
 {
-    bool ours = strstr(name, SUFFIX) || strstr(name, LINES) || !strncmp(name, KERNEL, strlen(KERNEL));
+    bool ours =
+        strstr(name, SUFFIX) || strstr(name, LINES) || strstr(name, NAMES) || !strncmp(name, KERNEL, strlen(KERNEL));
     for (size_t i = 0; i < CACHE_MARKS; i++)
         ours |= strstr(name, mark_suffix[i]) != NULL;
     return ours && strlen(name) < MAX_NAME;
@@ -270,29 +273,48 @@ int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, siz
     return put(c, name, index, len);
 }
 
-static bool is_sound_index(int fd)
+int cache_put_names(struct cache *c, const u8 digest[16], const void *index, size_t len)
+{
+    char name[NAME_BYTES];
+    hex_name(digest, 16, NAMES, name);
+    return put(c, name, index, len);
+}
+
+static bool is_sound_index(int fd, int (*check)(const void *data, size_t len))
 {
     size_t len;
     const void *map = map_file(fd, &len);
-    bool sound = map && !dwarf_index_check(map, len);
+    bool sound = map && !check(map, len);
     if (map)
         munmap((void *)map, len);
     return sound;
 }
 
-int cache_get_lines(struct cache *c, const u8 digest[16])
+/* An owned descriptor of a sound one; a bad one is removed. */
+static int get_index(struct cache *c, const u8 digest[16], const char *suffix,
+                     int (*check)(const void *data, size_t len))
 {
     char name[NAME_BYTES];
-    hex_name(digest, 16, LINES, name);
+    hex_name(digest, 16, suffix, name);
     AUTO_CLOSE int fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? -ENODATA : -errno;
-    if (!is_sound_index(fd)) {
+    if (!is_sound_index(fd, check)) {
         unlinkat(c->fd, name, 0);
         return -ENODATA;
     }
     futimens(fd, NULL); /* used now */
     return TAKE_FD(fd);
+}
+
+int cache_get_lines(struct cache *c, const u8 digest[16])
+{
+    return get_index(c, digest, LINES, dwarf_index_check);
+}
+
+int cache_get_names(struct cache *c, const u8 digest[16])
+{
+    return get_index(c, digest, NAMES, name_index_check);
 }
 
 int cache_put_kernel(struct cache *c, const void *index, size_t len)

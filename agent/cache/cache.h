@@ -1,5 +1,5 @@
-/* Stores unwind tables and line indexes on disk, keyed by the digest of their input, so that a restarted agent can use
- * them at once.
+/* Stores unwind tables, line indexes and name indexes on disk, keyed by the digest of their input, so that a restarted
+ * agent can use them at once.
  *
  * Tables control which memory the kernel side reads. So a directory that other users can write is refused, and every
  * table is checked when it is loaded; a bad one is removed. It also holds `secret`, 16 random bytes that key the
@@ -47,6 +47,9 @@ int cache_mark(struct cache *c, const struct table_key *key, enum cache_mark mar
  */
 int cache_get_lines(struct cache *c, const u8 digest[16]);
 int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, size_t len);
+/* The same for name indexes (dwarf/name_index.h). */
+int cache_get_names(struct cache *c, const u8 digest[16]);
+int cache_put_names(struct cache *c, const u8 digest[16], const void *index, size_t len);
 
 /* The index of the kernel's symbols (kernel_names.h); there is only one. The caller checks that it is valid and that of
  * the running kernel, and replaces it otherwise. cache_get_kernel returns an owned fd, opened O_RDONLY; -ENODATA;

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/test.h"
 #include "dwarf/dwarf.h"
+#include "dwarf/names.h"
 #include "cfi/fixture.h"
 #include <dirent.h>
 #include <errno.h>
@@ -205,6 +206,29 @@ TEST(cache_keeps_line_indexes_that_are_sound)
     CHECK_EQ(cache_put_lines(c, b, index, len), 0);
     CHECK_EQ(cache_get_lines(c, b), -ENODATA);
     CHECK_EQ(cache_put_lines(c, b, index, (2 << 20)), -EFBIG);
+}
+
+TEST(cache_keeps_name_indexes_that_are_sound)
+{
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    CLEANUP(cache_free) struct cache *c = NULL;
+    AUTO_CLOSE int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct names_fds names = NAMES_FDS_OF(file);
+    AUTO_FREE u8 *index = NULL;
+    size_t len;
+    static const u8 a[16] = {1}, b[16] = {2};
+    CHECK_EQ(names_index_fds(&names, false, (void **)&index, &len), 0);
+    CHECK_EQ(cache_open(&c, temp.path, len + len / 2), 0);
+    CHECK_EQ(cache_get_names(c, a), -ENODATA);
+    CHECK_EQ(cache_put_names(c, a, index, len), 0);
+    AUTO_CLOSE int fd = cache_get_names(c, a);
+    CHECK(fd >= 0);
+    CHECK((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+    CHECK_EQ(cache_get_lines(c, a), -ENODATA); /* another kind of index */
+    index[len / 2] ^= 1;
+    CHECK_EQ(cache_put_names(c, b, index, len), 0); /* evicts the first one */
+    CHECK_EQ(cache_get_names(c, b), -ENODATA);
+    CHECK_EQ(cache_get_names(c, a), -ENODATA);
 }
 
 /* The index of the kernel's symbols counts like all else, and goes when it was not used for longest; what is not the

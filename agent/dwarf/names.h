@@ -36,17 +36,23 @@ struct names_fds {
     int file;
     int index;        /* of its line index */
     int symbols;      /* its debug file, with the stripped symbols */
+    int names;        /* of its name index (dwarf/name_index.h); then the file and its debug file are not read */
     bool short_names; /* DEMANGLE_SHORT (dwarf/demangle.h) */
 };
-#define NAMES_FDS_OF(fd)                          \
-    {                                             \
-        .file = (fd), .index = -1, .symbols = -1, \
+#define NAMES_FDS_OF(fd)                                      \
+    {                                                         \
+        .file = (fd), .index = -1, .symbols = -1, .names = -1 \
     }
 
 /* Finds the names of n file offsets of an ELF file and appends the reply to `out`. An offset without symbol is one
  * frame with an empty name, whose start is that of its FDE, or the offset itself if there is no FDE. Returns 0,
  * -ENOEXEC, -EBADMSG or -ENOMEM. Runs in the parser process. */
 int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
+/* Builds the name index of the file: malloc'ed, owned by the caller. `runtime`: a runtime has names for it, too.
+ * Returns 0; -ENOEXEC; -EBADMSG; -ENOSPC: the file is beyond a limit; -ENOMEM. Runs in the parser process. */
+int names_index_fds(const struct names_fds *f, bool runtime, void **out, size_t *len);
+/* Tells whether a runtime may have names of the file with this name index; true also if that cannot be known. */
+bool names_in_runtime(int names);
 
 /* A checked view of a reply: all indexes are inside. Borrowed from the bytes. */
 struct names {

@@ -2,6 +2,7 @@
 #pragma once
 #include "dwarf/demangle.h"
 #include "dwarf/dwarf.h"
+#include "dwarf/name_index.h"
 #include "elf/elf.h"
 #include "dwarf/names.h"
 
@@ -11,3 +12,6 @@
 /* `style`: enum demangle_style. */
 int names_resolve_elf(const struct elf_file *e, const struct dwarf_index *lines, const struct elf_file *symbols,
                       enum demangle_style style, const u64 *offsets, size_t n, struct buf *out);
+/* The same from the file's name index, without the file. */
+int names_resolve_index(const struct name_index *index, const struct dwarf_index *lines, enum demangle_style style,
+                        const u64 *offsets, size_t n, struct buf *out);

@@ -39,7 +39,8 @@ TEST(mini_debug_names_come_from_the_debug_file_too)
     if (stripped < 0 || fixture_elf("dwarf-5", &e))
         SKIP("no fixtures");
     u64 offset = fixture_symbol(&e, "outer");
-    CHECK_EQ(names_resolve(&(struct names_fds){.file = stripped, .index = -1, .symbols = debug}, &offset, 1, &reply),
+    CHECK_EQ(names_resolve(&(struct names_fds){.file = stripped, .index = -1, .symbols = debug, .names = -1}, &offset,
+                           1, &reply),
              0);
     CHECK_EQ(names_view(reply.data, reply.len, 1, &v), 0);
     CHECK_STR(v.strings + v.frames[0].name, "outer");

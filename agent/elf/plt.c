@@ -127,6 +127,13 @@ static const char *name_of(const struct plt *p, u32 symbol, size_t *len)
     return *len ? p->strings + s.st_name : NULL;
 }
 
+static const char *stub_name(const struct plt *p, const struct part *part, u64 at, size_t *len)
+{
+    struct slot key = {.got = slot_of(part, at)};
+    const struct slot *slot = bsearch(&key, p->slots.v, p->slots.n, sizeof(key), by_got);
+    return key.got && slot ? name_of(p, slot->symbol, len) : NULL;
+}
+
 const char *plt_find(const struct plt *p, u64 address, size_t *len, u64 *start)
 {
     for (size_t i = 0; i < p->nparts; i++) {
@@ -134,10 +141,23 @@ const char *plt_find(const struct plt *p, u64 address, size_t *len, u64 *start)
         if (address - part->start >= part->len)
             continue;
         u64 at = (address - part->start) / part->stub * part->stub;
-        struct slot key = {.got = slot_of(part, at)};
-        const struct slot *slot = bsearch(&key, p->slots.v, p->slots.n, sizeof(key), by_got);
         *start = part->start + at;
-        return key.got && slot ? name_of(p, slot->symbol, len) : NULL;
+        return stub_name(p, part, at, len);
     }
     return NULL;
+}
+
+int plt_each(const struct plt *p, int (*use)(void *arg, u64 address, u32 len, const char *name, size_t name_len),
+             void *arg)
+{
+    int rc = 0;
+    size_t len;
+    for (const struct part *part = p->parts; part < p->parts + p->nparts; part++)
+        for (u64 at = 0; at < part->len && !rc; at += part->stub) {
+            const char *name = stub_name(p, part, at, &len);
+            u64 left = part->len - at;
+            if (name)
+                rc = use(arg, part->start + at, left < part->stub ? (u32)left : part->stub, name, len);
+        }
+    return rc;
 }

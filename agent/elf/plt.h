@@ -14,3 +14,7 @@ void plt_free(struct plt **p);
 /* Returns the symbol of the stub at this address: *len arbitrary bytes, not terminated. *start is set to the first byte
  * of the stub. NULL: there is no stub, or it has no symbol (an ifunc of the file itself). */
 const char *plt_find(const struct plt *p, u64 address, size_t *len, u64 *start);
+/* Calls `use` for each stub with a symbol, by section and address, until it returns a value other than 0; returns this
+ * value, or 0. `len` is the number of bytes of the stub. */
+int plt_each(const struct plt *p, int (*use)(void *arg, u64 address, u32 len, const char *name, size_t name_len),
+             void *arg);

@@ -1,5 +1,6 @@
 #include "elf/symbols.h"
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "elf/dynamic.h"
 #include <errno.h>
 #include <string.h>
@@ -22,6 +23,11 @@ struct finder {
     u32 *first; /* of each piece of 1 << shift bytes from offsets[0]: the first offset in it or behind */
     size_t pieces;
     unsigned shift;
+
+    bool lists; /* all symbols, instead of those at the offsets */
+    VEC(struct symbol) list;
+    size_t max;
+    int error;
 };
 
 /* Names are measured only when they matter: most symbols are nobody's. */
@@ -55,7 +61,8 @@ static bool better_alias(const struct symbol *a, const struct symbol *b)
         return ua < ub;
     if (la != lb)
         return la < lb;
-    return memcmp(a->name, b->name, la < COMPARE ? la : COMPARE) < 0;
+    int order = memcmp(a->name, b->name, la < COMPARE ? la : COMPARE);
+    return order ? order < 0 : a->name < b->name; /* the same in every order of the table */
 }
 
 static bool later(const struct symbol *a, const struct symbol *b)
@@ -107,7 +114,18 @@ static size_t place(const struct finder *f, u64 start)
     return i;
 }
 
-static void add(struct finder *f, const struct symbol *s)
+static void add_to_list(struct finder *f, const struct symbol *s)
+{
+    struct symbol *place = f->list.n < f->max ? VEC_PUSH(&f->list) : NULL;
+    if (!place) {
+        f->error = f->list.n < f->max ? -ENOMEM : -ENOSPC;
+        return;
+    }
+    *place = *s;
+    place->len = name_len(s);
+}
+
+static void add_to_slot(struct finder *f, const struct symbol *s)
 {
     size_t i = place(f, s->start);
     if (i == f->n)
@@ -157,13 +175,16 @@ static void add_symbol(struct finder *f, const struct elf_file *of, const Elf64_
     if (!sym.sized && elf_section_at(of, s->st_shndx, &sec) && sec.addr <= s->st_value &&
         s->st_value - sec.addr < sec.memory && sec.memory - (s->st_value - sec.addr) < left)
         sym.end = sym.start + (sec.memory - (s->st_value - sec.addr));
-    add(f, &sym);
+    if (f->lists)
+        add_to_list(f, &sym);
+    else
+        add_to_slot(f, &sym);
 }
 
 static void add_table(struct finder *f, const struct elf_file *of, const u8 *syms, size_t nsyms, const u8 *names,
                       size_t len)
 {
-    for (size_t i = 0; i < nsyms; i++) {
+    for (size_t i = 0; i < nsyms && !f->error; i++) {
         Elf64_Sym s;
         memcpy(&s, syms + i * sizeof(s), sizeof(s));
         add_symbol(f, of, &s, names, len);
@@ -227,6 +248,16 @@ static void finder_free(struct finder *f)
 {
     free(f->slots);
     free(f->first);
+    vec_free(&f->list);
+}
+
+static void add_all(struct finder *f, const struct elf_file *more)
+{
+    add_sections(f, f->e, SHT_SYMTAB);
+    if (more)
+        add_sections(f, more, SHT_SYMTAB);
+    if (!add_sections(f, f->e, SHT_DYNSYM))
+        add_dynamic(f);
 }
 
 int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
@@ -238,11 +269,28 @@ int symbols_find(const struct elf_file *e, const struct elf_file *more, const u6
     f.slots = n <= UINT32_MAX ? calloc(n, sizeof(*f.slots)) : NULL;
     if (!f.slots || make_pieces(&f))
         return -ENOMEM;
-    add_sections(&f, e, SHT_SYMTAB);
-    if (more)
-        add_sections(&f, more, SHT_SYMTAB);
-    if (!add_sections(&f, e, SHT_DYNSYM))
-        add_dynamic(&f);
+    add_all(&f, more);
     choose(&f, out);
+    return 0;
+}
+
+static int by_preference(const void *a, const void *b)
+{
+    const struct symbol *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return better_alias(x, y) ? 1 : better_alias(y, x) ? -1 : 0;
+}
+
+int symbols_list(const struct elf_file *e, const struct elf_file *more, size_t max, struct symbol **out, size_t *n)
+{
+    CLEANUP(finder_free) struct finder f = {.e = e, .lists = true, .max = max};
+    add_all(&f, more);
+    if (f.error)
+        return f.error;
+    if (f.list.n)
+        qsort(f.list.v, f.list.n, sizeof(*f.list.v), by_preference);
+    *n = f.list.n;
+    *out = TAKE_PTR(f.list.v);
     return 0;
 }

@@ -23,3 +23,6 @@ struct symbol {
  * Names are valid as long as both files. Returns 0 or -ENOMEM. */
 int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
                  struct symbol *out);
+/* Lists all symbols of the same tables, by ascending start; of those with the same start, the preferred one is last.
+ * *out is malloc'ed and owned by the caller. Returns 0; -ENOSPC: there are more than `max`; -ENOMEM. */
+int symbols_list(const struct elf_file *e, const struct elf_file *more, size_t max, struct symbol **out, size_t *n);

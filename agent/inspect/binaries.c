@@ -312,7 +312,8 @@ static int ask(void *ctx, u32 id, const u64 *offsets, size_t n, void (*use)(void
     struct line_index index = {-1, -1};
     if (id != XP_FILE_VDSO)
         line_indexes_get(b->lines, &f->key, f->fd, &index);
-    struct names_fds fds = {.file = f->fd, .index = index.fd, .symbols = index.symbols, .short_names = b->short_names};
+    struct names_fds fds = {
+        .file = f->fd, .index = index.fd, .symbols = index.symbols, .names = -1, .short_names = b->short_names};
     int rc = parser_names(b->parser, &fds, offsets, n, &reply, &view);
     if (!rc)
         use(arg, &view);

@@ -138,6 +138,16 @@ static int do_lines(const struct parser_work *work, const struct parser_request 
     return rc;
 }
 
+static int do_name_index(const struct parser_work *work, const int *fds, struct parser_answer *a, int *fd)
+{
+    struct names_fds files = NAMES_FDS_OF(fds[SLOT_FILE]);
+    files.symbols = fds[SLOT_SYMBOLS];
+    AUTO_FREE void *index = NULL;
+    size_t len = 0;
+    int rc = work->name_index(&files, &index, &len);
+    return rc ? rc : reply_bytes(index, len, a, fd);
+}
+
 static int do_synth(const struct parser_work *work, const struct parser_request *rq, int file, struct parser_answer *a,
                     int *fd)
 {
@@ -170,6 +180,7 @@ static int do_names(const struct parser_work *work, const struct parser_request 
     struct names_fds files = {.file = fds[SLOT_FILE],
                               .index = fds[SLOT_INDEX],
                               .symbols = fds[SLOT_SYMBOLS],
+                              .names = fds[SLOT_NAMES],
                               .short_names = rq->short_names != 0};
     struct stat st;
     if (n > PARSER_MAX_OFFSETS || fstat(memfd, &st) || (u64)st.st_size != n * sizeof(u64))
@@ -203,6 +214,8 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
     case PARSER_NAMES:
     case PARSER_JIT:
         return do_names(work, rq, fds, a, fd);
+    case PARSER_NAME_INDEX:
+        return do_name_index(work, fds, a, fd);
     case PARSER_LINES:
         return do_lines(work, rq, fds, a, fd);
     case PARSER_LINKS:
@@ -306,6 +319,7 @@ int parser_child_main(int argc, char **argv)
         .identify = merged_identify,
         .table = merged_make,
         .names = merged_names,
+        .name_index = merged_name_index,
         .jit = jit_names,
         .facts = facts_read,
         .lines = merged_lines,

@@ -208,13 +208,15 @@ TEST(child_gets_no_file_that_it_could_write_to)
     struct names view;
     u64 offset = 0;
     CHECK_EQ(parser_new(&p, &small), 0);
-    CHECK_EQ(
-        parser_names(p, &(struct names_fds){.file = fd, .index = -1, .symbols = writable}, &offset, 1, &reply, &view),
-        -EINVAL);
-    CHECK_EQ(parser_names(p, &(struct names_fds){.file = path, .index = -1, .symbols = -1}, &offset, 1, &reply, &view),
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = -1, .symbols = writable, .names = -1}, &offset, 1,
+                          &reply, &view),
+             -EINVAL);
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = path, .index = -1, .symbols = -1, .names = -1}, &offset, 1,
+                          &reply, &view),
              -ENOEXEC);
     CHECK(!reply.data);
-    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = -1, .symbols = fd}, &offset, 1, &reply, &view),
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = -1, .symbols = fd, .names = -1}, &offset, 1,
+                          &reply, &view),
              0);
 }
 

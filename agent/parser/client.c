@@ -256,6 +256,16 @@ int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_
     return ask(p, &rq, &slots, files, &a, out, NULL);
 }
 
+int parser_name_index(struct parser *p, const struct names_fds *files, struct parser_reply *out)
+{
+    struct parser_request rq = {.op = PARSER_NAME_INDEX};
+    struct parser_answer a;
+    struct parser_slots slots = PARSER_SLOTS_NONE;
+    slots.fd[SLOT_FILE] = files->file;
+    slots.fd[SLOT_SYMBOLS] = files->symbols;
+    return ask(p, &rq, &slots, NULL, &a, out, NULL);
+}
+
 static int ask_names(struct parser *p, enum parser_op op, const struct names_fds *files, const u64 *offsets, size_t n,
                      struct parser_reply *out, struct names *view)
 {
@@ -271,6 +281,7 @@ static int ask_names(struct parser *p, enum parser_op op, const struct names_fds
     slots.fd[SLOT_OFFSETS] = memfd;
     slots.fd[SLOT_INDEX] = files->index;
     slots.fd[SLOT_SYMBOLS] = files->symbols;
+    slots.fd[SLOT_NAMES] = files->names;
     return ask(p, &rq, &slots, NULL, &a, out, view);
 }
 

@@ -147,6 +147,8 @@ int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct
     AUTO_BUF struct buf reply = {0};
     struct names rest;
     struct names_header h;
+    if (!names_in_runtime(f->names))
+        return names_resolve(f, offsets, n, out);
     int err = elf_open(&e, f->file);
     if (err)
         return err;
@@ -161,6 +163,16 @@ int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct
         return err;
     memcpy(&h, reply.data, sizeof(h));
     return write_reply(&m, &rest, n, h.strings, out);
+}
+
+int merged_name_index(const struct names_fds *f, void **out, size_t *len)
+{
+    AUTO_ELF struct elf_file e = {0};
+    AUTO_RUNTIME_FILE struct runtime_file own = {0};
+    bool runtime = !elf_open(&e, f->file) && !runtime_file_open(&own, &e);
+    if (runtime && own.ops->is_all(own.file))
+        return -ENODATA;
+    return names_index_fds(f, runtime, out, len);
 }
 
 int merged_lines(const struct dwarf_fds *f, void **out, size_t *len)

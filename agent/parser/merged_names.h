@@ -8,6 +8,8 @@
 
 /* As names_resolve (dwarf/names.h). */
 int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
+/* As names_index_fds (dwarf/names.h), but returns -ENODATA for a file whose Go table covers everything. */
+int merged_name_index(const struct names_fds *f, void **out, size_t *len);
 /* Like dwarf_index_build_fds (dwarf/dwarf.h), but returns -ENODATA for a file whose Go table covers everything.
  */
 int merged_lines(const struct dwarf_fds *f, void **out, size_t *len);

@@ -1,8 +1,10 @@
 /* A shared object of Go and C (agent/runtime/testdata): frames of both in one reply. */
 #include "parser/merged_names.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
 #include "dwarf/dwarf.h"
+#include "dwarf/name_index.h"
 #include "elf/elf.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +81,34 @@ TEST(names_of_go_and_of_c_in_one_file)
     CHECK_STR(v.strings + f->system_name, "main.sum[go.shape.string,go.shape.float64]");
     CHECK(f->line > 0 && strstr(v.strings + f->file, "main.go"));
     CHECK(v.frames[v.first[1]].start == c && v.frames[0].start < offsets[0]);
+}
+
+/* With an index of the C part, Go's names come from the file as before. A file that is all Go needs none. */
+TEST(names_of_go_and_of_c_by_an_index)
+{
+    AUTO_CLOSE int fd = open_fixture("shared.so"), plain = open_fixture("plain"), mixed = open_fixture("go115");
+    if (fd < 0 || mixed < 0)
+        SKIP("there is no go");
+    u64 c = dynamic_symbol(fd, "Report");
+    u64 offsets[] = {chosen("shared.so.frames", 1), c + 1};
+    struct names_fds files = NAMES_FDS_OF(fd);
+    AUTO_BUF struct buf reply = {0};
+    AUTO_FREE void *index = NULL, *none = NULL, *some = NULL;
+    struct name_index x;
+    struct names v;
+    size_t len;
+    CHECK_EQ(names_index_fds(&files, true, &index, &len), 0);
+    AUTO_CLOSE int names = fs_sealed_memfd("index", index, len);
+    CHECK(names_in_runtime(names));
+    files.names = names;
+    CHECK_EQ(merged_names(&files, offsets, 2, &reply), 0);
+    CHECK_EQ(names_view(reply.data, reply.len, 2, &v), 0);
+    expect(&v, 0, "main.in1;main.in2;main.in3;main.in4;main.in5;main.chosen;");
+    expect(&v, 1, "Report;");
+    CHECK_EQ(merged_name_index(&(struct names_fds)NAMES_FDS_OF(plain), &none, &len), -ENODATA);
+    CHECK_EQ(merged_name_index(&(struct names_fds)NAMES_FDS_OF(mixed), &some, &len), 0);
+    CHECK_EQ(name_index_open(&x, some, len), 0);
+    CHECK(x.h->runtime && x.h->keep_suffixes);
 }
 
 /* A copy of a fixture whose table says that it has no functions. */

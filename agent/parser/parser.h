@@ -76,6 +76,9 @@ int parser_facts(struct parser *p, int fd, struct facts *out); /* elf/facts.h */
  * other requests, and the child gives up before. */
 int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_reply *out);
 #define PARSER_LINES_PATIENCE 4
+/* Builds the file's name index (dwarf/name_index.h) from `file` and `symbols`, to be kept and passed to parser_names.
+ * -ENODATA: it would be of no use. */
+int parser_name_index(struct parser *p, const struct names_fds *files, struct parser_reply *out);
 int parser_names(struct parser *p, const struct names_fds *files, const u64 *offsets, size_t n,
                  struct parser_reply *out, struct names *view);
 /* Reads the names of n ascending addresses from a runtime's map (runtime/jit_map.h). */

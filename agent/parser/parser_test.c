@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "base/test.h"
 #include "dwarf/dwarf.h"
+#include "dwarf/name_index.h"
 #include "cfi/fixture.h"
 #include "parser/doubles_test.h"
 #include "parser/protocol.h"
@@ -269,6 +270,35 @@ TEST(parser_synthesises_rows)
     CHECK_EQ(untouched.len, 77);
 }
 
+/* With a name index the file itself is not read. */
+TEST(parser_makes_a_name_index_and_reads_it)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CLEANUP(parser_reply_free) struct parser_reply index = {0}, with = {0}, without = {0};
+    AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), text = file_saying("no program");
+    struct names_fds file = NAMES_FDS_OF(fd), other = NAMES_FDS_OF(text);
+    struct names a, b;
+    CHECK_EQ(parser_new(&p, &limits), 0);
+    CHECK_EQ(parser_name_index(p, &file, &index), 0);
+    AUTO_CLOSE int names = fs_sealed_memfd("index", index.data, index.len);
+    struct name_index x;
+    CHECK_EQ(name_index_open(&x, index.data, index.len), 0);
+    u64 offset = x.h->base;
+    other.names = names;
+    CHECK_EQ(parser_names(p, &file, &offset, 1, &without, &a), 0);
+    CHECK_EQ(parser_names(p, &other, &offset, 1, &with, &b), 0);
+    CHECK(*(a.strings + a.frames[0].name));
+    CHECK_STR(b.strings + b.frames[0].name, a.strings + a.frames[0].name);
+    parser_reply_free(&with);
+    other.names = text; /* one that makes no sense is none */
+    CHECK_EQ(parser_names(p, &other, &offset, 1, &with, &b), -ENOEXEC);
+    other.names = -1;
+    parser_reply_free(&index);
+    CHECK_EQ(parser_name_index(p, &other, &index), -ENOEXEC);
+    CHECK_EQ(parser_restarts(p), 0);
+}
+
 TEST(parser_makes_a_line_index_and_reads_it)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
@@ -285,14 +315,16 @@ TEST(parser_makes_a_line_index_and_reads_it)
     CHECK(s);
     u64 offset = h->base - s->vaddr + s->offset;
     struct names view;
-    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = index, .symbols = -1}, &offset, 1, &with, &view),
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = index, .symbols = -1, .names = -1}, &offset, 1,
+                          &with, &view),
              0);
     CHECK(strstr(view.strings + view.frames[0].file, ".c") && view.frames[0].line);
     CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), &offset, 1, &without, &view), 0);
     CHECK_EQ(view.frames[0].line, 0);
     AUTO_CLOSE int text = file_saying("no index");
     parser_reply_free(&with);
-    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = text, .symbols = -1}, &offset, 1, &with, &view),
+    CHECK_EQ(parser_names(p, &(struct names_fds){.file = fd, .index = text, .symbols = -1, .names = -1}, &offset, 1,
+                          &with, &view),
              0); /* one that makes no sense is none */
     CHECK_EQ(view.frames[0].line, 0);
     CHECK_EQ(parser_restarts(p), 0);
@@ -379,6 +411,7 @@ TEST(parser_believes_no_liar_about_names)
     struct names view;
     u64 offsets[2] = {4096, 8192};
     CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), offsets, 2, &reply, &view), -EPROTO);
+    CHECK_EQ(parser_name_index(p, &(struct names_fds)NAMES_FDS_OF(fd), &reply), -EPROTO);
     CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(fd), offsets, PARSER_MAX_OFFSETS + 1, &reply, &view),
              -E2BIG);
 }

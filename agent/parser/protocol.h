@@ -33,6 +33,7 @@ enum parser_op {
     PARSER_FACTS,
     PARSER_SYNTH_IDENTIFY,
     PARSER_SYNTH,
+    PARSER_NAME_INDEX,
     PARSER_GIVE,
 };
 
@@ -41,6 +42,7 @@ enum parser_slot {
     SLOT_FILE, /* the program; GIVE: the requested file */
     SLOT_OFFSETS,
     SLOT_INDEX,
+    SLOT_NAMES,
     SLOT_SYMBOLS,
     SLOT_DEBUG,
     SLOT_ALT,
@@ -100,6 +102,7 @@ struct parser_work {
     int (*table)(struct merged_table *m, const struct table_limits *limits, struct xp_table **out, size_t *len);
     int (*names)(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
     int (*jit)(int fd, const u64 *addresses, size_t n, struct buf *out);
+    int (*name_index)(const struct names_fds *f, void **out, size_t *len);
     int (*lines)(const struct dwarf_fds *f, void **out, size_t *len);
     int (*links)(int fd, bool crc, struct debug_links *out);
     int (*facts)(int fd, struct facts *out);

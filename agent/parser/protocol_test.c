@@ -67,7 +67,7 @@ TEST(answers_with_keys)
 TEST(answers_that_make_no_sense)
 {
     static const enum parser_op ops[] = {PARSER_TABLE, PARSER_NAMES, PARSER_LINES, PARSER_JIT,
-                                         PARSER_LINKS, PARSER_FACTS, PARSER_SYNTH};
+                                         PARSER_LINKS, PARSER_FACTS, PARSER_SYNTH, PARSER_NAME_INDEX};
     static const char bytes[4096] = {[0 ... 4094] = (char)0xfe};
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
         for (size_t len = 1; len <= sizeof(bytes); len *= 4)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "debug/line_indexes.h"
+#include "debug/name_indexes.h"
 #include "parser/parser.h"
 #include "cache/kernel_names.h"
 #include "profile/name_cache.h"
@@ -20,6 +21,7 @@ struct namer {
     bool kernel_asked;
     struct debug_search_paths places;
     struct line_indexes *lines;
+    struct name_indexes *names;
     u64 cut_names;
     struct { /* what the parser said of the file asked for last */
         u32 id;
@@ -41,6 +43,7 @@ int namer_new(struct namer **out, const struct namer_config *config)
     sources.patient = !config->again; /* who goes on asks again */
     debug_search_paths_open(&n->places, &sources, config->parser, config->opener, config->hung);
     if (line_indexes_new(&n->lines, &n->places, config->cache) ||
+        name_indexes_new(&n->names, config->parser, config->cache) ||
         runtime_processes_new(&n->processes,
                               (struct runtime_reader){config->parser, parser_jit_read, config->opener}) ||
         (config->again && name_cache_new(&n->kept, NAME_CACHE_BYTES)))
@@ -58,6 +61,7 @@ void namer_free(struct namer **nn)
     name_cache_free(&n->kept);
     runtime_processes_free(&n->processes);
     line_indexes_free(&n->lines);
+    name_indexes_free(&n->names);
     debug_search_paths_close(&n->places);
     free(n);
     *nn = NULL;
@@ -83,8 +87,10 @@ static struct names_fds sources(struct namer *n, const struct file *f)
     int rc = line_indexes_get(n->lines, &f->key, f->fd, &index);
     if (rc && rc != -ENODATA)
         log_info("no source lines for %s: %s", f->path ? f->path : "?", strerror(-rc));
-    return (struct names_fds){
-        .file = f->fd, .index = index.fd, .symbols = index.symbols, .short_names = n->config.short_names};
+    struct names_fds fds = {
+        .file = f->fd, .index = index.fd, .symbols = index.symbols, .names = -1, .short_names = n->config.short_names};
+    fds.names = line_indexes_pending(n->lines, &f->key) ? -1 : name_indexes_get(n->names, &f->key, f->owner, &fds);
+    return fds;
 }
 
 void namer_note_file(struct namer *n, const struct xp_file_event *e)

@@ -31,7 +31,7 @@ int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned pa
     }
     const char *dir = o->cache_dir ? o->cache_dir : output_cache_dir(t->place, sizeof(t->place));
     if (!o->no_cache && (rc = cache_open(&t->cache, dir, CACHE_BYTES)))
-        log_warn("cannot use the cache in %s: %s; unwind tables and line indexes are built again", dir, strerror(-rc));
+        log_warn("cannot use the cache in %s: %s; unwind tables and indexes are built again", dir, strerror(-rc));
     t->config = (struct binaries_config){
         .parser = t->parser,
         .cache = t->cache,

@@ -38,7 +38,7 @@ struct toolbox_options {
          "DIR",                                                                                                    \
          offsetof(type, tools.cache_dir),                                                                          \
          .hint = HINT_DIRECTORY,                                                                                   \
-         .help = "cache directory for unwind tables and line indexes"},                                            \
+         .help = "cache directory for unwind tables and indexes of lines and names"},                              \
     {                                                                                                              \
         "no-cache", 0, OPTION_BOOL, NULL, offsetof(type, tools.no_cache), .help = "do not use the cache directory" \
     }

@@ -7,6 +7,7 @@
 #include "bpf/xprof.h"
 #include "debug/debuginfod.h"
 #include "debug/line_indexes.h"
+#include "debug/name_indexes.h"
 #include "files/files.h"
 
 struct tally { /* sums over all symbolized stacks */
@@ -19,6 +20,7 @@ struct worker_figures {
     u64 files, failed_files, evicted_files, rows, synth_rows, deferred, map_bytes, cut_names;
     u64 synth[FILES_SYNTH_COUNT];
     struct line_indexes_stats lines;
+    struct name_indexes_stats names;
     struct debuginfod_stats server;
 };
 

@@ -274,6 +274,7 @@ void namer_age(struct namer *n)
 void namer_count(const struct namer *n, struct worker_figures *out)
 {
     out->lines = line_indexes_stats(n->lines);
+    out->names = name_indexes_stats(n->names);
     out->cut_names = n->cut_names;
     if (n->places.server)
         debuginfod_stats(n->places.server, &out->server);

@@ -40,5 +40,5 @@ void namer_add_process(struct namer *n, struct runtime_process *p);
 int namer_run(struct namer *n, const struct span *s, struct profile *out);
 /* Ends an interval: drops what was not used in it. */
 void namer_age(struct namer *n);
-/* Fills in lines, server and cut_names. */
+/* Fills in lines, names, server and cut_names. */
 void namer_count(const struct namer *n, struct worker_figures *out);

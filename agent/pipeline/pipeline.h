@@ -92,6 +92,7 @@ struct pipeline_report {
     unsigned parser_restarts;
     unsigned parser_layers; /* of its sandbox (parser/sandbox.h) */
     struct line_indexes_stats lines;
+    struct name_indexes_stats names;
     struct debuginfod_stats server;
     u64 cut_names; /* look-ups with incomplete names because a limit was reached */
 };

@@ -76,6 +76,7 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->synth_rows = w->synth_rows;
     memcpy(out->synth, w->synth, sizeof(out->synth));
     out->lines = w->lines;
+    out->names = w->names;
     out->server = w->server;
     out->cut_names = w->cut_names;
 }

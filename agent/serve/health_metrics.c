@@ -90,6 +90,11 @@ static void names(struct metrics *m, const struct health_figures *f)
     metrics_value(m, "cause", "limit", (double)r->lines.cut);
     metrics_value(m, "cause", "missing-file", (double)r->lines.missing_parts);
     metrics_value(m, "cause", "failed", (double)r->lines.failed);
+    metrics_counter(m, "xprof_name_indexes",
+                    "Number of indexes of the symbols of a file, by outcome; without one, the file is read each time.");
+    metrics_value(m, "outcome", "built", (double)r->names.built);
+    metrics_value(m, "outcome", "loaded", (double)r->names.loaded);
+    metrics_value(m, "outcome", "failed", (double)r->names.failed);
     metrics_counter(m, "xprof_names_cut",
                     "Number of symbol look-ups with incomplete results because a limit was reached.");
     metrics_value(m, NULL, NULL, (double)r->cut_names);

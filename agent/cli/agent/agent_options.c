@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
     {"stack-memory", 0, OPTION_SIZE, "SIZE", AT(stack_memory), 1 << 20, 4ull << 30, .fallback = "64M",
      .help = "maximum memory for the stacks of an interval; further stacks are dropped and counted"},
     {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY, .fallback = "/var/cache/xprof",
-     .help = "cache directory for unwind tables and line indexes"},
+     .help = "cache directory for unwind tables and indexes of lines and names"},
     {"cache-size", 0, OPTION_SIZE, "SIZE", AT(cache_size), 1 << 20, 1ull << 40, .fallback = "512M",
      .help = "maximum size of the cache; least recently used entries are removed first"},
     {"synth", 0, OPTION_SWITCH, "on/off", AT(synth), .fallback = "on",

@@ -51,7 +51,7 @@ static const struct option_row rows[] = {
     {"top", 0, OPTION_NUMBER, "N", AT(top), 1, 1000,
      .help = "number of hottest functions to print (default: 20 without --output, else 0)"},
     {"cache-dir", 0, OPTION_TEXT, "DIR", AT(cache_dir), .hint = HINT_DIRECTORY,
-     .help = "cache directory for unwind tables and line indexes"},
+     .help = "cache directory for unwind tables and indexes of lines and names"},
     {"no-cache", 0, OPTION_BOOL, NULL, AT(no_cache), .help = "do not use the cache directory"},
     {"debug-dir", 0, OPTION_LIST, "DIR,...", AT(debug_dirs), .most = 16, .hint = HINT_DIRECTORY,
      .help = "additional directories with debug files (also: $XPROF_DEBUG_DIR)"},

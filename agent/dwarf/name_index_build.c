@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_SYMBOLS ((size_t)4 << 20) /* a browser with all symbols has 1 million */
+#define MAX_SYMBOLS ((size_t)2 << 20) /* a browser with all symbols has 1 million */
 #define MAX_STUBS   (1u << 20)
 #define ROOM        (64u << 10) /* bytes of an index that a file of any size may have */
 
@@ -62,6 +62,10 @@ static void put_uleb(struct buf *b, u64 v)
 static u32 shared(const struct name_hit *a, const struct name_hit *b)
 {
     u32 n = 0, max = a->len < b->len ? a->len : b->len;
+    if (a->name == b->name)
+        return max;
+    while (n + 8 <= max && !memcmp(a->name + n, b->name + n, 8))
+        n += 8;
     while (n < max && a->name[n] == b->name[n])
         n++;
     return n;

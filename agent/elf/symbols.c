@@ -41,9 +41,21 @@ static u32 name_len(const struct symbol *s)
 static unsigned underscores(const struct symbol *s, u32 len)
 {
     unsigned n = 0;
-    while (n < len && s->name[n] == '_')
+    while (n < len && n < COMPARE && s->name[n] == '_')
         n++;
     return n;
+}
+
+/* Of two symbols at one start and of one kind. */
+static bool better_name(const struct symbol *a, u32 la, const struct symbol *b, u32 lb)
+{
+    unsigned ua = underscores(a, la), ub = underscores(b, lb);
+    if (ua != ub)
+        return ua < ub;
+    if (la != lb)
+        return la < lb;
+    int order = memcmp(a->name, b->name, la < COMPARE ? la : COMPARE);
+    return order ? order < 0 : a->name < b->name; /* the same in every order of the table */
 }
 
 /* Of two symbols at one start. */
@@ -53,16 +65,7 @@ static bool better_alias(const struct symbol *a, const struct symbol *b)
         return a->sized;
     if (a->rank != b->rank)
         return a->rank > b->rank;
-    if (a->name == b->name)
-        return false;
-    u32 la = name_len(a), lb = name_len(b);
-    unsigned ua = underscores(a, la), ub = underscores(b, lb);
-    if (ua != ub)
-        return ua < ub;
-    if (la != lb)
-        return la < lb;
-    int order = memcmp(a->name, b->name, la < COMPARE ? la : COMPARE);
-    return order ? order < 0 : a->name < b->name; /* the same in every order of the table */
+    return a->name != b->name && better_name(a, name_len(a), b, name_len(b));
 }
 
 static bool later(const struct symbol *a, const struct symbol *b)
@@ -274,12 +277,17 @@ int symbols_find(const struct elf_file *e, const struct elf_file *more, const u6
     return 0;
 }
 
+/* Their names have been measured. */
 static int by_preference(const void *a, const void *b)
 {
     const struct symbol *x = a, *y = b;
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
-    return better_alias(x, y) ? 1 : better_alias(y, x) ? -1 : 0;
+    if (x->sized != y->sized)
+        return x->sized ? 1 : -1;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? 1 : -1;
+    return x->name == y->name ? 0 : better_name(x, x->len, y, y->len) ? 1 : -1;
 }
 
 int symbols_list(const struct elf_file *e, const struct elf_file *more, size_t max, struct symbol **out, size_t *n)

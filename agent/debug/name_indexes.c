@@ -12,7 +12,7 @@
 
 #define MAX_KEPT  512                /* files; each may hold a descriptor */
 #define MAX_BYTES ((size_t)32 << 20) /* of memfds */
-#define PATIENCE  2                  /* requests; the index is built at this one */
+#define PATIENCE  3                  /* requests; the index is built at this one */
 
 struct kept {
     u8 digest[16]; /* of the key */

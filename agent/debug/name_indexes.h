@@ -2,8 +2,9 @@
  * a line index (line_indexes.h): by the inode of the file with change time and size, and by those of the debug file
  * that has its symbols, so that the index of one file is never used for another.
  *
- * Reading the symbols of a file for a few offsets costs less than building an index of them. So it is built when names
- * of a file are requested for the second time: a file that is named once, such as those of a recording, has none.
+ * Reading the symbols of a file for a few offsets costs a tenth of building an index of them. So it is built when names
+ * of a file are requested for the third time: a file that is named once, such as those of a recording, has none, nor
+ * have programs that end soon.
  *
  * Without a cache on disk, indexes are kept as memfds of limited total size, of which each owner has its share
  * (base/shares.h). The least recently used are removed first. The thread that owns the parser owns this module.

@@ -63,13 +63,21 @@ static size_t count_descriptors(void)
     return n;
 }
 
+/* As often as it takes. The descriptor of the last time. */
+static int request(struct bench *b, const struct xp_file_key *k, u64 owner, const struct names_fds *f)
+{
+    name_indexes_get(b->names, k, owner, f);
+    name_indexes_get(b->names, k, owner, f);
+    return name_indexes_get(b->names, k, owner, f);
+}
+
 static bool is_index(int fd)
 {
     struct name_index_header h;
     return fd >= 0 && pread(fd, &h, sizeof(h), 0) == sizeof(h) && h.magic == NAME_INDEX_MAGIC && h.nblocks;
 }
 
-TEST(name_indexes_are_built_at_the_second_request)
+TEST(name_indexes_are_built_at_the_third_request)
 {
     for (int disk = 0; disk < 2; disk++) {
         CLEANUP(bench_free) struct bench b;
@@ -78,7 +86,8 @@ TEST(name_indexes_are_built_at_the_second_request)
         CHECK(bench_new(&b, disk));
         if (fd < 0)
             SKIP("no fixture");
-        CHECK_EQ(name_indexes_get(b.names, &key, SHARES_ALL, &f), -1);
+        for (int i = 0; i < 2; i++)
+            CHECK_EQ(name_indexes_get(b.names, &key, SHARES_ALL, &f), -1);
         CHECK_EQ(count_in(b.dir), 0);
         int index = name_indexes_get(b.names, &key, SHARES_ALL, &f);
         CHECK(is_index(index));
@@ -98,8 +107,7 @@ TEST(name_indexes_come_from_the_disk_at_once)
     CHECK(bench_new(&b, true));
     if (fd < 0)
         SKIP("no fixture");
-    name_indexes_get(b.names, &key, SHARES_ALL, &f);
-    CHECK(is_index(name_indexes_get(b.names, &key, SHARES_ALL, &f)));
+    CHECK(is_index(request(&b, &key, SHARES_ALL, &f)));
     name_indexes_free(&b.names);
     CHECK_EQ(name_indexes_new(&b.names, b.parser, b.cache), 0);
     CHECK(is_index(name_indexes_get(b.names, &key, SHARES_ALL, &f)));
@@ -117,8 +125,7 @@ TEST(name_indexes_of_other_files_are_others)
     CHECK(bench_new(&b, true));
     if (fd < 0)
         SKIP("no fixture");
-    for (int i = 0; i < 2; i++)
-        name_indexes_get(b.names, &key, SHARES_ALL, &f);
+    CHECK(request(&b, &key, SHARES_ALL, &f) >= 0);
     CHECK_EQ(name_indexes_stats(b.names).built, 1);
     f.symbols = debug;
     CHECK_EQ(name_indexes_get(b.names, &key, SHARES_ALL, &f), -1);
@@ -147,13 +154,10 @@ TEST(name_indexes_in_memory_have_shares)
     struct xp_file_key mine = key, theirs = key;
     CHECK(bench_new(&b, false));
     theirs.ino = 1000;
-    for (int i = 0; i < 2; i++)
-        name_indexes_get(b.names, &theirs, 2, &f);
-    int first = name_indexes_get(b.names, &theirs, 2, &f);
+    int first = request(&b, &theirs, 2, &f);
     size_t files = ((size_t)32 << 20) / (size_t)lseek(first, 0, SEEK_END) + 2; /* more than there is memory for */
     for (mine.ino = 1; mine.ino <= files; mine.ino++)
-        for (int i = 0; i < 2; i++)
-            name_indexes_get(b.names, &mine, 1, &f);
+        request(&b, &mine, 1, &f);
     mine.ino = files;
     CHECK(is_index(name_indexes_get(b.names, &mine, 1, &f)));
     CHECK(is_index(name_indexes_get(b.names, &theirs, 2, &f)));
@@ -173,8 +177,7 @@ TEST(name_indexes_are_bounded)
         SKIP("no fixture");
     size_t before = count_descriptors();
     for (k.ino = 1; k.ino <= 600; k.ino++)
-        for (int i = 0; i < 2; i++)
-            name_indexes_get(b.names, &k, SHARES_ALL, &f);
+        request(&b, &k, SHARES_ALL, &f);
     CHECK_EQ(count_descriptors() - before, 512);
     k.ino = 600;
     CHECK(is_index(name_indexes_get(b.names, &k, SHARES_ALL, &f)));

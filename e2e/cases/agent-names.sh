@@ -1,5 +1,5 @@
 #!/bin/bash
-# Names of a file come from its index when they are requested for the second time, and from the disk's when an agent starts
+# Names of a file come from its index when they are requested for the third time, and from the disk's when an agent starts
 # again; a damaged one is built again. All say what reading the file says.
 set -euo pipefail
 . e2e/lib.sh

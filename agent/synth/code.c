@@ -122,7 +122,7 @@ static bool ascend(const struct synth_span *v, size_t n)
     return true;
 }
 
-int code_read(struct code *c, const struct elf_file *e, const struct synth_span *covered, size_t n, u64 max_bytes)
+int code_list(struct code *c, const struct elf_file *e, const struct synth_span *covered, size_t n, u64 max_bytes)
 {
     if (!ascend(covered, n))
         return -EINVAL;
@@ -131,9 +131,15 @@ int code_read(struct code *c, const struct elf_file *e, const struct synth_span 
     c->ncovered = n;
     int err = find_executable(c);
     if (!err)
-        err = subtract(c, max_bytes < CODE_MAX_BYTES ? max_bytes : CODE_MAX_BYTES);
-    if (err || !c->size)
-        return err ? err : -ENODATA;
+        err = subtract(c, max_bytes < 1u << 31 ? max_bytes : 1u << 31);
+    return err ? err : c->size ? 0 : -ENODATA;
+}
+
+int code_read(struct code *c, const struct elf_file *e, const struct synth_span *covered, size_t n, u64 max_bytes)
+{
+    int err = code_list(c, e, covered, n, max_bytes < CODE_MAX_BYTES ? max_bytes : CODE_MAX_BYTES);
+    if (err)
+        return err;
     c->marks = calloc(c->size, 1);
     return c->marks ? 0 : -ENOMEM;
 }

@@ -46,6 +46,8 @@ struct code {
 
 /* Returns 0; -ENODATA: all code has rows; -ENOSPC: more than max_bytes; -EINVAL: `covered` is invalid; -ENOMEM. */
 int code_read(struct code *c, const struct elf_file *e, const struct synth_span *covered, size_t n, u64 max_bytes);
+/* The same without marks: only the gaps, up to 1 << 31 bytes. */
+int code_list(struct code *c, const struct elf_file *e, const struct synth_span *covered, size_t n, u64 max_bytes);
 void code_free(struct code *c);
 
 /* Returns false if no gap contains this address. */

@@ -26,7 +26,7 @@ static bool is_go(const struct elf_file *e)
 
 /* GHC keeps its own stack in rbp, and what is left of it in r15 minus that: "lea rax, [rbp - n]; cmp rax, r15" begins
  * each function that needs some. Nothing else does that a few times per 64 KiB. */
-static bool is_ghc(const struct elf_file *e)
+bool guard_is_ghc(const struct elf_file *e)
 {
     static const u8 check[] = {0x4c, 0x39, 0xf8};
     u64 checks = 0, bytes = 0;
@@ -50,7 +50,7 @@ enum synth_drop guard_foreign(const struct elf_file *e)
         return SYNTH_DROP_V8;
     if (elf_has_dynamic_symbol(e, "caml_resume") || elf_has_dynamic_symbol(e, "caml_runstack"))
         return SYNTH_DROP_OCAML;
-    return is_ghc(e) ? SYNTH_DROP_GHC : SYNTH_DROP_NOT;
+    return SYNTH_DROP_NOT;
 }
 
 bool guard_unlikely(const struct code *c, const struct synth_counts *n)

@@ -77,6 +77,8 @@ int synth_read(const struct elf_file *e, const struct synth_span *covered, size_
         a.dropped = err == -ENODATA ? SYNTH_DROP_NO_CODE : SYNTH_DROP_BYTES;
     else if (err)
         return err;
+    if (!a.dropped && guard_is_ghc(e))
+        a.dropped = SYNTH_DROP_GHC;
     if (!a.dropped)
         run(&a, &found);
     if (a.err)

@@ -97,6 +97,12 @@ struct synth {
  * it with synth_free. Returns 0 (see out->dropped); -EINVAL: `covered` is invalid; -ENOMEM. */
 int synth_read(const struct elf_file *e, const struct synth_span *covered, size_t n, const struct synth_limits *limits,
                struct synth *out);
+/* The same for files with more code than the limit (frames.h): only the wanted stretches are read, and only code that
+ * keeps frame pointers gets rows. `wanted`: numbers of stretches, ascending: file offset / SYNTH_STRETCH. If the time
+ * is up, the stretches that were read are returned. */
+#define SYNTH_STRETCH (1u << 16)
+int synth_read_stretches(const struct elf_file *e, const struct synth_span *covered, size_t n, const u32 *wanted,
+                         size_t nwanted, const struct synth_limits *limits, struct synth *out);
 void synth_free(struct synth *s);
 #define AUTO_SYNTH __attribute__((cleanup(synth_free)))
 

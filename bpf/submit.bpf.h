@@ -8,7 +8,7 @@
 #define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
 #define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
 
-#define XP_DUMP_WALKS 256 /* mappings and gaps examined for a dump */
+#define XP_DUMP_WALKS 1024 /* mappings and gaps examined for a dump */
 
 /* Stores the interrupted user registers in s->regs. Returns 0 or a cause. */
 XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)

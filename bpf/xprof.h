@@ -10,7 +10,7 @@
 #define XP_MAX_KERNEL   127        /* the kernel's own default (perf_event_max_stack) */
 #define XP_STEP_BATCH   8          /* frames per call of the verified step function */
 #define XP_DUMP_BYTES   16384      /* stack copied for a sample whose file has no table yet */
-#define XP_DUMP_MAPS    64         /* executable mappings sent with it */
+#define XP_DUMP_MAPS    256        /* executable mappings sent with it: a power of two; a browser has 110 */
 #define XP_MAX_EVENTS   4          /* event kinds recorded at once */
 #define XP_CACHE_SLOTS  4096       /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
 #define XP_WINDOW       2048       /* bytes of user stack read at once: costs the same as 8 */

@@ -9,6 +9,7 @@
 
 #define DEFERRED_MAX      512  /* waiting at once: 12 MiB of stacks */
 #define DEFERRED_GAPS     256  /* of these, for rows: the others are for files that are new */
+#define CHAIN_MAX         256  /* frame pointers */
 #define DEFERRED_ROWS_MS  2500 /* longer than a file is open */
 #define DEFERRED_FILES_MS 1500 /* for a file to be opened */
 
@@ -16,6 +17,7 @@ struct waiting {
     struct deferred_job job;
     u64 since;
     u32 gap; /* the file whose rows it waits for; 0: none */
+    u32 uid; /* of that file's table */
 };
 
 struct deferred {
@@ -62,15 +64,18 @@ void deferred_free(struct deferred **ll)
     *ll = NULL;
 }
 
-static u32 gap_of(u32 cause, const u64 *user, u32 n)
+static u32 gap_of(u32 cause, const u64 *user, u32 n, u64 *offset)
 {
     bool stopped = n && (cause == XP_CAUSE_NO_RULE || cause == XP_CAUSE_FP_BROKEN);
-    return stopped && XP_WORD_KIND(user[n - 1]) != XP_WORD_ANON ? XP_WORD_FILE(user[n - 1]) : 0;
+    if (!stopped || XP_WORD_KIND(user[n - 1]) == XP_WORD_ANON)
+        return 0;
+    *offset = XP_WORD_OFFSET(user[n - 1]) - !(user[n - 1] & XP_WORD_EXACT);
+    return XP_WORD_FILE(user[n - 1]);
 }
 
-u32 deferred_gap_of(const struct xp_sample *s)
+u32 deferred_gap_of(const struct xp_sample *s, u64 *offset)
 {
-    return gap_of(s->cause, s->words + s->nkernel, s->nuser);
+    return gap_of(s->cause, s->words + s->nkernel, s->nuser, offset);
 }
 
 /* It waits for rows, if there is room; false: there is none, or they will not come. */
@@ -79,6 +84,7 @@ static bool wait_for_rows(struct deferred *l, struct waiting *w, u32 gap)
     l->gaps -= w->gap != 0;
     w->gap = gap && l->gaps < DEFERRED_GAPS && files_is_open(l->files, gap) ? gap : 0;
     l->gaps += w->gap != 0;
+    w->uid = w->gap ? files_get(l->files, gap)->value.uid : 0;
     return w->gap;
 }
 
@@ -99,7 +105,6 @@ void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate 
         return;
     }
     *w = (struct waiting){.job = job, .since = now_ns()};
-    wait_for_rows(l, w, deferred_gap_of(job.sample));
 }
 
 static int read_dump(void *ctx, void *to, u32 len, u64 from)
@@ -128,6 +133,32 @@ static size_t resolve_mappings(const struct deferred *l, const struct waiting *w
     return n;
 }
 
+/* Asks for the rows that a stack needs beyond where it stopped. The chain of frame pointers only tells which code to
+ * look at: the frames themselves come from rows. */
+static void want_rows(struct deferred *l, const struct waiting *w, const struct xp_vma *vmas, size_t nvmas)
+{
+    u64 offset, bp = l->state->bp, link[2];
+    u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser, &offset);
+    if (!gap)
+        return;
+    files_want_synth(l->files, gap, offset);
+    for (unsigned n = 0; n < CHAIN_MAX && !(bp & 7) && !read_dump(w->job.dump, link, sizeof(link), bp); n++) {
+        for (size_t i = 0; i < nvmas; i++)
+            if (vmas[i].file.id == gap && link[1] > vmas[i].start && link[1] <= vmas[i].end)
+                files_want_synth(l->files, gap, link[1] - 1 - vmas[i].bias);
+        if (link[0] <= bp)
+            return;
+        bp = link[0];
+    }
+}
+
+/* Tells whether the rows that it waits for are still to come. */
+static bool rows_come(const struct deferred *l, const struct waiting *w)
+{
+    const struct file *e = files_get(l->files, w->gap);
+    return e && e->value.uid == w->uid && files_is_open(l->files, w->gap);
+}
+
 /* The sample with the frames that the second unwind found; NULL when they are no better. */
 static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
 {
@@ -145,6 +176,7 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     };
     space.words = probe_shard_words(l->probe, &space.nwords);
     host_unwind(&space, &w->job.dump->regs, l->state);
+    want_rows(l, w, vmas, space.nvmas);
     u32 cause = l->state->cause, n = l->state->sample.nuser;
     if (cause_class((u8)cause) != 'c' && n <= old->nuser)
         return NULL;
@@ -164,9 +196,8 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
 static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggregate *into)
 {
     AUTO_FREE struct xp_sample *better = rebuild(l, w);
-    u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser);
-    if (gap)
-        files_want_synth(l->files, gap);
+    u64 offset;
+    u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser, &offset);
     if (wait_for_rows(l, w, last ? 0 : gap))
         return false;
     shares_give(&l->shares, owner_of(l, w->job.sample), 1);
@@ -193,7 +224,7 @@ void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *int
     for (size_t i = 0; i < l->list.n; i++) {
         struct waiting *w = &l->list.v[i];
         bool last = now - w->since > DEFERRED_ROWS_MS * 1000000ull;
-        bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && files_is_open(l->files, w->gap)) ||
+        bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && rows_come(l, w)) ||
                      (now - w->since < DEFERRED_FILES_MS * 1000000ull && misses_file(l, w));
         if (young || !finish(l, w, last, into))
             l->list.v[kept++] = *w;

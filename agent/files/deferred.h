@@ -15,8 +15,8 @@ struct deferred_job {
 };
 void deferred_job_free(struct deferred_job *j);
 
-/* Returns the file where a stack stopped in code without unwind information; 0: it did not. */
-u32 deferred_gap_of(const struct xp_sample *s);
+/* Returns the file where a stack stopped in code without unwind information; 0: it did not. *offset: where. */
+u32 deferred_gap_of(const struct xp_sample *s, u64 *offset);
 
 struct deferred;
 

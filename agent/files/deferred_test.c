@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/test.h"
 #include "files/shelf_test.h"
+#include "parser/synth_table.h"
 #include "profile/aggregate.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -303,6 +304,50 @@ TEST(deferred_gap_is_the_file_where_a_stack_stopped)
         s->words[0] = XP_FILE_WORD(XP_WORD_CFI, 3, 1);
         s->words[1] = XP_FILE_WORD(XP_WORD_CFI, 4, 1);
         s->words[2] = cases[i].last;
-        CHECK_EQ(deferred_gap_of(s), cases[i].gap);
+        u64 offset;
+        CHECK_EQ(deferred_gap_of(s, &offset), cases[i].gap);
     }
+}
+
+/* Where frame pointers lead, code will be needed, too; it is asked for at once. Frames come from rows only. */
+TEST(deferred_stacks_ask_for_all_code_that_they_need)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    struct deferred_job j = job_of(XP_CAUSE_NO_RULE, NOWHERE, 0);
+    static const u64 returns[] = {5, 2, 9};
+    u64 *stack = (u64 *)j.dump->stack;
+    j.dump->maps[0].end = TEXT + 10 * SYNTH_STRETCH;
+    j.dump->regs.r[6] = STACK + 64;
+    for (u64 i = 0; i < 3; i++) {
+        stack[8 + 4 * i] = i < 2 ? STACK + 64 + 32 * (i + 1) : STACK; /* the last one leads back */
+        stack[9 + 4 * i] = TEXT + returns[i] * SYNTH_STRETCH + 7;
+    }
+    d.shelf.files->all.v[0].synth_asked = false;
+    deferred_add(d.deferred, j, d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 1);
+    const struct stretches *s = &d.shelf.files->all.v[0].stretches;
+    CHECK_EQ(s->wanted.n, 4);
+    CHECK(s->wanted.v[0] == 0 && s->wanted.v[1] == 2 && s->wanted.v[2] == 5 && s->wanted.v[3] == 9);
+}
+
+/* A file may stay open for good; its stacks are looked at again as soon as it has another table. */
+TEST(deferred_stacks_look_again_at_each_table)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    struct file *f = &d.shelf.files->all.v[0];
+    f->value.nblocks = 0; /* no rows yet */
+    deferred_add(d.deferred, job_of(XP_CAUSE_NO_RULE, CALLER, OUTERMOST), d.into);
+    deferred_run(d.deferred, 0, d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 1);
+    f->value.nblocks = 1;
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 1); /* the same table, as far as one can tell */
+    f->value.uid++;
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 0);
+    CHECK_EQ(deferred_rescued(d.deferred), 1);
 }

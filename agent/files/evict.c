@@ -76,6 +76,7 @@ static void give_up(struct files *f, struct file *e)
     if (e->fd >= 0 && f->open_fds)
         f->open_fds--;
     xp_cleanup_close(&e->fd);
+    stretches_free(&e->stretches, &f->stretch_shares, e->owner);
     free(e->path);
     f->evicted++;
 }

@@ -23,6 +23,7 @@ int files_new(struct files **out, struct probe *probe, struct parser *parser, st
     getrlimit(RLIMIT_NOFILE, &limit);
     *f =
         (struct files){.probe = probe, .parser = parser, .cache = cache, .max_fds = limit.rlim_cur / 2, .synth = synth};
+    f->stretch_shares.limit = STRETCHES_ALL;
     *out = f;
     return 0;
 }
@@ -34,6 +35,7 @@ void files_free(struct files **ff)
         return;
     for (size_t i = 0; i < f->all.n; i++) {
         xp_cleanup_close(&f->all.v[i].fd);
+        stretches_free(&f->all.v[i].stretches, &f->stretch_shares, f->all.v[i].owner);
         free(f->all.v[i].path);
     }
     vec_free(&f->all);
@@ -45,6 +47,7 @@ void files_free(struct files **ff)
     map_free(&f->refused);
     vec_free(&f->retries);
     vec_free(&f->synth_wanted);
+    shares_free(&f->stretch_shares);
     free(f);
     *ff = NULL;
 }

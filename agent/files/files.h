@@ -7,6 +7,7 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "files/stretches.h"
 #include "opener/hung.h"
 #include "probe/probe.h"
 #include <stdbool.h>
@@ -46,17 +47,20 @@ struct file {
     char build_id[41]; /* hex */
     bool synth_asked;  /* rows for the rest of its code were requested, built, or are not possible */
     u8 synth_tries;    /* attempts that failed because of the parser process or memory */
+    bool synth_queued; /* for one of the two */
     u64 synth_asked_ns;
+    struct stretches stretches;
 };
 
 /* Results for files where stacks stopped in code without unwind information: X(enum name, slug). */
-#define FILES_SYNTH(X)      \
-    X(DONE, "synthesised")  \
-    X(KEPT, "kept")         \
-    X(NOTHING, "nothing")   \
-    X(LEFT_OUT, "left-out") \
-    X(LIMIT, "limit")       \
-    X(NO_ROOM, "no-room")   \
+#define FILES_SYNTH(X)        \
+    X(DONE, "synthesised")    \
+    X(KEPT, "kept")           \
+    X(STRETCHES, "stretches") \
+    X(NOTHING, "nothing")     \
+    X(LEFT_OUT, "left-out")   \
+    X(LIMIT, "limit")         \
+    X(NO_ROOM, "no-room")     \
     X(FAILED, "failed")
 enum files_synth {
 #define FILES_SYNTH_ENUM(name, slug) FILES_SYNTH_##name,
@@ -87,9 +91,8 @@ void files_tick(struct files *f, u64 now_ns);
 void files_age(struct files *f, const u32 *used, size_t n);
 /* Returns the number of files evicted so far. */
 u32 files_evicted(const struct files *f);
-/* Requests synthesised rows for a file (synth.c), because stacks stopped in code that its table does not cover.
- */
-void files_want_synth(struct files *f, u32 id);
+/* Requests synthesised rows for a file (synth.c), because a stack stopped in code that its table does not cover. */
+void files_want_synth(struct files *f, u32 id, u64 offset);
 /* Tells whether the file may still get such rows soon. Stacks that stopped there then wait for them. */
 bool files_is_open(const struct files *f, u32 id);
 /* files_synth_waiting tells whether there is such a file, and time for it. files_synth_one builds the new table of one

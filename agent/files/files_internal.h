@@ -3,6 +3,7 @@
 #include "files/files.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/shares.h"
 #include "files/synth_budget.h"
 #include "cache/cache.h"
 
@@ -43,6 +44,7 @@ struct files {
     u64 synth_counts[FILES_SYNTH_COUNT];
     struct files_budget synth_budget; /* available time for it */
     u64 synth_due_ns;                 /* not before */
+    struct shares stretch_shares;     /* of STRETCHES_ALL, by owner */
 };
 
 /* Finds a table of this content in the shards, or NULL. */

@@ -226,7 +226,7 @@ TEST(files_have_a_vdso)
     CHECK_STR(f->path, "[vdso]");
     CHECK(f->fd >= 0 && f->value.nblocks > 0 && f->value.id == XP_FILE_VDSO);
     CHECK_EQ(s.files->open_fds, 1);
-    files_want_synth(s.files, XP_FILE_VDSO); /* its code has all that it needs */
+    files_want_synth(s.files, XP_FILE_VDSO, 0); /* its code has all that it needs */
     CHECK(!files_synth_waiting(s.files, now_ns()));
     files_build_vdso(s.files, open(path, O_RDONLY | O_CLOEXEC)); /* there is one */
     CHECK(files_all(s.files, &n) && n == 1);
@@ -265,6 +265,6 @@ TEST(files_have_tables_from_the_disk)
     f = shelf_build(&s, 20, "elf/cfi.so");
     CHECK_EQ(f->rows, rows);
     CHECK(!files_is_open(s.files, 20)); /* nothing is synthesised */
-    files_want_synth(s.files, 20);
+    files_want_synth(s.files, 20, 0);
     CHECK(!files_synth_waiting(s.files, now_ns()));
 }

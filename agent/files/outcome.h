@@ -41,14 +41,14 @@ static inline bool files_is_nobodys_fault(int rc)
     return rc == -ECHILD || rc == -ENOMEM;
 }
 
-/* Stores the result for the bytes with this key, so that the next agent does not repeat the attempt. A timeout is not
- * stored: there may be more time on another machine or later. (Nor is a crash of the parser, because it is not known
- * which bytes caused it.) */
+/* Stores the result for the bytes with this key, so that the next agent does not repeat the attempt. A limit is not
+ * stored: such a file is read by stretches. (Nor is a crash of the parser, because it is not known which bytes caused
+ * it.) */
 static inline void files_keep(struct cache *cache, const struct table_key *key, const struct parser_synth *s)
 {
     struct table_key plain = *key;
     memcpy(plain.digest, s->plain, sizeof(plain.digest));
-    if (s->dropped == SYNTH_DROP_TIME)
+    if (files_outcome(s) == FILES_SYNTH_LIMIT)
         return;
     if (!s->table)
         cache_mark(cache, key, CACHE_NO_SYNTH);

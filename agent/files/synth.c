@@ -48,25 +48,44 @@ void files_close_late(struct files *f, u64 now)
     }
 }
 
-void files_want_synth(struct files *f, u32 id)
+static void enqueue(struct files *f, struct file *e)
 {
-    struct file *e = f->synth && id != XP_FILE_VDSO ? files_entry(f, id) : NULL;
-    if (!e || e->synth_asked)
-        return;
     bool can = !e->error && e->fd >= 0 && !e->replaced && f->synth_wanted.n < MAX_WANTED;
     u32 *slot = can ? VEC_PUSH(&f->synth_wanted) : NULL;
     if (!slot) {
         files_close(f, e);
         return;
     }
-    *slot = id;
-    e->synth_asked = true;
+    *slot = e->id;
+    e->synth_asked = e->synth_queued = true;
     e->synth_asked_ns = now_ns();
+}
+
+/* Which stretches it is about is noted before it is known whether that matters. */
+void files_want_synth(struct files *f, u32 id, u64 offset)
+{
+    struct file *e = f->synth && id != XP_FILE_VDSO ? files_entry(f, id) : NULL;
+    if (!e || (e->synth_asked && !e->synth_queued && !e->stretches.on))
+        return;
+    bool news = stretches_note(&e->stretches, &f->stretch_shares, e->owner, offset);
+    if (!e->synth_queued && (!e->synth_asked || news))
+        enqueue(f, e);
+}
+
+/* The place in the queue of the file whose turn it is; the queue's length: none. */
+static size_t find_due(const struct files *f, u64 now)
+{
+    for (size_t i = 0; i < f->synth_wanted.n; i++) {
+        const struct file *e = files_entry(f, f->synth_wanted.v[i]);
+        if (!e || stretches_due(&e->stretches, now))
+            return i;
+    }
+    return f->synth_wanted.n;
 }
 
 bool files_synth_waiting(struct files *f, u64 now)
 {
-    return f->synth_wanted.n && now >= f->synth_due_ns && files_budget_left(&f->synth_budget, now);
+    return find_due(f, now) < f->synth_wanted.n && now >= f->synth_due_ns && files_budget_left(&f->synth_budget, now);
 }
 
 u64 files_synth_count(const struct files *f, enum files_synth what)
@@ -135,7 +154,9 @@ static int make(struct files *f, const struct file *e, const struct table_key *k
 static int swap(struct files *f, struct file *e, const struct shared_table *t)
 {
     struct xp_file value;
-    int rc = probe_publish(f->probe, &e->key, e->id, XP_FILE_READY, &t->place, &value);
+    struct probe_table place = t->place;
+    place.flags |= e->stretches.on ? XP_FILE_OPEN : 0; /* more of it may be wanted */
+    int rc = probe_publish(f->probe, &e->key, e->id, XP_FILE_READY, &place, &value);
     if (!rc) {
         e->value = value;
         e->rows = t->rows;
@@ -147,12 +168,15 @@ static int swap(struct files *f, struct file *e, const struct shared_table *t)
     return rc;
 }
 
-/* The longest-waiting file, or NULL: it was given up meanwhile. */
-static struct file *next_wanted(struct files *f)
+/* The longest-waiting file that is due, or NULL: it was given up meanwhile. */
+static struct file *next_wanted(struct files *f, u64 now)
 {
-    struct file *e = files_entry(f, f->synth_wanted.v[0]);
+    size_t at = find_due(f, now);
+    struct file *e = files_entry(f, f->synth_wanted.v[at]);
     f->synth_wanted.n--;
-    memmove(f->synth_wanted.v, f->synth_wanted.v + 1, f->synth_wanted.n * sizeof(*f->synth_wanted.v));
+    memmove(f->synth_wanted.v + at, f->synth_wanted.v + at + 1, (f->synth_wanted.n - at) * sizeof(*f->synth_wanted.v));
+    if (e)
+        e->synth_queued = false;
     return e && e->fd >= 0 && !e->replaced ? e : NULL;
 }
 
@@ -171,14 +195,48 @@ static int synthesise(struct files *f, struct file *e, enum files_synth *outcome
     return !rc && t ? swap(f, e, t) : rc;
 }
 
+/* A table with the stretches that are wanted so far. */
+static int read_stretches(struct files *f, struct file *e, enum files_synth *outcome)
+{
+    static const struct table_key nobodys;
+    struct stretches *s = &e->stretches;
+    struct shared_table *t = NULL;
+    struct parser_synth made;
+    int rc = files_changed(e) ? -ESTALE : parser_stretches(f->parser, e->fd, s->wanted.v, s->wanted.n, &made);
+    if (rc)
+        return rc;
+    s->read = s->wanted.n;
+    *outcome = made.table ? FILES_SYNTH_STRETCHES : files_outcome(&made);
+    rc = made.table ? files_place(f, e->owner, &nobodys, made.table, &t) : 0;
+    parser_reply_free(&made.bytes);
+    s->vain += !t;
+    return !rc && t ? swap(f, e, t) : rc;
+}
+
 /* For want of a process or of memory, which is not the file's fault, and holds for the next one, too. */
 static void try_later(struct files *f, struct file *e)
 {
     f->synth_due_ns = now_ns() + PAUSE_NS;
-    e->synth_asked = false;
     if (++e->synth_tries < MAX_TRIES)
-        files_want_synth(f, e->id);
-    e->synth_asked = true;
+        enqueue(f, e);
+}
+
+/* What is too much to be analysed as a whole goes on by stretches, as long as that brings rows. Returns whether it goes
+ * on. */
+static bool go_on(struct files *f, struct file *e, int rc, enum files_synth outcome)
+{
+    struct stretches *s = &e->stretches;
+    bool begins = !s->on && !rc && outcome == FILES_SYNTH_LIMIT && s->wanted.n;
+    bool goes = s->on && !rc && (s->done || s->vain < STRETCHES_TRIES);
+    if (begins) {
+        stretches_begin(s, now_ns());
+        enqueue(f, e);
+    } else if (!goes) {
+        stretches_free(s, &f->stretch_shares, e->owner);
+    } else if (s->read < s->wanted.n && !e->synth_queued) {
+        enqueue(f, e);
+    }
+    return begins || goes;
 }
 
 void files_synth_one(struct files *f)
@@ -186,19 +244,24 @@ void files_synth_one(struct files *f)
     u64 began = now_ns();
     if (!files_synth_waiting(f, began))
         return;
-    struct file *e = next_wanted(f);
+    struct file *e = next_wanted(f, began);
     if (!e)
         return;
     enum files_synth outcome;
-    int rc = synthesise(f, e, &outcome);
+    bool by_stretch = e->stretches.on, known = e->stretches.done;
+    int rc = by_stretch ? read_stretches(f, e, &outcome) : synthesise(f, e, &outcome);
     if (rc)
         outcome = files_outcome_of_error(rc);
-    if (files_is_nobodys_fault(rc))
-        try_later(f, e);
-    files_close(f, e);
-    f->synth_counts[outcome]++;
     u64 took = now_ns() - began;
     files_budget_spend(&f->synth_budget, took);
+    e->stretches.done |= !rc && outcome == FILES_SYNTH_STRETCHES;
+    stretches_pause(&e->stretches, took, now_ns());
+    bool again = files_is_nobodys_fault(rc);
+    if (again)
+        try_later(f, e);
+    if (again || !go_on(f, e, rc, outcome))
+        files_close(f, e);
+    f->synth_counts[outcome] += !known || outcome != FILES_SYNTH_STRETCHES;
     log_info("code of %s without unwind information: %s, %u rows in %.1f ms", e->path ? e->path : "?",
              files_synth_slug(outcome), e->synth_rows, (double)took / 1e6);
 }

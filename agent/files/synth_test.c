@@ -29,10 +29,10 @@ TEST(files_get_rows_where_stacks_stop)
     CHECK(files_is_open(s.files, 10) && !files_is_open(s.files, 99));
     CHECK(!files_synth_waiting(s.files, now_ns()));
     files_synth_one(s.files);
-    files_want_synth(s.files, 99);
+    files_want_synth(s.files, 99, 0);
     CHECK(!files_synth_waiting(s.files, now_ns()));
-    files_want_synth(s.files, 10);
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 10, 0);
+    files_want_synth(s.files, 10, 0);
     CHECK(files_synth_waiting(s.files, now_ns()));
     files_synth_one(s.files);
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_DONE), 1);
@@ -44,7 +44,7 @@ TEST(files_get_rows_where_stacks_stop)
     CHECK_EQ(published(&s, f).uid, f->value.uid);
     CHECK_EQ(fake_changes(s.probe), 1); /* the kernel side looks at it anew */
     CHECK_EQ(s.files->tables.n, 1);     /* the old one was given back */
-    files_want_synth(s.files, 10);      /* once */
+    files_want_synth(s.files, 10, 0);   /* once */
     CHECK(!files_synth_waiting(s.files, now_ns()));
 }
 
@@ -55,7 +55,7 @@ TEST(files_keep_rows_for_the_next_agent)
     CHECK_EQ(shelf_build(&s, 10, "synth/shapes.so")->synth_rows, 0);
     CHECK_EQ(shelf_build(&s, 11, "synth/go.so")->error, 0);
     for (u32 id = 10; id < 12; id++) {
-        files_want_synth(s.files, id);
+        files_want_synth(s.files, id, 0);
         files_synth_one(s.files);
     }
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_DONE), 1);
@@ -69,7 +69,7 @@ TEST(files_keep_rows_for_the_next_agent)
     CHECK(!files_is_open(s.files, 20));
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_KEPT), 1);
     shelf_build(&s, 21, "synth/go.so");
-    files_want_synth(s.files, 21);
+    files_want_synth(s.files, 21, 0);
     files_synth_one(s.files); /* it is known that nothing comes of it */
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_NOTHING), 1);
     CHECK_STR(files_synth_slug(FILES_SYNTH_NOTHING), "nothing");
@@ -80,7 +80,7 @@ TEST(files_that_wait_too_long_for_rows_are_closed)
     AUTO_SHELF s = {.dir = ""};
     CHECK_EQ(shelf_new(&s, false), 0);
     const struct file *f = shelf_build(&s, 10, "synth/shapes.so");
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 10, 0);
     files_tick(s.files, now_ns() + NS_PER_SEC);
     CHECK(files_is_open(s.files, 10));
     CHECK(published(&s, f).flags & XP_FILE_OPEN);
@@ -97,8 +97,8 @@ TEST(files_wait_for_rows_in_turn)
     CHECK_EQ(shelf_new(&s, false), 0);
     shelf_build(&s, 10, "synth/shapes.so");
     shelf_build(&s, 11, "synth/tails.so");
-    files_want_synth(s.files, 11);
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 11, 0);
+    files_want_synth(s.files, 10, 0);
     files_synth_one(s.files);
     CHECK(!files_is_open(s.files, 11) && files_is_open(s.files, 10));
     s.files->synth_budget.ns = -(s64)NS_PER_SEC; /* spent */
@@ -117,7 +117,7 @@ TEST(files_share_rows_that_were_made)
     shelf_build(&s, 10, "synth/shapes.so");
     shelf_build(&s, 11, "synth/shapes.so");
     for (u32 id = 10; id < 12; id++) {
-        files_want_synth(s.files, id);
+        files_want_synth(s.files, id, 0);
         files_synth_one(s.files);
     }
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_DONE), 1);
@@ -141,7 +141,7 @@ TEST(files_take_rows_from_the_disk)
     CHECK_EQ(parser_synth(s.parser, f->fd, &key, &made), 0);
     CHECK_EQ(cache_put(s.cache, &key, made.table, made.len), 0);
     parser_reply_free(&made.bytes);
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 10, 0);
     files_synth_one(s.files);
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_KEPT), 1);
     CHECK(f->synth_rows > 0 && !files_is_open(s.files, 10));
@@ -154,7 +154,7 @@ TEST(files_keep_their_table_when_the_new_one_is_refused)
     CHECK_EQ(shelf_new(&s, false), 0);
     const struct file *f = shelf_build(&s, 10, "synth/shapes.so");
     u32 uid = f->value.uid, rows = f->rows;
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 10, 0);
     fake_refuse_files(s.probe, -E2BIG);
     files_synth_one(s.files);
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_FAILED), 1);
@@ -171,7 +171,7 @@ TEST(files_without_room_for_rows)
     CHECK_EQ(shelf_new(&s, false), 0);
     const struct file *f = shelf_build(&s, 10, "synth/shapes.so");
     u32 rows = f->rows;
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 10, 0);
     fake_refuse_tables(s.probe, -ENOSPC);
     files_synth_one(s.files);
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_NO_ROOM), 1);
@@ -188,7 +188,7 @@ TEST(files_try_later_without_a_parser)
     CHECK_EQ(shelf_new(&s, false), 0);
     const struct file *f = shelf_build(&s, 10, "synth/shapes.so");
     CHECK_EQ(getrlimit(RLIMIT_NOFILE, &all), 0);
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 10, 0);
     for (unsigned i = 1; i <= 3; i++) {
         struct rlimit none = {.rlim_cur = 0, .rlim_max = all.rlim_max};
         parser_rest(s.parser);
@@ -212,7 +212,7 @@ TEST(files_that_were_written_to_get_no_rows)
     AUTO_SHELF s = {.dir = ""};
     CHECK_EQ(shelf_new(&s, false), 0);
     const struct file *f = shelf_build(&s, 10, "synth/shapes.so");
-    files_want_synth(s.files, 10);
+    files_want_synth(s.files, 10, 0);
     s.files->all.v[0].mtime_ns--;
     files_synth_one(s.files);
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_FAILED), 1);
@@ -233,11 +233,11 @@ TEST(files_that_can_get_no_rows_are_closed)
     for (u32 i = 0; i < 3; i++) {
         unsigned before = fake_changes(s.probe);
         CHECK(files_is_open(s.files, 10 + i));
-        files_want_synth(s.files, 10 + i);
+        files_want_synth(s.files, 10 + i, 0);
         CHECK(!files_is_open(s.files, 10 + i));
         CHECK_EQ(published(&s, &f[i]).flags & XP_FILE_OPEN, i == 2 ? XP_FILE_OPEN : 0); /* its successor's */
         CHECK_EQ(fake_changes(s.probe), before + 1);
-        files_want_synth(s.files, 10 + i);
+        files_want_synth(s.files, 10 + i, 0);
         CHECK_EQ(fake_changes(s.probe), before + 1); /* once */
     }
     CHECK_EQ(s.files->synth_wanted.n, 0);
@@ -250,7 +250,7 @@ TEST(files_that_want_rows_are_bounded)
     s.files->max_fds = 300;
     for (u32 id = 10; id < 10 + 257; id++) {
         shelf_build(&s, id, "synth/shapes.so");
-        files_want_synth(s.files, id);
+        files_want_synth(s.files, id, 0);
     }
     CHECK_EQ(s.files->synth_wanted.n, 256);
     CHECK(files_is_open(s.files, 10) && files_is_open(s.files, 265) && !files_is_open(s.files, 266));
@@ -267,7 +267,7 @@ TEST(files_that_went_while_they_waited)
     CHECK_EQ(shelf_new(&s, false), 0);
     for (u32 id = 10; id < 13; id++) {
         shelf_build(&s, id, "synth/shapes.so");
-        files_want_synth(s.files, id);
+        files_want_synth(s.files, id, 0);
     }
     *map_put(&s.files->by_id, 10) = 0;
     close(TAKE_FD(s.files->all.v[1].fd));

@@ -59,7 +59,8 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     if (rq->op == PARSER_TABLE && table_check(reply.data, reply.len))
         return -EPROTO;
     struct parser_synth synth;
-    if (rq->op == PARSER_SYNTH && synth_reply_open(reply.data, reply.len, &synth))
+    bool rows = rq->op == PARSER_SYNTH || rq->op == PARSER_STRETCHES;
+    if (rows && synth_reply_open(reply.data, reply.len, &synth))
         return -EPROTO;
     if (rq->op == PARSER_FACTS && !facts_sound(reply.data, reply.len))
         return -EPROTO;

@@ -28,6 +28,7 @@ struct child {
     const struct parser_work *work;
     struct merged_table *held; /* what the last request has identified, for the next one to make its table of */
     struct table_key held_key;
+    struct synth_kept *kept; /* of the file whose stretches were read last */
     unsigned requests;
     const char *heap;     /* the program break at the start */
     unsigned cpu_seconds; /* after which it leaves */
@@ -157,6 +158,23 @@ static int do_synth(const struct parser_work *work, const struct parser_request 
     return rc ? rc : reply_bytes(out.data, out.len, a, fd);
 }
 
+static int do_stretches(struct child *c, const struct parser_request *rq, const int *fds, struct parser_answer *a,
+                        int *fd)
+{
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    AUTO_BUF struct buf out = {0};
+    struct stat st;
+    int memfd = fds[SLOT_OFFSETS];
+    if (!rq->n || rq->n > PARSER_MAX_STRETCHES || fstat(memfd, &st) || (u64)st.st_size != rq->n * sizeof(u32))
+        return -EPROTO;
+    u32 *wanted = mmap(NULL, rq->n * sizeof(*wanted), PROT_READ, MAP_SHARED, memfd, 0);
+    if (wanted == MAP_FAILED)
+        return -errno;
+    int rc = c->work->stretches(fds[SLOT_FILE], wanted, rq->n, &limits, &c->kept, &out);
+    munmap(wanted, rq->n * sizeof(*wanted));
+    return rc ? rc : reply_bytes(out.data, out.len, a, fd);
+}
+
 static int do_links(const struct parser_work *work, const struct parser_request *rq, const int *fds,
                     struct parser_answer *a, int *fd)
 {
@@ -226,6 +244,8 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
         return work->synth_identify(fds[0], rq->secret, &a->key);
     case PARSER_SYNTH:
         return do_synth(work, rq, fds[0], a, fd);
+    case PARSER_STRETCHES:
+        return do_stretches(c, rq, fds, a, fd);
     default:
         return -EPROTO;
     }
@@ -305,6 +325,7 @@ int parser_child_run(int argc, char **argv, const struct parser_work *work)
         return 1;
     while (!rc)
         rc = serve(&c);
+    synth_kept_free(&c.kept);
     return rc < 0 && rc != -EPIPE;
 }
 
@@ -326,6 +347,7 @@ int parser_child_main(int argc, char **argv)
         .links = debug_links_read,
         .synth_identify = synth_identify,
         .synth = synth_table,
+        .stretches = synth_stretches,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */
     _exit(parser_child_run(argc, argv, &work));

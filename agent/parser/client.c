@@ -118,8 +118,9 @@ static int give(struct parser *p, const struct parser_request *rq, const struct 
 
 static u64 patience_ms(const struct parser *p, u32 op)
 {
-    return op == PARSER_SYNTH ? PARSER_SYNTH_MS
-                              : p->limits.timeout_ms * (op == PARSER_LINES ? PARSER_LINES_PATIENCE : 1ull);
+    return op == PARSER_SYNTH || op == PARSER_STRETCHES
+               ? PARSER_SYNTH_MS
+               : p->limits.timeout_ms * (op == PARSER_LINES ? PARSER_LINES_PATIENCE : 1ull);
 }
 
 /* The answer, after all that the child wants before. */
@@ -211,6 +212,27 @@ int parser_synth(struct parser *p, int fd, const struct table_key *key, struct p
     if (rc)
         return rc;
     synth_reply_open(found.bytes.data, found.bytes.len, &found); /* sound: answer_check has looked */
+    *out = found;
+    return 0;
+}
+
+int parser_stretches(struct parser *p, int fd, const u32 *wanted, size_t n, struct parser_synth *out)
+{
+    struct parser_request rq = {.op = PARSER_STRETCHES, .n = n};
+    struct parser_answer a;
+    struct parser_slots slots = PARSER_SLOTS_NONE;
+    struct parser_synth found = {0};
+    if (n > PARSER_MAX_STRETCHES)
+        return -E2BIG;
+    AUTO_CLOSE int memfd = fs_sealed_memfd("xprof-stretches", wanted, n * sizeof(*wanted));
+    if (memfd < 0)
+        return memfd;
+    slots.fd[SLOT_FILE] = fd;
+    slots.fd[SLOT_OFFSETS] = memfd;
+    int rc = ask(p, &rq, &slots, NULL, &a, &found.bytes, NULL);
+    if (rc)
+        return rc;
+    synth_reply_open(found.bytes.data, found.bytes.len, &found); /* sound, as above */
     *out = found;
     return 0;
 }

@@ -34,6 +34,7 @@ enum parser_op {
     PARSER_SYNTH_IDENTIFY,
     PARSER_SYNTH,
     PARSER_NAME_INDEX,
+    PARSER_STRETCHES,
     PARSER_GIVE,
 };
 
@@ -62,7 +63,8 @@ struct parser_slots {
 struct parser_request {
     u32 id; /* never 0; comes back in the reply */
     u32 op;
-    u64 n; /* NAMES, JIT: offsets in the memfd; LINKS: 1: with the CRC; SYNTH: 1: by key; GIVE: errno, 0: a file came */
+    u64 n; /* NAMES, JIT: offsets in the memfd; STRETCHES: numbers in it; LINKS: 1: with the CRC; SYNTH: 1: by key;
+              GIVE: errno, 0: a file came */
     u8 secret[16];
     u32 slots;            /* bit i: slot i is there */
     u32 short_names;      /* NAMES */
@@ -96,6 +98,7 @@ struct parser_want {
 int want_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_want *out);
 
 struct merged_table;
+struct synth_kept;
 /* The operations of the child. The real child calls the libraries; tests substitute them. */
 struct parser_work {
     int (*identify)(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out);
@@ -109,6 +112,8 @@ struct parser_work {
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                  struct buf *out);
+    int (*stretches)(int fd, const u32 *wanted, size_t n, const struct table_limits *limits, struct synth_kept **kept,
+                     struct buf *out);
 };
 /* Runs a child: enter the sandbox, send the greeting, serve requests until the socket closes. Returns the exit
  * status. */

@@ -90,9 +90,9 @@ int synth_file_key(struct synth_file *s, const u8 secret[16], struct table_key *
 
 /* ---- Its table --------------------------------------------------------------------------------------------------- */
 
-static int read_code(struct synth_file *s, const struct table_limits *limits)
+/* Which code other sources cover. */
+static int list_covered(struct synth_file *s, const struct table_limits *limits)
 {
-    struct synth_limits ours = SYNTH_LIMITS_DEFAULT;
     int err = table_covered(&s->elf, &s->runtime.code, limits, &s->covered);
     if (err)
         return err;
@@ -100,7 +100,15 @@ static int read_code(struct synth_file *s, const struct table_limits *limits)
         return -ENOMEM;
     for (size_t i = 0; i < s->covered.n; i++)
         s->spans.v[s->spans.n++] = (struct synth_span){s->covered.v[i].start, s->covered.v[i].end};
-    err = synth_read(&s->elf, s->spans.v, s->spans.n, &ours, &s->found);
+    return 0;
+}
+
+static int read_code(struct synth_file *s, const struct table_limits *limits)
+{
+    struct synth_limits ours = SYNTH_LIMITS_DEFAULT;
+    int err = list_covered(s, limits);
+    if (!err)
+        err = synth_read(&s->elf, s->spans.v, s->spans.n, &ours, &s->found);
     return err == -EINVAL ? -EBADMSG : err;
 }
 
@@ -207,17 +215,21 @@ static int add_image(struct synth_file *s, const struct table_limits *limits, st
     return err;
 }
 
-int synth_file_table(struct synth_file *s, const struct table_limits *limits, struct buf *out)
+static int reply_with(struct synth_file *s, const struct table_limits *limits, struct buf *out)
 {
-    int err = read_code(s, limits);
-    if (err)
-        return err;
     struct head head = {.dropped = s->found.dropped, .counts = s->found.n};
+    int err = 0;
     memcpy(head.plain, s->plain, sizeof(head.plain));
     buf_add(out, &head, sizeof(head));
     if (!s->found.dropped && s->found.n.claimed_bytes)
         err = add_image(s, limits, out);
     return !err && out->failed ? -ENOMEM : err;
+}
+
+int synth_file_table(struct synth_file *s, const struct table_limits *limits, struct buf *out)
+{
+    int err = read_code(s, limits);
+    return err ? err : reply_with(s, limits, out);
 }
 
 /* ---- At once ----------------------------------------------------------------------------------------------------- */
@@ -240,6 +252,90 @@ int synth_table(int fd, const u8 secret[16], const struct table_key *key, const 
     if (!err && key && !table_key_equal(&is, key))
         err = -ESTALE;
     return err ? err : synth_file_table(s, limits, out);
+}
+
+/* ---- By stretches ------------------------------------------------------------------------------------------------ */
+
+struct synth_kept {
+    struct stat st;  /* which file, as it was */
+    VEC(u32) wanted; /* ascending: these were read */
+    struct synth found;
+};
+
+void synth_kept_free(struct synth_kept **kept)
+{
+    struct synth_kept *k = TAKE_PTR(*kept);
+    if (!k)
+        return;
+    vec_free(&k->wanted);
+    synth_free(&k->found);
+    free(k);
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           !memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) &&
+           !memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim));
+}
+
+/* What is kept of this file, or the place for it. */
+static int find_kept(struct synth_kept **kept, int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return -errno;
+    if (*kept && is_same(&(*kept)->st, &st))
+        return 0;
+    synth_kept_free(kept);
+    *kept = calloc(1, sizeof(**kept));
+    if (!*kept)
+        return -ENOMEM;
+    (*kept)->st = st;
+    return 0;
+}
+
+/* Reads those of the wanted stretches that were not read before. */
+static int read_more(struct synth_file *s, struct synth_kept *k, const u32 *wanted, size_t n)
+{
+    struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
+    AUTO_FREE u32 *more = calloc(n, sizeof(*more));
+    size_t nmore = 0;
+    if (!more || VEC_RESERVE(&k->wanted, n))
+        return -ENOMEM;
+    for (size_t i = 0, known = 0; i < n; i++) {
+        for (; known < k->wanted.n && k->wanted.v[known] < wanted[i]; known++)
+            ;
+        if (known == k->wanted.n || k->wanted.v[known] != wanted[i])
+            more[nmore++] = wanted[i];
+    }
+    int err = synth_read_stretches(&s->elf, s->spans.v, s->spans.n, more, nmore, &limits, &k->found);
+    if (err)
+        return err == -EINVAL ? -EBADMSG : err;
+    memcpy(k->wanted.v, wanted, n * sizeof(*wanted));
+    k->wanted.n = n;
+    return 0;
+}
+
+int synth_stretches(int fd, const u32 *wanted, size_t n, const struct table_limits *limits, struct synth_kept **kept,
+                    struct buf *out)
+{
+    CLEANUP(synth_file_free) struct synth_file *s = calloc(1, sizeof(*s));
+    int err = s ? elf_open(&s->elf, fd) : -ENOMEM;
+    if (!err)
+        err = runtime_file_rows(&s->elf, &s->runtime);
+    if (!err)
+        err = list_covered(s, limits);
+    if (!err)
+        err = find_kept(kept, fd);
+    if (!err)
+        err = read_more(s, *kept, wanted, n);
+    if (err)
+        return err;
+    s->found = (*kept)->found; /* borrowed */
+    err = reply_with(s, limits, out);
+    s->found = (struct synth){0};
+    return err;
 }
 
 int synth_reply_open(const void *data, size_t len, struct parser_synth *out)

@@ -39,6 +39,12 @@ int synth_file_table(struct synth_file *f, const struct table_limits *limits, st
 int synth_identify(int fd, const u8 secret[16], struct table_key *out);
 int synth_table(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                 struct buf *out);
+/* A table with rows for some stretches (synth_read_stretches) of a file. The file is mapped, and only those are read.
+ * *kept: what is known of the last file, so that a call for the same one reads only what is new. NULL at first. */
+struct synth_kept;
+int synth_stretches(int fd, const u32 *wanted, size_t n, const struct table_limits *limits, struct synth_kept **kept,
+                    struct buf *out);
+void synth_kept_free(struct synth_kept **kept);
 /* The parent's half: checks everything. Fills all members except `bytes`; they point into data. Returns 0 or
  * -EBADMSG. */
 int synth_reply_open(const void *data, size_t len, struct parser_synth *out);

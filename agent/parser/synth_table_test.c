@@ -190,3 +190,46 @@ TEST(synth_tables_take_any_number_of_trampolines)
         CHECK_EQ(table_rule_at(s.table, CRAFTED_BASE + i).kind == XP_CFA_SIGNAL, !between);
     }
 }
+
+static int open_reply(const struct buf *out, struct parser_synth *s)
+{
+    *s = (struct parser_synth){0};
+    return synth_reply_open(out->data, out->len, s);
+}
+
+/* What was read before stays, without being read again; another file has its own. */
+TEST(synth_stretches_are_added_up)
+{
+    static const u8 function[16] = "\x55\x48\x89\xe5\xff\xd0\x5d\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc";
+    static const u32 wanted[] = {1, 3};
+    const size_t len = 5 * SYNTH_STRETCH;
+    AUTO_FREE u8 *code = malloc(len), *file = malloc(CRAFTED_BASE + len);
+    AUTO_BUF struct buf one = {0}, both = {0}, same = {0}, other = {0};
+    CLEANUP(synth_kept_free) struct synth_kept *kept = NULL, *fresh = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    struct parser_synth s, t;
+    for (size_t i = 0; i < len; i += sizeof(function))
+        memcpy(code + i, function, sizeof(function));
+    crafted_file(file, code, len);
+    AUTO_CLOSE int fd = fs_sealed_memfd("frames", file, CRAFTED_BASE + len);
+    AUTO_CLOSE int fd2 = fs_sealed_memfd("frames", file, CRAFTED_BASE + len);
+    CHECK_EQ(synth_stretches(fd, wanted + 1, 1, &limits, &kept, &one), 0);
+    CHECK_EQ(open_reply(&one, &s), 0);
+    CHECK(s.table && table_rule_at(s.table, 3 * SYNTH_STRETCH + 4).kind & XP_RULE_SYNTH);
+    CHECK_EQ(table_rule_at(s.table, SYNTH_STRETCH + 4).kind, XP_CFA_NONE);
+    u64 insns = s.counts.insns;
+    CHECK_EQ(synth_stretches(fd, wanted, 2, &limits, &kept, &both), 0);
+    CHECK_EQ(open_reply(&both, &s), 0);
+    CHECK_EQ(s.counts.insns / 1000, 2 * insns / 1000); /* each once */
+    CHECK_EQ(synth_stretches(fd2, wanted, 2, &limits, &fresh, &same), 0);
+    CHECK_EQ(open_reply(&same, &t), 0);
+    for (u64 at = CRAFTED_BASE; at < CRAFTED_BASE + len; at++)
+        if (rule_word(table_rule_at(s.table, at)) != rule_word(table_rule_at(t.table, at))) {
+            CHECK_EQ(at, 0);
+            break;
+        }
+    CHECK_EQ(table_rule_at(s.table, 2 * SYNTH_STRETCH + 64).kind, XP_CFA_NONE);
+    CHECK_EQ(synth_stretches(fd2, wanted, 1, &limits, &kept, &other), 0);
+    CHECK_EQ(open_reply(&other, &s), 0);
+    CHECK_EQ(table_rule_at(s.table, 3 * SYNTH_STRETCH + 4).kind, XP_CFA_NONE);
+}

@@ -5,6 +5,7 @@
 
 #define PROCESSES_SEEN 4096
 #define GAPS_SEEN      4096
+#define GAP_BYTES      65536 /* one stack that stops in so much code is enough */
 
 void announce_job(struct collector *c, struct job *j)
 {
@@ -57,12 +58,14 @@ void announce_runtime(struct collector *c, const struct xp_sample *s)
 
 void announce_gap(struct collector *c, const struct xp_sample *s)
 {
-    u32 id = deferred_gap_of(s);
-    u64 *announced = id ? first_sight(&c->gap_seen, GAPS_SEEN, id) : NULL;
+    u64 offset = 0;
+    u32 id = deferred_gap_of(s, &offset);
+    u64 key = (u64)id << XP_OFFSET_BITS | offset / GAP_BYTES;
+    u64 *announced = id ? first_sight(&c->gap_seen, GAPS_SEEN, key) : NULL;
     struct job *j = announced ? job_new(JOB_GAP) : NULL;
     if (!j)
         return;
-    j->gap = id;
+    j->gap = (struct gap){id, offset};
     if (jobs_put(c->config.jobs, j))
         job_free(j);
     else

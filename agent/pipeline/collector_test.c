@@ -274,7 +274,7 @@ static size_t gaps_of(struct desk *d, u32 file)
     size_t n = 0;
     poll_once(d);
     for (struct job *j; (j = jobs_get(&d->jobs, 0));) {
-        n += j->kind == JOB_GAP && j->gap == file;
+        n += j->kind == JOB_GAP && j->gap.file == file;
         job_free(j);
     }
     return n;

@@ -35,7 +35,10 @@ struct job {
         struct deferred_job deferred;
         struct span span;
         struct runtime_process process;
-        u32 gap;
+        struct gap {
+            u32 file;
+            u64 offset;
+        } gap;
     };
 };
 /* Returns NULL if out of memory. */

@@ -213,7 +213,7 @@ static void work(struct worker *w, struct job *j)
     } else if (j->kind == JOB_RUNTIME) {
         namer_add_process(w->namer, &j->process);
     } else if (j->kind == JOB_GAP) {
-        files_want_synth(w->files, j->gap);
+        files_want_synth(w->files, j->gap.file, j->gap.offset);
     }
     job_free(j);
 }

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define SYNC_REACH   (64u << 10) /* bytes to the next function start, at most */
-#define WINDOWS      (FRAMES_MAX_RUN / SYNTH_STRETCH + 2 * (SYNC_REACH / SYNTH_STRETCH) + 2)
+#define WINDOW       (64u << 10) /* code that is believed, or not, as a whole */
+#define WINDOWS      ((FRAMES_MAX_RUN + 2 * SYNC_REACH) / WINDOW + 2)
 #define MAX_BAD_PART 8 /* one of so many bytes may break the discipline */
 #define MIN_FRAMES   8 /* starts of frames in a stretch that breaks it more often, but keeps rbp */
 
@@ -23,7 +24,9 @@ struct stretches {
     const struct synth_limits *limits;
     u64 started;
     struct synth *out;
-    u64 done; /* file offset: up to here there are rows, or none wanted */
+    const struct synth *known; /* by earlier calls */
+    size_t past;               /* of its ranges lie behind us */
+    u64 done;                  /* file offset: up to here there are rows, or none wanted */
 };
 
 static void stretches_free(struct stretches *s)
@@ -101,7 +104,7 @@ static u32 end_of(const struct frames_run *r, size_t piece)
 
 static struct window *window_of(struct window *w, const struct frames_run *r, u32 at)
 {
-    u64 i = (r->offset + at) / SYNTH_STRETCH - r->offset / SYNTH_STRETCH;
+    u64 i = (r->offset + at) / WINDOW - r->offset / WINDOW;
     return &w[i < WINDOWS ? i : WINDOWS - 1];
 }
 
@@ -129,11 +132,11 @@ static bool keeps_rbp(const struct window *w)
     return w->frames >= MIN_FRAMES && w->wild <= w->all / MAX_BAD_PART;
 }
 
-/* Tells whether the function [first, end) has a frame, its own or one that it shares. */
+/* Tells whether the function [first, end) makes a frame. */
 static bool has_frame(const struct frames_run *r, size_t first, size_t end)
 {
     for (; first < end; first++)
-        if (r->pieces.v[first].local == FRAMES_IN && !(r->pieces.v[first].marks & FRAMES_WILD))
+        if (r->pieces.v[first].made && !(r->pieces.v[first].marks & FRAMES_WILD))
             return true;
     return false;
 }
@@ -180,9 +183,10 @@ static int put_piece(struct writer *w, size_t i, bool frame)
     w->out->n.code_bytes += end - p->at;
     if ((p->marks & FRAMES_BAD) || !is_believed(is)) {
         frame = frame && keeps_rbp(is) && !(p->marks & FRAMES_WILD);
-        if (frame && p->local == FRAMES_UNKNOWN)
+        bool inside = p->local == FRAMES_IN;
+        if (frame && (p->local == FRAMES_UNKNOWN || (inside && !p->made)))
             return put_calls(w, p->at, end);
-        state = frame && p->local == FRAMES_IN ? FRAMES_IN : FRAMES_UNKNOWN;
+        state = frame && inside ? FRAMES_IN : FRAMES_UNKNOWN;
     }
     w->out->n.claimed_bytes += state == FRAMES_UNKNOWN ? 0 : end - p->at;
     return put_state(w, p->at, state);
@@ -225,6 +229,24 @@ static int read_run(struct stretches *s, const struct code_gap *g, u64 from, u64
     return put_rows(s->out, &r);
 }
 
+/* The same without what earlier calls have read: the ends of functions that begin in another stretch. */
+static int read_rest(struct stretches *s, const struct code_gap *g, u64 from, u64 to)
+{
+    const struct synth_span *v = s->known->ranges.v;
+    size_t n = s->known->ranges.n;
+    int err = 0;
+    while (from < to && !err) {
+        for (; s->past < n && v[s->past].end <= g->offset + from; s->past++)
+            ;
+        bool more = s->past < n && v[s->past].start < g->offset + to;
+        u64 stop = more ? v[s->past].start : g->offset + to;
+        if (stop > g->offset + from)
+            err = read_run(s, g, from, stop - g->offset);
+        from = more ? v[s->past].end - g->offset : to;
+    }
+    return err;
+}
+
 /* The wanted stretches from the next one on that are to be read as one, up to the end of a gap. Returns the offset
  * behind them. */
 static u64 take_run(struct stretches *s, u64 end)
@@ -247,8 +269,7 @@ static int read_gap(struct stretches *s, const struct code_gap *g)
         from = from > g->offset ? start_before(g, from - g->offset) : 0;
         to = to < end ? start_behind(g, to - g->offset) : end - g->offset;
         from = from + g->offset > s->done ? from : s->done > g->offset ? s->done - g->offset : 0;
-        if (from < to)
-            err = read_run(s, g, from, to);
+        err = read_rest(s, g, from, to);
         s->done = g->offset + to;
         if (s->done >= end && s->wanted[s->next - 1] * (u64)SYNTH_STRETCH < end &&
             (s->wanted[s->next - 1] + 1ull) * SYNTH_STRETCH > end)
@@ -267,26 +288,75 @@ static int read_all(struct stretches *s)
     return err;
 }
 
-int synth_read_stretches(const struct elf_file *e, const struct synth_span *covered, size_t n, const u32 *wanted,
-                         size_t nwanted, const struct synth_limits *limits, struct synth *out)
+/* ---- With what is known already ---- */
+
+/* Moves a range and its rows to the end of `to`. *row: its first one; then that of the next range. */
+static int move_range(struct synth *to, const struct synth *from, size_t range, size_t *row)
 {
-    AUTO_SYNTH struct synth found = {.dropped = guard_foreign(e)};
+    struct synth_span *r = VEC_PUSH(&to->ranges);
+    size_t end = *row;
+    while (end < from->rows.n && from->rows.v[end].offset < from->ranges.v[range].end)
+        end++;
+    if (!r || VEC_RESERVE(&to->rows, to->rows.n + (end - *row)))
+        return -ENOMEM;
+    *r = from->ranges.v[range];
+    memcpy(to->rows.v + to->rows.n, from->rows.v + *row, (end - *row) * sizeof(*to->rows.v));
+    to->rows.n += end - *row;
+    *row = end;
+    return 0;
+}
+
+/* Both have different ranges. */
+static int merge(const struct synth *a, const struct synth *b, struct synth *out)
+{
+    size_t i = 0, k = 0, row_a = 0, row_b = 0;
+    int err = 0;
+    while ((i < a->ranges.n || k < b->ranges.n) && !err) {
+        bool first = k == b->ranges.n || (i < a->ranges.n && a->ranges.v[i].start < b->ranges.v[k].start);
+        err = first ? move_range(out, a, i++, &row_a) : move_range(out, b, k++, &row_b);
+    }
+    out->n = (struct synth_counts){.gap_bytes = b->n.gap_bytes,
+                                   .code_bytes = a->n.code_bytes + b->n.code_bytes,
+                                   .claimed_bytes = a->n.claimed_bytes + b->n.claimed_bytes,
+                                   .insns = a->n.insns + b->n.insns};
+    return err;
+}
+
+static int read_new(struct stretches *s, const struct elf_file *e, const struct synth_span *covered, size_t n)
+{
+    struct synth *out = s->out;
+    out->dropped = guard_foreign(e);
+    int err = out->dropped ? 0 : code_list(&s->code, e, covered, n, FRAMES_MAX_CODE);
+    if (err == -ENODATA || err == -ENOSPC)
+        out->dropped = err == -ENODATA ? SYNTH_DROP_NO_CODE : SYNTH_DROP_BYTES;
+    else if (err)
+        return err;
+    out->n.gap_bytes = s->code.gap_bytes;
+    return out->dropped ? 0 : read_all(s);
+}
+
+int synth_read_stretches(const struct elf_file *e, const struct synth_span *covered, size_t n, const u32 *wanted,
+                         size_t nwanted, const struct synth_limits *limits, struct synth *io)
+{
+    AUTO_SYNTH struct synth found = {0}, all = {0};
     CLEANUP(stretches_free)
-    struct stretches s = {
-        .wanted = wanted, .n = nwanted, .limits = limits, .started = clock_ns(CLOCK_THREAD_CPUTIME_ID), .out = &found};
+    struct stretches s = {.wanted = wanted,
+                          .n = nwanted,
+                          .limits = limits,
+                          .started = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                          .out = &found,
+                          .known = io};
     for (size_t i = 1; i < nwanted; i++)
         if (wanted[i] <= wanted[i - 1])
             return -EINVAL;
-    int err = found.dropped ? 0 : code_list(&s.code, e, covered, n, FRAMES_MAX_CODE);
-    if (err == -ENODATA || err == -ENOSPC)
-        found.dropped = err == -ENODATA ? SYNTH_DROP_NO_CODE : SYNTH_DROP_BYTES;
-    else if (err)
-        return err;
-    found.n.gap_bytes = s.code.gap_bytes;
-    err = found.dropped ? 0 : read_all(&s);
+    int err = read_new(&s, e, covered, n);
+    if (!err)
+        err = merge(io, &found, &all);
     if (err)
         return err;
-    *out = found;
-    found = (struct synth){0}; /* handed over */
+    all.dropped = found.dropped;
+    synth_free(io);
+    *io = all;
+    all = (struct synth){0}; /* handed over */
     return 0;
 }

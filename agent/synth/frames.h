@@ -12,8 +12,9 @@
  * looks like it by chance, because it is assembly, data or of a foreign compiler, is not believed.
  *
  * Compilers of other languages have frame pointers, too, but their own ways around them (V8's builtins drop their
- * return address, share frames, push arguments before they have one). Where rbp is at least never written otherwise,
- * it is the frame pointer in each piece that uses it, and at each call: those have rows.
+ * return address, look into the frame of their caller, push arguments before they have a frame). Where rbp is at least
+ * never written otherwise, it is the frame pointer from where a frame is made to where it is left, and at each call:
+ * only there are rows.
  *
  * Unlike rows of synth_read these rest on a convention, not on a proof of each path: they are marked as inferred.
  */
@@ -40,6 +41,7 @@ struct frames_piece { /* instructions between which the state does not change */
     bool joined : 1;  /* only padding lies between it and a call */
     bool frames : 1;  /* ends with "push rbp", outside of a frame */
     bool soft : 1;    /* changes rsp or calls: no function does so before it has a frame */
+    bool made : 1;    /* follows "mov rbp, rsp" */
     bool apart : 1;   /* no part of the function before: data in code, or what follows it */
     u8 marks;         /* enum frames_mark */
     u8 local;         /* the state as the piece itself tells it; OUT if it contradicts itself */

@@ -28,6 +28,7 @@ struct reader {
     u32 at;
     bool open;  /* a piece is open: the last one */
     bool after; /* ... and the instruction before was a call */
+    bool jumps; /* the instruction before loaded rsp from memory, as longjmp does */
     bool apart; /* the next one is no part of the function before */
     bool failed;
 };
@@ -82,6 +83,11 @@ static bool is_frame_move(const struct insn *x)
     return x->op == INSN_MOV && x->size == 8 && is_rbp(&x->a) && x->b.kind == INSN_REG && x->b.reg == INSN_RSP;
 }
 
+static bool is_load(const struct insn *x, u8 reg)
+{
+    return x->op == INSN_MOV && x->size == 8 && x->a.kind == INSN_REG && x->a.reg == reg && x->b.kind == INSN_MEM;
+}
+
 /* mov rbp, [rbp]: V8 before it jumps to another function. */
 static bool is_return_move(const struct insn *x)
 {
@@ -114,6 +120,12 @@ static void write_rbp(struct reader *r, const struct insn *x, u32 end)
 {
     if (is_frame_move(x) && last(r)->state == FRAMES_SAVED) {
         change(r, end, FRAMES_IN);
+        if (!r->failed)
+            last(r)->made = true;
+    } else if (r->jumps && is_load(x, INSN_RBP)) { /* into another function's frame, as exceptions do */
+        change(r, end, FRAMES_IN);
+        if (!r->failed)
+            set_bad(r);
     } else if (is_return_move(x)) { /* rsp follows: where it is until then, is not known */
         change(r, end, FRAMES_OUT);
         if (!r->failed)
@@ -216,6 +228,7 @@ static void take(struct reader *r, const struct insn *x, u32 end)
             use_stack(r);
     }
     r->after = x->op == INSN_CALL;
+    r->jumps = is_load(x, INSN_RSP);
 }
 
 /* ---- The run ---- */

@@ -98,11 +98,12 @@ struct synth {
 int synth_read(const struct elf_file *e, const struct synth_span *covered, size_t n, const struct synth_limits *limits,
                struct synth *out);
 /* The same for files with more code than the limit (frames.h): only the wanted stretches are read, and only code that
- * keeps frame pointers gets rows. `wanted`: numbers of stretches, ascending: file offset / SYNTH_STRETCH. If the time
- * is up, the stretches that were read are returned. */
-#define SYNTH_STRETCH (1u << 16)
+ * keeps frame pointers gets rows. `wanted`: numbers of stretches, ascending: file offset / SYNTH_STRETCH. `io` has the
+ * rows of earlier calls for the same file, or is {0}; those of this one are added. If the time is up, the others of
+ * these stretches get none. */
+#define SYNTH_STRETCH (1u << 18)
 int synth_read_stretches(const struct elf_file *e, const struct synth_span *covered, size_t n, const u32 *wanted,
-                         size_t nwanted, const struct synth_limits *limits, struct synth *out);
+                         size_t nwanted, const struct synth_limits *limits, struct synth *io);
 void synth_free(struct synth *s);
 #define AUTO_SYNTH __attribute__((cleanup(synth_free)))
 

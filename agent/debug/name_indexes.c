@@ -78,7 +78,7 @@ static void digest_of(const struct name_indexes *n, const struct xp_file_key *ke
     siphash_init(&h, n->cache ? cache_secret(n->cache) : none);
     siphash_add(&h, "names", 5);
     siphash_add(&h, key, sizeof(*key));
-    if (symbols >= 0 && !fstat(symbols, &st)) {
+    if (symbols >= 0 && !fs_stat(symbols, &st)) {
         u64 who[] = {st.st_dev, st.st_ino, (u64)st.st_size, (u64)st.st_ctim.tv_sec, (u64)st.st_ctim.tv_nsec};
         siphash_add(&h, who, sizeof(who));
     }

@@ -122,6 +122,21 @@ specified '{"allowPrivilegeEscalation": false, "appArmorProfile": {"type": "Unco
 refused appArmorProfile --set appArmorProfile.type=unconfined
 refused seLinuxOptions --set seLinuxOptions.kind=spc_t
 
+# What the agents may read of kubelets: no more than pods, where kubelets tell them apart.
+kubelet_access() { # EXPECTED OPTION...
+    local expected=$1 have
+    shift
+    have=$("$bin/helm" template x $chart --show-only templates/rbac.yaml "$@" | grep -o 'nodes/[a-z]*' || true)
+    [ "$have" = "$expected" ] || fail "'$have', not '$expected' with: $*"
+}
+kubelet_access ''
+kubelet_access nodes/proxy --set kube=kubelet --kube-version 1.32.9
+kubelet_access nodes/pods --set kube=kubelet --kube-version v1.33.0-gke.1
+kubelet_access nodes/pods --set kube=kubelet --kube-version 1.37.0
+kubelet_access nodes/proxy --set kube=kubelet,kubeletAccess=proxy --kube-version 1.37.0
+kubelet_access nodes/pods --set kube=kubelet,kubeletAccess=pods --kube-version 1.30.0
+refused kubeletAccess --set kubeletAccess=all
+
 # The port is closed to all but those that the values name, once they name one.
 policy() { # EXPECTED OPTION...
     local expected=$1

@@ -30,6 +30,7 @@ way() { # EXPORTER OPTION...
     install_chart --set config.interval=2s --set config.verbose=on "$@"
     await_for 30 profiled "$web"
     await_for 30 sent "$exporter"
+    ! kubectl get clusterrole -l app.kubernetes.io/instance=xprof -o yaml | grep nodes/proxy || fail "it may run commands in pods"
     has_status 403 ''
     has_status "$(case "$*" in *targetsSecret*) echo 200 ;; *) echo 403 ;; esac)" 'Bearer s3cret'
     if profiled "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].metadata.name}')"; then

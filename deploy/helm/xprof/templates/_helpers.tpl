@@ -84,6 +84,19 @@ container.apparmor.security.beta.kubernetes.io/{{ last . }}: {{ get (dict "Uncon
 {{- if $affinity }}{{ toYaml $affinity }}{{ end }}
 {{- end }}
 
+{{/* What the agents may read of kubelets. Kubelets authorise nodes/pods since 1.33 (beta, on by default); they may be three
+     minor versions older than the API server, so between 1.33 and 1.35 the nodes themselves are asked. */}}
+{{- define "xprof.kubeletResource" -}}
+{{- $server := .Capabilities.KubeVersion.Version }}
+{{- $old := semverCompare "<1.33-0" $server }}
+{{- if semverCompare ">=1.33-0 <1.36-0" $server }}
+{{- range (lookup "v1" "Node" "" "").items }}
+{{- if semverCompare "<1.33-0" .status.nodeInfo.kubeletVersion }}{{ $old = true }}{{ end }}
+{{- end }}
+{{- end }}
+{{- if eq .Values.kubeletAccess "auto" }}{{ ternary "nodes/proxy" "nodes/pods" $old }}{{ else }}nodes/{{ .Values.kubeletAccess }}{{ end }}
+{{- end }}
+
 {{/* The configuration file: what the values say, then .Values.config over it. */}}
 {{- define "xprof.config" -}}
 {{- $c := dict "targeting" .Values.targeting "kube" .Values.kube "host-root" "/host" "state-dir" "/var/lib/xprof/spool" "cache-dir" "/var/lib/xprof/cache" "listen" (printf "[::]:%v" .Values.port) }}

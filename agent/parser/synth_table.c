@@ -66,14 +66,12 @@ int synth_file_read(struct synth_file **out, int fd)
     return err;
 }
 
-int synth_file_key(struct synth_file *s, const u8 secret[16], struct table_key *out)
+static int key_of(struct synth_file *s, const u8 secret[16], struct table_key *out)
 {
     AUTO_INPUT struct table_input plain = {0};
     struct table_key key;
     struct siphash h;
     u32 version = SYNTH_TABLE_VERSION;
-    if (!s->bytes)
-        return -EFBIG;
     int err = table_read(&plain, &s->elf, -1, &s->runtime.code);
     if (err)
         return err;
@@ -82,10 +80,15 @@ int synth_file_key(struct synth_file *s, const u8 secret[16], struct table_key *
     siphash_init(&h, secret);
     siphash_add(&h, &version, sizeof(version));
     siphash_add(&h, key.digest, sizeof(key.digest)); /* of another version of the other rows' table, too */
-    siphash_add(&h, s->bytes, s->elf.size);
+    siphash_add(&h, s->elf.map, s->elf.size);
     siphash_end(&h, key.digest);
     *out = key;
     return 0;
+}
+
+int synth_file_key(struct synth_file *s, const u8 secret[16], struct table_key *out)
+{
+    return s->bytes ? key_of(s, secret, out) : -EFBIG;
 }
 
 /* ---- Its table --------------------------------------------------------------------------------------------------- */
@@ -236,9 +239,13 @@ int synth_file_table(struct synth_file *s, const struct table_limits *limits, st
 
 int synth_identify(int fd, const u8 secret[16], struct table_key *out)
 {
-    CLEANUP(synth_file_free) struct synth_file *s = NULL;
-    int err = synth_file_read(&s, fd);
-    return err ? err : synth_file_key(s, secret, out);
+    CLEANUP(synth_file_free) struct synth_file *s = calloc(1, sizeof(*s));
+    int err = s ? elf_open(&s->elf, fd) : -ENOMEM;
+    if (!err && s->elf.size > SYNTH_MAX_KEYED)
+        err = -EFBIG;
+    if (!err)
+        err = runtime_file_rows(&s->elf, &s->runtime);
+    return err ? err : key_of(s, secret, out);
 }
 
 int synth_table(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,

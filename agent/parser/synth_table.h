@@ -35,7 +35,8 @@ int synth_file_key(struct synth_file *f, const u8 secret[16], struct table_key *
  * table_build. */
 int synth_file_table(struct synth_file *f, const struct table_limits *limits, struct buf *out);
 
-/* The same in one call: return the key; build the table if the file has that key (NULL: any), else return -ESTALE. */
+/* The same in one call: return the key; build the table if the file has that key (NULL: any), else return -ESTALE.
+ * A key alone is computed from the mapped file: whoever modifies it meanwhile gets the key of no file. */
 int synth_identify(int fd, const u8 secret[16], struct table_key *out);
 int synth_table(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                 struct buf *out);

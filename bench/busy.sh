@@ -56,7 +56,7 @@ cpu() { # PID: of a process and its children, living or not, by the scheduler an
     user=$(for p in "$1" $(pgrep -P "$1"); do cat "/proc/$p/task"/*/schedstat 2>/dev/null || true; done |
         awk '{ n += $1 } END { printf "%.0f", n }')
     user=$(awk -v n="$user" -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "%.0f", n + ($14 + $15) * 1e9 / hz }' "/proc/$1/stat")
-    cat "/proc/$1/fdinfo"/* 2>/dev/null | awk -v user="$user" '$1 == "prog_id:" { id = $2 } $1 == "run_time_ns:" { t[id] = $2 }
+    { cat "/proc/$1/fdinfo"/* 2>/dev/null || true; } | awk -v user="$user" '$1 == "prog_id:" { id = $2 } $1 == "run_time_ns:" { t[id] = $2 }
         END { for (i in t) n += t[i]; printf "%.0f %.0f\n", user, n }'
 }
 

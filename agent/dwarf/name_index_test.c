@@ -232,6 +232,51 @@ TEST(name_index_equals_reading_the_file)
         SKIP("few programs");
 }
 
+/* Makes labels without size of a file's functions, and leaves every second one out. */
+static bool make_labels(const struct elf_file *e, u8 *bytes)
+{
+    struct elf_section s;
+    if (!elf_section(e, ".symtab", &s))
+        return false;
+    for (size_t i = 0; i < s.len / sizeof(Elf64_Sym); i++) {
+        u8 *at = bytes + (s.data - e->map) + i * sizeof(Elf64_Sym);
+        Elf64_Sym sym;
+        memcpy(&sym, at, sizeof(sym));
+        sym.st_size = 0;
+        sym.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE);
+        sym.st_shndx = i % 2 ? SHN_UNDEF : sym.st_shndx;
+        memcpy(at, &sym, sizeof(sym));
+    }
+    return true;
+}
+
+/* A label counts up to where unwind information knows of another function. */
+TEST(name_index_of_labels_and_unwind_information)
+{
+    AUTO_ELF struct elf_file e = {0}, changed = {0};
+    AUTO_FREE void *index = NULL;
+    struct name_index x;
+    struct name_index_text text;
+    struct name_hit hit;
+    u64 offsets[SAMPLE];
+    size_t len, n, kinds[NAME_SIZED + 1] = {0};
+    if (fixture_elf("dwarf-5", &e))
+        SKIP("no fixture");
+    AUTO_FREE u8 *bytes = malloc(e.size);
+    memcpy(bytes, e.map, e.size);
+    CHECK(make_labels(&e, bytes));
+    CHECK_EQ(elf_open_memory(&changed, bytes, e.size), 0);
+    CHECK_EQ(differences(&changed, "labels"), 0);
+    CHECK_EQ(name_index_build(&changed, NULL, false, &index, &len), 0);
+    CHECK_EQ(name_index_open(&x, index, len), 0);
+    n = choose_offsets(&changed, 7, offsets);
+    for (size_t i = 0; i < n; i++) {
+        name_index_find(&x, offsets[i], &text, &hit);
+        kinds[hit.kind]++;
+    }
+    CHECK(kinds[NAME_LABEL] && kinds[NAME_FDE]);
+}
+
 static bool same_frames(const struct names *a, const struct names *b)
 {
     bool same = a->n == b->n && !memcmp(a->first, b->first, (a->n + 1) * sizeof(u32));

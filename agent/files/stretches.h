@@ -8,10 +8,10 @@
 #include "bpf/types.h"
 #include <stdbool.h>
 
-#define STRETCHES_MAX    4096        /* of a file: 256 MB of code that stacks ran through */
+#define STRETCHES_MAX    4096        /* of a file: 1 GB of code */
 #define STRETCHES_ALL    (64u << 10) /* of all files; each cgroup has its share */
 #define STRETCHES_TRIES  4           /* that bring no row; then the file is given up */
-#define STRETCHES_LIMIT  (1u << 19)  /* numbers: offsets have 35 bits */
+#define STRETCHES_LIMIT  (1u << 17)  /* numbers: offsets have 35 bits */
 #define STRETCHES_PAUSE  4 /* at first there is much to read, later little: a pause is this part of the time so far */
 #define STRETCHES_MIN_NS 100000000ull
 #define STRETCHES_MAX_NS 60000000000ull

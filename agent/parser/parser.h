@@ -70,7 +70,7 @@ int parser_synth(struct parser *p, int fd, const struct table_key *key, struct p
 /* The same for a file with more code than that can follow: rows for n stretches, whose code must keep frame pointers
  * (synth_read_stretches). The other code has none. Never shared between files. */
 int parser_stretches(struct parser *p, int fd, const u32 *wanted, size_t n, struct parser_synth *out);
-#define PARSER_MAX_STRETCHES (1u << 15) /* 2 GB of code */
+#define PARSER_MAX_STRETCHES (1u << 15) /* 8 GB of code */
 /* Returns the file's references to debug information (elf/debug_links.h), which are not trusted. `crc`: also compute
  * the CRC of the whole file. */
 int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);

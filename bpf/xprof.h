@@ -356,9 +356,12 @@ struct xp_config {
 #define XP_MAX_WANTS           16384 /* cgroups with a want of their own */
 #define XP_MAX_DECISIONS       32768 /* cgroups met by samples */
 
-struct xp_live { /* what eBPF programs have cached is valid until one of these counters changes */
+struct xp_live { /* changes while sampling; what eBPF programs have cached is valid until one of the counters changes */
     u32 wants;   /* number of changes of wants */
     u32 files;   /* number of evictions of files */
+    /* Of events that are clocks, in ns; 0: what the kernel says. It goes on saying the period that a clock began with
+     * (hw.last_period; kernel/events/core.c: perf_swevent_hrtimer). */
+    u64 period[XP_MAX_EVENTS];
 };
 
 /* ---- Counters, per CPU ---------------------------------------------------------------------------------------------

@@ -137,6 +137,12 @@ void probe_rescan_cpus(struct probe *p)
         attach_online(p, true);
 }
 
+/* Samples weigh as much as the period of their clock from here on. */
+static void tell_period(struct probe *p, size_t event, u64 period_ns)
+{
+    __atomic_store_n((u64 *)&p->skel->bss->xp_live.period[event], period_ns, __ATOMIC_RELAXED);
+}
+
 int probe_set_rate(struct probe *p, unsigned hz)
 {
     u64 period = 1000000000ull / hz;
@@ -150,6 +156,7 @@ int probe_set_rate(struct probe *p, unsigned hz)
             if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_PERIOD, &period))
                 rc = -errno;
         }
+        tell_period(p, e, period);
     }
     return rc;
 }

@@ -5,12 +5,18 @@
  */
 #pragma once
 
+XP_INLINE u64 xp_period(u32 event, u64 said)
+{
+    u64 period = xp_live.period[event];
+    return period ? period : said;
+}
+
 #ifndef XP_PERF_EVENT /* the oracle for Go takes its samples elsewhere (e2e/go/signal.bpf.c) */
-#define XP_PERF_EVENT(n)                              \
-    SEC("perf_event")                                 \
-    int xp_event_##n(struct bpf_perf_event_data *ctx) \
-    {                                                 \
-        return xp_submit(ctx, n, ctx->sample_period); \
+#define XP_PERF_EVENT(n)                                            \
+    SEC("perf_event")                                               \
+    int xp_event_##n(struct bpf_perf_event_data *ctx)               \
+    {                                                               \
+        return xp_submit(ctx, n, xp_period(n, ctx->sample_period)); \
     }
 #endif
 XP_PERF_EVENT(0)

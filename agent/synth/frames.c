@@ -183,8 +183,8 @@ static int put_piece(struct writer *w, size_t i, bool frame)
     w->out->n.code_bytes += end - p->at;
     if ((p->marks & FRAMES_BAD) || !is_believed(is)) {
         frame = frame && keeps_rbp(is) && !(p->marks & FRAMES_WILD);
-        bool inside = p->local == FRAMES_IN;
-        if (frame && (p->local == FRAMES_UNKNOWN || (inside && !p->made)))
+        bool inside = p->framed && p->local != FRAMES_OUT;
+        if (frame && !inside && (p->local == FRAMES_UNKNOWN || p->local == FRAMES_IN))
             return put_calls(w, p->at, end);
         state = frame && inside ? FRAMES_IN : FRAMES_UNKNOWN;
     }

@@ -42,6 +42,8 @@ struct frames_piece { /* instructions between which the state does not change */
     bool frames : 1;  /* ends with "push rbp", outside of a frame */
     bool soft : 1;    /* changes rsp or calls: no function does so before it has a frame */
     bool made : 1;    /* follows "mov rbp, rsp" */
+    bool called : 1;  /* by a direct call */
+    bool framed : 1;  /* all ways that are known to lead here come from where a frame was made */
     bool apart : 1;   /* no part of the function before: data in code, or what follows it */
     u8 marks;         /* enum frames_mark */
     u8 local;         /* the state as the piece itself tells it; OUT if it contradicts itself */

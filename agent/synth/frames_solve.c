@@ -46,6 +46,8 @@ static void resolve(struct frames_run *r)
     r->edges.n = kept;
     for (size_t i = 0; i < r->calls.n; i++) {
         struct frames_piece *to = target_of(r, r->calls.v[i]);
+        if (to)
+            to->called = true;
         if (to && to->state == FRAMES_UNKNOWN)
             to->state = FRAMES_OUT;
         else if (to && to->state != FRAMES_OUT)
@@ -156,6 +158,68 @@ static bool spoil(struct frames_run *r, u8 mark)
     return !changed;
 }
 
+/* ---- Where there is a frame, whatever the discipline is ---- */
+
+/* Functions are entered here, or it is not known from where. */
+static bool is_entered(const struct frames_piece *p)
+{
+    return p->called || p->apart || (p->starts && p->padded && p->trap);
+}
+
+/* Code in which the frame is known by what is before it. */
+static bool takes_over(const struct frames_piece *p)
+{
+    return p->starts && !is_entered(p) && p->local != FRAMES_OUT && p->local != FRAMES_SAVED;
+}
+
+/* Frames are where they are made, and where only jumps from such code lead, or a call falls through. First, all that
+ * some of it reaches has one; then what something else reaches, too, loses it. */
+static void spread_frames(struct frames_run *r)
+{
+    bool changed = true;
+    for (size_t i = 0; i < r->pieces.n; i++)
+        r->pieces.v[i].framed = r->pieces.v[i].made;
+    for (unsigned round = 0; changed && round < MAX_ROUNDS; round++) {
+        changed = false;
+        for (size_t i = 0; i < r->edges.n; i++) {
+            struct frames_piece *from = &r->pieces.v[r->edges.v[i].from], *to = &r->pieces.v[r->edges.v[i].to];
+            bool news = from->framed && !to->framed && takes_over(to);
+            to->framed |= news;
+            changed |= news;
+        }
+        for (size_t i = 1; i < r->pieces.n; i++) {
+            struct frames_piece *p = &r->pieces.v[i];
+            bool news = p->joined && p[-1].framed && !p->framed && takes_over(p);
+            p->framed |= news;
+            changed |= news;
+        }
+    }
+}
+
+static bool lose_frames(struct frames_run *r)
+{
+    bool changed = true;
+    for (unsigned round = 0; changed && round < MAX_ROUNDS; round++) {
+        changed = false;
+        for (size_t i = 0; i < r->edges.n; i++) {
+            const struct frames_piece *from = &r->pieces.v[r->edges.v[i].from];
+            struct frames_piece *to = &r->pieces.v[r->edges.v[i].to];
+            if (!from->framed && to->framed) {
+                to->framed = false;
+                changed = true;
+            }
+        }
+        for (size_t i = 1; i < r->pieces.n; i++) {
+            struct frames_piece *p = &r->pieces.v[i];
+            if (p->joined && p->framed && !p[-1].framed) {
+                p->framed = false;
+                changed = true;
+            }
+        }
+    }
+    return !changed;
+}
+
 void frames_solve(struct frames_run *r)
 {
     resolve(r);
@@ -165,7 +229,8 @@ void frames_solve(struct frames_run *r)
     for (size_t i = 0; i < r->pieces.n; i++)
         if (r->pieces.v[i].soft && r->pieces.v[i].state == FRAMES_OUT)
             r->pieces.v[i].marks |= FRAMES_BAD;
-    done = done && spoil(r, FRAMES_WILD) && spoil(r, FRAMES_BAD);
+    spread_frames(r);
+    done = lose_frames(r) && done && spoil(r, FRAMES_WILD) && spoil(r, FRAMES_BAD);
     for (size_t i = 0; i < r->pieces.n && !done; i++)
         r->pieces.v[i].marks |= FRAMES_BAD | FRAMES_WILD;
 }

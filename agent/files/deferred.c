@@ -7,11 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define DEFERRED_MAX      512  /* waiting at once: 12 MiB of stacks */
-#define DEFERRED_GAPS     256  /* of these, for rows: the others are for files that are new */
-#define CHAIN_MAX         256  /* frame pointers */
-#define DEFERRED_ROWS_MS  2500 /* longer than a file is open */
-#define DEFERRED_FILES_MS 1500 /* for a file to be opened */
+#define DEFERRED_MAX      512   /* waiting at once: 12 MiB of stacks */
+#define DEFERRED_GAPS     256   /* of these, for rows: the others are for files that are new */
+#define CHAIN_MAX         256   /* frame pointers */
+#define DEFERRED_ROWS_MS  2500  /* longer than a file is open */
+#define DEFERRED_FILES_MS 10000 /* for a file to be opened and built: thousands may be in front of it */
 
 struct waiting {
     struct deferred_job job;
@@ -28,6 +28,7 @@ struct deferred {
     size_t gaps;            /* of these wait for rows */
     struct xp_state *state; /* large: one for all */
     u64 rescued;
+    bool ending; /* deferred_end */
 };
 
 void deferred_job_free(struct deferred_job *j)
@@ -217,6 +218,11 @@ static bool misses_file(const struct deferred *l, const struct waiting *w)
     return false;
 }
 
+void deferred_end(struct deferred *l)
+{
+    l->ending = true;
+}
+
 void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *into)
 {
     u64 now = now_ns();
@@ -225,7 +231,7 @@ void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *int
         struct waiting *w = &l->list.v[i];
         bool last = now - w->since > DEFERRED_ROWS_MS * 1000000ull;
         bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && rows_come(l, w)) ||
-                     (now - w->since < DEFERRED_FILES_MS * 1000000ull && misses_file(l, w));
+                     (!l->ending && now - w->since < DEFERRED_FILES_MS * 1000000ull && misses_file(l, w));
         if (young || !finish(l, w, last, into))
             l->list.v[kept++] = *w;
     }

@@ -28,5 +28,7 @@ void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate 
 /* Unwinds the stacks that have waited for at least `min_age_ms`, and neither for an open file nor for one that is still
  * to be opened, and adds them to `into`. */
 void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *into);
+/* No further files will come. */
+void deferred_end(struct deferred *l);
 size_t deferred_waiting(const struct deferred *l);
 u64 deferred_rescued(const struct deferred *l); /* stacks that were completed */

@@ -257,6 +257,8 @@ static void *run(void *worker)
             work(w, j);
         else if (jobs_done(w->config.jobs) && !deferred_waiting(w->deferred))
             break;
+        if (jobs_done(w->config.jobs))
+            deferred_end(w->deferred);
         files_tick(w->files, now_ns());
         deferred_run(w->deferred, DEFERRED_AGE_MS, w->deferred_stacks);
         work_at_leisure(w);

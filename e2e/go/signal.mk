@@ -22,7 +22,7 @@ $(PROBE:$(B)/%=$(S)/%): $(S)/%.o: %.c $(S)/xprof.skel.h
 
 $(S)/xprof: $(filter-out $(PROBE),$(OBJ)) $(PROBE:$(B)/%=$(S)/%)
 $(S)/wrappers: $(S)/wrappers.o \
-               $(filter $(B)/agent/base/% $(B)/agent/elf/% $(B)/agent/cfi/% $(B)/agent/dwarf/% $(B)/agent/proc/% $(B)/agent/runtime/%,$(OBJ))
+               $(filter $(B)/agent/base/% $(B)/agent/elf/% $(B)/agent/cfi/% $(B)/agent/dwarf/% $(B)/agent/proc/% $(B)/agent/opener/% $(B)/agent/runtime/%,$(OBJ))
 $(S)/xprof $(S)/wrappers:
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)

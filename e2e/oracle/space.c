@@ -64,7 +64,8 @@ static void add_mapping(struct space *s, const char *line, int vdso)
         return;
     AUTO_FREE char *path = NULL;
     bool is_vdso = !strcmp(name, "[vdso]");
-    AUTO_CLOSE int fd = is_vdso ? dup(vdso) : proc_open_mapping((u32)s->pid, start, end, &path);
+    AUTO_CLOSE int place = is_vdso ? -1 : proc_open_mapping((u32)s->pid, start, end, &path);
+    AUTO_CLOSE int fd = is_vdso ? dup(vdso) : place < 0 ? -1 : fs_open_regular(place);
     struct xp_vma *m = VEC_PUSH(&s->vmas);
     *m = (struct xp_vma){.start = start, .end = end, .bias = start - pgoff, .file.state = XP_FILE_FP};
     if (fd >= 0) {

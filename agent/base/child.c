@@ -139,6 +139,38 @@ bool child_has_ended(int pidfd)
     return waitid((idtype_t)P_PIDFD, (id_t)pidfd, &info, WEXITED | WNOHANG) || info.si_pid;
 }
 
+void child_clock_start(struct child_clock *c, pid_t pid)
+{
+    __atomic_store_n(&c->pid, pid, __ATOMIC_SEQ_CST);
+}
+
+void child_clock_end(struct child_clock *c, uint64_t used_ns)
+{
+    __atomic_add_fetch(&c->ended_ns, used_ns, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&c->pid, 0, __ATOMIC_SEQ_CST);
+}
+
+/* What has ended is added before the child is gone from `pid`: who sees the same sum before and after has counted no
+ * child twice, and who has missed one that is just ending reports the most that was known of it. */
+uint64_t child_clock_ns(struct child_clock *c)
+{
+    uint64_t ended, now;
+    do {
+        struct timespec t = {0};
+        clockid_t clock;
+        ended = __atomic_load_n(&c->ended_ns, __ATOMIC_SEQ_CST);
+        pid_t pid = __atomic_load_n(&c->pid, __ATOMIC_SEQ_CST);
+        if (pid && !clock_getcpuclockid(pid, &clock))
+            clock_gettime(clock, &t);
+        now = ended + (uint64_t)t.tv_sec * NS_PER_SEC + (uint64_t)t.tv_nsec;
+    } while (ended != __atomic_load_n(&c->ended_ns, __ATOMIC_SEQ_CST));
+    uint64_t most = __atomic_load_n(&c->most_ns, __ATOMIC_RELAXED);
+    while (now > most &&
+           !__atomic_compare_exchange_n(&c->most_ns, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    return now > most ? now : most;
+}
+
 uint64_t start_gate_wait(struct start_gate *g, uint64_t now)
 {
     uint64_t burst = (START_BURST - 1) * START_EVERY_NS;
@@ -147,4 +179,12 @@ uint64_t start_gate_wait(struct start_gate *g, uint64_t now)
     uint64_t ahead = g->next_ns - now;
     g->next_ns += START_EVERY_NS;
     return ahead > burst ? ahead - burst : 0;
+}
+
+void start_gate_pass(struct start_gate *g)
+{
+    uint64_t wait = start_gate_wait(g, now_ns());
+    struct timespec t = {.tv_sec = (time_t)(wait / NS_PER_SEC), .tv_nsec = (long)(wait % NS_PER_SEC)};
+    if (wait)
+        nanosleep(&t, NULL);
 }

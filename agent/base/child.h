@@ -38,6 +38,17 @@ uint64_t child_kill(struct child_process *c, int *left);
 bool child_has_ended(int pidfd);
 #define CHILD_KILL_MS 500
 
+/* The CPU time of an owner's children, one after the other. It is written by the owner, and read by any thread. */
+struct child_clock {
+    pid_t pid; /* atomic, like the others: the child that runs; 0: none */
+    uint64_t ended_ns, most_ns;
+};
+void child_clock_start(struct child_clock *c, pid_t pid);
+/* The child has ended; `used_ns` is what child_kill returned. */
+void child_clock_end(struct child_clock *c, uint64_t used_ns);
+/* Returns the sum, in ns. Never decreases. */
+uint64_t child_clock_ns(struct child_clock *c);
+
 /* Limits the rate of starts: START_BURST at once, then one per START_EVERY_NS. */
 #define START_BURST    8
 #define START_EVERY_NS 500000000ull
@@ -46,3 +57,5 @@ struct start_gate {
 };
 /* Returns the time to wait before the next start, in ns, and reserves that start. */
 uint64_t start_gate_wait(struct start_gate *g, uint64_t now);
+/* Waits for as long. */
+void start_gate_pass(struct start_gate *g);

@@ -86,6 +86,12 @@ int fs_stat(int fd, struct stat *out)
     return 0;
 }
 
+bool fs_is_path(int fd)
+{
+    int mode = fcntl(fd, F_GETFL);
+    return mode >= 0 && mode & O_PATH;
+}
+
 int fs_open_regular(int place)
 {
     char self[32];

@@ -1,5 +1,6 @@
 /* Reads whole files up to a limit, replaces files atomically, and creates sealed memory files. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -33,6 +34,9 @@ int fs_stat(int fd, struct stat *out);
  * RESOLVE_IN_ROOT, Linux 5.6). Mount points are crossed, magic links are refused. Adds O_CLOEXEC and O_NONBLOCK.
  * Returns an owned fd or -errno. */
 int fs_open_in_root(int root_fd, const char *path, int flags);
+
+/* Tells whether a descriptor only names a file (O_PATH). */
+bool fs_is_path(int fd);
 
 /* Reopens the file of a descriptor (O_PATH, or writable) for reading. Opening a device can have side effects, so the
  * type of an untrusted path is checked first, and only regular files are opened. Returns an owned fd (O_RDONLY,

@@ -17,6 +17,8 @@ void test_fail(const char *file, int line, const char *fmt, ...) __attribute__((
 void test_skip(const char *why);
 /* Returns the directory of fixtures that make built for the tests (build/testdata). */
 const char *test_data(void);
+/* Number of open descriptors, with a few that counting takes. */
+int test_descriptors(void);
 
 #define TEST(id)                                                      \
     static void test_##id(void);                                      \

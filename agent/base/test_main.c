@@ -49,7 +49,7 @@ static bool selected(const struct test_case *t, const char *pattern)
     return !pattern || strstr(name, pattern);
 }
 
-static int open_descriptors(void)
+int test_descriptors(void)
 {
     int n = 0;
     DIR *d = opendir("/proc/self/fd");
@@ -77,10 +77,10 @@ static int mapped_files(void)
  * end). */
 static void run(struct test_case *t, int count[3])
 {
-    int fds = open_descriptors(), files = mapped_files();
+    int fds = test_descriptors(), files = mapped_files();
     failed = skipped = false;
     t->run();
-    fds = open_descriptors() - fds;
+    fds = test_descriptors() - fds;
     files = mapped_files() - files;
     if ((fds > 0 || files > 0) && !failed && !skipped)
         test_fail(t->file, 0, "%s leaves %d descriptors open and %d files mapped", t->name, fds, files);

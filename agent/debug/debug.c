@@ -64,9 +64,10 @@ struct base { /* where a path begins */
 /* One place that hangs must not cost more than one attempt, and one file in it not those of other containers. */
 static int note_hung(const struct debug_search_paths *p, const struct base *b, int rc)
 {
-    struct hung_place place = hung_place_of_root(b->root);
-    if (rc == -EREMOTEIO)
+    if (rc == -EREMOTEIO) {
+        struct hung_place place = hung_place_of_root(b->root);
         hung_note(p->hung, &place, now_ns());
+    }
     return rc;
 }
 

@@ -52,17 +52,6 @@ static unsigned count_in(const char *dir)
     return n;
 }
 
-static size_t count_descriptors(void)
-{
-    size_t n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
-}
-
 /* As often as it takes. The descriptor of the last time. */
 static int request(struct bench *b, const struct xp_file_key *k, u64 owner, const struct names_fds *f)
 {
@@ -175,10 +164,10 @@ TEST(name_indexes_are_bounded)
     CHECK(bench_new(&b, false));
     if (fd < 0)
         SKIP("no fixture");
-    size_t before = count_descriptors();
+    int before = test_descriptors();
     for (k.ino = 1; k.ino <= 600; k.ino++)
         request(&b, &k, SHARES_ALL, &f);
-    CHECK_EQ(count_descriptors() - before, 512);
+    CHECK_EQ(test_descriptors() - before, 512);
     k.ino = 600;
     CHECK(is_index(name_indexes_get(b.names, &k, SHARES_ALL, &f)));
     k.ino = 1;

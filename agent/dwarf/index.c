@@ -1,5 +1,5 @@
 #include "dwarf/dwarf.h"
-#include "base/hash.h"
+#include "dwarf/blocks.h"
 #include "dwarf/read.h"
 #include <errno.h>
 
@@ -34,8 +34,7 @@ int dwarf_index_check(const void *data, size_t len)
         return err;
     struct dwarf_index_header h = *x.h;
     h.checksum = 0;
-    u64 sum = hash_bytes((const u8 *)data + sizeof(h), len - sizeof(h), hash_bytes(&h, sizeof(h), 0));
-    return sum == x.h->checksum ? 0 : -EBADMSG;
+    return blocks_checksum(&h, sizeof(h), data, len) == x.h->checksum ? 0 : -EBADMSG;
 }
 
 /* ---- One address ------------------------------------------------------------------------------------------------ */
@@ -43,19 +42,6 @@ int dwarf_index_check(const void *data, size_t len)
 struct hit {
     u64 node, file, line;
 };
-
-/* 1 + the last block that starts at or in front of rel; 0: none. */
-static size_t find_block(const struct dwarf_index *x, u32 rel)
-{
-    size_t lo = 0, n = x->h->nblocks;
-    while (n) {
-        size_t half = n / 2;
-        bool right = x->start[lo + half] <= rel;
-        lo = right ? lo + half + 1 : lo;
-        n = right ? n - half - 1 : half;
-    }
-    return lo;
-}
 
 /* Decodes a block up to the row that holds rel. False: none does. */
 static bool decode(const struct dwarf_index *x, size_t block, u32 rel, struct hit *out)
@@ -112,7 +98,7 @@ unsigned dwarf_index_find(const struct dwarf_index *x, u64 address, struct dwarf
 {
     struct hit h = {0};
     u64 rel = address - x->h->base;
-    size_t block = address >= x->h->base && rel <= UINT32_MAX ? find_block(x, (u32)rel) : 0;
+    size_t block = address >= x->h->base && rel <= UINT32_MAX ? blocks_find(x->start, x->h->nblocks, (u32)rel) : 0;
     unsigned n = 0;
     if (!block || !decode(x, block - 1, (u32)rel, &h))
         return 0;

@@ -1,7 +1,7 @@
 /* Rows are encoded in blocks, blocks gathered in chunks, chunks sorted into the image. The format is in dwarf.h.
  */
 #include "base/cleanup.h"
-#include "base/hash.h"
+#include "dwarf/blocks.h"
 #include "dwarf/build.h"
 #include <errno.h>
 
@@ -184,7 +184,7 @@ int dwarf_finish(struct dwarf_builder *b, u64 debug_bytes, void **out, size_t *l
     p += nodes + files + 4 * s.nmarks;
     copy_blocks(b, &h, start, start + h.nblocks, p);
     memcpy(p + h.rows_len, s.bytes.v, s.bytes.n);
-    h.checksum = hash_bytes(image + sizeof(h), total - sizeof(h), hash_bytes(&h, sizeof(h), 0));
+    h.checksum = blocks_checksum(&h, sizeof(h), image, total);
     memcpy(image, &h, sizeof(h));
     *len = total;
     *out = TAKE_PTR(image);

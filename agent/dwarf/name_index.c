@@ -1,5 +1,5 @@
 #include "dwarf/name_index.h"
-#include "base/hash.h"
+#include "dwarf/blocks.h"
 #include "dwarf/read.h"
 #include <errno.h>
 
@@ -29,21 +29,7 @@ int name_index_check(const void *data, size_t len)
         return err;
     struct name_index_header h = *x.h;
     h.checksum = 0;
-    u64 sum = hash_bytes((const u8 *)data + sizeof(h), len - sizeof(h), hash_bytes(&h, sizeof(h), 0));
-    return sum == x.h->checksum ? 0 : -EBADMSG;
-}
-
-/* 1 + the last block that starts at or in front of rel; 0: none. */
-static size_t find_block(const struct name_index *x, u32 rel)
-{
-    size_t lo = 0, n = x->h->nblocks;
-    while (n) {
-        size_t half = n / 2;
-        bool right = x->start[lo + half] <= rel;
-        lo = right ? lo + half + 1 : lo;
-        n = right ? n - half - 1 : half;
-    }
-    return lo;
+    return blocks_checksum(&h, sizeof(h), data, len) == x.h->checksum ? 0 : -EBADMSG;
 }
 
 static void read_name(struct cursor *c, struct name_index_text *text, u32 *len)
@@ -90,7 +76,7 @@ static void decode(const struct name_index *x, size_t block, u32 rel, struct nam
 void name_index_find(const struct name_index *x, u64 offset, struct name_index_text *text, struct name_hit *out)
 {
     u64 rel = offset - x->h->base;
-    size_t block = offset >= x->h->base && rel <= UINT32_MAX ? find_block(x, (u32)rel) : 0;
+    size_t block = offset >= x->h->base && rel <= UINT32_MAX ? blocks_find(x->start, x->h->nblocks, (u32)rel) : 0;
     *out = (struct name_hit){0};
     if (block)
         decode(x, block - 1, (u32)rel, text, out);

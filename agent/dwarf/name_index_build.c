@@ -1,9 +1,9 @@
 /* Builds a name index: a sweep over the code of a file, from one place to the next where another function begins. */
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/hash.h"
 #include "base/vec.h"
 #include "cfi/cfi.h"
+#include "dwarf/blocks.h"
 #include "dwarf/name_index.h"
 #include "elf/plt.h"
 #include <errno.h>
@@ -282,7 +282,7 @@ static int write_index(struct builder *b, bool runtime, void **out, size_t *len)
     buf_add(&image, b->rows.data, b->rows.len);
     if (image.failed)
         return -ENOMEM;
-    h.checksum = hash_bytes(image.data + sizeof(h), image.len - sizeof(h), hash_bytes(&h, sizeof(h), 0));
+    h.checksum = blocks_checksum(&h, sizeof(h), image.data, image.len);
     memcpy(image.data, &h, sizeof(h));
     *len = image.len;
     *out = TAKE_PTR(image.data);

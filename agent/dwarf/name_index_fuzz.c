@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "dwarf/name_index.h"
 #include "dwarf/names_elf.h"
+#include "dwarf/symbols_crafted.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,29 +43,6 @@ static void image(const uint8_t *data, size_t len)
     look_up(copy, len);
 }
 
-/* A file of two sections, symbols and their names, over 64 KiB of code. */
-static void make_file(const uint8_t *data, size_t len, u8 file[1 << 16])
-{
-    size_t n = len < 20000 ? len : 20000, syms = n / 3 * 2 / sizeof(Elf64_Sym) * sizeof(Elf64_Sym);
-    const Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                          .e_type = ET_DYN,
-                          .e_machine = EM_X86_64,
-                          .e_phoff = sizeof(h),
-                          .e_phnum = 1,
-                          .e_phentsize = sizeof(Elf64_Phdr),
-                          .e_shoff = 128,
-                          .e_shnum = 3,
-                          .e_shentsize = sizeof(Elf64_Shdr)};
-    const Elf64_Phdr p = {.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = 1 << 16, .p_memsz = 1 << 16};
-    const Elf64_Shdr s[3] = {[1] = {.sh_type = SHT_SYMTAB, .sh_offset = 4096, .sh_size = syms, .sh_link = 2},
-                             [2] = {.sh_type = SHT_STRTAB, .sh_offset = 4096 + syms, .sh_size = n - syms}};
-    memset(file, 0, 1 << 16);
-    memcpy(file, &h, sizeof(h));
-    memcpy(file + sizeof(h), &p, sizeof(p));
-    memcpy(file + 128, s, sizeof(s));
-    memcpy(file + 4096, data, n);
-}
-
 static void compare(const struct elf_file *e, const struct name_index *x, u64 offset)
 {
     AUTO_BUF struct buf a = {0}, b = {0};
@@ -81,12 +59,12 @@ static void compare(const struct elf_file *e, const struct name_index *x, u64 of
 static void symbols(const uint8_t *data, size_t len)
 {
     static const u64 offsets[] = {0, 1, 100, 0x1000, 0x2020, 0x8000, 0x4141, 0xffff, ~0ull};
-    u8 file[1 << 16];
+    u8 file[CRAFTED_SYMBOLS];
     AUTO_ELF struct elf_file e = {0};
     AUTO_FREE void *index = NULL;
     struct name_index x;
     size_t n;
-    make_file(data, len, file);
+    crafted_symbols(data, len, file);
     if (elf_open_memory(&e, file, sizeof(file)))
         abort();
     if (name_index_build(&e, NULL, false, &index, &n))

@@ -4,6 +4,7 @@
 #include "dwarf/demangle.h"
 #include "proc/kallsyms.h"
 #include "dwarf/names_elf.h"
+#include "dwarf/symbols_crafted.h"
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -22,27 +23,10 @@ static void mangled(const uint8_t *data, size_t len)
     check_text(b.data, b.len);
 }
 
-/* A file of two sections, symbols and their names, over 64 KiB of code. */
 static void table(const uint8_t *data, size_t len)
 {
-    u8 file[1 << 16] = {0};
-    size_t n = len < 20000 ? len : 20000, syms = n / 3 * 2 / sizeof(Elf64_Sym) * sizeof(Elf64_Sym);
-    const Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-                          .e_type = ET_DYN,
-                          .e_machine = EM_X86_64,
-                          .e_phoff = sizeof(h),
-                          .e_phnum = 1,
-                          .e_phentsize = sizeof(Elf64_Phdr),
-                          .e_shoff = 128,
-                          .e_shnum = 3,
-                          .e_shentsize = sizeof(Elf64_Shdr)};
-    const Elf64_Phdr p = {.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = sizeof(file), .p_memsz = sizeof(file)};
-    const Elf64_Shdr s[3] = {[1] = {.sh_type = SHT_SYMTAB, .sh_offset = 4096, .sh_size = syms, .sh_link = 2},
-                             [2] = {.sh_type = SHT_STRTAB, .sh_offset = 4096 + syms, .sh_size = n - syms}};
-    memcpy(file, &h, sizeof(h));
-    memcpy(file + sizeof(h), &p, sizeof(p));
-    memcpy(file + 128, s, sizeof(s));
-    memcpy(file + 4096, data, n);
+    u8 file[CRAFTED_SYMBOLS];
+    crafted_symbols(data, len, file);
     AUTO_ELF struct elf_file e = {0};
     AUTO_BUF struct buf reply = {0};
     struct names v;

@@ -51,12 +51,6 @@ static int open_file(int root, const char *path)
     return S_ISREG(st.st_mode) ? TAKE_FD(fd) : -ENOTSUP;
 }
 
-static bool is_path(int fd)
-{
-    int mode = fcntl(fd, F_GETFL);
-    return mode >= 0 && mode & O_PATH;
-}
-
 /* Those that were opened for it are closed before this returns, for that may hang, too. */
 static int send_opened(const struct opener_request *rq, const int *fds, unsigned nfds)
 {
@@ -65,7 +59,7 @@ static int send_opened(const struct opener_request *rq, const int *fds, unsigned
     if (!nfds || rq->len > sizeof(rq->data))
         return -EPROTO;
     for (unsigned i = 1; !rc && i < nfds; i++) {
-        bool path = is_path(fds[i]);
+        bool path = fs_is_path(fds[i]);
         int fd = path ? fs_open_regular(fds[i]) : fds[i];
         rc = fd < 0 ? fd : 0;
         with[i - 1] = fd;

@@ -32,8 +32,8 @@ struct hung_place hung_place_of(const struct xp_file_event *e)
 struct hung_place hung_place_of_root(int fd)
 {
     struct stat st = {.st_dev = 0};
-    if (fd >= 0 && fs_stat(fd, &st))
-        st.st_ino = 0;
+    if (fd >= 0)
+        fs_stat(fd, &st); /* untouched on failure */
     return (struct hung_place){.id = hash_u64(hash_u64(st.st_dev ^ 1ull << 63) ^ st.st_ino)};
 }
 
@@ -191,6 +191,17 @@ void hung_answered(struct hung *h, const struct hung_place *p)
     if (place)
         *place = h->places.v[--h->places.n];
     pthread_mutex_unlock(&h->lock);
+}
+
+u64 hung_end_child(struct hung *h, struct child_process *c)
+{
+    int left = -1;
+    u64 used = child_kill(c, &left);
+    if (left >= 0 && h)
+        hung_keep_child(h, left);
+    else
+        xp_cleanup_close(&left);
+    return used;
 }
 
 void hung_keep_child(struct hung *h, int pidfd)

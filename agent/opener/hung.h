@@ -47,6 +47,10 @@ u64 hung_wait(struct hung *h, const struct hung_place *p, u64 now_ns);
 /* Notes that it answered. */
 void hung_answered(struct hung *h, const struct hung_place *p);
 
+struct child_process;
+/* Ends a child (child_kill) and keeps it if it cannot end; h may be NULL: nobody does. Returns the CPU time that it
+ * used, in ns. */
+u64 hung_end_child(struct hung *h, struct child_process *c);
 /* Takes the pidfd of a child that cannot end. */
 void hung_keep_child(struct hung *h, int pidfd);
 /* Reaps those that have ended; returns how many are left. */

@@ -1,7 +1,6 @@
 #include "opener/opener.h"
 #include "base/child.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "opener/hung.h"
 #include "opener/protocol.h"
 #include <errno.h>
@@ -12,9 +11,8 @@ struct opener {
     int exe;
     struct child_process child;
     struct start_gate gate;
+    struct child_clock clock;
     u32 id;
-    u64 ended_ns; /* atomic: CPU time of earlier children */
-    pid_t pid;    /* atomic: of the child; 0: none */
 };
 
 int opener_new(struct opener **out, struct hung *hung)
@@ -45,12 +43,7 @@ void opener_free(struct opener **o)
 
 void opener_rest(struct opener *o)
 {
-    int left = -1;
-    u64 used = child_kill(&o->child, &left);
-    if (left >= 0)
-        hung_keep_child(o->hung, left);
-    __atomic_add_fetch(&o->ended_ns, used, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&o->pid, 0, __ATOMIC_SEQ_CST);
+    child_clock_end(&o->clock, hung_end_child(o->hung, &o->child));
 }
 
 /* One that hung may be followed by the next: not more of them than a machine can bear. */
@@ -59,25 +52,16 @@ static int ensure_child(struct opener *o)
     const char *argv[] = {"xprof", OPENER_CHILD_ARG, "%d", NULL};
     if (o->child.pid)
         return 0;
-    u64 wait = start_gate_wait(&o->gate, now_ns());
-    struct timespec t = {.tv_sec = (time_t)(wait / NS_PER_SEC), .tv_nsec = (long)(wait % NS_PER_SEC)};
-    if (wait)
-        nanosleep(&t, NULL);
+    start_gate_pass(&o->gate);
     if (child_start(o->exe, argv, &o->child))
         return -ECHILD;
-    __atomic_store_n(&o->pid, o->child.pid, __ATOMIC_SEQ_CST);
+    child_clock_start(&o->clock, o->child.pid);
     return 0;
 }
 
 u64 opener_cpu_ns(struct opener *o)
 {
-    struct timespec t = {0};
-    clockid_t clock;
-    u64 ended = __atomic_load_n(&o->ended_ns, __ATOMIC_SEQ_CST);
-    pid_t pid = __atomic_load_n(&o->pid, __ATOMIC_SEQ_CST);
-    if (pid && !clock_getcpuclockid(pid, &clock))
-        clock_gettime(clock, &t);
-    return ended + (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
+    return child_clock_ns(&o->clock);
 }
 
 void opener_start(struct opener *o)

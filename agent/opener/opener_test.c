@@ -52,11 +52,6 @@ static int desk_new(struct desk *d)
     CLEANUP(desk_free) struct desk d = {.hung = NULL}; \
     CHECK_EQ(desk_new(&d), 0)
 
-static bool is_path(int fd)
-{
-    return fd >= 0 && fcntl(fd, F_GETFL) & O_PATH;
-}
-
 TEST(opener_opens_below_a_root)
 {
     DESK;
@@ -65,7 +60,7 @@ TEST(opener_opens_below_a_root)
         struct stat st;
         AUTO_CLOSE int fd = opener_file(d.opener[i], root, "/link");
         AUTO_CLOSE int slash = opener_directory(d.opener[i], root, "/");
-        CHECK(is_path(fd) && is_path(slash));
+        CHECK(fs_is_path(fd) && fs_is_path(slash));
         CHECK_EQ(fs_stat(fd, &st), 0);
         CHECK(S_ISREG(st.st_mode) && st.st_size == 3);
         CHECK_EQ(opener_file(d.opener[i], root, "/fifo"), -ENOTSUP);
@@ -83,7 +78,7 @@ TEST(opener_opens_paths_of_the_machine)
     long_path[sizeof(long_path) - 1] = 0;
     for (int i = 0; i < 2; i++) {
         AUTO_CLOSE int fd = opener_file(d.opener[i], -1, path);
-        CHECK(is_path(fd));
+        CHECK(fs_is_path(fd));
         CHECK_EQ(opener_file(d.opener[i], -1, long_path), -ENAMETOOLONG);
     }
 }
@@ -101,9 +96,9 @@ TEST(opener_opens_roots_and_mappings)
         AUTO_FREE char *name = NULL;
         AUTO_CLOSE int root = opener_root(d.opener[i], (u32)getpid());
         AUTO_CLOSE int fd = opener_mapping(d.opener[i], (u32)getpid(), (u64)map, (u64)map + (u64)page, &name);
-        CHECK(is_path(root));
+        CHECK(fs_is_path(root));
         CHECK_EQ(opener_root(d.opener[i], 0x7fffffff), -ENOENT);
-        CHECK(fd == -EPERM || (is_path(fd) && name && !strcmp(name, path)));
+        CHECK(fd == -EPERM || (fs_is_path(fd) && name && !strcmp(name, path)));
     }
     munmap(map, (size_t)page);
 }
@@ -151,12 +146,12 @@ TEST(opener_starts_another_child_after_one_that_ended)
 {
     DESK;
     AUTO_CLOSE int root = opener_root(d.opener[0], (u32)getpid());
-    CHECK(is_path(root));
+    CHECK(fs_is_path(root));
     opener_rest(d.opener[0]);
     u64 used = opener_cpu_ns(d.opener[0]);
     CHECK(used > 0);
     AUTO_CLOSE int again = opener_root(d.opener[0], (u32)getpid());
-    CHECK(is_path(again));
+    CHECK(fs_is_path(again));
     CHECK(opener_cpu_ns(d.opener[0]) > used);
     CHECK_EQ(hung_children(d.hung), 0);
 }

@@ -47,18 +47,12 @@ void parser_free(struct parser **p)
 }
 
 /* ---- Requests --------------------------------------------------------------------------------------------------- */
-static bool is_path(int fd)
-{
-    int mode = fcntl(fd, F_GETFL);
-    return mode >= 0 && mode & O_PATH;
-}
-
 /* What has to be opened is opened and sent by somebody else. */
 static int send_packet(struct parser *p, const struct parser_request *rq, const int *fds, unsigned nfds)
 {
     unsigned paths = 0;
     for (unsigned i = 0; i < nfds; i++)
-        paths += is_path(fds[i]);
+        paths += fs_is_path(fds[i]);
     return paths ? opener_send(p->opener, p->child.socket, rq, sizeof(*rq), fds, nfds)
                  : packet_send(p->child.socket, rq, sizeof(*rq), fds, nfds);
 }
@@ -334,7 +328,7 @@ int parser_jit_read(void *parser, int fd, const u64 *addresses, size_t n,
 /* ---- For tests and the summary ---------------------------------------------------------------------------------- */
 pid_t parser_pid(const struct parser *p)
 {
-    return __atomic_load_n(&p->pid, __ATOMIC_RELAXED);
+    return __atomic_load_n(&p->clock.pid, __ATOMIC_RELAXED);
 }
 
 unsigned parser_layers(const struct parser *p)

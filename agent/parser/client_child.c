@@ -39,45 +39,14 @@ static int greet(struct parser *p)
     return a.status;
 }
 
-static void wait_at_gate(struct parser *p)
-{
-    uint64_t wait = start_gate_wait(&p->gate, now_ns());
-    struct timespec t = {.tv_sec = (time_t)(wait / NS_PER_SEC), .tv_nsec = (long)(wait % NS_PER_SEC)};
-    if (wait)
-        nanosleep(&t, NULL);
-}
-
 void client_end_child(struct parser *p)
 {
-    int left = -1;
-    u64 used = child_kill(&p->child, &left);
-    if (left >= 0 && p->hung)
-        hung_keep_child(p->hung, left);
-    else
-        xp_cleanup_close(&left);
-    __atomic_add_fetch(&p->ended_ns, used, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&p->pid, 0, __ATOMIC_SEQ_CST);
+    child_clock_end(&p->clock, hung_end_child(p->hung, &p->child));
 }
 
-/* What has ended is added before the child is gone from `pid`: who sees the same sum before and after has counted no
- * child twice, and who has missed one that is just ending reports the most that was known of it. */
 u64 parser_cpu_ns(struct parser *p)
 {
-    u64 ended, now;
-    do {
-        struct timespec t = {0};
-        clockid_t clock;
-        ended = __atomic_load_n(&p->ended_ns, __ATOMIC_SEQ_CST);
-        pid_t pid = parser_pid(p);
-        if (pid && !clock_getcpuclockid(pid, &clock))
-            clock_gettime(clock, &t);
-        now = ended + (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
-    } while (ended != __atomic_load_n(&p->ended_ns, __ATOMIC_SEQ_CST));
-    u64 most = __atomic_load_n(&p->most_ns, __ATOMIC_RELAXED);
-    while (now > most &&
-           !__atomic_compare_exchange_n(&p->most_ns, &most, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    return now > most ? now : most;
+    return child_clock_ns(&p->clock);
 }
 
 int client_start(struct parser *p)
@@ -87,7 +56,7 @@ int client_start(struct parser *p)
     snprintf(timeout, sizeof(timeout), "%u", p->limits.timeout_ms);
     const char *argv[] = {"xprof", p->role, "%d", memory, timeout, NULL};
     if (p->lost)
-        wait_at_gate(p);
+        start_gate_pass(&p->gate);
     bool again = p->lost && p->starts;
     p->lost = true; /* until one has greeted */
     int rc = child_start(p->exe, argv, &p->child);
@@ -100,7 +69,7 @@ int client_start(struct parser *p)
     }
     p->lost = false;
     p->starts++;
-    __atomic_store_n(&p->pid, p->child.pid, __ATOMIC_RELAXED);
+    child_clock_start(&p->clock, p->child.pid);
     __atomic_add_fetch(&p->restarts, again, __ATOMIC_RELAXED);
     return 0;
 }

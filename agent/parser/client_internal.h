@@ -14,9 +14,8 @@ struct parser {
     struct start_gate gate;
     bool lost;                 /* the last child did not exit on its own: the next start has to pass the gate */
     unsigned starts, restarts; /* restarts: starts after a loss */
-    unsigned layers;           /* of the child's sandbox: atomic, too */
-    pid_t pid;                 /* the child's; like restarts atomic, because other threads report them */
-    u64 ended_ns, most_ns;     /* CPU time of earlier children, and the most that was reported: atomic, too */
+    unsigned layers;           /* of the child's sandbox: atomic, like restarts */
+    struct child_clock clock;  /* its pid is the child's; like restarts read by other threads */
     u32 id;
     u8 secret[16];
     struct opener *opener; /* borrowed; NULL: files are opened in this process */

@@ -84,8 +84,8 @@ XP_INLINE u32 xp_file_system(u64 file)
     return (u32)magic;
 }
 
-/* Announces a new file to user space, which then opens it through /proc/TGID/map_files. */
-XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u64 file, const struct xp_sample *smp,
+/* Announces a file to user space, which then opens it through /proc/TGID/map_files. */
+XP_INLINE int xp_announce(u32 id, u32 again, const struct xp_file_key *k, u64 file, const struct xp_sample *smp,
                           const struct xp_vma *m)
 {
     struct xp_file_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
@@ -99,6 +99,8 @@ XP_INLINE int xp_announce(u32 id, const struct xp_file_key *k, u64 file, const s
     e->id = id;
     e->tgid = smp->tgid;
     e->magic = xp_file_system(file);
+    e->again = again;
+    e->pad = 0;
     e->cgroup = smp->cgroup;
     e->start = m->start;
     e->end = m->end;
@@ -142,7 +144,7 @@ XP_INLINE int xp_new_file(const struct xp_file_key *k, u64 file, u32 lane, const
         m->file = *known;
         return 0;
     }
-    if (xp_announce(fresh.id, k, file, smp, m))
+    if (xp_announce(fresh.id, 0, k, file, smp, m))
         bpf_map_delete_elem(&files, k); /* the next sample tries again, with another ID */
     else
         xp_count_file(smp->cgroup);
@@ -160,6 +162,10 @@ XP_INLINE int xp_file_of(struct xp_state *s, u64 file, u32 lane, struct xp_vma *
     struct xp_file *known = bpf_map_lookup_elem(&files, &k);
     if (!known)
         return xp_new_file(&k, file, lane, &s->sample, m);
+    /* In place, for a copy could put an older value in the place of what user space publishes now. Two CPUs may
+     * announce it: once is as good as twice. */
+    if (known->asked && !xp_announce(known->id, 1, &k, file, &s->sample, m))
+        known->asked = 0;
     m->file = *known;
     return 0;
 }

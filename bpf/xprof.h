@@ -251,7 +251,8 @@ struct xp_file {
     u32 id;    /* in stack words; never reused */
     u32 state; /* enum xp_file_state */
     u32 uid;   /* of the table: shared by files with the same content, never reused, so the pc cache needs no flush */
-    u32 flags; /* XP_TABLE_FP_OK, XP_FILE_OPEN */
+    u16 flags; /* XP_TABLE_FP_OK, XP_FILE_OPEN */
+    u16 asked; /* user space wants to know who maps it: the next sight is announced, under the same ID */
     u32 nblocks;
     u32 index; /* word number of the block index in the shards; its values are word numbers of rows */
     u64 lo;
@@ -285,11 +286,13 @@ struct xp_sample {
 };
 _Static_assert(sizeof(struct xp_sample) == 80, "contract");
 
-struct xp_file_event { /* a file was seen for the first time */
+struct xp_file_event { /* a file was seen for the first time, or again (xp_file.asked) */
     u32 type;          /* XP_RECORD_FILE */
     u32 id;
     u32 tgid;
-    u32 magic;      /* of its file system: f_type in statfs(2) */
+    u32 magic; /* of its file system: f_type in statfs(2) */
+    u32 again; /* 1: not for the first time */
+    u32 pad;
     u64 cgroup;     /* of the process, as in samples */
     u64 start, end; /* the mapping: /proc/TGID/map_files/START-END */
     u64 pgoff;      /* bytes */

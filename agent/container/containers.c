@@ -9,7 +9,6 @@
 
 #define DEFAULT_RESCAN_NS (60 * 1000000000ull)
 #define DEFAULT_GRACE_NS  (60 * 1000000000ull)
-#define DEFAULT_ROOTS     1024
 #define UNSEEN_NS         2000000000ull /* without the tree, processes tell the rest: after so long they are looked through */
 #define FIRST_ASK_NS      10000000ull /* the runtime lists a container before it makes its cgroup, mostly */
 
@@ -205,7 +204,6 @@ void containers_drop(struct containers *c, struct entry *e)
         c->handlers.gone(c->handlers.ctx, &e->c);
     remove_nodes_of(c, e);
     unlist(c, e);
-    c->stats.roots -= e->c.root_fd >= 0;
     c->pair_bytes -= container_pair_bytes(&e->c);
     container_free(&e->c);
     free(e);
@@ -351,8 +349,6 @@ int containers_new(struct containers **out, const struct containers_config *conf
         c->config.rescan_ns = DEFAULT_RESCAN_NS;
     if (!c->config.grace_ns)
         c->config.grace_ns = DEFAULT_GRACE_NS;
-    if (!c->config.max_roots)
-        c->config.max_roots = DEFAULT_ROOTS;
     int rc = make_source(c, config);
     if (rc)
         return rc;

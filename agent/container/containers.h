@@ -54,7 +54,6 @@ struct container {
     u32 init_pid;                                       /* in our PID namespace; 0: not found (yet) */
     u64 init_start;                                     /* clock ticks after boot, as in /proc/PID/stat */
     u64 pid_ns;                                         /* inode number of its PID namespace; 0: not known */
-    int root_fd;                                        /* O_PATH of its root directory, or -1 */
     u64 made_ns, ended_ns;                              /* CLOCK_MONOTONIC; ended_ns is 0 while it runs */
 };
 
@@ -81,7 +80,6 @@ struct containers_config {                 /* strings are copied */
     const volatile bool *stop;             /* ends a call to the runtime early; may be NULL */
     u64 rescan_ns;                         /* 0: 60 s */
     u64 grace_ns;                          /* how long ended containers are kept; 0: 60 s */
-    unsigned max_roots;                    /* maximum number of open root descriptors; 0: 1,024 */
     const struct container_source *source; /* NULL: the CRI client */
 };
 
@@ -94,12 +92,11 @@ struct containers_stats {
     u64 full;                                    /* cgroups left out because a limit was reached or memory ran out */
     u64 fields_dropped;                          /* strings and pairs beyond their limits */
     u64 answered, timeouts, unreachable, unsupported, malformed, failed; /* list calls by outcome */
-    u64 last_ok_ns;           /* time of the runtime's last response; each scan calls it */
-    u64 given_up;             /* containers that the runtime never listed */
-    u64 by_file;              /* containers named by a state file */
-    u64 roots, roots_refused; /* open descriptors; not opened: max_roots reached, or open failed */
-    const char *runtime;      /* "containerd 1.6.20", or "" */
-    const char *why;          /* last error, one line; "" if the last call succeeded */
+    u64 last_ok_ns;      /* time of the runtime's last response; each scan calls it */
+    u64 given_up;        /* containers that the runtime never listed */
+    u64 by_file;         /* containers named by a state file */
+    const char *runtime; /* "containerd 1.6.20", or "" */
+    const char *why;     /* last error, one line; "" if the last call succeeded */
 };
 
 struct containers;

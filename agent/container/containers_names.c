@@ -25,7 +25,7 @@ static char *copy(const char *s)
 
 int container_init(struct container *c, u64 cgroup, const char *path, size_t len)
 {
-    *c = (struct container){.cgroup = cgroup, .root_fd = -1, .path = strndup(path, len)};
+    *c = (struct container){.cgroup = cgroup, .path = strndup(path, len)};
     c->name = copy("");
     c->image = copy("");
     c->image_id = copy("");
@@ -71,9 +71,7 @@ void container_free(struct container *c)
     pairs_free(&c->labels);
     pairs_free(&c->pod_labels);
     pairs_free(&c->pod_annotations);
-    if (c->root_fd >= 0)
-        close(c->root_fd);
-    *c = (struct container){.root_fd = -1};
+    *c = (struct container){0};
 }
 
 /* The old text stays when there is no memory for the new one. */

@@ -16,15 +16,12 @@ struct scan {
     bool late;
 };
 
-static void take_init(struct containers *c, struct entry *e, struct init *in)
+static void take_init(struct containers *c, struct entry *e, const struct init *in)
 {
     e->next_init = 0;
     e->c.init_pid = in->pid;
     e->c.init_start = in->start;
     e->c.pid_ns = in->pid_ns;
-    e->c.root_fd = TAKE_FD(in->root_fd);
-    c->stats.roots += e->c.root_fd >= 0;
-    c->stats.roots_refused += e->c.root_fd < 0;
     containers_changed(c, e);
 }
 
@@ -34,7 +31,7 @@ static bool seen(void *ctx, u64 id, const char *path, u32 pid)
     struct init in;
     containers_add(s->c, id, path, s->now, s->late);
     struct entry *e = pid ? containers_entry(s->c, id) : NULL;
-    if (e && e->next_init && !init_of_process(&in, pid, s->c->stats.roots < s->c->config.max_roots))
+    if (e && e->next_init && !init_of_process(&in, pid))
         take_init(s->c, e, &in);
     return true;
 }
@@ -75,7 +72,7 @@ static void look_for_init(struct containers *c, struct entry *e, u64 now)
     u64 wait = FIRST_INIT_NS << (e->init_tries < 12 ? e->init_tries : 12);
     e->init_tries++;
     e->next_init = now + (wait < LONGEST_INIT_NS ? wait : LONGEST_INIT_NS);
-    if (!init_find(&in, &c->config.hierarchy, e->c.path, c->stats.roots < c->config.max_roots))
+    if (!init_find(&in, &c->config.hierarchy, e->c.path))
         take_init(c, e, &in);
 }
 

@@ -60,7 +60,7 @@ static bool is_root_of(int fd, u32 pid)
 {
     struct stat ours, its;
     AUTO_CLOSE int other = open_root(pid);
-    return other >= 0 && !fstat(fd, &ours) && !fstat(other, &its) && ours.st_dev == its.st_dev &&
+    return other >= 0 && !fs_stat(fd, &ours) && !fs_stat(other, &its) && ours.st_dev == its.st_dev &&
            ours.st_ino == its.st_ino;
 }
 
@@ -78,9 +78,9 @@ static int read_start(u32 pid, u64 *start, u32 *parent)
     return read_proc(pid, "stat", &stat) || init_parse_stat(stat, start, parent) ? -ENOENT : 0;
 }
 
-int init_of_process(struct init *out, u32 pid, bool want_root)
+int init_of_process(struct init *out, u32 pid)
 {
-    struct init in = {.pid = pid, .root_fd = -1};
+    struct init in = {.pid = pid};
     u32 parent;
     u64 start;
     if (read_start(pid, &in.start, &parent))
@@ -92,8 +92,6 @@ int init_of_process(struct init *out, u32 pid, bool want_root)
     in.pid_ns = pid_namespace(pid);
     if (read_start(pid, &start, &parent) || start != in.start) /* the number is another process's meanwhile */
         return -ENOENT;
-    if (want_root)
-        in.root_fd = TAKE_FD(root);
     *out = in;
     return 0;
 }
@@ -121,7 +119,7 @@ static u32 choose(const char *procs)
     return oldest;
 }
 
-int init_find(struct init *out, const struct hierarchy *h, const char *path, bool want_root)
+int init_find(struct init *out, const struct hierarchy *h, const char *path)
 {
     char file[sizeof(h->mount) + PROCS_MAX], procs[PROCS_MAX] = "";
     snprintf(file, sizeof(file), "%s%s/cgroup.procs", h->mount, path);
@@ -130,5 +128,5 @@ int init_find(struct init *out, const struct hierarchy *h, const char *path, boo
     if (r <= 0)
         return -ENOENT;
     u32 pid = choose(procs);
-    return pid ? init_of_process(out, pid, want_root) : -ENOENT;
+    return pid ? init_of_process(out, pid) : -ENOENT;
 }

@@ -202,6 +202,17 @@ static struct kept *entry(struct line_indexes *l, const struct xp_file_key *key)
     return k;
 }
 
+void line_indexes_forget(struct line_indexes *l, const struct xp_file_key *key)
+{
+    u8 digest[16];
+    digest_of(l, key, NULL, digest);
+    struct kept *k = find(l, digest);
+    if (!k)
+        return;
+    close_kept(l, k);
+    *k = l->kept.v[--l->kept.n];
+}
+
 /* The path of a mapping is the agent's view of it; below a root that the agent sees, too (chroot), that root is in
  * front.
  */

@@ -24,6 +24,8 @@ void line_indexes_free(struct line_indexes **l);
 
 /* Notes a file that is seen for the first time, and opens the root of the process if it still exists. */
 void line_indexes_seen(struct line_indexes *l, const struct xp_file_key *key, u32 tgid, const char *path);
+/* Closes what is open because of a file that is not used any more. If it is used again, that is opened again. */
+void line_indexes_forget(struct line_indexes *l, const struct xp_file_key *key);
 /* Closes roots that were held for that long without being used, because the file systems of a container cannot be
  * unmounted while they are held. */
 void line_indexes_release(struct line_indexes *l, u64 age_ns);

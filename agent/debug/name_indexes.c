@@ -15,8 +15,9 @@
 #define PATIENCE  3                  /* requests; the index is built at this one */
 
 struct kept {
-    u8 digest[16]; /* of the key */
-    int fd;        /* -1: there is none */
+    u8 digest[16]; /* of the key and the file with its symbols */
+    struct xp_file_key key;
+    int fd; /* -1: there is none */
     unsigned requests;
     u64 owner, bytes; /* of memory */
     u64 used;
@@ -94,7 +95,7 @@ static struct kept *least_recent(struct name_indexes *n)
 }
 
 /* The file's entry, perhaps a new one. NULL without memory. */
-static struct kept *entry(struct name_indexes *n, const u8 digest[16])
+static struct kept *entry(struct name_indexes *n, const struct xp_file_key *key, const u8 digest[16])
 {
     for (struct kept *k = n->kept.v; k < n->kept.v + n->kept.n; k++)
         if (!memcmp(k->digest, digest, 16))
@@ -106,9 +107,20 @@ static struct kept *entry(struct name_indexes *n, const u8 digest[16])
         close_kept(n, k = least_recent(n));
     if (!k)
         return NULL;
-    *k = (struct kept){.fd = -1};
+    *k = (struct kept){.key = *key, .fd = -1};
     memcpy(k->digest, digest, 16);
     return k;
+}
+
+void name_indexes_forget(struct name_indexes *n, const struct xp_file_key *key)
+{
+    for (size_t i = n->kept.n; i--;) {
+        struct kept *k = &n->kept.v[i];
+        if (k->bytes || memcmp(&k->key, key, sizeof(*key)))
+            continue;
+        close_kept(n, k);
+        *k = n->kept.v[--n->kept.n];
+    }
 }
 
 /* Which memory to give up so that there is room for an owner's index: its own, or that of who has more than its share.
@@ -171,7 +183,7 @@ int name_indexes_get(struct name_indexes *n, const struct xp_file_key *key, u64 
 {
     u8 digest[16];
     digest_of(n, key, files->symbols, digest);
-    struct kept *k = entry(n, digest);
+    struct kept *k = entry(n, key, digest);
     if (!k)
         return -1;
     k->used = ++n->clock;

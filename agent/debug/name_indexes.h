@@ -27,6 +27,9 @@ void name_indexes_free(struct name_indexes **n);
  * none, so that the files themselves have to be read. */
 int name_indexes_get(struct name_indexes *n, const struct xp_file_key *key, u64 owner, const struct names_fds *files);
 
+/* Closes the index of a file that is not used any more, unless it is in memory only. */
+void name_indexes_forget(struct name_indexes *n, const struct xp_file_key *key);
+
 /* Results so far. */
 struct name_indexes_stats {
     u64 built, loaded; /* by the parser; from disk */

@@ -73,9 +73,7 @@ static void give_up(struct files *f, struct file *e)
 {
     if (!e->replaced)
         probe_forget(f->probe, &e->key);
-    if (e->fd >= 0 && f->open_fds)
-        f->open_fds--;
-    xp_cleanup_close(&e->fd);
+    files_close_one(f, e);
     stretches_free(&e->stretches, &f->stretch_shares, e->owner);
     free(e->path);
     f->evicted++;
@@ -175,6 +173,7 @@ static void evict(struct files *f, u32 limit)
 void files_age(struct files *f, const u32 *used, size_t n)
 {
     f->round++;
+    f->left.n = 0;
     for (size_t i = 0; i < n; i++) {
         struct file *e = files_entry(f, used[i]);
         if (e)
@@ -191,6 +190,7 @@ void files_age(struct files *f, const u32 *used, size_t n)
     else if (f->refused.n)
         evict(f, UINT32_MAX);
     map_free(&f->refused);
+    files_let_go(f);
     if (f->share)
         count_by_owner(f, &counts);
     tell_counts(f, &counts);

@@ -46,6 +46,7 @@ void files_free(struct files **ff)
     map_free(&f->tries);
     map_free(&f->refused);
     vec_free(&f->retries);
+    vec_free(&f->left);
     vec_free(&f->synth_wanted);
     shares_free(&f->stretch_shares);
     free(f);
@@ -183,6 +184,10 @@ static struct file *add(struct files *f, struct file_job *job)
     e->place = hung_place_of(&job->event);
     e->owner = f->share && e->id != XP_FILE_VDSO ? job->event.cgroup : SHARES_ALL;
     e->path = TAKE_PTR(job->path);
+    e->tgid = job->event.tgid;
+    e->start = job->event.start;
+    e->end = job->event.end;
+    e->mapped_ns = now_ns();
     content_of(e->fd, &e->mtime_ns, &e->size);
     *at = f->all.n;
     return e;
@@ -195,34 +200,25 @@ static void drop(struct file_job *job)
     free(TAKE_PTR(job->path));
 }
 
-/* Descriptors stay open for naming, up to half of what the process may have. */
-static void limit_fds(struct files *f, struct file *e)
-{
-    if (e->fd < 0)
-        return;
-    if (f->open_fds < f->max_fds)
-        f->open_fds++;
-    else {
-        close(e->fd);
-        e->fd = -1;
-    }
-}
-
 /* The fd is the file that was announced: in between, its process may have mapped another one there, to have this one's
  * table made of that. Numbers tell, or on overlayfs, which shows other ones than the kernel side sees, the ctime, which
- * nobody can choose. 0 or -errno. */
-static int check_opened(const struct file *e)
+ * nobody can choose. */
+int files_check(int fd, const struct xp_file_key *k)
 {
-    const struct xp_file_key *k = &e->key;
     struct stat st;
-    if (e->fd < 0)
-        return e->error ? e->error : -ENOENT;
-    int rc = fs_stat(e->fd, &st);
+    int rc = fs_stat(fd, &st);
     if (rc)
         return rc;
     bool numbers = st.st_ino == k->ino && major(st.st_dev) == k->dev >> 20 && minor(st.st_dev) == (k->dev & 0xfffff);
     bool ctime = (u64)st.st_ctim.tv_sec == k->ctime_sec && (u32)st.st_ctim.tv_nsec == k->ctime_nsec;
     return (u64)st.st_size == k->size && (numbers || ctime) ? 0 : -ESTALE;
+}
+
+static int check_opened(const struct file *e)
+{
+    if (e->fd < 0)
+        return e->error ? e->error : -ENOENT;
+    return files_check(e->fd, &e->key);
 }
 
 /* Not the file's fault: another process that maps it, or another moment, may have more luck. */
@@ -319,13 +315,30 @@ static int build(struct files *f, struct file *e, struct shared_table **t)
     return rc;
 }
 
+/* One that had the key before was forgotten by the kernel side. */
+static void know_by_key(struct files *f, const struct file *e)
+{
+    u64 *same = map_put(&f->by_key, files_key_hash(&e->key));
+    if (!same)
+        return;
+    struct file *before = *same ? &f->all.v[*same - 1] : NULL;
+    if (before && before != e && !memcmp(&before->key, &e->key, sizeof(e->key)))
+        before->replaced = true;
+    *same = f->all.n;
+}
+
 void files_build(struct files *f, struct file_job *job)
 {
     struct shared_table *t = NULL;
     u64 began = now_ns();
     if (job->fd < 0 && !job->error)
         file_job_open(job, f->opener, f->hung);
-    struct file *e = add(f, job);
+    struct file *e = files_entry(f, job->event.id);
+    if (e && !memcmp(&e->key, &job->event.key, sizeof(e->key))) {
+        files_seen_again(f, e, job);
+        return;
+    }
+    e = add(f, job);
     if (!e) { /* its number is still another file's, or no memory: with another number, please */
         probe_forget(f->probe, &job->event.key);
         drop(job);
@@ -333,9 +346,7 @@ void files_build(struct files *f, struct file_job *job)
     }
     e->error = check_opened(e);
     if (!e->error) {
-        u64 *same = map_put(&f->by_key, files_key_hash(&e->key));
-        if (same)
-            *same = f->all.n;
+        know_by_key(f, e);
         e->error = build(f, e, &t);
     }
     warn_refused(f, e->error);
@@ -343,7 +354,7 @@ void files_build(struct files *f, struct file_job *job)
         publish(f, e, t, began);
     if (e->error == -EREMOTEIO)
         files_retry(f, &e->key, hung_wait(f->hung, &e->place, now_ns()));
-    limit_fds(f, e);
+    files_hold(f, e);
 }
 
 void files_build_vdso(struct files *f, int fd)
@@ -360,7 +371,7 @@ void files_build_vdso(struct files *f, int fd)
         probe_publish_vdso(f->probe, &t->place, &e->value);
     else
         log_warn("no unwind table for the vdso: %s", strerror(-e->error));
-    limit_fds(f, e);
+    files_hold(f, e);
 }
 
 /* A file whose process was gone before it could be opened is found under the id that it got at its next sight. */

@@ -38,9 +38,13 @@ struct file {
     struct xp_file value; /* as published */
     struct xp_file_key key;
     struct hung_place place;
-    int fd;        /* O_PATH, kept for symbolization; -1: none */
-    int error;     /* 0, or -errno: there is no table */
-    bool replaced; /* announced again under another ID: this entry is for stacks in flight */
+    int fd;   /* O_PATH, for symbolization, while it is in use (hold.c); -1: none */
+    u32 tgid; /* a process that maps it from `start` to `end`, as far as known */
+    u64 start, end;
+    u64 mapped_ns;   /* when that was last known; monotonic */
+    u32 asked_round; /* since when the kernel side is asked who else maps it; 0: it is not */
+    int error;       /* 0, or -errno: there is no table */
+    bool replaced;   /* announced again under another ID: this entry is for stacks in flight */
     u32 rows, bad_fdes, synth_rows;
     s64 mtime_ns, size; /* when it was opened */
     char *path;
@@ -91,6 +95,15 @@ void files_tick(struct files *f, u64 now_ns);
 void files_age(struct files *f, const u32 *used, size_t n);
 /* Returns the number of files evicted so far. */
 u32 files_evicted(const struct files *f);
+/* Returns the keys of the files that the last files_age let go of: what else is open because of them should be closed.
+ */
+const struct xp_file_key *files_left(const struct files *f, size_t *n);
+/* What is held open. */
+struct files_held {
+    u64 files, bytes;
+    u64 deleted_bytes; /* of these, on disk, of files without any name */
+};
+struct files_held files_held(const struct files *f);
 /* Requests synthesised rows for a file (synth.c), because a stack stopped in code that its table does not cover. */
 void files_want_synth(struct files *f, u32 id, u64 offset);
 /* Tells whether the file may still get such rows soon. Stacks that stopped there then wait for them. */

@@ -1,4 +1,4 @@
-/* Declarations shared by files.c, evict.c and synth.c. */
+/* Declarations shared by files.c, evict.c, hold.c and synth.c. */
 #pragma once
 #include "files/files.h"
 #include "base/hash.h"
@@ -31,6 +31,7 @@ struct files {
     VEC(struct shared_table) tables;
     struct map by_digest; /* first half of the digest -> index + 1 */
     size_t open_fds, max_fds;
+    VEC(struct xp_file_key) left; /* by the last files_age */
     VEC(struct retry) retries;
     struct map tries; /* hash of the key -> number of failures to open it */
     bool warned;
@@ -62,6 +63,17 @@ void files_close(struct files *f, struct file *e);
 void files_close_late(struct files *f, u64 now_ns);
 /* Releases the tables that are no longer used by a published file. */
 void files_free_tables(struct files *f);
+
+/* Keeps the file open, unless the limit of descriptors is reached. */
+void files_hold(struct files *f, struct file *e);
+/* Closes the file, if it is open, and lists it as left. */
+void files_close_one(struct files *f, struct file *e);
+/* Takes the news that a process maps a file whose ID is known. Takes ownership of the job's fd and path. */
+void files_seen_again(struct files *f, struct file *e, struct file_job *job);
+/* Lets go of the files that no process maps any more, and no stack. */
+void files_let_go(struct files *f);
+/* Tells whether fd is the file with this key. Returns 0; -ESTALE: it is another one; or another -errno. */
+int files_check(int fd, const struct xp_file_key *key);
 
 /* NULL: there is no such file. */
 static inline struct file *files_entry(const struct files *f, u32 id)

@@ -159,6 +159,7 @@ static int swap(struct files *f, struct file *e, const struct shared_table *t)
     int rc = probe_publish(f->probe, &e->key, e->id, XP_FILE_READY, &place, &value);
     if (!rc) {
         e->value = value;
+        e->asked_round = 0;
         e->rows = t->rows;
         e->synth_rows = t->synth_rows;
     }

@@ -19,6 +19,7 @@ struct worker_figures {
     struct tally tally;
     u64 files, failed_files, evicted_files, rows, synth_rows, deferred, map_bytes, cut_names;
     u64 synth[FILES_SYNTH_COUNT];
+    struct files_held held;
     struct line_indexes_stats lines;
     struct name_indexes_stats names;
     struct debuginfod_stats server;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define NAME_CACHE_BYTES ((size_t)6 << 20)
-#define ROOT_AGE_NS      (120 * NS_PER_SEC) /* of roots that are held for files which nobody named */
+#define ROOT_AGE_NS      (15 * NS_PER_SEC) /* of roots that are held for files which nobody named: so long at least */
 
 struct namer {
     struct namer_config config;
@@ -263,12 +263,20 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
     return symbolize(s->stacks, &source, out);
 }
 
-void namer_age(struct namer *n)
+/* A file that came at the start of an interval is named after its end. */
+void namer_age(struct namer *n, u64 interval_ns)
 {
+    size_t left;
+    const struct xp_file_key *keys = files_left(n->config.files, &left);
+    u64 root_age = interval_ns + interval_ns / 2;
+    for (size_t i = 0; i < left; i++) {
+        line_indexes_forget(n->lines, &keys[i]);
+        name_indexes_forget(n->names, &keys[i]);
+    }
     runtime_processes_age(n->processes);
     if (n->kept)
         name_cache_age(n->kept);
-    line_indexes_release(n->lines, ROOT_AGE_NS);
+    line_indexes_release(n->lines, root_age > ROOT_AGE_NS ? root_age : ROOT_AGE_NS);
 }
 
 void namer_count(const struct namer *n, struct worker_figures *out)

@@ -39,6 +39,6 @@ void namer_add_process(struct namer *n, struct runtime_process *p);
 /* Symbolizes a span into a profile that is empty except for comments. Returns 0 or -ENOMEM. */
 int namer_run(struct namer *n, const struct span *s, struct profile *out);
 /* Ends an interval: drops what was not used in it. */
-void namer_age(struct namer *n);
+void namer_age(struct namer *n, u64 interval_ns);
 /* Fills in lines, names, server and cut_names. */
 void namer_count(const struct namer *n, struct worker_figures *out);

@@ -59,7 +59,8 @@ static bool open_job(struct lane *l, struct job *j)
 {
     if (j->kind == JOB_FILE)
         file_job_open(&j->file, l->opener, l->all->hung);
-    if (j->kind == JOB_FILE && j->file.fd >= 0 && l == &l->all->lanes[OTHER] && parser_of(l))
+    bool foreign = j->kind == JOB_FILE && j->file.fd >= 0 && l == &l->all->lanes[OTHER];
+    if (foreign && !j->file.event.again && parser_of(l))
         file_job_try(&j->file, l->parser, l->all->hung);
     return j->kind != JOB_RUNTIME || runtime_process_open(l->opener, &j->process);
 }

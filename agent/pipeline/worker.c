@@ -103,6 +103,7 @@ static void count_files(const struct files *files, struct worker_figures *out)
         out->failed_files += all[i].value.state == XP_FILE_FAILED;
     }
     out->evicted_files = files_evicted(files);
+    out->held = files_held(files);
     for (int i = 0; i < FILES_SYNTH_COUNT; i++)
         out->synth[i] = files_synth_count(files, (enum files_synth)i);
 }
@@ -176,7 +177,7 @@ static void deliver(struct worker *w, struct span *s)
     else
         log_warn("out of memory during symbolization: the profile of this interval is lost");
     age_files(w->files, s->stacks);
-    namer_age(w->namer);
+    namer_age(w->namer, s->duration_ns);
     publish_figures(w);
     profile_free(&p);
     malloc_trim(0); /* an interval's memory is the next one's at the earliest */

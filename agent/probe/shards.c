@@ -239,7 +239,7 @@ struct xp_file shards_file(u32 id, enum xp_file_state state, const struct probe_
     struct xp_file f = {.id = id, .state = state};
     if (t) {
         f.uid = t->uid;
-        f.flags = t->flags;
+        f.flags = (u16)t->flags;
         f.nblocks = t->nblocks;
         f.index = t->index;
         f.lo = t->lo;

@@ -41,6 +41,13 @@ static void resources(struct metrics *m, const struct health_figures *f)
     metrics_value(m, NULL, NULL, (double)r->failed_files);
     metrics_counter(m, "xprof_files_evicted", "Number of files evicted because no stack used them recently.");
     metrics_value(m, NULL, NULL, (double)r->evicted_files);
+    metrics_gauge(m, "xprof_files_held", "Number of files that the agent holds open.");
+    metrics_value(m, NULL, NULL, (double)r->held.files);
+    metrics_gauge(m, "xprof_files_held_bytes", "Size of the files that the agent holds open, in bytes.");
+    metrics_value(m, NULL, NULL, (double)r->held.bytes);
+    metrics_gauge(m, "xprof_files_pinned_bytes",
+                  "Disk space of the files that the agent holds open although they are deleted, in bytes.");
+    metrics_value(m, NULL, NULL, (double)r->held.deleted_bytes);
     metrics_gauge(m, "xprof_table_rows", "Number of rows in all unwind tables.");
     metrics_value(m, NULL, NULL, (double)r->rows);
     metrics_gauge(m, "xprof_synth_rows",

@@ -13,6 +13,13 @@ int fs_read_file(const char *path, size_t max, char **out, size_t *len);
 /* Writes all bytes, continuing after EINTR and short writes. Returns 0 or -errno. */
 int fs_write_all(int fd, const void *data, size_t len);
 
+#define FS_BLOCK ((size_t)4096)
+/* Returns what a file of that length takes of a disk, as du(1) counts it: whole blocks. */
+static inline size_t fs_disk_bytes(size_t len)
+{
+    return (len + FS_BLOCK - 1) / FS_BLOCK * FS_BLOCK;
+}
+
 /* Like mkdir -p, with mode 0700 for new directories. Returns 0 or -errno. */
 int fs_mkdirs(const char *path);
 

@@ -87,7 +87,7 @@ static int list_files(const struct cache *c, cached_list *out)
         struct cached *f = VEC_PUSH(out);
         if (!f)
             return -ENOMEM;
-        *f = (struct cached){.used = st.st_mtim, .size = (size_t)st.st_size};
+        *f = (struct cached){.used = st.st_mtim, .size = fs_disk_bytes((size_t)st.st_size)};
         memcpy(f->name, e->d_name, strlen(e->d_name) + 1);
     }
     return 0;
@@ -110,12 +110,13 @@ static int evict(struct cache *c, size_t room)
     int err = list_files(c, &all);
     if (err)
         return err;
-    c->bytes = 0;
+    c->bytes = fs_disk_bytes(sizeof(c->secret));
     for (size_t i = 0; i < all.n; i++)
         c->bytes += all.v[i].size;
     if (c->bytes + room <= c->max_bytes)
         return 0;
-    qsort(all.v, all.n, sizeof(*all.v), by_use);
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), by_use);
     for (size_t i = 0; i < all.n && c->bytes + room > c->max_bytes; i++)
         if (!unlinkat(c->fd, all.v[i].name, 0))
             c->bytes -= all.v[i].size;
@@ -228,10 +229,11 @@ int cache_get(struct cache *c, const struct table_key *key, struct cache_image *
 static int put(struct cache *c, const char *name, const void *data, size_t len)
 {
     AUTO_FREE char *path = NULL;
-    if (len > c->max_bytes || len > MAX_IMAGE)
+    size_t room = fs_disk_bytes(len);
+    if (room > c->max_bytes || len > MAX_IMAGE)
         return -EFBIG;
-    if (c->bytes + len > c->max_bytes) {
-        int err = evict(c, len);
+    if (c->bytes + room > c->max_bytes) {
+        int err = evict(c, room);
         if (err)
             return err;
     }
@@ -241,7 +243,7 @@ static int put(struct cache *c, const char *name, const void *data, size_t len)
     }
     int err = fs_replace_file(path, data, len, 0600);
     if (!err)
-        c->bytes += len; /* too much when it replaced one: the next count is right again */
+        c->bytes += room; /* too much when it replaced one: the next count is right again */
     return err;
 }
 

@@ -3,8 +3,8 @@
  *
  * Tables control which memory the kernel side reads. So a directory that other users can write is refused, and every
  * table is checked when it is loaded; a bad one is removed. It also holds `secret`, 16 random bytes that key the
- * digests (cfi/table.h). Files are written atomically. When their total size exceeds max_bytes, the least recently used
- * files are removed first.
+ * digests (cfi/table.h). Files are written atomically. Before their blocks on disk exceed max_bytes, the least recently
+ * used files are removed.
  */
 #pragma once
 #include "cfi/table.h"

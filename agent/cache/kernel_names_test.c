@@ -224,7 +224,7 @@ TEST(kernel_names_are_kept_once)
     CHECK(!has_index(&m));
     kernel_names_free(&n);
     cache_free(&m.cache);
-    CHECK_EQ(cache_open(&m.cache, m.cache_dir, 100), 0);
+    CHECK_EQ(cache_open(&m.cache, m.cache_dir, 1), 0);
     CHECK_EQ(kernel_names_new(&n, &m.paths, m.cache), 0);
     CHECK_EQ(kernel_names_keep(n), -EFBIG);
 }

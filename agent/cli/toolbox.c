@@ -20,6 +20,19 @@ int toolbox_parse(const struct command *c, int argc, char **argv, void *out, int
     return options_parse_from(c, argc, argv, &environment, 1, out, operands, message);
 }
 
+static void open_cache(struct toolbox *t)
+{
+    struct debug_sources *debug = &t->config.debug;
+    debug->max_bytes = debug_sources_share(debug, CACHE_BYTES);
+    int rc = debug->cache_dir ? cache_open(&t->cache, debug->cache_dir, CACHE_BYTES - debug->max_bytes) : 0;
+    if (rc) {
+        log_warn("cannot use the cache in %s: %s; unwind tables and indexes are built again", debug->cache_dir,
+                 strerror(-rc));
+        debug->cache_dir = NULL;
+    }
+    t->config.cache = t->cache;
+}
+
 int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned patience_ms, char *why, size_t len)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
@@ -30,20 +43,18 @@ int toolbox_open(struct toolbox *t, const struct toolbox_options *o, unsigned pa
         return rc;
     }
     const char *dir = o->cache_dir ? o->cache_dir : output_cache_dir(t->place, sizeof(t->place));
-    if (!o->no_cache && (rc = cache_open(&t->cache, dir, CACHE_BYTES)))
-        log_warn("cannot use the cache in %s: %s; unwind tables and indexes are built again", dir, strerror(-rc));
     t->config = (struct binaries_config){
         .parser = t->parser,
-        .cache = t->cache,
         .short_names = o->short_names,
         .debug = {.dirs = (const char *const *)o->debug_dirs.v,
                   .ndirs = o->debug_dirs.n,
                   .urls = (const char *const *)o->debuginfod_urls.v,
                   .nurls = o->debuginfod_urls.n,
                   .more_urls = getenv("DEBUGINFOD_URLS"),
-                  .cache_dir = t->cache ? dir : NULL,
+                  .cache_dir = o->no_cache ? NULL : dir,
                   .patient = true},
     };
+    open_cache(t);
     return 0;
 }
 

@@ -17,7 +17,7 @@
 #define CALL_MS     (10 * 60 * 1000)
 #define IDLE_MS     10000
 #define SHUN_NS     (60 * NS_PER_SEC)
-#define FILE_BYTES  ((size_t)2 << 30)
+#define ROOM_STEP   ((size_t)4 << 20)
 
 enum state { WANTED, RUNNING, DONE };
 
@@ -53,14 +53,37 @@ struct debuginfod {
 /* ---- Fetching: the thread's ------------------------------------------------------------------------------------- */
 
 struct download {
+    const struct folder *folder;
+    const char *part;
     int fd, error;
     size_t bytes, max;
+    size_t room; /* bytes for which there is room */
 };
+
+/* A file grows at the expense of others: a server need not say how long it is. The steps grow with it, so that a small
+ * one does not cost others their place. */
+static int make_room(struct download *to, size_t n)
+{
+    if (n > to->max - to->bytes)
+        return -EFBIG;
+    if (to->bytes + n <= to->room)
+        return 0;
+    size_t step = fs_disk_bytes(to->bytes < ROOM_STEP ? to->bytes : ROOM_STEP);
+    step = step > n ? step : fs_disk_bytes(n);
+    int rc = folder_make_room(to->folder, step, to->part);
+    if (rc == -EFBIG)
+        rc = folder_make_room(to->folder, step = fs_disk_bytes(n), to->part);
+    if (!rc)
+        to->room = fs_disk_bytes(to->bytes) + step;
+    return rc;
+}
 
 static bool on_piece(void *ctx, const char *data, size_t n)
 {
     struct download *to = ctx;
-    to->error = n > to->max - to->bytes ? -EFBIG : fs_write_all(to->fd, data, n);
+    to->error = make_room(to, n);
+    if (!to->error)
+        to->error = fs_write_all(to->fd, data, n);
     to->bytes += n;
     return !to->error;
 }
@@ -74,12 +97,13 @@ static int download(struct debuginfod *d, struct http_client *client, const char
     AUTO_CLOSE int fd = mkostemp(part, O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    struct download to = {.fd = fd, .max = d->max_file};
+    struct download to = {.folder = &d->folder, .part = part, .fd = fd, .max = d->max_file};
     snprintf(target, sizeof(target), "%s/buildid/%s/debuginfo", url, id);
     struct http_request r = {.method = "GET",
                              .url = target,
                              .timeout_ms = CALL_MS,
                              .idle_ms = d->idle_ms,
+                             .max_stream = d->max_file,
                              .piece = on_piece,
                              .ctx = &to,
                              .stop = &d->stop};
@@ -87,12 +111,12 @@ static int download(struct debuginfod *d, struct http_client *client, const char
     int rc = http_call(client, &r, &answer);
     int status = answer.status;
     http_response_free(&answer);
+    if (rc == -EMSGSIZE && !to.error)
+        to.error = -EFBIG;
     if (to.error || status == 404) /* however long the page is that says so */
         rc = to.error ? to.error : -ENOENT;
     else if (!rc)
         rc = status / 100 == 2 && to.bytes ? 0 : -EPROTO;
-    if (!rc)
-        folder_make_room(&d->folder, 0);
     if (!rc && rename(part, path))
         rc = -errno;
     if (rc)
@@ -134,7 +158,8 @@ static void finish(struct debuginfod *d, const char *id, int rc)
     struct entry *e = find(d, id);
     d->stats.fetched += !rc;
     d->stats.missing += rc == -ENOENT;
-    d->stats.failed += rc && rc != -ENOENT;
+    d->stats.too_large += rc == -EFBIG;
+    d->stats.failed += rc && rc != -ENOENT && rc != -EFBIG;
     if (rc == -ENOENT)
         folder_note_missing(&d->folder, id);
     if (e) {
@@ -232,7 +257,6 @@ int debuginfod_new(struct debuginfod **out, const struct debuginfod_config *c)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&d->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    d->max_file = c->max_file ? c->max_file : FILE_BYTES;
     d->idle_ms = c->idle_ms ? c->idle_ms : IDLE_MS;
     d->patience_ns = c->patience_ms * 1000000ull;
     int rc = add_servers(d, c);
@@ -242,6 +266,8 @@ int debuginfod_new(struct debuginfod **out, const struct debuginfod_config *c)
         rc = copy_proxy(&d->proxy, &c->proxy);
     if (!rc)
         rc = folder_open(&d->folder, c->dir, c->max_bytes);
+    bool bounded = c->max_file && c->max_file < d->folder.max_bytes;
+    d->max_file = bounded ? c->max_file : d->folder.max_bytes;
     if (!rc)
         rc = -pthread_create(&d->thread, NULL, run, d);
     if (rc)

@@ -1,6 +1,8 @@
 #include "debug/debuginfod.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
+#include "debug/folder.h"
 #include "net/http_server_test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -15,18 +17,39 @@
 
 struct fault { /* how a server answers */
     bool slow, broken, missing, large;
+    size_t larger; /* than 4096 bytes */
+    bool endless;  /* sends, and does not say how much, until nobody listens */
+    const char *dir;
+    size_t most;    /* that the files in `dir` took of the disk meanwhile */
     unsigned asked; /* for a file, any */
 };
+
+static void send_endlessly(int fd, struct fault *f)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+    static const char block[FS_BLOCK];
+    struct folder folder = {.dir = (char *)(uintptr_t)f->dir};
+    send(fd, head, sizeof(head) - 1, MSG_NOSIGNAL);
+    while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) {
+        usleep(500);
+        size_t bytes = folder_bytes(&folder);
+        f->most = bytes > f->most ? bytes : f->most;
+    }
+}
 
 static bool answer(void *ctx, const struct test_request *r)
 {
     struct fault *f = ctx;
-    char zeros[4096] = {0};
+    char zeros[4097] = {0};
     __atomic_fetch_add(&f->asked, 1, __ATOMIC_RELAXED);
     if (strncmp(r->head, "GET /buildid/", 13) != 0 || !strstr(r->head, "/debuginfo HTTP"))
         return false;
     while (f->slow && !__atomic_load_n(r->stopping, __ATOMIC_RELAXED))
         usleep(1000);
+    if (f->endless) {
+        send_endlessly(r->fd, f);
+        return false;
+    }
     if (f->broken) {
         static const char part[] = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nELF";
         send(r->fd, part, sizeof(part), MSG_NOSIGNAL);
@@ -35,7 +58,7 @@ static bool answer(void *ctx, const struct test_request *r)
     if (f->missing)
         test_reply(r->fd, 404, "", "no", 2);
     else if (f->large)
-        test_reply(r->fd, 200, "", zeros, sizeof(zeros));
+        test_reply(r->fd, 200, "", zeros, 4096 + f->larger);
     else
         test_reply(r->fd, 200, "", "debug file", 10);
     return true;
@@ -226,14 +249,14 @@ TEST(debuginfod_gives_up_what_was_used_longest_ago)
     CLEANUP(debuginfod_free) struct debuginfod *d = NULL;
     CHECK(place_new(&p));
     const char *url = test_server_url(p.server);
-    struct debuginfod_config c = {.urls = &url, .nurls = 1, .dir = p.dir, .max_bytes = 40, .patience_ms = 60000};
+    struct debuginfod_config c = {.urls = &url, .nurls = 1, .dir = p.dir, .max_bytes = 4 * 4096, .patience_ms = 60000};
     CHECK(store(&p, "aaaa.debug", 10, 200) && store(&p, "bbbb.debug", 10, 400) && store(&p, "cccc.debug", 10, 300));
     CHECK(store(&p, "notes", 1000, 900)); /* none of ours */
     CHECK_EQ(debuginfod_new(&d, &c), 0);
     AUTO_CLOSE int used = debuginfod_get(d, "bbbb"); /* now it is the newest */
     AUTO_CLOSE int first = debuginfod_get(d, ID);
     CHECK(used >= 0 && first >= 0);
-    CHECK(is_stored(&p, "aaaa.debug") && is_stored(&p, "bbbb.debug") && is_stored(&p, "cccc.debug")); /* 40 bytes */
+    CHECK(is_stored(&p, "aaaa.debug") && is_stored(&p, "bbbb.debug") && is_stored(&p, "cccc.debug")); /* four blocks */
     AUTO_CLOSE int second = debuginfod_get(d, OTHER);
     CHECK(second >= 0);
     CHECK(is_stored(&p, "aaaa.debug") && is_stored(&p, "bbbb.debug") && !is_stored(&p, "cccc.debug"));
@@ -241,6 +264,32 @@ TEST(debuginfod_gives_up_what_was_used_longest_ago)
     struct debuginfod_stats s;
     debuginfod_stats(d, &s);
     CHECK(s.fetched == 2 && !s.missing && !s.failed && !s.lied);
+}
+
+/* A file that is said to be larger than all of it is refused before others go for it; one of which nothing is said,
+ * when it has grown so far. Never is there more than the limit. */
+TEST(debuginfod_never_exceeds_its_budget)
+{
+    CLEANUP(place_free) struct place p = {0};
+    CLEANUP(debuginfod_free) struct debuginfod *d = NULL;
+    struct debuginfod_stats s;
+    CHECK(place_new(&p));
+    const char *url = test_server_url(p.server);
+    struct debuginfod_config c = {.urls = &url, .nurls = 1, .dir = p.dir, .max_bytes = 4096, .patience_ms = 60000};
+    CHECK(store(&p, "aaaa.debug", 10, 200));
+    CHECK_EQ(debuginfod_new(&d, &c), 0);
+    p.fault = (struct fault){.large = true, .larger = 1};
+    CHECK_EQ(debuginfod_get(d, ID), -EFBIG);
+    CHECK(is_stored(&p, "aaaa.debug"));
+    debuginfod_free(&d);
+    c.max_bytes = 64 * FS_BLOCK;
+    CHECK_EQ(debuginfod_new(&d, &c), 0);
+    p.fault = (struct fault){.endless = true, .dir = p.dir};
+    CHECK_EQ(debuginfod_get(d, OTHER), -EFBIG);
+    CHECK(p.fault.most > 16 * FS_BLOCK && p.fault.most <= c.max_bytes);
+    CHECK(!is_stored(&p, OTHER ".debug"));
+    debuginfod_stats(d, &s);
+    CHECK(s.too_large == 1 && !s.failed);
 }
 
 TEST(debuginfod_without_a_folder_leaves_nothing)
@@ -290,7 +339,7 @@ TEST(debuginfod_counts_how_it_went)
     debuginfod_drop(d, OTHER);
     debuginfod_drop(d, "../x");
     debuginfod_stats(d, &s);
-    CHECK(s.fetched == 0 && s.missing == 1 && s.failed == 1 && s.lied == 1);
+    CHECK(s.fetched == 0 && s.missing == 1 && s.too_large == 1 && !s.failed && s.lied == 1);
     CHECK_EQ(debuginfod_get(d, "abc"), -EINVAL);
     CHECK_EQ(debuginfod_get(d, "ABCD"), -EINVAL);
     CHECK_EQ(debuginfod_get(d, ID "0"), -EINVAL);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #define MAX_FILES 65536 /* looked at in the folder */
-#define ALL_BYTES ((size_t)4 << 30)
+#define ALL_BYTES ((size_t)1 << 30)
 #define SUFFIX    ".debug"
 
 int folder_open(struct folder *f, const char *dir, size_t max_bytes)
@@ -35,7 +35,7 @@ int folder_open(struct folder *f, const char *dir, size_t max_bytes)
 void folder_close(struct folder *f)
 {
     if (f->temporary && f->dir && *f->dir) {
-        folder_make_room(f, SIZE_MAX);
+        folder_make_room(f, SIZE_MAX, NULL);
         rmdir(f->dir);
     }
     free(f->dir);
@@ -62,29 +62,62 @@ static void close_dir(DIR **d)
         closedir(*d);
 }
 
-void folder_make_room(const struct folder *f, size_t room)
+typedef VEC(struct stored) stored_list;
+
+static void list_free(stored_list *l)
+{
+    vec_free(l);
+}
+
+/* All files of ours, and the sum of what they take of the disk. 0, -ENOMEM or -errno. */
+static int list_files(DIR *dir, stored_list *all, size_t *sum)
+{
+    struct stat st;
+    *sum = 0;
+    for (struct dirent *e; (e = readdir(dir)) && all->n < MAX_FILES;) {
+        if (!strstr(e->d_name, SUFFIX) || strlen(e->d_name) >= sizeof(all->v->name) ||
+            fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+            continue;
+        struct stored *s = VEC_PUSH(all);
+        if (!s)
+            return -ENOMEM;
+        *s = (struct stored){.used = st.st_mtim, .size = fs_disk_bytes((size_t)st.st_size)};
+        memcpy(s->name, e->d_name, strlen(e->d_name) + 1);
+        *sum += s->size;
+    }
+    return 0;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : "";
+}
+
+int folder_make_room(const struct folder *f, size_t room, const char *keep)
 {
     CLEANUP(close_dir) DIR *dir = opendir(f->dir);
-    VEC(struct stored) all = {0};
-    struct stat st;
-    size_t sum = 0;
-    for (struct dirent *e; dir && (e = readdir(dir)) && all.n < MAX_FILES;) {
-        struct stored *s = strstr(e->d_name, SUFFIX) && strlen(e->d_name) < sizeof(s->name) &&
-                                   !fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW)
-                               ? VEC_PUSH(&all)
-                               : NULL;
-        if (!s)
-            continue;
-        *s = (struct stored){.used = st.st_mtim, .size = (size_t)st.st_size};
-        memcpy(s->name, e->d_name, strlen(e->d_name) + 1);
-        sum += s->size;
-    }
+    CLEANUP(list_free) stored_list all = {0};
+    size_t sum;
+    int rc = dir ? list_files(dir, &all, &sum) : -errno;
+    if (rc)
+        return rc;
     if (all.n)
         qsort(all.v, all.n, sizeof(*all.v), by_use);
-    for (size_t i = 0; dir && i < all.n && (room > f->max_bytes || sum > f->max_bytes - room); i++)
-        if (!unlinkat(dirfd(dir), all.v[i].name, 0))
+    for (size_t i = 0; i < all.n && (room > f->max_bytes || sum > f->max_bytes - room); i++)
+        if (strcmp(all.v[i].name, last_name(keep)) != 0 && !unlinkat(dirfd(dir), all.v[i].name, 0))
             sum -= all.v[i].size;
-    vec_free(&all);
+    return room > f->max_bytes || sum > f->max_bytes - room ? -EFBIG : 0;
+}
+
+size_t folder_bytes(const struct folder *f)
+{
+    CLEANUP(close_dir) DIR *dir = opendir(f->dir);
+    CLEANUP(list_free) stored_list all = {0};
+    size_t sum = 0;
+    if (dir)
+        list_files(dir, &all, &sum);
+    return sum;
 }
 
 void folder_path(const struct folder *f, const char *id, const char *suffix, char path[4096])

@@ -1,6 +1,7 @@
 /* The folder of fetched debug files by itself. */
 #include "debug/folder.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -67,15 +68,31 @@ TEST(folder_gives_up_the_oldest_first)
                 {"ee.debug", {1002, 0}}};
     for (size_t keep = 0; keep <= 5; keep++) {
         AUTO_PLACE p;
-        CHECK_EQ(place_new(&p, 10 * keep + 9 + 5), 0);
+        CHECK_EQ(place_new(&p, FS_BLOCK * keep + FS_BLOCK - 1 + 5), 0);
         for (size_t i = 5; i-- > 0;)
             CHECK(leave(&p, left[i].name, 10, left[i].used));
         CHECK(leave(&p, "notes", 1000, left[0].used)); /* none of ours */
-        folder_make_room(&p.folder, 5);
+        CHECK_EQ(folder_make_room(&p.folder, 5, NULL), 0);
+        CHECK_EQ(folder_bytes(&p.folder), FS_BLOCK * keep);
         for (size_t i = 0; i < 5; i++)
             CHECK_EQ(exists(&p, left[i].name), i >= 5 - keep);
         CHECK(exists(&p, "notes"));
     }
+}
+
+/* A file that grows counts, but is not what makes room for itself. */
+TEST(folder_keeps_what_is_being_written)
+{
+    AUTO_PLACE p;
+    CHECK_EQ(place_new(&p, 4 * FS_BLOCK), 0);
+    CHECK(leave(&p, "aa.debug.Xy1234", 2 * FS_BLOCK, (struct timespec){1, 0}));
+    CHECK(leave(&p, "bb.debug", FS_BLOCK, (struct timespec){2, 0}));
+    CHECK_EQ(folder_make_room(&p.folder, FS_BLOCK, "/somewhere/aa.debug.Xy1234"), 0);
+    CHECK(exists(&p, "bb.debug"));
+    CHECK_EQ(folder_make_room(&p.folder, 2 * FS_BLOCK, "/somewhere/aa.debug.Xy1234"), 0);
+    CHECK(!exists(&p, "bb.debug"));
+    CHECK_EQ(folder_make_room(&p.folder, 3 * FS_BLOCK, "/somewhere/aa.debug.Xy1234"), -EFBIG);
+    CHECK(exists(&p, "aa.debug.Xy1234"));
 }
 
 TEST(folder_gives_up_everything)
@@ -85,14 +102,14 @@ TEST(folder_gives_up_everything)
     memset(long_name, 'a', sizeof(long_name));
     strcpy(long_name + 80, ".debug");
     CHECK_EQ(place_new(&p, 0), 0);
-    CHECK_EQ(p.folder.max_bytes, 4ull << 30);
+    CHECK_EQ(p.folder.max_bytes, 1ull << 30);
     CHECK(leave(&p, "aa.debug", 0, (struct timespec){0}) && leave(&p, "bb.debug", 10, (struct timespec){0}));
     CHECK(leave(&p, long_name, 10, (struct timespec){0})); /* no name of ours */
-    folder_make_room(&p.folder, 1000);
+    CHECK_EQ(folder_make_room(&p.folder, 1000, NULL), 0);
     CHECK(exists(&p, "aa.debug") && exists(&p, "bb.debug"));
-    folder_make_room(&p.folder, SIZE_MAX);
+    CHECK_EQ(folder_make_room(&p.folder, SIZE_MAX, NULL), -EFBIG);
     CHECK(!exists(&p, "aa.debug") && !exists(&p, "bb.debug") && exists(&p, long_name));
-    folder_make_room(&p.folder, SIZE_MAX); /* an empty one */
+    CHECK_EQ(folder_make_room(&p.folder, SIZE_MAX, NULL), -EFBIG); /* an empty one */
     folder_close(&p.folder);
     CHECK(!p.folder.dir && exists(&p, "."));
 }

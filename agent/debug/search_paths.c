@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "debug/debuginfod.h"
+#include "debug/folder.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,17 +10,43 @@
 
 #define SERVER_PATIENCE_MS 90000 /* in all */
 
+struct server_dir {
+    char path[4096];
+};
+
+static struct server_dir dir_of(const struct debug_sources *s)
+{
+    struct server_dir d;
+    snprintf(d.path, sizeof(d.path), "%s/debuginfod", s->cache_dir);
+    return d;
+}
+
+size_t debug_sources_share(const struct debug_sources *s, size_t budget)
+{
+    struct folder left = {.dir = NULL};
+    if (s->nurls || (s->more_urls && s->more_urls[strspn(s->more_urls, " \t\n")]))
+        return budget / 2;
+    if (!s->cache_dir || access(dir_of(s).path, F_OK) || folder_open(&left, dir_of(s).path, budget / 2)) {
+        folder_close(&left);
+        return 0;
+    }
+    folder_make_room(&left, 0, NULL);
+    size_t bytes = folder_bytes(&left);
+    folder_close(&left);
+    return bytes;
+}
+
 static struct debuginfod *open_server(const struct debug_sources *s)
 {
-    char dir[4096];
+    struct server_dir dir = s->cache_dir ? dir_of(s) : (struct server_dir){""};
     struct debuginfod *server = NULL;
     struct debuginfod_config config = {.urls = s->urls,
                                        .nurls = s->nurls,
                                        .more = s->more_urls,
                                        .proxy = proxy_config_of(s->proxy, s->no_proxy),
-                                       .dir = s->cache_dir ? dir : NULL,
+                                       .dir = s->cache_dir ? dir.path : NULL,
+                                       .max_bytes = s->max_bytes,
                                        .patience_ms = s->patient ? SERVER_PATIENCE_MS : 0};
-    snprintf(dir, sizeof(dir), "%s/debuginfod", s->cache_dir ? s->cache_dir : "");
     int rc = debuginfod_new(&server, &config);
     if (rc)
         log_warn("debug files are not fetched from servers: %s", strerror(-rc));

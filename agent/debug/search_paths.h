@@ -12,8 +12,13 @@ struct debug_sources {       /* borrowed; not needed once the paths are open */
     const char *more_urls;        /* URLs separated by blanks, used if there are no `urls`; or NULL */
     const char *proxy, *no_proxy; /* for servers (net/proxy.h: proxy_config_of) */
     const char *cache_dir;        /* downloads are stored below it; NULL: temporarily */
+    size_t max_bytes;             /* of downloads on disk; 0: 1 GiB */
     bool patient;                 /* wait for servers; for symbolization once, at the end */
 };
+
+/* Returns how much of a budget for `cache_dir` is for downloads: half if there are servers, otherwise what earlier runs
+ * left there, of which half the budget may stay. */
+size_t debug_sources_share(const struct debug_sources *s, size_t budget);
 
 /* Never fails; problems are logged. */
 void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser,

@@ -452,7 +452,7 @@ TEST(export_counts_what_a_full_spool_drops)
     char line[512];
     bool told = false;
     CHECK_EQ(rig_new(&r), 0);
-    r.config.spool_bytes = 4096;
+    r.config.spool_bytes = 5 * FS_BLOCK;
     CHECK_EQ(rig_start(&r), 0);
     int n = 0;
     while (n < 2000 && !stats_of(&r).dropped[EXPORT_SPOOL_FULL])

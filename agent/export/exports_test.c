@@ -1,6 +1,7 @@
 /* The sum of it: configurations that are refused, a spool that cannot be used, limits that change. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/test.h"
 #include "export/exporter.h"
 #include "export/fixture_test.h"
@@ -126,7 +127,7 @@ TEST(exports_take_new_limits_with_new_targets)
         CHECK_EQ(put(e), 0);
     CHECK(exports_stats(e, 0, &s));
     CHECK(s.pending == 40 && !s.dropped[EXPORT_SPOOL_FULL]);
-    c.spool_bytes = 4096;
+    c.spool_bytes = 4 * FS_BLOCK;
     CHECK_EQ(exports_reconfigure(e, &c, why, sizeof(why)), 0);
     CHECK_EQ(put(e), 0);
     CHECK(exports_stats(e, 0, &s));

@@ -183,12 +183,34 @@ static size_t oldest(const struct spool *s, bool disk)
     return SIZE_MAX;
 }
 
-static void make_room(struct spool *s, bool disk, u64 need)
+/* What an empty spool takes of the disk: a block for each cursor, and one for the lock. */
+static u64 least_bytes(const struct spool *s, bool disk)
 {
-    const u64 *used = disk ? &s->disk_bytes : &s->memory_bytes;
+    u64 files = 1;
+    for (size_t k = 0; k < SPOOL_READERS; k++)
+        files += s->readers[k].used;
+    return disk ? files * FS_BLOCK : 0;
+}
+
+/* The last block of a segment is taken as a whole. */
+static u64 used_bytes(const struct spool *s, bool disk)
+{
+    u64 n = 0;
+    for (size_t i = 0; i < s->segments.n; i++)
+        n += s->segments.v[i].disk;
+    return least_bytes(s, disk) + (disk ? s->disk_bytes + n * FS_BLOCK : s->memory_bytes);
+}
+
+/* Room for a record that may need a new segment. 0, or -E2BIG: there would not be enough if all others went. */
+static int make_room(struct spool *s, bool disk, u64 need)
+{
     u64 max = disk ? s->config.max_bytes : s->config.memory_bytes;
-    for (size_t i; *used + need > max && (i = oldest(s, disk)) != SIZE_MAX;)
+    need += SEGMENT_HEADER + (disk ? FS_BLOCK : 0);
+    if (least_bytes(s, disk) + need > max)
+        return -E2BIG;
+    for (size_t i; used_bytes(s, disk) + need > max && (i = oldest(s, disk)) != SIZE_MAX;)
         push_out(s, i, false);
+    return 0;
 }
 
 /* A segment from the future is not old: the clock was set back, and its bytes are bounded anyway. */
@@ -254,8 +276,9 @@ static int append(struct spool *s, bool disk, const struct record_head *h, const
     u64 need = sizeof(*h) + h->len;
     if (last && (last->disk != disk || (last->next > last->first && last->bytes + need > segment_limit(s, disk))))
         end_segment(s);
-    make_room(s, disk, need);
-    int rc = s->writing ? 0 : begin_segment(s, disk);
+    int rc = make_room(s, disk, need);
+    if (!rc && !s->writing)
+        rc = begin_segment(s, disk);
     if (rc)
         return rc;
     struct segment *g = &s->segments.v[s->segments.n - 1];
@@ -282,7 +305,7 @@ static int put(struct spool *s, const void *body, size_t len, u64 wall_ns)
         rc = append(s, true, &h, body);
         if (!rc)
             *s->stats.error = 0;
-        else
+        else if (rc != -E2BIG)
             disk_error(s, "spool", rc);
     }
     if (rc)

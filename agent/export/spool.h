@@ -23,7 +23,8 @@ struct spool_reader;
 
 struct spool_config {
     const char *dir; /* NULL: memory only */
-    u64 max_bytes, max_age_ns, memory_bytes;
+    u64 max_bytes;   /* of the disk: whole blocks of all files */
+    u64 max_age_ns, memory_bytes;
     bool sync_each;
 };
 
@@ -47,7 +48,8 @@ int spool_new(struct spool **out, const struct spool_config *config);
 void spool_free(struct spool **s);
 void spool_limits(struct spool *s, const struct spool_config *config); /* all except dir and sync_each */
 
-/* Appends a record; `wall_ns` is the current wall-clock time. Without readers nothing is kept. Returns 0 or -ENOMEM. */
+/* Appends a record; `wall_ns` is the current wall-clock time. Without readers nothing is kept. Returns
+ * 0; -E2BIG: larger than the whole spool; or -ENOMEM. */
 int spool_put(struct spool *s, const void *body, size_t len, u64 wall_ns);
 void spool_stats(struct spool *s, struct spool_stats *out);
 

@@ -122,13 +122,21 @@ static bool is_piece(const struct call *call)
     return call->r->piece && status >= 200 && status < 300;
 }
 
+/* Of a stream, by what the server states. */
+static bool is_too_long(const struct call *call)
+{
+    curl_off_t stated = -1;
+    curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &stated);
+    return call->r->max_stream && stated > 0 && (uint64_t)stated > call->r->max_stream;
+}
+
 static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 {
     struct call *call = ctx;
     struct buf *body = &call->out->body;
     n *= size;
     if (is_piece(call))
-        call->failed = call->r->piece(call->r->ctx, data, n) ? 0 : -ECANCELED;
+        call->failed = is_too_long(call) ? -EMSGSIZE : call->r->piece(call->r->ctx, data, n) ? 0 : -ECANCELED;
     else if (n > call->max - body->len)
         call->failed = -EMSGSIZE;
     else

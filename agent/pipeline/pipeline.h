@@ -29,14 +29,14 @@ struct pipeline_config {
     struct probe_config probe;
     const struct event_kind *events[XP_MAX_EVENTS]; /* the kinds of probe.events, in the same order */
     const char *cache_dir;                          /* NULL: no cache of tables on disk */
-    size_t cache_bytes;
-    struct debug_sources debug; /* except cache_dir and patient */
-    bool short_names;           /* functions without argument lists */
-    size_t aggregate_bytes;     /* memory budget of distinct stacks */
-    bool raw;                   /* do not symbolize frames of files */
-    bool no_synth;              /* do not derive rows for code without unwind information */
-    bool neighbours;            /* cgroups must not harm each other: each gets a share of limited resources */
-    unsigned prepare_ms;        /* time limit of pipeline_prepare; further tables are built while sampling */
+    size_t cache_bytes;                             /* of all below cache_dir, downloads of debug files included */
+    struct debug_sources debug;                     /* except cache_dir, max_bytes and patient */
+    bool short_names;                               /* functions without argument lists */
+    size_t aggregate_bytes;                         /* memory budget of distinct stacks */
+    bool raw;                                       /* do not symbolize frames of files */
+    bool no_synth;                                  /* do not derive rows for code without unwind information */
+    bool neighbours;     /* cgroups must not harm each other: each gets a share of limited resources */
+    unsigned prepare_ms; /* time limit of pipeline_prepare; further tables are built while sampling */
 };
 
 /* Returns 0, or -errno and a line in why[]. Starts the parser process, before any thread. */

@@ -110,6 +110,7 @@ static void names(struct metrics *m, const struct health_figures *f)
     metrics_value(m, "outcome", "fetched", (double)r->server.fetched);
     metrics_value(m, "outcome", "missing", (double)r->server.missing);
     metrics_value(m, "outcome", "failed", (double)r->server.failed);
+    metrics_value(m, "outcome", "too-large", (double)r->server.too_large);
     metrics_value(m, "outcome", "wrong", (double)r->server.lied);
 }
 

@@ -23,7 +23,7 @@ static const struct pipeline_report the_pipeline = {
     .lines = {.files = 100, .found = 40, .cut = 15, .missing_parts = 16, .failed = 17},
     .names = {.built = 41, .loaded = 42, .failed = 43},
     .cut_names = 18,
-    .server = {.fetched = 23, .missing = 24, .failed = 25, .lied = 26},
+    .server = {.fetched = 23, .missing = 24, .failed = 25, .lied = 26, .too_large = 27},
     .parser_cpu_seconds = 1.5,
     .unwind_ns = 2500000000};
 
@@ -161,6 +161,7 @@ static const char *const lines[] = {
     "xprof_debuginfod_requests_total{outcome=\"fetched\"} 23",
     "xprof_debuginfod_requests_total{outcome=\"missing\"} 24",
     "xprof_debuginfod_requests_total{outcome=\"failed\"} 25",
+    "xprof_debuginfod_requests_total{outcome=\"too-large\"} 27",
     "xprof_debuginfod_requests_total{outcome=\"wrong\"} 26",
     "xprof_cpu_seconds_total{stage=\"worker\"} 3.5",
     "xprof_cpu_seconds_total{stage=\"discover\"} 4.5",

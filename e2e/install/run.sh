@@ -197,12 +197,18 @@ notes 'No backend is configured' --set targeting=all
 ! (notes 'port-forward POD-OF-THAT-NODE 7055' --set targeting=all
 notes 'No backend is configured' --set config.otlp-url=http://o) 2>/dev/null || fail "the notes do not see where profiles go"
 
-# What the agent keeps at most fits into its volume, or the kubelet evicts it.
-megabytes() { # OPTION
-    "$XPROF" agent --print-config | sed -n "s/^$1: \([0-9]*\)M$/\1/p"
-}
-[ $(($(megabytes spool-size) + $(megabytes cache-size) + 128)) -le 1024 ] || fail "the agent keeps more than its volume takes"
-grep -q '^stateSize: 1Gi$' $chart/values.yaml || fail "the volume has another size"
+# What the agent keeps at most fits into its volume, or the kubelet evicts it. The chart knows the defaults.
+for size in $("$XPROF" agent --print-config | sed -n 's/^\(spool\|cache\)-size: //p'); do
+    grep -q "default \"$size\"" $chart/templates/_helpers.tpl || fail "the chart knows another default than $size"
+done
+refused 'set at least 2368Mi' --set config.cache-size=2G
+refused 'set at least 832Mi' --set stateSize=872M
+refused 'set at least 1856Mi' --set config.output-dir=/var/lib/xprof/out
+refused 'set at least 1344Mi' \
+    --set 'config.exporters[0].name=a,config.exporters[0].type=directory,config.exporters[0].path=/var/lib/xprof/o,config.exporters[0].max-size=512M'
+for sets in config.cache-size=2G,stateSize=2368Mi config.cache-size=2G,statePath=/var/lib/xprof config.cache-size=704M stateSize=873M; do
+    "$bin/helm" template x $chart --set "$sets" >"$TMP/out" || fail "this was refused: $sets"
+done
 
 # A misspelt field would have been found.
 sed 's/hostPID:/hostPid:/' "$TMP/1.yaml" >"$TMP/typo.yaml"

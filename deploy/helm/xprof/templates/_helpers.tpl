@@ -120,6 +120,32 @@ container.apparmor.security.beta.kubernetes.io/{{ last . }}: {{ get (dict "Uncon
 {{- toYaml $c }}
 {{- end }}
 
+{{/* A list of a size such as 512M or 1.5Gi and what its units are powers of: bytes. */}}
+{{- define "xprof.bytes" -}}
+{{- $text := ternary (printf "%.0f" (first .)) (toString (first .)) (kindIs "float64" (first .)) }}
+{{- $n := regexFind "^[0-9.]+" $text | float64 }}
+{{- range until (get (dict "K" 1 "M" 2 "G" 3 "T" 4) (regexFind "[KMGT]" (upper $text)) | int) }}{{ $n = mulf $n (last $) }}{{ end }}
+{{- int64 $n }}
+{{- end }}
+
+{{/* Fails unless all that the agent may write fits into its volume: the kubelet would evict the pod. */}}
+{{- define "xprof.stateFits" -}}
+{{- $c := include "xprof.config" . | fromYaml }}
+{{- $parts := list (get $c "spool-size" | default "256M") (get $c "cache-size" | default "512M") "64M" }}
+{{- if hasPrefix "/var/lib/xprof/" (get $c "output-dir" | default "") }}
+{{- $parts = append $parts (get $c "output-size" | default "1G") }}
+{{- end }}
+{{- range get $c "exporters" | default list }}
+{{- if hasPrefix "/var/lib/xprof/" (.path | default "") }}{{ $parts = append $parts (get . "max-size" | default "1G") }}{{ end }}
+{{- end }}
+{{- $need := 0 }}
+{{- range $parts }}{{ $need = add $need (include "xprof.bytes" (list . 1024) | int64) }}{{ end }}
+{{- $size := toString .Values.stateSize }}
+{{- if gt $need (include "xprof.bytes" (list .Values.stateSize (ternary 1024 1000 (hasSuffix "i" $size))) | int64) }}
+{{- fail (printf "stateSize: %s is less than what the agent may write to the volume (%s): set at least %dMi, or lower spool-size, cache-size and the output directories in config" $size (join " + " $parts) (div (add $need 1048575) 1048576)) }}
+{{- end }}
+{{- end }}
+
 {{/* Of the configuration, what a running agent does not read again: a change of it replaces the pods. */}}
 {{- define "xprof.fixed" -}}
 {{- $c := include "xprof.config" . | fromYaml }}

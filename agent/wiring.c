@@ -2,16 +2,18 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/stop.h"
 #include "container/hierarchy.h"
 #include "pipeline/governor.h"
 #include "serve/health.h"
 #include "serve/serve.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/file.h>
 
-#define HOUSEKEEPING_NS NS_PER_SEC
+#define POLL_MS 500 /* whatever cannot wait wakes the ring */
 
 struct agent {
     struct agent_config config;
@@ -23,8 +25,11 @@ struct agent {
     struct serve *serve;
     struct health health;
     struct governor governor;
-    u64 rotated_ns, kept_house_ns;
     int lock; /* the machine's; -1 */
+    pthread_t collector;
+    bool collects;
+    volatile bool stop;
+    u64 interval_ns; /* atomic */
 };
 
 /* ---- Who tells whom ---- */
@@ -163,9 +168,43 @@ static int start_sampling(struct agent *a, char *why, size_t len)
     return rc ? rc : pipeline_start(a->pipeline, why, len);
 }
 
+static void *collect(void *agent)
+{
+    struct agent *a = agent;
+    u64 rotated_ns = now_ns();
+    pthread_setname_np(pthread_self(), "collector");
+    while (!stop_requested(&a->stop)) {
+        pipeline_poll(a->pipeline, POLL_MS);
+        u64 now = now_ns();
+        __atomic_store_n(&a->health.looped_ns, now, __ATOMIC_RELAXED);
+        if (now - rotated_ns < __atomic_load_n(&a->interval_ns, __ATOMIC_RELAXED))
+            continue;
+        rotated_ns = now;
+        pipeline_rotate(a->pipeline);
+    }
+    return NULL;
+}
+
+static int start_collector(struct agent *a, char *why, size_t len)
+{
+    int rc = pthread_create(&a->collector, NULL, collect, a);
+    a->collects = !rc;
+    if (rc)
+        snprintf(why, len, "cannot start a thread: %s", strerror(rc));
+    return -rc;
+}
+
+static void stop_collector(struct agent *a)
+{
+    stop_request(&a->stop);
+    if (a->collects)
+        pthread_join(a->collector, NULL);
+    a->collects = false;
+}
+
 static void set_limits(struct agent *a, const struct agent_limits *limits)
 {
-    a->config.limits = *limits;
+    __atomic_store_n(&a->interval_ns, limits->interval_ns, __ATOMIC_RELAXED);
     governor_init(&a->governor, limits->max_cpu);
 }
 
@@ -188,11 +227,12 @@ int agent_start(struct agent **out, const struct agent_config *config, const str
         rc = start_discovery(a, rules, why, len);
     if (!rc)
         rc = start_server(a, why, len);
+    if (!rc)
+        rc = start_collector(a, why, len);
     if (rc) {
         agent_stop(&a, 0);
         return rc;
     }
-    a->rotated_ns = a->kept_house_ns = now_ns();
     *out = a;
     return 0;
 }
@@ -206,9 +246,9 @@ static void log_export_news(struct agent *a)
         log_warn("%s", line);
 }
 
-static void keep_house(struct agent *a, u64 now)
+void agent_look_after(struct agent *a)
 {
-    a->kept_house_ns = now;
+    u64 now = now_ns();
     log_export_news(a);
     __atomic_store_n(&a->health.rate, pipeline_rate(a->pipeline), __ATOMIC_RELAXED);
     if (!governor_due(&a->governor, now))
@@ -218,19 +258,6 @@ static void keep_house(struct agent *a, u64 now)
         pipeline_set_share(a->pipeline, share);
     a->governor.told = share;
     __atomic_store_n(&a->health.throttled, a->governor.throttled, __ATOMIC_RELAXED);
-}
-
-void agent_poll(struct agent *a, int timeout_ms)
-{
-    pipeline_poll(a->pipeline, timeout_ms);
-    u64 now = now_ns();
-    __atomic_store_n(&a->health.looped_ns, now, __ATOMIC_RELAXED);
-    if (now - a->rotated_ns >= a->config.limits.interval_ns) {
-        a->rotated_ns = now;
-        pipeline_rotate(a->pipeline);
-    }
-    if (now - a->kept_house_ns >= HOUSEKEEPING_NS)
-        keep_house(a, now);
 }
 
 int agent_reload(struct agent *a, const struct export_config *exports, struct discover_rules **rules,
@@ -256,6 +283,7 @@ int agent_stop(struct agent **aa, unsigned flush_ms)
     int rc = 0;
     if (!a)
         return 0;
+    stop_collector(a);
     if (a->pipeline && a->publisher) {
         pipeline_stop(a->pipeline);
         publisher_flush(a->publisher);

@@ -1,12 +1,13 @@
 /* Connects the modules and threads of `xprof agent`.
  *
- *   pipeline   samples -> profile of an interval                        caller's thread (collector) and a worker thread
+ *   pipeline   samples -> profile of an interval                        a collector thread and a worker thread
  *   discover   cgroups, containers, pods -> what to sample, and labels   one thread, and those of kube/
  *   publish    profile of an interval -> one per container, with labels  the worker's thread
  *   export     profiles -> spool -> servers and directories              threads per target
  *   serve      /metrics /healthz /readyz /targets                        one thread
  *
- * Everything here belongs to the thread that calls agent_poll.
+ * Everything here belongs to the thread that calls agent_look_after. It may wait for disks and servers; the collector
+ * must not, so that thread has nothing else to do.
  */
 #pragma once
 #include "discover/discover.h"
@@ -37,8 +38,8 @@ struct agent_config {                /* borrowed until agent_stop, except export
  * why[]. */
 int agent_start(struct agent **out, const struct agent_config *config, const struct discover_rules *rules, char *why,
                 size_t len);
-/* Drains the ring, waiting at most timeout_ms, and does the work that is due: ends an interval, adjusts the rate. */
-void agent_poll(struct agent *a, int timeout_ms);
+/* Does the work that is due: adjusts the rate, logs what exporters have to say. Call it every second or so. */
+void agent_look_after(struct agent *a);
 /* Replaces targets, rules and limits; takes ownership of `rules`. Returns 0, or -errno and a line in why[]: then
  * nothing has changed, and the caller keeps the rules. */
 int agent_reload(struct agent *a, const struct export_config *exports, struct discover_rules **rules,

@@ -21,12 +21,13 @@ struct target_list {
 };
 
 struct exports {
-    pthread_mutex_t lock; /* of all that follows but the spool, which has its own */
-    struct spool *spool;
+    struct spool *spool;       /* has locks of its own */
+    pthread_mutex_t put_lock;  /* held while a profile is put, that is, while the disk is waited for */
+    struct buf record;         /* used again by every put */
+    pthread_mutex_t list_lock; /* taken by who reads the list without the other lock, and by who replaces it */
     struct target_list targets;
-    struct buf record; /* used again by every put */
-    u64 refused;
-    bool told; /* the spool's error */
+    u64 refused; /* atomic */
+    bool told;   /* the spool's error; of who calls exports_news */
 };
 
 static void unlock(pthread_mutex_t *const *lock)
@@ -35,8 +36,8 @@ static void unlock(pthread_mutex_t *const *lock)
 }
 
 /* Until the end of the block. */
-#define HOLD(e)                                         \
-    pthread_mutex_t *held CLEANUP(unlock) = &(e)->lock; \
+#define HOLD(lock)                                \
+    pthread_mutex_t *held CLEANUP(unlock) = lock; \
     pthread_mutex_lock(held)
 
 static void free_targets(struct target_list *l)
@@ -106,7 +107,8 @@ int exports_new(struct exports **out, const struct export_config *config, char *
     struct spool_config spool = spool_config_of(config);
     if (!e)
         return -ENOMEM;
-    pthread_mutex_init(&e->lock, NULL);
+    pthread_mutex_init(&e->put_lock, NULL);
+    pthread_mutex_init(&e->list_lock, NULL);
     snprintf(why, size, "out of memory");
     int rc = make_targets(&e->targets, config, why, size);
     if (rc)
@@ -142,19 +144,20 @@ void exports_free(struct exports **e)
     free_targets(&(*e)->targets);
     spool_free(&(*e)->spool);
     buf_free(&(*e)->record);
-    pthread_mutex_destroy(&(*e)->lock);
+    pthread_mutex_destroy(&(*e)->list_lock);
+    pthread_mutex_destroy(&(*e)->put_lock);
     free(*e);
     *e = NULL;
 }
 
 int exports_put(struct exports *e, const struct export_item *item)
 {
-    HOLD(e);
+    HOLD(&e->put_lock);
     e->record.len = 0;
     e->record.failed = false;
     int rc = record_encode(item, &e->record);
     rc = rc ? rc : spool_put(e->spool, e->record.data, e->record.len, clock_ns(CLOCK_REALTIME));
-    e->refused += rc != 0;
+    __atomic_fetch_add(&e->refused, rc != 0, __ATOMIC_RELAXED);
     for (size_t i = 0; !rc && i < e->targets.n; i++)
         target_wake(e->targets.v[i]);
     return rc;
@@ -205,7 +208,7 @@ int exports_reconfigure(struct exports *e, const struct export_config *config, c
     int rc = make_targets(&after, config, why, size);
     if (rc)
         return rc;
-    HOLD(e);
+    HOLD(&e->put_lock);
     before = e->targets;
     stop_targets(&before);
     rc = start_targets(e, &after, &before, why, size);
@@ -217,14 +220,16 @@ int exports_reconfigure(struct exports *e, const struct export_config *config, c
     }
     forget_missing(&before, &after);
     spool_limits(e->spool, &spool);
+    pthread_mutex_lock(&e->list_lock);
     e->targets = after;
+    pthread_mutex_unlock(&e->list_lock);
     after = before; /* to be freed */
     return 0;
 }
 
 bool exports_stats(struct exports *e, size_t i, struct export_stats *out)
 {
-    HOLD(e);
+    HOLD(&e->list_lock);
     if (i < e->targets.n)
         target_stats(e->targets.v[i], out);
     return i < e->targets.n;
@@ -233,11 +238,10 @@ bool exports_stats(struct exports *e, size_t i, struct export_stats *out)
 void exports_spool_stats(struct exports *e, struct export_spool_stats *out)
 {
     struct spool_stats s;
-    HOLD(e);
     spool_stats(e->spool, &s);
     *out = (struct export_spool_stats){.put = s.put,
                                        .put_bytes = s.put_bytes,
-                                       .refused = e->refused,
+                                       .refused = __atomic_load_n(&e->refused, __ATOMIC_RELAXED),
                                        .disk_bytes = s.disk_bytes,
                                        .memory_bytes = s.memory_bytes,
                                        .segments = s.segments,
@@ -249,7 +253,7 @@ void exports_spool_stats(struct exports *e, struct export_spool_stats *out)
 bool exports_news(struct exports *e, char *line, size_t size)
 {
     struct spool_stats s;
-    HOLD(e);
+    HOLD(&e->list_lock);
     spool_stats(e->spool, &s);
     bool told = e->told;
     e->told = *s.error != 0;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#define MAX_SEQ       (1ull << 62) /* of a segment that is believed */
 #define RETRY_DISK_NS (5 * NS_PER_SEC)
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
@@ -40,6 +41,22 @@ static int open_folder(struct spool *s, const char *dir)
     close(s->dirfd);
     s->dirfd = -1;
     return 0;
+}
+
+static void publish_figures(struct spool *s)
+{
+    pthread_mutex_lock(&s->shown_lock);
+    s->shown = s->stats;
+    s->shown.disk_bytes = s->disk_bytes;
+    s->shown.memory_bytes = s->memory_bytes;
+    s->shown.segments = s->segments.n;
+    pthread_mutex_unlock(&s->shown_lock);
+}
+
+void spool_unlock(struct spool *s)
+{
+    publish_figures(s);
+    pthread_mutex_unlock(&s->lock);
 }
 
 static int by_first(const void *a, const void *b)
@@ -77,9 +94,11 @@ static void load_segments(struct spool *s)
     for (size_t i = 0; i < s->segments.n; i++) {
         struct segment g = s->segments.v[i];
         int rc = segment_load(&g, s->dirfd, i + 1 == s->segments.n);
-        s->stats.corrupt += rc > 0 || rc == -EBADMSG;
+        s->stats.corrupt += rc != 0;
         if (rc < 0 || g.next == g.first) {
             segment_remove(&g, s->dirfd);
+            if (g.first >= s->next_seq && g.first < MAX_SEQ) /* its name may stay in use, if it is a directory */
+                s->next_seq = g.first + 1;
             continue;
         }
         s->disk_bytes += g.bytes;
@@ -96,12 +115,14 @@ int spool_new(struct spool **out, const struct spool_config *config)
         return -ENOMEM;
     *s = (struct spool){.dirfd = -1, .lockfd = -1, .fd = -1, .next_seq = 1, .config = *config};
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->shown_lock, NULL);
     s->config.dir = NULL; /* borrowed for this call only */
     int rc = config->dir ? open_folder(s, config->dir) : 0;
     if (rc)
         return rc;
     if (s->dirfd >= 0 && list_segments(s) == 0)
         load_segments(s);
+    publish_figures(s);
     *out = TAKE_PTR(s);
     return 0;
 }
@@ -119,6 +140,7 @@ void spool_free(struct spool **spool)
     xp_cleanup_close(&s->fd);
     xp_cleanup_close(&s->lockfd);
     xp_cleanup_close(&s->dirfd);
+    pthread_mutex_destroy(&s->shown_lock);
     pthread_mutex_destroy(&s->lock);
     free(s);
     *spool = NULL;
@@ -130,7 +152,7 @@ void spool_limits(struct spool *s, const struct spool_config *config)
     s->config.max_bytes = config->max_bytes;
     s->config.max_age_ns = config->max_age_ns;
     s->config.memory_bytes = config->memory_bytes;
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
 }
 
 /* ---- What goes --------------------------------------------------------------------------------------------------- */
@@ -332,16 +354,13 @@ int spool_put(struct spool *s, const void *body, size_t len, u64 wall_ns)
         return -E2BIG;
     pthread_mutex_lock(&s->lock);
     int rc = has_readers(s) ? put(s, body, len, wall_ns) : 0;
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
     return rc;
 }
 
 void spool_stats(struct spool *s, struct spool_stats *out)
 {
-    pthread_mutex_lock(&s->lock);
-    *out = s->stats;
-    out->disk_bytes = s->disk_bytes;
-    out->memory_bytes = s->memory_bytes;
-    out->segments = s->segments.n;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->shown_lock);
+    *out = s->shown;
+    pthread_mutex_unlock(&s->shown_lock);
 }

@@ -9,8 +9,8 @@
  *
  * Records are ordered by number, never by time. A segment is removed when all readers are past it, when it is too old,
  * or when its space is needed; records that a reader had not read are counted as lost for that reader. Only one process
- * can open a spool (flock). All functions are thread-safe: one lock is held for the duration of one read or write of
- * the page cache.
+ * can open a spool (flock). All functions are thread-safe. One lock is held while the disk is read and written, which
+ * may take long; only spool_stats never waits for it.
  */
 #pragma once
 #include "base/buf.h"

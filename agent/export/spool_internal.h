@@ -17,6 +17,7 @@ struct spool_reader {
     int cursor_fd;   /* -1: in memory only */
     int fd;          /* descriptor of the segment `open`, on disk */
     u64 open;
+    unsigned failures; /* of the disk, since the last record that was read */
     struct spool_lost lost;
 };
 
@@ -31,7 +32,12 @@ struct spool {
     u64 retry_disk_ns; /* monotonic */
     struct spool_reader readers[SPOOL_READERS];
     struct spool_stats stats;
+    pthread_mutex_t shown_lock; /* of the copy that others read; never held while the disk is waited for */
+    struct spool_stats shown;
 };
+
+/* Publishes the counters and releases the lock. */
+void spool_unlock(struct spool *s);
 
 /* These functions require the lock to be held. */
 void reader_loses(struct spool_reader *r, const struct segment *g, bool age);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_FAILURES 10 /* of the disk, until a segment is passed over: tries come once per second, or more often */
+
 /* ---- The cursor's file ------------------------------------------------------------------------------------------- */
 
 struct cursor_name {
@@ -112,7 +114,7 @@ int spool_reader_open(struct spool *s, const char *name, struct spool_reader **o
         r->segment = 0;
         *out = r;
     }
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
     return r ? 0 : -ENOSPC;
 }
 
@@ -124,7 +126,7 @@ void spool_reader_remove(struct spool *s, struct spool_reader **reader)
     reader_close(*reader);
     *reader = NULL;
     spool_drop_read(s);
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
 }
 
 void reader_loses(struct spool_reader *r, const struct segment *g, bool age)
@@ -162,7 +164,7 @@ void spool_take_lost(struct spool *s, struct spool_reader *r, struct spool_lost 
     pthread_mutex_lock(&s->lock);
     *out = r->lost;
     r->lost = (struct spool_lost){0};
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
 }
 
 void spool_commit(struct spool *s, struct spool_reader *r, u64 seq)
@@ -174,7 +176,7 @@ void spool_commit(struct spool *s, struct spool_reader *r, u64 seq)
         save_cursor(s, r);
         spool_drop_read(s);
     }
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
@@ -205,20 +207,33 @@ static void skip_rest(struct spool *s, struct spool_reader *r, const struct segm
     r->lost.corrupt += g->next - (r->unread > g->first ? r->unread : g->first);
     r->unread = g->next;
     r->at = g->bytes;
+    r->failures = 0;
     s->stats.corrupt++;
 }
 
-/* Steps over the records below `unread`; a head that is damaged ends the segment, and so does a file that somebody
- * removed, to which nothing is appended any more. 0, -ENODATA: nothing there. */
+/* Is the file removed, or no file any more, or does the disk fail to read it again and again? What the process lacks
+ * (descriptors, memory) is no fault of the file. */
+static bool is_unreadable(struct spool_reader *r, int rc)
+{
+    if (rc == -ENOENT)
+        return true;
+    if (!rc || rc == -ENODATA || rc == -EBADMSG || rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM)
+        return false;
+    return ++r->failures >= MAX_FAILURES;
+}
+
+/* Steps over the records below `unread`. A head that is damaged ends the segment, and so does a file that cannot be
+ * read, to which nothing is appended any more. 0, -ENODATA: nothing there. */
 static int seek_record(struct spool *s, struct spool_reader *r, const struct segment *g, struct record_head *h)
 {
     int rc = reader_fd(s, r, g);
-    if (rc == -ENOENT)
-        spool_end_segment(s, g);
     while (!rc && (rc = segment_head(g, r->fd, r->at, h)) == 0 && h->seq < r->unread)
         r->at += sizeof(*h) + h->len;
-    if (rc != -EBADMSG && rc != -ENOENT)
+    bool unreadable = is_unreadable(r, rc);
+    if (rc != -EBADMSG && !unreadable)
         return rc;
+    if (unreadable)
+        spool_end_segment(s, g);
     skip_rest(s, r, g);
     return -ENODATA;
 }
@@ -256,12 +271,13 @@ int spool_next(struct spool *s, struct spool_reader *r, struct spool_record *out
         rc = segment_body(g, r->fd, r->at, &h, &out->body);
     }
     if (!rc || rc == -EBADMSG) {
+        r->failures = 0;
         r->unread = h.seq + 1;
         r->at += sizeof(h) + h.len;
     } else if (rc != -ENODATA) {
         rc = -EIO;
     }
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
     return rc;
 }
 
@@ -273,7 +289,7 @@ int spool_reread(struct spool *s, struct spool_reader *r, struct spool_record *r
     int rc = g ? reader_fd(s, r, g) : -ENOENT;
     rc = rc ? rc : segment_head(g, r->fd, rec->at, &h);
     rc = rc ? rc : h.seq == rec->seq ? segment_body(g, r->fd, rec->at, &h, &rec->body) : -ENOENT;
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
     return rc;
 }
 
@@ -289,6 +305,6 @@ u64 spool_unread(struct spool *s, struct spool_reader *r, u64 *oldest_ns)
         if (each->next > r->unread)
             n += each->next - (r->unread > each->first ? r->unread : each->first);
     }
-    pthread_mutex_unlock(&s->lock);
+    spool_unlock(s);
     return n;
 }

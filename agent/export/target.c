@@ -35,6 +35,7 @@ int target_new(struct target **out, const struct export_target *config, const st
     t->rate = limits->bytes_per_s;
     t->kind = exporter_of(config->kind);
     pthread_mutex_init(&t->lock, NULL);
+    pthread_mutex_init(&t->shown_lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&t->change, &attr);
@@ -46,6 +47,7 @@ int target_new(struct target **out, const struct export_target *config, const st
     if (rc)
         return rc;
     snprintf(t->stats.name, sizeof(t->stats.name), "%s", t->config.name);
+    t->shown = t->stats;
     *out = TAKE_PTR(t);
     return 0;
 }
@@ -62,6 +64,7 @@ void target_free(struct target **target)
     }
     target_config_free(&t->config);
     pthread_cond_destroy(&t->change);
+    pthread_mutex_destroy(&t->shown_lock);
     pthread_mutex_destroy(&t->lock);
     free(t);
     *target = NULL;
@@ -90,6 +93,7 @@ static void *lane_run(void *arg)
     while (!stop_requested(&t->stop)) {
         u64 wait_ns;
         struct entry *e = target_pick(l, &wait_ns);
+        target_show(t);
         if (!e) {
             wait_change(t, wait_ns);
             continue;
@@ -99,6 +103,7 @@ static void *lane_run(void *arg)
         t->kind->send(l->exporter, &l->profile, &t->stop, &v);
         pthread_mutex_lock(&t->lock);
         target_settle(t, e, &v, l->record.body.len);
+        target_show(t);
         pthread_cond_broadcast(&t->change);
     }
     pthread_mutex_unlock(&t->lock);
@@ -117,6 +122,7 @@ int target_start(struct target *t, struct spool *spool, const struct target *bef
     t->tokens = (s64)(2 * t->rate);
     if (before)
         t->stats = before->stats;
+    target_show(t);
     sigset_t all, old; /* signals are for the main thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -150,6 +156,7 @@ void target_forget(struct target *t)
 void target_wake(struct target *t)
 {
     pthread_mutex_lock(&t->lock);
+    target_show(t);
     pthread_cond_broadcast(&t->change);
     pthread_mutex_unlock(&t->lock);
 }
@@ -166,48 +173,57 @@ void target_flush(struct target *t, bool on)
 
 /* ---- What it says of itself -------------------------------------------------------------------------------------- */
 
-static void count_pending(struct target *t, struct export_stats *out)
+static u64 oldest_pending(const struct target *t, u64 *oldest_ns)
 {
-    u64 unread_ns = 0, oldest = 0, now = clock_ns(CLOCK_REALTIME);
-    out->pending = spool_unread(t->spool, t->reader, &unread_ns);
-    oldest = unread_ns;
+    u64 n = spool_unread(t->spool, t->reader, oldest_ns);
     for (size_t i = 0; i < WINDOW; i++) {
         if (t->window[i].state == FREE)
             continue;
-        out->pending++;
-        if (!oldest || t->window[i].wall_ns < oldest)
-            oldest = t->window[i].wall_ns;
+        n++;
+        if (!*oldest_ns || t->window[i].wall_ns < *oldest_ns)
+            *oldest_ns = t->window[i].wall_ns;
     }
-    out->oldest_ns = oldest && oldest < now ? now - oldest : 0;
+    return n;
+}
+
+void target_show(struct target *t)
+{
+    u64 oldest_ns = 0;
+    target_note_lost(t);
+    struct export_stats s = t->stats;
+    s.pending = oldest_pending(t, &oldest_ns);
+    s.sick = t->sick;
+    pthread_mutex_lock(&t->shown_lock);
+    t->shown = s;
+    t->shown_oldest_ns = oldest_ns;
+    pthread_mutex_unlock(&t->shown_lock);
 }
 
 bool target_idle(struct target *t)
 {
     struct export_stats s;
-    pthread_mutex_lock(&t->lock);
-    count_pending(t, &s);
-    pthread_mutex_unlock(&t->lock);
+    target_stats(t, &s);
     return s.pending == 0;
 }
 
 void target_stats(struct target *t, struct export_stats *out)
 {
-    pthread_mutex_lock(&t->lock);
-    target_note_lost(t);
-    *out = t->stats;
-    out->sick = t->sick;
-    count_pending(t, out);
-    pthread_mutex_unlock(&t->lock);
+    u64 now = clock_ns(CLOCK_REALTIME);
+    pthread_mutex_lock(&t->shown_lock);
+    *out = t->shown;
+    u64 oldest = t->shown_oldest_ns;
+    pthread_mutex_unlock(&t->shown_lock);
+    out->oldest_ns = oldest && oldest < now ? now - oldest : 0;
 }
 
 bool target_news(struct target *t, char *line, size_t size)
 {
-    pthread_mutex_lock(&t->lock);
+    pthread_mutex_lock(&t->shown_lock);
     unsigned r = t->fresh ? (unsigned)__builtin_ctz(t->fresh) : 0;
     bool any = t->fresh != 0;
     if (any)
         snprintf(line, size, "%s: %s: %s", t->config.name, export_reason_slug(r), t->lines[r]);
     t->fresh &= t->fresh - 1;
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_unlock(&t->shown_lock);
     return any;
 }

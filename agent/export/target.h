@@ -28,10 +28,12 @@ void target_stop(struct target *t);
 void target_forget(struct target *t);
 
 void target_wake(struct target *t); /* call it after a put */
-/* While on, sends without delays or pacing. target_idle tells whether all profiles are acknowledged. */
+/* While on, sends without delays or pacing. target_idle tells whether all profiles are acknowledged.
+ */
 void target_flush(struct target *t, bool on);
 bool target_idle(struct target *t);
 
 const char *target_name(const struct target *t);
+/* These two never wait for a disk or a server. */
 void target_stats(struct target *t, struct export_stats *out);
 bool target_news(struct target *t, char *line, size_t size);

@@ -43,7 +43,12 @@ struct target {
     u64 rate, tokens_ns; /* bytes per second; time of the last refill */
     s64 tokens;
     struct export_stats stats;
-    u32 told, fresh; /* bits by reason: lines already returned; lines to be returned */
+    u32 told; /* bits by reason: lines already returned */
+    /* What others read. Its lock is never held while a disk or a server is waited for, as the other one is. */
+    pthread_mutex_t shown_lock;
+    struct export_stats shown;
+    u64 shown_oldest_ns; /* wall clock, of the oldest profile that is pending; 0: none */
+    u32 fresh;           /* bits by reason: lines to be returned */
     char lines[EXPORT_NREASONS][256];
 };
 
@@ -60,6 +65,8 @@ void target_settle(struct target *t, struct entry *e, const struct verdict *v, u
 
 /* Counts the records that the spool lost. */
 void target_note_lost(struct target *t);
+/* Publishes the figures. */
+void target_show(struct target *t);
 /* Returns the entry to send, in state FLYING, with its profile in the lane; or NULL, and the maximum time to wait for a
  * change. */
 struct entry *target_pick(struct lane *l, u64 *wait_ns);

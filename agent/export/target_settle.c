@@ -20,8 +20,10 @@ void target_tell(struct target *t, enum export_reason r, const char *message)
     if (t->told & bit)
         return;
     t->told |= bit;
+    pthread_mutex_lock(&t->shown_lock);
     t->fresh |= bit;
     snprintf(t->lines[r], sizeof(t->lines[r]), "%s", message);
+    pthread_mutex_unlock(&t->shown_lock);
 }
 
 void target_drop(struct target *t, struct entry *e, enum export_reason r, u64 bytes)

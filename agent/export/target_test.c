@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/test.h"
 #include "export/fixture_test.h"
+#include "export/spool_internal.h"
 #include "export/target_internal.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -82,9 +83,50 @@ static void settle(struct desk *d, struct entry *e, enum verdict_kind kind, enum
     target_settle(d->t, e, &v, 300);
 }
 
+static void look_at(struct desk *d, struct export_stats *out)
+{
+    target_show(d->t);
+    target_stats(d->t, out);
+}
+
 #define DESK                   \
     AUTO_DESK d = {.t = NULL}; \
     CHECK_EQ(desk_new(&d, NULL, 1 << 20), 0)
+
+static void *ask(void *desk)
+{
+    struct desk *d = desk;
+    struct export_stats s;
+    struct spool_stats spool;
+    char line[512];
+    target_stats(d->t, &s);
+    spool_stats(d->spool, &spool);
+    bool told = target_news(d->t, line, sizeof(line));
+    return s.pending == 2 && spool.put == 2 && told && !target_idle(d->t) ? d : NULL;
+}
+
+/* While threads of the target and the spool wait for a disk, with their locks, others need not. */
+TEST(target_tells_of_itself_while_a_disk_stalls)
+{
+    DESK;
+    pthread_t thread;
+    void *answer = NULL;
+    struct timespec until;
+    CHECK_EQ(put(&d, 2), 0);
+    target_tell(d.t, EXPORT_UNREACHABLE, "no");
+    target_show(d.t);
+    pthread_mutex_lock(&d.t->lock);
+    pthread_mutex_lock(&d.spool->lock);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    int rc = pthread_create(&thread, NULL, ask, &d);
+    if (!rc)
+        rc = pthread_timedjoin_np(thread, &answer, &until);
+    pthread_mutex_unlock(&d.spool->lock);
+    pthread_mutex_unlock(&d.t->lock);
+    CHECK_EQ(rc, 0);
+    CHECK(answer == &d);
+}
 
 TEST(target_takes_the_oldest_first)
 {
@@ -98,18 +140,18 @@ TEST(target_takes_the_oldest_first)
     }
     CHECK_EQ(pick_nothing(&d), NS_PER_SEC);
     struct export_stats s;
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK_EQ(s.pending, 3);
     CHECK(!target_idle(d.t));
     settle(&d, e[1], VERDICT_DONE, 0, false);
     settle(&d, e[0], VERDICT_DONE, 0, false);
     settle(&d, e[2], VERDICT_STOPPED, 0, false); /* nothing is known of it */
     CHECK_EQ(e[2]->state, WAITING);
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK(s.sent == 2 && s.calls == 2 && s.sent_bytes == 200 && s.pending == 1);
     CHECK(pick(&d) == e[2]);
     settle(&d, e[2], VERDICT_DONE, 0, false);
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK(s.sent == 3 && s.pending == 0 && s.oldest_ns == 0 && !s.retried);
     CHECK(target_idle(d.t));
 }
@@ -127,17 +169,17 @@ TEST(target_says_how_old_the_oldest_is)
     CHECK_EQ(spool_put(d.spool, record.data, record.len, now - hour / 2), 0);
     CHECK_EQ(spool_put(d.spool, record.data, record.len, now - hour / 4), 0);
     CHECK_EQ(spool_put(d.spool, record.data, record.len, now + hour / 4), 0); /* the clock was set back */
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK(s.pending == 3 && s.oldest_ns >= hour / 2 && s.oldest_ns < hour);
     struct entry *e = pick(&d), *next = pick(&d);
     CHECK(e && next);
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK(s.pending == 3 && s.oldest_ns >= hour / 2); /* it is under way */
     settle(&d, e, VERDICT_DONE, 0, false);
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK(s.pending == 2 && s.oldest_ns >= hour / 4 && s.oldest_ns < hour / 2);
     settle(&d, next, VERDICT_DONE, 0, false);
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK(s.pending == 1 && s.oldest_ns == 0);
 }
 
@@ -366,7 +408,7 @@ TEST(target_counts_what_is_pushed_out)
     CHECK_EQ(put(&d, 99), 0);
     struct entry *next = pick(&d);
     CHECK(next && next->seq > 2);
-    target_stats(d.t, &s);
+    look_at(&d, &s);
     CHECK_EQ(s.dropped[EXPORT_SPOOL_FULL] + s.pending, 100);
     CHECK_EQ(s.dropped[EXPORT_SPOOL_FULL], next->seq - 1);
     CHECK(!s.dropped[EXPORT_CORRUPT] && !s.dropped[EXPORT_SPOOL_AGE]);

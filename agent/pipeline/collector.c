@@ -135,11 +135,13 @@ struct probe_handlers collector_handlers(struct collector *c)
 
 static void adjust_rate(struct collector *c)
 {
-    unsigned wanted = __atomic_load_n(&c->hz_wanted, __ATOMIC_RELAXED), share = c->share ? c->share : 100;
+    unsigned wanted = __atomic_load_n(&c->hz_wanted, __ATOMIC_RELAXED),
+             share = __atomic_load_n(&c->share, __ATOMIC_RELAXED);
+    share = share ? share : 100;
     unsigned hz = (wanted ? wanted : c->config.hz) * share / 100;
     hz = hz ? hz : 1;
     if (hz != collector_rate(c) && !probe_set_rate(c->config.probe, hz))
-        c->hz = hz;
+        __atomic_store_n(&c->hz, hz, __ATOMIC_RELAXED);
 }
 
 void collector_set_rate(struct collector *c, unsigned hz)
@@ -149,12 +151,13 @@ void collector_set_rate(struct collector *c, unsigned hz)
 
 void collector_set_share(struct collector *c, unsigned percent)
 {
-    c->share = percent;
+    __atomic_store_n(&c->share, percent, __ATOMIC_RELAXED);
 }
 
 unsigned collector_rate(const struct collector *c)
 {
-    return c->hz ? c->hz : c->config.hz;
+    unsigned hz = __atomic_load_n(&c->hz, __ATOMIC_RELAXED);
+    return hz ? hz : c->config.hz;
 }
 
 static void publish_figures(struct collector *c)

@@ -1,5 +1,5 @@
 /* The collector drains the ring, counts samples, and passes all lengthy work to the worker. It never blocks. The
- * polling thread owns it; collector_set_rate and collector_figures may be called by any thread.
+ * polling thread owns it, except for functions whose comments say otherwise.
  */
 #pragma once
 #include "pipeline/figures.h"
@@ -45,7 +45,7 @@ struct aggregate *collector_stacks(struct collector *c);
 
 /* Sets the rate, in samples per second per CPU. It takes effect within a second. Any thread may call it. */
 void collector_set_rate(struct collector *c, unsigned hz);
-/* Sets the share of that rate to use, in percent. */
+/* Sets the share of that rate to use, in percent. Any thread may call this and the next one. */
 void collector_set_share(struct collector *c, unsigned percent);
 /* Returns the rate in effect. */
 unsigned collector_rate(const struct collector *c);

@@ -28,7 +28,7 @@ static bool thread_cpu(const char *tid, char name[32], double *seconds)
         return false;
     snprintf(name, 32, "%.*s", (int)(close - open - 1), open + 1);
     if (!strcmp(tid, own)) /* the main thread has the program's name, for ps */
-        snprintf(name, 32, "collector");
+        snprintf(name, 32, "main");
     if (!strncmp(name, "MHD", 3)) /* libmicrohttpd names its own */
         snprintf(name, 32, "server");
     *seconds = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);

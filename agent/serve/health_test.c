@@ -288,7 +288,7 @@ TEST(health_metrics_tell_cpu_time_by_what_threads_do)
     buf_char(&page, 0);
     struct rusage now;
     getrusage(RUSAGE_THREAD, &now);
-    CHECK(stage(&page, "collector") > own - 0.05 && stage(&page, "collector") <= seconds_of(&now));
+    CHECK(stage(&page, "main") > own - 0.05 && stage(&page, "main") <= seconds_of(&now));
     double both = threads[0].seconds + threads[1].seconds;
     CHECK(stage(&page, "server") > both - 0.08 && stage(&page, "server") < both + 0.08);
     CHECK(stage(&page, "discover") >= 0 && stage(&page, "parser") >= 0);

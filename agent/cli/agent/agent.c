@@ -15,7 +15,7 @@
 #include <malloc.h>
 #include <string.h>
 
-#define POLL_MS  500  /* whatever cannot wait wakes the ring */
+#define LOOK_MS  500
 #define FLUSH_MS 5000 /* at the end: what cannot be sent by then stays in the spool */
 #define NOWHERE                                                                                                     \
     "no backend is configured, so profiles are discarded: set --pyroscope-url or --otlp-url, or list exporters in " \
@@ -230,7 +230,8 @@ static void run(struct service *s)
     enum service_request request = SERVICE_NONE;
     service_notify("READY=1");
     while (request != SERVICE_STOP) {
-        agent_poll(s->agent, POLL_MS);
+        service_wait(&s->signals, LOOK_MS);
+        agent_look_after(s->agent);
         request = service_poll(&s->signals, now_ns());
         if (request == SERVICE_RELOAD)
             reload(s);

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -44,6 +45,12 @@ static bool file_changed(struct service_signals *s, u64 now)
                    st.st_mtim.tv_sec != s->seen.st_mtim.tv_sec || st.st_mtim.tv_nsec != s->seen.st_mtim.tv_nsec;
     s->seen = st;
     return changed;
+}
+
+void service_wait(const struct service_signals *s, int timeout_ms)
+{
+    struct pollfd signals = {.fd = s->fd, .events = POLLIN};
+    poll(&signals, 1, timeout_ms);
 }
 
 enum service_request service_poll(struct service_signals *s, u64 now)

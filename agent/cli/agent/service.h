@@ -19,6 +19,8 @@ struct service_signals {
  * -errno. */
 int service_signals_init(struct service_signals *s, const char *file);
 void service_signals_free(struct service_signals *s);
+/* Waits for a signal, at most timeout_ms. */
+void service_wait(const struct service_signals *s, int timeout_ms);
 /* Returns SERVICE_STOP after SIGINT or SIGTERM, SERVICE_RELOAD after SIGHUP or a change of the file (checked once per
  * second). Does not wait. */
 enum service_request service_poll(struct service_signals *s, u64 now_ns);

@@ -39,7 +39,7 @@ static void remove_sandbox(struct discover *d, const struct container *c)
     struct sandbox_search s = {.gone = c};
     containers_all(d->containers, is_other_sandbox, &s);
     if (!s.found && inventory_remove_pod(&d->inventory, c->is.pod))
-        pods_adjust_rate(d);
+        d->unsettled = true;
 }
 
 static void on_gone(void *ctx, const struct container *c)
@@ -117,13 +117,14 @@ static void take_rules(struct discover *d)
     AUTO_FREE struct discover_rules *next = __atomic_exchange_n(&d->next_rules, NULL, __ATOMIC_ACQ_REL);
     struct discover_rules old = d->rules;
     d->rules = *next;
+    pods_choose_keys(d);
     inventory_decide_pods(&d->inventory);
     for (size_t i = 0; i < d->inventory.pods.n; i++)
         if (d->inventory.pods.v[i].wants.nwarnings)
             pods_warn_of(d, &d->inventory.pods.v[i]);
     publisher_set_rules(d->config.publisher, d->rules.processes, d->rules.nprocesses);
-    pods_adjust_rate(d);
-    notify_all(d);
+    d->judge_all = true;
+    pods_settle(d);
     if (old.release)
         old.release(old.owner);
 }
@@ -144,13 +145,10 @@ static void handle(struct discover *d, struct message *m)
         pods_remove(d, m->data);
         break;
     case MESSAGE_NAMESPACE:
-        if (!inventory_put_namespace(&d->inventory, TAKE_PTR(m->ns)))
-            pods_decide_again(d);
+        pods_put_namespace(d, TAKE_PTR(m->ns));
         break;
     case MESSAGE_NAMESPACE_GONE:
-        inventory_remove_namespace(&d->inventory, m->data);
-        inventory_decide_pods(&d->inventory);
-        pods_decide_again(d);
+        pods_remove_namespace(d, m->data);
         break;
     case MESSAGE_SYNCED:
         d->synced = true;
@@ -164,6 +162,7 @@ static void handle(struct discover *d, struct message *m)
     case MESSAGE_RULES:
         break; /* it is looked at after each message */
     case MESSAGE_QUERY:
+        pods_settle(d);
         query_answer(d, m->ask);
         break;
     }
@@ -194,9 +193,10 @@ static void *discover_thread(void *arg)
             m = i + 1 < BURST ? queue_get(d->mailbox, 0) : NULL;
         }
         containers_tick(d->containers, now_ns());
-        notify_due(d, now_ns());
         if (d->kube)
             pods_look_for_namespaces(d);
+        pods_settle(d);
+        notify_due(d, now_ns());
     }
     return NULL;
 }
@@ -238,6 +238,8 @@ static int build(struct discover *d)
         rc = containers_new(&d->containers, &d->config.containers, &containers);
     if (!rc && d->config.source == DISCOVER_BY_KUBE)
         rc = kube_new(&d->kube, &d->config.kube, &kube);
+    if (!rc)
+        pods_choose_keys(d);
     return rc;
 }
 
@@ -294,6 +296,7 @@ void discover_free(struct discover **dd)
     queue_free(&d->mailbox);
     discover_rules_free(&d->next_rules);
     kube_free(&d->kube);
+    kube_keys_free(&d->keys);
     containers_free(&d->containers);
     inventory_free(&d->inventory);
     vec_free(&d->notified);

@@ -53,6 +53,8 @@ int discover_targets(struct discover *d, struct buf *json, unsigned timeout_ms);
 struct discover_stats {
     u64 pods, namespaces, wanted;       /* now */
     u64 warnings;                       /* about annotations, in total */
+    u64 namespaces_refused;             /* namespaces not kept: too many, or their annotations too long, in total */
+    u64 verdicts;                       /* judgements of a cgroup: whether it is profiled, with which labels */
     u64 mailbox_full;                   /* messages dropped because the mailbox was full; a re-scan makes up for them */
     u64 wants_refused;                  /* no room in the kernel's map */
     bool synced;                        /* pods were listed at least once, or the runtime that lists them responds */

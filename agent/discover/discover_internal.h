@@ -76,8 +76,11 @@ struct discover {
     size_t notified_unused, followers; /* rows of `told` that are `of` another */
     bool unsaid;                       /* some rows have `unsaid` */
     u64 next_say_ns, next_sweep_ns;
-    u64 warnings, mailbox_full, wants_refused;
+    u64 warnings, mailbox_full, wants_refused, verdicts;
     bool synced, namespaces;
+    bool unsettled, judge_all; /* a pod went, or the rules changed, since the last pods_settle */
+    struct kube_keys *keys;    /* of namespaces; owned */
+    unsigned keys_number;      /* what was read with others is out of date */
     u64 started_ns;
     volatile bool stop;
     pthread_t threads[4];
@@ -86,15 +89,19 @@ struct discover {
 
 /* ---- pods.c ---- */
 
-/* Sets the rate of the kernel side to the highest rate that any pod requests. Call it when that may have changed. */
-void pods_adjust_rate(struct discover *d);
+/* Judges the cgroups of all pods that changed since the last call, once however often they did, and sets the rate of
+ * the kernel side to the highest that any pod requests. */
+void pods_settle(struct discover *d);
+/* Tells the API server's client which annotations and labels of namespaces the rules look at. If these are others than
+ * before, no namespace is known until it was read again. */
+void pods_choose_keys(struct discover *d);
 /* Reports invalid annotations of a pod, in the log and as an event. */
 void pods_warn_of(struct discover *d, const struct inventory_pod *p);
 void pods_put(struct discover *d, struct kube_pod *pod); /* takes ownership */
 void pods_put_sandbox(struct discover *d, const struct container *c);
 void pods_remove(struct discover *d, const char *uid);
-/* Re-evaluates the pods after a namespace changed. */
-void pods_decide_again(struct discover *d);
+void pods_put_namespace(struct discover *d, struct kube_namespace *ns); /* takes ownership */
+void pods_remove_namespace(struct discover *d, const char *name);
 void pods_give_up_namespaces(struct discover *d);
 void pods_take_namespaces(struct discover *d);
 void pods_look_for_namespaces(struct discover *d);

@@ -115,7 +115,6 @@ static struct kube_namespace *namespace_of(const char *name, const char *profile
 {
     struct kube_namespace *ns = calloc(1, sizeof(*ns));
     ns->name = strdup(name);
-    ns->resource_version = strdup("1");
     kube_pairs_add(&ns->annotations, "xprof.io/profile", profile);
     return ns;
 }
@@ -218,4 +217,47 @@ TEST(discover_counts_what_finds_no_place)
     d->stop = true; /* else it would wait for a place: what Kubernetes says is said once */
     h.pod(h.ctx, pod_of(UID, "web", "true", NULL));
     CHECK_EQ(d->mailbox_full, 2);
+}
+
+/* Nobody's cgroups are judged for a namespace of which the node has no pod, and nobody's twice for the same. */
+TEST(discover_judges_only_whom_a_namespace_concerns)
+{
+    enum { PODS = 250, NAMESPACES = 10000 };
+    AUTO_NODE n = {.released = 0};
+    CHECK_EQ(node_new(&n, DISCOVER_BY_KUBE, POLICY_ALL), 0);
+    CHECK_EQ(node_start(&n), 0);
+    struct kube_handlers h = mailbox_handlers(n.d);
+    for (unsigned i = 0; i < PODS; i++) {
+        char uid[64], path[256], name[16];
+        struct kube_pod *p = NULL;
+        snprintf(uid, sizeof(uid), "11111111-2222-3333-4444-%012u", i);
+        snprintf(name, sizeof(name), "n%05u", i * 7);
+        CHECK_EQ(kube_pod_new(&p, uid, name, "web"), 0);
+        h.pod(h.ctx, p);
+        snprintf(path, sizeof(path), "/kubepods/burstable/pod%s", uid);
+        node_group(&n, GROUPS + 2 * i, path, true);
+        snprintf(path, sizeof(path), "/kubepods/burstable/pod%s/" HEX "%04u", uid, i);
+        node_group(&n, GROUPS + 2 * i + 1, path, true);
+    }
+    u64 before = node_stats(&n).verdicts;
+    for (unsigned i = 0; i < NAMESPACES; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%05u", i);
+        h.ns(h.ctx, namespace_of(name, i % 2 ? "cpu" : "false"));
+    }
+    h.synced(h.ctx, true);
+    struct discover_stats s = node_stats(&n);
+    CHECK_EQ(s.namespaces, NAMESPACES);
+    CHECK_EQ(s.wanted, PODS / 2);
+    CHECK(s.verdicts >= before + PODS && s.verdicts <= before + 2 * PODS); /* those of pods that opt in */
+    before = s.verdicts;
+    for (unsigned i = 0; i < NAMESPACES; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%05u", i);
+        h.ns(h.ctx, namespace_of(name, i % 2 ? "cpu" : "false")); /* another version that says the same */
+    }
+    h.ns_gone(h.ctx, "n00001"); /* nobody's */
+    CHECK_EQ(node_stats(&n).verdicts, before);
+    h.ns_gone(h.ctx, "n00007");
+    CHECK_EQ(node_stats(&n).verdicts, before + 2);
 }

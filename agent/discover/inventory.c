@@ -1,4 +1,6 @@
 #include "discover/inventory.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,26 +12,39 @@ void inventory_free(struct inventory *w)
 {
     for (size_t i = 0; i < w->pods.n; i++)
         kube_pod_free(&w->pods.v[i].pod);
-    for (size_t i = 0; i < w->namespaces.n; i++)
-        kube_namespace_free(&w->namespaces.v[i]);
+    namespaces_free(&w->namespaces);
     vec_free(&w->pods);
-    vec_free(&w->namespaces);
+    map_free(&w->by_namespace);
 }
 
 /* ---- Pods and namespaces ------------------------------------------------------------------------------------------
  */
 
-static const struct kube_namespace *find_namespace(const struct inventory *w, const char *name)
+static u64 *pods_of(const struct inventory *w, const char *namespace)
 {
-    for (size_t i = 0; i < w->namespaces.n; i++)
-        if (!strcmp(w->namespaces.v[i]->name, name))
-            return w->namespaces.v[i];
-    return NULL;
+    return map_get(&w->by_namespace, hash_bytes(namespace, strlen(namespace), 0));
+}
+
+/* How many pods there are of a namespace; those of a name with the same hash count, too. */
+static int count_pod(struct inventory *w, const char *namespace)
+{
+    u64 *n = map_put(&w->by_namespace, hash_bytes(namespace, strlen(namespace), 0));
+    if (!n)
+        return -ENOMEM;
+    ++*n;
+    return 0;
+}
+
+static void uncount_pod(struct inventory *w, const char *namespace)
+{
+    u64 *n = pods_of(w, namespace);
+    if (n && !--*n)
+        map_remove(&w->by_namespace, hash_bytes(namespace, strlen(namespace), 0));
 }
 
 static void decide_pod(const struct inventory *w, struct inventory_pod *p)
 {
-    const struct kube_namespace *ns = find_namespace(w, p->pod->namespace);
+    const struct kube_namespace *ns = namespaces_find(&w->namespaces, p->pod->namespace);
     struct policy_facts facts = {
         .namespace = p->pod->namespace,
         .annotations = &p->pod->annotations,
@@ -51,17 +66,24 @@ int inventory_put_pod(struct inventory *w, struct kube_pod *pod, bool *warn)
 {
     struct inventory_pod *p = NULL;
     struct wants old = {0};
+    if (count_pod(w, pod->namespace)) {
+        kube_pod_free(&pod);
+        return -ENOMEM;
+    }
     for (size_t i = 0; i < w->pods.n && !p; i++)
         if (!strcmp(w->pods.v[i].pod->uid, pod->uid))
             p = &w->pods.v[i];
     if (p) {
         old = p->wants;
+        uncount_pod(w, p->pod->namespace);
         kube_pod_free(&p->pod);
     } else if (!(p = VEC_PUSH(&w->pods))) {
+        uncount_pod(w, pod->namespace);
         kube_pod_free(&pod);
         return -ENOMEM;
     }
     p->pod = pod;
+    p->changed = w->changed = true;
     decide_pod(w, p);
     *warn = p->wants.nwarnings && (p->wants.nwarnings != old.nwarnings ||
                                    memcmp(p->wants.warnings, old.warnings, sizeof(old.warnings[0]) * old.nwarnings));
@@ -73,6 +95,7 @@ bool inventory_remove_pod(struct inventory *w, const char *uid)
     for (size_t i = 0; i < w->pods.n; i++) {
         if (strcmp(w->pods.v[i].pod->uid, uid) != 0)
             continue;
+        uncount_pod(w, w->pods.v[i].pod->namespace);
         kube_pod_free(&w->pods.v[i].pod);
         w->pods.v[i] = w->pods.v[--w->pods.n];
         return true;
@@ -106,40 +129,40 @@ const struct inventory_pod *inventory_find_pod(const struct inventory *w, const 
     return find_pod(w, runtime_uid, &several);
 }
 
+static void decide_again(struct inventory *w, struct inventory_pod *p)
+{
+    struct wants old = p->wants;
+    decide_pod(w, p);
+    p->changed |= !wants_same(&old, &p->wants);
+    w->changed |= p->changed;
+}
+
+static void decide_pods_of(struct inventory *w, const char *namespace)
+{
+    for (size_t i = 0; pods_of(w, namespace) && i < w->pods.n; i++)
+        if (!strcmp(w->pods.v[i].pod->namespace, namespace))
+            decide_again(w, &w->pods.v[i]);
+}
+
 int inventory_put_namespace(struct inventory *w, struct kube_namespace *ns)
 {
-    struct kube_namespace **place = NULL;
-    for (size_t i = 0; i < w->namespaces.n && !place; i++)
-        if (!strcmp(w->namespaces.v[i]->name, ns->name))
-            place = &w->namespaces.v[i];
-    if (place)
-        kube_namespace_free(place);
-    else if (!(place = VEC_PUSH(&w->namespaces))) {
-        kube_namespace_free(&ns);
-        return -ENOMEM;
-    }
-    *place = ns;
-    for (size_t i = 0; i < w->pods.n; i++)
-        if (!strcmp(w->pods.v[i].pod->namespace, ns->name))
-            decide_pod(w, &w->pods.v[i]);
-    return 0;
+    AUTO_FREE char *name = strdup(ns->name);
+    int rc = namespaces_put(&w->namespaces, ns);
+    if (name)
+        decide_pods_of(w, name);
+    return name ? rc : -ENOMEM;
 }
 
 void inventory_remove_namespace(struct inventory *w, const char *name)
 {
-    for (size_t i = 0; i < w->namespaces.n; i++) {
-        if (strcmp(w->namespaces.v[i]->name, name) != 0)
-            continue;
-        kube_namespace_free(&w->namespaces.v[i]);
-        w->namespaces.v[i] = w->namespaces.v[--w->namespaces.n];
-        return;
-    }
+    namespaces_remove(&w->namespaces, name);
+    decide_pods_of(w, name);
 }
 
 void inventory_decide_pods(struct inventory *w)
 {
     for (size_t i = 0; i < w->pods.n; i++)
-        decide_pod(w, &w->pods.v[i]);
+        decide_again(w, &w->pods.v[i]);
 }
 
 unsigned inventory_highest_rate(const struct inventory *w)

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "container/containers.h"
+#include "discover/namespaces.h"
 #include "discover/rules.h"
 #include "kube/pod.h"
 
@@ -11,16 +12,19 @@
 struct inventory_pod {
     struct kube_pod *pod;
     struct wants wants;
+    bool changed; /* the wants are new: its cgroups are still to be judged */
 };
 struct inventory {
     const struct discover_rules *rules;
     enum discover_kube source;
     VEC(struct inventory_pod) pods;
-    VEC(struct kube_namespace *) namespaces;
+    struct namespaces namespaces;
+    struct map by_namespace; /* hash of a namespace's name -> number of its pods here */
     /* Set if namespaces cannot be read. Otherwise a pod that is profiled by default waits for its namespace, which may
      * opt out. */
     bool without_namespaces;
-    unsigned hz; /* rate at which the kernel side samples: the highest that any pod requests */
+    bool changed; /* some pod is marked so */
+    unsigned hz;  /* rate at which the kernel side samples: the highest that any pod requests */
 };
 
 struct verdict {               /* on one cgroup */
@@ -38,6 +42,8 @@ int inventory_put_pod(struct inventory *w, struct kube_pod *pod, bool *warn);
 bool inventory_remove_pod(struct inventory *w, const char *uid);
 /* Finds a pod by the UID that cgroups and runtimes use. NULL: there is none, or several pods claim that UID. */
 const struct inventory_pod *inventory_find_pod(const struct inventory *w, const char *runtime_uid);
+/* Takes ownership. Evaluates the pods of this namespace and marks those whose wants are different now. Returns 0;
+ * -ENOMEM, -ENOSPC: it is not known now. */
 int inventory_put_namespace(struct inventory *w, struct kube_namespace *ns);
 void inventory_remove_namespace(struct inventory *w, const char *name);
 /* Re-evaluates all pods after the rules or a namespace changed. */

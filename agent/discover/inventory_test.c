@@ -129,11 +129,9 @@ TEST(world_waits_for_a_namespace_that_may_opt_out)
     CHECK(!inventory_find_pod(&w, "u1")->wants.profiled);
     struct kube_namespace *ns = calloc(1, sizeof(*ns));
     ns->name = strdup("shop");
-    ns->resource_version = strdup("1");
     CHECK_EQ(inventory_put_namespace(&w, ns), 0);
     CHECK(inventory_find_pod(&w, "u1")->wants.profiled);
     inventory_remove_namespace(&w, "shop");
-    inventory_decide_pods(&w);
     CHECK(!inventory_find_pod(&w, "u1")->wants.profiled);
     w.without_namespaces = true;
     inventory_decide_pods(&w);

@@ -81,6 +81,7 @@ static void notify_publisher(struct discover *d, struct notified *t, struct verd
 void notify_verdict(struct discover *d, const struct container *c, struct notified *t)
 {
     struct verdict v;
+    d->verdicts++;
     if (inventory_decide(&d->inventory, c, &v))
         return;
     t->gone = false; /* a group that has its id back */

@@ -3,19 +3,36 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "discover/discover_internal.h"
+#include <errno.h>
 #include <string.h>
 
 #define FORBIDDEN_NS (15 * NS_PER_SEC) /* a server that has just started forbids everything for a moment */
 
-/* Everybody's share of the samples hangs on the rate at which the kernel side takes them. */
-void pods_adjust_rate(struct discover *d)
+/* Everybody's share of the samples hangs on the rate at which the kernel side takes them: true when that changed. */
+static bool adjust_rate(struct discover *d)
 {
     unsigned hz = inventory_highest_rate(&d->inventory);
     if (hz == d->inventory.hz)
-        return;
+        return false;
     d->inventory.hz = hz;
     d->config.sampler.set_rate(d->config.sampler.ctx, hz);
-    notify_all(d);
+    return true;
+}
+
+void pods_settle(struct discover *d)
+{
+    if (!d->unsettled && !d->judge_all && !d->inventory.changed)
+        return;
+    bool all = adjust_rate(d) || d->judge_all;
+    d->unsettled = d->judge_all = d->inventory.changed = false;
+    if (all)
+        notify_all(d);
+    for (size_t i = 0; i < d->inventory.pods.n; i++) {
+        struct inventory_pod *p = &d->inventory.pods.v[i];
+        if (p->changed && !all)
+            notify_pod(d, p->pod->runtime_uid);
+        p->changed = false;
+    }
 }
 
 void pods_warn_of(struct discover *d, const struct inventory_pod *p)
@@ -46,8 +63,6 @@ void pods_put(struct discover *d, struct kube_pod *pod)
     const struct inventory_pod *p = inventory_find_pod(&d->inventory, uid);
     if (warn && p)
         pods_warn_of(d, p);
-    pods_adjust_rate(d);
-    notify_pod(d, uid);
     if (before && strcmp(before, uid) != 0) /* it said that it mirrors another one */
         notify_pod(d, before);
 }
@@ -76,23 +91,48 @@ void pods_remove(struct discover *d, const char *uid)
     AUTO_FREE char *runtime_uid = runtime_uid_of(d, uid);
     if (!inventory_remove_pod(&d->inventory, uid) || !runtime_uid)
         return;
-    pods_adjust_rate(d);
+    d->unsettled = true;
     notify_pod(d, runtime_uid);
 }
 
 /* ---- Namespaces -------------------------------------------------------------------------------------------------- */
 
-void pods_decide_again(struct discover *d)
+void pods_choose_keys(struct discover *d)
 {
-    pods_adjust_rate(d);
-    notify_all(d);
+    CLEANUP(kube_keys_free) struct kube_keys *ours = NULL;
+    CLEANUP(kube_keys_free) struct kube_keys *theirs = NULL;
+    int rc = d->kube ? kube_keys_new(&ours, &d->rules.policy) : -ENOTSUP;
+    rc = rc ? rc : kube_keys_new(&theirs, &d->rules.policy);
+    if (rc == -ENOTSUP || (!rc && d->keys && kube_keys_equal(ours, d->keys)))
+        return;
+    namespaces_free(&d->inventory.namespaces); /* an opt-out may be missing in what was kept */
+    kube_keys_free(&d->keys);
+    d->keys_number++;
+    if (rc)
+        return;
+    d->keys = TAKE_PTR(ours);
+    theirs->number = d->keys_number;
+    kube_set_keys(d->kube, &theirs);
+}
+
+void pods_put_namespace(struct discover *d, struct kube_namespace *ns)
+{
+    if (ns->keys != d->keys_number) {
+        kube_namespace_free(&ns);
+        return;
+    }
+    inventory_put_namespace(&d->inventory, ns);
+}
+
+void pods_remove_namespace(struct discover *d, const char *name)
+{
+    inventory_remove_namespace(&d->inventory, name);
 }
 
 void pods_give_up_namespaces(struct discover *d)
 {
     d->inventory.without_namespaces = true;
     inventory_decide_pods(&d->inventory);
-    pods_decide_again(d);
 }
 
 /* All were listed: from now on an unknown one is waited for, also when an earlier answer made us give up. */
@@ -103,7 +143,6 @@ void pods_take_namespaces(struct discover *d)
         return;
     d->inventory.without_namespaces = false;
     inventory_decide_pods(&d->inventory);
-    pods_decide_again(d);
 }
 
 /* Pods may be read, but namespaces not: their annotations are nobody's. */

@@ -66,7 +66,6 @@ static struct kube_namespace *namespace_that_wants(const char *name, const char 
 {
     struct kube_namespace *ns = calloc(1, sizeof(*ns));
     ns->name = strdup(name);
-    ns->resource_version = strdup("1");
     kube_pairs_add(&ns->annotations, "xprof.io/profile", profile);
     return ns;
 }
@@ -212,6 +211,74 @@ TEST(discover_takes_pods_from_a_kubelet)
     CHECK_EQ(rc, 0);
     CHECK(s.pods == 1 && s.wanted == 1 && s.synced && !s.by_runtime);
     CHECK(s.kube.lists >= 1);
+}
+
+struct selecting { /* an API server with one pod and its namespace, and the selector that a reload brings */
+    unsigned lists;
+    struct selector *selector;
+};
+
+static bool serve(void *ctx, const struct test_request *r)
+{
+    static const char pods[] =
+        "{\"kind\":\"PodList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"metadata\":"
+        "{\"name\":\"web\",\"namespace\":\"shop\",\"uid\":\"" UID "\"}}]}";
+    static const char namespaces[] =
+        "{\"kind\":\"NamespaceList\",\"metadata\":{\"resourceVersion\":\"1\"},\"items\":["
+        "{\"metadata\":{\"name\":\"shop\",\"resourceVersion\":\"1\",\"labels\":{\"env\":\"prod\"},"
+        "\"annotations\":{\"other.io/profile\":\"false\"}}}]}";
+    bool watch = strstr(r->head, "watch=1"), of_pods = strstr(r->head, "/pods?");
+    const char *body = watch ? "" : of_pods ? pods : namespaces;
+    if (!watch && !of_pods)
+        __atomic_add_fetch(&((struct selecting *)ctx)->lists, 1, __ATOMIC_RELAXED);
+    test_reply(r->fd, 200, "Content-Type: application/json\r\n", body, strlen(body));
+    return true;
+}
+
+static void reload_with(struct node *n, const struct selector *s, const char *prefix)
+{
+    struct discover_rules rules = node_rules(n, POLICY_ALL, 50);
+    rules.policy.namespaces = s;
+    rules.policy.prefix = prefix;
+    node_reload(n, rules);
+}
+
+/* Of namespaces only that is kept which the rules look at. New rules look at more: all are read again. */
+TEST(discover_reads_namespaces_again_for_new_keys)
+{
+    AUTO_NODE n = {.released = 0};
+    struct test_server *server = NULL;
+    struct selecting api = {0};
+    char why[256];
+    CHECK_EQ(selector_parse(&api.selector, "env=prod", why, sizeof(why)), 0);
+    CHECK_EQ(node_new(&n, DISCOVER_NO_KUBE, POLICY_ALL), 0);
+    CHECK_EQ(test_server_new(&server, serve, &api), 0);
+    struct discover_sampler sampler = n.d->config.sampler;
+    struct kube_config kube = {.url = test_server_url(server), .node = "n", .token = "t", .retry_ms = 1};
+    int rc = discover_with(&n, &kube, why, sizeof(why));
+    if (!rc) {
+        n.d->config.sampler = sampler;
+        rc = node_start(&n);
+    }
+    unsigned profiled[4] = {0};
+    if (!rc) {
+        WAIT((profiled[0] = (unsigned)node_stats(&n).wanted) == 1);
+        reload_with(&n, api.selector, NULL);
+        WAIT((profiled[1] = (unsigned)node_stats(&n).wanted) == 1 &&
+             __atomic_load_n(&api.lists, __ATOMIC_RELAXED) == 2);
+        reload_with(&n, api.selector, "other.io");
+        WAIT(__atomic_load_n(&api.lists, __ATOMIC_RELAXED) == 3 && node_stats(&n).namespaces == 1);
+        profiled[2] = (unsigned)node_stats(&n).wanted;
+        reload_with(&n, api.selector, "other.io"); /* the same keys */
+        usleep(100000);
+        profiled[3] = (unsigned)node_stats(&n).wanted;
+    }
+    discover_free(&n.d);
+    test_server_free(&server);
+    selector_free(&api.selector);
+    CHECK_EQ(rc, 0);
+    CHECK(profiled[0] == 1 && profiled[1] == 1 && profiled[2] == 0 && profiled[3] == 0);
+    CHECK_EQ(api.lists, 3);
 }
 
 /* ---- The page of targets ---- */

@@ -70,7 +70,9 @@ static void take_stats(struct discover *d, struct discover_stats *s)
 {
     *s = (struct discover_stats){
         .pods = d->inventory.pods.n,
-        .namespaces = d->inventory.namespaces.n,
+        .namespaces = d->inventory.namespaces.all.n,
+        .namespaces_refused = d->inventory.namespaces.refused,
+        .verdicts = d->verdicts,
         .warnings = d->warnings,
         .mailbox_full = __atomic_load_n(&d->mailbox_full, __ATOMIC_RELAXED),
         .wants_refused = d->wants_refused,

@@ -32,6 +32,7 @@ struct kube {
     char *node; /* owned; NULL: any */
     struct kube_stats stats;
     struct reflect pods, namespaces;
+    struct kube_keys *keys, *next_keys; /* owned; the next ones are not in effect yet (atomic) */
     struct access events;
     struct queue *waiting; /* struct event * */
 };
@@ -99,11 +100,21 @@ static const char *namespace_key(const struct json *object)
     return name && *name ? name : NULL;
 }
 
+static void take_keys(struct kube *k)
+{
+    struct kube_keys *next = __atomic_exchange_n(&k->next_keys, NULL, __ATOMIC_ACQ_REL);
+    if (!next)
+        return;
+    kube_keys_free(&k->keys);
+    k->keys = next;
+}
+
 static int namespace_apply(void *ctx, const struct json *object)
 {
     struct kube *k = ctx;
     CLEANUP(kube_namespace_free) struct kube_namespace *ns = NULL;
-    int rc = kube_namespace_from_json(&ns, object);
+    take_keys(k);
+    int rc = kube_namespace_from_json(&ns, object, k->keys);
     if (rc)
         return rc;
     KUBE_COUNT(k->stats.left_out, ns->left_out);
@@ -188,7 +199,9 @@ int kube_new(struct kube **out, const struct kube_config *config, const struct k
     k->namespaces.what = "namespaces";
     k->namespaces.forbidden_ms = or_else(config->forbidden_ms, FORBIDDEN_MS);
     k->events.config = &k->access;
-    rc = make_queries(k);
+    static const struct policy usual = {.prefix = NULL};
+    rc = kube_keys_new(&k->keys, &usual);
+    rc = rc ? rc : make_queries(k);
     rc = rc ? rc : queue_new(&k->waiting, EVENTS_WAITING);
     if (rc)
         return rc;
@@ -196,10 +209,19 @@ int kube_new(struct kube **out, const struct kube_config *config, const struct k
     return 0;
 }
 
+void kube_set_keys(struct kube *k, struct kube_keys **keys)
+{
+    struct kube_keys *old = __atomic_exchange_n(&k->next_keys, TAKE_PTR(*keys), __ATOMIC_ACQ_REL);
+    kube_keys_free(&old);
+    stop_request(&k->namespaces.renew);
+}
+
 void kube_free(struct kube **k)
 {
     if (!*k)
         return;
+    kube_keys_free(&(*k)->keys);
+    kube_keys_free(&(*k)->next_keys);
     reflect_free(&(*k)->pods);
     reflect_free(&(*k)->namespaces);
     access_free(&(*k)->events);

@@ -4,7 +4,8 @@
  * since its resourceVersion, so that a new annotation is known a few milliseconds after it was written. When a watch
  * ends, the next one continues at the same resourceVersion; when the server no longer has that version (410),
  * everything is listed again. The namespaces of the cluster, whose annotations are defaults, are read in the same way
- * over a second connection. Without permission to read them, one warning is logged and only the annotations of pods
+ * over a second connection; of the thousands that there may be, only the annotations and labels that matter are kept.
+ * Without permission to read them, one warning is logged and only the annotations of pods
  * count. The kubelet has no watch, so its /pods is read every few seconds.
  *
  * Known pods are kept while the server is unreachable: only a complete list can show that a pod no longer exists. A
@@ -94,6 +95,10 @@ struct kube;
  * read yet. */
 int kube_new(struct kube **out, const struct kube_config *config, const struct kube_handlers *handlers);
 void kube_free(struct kube **k); /* call it after both runs have returned */
+
+/* Replaces the keys of which namespaces keep the values; those of the default prefix before the first call. Takes
+ * ownership. All namespaces are read again. Any thread may call it. */
+void kube_set_keys(struct kube *k, struct kube_keys **keys);
 
 /* Keep the pods (or the namespaces) up to date until *stop. Each call blocks its thread and notices *stop within 0.5 s.
  * Only API servers have namespaces: with KUBE_KUBELET, kube_run_namespaces returns at once. */

@@ -100,22 +100,29 @@ TEST(kube_objects_without_a_name)
     static const char *const bad[] = {"{}", "{\"metadata\":{}}", "{\"metadata\":{\"name\":\"\"}}",
                                       "{\"metadata\":{\"name\":7}}"};
     static const char good[] =
-        "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"4\",\"labels\":{\"a\":\"b\"},"
-        "\"annotations\":{\"c\":\"d\"},\"deletionTimestamp\":\"x\"}}";
+        "{\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"4\",\"labels\":{\"a\":\"b\",\"env\":\"prod\"},"
+        "\"annotations\":{\"c\":\"d\",\"xprof.io/profile\":\"cpu\",\"other.io/profile\":\"cpu\"}}}";
+    CLEANUP(selector_free) struct selector *selector = NULL;
+    CLEANUP(kube_keys_free) struct kube_keys *keys = NULL;
+    char why[64];
+    CHECK_EQ(selector_parse(&selector, "env!=test", why, sizeof(why)), 0);
+    CHECK_EQ(kube_keys_new(&keys, &(struct policy){.namespaces = selector}), 0);
+    keys->number = 3;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         CLEANUP(json_free) struct json *j = NULL;
         struct kube_namespace *ns = NULL;
         CHECK_EQ(json_parse(&j, bad[i], strlen(bad[i]), 1000), 0);
-        CHECK_EQ(kube_namespace_from_json(&ns, j), -EBADMSG);
+        CHECK_EQ(kube_namespace_from_json(&ns, j, keys), -EBADMSG);
         CHECK(!ns);
     }
     CLEANUP(json_free) struct json *j = NULL;
     CLEANUP(kube_namespace_free) struct kube_namespace *ns = NULL;
     CHECK_EQ(json_parse(&j, good, strlen(good), 1000), 0);
-    CHECK_EQ(kube_namespace_from_json(&ns, j), 0);
+    CHECK_EQ(kube_namespace_from_json(&ns, j, keys), 0);
     CHECK_STR(ns->name, "n");
-    CHECK_STR(ns->resource_version, "4");
-    CHECK(ns->labels.n == 1 && ns->annotations.n == 1 && ns->deleting && !ns->left_out);
+    CHECK(ns->labels.n == 1 && ns->annotations.n == 1 && ns->keys == 3 && !ns->left_out);
+    CHECK_STR(kube_pairs_get(&ns->labels, "env"), "prod");
+    CHECK_STR(kube_pairs_get(&ns->annotations, "xprof.io/profile"), "cpu");
 }
 
 /* Everything that the configuration says, in copies. */

@@ -1,8 +1,10 @@
 #include "kube/pod.h"
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "kube/annotations.h"
 #include "kube/workload.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,6 +34,7 @@ static int set_member(char **field, const struct json *j, const char *key, unsig
 
 struct filling { /* pairs that are being filled from a JSON object */
     struct kube_pairs *pairs;
+    const struct kube_key_list *only; /* NULL: all keys */
     unsigned *left_out;
     int rc;
 };
@@ -40,6 +43,13 @@ static bool add_pair(void *ctx, const char *key, const struct json *value)
 {
     struct filling *f = ctx;
     const char *text = json_text(value);
+    char cut[ANNOTATION_MAX + 2]; /* still too long, so that it is no valid value */
+    if (f->only && !kube_key_listed(f->only, key))
+        return true;
+    if (f->only && text && strlen(text) > ANNOTATION_MAX) {
+        snprintf(cut, sizeof(cut), "%s", text);
+        text = cut;
+    }
     int rc = text && strlen(key) <= KUBE_TEXT_MAX ? kube_pairs_add(f->pairs, key, text) : -EBADMSG;
     if (rc == -ENOMEM)
         f->rc = rc;
@@ -47,9 +57,10 @@ static bool add_pair(void *ctx, const char *key, const struct json *value)
     return !f->rc;
 }
 
-static int fill_pairs(struct kube_pairs *pairs, const struct json *object, unsigned *left_out)
+static int fill_pairs(struct kube_pairs *pairs, const struct kube_key_list *only, const struct json *object,
+                      unsigned *left_out)
 {
-    struct filling f = {pairs, left_out, 0};
+    struct filling f = {pairs, only, left_out, 0};
     json_members(object, add_pair, &f);
     return f.rc;
 }
@@ -201,8 +212,8 @@ void kube_pod_free(struct kube_pod **pod)
 
 static int fill_metadata(struct kube_pod *p, const struct json *meta)
 {
-    int rc = fill_pairs(&p->labels, json_get(meta, "labels"), &p->left_out);
-    rc = rc ? rc : fill_pairs(&p->annotations, json_get(meta, "annotations"), &p->left_out);
+    int rc = fill_pairs(&p->labels, NULL, json_get(meta, "labels"), &p->left_out);
+    rc = rc ? rc : fill_pairs(&p->annotations, NULL, json_get(meta, "annotations"), &p->left_out);
     rc = rc ? rc : set_member(&p->resource_version, meta, "resourceVersion", &p->left_out);
     rc = rc ? rc : fill_workload(p, json_get(meta, "ownerReferences"));
     p->deleting = json_get_text(meta, "deletionTimestamp") != NULL;
@@ -239,7 +250,7 @@ const struct kube_container *kube_pod_container(const struct kube_pod *p, const 
     return NULL;
 }
 
-int kube_namespace_from_json(struct kube_namespace **out, const struct json *j)
+int kube_namespace_from_json(struct kube_namespace **out, const struct json *j, const struct kube_keys *keys)
 {
     CLEANUP(kube_namespace_free) struct kube_namespace *n = calloc(1, sizeof(*n));
     const struct json *meta = json_get(j, "metadata");
@@ -249,12 +260,11 @@ int kube_namespace_from_json(struct kube_namespace **out, const struct json *j)
     if (!name || !*name)
         return -EBADMSG;
     int rc = kube_pod_set(&n->name, name);
-    rc = rc ? rc : set_member(&n->resource_version, meta, "resourceVersion", &n->left_out);
-    rc = rc ? rc : fill_pairs(&n->labels, json_get(meta, "labels"), &n->left_out);
-    rc = rc ? rc : fill_pairs(&n->annotations, json_get(meta, "annotations"), &n->left_out);
+    rc = rc ? rc : fill_pairs(&n->labels, &keys->labels, json_get(meta, "labels"), &n->left_out);
+    rc = rc ? rc : fill_pairs(&n->annotations, &keys->annotations, json_get(meta, "annotations"), &n->left_out);
     if (rc)
         return rc;
-    n->deleting = json_get_text(meta, "deletionTimestamp") != NULL;
+    n->keys = keys->number;
     *out = TAKE_PTR(n);
     return 0;
 }
@@ -264,7 +274,6 @@ void kube_namespace_free(struct kube_namespace **n)
     if (!*n)
         return;
     free((*n)->name);
-    free((*n)->resource_version);
     kube_pairs_free(&(*n)->labels);
     kube_pairs_free(&(*n)->annotations);
     free(*n);

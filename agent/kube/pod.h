@@ -5,7 +5,7 @@
  */
 #pragma once
 #include "bpf/types.h"
-#include "kube/pairs.h"
+#include "kube/keys.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,10 +33,10 @@ struct kube_pod {
 };
 
 struct kube_namespace {
-    char *name, *resource_version;
-    bool deleting;
+    char *name;
     struct kube_pairs labels, annotations;
     unsigned left_out;
+    unsigned keys; /* number of the kube_keys that it was read with */
 };
 
 /* Returns 0; -EBADMSG: UID, namespace or name is missing, so it is not a pod; -ENOMEM. */
@@ -53,5 +53,6 @@ int kube_pod_guess_workload(struct kube_pod *p);
 /* Finds a container by its full ID, or by its ID before a restart. NULL: there is no such container. */
 const struct kube_container *kube_pod_container(const struct kube_pod *p, const char *id);
 
-int kube_namespace_from_json(struct kube_namespace **out, const struct json *j);
+/* Keeps the labels and annotations that `keys` lists. Returns 0; -EBADMSG: there is no name; -ENOMEM. */
+int kube_namespace_from_json(struct kube_namespace **out, const struct json *j, const struct kube_keys *keys);
 void kube_namespace_free(struct kube_namespace **n);

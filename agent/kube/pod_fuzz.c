@@ -25,12 +25,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLEANUP(json_free) struct json *j = NULL;
     CLEANUP(kube_pod_free) struct kube_pod *pod = NULL;
     CLEANUP(kube_namespace_free) struct kube_namespace *ns = NULL;
+    CLEANUP(kube_keys_free) struct kube_keys *keys = NULL;
     if (json_parse(&j, (const char *)data, size, 1 << 20))
         return 0;
     if (!kube_pod_from_json(&pod, j)) {
         kube_pod_guess_workload(pod);
         use(pod);
     }
-    kube_namespace_from_json(&ns, j);
+    if (!kube_keys_new(&keys, &(struct policy){.prefix = "a"}))
+        kube_namespace_from_json(&ns, j, keys);
     return 0;
 }

@@ -29,6 +29,7 @@
 #include <stdbool.h>
 
 #define POLICY_PREFIX     "xprof.io"
+#define POLICY_KEY_MAX    320 /* an annotation's key: a prefix of 253 bytes, '/', the name */
 #define WANTS_CONTAINERS  16
 #define WANTS_WARNINGS    8
 #define WANTS_SERVICE_MAX 255 /* bytes of a service name */
@@ -72,7 +73,11 @@ struct wants { /* plain data: copied by assignment */
     char warnings[WANTS_WARNINGS][160];       /* what was ignored and why; no control characters */
 };
 
+/* Writes the key of the i-th annotation that decisions depend on; false past the last one. */
+bool policy_annotation(char key[POLICY_KEY_MAX], const struct policy *p, size_t i);
 void policy_decide(struct wants *out, const struct policy *p, const struct policy_facts *facts);
+/* Tells whether both ask for the same, for whatever reasons. */
+bool wants_same(const struct wants *a, const struct wants *b);
 /* Tells whether to profile this container of a profiled pod. */
 bool wants_container(const struct wants *w, const char *name);
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define GRAFANA_KEY "profiles.grafana.com/cpu.ebpf.enabled"
-#define KEY_MAX     320 /* a prefix of 253 bytes, '/', the name */
 
 bool policy_glob(const char *pattern, const char *text)
 {
@@ -58,10 +57,22 @@ __attribute__((format(printf, 2, 3))) static void because(struct wants *w, const
     label_clean_value(w->reason, sizeof(w->reason), text);
 }
 
-static const char *key_of(char out[KEY_MAX], const struct policy *p, const char *name)
+static const char *const own_names[] = {"profile", "rate", "containers", "service-name"};
+
+static const char *key_of(char out[POLICY_KEY_MAX], const struct policy *p, const char *name)
 {
-    snprintf(out, KEY_MAX, "%.253s/%s", p->prefix ? p->prefix : POLICY_PREFIX, name);
+    snprintf(out, POLICY_KEY_MAX, "%.253s/%s", p->prefix ? p->prefix : POLICY_PREFIX, name);
     return out;
+}
+
+bool policy_annotation(char key[POLICY_KEY_MAX], const struct policy *p, size_t i)
+{
+    size_t own = sizeof(own_names) / sizeof(own_names[0]);
+    if (i < own)
+        key_of(key, p, own_names[i]);
+    else
+        snprintf(key, POLICY_KEY_MAX, "%s", GRAFANA_KEY);
+    return i <= own;
 }
 
 /* The pod's annotation, else its namespace's. */
@@ -74,7 +85,7 @@ static const char *either(const struct policy_facts *f, const char *key)
 struct asked { /* what a pod or a namespace says about being profiled */
     enum annotation_answer answer;
     u32 events;
-    char key[KEY_MAX]; /* which annotation said so */
+    char key[POLICY_KEY_MAX]; /* which annotation said so */
 };
 
 /* Our own annotation, else Grafana's, which speaks of CPU profiles only. */
@@ -162,7 +173,7 @@ static void decide_targeting(struct wants *w, const struct policy *p, const stru
 /* How a profiled pod wants it. */
 static void read_details(struct wants *w, const struct policy *p, const struct policy_facts *f)
 {
-    char key[KEY_MAX];
+    char key[POLICY_KEY_MAX];
     const char *value = either(f, key_of(key, p, "rate"));
     if (value)
         annotation_rate(w, p, key, value);
@@ -180,14 +191,13 @@ static void read_details(struct wants *w, const struct policy *p, const struct p
 /* A typo in a key would otherwise be silence. */
 static void warn_of_unknown(struct wants *w, const struct policy *p, const struct kube_pairs *annotations)
 {
-    static const char *const known[] = {"profile", "rate", "containers", "service-name"};
-    char own[KEY_MAX];
+    char own[POLICY_KEY_MAX];
     size_t n = strlen(key_of(own, p, ""));
     for (size_t i = 0; annotations && i < annotations->n; i++) {
         const char *key = annotations->v[i].key;
         bool fine = strncmp(key, own, n) != 0;
-        for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++)
-            fine = fine || !strcmp(key + n, known[k]);
+        for (size_t k = 0; k < sizeof(own_names) / sizeof(own_names[0]); k++)
+            fine = fine || !strcmp(key + n, own_names[k]);
         if (!fine)
             wants_warn(w, key, "there is no such annotation");
     }
@@ -202,6 +212,16 @@ void policy_decide(struct wants *out, const struct policy *p, const struct polic
     decide_targeting(out, p, facts);
     if (out->profiled)
         read_details(out, p, facts);
+}
+
+bool wants_same(const struct wants *a, const struct wants *b)
+{
+    if (a->profiled != b->profiled || a->events != b->events || a->rate != b->rate || a->ncontainers != b->ncontainers)
+        return false;
+    for (size_t i = 0; i < a->ncontainers; i++)
+        if (strcmp(a->containers[i], b->containers[i]) != 0)
+            return false;
+    return !strcmp(a->service_name, b->service_name);
 }
 
 bool wants_container(const struct wants *w, const char *name)

@@ -238,3 +238,22 @@ TEST(policy_glob)
     CHECK_EQ(t, POLICY_NAMESPACE);
     CHECK_EQ(policy_targeting_from("none", &t), -EINVAL);
 }
+
+TEST(policy_wants_that_are_the_same)
+{
+    struct wants a = {.profiled = true, .events = 1, .rate = 9, .ncontainers = 1, .containers = {"a"}, .reason = "x"};
+    struct wants b = a, *changes[5];
+    b.reason[0] = 'y';
+    CHECK(wants_same(&a, &b));
+    struct wants profiled = a, events = a, rate = a, container = a, name = a;
+    profiled.profiled = false;
+    events.events = 2;
+    rate.rate = 8;
+    container.containers[0][0] = 'b';
+    name.service_name[0] = 's';
+    changes[0] = &profiled, changes[1] = &events, changes[2] = &rate, changes[3] = &container, changes[4] = &name;
+    for (size_t i = 0; i < 5; i++)
+        CHECK(!wants_same(&a, changes[i]));
+    b.ncontainers = 2;
+    CHECK(!wants_same(&a, &b));
+}

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "kube/items.h"
+#include "kube/lean.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,19 +68,25 @@ void reflect_skip_malformed(struct reflect *r)
     r->doubtful = true;
 }
 
+int reflect_parse(struct reflect *r, struct json **out, const char *text, size_t n)
+{
+    lean_copy(&r->text, text, n);
+    return r->text.failed ? -ENOMEM : json_parse(out, r->text.data, r->text.len, r->max_object);
+}
+
 /* A number for an object as it is now: what was handed on once need not be again. An API server's resourceVersion says
- * that; a kubelet's objects change without it, there it is their text (n bytes). 0: unknown. */
-static u64 state_of(const struct reflect *r, const struct json *object, const char *text, size_t n)
+ * that; a kubelet's objects change without it, there it is their text. 0: unknown. */
+static u64 state_of(const struct reflect *r, const struct json *object)
 {
     const char *version = json_text(json_at_path(object, "metadata.resourceVersion"));
     if (r->poll_ms)
-        return hash_bytes(text, n, 1) | 1;
-    return version ? hash_bytes(version, strlen(version), 1) | 1 : 0;
+        return hash_bytes(r->text.data, r->text.len, r->renewals) | 1;
+    return version ? hash_bytes(version, strlen(version), r->renewals) | 1 : 0;
 }
 
-void reflect_apply(struct reflect *r, const struct json *object, const char *text, size_t n)
+void reflect_apply(struct reflect *r, const struct json *object)
 {
-    u64 state = state_of(r, object, text, n);
+    u64 state = state_of(r, object);
     const char *key = r->ops->key(object);
     struct known_entry *e = key ? known_put(&r->known, key, NULL) : NULL;
     if (!key) {
@@ -115,10 +122,10 @@ static bool list_object(void *ctx, const char *text, size_t n)
     struct listing *l = ctx;
     CLEANUP(json_free) struct json *object = NULL;
     KUBE_COUNT(l->r->stats->listed, 1);
-    if (json_parse(&object, text, n, l->r->max_object))
+    if (reflect_parse(l->r, &object, text, n))
         reflect_skip_malformed(l->r);
     else
-        reflect_apply(l->r, object, text, n);
+        reflect_apply(l->r, object);
     return true;
 }
 
@@ -190,7 +197,8 @@ static struct outcome list_page(struct reflect *r, const volatile bool *stop, ch
                                    .idle_ms = REFLECT_IDLE_MS,
                                    .piece = list_piece,
                                    .ctx = &l,
-                                   .stop = stop};
+                                   .stop = stop,
+                                   .cancel = &r->renew};
     int rc = access_call(&r->access, &request, &answer);
     struct outcome o = outcome_of_call(rc, &answer);
     if (rc == -ECANCELED && l.items.broken)
@@ -260,6 +268,8 @@ void reflect_wait(u64 ms, const volatile bool *stop)
 static u64 pause_after(struct reflect *r, const struct outcome *o)
 {
     bool first = r->pause_ms == 0;
+    if (stop_requested(&r->renew))
+        return 0;
     if (!o->failed)
         return *r->version && !r->poll_ms ? o->retry_after_ms : r->poll_ms;
     KUBE_COUNT(r->stats->errors[o->error], 1);
@@ -278,6 +288,10 @@ static u64 pause_after(struct reflect *r, const struct outcome *o)
 void reflect_run(struct reflect *r, const volatile bool *stop)
 {
     while (!stop_requested(stop)) {
+        if (__atomic_exchange_n(&r->renew, false, __ATOMIC_ACQ_REL)) {
+            r->version[0] = 0;
+            r->renewals++;
+        }
         bool listing = r->poll_ms || !*r->version;
         struct outcome o = listing ? list(r, stop) : reflect_watch(r, stop);
         if (!stop_requested(stop))
@@ -289,6 +303,7 @@ void reflect_free(struct reflect *r)
 {
     access_free(&r->access);
     known_free(&r->known);
+    buf_free(&r->text);
     free(r->query);
     r->query = NULL;
 }

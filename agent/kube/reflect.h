@@ -5,6 +5,7 @@
  *     any failure: retry after a delay that doubles, with jitter; known objects are kept
  */
 #pragma once
+#include "base/buf.h"
 #include "kube/access.h"
 #include "kube/known.h"
 
@@ -31,8 +32,12 @@ struct reflect {
     unsigned poll_ms;         /* not 0: interval of lists, which replace the watch */
     unsigned page, watch_seconds, retry_ms, retry_max_ms, forbidden_ms, forget_ms;
     size_t max_object;
+    /* Set by any thread: the call that runs is given up, and everything is listed and applied anew. */
+    volatile bool renew;
     /* the members below are private */
     struct known known;
+    struct buf text;  /* of the object that was parsed last */
+    u64 renewals;     /* how often that was done */
     u64 round;        /* the current list: its number, or with polling the time in ms */
     u64 since;        /* time in ms since which polls succeed; 0: the last one failed */
     char version[64]; /* resourceVersion to watch from; "": list first */

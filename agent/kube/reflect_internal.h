@@ -7,8 +7,10 @@
 
 /* ---- reflect.c ---- */
 
-/* Applies an object, given as JSON and as the text (n bytes) that it was parsed from. */
-void reflect_apply(struct reflect *r, const struct json *object, const char *text, size_t n);
+/* Parses the text of an object, or of an event with one. Returns 0 or -errno. */
+int reflect_parse(struct reflect *r, struct json **out, const char *text, size_t n);
+/* Applies an object of the text that was parsed last. */
+void reflect_apply(struct reflect *r, const struct json *object);
 void reflect_skip_malformed(struct reflect *r);
 void reflect_note_answer(struct reflect *r);
 /* Notes that calls have succeeded for a while, so that the next failure is reported. */

@@ -49,7 +49,7 @@ static bool watch_line(void *ctx, const char *line, size_t n)
     struct watching *w = ctx;
     struct reflect *r = w->r;
     CLEANUP(json_free) struct json *event = NULL;
-    const char *type = json_parse(&event, line, n, r->max_object) ? NULL : json_get_text(event, "type");
+    const char *type = reflect_parse(r, &event, line, n) ? NULL : json_get_text(event, "type");
     const struct json *object = json_get(event, "object");
     if (!type || !object) {
         w->malformed++;
@@ -61,7 +61,7 @@ static bool watch_line(void *ctx, const char *line, size_t n)
     w->events++;
     if (!strcmp(type, "ADDED") || !strcmp(type, "MODIFIED")) {
         KUBE_COUNT(*(*type == 'A' ? &r->stats->added : &r->stats->modified), 1);
-        reflect_apply(r, object, line, n);
+        reflect_apply(r, object);
     } else if (!strcmp(type, "DELETED")) {
         KUBE_COUNT(r->stats->deleted, 1);
         forget(r, object);
@@ -122,7 +122,8 @@ struct outcome reflect_watch(struct reflect *r, const volatile bool *stop)
                                    .idle_ms = r->watch_seconds * 1000 + REFLECT_IDLE_MS,
                                    .piece = watch_piece,
                                    .ctx = &w,
-                                   .stop = stop};
+                                   .stop = stop,
+                                   .cancel = &r->renew};
     KUBE_COUNT(r->stats->watches, 1);
     int rc = access_call(&r->access, &request, &answer);
     struct outcome o = after_watch(&w, outcome_of_call(rc, &answer));

@@ -215,6 +215,11 @@ static bool holds(const struct requirement *r, const struct kube_pairs *labels)
     return in == (r->op == OP_IN);
 }
 
+const char *selector_key(const struct selector *s, size_t i)
+{
+    return s && i < s->all.n ? s->all.v[i].key : NULL;
+}
+
 bool selector_matches(const struct selector *s, const struct kube_pairs *labels)
 {
     for (size_t i = 0; s && i < s->all.n; i++)

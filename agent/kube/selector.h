@@ -19,5 +19,7 @@ struct selector;
  * everything. */
 int selector_parse(struct selector **out, const char *text, char *why, size_t size);
 void selector_free(struct selector **s);
+/* Returns the key of the i-th requirement; NULL past the last one, or if `s` is NULL. */
+const char *selector_key(const struct selector *s, size_t i);
 /* NULL selects everything. */
 bool selector_matches(const struct selector *s, const struct kube_pairs *labels);

@@ -316,7 +316,7 @@ static int transfer(const struct http_client *c, const struct call *call, CURLco
     uint64_t moved = 0, moved_ns = now_ns();
     for (;;) {
         int running = 0, left = 0;
-        if (stop_requested(call->r->stop))
+        if (stop_requested(call->r->stop) || stop_requested(call->r->cancel))
             return -ECANCELED;
         if (curl_multi_perform(c->multi, &running))
             return -EIO;

@@ -249,6 +249,13 @@ static void discovered(struct metrics *m, const struct discover_stats *d)
     metrics_gauge(m, "xprof_pods", "Number of known pods on this node, by whether they are profiled.");
     metrics_value(m, "profiled", "true", (double)d->wanted);
     metrics_value(m, "profiled", "false", (double)(d->pods - d->wanted));
+    metrics_gauge(m, "xprof_namespaces", "Number of known namespaces of the cluster.");
+    metrics_value(m, NULL, NULL, (double)d->namespaces);
+    metrics_counter(m, "xprof_namespaces_left_out",
+                    "Number of times a namespace was left out: too many, or too much text in their annotations.");
+    metrics_value(m, NULL, NULL, (double)d->namespaces_refused);
+    metrics_counter(m, "xprof_verdicts", "Number of decisions whether a cgroup is profiled, and with which labels.");
+    metrics_value(m, NULL, NULL, (double)d->verdicts);
     metrics_gauge(m, "xprof_containers", "Number of running containers.");
     metrics_value(m, NULL, NULL, (double)c->containers);
     metrics_gauge(m, "xprof_containers_unnamed", "Number of running containers whose name is not known yet.");

@@ -29,7 +29,7 @@ UNIT_SRC := $(filter-out agent/main.c agent/probe/% agent/inspect/stacks.c agent
 UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
 
 .DELETE_ON_ERROR .SUFFIXES .SECONDARY:
-.PHONY: all deps run test unit lint e2e bench bench-peers fuzz install clean help e2e-kube e2e-clusters manifests testdata mutate race rooms
+.PHONY: all deps run test unit lint e2e soak bench bench-peers fuzz install clean help e2e-kube e2e-clusters manifests testdata mutate race rooms
 
 all: $(B)/xprof ## build build/xprof
 
@@ -143,7 +143,7 @@ $(B)/bench/fpstack: bench/ref/fpstack.c $(B)/bench/fpstack.skel.h
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -I$(B)/bench -o $@ $< -lbpf
 
 bench: all $(BENCHES) ## benchmarks against their references, as a table
-	$(Q)XPROF=$(B)/xprof tools/bench.sh $(BENCHES) $(filter-out bench/peers% bench/programs.sh,$(wildcard bench/*.sh))
+	$(Q)XPROF=$(B)/xprof tools/bench.sh $(BENCHES) $(filter-out bench/peers% bench/programs.sh bench/sizing.sh,$(wildcard bench/*.sh))
 
 bench-peers: all ## the same against other profilers, which it builds into the user's cache (root)
 	$(Q)XPROF=$(B)/xprof tools/bench.sh bench/peers.sh
@@ -162,10 +162,10 @@ e2e-kube: all ## the chart in a real Kubernetes with a real Pyroscope, all built
 
 e2e-clusters: all $(B)/kube-watch ## the same in other kinds of clusters, and what goes wrong in them (root)
 	$(Q)export XPROF=$(abspath $(B)/xprof); e2e/install/kube.sh other; rc=$$?; e2e/run.sh -d cluster && exit $$rc
-
+soak: all ## hostile neighbours beside containers whose profiles must not suffer, for MINUTES (10), not part of e2e (root)
+	$(Q)XPROF=$(abspath $(B)/xprof) MINUTES=$(or $(MINUTES),10) e2e/soak.sh
 rooms: ## the layers of agent/, and which room uses which
 	@awk -v PRINT=1 -f tools/rooms.awk agent/rooms.allow
-
 manifests: all ## what is made from the chart: its README, its schema, deploy/manifests
 	$(Q)B=$(B) tools/chart.sh
 

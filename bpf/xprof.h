@@ -182,7 +182,7 @@ _Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rul
  *   rows[i]  (u32)                      = (offset & (XP_BLOCK - 1)) | rule << 16, where rule is an index into rules[]
  *
  * A row applies up to the next one. Row 0 is a sentinel "no unwind information" before lo; index[0] == 1. No rule
- * applies after hi: the last row is XP_CFA_NONE.
+ * applies after hi: the last row is XP_CFA_NONE. The blocks reach up to the end of the last executable segment.
  */
 #define XP_BLOCK_SHIFT 10 /* 1 KiB of text per block: at most 1024 rows to search, index 0.4 % of the text */
 #define XP_BLOCK       (1u << XP_BLOCK_SHIFT)
@@ -220,7 +220,7 @@ struct xp_table {
     u8 pad[7];
 };
 _Static_assert(sizeof(struct xp_table) == 96, "the disk format");
-#define XP_TABLE_VERSION 6
+#define XP_TABLE_VERSION 7
 
 /* ---- Files (value of the `files` map) ---------------------------------------------------------------------------- */
 struct xp_file_key { /* safe against inode reuse (generation, ctime) and rewriting in place (ctime, size) */

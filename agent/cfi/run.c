@@ -1,5 +1,6 @@
 /* The interpreter of CFA programs (DWARF 5, 6.4.2), for CFA, RBP, RBX and the return address. */
 #include "cfi/state.h"
+#include "cfi/expression.h"
 #include "cfi/leb.h"
 #include <dwarf.h>
 #include <errno.h>
@@ -19,54 +20,21 @@ struct run {
     struct cfi_state stack[CFI_MAX_REMEMBER];
 };
 
-/* OpenSSL's Montgomery multiplication keeps the CFA behind an array whose length is in a register: rsp + off + 8 *
- * register, dereferenced, plus a constant. */
-static bool set_cfa_indexed(struct run *r, const u8 *p, const u8 *end)
-{
-    static const u8 scale[] = {0, DW_OP_lit8, DW_OP_mul, DW_OP_plus, DW_OP_deref};
-    s64 off;
-    u64 plus = 0;
-    if (p == end || *p++ != DW_OP_breg7 || !leb_signed(&p, end, &off) || off != (s16)off)
-        return false;
-    if (end - p < 1 + (s64)sizeof(scale) || *p < DW_OP_breg0 || *p > DW_OP_breg15 ||
-        memcmp(p + 1, scale, sizeof(scale)))
-        return false;
-    unsigned reg = *p - DW_OP_breg0;
-    p += 1 + sizeof(scale);
-    if (p < end && (*p++ != DW_OP_plus_uconst || !leb_unsigned(&p, end, &plus) || p != end || plus > 255))
-        return false;
-    set_cfa(&r->s, XP_CFA_INDEXED, XP_INDEX_RULE(reg, off, plus));
-    return true;
-}
-
-/* CFA expressions that compilers, linkers and OpenSSL write: a register and an offset, dereferenced, perhaps plus a
- * constant; or the PLT's "rsp + 8, and 8 more in the second half of a slot". */
+/* CFA expressions: what a rule can represent, and that of signal trampolines. */
 static void set_cfa_expression(struct run *r, const u8 *p, const u8 *end)
 {
-    static const u8 plt[] = {DW_OP_breg7, 8,        DW_OP_breg16, 0,         DW_OP_lit15, DW_OP_and,
-                             DW_OP_lit0,  DW_OP_ge, DW_OP_lit3,   DW_OP_shl, DW_OP_plus};
-    s64 off;
-    u64 plus = 0;
+    unsigned kind;
+    s32 off;
     if (has_register(r->s))
         r->s.extra = (u32)r->s.extra | r->s.word << 32;
     set_odd(&r->s, CFI_EXPRESSION, CFI_NO_CFA);
-    if (end - p == sizeof(plt) && !memcmp(p, plt, 6) && !memcmp(p + 7, plt + 7, 4) && p[6] >= DW_OP_lit0 &&
-        p[6] <= DW_OP_lit15) {
-        set_cfa(&r->s, XP_CFA_PLT, p[6] - DW_OP_lit0);
+    if (!expression_cfa(p, end, &kind, &off))
         return;
-    }
-    if (set_cfa_indexed(r, p, end))
-        return;
-    u8 op = p < end ? *p++ : 0;
-    if ((op != DW_OP_breg6 && op != DW_OP_breg7) || !leb_signed(&p, end, &off) || p == end || *p++ != DW_OP_deref)
-        return;
-    if (p < end && (*p++ != DW_OP_plus_uconst || !leb_unsigned(&p, end, &plus) || p != end))
-        return;
-    if (r->cie->signal && op == DW_OP_breg7 && !plus && off == (s16)off) {
-        set_cfa(&r->s, XP_CFA_SIGNAL, (s32)off - UC_RSP);
+    if (r->cie->signal && kind == XP_CFA_DEREF_RSP && !(off >> 16)) {
+        set_cfa(&r->s, XP_CFA_SIGNAL, (s16)off - UC_RSP);
         set_odd(&r->s, CFI_EXPRESSION, CFI_SIGNAL);
-    } else if (off == (s16)off && plus <= INT16_MAX) {
-        set_cfa(&r->s, op == DW_OP_breg6 ? XP_CFA_DEREF_RBP : XP_CFA_DEREF_RSP, (s32)((u32)(u16)off | (u32)plus << 16));
+    } else {
+        set_cfa(&r->s, kind, off);
     }
 }
 

@@ -121,6 +121,34 @@ AT strange_back
     nop
 END strange
 
+FN spelled # other spellings of expressions
+    nop
+    .cfi_escape 0x0f, 5, 0x76, 0, 6, 0x40, 0x22 # *(rbp) + 16
+AT spelled_literal
+    nop
+    .cfi_escape 0x0f, 6, 0x77, 8, 0x08, 0x10, 0x22, 6 # *(rsp + 8 + const1u 16)
+AT spelled_inside
+    nop
+    .cfi_escape 0x0f, 5, 0x77, 24, 6, 0x38, 0x1c # *(rsp + 24) - 8
+AT spelled_minus
+    nop
+    .cfi_escape 0x0f, 8, 0x77, 0, 6, 0x77, 0, 0x22, 0x23, 16 # *(rsp) + rsp + 16
+AT spelled_own_size
+    nop
+    .cfi_escape 0x0f, 3, 0x76, 0x90, 0x01 # rbp + 144
+AT spelled_register
+    nop
+    .cfi_escape 0x0f, 9, 0x77, 8, 0x79, 0, 0x33, 0x24, 0x22, 6, 0x96 # *(rsp + 8 + (r9 << 3))
+AT spelled_shift
+    nop
+    .cfi_escape 0x0f, 4, 0x77, 0, 6, 6 # **(rsp)
+AT spelled_twice
+    nop
+    .cfi_escape 0x0f, 2, 0x22, 6 # nothing to add
+AT spelled_nothing
+    nop
+END spelled
+
 FN half # def_cfa_register behind an expression, as in libgcrypt
     nop
     .cfi_def_cfa_offset 56

@@ -168,6 +168,15 @@ XP_INLINE u32 xp_take_synth(struct xp_state *s, struct xp_rule *r, u64 cfa)
     return rbx & XP_RBX_INFERRED ? XP_WORD_INFERRED : XP_WORD_SYNTH;
 }
 
+/* Tells whether the current mapping is of a part of the file behind all code of its table, so not of an ELF segment:
+ * programs append code in formats of their own to themselves (the core of a Lisp system, bundled images). */
+XP_INLINE int xp_is_appended(const struct xp_state *s)
+{
+    const struct xp_file *f = &s->cur.file;
+    u64 end = f->lo + ((u64)f->nblocks << XP_BLOCK_SHIFT);
+    return f->state == XP_FILE_READY && f->nblocks && s->cur.start - s->cur.bias >= end;
+}
+
 /* No row for pc: a function start (makecontext, clone), a signal trampoline, the outermost frame, or a real gap. */
 XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
 {
@@ -186,7 +195,8 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     /* rbp is a general register here, but if all frames so far were sound, 0 is the value from process start-up (System
      * V ABI, AMD64 supplement, 3.4.1). */
     u32 start_up = !s->bp && !s->leaf && !s->fp_frames && s->found_by == XP_WORD_CFI;
-    u32 by_fp = s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up;
+    u32 by_fp = s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up ||
+                xp_is_appended(s);
     int stopped = by_fp ? xp_step_fp(s) : xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
     if (stopped && (s->cause == XP_CAUSE_NO_RULE || s->cause == XP_CAUSE_FP_BROKEN) &&
         (s->cur.file.flags & XP_FILE_OPEN))

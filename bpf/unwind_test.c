@@ -193,3 +193,24 @@ TEST(unwind_waits_for_rows_while_a_file_is_open)
     check_gap(0, XP_FILE_FP, 3, XP_CAUSE_FP_BROKEN, 0);
     check_gap(0, XP_FILE_PENDING, 3, XP_CAUSE_PENDING, XP_WAITS_TABLE);
 }
+
+/* Code that a program carries behind its ELF segments is unwound by frame pointer, like a file that is none. */
+TEST(unwind_appended_code_by_frame_pointer)
+{
+    AUTO_WORLD w = world_new();
+    u64 appended = WORLD_TEXT + XP_BLOCK + 64;
+    w->memory[1] = appended + 32;
+    w->memory[3] = 0;
+    w->memory[0] = STACK + 16;
+    w->vma.bias = WORLD_TEXT - XP_BLOCK; /* the mapping begins behind the only block */
+    CHECK_EQ(unwind(w, appended, STACK, 0), 2);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END_FP);
+    CHECK_EQ(word_kind(w, 1), XP_WORD_FP);
+    w->vma.bias = WORLD_TEXT; /* part of it has rows, so the rest is code, too */
+    CHECK_EQ(unwind(w, appended, STACK, 0), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_NO_RULE);
+    w->vma.bias = WORLD_TEXT - XP_BLOCK;
+    w->vma.file.nblocks = 0; /* nothing is known of where its code ends */
+    CHECK_EQ(unwind(w, appended, STACK, 0), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_NO_RULE);
+}

@@ -20,7 +20,7 @@ test="g++:g++ xz-utils:xz python3:python3 perl:perl git:git clang-format:clang-f
     prometheus:promtool buildah:buildah mmdebstrap:mmdebstrap elfutils:eu-addr2line dwz:dwz debuginfod:debuginfod libc6-dbg:/usr/lib/debug/.build-id
     nettle-dev:nettle/aes.h libsodium-dev:sodium.h libjpeg62-turbo-dev:jpeglib.h python3-gmpy2:/usr/lib/python3/dist-packages/gmpy2
     libopenblas0-pthread:/usr/lib/x86_64-linux-gnu/openblas-pthread ffmpeg:ffmpeg
-    libzydis-dev:Zydis/Zydis.h"
+    libzydis-dev:Zydis/Zydis.h sbcl:sbcl"
 
 present() {
     case $1 in

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "cfi/cfi.h"
 #include "cfi/table_elf.h"
+#include <elf.h>
 #include <errno.h>
 
 #define SPARE_ROWS (4 + GAP_CODES * (GAP_ROWS + 1)) /* for a gap, and what becomes of a malformed program */
@@ -146,8 +147,19 @@ static void widen(u64 *lo, u64 *hi, u64 start, u64 end)
     *hi = end > *hi ? end : *hi;
 }
 
+/* What is mapped from behind all segments is no code of this ELF file: the unwinder sees it behind the last block. */
+static void widen_to_segments(const struct elf_file *e, u64 *hi)
+{
+    for (size_t i = 0; i < e->nloads; i++) {
+        const struct elf_segment *l = &e->loads[i];
+        u64 left = l->offset < e->size ? e->size - l->offset : 0, n = l->filesz < left ? l->filesz : left;
+        if ((l->flags & PF_X) && l->offset + n > *hi)
+            *hi = l->offset + n;
+    }
+}
+
 /* The code that the table is about: all FDEs and what came from elsewhere, and if there is any, known code, wherever it
- * is. False: none. */
+ * is, up to the end of all code. False: none. */
 static bool extent(const struct builder *b, u64 *lo, u64 *hi)
 {
     const struct cfi_fde *f = b->cfi->fdes.v;
@@ -162,6 +174,8 @@ static bool extent(const struct builder *b, u64 *lo, u64 *hi)
         widen(lo, hi, b->gap[0].start, b->gap[b->ngaps - 1].end);
     if (known && *hi)
         widen(lo, hi, b->in->known.v[0].start, b->in->known.v[known - 1].end);
+    if (*hi)
+        widen_to_segments(b->cfi->elf, hi);
     return *hi != 0;
 }
 

@@ -296,6 +296,31 @@ TEST(table_may_have_such_rows_alone)
     CHECK_EQ(table_build_elf(&e, &code, &limits, &none, &len), -ENOSPC);
 }
 
+/* What lies behind them is no ELF code (xp_is_appended). */
+TEST(table_blocks_reach_the_end_of_all_segments)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    size_t len;
+    CHECK_EQ(fixture_elf("cfi.so", &e), 0);
+    struct elf_segment *code = NULL;
+    for (size_t i = 0; i < e.nloads; i++)
+        code = e.loads[i].flags & PF_X ? &e.loads[i] : code;
+    CHECK(code);
+    u64 sizes[] = {code->filesz, code->filesz + 5 * XP_BLOCK, 1ull << 40}, ends[3];
+    for (unsigned i = 0; i < 3; i++) {
+        AUTO_FREE struct xp_table *t = NULL;
+        code->filesz = sizes[i];
+        CHECK_EQ(table_build_elf(&e, NULL, &limits, &t, &len), 0);
+        CHECK_EQ(table_check(t, len), 0);
+        ends[i] = t->lo + (u64)t->nblocks * XP_BLOCK;
+        CHECK_EQ(table_rule_at(t, ends[i] - 1).kind, XP_CFA_NONE);
+    }
+    CHECK(ends[0] > code->offset + sizes[0] && ends[0] <= code->offset + sizes[0] + XP_BLOCK);
+    CHECK_EQ(ends[1], ends[0] + 5 * XP_BLOCK);
+    CHECK(ends[2] <= e.size + XP_BLOCK);
+}
+
 static const u8 *cfi_of(const struct elf_file *e)
 {
     struct elf_section s;

@@ -205,7 +205,7 @@ static void stop_collector(struct agent *a)
 static void set_limits(struct agent *a, const struct agent_limits *limits)
 {
     __atomic_store_n(&a->interval_ns, limits->interval_ns, __ATOMIC_RELAXED);
-    governor_init(&a->governor, limits->max_cpu);
+    governor_init(&a->governor, governor_limit(limits->max_cpu, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 /* The rules belong to the discovery once it is there. */
@@ -255,7 +255,7 @@ void agent_look_after(struct agent *a)
         return;
     unsigned share = governor_look(&a->governor, pipeline_cpu_seconds(a->pipeline), now);
     if (share != a->governor.told)
-        pipeline_set_share(a->pipeline, share);
+        discover_set_share(a->discover, share);
     a->governor.told = share;
     __atomic_store_n(&a->health.throttled, a->governor.throttled, __ATOMIC_RELAXED);
 }

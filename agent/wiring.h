@@ -19,7 +19,7 @@ struct agent;
 
 struct agent_limits {
     u64 interval_ns;  /* duration of a profile */
-    unsigned max_cpu; /* CPU limit, in percent of one CPU; above it the sampling rate is lowered */
+    unsigned max_cpu; /* CPU limit, in percent of one CPU, on a node of GOVERNOR_CPUS or fewer */
 };
 
 struct agent_config {                /* borrowed until agent_stop, except exports */

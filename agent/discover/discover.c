@@ -160,7 +160,8 @@ static void handle(struct discover *d, struct message *m)
         pods_give_up_namespaces(d);
         break;
     case MESSAGE_RULES:
-        break; /* it is looked at after each message */
+    case MESSAGE_SHARE:
+        break; /* they are looked at after each message */
     case MESSAGE_QUERY:
         pods_settle(d);
         query_answer(d, m->ask);
@@ -254,6 +255,8 @@ int discover_new(struct discover **out, const struct discover_config *config, co
     }
     d->config = *config;
     d->rules = *rules;
+    d->share = d->next_share = 100;
+    d->hz = rules->rate;
     d->inventory = (struct inventory){.rules = &d->rules, .source = config->source, .hz = rules->rate};
     int rc = build(d);
     if (rc) {

@@ -16,7 +16,7 @@ struct discover_sampler {
     void *ctx;
     int (*want)(void *ctx, u64 cgroup, u32 want); /* 0, or -errno: no room; repeated later */
     void (*unwant)(void *ctx, u64 cgroup);
-    void (*set_rate)(void *ctx, unsigned hz); /* the highest rate that any pod requests */
+    void (*set_rate)(void *ctx, unsigned hz); /* of the samples that the kernel side takes, of which pods get parts */
 };
 
 struct discover_config {
@@ -39,6 +39,10 @@ void discover_free(struct discover **d);
  * fail. The rules take effect a moment later, unless another reload replaces them first. */
 void discover_reload(struct discover *d, struct discover_rules **rules);
 void discover_rules_free(struct discover_rules **rules);
+/* Lowers the sampling rate to a percentage of the highest that any pod requests; 100: not at all. Pods that request
+ * more than the rate of the rules lose that first: as long as it suffices, all others keep theirs. Any thread may call
+ * it. */
+void discover_set_share(struct discover *d, unsigned percent);
 /* Passes on an event of the kernel side; called by the collector's thread. */
 void discover_cgroup(struct discover *d, const struct xp_cgroup_event *e);
 

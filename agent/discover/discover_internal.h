@@ -30,6 +30,7 @@ enum message_kind {
     MESSAGE_NAMESPACES,    /* all namespaces were listed */
     MESSAGE_NO_NAMESPACES, /* namespaces cannot be read */
     MESSAGE_RULES,         /* next_rules was set */
+    MESSAGE_SHARE,         /* next_share was set */
     MESSAGE_QUERY,
 };
 struct message {
@@ -67,6 +68,8 @@ struct discover {
     struct discover_config config;
     struct discover_rules rules;
     struct discover_rules *next_rules; /* owned; not in effect yet (atomic) */
+    unsigned next_share;               /* as set by discover_set_share; not in effect yet (atomic) */
+    unsigned share, hz;                /* in effect; the rate that follows */
     struct queue *mailbox;             /* struct message * */
     struct containers *containers;
     struct kube *kube;
@@ -90,7 +93,7 @@ struct discover {
 /* ---- pods.c ---- */
 
 /* Judges the cgroups of all pods that changed since the last call, once however often they did, and sets the rate of
- * the kernel side to the highest that any pod requests. */
+ * the kernel side: the highest that any pod requests, or as much of it as discover_set_share allows. */
 void pods_settle(struct discover *d);
 /* Tells the API server's client which annotations and labels of namespaces the rules look at. If these are others than
  * before, no namespace is known until it was read again. */

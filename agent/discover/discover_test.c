@@ -111,6 +111,39 @@ TEST(discover_follows_pods_as_they_come_and_go)
     CHECK_EQ(kernel_events(5), 0);
 }
 
+/* What one pod requests beyond the rate of all is taken from it first. */
+TEST(discover_lowers_the_rate_of_those_above_others_first)
+{
+    AUTO_NODE n = {.released = 0};
+    CHECK_EQ(node_new(&n, DISCOVER_BY_KUBE, POLICY_ANNOTATION), 0);
+    CHECK_EQ(node_start(&n), 0);
+    struct kube_handlers h = mailbox_handlers(n.d);
+    node_group(&n, 5, POD, true);
+    h.pod(h.ctx, pod_of(UID, "web", "true", NULL));
+    h.pod(h.ctx, pod_of("u2", "fast", "true", "200"));
+    node_stats(&n);
+    CHECK_EQ(XP_WANT_EVERY(kernel_want(5)), 4);
+    discover_set_share(n.d, 50);
+    node_stats(&n);
+    CHECK_EQ(kernel_rate(), 100);
+    CHECK_EQ(XP_WANT_EVERY(kernel_want(5)), 2); /* 50 Hz as before */
+    discover_set_share(n.d, 25);
+    node_stats(&n);
+    CHECK_EQ(kernel_rate(), 50);
+    CHECK_EQ(XP_WANT_EVERY(kernel_want(5)), 1);
+    discover_set_share(n.d, 10); /* now it is everybody's turn */
+    node_stats(&n);
+    CHECK_EQ(kernel_rate(), 20);
+    CHECK_EQ(XP_WANT_EVERY(kernel_want(5)), 1);
+    discover_set_share(n.d, 0);
+    node_stats(&n);
+    CHECK_EQ(kernel_rate(), 1);
+    discover_set_share(n.d, 100);
+    node_stats(&n);
+    CHECK_EQ(kernel_rate(), 200);
+    CHECK_EQ(XP_WANT_EVERY(kernel_want(5)), 4);
+}
+
 static struct kube_namespace *namespace_of(const char *name, const char *profile)
 {
     struct kube_namespace *ns = calloc(1, sizeof(*ns));

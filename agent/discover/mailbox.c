@@ -24,6 +24,7 @@ void message_free(struct message *m)
         query_drop(m->ask);
         break;
     case MESSAGE_RULES:
+    case MESSAGE_SHARE:
     case MESSAGE_CGROUP:
     case MESSAGE_STRANGER:
     case MESSAGE_POD_GONE:
@@ -100,6 +101,12 @@ void discover_reload(struct discover *d, struct discover_rules **rules)
     struct discover_rules *old = __atomic_exchange_n(&d->next_rules, TAKE_PTR(*rules), __ATOMIC_ACQ_REL);
     discover_rules_free(&old);
     post(d, (struct message){.kind = MESSAGE_RULES}); /* wakes it; when there is no place it is awake */
+}
+
+void discover_set_share(struct discover *d, unsigned percent)
+{
+    __atomic_store_n(&d->next_share, percent, __ATOMIC_RELAXED);
+    post(d, (struct message){.kind = MESSAGE_SHARE}); /* wakes it, as above */
 }
 
 static void on_pod(void *ctx, struct kube_pod *pod)

@@ -8,19 +8,26 @@
 
 #define FORBIDDEN_NS (15 * NS_PER_SEC) /* a server that has just started forbids everything for a moment */
 
-/* Everybody's share of the samples hangs on the rate at which the kernel side takes them: true when that changed. */
+/* Everybody's share of the samples hangs on the rate at which the kernel side takes them: true when that changed. When
+ * it has to be lowered, what pods request beyond the rate of all goes first. */
 static bool adjust_rate(struct discover *d)
 {
-    unsigned hz = inventory_highest_rate(&d->inventory);
-    if (hz == d->inventory.hz)
-        return false;
-    d->inventory.hz = hz;
-    d->config.sampler.set_rate(d->config.sampler.ctx, hz);
-    return true;
+    unsigned rate = d->inventory.rules->rate, hz = inventory_highest_rate(&d->inventory) * d->share / 100;
+    unsigned reference = hz > rate ? hz : rate;
+    hz = hz ? hz : 1;
+    if (hz != d->hz)
+        d->config.sampler.set_rate(d->config.sampler.ctx, hz);
+    d->hz = hz;
+    bool changed = reference != d->inventory.hz;
+    d->inventory.hz = reference;
+    return changed;
 }
 
 void pods_settle(struct discover *d)
 {
+    unsigned share = __atomic_load_n(&d->next_share, __ATOMIC_RELAXED);
+    d->unsettled |= share != d->share;
+    d->share = share;
     if (!d->unsettled && !d->judge_all && !d->inventory.changed)
         return;
     bool all = adjust_rate(d) || d->judge_all;

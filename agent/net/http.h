@@ -36,7 +36,7 @@ struct http_request {
      * Bodies of other statuses are stored in the response. */
     bool (*piece)(void *ctx, const char *data, size_t n);
     void *ctx;
-    uint64_t max_stream; /* a stream whose stated length is larger fails with -EMSGSIZE at once; 0: no limit */
+    uint64_t max_stream;         /* a stream whose stated length is larger fails with -EMSGSIZE at once; 0: no limit */
     const volatile bool *stop;   /* checked twice per second: true ends the call with -ECANCELED; may be NULL */
     const volatile bool *cancel; /* the same, for this call alone */
 };

@@ -135,11 +135,7 @@ struct probe_handlers collector_handlers(struct collector *c)
 
 static void adjust_rate(struct collector *c)
 {
-    unsigned wanted = __atomic_load_n(&c->hz_wanted, __ATOMIC_RELAXED),
-             share = __atomic_load_n(&c->share, __ATOMIC_RELAXED);
-    share = share ? share : 100;
-    unsigned hz = (wanted ? wanted : c->config.hz) * share / 100;
-    hz = hz ? hz : 1;
+    unsigned wanted = __atomic_load_n(&c->hz_wanted, __ATOMIC_RELAXED), hz = wanted ? wanted : c->config.hz;
     if (hz != collector_rate(c) && !probe_set_rate(c->config.probe, hz))
         __atomic_store_n(&c->hz, hz, __ATOMIC_RELAXED);
 }
@@ -147,11 +143,6 @@ static void adjust_rate(struct collector *c)
 void collector_set_rate(struct collector *c, unsigned hz)
 {
     __atomic_store_n(&c->hz_wanted, hz, __ATOMIC_RELAXED);
-}
-
-void collector_set_share(struct collector *c, unsigned percent)
-{
-    __atomic_store_n(&c->share, percent, __ATOMIC_RELAXED);
 }
 
 unsigned collector_rate(const struct collector *c)

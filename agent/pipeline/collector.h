@@ -45,9 +45,7 @@ struct aggregate *collector_stacks(struct collector *c);
 
 /* Sets the rate, in samples per second per CPU. It takes effect within a second. Any thread may call it. */
 void collector_set_rate(struct collector *c, unsigned hz);
-/* Sets the share of that rate to use, in percent. Any thread may call this and the next one. */
-void collector_set_share(struct collector *c, unsigned percent);
-/* Returns the rate in effect. */
+/* Returns the rate in effect. Any thread may call it. */
 unsigned collector_rate(const struct collector *c);
 
 /* From any thread. */

@@ -15,7 +15,7 @@ struct collector {
     struct map runtimes_seen; /* processes passed to the worker, by a hash of their identity */
     struct map gap_seen;      /* files passed to the worker because stacks stopped in them */
     unsigned hz_wanted;       /* atomic: set by collector_set_rate; 0: that of the configuration */
-    unsigned hz, share;       /* atomic: rate in effect, 0: that of the configuration; percentage of it */
+    unsigned hz;              /* atomic: rate in effect; 0: that of the configuration */
     u64 rescan_ns;            /* time of the last check of CPUs and rate */
     u64 postponed_ns;         /* time of the last sample with a dump */
     VEC(u32) unwind_ns;       /* per sample, if measured; limited in number */

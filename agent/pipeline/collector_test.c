@@ -183,12 +183,12 @@ TEST(collector_looks_at_cpus_and_rate_once_a_second)
     poll_once(&d);
     CHECK_EQ(fake_rescans(d.probe), 1);
     CHECK_EQ(collector_rate(d.c), 50);
-    collector_set_share(d.c, 1);
+    collector_set_rate(d.c, 1);
     poll_once(&d);
     CHECK_EQ(fake_rescans(d.probe), 1);
     d.c->rescan_ns = 0;
     poll_once(&d);
-    CHECK_EQ(collector_rate(d.c), 1); /* it never stops */
+    CHECK_EQ(collector_rate(d.c), 1);
     CHECK_EQ(fake_rate(d.probe), 1);
 }
 

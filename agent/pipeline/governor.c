@@ -6,6 +6,11 @@
 #define MIN_SHARE  2 /* percent: 49 Hz become 1 */
 #define CALM_LOOKS 6 /* a minute */
 
+unsigned governor_limit(unsigned percent, long cpus)
+{
+    return cpus > GOVERNOR_CPUS ? (unsigned)((u64)percent * (u64)cpus / GOVERNOR_CPUS) : percent;
+}
+
 void governor_init(struct governor *g, unsigned max_percent)
 {
     *g = (struct governor){.max_percent = max_percent,
@@ -22,7 +27,7 @@ static void lower(struct governor *g, double percent)
     g->share = g->share / 2 > MIN_SHARE ? g->share / 2 : MIN_SHARE;
     g->throttled++;
     log_warn(
-        "the agent used %.1f %% of a CPU, above max-cpu (%u %%): sampling rate lowered to %u %% of the configured rate",
+        "the agent used %.1f %% of a CPU, above max-cpu (%u %%): sampling rate lowered to %u %% of the wanted rate",
         percent, g->max_percent, g->share);
 }
 
@@ -30,7 +35,7 @@ static void raise_again(struct governor *g)
 {
     g->calm = 0;
     g->share = g->share * 2 < 100 ? g->share * 2 : 100;
-    log_warn("sampling rate raised to %u %% of the configured rate", g->share);
+    log_warn("sampling rate raised to %u %% of the wanted rate", g->share);
 }
 
 bool governor_due(const struct governor *g, u64 now)

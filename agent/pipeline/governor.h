@@ -7,7 +7,7 @@
 
 struct governor {
     unsigned max_percent; /* limit, in percent of one CPU */
-    unsigned share;       /* percentage of the configured rate */
+    unsigned share;       /* percentage of the wanted rate */
     unsigned told;        /* share in effect */
     unsigned throttled;   /* how often the rate was lowered */
     u64 looked_ns;
@@ -15,6 +15,10 @@ struct governor {
     unsigned calm;      /* consecutive measurements far below the limit */
 };
 
+#define GOVERNOR_CPUS 8
+/* Returns the limit for a node, in percent of one CPU: `percent` up to GOVERNOR_CPUS CPUs, beyond that as much for each
+ * GOVERNOR_CPUS of them, because more CPUs take more samples. */
+unsigned governor_limit(unsigned percent, long cpus);
 void governor_init(struct governor *g, unsigned max_percent);
 /* Tells whether governor_look would evaluate CPU time now, for callers to whom measuring is expensive. */
 bool governor_due(const struct governor *g, u64 now_ns);

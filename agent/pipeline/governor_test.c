@@ -59,3 +59,12 @@ TEST(governor_does_not_look_too_often)
     governor_look(&g, 0, NS_PER_SEC);
     CHECK_EQ(governor_look(&g, 100, 2 * NS_PER_SEC), 100); /* a second at full speed is no reason */
 }
+
+TEST(governor_limits_grow_with_the_node)
+{
+    CHECK_EQ(governor_limit(10, 1), 10);
+    CHECK_EQ(governor_limit(10, 8), 10);
+    CHECK_EQ(governor_limit(10, 12), 15);
+    CHECK_EQ(governor_limit(10, 128), 160);
+    CHECK_EQ(governor_limit(10, -1), 10);
+}

@@ -200,11 +200,6 @@ void pipeline_set_rate(struct pipeline *p, unsigned hz)
     collector_set_rate(p->collector, hz);
 }
 
-void pipeline_set_share(struct pipeline *p, unsigned percent)
-{
-    collector_set_share(p->collector, percent);
-}
-
 unsigned pipeline_rate(const struct pipeline *p)
 {
     return collector_rate(p->collector);

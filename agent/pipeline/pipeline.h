@@ -55,9 +55,7 @@ void pipeline_unwant(struct pipeline *p, u64 cgroup);
 /* Sets the rate of all events that are clocks, in samples per second per CPU. Takes effect within a second. Any thread
  * may call it. */
 void pipeline_set_rate(struct pipeline *p, unsigned hz);
-/* Sets the percentage of that rate to use. Any thread may call this and the next one. */
-void pipeline_set_share(struct pipeline *p, unsigned percent);
-/* Returns the rate in effect. */
+/* Returns the rate in effect. Any thread may call it. */
 unsigned pipeline_rate(const struct pipeline *p);
 /* Ends sampling and waits for the worker, so that every deferred stack is processed. */
 void pipeline_stop(struct pipeline *p);

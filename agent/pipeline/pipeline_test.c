@@ -346,12 +346,12 @@ TEST(pipeline_counts_malformed_records_and_tells_of_cgroups)
     CHECK_EQ(r.cgroups, 1);
 }
 
-TEST(pipeline_takes_a_share_of_the_rate)
+TEST(pipeline_takes_another_rate)
 {
     AUTO_RIG r = {0};
     BEGIN(r, true);
     CHECK_EQ(pipeline_rate(r.pipeline), HZ);
-    pipeline_set_share(r.pipeline, 25);
+    pipeline_set_rate(r.pipeline, HZ / 4);
     pipeline_poll(r.pipeline, 0);
     CHECK_EQ(fake_rate(r.probe), HZ / 4);
     CHECK_EQ(pipeline_rate(r.pipeline), HZ / 4);

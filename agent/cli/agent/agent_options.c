@@ -49,7 +49,9 @@ static const struct option_row rows[] = {
     {"kernel", 0, OPTION_SWITCH, "on/off", AT(kernel), .fallback = "on", .help = "record kernel stacks"},
     {"user", 0, OPTION_SWITCH, "on/off", AT(user), .fallback = "on", .help = "record user stacks"},
     {"max-cpu", 0, OPTION_NUMBER, "PERCENT", AT(max_cpu), 1, 10000, .fallback = "10",
-     .help = "CPU limit for the agent, in percent of one CPU; the sampling rate is lowered to stay below it"},
+     .help =
+         "CPU limit for the agent, in percent of one CPU (from 8 CPUs on: of each 8); above it the sampling rate is "
+         "lowered, first that of pods that request a higher one"},
     {"table-memory", 0, OPTION_SIZE, "SIZE", AT(table_memory), MIN_TABLES, MAX_TABLES, .fallback = "256M",
      .help = "maximum kernel memory for unwind tables"},
     {"stack-memory", 0, OPTION_SIZE, "SIZE", AT(stack_memory), 1 << 20, 4ull << 30, .fallback = "64M",

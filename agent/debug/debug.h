@@ -9,9 +9,9 @@
  *   4. from a debuginfod server (debuginfod.h), if one is configured
  *
  * A file with another build ID is never used; if one of the two has no build ID, the CRC of .gnu_debuglink decides.
- * Containers that share a layer share the file, so what is found for one applies to all: the build is the same. Names
- * in files are not trusted: they are opened in the root to which they belong (openat2, RESOLVE_IN_ROOT), only regular
- * files, and read-only. A trace records all attempts.
+ * Containers that share a layer share the file, but what one of them supplies is not for others: line_indexes.h looks
+ * with and without its root. Names in files are not trusted: they are opened in the root to which they belong (openat2,
+ * RESOLVE_IN_ROOT), only regular files, and read-only. A trace records all attempts.
  */
 #pragma once
 #include "base/vec.h"

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct xp_file_key key = {.ino = 7, .size = 1000};
 
@@ -148,6 +149,36 @@ static int put_debug_file(const char *dir, int debug, char program[128])
     return rc ? rc : fs_replace_file(path, data, len, 0600);
 }
 
+/* What one container has names the file for it alone; that another one has nothing is not an answer for it, either. */
+TEST(line_indexes_of_a_container_are_its_own)
+{
+    CLEANUP(bench_free) struct bench b;
+    struct line_index x;
+    char path[128];
+    AUTO_CLOSE int full = fixture_fd("dwarf-5");
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
+    CHECK(bench_new(&b, true));
+    if (full < 0 || stripped < 0)
+        SKIP("no fixtures");
+    CHECK_EQ(put_debug_file(b.dir, full, path), 0);
+    const struct line_index_process none = {.cgroup = 1, .tgid = (u32)getpid(), .path = "/nowhere/x"};
+    const struct line_index_process has = {.cgroup = 2, .tgid = (u32)getpid(), .path = path};
+    const struct line_index_process gone = {.cgroup = 2, .tgid = (u32)getpid(), .start_ns = 1, .path = path};
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), -ENODATA);
+        CHECK_EQ(line_indexes_get_of(b.lines, &key, &none, stripped, &x), -ENODATA);
+        CHECK_EQ(line_indexes_get_of(b.lines, &key, &gone, stripped, &x), i ? 0 : -ESRCH);
+        CHECK_EQ(line_indexes_get_of(b.lines, &key, &has, stripped, &x), 0);
+        CHECK(is_index(x.fd) && x.symbols >= 0 && x.complete);
+    }
+    char debug[160];
+    snprintf(debug, sizeof(debug), "%s/x.debug", b.dir);
+    CHECK_EQ(unlink(debug), 0); /* a descriptor would keep its blocks */
+    line_indexes_release(b.lines, UINT64_MAX);
+    CHECK_EQ(line_indexes_get_of(b.lines, &key, &has, stripped, &x), -ENODATA);
+    CHECK(line_indexes_get(b.lines, &key, stripped, &x) == -ENODATA && x.fd < 0);
+}
+
 /* A debug file that lies beside the program, in the root of this very process. */
 TEST(line_indexes_look_in_the_root_of_the_process)
 {
@@ -161,10 +192,10 @@ TEST(line_indexes_look_in_the_root_of_the_process)
         SKIP("no fixtures");
     CHECK_EQ(put_debug_file(b.dir, full, path), 0);
     unsigned before = count_in("/proc/self/fd", "");
-    line_indexes_seen(b.lines, &key, (u32)getpid(), path);
+    line_indexes_seen(b.lines, &key, LINE_INDEXES_ALL, (u32)getpid(), path);
     struct xp_file_key other = key;
     other.ino++;
-    line_indexes_seen(b.lines, &other, (u32)getpid(), path);
+    line_indexes_seen(b.lines, &other, LINE_INDEXES_ALL, (u32)getpid(), path);
     CHECK_EQ(count_in("/proc/self/fd", ""), before + 1); /* one root for both */
     CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), 0);
     CHECK(is_index(x.fd) && x.symbols >= 0);
@@ -262,7 +293,7 @@ TEST(line_indexes_are_bounded)
 TEST(line_indexes_of_what_is_no_file)
 {
     CLEANUP(bench_free) struct bench b;
-    struct line_index x = {7, 7};
+    struct line_index x = {.fd = 7, .symbols = 7};
     AUTO_CLOSE int text = fixture_fd("plt.c");
     CHECK(bench_new(&b, false));
     CHECK_EQ(line_indexes_get(b.lines, &key, text, &x), -ENOEXEC);
@@ -306,19 +337,20 @@ TEST(line_indexes_let_go_of_roots)
     if (stripped < 0)
         SKIP("no fixture");
     unsigned before = count_in("/proc/self/fd", "");
-    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x");
-    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x"); /* known */
+    line_indexes_seen(b.lines, &key, LINE_INDEXES_ALL, (u32)getpid(), "/bin/x");
+    line_indexes_seen(b.lines, &key, LINE_INDEXES_ALL, (u32)getpid(), "/bin/x"); /* known */
     CHECK_EQ(count_in("/proc/self/fd", ""), before + 1);
     line_indexes_release(b.lines, 3600 * NS_PER_SEC);
     CHECK_EQ(count_in("/proc/self/fd", ""), before + 1);
     line_indexes_release(b.lines, 0);
     CHECK_EQ(count_in("/proc/self/fd", ""), before);
-    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x"); /* anew */
+    line_indexes_seen(b.lines, &key, LINE_INDEXES_ALL, (u32)getpid(), "/bin/x"); /* anew */
     CHECK_EQ(count_in("/proc/self/fd", ""), before + 1);
     CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), -ENODATA);
     CHECK_EQ(count_in("/proc/self/fd", ""), before);
-    line_indexes_seen(b.lines, &key, (u32)getpid(), "/bin/x");                             /* it was tried */
-    line_indexes_seen(b.lines, &(struct xp_file_key){.ino = 9}, (u32)INT32_MAX, "/bin/x"); /* nobody's */
+    line_indexes_seen(b.lines, &key, LINE_INDEXES_ALL, (u32)getpid(), "/bin/x"); /* it was tried */
+    line_indexes_seen(b.lines, &(struct xp_file_key){.ino = 9}, LINE_INDEXES_ALL, (u32)INT32_MAX,
+                      "/bin/x"); /* nobody's */
     CHECK_EQ(count_in("/proc/self/fd", ""), before);
 }
 
@@ -336,7 +368,7 @@ TEST(line_indexes_are_of_all_their_files)
     for (unsigned i = 0; i < 3; i++) {
         if (i < 2)
             CHECK_EQ(put_debug_file(b.dir, full, path), 0); /* the same bytes in another file */
-        line_indexes_seen(b.lines, &key, (u32)getpid(), path);
+        line_indexes_seen(b.lines, &key, LINE_INDEXES_ALL, (u32)getpid(), path);
         CHECK_EQ(line_indexes_get(b.lines, &key, stripped, &x), 0);
         CHECK(is_index(x.fd) && x.symbols >= 0);
         CHECK_EQ(count_in(b.dir, ".xpl"), i < 2 ? i + 1 : 2);

@@ -176,7 +176,7 @@ static u32 add(struct binaries *b, u32 id, int fd, const char *path, u32 tgid)
     e->binary = (struct binary){.id = id, .fd = fd, .path = strdup(path), .key = key};
     identify(b, e);
     if (tgid && e->binary.path && !e->binary.error)
-        line_indexes_seen(b->lines, &key, tgid, path);
+        line_indexes_seen(b->lines, &key, LINE_INDEXES_ALL, tgid, path);
     return id;
 }
 
@@ -281,7 +281,7 @@ int binaries_debug_files(struct binaries *b, u32 id, int root, struct debug_file
 int binaries_lines(struct binaries *b, u32 id, struct dwarf_index_header *out)
 {
     const struct binary *f = binaries_get(b, id);
-    struct line_index index = {-1, -1};
+    struct line_index index = {.fd = -1, .symbols = -1};
     int rc = f ? line_indexes_get(b->lines, &f->key, f->fd, &index) : -ENOENT;
     if (!rc && pread(index.fd, out, sizeof(*out), 0) != sizeof(*out))
         rc = -EIO;
@@ -309,7 +309,7 @@ static int ask(void *ctx, u32 id, const u64 *offsets, size_t n, void (*use)(void
     struct names view;
     if (!f || f->error)
         return f ? f->error : -ENODATA;
-    struct line_index index = {-1, -1};
+    struct line_index index = {.fd = -1, .symbols = -1};
     if (id != XP_FILE_VDSO)
         line_indexes_get(b->lines, &f->key, f->fd, &index);
     struct names_fds fds = {

@@ -5,6 +5,7 @@
 #include "debug/line_indexes.h"
 #include "debug/name_indexes.h"
 #include "parser/parser.h"
+#include "pipeline/private_names.h"
 #include "cache/kernel_names.h"
 #include "profile/name_cache.h"
 #include "profile/symbolize.h"
@@ -22,6 +23,7 @@ struct namer {
     struct debug_search_paths places;
     struct line_indexes *lines;
     struct name_indexes *names;
+    struct private_names *privates;
     u64 cut_names;
     struct { /* what the parser said of the file asked for last */
         u32 id;
@@ -43,6 +45,7 @@ int namer_new(struct namer **out, const struct namer_config *config)
     sources.patient = !config->again; /* who goes on asks again */
     debug_search_paths_open(&n->places, &sources, config->parser, config->opener, config->hung);
     if (line_indexes_new(&n->lines, &n->places, config->cache) ||
+        private_names_new(&n->privates, config->files, n->lines, config->again) ||
         name_indexes_new(&n->names, config->parser, config->cache) ||
         runtime_processes_new(&n->processes,
                               (struct runtime_reader){config->parser, parser_jit_read, config->opener}) ||
@@ -60,6 +63,7 @@ void namer_free(struct namer **nn)
     kernel_names_free(&n->kernel);
     name_cache_free(&n->kept);
     runtime_processes_free(&n->processes);
+    private_names_free(&n->privates);
     line_indexes_free(&n->lines);
     name_indexes_free(&n->names);
     debug_search_paths_close(&n->places);
@@ -80,11 +84,11 @@ static bool name_file(void *ctx, u32 id, const char **path, const char **build_i
     return true;
 }
 
-/* Where names come from besides the file itself. */
-static struct names_fds sources(struct namer *n, const struct file *f)
+/* Where names of an ID come from besides its file. */
+static struct names_fds sources(struct namer *n, u32 id, const struct file *f)
 {
     struct line_index index;
-    int rc = line_indexes_get(n->lines, &f->key, f->fd, &index);
+    int rc = private_names_index(n->privates, id, &index);
     if (rc && rc != -ENODATA)
         log_info("no source lines for %s: %s", f->path ? f->path : "?", strerror(-rc));
     struct names_fds fds = {
@@ -97,21 +101,21 @@ void namer_note_file(struct namer *n, const struct xp_file_event *e)
 {
     const struct file *f = files_get(n->config.files, e->id);
     if (f && f->path)
-        line_indexes_seen(n->lines, &f->key, e->tgid, f->path);
+        line_indexes_seen(n->lines, &f->key, e->cgroup, e->tgid, f->path);
 }
 
 static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t count,
                       void (*use)(void *arg, const struct names *names), void *arg)
 {
     struct namer *n = ctx;
-    const struct file *f = files_get(n->config.files, id);
+    const struct file *f = private_names_file(n->privates, id);
     struct parser_reply reply = {0};
     struct names view;
     if (!f || f->fd < 0)
         return -ENODATA;
     int rc = files_is_hung(n->config.files, f) ? -EREMOTEIO : files_changed(f) ? -ESTALE : 0;
     if (!rc) {
-        struct names_fds fds = sources(n, f);
+        struct names_fds fds = sources(n, id, f);
         rc = parser_names(n->config.parser, &fds, offsets, count, &reply, &view);
         if (rc == -EREMOTEIO && fds.symbols < 0) /* else it may be the debug file's */
             files_hung(n->config.files, f);
@@ -129,7 +133,7 @@ static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t count,
 /* Is a server being asked for the file's debug information? */
 static bool is_pending(struct namer *n, u32 id)
 {
-    const struct file *f = files_get(n->config.files, id);
+    const struct file *f = private_names_file(n->privates, id);
     struct line_index index;
     if (!n->places.server || !f || f->fd < 0)
         return false;
@@ -144,7 +148,7 @@ static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t count,
     struct namer *n = ctx;
     if (!n->kept || is_pending(n, id)) /* what is not final is not kept */
         return ask_parser(n, id, offsets, count, use, arg);
-    const struct file *f = files_get(n->config.files, id);
+    const struct file *f = private_names_file(n->privates, id);
     struct name_cache_query q = {.id = id,
                                  .owner = f ? f->owner : SHARES_ALL,
                                  .offsets = offsets,
@@ -237,11 +241,18 @@ void namer_add_process(struct namer *n, struct runtime_process *p)
 
 /* ---- An interval ---- */
 
+static u32 names_id(void *ctx, u32 file, const struct agg_process *who)
+{
+    const struct namer *n = ctx;
+    return private_names_id(n->privates, file, who);
+}
+
 int namer_run(struct namer *n, const struct span *s, struct profile *out)
 {
     struct name_source source = {
         .ctx = n,
         .file = name_file,
+        .names_id = names_id,
         .names = name_offsets,
         .address = file_offset_as_address,
         .kernel = name_kernel,
@@ -250,9 +261,11 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
     if (n->config.raw) {
         source.raw = true;
         source.names = NULL;
+        source.names_id = NULL;
         source.address = link_time_address;
         source.segment = segment;
     }
+    private_names_begin(n->privates);
     out->nevents = n->config.nevents;
     for (size_t i = 0; i < out->nevents; i++) {
         out->events[i] = n->config.events[i];

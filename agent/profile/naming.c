@@ -218,7 +218,7 @@ static void add_unnamed_lines(struct file_job *j)
             add_unnamed_line(j, &n->out->locations.v[j->rows[i]], place_of(n->words.v[j->rows[i]]));
 }
 
-static void name_file(struct naming *n, u32 file, const u32 *rows, size_t nrows)
+static void name_file(struct naming *n, u32 file, u32 names_id, const u32 *rows, size_t nrows)
 {
     const struct name_source *src = n->src;
     const char *path = "", *build_id = "";
@@ -238,7 +238,7 @@ static void name_file(struct naming *n, u32 file, const u32 *rows, size_t nrows)
     widen_to_segment(&j, file);
     int error = -ENODATA;
     if (src->names)
-        error = src->names(src->ctx, file, offsets, j.noffsets, use_names, &j);
+        error = src->names(src->ctx, names_id ? names_id : file, offsets, j.noffsets, use_names, &j);
     if (!n->failed)
         n->out->mappings.v[j.mapping].error = error;
     add_unnamed_lines(&j);
@@ -261,11 +261,13 @@ static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nro
     add_unnamed_lines(&j);
 }
 
-/* What a row belongs to: a file, or the anonymous memory of a process. */
+#define ANONYMOUS (1ull << 63)
+
+/* What a row belongs to: a file and whose names it has, or the anonymous memory of a process. */
 static u64 group_of(const struct naming *n, u32 row)
 {
     u64 word = n->words.v[row];
-    return word_in_file(word) ? XP_WORD_FILE(word) : 1ull << 32 | n->owners.v[row];
+    return (word_in_file(word) ? (u64)XP_WORD_FILE(word) << 32 : ANONYMOUS) | n->owners.v[row];
 }
 
 static int by_group_and_offset(const void *x, const void *y, void *arg)
@@ -297,10 +299,10 @@ static void name_user(struct naming *n)
         u64 group = group_of(n, rows.v[i]);
         for (end = i + 1; end < rows.n && group_of(n, rows.v[end]) == group;)
             end++;
-        if (group >> 32)
+        if (group & ANONYMOUS)
             name_memory(n, (u32)group, rows.v + i, end - i);
         else
-            name_file(n, (u32)group, rows.v + i, end - i);
+            name_file(n, (u32)(group >> 32), (u32)group, rows.v + i, end - i);
     }
     vec_free(&rows);
 }

@@ -78,11 +78,23 @@ static int add_processes(struct job *j, struct profile *out)
     return 0;
 }
 
-/* The location of a word, made when it is new; anonymous memory differs from process to process. */
+/* Anonymous memory differs from process to process, names of a file may do so. */
+static u32 owner_of(const struct job *j, u64 word, u32 process)
+{
+    const struct name_source *src = j->naming.src;
+    if (XP_WORD_KIND(word) == XP_WORD_ANON)
+        return j->rank[process];
+    if (!word_in_file(word) || !src->names_id)
+        return 0;
+    u32 id = src->names_id(src->ctx, XP_WORD_FILE(word), &j->processes[process]);
+    return id == XP_WORD_FILE(word) ? 0 : id;
+}
+
+/* The location of a word, made when it is new. */
 static int location(struct job *j, u64 word, u32 process, u32 *out)
 {
     struct naming *n = &j->naming;
-    u32 owner = XP_WORD_KIND(word) == XP_WORD_ANON ? process : 0, row;
+    u32 owner = owner_of(j, word, process), row;
     u64 hash = hash_u64(word ^ hash_u64(owner));
     for (struct probe p = lookup_start(&j->locations, hash); lookup_next(&j->locations, &p, &row);)
         if (n->words.v[row] == word && n->owners.v[row] == owner) {
@@ -118,7 +130,7 @@ static int add_stack(struct job *j, const struct agg_stack *s)
         u64 word = s->words[i];
         if (i && i < s->nkernel)
             word &= ~XP_WORD_EXACT; /* only the kernel's leaf is where it was interrupted */
-        if (location(j, word, to->process, &out->stack_locations.v[out->stack_locations.n]))
+        if (location(j, word, s->process, &out->stack_locations.v[out->stack_locations.n]))
             return -ENOMEM;
         out->stack_locations.n++;
     }

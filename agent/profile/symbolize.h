@@ -12,6 +12,9 @@ struct name_source {
     /* Returns the path of a file as seen by the process and its build ID in hex ("": none), borrowed. False:
      * unknown. */
     bool (*file)(void *ctx, u32 file, const char **path, const char **build_id);
+    /* Returns the ID under which the names of a file are requested for frames of a process: the file's own, or another
+     * one, which `names` alone is called with. May be NULL. */
+    u32 (*names_id)(void *ctx, u32 file, const struct agg_process *who);
     /* Finds the names of n ascending file offsets and calls `use` with them; they are valid during that call only.
      * Returns 0, or -errno: the frames are then shown as [file+0xoffset], and the error is stored in the mapping. */
     int (*names)(void *ctx, u32 file, const u64 *offsets, size_t n, void (*use)(void *arg, const struct names *names),

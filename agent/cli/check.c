@@ -7,6 +7,7 @@
 #include "container/cri.h"
 #include "container/hierarchy.h"
 #include "parser/parser.h"
+#include "parser/sandbox.h"
 #include "probe/denied.h"
 #include "probe/probe.h"
 #include "proc/proc.h"
@@ -201,6 +202,20 @@ static void check_containers(struct check *c, const char *host_root)
     check_runtime(host_root);
 }
 
+/* What every machine must allow stands in front of what only some do. */
+static void say_layers(const struct parser *p)
+{
+    AUTO_BUF struct buf holds = {0}, missing = {0};
+    const struct sandbox_layer_text *layer;
+    buf_str(&holds, "seccomp, no capabilities, no new privileges");
+    for (unsigned i = 0; (layer = sandbox_layer_text(i)); i++)
+        if (parser_layers(p) >> i & 1)
+            buf_printf(&holds, ", %s", layer->slug);
+        else
+            buf_printf(&missing, "%s%s", missing.len ? ", " : "; without ", layer->missing);
+    line(missing.len ? "--" : "ok", "parser sandbox", "%s%s", holds.data, missing.len ? missing.data : "");
+}
+
 static void check_parser(struct check *c)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
@@ -208,6 +223,8 @@ static void check_parser(struct check *c)
     int rc = parser_new(&p, &limits);
     line(rc ? "NO" : "ok", "parser process", "%s", rc ? strerror(-rc) : "starts and enters its sandbox");
     c->failures += rc != 0;
+    if (!rc)
+        say_layers(p);
     parser_free(&p);
 }
 

@@ -60,3 +60,18 @@ finish
 for missing in 'a user of its own' 'an empty root directory' 'an empty network namespace'; do
     grep -q "without $missing" "$errors" || fail "it does not say that it is without $missing"
 done
+
+# `xprof check` says the same, and that this is no failure.
+sandbox_line() { # COMMAND...
+    "$@" "$XPROF" check >"$TMP/check" 2>&1 || true
+    grep -E '^(ok|--) +parser sandbox +seccomp, no capabilities, no new privileges' "$TMP/check" ||
+        fail "check does not say what holds of the sandbox"
+}
+sandbox_line env >"$TMP/line"
+for layer in user root network; do
+    grep -qE ", $layer([,;]|\$)" "$TMP/line" || fail "check does not say that $layer holds: $(cat "$TMP/line")"
+done
+sandbox_line setpriv --no-new-privs --bounding-set="-all,+${capabilities//,/,+}" >"$TMP/line"
+for missing in 'a user of its own' 'an empty root directory' 'an empty network namespace'; do
+    grep -qE "^-- .*; without .*$missing" "$TMP/line" || fail "check does not say that it is without $missing"
+done

@@ -84,10 +84,39 @@ sleep 5
 [ "$(metric xprof_samples_total)" = "$before" ] || fail "samples of pods that opted out leave the kernel"
 is "$(metric xprof_samples_unwanted_total) - $unwanted" '>' 50 || fail "the machine was idle: this proves nothing"
 
+# With the chart's capabilities and security context, the parser processes have no privilege, whatever else the kernel
+# allows; the metrics and the check say what it does.
+uid=$(kubectl -n xprof get pod -l app.kubernetes.io/name=xprof -o jsonpath='{.items[0].metadata.uid}')
+parsers=()
+for process in $(pgrep -x xprof-parser); do
+    if grep -qE "pod(${uid}|${uid//-/_})" "/proc/$process/cgroup" 2>/dev/null; then parsers+=("$process"); fi
+done
+[ ${#parsers[@]} -gt 0 ] || fail "the agent's pod has no parser process"
+layer() { # NAME
+    metric xprof_parser_sandbox "layer=\"$1\""
+}
+owner=0
+if [ "$(layer user)" = 1 ]; then owner=65534; fi
+for process in "${parsers[@]}"; do
+    for field in 'CapInh 0000000000000000' 'CapPrm 0000000000000000' 'CapEff 0000000000000000' 'CapAmb 0000000000000000' \
+        'Seccomp 2' 'NoNewPrivs 1' "Uid $owner(.$owner){3}"; do
+        grep -qE "^${field%% *}:[[:blank:]]*${field#* }\$" "/proc/$process/status" ||
+            fail "a parser process is not '$field': $(grep "^${field%% *}:" "/proc/$process/status")"
+    done
+done
+for name in user root network; do
+    [ "$(layer $name)" = 0 ] || fail "the layer $name holds without its capabilities: docs/privileges.md says otherwise"
+done
+landlock=0
+if "$XPROF" check | grep -qE '^[a-z-]+ +parser sandbox .*, landlock[,;]'; then landlock=1; fi # outside of the pod
+[ "$(layer landlock)" = $landlock ] || fail "landlock: $(layer landlock) in the pod, $landlock outside"
+
 helm upgrade xprof "$PWD/deploy/helm/xprof" -n xprof --reuse-values --set config.interval=5s --wait --timeout 60s
 kubectl -n xprof rollout status ds/xprof --timeout=60s
 helm test xprof -n xprof >"$TMP/check" 2>&1 || { cat "$TMP/check" && fail "helm test"; }
 grep -q 'xprof works here' "$TMP/check" || fail "helm test did not run the check"
+grep -qE 'parser sandbox +seccomp, no capabilities, no new privileges.*without a user of its own' "$TMP/check" ||
+    fail "the check does not say what holds of the parser's sandbox"
 helm uninstall xprof -n xprof --wait
 nothing_left() { # a pod may take its grace period
     [ -z "$(kubectl get all,cm,sa,secret,clusterrole,clusterrolebinding -A -l app.kubernetes.io/instance=xprof -o name)" ] &&

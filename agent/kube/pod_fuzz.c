@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "kube/labels.h"
+#include "kube/lean.h"
 #include "kube/pod.h"
 
 static void use(struct kube_pod *p)
@@ -26,7 +27,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLEANUP(kube_pod_free) struct kube_pod *pod = NULL;
     CLEANUP(kube_namespace_free) struct kube_namespace *ns = NULL;
     CLEANUP(kube_keys_free) struct kube_keys *keys = NULL;
-    if (json_parse(&j, (const char *)data, size, 1 << 20))
+    AUTO_BUF struct buf lean = {0};
+    CLEANUP(json_free) struct json *whole = NULL;
+    lean_copy(&lean, (const char *)data, size);
+    bool bad = json_parse(&j, lean.data ? lean.data : "", lean.len, 1 << 20) != 0;
+    if (bad && !json_parse(&whole, (const char *)data, size, 1 << 20)) /* what was cut out was more than it should be */
+        __builtin_trap();
+    if (bad)
         return 0;
     if (!kube_pod_from_json(&pod, j)) {
         kube_pod_guess_workload(pod);

@@ -70,7 +70,8 @@ XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
 {
     if (s->leaf != XP_LEAF_REGS)
         return xp_stop(s, XP_CAUSE_LEAF_RULE);
-    return xp_arrive(s, s->regs.r[r.rbp_off & 15], s->sp + r.cfa_off, s->bp, XP_WORD_CFI);
+    return xp_arrive(s, s->regs.r[r.rbp_off & 15], s->sp + r.cfa_off, s->bp,
+                     r.kind & XP_RULE_SYNTH ? XP_WORD_INFERRED : XP_WORD_CFI);
 }
 
 /* CFA = any register + offset (stack realignment, OpenSSL). The registers are known in the leaf. The direct caller of

@@ -18,8 +18,8 @@ static bool sizes_fit(const struct xp_table *t, size_t len)
 
 /* What may be synthesised: frames of ordinary functions, where a thread begins, and that nothing is known. */
 static const u32 synth_kinds = 1u << XP_CFA_RSP | 1u << XP_CFA_RBP | 1u << XP_CFA_RBX | 1u << XP_CFA_DEREF_RBP |
-                               1u << XP_CFA_DEREF_RSP | 1u << XP_CFA_RSP_DEREF | 1u << XP_CFA_REG | 1u << XP_CFA_END |
-                               1u << XP_CFA_UNPROVEN;
+                               1u << XP_CFA_DEREF_RSP | 1u << XP_CFA_RSP_DEREF | 1u << XP_CFA_REG |
+                               1u << XP_CFA_RA_REG | 1u << XP_CFA_END | 1u << XP_CFA_UNPROVEN;
 
 static bool rule_known(const struct xp_rule *r)
 {

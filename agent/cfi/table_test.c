@@ -498,7 +498,7 @@ TEST(table_check_finds_every_lie)
     CHECK_EQ(check_with(t, len, rules + 4, XP_CFA_RSP << 16), -EBADMSG);
     CHECK_EQ(check_with(t, len, rules + 8 + 4, (XP_CFA_RSP_DEREF | XP_RULE_SYNTH) << 16), 0);
     CHECK_EQ(check_with(t, len, rules + 8 + 4, (XP_CFA_UNPROVEN | XP_RULE_SYNTH) << 16), 0);
-    static const u8 never_synthesised[] = {XP_CFA_NONE,    XP_CFA_PLT,  XP_CFA_SIGNAL,     XP_CFA_RA_REG,
+    static const u8 never_synthesised[] = {XP_CFA_NONE,    XP_CFA_PLT,  XP_CFA_SIGNAL,
                                            XP_CFA_RBP_HOP, XP_CFA_GO_G, XP_CFA_UNSUPPORTED};
     for (size_t i = 0; i < sizeof(never_synthesised); i++)
         CHECK_EQ(check_with(t, len, rules + 8 + 4, (never_synthesised[i] | XP_RULE_SYNTH) << 16), -EBADMSG);

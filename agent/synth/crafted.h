@@ -34,8 +34,8 @@ static inline void crafted_file(u8 *file, const u8 *code, size_t n)
 
 static inline bool crafted_rule_is_sound(struct xp_rule r)
 {
-    static const u8 kinds[] = {XP_CFA_RSP,       XP_CFA_RBP, XP_CFA_RBX, XP_CFA_DEREF_RBP, XP_CFA_DEREF_RSP,
-                               XP_CFA_RSP_DEREF, XP_CFA_REG, XP_CFA_END, XP_CFA_UNPROVEN};
+    static const u8 kinds[] = {XP_CFA_RSP,       XP_CFA_RBP, XP_CFA_RBX,    XP_CFA_DEREF_RBP, XP_CFA_DEREF_RSP,
+                               XP_CFA_RSP_DEREF, XP_CFA_REG, XP_CFA_RA_REG, XP_CFA_END,       XP_CFA_UNPROVEN};
     if (XP_RULE_CFA(r.kind) == XP_CFA_REG && XP_REG_NUMBER(r.cfa_off) > 15)
         return false;
     return (r.kind & XP_RULE_SYNTH) && memchr(kinds, XP_RULE_CFA(r.kind), sizeof(kinds));

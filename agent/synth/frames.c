@@ -3,19 +3,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "synth/guard.h"
-#include "synth/rules.h"
 #include <errno.h>
 #include <string.h>
-
-#define SYNC_REACH   (64u << 10) /* bytes to the next function start, at most */
-#define WINDOW       (64u << 10) /* code that is believed, or not, as a whole */
-#define WINDOWS      ((FRAMES_MAX_RUN + 2 * SYNC_REACH) / WINDOW + 2)
-#define MAX_BAD_PART 8 /* one of so many bytes may break the discipline */
-#define MIN_FRAMES   8 /* starts of frames in a stretch that breaks it more often, but keeps rbp */
-
-struct window { /* what speaks for and against a stretch */
-    u32 frames, all, bad, wild;
-};
 
 struct stretches {
     struct code code;
@@ -51,7 +40,7 @@ static bool begins_at(const struct code_gap *g, u64 i)
 /* The last start at or before byte i of a gap; if none is near, the gap's, or byte i itself. */
 static u64 start_before(const struct code_gap *g, u64 i)
 {
-    u64 least = i > SYNC_REACH ? i - SYNC_REACH : 0;
+    u64 least = i > FRAMES_SYNC_REACH ? i - FRAMES_SYNC_REACH : 0;
     for (u64 k = i; k > least; k--)
         if (begins_at(g, k))
             return k;
@@ -60,154 +49,11 @@ static u64 start_before(const struct code_gap *g, u64 i)
 
 static u64 start_behind(const struct code_gap *g, u64 i)
 {
-    u64 n = g->end - g->start, most = n - i > SYNC_REACH ? i + SYNC_REACH : n;
+    u64 n = g->end - g->start, most = n - i > FRAMES_SYNC_REACH ? i + FRAMES_SYNC_REACH : n;
     for (u64 k = i; k < most; k++)
         if (begins_at(g, k))
             return k;
     return most == n ? n : i;
-}
-
-/* ---- Rows ---- */
-
-static struct xp_rule rule_of(u8 state)
-{
-    struct xp_rule r = {.kind = XP_RULE_KIND(XP_CFA_RSP, XP_RBP_SAME) | XP_RULE_SYNTH, .cfa_off = 8};
-    r.rbx = XP_RBX_SAME | XP_RBX_INFERRED;
-    if (state == FRAMES_UNKNOWN)
-        return rules_unproven();
-    if (state == FRAMES_OUT)
-        return r;
-    r.kind = XP_RULE_KIND(state == FRAMES_IN ? XP_CFA_RBP : XP_CFA_RSP, XP_RBP_CFA) | XP_RULE_SYNTH;
-    r.cfa_off = 16;
-    r.rbp_off = -16;
-    if (state == FRAMES_IN) /* rbx is saved somewhere below */
-        r.rbx = XP_SYNTH_RBX_LOST | XP_RBX_INFERRED;
-    return r;
-}
-
-static int put_row(struct synth *out, u64 offset, struct xp_rule rule, bool first)
-{
-    const struct synth_row *before = out->rows.n ? &out->rows.v[out->rows.n - 1] : NULL;
-    if (!first && !memcmp(&before->rule, &rule, sizeof(rule)))
-        return 0;
-    struct synth_row *row = VEC_PUSH(&out->rows);
-    if (!row)
-        return -ENOMEM;
-    *row = (struct synth_row){offset, rule};
-    return 0;
-}
-
-static u32 end_of(const struct frames_run *r, size_t piece)
-{
-    return piece + 1 < r->pieces.n ? r->pieces.v[piece + 1].at : r->len;
-}
-
-static struct window *window_of(struct window *w, const struct frames_run *r, u32 at)
-{
-    u64 i = (r->offset + at) / WINDOW - r->offset / WINDOW;
-    return &w[i < WINDOWS ? i : WINDOWS - 1];
-}
-
-static void weigh(const struct frames_run *r, struct window *w)
-{
-    for (size_t i = 0; i < r->pieces.n; i++) {
-        const struct frames_piece *p = &r->pieces.v[i];
-        struct window *is = window_of(w, r, p->at);
-        u32 n = end_of(r, i) - p->at;
-        is->all += n;
-        is->bad += p->marks & FRAMES_BAD ? n : 0;
-        is->wild += p->marks & FRAMES_WILD ? n : 0;
-        is->frames += p->frames && !(p->marks & FRAMES_WILD);
-    }
-}
-
-static bool is_believed(const struct window *w)
-{
-    return w->frames && w->bad <= w->all / MAX_BAD_PART;
-}
-
-/* At least, rbp is the frame pointer and nothing else there. */
-static bool keeps_rbp(const struct window *w)
-{
-    return w->frames >= MIN_FRAMES && w->wild <= w->all / MAX_BAD_PART;
-}
-
-/* Tells whether the function [first, end) makes a frame. */
-static bool has_frame(const struct frames_run *r, size_t first, size_t end)
-{
-    for (; first < end; first++)
-        if (r->pieces.v[first].made && !(r->pieces.v[first].marks & FRAMES_WILD))
-            return true;
-    return false;
-}
-
-struct writer {
-    struct synth *out;
-    const struct frames_run *run;
-    struct window windows[WINDOWS];
-    size_t back; /* the next one of run->returns */
-    bool first;  /* row of its range */
-};
-
-static int put_state(struct writer *w, u32 at, u8 state)
-{
-    int err = put_row(w->out, w->run->offset + at, rule_of(state), w->first);
-    w->first = false;
-    return err;
-}
-
-/* Code in which only callers are known: they are looked up at the last byte of their call. */
-static int put_calls(struct writer *w, u32 at, u32 end)
-{
-    const struct frames_run *r = w->run;
-    int err = put_state(w, at, FRAMES_UNKNOWN);
-    for (; w->back < r->returns.n && r->returns.v[w->back] <= at; w->back++)
-        ;
-    for (; w->back < r->returns.n && r->returns.v[w->back] <= end && !err; w->back++) {
-        err = put_state(w, r->returns.v[w->back] - 1, FRAMES_IN);
-        if (!err && r->returns.v[w->back] < end)
-            err = put_state(w, r->returns.v[w->back], FRAMES_UNKNOWN);
-        w->out->n.claimed_bytes++;
-    }
-    return err;
-}
-
-static int put_piece(struct writer *w, size_t i, bool frame)
-{
-    const struct frames_piece *p = &w->run->pieces.v[i];
-    const struct window *is = window_of(w->windows, w->run, p->at);
-    u32 end = end_of(w->run, i);
-    u8 state = p->state;
-    if (p->at == end)
-        return 0;
-    w->out->n.code_bytes += end - p->at;
-    if ((p->marks & FRAMES_BAD) || !is_believed(is)) {
-        frame = frame && keeps_rbp(is) && !(p->marks & FRAMES_WILD);
-        bool inside = p->framed && p->local != FRAMES_OUT;
-        if (frame && !inside && (p->local == FRAMES_UNKNOWN || p->local == FRAMES_IN))
-            return put_calls(w, p->at, end);
-        state = frame && inside ? FRAMES_IN : FRAMES_UNKNOWN;
-    }
-    w->out->n.claimed_bytes += state == FRAMES_UNKNOWN ? 0 : end - p->at;
-    return put_state(w, p->at, state);
-}
-
-static int put_rows(struct synth *out, const struct frames_run *r)
-{
-    struct writer w = {.out = out, .run = r, .first = true};
-    struct synth_span *range = VEC_PUSH(&out->ranges);
-    if (!range)
-        return -ENOMEM;
-    *range = (struct synth_span){r->offset, r->offset + r->len};
-    weigh(r, w.windows);
-    int err = !r->pieces.n || r->pieces.v[0].at ? put_state(&w, 0, FRAMES_UNKNOWN) : 0; /* padding */
-    for (size_t i = 0, end; i < r->pieces.n && !err; i = end) {
-        end = frames_function_end(r, i);
-        bool frame = has_frame(r, i, end);
-        for (size_t k = i; k < end && !err; k++)
-            err = put_piece(&w, k, frame);
-    }
-    return err;
 }
 
 /* ---- Runs ---- */
@@ -226,7 +72,7 @@ static int read_run(struct stretches *s, const struct code_gap *g, u64 from, u64
         return (int)n;
     s->out->n.insns += (u64)n;
     frames_solve(&r);
-    return put_rows(s->out, &r);
+    return frames_rows(&r, s->out);
 }
 
 /* The same without what earlier calls have read: the ends of functions that begin in another stretch. */

@@ -13,8 +13,9 @@
  *
  * Compilers of other languages have frame pointers, too, but their own ways around them (V8's builtins drop their
  * return address, look into the frame of their caller, push arguments before they have a frame). Where rbp is at least
- * never written otherwise, it is the frame pointer from where a frame is made to where it is left, and at each call:
- * only there are rows.
+ * never written otherwise, it is the frame pointer from where a frame is made to where it is left, and at each call.
+ * Outside of frames, the stack pointer is followed from where a function is entered (frames_flow.c). Only there are
+ * rows.
  *
  * Unlike rows of synth_read these rest on a convention, not on a proof of each path: they are marked as inferred.
  */
@@ -22,8 +23,9 @@
 #include "base/vec.h"
 #include "synth/code.h"
 
-#define FRAMES_MAX_CODE (1u << 30) /* bytes of gaps; most of them are never read */
-#define FRAMES_MAX_RUN  (1u << 20) /* bytes read as one; limits memory */
+#define FRAMES_MAX_CODE   (1u << 30)  /* bytes of gaps; most of them are never read */
+#define FRAMES_MAX_RUN    (1u << 20)  /* bytes read as one; limits memory */
+#define FRAMES_SYNC_REACH (64u << 10) /* bytes to the next function start, at most */
 
 enum frames_state { FRAMES_UNKNOWN, FRAMES_OUT, FRAMES_SAVED, FRAMES_IN };
 
@@ -45,6 +47,8 @@ struct frames_piece { /* instructions between which the state does not change */
     bool called : 1;  /* by a direct call */
     bool framed : 1;  /* all ways that are known to lead here come from where a frame was made */
     bool apart : 1;   /* no part of the function before: data in code, or what follows it */
+    bool entered : 1; /* a function is entered here */
+    bool follow : 1;  /* the stack pointer is to be followed */
     u8 marks;         /* enum frames_mark */
     u8 local;         /* the state as the piece itself tells it; OUT if it contradicts itself */
 };
@@ -52,6 +56,19 @@ struct frames_edge { /* both have the same state */
     u32 from;        /* number of the piece */
     u32 to;          /* from the start of the run */
 };
+
+/* What is known before an instruction by following the stack pointer: a kind, and a value in the low byte. */
+enum frames_flow {
+    FLOW_NONE,  /* not reached */
+    FLOW_OUT,   /* so many words above the return address; rbp is the caller's */
+    FLOW_SAVED, /* so many words above the saved rbp, which lies on the return address */
+    FLOW_IN,    /* rbp is the frame pointer */
+    FLOW_RA,    /* the return address is in this register; rbp is the caller's */
+    FLOW_LOST,
+};
+#define FRAMES_FLOW(kind, value) ((u16)((kind) << 8 | (value)))
+#define FRAMES_FLOW_KIND(state)  ((state) >> 8)
+#define FRAMES_FLOW_VALUE(state) ((state)&0xffu)
 
 struct frames_run { /* the code that is read as one */
     const u8 *bytes;
@@ -63,6 +80,7 @@ struct frames_run { /* the code that is read as one */
     VEC(u32) calls;   /* targets */
     VEC(u32) returns; /* where calls return to, ascending */
     u8 *starts;       /* bit i: an instruction begins at byte i */
+    u16 *flow;        /* by byte, where instructions begin (FRAMES_FLOW); NULL: not followed */
 };
 void frames_run_free(struct frames_run *r);
 /* Tells whether the n bytes at p begin with "[endbr64;] push rbp; mov rbp, rsp". */
@@ -72,5 +90,12 @@ bool frames_begin_here(const u8 *p, size_t n);
 s64 frames_read(struct frames_run *r);
 /* frames_solve.c: decides the states, and which pieces are bad. */
 void frames_solve(struct frames_run *r);
+/* The piece that contains a byte; NULL: none. */
+struct frames_piece *frames_piece_at(struct frames_run *r, u32 at);
+/* frames_rows.c: adds the rows of a solved run to `out`. Returns 0 or -ENOMEM. */
+struct synth;
+int frames_rows(struct frames_run *r, struct synth *out);
+/* frames_flow.c: follows the stack pointer from the pieces that are marked so. Returns 0 or -ENOMEM. */
+int frames_flow(struct frames_run *r);
 /* The number of the piece behind the function that begins with this one. */
 size_t frames_function_end(const struct frames_run *r, size_t first);

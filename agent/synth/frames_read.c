@@ -325,5 +325,7 @@ void frames_run_free(struct frames_run *r)
     vec_free(&r->calls);
     vec_free(&r->returns);
     free(r->starts);
+    free(r->flow);
     r->starts = NULL;
+    r->flow = NULL;
 }

@@ -4,8 +4,7 @@
 #define TRAP       0xcc /* what a failed assertion jumps to; it passes for padding */
 #define MAX_ROUNDS 256  /* over all edges; compilers' code needs a handful */
 
-/* The piece that contains a byte. */
-static struct frames_piece *piece_at(struct frames_run *r, u32 at)
+struct frames_piece *frames_piece_at(struct frames_run *r, u32 at)
 {
     size_t lo = 0, hi = r->pieces.n;
     while (lo < hi) {
@@ -21,7 +20,7 @@ static struct frames_piece *piece_at(struct frames_run *r, u32 at)
 /* Where a jump or call goes; NULL: into the middle of an instruction. */
 static struct frames_piece *target_of(struct frames_run *r, u32 at)
 {
-    return r->starts[at >> 3] >> (at & 7) & 1 ? piece_at(r, at) : NULL;
+    return r->starts[at >> 3] >> (at & 7) & 1 ? frames_piece_at(r, at) : NULL;
 }
 
 /* Even what the piece itself tells is not true. */
@@ -231,6 +230,9 @@ void frames_solve(struct frames_run *r)
             r->pieces.v[i].marks |= FRAMES_BAD;
     spread_frames(r);
     done = lose_frames(r) && done && spoil(r, FRAMES_WILD) && spoil(r, FRAMES_BAD);
-    for (size_t i = 0; i < r->pieces.n && !done; i++)
-        r->pieces.v[i].marks |= FRAMES_BAD | FRAMES_WILD;
+    for (size_t i = 0; i < r->pieces.n; i++) {
+        struct frames_piece *p = &r->pieces.v[i];
+        p->entered = p->called || (is_entered(p) && !p->apart);
+        p->marks |= done ? 0 : FRAMES_BAD | FRAMES_WILD;
+    }
 }

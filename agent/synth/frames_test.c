@@ -62,7 +62,8 @@ static int read_text(const struct text *t, struct synth *out)
     return read_wanted(t, all, 5, out);
 }
 
-/* The rule at byte `at` of the code, as a letter: (O)ut, (S)aved, (I)n, (-) unproven, (.) no row. */
+/* The rule at byte `at` of the code, as a letter: (O)ut, (S)aved, (I)n, (R)eturn address in rcx, (-) unproven, (.) no
+ * row; a digit: so many words above the return address. */
 static char rule_at(const struct synth *s, size_t at)
 {
     u64 offset = CRAFTED_BASE + at;
@@ -76,12 +77,16 @@ static char rule_at(const struct synth *s, size_t at)
         return '.';
     if (XP_RULE_CFA(r->kind) == XP_CFA_UNPROVEN)
         return '-';
+    if (XP_RULE_CFA(r->kind) == XP_CFA_RA_REG)
+        return r->rbp_off == 2 && !r->cfa_off ? 'R' : '?';
     if (!(r->rbx & XP_RBX_INFERRED))
         return '?';
     if (XP_RULE_CFA(r->kind) == XP_CFA_RBP)
         return r->cfa_off == 16 && r->rbp_off == -16 && XP_RULE_RBP(r->kind) == XP_RBP_CFA ? 'I' : '?';
     bool saved = XP_RULE_RBP(r->kind) == XP_RBP_CFA && r->rbp_off == -16;
-    return r->cfa_off == 8 && XP_RULE_RBP(r->kind) == XP_RBP_SAME ? 'O' : r->cfa_off == 16 && saved ? 'S' : '?';
+    if (XP_RULE_RBP(r->kind) == XP_RBP_SAME)
+        return r->cfa_off == 8 ? 'O' : (char)('0' + (r->cfa_off - 8) / 8);
+    return r->cfa_off == 16 && saved ? 'S' : '?';
 }
 
 static const char *rules_of(const struct synth *s, size_t at, size_t n, char *to)
@@ -205,10 +210,66 @@ TEST(frames_of_other_compilers)
         PUT(t, "\x31\xc0\xff\xd0\x0f\x0b"); /* no frame, so no row */
     }
     CHECK_EQ(read_text(t, &s), 0);
-    CHECK_STR(rules_of(&s, 64, 15, got), "-----IIIIIIIIII");
-    CHECK_STR(rules_of(&s, 80, 17, got), "-------IIII---I--");
-    CHECK_STR(rules_of(&s, 112, 6, got), "------");
+    CHECK_STR(rules_of(&s, 64, 15, got), "ORRRRIIIIIIIIII");
+    CHECK_STR(rules_of(&s, 80, 17, got), "ORRRRRRIIII---I--");
+    CHECK_STR(rules_of(&s, 112, 6, got), "OOOOOO");
     CHECK(s.n.claimed_bytes < s.n.code_bytes);
+}
+
+/* ---- The stack pointer is followed where rbp is kept, but not the discipline ---- */
+
+/* The rules of `code` in a stretch full of functions that take their return address away. */
+#define CHECK_FLOW(code, want)                                           \
+    do {                                                                 \
+        AUTO_FREE struct text *t_ = calloc(1, sizeof(*t_));              \
+        AUTO_SYNTH struct synth found_ = {0};                            \
+        char got_[256];                                                  \
+        put_foreign(t_, 60);                                             \
+        size_t at_ = (begin(t_), PUT(t_, code));                         \
+        put_foreign(t_, 60);                                             \
+        CHECK_EQ(read_text(t_, &found_), 0);                             \
+        CHECK_STR(rules_of(&found_, at_, sizeof(code) - 1, got_), want); \
+    } while (0)
+
+static void put_foreign(struct text *t, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        begin(t); /* pop rcx; prologue; call rax; ud2 */
+        PUT(t, "\x59" PROLOGUE "\xff\xd0\x0f\x0b");
+        PUT(t, "\xcc\xcc");
+    }
+}
+
+TEST(frames_follow_pushes_and_pops)
+{
+    CHECK_FLOW("\x8b\x45\xf8\xc3", "OOOO"); /* a leaf that looks into its caller's frame */
+    /* push rax; sub rsp, 16; call rax; add rsp, 16; pop rax; ret */
+    CHECK_FLOW("\x50\x48\x83\xec\x10\xff\xd0\x48\x83\xc4\x10\x58\xc3", "O11113333331O");
+    /* pop rcx; lea rsp, [rsp + 8 * rax]; push rcx; ret: arguments are dropped below the return address */
+    CHECK_FLOW("\x59\x48\x8d\x24\xc4\x51\xc3", "ORRRRRO");
+    /* pop rcx; mov ecx, 1; push rcx; ret: nobody knows where that goes */
+    CHECK_FLOW("\x59\xb9\1\0\0\0\x51\xc3", "ORRRRR--");
+    /* push rdi; push rdx; push [rsp + 16]; jmp to itself: a copy of the return address on top */
+    CHECK_FLOW("\x57\x52\xff\x74\x24\x10\xeb\xf8", "O12222OO");
+    CHECK_FLOW(PROLOGUE "\x50\xff\xd0\x48\x89\xec\x5d\xc3", "OSSSIIIIIIIO");
+    CHECK_FLOW("\x50\x74\x01\x50\xff\xd0\x0f\x0b", "O111----"); /* push rax; je over push rax; ... */
+}
+
+/* What contradicts itself is not believed anywhere in the function. */
+TEST(frames_forget_what_is_refuted)
+{
+    CHECK_FLOW("\x31\xc0\x50\xc3", "----");           /* returns to what it pushed */
+    CHECK_FLOW("\x31\xc0\xff\xd0\xc9\xc3", "---I--"); /* leaves a frame that it never made; calls in it */
+    CHECK_FLOW(PROLOGUE "\x50\xc3", "------");        /* returns out of its frame */
+}
+
+/* Traps and an aligned loop in the middle of a function look like the start of one; the jump back says that it is none.
+ */
+TEST(frames_do_not_begin_within_a_function)
+{
+    /* prologue; push rax; jmp to the loop; 0: leave; ret; int3, int3; loop: dec eax; jne 0; ud2 */
+    CHECK_FLOW(PROLOGUE "\x50\xeb\x09\xc9\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xff\xc8\x75\xf3\x0f\x0b",
+               "OSSSIIIIOOOOOOOOIIIIII");
 }
 
 /* A stretch has the same rows, whatever else is wanted; functions that lie across its ends are whole. */

@@ -4,34 +4,23 @@
 #include "base/fs.h"
 #include "base/vec.h"
 #include "debug/debug.h"
+#include "debug/roots.h"
 #include "cache/cache.h"
 #include "dwarf/dwarf.h"
 #include "base/siphash.h"
-#include "opener/opener.h"
 #include "parser/parser.h"
-#include "proc/proc.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #define MAX_KEPT  512                 /* files; each may hold two descriptors */
 #define MAX_BYTES ((size_t)128 << 20) /* of memfds */
 
-struct root { /* of one or more processes */
-    int fd;   /* O_PATH */
-    u64 mount;
-    dev_t dev;
-    ino_t ino;
-    unsigned refs; /* 0: this place is free */
-};
-
 struct kept {
     u8 digest[16]; /* of the key and the container */
     struct xp_file_key key;
-    u32 root;      /* 1 + its place in `roots`, until the file is tried; 0: none */
+    u32 root; /* until the file is tried; 0: none */
     u64 seen_ns;
     char *path;  /* owned; the same */
     int fd;      /* of the index; -1: there is none */
@@ -48,7 +37,7 @@ struct line_indexes {
     const struct debug_search_paths *places;
     struct cache *cache;
     VEC(struct kept) kept;
-    VEC(struct root) roots;
+    struct roots roots;
     size_t bytes;
     u64 clock; /* one tick a look-up */
     struct line_indexes_stats stats;
@@ -64,49 +53,9 @@ int line_indexes_new(struct line_indexes **out, const struct debug_search_paths 
     return 0;
 }
 
-/* ---- Roots ------------------------------------------------------------------------------------------------------ */
-
-static int identify_root(struct root *r)
-{
-    struct statx x;
-    if (statx(r->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &x))
-        return -errno;
-    r->dev = makedev(x.stx_dev_major, x.stx_dev_minor);
-    r->ino = x.stx_ino;
-    r->mount = x.stx_mask & STATX_MNT_ID ? x.stx_mnt_id : 0; /* Linux 5.8: else processes of one container are told
-                                                                apart by less */
-    return 0;
-}
-
-/* 1 + its place; 0: the process is gone, or no memory. */
-static u32 hold_root(struct line_indexes *l, u32 tgid, u64 start_ns)
-{
-    AUTO_CLOSE int fd = opener_root(l->places->opener, tgid);
-    if (start_ns && proc_start_ticks(tgid) != start_ns / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK)))
-        return 0; /* the number is another process's */
-    struct root new = {.fd = fd, .refs = 1}, *place = NULL;
-    if (fd < 0 || identify_root(&new))
-        return 0;
-    for (struct root *r = l->roots.v; r < l->roots.v + l->roots.n; r++) {
-        if (r->refs && r->dev == new.dev && r->ino == new.ino && r->mount == new.mount) {
-            r->refs++;
-            return (u32)(r - l->roots.v) + 1;
-        }
-        place = r->refs ? place : r;
-    }
-    place = place ? place : VEC_PUSH(&l->roots);
-    if (!place)
-        return 0;
-    *place = new;
-    (void)TAKE_FD(fd);
-    return (u32)(place - l->roots.v) + 1;
-}
-
 static void let_go(struct line_indexes *l, struct kept *k)
 {
-    struct root *r = k->root ? &l->roots.v[k->root - 1] : NULL;
-    if (r && !--r->refs)
-        close(r->fd);
+    roots_release(&l->roots, k->root);
     k->root = 0;
     free(k->path);
     k->path = NULL;
@@ -129,7 +78,7 @@ void line_indexes_free(struct line_indexes **l)
     for (size_t i = 0; i < (*l)->kept.n; i++)
         close_kept(*l, &(*l)->kept.v[i]);
     vec_free(&(*l)->kept);
-    vec_free(&(*l)->roots);
+    roots_free(&(*l)->roots);
     free(*l);
     *l = NULL;
 }
@@ -231,24 +180,12 @@ void line_indexes_forget(struct line_indexes *l, const struct xp_file_key *key)
             drop(l, &l->kept.v[i]);
 }
 
-/* The path of a mapping is the agent's view of it; below a root that the agent sees, too (chroot), that root is in
- * front.
- */
-static char *path_in_root(const struct root *r, const char *path)
-{
-    char self[32], root[4096];
-    snprintf(self, sizeof(self), "/proc/self/fd/%d", r->fd);
-    ssize_t n = readlink(self, root, sizeof(root));
-    bool below = n > 1 && (size_t)n < sizeof(root) && !strncmp(path, root, (size_t)n) && path[n] == '/';
-    return strdup(below ? path + n : path);
-}
-
 static void take_root(struct line_indexes *l, struct kept *k, u32 tgid, u64 start_ns, const char *path)
 {
     if (k->tried || k->root)
         return;
-    k->root = hold_root(l, tgid, start_ns);
-    k->path = k->root ? path_in_root(&l->roots.v[k->root - 1], path) : NULL;
+    k->root = roots_hold(&l->roots, l->places->opener, tgid, start_ns);
+    k->path = k->root ? roots_path(&l->roots, k->root, path) : NULL;
     k->seen_ns = now_ns();
 }
 
@@ -311,7 +248,7 @@ static int make(struct line_indexes *l, const struct debug_search_paths *places,
 static int fetch(struct line_indexes *l, const struct xp_file_key *key, int file, bool own, struct kept *k)
 {
     CLEANUP(debug_files_free) struct debug_files f = DEBUG_FILES_NONE;
-    struct debug_subject s = {.fd = file, .root = k->root ? l->roots.v[k->root - 1].fd : -1, .path = k->path};
+    struct debug_subject s = {.fd = file, .root = roots_fd(&l->roots, k->root), .path = k->path};
     struct debug_search_paths places = *l->places;
     u8 digest[16];
     if (own)

@@ -20,7 +20,7 @@ struct fault { /* how a server answers */
     size_t larger; /* than 4096 bytes */
     bool endless;  /* sends, and does not say how much, until nobody listens */
     const char *dir;
-    size_t most;    /* that the files in `dir` took of the disk meanwhile */
+    size_t most;    /* that the files in `dir` took of the disk meanwhile; atomic */
     unsigned asked; /* for a file, any */
 };
 
@@ -33,7 +33,8 @@ static void send_endlessly(int fd, struct fault *f)
     while (send(fd, block, sizeof(block), MSG_NOSIGNAL) > 0) {
         usleep(500);
         size_t bytes = folder_bytes(&folder);
-        f->most = bytes > f->most ? bytes : f->most;
+        if (bytes > __atomic_load_n(&f->most, __ATOMIC_RELAXED))
+            __atomic_store_n(&f->most, bytes, __ATOMIC_RELAXED);
     }
 }
 
@@ -286,7 +287,8 @@ TEST(debuginfod_never_exceeds_its_budget)
     CHECK_EQ(debuginfod_new(&d, &c), 0);
     p.fault = (struct fault){.endless = true, .dir = p.dir};
     CHECK_EQ(debuginfod_get(d, OTHER), -EFBIG);
-    CHECK(p.fault.most > 16 * FS_BLOCK && p.fault.most <= c.max_bytes);
+    size_t most = __atomic_load_n(&p.fault.most, __ATOMIC_RELAXED);
+    CHECK(most > 16 * FS_BLOCK && most <= c.max_bytes);
     CHECK(!is_stored(&p, OTHER ".debug"));
     debuginfod_stats(d, &s);
     CHECK(s.too_large == 1 && !s.failed);

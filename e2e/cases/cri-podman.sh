@@ -24,7 +24,7 @@ id=$("${podman[@]}" run -d --name sleeper --network host --ulimit nofile=1024:10
 
 registry --host-root "$TMP/host" --socket none
 expect_says ps "^container .*id=$id uid= .*runtime=podman state=known told=file sandbox=0 name=sleeper pod= namespace= image=registry.local/busybox:1"
-expect_says ps "^container .*id=$id .*init=[1-9].* pidns=1 root=yes busybox=1"
+expect_says ps "^container .*id=$id .*init=[1-9].* pidns=1 busybox=1"
 [ "$(grep -c "id=$id" "$TMP/said")" = 1 ] || fail "it is listed more than once"
 "${podman[@]}" rm -f -t 0 sleeper >/dev/null
 expect_says ps "^container .*id=$id .*state=ended .*name=sleeper"

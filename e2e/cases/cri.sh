@@ -27,7 +27,7 @@ up() { # FOLDER MODE
 
 names() { # what must be known of the pod that stands
     expect_says ps "^container .*id=$CID uid=$uid .*runtime=containerd state=known told=runtime sandbox=0 name=main pod=web namespace=prod image=registry.local/busybox:1 profile=cpu,offcpu init=[1-9]"
-    expect_says ps "^container .*id=$CID .*pidns=1 root=yes busybox=1"
+    expect_says ps "^container .*id=$CID .*pidns=1 busybox=1"
     expect_says ps "^container .*id=$POD uid=$uid .*state=known .*sandbox=1 name= pod=web namespace=prod"
     expect_says ps "^pod .*id= uid=$uid .*state=known .*pod=web namespace=prod .*profile=cpu,offcpu"
     expect_says stats 'runtime=containerd [0-9.]+'
@@ -57,7 +57,7 @@ at_exit "for try in {1..30}; do rmdir $group && break || sleep 0.1; done"
 # shellcheck disable=SC2016
 wrap+=(bash -c 'echo $$ >/sys/fs/cgroup/'"$(basename "$group")"'/cgroup.procs && exec unshare -C -m bash -c "umount /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" - "$@"' -)
 registry --host-root "$ctd/host" --cgroup-root /sys/fs/cgroup
-expect_says ps "^container .*id=$CID uid=$uid .*name=main pod=web namespace=prod .*profile=cpu,offcpu init=[1-9].* root=yes busybox=1"
+expect_says ps "^container .*id=$CID uid=$uid .*name=main pod=web namespace=prod .*profile=cpu,offcpu init=[1-9].* busybox=1"
 expect_says stats 'mode=v2 .* whole=0'
 registry_ends
 # A container between two scans is learned from the first sample of it.
@@ -95,7 +95,7 @@ first=$web second=22222222-2222-3333-4444-555555555555
 pod db "$second"
 expect_says ps "^container .*id=$CID uid=$second .*name=main pod=db .*profile= "
 /usr/bin/python3 e2e/cri/pod.py "$socket" stop "$first"
-expect_says ps "^container .*id=$first .*state=ended .*name=main pod=web .* root=yes"
+expect_says ps "^container .*id=$first .*state=ended .*name=main pod=web .*"
 expect_says stats 'found_late=[1-9].* lost_late=[1-9]'
 expect_says stats 'timeouts=0 unreachable=0 .*malformed=0 failed=0 answered=1'
 registry_ends

@@ -21,14 +21,14 @@ static bool print_one(void *ctx, const struct container *c)
                              *const told[] = {"nothing", "file", "runtime"};
     const char *wants = container_pair(&c->pod_annotations, "xprof.io/profile");
     char root[64];
-    snprintf(root, sizeof(root), "/proc/self/fd/%d/bin/busybox", c->root_fd);
+    snprintf(root, sizeof(root), "/proc/%u/root/bin/busybox", c->init_pid);
     printf(
         "%s cgroup=%llu id=%s uid=%s unit=%s runtime=%s state=%s told=%s sandbox=%d name=%s pod=%s namespace=%s "
-        "image=%s profile=%s init=%u start=%llu pidns=%d root=%s busybox=%d\n",
+        "image=%s profile=%s init=%u start=%llu pidns=%d busybox=%d\n",
         kinds[c->is.kind], (unsigned long long)c->cgroup, c->is.id, c->is.pod, c->is.unit,
         container_runtime_name(c->is.runtime), states[c->state], told[c->told], c->sandbox, c->name, c->pod,
         c->namespace_, c->image, wants ? wants : "", c->init_pid, (unsigned long long)c->init_start, c->pid_ns != 0,
-        c->root_fd >= 0 ? "yes" : "no", !access(root, F_OK));
+        !access(root, F_OK));
     return true;
 }
 
@@ -45,8 +45,8 @@ static void print_stats(const struct containers *c, const struct hierarchy *h)
     printf("timeouts=%llu unreachable=%llu unsupported=%llu malformed=%llu failed=%llu answered=%d\n",
            (unsigned long long)s.timeouts, (unsigned long long)s.unreachable, (unsigned long long)s.unsupported,
            (unsigned long long)s.malformed, (unsigned long long)s.failed, s.last_ok_ns != 0);
-    printf("by_file=%llu given_up=%llu roots=%llu runtime=%s\nwhy=%s\n", (unsigned long long)s.by_file,
-           (unsigned long long)s.given_up, (unsigned long long)s.roots, s.runtime, s.why);
+    printf("by_file=%llu given_up=%llu runtime=%s\nwhy=%s\n", (unsigned long long)s.by_file,
+           (unsigned long long)s.given_up, s.runtime, s.why);
 }
 
 /* False at the end of stdin. */

@@ -111,7 +111,7 @@ static int download(struct debuginfod *d, struct http_client *client, const char
     int rc = http_call(client, &r, &answer);
     int status = answer.status;
     http_response_free(&answer);
-    if (rc == -EMSGSIZE && !to.error)
+    if (rc == -EMSGSIZE && !to.error && status != 404)
         to.error = -EFBIG;
     if (to.error || status == 404) /* however long the page is that says so */
         rc = to.error ? to.error : -ENOENT;

@@ -5,21 +5,14 @@
 # a minute leave behind. MINUTES (1) is how long the last one goes on; each minute stands for itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-XPROF=${XPROF:-${B:-build}/xprof}
-XPROF=$(realpath "$XPROF")
 PODS=${PODS:-110}
 BUSY=${BUSY:-20}
 SPAN=${SPAN:-20}   # seconds of a measurement
 TRIES=${TRIES:-10} # annotations
 MINUTES=${MINUTES:-1}
-export XPROF
-[ "$(id -u)" = 0 ] || { echo "agent, skip: needs root"; exit 0; }
-e2e/kube/build.sh --find >/dev/null 2>&1 || { echo "agent, skip: the cluster's programs are not built (e2e/kube/build.sh)"; exit 0; }
-TMP=$(mktemp -d)
-# shellcheck source=e2e/lib.sh
-. e2e/lib.sh
-at_exit "rm -rf $TMP"
-. e2e/agent/lib.sh
+# shellcheck source=bench/lib/agent.sh
+. bench/lib/agent.sh agent
+e2e/kube/build.sh --find >/dev/null 2>&1 || skip_bench "the cluster's programs are not built (e2e/kube/build.sh)"
 . e2e/faults/node.sh
 . e2e/faults/sum.sh
 stats=/proc/sys/kernel/bpf_stats_enabled

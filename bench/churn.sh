@@ -5,18 +5,12 @@
 # each, at the rate of a thousand a minute: CPU.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-XPROF=$(realpath "${XPROF:-${B:-build}/xprof}")
 COUNT=${COUNT:-60000}
 SPAN=${SPAN:-60} # seconds of the second part
-export XPROF
-[ "$(id -u)" = 0 ] || { echo "churn, skip: needs root"; exit 0; }
+# shellcheck source=bench/lib/agent.sh
+. bench/lib/agent.sh churn
 bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
-[ -x "$bpftool" ] || { echo "churn, skip: there is no bpftool"; exit 0; }
-TMP=$(mktemp -d)
-# shellcheck source=e2e/lib.sh
-. e2e/lib.sh
-at_exit "rm -rf $TMP"
-. e2e/agent/lib.sh
+[ -x "$bpftool" ] || skip_bench "there is no bpftool"
 gcc -O2 -o "$TMP/groups" bench/targets/groups.c
 tree=/sys/fs/cgroup/unified
 [ -d $tree ] || tree=/sys/fs/cgroup

@@ -8,17 +8,11 @@
 #   annotation: from `kubectl annotate` (the PATCH) of a running, busy pod to the answer of a real Pyroscope that holds it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-XPROF=$(realpath "${XPROF:-${B:-build}/xprof}")
 STARTS=${STARTS:-300}
 NOTES=${NOTES:-30}
-export XPROF
-[ "$(id -u)" = 0 ] || { echo "latency, skip: needs root"; exit 0; }
-e2e/kube/build.sh --find >/dev/null 2>&1 || { echo "latency, skip: the cluster's programs are not built (e2e/kube/build.sh)"; exit 0; }
-TMP=$(mktemp -d)
-# shellcheck source=e2e/lib.sh
-. e2e/lib.sh
-at_exit "rm -rf $TMP"
-. e2e/agent/lib.sh
+# shellcheck source=bench/lib/agent.sh
+. bench/lib/agent.sh latency
+e2e/kube/build.sh --find >/dev/null 2>&1 || skip_bench "the cluster's programs are not built (e2e/kube/build.sh)"
 . e2e/faults/node.sh
 . e2e/faults/sum.sh
 OUT=short build_target layout >&2

@@ -4,16 +4,10 @@
 # (targets/apiserver.py). The reference is the same in a cluster of ten namespaces.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-XPROF=$(realpath "${XPROF:-${B:-build}/xprof}")
 NAMESPACES=${NAMESPACES:-10000}
 PODS=${PODS:-250}
-export XPROF
-[ "$(id -u)" = 0 ] || { echo "namespaces, skip: needs root"; exit 0; }
-TMP=$(mktemp -d)
-# shellcheck source=e2e/lib.sh
-. e2e/lib.sh
-at_exit "rm -rf $TMP"
-. e2e/agent/lib.sh
+# shellcheck source=bench/lib/agent.sh
+. bench/lib/agent.sh namespaces
 tree=/sys/fs/cgroup/unified
 [ -d $tree ] || tree=/sys/fs/cgroup
 folder=$tree/xprof-namespaces-$$

@@ -6,17 +6,11 @@
 #   NAME, N to 2 N: GROWTH, EACH: the rest of a line is for tools/bench.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-XPROF=$(realpath "${XPROF:-${B:-build}/xprof}")
 SPAN=${SPAN:-40} # seconds of a run
-export XPROF
-[ "$(id -u)" = 0 ] || { echo "sizing, skip: needs root"; exit 0; }
+# shellcheck source=bench/lib/agent.sh
+. bench/lib/agent.sh sizing
 bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
-[ -x "$bpftool" ] || { echo "sizing, skip: there is no bpftool"; exit 0; }
-TMP=$(mktemp -d)
-# shellcheck source=e2e/lib.sh
-. e2e/lib.sh
-at_exit "rm -rf $TMP"
-. e2e/agent/lib.sh
+[ -x "$bpftool" ] || skip_bench "there is no bpftool"
 INTERVAL=5s
 build_target steady
 build_target files -DFOREVER

@@ -97,28 +97,11 @@ stop_victims() { # PHASE: ends them, and notes the CPU time that they have used
     for v in $victims; do cpu_ns "$1-$v" >"$TMP/used-$1-$v"; done
 }
 figures_of() { # PHASE VICTIM: CPU time of the profiles / used, samples, share that is whole, share with its function
-    profiles_of "host/$(id_of "$1-$2" | cut -c 1-12)" | awk -v name="${function_of[$2]}" -v used="$(cat "$TMP/used-$1-$2")" '
-        function count(  i, j, n, ids, cut, with) {
-            for (i in locations) {
-                n = split(locations[i], ids, " ")
-                cut = with = 0
-                for (j = 1; j <= n; j++) { cut = cut || ids[j] in is_cut; with = with || ids[j] in has }
-                cuts += cut * weight[i]
-                withs += with * weight[i]
-                all += weight[i]
-            }
-            split("", locations); split("", has); split("", is_cut)
-        }
-        /^Samples:/ { count(); part = "samples"; next }
-        /^Locations/ { part = "locations"; next }
-        /^Mappings/ { part = "" }
-        part == "samples" && /^ *[0-9]+ +[0-9]+:/ { weight[++k] = $1; ns += $2; sub(/^[^:]*:/, ""); locations[k] = $0 }
-        part == "locations" {
-            if ($1 ~ /^[0-9]+:$/) id = $1 + 0
-            for (i = 1; i <= NF; i++) if ($i == name) has[id] = 1
-            if (/cut:/) is_cut[id] = 1
-        }
-        END { count(); if (!all) exit 1; printf "%.4f %d %.4f %.4f\n", ns / used, all, 1 - cuts / all, withs / all }'
+    local samples ns with cut
+    read -r samples ns with cut <<<"$(tally "host/$(id_of "$1-$2" | cut -c 1-12)" "${function_of[$2]}")"
+    [ "$samples" -gt 0 ] || fail "$1-$2 has no samples"
+    awk -v n="$samples" -v ns="$ns" -v used="$(cat "$TMP/used-$1-$2")" -v cut="$cut" -v with="$with" \
+        'BEGIN { printf "%.4f %d %.4f %.4f\n", ns / used, n, 1 - cut / n, with / n }'
 }
 
 # ---- Hostile neighbours ------------------------------------------------------------------------------------------------------
@@ -133,33 +116,8 @@ mkdir "$TMP/many" "$TMP/own"
 OUT=own/deep build_target deep
 gcc -O2 e2e/jit/forger.c -o "$TMP/own/forger"
 gcc -O2 bench/targets/groups.c -o "$TMP/groups"
-crafted() { # NAME FIRST COUNT: a program with so many unwind rules that no other one has
-    awk -v first="$2" -v n="$3" 'BEGIN {
-        print ".text\n.globl main\nmain: .cfi_startproc\n1: dec %rcx\njmp 1b\n.cfi_endproc\nrules: .cfi_startproc"
-        for (i = 0; i < n; i++)
-            printf "nop\n.cfi_def_cfa_offset %d\n", 8 * (first + i)
-        print "ret\n.cfi_endproc" }' | gcc -no-pie -x assembler - -o "$TMP/$1" -Wl,-z,noexecstack
-}
-crafted all 100 65000
-for i in {0..9}; do crafted "part$i" $((100000 + i * 8000)) 8000; done
-cat >"$TMP/drip.py" <<'EOF2'
-import socket, sys, time
-held = []
-while True: # a thousand half requests, and whoever is turned away comes back
-    while len(held) < 1000:
-        s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), None, (f"127.0.0.{2 + len(held) % 9}", 0))
-        try:
-            s.send(b"GET /healthz HTTP/1.1\r\nX: ")
-        except OSError:
-            pass
-        held.append(s)
-    for s in held[:]:
-        try:
-            s.send(b"x")
-        except OSError:
-            held.remove(s)
-    time.sleep(0.5)
-EOF2
+build_rules all 100 65000
+for i in {0..9}; do build_rules "part$i" $((100000 + i * 8000)) 8000; done
 cat >"$TMP/jit.sh" <<'EOF2'
 mount --bind "$1/own" /tmp # its /tmp: what is in $1 is not seen any more
 awk 'BEGIN { for (i = 0; i < 5000000; i++) printf "%x 9 a_function_of_a_runtime_with_a_rather_long_name_%d\n", 8589934592 + 16 * i, i }' >/tmp/perf-1.map
@@ -181,7 +139,7 @@ start_hostile() {
     container flips 5
     (contained "$TMP/flip" "$TMP/lib.so" "$TMP/other") &
     container drips 5
-    (contained python3 "$TMP/drip.py" "$port" 2>/dev/null) &
+    (contained python3 e2e/targets/drip.py "$port" 0.5 >/dev/null 2>&1) &
     container files 100
     (contained "$TMP/files" 5000 "$TMP/many") &
     until [ -e "$TMP/many/4999" ]; do sleep 1; done

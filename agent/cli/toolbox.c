@@ -23,8 +23,7 @@ int toolbox_parse(const struct command *c, int argc, char **argv, void *out, int
 static void open_cache(struct toolbox *t)
 {
     struct debug_sources *debug = &t->config.debug;
-    debug->max_bytes = debug_sources_share(debug, CACHE_BYTES);
-    int rc = debug->cache_dir ? cache_open(&t->cache, debug->cache_dir, CACHE_BYTES - debug->max_bytes) : 0;
+    int rc = debug_sources_open_cache(debug, CACHE_BYTES, &t->cache);
     if (rc) {
         log_warn("cannot use the cache in %s: %s; unwind tables and indexes are built again", debug->cache_dir,
                  strerror(-rc));

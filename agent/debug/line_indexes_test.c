@@ -50,6 +50,16 @@ static bool bench_new(struct bench *b, bool disk)
     return !line_indexes_new(&b->lines, &b->places, b->cache);
 }
 
+/* A set of indexes, a program without debug information, and one that has it. */
+#define WITH_DEBUG_FILE(disk)                               \
+    CLEANUP(bench_free) struct bench b;                     \
+    struct line_index x;                                    \
+    AUTO_CLOSE int full = fixture_fd("dwarf-5");            \
+    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped"); \
+    CHECK(bench_new(&b, disk));                             \
+    if (full < 0 || stripped < 0)                           \
+    SKIP("no fixtures")
+
 static unsigned count_in(const char *dir, const char *suffix)
 {
     unsigned n = 0;
@@ -152,14 +162,8 @@ static int put_debug_file(const char *dir, int debug, char program[128])
 /* What one container has names the file for it alone; that another one has nothing is not an answer for it, either. */
 TEST(line_indexes_of_a_container_are_its_own)
 {
-    CLEANUP(bench_free) struct bench b;
-    struct line_index x;
+    WITH_DEBUG_FILE(true);
     char path[128];
-    AUTO_CLOSE int full = fixture_fd("dwarf-5");
-    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
-    CHECK(bench_new(&b, true));
-    if (full < 0 || stripped < 0)
-        SKIP("no fixtures");
     CHECK_EQ(put_debug_file(b.dir, full, path), 0);
     const struct line_index_process none = {.cgroup = 1, .tgid = (u32)getpid(), .path = "/nowhere/x"};
     const struct line_index_process has = {.cgroup = 2, .tgid = (u32)getpid(), .path = path};
@@ -182,14 +186,8 @@ TEST(line_indexes_of_a_container_are_its_own)
 /* A debug file that lies beside the program, in the root of this very process. */
 TEST(line_indexes_look_in_the_root_of_the_process)
 {
-    CLEANUP(bench_free) struct bench b;
-    struct line_index x;
+    WITH_DEBUG_FILE(false);
     char path[128];
-    AUTO_CLOSE int full = fixture_fd("dwarf-5");
-    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
-    CHECK(bench_new(&b, false));
-    if (full < 0 || stripped < 0)
-        SKIP("no fixtures");
     CHECK_EQ(put_debug_file(b.dir, full, path), 0);
     unsigned before = count_in("/proc/self/fd", "");
     line_indexes_seen(b.lines, &key, LINE_INDEXES_ALL, (u32)getpid(), path);
@@ -226,16 +224,10 @@ static void page_free(struct page *p)
 
 TEST(line_indexes_look_again_while_a_server_is_asked)
 {
-    CLEANUP(bench_free) struct bench b;
+    WITH_DEBUG_FILE(false);
     CLEANUP(page_free) struct page page = {0};
     CLEANUP(test_server_free) struct test_server *server = NULL;
-    struct line_index x;
     char path[64];
-    AUTO_CLOSE int full = fixture_fd("dwarf-5");
-    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
-    CHECK(bench_new(&b, false));
-    if (full < 0 || stripped < 0)
-        SKIP("no fixtures");
     snprintf(path, sizeof(path), "/proc/self/fd/%d", full);
     CHECK_EQ(fs_read_file(path, 1 << 20, &page.data, &page.len), 0);
     CHECK_EQ(test_server_new(&server, answer, &page), 0);
@@ -357,14 +349,8 @@ TEST(line_indexes_let_go_of_roots)
 /* An index on the disk is of all the files that it was made of: with another debug file it is another one. */
 TEST(line_indexes_are_of_all_their_files)
 {
-    CLEANUP(bench_free) struct bench b;
-    struct line_index x;
+    WITH_DEBUG_FILE(true);
     char path[128];
-    AUTO_CLOSE int full = fixture_fd("dwarf-5");
-    AUTO_CLOSE int stripped = fixture_fd("dwarf-stripped");
-    CHECK(bench_new(&b, true));
-    if (full < 0 || stripped < 0)
-        SKIP("no fixtures");
     for (unsigned i = 0; i < 3; i++) {
         if (i < 2)
             CHECK_EQ(put_debug_file(b.dir, full, path), 0); /* the same bytes in another file */

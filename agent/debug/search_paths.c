@@ -1,6 +1,7 @@
 #include "debug/search_paths.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "cache/cache.h"
 #include "debug/debuginfod.h"
 #include "debug/folder.h"
 #include <fcntl.h>
@@ -21,7 +22,7 @@ static struct server_dir dir_of(const struct debug_sources *s)
     return d;
 }
 
-size_t debug_sources_share(const struct debug_sources *s, size_t budget)
+static size_t share_of_downloads(const struct debug_sources *s, size_t budget)
 {
     struct folder left = {.dir = NULL};
     if (s->nurls || (s->more_urls && s->more_urls[strspn(s->more_urls, " \t\n")]))
@@ -34,6 +35,12 @@ size_t debug_sources_share(const struct debug_sources *s, size_t budget)
     size_t bytes = folder_bytes(&left);
     folder_close(&left);
     return bytes;
+}
+
+int debug_sources_open_cache(struct debug_sources *s, size_t budget, struct cache **out)
+{
+    s->max_bytes = share_of_downloads(s, budget);
+    return s->cache_dir ? cache_open(out, s->cache_dir, budget - s->max_bytes) : 0;
 }
 
 static struct debuginfod *open_server(const struct debug_sources *s)

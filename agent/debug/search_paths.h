@@ -16,9 +16,11 @@ struct debug_sources {       /* borrowed; not needed once the paths are open */
     bool patient;                 /* wait for servers; for symbolization once, at the end */
 };
 
-/* Returns how much of a budget for `cache_dir` is for downloads: half if there are servers, otherwise what earlier runs
- * left there, of which half the budget may stay. */
-size_t debug_sources_share(const struct debug_sources *s, size_t budget);
+struct cache;
+/* Divides a budget for `cache_dir` and opens the cache there with what is not for downloads (max_bytes): these have
+ * half of it if there are servers, otherwise what earlier runs left, of which half the budget may stay. Returns the
+ * result of cache_open; 0 without a directory: *out stays as it is. */
+int debug_sources_open_cache(struct debug_sources *s, size_t budget, struct cache **out);
 
 /* Never fails; problems are logged. */
 void debug_search_paths_open(struct debug_search_paths *out, const struct debug_sources *s, struct parser *parser,

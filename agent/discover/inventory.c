@@ -1,6 +1,5 @@
 #include "discover/inventory.h"
 #include "base/cleanup.h"
-#include "base/hash.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,33 +13,10 @@ void inventory_free(struct inventory *w)
         kube_pod_free(&w->pods.v[i].pod);
     namespaces_free(&w->namespaces);
     vec_free(&w->pods);
-    map_free(&w->by_namespace);
 }
 
 /* ---- Pods and namespaces ------------------------------------------------------------------------------------------
  */
-
-static u64 *pods_of(const struct inventory *w, const char *namespace)
-{
-    return map_get(&w->by_namespace, hash_bytes(namespace, strlen(namespace), 0));
-}
-
-/* How many pods there are of a namespace; those of a name with the same hash count, too. */
-static int count_pod(struct inventory *w, const char *namespace)
-{
-    u64 *n = map_put(&w->by_namespace, hash_bytes(namespace, strlen(namespace), 0));
-    if (!n)
-        return -ENOMEM;
-    ++*n;
-    return 0;
-}
-
-static void uncount_pod(struct inventory *w, const char *namespace)
-{
-    u64 *n = pods_of(w, namespace);
-    if (n && !--*n)
-        map_remove(&w->by_namespace, hash_bytes(namespace, strlen(namespace), 0));
-}
 
 static void decide_pod(const struct inventory *w, struct inventory_pod *p)
 {
@@ -66,19 +42,13 @@ int inventory_put_pod(struct inventory *w, struct kube_pod *pod, bool *warn)
 {
     struct inventory_pod *p = NULL;
     struct wants old = {0};
-    if (count_pod(w, pod->namespace)) {
-        kube_pod_free(&pod);
-        return -ENOMEM;
-    }
     for (size_t i = 0; i < w->pods.n && !p; i++)
         if (!strcmp(w->pods.v[i].pod->uid, pod->uid))
             p = &w->pods.v[i];
     if (p) {
         old = p->wants;
-        uncount_pod(w, p->pod->namespace);
         kube_pod_free(&p->pod);
     } else if (!(p = VEC_PUSH(&w->pods))) {
-        uncount_pod(w, pod->namespace);
         kube_pod_free(&pod);
         return -ENOMEM;
     }
@@ -95,7 +65,6 @@ bool inventory_remove_pod(struct inventory *w, const char *uid)
     for (size_t i = 0; i < w->pods.n; i++) {
         if (strcmp(w->pods.v[i].pod->uid, uid) != 0)
             continue;
-        uncount_pod(w, w->pods.v[i].pod->namespace);
         kube_pod_free(&w->pods.v[i].pod);
         w->pods.v[i] = w->pods.v[--w->pods.n];
         return true;
@@ -139,7 +108,7 @@ static void decide_again(struct inventory *w, struct inventory_pod *p)
 
 static void decide_pods_of(struct inventory *w, const char *namespace)
 {
-    for (size_t i = 0; pods_of(w, namespace) && i < w->pods.n; i++)
+    for (size_t i = 0; i < w->pods.n; i++)
         if (!strcmp(w->pods.v[i].pod->namespace, namespace))
             decide_again(w, &w->pods.v[i]);
 }

@@ -19,12 +19,11 @@ struct inventory {
     enum discover_kube source;
     VEC(struct inventory_pod) pods;
     struct namespaces namespaces;
-    struct map by_namespace; /* hash of a namespace's name -> number of its pods here */
     /* Set if namespaces cannot be read. Otherwise a pod that is profiled by default waits for its namespace, which may
      * opt out. */
     bool without_namespaces;
     bool changed; /* some pod is marked so */
-    unsigned hz;  /* rate at which the kernel side samples: the highest that any pod requests */
+    unsigned hz;  /* the rate of which wants are parts: that of the kernel side, but at least that of the rules */
 };
 
 struct verdict {               /* on one cgroup */

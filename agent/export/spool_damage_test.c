@@ -24,13 +24,9 @@ static int damage(const char *path, off_t at)
 
 TEST(spool_cuts_a_torn_tail)
 {
-    AUTO_FOLDER struct test_folder f = {0};
-    AUTO_SPOOL struct spool *s = NULL;
-    struct spool_reader *r;
+    FILLED_FOLDER;
     struct spool_stats stats;
     char path[128];
-    CHECK_EQ(test_folder_new(&f), 0);
-    CHECK_EQ(fill(f.path, 3), 0);
     CHECK_EQ(segment_path(&f, path), 0);
     CHECK_EQ(truncate(path, FIRST + 3 * RECORD - 1), 0);
     CHECK_EQ(reopen(&s, &r, f.path), 0);
@@ -45,12 +41,8 @@ TEST(spool_cuts_a_torn_tail)
 
 TEST(spool_damaged_body_costs_one_record)
 {
-    AUTO_FOLDER struct test_folder f = {0};
-    AUTO_SPOOL struct spool *s = NULL;
-    struct spool_reader *r;
+    FILLED_FOLDER;
     char path[128];
-    CHECK_EQ(test_folder_new(&f), 0);
-    CHECK_EQ(fill(f.path, 3), 0);
     CHECK_EQ(reopen(&s, &r, f.path), 0);
     CHECK_EQ(segment_path(&f, path), 0);
     CHECK_EQ(damage(path, FIRST + RECORD + 40 + 100), 0);
@@ -61,13 +53,9 @@ TEST(spool_damaged_body_costs_one_record)
 
 TEST(spool_damaged_head_ends_its_segment)
 {
-    AUTO_FOLDER struct test_folder f = {0};
-    AUTO_SPOOL struct spool *s = NULL;
-    struct spool_reader *r;
+    FILLED_FOLDER;
     struct spool_stats stats;
     char path[128];
-    CHECK_EQ(test_folder_new(&f), 0);
-    CHECK_EQ(fill(f.path, 3), 0);
     CHECK_EQ(segment_path(&f, path), 0);
     CHECK_EQ(damage(path, FIRST + RECORD + 5), 0);
     CHECK_EQ(reopen(&s, &r, f.path), 0);
@@ -79,12 +67,8 @@ TEST(spool_damaged_head_ends_its_segment)
 
 TEST(spool_damage_in_between_is_counted)
 {
-    AUTO_FOLDER struct test_folder f = {0};
-    AUTO_SPOOL struct spool *s = NULL;
-    struct spool_reader *r;
+    FILLED_FOLDER;
     char path[128];
-    CHECK_EQ(test_folder_new(&f), 0);
-    CHECK_EQ(fill(f.path, 3), 0);
     CHECK_EQ(reopen(&s, &r, f.path), 0);
     CHECK_EQ(put_number(s, 3, T0), 0); /* another segment: the old one was not open any more */
     CHECK_EQ(segment_path(&f, path), 0);
@@ -188,13 +172,9 @@ TEST(spool_appends_to_no_segment_that_cannot_be_read)
 
 TEST(spool_of_another_version_is_not_read)
 {
-    AUTO_FOLDER struct test_folder f = {0};
-    AUTO_SPOOL struct spool *s = NULL;
-    struct spool_reader *r;
+    FILLED_FOLDER;
     struct spool_stats stats;
     char path[128];
-    CHECK_EQ(test_folder_new(&f), 0);
-    CHECK_EQ(fill(f.path, 3), 0);
     CHECK_EQ(segment_path(&f, path), 0);
     CHECK_EQ(damage(path, 15), 0);
     CHECK_EQ(reopen(&s, &r, f.path), 0);
@@ -206,12 +186,8 @@ TEST(spool_of_another_version_is_not_read)
 
 TEST(spool_damaged_cursor_begins_at_the_oldest)
 {
-    AUTO_FOLDER struct test_folder f = {0};
-    AUTO_SPOOL struct spool *s = NULL;
-    struct spool_reader *r;
+    FILLED_FOLDER;
     char path[128];
-    CHECK_EQ(test_folder_new(&f), 0);
-    CHECK_EQ(fill(f.path, 3), 0);
     snprintf(path, sizeof(path), "%s/a.cursor", f.path);
     CHECK_EQ(fs_replace_file(path, "xprof-cursor 1 99", 17, 0600), 0);
     CHECK_EQ(reopen(&s, &r, f.path), 0);

@@ -22,3 +22,11 @@ int fill(const char *dir, unsigned n);
 int reopen(struct spool **s, struct spool_reader **r, const char *dir);
 /* Returns how many records were lost to damage since the last call; 1000: some were lost for other reasons. */
 u64 lost_corrupt(struct spool *s, struct spool_reader *r);
+
+/* The start of most tests: a folder with three records, to be opened as `s` and read as `r`. */
+#define FILLED_FOLDER                       \
+    AUTO_FOLDER struct test_folder f = {0}; \
+    AUTO_SPOOL struct spool *s = NULL;      \
+    struct spool_reader *r;                 \
+    CHECK_EQ(test_folder_new(&f), 0);       \
+    CHECK_EQ(fill(f.path, 3), 0)

@@ -121,12 +121,8 @@ TEST(spool_refuses_what_would_not_fit_alone)
 
 TEST(spool_age_and_clocks_that_jump)
 {
-    AUTO_FOLDER struct test_folder f = {0};
-    AUTO_SPOOL struct spool *s = NULL;
-    struct spool_reader *r;
+    FILLED_FOLDER;
     struct spool_lost lost;
-    CHECK_EQ(test_folder_new(&f), 0);
-    CHECK_EQ(fill(f.path, 3), 0);
     CHECK_EQ(reopen(&s, &r, f.path), 0);
     CHECK_EQ(put_number(s, 3, T0 - 100 * HOUR), 0); /* the clock went back: what lies there is of the future */
     spool_take_lost(s, r, &lost);

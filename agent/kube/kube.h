@@ -5,8 +5,8 @@
  * ends, the next one continues at the same resourceVersion; when the server no longer has that version (410),
  * everything is listed again. The namespaces of the cluster, whose annotations are defaults, are read in the same way
  * over a second connection; of the thousands that there may be, only the annotations and labels that matter are kept.
- * Without permission to read them, one warning is logged and only the annotations of pods
- * count. The kubelet has no watch, so its /pods is read every few seconds.
+ * Without permission to read them, one warning is logged and only the annotations of pods count. The kubelet has no
+ * watch, so its /pods is read every few seconds.
  *
  * Known pods are kept while the server is unreachable: only a complete list can show that a pod no longer exists. A
  * restarted kubelet responds before it knows its pods, so a pod is removed only after the kubelet's lists lacked it for

@@ -26,14 +26,11 @@ static void open_cache(struct pipeline *p)
 {
     struct debug_sources *debug = &p->config.debug;
     debug->cache_dir = p->config.cache_dir;
-    debug->max_bytes = debug_sources_share(debug, p->config.cache_bytes);
-    if (!p->config.cache_dir)
-        return;
-    int rc = cache_open(&p->cache, p->config.cache_dir, p->config.cache_bytes - debug->max_bytes);
+    int rc = debug_sources_open_cache(debug, p->config.cache_bytes, &p->cache);
     if (rc)
         log_warn("cannot use the table cache in %s: %s; all tables are built again", p->config.cache_dir,
                  strerror(-rc));
-    else
+    else if (p->cache)
         parser_set_secret(p->parser, cache_secret(p->cache));
 }
 

@@ -98,10 +98,10 @@ static u32 search(struct private_names *p, u32 file, const struct agg_process *w
 
 u32 private_names_id(struct private_names *p, u32 file, const struct agg_process *who)
 {
-    u64 key = hash_u64(file ^ hash_u64(who->cgroup));
-    const u64 *known = who->cgroup == LINE_INDEXES_ALL ? NULL : map_get(&p->answer, key);
     if (who->cgroup == LINE_INDEXES_ALL)
         return file;
+    u64 key = hash_u64(file ^ hash_u64(who->cgroup));
+    const u64 *known = map_get(&p->answer, key);
     if (known && *known >> 32 >= p->interval)
         return (u32)*known;
     u32 until, id = search(p, file, who, &until);

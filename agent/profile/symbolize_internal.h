@@ -8,9 +8,9 @@ struct naming {
     const struct name_source *src;
     struct profile *out;
     VEC(u64) words; /* same rows as out->locations */
-    VEC(u32)
-    owners; /* row in out->processes of an anonymous word; of a file's, the ID of its names if it is not the
-               file's own; 0 for all others */
+    /* Row in out->processes of an anonymous word; of a file's, the ID of its names if that is not the file's own; 0 for
+     * all others. */
+    VEC(u32) owners;
     struct lookup functions; /* of out->functions */
     struct lookup mappings;  /* of out->mappings */
     bool failed;             /* out of memory */

@@ -49,6 +49,7 @@ struct frames_piece { /* instructions between which the state does not change */
     bool apart : 1;   /* no part of the function before: data in code, or what follows it */
     bool entered : 1; /* a function is entered here */
     bool follow : 1;  /* the stack pointer is to be followed */
+    bool refuted : 1; /* by what following it finds */
     u8 marks;         /* enum frames_mark */
     u8 local;         /* the state as the piece itself tells it; OUT if it contradicts itself */
 };
@@ -90,6 +91,16 @@ bool frames_begin_here(const u8 *p, size_t n);
 s64 frames_read(struct frames_run *r);
 /* frames_solve.c: decides the states, and which pieces are bad. */
 void frames_solve(struct frames_run *r);
+/* Tells whether an instruction begins at a byte. */
+static inline bool frames_starts(const struct frames_run *r, u32 at)
+{
+    return r->starts[at >> 3] >> (at & 7) & 1;
+}
+/* The byte behind a piece. */
+static inline u32 frames_end(const struct frames_run *r, size_t piece)
+{
+    return piece + 1 < r->pieces.n ? r->pieces.v[piece + 1].at : r->len;
+}
 /* The piece that contains a byte; NULL: none. */
 struct frames_piece *frames_piece_at(struct frames_run *r, u32 at);
 /* frames_rows.c: adds the rows of a solved run to `out`. Returns 0 or -ENOMEM. */

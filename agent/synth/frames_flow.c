@@ -20,14 +20,12 @@
 struct flow {
     struct frames_run *run;
     VEC(u32) todo; /* instructions whose state is new */
-    VEC(u32) refuted;
     bool failed;
 };
 
 static void flow_free(struct flow *f)
 {
     vec_free(&f->todo);
-    vec_free(&f->refuted);
 }
 
 static bool is_reg(const struct insn_operand *o, unsigned reg)
@@ -124,7 +122,7 @@ static bool is_refuted(const struct insn *x, u16 state)
 static void arrive(struct flow *f, u32 at, u16 state)
 {
     struct frames_run *r = f->run;
-    if (at >= r->len || !(r->starts[at >> 3] >> (at & 7) & 1))
+    if (at >= r->len || !frames_starts(r, at))
         return;
     u16 *old = &r->flow[at];
     u16 met = *old == FLOW_NONE || *old == state ? state : LOST;
@@ -161,12 +159,9 @@ static void follow(struct flow *f, u32 at)
     if (!len)
         return;
     u32 end = at + (u32)len;
-    if (is_refuted(&x, state)) {
-        u32 *bad = VEC_PUSH(&f->refuted);
-        if (bad)
-            *bad = at;
-        f->failed |= !bad;
-    }
+    struct frames_piece *p = is_refuted(&x, state) ? frames_piece_at(f->run, at) : NULL;
+    if (p)
+        p->refuted = true;
     if ((x.op == INSN_JMP || x.op == INSN_JCC) && x.a.kind == INSN_IMM)
         jump(f, r->address + end + (u64)x.a.value, state);
     if (x.op != INSN_JMP && x.op != INSN_RET && x.op != INSN_TRAP)
@@ -174,17 +169,16 @@ static void follow(struct flow *f, u32 at)
 }
 
 /* Forgets the states of functions that were misunderstood. */
-static void forget_refuted(struct flow *f)
+static void forget_refuted(struct frames_run *r)
 {
-    struct frames_run *r = f->run;
-    for (size_t i = 0, end; i < r->pieces.n && f->refuted.n; i = end) {
+    for (size_t i = 0, end; i < r->pieces.n; i = end) {
+        bool refuted = false;
         end = frames_function_end(r, i);
-        u32 from = r->pieces.v[i].at, to = end < r->pieces.n ? r->pieces.v[end].at : r->len;
-        bool bad = false;
-        for (size_t k = 0; k < f->refuted.n && !bad; k++)
-            bad = f->refuted.v[k] >= from && f->refuted.v[k] < to;
-        for (u32 at = from; at < to && bad; at++)
-            r->flow[at] = FLOW_NONE;
+        for (size_t k = i; k < end; k++)
+            refuted |= r->pieces.v[k].refuted;
+        u32 from = r->pieces.v[i].at, n = frames_end(r, end - 1) - from;
+        if (refuted)
+            memset(r->flow + from, 0, n * sizeof(*r->flow)); /* FLOW_NONE */
     }
 }
 
@@ -229,6 +223,6 @@ int frames_flow(struct frames_run *r)
             arrive(&f, r->pieces.v[i].at, FRAMES_FLOW(FLOW_OUT, 0));
     while (f.todo.n && !f.failed)
         follow(&f, f.todo.v[--f.todo.n]);
-    forget_refuted(&f);
+    forget_refuted(r);
     return f.failed ? -ENOMEM : 0;
 }

@@ -29,13 +29,6 @@ static struct xp_rule rule_of(u8 state)
     return r;
 }
 
-/* The DWARF number of a general register. */
-static s16 dwarf_of(unsigned reg)
-{
-    static const u8 low[] = {0, 2, 1, 3, 7, 6, 4, 5};
-    return reg < 8 ? low[reg] : (s16)reg;
-}
-
 /* Registers other than rbp are not the caller's, by these conventions. */
 static struct xp_rule rule_of_flow(u16 state)
 {
@@ -43,7 +36,7 @@ static struct xp_rule rule_of_flow(u16 state)
     struct xp_rule r = rule_of(kind == FLOW_OUT ? FRAMES_OUT : kind == FLOW_SAVED ? FRAMES_SAVED : FRAMES_IN);
     r.rbx = XP_SYNTH_RBX_LOST | XP_RBX_INFERRED;
     if (kind == FLOW_RA)
-        return (struct xp_rule){.kind = XP_CFA_RA_REG | XP_RULE_SYNTH, .rbp_off = dwarf_of(value)};
+        return (struct xp_rule){.kind = XP_CFA_RA_REG | XP_RULE_SYNTH, .rbp_off = rules_dwarf_number[value & 15]};
     if (kind != FLOW_IN)
         r.cfa_off += 8 * (s32)value;
     return r;
@@ -61,11 +54,6 @@ static int put_row(struct synth *out, u64 offset, struct xp_rule rule, bool firs
     return 0;
 }
 
-static u32 end_of(const struct frames_run *r, size_t piece)
-{
-    return piece + 1 < r->pieces.n ? r->pieces.v[piece + 1].at : r->len;
-}
-
 static struct window *window_of(struct window *w, const struct frames_run *r, u32 at)
 {
     u64 i = (r->offset + at) / WINDOW - r->offset / WINDOW;
@@ -77,7 +65,7 @@ static void weigh(const struct frames_run *r, struct window *w)
     for (size_t i = 0; i < r->pieces.n; i++) {
         const struct frames_piece *p = &r->pieces.v[i];
         struct window *is = window_of(w, r, p->at);
-        u32 n = end_of(r, i) - p->at;
+        u32 n = frames_end(r, i) - p->at;
         is->all += n;
         is->bad += p->marks & FRAMES_BAD ? n : 0;
         is->wild += p->marks & FRAMES_WILD ? n : 0;
@@ -149,7 +137,7 @@ static bool is_followed(const struct frames_run *r, u32 at)
 
 static u32 next_start(const struct frames_run *r, u32 at, u32 end)
 {
-    while (++at < end && !(r->starts[at >> 3] >> (at & 7) & 1))
+    while (++at < end && !frames_starts(r, at))
         ;
     return at;
 }
@@ -184,7 +172,7 @@ static int put_piece(struct writer *w, size_t i, bool frame)
 {
     const struct frames_piece *p = &w->run->pieces.v[i];
     const struct window *is = window_of(w->windows, w->run, p->at);
-    u32 end = end_of(w->run, i);
+    u32 end = frames_end(w->run, i);
     u8 state = p->state;
     if (p->at == end)
         return 0;

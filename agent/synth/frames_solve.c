@@ -20,7 +20,7 @@ struct frames_piece *frames_piece_at(struct frames_run *r, u32 at)
 /* Where a jump or call goes; NULL: into the middle of an instruction. */
 static struct frames_piece *target_of(struct frames_run *r, u32 at)
 {
-    return r->starts[at >> 3] >> (at & 7) & 1 ? frames_piece_at(r, at) : NULL;
+    return frames_starts(r, at) ? frames_piece_at(r, at) : NULL;
 }
 
 /* Even what the piece itself tells is not true. */

@@ -3,7 +3,7 @@
 #define MAX_FRAME (1 << 24) /* bytes; a rule's offsets of registers have 24 bits */
 #define RED_ZONE  128       /* below rsp, but safe from signal handlers (psABI, 3.2.2) */
 
-static const u8 dwarf_number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
+const u8 rules_dwarf_number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /* CFA = value + *off? */
 static bool leads_to_cfa(u64 v, const struct frame *f, s32 *off)
@@ -81,7 +81,7 @@ static void add_cfas(struct rules *r, const struct state *s, const struct frame 
     }
     for (unsigned i = 0; i < 16 && !r->ncfa; i++) /* known in the leaf only */
         if (leads_to_cfa(s->reg[i], f, &off))
-            add_cfa(r, XP_CFA_REG, XP_REG_RULE(dwarf_number[i], off));
+            add_cfa(r, XP_CFA_REG, XP_REG_RULE(rules_dwarf_number[i], off));
 }
 
 /* A place where a callee-saved register of the caller is. */

@@ -10,6 +10,8 @@
 
 enum { RULES_CFA = 6, RULES_SAVED = 4 };
 
+extern const u8 rules_dwarf_number[16]; /* of general registers, by their number in instructions */
+
 struct rules { /* all rules that apply at one position; n == 0: none */
     u8 ncfa, nrbp, nrbx;
     u64 cfa[RULES_CFA];   /* enum xp_cfa | (u32)cfa_off << 8, the preferred one first */

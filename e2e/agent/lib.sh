@@ -48,28 +48,46 @@ has_function() { # FOLDER NAME
     profiles_of "$1" | grep -- "$2" >/dev/null # not -q: who still writes would end by a signal
 }
 
-# How many percent of the samples in all profiles of a folder have a function of this name in their stack.
-percent_with() { # FOLDER NAME
-    profiles_of "$1" | awk -v name="$2" '
-        function count(  i, j, n, ids) {
+# Of all profiles of a folder: SAMPLES NANOSECONDS WITH CUT: WITH have a function of this name in their stack, CUT are cut.
+tally() { # FOLDER [NAME]
+    profiles_of "$1" | awk -v name="${2:-}" '
+        function count(  i, j, n, ids, is_with, is_cut) {
             for (i in locations) {
                 n = split(locations[i], ids, " ")
-                for (j = 1; j <= n && !(ids[j] in has); j++);
-                with += j <= n ? weight[i] : 0
+                is_with = is_cut = 0
+                for (j = 1; j <= n; j++) { is_with = is_with || ids[j] in has; is_cut = is_cut || ids[j] in cut }
+                with += is_with * weight[i]
+                cuts += is_cut * weight[i]
                 all += weight[i]
             }
-            split("", locations)
-            split("", has)
+            split("", locations); split("", has); split("", cut)
         }
         /^Samples:/ { count(); part = "samples"; next }
         /^Locations/ { part = "locations"; next }
         /^Mappings/ { part = "" }
-        part == "samples" && /^ *[0-9]+ +[0-9]+:/ { weight[++k] = $1; sub(/^[^:]*:/, ""); locations[k] = $0 }
+        part == "samples" && /^ *[0-9]+ +[0-9]+:/ { weight[++k] = $1; ns += $2; sub(/^[^:]*:/, ""); locations[k] = $0 }
         part == "locations" {
             if ($1 ~ /^[0-9]+:$/) id = $1 + 0
             for (i = 1; i <= NF; i++) if ($i == name) has[id] = 1
+            if (/cut:/) cut[id] = 1
         }
-        END { count(); print all ? int(100 * with / all) : 0 }'
+        END { count(); printf "%d %.0f %d %d\n", all, ns, with, cuts }'
+}
+
+# How many percent of the samples in all profiles of a folder have a function of this name in their stack.
+percent_with() { # FOLDER NAME
+    local all ns with cut
+    read -r all ns with cut <<<"$(tally "$1" "$2")"
+    echo $((all ? 100 * with / all : 0))
+}
+
+# A program with COUNT unwind rules that no other one has; the CFA of its only frame is right.
+build_rules() { # NAME FIRST COUNT
+    awk -v first="$2" -v n="$3" 'BEGIN {
+        print ".text\n.globl main\nmain: .cfi_startproc\n1: dec %rcx\njmp 1b\n.cfi_endproc\nrules: .cfi_startproc"
+        for (i = 0; i < n; i++)
+            printf "nop\n.cfi_def_cfa_offset %d\n", 8 * (first + i)
+        print "ret\n.cfi_endproc" }' | gcc -no-pie -x assembler - -o "$TMP/$1" -Wl,-z,noexecstack
 }
 
 # A container without runtime: a cgroup whose path says that it is one. `contained COMMAND...` runs in it.

@@ -28,10 +28,6 @@ done
 await has_profiles host/abababababab
 await has_profiles host/cdcdcdcdcdcd
 
-samples_in() { # FOLDER
-    profiles_of "$1" | awk '/^Samples:/ { on = 1 } /^Locations/ { on = 0 } on && /^ *[0-9]+ +[0-9]+:/ { n += $1 } END { print n + 0 }'
-}
-
 before=$(metric xprof_samples_total)
 fsfreeze -f "$TMP/disk"
 end=$((SECONDS + stall))
@@ -60,7 +56,7 @@ is "$lag" '>=' $((stall / 2)) || fail "the metrics do not say how late profiles 
 [ "$errors_of_disk" = 0 ] || fail "the stall was taken for an error"
 sum=0
 for id in "${ids[@]}"; do
-    got=$(samples_in "host/${id:0:12}")
+    read -r got _ <<<"$(tally "host/${id:0:12}")"
     echo "$got samples in the profiles of a container"
     sum=$((sum + got))
 done

@@ -8,26 +8,7 @@ need python3 unshare nsenter ip
 . e2e/agent/lib.sh
 
 start_agent --host-processes off
-cat >"$TMP/drip.py" <<'EOF'
-import socket, sys, time
-held = []
-while True:
-    while len(held) < 1000:
-        s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), None, (f"127.0.0.{2 + len(held) % 9}", 0))
-        try:
-            s.send(b"GET /healthz HTTP/1.1\r\nX: ")
-        except OSError:
-            pass
-        held.append(s)
-    print("full", flush=True)
-    for s in held:
-        try:
-            s.send(b"x")
-        except OSError:
-            held.remove(s)
-    time.sleep(0.1)
-EOF
-python3 "$TMP/drip.py" "$port" >"$TMP/drip" &
+python3 e2e/targets/drip.py "$port" 0.1 >"$TMP/drip" &
 at_exit "kill $!"
 await test -s "$TMP/drip"
 for i in {1..20}; do

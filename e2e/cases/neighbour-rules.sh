@@ -7,19 +7,9 @@ need_root
 need go
 . e2e/agent/lib.sh
 
-# A program with COUNT rules that no other one has; the CFA of its only frame is right.
-crafted() { # NAME FIRST COUNT
-    awk -v first="$2" -v n="$3" 'BEGIN {
-        print ".text\n.globl main\nmain: .cfi_startproc\n1: dec %rcx\njmp 1b\n.cfi_endproc\nrules: .cfi_startproc"
-        for (i = 0; i < n; i++)
-            printf "nop\n.cfi_def_cfa_offset %d\n", 8 * (first + i)
-        print "ret\n.cfi_endproc" }' >"$TMP/$1.s"
-    gcc -no-pie "$TMP/$1.s" -o "$TMP/$1" -Wl,-z,noexecstack
-    rm "$TMP/$1.s"
-}
 few=8000
-crafted all 100 65000
-for i in {0..9}; do crafted "part$i" $((100000 + i * few)) $few; done
+build_rules all 100 65000
+for i in {0..9}; do build_rules "part$i" $((100000 + i * few)) $few; done
 OUT=victim build_target layout
 
 start_agent --host-processes off

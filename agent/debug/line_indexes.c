@@ -118,7 +118,7 @@ static void drop_oldest(struct line_indexes *l, bool bytes)
         drop(l, oldest);
 }
 
-static struct kept *find(struct line_indexes *l, const u8 digest[16])
+static struct kept *find(const struct line_indexes *l, const u8 digest[16])
 {
     for (size_t i = 0; i < l->kept.n; i++)
         if (!memcmp(l->kept.v[i].digest, digest, 16))
@@ -334,6 +334,14 @@ bool line_indexes_pending(struct line_indexes *l, const struct xp_file_key *key)
     digest_of(l, key, LINE_INDEXES_ALL, NULL, digest);
     struct kept *k = find(l, digest);
     return k && k->pending;
+}
+
+bool line_indexes_tried(const struct line_indexes *l, const struct xp_file_key *key, u64 cgroup)
+{
+    u8 digest[16];
+    digest_of(l, key, cgroup, NULL, digest);
+    struct kept *k = find(l, digest);
+    return k && k->tried;
 }
 
 struct line_indexes_stats line_indexes_stats(const struct line_indexes *l)

@@ -41,6 +41,9 @@ void line_indexes_release(struct line_indexes *l, u64 age_ns);
  */
 bool line_indexes_pending(struct line_indexes *l, const struct xp_file_key *key);
 
+/* Tells whether line_indexes_get, or line_indexes_get_of for this cgroup, answers from memory. */
+bool line_indexes_tried(const struct line_indexes *l, const struct xp_file_key *key, u64 cgroup);
+
 struct line_index { /* borrowed descriptors, valid until the next call; -1: none */
     int fd;
     int symbols;   /* a debug file with the stripped symbols */

@@ -18,6 +18,8 @@ struct tally { /* sums over all symbolized stacks */
 struct worker_figures {
     struct tally tally;
     u64 files, failed_files, evicted_files, rows, synth_rows, deferred, map_bytes, cut_names;
+    u64 refused;                /* announcements of files, because too many wait; they are repeated */
+    u64 late_names, late_lines; /* look-ups that were put off: a container used up its time */
     u64 synth[FILES_SYNTH_COUNT];
     struct files_held held;
     struct line_indexes_stats lines;

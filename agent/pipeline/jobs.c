@@ -79,11 +79,30 @@ int jobs_put(struct jobs *j, struct job *job)
     return rc;
 }
 
+bool jobs_reserve_span(struct jobs *j, const struct span *s)
+{
+    size_t bytes = aggregate_bytes(s->stacks);
+    pthread_mutex_lock(&j->lock);
+    bool fits = !j->span_bytes || j->span_bytes + bytes <= JOBS_SPAN_BYTES;
+    j->span_bytes += fits ? bytes : 0;
+    pthread_mutex_unlock(&j->lock);
+    return fits;
+}
+
+void jobs_release_span(struct jobs *j, const struct span *s)
+{
+    pthread_mutex_lock(&j->lock);
+    j->span_bytes -= aggregate_bytes(s->stacks);
+    pthread_mutex_unlock(&j->lock);
+}
+
 struct job *jobs_get(struct jobs *j, int timeout_ms)
 {
     struct job *job = queue_get(j->queue, timeout_ms);
     if (job && job->kind == JOB_DEFERRED)
         give_room(j, job);
+    else if (job && job->kind == JOB_SPAN)
+        jobs_release_span(j, &job->span);
     return job;
 }
 

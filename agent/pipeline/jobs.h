@@ -45,6 +45,7 @@ struct job {
 struct job *job_new(enum job_kind kind);
 void job_free(struct job *j);
 
+#define JOBS_SPAN_BYTES (64u << 20) /* limit for the intervals that wait, except that there may always be one */
 #define JOBS_DUMP_BYTES (32u << 20) /* limit for the copies of stacks that wait in the queue */
 
 struct jobs {
@@ -53,6 +54,7 @@ struct jobs {
     bool share;      /* jobs_share */
     pthread_mutex_t lock;
     struct shares dumps; /* under the lock: bytes of JOB_DEFERRED, by cgroup */
+    size_t span_bytes;   /* under the lock: of intervals that wait, here or on their way */
 };
 /* 0 or -ENOMEM. */
 int jobs_new(struct jobs *j);
@@ -63,6 +65,10 @@ void jobs_free(struct jobs *j); /* and the jobs left in it */
 /* Takes ownership of the job. Returns 0; -ENOSPC: the queue is full or closed, or there is no memory for this cgroup's
  * copies of stacks; the caller keeps the job. */
 int jobs_put(struct jobs *j, struct job *job);
+/* Reserves room for an interval, until jobs_get returns it. False: the worker is so far behind that there is none. */
+bool jobs_reserve_span(struct jobs *j, const struct span *s);
+/* For an interval that was not put. */
+void jobs_release_span(struct jobs *j, const struct span *s);
 /* Takes the oldest job, waiting up to timeout_ms; NULL: there is none. */
 struct job *jobs_get(struct jobs *j, int timeout_ms);
 size_t jobs_waiting(const struct jobs *j);

@@ -90,6 +90,57 @@ TEST(jobs_share_the_memory_of_stacks)
     CHECK(put_copies(&jobs, 9) > 0);
 }
 
+/* An interval with n different stacks. */
+static struct job *interval(unsigned n)
+{
+    struct {
+        struct xp_sample s;
+        u64 words[64];
+    } one = {.s = {.cgroup = 7, .nuser = 64, .weight = 1, .cause = XP_CAUSE_END}};
+    struct job *j = job_new(JOB_SPAN);
+    if (!j || aggregate_new(&j->span.stacks, 64 << 20))
+        return NULL;
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned w = 0; w < 64; w++)
+            one.words[w] = (u64)XP_WORD_CFI << 60 | (u64)i << 16 | w;
+        aggregate_add(j->span.stacks, &one.s);
+    }
+    return j;
+}
+
+TEST(jobs_bound_the_memory_of_intervals)
+{
+    QUEUE;
+    struct job *first = interval(50000), *second = interval(50000), *third = interval(50000);
+    CHECK(aggregate_bytes(first->span.stacks) > JOBS_SPAN_BYTES / 3);
+    CHECK(aggregate_bytes(first->span.stacks) < JOBS_SPAN_BYTES / 2);
+    CHECK(jobs_reserve_span(&jobs, &first->span));
+    CHECK(jobs_reserve_span(&jobs, &second->span));
+    CHECK(!jobs_reserve_span(&jobs, &third->span));
+    CHECK_EQ(jobs_put(&jobs, first), 0);
+    CHECK(!jobs_reserve_span(&jobs, &third->span)); /* where it waits does not matter */
+    job_free(jobs_get(&jobs, 0));
+    CHECK(jobs_reserve_span(&jobs, &third->span));
+    CHECK(!jobs_reserve_span(&jobs, &third->span));
+    jobs_release_span(&jobs, &third->span);
+    jobs_release_span(&jobs, &second->span);
+    CHECK_EQ(jobs.span_bytes, 0);
+    job_free(second);
+    job_free(third);
+}
+
+TEST(jobs_have_room_for_one_interval_of_any_size)
+{
+    QUEUE;
+    struct job *large = interval(90000), *small = interval(30000);
+    CHECK(jobs_reserve_span(&jobs, &large->span));
+    CHECK(!jobs_reserve_span(&jobs, &small->span));
+    jobs_release_span(&jobs, &large->span);
+    jobs.span_bytes = 0;
+    job_free(large);
+    job_free(small);
+}
+
 TEST(jobs_end)
 {
     QUEUE;

@@ -2,9 +2,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/turns.h"
 #include "debug/line_indexes.h"
 #include "debug/name_indexes.h"
 #include "parser/parser.h"
+#include "pipeline/askers.h"
 #include "pipeline/private_names.h"
 #include "cache/kernel_names.h"
 #include "profile/name_cache.h"
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #define NAME_CACHE_BYTES ((size_t)6 << 20)
+#define MIN_TURNS_NS     NS_PER_SEC
 #define ROOT_AGE_NS      (15 * NS_PER_SEC) /* of roots that are held for files which nobody named: so long at least */
 
 struct namer {
@@ -24,7 +27,9 @@ struct namer {
     struct line_indexes *lines;
     struct name_indexes *names;
     struct private_names *privates;
-    u64 cut_names;
+    struct turns line_turns, name_turns; /* the time of an interval for indexes of lines, and for looking up names */
+    struct askers askers;                /* while an interval is symbolized */
+    u64 cut_names, late_names;
     struct { /* what the parser said of the file asked for last */
         u32 id;
         bool known;
@@ -45,7 +50,7 @@ int namer_new(struct namer **out, const struct namer_config *config)
     sources.patient = !config->again; /* who goes on asks again */
     debug_search_paths_open(&n->places, &sources, config->parser, config->opener, config->hung);
     if (line_indexes_new(&n->lines, &n->places, config->cache) ||
-        private_names_new(&n->privates, config->files, n->lines, config->again) ||
+        private_names_new(&n->privates, config->files, n->lines, &n->line_turns, config->again) ||
         name_indexes_new(&n->names, config->parser, config->cache) ||
         runtime_processes_new(&n->processes,
                               (struct runtime_reader){config->parser, parser_jit_read, config->opener}) ||
@@ -67,6 +72,9 @@ void namer_free(struct namer **nn)
     line_indexes_free(&n->lines);
     name_indexes_free(&n->names);
     debug_search_paths_close(&n->places);
+    askers_free(&n->askers);
+    turns_free(&n->line_turns);
+    turns_free(&n->name_turns);
     free(n);
     *nn = NULL;
 }
@@ -84,11 +92,24 @@ static bool name_file(void *ctx, u32 id, const char **path, const char **build_i
     return true;
 }
 
+/* The cgroup that looking up the names of an ID counts against. */
+static u64 payer_of(const struct namer *n, u32 id)
+{
+    const struct file *f = private_names_file(n->privates, id);
+    return f ? askers_payer(&n->askers, f->id) : 0;
+}
+
+/* Does the index of lines have to wait, because that container's time is used up? */
+static bool is_late(const struct namer *n, u32 id, const struct file *f)
+{
+    return !turns_may(&n->line_turns, payer_of(n, id)) && !line_indexes_tried(n->lines, &f->key, LINE_INDEXES_ALL);
+}
+
 /* Where names of an ID come from besides its file. */
 static struct names_fds sources(struct namer *n, u32 id, const struct file *f)
 {
-    struct line_index index;
-    int rc = private_names_index(n->privates, id, &index);
+    struct line_index index = {.fd = -1, .symbols = -1};
+    int rc = is_late(n, id, f) ? -ENODATA : private_names_index(n->privates, id, &index);
     if (rc && rc != -ENODATA)
         log_info("no source lines for %s: %s", f->path ? f->path : "?", strerror(-rc));
     struct names_fds fds = {
@@ -104,10 +125,9 @@ void namer_note_file(struct namer *n, const struct xp_file_event *e)
         line_indexes_seen(n->lines, &f->key, e->cgroup, e->tgid, f->path);
 }
 
-static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t count,
+static int ask_parser(struct namer *n, u32 id, const u64 *offsets, size_t count,
                       void (*use)(void *arg, const struct names *names), void *arg)
 {
-    struct namer *n = ctx;
     const struct file *f = private_names_file(n->privates, id);
     struct parser_reply reply = {0};
     struct names view;
@@ -130,12 +150,39 @@ static int ask_parser(void *ctx, u32 id, const u64 *offsets, size_t count,
     return rc;
 }
 
-/* Is a server being asked for the file's debug information? */
+/* No names, for now. */
+static int put_off(struct namer *n, size_t count, void (*use)(void *arg, const struct names *names), void *arg)
+{
+    AUTO_FREE u32 *first = calloc(count + 1, sizeof(*first));
+    if (!first)
+        return -ENOMEM;
+    n->late_names += count;
+    use(arg, &(struct names){.first = first, .strings = "", .n = (u32)count});
+    return 0;
+}
+
+static int ask(void *ctx, u32 id, const u64 *offsets, size_t count, void (*use)(void *arg, const struct names *names),
+               void *arg)
+{
+    struct namer *n = ctx;
+    u64 payer = payer_of(n, id), began_ns = now_ns();
+    if (!turns_may(&n->name_turns, payer))
+        return put_off(n, count, use, arg);
+    int rc = ask_parser(n, id, offsets, count, use, arg);
+    turns_spend(&n->name_turns, payer, now_ns() - began_ns);
+    return rc;
+}
+
+/* May better names be found later? */
 static bool is_pending(struct namer *n, u32 id)
 {
     const struct file *f = private_names_file(n->privates, id);
     struct line_index index;
-    if (!n->places.server || !f || f->fd < 0)
+    if (!f || f->fd < 0)
+        return false;
+    if (is_late(n, id, f) || !turns_may(&n->name_turns, payer_of(n, id)))
+        return true;
+    if (!n->places.server)
         return false;
     line_indexes_get(n->lines, &f->key, f->fd, &index);
     return line_indexes_pending(n->lines, &f->key);
@@ -146,14 +193,15 @@ static int name_offsets(void *ctx, u32 id, const u64 *offsets, size_t count,
                         void (*use)(void *arg, const struct names *names), void *arg)
 {
     struct namer *n = ctx;
-    if (!n->kept || is_pending(n, id)) /* what is not final is not kept */
-        return ask_parser(n, id, offsets, count, use, arg);
+    if (!n->kept)
+        return ask(n, id, offsets, count, use, arg);
     const struct file *f = private_names_file(n->privates, id);
     struct name_cache_query q = {.id = id,
                                  .owner = f ? f->owner : SHARES_ALL,
                                  .offsets = offsets,
                                  .n = count,
-                                 .ask = ask_parser,
+                                 .passing = is_pending(n, id),
+                                 .ask = ask,
                                  .ctx = n,
                                  .use = use,
                                  .arg = arg};
@@ -247,12 +295,37 @@ static u32 names_id(void *ctx, u32 file, const struct agg_process *who)
     return private_names_id(n->privates, file, who);
 }
 
+/* Files of those come first who used less time before this interval. */
+static u64 rank(void *ctx, u32 file)
+{
+    const struct namer *n = ctx;
+    return turns_spent(&n->name_turns, askers_payer(&n->askers, file));
+}
+
+/* Divides the time that an interval's names may take among containers, and looks for debug information in that order,
+ * so that those who used more of it before come last. A recording has all the time. */
+static int take_turns(struct namer *n, const struct span *s)
+{
+    u64 half = s->duration_ns / 2 > MIN_TURNS_NS ? s->duration_ns / 2 : MIN_TURNS_NS;
+    if (!n->kept)
+        return 0;
+    turns_begin(&n->line_turns, half);
+    turns_begin(&n->name_turns, half / 2);
+    int rc = askers_find(&n->askers, s->stacks, &n->line_turns);
+    for (size_t i = 0; i < n->askers.all.n && !n->config.raw; i++) {
+        const struct asker *a = &n->askers.all.v[i];
+        private_names_id(n->privates, a->file, &n->askers.processes[a->process]);
+    }
+    return rc;
+}
+
 int namer_run(struct namer *n, const struct span *s, struct profile *out)
 {
     struct name_source source = {
         .ctx = n,
         .file = name_file,
         .names_id = names_id,
+        .rank = n->kept ? rank : NULL,
         .names = name_offsets,
         .address = file_offset_as_address,
         .kernel = name_kernel,
@@ -266,6 +339,9 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
         source.segment = segment;
     }
     private_names_begin(n->privates);
+    int rc = take_turns(n, s);
+    if (rc)
+        return rc;
     out->nevents = n->config.nevents;
     for (size_t i = 0; i < out->nevents; i++) {
         out->events[i] = n->config.events[i];
@@ -273,7 +349,9 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
     }
     out->time_ns = s->time_ns;
     out->duration_ns = s->duration_ns;
-    return symbolize(s->stacks, &source, out);
+    rc = symbolize(s->stacks, &source, out);
+    askers_free(&n->askers);
+    return rc;
 }
 
 /* A file that came at the start of an interval is named after its end. */
@@ -297,6 +375,8 @@ void namer_count(const struct namer *n, struct worker_figures *out)
     out->lines = line_indexes_stats(n->lines);
     out->names = name_indexes_stats(n->names);
     out->cut_names = n->cut_names;
+    out->late_names = n->late_names;
+    out->late_lines = private_names_late(n->privates);
     if (n->places.server)
         debuginfod_stats(n->places.server, &out->server);
 }

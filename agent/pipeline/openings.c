@@ -180,10 +180,14 @@ int openings_put(struct openings *o, struct job *job)
 {
     bool other = job->kind == JOB_RUNTIME || (job->kind == JOB_FILE && hung_may(job->file.event.magic));
     struct lane *l = &o->lanes[other ? OTHER : LOCAL];
+    if (job->kind == JOB_SPAN && !jobs_reserve_span(o->jobs, &job->span))
+        return -ENOSPC;
     __atomic_add_fetch(&l->put, 1, __ATOMIC_RELAXED);
     int rc = queue_put(l->queue, job);
     if (rc)
         __atomic_sub_fetch(&l->put, 1, __ATOMIC_RELAXED);
+    if (rc && job->kind == JOB_SPAN)
+        jobs_release_span(o->jobs, &job->span);
     return rc;
 }
 

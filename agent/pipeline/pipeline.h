@@ -93,7 +93,8 @@ struct pipeline_report {
     struct line_indexes_stats lines;
     struct name_indexes_stats names;
     struct debuginfod_stats server;
-    u64 cut_names; /* look-ups with incomplete names because a limit was reached */
+    u64 cut_names;              /* look-ups with incomplete names because a limit was reached */
+    u64 late_names, late_lines; /* look-ups that were put off because a container had used up its time for names */
 };
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);
 /* The same while it runs, from any thread, without the values that are only known at the end (blame, median). */

@@ -1,6 +1,8 @@
 #include "pipeline/private_names.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/turns.h"
 #include "base/vec.h"
 #include "files/files.h"
 #include <errno.h>
@@ -20,19 +22,22 @@ struct pair {
 struct private_names {
     const struct files *files;
     struct line_indexes *lines;
+    struct turns *turns;
     bool again;
     VEC(struct pair) pairs;
     u32 first;         /* ID of the first of them; IDs are never given twice, for names are cached by them */
     struct map answer; /* of a pair: ID | the interval until which it holds << 32 */
     u32 interval, searches;
+    u64 late;
 };
 
-int private_names_new(struct private_names **out, const struct files *files, struct line_indexes *lines, bool again)
+int private_names_new(struct private_names **out, const struct files *files, struct line_indexes *lines,
+                      struct turns *turns, bool again)
 {
     struct private_names *p = calloc(1, sizeof(*p));
     if (!p)
         return -ENOMEM;
-    *p = (struct private_names){.files = files, .lines = lines, .again = again, .first = FIRST_ID};
+    *p = (struct private_names){.files = files, .lines = lines, .turns = turns, .again = again, .first = FIRST_ID};
     *out = p;
     return 0;
 }
@@ -71,6 +76,14 @@ static u32 add_pair(struct private_names *p, u32 file, u64 cgroup)
     return p->first + (u32)p->pairs.n - 1;
 }
 
+/* What takes time has to wait when the container has used its own. */
+static bool is_late(struct private_names *p, const struct file *f, u64 of, u64 cgroup)
+{
+    bool late = !turns_may(p->turns, cgroup) && !line_indexes_tried(p->lines, &f->key, of);
+    p->late += late;
+    return late;
+}
+
 /* `until`: how long the answer holds. */
 static u32 search(struct private_names *p, u32 file, const struct agg_process *who, u32 *until)
 {
@@ -79,7 +92,7 @@ static u32 search(struct private_names *p, u32 file, const struct agg_process *w
     *until = p->interval;
     if (!f || f->fd < 0 || !f->path || files_is_hung(p->files, f) || files_changed(f))
         return file;
-    if (p->again && p->searches++ >= MAX_SEARCHES)
+    if (is_late(p, f, LINE_INDEXES_ALL, who->cgroup) || (p->again && p->searches++ >= MAX_SEARCHES))
         return file;
     int rc = line_indexes_get(p->lines, &f->key, f->fd, &index);
     if (line_indexes_pending(p->lines, &f->key))
@@ -88,6 +101,8 @@ static u32 search(struct private_names *p, u32 file, const struct agg_process *w
         *until = rc ? p->interval : FOR_EVER;
         return file;
     }
+    if (is_late(p, f, who->cgroup, who->cgroup))
+        return file;
     struct line_index_process of = {who->cgroup, who->tgid, who->start, f->path};
     rc = line_indexes_get_of(p->lines, &f->key, &of, f->fd, &index);
     if (rc == -ESRCH || rc == -EREMOTEIO)
@@ -104,11 +119,18 @@ u32 private_names_id(struct private_names *p, u32 file, const struct agg_process
     const u64 *known = map_get(&p->answer, key);
     if (known && *known >> 32 >= p->interval)
         return (u32)*known;
+    u64 began_ns = now_ns();
     u32 until, id = search(p, file, who, &until);
+    turns_spend(p->turns, who->cgroup, now_ns() - began_ns);
     u64 *place = map_put(&p->answer, key);
     if (place)
         *place = (u64)until << 32 | id;
     return id;
+}
+
+u64 private_names_late(const struct private_names *p)
+{
+    return p->late;
 }
 
 static const struct pair *pair_of(const struct private_names *p, u32 id)

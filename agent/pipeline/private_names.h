@@ -9,17 +9,22 @@
 
 struct files;
 struct file;
+struct turns;
 struct private_names;
 
-/* Both are borrowed. `again`: there is one interval after another, and what a node with many containers has to be
- * searched for may take some of them. Returns 0 or -ENOMEM. */
-int private_names_new(struct private_names **out, const struct files *files, struct line_indexes *lines, bool again);
+/* All are borrowed. `turns`: the time for indexes of lines; what cannot be looked for in it is looked for in the next
+ * interval. `again`: there is one interval after another, and what a node with many containers has to be searched for
+ * may take some of them. Returns 0 or -ENOMEM. */
+int private_names_new(struct private_names **out, const struct files *files, struct line_indexes *lines,
+                      struct turns *turns, bool again);
 void private_names_free(struct private_names **p);
 
 /* Begins an interval. */
 void private_names_begin(struct private_names *p);
 /* Returns the ID for names of a file in the frames of a process: the file's own, or another one. */
 u32 private_names_id(struct private_names *p, u32 file, const struct agg_process *who);
+/* Returns the number of look-ups that were put off because the container's time was used up. */
+u64 private_names_late(const struct private_names *p);
 /* Returns the file of an ID; NULL: it is not known. */
 const struct file *private_names_file(const struct private_names *p, u32 id);
 /* Finds the line index of an ID whose file is known. Returns 0, or the error of line_indexes_get. */

@@ -80,6 +80,9 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->names = w->names;
     out->server = w->server;
     out->cut_names = w->cut_names;
+    out->queue_full += w->refused;
+    out->late_names = w->late_names;
+    out->late_lines = w->late_lines;
 }
 
 /* CPU time of the processes that open files. */

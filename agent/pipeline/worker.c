@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/turns.h"
 #include "opener/opener.h"
 #include "parser/parser.h"
+#include "pipeline/backlog.h"
 #include "pipeline/reclassify.h"
 #include "pipeline/usage.h"
 #include "profile/frames.h"
@@ -15,6 +17,7 @@
 #define DEFERRED_AGE_MS 150 /* long enough for the files that a deferred stack announced to be opened and built */
 #define IDLE_MS         20
 #define TICK_MS         500
+#define BUILDS_NS       (5 * NS_PER_SEC) /* the time for building files in the first interval; later, half of one */
 
 struct worker {
     struct worker_config config;
@@ -22,6 +25,9 @@ struct worker {
     struct deferred *deferred;
     struct aggregate *deferred_stacks; /* unwound since the last interval */
     struct namer *namer;
+    struct turns builds;    /* the time of an interval for building files */
+    struct backlog backlog; /* files of cgroups that used up theirs */
+    u64 refused;
     struct tally tally;
     struct span last; /* worker_stop's, to end with */
     u64 rss_bytes;
@@ -43,6 +49,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
         return -ENOMEM;
     files_open_with(w->files, config->opener, config->hung);
     if (config->neighbours) {
+        turns_begin(&w->builds, BUILDS_NS);
         files_share(w->files);
         aggregate_share(w->deferred_stacks);
     }
@@ -68,6 +75,8 @@ void worker_free(struct worker **ww)
     deferred_free(&w->deferred);
     namer_free(&w->namer);
     files_free(&w->files);
+    backlog_free(&w->backlog);
+    turns_free(&w->builds);
     aggregate_free(&w->last.stacks);
     aggregate_free(&w->deferred_stacks);
     free(w);
@@ -110,8 +119,10 @@ static void count_files(const struct files *files, struct worker_figures *out)
 
 void worker_figures_now(const struct worker *w, struct worker_figures *out)
 {
-    *out = (struct worker_figures){
-        .tally = w->tally, .deferred = deferred_rescued(w->deferred), .map_bytes = probe_map_bytes(w->config.probe)};
+    *out = (struct worker_figures){.tally = w->tally,
+                                   .deferred = deferred_rescued(w->deferred),
+                                   .refused = w->refused,
+                                   .map_bytes = probe_map_bytes(w->config.probe)};
     count_files(w->files, out);
     namer_count(w->namer, out);
 }
@@ -178,6 +189,8 @@ static void deliver(struct worker *w, struct span *s)
         log_warn("out of memory during symbolization: the profile of this interval is lost");
     age_files(w->files, s->stacks);
     namer_age(w->namer, s->duration_ns);
+    if (w->config.neighbours)
+        turns_begin(&w->builds, s->duration_ns / 2);
     publish_figures(w);
     profile_free(&p);
     malloc_trim(0); /* an interval's memory is the next one's at the earliest */
@@ -188,10 +201,26 @@ static void deliver(struct worker *w, struct span *s)
 void worker_build(void *worker, struct job *j)
 {
     struct worker *w = worker;
+    u64 began_ns = now_ns();
     files_build(w->files, &j->file);
     j->file.fd = -1;
     j->file.path = NULL;
     namer_note_file(w->namer, &j->file.event);
+    turns_spend(&w->builds, j->file.event.cgroup, now_ns() - began_ns);
+    job_free(j);
+}
+
+/* Builds a file now, or later if its cgroup has used up its time. One too many is announced again. */
+static void build_in_turn(struct worker *w, struct job *j)
+{
+    if (turns_may(&w->builds, j->file.event.cgroup)) {
+        worker_build(w, j);
+        return;
+    }
+    if (!backlog_put(&w->backlog, j))
+        return;
+    w->refused++;
+    probe_forget(w->config.probe, &j->file.event.key);
     job_free(j);
 }
 
@@ -203,7 +232,7 @@ void worker_build_vdso(struct worker *w, int fd)
 static void work(struct worker *w, struct job *j)
 {
     if (j->kind == JOB_FILE && !jobs_too_late(w->config.jobs, now_ns())) {
-        worker_build(w, j);
+        build_in_turn(w, j);
         return;
     }
     if (j->kind == JOB_DEFERRED) {
@@ -226,7 +255,10 @@ static void work_at_leisure(struct worker *w)
         return;
     probe_tables_rest(w->config.probe);
     bool in_time = !jobs_too_late(w->config.jobs, now_ns());
-    if (in_time && (!jobs_ended(w->config.jobs) || deferred_waiting(w->deferred)))
+    struct job *late = in_time ? backlog_take(&w->backlog, &w->builds) : NULL;
+    if (late)
+        worker_build(w, late);
+    else if (in_time && (!jobs_ended(w->config.jobs) || deferred_waiting(w->deferred)))
         files_synth_one(w->files); /* after the end, for the stacks that wait for it */
 }
 
@@ -245,13 +277,20 @@ void worker_lag(const struct worker *w, struct worker_lag *out)
         *out = (struct worker_lag){.busy_ns = now > began ? now - began : 0, .late_ns = now > put ? now - put : 0};
 }
 
+/* How long to wait for a job, ms. */
+static int patience(struct worker *w)
+{
+    if (w->backlog.files.n && !jobs_too_late(w->config.jobs, now_ns()))
+        return 0;
+    return deferred_waiting(w->deferred) || files_synth_waiting(w->files, now_ns()) ? IDLE_MS : TICK_MS;
+}
+
 static void *run(void *worker)
 {
     struct worker *w = worker;
     pthread_setname_np(pthread_self(), "worker");
     for (;;) {
-        bool soon = deferred_waiting(w->deferred) || files_synth_waiting(w->files, now_ns());
-        struct job *j = jobs_get(w->config.jobs, soon ? IDLE_MS : TICK_MS);
+        struct job *j = jobs_get(w->config.jobs, patience(w));
         u64 now = now_ns();
         set_at_hand(w, j ? j->put_ns : now, now);
         if (j)

@@ -156,7 +156,7 @@ int name_cache_answer(struct name_cache *n, const struct name_cache_query *q)
 {
     struct name_set own = {0}; /* of who has no room */
     u64 reserved;
-    bool keeps = reserve(n, q, &reserved);
+    bool keeps = !q->passing && reserve(n, q, &reserved);
     struct name_set *set = keeps ? &n->young : &own;
     size_t before = name_set_bytes(set);
     int rc = gather(n, q, set);

@@ -26,6 +26,7 @@ struct name_cache_query {
     u64 owner; /* of the file; SHARES_ALL: nobody's, which may take all the room and make some at any time */
     const u64 *offsets;
     size_t n;
+    bool passing; /* better names may come: what is asked for now is not kept */
     int (*ask)(void *ctx, u32 id, const u64 *offsets, size_t n, void (*learn)(void *arg, const struct names *names),
                void *arg);
     void *ctx;

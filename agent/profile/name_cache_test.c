@@ -9,6 +9,7 @@ struct world {
     unsigned calls;
     size_t asked;
     int error;
+    bool passing;
     char heard[512]; /* names in the order of the offsets */
     unsigned wrong;  /* system names and files that are another function's */
 };
@@ -65,7 +66,10 @@ static int question_for(struct name_cache *n, u64 owner, struct world *w, u32 id
 {
     w->heard[0] = 0;
     w->asked = 0;
-    return name_cache_answer(n, &(struct name_cache_query){id, owner, offsets, count, ask, w, use, w});
+    struct name_cache_query q = {
+        .id = id, .owner = owner, .offsets = offsets, .n = count, .ask = ask, .ctx = w, .use = use, .arg = w};
+    q.passing = w->passing;
+    return name_cache_answer(n, &q);
 }
 
 static int question(struct name_cache *n, struct world *w, u32 id, const u64 *offsets, size_t count)
@@ -104,6 +108,22 @@ TEST(name_cache_hands_errors_on)
     w.error = 0;
     CHECK_EQ(question(n, &w, 2, (u64[]){1000}, 1), 0);
     CHECK_STR(w.heard, "f2_1:1000 ");
+    name_cache_free(&n);
+}
+
+TEST(name_cache_keeps_nothing_that_may_get_better)
+{
+    struct name_cache *n;
+    struct world w = {0};
+    CHECK_EQ(name_cache_new(&n, 1 << 20), 0);
+    CHECK_EQ(question(n, &w, 2, (u64[]){1000}, 1), 0);
+    w.passing = true;
+    CHECK_EQ(question(n, &w, 2, (u64[]){1000, 2000}, 2), 0);
+    CHECK_STR(w.heard, "f2_1:1000 f2_2:2000 ");
+    CHECK_EQ(w.asked, 1);
+    w.passing = false;
+    CHECK_EQ(question(n, &w, 2, (u64[]){1000, 2000}, 2), 0);
+    CHECK_EQ(w.asked, 1); /* the one in passing */
     name_cache_free(&n);
 }
 

@@ -270,6 +270,20 @@ static u64 group_of(const struct naming *n, u32 row)
     return (word_in_file(word) ? (u64)XP_WORD_FILE(word) << 32 : ANONYMOUS) | n->owners.v[row];
 }
 
+/* Rows that belong together. */
+struct group {
+    u64 key, rank;
+    size_t first, end;
+};
+
+static int by_rank(const void *x, const void *y)
+{
+    const struct group *a = x, *b = y;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
 static int by_group_and_offset(const void *x, const void *y, void *arg)
 {
     const struct naming *n = arg;
@@ -281,6 +295,37 @@ static int by_group_and_offset(const void *x, const void *y, void *arg)
     if (oa != ob)
         return oa < ob ? -1 : 1;
     return a < b ? -1 : a > b;
+}
+
+static void name_group(struct naming *n, const struct group *g, const u32 *rows)
+{
+    if (g->key & ANONYMOUS)
+        name_memory(n, (u32)g->key, rows + g->first, g->end - g->first);
+    else
+        name_file(n, (u32)(g->key >> 32), (u32)g->key, rows + g->first, g->end - g->first);
+}
+
+/* Each group of sorted rows, those of the lowest rank first. */
+static void name_groups(struct naming *n, const u32 *rows, size_t nrows)
+{
+    const struct name_source *src = n->src;
+    VEC(struct group) groups = {0};
+    for (size_t i = 0, end; i < nrows && !n->failed; i = end) {
+        u64 key = group_of(n, rows[i]);
+        for (end = i + 1; end < nrows && group_of(n, rows[end]) == key;)
+            end++;
+        struct group *g = VEC_PUSH(&groups);
+        n->failed = !g;
+        if (g)
+            *g = (struct group){key, 0, i, end};
+        if (g && src->rank && !(key & ANONYMOUS))
+            g->rank = src->rank(src->ctx, (u32)(key >> 32));
+    }
+    if (groups.n)
+        qsort(groups.v, groups.n, sizeof(*groups.v), by_rank);
+    for (size_t i = 0; i < groups.n && !n->failed; i++)
+        name_group(n, &groups.v[i], rows);
+    vec_free(&groups);
 }
 
 static void name_user(struct naming *n)
@@ -295,15 +340,7 @@ static void name_user(struct naming *n)
             rows.v[rows.n++] = i;
     if (n->words.n)
         qsort_r(rows.v, rows.n, sizeof(*rows.v), by_group_and_offset, n);
-    for (size_t i = 0, end; i < rows.n && !n->failed; i = end) {
-        u64 group = group_of(n, rows.v[i]);
-        for (end = i + 1; end < rows.n && group_of(n, rows.v[end]) == group;)
-            end++;
-        if (group & ANONYMOUS)
-            name_memory(n, (u32)group, rows.v + i, end - i);
-        else
-            name_file(n, (u32)(group >> 32), (u32)group, rows.v + i, end - i);
-    }
+    name_groups(n, rows.v, rows.n);
     vec_free(&rows);
 }
 

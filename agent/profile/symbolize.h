@@ -15,6 +15,8 @@ struct name_source {
     /* Returns the ID under which the names of a file are requested for frames of a process: the file's own, or another
      * one, which `names` alone is called with. May be NULL. */
     u32 (*names_id)(void *ctx, u32 file, const struct agg_process *who);
+    /* Returns when the names of a file are asked for: those with low numbers come first. May be NULL. */
+    u64 (*rank)(void *ctx, u32 file);
     /* Finds the names of n ascending file offsets and calls `use` with them; they are valid during that call only.
      * Returns 0, or -errno: the frames are then shown as [file+0xoffset], and the error is stored in the mapping. */
     int (*names)(void *ctx, u32 file, const u64 *offsets, size_t n, void (*use)(void *arg, const struct names *names),

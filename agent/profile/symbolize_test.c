@@ -143,6 +143,32 @@ TEST(symbolize_does_not_depend_on_the_order_of_samples)
     CHECK(!memcmp(p.functions.v, q.functions.v, p.functions.n * sizeof(*p.functions.v)));
 }
 
+static u64 later_files_first(void *ctx, u32 file)
+{
+    return 100 - file;
+}
+
+TEST(symbolize_names_files_by_rank)
+{
+    struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;
+    CHECK_EQ(aggregate_new(&a, 1 << 20), 0);
+    const struct fixture_sample s = {"demo", 1, 0, XP_CAUSE_END,
+                                     1,      0, 3, {W_LEAF(2, 0x3010), W(3, 0x10), W(2, 0x1001)}};
+    CHECK_EQ(fixture_add(a, &s), 0);
+    struct fixture_source f;
+    for (int ranked = 0; ranked < 2; ranked++) {
+        AUTO_PROFILE struct profile p = {0};
+        fixture_source(&f);
+        f.source.rank = ranked ? later_files_first : NULL;
+        CHECK_EQ(profile_init(&p), 0);
+        CHECK_EQ(symbolize(a, &f.source, &p), 0);
+        CHECK_STR(profile_text(&p, p.mappings.v[0].name), ranked ? "/usr/lib/libplain.so.1" : "/usr/bin/demo");
+        AUTO_BUF struct buf b = {0};
+        stack_text(&p, 0, false, &b);
+        CHECK_STR(b.data, "demo;main;[libplain.so.1+0x0];leaf");
+    }
+}
+
 TEST(symbolize_without_a_source)
 {
     struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;

@@ -105,6 +105,10 @@ static void names(struct metrics *m, const struct health_figures *f)
     metrics_counter(m, "xprof_names_cut",
                     "Number of symbol look-ups with incomplete results because a limit was reached.");
     metrics_value(m, NULL, NULL, (double)r->cut_names);
+    metrics_counter(m, "xprof_names_late",
+                    "Number of look-ups put off to a later interval because a container had used up its time.");
+    metrics_value(m, "of", "functions", (double)r->late_names);
+    metrics_value(m, "of", "lines", (double)r->late_lines);
     metrics_counter(m, "xprof_debuginfod_requests",
                     "Number of debug files requested from debuginfod servers, by outcome.");
     metrics_value(m, "outcome", "fetched", (double)r->server.fetched);

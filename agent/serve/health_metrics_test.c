@@ -23,6 +23,8 @@ static const struct pipeline_report the_pipeline = {
     .lines = {.files = 100, .found = 40, .cut = 15, .missing_parts = 16, .failed = 17},
     .names = {.built = 41, .loaded = 42, .failed = 43},
     .cut_names = 18,
+    .late_names = 61,
+    .late_lines = 62,
     .server = {.fetched = 23, .missing = 24, .failed = 25, .lied = 26, .too_large = 27},
     .parser_cpu_seconds = 1.5,
     .unwind_ns = 2500000000};
@@ -157,6 +159,8 @@ static const char *const lines[] = {
     "xprof_name_indexes_total{outcome=\"loaded\"} 42",
     "xprof_name_indexes_total{outcome=\"failed\"} 43",
     "xprof_names_cut_total 18",
+    "xprof_names_late_total{of=\"functions\"} 61",
+    "xprof_names_late_total{of=\"lines\"} 62",
     "xprof_sampling_rate_hertz 19",
     "xprof_throttles_total 20",
     "xprof_config_reloads_total{outcome=\"ok\"} 21",

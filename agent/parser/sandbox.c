@@ -95,14 +95,22 @@ static unsigned enter_landlock(void)
 }
 
 /* ---- Privileges ------------------------------------------------------------------------------------------------- */
+static bool has_capability(unsigned cap)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3] = {0};
+    return !syscall(SYS_capget, &head, have) && have[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
+}
+
+/* Not if the parent, which has the same capabilities, could not end another user's process. */
 static int become_nobody(void)
 {
-    if (geteuid() != 0)
+    if (geteuid() != 0 || !has_capability(CAP_KILL))
         return 0;
     if (setgroups(0, NULL) && errno != EPERM) /* EPERM: a user namespace that denies setgroups; it has none to drop */
         return -errno;
-    /* EINVAL: a user namespace without this id; EPERM: a container without CAP_SETUID, as the chart makes it. The
-     * capability sets are emptied all the same, and files cannot be opened by anybody. */
+    /* EINVAL: a user namespace without this id; EPERM: a container without CAP_SETUID. The capability
+     * sets are emptied all the same, and files cannot be opened by anybody. */
     if (setresgid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)
         return -errno;
     if (setresuid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)

@@ -26,7 +26,7 @@ struct sandbox {
 /* Layers that not every machine allows; seccomp stands in front of all of them. X(enum name, slug, what is missing). */
 #define SANDBOX_LAYERS(X)                                                      \
     X(LANDLOCK, "landlock", "Landlock (Linux 5.13, and an entry in lsm=)")     \
-    X(USER, "user", "a user of its own (CAP_SETUID, CAP_SETGID)")              \
+    X(USER, "user", "a user of its own (CAP_SETUID, CAP_SETGID, CAP_KILL)")    \
     X(ROOT, "root", "an empty root directory (CAP_SYS_ADMIN, CAP_SYS_CHROOT)") \
     X(NETWORK, "network", "an empty network namespace (CAP_SYS_ADMIN)")
 enum sandbox_layer {

@@ -56,10 +56,19 @@ if grep 'without a user of its own' "$errors"; then fail "it has one"; fi
 
 capabilities=$(sed -n 's/^capabilities: \[\(.*\)\]$/\1/p' deploy/helm/xprof/values.yaml | tr '[:upper:]' '[:lower:]' | tr -d ' ')
 start '[0-9a-f]*' setpriv --no-new-privs --bounding-set="-all,+${capabilities//,/,+}"
+has Uid '65534[[:blank:]]65534[[:blank:]]65534[[:blank:]]65534'
+has Gid '65534[[:blank:]]65534[[:blank:]]65534[[:blank:]]65534'
 finish
-for missing in 'a user of its own' 'an empty root directory' 'an empty network namespace'; do
+if grep 'without a user of its own' "$errors"; then fail "it has one, with the chart's capabilities"; fi
+for missing in 'an empty root directory' 'an empty network namespace'; do
     grep -q "without $missing" "$errors" || fail "it does not say that it is without $missing"
 done
+
+# Without CAP_KILL it could not be ended if it were another user's.
+start '[0-9a-f]*' setpriv --bounding-set=-kill
+has Uid '0[[:blank:]]0[[:blank:]]0[[:blank:]]0'
+finish
+grep -q 'without a user of its own' "$errors" || fail "it does not say that it is without a user of its own"
 
 # `xprof check` says the same, and that this is no failure.
 sandbox_line() { # COMMAND...
@@ -72,6 +81,6 @@ for layer in user root network; do
     grep -qE ", $layer([,;]|\$)" "$TMP/line" || fail "check does not say that $layer holds: $(cat "$TMP/line")"
 done
 sandbox_line setpriv --no-new-privs --bounding-set="-all,+${capabilities//,/,+}" >"$TMP/line"
-for missing in 'a user of its own' 'an empty root directory' 'an empty network namespace'; do
+for missing in 'an empty root directory' 'an empty network namespace'; do
     grep -qE "^-- .*; without .*$missing" "$TMP/line" || fail "check does not say that it is without $missing"
 done

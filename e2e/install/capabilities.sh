@@ -1,10 +1,10 @@
 #!/bin/bash
-# Each of the agent's capabilities is needed: in a pod without one of them, `xprof check` fails in the lines that it is
-# for, and in no others.
+# Each of the agent's capabilities is for something: in a pod without one of them, `xprof check` fails in the lines that it
+# is for, and in no others, or says which layer of the parser's sandbox is missing.
 set -euo pipefail
 . e2e/install/lib.sh
 
-all=(BPF PERFMON SYS_PTRACE DAC_READ_SEARCH SYSLOG CHECKPOINT_RESTORE)
+all=(BPF PERFMON SYS_PTRACE DAC_READ_SEARCH SYSLOG CHECKPOINT_RESTORE SETUID SETGID KILL)
 xprof_image
 at_exit "e2e/kube/down.sh $cluster"
 IMAGES=$images/xprof.tar e2e/kube/up.sh "$cluster" || fail "the cluster does not come up"
@@ -40,7 +40,8 @@ expect_check() { # LEFT_OUT EXIT LINE,LINE...
         cat "$TMP/log" >&2
         fail "without $1: exit $status and failing lines '$have', not $2 and '$3'"
     fi
-    [ "$1" = nothing ] || grep -q "CAP_$1 is missing" "$TMP/log" || { cat "$TMP/log" >&2 && fail "CAP_$1 is not named"; }
+    [ "$1" = nothing ] || grep -qE "CAP_$1 is missing|without .*CAP_$1" "$TMP/log" ||
+        { cat "$TMP/log" >&2 && fail "CAP_$1 is not named"; }
     echo "without $1: exit $status${have:+, $have}"
 }
 expect_check nothing 0 ''
@@ -50,3 +51,6 @@ expect_check SYS_PTRACE 1 'other processes'
 expect_check DAC_READ_SEARCH 1 'any file'
 expect_check SYSLOG 1 'kernel symbols'
 expect_check CHECKPOINT_RESTORE 1 'mapped files'
+expect_check SETUID 0 ''
+expect_check SETGID 0 ''
+expect_check KILL 0 ''

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The systemd unit under a real systemd, which is PID 1 of namespaces of its own: ready by sd_notify, with no more than
-# six capabilities and everything else that the unit takes away; reload and stop.
+# nine capabilities and everything else that the unit takes away; reload and stop.
 set -euo pipefail
 . e2e/lib.sh
 . e2e/agent/lib.sh

@@ -174,6 +174,8 @@ void files_age(struct files *f, const u32 *used, size_t n)
 {
     f->round++;
     f->left.n = 0;
+    if (f->share)
+        turns_begin(&f->synth_turns, UINT64_MAX);
     for (size_t i = 0; i < n; i++) {
         struct file *e = files_entry(f, used[i]);
         if (e)

@@ -49,6 +49,7 @@ void files_free(struct files **ff)
     vec_free(&f->left);
     vec_free(&f->synth_wanted);
     shares_free(&f->stretch_shares);
+    turns_free(&f->synth_turns);
     free(f);
     *ff = NULL;
 }
@@ -62,6 +63,7 @@ void files_open_with(struct files *f, struct opener *o, struct hung *h)
 void files_share(struct files *f)
 {
     f->share = true;
+    turns_begin(&f->synth_turns, UINT64_MAX);
 }
 
 static void hex(char *to, const u8 *bytes, size_t n)

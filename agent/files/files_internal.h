@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/shares.h"
+#include "base/turns.h"
 #include "files/synth_budget.h"
 #include "cache/cache.h"
 
@@ -44,6 +45,7 @@ struct files {
     VEC(u32) synth_wanted; /* IDs, longest waiting first */
     u64 synth_counts[FILES_SYNTH_COUNT];
     struct files_budget synth_budget; /* available time for it */
+    struct turns synth_turns;         /* who used how much of it (files_share) */
     u64 synth_due_ns;                 /* not before */
     struct shares stretch_shares;     /* of STRETCHES_ALL, by owner */
 };

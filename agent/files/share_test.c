@@ -48,6 +48,33 @@ TEST(share_of_a_file_that_others_have_too_is_its_first_owners)
     CHECK_EQ(words_of(&s, OTHER), 0);
 }
 
+/* A cgroup with many files that want synthesised rows, and one with a single file that came after them. */
+TEST(share_of_the_time_for_synthesis)
+{
+    AUTO_SHELF s = {.dir = ""};
+    CHECK_EQ(shelf_new(&s, false), 0);
+    files_share(s.files);
+    s.files->max_fds = 300;
+    for (u32 id = 10; id < 10 + 200; id++) {
+        shelf_build_for(&s, HOG, id, "synth/shapes.so");
+        files_want_synth(s.files, id, 0);
+    }
+    CHECK_EQ(s.files->synth_wanted.n, 256 / 4);
+    files_synth_one(s.files);
+    CHECK(!files_is_open(s.files, 10) && files_is_open(s.files, 11));
+    turns_spend(&s.files->synth_turns, HOG, NS_PER_SEC); /* it was a large file */
+    s.files->synth_budget.ns = -(s64)NS_PER_SEC;
+    s.files->synth_budget.paid_ns = now_ns();
+    CHECK(!files_synth_waiting(s.files, now_ns()));
+    shelf_build_for(&s, OTHER, 300, "synth/tails.so");
+    files_want_synth(s.files, 300, 0);
+    CHECK(files_synth_waiting(s.files, now_ns()));
+    files_synth_one(s.files);
+    CHECK(!files_is_open(s.files, 300) && files_is_open(s.files, 11));
+    shelf_age(&s, 5, 300); /* forgotten, in the end */
+    CHECK(turns_spent(&s.files->synth_turns, HOG) < NS_PER_SEC / 8);
+}
+
 TEST(share_makes_room_among_its_own_files)
 {
     AUTO_SHELF s = {.dir = ""};

@@ -18,10 +18,12 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_WANTED 256               /* files that wait; a file that finds no place does without */
-#define MAX_TRIES  3                 /* of one file, when it is not its fault that they fail */
-#define PAUSE_NS   (30 * NS_PER_SEC) /* before another try */
-#define OPEN_NS    (2 * NS_PER_SEC)  /* a file that waits for longer is closed, and gets its rows all the same */
+#define MAX_WANTED    256 /* files that wait; a file that finds no place does without */
+#define MAX_OF_CGROUP (MAX_WANTED / 4)
+#define MODEST_NS     (100 * 1000000ull) /* lately, as turns_spent counts it */
+#define MAX_TRIES     3                  /* of one file, when it is not its fault that they fail */
+#define PAUSE_NS      (30 * NS_PER_SEC)  /* before another try */
+#define OPEN_NS       (2 * NS_PER_SEC)   /* a file that waits for longer is closed, and gets its rows all the same */
 
 bool files_is_open(const struct files *f, u32 id)
 {
@@ -48,9 +50,20 @@ void files_close_late(struct files *f, u64 now)
     }
 }
 
+/* Is there a place in the queue for one more file of this cgroup? */
+static bool has_place(const struct files *f, u64 owner)
+{
+    size_t has = 0;
+    for (size_t i = 0; i < f->synth_wanted.n && f->share; i++) {
+        const struct file *e = files_entry(f, f->synth_wanted.v[i]);
+        has += e && e->owner == owner;
+    }
+    return f->synth_wanted.n < MAX_WANTED && has < MAX_OF_CGROUP;
+}
+
 static void enqueue(struct files *f, struct file *e)
 {
-    bool can = !e->error && e->fd >= 0 && !e->replaced && f->synth_wanted.n < MAX_WANTED;
+    bool can = !e->error && e->fd >= 0 && !e->replaced && has_place(f, e->owner);
     u32 *slot = can ? VEC_PUSH(&f->synth_wanted) : NULL;
     if (!slot) {
         files_close(f, e);
@@ -72,20 +85,35 @@ void files_want_synth(struct files *f, u32 id, u64 offset)
         enqueue(f, e);
 }
 
-/* The place in the queue of the file whose turn it is; the queue's length: none. */
+/* The place in the queue of the file whose turn it is: the first one of the cgroup that used least time. The queue's
+ * length: none. */
 static size_t find_due(const struct files *f, u64 now)
 {
-    for (size_t i = 0; i < f->synth_wanted.n; i++) {
+    size_t best = f->synth_wanted.n;
+    u64 least = UINT64_MAX;
+    for (size_t i = 0; i < f->synth_wanted.n && least; i++) {
         const struct file *e = files_entry(f, f->synth_wanted.v[i]);
-        if (!e || stretches_due(&e->stretches, now))
-            return i;
+        u64 spent = e ? turns_spent(&f->synth_turns, e->owner) : 0;
+        if (spent < least && (!e || stretches_due(&e->stretches, now))) {
+            least = spent;
+            best = i;
+        }
     }
-    return f->synth_wanted.n;
+    return best;
+}
+
+/* A cgroup that used hardly any time lately does not wait for what others have used. */
+static bool has_time(struct files *f, size_t at, u64 now)
+{
+    const struct file *e = files_entry(f, f->synth_wanted.v[at]);
+    bool modest = f->share && e && turns_spent(&f->synth_turns, e->owner) < MODEST_NS;
+    return files_budget_left(&f->synth_budget, now) || modest;
 }
 
 bool files_synth_waiting(struct files *f, u64 now)
 {
-    return find_due(f, now) < f->synth_wanted.n && now >= f->synth_due_ns && files_budget_left(&f->synth_budget, now);
+    size_t at = find_due(f, now);
+    return at < f->synth_wanted.n && now >= f->synth_due_ns && has_time(f, at, now);
 }
 
 u64 files_synth_count(const struct files *f, enum files_synth what)
@@ -169,7 +197,7 @@ static int swap(struct files *f, struct file *e, const struct shared_table *t)
     return rc;
 }
 
-/* The longest-waiting file that is due, or NULL: it was given up meanwhile. */
+/* The file whose turn it is, or NULL: it was given up meanwhile. */
 static struct file *next_wanted(struct files *f, u64 now)
 {
     size_t at = find_due(f, now);
@@ -255,6 +283,7 @@ void files_synth_one(struct files *f)
         outcome = files_outcome_of_error(rc);
     u64 took = now_ns() - began;
     files_budget_spend(&f->synth_budget, took);
+    turns_spend(&f->synth_turns, e->owner, took);
     e->stretches.done |= !rc && outcome == FILES_SYNTH_STRETCHES;
     stretches_pause(&e->stretches, took, now_ns());
     bool again = files_is_nobodys_fault(rc);

@@ -307,12 +307,12 @@ static u64 rank(void *ctx, u32 file)
 static int take_turns(struct namer *n, const struct span *s)
 {
     u64 half = s->duration_ns / 2 > MIN_TURNS_NS ? s->duration_ns / 2 : MIN_TURNS_NS;
-    if (!n->kept)
+    if (!n->kept || n->config.raw)
         return 0;
     turns_begin(&n->line_turns, half);
     turns_begin(&n->name_turns, half / 2);
     int rc = askers_find(&n->askers, s->stacks, &n->line_turns);
-    for (size_t i = 0; i < n->askers.all.n && !n->config.raw; i++) {
+    for (size_t i = 0; i < n->askers.all.n; i++) {
         const struct asker *a = &n->askers.all.v[i];
         private_names_id(n->privates, a->file, &n->askers.processes[a->process]);
     }

@@ -255,6 +255,12 @@ static u64 max_rows(const struct builder *b, const struct table_limits *limits)
     return n < limits->max_rows ? n : limits->max_rows;
 }
 
+static void take_gaps(struct builder *b, const struct table_input *in)
+{
+    b->gap = in->gaps;
+    b->ngaps = in->ngaps;
+}
+
 int table_make(struct table_input *in, const struct table_code *gaps, size_t n, const struct table_limits *limits,
                struct xp_table **out, size_t *len)
 {
@@ -264,6 +270,8 @@ int table_make(struct table_input *in, const struct table_code *gaps, size_t n, 
     CLEANUP(builder_free)
     struct builder b = {
         .in = in, .cfi = &in->cfi, .code = in->code && in->code->n ? in->code : NULL, .gap = gaps, .ngaps = n};
+    if (!n && (b.code || in->cfi.fdes.n)) /* alone they would make a table, and an end of frame pointers */
+        take_gaps(&b, in);
     u64 first, hi, lo = 0, nblocks = 0;
     bool any = extent(&b, &first, &hi);
     if (any) {

@@ -12,6 +12,8 @@ struct table_input {
     struct gap_codes known;
     bool keeps_frame_pointers;     /* code without FDEs keeps frame pointers as well */
     const struct table_code *code; /* rows from elsewhere, or NULL */
+    const struct table_code *gaps; /* rows that hold in gaps only: ascending, disjoint; borrowed, set by the caller */
+    size_t ngaps;
 };
 #define TABLE_MAX_CFI ((size_t)256 << 20) /* maximum size of a copied section; open-ended ones are truncated */
 

@@ -80,7 +80,8 @@ static void add_code(struct siphash *h, const struct table_code *code)
     siphash_add(h, code->rows, code->n * sizeof(*code->rows));
 }
 
-/* All of the input: the CFI as it is stored, where it and the code lie, known gaps, V8, and the rows from elsewhere. */
+/* All of the input: the CFI as it is stored, where it and the code lie, known gaps, V8, and the rows from elsewhere and
+ * for gaps. */
 void table_key_of(const struct table_input *in, const u8 secret[16], struct table_key *out)
 {
     const struct elf_file *e = in->cfi.elf;
@@ -93,6 +94,9 @@ void table_key_of(const struct table_input *in, const u8 secret[16], struct tabl
         add_gap_code(&h, &in->known.v[i]);
     add_u64(&h, in->keeps_frame_pointers);
     add_code(&h, in->code);
+    add_u64(&h, in->ngaps);
+    for (size_t i = 0; i < in->ngaps; i++)
+        add_code(&h, &in->gaps[i]);
     add_u64(&h, e->nloads);
     for (size_t i = 0; i < e->nloads; i++) {
         add_u64(&h, e->loads[i].offset);

@@ -73,6 +73,7 @@ TEST(table_keys_depend_on_every_input)
     CHANGES(p.in.known.v[0].row[0].offset++);
     CHANGES(p.in.known.v[0].row[0].word++);
     CHANGES(p.in.code = NULL);
+    CHANGES((p.in.gaps = &p.code, p.in.ngaps = 1));
     CHANGES(p.code.start++);
     CHANGES(p.code.end++);
     CHANGES(p.code.n--);

@@ -3,6 +3,38 @@
 
 #define MAX_CHAIN 4096 /* symbols of one bucket; real ones have a dozen */
 
+static u64 *member(struct elf_dynamic *d, s64 tag)
+{
+    switch (tag) {
+    case DT_GNU_HASH:
+        return &d->hash;
+    case DT_SYMTAB:
+        return &d->symtab;
+    case DT_STRTAB:
+        return &d->strtab;
+    case DT_STRSZ:
+        return &d->strsz;
+    case DT_INIT:
+        return &d->init;
+    case DT_FINI:
+        return &d->fini;
+    case DT_INIT_ARRAY:
+        return &d->init_array;
+    case DT_INIT_ARRAYSZ:
+        return &d->init_array_size;
+    case DT_FINI_ARRAY:
+        return &d->fini_array;
+    case DT_FINI_ARRAYSZ:
+        return &d->fini_array_size;
+    case DT_RELA:
+        return &d->rela;
+    case DT_RELASZ:
+        return &d->rela_size;
+    default:
+        return NULL;
+    }
+}
+
 bool elf_dynamic(const struct elf_file *e, struct elf_dynamic *out)
 {
     Elf64_Phdr p;
@@ -14,20 +46,11 @@ bool elf_dynamic(const struct elf_file *e, struct elf_dynamic *out)
     Elf64_Dyn dyn;
     for (; at && left >= sizeof(dyn); at += sizeof(dyn), left -= sizeof(dyn)) {
         memcpy(&dyn, at, sizeof(dyn));
+        u64 *to = member(out, dyn.d_tag);
         if (dyn.d_tag == DT_NULL)
             break;
-        if (dyn.d_tag == DT_GNU_HASH)
-            out->hash = dyn.d_un.d_ptr;
-        else if (dyn.d_tag == DT_SYMTAB)
-            out->symtab = dyn.d_un.d_ptr;
-        else if (dyn.d_tag == DT_STRTAB)
-            out->strtab = dyn.d_un.d_ptr;
-        else if (dyn.d_tag == DT_STRSZ)
-            out->strsz = dyn.d_un.d_val;
-        else if (dyn.d_tag == DT_INIT)
-            out->init = dyn.d_un.d_ptr;
-        else if (dyn.d_tag == DT_FINI)
-            out->fini = dyn.d_un.d_ptr;
+        if (to)
+            *to = dyn.d_un.d_val;
     }
     return at;
 }

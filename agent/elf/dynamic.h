@@ -6,6 +6,8 @@ struct elf_dynamic {
     u64 hash, symtab, strtab; /* addresses; 0: missing */
     u64 init, fini;
     u64 strsz;
+    u64 init_array, init_array_size, fini_array, fini_array_size;
+    u64 rela, rela_size;
 };
 
 /* Returns false if there is no dynamic section. */

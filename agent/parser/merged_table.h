@@ -1,5 +1,5 @@
 /* Builds the unwind table of a file from all sources: a runtime's own table (Go's) for what it covers, CFI for the
- * rest.
+ * rest, and the rows of start-up code that has neither (startup_rows.h).
  *
  * Tables are shared by key, and a file can be modified at any moment. So a file is read once, into private memory, and
  * its key and its table are both computed from that copy.

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/siphash.h"
 #include "cfi/table_elf.h"
+#include "parser/startup_rows.h"
 #include "runtime/file.h"
 #include <errno.h>
 #include <string.h>
@@ -69,12 +70,17 @@ int synth_file_read(struct synth_file **out, int fd)
 static int key_of(struct synth_file *s, const u8 secret[16], struct table_key *out)
 {
     AUTO_INPUT struct table_input plain = {0};
+    CLEANUP(startup_rows_free) struct startup_rows startup = {0};
     struct table_key key;
     struct siphash h;
     u32 version = SYNTH_TABLE_VERSION;
     int err = table_read(&plain, &s->elf, -1, &s->runtime.code);
+    if (!err)
+        err = startup_rows_read(&s->elf, &startup);
     if (err)
         return err;
+    plain.gaps = startup.codes.v;
+    plain.ngaps = startup.codes.n;
     table_key_of(&plain, secret, &key);
     memcpy(s->plain, key.digest, sizeof(s->plain));
     siphash_init(&h, secret);

@@ -81,7 +81,9 @@ struct analysis {
     struct synth_counts *n;
     enum synth_drop dropped; /* a limit was reached: the whole result is dropped */
     int err;
-    u64 started; /* CPU ns */
+    u64 started;      /* CPU ns */
+    const u64 *roots; /* the only entries; NULL: whatever the file tells */
+    size_t nroots;
     u32 ticks;
 
     u32 *granules; /* index of the first block that starts there + 1 */
@@ -237,6 +239,8 @@ void emit_rows(struct analysis *a, struct synth *out);
 
 /* entries.c: requests every function named by the file or by covered code. */
 void entries_find(struct analysis *a);
+/* The roots instead. */
+void entries_ask(struct analysis *a);
 
 /* orphans.c: follows code that was not reached. */
 void orphans_run(struct analysis *a);

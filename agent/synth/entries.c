@@ -296,3 +296,10 @@ void entries_find(struct analysis *a)
     keep_named(a);
     region_ask(a, a->code.elf->entry);
 }
+
+void entries_ask(struct analysis *a)
+{
+    for (size_t i = 0; i < a->nroots; i++)
+        region_ask(a, a->roots[i]);
+    keep_named(a);
+}

@@ -26,18 +26,16 @@ static bool is_go(const struct elf_file *e)
 
 /* GHC keeps its own stack in rbp, and what is left of it in r15 minus that: "lea rax, [rbp - n]; cmp rax, r15" begins
  * each function that needs some. Nothing else does that a few times per 64 KiB. */
-bool guard_is_ghc(const struct elf_file *e)
+bool guard_is_ghc(const struct code *c)
 {
     static const u8 check[] = {0x4c, 0x39, 0xf8};
     u64 checks = 0, bytes = 0;
-    for (size_t i = 0; i < e->nloads; i++) {
-        const struct elf_segment *s = &e->loads[i];
-        const u8 *p = e->map + s->offset, *end = p + s->filesz;
-        if (!(s->flags & PF_X))
-            continue;
-        bytes += s->filesz;
-        for (; p && (p = memmem(p, (size_t)(end - p), check, sizeof(check))); p++)
-            checks += p - (e->map + s->offset) >= 4 && p[-4] == 0x48 && p[-3] == 0x8d && p[-2] == 0x45;
+    for (size_t i = 0; i < c->gaps.n; i++) {
+        const struct code_gap *g = &c->gaps.v[i];
+        const u8 *p = g->bytes, *end = p + (g->end - g->start);
+        bytes += g->end - g->start;
+        for (; (p = memmem(p, (size_t)(end - p), check, sizeof(check))); p++)
+            checks += p - g->bytes >= 4 && p[-4] == 0x48 && p[-3] == 0x8d && p[-2] == 0x45;
     }
     return checks > 8 && checks > bytes >> 14;
 }

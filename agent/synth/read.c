@@ -47,12 +47,16 @@ static void run(struct analysis *a, struct synth *out)
         return;
     }
     a->targets.code = &a->code;
-    entries_find(a);
+    if (a->roots)
+        entries_ask(a);
+    else
+        entries_find(a);
     region_run_asked(a);
     proof_spread(a);
     for (unsigned i = 0; i < ROUNDS && region_run_again(a, i < HELPERS); i++)
         proof_spread(a);
-    orphans_run(a);
+    if (!a->roots)
+        orphans_run(a);
     proof_spread(a);
     for (unsigned i = 0; i < ROUNDS && region_run_again(a, false); i++)
         proof_spread(a);
@@ -60,8 +64,31 @@ static void run(struct analysis *a, struct synth *out)
     proof_check(a);
     if (!analysis_over(a))
         emit_rows(a, out);
-    if (!analysis_over(a) && guard_unlikely(&a->code, &out->n))
-        analysis_drop(a, SYNTH_DROP_UNLIKELY);
+}
+
+/* Hands over what was found, or why there is nothing. */
+static int finish(struct analysis *a, struct synth *found, struct synth *out)
+{
+    if (a->err)
+        return a->err;
+    if (a->dropped) {
+        vec_free(&found->rows);
+        vec_free(&found->ranges);
+    }
+    found->dropped = a->dropped;
+    *out = *found;
+    *found = (struct synth){0};
+    return 0;
+}
+
+static int read_code(struct analysis *a, const struct elf_file *e, const struct synth_span *covered, size_t n)
+{
+    int err = code_read(&a->code, e, covered, n, a->limits->max_code);
+    a->n->gap_bytes = a->code.gap_bytes;
+    if (err != -ENODATA && err != -ENOSPC)
+        return err;
+    a->dropped = err == -ENODATA ? SYNTH_DROP_NO_CODE : SYNTH_DROP_BYTES;
+    return 0;
 }
 
 int synth_read(const struct elf_file *e, const struct synth_span *covered, size_t n, const struct synth_limits *limits,
@@ -71,26 +98,35 @@ int synth_read(const struct elf_file *e, const struct synth_span *covered, size_
     CLEANUP(analysis_free)
     struct analysis a = {.limits = limits, .n = &found.n, .started = clock_ns(CLOCK_THREAD_CPUTIME_ID)};
     a.dropped = guard_foreign(e);
-    int err = a.dropped ? 0 : code_read(&a.code, e, covered, n, limits->max_code);
-    found.n.gap_bytes = a.code.gap_bytes;
-    if (err == -ENODATA || err == -ENOSPC)
-        a.dropped = err == -ENODATA ? SYNTH_DROP_NO_CODE : SYNTH_DROP_BYTES;
-    else if (err)
+    int err = a.dropped ? 0 : read_code(&a, e, covered, n);
+    if (err)
         return err;
-    if (!a.dropped && guard_is_ghc(e))
+    if (!a.dropped && guard_is_ghc(&a.code))
         a.dropped = SYNTH_DROP_GHC;
     if (!a.dropped)
         run(&a, &found);
-    if (a.err)
-        return a.err;
-    if (a.dropped) {
-        vec_free(&found.rows);
-        vec_free(&found.ranges);
-    }
-    found.dropped = a.dropped;
-    *out = found;
-    found = (struct synth){0}; /* handed over */
-    return 0;
+    if (!analysis_over(&a) && guard_unlikely(&a.code, &found.n))
+        a.dropped = SYNTH_DROP_UNLIKELY;
+    return finish(&a, &found, out);
+}
+
+int synth_read_roots(const struct elf_file *e, const struct synth_span *covered, size_t n, const u64 *roots,
+                     size_t nroots, const struct synth_limits *limits, struct synth *out)
+{
+    AUTO_SYNTH struct synth found = {0};
+    CLEANUP(analysis_free)
+    struct analysis a = {.limits = limits,
+                         .n = &found.n,
+                         .started = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+                         .roots = roots,
+                         .nroots = nroots,
+                         .table_ends_read = true};
+    int err = read_code(&a, e, covered, n);
+    if (err)
+        return err;
+    if (!a.dropped)
+        run(&a, &found);
+    return finish(&a, &found, out);
 }
 
 void synth_free(struct synth *s)

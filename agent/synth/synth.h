@@ -97,6 +97,10 @@ struct synth {
  * it with synth_free. Returns 0 (see out->dropped); -EINVAL: `covered` is invalid; -ENOMEM. */
 int synth_read(const struct elf_file *e, const struct synth_span *covered, size_t n, const struct synth_limits *limits,
                struct synth *out);
+/* The same with functions at these addresses only, and what they lead to: no other code is looked at, whether covered
+ * or not. */
+int synth_read_roots(const struct elf_file *e, const struct synth_span *covered, size_t n, const u64 *roots,
+                     size_t nroots, const struct synth_limits *limits, struct synth *out);
 /* The same for files with more code than the limit (frames.h): only the wanted stretches are read, and only code that
  * keeps frame pointers gets rows. `wanted`: numbers of stretches, ascending: file offset / SYNTH_STRETCH. `io` has the
  * rows of earlier calls for the same file, or is {0}; those of this one are added. If the time is up, the others of

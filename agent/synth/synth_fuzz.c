@@ -1,6 +1,7 @@
 /* Bytes as code, as a whole ELF file, or as code with spans that are said to be covered. Whatever they are, the work is
  * bounded, and what comes out is in order. */
 #include "synth/crafted.h"
+#include "synth/startup.h"
 #include <stdlib.h>
 
 #define MAX_CODE 65536
@@ -10,8 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 static void check(const struct elf_file *e, const struct synth_span *covered, size_t n)
 {
     struct synth_limits limits = {.max_code = 1 << 20, .max_insns = 1 << 18, .max_cpu_ms = 60000, .max_visits = 64};
-    AUTO_SYNTH struct synth s = {0};
+    AUTO_SYNTH struct synth s = {0}, startup = {0};
     if (!synth_read(e, covered, n, &limits, &s) && !crafted_is_sound(&s))
+        abort();
+    if (!synth_read_startup(e, &startup) && !crafted_is_sound(&startup))
         abort();
 }
 

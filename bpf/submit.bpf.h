@@ -8,7 +8,7 @@
 #define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
 #define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
 
-#define XP_DUMP_WALKS 1024 /* mappings and gaps examined for a dump */
+#define XP_DUMP_BATCH 32 /* mappings and gaps examined for a dump: so many per call, and so many calls */
 
 /* Stores the interrupted user registers in s->regs. Returns 0 or a cause. */
 XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
@@ -47,6 +47,15 @@ XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx
         s->cause = XP_CAUSE_NO_IMAGE;
 }
 
+/* Adds mappings from `at` on. Returns the start of the next one, 0 at the end. */
+XP_NOINLINE u64 xp_list_batch(u64 at)
+{
+    for (u32 i = 0; i < XP_DUMP_BATCH; i++)
+        if (!(at = xp_list_mapping(at)) || at >= XP_USER_END)
+            return 0;
+    return at;
+}
+
 /* Sends registers and stack bytes, so that user space can unwind once the table exists. Limited per CPU and second. */
 XP_NOINLINE int xp_send_dump(u64 now)
 {
@@ -61,8 +70,8 @@ XP_NOINLINE int xp_send_dump(u64 now)
         return 0;
     u64 next = 0;
     s->nmaps = 0;
-    for (u32 i = 0; i < XP_DUMP_WALKS; i++)
-        if (!(next = xp_list_mapping(next)) || next >= XP_USER_END)
+    for (u32 i = 0; i < XP_DUMP_BATCH; i++)
+        if (!(next = xp_list_batch(next)))
             break;
     struct xp_dump *d = bpf_ringbuf_reserve(&ring, sizeof(*d), 0);
     if (!d)

@@ -14,8 +14,9 @@
 /* lib/maple_tree.c: an entry's low bits are tags; a node is 256 bytes: parent, pivots, slots. */
 enum { XP_MAPLE_LEAF = 1, XP_MAPLE_ARANGE = 3 };
 
-/* Returns the child that covers pc. Pivots are inclusive upper bounds. *last is lowered to the bound of this child. */
-XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc, u64 *last)
+/* Returns the child that covers pc. Pivots are inclusive upper bounds. s->walked is lowered to the bound of this child.
+ */
+XP_INLINE u32 xp_maple_slot(struct xp_state *s, u32 type, u64 pc)
 {
     u32 pivots = type == XP_MAPLE_ARANGE ? 9 : 15, slot = 0;
     for (u32 i = 0; i < 15; i++) {
@@ -23,7 +24,7 @@ XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc, u64 *las
         if (i >= pivots || (i && !pivot))
             break;
         if (pivot >= pc) {
-            *last = pivot;
+            s->walked = pivot;
             break;
         }
         slot = i + 1;
@@ -31,22 +32,29 @@ XP_INLINE u32 xp_maple_slot(const struct xp_state *s, u32 type, u64 pc, u64 *las
     return (type == XP_MAPLE_ARANGE ? 10 : 16) + slot;
 }
 
-/* Returns the address of the VMA, or 0. *last is the last address with the same result. */
-XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc, u64 *last)
+/* Returns what a node has for pc: the entry of the next node, or, of a leaf, the address of the VMA; 0: none. Verified
+ * once, not per level and caller: the ways through its loop would multiply with theirs. */
+XP_NOINLINE u64 xp_maple_down(u64 entry, u64 pc)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s || bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ull)))
+        return 0;
+    return s->node[xp_maple_slot(s, (entry >> 3) & 15, pc) & 31];
+}
+
+/* Returns the address of the VMA, or 0. s->walked is the last address with the same result. */
+XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc)
 {
     u64 entry = 0;
     u32 root = XP_OFFSET_OF(mm_struct, mm_mt) + XP_OFFSET_OF(maple_tree, ma_root);
-    *last = ~0ull;
+    s->walked = ~0ull;
     bpf_probe_read_kernel(&entry, 8, (void *)(s->who.mm + root));
     if ((entry & 3) != 2 || entry < 4096)
         return 0;
     entry &= ~2ull;
     for (u32 level = 0; level < XP_MAPLE_LEVELS; level++) {
-        u32 type = (entry >> 3) & 15;
-        if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ull)))
-            return 0;
-        u64 next = s->node[xp_maple_slot(s, type, pc, last) & 31];
-        if (next < 4096 || type <= XP_MAPLE_LEAF)
+        u64 next = xp_maple_down(entry, pc);
+        if (next < 4096 || ((entry >> 3) & 15) <= XP_MAPLE_LEAF)
             return next < 4096 || (next & 3) ? 0 : next;
         entry = next;
     }
@@ -104,13 +112,13 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
 XP_NOINLINE int xp_find_mapping(u64 pc)
 {
     struct xp_state *s = xp_state_get();
-    u64 vma, last;
+    u64 vma;
     int cause = XP_CAUSE_NO_MAPPING;
     if (!s)
         return XP_CAUSE_TREE;
     s->walks++;
     if (bpf_core_field_exists(struct mm_struct, mm_mt))
-        vma = xp_walk_maple(s, pc, &last);
+        vma = xp_walk_maple(s, pc);
     else
         vma = xp_walk_rb(s, pc);
     if (vma)
@@ -124,10 +132,9 @@ XP_NOINLINE int xp_find_mapping(u64 pc)
 XP_NOINLINE u64 xp_list_mapping(u64 at)
 {
     struct xp_state *s = xp_state_get();
-    u64 last = ~0ull;
     if (!s || !bpf_core_field_exists(struct mm_struct, mm_mt))
         return 0;
-    u64 vma = xp_walk_maple(s, at, &last);
+    u64 vma = xp_walk_maple(s, at), last = s->walked;
     if (vma && !xp_take_vma(s, vma, at) && s->nmaps < XP_DUMP_MAPS) {
         struct xp_mapping *m = &s->maps[s->nmaps++ & (XP_DUMP_MAPS - 1)];
         m->start = s->cur.start;

@@ -345,12 +345,24 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->cause = XP_CAUSE_DEPTH;
 }
 
+#define XP_STEP_CALLS 32 /* batches per call of xp_step_on */
+
+/* Unwinds many batches. The verifier follows each call of a loop, so two short loops take it less than a long one. */
+XP_NOINLINE int xp_step_on(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    for (u32 i = 0; i < XP_STEP_CALLS; i++)
+        if (xp_step_batch(i))
+            return 1;
+    return 0;
+}
+
 /* Unwinds the whole user stack, starting at s->regs. */
 XP_INLINE void xp_unwind(struct xp_state *s)
 {
     xp_start_at_regs(s);
-    for (u32 i = 0; i <= XP_MAX_USER / XP_STEP_BATCH; i++)
-        if (xp_step_batch(i))
+    for (u32 i = 0; i <= XP_MAX_USER / XP_STEP_BATCH / XP_STEP_CALLS; i++)
+        if (xp_step_on(i))
             break;
     /* Frames after a file without table are guesses, wherever they end. */
     if (s->pending & XP_WAITS_TABLE)

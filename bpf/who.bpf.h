@@ -15,14 +15,16 @@
 #define XP_PROBE1(p, a)    BPF_CORE_READ(p, a)
 #define XP_PROBE2(p, a, b) BPF_CORE_READ(p, a, b)
 
+/* Each pointer is loaded once: to verify such a load takes the kernel a millisecond. */
 #define XP_FILL_WHO(w, t, GET)                                \
     do {                                                      \
+        struct mm_struct *mm = GET##1(t, mm);                 \
         (w)->kthread = GET##1(t, flags) & XP_PF_NO_USER;      \
         (w)->start = GET##2(t, group_leader, start_boottime); \
-        (w)->mm = (u64)GET##1(t, mm);                         \
-        (w)->vdso = (u64)GET##2(t, mm, context.vdso);         \
-        (w)->exe = (u64)GET##2(t, mm, exe_file);              \
-        (w)->stack = GET##2(t, mm, start_stack);              \
+        (w)->vdso = (u64)GET##1(mm, context.vdso);            \
+        (w)->exe = (u64)GET##1(mm, exe_file);                 \
+        (w)->stack = GET##1(mm, start_stack);                 \
+        (w)->mm = (u64)mm;                                    \
     } while (0)
 
 /* Writes to scratch memory, where the verifier does not track that these are pointers, so that they can be compared and

@@ -4,6 +4,7 @@
 #include "base/vec.h"
 #include "dwarf/dwarf.h"
 #include "dwarf/name_index.h"
+#include "synth/stretch_image.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #define SUFFIX     ".xpt" /* tables */
 #define LINES      ".xpl" /* line indexes; as long as SUFFIX */
 #define NAMES      ".xpf" /* name indexes: functions; the same */
+#define STRETCHES  ".xpr" /* stretches of code that were read; the same */
 #define KERNEL     "kernel.xpk"
 #define MAX_FILES  (1u << 20)
 #define MAX_IMAGE  ((size_t)1 << 30)
@@ -67,8 +69,8 @@ _Static_assert(offsetof(struct table_key, build_id) == 16, "file_name reads both
 /* Tables, indexes and marks, and what was left of one that was being written. */
 static bool is_ours(const char *name)
 {
-    bool ours =
-        strstr(name, SUFFIX) || strstr(name, LINES) || strstr(name, NAMES) || !strncmp(name, KERNEL, strlen(KERNEL));
+    bool ours = strstr(name, SUFFIX) || strstr(name, LINES) || strstr(name, NAMES) || strstr(name, STRETCHES) ||
+                !strncmp(name, KERNEL, strlen(KERNEL));
     for (size_t i = 0; i < CACHE_MARKS; i++)
         ours |= strstr(name, mark_suffix[i]) != NULL;
     return ours && strlen(name) < MAX_NAME;
@@ -282,6 +284,13 @@ int cache_put_names(struct cache *c, const u8 digest[16], const void *index, siz
     return put(c, name, index, len);
 }
 
+int cache_put_stretches(struct cache *c, const u8 digest[16], const void *image, size_t len)
+{
+    char name[NAME_BYTES];
+    hex_name(digest, 16, STRETCHES, name);
+    return put(c, name, image, len);
+}
+
 static bool is_sound_index(int fd, int (*check)(const void *data, size_t len))
 {
     size_t len;
@@ -317,6 +326,11 @@ int cache_get_lines(struct cache *c, const u8 digest[16])
 int cache_get_names(struct cache *c, const u8 digest[16])
 {
     return get_index(c, digest, NAMES, name_index_check);
+}
+
+int cache_get_stretches(struct cache *c, const u8 digest[16])
+{
+    return get_index(c, digest, STRETCHES, stretch_image_check);
 }
 
 int cache_put_kernel(struct cache *c, const void *index, size_t len)

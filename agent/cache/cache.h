@@ -1,5 +1,5 @@
-/* Stores unwind tables, line indexes and name indexes on disk, keyed by the digest of their input, so that a restarted
- * agent can use them at once.
+/* Stores unwind tables, stretches of code that were read, line indexes and name indexes on disk, keyed by the digest of
+ * their input, so that a restarted agent can use them at once.
  *
  * Tables control which memory the kernel side reads. So a directory that other users can write is refused, and every
  * table is checked when it is loaded; a bad one is removed. It also holds `secret`, 16 random bytes that key the
@@ -50,6 +50,9 @@ int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, siz
 /* The same for name indexes (dwarf/name_index.h). */
 int cache_get_names(struct cache *c, const u8 digest[16]);
 int cache_put_names(struct cache *c, const u8 digest[16], const void *index, size_t len);
+/* The same for stretches of code that were read (synth/stretch_image.h). */
+int cache_get_stretches(struct cache *c, const u8 digest[16]);
+int cache_put_stretches(struct cache *c, const u8 digest[16], const void *image, size_t len);
 
 /* The index of the kernel's symbols (kernel_names.h); there is only one. The caller checks that it is valid and that of
  * the running kernel, and replaces it otherwise. cache_get_kernel returns an owned fd, opened O_RDONLY; -ENODATA;

@@ -3,8 +3,24 @@
 #include "base/hash.h"
 #include "dwarf/names.h"
 #include "cfi/table.h"
+#include "synth/stretch_image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void read_stretches(char *copy, size_t len)
+{
+    struct stretch_image *i = (struct stretch_image *)copy;
+    const size_t from = offsetof(struct stretch_image, counts);
+    AUTO_SYNTH struct synth s = {0};
+    size_t n;
+    if (len < sizeof(*i))
+        return;
+    i->magic = STRETCH_IMAGE_MAGIC;
+    i->version = STRETCH_IMAGE_VERSION;
+    i->checksum = hash_bytes(copy + from, len - from, 0);
+    if (!stretch_image_check(copy, len) && stretch_image_wanted(copy, &n) && stretch_image_read(copy, &s))
+        __builtin_trap();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -25,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         if (!names_view(copy, len, n, &v))
             for (u32 i = 0; i < v.first[n]; i++)
                 sum ^= (u8)strlen(v.strings + v.frames[i].name);
+    read_stretches(copy, len);
     __asm__ volatile("" ::"r"(sum)); /* everything that was read mattered */
     return 0;
 }

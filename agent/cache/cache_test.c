@@ -5,6 +5,7 @@
 #include "dwarf/dwarf.h"
 #include "dwarf/names.h"
 #include "cfi/fixture.h"
+#include "synth/stretch_image.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,6 +69,26 @@ TEST(cache_keeps_tables_over_restarts)
         cache_image_free(&i);
         CHECK(!i.table && !i.len);
     }
+}
+
+TEST(cache_keeps_sound_stretches)
+{
+    static const u8 a[16] = {1}, b[16] = {2};
+    static const u32 wanted[] = {7};
+    CLEANUP(remove_all) struct temp_dir temp = make_temp();
+    CLEANUP(cache_free) struct cache *c = NULL;
+    AUTO_SYNTH struct synth none = {0};
+    AUTO_BUF struct buf image = {0};
+    CHECK_EQ(stretch_image_write(&none, wanted, 1, &image), 0);
+    CHECK_EQ(cache_open(&c, temp.path, 1 << 20), 0);
+    CHECK_EQ(cache_get_stretches(c, a), -ENODATA);
+    CHECK_EQ(cache_put_stretches(c, a, image.data, image.len), 0);
+    AUTO_CLOSE int fd = cache_get_stretches(c, a);
+    CHECK(fd >= 0);
+    CHECK_EQ(cache_put_stretches(c, b, image.data, image.len - 1), 0);
+    for (int i = 0; i < 2; i++) /* and removed */
+        CHECK_EQ(cache_get_stretches(c, b), -ENODATA);
+    CHECK_EQ(cache_get_names(c, a), -ENODATA);
 }
 
 TEST(cache_keeps_marks)

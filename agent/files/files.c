@@ -354,6 +354,7 @@ void files_build(struct files *f, struct file_job *job)
     warn_refused(f, e->error);
     if (!e->error || !try_again(f, e))
         publish(f, e, t, began);
+    files_resume_stretches(f, e);
     if (e->error == -EREMOTEIO)
         files_retry(f, &e->key, hung_wait(f->hung, &e->place, now_ns()));
     files_hold(f, e);

@@ -1,4 +1,4 @@
-/* Declarations shared by files.c, evict.c, hold.c and synth.c. */
+/* Declarations shared by files.c, evict.c, hold.c, synth.c and synth_stretches.c. */
 #pragma once
 #include "files/files.h"
 #include "base/hash.h"
@@ -48,6 +48,8 @@ struct files {
     struct turns synth_turns;         /* who used how much of it (files_share) */
     u64 synth_due_ns;                 /* not before */
     struct shares stretch_shares;     /* of STRETCHES_ALL, by owner */
+    u32 stretches_of;                 /* the file that the parser with this PID has read stretches of last */
+    pid_t stretches_by;
 };
 
 /* Finds a table of this content in the shards, or NULL. */
@@ -58,6 +60,13 @@ int files_place(struct files *f, u64 owner, const struct table_key *key, const s
                 struct shared_table **out);
 /* Finds the table with all rows, if it was built before. Returns 0, or -ENODATA and similar errors. */
 int files_find_synth(struct files *f, const struct file *e, const struct table_key *key, struct shared_table **out);
+/* Queues a file for synthesis, or closes it if that is not possible. */
+void files_enqueue_synth(struct files *f, struct file *e);
+/* Lets a file begin with the stretches that are known from earlier, if any are on disk. */
+void files_resume_stretches(struct files *f, struct file *e);
+/* Makes the table with the stretches that are wanted so far. *out stays NULL if they bring no row. Returns 0 or -errno.
+ */
+int files_read_stretches(struct files *f, struct file *e, struct shared_table **out, enum files_synth *outcome);
 /* Closes a file: it is decided whether the rest of its code gets rows, or that takes too long. Stacks that stop there
  * are no longer deferred. */
 void files_close(struct files *f, struct file *e);

@@ -12,18 +12,9 @@ static inline enum files_synth files_outcome(const struct parser_synth *s)
 {
     if (s->table)
         return FILES_SYNTH_DONE;
-    switch (s->dropped) {
-    case SYNTH_DROP_NOT: /* but without table: nothing could be proven */
-    case SYNTH_DROP_NO_CODE:
+    if (s->dropped == SYNTH_DROP_NOT || s->dropped == SYNTH_DROP_NO_CODE) /* without table: nothing could be proven */
         return FILES_SYNTH_NOTHING;
-    case SYNTH_DROP_BYTES:
-    case SYNTH_DROP_INSNS:
-    case SYNTH_DROP_MEMORY:
-    case SYNTH_DROP_TIME:
-        return FILES_SYNTH_LIMIT;
-    default:
-        return FILES_SYNTH_LEFT_OUT;
-    }
+    return synth_drop_is_limit(s->dropped) ? FILES_SYNTH_LIMIT : FILES_SYNTH_LEFT_OUT;
 }
 
 /* Classifies an -errno of the parser or of the shards. */

@@ -1,6 +1,7 @@
 /* Files with more code without unwind information than can be analysed as a whole: rows for the stretches of their code
  * (synth/synth.h) that stacks stop in. Each time that more are wanted, the table is built anew, with all of them. How
- * many a file and a cgroup may want is limited, and each table must be earned by a pause.
+ * many a file and a cgroup may want is limited, and each table must be earned by a pause. What was read is kept on disk
+ * (synth/stretch_image.h), for the same inode while it is not changed.
  */
 #pragma once
 #include "base/shares.h"
@@ -8,6 +9,8 @@
 #include "bpf/types.h"
 #include <stdbool.h>
 
+#define STRETCHES_LEAST  (16u << 20) /* bytes of a file that may need them */
+#define STRETCHES_KEEP   8           /* what is on disk is replaced when it has grown by this part */
 #define STRETCHES_MAX    4096        /* of a file: 1 GB of code */
 #define STRETCHES_ALL    (64u << 10) /* of all files; each cgroup has its share */
 #define STRETCHES_TRIES  4           /* that bring no row; then the file is given up */
@@ -19,6 +22,7 @@
 struct stretches {   /* of a file; {0} at first */
     VEC(u32) wanted; /* ascending */
     size_t read;     /* how many of them the table was built with */
+    size_t kept;     /* how many of them are on disk */
     bool on;         /* the code is too much to be analysed as a whole */
     bool done;       /* some table had rows */
     u8 vain;         /* tables without rows so far */

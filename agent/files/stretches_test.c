@@ -3,10 +3,13 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/test.h"
+#include "base/cleanup.h"
+#include "cache/cache.h"
 #include "files/shelf_test.h"
 #include "parser/synth_table.h"
 #include "synth/crafted.h"
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 TEST(stretches_are_noted_once_in_order)
@@ -68,29 +71,28 @@ TEST(stretches_have_pauses)
 
 #define CODE_BYTES ((16u << 20) + 2 * SYNTH_STRETCH) /* more than is analysed as a whole */
 
-/* push rbp; mov rbp, rsp; call rax; pop rbp; ret: functions of 16 bytes; `frames` false: without the first two. */
 static int write_program(const char *path, bool frames)
 {
-    static const u8 with[16] = "\x55\x48\x89\xe5\xff\xd0\x5d\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc";
-    static const u8 without[16] = "\x53\xff\xd0\x5b\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc";
     AUTO_FREE u8 *code = malloc(CODE_BYTES), *file = malloc(CRAFTED_BASE + CODE_BYTES);
     AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    for (size_t i = 0; i < CODE_BYTES; i += 16)
-        memcpy(code + i, frames ? with : without, 16);
+    crafted_functions(code, CODE_BYTES, frames);
     crafted_file(file, code, CODE_BYTES);
     return write(fd, file, CRAFTED_BASE + CODE_BYTES) == CRAFTED_BASE + CODE_BYTES ? 0 : -1;
+}
+
+static const struct file *announce(struct shelf *s, u32 id, const char *path)
+{
+    struct file_job job = {.event.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .path = strdup(path)};
+    job.event.key = shelf_key_of(0, path);
+    files_build(s->files, &job);
+    return files_get(s->files, id);
 }
 
 static const struct file *build(struct shelf *s, u32 id, bool frames)
 {
     char path[128];
     snprintf(path, sizeof(path), "%s/%u", s->dir, id);
-    if (write_program(path, frames))
-        return NULL;
-    struct file_job job = {.event.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .path = strdup(path)};
-    job.event.key = shelf_key_of(id, path);
-    files_build(s->files, &job);
-    return files_get(s->files, id);
+    return write_program(path, frames) ? NULL : announce(s, id, path);
 }
 
 static void wait_and_build(struct shelf *s)
@@ -142,4 +144,67 @@ TEST(stretches_without_rows_come_to_an_end)
     files_want_synth(s.files, 10, 90 * SYNTH_STRETCH);
     CHECK(!files_synth_waiting(s.files, now_ns() + 3600 * NS_PER_SEC));
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_STRETCHES), 0);
+}
+
+/* The next agent begins with the stretches that this one has read, unless the file has changed. */
+TEST(stretches_are_kept_on_disk)
+{
+    AUTO_SHELF s = {.dir = ""};
+    char path[128];
+    CHECK_EQ(shelf_new(&s, true), 0);
+    build(&s, 10, true);
+    for (u64 i = 0; i < 3; i++) {
+        files_want_synth(s.files, 10, 7 * i * SYNTH_STRETCH + 6);
+        wait_and_build(&s);
+    }
+    const struct file *f = files_get(s.files, 10);
+    CHECK_EQ(f->stretches.read, 3);
+    CHECK_EQ(f->stretches.kept, 3);
+    u32 rows = f->synth_rows;
+    snprintf(path, sizeof(path), "%s/10", s.dir);
+    files_free(&s.files);
+    parser_rest(s.parser); /* nor does another child read them again */
+    CHECK_EQ(files_new(&s.files, s.probe, s.parser, s.cache, true), 0);
+    f = announce(&s, 11, path);
+    CHECK(!f->synth_rows && files_is_open(s.files, 11) && files_synth_waiting(s.files, now_ns()));
+    files_synth_one(s.files); /* without that any stack has stopped */
+    CHECK_EQ(f->synth_rows, rows);
+    CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_STRETCHES), 1);
+    files_want_synth(s.files, 11, 14 * SYNTH_STRETCH + 99);
+    CHECK(!files_synth_waiting(s.files, now_ns() + 3600 * NS_PER_SEC));
+    files_want_synth(s.files, 11, 50 * SYNTH_STRETCH);
+    wait_and_build(&s);
+    CHECK(f->synth_rows > rows && f->stretches.kept == 4);
+    CHECK_EQ(utimensat(AT_FDCWD, path, NULL, 0), 0);
+    f = announce(&s, 12, path);
+    CHECK(f->value.id == 12 && !f->stretches.wanted.n && !files_synth_waiting(s.files, now_ns()));
+}
+
+/* The parser has read another file meanwhile, so it takes from the disk what it knew of this one. */
+TEST(stretches_of_two_files_are_read_once)
+{
+    AUTO_SHELF s = {.dir = ""};
+    struct parser_synth made;
+    static const u32 wanted[] = {0, 7};
+    u8 digest[16];
+    CHECK_EQ(shelf_new(&s, true), 0);
+    const struct file *f = build(&s, 10, true);
+    files_want_synth(s.files, 10, 6);
+    files_want_synth(s.files, 10, 7 * SYNTH_STRETCH + 6);
+    wait_and_build(&s);
+    wait_and_build(&s);
+    CHECK_EQ(f->stretches.kept, 2);
+    parser_rest(s.parser);
+    synth_stretches_key(cache_secret(s.cache), &f->key, digest);
+    AUTO_CLOSE int image = cache_get_stretches(s.cache, digest);
+    CHECK(image >= 0);
+    CHECK_EQ(parser_stretches(s.parser, f->fd, -1, wanted, 2, &made), 0);
+    u64 insns = made.counts.insns;
+    CHECK(made.table && insns > 0);
+    parser_reply_free(&made.bytes);
+    parser_rest(s.parser);
+    CHECK_EQ(parser_stretches(s.parser, f->fd, image, wanted, 1, &made), 0);
+    CHECK_EQ(made.counts.insns, insns); /* of the image: with both */
+    CHECK(made.table && table_rule_at(made.table, 7 * SYNTH_STRETCH + 4).kind & XP_RULE_SYNTH);
+    parser_reply_free(&made.bytes);
 }

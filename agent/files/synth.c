@@ -5,7 +5,7 @@
  * place of the other one under a uid of its own, so that nothing that the kernel side remembers of the old one holds;
  * the old one is given back. On disk it lies under a key that covers the code, too, and a mark under the file's plain
  * key says that it is worth looking for: then the file begins with it. Large files have no such key, and their tables
- * are theirs alone.
+ * are theirs alone (synth_stretches.c).
  *
  * From its first sight until that is decided a file is open: the kernel side sends what it takes to unwind the stacks
  * that stop there later (deferred.h). How long that may take is bounded, for it is dear.
@@ -61,7 +61,7 @@ static bool has_place(const struct files *f, u64 owner)
     return f->synth_wanted.n < MAX_WANTED && has < MAX_OF_CGROUP;
 }
 
-static void enqueue(struct files *f, struct file *e)
+void files_enqueue_synth(struct files *f, struct file *e)
 {
     bool can = !e->error && e->fd >= 0 && !e->replaced && has_place(f, e->owner);
     u32 *slot = can ? VEC_PUSH(&f->synth_wanted) : NULL;
@@ -82,7 +82,7 @@ void files_want_synth(struct files *f, u32 id, u64 offset)
         return;
     bool news = stretches_note(&e->stretches, &f->stretch_shares, e->owner, offset);
     if (!e->synth_queued && (!e->synth_asked || news))
-        enqueue(f, e);
+        files_enqueue_synth(f, e);
 }
 
 /* The place in the queue of the file whose turn it is: the first one of the cgroup that used least time. The queue's
@@ -227,18 +227,8 @@ static int synthesise(struct files *f, struct file *e, enum files_synth *outcome
 /* A table with the stretches that are wanted so far. */
 static int read_stretches(struct files *f, struct file *e, enum files_synth *outcome)
 {
-    static const struct table_key nobodys;
-    struct stretches *s = &e->stretches;
     struct shared_table *t = NULL;
-    struct parser_synth made;
-    int rc = files_changed(e) ? -ESTALE : parser_stretches(f->parser, e->fd, s->wanted.v, s->wanted.n, &made);
-    if (rc)
-        return rc;
-    s->read = s->wanted.n;
-    *outcome = made.table ? FILES_SYNTH_STRETCHES : files_outcome(&made);
-    rc = made.table ? files_place(f, e->owner, &nobodys, made.table, &t) : 0;
-    parser_reply_free(&made.bytes);
-    s->vain += !t;
+    int rc = files_changed(e) ? -ESTALE : files_read_stretches(f, e, &t, outcome);
     return !rc && t ? swap(f, e, t) : rc;
 }
 
@@ -247,7 +237,7 @@ static void try_later(struct files *f, struct file *e)
 {
     f->synth_due_ns = now_ns() + PAUSE_NS;
     if (++e->synth_tries < MAX_TRIES)
-        enqueue(f, e);
+        files_enqueue_synth(f, e);
 }
 
 /* What is too much to be analysed as a whole goes on by stretches, as long as that brings rows. Returns whether it goes
@@ -259,11 +249,11 @@ static bool go_on(struct files *f, struct file *e, int rc, enum files_synth outc
     bool goes = s->on && !rc && (s->done || s->vain < STRETCHES_TRIES);
     if (begins) {
         stretches_begin(s, now_ns());
-        enqueue(f, e);
+        files_enqueue_synth(f, e);
     } else if (!goes) {
         stretches_free(s, &f->stretch_shares, e->owner);
     } else if (s->read < s->wanted.n && !e->synth_queued) {
-        enqueue(f, e);
+        files_enqueue_synth(f, e);
     }
     return begins || goes;
 }

@@ -7,6 +7,7 @@
 #include "parser/merged_table.h"
 #include "parser/protocol.h"
 #include "parser/sandbox.h"
+#include "parser/synth_kept.h"
 #include "parser/synth_table.h"
 #include "runtime/jit_map.h"
 #include <errno.h>
@@ -170,7 +171,7 @@ static int do_stretches(struct child *c, const struct parser_request *rq, const 
     u32 *wanted = mmap(NULL, rq->n * sizeof(*wanted), PROT_READ, MAP_SHARED, memfd, 0);
     if (wanted == MAP_FAILED)
         return -errno;
-    int rc = c->work->stretches(fds[SLOT_FILE], wanted, rq->n, &limits, &c->kept, &out);
+    int rc = c->work->stretches(fds[SLOT_FILE], fds[SLOT_INDEX], wanted, rq->n, &limits, &c->kept, &out);
     munmap(wanted, rq->n * sizeof(*wanted));
     return rc ? rc : reply_bytes(out.data, out.len, a, fd);
 }

@@ -210,7 +210,7 @@ int parser_synth(struct parser *p, int fd, const struct table_key *key, struct p
     return 0;
 }
 
-int parser_stretches(struct parser *p, int fd, const u32 *wanted, size_t n, struct parser_synth *out)
+int parser_stretches(struct parser *p, int fd, int image, const u32 *wanted, size_t n, struct parser_synth *out)
 {
     struct parser_request rq = {.op = PARSER_STRETCHES, .n = n};
     struct parser_answer a;
@@ -223,6 +223,7 @@ int parser_stretches(struct parser *p, int fd, const u32 *wanted, size_t n, stru
         return memfd;
     slots.fd[SLOT_FILE] = fd;
     slots.fd[SLOT_OFFSETS] = memfd;
+    slots.fd[SLOT_INDEX] = image;
     int rc = ask(p, &rq, &slots, NULL, &a, &found.bytes, NULL);
     if (rc)
         return rc;

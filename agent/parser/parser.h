@@ -68,8 +68,9 @@ int parser_synth_identify(struct parser *p, int fd, struct table_key *out);
 int parser_synth(struct parser *p, int fd, const struct table_key *key, struct parser_synth *out);
 #define PARSER_SYNTH_MS 10000
 /* The same for a file with more code than that can follow: rows for n stretches, whose code must keep frame pointers
- * (synth_read_stretches). The other code has none. Never shared between files. */
-int parser_stretches(struct parser *p, int fd, const u32 *wanted, size_t n, struct parser_synth *out);
+ * (synth_read_stretches). The other code has none. Never shared between files. `image`: descriptor of what an earlier
+ * reply says was read of this file (out->stretches), borrowed; -1: none. Its stretches have rows, too. */
+int parser_stretches(struct parser *p, int fd, int image, const u32 *wanted, size_t n, struct parser_synth *out);
 #define PARSER_MAX_STRETCHES (1u << 15) /* 8 GB of code */
 /* Returns the file's references to debug information (elf/debug_links.h), which are not trusted. `crc`: also compute
  * the CRC of the whole file. */

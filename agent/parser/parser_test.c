@@ -261,19 +261,19 @@ TEST(parser_synthesises_rows)
     CHECK(s.table && s.table->source_rows[XP_SOURCE_SYNTH] && s.counts.claimed_bytes && !s.dropped);
     parser_reply_free(&s.bytes);
     static const u32 wanted[] = {0, 7};
-    CHECK_EQ(parser_stretches(p, fd, wanted, 2, &s), 0); /* nothing in it has frames */
+    CHECK_EQ(parser_stretches(p, fd, -1, wanted, 2, &s), 0); /* nothing in it has frames */
     CHECK(!s.table && s.counts.gap_bytes && !s.counts.claimed_bytes);
     parser_reply_free(&s.bytes);
-    CHECK_EQ(parser_stretches(p, fd, wanted, PARSER_MAX_STRETCHES + 1, &s), -E2BIG);
+    CHECK_EQ(parser_stretches(p, fd, -1, wanted, PARSER_MAX_STRETCHES + 1, &s), -E2BIG);
     AUTO_CLOSE int text = file_saying("#!/bin/sh");
     CHECK_EQ(parser_synth(p, text, NULL, &untouched), -ENOEXEC);
-    CHECK_EQ(parser_stretches(p, text, wanted, 2, &untouched), -ENOEXEC);
+    CHECK_EQ(parser_stretches(p, text, -1, wanted, 2, &untouched), -ENOEXEC);
     CHECK_EQ(parser_restarts(p), 0);
     parser_free(&p);
     CHECK_EQ(parser_new_as(&p, &patient, ROLE_LIAR), 0);
     AUTO_CLOSE int lie = file_saying("image");
     CHECK_EQ(parser_synth(p, lie, NULL, &untouched), -EPROTO);
-    CHECK_EQ(parser_stretches(p, lie, wanted, 2, &untouched), -EPROTO);
+    CHECK_EQ(parser_stretches(p, lie, -1, wanted, 2, &untouched), -EPROTO);
     CHECK_EQ(untouched.len, 77);
 }
 

@@ -112,8 +112,8 @@ struct parser_work {
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                  struct buf *out);
-    int (*stretches)(int fd, const u32 *wanted, size_t n, const struct table_limits *limits, struct synth_kept **kept,
-                     struct buf *out);
+    int (*stretches)(int fd, int image, const u32 *wanted, size_t n, const struct table_limits *limits,
+                     struct synth_kept **kept, struct buf *out);
 };
 /* Runs a child: enter the sandbox, send the greeting, serve requests until the socket closes. Returns the exit
  * status. */

@@ -1,9 +1,11 @@
 #include "parser/synth_table.h"
+#include "parser/synth_kept.h"
 #include "base/cleanup.h"
 #include "base/siphash.h"
 #include "cfi/table_elf.h"
 #include "parser/startup_rows.h"
 #include "runtime/file.h"
+#include "synth/stretch_image.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +14,7 @@ struct head { /* of a reply; an image follows, if there are rows */
     u32 dropped, pad;
     struct synth_counts counts;
     u8 plain[16];
+    u64 table_len; /* an image of stretches may follow the table, aligned */
 };
 _Static_assert(sizeof(struct head) % 8 == 0, "an image behind it is aligned");
 
@@ -211,28 +214,22 @@ static int list_gaps(struct synth_file *s)
     return 0;
 }
 
-static int add_image(struct synth_file *s, const struct table_limits *limits, struct buf *out)
-{
-    struct xp_table *image = NULL;
-    size_t len = 0;
-    int err = list_gaps(s);
-    if (!err)
-        err = table_build_filled(&s->elf, &s->runtime.code, s->gaps.v, s->gaps.n, limits, &image, &len);
-    if (!err)
-        buf_add(out, image, len);
-    free(image);
-    return err;
-}
-
 static int reply_with(struct synth_file *s, const struct table_limits *limits, struct buf *out)
 {
     struct head head = {.dropped = s->found.dropped, .counts = s->found.n};
-    int err = 0;
+    AUTO_FREE struct xp_table *table = NULL;
+    size_t len = 0;
+    bool any = !s->found.dropped && s->found.n.claimed_bytes;
+    int err = any ? list_gaps(s) : 0;
+    if (any && !err)
+        err = table_build_filled(&s->elf, &s->runtime.code, s->gaps.v, s->gaps.n, limits, &table, &len);
+    if (err)
+        return err;
     memcpy(head.plain, s->plain, sizeof(head.plain));
+    head.table_len = len;
     buf_add(out, &head, sizeof(head));
-    if (!s->found.dropped && s->found.n.claimed_bytes)
-        err = add_image(s, limits, out);
-    return !err && out->failed ? -ENOMEM : err;
+    buf_add(out, table, len);
+    return out->failed ? -ENOMEM : 0;
 }
 
 int synth_file_table(struct synth_file *s, const struct table_limits *limits, struct buf *out)
@@ -269,69 +266,21 @@ int synth_table(int fd, const u8 secret[16], const struct table_key *key, const 
 
 /* ---- By stretches ------------------------------------------------------------------------------------------------ */
 
-struct synth_kept {
-    struct stat st;  /* which file, as it was */
-    VEC(u32) wanted; /* ascending: these were read */
-    struct synth found;
-};
-
-void synth_kept_free(struct synth_kept **kept)
+/* Adds what was read, to be kept. If it is too much for an image, nothing is. */
+static int add_kept(const struct synth_kept *k, struct buf *out)
 {
-    struct synth_kept *k = TAKE_PTR(*kept);
-    if (!k)
-        return;
-    vec_free(&k->wanted);
-    synth_free(&k->found);
-    free(k);
-}
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           !memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) &&
-           !memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim));
-}
-
-/* What is kept of this file, or the place for it. */
-static int find_kept(struct synth_kept **kept, int fd)
-{
-    struct stat st;
-    if (fstat(fd, &st))
-        return -errno;
-    if (*kept && is_same(&(*kept)->st, &st))
-        return 0;
-    synth_kept_free(kept);
-    *kept = calloc(1, sizeof(**kept));
-    if (!*kept)
-        return -ENOMEM;
-    (*kept)->st = st;
-    return 0;
-}
-
-/* Reads those of the wanted stretches that were not read before. */
-static int read_more(struct synth_file *s, struct synth_kept *k, const u32 *wanted, size_t n)
-{
-    struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
-    AUTO_FREE u32 *more = calloc(n, sizeof(*more));
-    size_t nmore = 0;
-    if (!more || VEC_RESERVE(&k->wanted, n))
-        return -ENOMEM;
-    for (size_t i = 0, known = 0; i < n; i++) {
-        for (; known < k->wanted.n && k->wanted.v[known] < wanted[i]; known++)
-            ;
-        if (known == k->wanted.n || k->wanted.v[known] != wanted[i])
-            more[nmore++] = wanted[i];
-    }
-    int err = synth_read_stretches(&s->elf, s->spans.v, s->spans.n, more, nmore, &limits, &k->found);
+    static const char zeros[8];
+    AUTO_BUF struct buf image = {0};
+    int err = synth_kept_write(k, &image);
     if (err)
-        return err == -EINVAL ? -EBADMSG : err;
-    memcpy(k->wanted.v, wanted, n * sizeof(*wanted));
-    k->wanted.n = n;
-    return 0;
+        return err == -E2BIG ? 0 : err;
+    buf_add(out, zeros, -out->len & 7);
+    buf_add(out, image.data, image.len);
+    return out->failed ? -ENOMEM : 0;
 }
 
-int synth_stretches(int fd, const u32 *wanted, size_t n, const struct table_limits *limits, struct synth_kept **kept,
-                    struct buf *out)
+int synth_stretches(int fd, int image, const u32 *wanted, size_t n, const struct table_limits *limits,
+                    struct synth_kept **kept, struct buf *out)
 {
     CLEANUP(synth_file_free) struct synth_file *s = calloc(1, sizeof(*s));
     int err = s ? elf_open(&s->elf, fd) : -ENOMEM;
@@ -340,15 +289,25 @@ int synth_stretches(int fd, const u32 *wanted, size_t n, const struct table_limi
     if (!err)
         err = list_covered(s, limits);
     if (!err)
-        err = find_kept(kept, fd);
+        err = synth_kept_find(kept, fd, image);
     if (!err)
-        err = read_more(s, *kept, wanted, n);
+        err = synth_kept_read(*kept, &s->elf, s->spans.v, s->spans.n, wanted, n);
     if (err)
         return err;
-    s->found = (*kept)->found; /* borrowed */
+    s->found = *synth_kept_found(*kept); /* borrowed */
     err = reply_with(s, limits, out);
     s->found = (struct synth){0};
-    return err;
+    return err ? err : add_kept(*kept, out);
+}
+
+void synth_stretches_key(const u8 secret[16], const struct xp_file_key *file, u8 out[16])
+{
+    stretch_image_key(secret, SYNTH_TABLE_VERSION, file, out);
+}
+
+const u32 *synth_stretches_wanted(const void *image, size_t *n)
+{
+    return stretch_image_wanted(image, n);
 }
 
 int synth_reply_open(const void *data, size_t len, struct parser_synth *out)
@@ -357,14 +316,19 @@ int synth_reply_open(const void *data, size_t len, struct parser_synth *out)
     if (len < sizeof(head))
         return -EBADMSG;
     memcpy(&head, data, sizeof(head));
-    size_t rest = len - sizeof(head);
-    const void *image = rest ? (const char *)data + sizeof(head) : NULL;
-    if (head.dropped >= SYNTH_DROP_COUNT || (image && (head.dropped || table_check(image, rest))))
+    if (head.dropped >= SYNTH_DROP_COUNT || head.table_len > len - sizeof(head) || (head.table_len && head.dropped))
+        return -EBADMSG;
+    size_t at = (sizeof(head) + head.table_len + 7) & ~(size_t)7;
+    const void *table = head.table_len ? (const char *)data + sizeof(head) : NULL;
+    const void *stretches = at < len ? (const char *)data + at : NULL;
+    if ((table && table_check(table, head.table_len)) || (stretches && stretch_image_check(stretches, len - at)))
         return -EBADMSG;
     out->dropped = (enum synth_drop)head.dropped;
     out->counts = head.counts;
     memcpy(out->plain, head.plain, sizeof(out->plain));
-    out->table = image;
-    out->len = rest;
+    out->table = table;
+    out->len = head.table_len;
+    out->stretches = stretches;
+    out->stretches_len = stretches ? len - at : 0;
     return 0;
 }

@@ -19,6 +19,8 @@ struct parser_synth {
     u8 plain[16];                 /* with a key: the digest by parser_identify for the same bytes */
     const struct xp_table *table; /* with all rows of the file; NULL: no rows could be derived */
     size_t len;
+    const void *stretches; /* by stretches: what was read so far (synth/stretch_image.h); NULL: nothing to be kept */
+    size_t stretches_len;
 };
 
 /* A file to be analysed. The analysis reads all of it, because sections that are not loaded also tell where code is. A
@@ -41,11 +43,15 @@ int synth_identify(int fd, const u8 secret[16], struct table_key *out);
 int synth_table(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                 struct buf *out);
 /* A table with rows for some stretches (synth_read_stretches) of a file. The file is mapped, and only those are read.
- * *kept: what is known of the last file, so that a call for the same one reads only what is new. NULL at first. */
+ * *kept: what is known of the last file (synth_kept.h), so that a call for the same one reads only what is new. NULL at
+ * first. `image`: descriptor of what an earlier reply said was read of this file; -1: there is none. What it has is not
+ * read again. */
 struct synth_kept;
-int synth_stretches(int fd, const u32 *wanted, size_t n, const struct table_limits *limits, struct synth_kept **kept,
-                    struct buf *out);
-void synth_kept_free(struct synth_kept **kept);
+int synth_stretches(int fd, int image, const u32 *wanted, size_t n, const struct table_limits *limits,
+                    struct synth_kept **kept, struct buf *out);
+/* For keeping what was read on disk: what identifies a file, and, of a sound image, the numbers of its stretches. */
+void synth_stretches_key(const u8 secret[16], const struct xp_file_key *file, u8 out[16]);
+const u32 *synth_stretches_wanted(const void *image, size_t *n);
 /* The parent's half: checks everything. Fills all members except `bytes`; they point into data. Returns 0 or
  * -EBADMSG. */
 int synth_reply_open(const void *data, size_t len, struct parser_synth *out);

@@ -1,3 +1,4 @@
+#include "parser/synth_kept.h"
 #include "parser/synth_table.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD (8 + sizeof(struct synth_counts) + 16) /* of a reply */
+#define HEAD (8 + sizeof(struct synth_counts) + 16 + 8) /* of a reply; the last 8: the table's length */
 
 static const u8 secret[16] = "sixteen bytes...";
 
@@ -74,9 +75,11 @@ static void reply(u32 dropped, const char *name, struct buf *out)
     struct table_limits limits = TABLE_LIMITS_DEFAULT;
     size_t len;
     memcpy(head, &dropped, sizeof(dropped));
+    bool has = fd >= 0 && !table_build(fd, &limits, &t, &len);
+    if (has)
+        memcpy(head + HEAD - 8, &len, 8);
     buf_add(out, head, sizeof(head));
-    if (fd >= 0 && !table_build(fd, &limits, &t, &len))
-        buf_add(out, t, len);
+    buf_add(out, t, has ? len : 0);
 }
 
 TEST(synth_replies_are_not_believed)
@@ -213,15 +216,15 @@ TEST(synth_stretches_are_added_up)
     crafted_file(file, code, len);
     AUTO_CLOSE int fd = fs_sealed_memfd("frames", file, CRAFTED_BASE + len);
     AUTO_CLOSE int fd2 = fs_sealed_memfd("frames", file, CRAFTED_BASE + len);
-    CHECK_EQ(synth_stretches(fd, wanted + 1, 1, &limits, &kept, &one), 0);
+    CHECK_EQ(synth_stretches(fd, -1, wanted + 1, 1, &limits, &kept, &one), 0);
     CHECK_EQ(open_reply(&one, &s), 0);
     CHECK(s.table && table_rule_at(s.table, 3 * SYNTH_STRETCH + 4).kind & XP_RULE_SYNTH);
     CHECK_EQ(table_rule_at(s.table, SYNTH_STRETCH + 4).kind, XP_CFA_NONE);
     u64 insns = s.counts.insns;
-    CHECK_EQ(synth_stretches(fd, wanted, 2, &limits, &kept, &both), 0);
+    CHECK_EQ(synth_stretches(fd, -1, wanted, 2, &limits, &kept, &both), 0);
     CHECK_EQ(open_reply(&both, &s), 0);
     CHECK_EQ(s.counts.insns / 1000, 2 * insns / 1000); /* each once */
-    CHECK_EQ(synth_stretches(fd2, wanted, 2, &limits, &fresh, &same), 0);
+    CHECK_EQ(synth_stretches(fd2, -1, wanted, 2, &limits, &fresh, &same), 0);
     CHECK_EQ(open_reply(&same, &t), 0);
     for (u64 at = CRAFTED_BASE; at < CRAFTED_BASE + len; at++)
         if (rule_word(table_rule_at(s.table, at)) != rule_word(table_rule_at(t.table, at))) {
@@ -229,7 +232,36 @@ TEST(synth_stretches_are_added_up)
             break;
         }
     CHECK_EQ(table_rule_at(s.table, 2 * SYNTH_STRETCH + 64).kind, XP_CFA_NONE);
-    CHECK_EQ(synth_stretches(fd2, wanted, 1, &limits, &kept, &other), 0);
+    CHECK_EQ(synth_stretches(fd2, -1, wanted, 1, &limits, &kept, &other), 0);
     CHECK_EQ(open_reply(&other, &s), 0);
     CHECK_EQ(table_rule_at(s.table, 3 * SYNTH_STRETCH + 4).kind, XP_CFA_NONE);
+}
+
+/* What an earlier reply says was read is not read again, by whomever. */
+TEST(synth_stretches_begin_with_an_image)
+{
+    static const u32 wanted[] = {1, 3};
+    const size_t len = 5 * SYNTH_STRETCH;
+    AUTO_FREE u8 *code = malloc(len), *file = malloc(CRAFTED_BASE + len);
+    AUTO_BUF struct buf one = {0}, more = {0}, without = {0};
+    CLEANUP(synth_kept_free) struct synth_kept *kept = NULL, *fresh = NULL, *empty = NULL;
+    struct table_limits limits = TABLE_LIMITS_DEFAULT;
+    struct parser_synth s, t;
+    crafted_functions(code, len, true);
+    crafted_file(file, code, len);
+    AUTO_CLOSE int fd = fs_sealed_memfd("frames", file, CRAFTED_BASE + len);
+    CHECK_EQ(synth_stretches(fd, -1, wanted, 1, &limits, &kept, &one), 0);
+    CHECK_EQ(open_reply(&one, &s), 0);
+    CHECK(s.table && s.stretches);
+    AUTO_CLOSE int image = fs_sealed_memfd("image", s.stretches, s.stretches_len);
+    AUTO_CLOSE int bad = fs_sealed_memfd("image", s.stretches, s.stretches_len - 1);
+    crafted_functions(code, len, false); /* another file, which is taken for that one: what was known holds */
+    crafted_file(file, code, len);
+    AUTO_CLOSE int other = fs_sealed_memfd("frames", file, CRAFTED_BASE + len);
+    CHECK_EQ(synth_stretches(other, image, wanted + 1, 1, &limits, &fresh, &more), 0);
+    CHECK_EQ(open_reply(&more, &t), 0);
+    CHECK(t.table && table_rule_at(t.table, SYNTH_STRETCH + 4).kind & XP_RULE_SYNTH);
+    CHECK_EQ(synth_stretches(other, bad, wanted + 1, 1, &limits, &empty, &without), 0);
+    CHECK_EQ(open_reply(&without, &t), 0);
+    CHECK(!t.table);
 }

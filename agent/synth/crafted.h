@@ -32,6 +32,16 @@ static inline void crafted_file(u8 *file, const u8 *code, size_t n)
     memcpy(file + CRAFTED_BASE, code, n);
 }
 
+/* Code of n bytes, in functions of 16 bytes: push rbp; mov rbp, rsp; call rax; pop rbp; ret. `frames` false: without
+ * the first two. */
+static inline void crafted_functions(u8 *code, size_t n, bool frames)
+{
+    static const u8 with[16] = "\x55\x48\x89\xe5\xff\xd0\x5d\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc";
+    static const u8 without[16] = "\x53\xff\xd0\x5b\xc3\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc";
+    for (size_t i = 0; i < n; i += 16)
+        memcpy(code + i, frames ? with : without, 16);
+}
+
 static inline bool crafted_rule_is_sound(struct xp_rule r)
 {
     static const u8 kinds[] = {XP_CFA_RSP,       XP_CFA_RBP, XP_CFA_RBX,    XP_CFA_DEREF_RBP, XP_CFA_DEREF_RSP,

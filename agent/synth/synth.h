@@ -111,5 +111,10 @@ int synth_read_stretches(const struct elf_file *e, const struct synth_span *cove
 void synth_free(struct synth *s);
 #define AUTO_SYNTH __attribute__((cleanup(synth_free)))
 
+/* Tells whether a file was too much to be analysed as a whole: it may be read by stretches. */
+static inline bool synth_drop_is_limit(enum synth_drop d)
+{
+    return d == SYNTH_DROP_BYTES || d == SYNTH_DROP_INSNS || d == SYNTH_DROP_MEMORY || d == SYNTH_DROP_TIME;
+}
 /* Returns the slug of a reason. */
 const char *synth_drop_name(enum synth_drop d);

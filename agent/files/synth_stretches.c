@@ -1,0 +1,74 @@
+/* Rows for the stretches of a large file (stretches.h): reads them, or takes them from the disk. */
+#include "base/cleanup.h"
+#include "cache/cache.h"
+#include "files/files_internal.h"
+#include "files/outcome.h"
+#include "parser/synth_table.h"
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/* What is on disk of a file: an owned descriptor, or -errno. */
+static int find_image(const struct files *f, const struct file *e)
+{
+    u8 digest[16];
+    if (!f->cache)
+        return -ENODATA;
+    synth_stretches_key(cache_secret(f->cache), &e->key, digest);
+    return cache_get_stretches(f->cache, digest);
+}
+
+void files_resume_stretches(struct files *f, struct file *e)
+{
+    struct stat st;
+    if (!f->synth || e->error || e->synth_asked || e->size <= (s64)STRETCHES_LEAST)
+        return;
+    AUTO_CLOSE int fd = find_image(f, e);
+    void *image = fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (image == MAP_FAILED)
+        return;
+    size_t n;
+    const u32 *wanted = synth_stretches_wanted(image, &n);
+    for (size_t i = 0; i < n; i++)
+        stretches_note(&e->stretches, &f->stretch_shares, e->owner, wanted[i] * (u64)SYNTH_STRETCH);
+    munmap(image, (size_t)st.st_size);
+    if (!e->stretches.wanted.n)
+        return;
+    e->stretches.kept = e->stretches.wanted.n;
+    stretches_begin(&e->stretches, now_ns());
+    files_enqueue_synth(f, e);
+}
+
+/* Each time all is written anew, so not each time. */
+static void keep(const struct files *f, struct file *e, const struct parser_synth *made)
+{
+    struct stretches *s = &e->stretches;
+    u8 digest[16];
+    if (!f->cache || !made->stretches || s->read <= s->kept || (s->read - s->kept) * STRETCHES_KEEP < s->read)
+        return;
+    synth_stretches_key(cache_secret(f->cache), &e->key, digest);
+    if (!cache_put_stretches(f->cache, digest, made->stretches, made->stretches_len))
+        s->kept = s->read;
+}
+
+int files_read_stretches(struct files *f, struct file *e, struct shared_table **out, enum files_synth *outcome)
+{
+    static const struct table_key nobodys;
+    struct stretches *s = &e->stretches;
+    struct parser_synth made;
+    pid_t pid = parser_pid(f->parser);
+    bool remembered = s->read && f->stretches_of == e->id && pid && f->stretches_by == pid;
+    AUTO_CLOSE int image = remembered ? -1 : find_image(f, e);
+    int rc = parser_stretches(f->parser, e->fd, image, s->wanted.v, s->wanted.n, &made);
+    f->stretches_of = e->id;
+    f->stretches_by = parser_pid(f->parser);
+    if (rc)
+        return rc;
+    s->read = s->wanted.n;
+    keep(f, e, &made);
+    *outcome = made.table ? FILES_SYNTH_STRETCHES : files_outcome(&made);
+    rc = made.table ? files_place(f, e->owner, &nobodys, made.table, out) : 0;
+    parser_reply_free(&made.bytes);
+    s->vain += !*out;
+    return rc;
+}

@@ -60,12 +60,17 @@ static void add_synth(const struct inspection *i, struct buf *out)
     label(out, "synthesised");
     if (i->synth_error)
         buf_printf(out, "no rows: %s\n", why(i->synth_error));
+    else if (i->by_stretches && !i->nstretches)
+        buf_str(out, "by stretches of the code, where stacks stop: none so far\n");
     else if (!i->table.source_rows[XP_SOURCE_SYNTH])
         buf_printf(out, "no rows: %s\n", why_dropped(i->dropped));
     else {
         buf_printf(out, "for %.2f %% of ",
                    100.0 * (double)i->synth.claimed_bytes / (double)(i->synth.code_bytes + !i->synth.code_bytes));
-        add_quantity(out, i->synth.code_bytes, "bytes of code without unwind information\n");
+        add_quantity(out, i->synth.code_bytes, "bytes of code without unwind information");
+        if (i->by_stretches)
+            buf_printf(out, " in the %u stretches where stacks stopped", i->nstretches);
+        buf_char(out, '\n');
     }
 }
 
@@ -93,7 +98,7 @@ static void add_table(const struct inspection *i, struct buf *out)
     if (!i->ngaps)
         return;
     label(out, "no rows");
-    buf_printf(out, "%u stretches, the largest:", i->ngaps);
+    buf_printf(out, "%u gaps, the largest:", i->ngaps);
     for (size_t g = 0; g < INSPECT_GAPS && i->gaps[g].len; g++) {
         u64 address = i->gaps[g].offset;
         facts_address(&i->facts, i->gaps[g].offset, &address);
@@ -243,7 +248,7 @@ static void add_rule(const struct xp_rule *r, struct buf *out)
     if (rbp == XP_RBP_RSP && r->kind & XP_RULE_SYNTH)
         buf_printf(out, ", rbp at rsp%+d", r->rbp_off);
     if (r->kind & XP_RULE_SYNTH && XP_RULE_CFA(r->kind) != XP_CFA_UNPROVEN)
-        buf_str(out, r->rbx & XP_RBX_INFERRED ? ", inferred from how the code ends" : ", synthesised from the code");
+        buf_str(out, r->rbx & XP_RBX_INFERRED ? ", inferred from the code around" : ", synthesised from the code");
 }
 
 struct shown {
@@ -340,11 +345,11 @@ static void json_table(const struct inspection *i, struct buf *out)
         buf_printf(
             out,
             ",\"synthesis\":{\"error\":%d,\"dropped\":\"%s\",\"code\":%llu,\"claimed\":%llu,\"instructions\":%llu,"
-            "\"entries\":%llu,\"regions\":%llu,\"proven\":%llu}",
+            "\"entries\":%llu,\"regions\":%llu,\"proven\":%llu,\"stretches\":%u}",
             i->synth_error, synth_drop_name(i->dropped), (unsigned long long)i->synth.code_bytes,
             (unsigned long long)i->synth.claimed_bytes, (unsigned long long)i->synth.insns,
             (unsigned long long)i->synth.entries, (unsigned long long)i->synth.regions,
-            (unsigned long long)i->synth.proven);
+            (unsigned long long)i->synth.proven, i->nstretches);
     buf_printf(out, ",\"malformed\":%u,\"code\":%llu,\"covered\":%llu,\"gaps\":%u,\"largest_gaps\":[",
                i->table.bad_fdes, (unsigned long long)i->code, (unsigned long long)i->covered, i->ngaps);
     for (size_t g = 0; g < INSPECT_GAPS && i->gaps[g].len; g++)

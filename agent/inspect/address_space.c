@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "cfi/table.h"
+#include "parser/synth_table.h"
 #include "proc/proc.h"
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +13,9 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define MAX_MAPS ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
+#define MAX_MAPS  ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
+#define MAX_CHAIN 256                /* frame pointers */
+#define MAX_TRIES 64                 /* tables of a file with more and more stretches */
 
 struct address_space {
     u32 tgid, tid; /* tid: through which thread it is seen */
@@ -26,7 +29,7 @@ struct address_space {
     struct map rule_ids;       /* rule as u64 -> number + 1 */
     u32 nrules;
     u32 uids;         /* of tables so far */
-    struct map whole; /* id -> 1: rows for all of its code were asked for */
+    struct map whole; /* id -> how often rows for the rest of its code were asked for */
 };
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------- */
@@ -164,6 +167,18 @@ static u32 rule_id(struct address_space *s, const struct xp_rule *r)
     return (u32)*id - 1;
 }
 
+/* A table that lies behind all others gives way to that which takes its place. */
+static void drop_last(struct address_space *s, u32 id)
+{
+    for (size_t i = 0; i < s->vmas.n; i++) {
+        const struct xp_file *f = &s->vmas.v[i].file;
+        if (f->id == id && f->state == XP_FILE_READY && s->words.v[f->index + f->nblocks] == s->words.n) {
+            s->words.n = f->index;
+            return;
+        }
+    }
+}
+
 /* 0, -ENOSPC (rules), -ENOMEM. */
 static int load(struct address_space *s, const struct xp_table *t, struct xp_file *f)
 {
@@ -234,18 +249,65 @@ static bool fetch_missing(struct address_space *s, const struct xp_state *state)
     return fetched;
 }
 
-/* The stack stopped in code without unwind information: rows for it, once. False: there are none. */
-static bool fetch_whole(struct address_space *s, const struct xp_state *state)
+struct memory { /* of a stack */
+    int (*read)(void *ctx, void *to, u32 len, u64 from);
+    void *ctx;
+};
+
+/* The offsets of a file's code that the stack leads to from where it stopped. Frame pointers only tell which code to
+ * read: the frames themselves come from rows. */
+static size_t list_offsets(const struct address_space *s, const struct xp_state *state, const struct memory *m,
+                           u64 out[MAX_CHAIN])
+{
+    u32 id = state->cur.file.id;
+    u64 last = state->words[state->sample.nuser - 1], bp = state->bp, link[2];
+    size_t n = 0;
+    if (XP_WORD_KIND(last) != XP_WORD_ANON && XP_WORD_FILE(last) == id)
+        out[n++] = XP_WORD_OFFSET(last) - !(last & XP_WORD_EXACT);
+    while (n < MAX_CHAIN && !(bp & 7) && !m->read(m->ctx, link, sizeof(link), bp)) {
+        for (size_t i = 0; i < s->vmas.n && n < MAX_CHAIN; i++)
+            if (s->vmas.v[i].file.id == id && link[1] > s->vmas.v[i].start && link[1] <= s->vmas.v[i].end)
+                out[n++] = link[1] - 1 - s->vmas.v[i].bias;
+        if (link[0] <= bp)
+            break;
+        bp = link[0];
+    }
+    return n;
+}
+
+static int fetch_stretches(struct address_space *s, const struct xp_state *state, const struct memory *m,
+                           const struct xp_table **out)
+{
+    const struct parser_synth *made;
+    u64 offsets[MAX_CHAIN];
+    size_t n = list_offsets(s, state, m, offsets);
+    int rc = binaries_stretches(s->binaries, state->cur.file.id, offsets, n, &made);
+    if (!rc)
+        *out = made->table;
+    return rc || made->table ? rc : -ENODATA;
+}
+
+/* The stack stopped in code without unwind information: rows for it. False: there are no more of them. */
+static bool fetch_whole(struct address_space *s, const struct xp_state *state, const struct memory *m)
 {
     const struct xp_table *table;
     struct xp_file f = {.id = state->cur.file.id};
     bool in_gap = state->cause == XP_CAUSE_NO_RULE || state->cause == XP_CAUSE_FP_BROKEN;
-    u64 *tried = in_gap && f.id ? map_put(&s->whole, f.id) : NULL;
-    if (!tried || *tried)
+    u64 *tried = in_gap && f.id && state->sample.nuser ? map_put(&s->whole, f.id) : NULL;
+    if (!tried || *tried == MAX_TRIES)
         return false;
-    *tried = 1;
-    if (binaries_whole_table(s->binaries, f.id, &table) || load(s, table, &f))
+    int rc = binaries_whole_table(s->binaries, f.id, &table);
+    *tried = rc == -E2BIG ? *tried + 1 : MAX_TRIES;
+    if (rc == -E2BIG)
+        rc = fetch_stretches(s, state, m, &table);
+    if (rc)
         return false;
+    size_t before = s->words.n;
+    drop_last(s, f.id);
+    if (load(s, table, &f)) {
+        s->words.n = before;
+        return false;
+    }
     set_file(s, &f);
     return true;
 }
@@ -262,6 +324,7 @@ int address_space_read(void *space, void *to, u32 len, u64 from)
 void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u64 fs_base,
                           int (*read)(void *ctx, void *to, u32 len, u64 from), void *ctx, struct xp_state *state)
 {
+    const struct memory memory = {read, ctx};
     do {
         struct host_space space = {.words = s->words.v,
                                    .nwords = (u32)s->words.n,
@@ -272,5 +335,5 @@ void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u
                                    .read = read,
                                    .ctx = ctx};
         host_unwind(&space, regs, state);
-    } while (fetch_missing(s, state) || fetch_whole(s, state));
+    } while (fetch_missing(s, state) || fetch_whole(s, state, &memory));
 }

@@ -1,4 +1,5 @@
 #include "inspect/binaries.h"
+#include "inspect/binary_stretches.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "runtime/processes.h"
@@ -28,6 +29,7 @@ struct entry {
     struct parser_reply made;
     struct cache_image whole; /* the table with all rows, if it was kept */
     struct parser_synth synth;
+    struct binary_stretches stretches;
     bool table_tried, synth_tried, facts_tried;
     int table_error, synth_error, facts_error;
     struct facts facts;
@@ -97,6 +99,7 @@ static void entry_free(struct entry *e)
     cache_image_free(&e->whole);
     parser_reply_free(&e->made);
     parser_reply_free(&e->synth.bytes);
+    binary_stretches_free(&e->stretches);
     free(e->binary.path);
     free(e);
 }
@@ -249,11 +252,22 @@ int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out
         return *out = e->whole.table, 0;
     int rc = fetch_synth(b, e, keyed ? &key : NULL);
     if (rc || !e->synth.table)
-        return rc ? rc : -ENODATA;
+        return rc ? rc : synth_drop_is_limit(e->synth.dropped) ? -E2BIG : -ENODATA;
     if (keyed)
         cache_put(b->cache, &key, e->synth.table, e->synth.len);
     *out = e->synth.table;
     return 0;
+}
+
+int binaries_stretches(struct binaries *b, u32 id, const u64 *offsets, size_t n, const struct parser_synth **out)
+{
+    struct entry *e = find(b, id);
+    if (!e || e->binary.error)
+        return e ? e->binary.error : -ENOENT;
+    const struct binary_stretches_source from = {b->parser, b->cache, e->binary.fd, &e->binary.key};
+    int rc = binary_stretches_want(&e->stretches, &from, offsets, n);
+    *out = &e->stretches.made;
+    return rc;
 }
 
 int binaries_facts(struct binaries *b, u32 id, struct facts *out)

@@ -46,8 +46,13 @@ int binaries_table(struct binaries *b, u32 id, const struct xp_table **out);
 /* Derives rows for code that its table does not cover (parser/synth_table.h); borrowed. Takes up to seconds. Returns 0,
  * or the error of parser_synth. */
 int binaries_synth(struct binaries *b, u32 id, const struct parser_synth **out);
-/* Loads or builds the table with those rows; borrowed. -ENODATA: there are none. */
+/* Loads or builds the table with those rows; borrowed. -ENODATA: there are none; -E2BIG: the code is too much to be
+ * analysed as a whole. */
 int binaries_whole_table(struct binaries *b, u32 id, const struct xp_table **out);
+/* For such a file: derives rows for the stretches of its code with these offsets (synth_read_stretches), in addition to
+ * those before and those in the cache; borrowed until the next call. -ENODATA: none of them is new, *out is what there
+ * is. */
+int binaries_stretches(struct binaries *b, u32 id, const u64 *offsets, size_t n, const struct parser_synth **out);
 /* Returns the result of parser_facts. */
 int binaries_facts(struct binaries *b, u32 id, struct facts *out);
 /* Looks for its debug files again, with a trace; `root` as in struct debug_subject. */

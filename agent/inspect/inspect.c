@@ -71,6 +71,22 @@ static void sweep(struct inspection *out, const struct xp_table *t)
         sweep_segment(out, &out->facts.segments[i], t);
 }
 
+/* Those that stacks have stopped in so far, as the cache has them. */
+static void look_at_stretches(struct binaries *b, u32 id, struct inspection *out, const struct parser_synth **s)
+{
+    const struct parser_synth *made;
+    out->by_stretches = true;
+    if (binaries_stretches(b, id, NULL, 0, &made))
+        return;
+    out->synth = made->counts;
+    if (made->stretches) {
+        size_t n;
+        synth_stretches_wanted(made->stretches, &n);
+        out->nstretches = (u32)n;
+    }
+    *s = made;
+}
+
 /* Code without rows is looked at as it is when stacks stop in it; then the table is the one with all rows. */
 static void look_at_gaps(struct binaries *b, u32 id, struct inspection *out)
 {
@@ -81,6 +97,8 @@ static void look_at_gaps(struct binaries *b, u32 id, struct inspection *out)
         return;
     out->dropped = s->dropped;
     out->synth = s->counts;
+    if (synth_drop_is_limit(s->dropped))
+        look_at_stretches(b, id, out, &s);
     if (s->table)
         sweep(out, s->table);
 }
@@ -117,15 +135,28 @@ void inspection_free(struct inspection *i)
     debug_trace_free(&i->trace);
 }
 
-int inspect_rule(struct binaries *b, u32 id, u64 offset, struct xp_rule *out)
+/* What the instructions say of one offset. NULL: nothing. */
+static const struct xp_table *derive(struct binaries *b, u32 id, u64 offset)
 {
     const struct parser_synth *s;
+    if (binaries_synth(b, id, &s))
+        return NULL;
+    if (synth_drop_is_limit(s->dropped)) {
+        int rc = binaries_stretches(b, id, &offset, 1, &s);
+        return rc && rc != -ENODATA ? NULL : s->table;
+    }
+    return s->table;
+}
+
+int inspect_rule(struct binaries *b, u32 id, u64 offset, struct xp_rule *out)
+{
     const struct xp_table *t;
     int rc = binaries_table(b, id, &t);
     if (rc)
         return rc;
     *out = table_rule_at(t, offset);
-    if (XP_RULE_CFA(out->kind) == XP_CFA_NONE && !binaries_synth(b, id, &s) && s->table)
-        *out = table_rule_at(s->table, offset);
+    t = XP_RULE_CFA(out->kind) == XP_CFA_NONE ? derive(b, id, offset) : NULL;
+    if (t)
+        *out = table_rule_at(t, offset);
     return 0;
 }

@@ -23,6 +23,8 @@ struct inspection {
     int synth_error;         /* error of that analysis */
     enum synth_drop dropped; /* why it had no result */
     struct synth_counts synth;
+    bool by_stretches; /* it is too much to be analysed as a whole: these are about the stretches in the cache */
+    u32 nstretches;
     u64 code, covered; /* bytes */
     u32 ngaps;
     struct inspect_gap gaps[INSPECT_GAPS]; /* the largest ones first */

@@ -56,6 +56,28 @@ expect .synth_rows '>' 0
 expect .late '>=' 1
 expect .map_bytes '<' 40000000
 
+# Where a look at one moment stops, the same rows are made.
+chain() { # OPTION...: of the thread, in user space
+    "$XPROF" stack "$@" --json $! | jq -r '.threads[0] | [.frames[] | select(.kind == "native").function] | join(";")'
+}
+for _ in 1 2 3 4 5; do
+    chain --no-cache >"$TMP/chain"
+    grep -qE '^(leaf;)?f6;f5;f4;f3;f2;f1;main;' "$TMP/chain" || fail "xprof stack: $(cat "$TMP/chain")"
+done
+
+# What was read is kept on disk: the next start has it from the beginning, and the other commands show it.
+rows_of() { sed -nE 's/.*: stretches, ([0-9]+) rows.*/\1/p' "$errors"; }
+CACHE=$TMP/cache HZ=399 record -v -p $! -d 3s
+first=$(rows_of | tail -1)
+CACHE=$TMP/cache HZ=399 record -v -p $! -d 1s
+again=$(rows_of | head -1)
+[ "${again:-0}" -ge $((first * 9 / 10)) ] || fail "$first rows were made, and the next start began with ${again:-none}"
+expect_share 97 "$whole;leaf" leaf
+"$XPROF" inspect --cache-dir "$TMP/cache" "$TMP/large" >"$TMP/text"
+grep -qE 'synthesised for (9[0-9]|100)\.[0-9]+ % of [0-9,]+ bytes .* in the ([7-9]|1[0-9]) stretches' "$TMP/text" || fail "inspect: $(cat "$TMP/text")"
+address=$(nm "$TMP/large" | awk '$3 == "f3" { print $1 }')
+"$XPROF" inspect --no-cache "$TMP/large" "$address" | grep -q 'CFA = rsp+8' || fail "inspect knows no row of f3"
+
 # In the agent it is the same, and its counters say so.
 . e2e/agent/lib.sh
 start_agent

@@ -1,0 +1,89 @@
+#include "inspect/binary_stretches.h"
+#include "base/cleanup.h"
+#include "cache/cache.h"
+#include "parser/parser.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define MAX_STRETCHES 4096 /* of a file */
+
+/* Returns whether it is a new one. */
+static bool add(struct binary_stretches *s, u64 number)
+{
+    size_t at = s->wanted.n;
+    while (at && s->wanted.v[at - 1] > number)
+        at--;
+    if (s->wanted.n >= MAX_STRETCHES || number > UINT32_MAX || (at && s->wanted.v[at - 1] == number))
+        return false;
+    u32 *end = VEC_PUSH(&s->wanted);
+    if (!end)
+        return false;
+    memmove(&s->wanted.v[at + 1], &s->wanted.v[at], (size_t)(end - &s->wanted.v[at]) * sizeof(*end));
+    s->wanted.v[at] = (u32)number;
+    return true;
+}
+
+/* What the cache has of the file: an owned descriptor, or -errno. */
+static int find_image(const struct binary_stretches_source *from)
+{
+    u8 digest[16];
+    if (!from->cache)
+        return -ENODATA;
+    synth_stretches_key(cache_secret(from->cache), from->key, digest);
+    return cache_get_stretches(from->cache, digest);
+}
+
+static void load(struct binary_stretches *s, int fd)
+{
+    struct stat st;
+    void *image = fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    s->loaded = true;
+    if (image == MAP_FAILED)
+        return;
+    size_t n;
+    const u32 *wanted = synth_stretches_wanted(image, &n);
+    for (size_t i = 0; i < n; i++)
+        s->kept += add(s, wanted[i]);
+    munmap(image, (size_t)st.st_size);
+}
+
+static void keep(struct binary_stretches *s, const struct binary_stretches_source *from)
+{
+    u8 digest[16];
+    if (!from->cache || !s->made.stretches || s->wanted.n <= s->kept)
+        return;
+    synth_stretches_key(cache_secret(from->cache), from->key, digest);
+    if (!cache_put_stretches(from->cache, digest, s->made.stretches, s->made.stretches_len))
+        s->kept = s->wanted.n;
+}
+
+int binary_stretches_want(struct binary_stretches *s, const struct binary_stretches_source *from, const u64 *offsets,
+                          size_t n)
+{
+    struct parser_synth made;
+    AUTO_CLOSE int image = find_image(from);
+    bool more = false;
+    if (!s->loaded) {
+        load(s, image);
+        more = s->wanted.n;
+    }
+    for (size_t i = 0; i < n; i++)
+        more |= add(s, offsets[i] / SYNTH_STRETCH);
+    if (!more)
+        return -ENODATA;
+    int rc = parser_stretches(from->parser, from->fd, image, s->wanted.v, s->wanted.n, &made);
+    if (rc)
+        return rc;
+    parser_reply_free(&s->made.bytes);
+    s->made = made;
+    keep(s, from);
+    return 0;
+}
+
+void binary_stretches_free(struct binary_stretches *s)
+{
+    vec_free(&s->wanted);
+    parser_reply_free(&s->made.bytes);
+}

@@ -8,7 +8,8 @@
 #define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
 #define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
 
-#define XP_DUMP_BATCH 32 /* mappings and gaps examined for a dump: so many per call, and so many calls */
+#define XP_DUMP_WALKS 4096 /* mappings and gaps examined for a dump; a browser's heap has a thousand and more */
+#define XP_DUMP_STEP  16   /* of these at once: old verifiers follow 8,192 jumps at most */
 
 /* Stores the interrupted user registers in s->regs. Returns 0 or a cause. */
 XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
@@ -47,10 +48,10 @@ XP_INLINE void xp_user_stack(struct xp_state *s, struct bpf_perf_event_data *ctx
         s->cause = XP_CAUSE_NO_IMAGE;
 }
 
-/* Adds mappings from `at` on. Returns the start of the next one, 0 at the end. */
-XP_NOINLINE u64 xp_list_batch(u64 at)
+/* Adds the executable ones of the next mappings to s->maps. Returns where to go on; 0: at the end. */
+XP_NOINLINE u64 xp_list_some(u64 at)
 {
-    for (u32 i = 0; i < XP_DUMP_BATCH; i++)
+    for (u32 i = 0; i < XP_DUMP_STEP; i++)
         if (!(at = xp_list_mapping(at)) || at >= XP_USER_END)
             return 0;
     return at;
@@ -70,8 +71,8 @@ XP_NOINLINE int xp_send_dump(u64 now)
         return 0;
     u64 next = 0;
     s->nmaps = 0;
-    for (u32 i = 0; i < XP_DUMP_BATCH; i++)
-        if (!(next = xp_list_batch(next)))
+    for (u32 i = 0; i < XP_DUMP_WALKS / XP_DUMP_STEP; i++)
+        if (!(next = xp_list_some(next)))
             break;
     struct xp_dump *d = bpf_ringbuf_reserve(&ring, sizeof(*d), 0);
     if (!d)

@@ -32,20 +32,20 @@ XP_INLINE u32 xp_maple_slot(struct xp_state *s, u32 type, u64 pc)
     return (type == XP_MAPLE_ARANGE ? 10 : 16) + slot;
 }
 
-/* Returns what a node has for pc: the entry of the next node, or, of a leaf, the address of the VMA; 0: none. Verified
+/* Returns what s->node has for pc: the entry of the next node, or, of a leaf, the address of the VMA; 0: none. Verified
  * once, not per level and caller: the ways through its loop would multiply with theirs. */
-XP_NOINLINE u64 xp_maple_down(u64 entry, u64 pc)
+XP_NOINLINE u64 xp_maple_pick(u32 type, u64 pc)
 {
     struct xp_state *s = xp_state_get();
-    if (!s || bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ull)))
-        return 0;
-    return s->node[xp_maple_slot(s, (entry >> 3) & 15, pc) & 31];
+    return s ? s->node[xp_maple_slot(s, type, pc) & 31] : 0;
 }
 
-/* Returns the address of the VMA, or 0. s->walked is the last address with the same result. */
+/* Returns the address of the VMA, or 0. s->walked is the last address with the same result. Leaves the leaf in s->node.
+ */
 XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc)
 {
     u64 entry = 0;
+    s->leaf_last = 0;
     u32 root = XP_OFFSET_OF(mm_struct, mm_mt) + XP_OFFSET_OF(maple_tree, ma_root);
     s->walked = ~0ull;
     bpf_probe_read_kernel(&entry, 8, (void *)(s->who.mm + root));
@@ -53,8 +53,12 @@ XP_INLINE u64 xp_walk_maple(struct xp_state *s, u64 pc)
         return 0;
     entry &= ~2ull;
     for (u32 level = 0; level < XP_MAPLE_LEVELS; level++) {
-        u64 next = xp_maple_down(entry, pc);
-        if (next < 4096 || ((entry >> 3) & 15) <= XP_MAPLE_LEAF)
+        u32 type = (entry >> 3) & 15;
+        if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ull)))
+            return 0;
+        s->leaf_last = type <= XP_MAPLE_LEAF ? s->walked : 0;
+        u64 next = xp_maple_pick(type, pc);
+        if (next < 4096 || type <= XP_MAPLE_LEAF)
             return next < 4096 || (next & 3) ? 0 : next;
         entry = next;
     }
@@ -128,14 +132,29 @@ XP_NOINLINE int xp_find_mapping(u64 pc)
     return cause;
 }
 
+/* The same for the address behind that of the last call: mostly in the same leaf. */
+XP_INLINE u64 xp_walk_on(struct xp_state *s, u64 at)
+{
+    if (!at || at > s->leaf_last)
+        return xp_walk_maple(s, at);
+    s->walked = s->leaf_last;
+    u64 next = xp_maple_pick(XP_MAPLE_LEAF, at);
+    return next < 4096 || (next & 3) ? 0 : next;
+}
+
+XP_INLINE bool xp_is_code(struct xp_state *s, u64 vma)
+{
+    return !xp_object(s, vma) && xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC;
+}
+
 /* Adds the mapping at `at` to s->maps if it is executable. Returns the start of the next one, 0 at the end. */
 XP_NOINLINE u64 xp_list_mapping(u64 at)
 {
     struct xp_state *s = xp_state_get();
     if (!s || !bpf_core_field_exists(struct mm_struct, mm_mt))
         return 0;
-    u64 vma = xp_walk_maple(s, at), last = s->walked;
-    if (vma && !xp_take_vma(s, vma, at) && s->nmaps < XP_DUMP_MAPS) {
+    u64 vma = xp_walk_on(s, at), last = s->walked;
+    if (vma && xp_is_code(s, vma) && !xp_take_vma(s, vma, at) && s->nmaps < XP_DUMP_MAPS) {
         struct xp_mapping *m = &s->maps[s->nmaps++ & (XP_DUMP_MAPS - 1)];
         m->start = s->cur.start;
         m->end = s->cur.end;

@@ -12,10 +12,13 @@ need jq
 cat >"$TMP/main.c" <<'C'
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 extern void f1(long n), rogue(long n);
 int main(int argc, char **argv)
 {
     long n = atol(argv[1]);
+    for (int i = 0; argc > 2 && !strcmp(argv[2], "many") && i < 1500; i++)
+        mprotect(mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096, PROT_NONE);
     for (;;)
         (argc > 2 && !strcmp(argv[2], "rogue") ? rogue : f1)(n);
 }
@@ -85,6 +88,17 @@ by_stretches() { [ "$(metric xprof_synth_files_total '"stretches"')" -ge 1 ]; }
 await by_stretches
 end_agent
 kill -KILL %1
+
+# Thousands of mappings lie between its code and that of libc, where deferred stacks end.
+"$TMP/large" 10000 many &
+at_exit "kill -KILL $!"
+has_many() { [ "$(wc -l <"/proc/$1/maps")" -gt 2900 ]; }
+await has_many $!
+HZ=399 record -p $! -d 2s
+expect .late '>=' 1
+expect '.cut["no-mapping"] // 0' '<=' 1
+expect_share 85 "$whole;leaf" leaf
+kill -KILL $!
 
 "$TMP/large" 10000 rogue &
 at_exit "kill -KILL $!"

@@ -57,6 +57,14 @@ struct {
     __type(value, struct xp_file);
 } vdso SEC(".maps");
 
+/* Mappings of generated code that have a table. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_MAX_REGIONS);
+    __type(key, struct xp_region_key);
+    __type(value, struct xp_file);
+} regions SEC(".maps");
+
 /* pc -> rule, one value per CPU. An ordinary array, because per-CPU values are limited to 32 KiB. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);

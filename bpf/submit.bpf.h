@@ -8,6 +8,8 @@
 #define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
 #define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
 
+#define XP_WAKE_NS 100000000ull /* between two wake-ups because of generated code */
+
 #define XP_DUMP_WALKS 4096 /* mappings and gaps examined for a dump; a browser's heap has a thousand and more */
 #define XP_DUMP_STEP  16   /* of these at once: old verifiers follow 8,192 jumps at most */
 
@@ -114,9 +116,14 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
     st->unwind_ns += s->sample.unwind_ns;
 }
 
-/* User space polls the ring twice per second; it is woken up only if the ring fills faster than that. */
-XP_INLINE u64 xp_ring_wakeup(void)
+/* User space polls the ring twice per second; it is woken up only if the ring fills faster than that, or, now and then,
+ * for generated code that may have unwind information in the memory of its process, which may end soon. */
+XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
 {
+    if ((s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END) && s->sample.time - xp_woken > XP_WAKE_NS) {
+        xp_woken = s->sample.time; /* of all CPUs: it does not matter whose time stays */
+        return BPF_RB_FORCE_WAKEUP;
+    }
     return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > xp_config.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP
                                                                                   : BPF_RB_NO_WAKEUP;
 }
@@ -138,7 +145,7 @@ XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
     u32 len = sizeof(*smp) + 8u * (smp->nkernel + smp->nuser);
     if (len > sizeof(*smp) + sizeof(s->words))
         len = sizeof(*smp) + sizeof(s->words);
-    if (bpf_ringbuf_output(&ring, smp, len, xp_ring_wakeup()))
+    if (bpf_ringbuf_output(&ring, smp, len, xp_ring_wakeup(s)))
         st->lost[XP_LOSS_RING_FULL]++;
 }
 

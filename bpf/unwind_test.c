@@ -214,3 +214,51 @@ TEST(unwind_appended_code_by_frame_pointer)
     CHECK_EQ(unwind(w, appended, STACK, 0), 1);
     CHECK_EQ(w->state->cause, XP_CAUSE_NO_RULE);
 }
+
+/* Generated code: it has rows, but no file. Its addresses are in memory, so that what precedes them can be seen. */
+static struct world *generated_world(void)
+{
+    struct world *w = world_new();
+    w->vma = (struct xp_vma){.start = STACK, .end = STACK + 0x1000, .bias = STACK};
+    w->vma.file = (struct xp_file){.state = XP_FILE_READY, .uid = 1, .nblocks = 1, .flags = XP_TABLE_FP_OK};
+    return w;
+}
+
+static const u64 call = 0xfffffffbe8909090; /* "call -5", up to the end */
+
+TEST(unwind_generated_code_by_its_rows)
+{
+    AUTO_WORLD w = generated_world();
+    u64 leaf = world_add(w, (struct xp_rule){.kind = XP_CFA_RSP, .cfa_off = 16}) - WORLD_TEXT + STACK;
+    u64 middle = world_add(w, (struct xp_rule){.kind = XP_CFA_RBP, .cfa_off = 16, .rbp_off = -16}) - WORLD_TEXT + STACK;
+    u64 root = world_add(w, (struct xp_rule){.kind = XP_CFA_END}) - WORLD_TEXT + STACK;
+    u64 sp = STACK + 256;
+    world_set(w, middle, call);
+    world_set(w, root, call);
+    world_set(w, sp + 8, middle + 8);
+    world_set(w, sp + 40, root + 8);
+    CHECK_EQ(world_unwind(w, leaf, sp, sp + 32), 3);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END);
+    CHECK_EQ(w->state->words[1], middle + 8); /* an address of the process */
+    CHECK_EQ(w->state->fp_frames, 0);
+    world_set(w, middle, 0x9090909090909090); /* other code is there now: its rows are of no use */
+    CHECK_EQ(world_unwind(w, leaf, sp, sp + 32), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON);
+    world_set(w, sp + 8, 0);
+    CHECK_EQ(world_unwind(w, leaf, sp, sp + 32), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON); /* nor is that an end */
+}
+
+TEST(unwind_generated_code_without_rows_by_frame_pointer)
+{
+    AUTO_WORLD w = generated_world();
+    u64 leaf = world_add(w, (struct xp_rule){.kind = XP_CFA_NONE}) - WORLD_TEXT + STACK;
+    u64 root = world_add(w, (struct xp_rule){.kind = XP_CFA_END}) - WORLD_TEXT + STACK;
+    world_set(w, STACK + 256, STACK + 512);
+    world_set(w, STACK + 264, root + 8);
+    CHECK_EQ(world_unwind(w, leaf, STACK + 200, STACK + 256), 2);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END);
+    CHECK_EQ(w->state->fp_frames, 1);
+    CHECK_EQ(world_unwind(w, leaf, STACK + 200, 0), 1);
+    CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON_END);
+}

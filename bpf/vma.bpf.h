@@ -82,6 +82,31 @@ XP_INLINE u64 xp_walk_rb(struct xp_state *s, u64 pc)
     return 0;
 }
 
+/* Looks up the table of generated code. Its file ID stays 0: frames in it are addresses of the process. */
+XP_INLINE void xp_region_of(struct xp_state *s, struct xp_vma *m)
+{
+    struct xp_region_key k = {
+        .process = s->who.start, .stack = s->who.stack, .start = m->start, .tgid = s->sample.tgid};
+    struct xp_file *f = bpf_map_lookup_elem(&regions, &k);
+    if (!f)
+        return;
+    m->file = *f;
+    m->bias = m->start;
+}
+
+/* What has no file: generated code, or the vdso. */
+XP_INLINE void xp_no_file(struct xp_state *s, struct xp_vma *m)
+{
+    u32 zero = 0;
+    struct xp_file *f = bpf_map_lookup_elem(&vdso, &zero);
+    if (m->start != s->who.vdso) {
+        xp_region_of(s, m);
+    } else if (f && f->id) {
+        m->file = *f;
+        m->bias = m->start;
+    }
+}
+
 /* Fills s->cur with the mapping at `vma` if it contains pc. Returns 0 or a cause. */
 XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
 {
@@ -99,17 +124,14 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
     if (!(xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC))
         return XP_CAUSE_NO_MAPPING;
     u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
-    if (file)
-        return xp_file_of(s, file, 0, m);
-    if (m->start != s->who.vdso)
+    if (!file) {
+        xp_no_file(s, m);
         return 0;
-    u32 zero = 0;
-    struct xp_file *f = bpf_map_lookup_elem(&vdso, &zero);
-    if (f && f->id) {
-        m->file = *f;
-        m->bias = m->start;
     }
-    return 0;
+    int cause = xp_file_of(s, file, 0, m);
+    if (!cause && m->file.state == XP_FILE_FP) /* perhaps memory that only looks like a file (memfd) */
+        xp_region_of(s, m);
+    return cause;
 }
 
 /* Finds the mapping of pc and stores it in s->cur. Returns 0 or a cause. Verified separately. */

@@ -20,6 +20,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile struct xp_config xp_config = {};
 /* Changed by user space while sampling. */
 volatile struct xp_live xp_live = {};
+/* When user space was last woken up because of generated code. */
+volatile u64 xp_woken = 0;
 
 #include "bpf/state.bpf.h"
 #include "bpf/maps.bpf.h"

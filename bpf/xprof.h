@@ -259,6 +259,21 @@ struct xp_file {
 };
 _Static_assert(sizeof(struct xp_file) == 32, "contract");
 
+/* ---- Generated code (the `regions` map) ---------------------------------------------------------------------------
+ * An executable mapping of no file, whose unwind information user space has found in the memory of its process. The
+ * value is a struct xp_file with ID 0; file offsets count from the start of the mapping. Code without row is unwound by
+ * frame pointer.
+ */
+#define XP_MAX_REGIONS 4096 /* of all processes: 400 KB; a large JIT has 20 */
+struct xp_region_key {
+    u64 process; /* start of the process, as in samples */
+    u64 stack;   /* address of its first stack: execve changes it */
+    u64 start;   /* of the mapping */
+    u32 tgid;
+    u32 pad;
+};
+_Static_assert(sizeof(struct xp_region_key) == 32, "no hidden padding in a hash key");
+
 /* ---- Records in the ring ------------------------------------------------------------------------------------------
  */
 enum xp_record { XP_RECORD_SAMPLE = 1, XP_RECORD_FILE = 2, XP_RECORD_DUMP = 3, XP_RECORD_CGROUP = 4 };

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "bpf/host/unwind_host.h"
+#include "files/code_tables.h"
 #include "files/files_internal.h"
 #include "profile/frames.h"
 #include <errno.h>
@@ -23,6 +24,7 @@ struct waiting {
 struct deferred {
     struct probe *probe;
     struct files *files;
+    const struct code_tables *code; /* NULL: none */
     VEC(struct waiting) list;
     struct shares shares;   /* of these, by cgroup */
     size_t gaps;            /* of these wait for rows */
@@ -49,6 +51,11 @@ int deferred_new(struct deferred **out, struct probe *probe, struct files *files
     l->shares.limit = DEFERRED_MAX;
     *out = l;
     return 0;
+}
+
+void deferred_use_code(struct deferred *l, const struct code_tables *code)
+{
+    l->code = code;
 }
 
 void deferred_free(struct deferred **ll)
@@ -118,6 +125,16 @@ static int read_dump(void *ctx, void *to, u32 len, u64 from)
     return 0;
 }
 
+static void resolve_code(const struct deferred *l, const struct waiting *w, struct xp_vma *m)
+{
+    const struct xp_sample *s = w->job.sample;
+    const struct xp_file *known = l->code ? code_tables_find(l->code, s->tgid, s->start, m->start) : NULL;
+    if (!known)
+        return;
+    m->file = *known;
+    m->bias = m->start;
+}
+
 static size_t resolve_mappings(const struct deferred *l, const struct waiting *w, struct xp_vma *out)
 {
     size_t n = 0;
@@ -130,6 +147,8 @@ static size_t resolve_mappings(const struct deferred *l, const struct waiting *w
             out[n].file = f->value;
         else if (m->file)
             out[n].file = (struct xp_file){.id = m->file, .state = XP_FILE_PENDING};
+        else
+            resolve_code(l, w, &out[n]);
     }
     return n;
 }

@@ -18,9 +18,12 @@ void deferred_job_free(struct deferred_job *j);
 /* Returns the file where a stack stopped in code without unwind information; 0: it did not. *offset: where. */
 u32 deferred_gap_of(const struct xp_sample *s, u64 *offset);
 
+struct code_tables;
 struct deferred;
 
 int deferred_new(struct deferred **out, struct probe *probe, struct files *files);
+/* Generated code is unwound by these tables (borrowed). */
+void deferred_use_code(struct deferred *l, const struct code_tables *code);
 void deferred_free(struct deferred **l);
 
 /* Takes ownership of the job. If the limit is reached, its stack is added to `into` unchanged. */

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "dwarf/dwarf.h"
 #include "dwarf/name_index.h"
+#include "generated/generated.h"
 #include "parser/protocol.h"
 #include "parser/synth_table.h"
 #include <errno.h>
@@ -65,6 +66,9 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     if (rq->op == PARSER_FACTS && !facts_sound(reply.data, reply.len))
         return -EPROTO;
     if (rq->op == PARSER_LINKS && !debug_links_sound(reply.data, reply.len))
+        return -EPROTO;
+    struct generated code;
+    if (rq->op == PARSER_GENERATED && generated_open(reply.data, reply.len, &code))
         return -EPROTO;
     struct name_index names_of_all;
     if (rq->op == PARSER_NAME_INDEX && name_index_open(&names_of_all, reply.data, reply.len))

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "dwarf/dwarf.h"
+#include "generated/generated.h"
 #include "parser/merged_names.h"
 #include "parser/merged_table.h"
 #include "parser/protocol.h"
@@ -191,6 +192,14 @@ static int do_facts(const struct parser_work *work, int file, struct parser_answ
     return rc ? rc : reply_bytes(&facts, sizeof(facts), a, fd);
 }
 
+static int do_generated(const struct parser_work *work, const int *fds, struct parser_answer *a, int *fd)
+{
+    AUTO_BUF struct buf out = {0};
+    int rc =
+        fds[SLOT_SYMBOLS] < 0 ? -EPROTO : work->generated(fds[SLOT_FILE], fds[SLOT_SYMBOLS], fds[SLOT_DEBUG], &out);
+    return rc ? rc : reply_bytes(out.data, out.len, a, fd);
+}
+
 static int do_names(const struct parser_work *work, const struct parser_request *rq, const int *fds,
                     struct parser_answer *a, int *fd)
 {
@@ -208,7 +217,8 @@ static int do_names(const struct parser_work *work, const struct parser_request 
     if (offsets == MAP_FAILED)
         return -errno;
     AUTO_BUF struct buf out = {0};
-    int rc = rq->op == PARSER_JIT ? work->jit(files.file, offsets, n, &out) : work->names(&files, offsets, n, &out);
+    int rc = rq->op == PARSER_JIT ? work->jit(files.file, files.symbols, offsets, n, &out)
+                                  : work->names(&files, offsets, n, &out);
     if (!rc)
         rc = out.failed ? -ENOMEM : reply_bytes(out.data, out.len, a, fd);
     if (n)
@@ -247,6 +257,8 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
         return do_synth(work, rq, fds[0], a, fd);
     case PARSER_STRETCHES:
         return do_stretches(c, rq, fds, a, fd);
+    case PARSER_GENERATED:
+        return do_generated(work, fds, a, fd);
     default:
         return -EPROTO;
     }
@@ -349,6 +361,7 @@ int parser_child_main(int argc, char **argv)
         .synth_identify = synth_identify,
         .synth = synth_table,
         .stretches = synth_stretches,
+        .generated = generated_read,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */
     _exit(parser_child_run(argc, argv, &work));

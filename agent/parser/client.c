@@ -232,6 +232,17 @@ int parser_stretches(struct parser *p, int fd, int image, const u32 *wanted, siz
     return 0;
 }
 
+int parser_generated(struct parser *p, int mem, int maps, int program, struct parser_reply *out)
+{
+    struct parser_request rq = {.op = PARSER_GENERATED};
+    struct parser_answer a;
+    struct parser_slots slots = PARSER_SLOTS_NONE;
+    slots.fd[SLOT_FILE] = mem;
+    slots.fd[SLOT_SYMBOLS] = maps;
+    slots.fd[SLOT_DEBUG] = program;
+    return ask(p, &rq, &slots, NULL, &a, out, NULL);
+}
+
 int parser_table(struct parser *p, int fd, const struct table_key *key, struct parser_reply *out)
 {
     struct parser_request rq = {.op = PARSER_TABLE, .key = *key};
@@ -308,18 +319,20 @@ int parser_names(struct parser *p, const struct names_fds *files, const u64 *off
     return ask_names(p, PARSER_NAMES, files, offsets, n, out, view);
 }
 
-int parser_jit(struct parser *p, int fd, const u64 *addresses, size_t n, struct parser_reply *out, struct names *view)
+int parser_jit(struct parser *p, int fd, int symbols, const u64 *addresses, size_t n, struct parser_reply *out,
+               struct names *view)
 {
     struct names_fds files = NAMES_FDS_OF(fd);
+    files.symbols = symbols;
     return ask_names(p, PARSER_JIT, &files, addresses, n, out, view);
 }
 
-int parser_jit_read(void *parser, int fd, const u64 *addresses, size_t n,
+int parser_jit_read(void *parser, int fd, int symbols, const u64 *addresses, size_t n,
                     void (*use)(void *arg, const struct names *names), void *arg)
 {
     struct parser_reply reply = {0};
     struct names view;
-    int rc = parser_jit(parser, fd, addresses, n, &reply, &view);
+    int rc = parser_jit(parser, fd, symbols, addresses, n, &reply, &view);
     if (!rc)
         use(arg, &view);
     parser_reply_free(&reply);

@@ -72,6 +72,9 @@ int parser_synth(struct parser *p, int fd, const struct table_key *key, struct p
  * reply says was read of this file (out->stretches), borrowed; -1: none. Its stretches have rows, too. */
 int parser_stretches(struct parser *p, int fd, int image, const u32 *wanted, size_t n, struct parser_synth *out);
 #define PARSER_MAX_STRETCHES (1u << 15) /* 8 GB of code */
+/* Reads the code that a process has generated (generated/generated.h): /proc/PID/mem, /proc/PID/maps, and its program
+ * (-1: none). The reply is one for generated_open, which has checked it. */
+int parser_generated(struct parser *p, int mem, int maps, int program, struct parser_reply *out);
 /* Returns the file's references to debug information (elf/debug_links.h), which are not trusted. `crc`: also compute
  * the CRC of the whole file. */
 int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);
@@ -86,10 +89,11 @@ int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_
 int parser_name_index(struct parser *p, const struct names_fds *files, struct parser_reply *out);
 int parser_names(struct parser *p, const struct names_fds *files, const u64 *offsets, size_t n,
                  struct parser_reply *out, struct names *view);
-/* Reads the names of n ascending addresses from a runtime's map (runtime/jit_map.h). */
-int parser_jit(struct parser *p, int fd, const u64 *addresses, size_t n, struct parser_reply *out, struct names *view);
+/* Reads the names of n ascending addresses from a runtime's map, and from symbols (runtime/jit_map.h). */
+int parser_jit(struct parser *p, int fd, int symbols, const u64 *addresses, size_t n, struct parser_reply *out,
+               struct names *view);
 /* The same with the signature of struct runtime_reader (runtime/runtime.h): `parser` is a struct parser. */
-int parser_jit_read(void *parser, int fd, const u64 *addresses, size_t n,
+int parser_jit_read(void *parser, int fd, int symbols, const u64 *addresses, size_t n,
                     void (*use)(void *arg, const struct names *names), void *arg);
 
 /* For tests and the summary. */

@@ -377,14 +377,14 @@ TEST(parser_reads_maps_of_runtimes)
     struct names v;
     u32 n = 0;
     CHECK_EQ(parser_new(&p, &limits), 0);
-    CHECK_EQ(parser_jit(p, map, addresses, 3, &reply, &v), 0);
+    CHECK_EQ(parser_jit(p, map, -1, addresses, 3, &reply, &v), 0);
     CHECK_EQ(v.n, 3);
     CHECK_STR(v.strings + v.frames[v.first[0]].name, "one");
     CHECK_STR(v.strings + v.frames[v.first[1]].name, "");
     CHECK_STR(v.strings + v.frames[v.first[2]].name, "two");
-    CHECK_EQ(parser_jit_read(p, map, addresses, 3, count_names, &n), 0);
+    CHECK_EQ(parser_jit_read(p, map, -1, addresses, 3, count_names, &n), 0);
     CHECK_EQ(n, 3);
-    CHECK_EQ(parser_jit_read(p, -1, addresses, 3, count_names, &n), -EBADF);
+    CHECK_EQ(parser_jit_read(p, -1, -1, addresses, 3, count_names, &n), -EBADF);
     CHECK_EQ(n, 3);
 }
 

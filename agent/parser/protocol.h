@@ -35,17 +35,18 @@ enum parser_op {
     PARSER_SYNTH,
     PARSER_NAME_INDEX,
     PARSER_STRETCHES,
+    PARSER_GENERATED,
     PARSER_GIVE,
 };
 
 /* Descriptors of a request; those present are sent in this order. */
 enum parser_slot {
-    SLOT_FILE, /* the program; GIVE: the requested file */
+    SLOT_FILE, /* the program; GIVE: the requested file; GENERATED: a process's memory */
     SLOT_OFFSETS,
     SLOT_INDEX,
     SLOT_NAMES,
-    SLOT_SYMBOLS,
-    SLOT_DEBUG,
+    SLOT_SYMBOLS, /* GENERATED: the mappings; JIT: symbols from memory */
+    SLOT_DEBUG,   /* GENERATED: the program */
     SLOT_ALT,
     SLOT_DWP,
     PARSER_MAX_FDS,
@@ -104,7 +105,7 @@ struct parser_work {
     int (*identify)(int fd, const u8 secret[16], struct table_key *key, struct merged_table **out);
     int (*table)(struct merged_table *m, const struct table_limits *limits, struct xp_table **out, size_t *len);
     int (*names)(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
-    int (*jit)(int fd, const u64 *addresses, size_t n, struct buf *out);
+    int (*jit)(int fd, int symbols, const u64 *addresses, size_t n, struct buf *out);
     int (*name_index)(const struct names_fds *f, void **out, size_t *len);
     int (*lines)(const struct dwarf_fds *f, void **out, size_t *len);
     int (*links)(int fd, bool crc, struct debug_links *out);
@@ -112,6 +113,7 @@ struct parser_work {
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                  struct buf *out);
+    int (*generated)(int mem, int maps, int program, struct buf *out);
     int (*stretches)(int fd, int image, const u32 *wanted, size_t n, const struct table_limits *limits,
                      struct synth_kept **kept, struct buf *out);
 };

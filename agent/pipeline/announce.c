@@ -2,8 +2,10 @@
 #include "base/hash.h"
 #include "pipeline/collector_internal.h"
 #include "pipeline/openings.h"
+#include "profile/frames.h"
 
 #define PROCESSES_SEEN 4096
+#define CODE_PAUSE_NS  100000000 /* between two reports of one process */
 #define GAPS_SEEN      4096
 #define GAP_BYTES      65536 /* one stack that stops in so much code is enough */
 
@@ -54,6 +56,35 @@ void announce_runtime(struct collector *c, const struct xp_sample *s)
         job_free(j);
     else
         *announced = 1;
+}
+
+/* Some code of no file had to be unwound by frame pointer, or could not be, or by rows that are another code's. */
+static bool misses_code(const struct xp_sample *s)
+{
+    bool none = !(s->flags & XP_SAMPLE_FP_USED) && cause_class(s->cause) != 'x';
+    for (unsigned i = s->nkernel; !none && i < (unsigned)s->nkernel + s->nuser; i++)
+        if (XP_WORD_KIND(s->words[i]) == XP_WORD_ANON)
+            return true;
+    return false;
+}
+
+/* Those who read it decide when they do. */
+void announce_code(struct collector *c, const struct xp_sample *s)
+{
+    if (!misses_code(s))
+        return;
+    if (c->code_seen.n >= PROCESSES_SEEN)
+        map_free(&c->code_seen);
+    u64 *last = map_put(&c->code_seen, hash_u64(s->start ^ hash_u64(s->tgid)));
+    bool due = last && (!*last || s->time - *last >= CODE_PAUSE_NS);
+    struct job *j = due ? job_new(JOB_CODE) : NULL;
+    if (!j)
+        return;
+    j->code = (struct code_job){.tgid = s->tgid, .start = s->start, .cgroup = s->cgroup};
+    if (openings_put(c->config.openings, j))
+        job_free(j);
+    else
+        *last = s->time;
 }
 
 void announce_gap(struct collector *c, const struct xp_sample *s)

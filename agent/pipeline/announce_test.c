@@ -83,3 +83,31 @@ TEST(collector_announces_a_process_once)
     collector_desk_push(&d, collector_sample_at(1, XP_CAUSE_END)); /* nothing of the kind */
     CHECK_EQ(runtimes_of(&d), 0);
 }
+
+/* Whether a sample makes the process be reported for its generated code. */
+static bool is_reported(struct collector_desk *d, u64 time, u8 cause, u8 flags, u64 word)
+{
+    struct collector_sample s = collector_sample_at(time, cause);
+    s.s.tgid = 0x7fffffff; /* nobody, who is not read */
+    s.s.flags = flags;
+    s.word = word;
+    collector_desk_push(d, s);
+    collector_desk_poll(d);
+    for (size_t i = 0; i < d->c->code_seen.cap; i++)
+        if (d->c->code_seen.slots[i].used && d->c->code_seen.slots[i].value == time)
+            return true;
+    return false;
+}
+
+/* Only where frames of no file had to be unwound without rows, and not all the time. */
+TEST(collector_reports_generated_code_without_rows)
+{
+    DESK;
+    u64 anon = 0x123460 | XP_WORD_EXACT, file = XP_FILE_WORD(XP_WORD_CFI, 7, 0x100), t = NS_PER_SEC;
+    CHECK(!is_reported(&d, t, XP_CAUSE_END, 0, anon));
+    CHECK(!is_reported(&d, t, XP_CAUSE_END, XP_SAMPLE_FP_USED, file));
+    CHECK(is_reported(&d, t, XP_CAUSE_FP_ANON, 0, anon));
+    CHECK(!is_reported(&d, t + 50000000, XP_CAUSE_FP_ANON, 0, anon));
+    CHECK(is_reported(&d, t + 100000000, XP_CAUSE_FP_ANON_END, 0, anon));
+    CHECK(is_reported(&d, t + 200000000, XP_CAUSE_END, XP_SAMPLE_FP_USED, anon));
+}

@@ -45,6 +45,7 @@ void collector_free(struct collector **cc)
     free(c->dumps);
     aggregate_free(&c->live);
     map_free(&c->runtimes_seen);
+    map_free(&c->code_seen);
     map_free(&c->gap_seen);
     free(c);
     *cc = NULL;
@@ -119,6 +120,7 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
     c->own.complete += class == 'c';
     note_unwind_time(c, s);
     announce_runtime(c, s);
+    announce_code(c, s);
     announce_gap(c, s);
     if ((s->flags & XP_SAMPLE_DUMP) && defer(c, s, len))
         return;

@@ -13,6 +13,7 @@ struct collector {
     VEC(struct job *) gathered; /* announcements during collector_prepare, before there is a worker */
     bool gathering;
     struct map runtimes_seen; /* processes passed to the worker, by a hash of their identity */
+    struct map code_seen;     /* the same for those with generated code: time of the last report */
     struct map gap_seen;      /* files passed to the worker because stacks stopped in them */
     unsigned hz_wanted;       /* atomic: set by collector_set_rate; 0: that of the configuration */
     unsigned hz;              /* atomic: rate in effect; 0: that of the configuration */
@@ -26,6 +27,7 @@ struct collector {
 void announce_file(struct collector *c, const struct xp_file_event *e);
 /* Pass the process or the file of this sample to the worker, unless that was done before. */
 void announce_runtime(struct collector *c, const struct xp_sample *s);
+void announce_code(struct collector *c, const struct xp_sample *s);
 void announce_gap(struct collector *c, const struct xp_sample *s);
 /* Queues the job of a file and takes ownership of it. If the queue is full, the file will be announced again. */
 void announce_job(struct collector *c, struct job *j);

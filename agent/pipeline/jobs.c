@@ -28,6 +28,8 @@ void job_free(struct job *j)
         runtime_process_close(&j->process);
     } else if (j->kind == JOB_SPAN) {
         aggregate_free(&j->span.stacks);
+    } else if (j->kind == JOB_CODE) {
+        parser_reply_free(&j->code.reply);
     }
     free(j);
 }

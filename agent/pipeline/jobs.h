@@ -5,6 +5,7 @@
 #include "base/shares.h"
 #include "files/deferred.h"
 #include "files/files.h"
+#include "parser/parser.h"
 #include "profile/aggregate.h"
 #include "runtime/processes.h"
 #include <pthread.h>
@@ -26,6 +27,14 @@ enum job_kind {
     JOB_SPAN,     /* an interval to symbolize */
     JOB_RUNTIME,  /* a process whose runtime generates code */
     JOB_GAP,      /* a file where a stack stopped in code without unwind information */
+    JOB_CODE,     /* a process that runs generated code without known unwind information */
+};
+struct code_job {
+    u32 tgid;
+    u64 start;                 /* of the process, as in samples */
+    u64 cgroup;                /* whose share its tables count against */
+    u64 stack;                 /* proc_start_stack */
+    struct parser_reply reply; /* for generated_open; empty before it was read */
 };
 struct job {
     enum job_kind kind;
@@ -39,6 +48,7 @@ struct job {
             u32 file;
             u64 offset;
         } gap;
+        struct code_job code;
     };
 };
 /* Returns NULL if out of memory. */

@@ -5,6 +5,7 @@
 #include "base/turns.h"
 #include "debug/line_indexes.h"
 #include "debug/name_indexes.h"
+#include "generated/generated.h"
 #include "parser/parser.h"
 #include "pipeline/askers.h"
 #include "pipeline/private_names.h"
@@ -285,6 +286,12 @@ static int name_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, 
 void namer_add_process(struct namer *n, struct runtime_process *p)
 {
     runtime_processes_add(n->processes, p);
+}
+
+void namer_add_code(struct namer *n, const struct code_job *job, const struct generated *code)
+{
+    if (code->text_len)
+        runtime_processes_add_symbols(n->processes, job->tgid, job->start, job->cgroup, code->text, code->text_len);
 }
 
 /* ---- An interval ---- */

@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 
 struct cache;
+struct generated;
 struct hung;
 struct namer;
 struct opener;
@@ -36,6 +37,8 @@ void namer_free(struct namer **n);
 void namer_note_file(struct namer *n, const struct xp_file_event *e);
 /* Adds a process whose runtime generates code; takes ownership. */
 void namer_add_process(struct namer *n, struct runtime_process *p);
+/* Takes the symbols of what was read of a process. */
+void namer_add_code(struct namer *n, const struct code_job *job, const struct generated *code);
 /* Symbolizes a span into a profile that is empty except for comments. Returns 0 or -ENOMEM. */
 int namer_run(struct namer *n, const struct span *s, struct profile *out);
 /* Ends an interval: drops what was not used in it. */

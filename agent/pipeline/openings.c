@@ -5,6 +5,7 @@
 #include "opener/hung.h"
 #include "opener/opener.h"
 #include "parser/parser.h"
+#include "pipeline/code_reads.h"
 #include "pipeline/jobs.h"
 #include "probe/probe.h"
 #include <errno.h>
@@ -32,6 +33,7 @@ struct openings {
     struct probe *probe;
     struct jobs *jobs;
     struct hung *hung;
+    struct code_reads *code; /* belongs to lane OTHER */
     struct lane lanes[LANES];
     u64 refused; /* atomic */
     bool ending; /* atomic */
@@ -62,6 +64,8 @@ static bool open_job(struct lane *l, struct job *j)
     bool foreign = j->kind == JOB_FILE && j->file.fd >= 0 && l == &l->all->lanes[OTHER];
     if (foreign && !j->file.event.again && parser_of(l))
         file_job_try(&j->file, l->parser, l->all->hung);
+    if (j->kind == JOB_CODE)
+        return parser_of(l) && code_reads_one(l->all->code, &j->code, l->opener, l->parser);
     return j->kind != JOB_RUNTIME || runtime_process_open(l->opener, &j->process);
 }
 
@@ -155,6 +159,8 @@ int openings_new(struct openings **out, struct probe *probe, struct jobs *jobs, 
     o->probe = probe;
     o->jobs = jobs;
     o->hung = hung;
+    if (code_reads_new(&o->code))
+        return -ENOMEM;
     for (size_t i = 0; i < LANES; i++) {
         int rc = start(o, &o->lanes[i]);
         if (rc)
@@ -172,13 +178,15 @@ void openings_free(struct openings **oo)
     __atomic_store_n(&o->ending, true, __ATOMIC_RELAXED);
     for (size_t i = 0; i < LANES; i++)
         end(&o->lanes[i]);
+    code_reads_free(&o->code);
     free(o);
     *oo = NULL;
 }
 
 int openings_put(struct openings *o, struct job *job)
 {
-    bool other = job->kind == JOB_RUNTIME || (job->kind == JOB_FILE && hung_may(job->file.event.magic));
+    bool process = job->kind == JOB_RUNTIME || job->kind == JOB_CODE;
+    bool other = process || (job->kind == JOB_FILE && hung_may(job->file.event.magic));
     struct lane *l = &o->lanes[other ? OTHER : LOCAL];
     if (job->kind == JOB_SPAN && !jobs_reserve_span(o->jobs, &job->span))
         return -ENOSPC;

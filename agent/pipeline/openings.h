@@ -3,8 +3,8 @@
  *
  * There are two lanes. Files of local file systems are in one, and so are intervals, which thus reach the worker after
  * the files of their stacks. The other one has all that a container could make hang by itself: files of FUSE and of
- * network file systems, and directories of processes. Files in it are also read once, by a parser process of its own,
- * before the worker reads them.
+ * network file systems, and directories and memory of processes. Files in it are also read once, by a parser process of
+ * its own, before the worker reads them.
  */
 #pragma once
 #include "bpf/types.h"

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/turns.h"
+#include "files/code_tables.h"
 #include "opener/opener.h"
 #include "parser/parser.h"
 #include "pipeline/backlog.h"
@@ -18,10 +19,13 @@
 #define IDLE_MS         20
 #define TICK_MS         500
 #define BUILDS_NS       (5 * NS_PER_SEC) /* the time for building files in the first interval; later, half of one */
+#define CODE_AGE_NS     (5 * NS_PER_SEC)
 
 struct worker {
     struct worker_config config;
     struct files *files;
+    struct code_tables *code;
+    u64 code_aged_ns;
     struct deferred *deferred;
     struct aggregate *deferred_stacks; /* unwound since the last interval */
     struct namer *namer;
@@ -44,10 +48,12 @@ int worker_new(struct worker **out, const struct worker_config *config)
         return -ENOMEM;
     w->config = *config;
     if (files_new(&w->files, config->probe, config->parser, config->cache, !config->no_synth) ||
+        code_tables_new(&w->code, config->probe, config->neighbours) ||
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->aggregate_bytes / 8))
         return -ENOMEM;
     files_open_with(w->files, config->opener, config->hung);
+    deferred_use_code(w->deferred, w->code);
     if (config->neighbours) {
         turns_begin(&w->builds, BUILDS_NS);
         files_share(w->files);
@@ -74,6 +80,7 @@ void worker_free(struct worker **ww)
     worker_stop(w, NULL); /* it was started, but never stopped */
     deferred_free(&w->deferred);
     namer_free(&w->namer);
+    code_tables_free(&w->code);
     files_free(&w->files);
     backlog_free(&w->backlog);
     turns_free(&w->builds);
@@ -229,6 +236,16 @@ void worker_build_vdso(struct worker *w, int fd)
     files_build_vdso(w->files, fd);
 }
 
+static void take_code(struct worker *w, const struct code_job *j)
+{
+    const struct code_owner who = {j->tgid, j->start, j->stack, j->cgroup};
+    struct generated code;
+    if (generated_open(j->reply.data, j->reply.len, &code)) /* as answer_check has found */
+        return;
+    code_tables_put(w->code, &who, &code);
+    namer_add_code(w->namer, j, &code);
+}
+
 static void work(struct worker *w, struct job *j)
 {
     if (j->kind == JOB_FILE && !jobs_too_late(w->config.jobs, now_ns())) {
@@ -242,6 +259,8 @@ static void work(struct worker *w, struct job *j)
         deliver(w, &j->span);
     } else if (j->kind == JOB_RUNTIME) {
         namer_add_process(w->namer, &j->process);
+    } else if (j->kind == JOB_CODE) {
+        take_code(w, &j->code);
     } else if (j->kind == JOB_GAP) {
         files_want_synth(w->files, j->gap.file, j->gap.offset);
     }
@@ -260,6 +279,14 @@ static void work_at_leisure(struct worker *w)
         worker_build(w, late);
     else if (in_time && (!jobs_ended(w->config.jobs) || deferred_waiting(w->deferred)))
         files_synth_one(w->files); /* after the end, for the stacks that wait for it */
+}
+
+static void age_code(struct worker *w, u64 now)
+{
+    if (now - w->code_aged_ns < CODE_AGE_NS)
+        return;
+    w->code_aged_ns = now;
+    code_tables_age(w->code);
 }
 
 static void set_at_hand(struct worker *w, u64 put_ns, u64 began_ns)
@@ -300,6 +327,7 @@ static void *run(void *worker)
         if (jobs_done(w->config.jobs))
             deferred_end(w->deferred);
         files_tick(w->files, now_ns());
+        age_code(w, now);
         deferred_run(w->deferred, DEFERRED_AGE_MS, w->deferred_stacks);
         work_at_leisure(w);
         set_at_hand(w, 0, 0);

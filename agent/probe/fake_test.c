@@ -19,6 +19,7 @@ struct probe {
     struct xp_rule *rules;
     VEC(struct record) ring;
     VEC(struct fake_published) files;
+    VEC(struct fake_region) regions;
     probe_mappings mappings;
     struct xp_stats stats;
     u64 malformed;
@@ -70,6 +71,7 @@ void probe_free(struct probe **pp)
         free(p->ring.v[i].data);
     vec_free(&p->ring);
     vec_free(&p->files);
+    vec_free(&p->regions);
     vec_free(&p->mappings);
     map_free(&p->cgroup_files);
     free(p->rules);
@@ -165,6 +167,32 @@ int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct 
 {
     *out = shards_file(XP_FILE_VDSO, XP_FILE_READY, table);
     return 0;
+}
+
+int probe_publish_region(struct probe *p, const struct xp_region_key *key, const struct probe_table *table,
+                         struct xp_file *out)
+{
+    struct fake_region *r = NULL;
+    for (size_t i = 0; i < p->regions.n && !r; i++)
+        r = memcmp(&p->regions.v[i].key, key, sizeof(*key)) ? NULL : &p->regions.v[i];
+    if (!r && !(r = VEC_PUSH(&p->regions)))
+        return -ENOMEM;
+    *out = shards_file(0, XP_FILE_READY, table);
+    *r = (struct fake_region){*key, *out};
+    return 0;
+}
+
+void probe_forget_region(struct probe *p, const struct xp_region_key *key)
+{
+    for (size_t i = 0; i < p->regions.n; i++)
+        if (!memcmp(&p->regions.v[i].key, key, sizeof(*key)))
+            p->regions.v[i] = p->regions.v[--p->regions.n];
+}
+
+const struct fake_region *fake_regions(const struct probe *p, size_t *n)
+{
+    *n = p->regions.n;
+    return p->regions.v;
 }
 
 void probe_forget(struct probe *p, const struct xp_file_key *key)

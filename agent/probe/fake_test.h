@@ -17,6 +17,11 @@ void fake_push(struct probe *p, const void *record, size_t len);
 void fake_map(struct probe *p, const struct xp_mapping *m);
 /* Returns what was published about a file; state PENDING: nothing, or the file was forgotten. */
 struct xp_file fake_file(struct probe *p, const struct xp_file_key *key);
+struct fake_region { /* generated code with a table */
+    struct xp_region_key key;
+    struct xp_file value;
+};
+const struct fake_region *fake_regions(const struct probe *p, size_t *n);
 /* Returns the space that holds the tables. */
 struct shard_space *fake_shards(struct probe *p);
 /* Return the number of forgotten files, and the number of calls of probe_files_changed. */

@@ -103,6 +103,10 @@ int probe_republish(struct probe *p, const struct xp_file_key *key, const struct
 int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out);
 /* Forgets a file. When the kernel side sees it again, it announces it under another ID. */
 void probe_forget(struct probe *p, const struct xp_file_key *key);
+/* Set and forget the table of a mapping of generated code. Take effect after probe_files_changed. */
+int probe_publish_region(struct probe *p, const struct xp_region_key *key, const struct probe_table *table,
+                         struct xp_file *out);
+void probe_forget_region(struct probe *p, const struct xp_region_key *key);
 /* Tells whether an owner holds more than its share of the tables. The tables of such owners are evicted first. */
 bool probe_over_share(const struct probe *p, u64 owner);
 /* Sets the number of files that remain of those that the stacks of a cgroup brought (config.cgroup_files). */

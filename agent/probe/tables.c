@@ -105,3 +105,16 @@ void probe_forget(struct probe *p, const struct xp_file_key *key)
 {
     bpf_map__delete_elem(p->skel->maps.files, key, sizeof(*key), 0);
 }
+
+int probe_publish_region(struct probe *p, const struct xp_region_key *key, const struct probe_table *table,
+                         struct xp_file *out)
+{
+    *out = shards_file(0, XP_FILE_READY, table);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as above */
+    return bpf_map__update_elem(p->skel->maps.regions, key, sizeof(*key), out, sizeof(*out), BPF_ANY);
+}
+
+void probe_forget_region(struct probe *p, const struct xp_region_key *key)
+{
+    bpf_map__delete_elem(p->skel->maps.regions, key, sizeof(*key), 0);
+}

@@ -42,16 +42,27 @@ u64 proc_cpu_ticks(u32 pid)
     return ticks;
 }
 
-u64 proc_start_ticks(u32 pid)
+/* A number in /proc/PID/stat, which proc_pid_stat(5) numbers from 1; 0: it is not known. */
+static u64 stat_field(u32 pid, int number)
 {
     AUTO_FREE char *text = NULL;
-    unsigned long long ticks = 0;
+    unsigned long long value = 0;
     if (read_proc(pid, "stat", &text))
         return 0;
     const char *at = strrchr(text, ')'); /* the second field's end */
-    for (int field = 2; at && field < 22; field++)
+    for (int field = 2; at && field < number; field++)
         at = strchr(at + 1, ' ');
-    return at && sscanf(at, " %llu", &ticks) == 1 ? ticks : 0;
+    return at && sscanf(at, " %llu", &value) == 1 ? value : 0;
+}
+
+u64 proc_start_ticks(u32 pid)
+{
+    return stat_field(pid, 22);
+}
+
+u64 proc_start_stack(u32 pid)
+{
+    return stat_field(pid, 28);
 }
 
 int proc_tgid(u32 pid, u32 *tgid)

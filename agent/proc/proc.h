@@ -18,6 +18,10 @@ int proc_parse_stat(const char *text, u32 *ppid, u64 *ticks);
  * with the PID it identifies a process. */
 u64 proc_start_ticks(u32 pid);
 
+/* Returns the address of the bottom of the first stack (startstack); 0 if it exited. Another program has another one.
+ */
+u64 proc_start_stack(u32 pid);
+
 /* Finds the process that a PID or thread ID belongs to. Returns 0 or -ESRCH. */
 int proc_tgid(u32 pid, u32 *tgid);
 

@@ -163,19 +163,26 @@ static void write_reply(const struct jit_query *q, struct buf *out)
     buf_add(out, q->texts.data, q->texts.len);
 }
 
-int jit_names(int fd, const u64 *addresses, size_t n, struct buf *out)
+static int read_map(int fd, struct jit_query *q)
 {
     struct stat st;
-    if (n > MAX_ADDRESSES)
-        return -E2BIG;
     if (fstat(fd, &st))
         return -errno;
+    return jitdump_is(fd) ? jitdump_read(fd, st.st_size, q) : perf_map_read(fd, st.st_size, q);
+}
+
+int jit_names(int fd, int symbols, const u64 *addresses, size_t n, struct buf *out)
+{
+    if (n > MAX_ADDRESSES)
+        return -E2BIG;
     AUTO_FREE struct jit_hit *hits = calloc(n + 1, sizeof(*hits));
     struct jit_query q = {.addresses = addresses, .hits = hits, .n = n, .left = MAX_HITS};
     buf_char(&q.texts, 0);
     int rc = hits ? 0 : -ENOMEM;
-    if (!rc)
-        rc = jitdump_is(fd) ? jitdump_read(fd, st.st_size, &q) : perf_map_read(fd, st.st_size, &q);
+    if (!rc && symbols >= 0)
+        rc = read_map(symbols, &q);
+    if (!rc) /* what comes later is believed */
+        rc = read_map(fd, &q);
     if (!rc)
         write_reply(&q, out);
     if (!rc && (q.texts.failed || out->failed))

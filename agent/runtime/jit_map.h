@@ -9,7 +9,8 @@
 #include "bpf/types.h"
 #include <stddef.h>
 
-/* Finds the names of n ascending addresses in the map behind fd (borrowed). Appends a reply in the format of
+/* Finds the names of n ascending addresses in the map behind fd, and where it has none, in the text map `symbols` (both
+ * borrowed; -1: there is none). Appends a reply in the format of
  * dwarf/names.h to `out`: an address without entry is one frame with an empty name. Returns 0; -E2BIG: n is too large;
  * -ENOMEM; or the -errno of reading. */
-int jit_names(int fd, const u64 *addresses, size_t n, struct buf *out);
+int jit_names(int fd, int symbols, const u64 *addresses, size_t n, struct buf *out);

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         buf_add(&map, header, sizeof(header));
     buf_add(&map, data, len);
     AUTO_CLOSE int fd = fs_sealed_memfd("map", map.data ? map.data : "", map.len);
-    if (fd < 0 || jit_names(fd, addresses, 64, &reply))
+    if (fd < 0 || jit_names(fd, -1, addresses, 64, &reply))
         return 0;
     if (names_view(reply.data, reply.len, 64, &names))
         abort();

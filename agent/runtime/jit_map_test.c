@@ -22,7 +22,7 @@ static void asked_free(struct asked *a)
 static int ask_bytes(const void *map, size_t len, const u64 *addresses, size_t n, struct asked *out)
 {
     AUTO_CLOSE int fd = fs_sealed_memfd("map", map, len);
-    int rc = jit_names(fd, addresses, n, &out->reply);
+    int rc = jit_names(fd, -1, addresses, n, &out->reply);
     return rc ? rc : names_view(out->reply.data, out->reply.len, n, &out->names);
 }
 
@@ -54,6 +54,22 @@ TEST(perf_maps_name_what_they_hold)
         CHECK_STR(name_of(&a, i), want[i]);
     CHECK_EQ(a.names.frames[2].start, 0x1000);
     CHECK_EQ(a.names.frames[0].start, 0xfff);
+}
+
+/* Symbols from memory are for what the map does not know. */
+TEST(perf_maps_are_completed_by_symbols)
+{
+    static const char map[] = "1000 100 mapped\n", symbols[] = "1000 100 symbol\n2000 100 my::code(int)\n";
+    const u64 addresses[] = {0x1010, 0x2010, 0x3010};
+    CLEANUP(asked_free) struct asked a = {0};
+    AUTO_CLOSE int fd = fs_sealed_memfd("map", map, sizeof(map) - 1);
+    AUTO_CLOSE int more = fs_sealed_memfd("symbols", symbols, sizeof(symbols) - 1);
+    CHECK_EQ(jit_names(fd, more, addresses, 3, &a.reply), 0);
+    CHECK_EQ(names_view(a.reply.data, a.reply.len, 3, &a.names), 0);
+    CHECK_STR(name_of(&a, 0), "mapped");
+    CHECK_STR(name_of(&a, 1), "my::code(int)");
+    CHECK_STR(name_of(&a, 2), "");
+    CHECK_EQ(jit_names(fd, 1 << 20, addresses, 3, &a.reply), -EBADF);
 }
 
 TEST(perf_maps_are_spelled_as_their_runtimes_do)
@@ -90,7 +106,7 @@ TEST(of_a_perf_map_of_50_gigabytes_the_end_is_read)
     CHECK_EQ(ftruncate(fd, size), 0);
     CHECK_EQ(pwrite(fd, old, sizeof(old) - 1, 0), sizeof(old) - 1);
     CHECK_EQ(pwrite(fd, cut, sizeof(cut) - 1, size - JIT_MAX_BYTES - (off_t)strlen("77000")), sizeof(cut) - 1);
-    CHECK_EQ(jit_names(fd, addresses, 2, &a.reply), 0);
+    CHECK_EQ(jit_names(fd, -1, addresses, 2, &a.reply), 0);
     CHECK_EQ(names_view(a.reply.data, a.reply.len, 2, &a.names), 0);
     CHECK_STR(name_of(&a, 0), "youngest");
     CHECK_STR(name_of(&a, 1), "");
@@ -314,7 +330,7 @@ TEST(crafted_jitdumps_end)
     put64(&dump, 0);
     CHECK_EQ(ask_bytes(dump.data, dump.len, &address, 1, &a), 0);
     CHECK_STR(name_of(&a, 0), "");
-    CHECK_EQ(jit_names(-1, &address, 1, &a.reply), -EBADF);
+    CHECK_EQ(jit_names(-1, -1, &address, 1, &a.reply), -EBADF);
 }
 
 /* It is read in pieces, whose ends are in the middle of lines. */

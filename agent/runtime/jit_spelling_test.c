@@ -62,7 +62,7 @@ static const char *name_in(const char *map, u64 address, char name[64])
     AUTO_BUF struct buf reply = {0};
     struct names v;
     AUTO_CLOSE int fd = fs_sealed_memfd("map", map, strlen(map));
-    if (jit_names(fd, &address, 1, &reply) || names_view(reply.data, reply.len, 1, &v))
+    if (jit_names(fd, -1, &address, 1, &reply) || names_view(reply.data, reply.len, 1, &v))
         return "-";
     snprintf(name, 64, "%s", v.strings + v.frames[0].name);
     return name;
@@ -97,7 +97,7 @@ TEST(maps_that_cannot_be_read)
     AUTO_BUF struct buf reply = {0};
     AUTO_CLOSE int fd = open("/", O_RDONLY | O_CLOEXEC);
     const u64 address = 0x1000;
-    CHECK_EQ(jit_names(fd, &address, 1, &reply), -EISDIR);
-    CHECK_EQ(jit_names(fd, &address, (1u << 20) + 1, &reply), -E2BIG);
+    CHECK_EQ(jit_names(fd, -1, &address, 1, &reply), -EISDIR);
+    CHECK_EQ(jit_names(fd, -1, &address, (1u << 20) + 1, &reply), -E2BIG);
     CHECK_EQ(reply.len, 0);
 }

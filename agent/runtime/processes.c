@@ -96,6 +96,14 @@ void runtime_processes_add_pid(struct runtime_processes *all, u32 tgid, u64 star
     }
 }
 
+void runtime_processes_add_symbols(struct runtime_processes *all, u32 tgid, u64 start, u64 owner, const char *text,
+                                   size_t len)
+{
+    for (size_t i = 0; i < all->sets.n; i++)
+        if (all->sets.v[i].ops->set_symbols)
+            all->sets.v[i].ops->set_symbols(all->sets.v[i].set, tgid, start, owner, text, len);
+}
+
 int runtime_processes_names(struct runtime_processes *all, u32 tgid, u64 start, const u64 *addresses, size_t n,
                             void (*use)(void *arg, const struct names *names), void *arg)
 {

@@ -24,6 +24,9 @@ void runtime_processes_free(struct runtime_processes **p);
 void runtime_processes_add(struct runtime_processes *all, struct runtime_process *p);
 /* Adds a process without a sample, to all runtimes. */
 void runtime_processes_add_pid(struct runtime_processes *all, u32 tgid, u64 start);
+/* Like runtime_process_ops.set_symbols, for all runtimes. */
+void runtime_processes_add_symbols(struct runtime_processes *all, u32 tgid, u64 start, u64 owner, const char *text,
+                                   size_t len);
 /* Like runtime_process_ops.set_names, for the first runtime that knows the process. */
 int runtime_processes_names(struct runtime_processes *all, u32 tgid, u64 start, const u64 *addresses, size_t n,
                             void (*use)(void *arg, const struct names *names), void *arg);

@@ -54,7 +54,7 @@ struct asked {
     size_t n;
 };
 
-static int read_map(void *ctx, int fd, const u64 *addresses, size_t n,
+static int read_map(void *ctx, int fd, int symbols, const u64 *addresses, size_t n,
                     void (*use)(void *arg, const struct names *names), void *arg)
 {
     struct asked *a = ctx;

@@ -66,12 +66,12 @@ struct runtime_file_ops {
 
 /* ---- Processes ---- */
 
-/* Reads a map in the parser process, because a container may have crafted it. Returns 0 after calling `use`, or
- * -errno. */
+/* Reads a map in the parser process, because a container may have crafted it. `symbols`: a text map whose names are
+ * used where the map has none; -1: there is none. Returns 0 after calling `use`, or -errno. */
 struct runtime_reader {
     void *ctx; /* borrowed */
-    int (*read)(void *ctx, int fd, const u64 *addresses, size_t n, void (*use)(void *arg, const struct names *names),
-                void *arg);
+    int (*read)(void *ctx, int fd, int symbols, const u64 *addresses, size_t n,
+                void (*use)(void *arg, const struct names *names), void *arg);
     struct opener *opener; /* borrowed; of the thread that owns the set; NULL: none (opener/opener.h) */
 };
 
@@ -86,6 +86,9 @@ struct runtime_process_ops {
     int (*set_new)(void **out, struct runtime_reader reader);
     void (*set_free)(void *set);
     void (*set_add)(void *set, void *process); /* takes ownership */
+    /* Takes symbols that were found in the memory of a process, as a text map (runtime/jit_map.h), which are added to
+     * earlier ones. They count against the share of `owner`. */
+    void (*set_symbols)(void *set, u32 tgid, u64 start, u64 owner, const char *text, size_t len);
     /* Finds the names of n ascending addresses, like name_source.anonymous (profile/symbolize.h). -ENOENT: none are
      * known. */
     int (*set_names)(void *set, u32 tgid, u64 start, const u64 *addresses, size_t n,

@@ -264,7 +264,7 @@ _Static_assert(sizeof(struct xp_file) == 32, "contract");
  * value is a struct xp_file with ID 0; file offsets count from the start of the mapping. Code without row is unwound by
  * frame pointer.
  */
-#define XP_MAX_REGIONS 4096 /* of all processes: 400 KB; a large JIT has 20 */
+#define XP_MAX_REGIONS 2048 /* of all processes: 250 KB; a large JIT has 20 */
 struct xp_region_key {
     u64 process; /* start of the process, as in samples */
     u64 stack;   /* address of its first stack: execve changes it */

@@ -21,7 +21,7 @@ struct code_tables {
     VEC(struct process) list;
     struct shares shares; /* of XP_MAX_REGIONS */
     bool share;
-    u64 refused;
+    u64 loaded, refused;
 };
 
 int code_tables_new(struct code_tables **out, struct probe *probe, bool share)
@@ -129,7 +129,8 @@ void code_tables_put(struct code_tables *t, const struct code_owner *who, const 
     for (size_t i = 0; i < code->nregions; i++)
         kept += keep(p, who, &code->regions[i], &fresh.list.v[kept]);
     fresh.list.n = kept;
-    for (size_t i = 0; i < p->list.n; i++)
+    size_t gone = p->list.n;
+    for (size_t i = 0; i < gone; i++)
         give_up(t, p, &p->list.v[i]);
     p->list.n = 0;
     for (size_t i = 0; i < code->nregions; i++) {
@@ -144,27 +145,54 @@ void code_tables_put(struct code_tables *t, const struct code_owner *who, const 
         else
             t->refused++;
     }
+    t->loaded += fresh.list.n - kept;
+    if (gone || fresh.list.n > kept)
+        probe_files_changed(t->probe);
     vec_free(&p->list);
     *p = fresh;
-    probe_files_changed(t->probe);
 }
 
-void code_tables_age(struct code_tables *t)
+static void give_up_all(struct code_tables *t, struct process *p)
+{
+    for (size_t k = 0; k < p->list.n; k++)
+        give_up(t, p, &p->list.v[k]);
+    vec_free(&p->list);
+}
+
+/* Gives up the processes for which `goes` is true. */
+static void give_up_some(struct code_tables *t, bool (*goes)(const struct code_tables *t, const struct process *p))
 {
     size_t kept = 0;
     for (size_t i = 0; i < t->list.n; i++) {
         struct process *p = &t->list.v[i];
-        if (!kill((pid_t)p->who.tgid, 0) || errno != ESRCH) {
+        if (goes(t, p))
+            give_up_all(t, p);
+        else
             t->list.v[kept++] = *p;
-            continue;
-        }
-        for (size_t k = 0; k < p->list.n; k++)
-            give_up(t, p, &p->list.v[k]);
-        vec_free(&p->list);
     }
     if (kept < t->list.n)
         probe_files_changed(t->probe);
     t->list.n = kept;
+}
+
+static bool has_ended(const struct code_tables *t, const struct process *p)
+{
+    return kill((pid_t)p->who.tgid, 0) && errno == ESRCH;
+}
+
+static bool is_over_share(const struct code_tables *t, const struct process *p)
+{
+    return probe_over_share(t->probe, owner_of(t, &p->who));
+}
+
+void code_tables_age(struct code_tables *t)
+{
+    give_up_some(t, has_ended);
+}
+
+void code_tables_make_room(struct code_tables *t)
+{
+    give_up_some(t, is_over_share);
 }
 
 const struct xp_file *code_tables_find(const struct code_tables *t, u32 tgid, u64 process_start, u64 start)
@@ -178,7 +206,7 @@ const struct xp_file *code_tables_find(const struct code_tables *t, u32 tgid, u6
 
 struct code_tables_stats code_tables_stats(const struct code_tables *t)
 {
-    struct code_tables_stats s = {.processes = t->list.n, .refused = t->refused};
+    struct code_tables_stats s = {.processes = t->list.n, .loaded = t->loaded, .refused = t->refused};
     for (size_t i = 0; i < t->list.n; i++)
         s.regions += t->list.v[i].list.n;
     return s;

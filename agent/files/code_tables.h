@@ -16,7 +16,7 @@ struct code_owner {
 };
 struct code_tables_stats {
     u64 processes, regions; /* that have tables now */
-    u64 refused;            /* tables that found no room so far */
+    u64 loaded, refused;    /* tables so far; those that found no room */
 };
 
 /* `share`: each cgroup has a share of XP_MAX_REGIONS and of the memory for tables. Returns 0 or -ENOMEM. */
@@ -26,6 +26,8 @@ void code_tables_free(struct code_tables **t);
 void code_tables_put(struct code_tables *t, const struct code_owner *who, const struct generated *code);
 /* Gives up the tables of processes that have ended. Call it every few seconds. */
 void code_tables_age(struct code_tables *t);
+/* Gives up the tables of those who hold more than their share, because others find no room. They are read again. */
+void code_tables_make_room(struct code_tables *t);
 /* Finds the table of a mapping; NULL: none. Borrowed until the next call of the others. */
 const struct xp_file *code_tables_find(const struct code_tables *t, u32 tgid, u64 process_start, u64 start);
 struct code_tables_stats code_tables_stats(const struct code_tables *t);

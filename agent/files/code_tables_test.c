@@ -75,7 +75,11 @@ TEST(code_tables_are_replaced_by_later_ones)
     size_t n;
     CHECK_EQ(fake_regions(d.probe, &n)[0].key.stack, 10);
     CHECK(n == 1 && code_tables_find(d.tables, who.tgid, 5, 0x1000)->uid != uid);
-    CHECK_EQ(code_tables_stats(d.tables).refused, 0);
+    unsigned changes = fake_changes(d.probe);
+    code_tables_put(d.tables, &who, &g); /* nothing new */
+    CHECK_EQ(fake_changes(d.probe), changes);
+    struct code_tables_stats s = code_tables_stats(d.tables);
+    CHECK(s.loaded == 4 && s.refused == 0);
 }
 
 TEST(code_tables_end_with_their_process)
@@ -125,4 +129,20 @@ TEST(code_tables_without_room_are_counted)
     fake_refuse_tables(d.probe, 0);
     code_tables_put(d.tables, &who, &g);
     CHECK(published(&d) == 1 && code_tables_stats(d.tables).regions == 1);
+}
+
+/* Where others find no room, those who hold more than their share lose theirs, and may read them again. */
+TEST(code_tables_make_room)
+{
+    DESK(true);
+    struct code_owner who = owner((u32)getpid(), 9), other = {.tgid = 100, .start = 5, .cgroup = 8};
+    struct generated g = {.nregions = 1, .regions = {{0x1000, 0x2000, d.image[0]}}};
+    code_tables_put(d.tables, &who, &g);
+    code_tables_put(d.tables, &other, &g);
+    code_tables_make_room(d.tables);
+    CHECK_EQ(published(&d), 2);
+    fake_shards(d.probe)->shares.limit = 4 * shares_held(&fake_shards(d.probe)->shares, 7) / 2; /* it is over it */
+    fake_shards(d.probe)->shares.used = fake_shards(d.probe)->shares.limit;
+    code_tables_make_room(d.tables);
+    CHECK(published(&d) < 2 && !code_tables_find(d.tables, who.tgid, 5, 0x1000));
 }

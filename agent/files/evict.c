@@ -199,6 +199,11 @@ void files_age(struct files *f, const u32 *used, size_t n)
     map_free(&counts);
 }
 
+bool files_starved(const struct files *f)
+{
+    return f->starved;
+}
+
 u32 files_evicted(const struct files *f)
 {
     return f->evicted;

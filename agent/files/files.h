@@ -93,6 +93,8 @@ void files_tick(struct files *f, u64 now_ns);
  * the least recently used files are evicted; they are announced again when they are next seen. A recording, which is
  * symbolized at its end, never calls this. */
 void files_age(struct files *f, const u32 *used, size_t n);
+/* Tells whether some table found no room, so that the next files_age will make some. */
+bool files_starved(const struct files *f);
 /* Returns the number of files evicted so far. */
 u32 files_evicted(const struct files *f);
 /* Returns the keys of the files that the last files_age let go of: what else is open because of them should be closed.

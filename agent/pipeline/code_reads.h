@@ -15,7 +15,7 @@ struct code_reads;
 /* 0 or -ENOMEM. */
 int code_reads_new(struct code_reads **out);
 void code_reads_free(struct code_reads **r);
-/* Reads the process if it is due. True: the job has a reply with something new. */
+/* Reads the process if it is due. True: the job has a reply. */
 bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o, struct parser *p);
 
 /* The decisions, at a time. code_reads_begin tells whether a process may be read now; code_reads_end takes the outcome

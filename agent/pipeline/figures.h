@@ -8,6 +8,7 @@
 #include "debug/debuginfod.h"
 #include "debug/line_indexes.h"
 #include "debug/name_indexes.h"
+#include "files/code_tables.h"
 #include "files/files.h"
 
 struct tally { /* sums over all symbolized stacks */
@@ -22,6 +23,7 @@ struct worker_figures {
     u64 late_names, late_lines; /* look-ups that were put off: a container used up its time */
     u64 synth[FILES_SYNTH_COUNT];
     struct files_held held;
+    struct code_tables_stats code;
     struct line_indexes_stats lines;
     struct name_indexes_stats names;
     struct debuginfod_stats server;

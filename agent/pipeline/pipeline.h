@@ -86,6 +86,7 @@ struct pipeline_report {
     u64 rss_bytes, map_bytes; /* at the end of sampling */
     size_t files, failed_files, evicted_files;
     struct files_held held;
+    struct code_tables_stats code;
     u64 rows, synth_rows;
     u64 synth[FILES_SYNTH_COUNT]; /* files where stacks stopped in their code, by result */
     unsigned parser_restarts;

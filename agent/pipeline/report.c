@@ -73,6 +73,7 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->failed_files = w->failed_files;
     out->evicted_files = w->evicted_files;
     out->held = w->held;
+    out->code = w->code;
     out->rows = w->rows;
     out->synth_rows = w->synth_rows;
     memcpy(out->synth, w->synth, sizeof(out->synth));

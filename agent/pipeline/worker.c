@@ -130,6 +130,7 @@ void worker_figures_now(const struct worker *w, struct worker_figures *out)
                                    .deferred = deferred_rescued(w->deferred),
                                    .refused = w->refused,
                                    .map_bytes = probe_map_bytes(w->config.probe)};
+    out->code = code_tables_stats(w->code);
     count_files(w->files, out);
     namer_count(w->namer, out);
 }
@@ -194,6 +195,8 @@ static void deliver(struct worker *w, struct span *s)
         w->config.profile(w->config.ctx, &p);
     else
         log_warn("out of memory during symbolization: the profile of this interval is lost");
+    if (files_starved(w->files))
+        code_tables_make_room(w->code);
     age_files(w->files, s->stacks);
     namer_age(w->namer, s->duration_ns);
     if (w->config.neighbours)

@@ -86,6 +86,16 @@ static void resources(struct metrics *m, const struct health_figures *f)
     metrics_value(m, "outcome", "error", (double)f->reload_errors);
 }
 
+static void generated_code(struct metrics *m, const struct health_figures *f)
+{
+    const struct code_tables_stats *c = &f->pipeline.code;
+    metrics_gauge(m, "xprof_code_tables", "Number of mappings of generated (JIT) code that have an unwind table.");
+    metrics_value(m, NULL, NULL, (double)c->regions);
+    metrics_counter(m, "xprof_code_tables_loaded", "Number of unwind tables of generated code, by outcome.");
+    metrics_value(m, "outcome", "ok", (double)c->loaded);
+    metrics_value(m, "outcome", "no-room", (double)c->refused);
+}
+
 static void names(struct metrics *m, const struct health_figures *f)
 {
     const struct pipeline_report *r = &f->pipeline;
@@ -297,6 +307,7 @@ void health_write(struct buf *out, bool openmetrics, const struct health_figures
     metrics_value2(&m, "version", XPROF_VERSION, "node", f->node, 1);
     samples(&m, f);
     resources(&m, f);
+    generated_code(&m, f);
     names(&m, f);
     cpu(&m, f);
     published(&m, &f->publisher);

@@ -25,6 +25,7 @@ static const struct pipeline_report the_pipeline = {
     .cut_names = 18,
     .late_names = 61,
     .late_lines = 62,
+    .code = {.regions = 44, .loaded = 45, .refused = 46},
     .server = {.fetched = 23, .missing = 24, .failed = 25, .lied = 26, .too_large = 27},
     .parser_cpu_seconds = 1.5,
     .unwind_ns = 2500000000};
@@ -161,6 +162,9 @@ static const char *const lines[] = {
     "xprof_names_cut_total 18",
     "xprof_names_late_total{of=\"functions\"} 61",
     "xprof_names_late_total{of=\"lines\"} 62",
+    "xprof_code_tables 44",
+    "xprof_code_tables_loaded_total{outcome=\"ok\"} 45",
+    "xprof_code_tables_loaded_total{outcome=\"no-room\"} 46",
     "xprof_sampling_rate_hertz 19",
     "xprof_throttles_total 20",
     "xprof_config_reloads_total{outcome=\"ok\"} 21",

@@ -110,8 +110,10 @@ void summary_json(const struct pipeline_report *r, double seconds, struct buf *o
         (unsigned long long)r->rss_bytes, (unsigned long long)r->map_bytes, r->files, r->failed_files,
         (unsigned long long)r->rows, (unsigned long long)r->synth_rows);
     buf_printf(out,
-               "\"debug_files\":%llu,\"lines_cut\":%llu,\"lines_missing_parts\":%llu,\"lines_failed\":%llu,"
+               "\"code_tables\":%llu,\"code_tables_refused\":%llu,\"debug_files\":%llu,\"lines_cut\":%llu,\"lines_"
+               "missing_parts\":%llu,\"lines_failed\":%llu,"
                "\"names_cut\":%llu,",
+               (unsigned long long)r->code.loaded, (unsigned long long)r->code.refused,
                (unsigned long long)r->lines.found, (unsigned long long)r->lines.cut,
                (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
                (unsigned long long)r->cut_names);

@@ -96,7 +96,8 @@ TEST(summary_as_json)
               "\"late\":7,\"cut\":{\"kernel-thread\":50,\"stuck\":100,\"depth\":200},"
               "\"bpf_ns_per_sample\":5000,\"unwind_ns_per_sample\":2000,\"unwind_ns_median\":1900,"
               "\"agent_cpu_seconds\":0.250,\"rss_bytes\":1000000,\"map_bytes\":2000000,\"files\":3,"
-              "\"failed_files\":22,\"rows\":10,\"synth_rows\":5,\"debug_files\":0,\"lines_cut\":20,"
+              "\"failed_files\":22,\"rows\":10,\"synth_rows\":5,\"code_tables\":0,\"code_tables_refused\":0,\"debug_"
+              "files\":0,\"lines_cut\":20,"
               "\"lines_missing_parts\":25,\"lines_failed\":4,\"names_cut\":0,\"parser_restarts\":23,"
               "\"start_seconds\":0.000,\"duration_seconds\":10.000}\n");
 }

@@ -4,10 +4,13 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "cfi/table.h"
+#include "generated/generated.h"
+#include "parser/parser.h"
 #include "parser/synth_table.h"
 #include "proc/proc.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,7 @@ struct address_space {
     u32 nrules;
     u32 uids;         /* of tables so far */
     struct map whole; /* id -> how often rows for the rest of its code were asked for */
+    bool code_read;   /* generated code was looked for */
 };
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------- */
@@ -312,6 +316,53 @@ static bool fetch_whole(struct address_space *s, const struct xp_state *state, c
     return true;
 }
 
+static int open_of(const struct address_space *s, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/%s", s->tid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* 0 or an error. */
+static int read_code(struct address_space *s, struct parser_reply *reply, struct generated *out)
+{
+    AUTO_CLOSE int mem = open_of(s, "mem");
+    AUTO_CLOSE int maps = open_of(s, "maps");
+    AUTO_CLOSE int program = open_of(s, "exe");
+    if (mem < 0 || maps < 0)
+        return -ESRCH;
+    int rc = binaries_generated(s->binaries, mem, maps, program, reply);
+    return rc ? rc : generated_open(reply->data, reply->len, out);
+}
+
+static void load_code(struct address_space *s, const struct generated *code)
+{
+    for (size_t i = 0; i < s->vmas.n; i++)
+        for (size_t k = 0; k < code->nregions; k++) {
+            struct xp_vma *m = &s->vmas.v[i];
+            if (m->file.id || m->start != code->regions[k].start || load(s, code->regions[k].image, &m->file))
+                continue;
+            m->bias = m->start;
+        }
+}
+
+/* The stack runs through generated code: what can be found of it, once. False: there is none. */
+static bool fetch_code(struct address_space *s, const struct xp_state *state)
+{
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    struct generated code;
+    bool any = false;
+    for (u32 i = 0; i < state->sample.nuser; i++)
+        any |= XP_WORD_KIND(state->words[i]) == XP_WORD_ANON;
+    if (!any || s->code_read)
+        return false;
+    s->code_read = true;
+    if (read_code(s, &reply, &code))
+        return false;
+    load_code(s, &code);
+    return true;
+}
+
 /* ---- Unwinding -------------------------------------------------------------------------------------------------- */
 
 int address_space_read(void *space, void *to, u32 len, u64 from)
@@ -335,5 +386,5 @@ void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u
                                    .read = read,
                                    .ctx = ctx};
         host_unwind(&space, regs, state);
-    } while (fetch_missing(s, state) || fetch_whole(s, state, &memory));
+    } while (fetch_missing(s, state) || fetch_code(s, state) || fetch_whole(s, state, &memory));
 }

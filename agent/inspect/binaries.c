@@ -1,12 +1,15 @@
 #include "inspect/binaries.h"
+#include "base/buf.h"
 #include "inspect/binary_stretches.h"
 #include "base/cleanup.h"
+#include "base/shares.h"
 #include "base/vec.h"
 #include "runtime/processes.h"
 #include "debug/line_indexes.h"
 #include "cache/cache.h"
 #include "dwarf/dwarf.h"
 #include "elf/facts.h"
+#include "generated/generated.h"
 #include "cache/kernel_names.h"
 #include "parser/synth_table.h"
 #include "proc/proc.h"
@@ -46,7 +49,8 @@ struct binaries {
     pthread_t kernel_reader;
     bool kernel_reading, kernel_tried;
     struct runtime_processes *processes;
-    u32 tgid; /* of the process in it */
+    struct buf symbols; /* of its generated code */
+    u32 tgid;           /* of the process in it */
     u64 start;
 };
 
@@ -115,6 +119,7 @@ void binaries_free(struct binaries **b)
     line_indexes_free(&(*b)->lines);
     debug_search_paths_close(&(*b)->places);
     runtime_processes_free(&(*b)->processes);
+    buf_free(&(*b)->symbols);
     await_kernel(*b);
     kernel_names_free(&(*b)->kernel);
     free(TAKE_PTR(*b));
@@ -343,11 +348,24 @@ static int source_names(void *ctx, u32 id, const u64 *offsets, size_t n,
     return name_cache_answer(b->named, &q);
 }
 
+int binaries_generated(struct binaries *b, int mem, int maps, int program, struct parser_reply *out)
+{
+    struct generated code;
+    int rc = parser_generated(b->parser, mem, maps, program, out);
+    if (!rc)
+        rc = generated_open(out->data, out->len, &code);
+    if (!rc)
+        buf_add(&b->symbols, code.text, code.text_len);
+    return rc;
+}
+
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start)
 {
     b->tgid = tgid;
     b->start = start;
     runtime_processes_add_pid(b->processes, tgid, start);
+    if (b->symbols.len)
+        runtime_processes_add_symbols(b->processes, tgid, start, SHARES_ALL, b->symbols.data, b->symbols.len);
 }
 
 static u64 source_address(void *ctx, u32 id, u64 offset)

@@ -13,6 +13,7 @@ struct dwarf_index_header;
 struct facts;
 struct line_indexes;
 struct parser;
+struct parser_reply;
 struct parser_synth;
 
 struct binary {
@@ -61,6 +62,9 @@ int binaries_debug_files(struct binaries *b, u32 id, int root, struct debug_file
 int binaries_lines(struct binaries *b, u32 id, struct dwarf_index_header *out);
 /* Starts reading the names of the kernel in the background, because they will be needed. */
 void binaries_want_kernel(struct binaries *b);
+/* Reads the code that a process has generated (parser_generated, with the same arguments), and keeps its symbols for
+ * binaries_set_process. */
+int binaries_generated(struct binaries *b, int mem, int maps, int program, struct parser_reply *out);
 /* Sets the process whose anonymous memory is symbolized, whatever tgid is requested: its runtime may write a map. */
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start);
 /* Returns the source of names for files, the kernel and the generated code of that process; valid as long as `b`. */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "opener/hung.h"
 #include "opener/opener.h"
 #include "proc/proc.h"
 #include <errno.h>
@@ -118,12 +119,15 @@ static int read_process(struct code_job *job, struct opener *o, struct parser *p
     return rc;
 }
 
-bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o, struct parser *p)
+bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o, struct parser *p, struct hung *h)
 {
     u64 began = now_ns();
-    if (!code_reads_begin(r, job, began))
+    struct hung_place place = {.id = hash_u64(job->start ^ hash_u64(job->tgid)), .owner = job->cgroup};
+    if (hung_is(h, &place, began) || !code_reads_begin(r, job, began))
         return false;
     int rc = read_process(job, o, p);
+    if (rc == -EREMOTEIO || rc == -ETIMEDOUT)
+        hung_note(h, &place, now_ns());
     u64 hash = rc ? 0 : hash_bytes(job->reply.data, job->reply.len, job->stack), now = now_ns();
     if (rc && rc != -ENODATA)
         log_info("cannot read the generated code of process %u: %s", job->tgid, strerror(-rc));

@@ -7,6 +7,7 @@
 #include "pipeline/jobs.h"
 
 struct code_reads;
+struct hung;
 
 #define CODE_READS_FIRST_NS   100000000ull /* after a read that brought something new */
 #define CODE_READS_LONGEST_NS (600ull * 1000000000)
@@ -15,8 +16,9 @@ struct code_reads;
 /* 0 or -ENOMEM. */
 int code_reads_new(struct code_reads **out);
 void code_reads_free(struct code_reads **r);
-/* Reads the process if it is due. True: the job has a reply. */
-bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o, struct parser *p);
+/* Reads the process if it is due. What makes that hang, by memory or a program on a file system that does not answer,
+ * is noted in `h` (NULL: nowhere), and left alone. True: the job has a reply. */
+bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o, struct parser *p, struct hung *h);
 
 /* The decisions, at a time. code_reads_begin tells whether a process may be read now; code_reads_end takes the outcome
  * of a read: a hash of the reply, or -errno. Returns whether the reply is new. */

@@ -81,16 +81,16 @@ TEST(code_reads_bring_what_is_new)
     CHECK_EQ(parser_new(&p, &(struct parser_limits)PARSER_LIMITS_DEFAULT), 0);
     CHECK_EQ(opener_new(&o, NULL), 0);
     struct code_job me = {.tgid = (u32)getpid(), .start = start, .cgroup = 1};
-    bool fresh = code_reads_one(r, &me, o, p);
+    bool fresh = code_reads_one(r, &me, o, p, NULL);
     int rc = fresh ? generated_open(me.reply.data, me.reply.len, &g) : -ENODATA;
     bool found = false;
     for (size_t i = 0; !rc && i < g.nregions; i++)
         found |= g.regions[i].start == (u64)m.code;
     parser_reply_free(&me.reply);
-    bool soon = code_reads_one(r, &me, o, p);
+    bool soon = code_reads_one(r, &me, o, p, NULL);
     struct code_job later = {.tgid = (u32)getpid(), .start = start + 10 * tick, .cgroup = 2},
                     gone = {.tgid = 0x7fffffff};
     CHECK(fresh && found && !soon);
     CHECK_EQ(me.stack, proc_start_stack((u32)getpid()));
-    CHECK(!code_reads_one(r, &later, o, p) && !code_reads_one(r, &gone, o, p));
+    CHECK(!code_reads_one(r, &later, o, p, NULL) && !code_reads_one(r, &gone, o, p, NULL));
 }

@@ -65,7 +65,7 @@ static bool open_job(struct lane *l, struct job *j)
     if (foreign && !j->file.event.again && parser_of(l))
         file_job_try(&j->file, l->parser, l->all->hung);
     if (j->kind == JOB_CODE)
-        return parser_of(l) && code_reads_one(l->all->code, &j->code, l->opener, l->parser);
+        return parser_of(l) && code_reads_one(l->all->code, &j->code, l->opener, l->parser, l->all->hung);
     return j->kind != JOB_RUNTIME || runtime_process_open(l->opener, &j->process);
 }
 

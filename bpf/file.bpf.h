@@ -84,6 +84,16 @@ XP_INLINE u32 xp_file_system(u64 file)
     return (u32)magic;
 }
 
+/* Tells whether the file is in no directory: memfd, shared memory, or deleted. */
+XP_INLINE int xp_has_no_name(u64 file)
+{
+    u64 inode = 0;
+    u32 links = 1;
+    bpf_probe_read_kernel(&inode, 8, (void *)(file + XP_OFFSET_OF(file, f_inode)));
+    bpf_probe_read_kernel(&links, 4, (void *)(inode + XP_OFFSET_OF(inode, i_nlink)));
+    return !links;
+}
+
 /* Announces a file to user space, which then opens it through /proc/TGID/map_files. */
 XP_INLINE int xp_announce(u32 id, u32 again, const struct xp_file_key *k, u64 file, const struct xp_sample *smp,
                           const struct xp_vma *m)

@@ -129,8 +129,10 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
         return 0;
     }
     int cause = xp_file_of(s, file, 0, m);
-    if (!cause && m->file.state == XP_FILE_FP) /* perhaps memory that only looks like a file (memfd) */
+    if (!cause && (m->file.flags & XP_FILE_NO_ELF) && xp_has_no_name(file)) {
+        m->file.id = m->file.flags = 0;
         xp_region_of(s, m);
+    }
     return cause;
 }
 

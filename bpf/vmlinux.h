@@ -39,7 +39,7 @@ struct inode {
     struct super_block *i_sb;
     unsigned long i_ino;
     s64 i_size;
-    u32 i_generation;
+    u32 i_generation, i_nlink;
 } CORE;
 struct inode___ctime { /* up to 6.5 */
     struct timespec64 i_ctime;

@@ -297,7 +297,8 @@ static void publish(struct files *f, struct file *e, const struct shared_table *
     }
     struct probe_table place = t ? t->place : (struct probe_table){0};
     place.flags |= f->synth && !e->synth_asked && !e->error ? XP_FILE_OPEN : 0;
-    probe_publish(f->probe, &e->key, e->id, state, t ? &place : NULL, &e->value);
+    place.flags |= e->error == -ENOEXEC ? XP_FILE_NO_ELF : 0;
+    probe_publish(f->probe, &e->key, e->id, state, &place, &e->value);
     if (state == XP_FILE_FAILED || state >= XP_FILE_NO_ROOM)
         log_info("no unwind table for %s: %s", path, why_not(e->error));
     else

@@ -106,6 +106,7 @@ TEST(files_that_are_others_by_now_are_not_used)
     files_build(s.files, &job);
     const struct file *f = files_get(s.files, 11);
     CHECK_EQ(f->error, -ENOEXEC);
+    CHECK_EQ(f->value.flags, XP_FILE_NO_ELF);
     CHECK(!files_changed(f));
     CHECK_EQ(write(fd, "more", 4), 4);
     CHECK(files_changed(f));

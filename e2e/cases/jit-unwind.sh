@@ -29,6 +29,17 @@ rm "$profile"
 "$XPROF" symbolize --no-cache "$TMP/raw.pb.gz" -o "$profile" 2>>"$errors"
 named
 
+# Without sampling.
+lli "$TMP/deep.bc" &
+running=$!
+at_exit "kill -KILL $running"
+stacked() { # the order is the other way round there
+    "$XPROF" stack --no-cache $running 2>"$errors" | grep -oE '  (leaf|middle|outer|main|_start)( |$)' | tr -d ' \n' |
+        grep -qE '^(leaf)?(middle)?(outer)+mainmain_start$'
+}
+await stacked
+kill -KILL $running
+
 # __register_frame alone; and other code at the same place, second after second.
 gcc -O2 -fomit-frame-pointer e2e/jit/register.c -o "$TMP/register"
 unnamed() {
@@ -38,8 +49,10 @@ unnamed() {
 }
 record -- "$TMP/register" 1 3
 unnamed 90
-record -- "$TMP/register" 4
+record -- "$TMP/register" 4 1
 unnamed 80
+record -- "$TMP/register" 1 3 memfd
+unnamed 90
 
 # An agent, whose intervals end while the process lives, and when it is gone.
 . e2e/agent/lib.sh

@@ -1,11 +1,13 @@
 // A small JIT compiler: makes functions without frame pointers, outer -> middle -> leaf, and registers their unwind
-// information as LLVM does, with __register_frame. After each second it replaces the code at the same address by other
-// functions, with larger frames.
+// information as LLVM does, with __register_frame. After each round it replaces the code at the same address by other
+// functions, with larger frames.   register ROUNDS SECONDS [memfd]: the code lies in memory that looks like a file.
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAGE 4096
 
@@ -107,6 +109,12 @@ int main(int argc, char **argv)
 {
     uint8_t *code = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             *cfi = code + PAGE;
+    if (argc > 3) {
+        int fd = memfd_create("code", 0);
+        if (ftruncate(fd, PAGE))
+            return 1;
+        mmap(code, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    }
     for (int i = 0; i < atoi(argv[1]); i++) {
         uint8_t frame = 24 + i % 4 * 16;
         mprotect(code, 2 * PAGE, PROT_READ | PROT_WRITE);
@@ -115,7 +123,7 @@ int main(int argc, char **argv)
         mprotect(code, PAGE, PROT_READ | PROT_EXEC);
         mprotect(cfi, PAGE, PROT_READ);
         __register_frame(cfi);
-        run((void (*)(void))f.outer, argc > 2 ? atof(argv[2]) : 1);
+        run((void (*)(void))f.outer, atof(argv[2]));
         __deregister_frame(cfi);
     }
     return 0;

@@ -1,6 +1,5 @@
 #include "inspect/binaries.h"
 #include "base/buf.h"
-#include "inspect/binary_stretches.h"
 #include "base/cleanup.h"
 #include "base/shares.h"
 #include "base/vec.h"
@@ -10,13 +9,13 @@
 #include "dwarf/dwarf.h"
 #include "elf/facts.h"
 #include "generated/generated.h"
-#include "cache/kernel_names.h"
+#include "inspect/binary_stretches.h"
+#include "inspect/kernel_reader.h"
 #include "parser/synth_table.h"
 #include "proc/proc.h"
 #include "profile/name_cache.h"
 #include <errno.h>
 #include <linux/fs.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -44,10 +43,8 @@ struct binaries {
     bool short_names;
     struct line_indexes *lines;
     struct name_cache *named;
-    VEC(struct entry *) list;    /* entries stay where they are */
-    struct kernel_names *kernel; /* the reader's while it runs */
-    pthread_t kernel_reader;
-    bool kernel_reading, kernel_tried;
+    VEC(struct entry *) list; /* entries stay where they are */
+    struct kernel_reader kernel;
     struct runtime_processes *processes;
     struct buf symbols; /* of its generated code */
     u32 tgid;           /* of the process in it */
@@ -60,7 +57,7 @@ int binaries_new(struct binaries **out, const struct binaries_config *config)
     if (!b)
         return -ENOMEM;
     b->parser = config->parser;
-    b->cache = config->cache;
+    b->cache = b->kernel.cache = config->cache;
     b->short_names = config->short_names;
     debug_search_paths_open(&b->places, &config->debug, config->parser, NULL, NULL);
     if (b->cache)
@@ -75,25 +72,9 @@ int binaries_new(struct binaries **out, const struct binaries_config *config)
     return rc;
 }
 
-static void *read_kernel(void *binaries)
-{
-    struct binaries *b = binaries;
-    kernel_names_open(&b->kernel, b->cache);
-    return NULL;
-}
-
 void binaries_want_kernel(struct binaries *b)
 {
-    if (!b->kernel_tried)
-        b->kernel_reading = !pthread_create(&b->kernel_reader, NULL, read_kernel, b);
-    b->kernel_tried |= b->kernel_reading;
-}
-
-static void await_kernel(struct binaries *b)
-{
-    if (b->kernel_reading)
-        pthread_join(b->kernel_reader, NULL);
-    b->kernel_reading = false;
+    kernel_reader_start(&b->kernel);
 }
 
 static void entry_free(struct entry *e)
@@ -120,8 +101,7 @@ void binaries_free(struct binaries **b)
     debug_search_paths_close(&(*b)->places);
     runtime_processes_free(&(*b)->processes);
     buf_free(&(*b)->symbols);
-    await_kernel(*b);
-    kernel_names_free(&(*b)->kernel);
+    kernel_reader_free(&(*b)->kernel);
     free(TAKE_PTR(*b));
 }
 
@@ -386,13 +366,7 @@ static const char *source_kernel(void *ctx, u64 address, u64 *start, const char 
 {
     struct binaries *b = ctx;
     struct kallsym found;
-    await_kernel(b);
-    if (!b->kernel_tried)
-        read_kernel(b);
-    b->kernel_tried = true;
-    if (b->kernel)
-        kernel_names_keep(b->kernel);
-    if (!b->kernel || !kernel_names_find(b->kernel, address, &found))
+    if (!kernel_reader_find(&b->kernel, address, &found))
         return NULL;
     *start = found.start;
     *module = found.module;

@@ -266,7 +266,7 @@ XP_NOINLINE int xp_step_rare(u64 word)
         return xp_stop(s, xp_no_cfa(kind));
     if (r.kind & XP_RULE_SYNTH)
         found_by = xp_take_synth(s, &r, cfa);
-    u32 generated = !s->cur.file.id;
+    u32 generated = s->cur.file.flags & XP_FILE_GENERATED;
     int stopped = xp_step_cfa(s, r, cfa, found_by);
     /* Other code may have taken the place of what had rows. Nobody calls generated code without a return address. */
     if (generated && (stopped ? s->cause == XP_CAUSE_END_FP : xp_follows_call(s, s->ip) == 0))
@@ -304,7 +304,7 @@ XP_INLINE int xp_step(struct xp_state *s)
     xp_note_frame(s);
     if (s->cur.file.state == XP_FILE_READY)
         r = xp_rule_at(s, pc);
-    u32 kind = s->cur.file.id ? r.kind & (31u | XP_RULE_SYNTH) : XP_CFA_NONE;
+    u32 kind = (r.kind & (31u | XP_RULE_SYNTH)) | (s->cur.file.flags & XP_FILE_GENERATED);
     if (kind == XP_CFA_RSP)
         return xp_step_cfa(s, r, s->sp + r.cfa_off, XP_WORD_CFI);
     if (kind == XP_CFA_RBP)

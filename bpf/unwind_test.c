@@ -220,7 +220,8 @@ static struct world *generated_world(void)
 {
     struct world *w = world_new();
     w->vma = (struct xp_vma){.start = STACK, .end = STACK + 0x1000, .bias = STACK};
-    w->vma.file = (struct xp_file){.state = XP_FILE_READY, .uid = 1, .nblocks = 1, .flags = XP_TABLE_FP_OK};
+    w->vma.file =
+        (struct xp_file){.state = XP_FILE_READY, .uid = 1, .nblocks = 1, .flags = XP_TABLE_FP_OK | XP_FILE_GENERATED};
     return w;
 }
 

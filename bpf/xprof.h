@@ -244,15 +244,17 @@ enum xp_file_state {
     XP_FILE_NO_RULES,    /* it has too many rules for one file */
     XP_FILE_HUNG,        /* its file system does not answer */
 };
-/* In `flags`: it is not decided yet whether code without rows gets derived rows. Until then, samples that stop in such
- * code carry a dump for deferred unwinding, like samples that meet a file without table. */
-#define XP_FILE_OPEN   2u
-#define XP_FILE_NO_ELF 4u /* if it has no name either, it is memory that only looks like a file (memfd) */
+/* OPEN: it is not decided yet whether code without rows gets derived rows; until then, samples that stop in such code
+ * carry a dump, like samples that meet a file without table. NO_ELF: without a name, it is memory that looks like a
+ * file (memfd). GENERATED: a region (below); this bit keeps its rules from those that xp_step knows by itself. */
+#define XP_FILE_OPEN      2u
+#define XP_FILE_NO_ELF    4u
+#define XP_FILE_GENERATED 0x80u
 struct xp_file {
     u32 id;    /* in stack words; never reused */
     u32 state; /* enum xp_file_state */
     u32 uid;   /* of the table: shared by files with the same content, never reused, so the pc cache needs no flush */
-    u16 flags; /* XP_TABLE_FP_OK, XP_FILE_OPEN, XP_FILE_NO_ELF */
+    u16 flags; /* XP_TABLE_FP_OK, XP_FILE_* */
     u16 asked; /* user space wants to know who maps it: the next sight is announced, under the same ID */
     u32 nblocks;
     u32 index; /* word number of the block index in the shards; its values are word numbers of rows */

@@ -343,6 +343,7 @@ static void load_code(struct address_space *s, const struct generated *code)
             if (m->file.id || m->start != code->regions[k].start || load(s, code->regions[k].image, &m->file))
                 continue;
             m->bias = m->start;
+            m->file.flags |= XP_FILE_GENERATED;
         }
 }
 

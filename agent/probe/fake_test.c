@@ -178,6 +178,7 @@ int probe_publish_region(struct probe *p, const struct xp_region_key *key, const
     if (!r && !(r = VEC_PUSH(&p->regions)))
         return -ENOMEM;
     *out = shards_file(0, XP_FILE_READY, table);
+    out->flags |= XP_FILE_GENERATED;
     *r = (struct fake_region){*key, *out};
     return 0;
 }

@@ -110,6 +110,7 @@ int probe_publish_region(struct probe *p, const struct xp_region_key *key, const
                          struct xp_file *out)
 {
     *out = shards_file(0, XP_FILE_READY, table);
+    out->flags |= XP_FILE_GENERATED;
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as above */
     return bpf_map__update_elem(p->skel->maps.regions, key, sizeof(*key), out, sizeof(*out), BPF_ANY);
 }

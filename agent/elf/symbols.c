@@ -61,6 +61,8 @@ static bool better_name(const struct symbol *a, u32 la, const struct symbol *b, 
 /* Of two symbols at one start. */
 static bool better_alias(const struct symbol *a, const struct symbol *b)
 {
+    if (!*a->name != !*b->name)
+        return *a->name;
     if (a->sized != b->sized)
         return a->sized;
     if (a->rank != b->rank)
@@ -119,6 +121,8 @@ static size_t place(const struct finder *f, u64 start)
 
 static void add_to_list(struct finder *f, const struct symbol *s)
 {
+    if (!*s->name)
+        return;
     struct symbol *place = f->list.n < f->max ? VEC_PUSH(&f->list) : NULL;
     if (!place) {
         f->error = f->list.n < f->max ? -ENOMEM : -ENOSPC;
@@ -131,12 +135,12 @@ static void add_to_list(struct finder *f, const struct symbol *s)
 static void add_to_slot(struct finder *f, const struct symbol *s)
 {
     size_t i = place(f, s->start);
-    if (i == f->n)
+    if (i == f->n || (!s->sized && !*s->name))
         return;
     struct slot *slot = &f->slots[i];
     if (later(s, &slot->last))
         slot->last = *s;
-    if (!s->sized || s->end <= f->offsets[i])
+    if (!s->sized || s->end <= f->offsets[i] || !*s->name)
         return;
     if (later(s, &slot->inner))
         slot->inner = *s;
@@ -144,13 +148,14 @@ static void add_to_slot(struct finder *f, const struct symbol *s)
         slot->outer = *s;
 }
 
-/* Functions, and labels of hand-written assembly. Compilers' and tools' own labels begin with '.' or '$'. */
+/* Functions, and labels of hand-written assembly. Compilers' and tools' own labels begin with '.' or '$'. Names of
+ * functions are not looked at: each would be a cache miss, and most symbols are nobody's. */
 static bool is_code(const Elf64_Sym *s, const char *name)
 {
     unsigned type = ELF64_ST_TYPE(s->st_info);
-    if (s->st_shndx == SHN_UNDEF || s->st_shndx == SHN_ABS || !*name)
+    if (s->st_shndx == SHN_UNDEF || s->st_shndx == SHN_ABS || !s->st_name)
         return false;
-    return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *name != '.' && *name != '$');
+    return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *name && *name != '.' && *name != '$');
 }
 
 /* `of`: the file whose symbol it is; where it lies, the file says that is run. */

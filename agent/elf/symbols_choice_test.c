@@ -117,6 +117,10 @@ static const struct {
     {{{"abs", 0x100, 16, STT_FUNC, STB_GLOBAL, SHN_ABS}}, {0x108}, "- "},
     {{{"resolver", 0x100, 16, STT_GNU_IFUNC, STB_GLOBAL, 0}}, {0x108}, "100 resolver "},
     {{{"", 0x100, 16, FUNC}}, {0x108}, "- "},
+    {{{"", 0x100, 0, FUNC}}, {0x108}, "- "},
+    {{{"", 0x100, 16, FUNC}, {"local", 0x100, 8, LOCAL}}, {0x104}, "100 local "},
+    {{{"outer", 0x100, 64, FUNC}, {"", 0x110, 16, FUNC}}, {0x118}, "100 outer "},
+    {{{"a", 0x100, 0, FUNC}, {"", 0x110, 0, FUNC}}, {0x118}, "100 a "},
     {{{"beyond", 0x2000, 16, FUNC}}, {0x108}, "- "},
     {{{"huge", 0x100, ~0ull, FUNC}}, {0x108, 0xfff}, "100 huge 100 huge "},
 };

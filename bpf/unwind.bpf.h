@@ -305,10 +305,8 @@ XP_INLINE int xp_step(struct xp_state *s)
     if (s->cur.file.state == XP_FILE_READY)
         r = xp_rule_at(s, pc);
     u32 kind = (r.kind & (31u | XP_RULE_SYNTH)) | (s->cur.file.flags & XP_FILE_GENERATED);
-    if (kind == XP_CFA_RSP)
-        return xp_step_cfa(s, r, s->sp + r.cfa_off, XP_WORD_CFI);
-    if (kind == XP_CFA_RBP)
-        return xp_step_cfa(s, r, s->bp + r.cfa_off, XP_WORD_CFI);
+    if (kind == XP_CFA_RSP || kind == XP_CFA_RBP) /* one copy of the code for both: it is long */
+        return xp_step_cfa(s, r, (kind == XP_CFA_RSP ? s->sp : s->bp) + r.cfa_off, XP_WORD_CFI);
     return xp_step_rare(xp_rule_word(r));
 }
 

@@ -1,8 +1,10 @@
 #!/bin/bash
 # What `xprof agent` costs beside two busy cores whose code is always new to it: a compiler in a loop, and a minifier of
-# JavaScript. At 99 Hz, warm (a second run with the cache of the first): CPU of the agent with its parser, and of its eBPF
-# programs, in percent of a core over SPAN seconds after the first 20, and in those 20. The reference is OpenTelemetry's
-# ebpf-profiler beside the same load, when bench/peers.sh has built it; it leaves naming to others.
+# JavaScript. At 99 Hz: CPU of the agent with its parser, and of its eBPF programs, in the first 20 s with an empty cache
+# directory (cold), and again with what that run left there (warm); then in percent of a core over SPAN more seconds. The
+# reference is OpenTelemetry's ebpf-profiler beside the same load, when bench/peers.sh has built it; it keeps no cache, and
+# leaves naming to others. The load runs in a container of its own, and only that is profiled; the reference profiles all
+# of the machine, so let nothing else run.
 # TERSER is the module to minify with; else a loop that does much the same.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,8 +18,16 @@ tmp=$(mktemp -d)
 stats=/proc/sys/kernel/bpf_stats_enabled
 stats_before=$(cat $stats)
 load=()
+groups=()
 pid='' receiver=''
-trap 'kill -- ${load[@]/#/-} $pid $receiver 2>/dev/null || true; echo "$stats_before" >$stats; rm -rf "$tmp"' EXIT
+clean_up() {
+    kill -- "${load[@]/#/-}" ${pid:+"$pid"} ${receiver:+"$receiver"} 2>/dev/null || true
+    echo "$stats_before" >$stats
+    sleep 1
+    for group in "${groups[@]}"; do rmdir "$group/docker/$container" "$group/docker" "$group" 2>/dev/null || true; done
+    rm -rf "$tmp"
+}
+trap clean_up EXIT
 # shellcheck source=bench/peers/build.sh
 . bench/peers/build.sh
 echo 1 >$stats
@@ -40,14 +50,30 @@ function minify() {
 }
 (async () => { for (;;) terser ? await terser.minify(text) : minify() })()
 END
+container=$(printf 'b5%.0s' {1..32})
+printf 'targets:\n  - container-id: %s\ntargets-only: on\n' "$container" >"$tmp/targets.yaml"
+make_container() {
+    local root
+    for root in /sys/fs/cgroup /sys/fs/cgroup/*; do
+        [ -e "$root/cgroup.procs" ] || continue
+        groups+=("$root/xprof-busy-$$")
+        mkdir -p "$root/xprof-busy-$$/docker/$container"
+    done
+}
+
+contained() { # COMMAND...: in a session of its own
+    # shellcheck disable=SC2016
+    setsid bash -c 'n=$1; shift; for ((i = 0; i < n; i++)); do echo $$ >"$1"; shift; done 2>/dev/null; exec "$@"' - \
+        ${#groups[@]} "${groups[@]/%//docker/$container/cgroup.procs}" "$@" >/dev/null 2>&1 &
+    load+=($!)
+}
+
 start_load() {
     local sources=(agent/dwarf/*.c agent/cfi/*.c)
     # shellcheck disable=SC2016
-    setsid bash -c 'while :; do for f; do clang -O2 -g -w -D_GNU_SOURCE -Iagent -I. -c "$f" -o /dev/null; done; done' - \
-        "${sources[@]}" >/dev/null 2>&1 &
-    load+=($!)
-    setsid node "$tmp/minify.js" ${TERSER:+"$TERSER" "$TERSER/dist/bundle.min.js"} >/dev/null 2>&1 &
-    load+=($!)
+    contained bash -c 'while :; do for f; do clang -O2 -g -w -D_GNU_SOURCE -Iagent -I. -c "$f" -o /dev/null; done; done' - \
+        "${sources[@]}"
+    contained node "$tmp/minify.js" ${TERSER:+"$TERSER" "$TERSER/dist/bundle.min.js"}
     sleep 2
 }
 
@@ -61,22 +87,22 @@ cpu() { # PID: of a process and its children, living or not, by the scheduler an
 }
 
 # Of a profiler that was started: in `figures`, user and eBPF of the span in percent, then both of the first 20 s.
-follow() { # PID
+follow() { # PID SPAN
     local first last
     sleep 20
     first=$(cpu "$1")
-    sleep "$SPAN"
+    sleep "$2"
     last=$(cpu "$1")
     kill -TERM "$1"
     wait "$1" || true
     pid=''
-    read -ra figures <<<"$(echo "$first $last" | awk -v s="$SPAN" \
+    read -ra figures <<<"$(echo "$first $last" | awk -v s="$2" \
         '{ printf "%.3f %.3f %.3f", ($3 - $1) / s / 1e7, ($4 - $2) / s / 1e7, ($1 + $2) / 1e9 }')"
 }
 
-agent() { # SECONDS: an agent that profiles everything
-    "$XPROF" agent --output-dir "$tmp/out" --state-dir "$tmp/state" --cache-dir "$tmp/cache" --listen off --exclusive=off \
-        --cri-socket none --kube off --host-processes on --rate 99 --max-cpu 100 >"$tmp/agent" 2>&1 &
+agent() { # of the container
+    "$XPROF" agent --config "$tmp/targets.yaml" --output-dir "$tmp/out" --state-dir "$tmp/state" --cache-dir "$tmp/cache" --listen off --exclusive=off \
+        --cri-socket none --kube off --host-processes off --rate 99 --max-cpu 100 >"$tmp/agent" 2>&1 &
     pid=$!
 }
 
@@ -98,20 +124,21 @@ verdict() { # NAME OURS UNIT REFERENCE GOAL
             g, u, a <= g ? "pass" : "fail" }'
 }
 
+make_container
 start_load
 agent
-sleep 35
-kill -TERM "$pid"
-wait "$pid" || true
+follow "$pid" 15
+cold=${figures[2]}
 agent
-follow "$pid"
+follow "$pid" "$SPAN"
 ours=("${figures[@]}")
 theirs=(- - -)
 if [ -e "$otel/done" ]; then
     otel
-    follow "$pid"
+    follow "$pid" "$SPAN"
     theirs=("${figures[@]}")
 fi
 verdict "busy: agent with parser (% of a core)" "${ours[0]}" % "${theirs[0]}" 0.35
 verdict "busy: eBPF (% of a core)" "${ours[1]}" % "${theirs[1]}" 0.4
-verdict "busy: first 20 s (CPU s)" "${ours[2]}" s "${theirs[2]}" 0.4
+verdict "busy: first 20 s, cold (CPU s)" "$cold" s "${theirs[2]}" 0.4
+verdict "busy: first 20 s, warm (CPU s)" "${ours[2]}" s "${theirs[2]}" 0.4

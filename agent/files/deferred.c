@@ -12,6 +12,7 @@
 #define DEFERRED_GAPS     256   /* of these, for rows: the others are for files that are new */
 #define CHAIN_MAX         256   /* frame pointers */
 #define DEFERRED_ROWS_MS  2500  /* longer than a file is open */
+#define DEFERRED_NEXT_MS  16000 /* for the next table of a file that is read by stretches: there are pauses */
 #define DEFERRED_FILES_MS 10000 /* for a file to be opened and built: thousands may be in front of it */
 
 struct waiting {
@@ -239,7 +240,16 @@ static bool misses_file(const struct deferred *l, const struct waiting *w)
 
 void deferred_end(struct deferred *l)
 {
+    if (!l->ending)
+        files_end_pauses(l->files);
     l->ending = true;
+}
+
+/* How long it waits for rows. Nothing is waited for at the end that is not made at once. */
+static u64 patience_ns(const struct deferred *l, const struct waiting *w)
+{
+    const struct file *e = w->gap && !l->ending ? files_get(l->files, w->gap) : NULL;
+    return (e && e->stretches.on ? DEFERRED_NEXT_MS : DEFERRED_ROWS_MS) * 1000000ull;
 }
 
 void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *into)
@@ -248,7 +258,7 @@ void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *int
     size_t kept = 0;
     for (size_t i = 0; i < l->list.n; i++) {
         struct waiting *w = &l->list.v[i];
-        bool last = now - w->since > DEFERRED_ROWS_MS * 1000000ull;
+        bool last = now - w->since > patience_ns(l, w);
         bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && rows_come(l, w)) ||
                      (!l->ending && now - w->since < DEFERRED_FILES_MS * 1000000ull && misses_file(l, w));
         if (young || !finish(l, w, last, into))

@@ -7,6 +7,7 @@
 #include "parser/synth_table.h"
 #include "profile/aggregate.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 #define FILE_ID   10u
 #define TEXT      0x400000ull
@@ -348,4 +349,24 @@ TEST(deferred_stacks_look_again_at_each_table)
     deferred_run(d.deferred, 0, d.into);
     CHECK_EQ(deferred_waiting(d.deferred), 0);
     CHECK_EQ(deferred_rescued(d.deferred), 1);
+}
+
+/* A file that is read by stretches has pauses; its stacks have the patience, but not at the end. */
+TEST(deferred_stacks_wait_for_more_stretches)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    d.shelf.files->all.v[0].stretches.on = true;
+    d.shelf.files->all.v[0].stretches.due_ns = ~0ull;
+    deferred_add(d.deferred, job_of(XP_CAUSE_NO_RULE, NOWHERE, 0), d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 1);
+    usleep(2600000);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 1);
+    deferred_end(d.deferred);
+    CHECK_EQ(d.shelf.files->all.v[0].stretches.due_ns, 0); /* the last table is made for them */
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 0);
+    CHECK_EQ(added(&d), 1);
 }

@@ -67,6 +67,8 @@ void files_resume_stretches(struct files *f, struct file *e);
 /* Makes the table with the stretches that are wanted so far. *out stays NULL if they bring no row. Returns 0 or -errno.
  */
 int files_read_stretches(struct files *f, struct file *e, struct shared_table **out, enum files_synth *outcome);
+/* Lets all files that are read by stretches have their next table at once: what waits for it waits no longer. */
+void files_end_pauses(struct files *f);
 /* Closes a file: it is decided whether the rest of its code gets rows, or that takes too long. Stacks that stop there
  * are no longer deferred. */
 void files_close(struct files *f, struct file *e);

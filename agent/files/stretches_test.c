@@ -122,6 +122,8 @@ TEST(stretches_of_files_that_are_too_large)
     files_want_synth(s.files, 10, 5 * SYNTH_STRETCH + 99);
     CHECK(!files_synth_waiting(s.files, now_ns() + 3600 * NS_PER_SEC));
     files_want_synth(s.files, 10, 50 * SYNTH_STRETCH);
+    files_tick(s.files, now_ns() + 30 * NS_PER_SEC);
+    CHECK(files_is_open(s.files, 10)); /* however long the pause is */
     wait_and_build(&s);
     CHECK(f->synth_rows > rows + rows / 2 && f->value.uid != uid);
     CHECK_EQ(files_synth_count(s.files, FILES_SYNTH_STRETCHES), 1); /* once for each file */

@@ -41,11 +41,12 @@ void files_close(struct files *f, struct file *e)
     probe_files_changed(f->probe);
 }
 
+/* Those that are read by stretches stay open: between their tables are pauses. */
 void files_close_late(struct files *f, u64 now)
 {
     for (size_t i = 0; i < f->synth_wanted.n; i++) {
         struct file *e = files_entry(f, f->synth_wanted.v[i]);
-        if (e && now - e->synth_asked_ns > OPEN_NS)
+        if (e && !e->stretches.on && now - e->synth_asked_ns > OPEN_NS)
             files_close(f, e);
     }
 }

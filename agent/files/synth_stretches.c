@@ -72,3 +72,9 @@ int files_read_stretches(struct files *f, struct file *e, struct shared_table **
     s->vain += !*out;
     return rc;
 }
+
+void files_end_pauses(struct files *f)
+{
+    for (size_t i = 0; i < f->all.n; i++)
+        f->all.v[i].stretches.due_ns = 0;
+}

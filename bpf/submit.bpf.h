@@ -71,6 +71,7 @@ XP_NOINLINE int xp_send_dump(u64 now)
     }
     if (s->dumps >= (s->pending & XP_WAITS_TABLE ? XP_DUMPS_PER_SECOND : XP_ROWS_PER_SECOND))
         return 0;
+    s->dumps++; /* also if there will be no room for it: listing mappings takes time */
     u64 next = 0;
     s->nmaps = 0;
     for (u32 i = 0; i < XP_DUMP_WALKS / XP_DUMP_STEP; i++)
@@ -79,7 +80,6 @@ XP_NOINLINE int xp_send_dump(u64 now)
     struct xp_dump *d = bpf_ringbuf_reserve(&ring, sizeof(*d), 0);
     if (!d)
         return 0;
-    s->dumps++;
     d->type = XP_RECORD_DUMP;
     d->cpu = s->sample.cpu;
     d->time = s->sample.time;

@@ -1,5 +1,6 @@
 #include "files/code_tables.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/shares.h"
 #include <errno.h>
@@ -9,6 +10,8 @@
 struct known { /* a mapping */
     struct xp_region_key key;
     u64 end, hash; /* of its image */
+    u64 owner;     /* whose share it counts against */
+    u64 since_ns;  /* monotonic: it was not known before */
     struct probe_table place;
     struct xp_file value;
 };
@@ -20,7 +23,7 @@ struct code_tables {
     struct probe *probe;
     VEC(struct process) list;
     struct shares shares; /* of XP_MAX_REGIONS */
-    bool share;
+    bool share, starved;
     u64 loaded, refused;
 };
 
@@ -62,11 +65,11 @@ static struct process *find_process(const struct code_tables *t, u32 tgid, u64 s
 
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 
-static void give_up(struct code_tables *t, const struct process *p, struct known *k)
+static void give_up(struct code_tables *t, struct known *k)
 {
     probe_forget_region(t->probe, &k->key);
     probe_table_free(t->probe, &k->place);
-    shares_give(&t->shares, owner_of(t, &p->who), 1);
+    shares_give(&t->shares, k->owner, 1);
 }
 
 static u64 hash_of(const struct generated_region *r)
@@ -97,7 +100,8 @@ static bool load(struct code_tables *t, const struct code_owner *who, const stru
                  struct known *out)
 {
     u64 owner = owner_of(t, who);
-    struct known k = {.end = r->end, .hash = hash_of(r), .place.flags = r->image->flags};
+    struct known k = {.end = r->end, .hash = hash_of(r), .owner = owner, .since_ns = now_ns()};
+    k.place.flags = r->image->flags;
     k.key = (struct xp_region_key){.process = who->start, .stack = who->stack, .start = r->start, .tgid = who->tgid};
     bool room = shares_take(&t->shares, owner, 1),
          loaded = room && !probe_table_load(t->probe, owner, r->image, &k.place);
@@ -108,6 +112,7 @@ static bool load(struct code_tables *t, const struct code_owner *who, const stru
     if (loaded)
         probe_table_free(t->probe, &k.place);
     shares_give(&t->shares, owner, room);
+    t->starved = true;
     return false;
 }
 
@@ -131,7 +136,7 @@ void code_tables_put(struct code_tables *t, const struct code_owner *who, const 
     fresh.list.n = kept;
     size_t gone = p->list.n;
     for (size_t i = 0; i < gone; i++)
-        give_up(t, p, &p->list.v[i]);
+        give_up(t, &p->list.v[i]);
     p->list.n = 0;
     for (size_t i = 0; i < code->nregions; i++) {
         const struct generated_region *r = &code->regions[i];
@@ -155,7 +160,7 @@ void code_tables_put(struct code_tables *t, const struct code_owner *who, const 
 static void give_up_all(struct code_tables *t, struct process *p)
 {
     for (size_t k = 0; k < p->list.n; k++)
-        give_up(t, p, &p->list.v[k]);
+        give_up(t, &p->list.v[k]);
     vec_free(&p->list);
 }
 
@@ -182,7 +187,8 @@ static bool has_ended(const struct code_tables *t, const struct process *p)
 
 static bool is_over_share(const struct code_tables *t, const struct process *p)
 {
-    return probe_over_share(t->probe, owner_of(t, &p->who));
+    u64 owner = owner_of(t, &p->who);
+    return shares_over(&t->shares, owner) || probe_over_share(t->probe, owner);
 }
 
 void code_tables_age(struct code_tables *t)
@@ -192,14 +198,20 @@ void code_tables_age(struct code_tables *t)
 
 void code_tables_make_room(struct code_tables *t)
 {
+    t->starved = false;
     give_up_some(t, is_over_share);
 }
 
-const struct xp_file *code_tables_find(const struct code_tables *t, u32 tgid, u64 process_start, u64 start)
+bool code_tables_starved(const struct code_tables *t)
+{
+    return t->starved;
+}
+
+const struct xp_file *code_tables_find(const struct code_tables *t, u32 tgid, u64 process_start, u64 start, u64 time_ns)
 {
     const struct process *p = find_process(t, tgid, process_start);
     for (size_t i = 0; p && i < p->list.n; i++)
-        if (p->list.v[i].key.start == start)
+        if (p->list.v[i].key.start == start && p->list.v[i].since_ns <= time_ns)
             return &p->list.v[i].value;
     return NULL;
 }

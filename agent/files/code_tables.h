@@ -26,8 +26,12 @@ void code_tables_free(struct code_tables **t);
 void code_tables_put(struct code_tables *t, const struct code_owner *who, const struct generated *code);
 /* Gives up the tables of processes that have ended. Call it every few seconds. */
 void code_tables_age(struct code_tables *t);
+/* Tells whether a table found no room since the last code_tables_make_room. */
+bool code_tables_starved(const struct code_tables *t);
 /* Gives up the tables of those who hold more than their share, because others find no room. They are read again. */
 void code_tables_make_room(struct code_tables *t);
-/* Finds the table of a mapping; NULL: none. Borrowed until the next call of the others. */
-const struct xp_file *code_tables_find(const struct code_tables *t, u32 tgid, u64 process_start, u64 start);
+/* Finds the table that a mapping had at a time (monotonic): a later one may be of other code. NULL: none. Borrowed
+ * until the next call of the others. */
+const struct xp_file *code_tables_find(const struct code_tables *t, u32 tgid, u64 process_start, u64 start,
+                                       u64 time_ns);
 struct code_tables_stats code_tables_stats(const struct code_tables *t);

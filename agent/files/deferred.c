@@ -28,7 +28,7 @@ struct deferred {
     const struct code_tables *code; /* NULL: none */
     VEC(struct waiting) list;
     struct shares shares;   /* of these, by cgroup */
-    size_t gaps;            /* of these wait for rows */
+    struct shares gaps;     /* of those that wait for rows */
     struct xp_state *state; /* large: one for all */
     u64 rescued;
     bool ending; /* deferred_end */
@@ -50,6 +50,7 @@ int deferred_new(struct deferred **out, struct probe *probe, struct files *files
     l->probe = probe;
     l->files = files;
     l->shares.limit = DEFERRED_MAX;
+    l->gaps.limit = DEFERRED_GAPS;
     *out = l;
     return 0;
 }
@@ -68,6 +69,7 @@ void deferred_free(struct deferred **ll)
         deferred_job_free(&l->list.v[i].job);
     vec_free(&l->list);
     shares_free(&l->shares);
+    shares_free(&l->gaps);
     free(l->state);
     free(l);
     *ll = NULL;
@@ -87,19 +89,19 @@ u32 deferred_gap_of(const struct xp_sample *s, u64 *offset)
     return gap_of(s->cause, s->words + s->nkernel, s->nuser, offset);
 }
 
-/* It waits for rows, if there is room; false: there is none, or they will not come. */
-static bool wait_for_rows(struct deferred *l, struct waiting *w, u32 gap)
-{
-    l->gaps -= w->gap != 0;
-    w->gap = gap && l->gaps < DEFERRED_GAPS && files_is_open(l->files, gap) ? gap : 0;
-    l->gaps += w->gap != 0;
-    w->uid = w->gap ? files_get(l->files, gap)->value.uid : 0;
-    return w->gap;
-}
-
 static u64 owner_of(const struct deferred *l, const struct xp_sample *s)
 {
     return l->files->share ? s->cgroup : SHARES_ALL;
+}
+
+/* It waits for rows, if there is room; false: there is none, or they will not come. */
+static bool wait_for_rows(struct deferred *l, struct waiting *w, u32 gap)
+{
+    u64 owner = owner_of(l, w->job.sample);
+    shares_give(&l->gaps, owner, w->gap != 0);
+    w->gap = gap && files_is_open(l->files, gap) && shares_take(&l->gaps, owner, 1) ? gap : 0;
+    w->uid = w->gap ? files_get(l->files, gap)->value.uid : 0;
+    return w->gap;
 }
 
 void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate *into)
@@ -126,10 +128,11 @@ static int read_dump(void *ctx, void *to, u32 len, u64 from)
     return 0;
 }
 
+/* Without the process, it cannot be checked that return addresses follow calls. */
 static void resolve_code(const struct deferred *l, const struct waiting *w, struct xp_vma *m)
 {
     const struct xp_sample *s = w->job.sample;
-    const struct xp_file *known = l->code ? code_tables_find(l->code, s->tgid, s->start, m->start) : NULL;
+    const struct xp_file *known = l->code ? code_tables_find(l->code, s->tgid, s->start, m->start, s->time) : NULL;
     if (!known)
         return;
     m->file = *known;

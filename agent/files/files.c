@@ -184,6 +184,7 @@ static struct file *add(struct files *f, struct file_job *job)
     *e = (struct file){
         .id = job->event.id, .last_used = f->round, .key = job->event.key, .fd = TAKE_FD(job->fd), .error = job->error};
     e->place = hung_place_of(&job->event);
+    e->local = !hung_may(job->event.magic);
     e->owner = f->share && e->id != XP_FILE_VDSO ? job->event.cgroup : SHARES_ALL;
     e->path = TAKE_PTR(job->path);
     e->tgid = job->event.tgid;

@@ -44,6 +44,7 @@ struct file {
     u64 mapped_ns;   /* when that was last known; monotonic */
     u32 asked_round; /* since when the kernel side is asked who else maps it; 0: it is not */
     int error;       /* 0, or -errno: there is no table */
+    bool local;      /* on a file system that no container serves: its key identifies its content */
     bool replaced;   /* announced again under another ID: this entry is for stacks in flight */
     u32 rows, bad_fdes, synth_rows;
     s64 mtime_ns, size; /* when it was opened */

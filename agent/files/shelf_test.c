@@ -2,6 +2,7 @@
 #include "base/test.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ const struct file *shelf_build_for(struct shelf *s, u64 cgroup, u32 id, const ch
         job.error = -errno;
     job.event.key = shelf_key_of(id, path);
     job.event.cgroup = cgroup;
+    job.event.magic = EXT4_SUPER_MAGIC;
     files_build(s->files, &job);
     return files_get(s->files, id);
 }

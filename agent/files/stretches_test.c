@@ -9,6 +9,7 @@
 #include "parser/synth_table.h"
 #include "synth/crafted.h"
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +85,7 @@ static const struct file *announce(struct shelf *s, u32 id, const char *path)
 {
     struct file_job job = {.event.id = id, .fd = open(path, O_RDONLY | O_CLOEXEC), .path = strdup(path)};
     job.event.key = shelf_key_of(0, path);
+    job.event.magic = EXT4_SUPER_MAGIC;
     files_build(s->files, &job);
     return files_get(s->files, id);
 }

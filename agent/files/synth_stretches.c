@@ -12,7 +12,7 @@
 static int find_image(const struct files *f, const struct file *e)
 {
     u8 digest[16];
-    if (!f->cache)
+    if (!f->cache || !e->local)
         return -ENODATA;
     synth_stretches_key(cache_secret(f->cache), &e->key, digest);
     return cache_get_stretches(f->cache, digest);
@@ -39,12 +39,28 @@ void files_resume_stretches(struct files *f, struct file *e)
     files_enqueue_synth(f, e);
 }
 
+/* How many of those that are wanted were read. For the others, time did not suffice. */
+static size_t count_read(const struct stretches *s, const struct parser_synth *made)
+{
+    size_t n = 0, known = 0, read = 0;
+    const u32 *numbers = made->stretches ? synth_stretches_wanted(made->stretches, &n) : NULL;
+    if (!numbers)
+        return s->wanted.n;
+    for (size_t i = 0; i < s->wanted.n; i++) {
+        while (known < n && numbers[known] < s->wanted.v[i])
+            known++;
+        read += known < n && numbers[known] == s->wanted.v[i];
+    }
+    return read;
+}
+
 /* Each time all is written anew, so not each time. */
 static void keep(const struct files *f, struct file *e, const struct parser_synth *made)
 {
     struct stretches *s = &e->stretches;
     u8 digest[16];
-    if (!f->cache || !made->stretches || s->read <= s->kept || (s->read - s->kept) * STRETCHES_KEEP < s->read)
+    if (!f->cache || !e->local || !made->stretches || s->read <= s->kept ||
+        (s->read - s->kept) * STRETCHES_KEEP < s->read)
         return;
     synth_stretches_key(cache_secret(f->cache), &e->key, digest);
     if (!cache_put_stretches(f->cache, digest, made->stretches, made->stretches_len))
@@ -64,7 +80,7 @@ int files_read_stretches(struct files *f, struct file *e, struct shared_table **
     f->stretches_by = parser_pid(f->parser);
     if (rc)
         return rc;
-    s->read = s->wanted.n;
+    s->read = count_read(s, &made);
     keep(f, e, &made);
     *outcome = made.table ? FILES_SYNTH_STRETCHES : files_outcome(&made);
     rc = made.table ? files_place(f, e->owner, &nobodys, made.table, out) : 0;

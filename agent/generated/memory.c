@@ -56,6 +56,7 @@ bool mapping_parse(const char *line, const char *end, struct mapping *out)
     m.read = p[0] == 'r';
     m.write = p[1] == 'w';
     m.exec = p[2] == 'x';
+    m.shared = p[3] == 's';
     p = skip(p, end);
     if (!take_hex(&p, end, ' ', &m.offset))
         return false;

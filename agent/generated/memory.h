@@ -9,7 +9,8 @@ struct mapping {
     u64 start, end;
     u64 offset;
     bool read, write, exec;
-    bool plain; /* memory of no file, or that only looks like one; not that of the kernel */
+    bool shared; /* reading a hole would take memory of the process */
+    bool plain;  /* memory of no file, or that only looks like one; not that of the kernel */
 };
 
 struct memory {

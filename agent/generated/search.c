@@ -10,8 +10,9 @@
 #define MAX_BYTES  ((u64)16 << 20) /* searched of read-only memory */
 #define SOME_BYTES ((u64)4 << 20)  /* of other memory, and of the code itself */
 #define MAX_ENTRY  (1u << 20)
-#define MIN_CIE    9 /* ID, version, augmentation "", factors, register */
-#define LAST_CIES  8 /* that FDEs may refer to; compilers write one or two per object */
+#define MIN_CIE    9              /* ID, version, augmentation "", factors, register */
+#define LAST_CIES  8              /* that FDEs may refer to; compilers write one or two per object */
+#define MAX_STEPS  ((u64)4 << 20) /* entries of all chains that are followed; chains may overlap */
 
 bool sections_add(struct sections *s, u64 at, const void *bytes, size_t len, bool debug)
 {
@@ -94,13 +95,14 @@ static bool add_fde(struct chain *ch, const struct memory *m, const struct cfi_e
     return true;
 }
 
-/* The length of the chain of entries at `offset`; 0: none. */
-static size_t chain_length(const struct memory *m, struct chain *ch, size_t offset)
+/* The length of the chain of entries at `offset`; 0: none. *steps: how many may still be followed. */
+static size_t chain_length(const struct memory *m, struct chain *ch, size_t offset, u64 *steps)
 {
     const struct cfi_section *s = &ch->c.section[0];
     const u8 *p = s->data + offset, *end = s->data + s->len;
     struct cfi_entry e;
-    while (p < end && cfi_read_entry(p, end, false, &e) == 1 && e.next - p <= MAX_ENTRY) {
+    while (p < end && *steps && cfi_read_entry(p, end, false, &e) == 1 && e.next - p <= MAX_ENTRY) {
+        --*steps;
         bool sound = e.value ? add_fde(ch, m, &e) : add_cie(ch, (u64)(p - s->data));
         if (!sound)
             break;
@@ -109,17 +111,17 @@ static size_t chain_length(const struct memory *m, struct chain *ch, size_t offs
     return ch->fdes > ch->strays ? (size_t)(p - s->data) - offset : 0;
 }
 
-size_t sections_next(const struct memory *m, u64 at, const u8 *bytes, size_t len, size_t *pos)
+size_t sections_next(const struct memory *m, u64 at, const u8 *bytes, size_t len, size_t *pos, u64 *steps)
 {
     static const struct elf_file none; /* instructions may refer to segments */
     size_t i = (*pos + 3) & ~(size_t)3;
-    for (; i + 12 <= len; i += 4) {
+    for (; i + 12 <= len && *steps; i += 4) {
         if (!looks_like_cie(bytes + i))
             continue;
         struct chain ch = {.c = {.section = {{.data = bytes, .len = len, .vaddr = at, .open_ended = true}}}};
         ch.c.nsections = 1;
         ch.c.elf = &none;
-        size_t n = chain_length(m, &ch, i);
+        size_t n = chain_length(m, &ch, i, steps);
         if (n) {
             *pos = i;
             return n;
@@ -185,17 +187,17 @@ static struct place *find_places(const struct memory *m, size_t *n)
     measure(m, distance);
     for (size_t i = 0; i < m->maps.n; i++) {
         const struct mapping *v = &m->maps.v[i];
-        if (v->plain && v->read)
+        if (v->plain && v->read && (v->exec || !v->shared))
             p[(*n)++] = (struct place){v->start, v->end - v->start, distance[i], rank_of(v)};
     }
     qsort(p, *n, sizeof(*p), by_rank);
     return p;
 }
 
-static void search_bytes(struct sections *s, const struct memory *m, u64 at, const u8 *bytes, size_t len)
+static void search_bytes(struct sections *s, const struct memory *m, u64 at, const u8 *bytes, size_t len, u64 *steps)
 {
     size_t n;
-    for (size_t pos = 0; (n = sections_next(m, at, bytes, len, &pos)); pos += n)
+    for (size_t pos = 0; (n = sections_next(m, at, bytes, len, &pos, steps)); pos += n)
         if (!sections_add(s, at + pos, bytes + pos, n, false))
             return;
 }
@@ -204,13 +206,13 @@ void sections_search(struct sections *s, struct memory *m)
 {
     size_t n;
     AUTO_FREE struct place *places = find_places(m, &n);
-    u64 left[3] = {MAX_BYTES, SOME_BYTES, SOME_BYTES};
+    u64 left[3] = {MAX_BYTES, SOME_BYTES, SOME_BYTES}, steps = MAX_STEPS;
     AUTO_FREE u8 *bytes = malloc(MAX_BYTES);
     for (size_t i = 0; bytes && places && i < n; i++) {
         u64 *may = &left[places[i].rank];
         size_t len = places[i].len < *may ? places[i].len : *may;
         *may -= len;
         if (len && memory_read(m, places[i].start, bytes, len))
-            search_bytes(s, m, places[i].start, bytes, len);
+            search_bytes(s, m, places[i].start, bytes, len, &steps);
     }
 }

@@ -22,8 +22,9 @@ static long find(const struct buf *b, size_t *len)
 {
     struct memory m;
     size_t pos = 0;
+    u64 steps = 1000;
     world(&m);
-    *len = sections_next(&m, AT, (const u8 *)b->data, b->len, &pos);
+    *len = sections_next(&m, AT, (const u8 *)b->data, b->len, &pos, &steps);
     return *len ? (long)pos : -1;
 }
 
@@ -97,9 +98,26 @@ TEST(search_survives_any_byte)
         size_t pos = 0;
         world(&m);
         memcpy(part, b.data, cut);
-        sections_next(&m, AT, part, cut, &pos);
+        u64 steps = 1000;
+        sections_next(&m, AT, part, cut, &pos, &steps);
         CHECK(pos <= cut + 3);
     }
+}
+
+/* Each of them begins a chain to the end. */
+TEST(search_follows_a_limited_number_of_entries)
+{
+    static const u8 cie[16] = {12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0, 0, 0};
+    static u8 bytes[16 * 1000];
+    struct memory m;
+    world(&m);
+    for (size_t i = 0; i < sizeof(bytes); i += sizeof(cie))
+        memcpy(bytes + i, cie, sizeof(cie));
+    size_t pos = 0;
+    u64 steps = 100000;
+    CHECK_EQ(sections_next(&m, AT, bytes, sizeof(bytes), &pos, &steps), 0);
+    CHECK_EQ(steps, 0); /* half a million without the limit */
+    CHECK_EQ(pos, sizeof(bytes));
 }
 
 /* In this process: read-only memory first, the nearest first, and no more than so much. */

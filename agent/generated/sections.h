@@ -23,6 +23,6 @@ void sections_free(struct sections *s);
 
 /* Finds the sections of .eh_frame in the memory of the process that are about its generated code. */
 void sections_search(struct sections *s, struct memory *m);
-/* Finds the first such section in `len` bytes that were read at address `at`, from *pos on. Returns its length and
- * moves *pos to its start; 0: there is none. */
-size_t sections_next(const struct memory *m, u64 at, const u8 *bytes, size_t len, size_t *pos);
+/* Finds the first such section in `len` bytes that were read at address `at`, from *pos on. *steps: how many entries
+ * may still be followed. Returns its length and moves *pos to its start; 0: there is none. */
+size_t sections_next(const struct memory *m, u64 at, const u8 *bytes, size_t len, size_t *pos, u64 *steps);

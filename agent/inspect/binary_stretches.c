@@ -1,11 +1,13 @@
 #include "inspect/binary_stretches.h"
 #include "base/cleanup.h"
 #include "cache/cache.h"
+#include "opener/hung.h"
 #include "parser/parser.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #define MAX_STRETCHES 4096 /* of a file */
 
@@ -25,11 +27,18 @@ static bool add(struct binary_stretches *s, u64 number)
     return true;
 }
 
+/* Does the key identify what is in the file? Not if a container may serve its file system. */
+static bool is_local(const struct binary_stretches_source *from)
+{
+    struct statfs fs;
+    return !fstatfs(from->fd, &fs) && !hung_may((u32)fs.f_type);
+}
+
 /* What the cache has of the file: an owned descriptor, or -errno. */
 static int find_image(const struct binary_stretches_source *from)
 {
     u8 digest[16];
-    if (!from->cache)
+    if (!from->cache || !is_local(from))
         return -ENODATA;
     synth_stretches_key(cache_secret(from->cache), from->key, digest);
     return cache_get_stretches(from->cache, digest);
@@ -52,7 +61,7 @@ static void load(struct binary_stretches *s, int fd)
 static void keep(struct binary_stretches *s, const struct binary_stretches_source *from)
 {
     u8 digest[16];
-    if (!from->cache || !s->made.stretches || s->wanted.n <= s->kept)
+    if (!from->cache || !is_local(from) || !s->made.stretches || s->wanted.n <= s->kept)
         return;
     synth_stretches_key(cache_secret(from->cache), from->key, digest);
     if (!cache_put_stretches(from->cache, digest, s->made.stretches, s->made.stretches_len))

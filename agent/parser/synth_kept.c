@@ -104,8 +104,13 @@ int synth_kept_read(struct synth_kept *k, const struct elf_file *elf, const stru
     int err = synth_read_stretches(elf, covered, ncovered, new, nnew, &limits, &k->found);
     if (err)
         return err == -EINVAL ? -EBADMSG : err;
-    memcpy(k->wanted.v, all, nall * sizeof(*all));
-    k->wanted.n = nall;
+    size_t unread = nnew - k->found.unread;
+    k->wanted.n = 0;
+    for (size_t i = 0; i < nall; i++) /* those that were not read are asked for again */
+        if (unread < nnew && all[i] == new[unread])
+            unread++;
+        else
+            k->wanted.v[k->wanted.n++] = all[i];
     return 0;
 }
 

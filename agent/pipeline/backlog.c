@@ -6,9 +6,13 @@
 
 int backlog_put(struct backlog *b, struct job *file)
 {
-    struct job **place = b->files.n < BACKLOG_MAX ? VEC_PUSH(&b->files) : NULL;
-    if (!place)
+    u64 cgroup = file->file.event.cgroup;
+    bool fits = shares_take(&b->shares, cgroup, 1);
+    struct job **place = fits ? VEC_PUSH(&b->files) : NULL;
+    if (!place) {
+        shares_give(&b->shares, cgroup, fits);
         return -ENOSPC;
+    }
     *place = file;
     return 0;
 }
@@ -28,6 +32,7 @@ struct job *backlog_take(struct backlog *b, const struct turns *turns)
         return NULL;
     struct job *file = b->files.v[best];
     b->files.n--;
+    shares_give(&b->shares, file->file.event.cgroup, 1);
     memmove(b->files.v + best, b->files.v + best + 1, (b->files.n - best) * sizeof(*b->files.v));
     return file;
 }
@@ -37,4 +42,5 @@ void backlog_free(struct backlog *b)
     for (size_t i = 0; i < b->files.n; i++)
         job_free(b->files.v[i]);
     vec_free(&b->files);
+    shares_free(&b->shares);
 }

@@ -23,7 +23,7 @@ static u32 take(struct backlog *b, const struct turns *t)
 
 TEST(backlog_gives_first_the_file_of_who_used_least)
 {
-    CLEANUP(backlog_free) struct backlog b = {0};
+    CLEANUP(backlog_free) struct backlog b = {.shares.limit = BACKLOG_MAX};
     CLEANUP(turns_free) struct turns t = {0};
     turns_begin(&t, 1000);
     turns_spend(&t, 7, 500);
@@ -38,12 +38,18 @@ TEST(backlog_gives_first_the_file_of_who_used_least)
     CHECK_EQ(take(&b, &t), 0);
 }
 
-TEST(backlog_is_bounded)
+TEST(backlog_has_places_for_whoever_comes_next)
 {
-    CLEANUP(backlog_free) struct backlog b = {0};
-    for (u32 i = 0; i < BACKLOG_MAX; i++)
-        CHECK_EQ(backlog_put(&b, file_of(7, i)), 0);
-    struct job *more = file_of(8, 1);
-    CHECK_EQ(backlog_put(&b, more), -ENOSPC);
+    CLEANUP(backlog_free) struct backlog b = {.shares.limit = BACKLOG_MAX};
+    CLEANUP(turns_free) struct turns t = {0};
+    struct job *more;
+    u32 n = 0;
+    while (!backlog_put(&b, more = file_of(7, n)))
+        n++;
     job_free(more);
+    CHECK(n > BACKLOG_MAX * 3 / 4 && n < BACKLOG_MAX);
+    CHECK_EQ(backlog_put(&b, file_of(8, 1)), 0);
+    while ((more = backlog_take(&b, &t)))
+        job_free(more);
+    CHECK_EQ(b.shares.used, 0);
 }

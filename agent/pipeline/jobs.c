@@ -36,7 +36,8 @@ void job_free(struct job *j)
 
 int jobs_new(struct jobs *j)
 {
-    *j = (struct jobs){.lock = PTHREAD_MUTEX_INITIALIZER, .dumps = {.limit = JOBS_DUMP_BYTES}};
+    *j = (struct jobs){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .dumps = {.limit = JOBS_DUMP_BYTES}, .code = {.limit = JOBS_CODE_BYTES}};
     return queue_new(&j->queue, JOBS_MAX);
 }
 
@@ -51,32 +52,47 @@ void jobs_free(struct jobs *j)
         job_free(left);
     queue_free(&j->queue);
     shares_free(&j->dumps);
+    shares_free(&j->code);
 }
 
-/* What a deferred stack takes of the queue's memory. */
+/* What a job takes of the queue's memory: of whose share of what, and how much. NULL: nothing that matters. */
+static struct shares *room_of(struct jobs *j, const struct job *job, u64 *owner, u64 *bytes)
+{
+    bool is_dump = job->kind == JOB_DEFERRED;
+    if (!is_dump && job->kind != JOB_CODE)
+        return NULL;
+    *bytes = is_dump ? sizeof(struct xp_dump) : job->code.reply.len;
+    *owner = !j->share ? SHARES_ALL : is_dump ? job->deferred.sample->cgroup : job->code.cgroup;
+    return is_dump ? &j->dumps : &j->code;
+}
+
 static bool take_room(struct jobs *j, const struct job *job)
 {
+    u64 owner, bytes;
+    struct shares *s = room_of(j, job, &owner, &bytes);
     pthread_mutex_lock(&j->lock);
-    bool fits = shares_take(&j->dumps, j->share ? job->deferred.sample->cgroup : SHARES_ALL, sizeof(struct xp_dump));
+    bool fits = !s || shares_take(s, owner, bytes);
     pthread_mutex_unlock(&j->lock);
     return fits;
 }
 
 static void give_room(struct jobs *j, const struct job *job)
 {
+    u64 owner, bytes;
+    struct shares *s = room_of(j, job, &owner, &bytes);
     pthread_mutex_lock(&j->lock);
-    shares_give(&j->dumps, j->share ? job->deferred.sample->cgroup : SHARES_ALL, sizeof(struct xp_dump));
+    if (s)
+        shares_give(s, owner, bytes);
     pthread_mutex_unlock(&j->lock);
 }
 
 int jobs_put(struct jobs *j, struct job *job)
 {
-    bool has_dump = job->kind == JOB_DEFERRED;
-    if (has_dump && !take_room(j, job))
+    if (!take_room(j, job))
         return -ENOSPC;
     job->put_ns = now_ns();
     int rc = queue_put(j->queue, job);
-    if (rc && has_dump)
+    if (rc)
         give_room(j, job);
     return rc;
 }
@@ -101,9 +117,9 @@ void jobs_release_span(struct jobs *j, const struct span *s)
 struct job *jobs_get(struct jobs *j, int timeout_ms)
 {
     struct job *job = queue_get(j->queue, timeout_ms);
-    if (job && job->kind == JOB_DEFERRED)
+    if (job)
         give_room(j, job);
-    else if (job && job->kind == JOB_SPAN)
+    if (job && job->kind == JOB_SPAN)
         jobs_release_span(j, &job->span);
     return job;
 }

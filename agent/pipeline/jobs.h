@@ -56,6 +56,7 @@ struct job *job_new(enum job_kind kind);
 void job_free(struct job *j);
 
 #define JOBS_SPAN_BYTES (64u << 20) /* limit for the intervals that wait, except that there may always be one */
+#define JOBS_CODE_BYTES (64u << 20) /* limit for what was read of generated code */
 #define JOBS_DUMP_BYTES (32u << 20) /* limit for the copies of stacks that wait in the queue */
 
 struct jobs {
@@ -64,6 +65,7 @@ struct jobs {
     bool share;      /* jobs_share */
     pthread_mutex_t lock;
     struct shares dumps; /* under the lock: bytes of JOB_DEFERRED, by cgroup */
+    struct shares code;  /* the same of JOB_CODE */
     size_t span_bytes;   /* under the lock: of intervals that wait, here or on their way */
 };
 /* 0 or -ENOMEM. */
@@ -73,7 +75,7 @@ void jobs_share(struct jobs *j);
 void jobs_free(struct jobs *j); /* and the jobs left in it */
 
 /* Takes ownership of the job. Returns 0; -ENOSPC: the queue is full or closed, or there is no memory for this cgroup's
- * copies of stacks; the caller keeps the job. */
+ * copies of stacks or generated code; the caller keeps the job. */
 int jobs_put(struct jobs *j, struct job *job);
 /* Reserves room for an interval, until jobs_get returns it. False: the worker is so far behind that there is none. */
 bool jobs_reserve_span(struct jobs *j, const struct span *s);

@@ -90,6 +90,31 @@ TEST(jobs_share_the_memory_of_stacks)
     CHECK(put_copies(&jobs, 9) > 0);
 }
 
+static bool put_code(struct jobs *jobs, u64 cgroup, size_t len)
+{
+    struct job *j = job_new(JOB_CODE);
+    j->code.cgroup = cgroup;
+    j->code.reply.len = len; /* its bytes do not matter here */
+    int rc = jobs_put(jobs, j);
+    if (rc)
+        free(j);
+    return !rc;
+}
+
+TEST(jobs_share_the_memory_of_generated_code)
+{
+    QUEUE;
+    jobs_share(&jobs);
+    size_t n = 0;
+    while (put_code(&jobs, 7, 1 << 20))
+        n++;
+    CHECK(n > 48 && n < 64);
+    CHECK(put_code(&jobs, 8, 1 << 20));
+    for (struct job *j; (j = jobs_get(&jobs, 0));)
+        free(j);
+    CHECK_EQ(jobs.code.used, 0);
+}
+
 /* An interval with n different stacks. */
 static struct job *interval(unsigned n)
 {

@@ -313,11 +313,11 @@ static u64 rank(void *ctx, u32 file)
  * so that those who used more of it before come last. A recording has all the time. */
 static int take_turns(struct namer *n, const struct span *s)
 {
-    u64 half = s->duration_ns / 2 > MIN_TURNS_NS ? s->duration_ns / 2 : MIN_TURNS_NS;
+    u64 quarter = s->duration_ns / 4 > MIN_TURNS_NS ? s->duration_ns / 4 : MIN_TURNS_NS;
     if (!n->kept || n->config.raw)
         return 0;
-    turns_begin(&n->line_turns, half);
-    turns_begin(&n->name_turns, half / 2);
+    turns_begin(&n->line_turns, quarter);
+    turns_begin(&n->name_turns, quarter / 2);
     int rc = askers_find(&n->askers, s->stacks, &n->line_turns);
     for (size_t i = 0; i < n->askers.all.n; i++) {
         const struct asker *a = &n->askers.all.v[i];

@@ -18,7 +18,7 @@
 #define DEFERRED_AGE_MS 150 /* long enough for the files that a deferred stack announced to be opened and built */
 #define IDLE_MS         20
 #define TICK_MS         500
-#define BUILDS_NS       (5 * NS_PER_SEC) /* the time for building files in the first interval; later, half of one */
+#define BUILDS_NS       (5 * NS_PER_SEC) /* the time for building files in the first interval; later, a quarter of one */
 #define CODE_AGE_NS     (5 * NS_PER_SEC)
 
 struct worker {
@@ -47,6 +47,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
     if (!w)
         return -ENOMEM;
     w->config = *config;
+    w->backlog.shares.limit = BACKLOG_MAX;
     if (files_new(&w->files, config->probe, config->parser, config->cache, !config->no_synth) ||
         code_tables_new(&w->code, config->probe, config->neighbours) ||
         deferred_new(&w->deferred, config->probe, w->files) ||
@@ -195,12 +196,12 @@ static void deliver(struct worker *w, struct span *s)
         w->config.profile(w->config.ctx, &p);
     else
         log_warn("out of memory during symbolization: the profile of this interval is lost");
-    if (files_starved(w->files))
+    if (files_starved(w->files) || code_tables_starved(w->code))
         code_tables_make_room(w->code);
     age_files(w->files, s->stacks);
     namer_age(w->namer, s->duration_ns);
     if (w->config.neighbours)
-        turns_begin(&w->builds, s->duration_ns / 2);
+        turns_begin(&w->builds, s->duration_ns / 4);
     publish_figures(w);
     profile_free(&p);
     malloc_trim(0); /* an interval's memory is the next one's at the earliest */
@@ -220,10 +221,11 @@ void worker_build(void *worker, struct job *j)
     job_free(j);
 }
 
-/* Builds a file now, or later if its cgroup has used up its time. One too many is announced again. */
+/* Builds a file now, or later if its cgroup has used up its time. One too many is announced again. A file that is known
+ * takes no time. */
 static void build_in_turn(struct worker *w, struct job *j)
 {
-    if (turns_may(&w->builds, j->file.event.cgroup)) {
+    if (j->file.event.again || turns_may(&w->builds, j->file.event.cgroup)) {
         worker_build(w, j);
         return;
     }

@@ -16,6 +16,7 @@ struct stretches {
     const struct synth *known; /* by earlier calls */
     size_t past;               /* of its ranges lie behind us */
     u64 done;                  /* file offset: up to here there are rows, or none wanted */
+    bool late;                 /* the time is up: those from the next one on are not read */
 };
 
 static void stretches_free(struct stretches *s)
@@ -110,7 +111,10 @@ static int read_gap(struct stretches *s, const struct code_gap *g)
     int err = 0;
     while (s->next < s->n && (s->wanted[s->next] + 1ull) * SYNTH_STRETCH <= g->offset)
         s->next++;
-    while (s->next < s->n && s->wanted[s->next] * (u64)SYNTH_STRETCH < end && !err && !is_late(s)) {
+    while (s->next < s->n && s->wanted[s->next] * (u64)SYNTH_STRETCH < end && !err) {
+        s->late = s->done && is_late(s); /* one is read in any case */
+        if (s->late)
+            break;
         u64 from = s->wanted[s->next] * (u64)SYNTH_STRETCH, to = take_run(s, end);
         from = from > g->offset ? start_before(g, from - g->offset) : 0;
         to = to < end ? start_behind(g, to - g->offset) : end - g->offset;
@@ -129,7 +133,7 @@ static int read_gap(struct stretches *s, const struct code_gap *g)
 static int read_all(struct stretches *s)
 {
     int err = 0;
-    for (size_t i = 0; i < s->code.gaps.n && !err && s->next < s->n; i++)
+    for (size_t i = 0; i < s->code.gaps.n && !err && !s->late && s->next < s->n; i++)
         err = read_gap(s, &s->code.gaps.v[i]);
     return err;
 }
@@ -201,6 +205,7 @@ int synth_read_stretches(const struct elf_file *e, const struct synth_span *cove
     if (err)
         return err;
     all.dropped = found.dropped;
+    all.unread = s.late ? s.n - s.next : 0;
     synth_free(io);
     *io = all;
     all = (struct synth){0}; /* handed over */

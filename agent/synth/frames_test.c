@@ -43,17 +43,22 @@ static void put_normal(struct text *t, unsigned n)
     }
 }
 
-static int read_wanted(const struct text *t, const u32 *wanted, size_t n, struct synth *out)
+static int read_within(unsigned ms, const struct text *t, const u32 *wanted, size_t n, struct synth *out)
 {
     struct synth_limits limits = SYNTH_LIMITS_DEFAULT;
     AUTO_FREE u8 *file = malloc(CRAFTED_BASE + t->n);
     AUTO_ELF struct elf_file e = {0};
-    limits.max_cpu_ms = 60000;
+    limits.max_cpu_ms = ms;
     crafted_file(file, t->bytes, t->n);
     int err = elf_open_memory(&e, file, CRAFTED_BASE + t->n);
     if (!err)
         err = synth_read_stretches(&e, NULL, 0, wanted, n, &limits, out);
     return err ? err : crafted_is_sound(out) ? 0 : -EBADMSG;
+}
+
+static int read_wanted(const struct text *t, const u32 *wanted, size_t n, struct synth *out)
+{
+    return read_within(60000, t, wanted, n, out);
 }
 
 static int read_text(const struct text *t, struct synth *out)
@@ -290,6 +295,23 @@ TEST(frames_of_one_stretch)
         }
     CHECK_EQ(rule_at(&one, 3 * SYNTH_STRETCH - CRAFTED_BASE - 32), '.');
     CHECK_EQ(read_wanted(t, twice, 2, &one), -EINVAL);
+}
+
+/* At least one is read, so that it goes on. */
+TEST(frames_that_time_does_not_suffice_for)
+{
+    AUTO_FREE struct text *t = calloc(1, sizeof(*t));
+    AUTO_SYNTH struct synth both = {0}, part = {0};
+    static const u32 wanted[] = {0, 2};
+    put_normal(t, (unsigned)(sizeof(t->bytes) / 16 - 1));
+    CHECK_EQ(read_wanted(t, wanted, 2, &both), 0);
+    CHECK_EQ(both.unread, 0);
+    CHECK_EQ(read_within(0, t, wanted, 2, &part), 0);
+    CHECK_EQ(part.unread, 1);
+    CHECK_EQ(rule_at(&part, 2 * SYNTH_STRETCH + 64), '.');
+    CHECK_EQ(read_within(0, t, wanted + 1, 1, &part), 0);
+    CHECK_EQ(part.unread, 0);
+    CHECK_EQ(part.rows.n, both.rows.n);
 }
 
 TEST(frames_of_bytes_that_are_no_code)

@@ -90,6 +90,7 @@ struct synth {
     VEC(struct synth_span) ranges; /* ascending, disjoint: gaps for which there are rows, without those of padding */
     struct synth_counts n;
     enum synth_drop dropped; /* not SYNTH_DROP_NOT: no rows, no ranges */
+    size_t unread;           /* synth_read_stretches: the time did not suffice for so many, the last ones */
 };
 
 /* Analyses all executable code of `e` outside of `covered`: n spans of code with rows, ascending and disjoint. Each

@@ -57,7 +57,7 @@ await active || fail "not active: $(cat "$TMP/systemd")"
 await curl -sf "$page/readyz"
 main=$(inside systemctl show -P MainPID xprof)
 have=$(inside sed -n 's/^CapEff:\t//p' "/proc/$main/status")
-[ "$((0x$have))" = $((1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34 | 1 << 40)) ] || fail "the agent has $have"
+[ "$((0x$have))" = $((1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 34 | 1 << 40 | 1 << 7 | 1 << 6 | 1 << 5)) ] || fail "the agent has $have"
 wrote() {
     inside find /var/lib/xprof/profiles -name '*.pb.gz' | grep -q .
 }

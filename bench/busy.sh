@@ -140,5 +140,5 @@ if [ -e "$otel/done" ]; then
 fi
 verdict "busy: agent with parser (% of a core)" "${ours[0]}" % "${theirs[0]}" 0.35
 verdict "busy: eBPF (% of a core)" "${ours[1]}" % "${theirs[1]}" 0.4
-verdict "busy: first 20 s, cold (CPU s)" "$cold" s "${theirs[2]}" 0.4
-verdict "busy: first 20 s, warm (CPU s)" "${ours[2]}" s "${theirs[2]}" 0.4
+verdict "busy: first 20 s cold (CPU s)" "$cold" s "${theirs[2]}" 0.4
+verdict "busy: first 20 s warm (CPU s)" "${ours[2]}" s "${theirs[2]}" 0.4

@@ -45,6 +45,19 @@ static int read_all(int fd, size_t max, char **out, size_t *len)
     return 0;
 }
 
+int fs_read_at(int fd, void *to, size_t len, uint64_t offset)
+{
+    for (size_t n = 0; n < len;) {
+        ssize_t r = pread(fd, (char *)to + n, len - n, (off_t)(offset + n));
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            return r ? -errno : -ENODATA;
+        n += (size_t)r;
+    }
+    return 0;
+}
+
 int fs_read_file(const char *path, size_t max, char **out, size_t *len)
 {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,8 @@
-/* Reads whole files up to a limit, replaces files atomically, and creates sealed memory files. */
+/* Reads whole files up to a limit, and parts of files; replaces files atomically, and creates sealed memory files. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct stat;
@@ -9,6 +10,9 @@ struct stat;
 /* Reads a whole file of at most `max` bytes; NUL-terminated, *out is owned by the caller. Returns 0, -EFBIG or -errno.
  */
 int fs_read_file(const char *path, size_t max, char **out, size_t *len);
+
+/* Reads exactly `len` bytes at an offset. Returns 0; -ENODATA: the file ends before; or -errno. */
+int fs_read_at(int fd, void *to, size_t len, uint64_t offset);
 
 /* Writes all bytes, continuing after EINTR and short writes. Returns 0 or -errno. */
 int fs_write_all(int fd, const void *data, size_t len);

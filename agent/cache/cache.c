@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 
 #define SUFFIX     ".xpt" /* tables */
-#define LINES      ".xpl" /* line indexes; as long as SUFFIX */
-#define NAMES      ".xpf" /* name indexes: functions; the same */
-#define STRETCHES  ".xpr" /* stretches of code that were read; the same */
 #define KERNEL     "kernel.xpk"
 #define MAX_FILES  (1u << 20)
 #define MAX_IMAGE  ((size_t)1 << 30)
@@ -66,11 +63,21 @@ static void file_name(const struct table_key *key, const char *suffix, char out[
 }
 _Static_assert(offsetof(struct table_key, build_id) == 16, "file_name reads both at once");
 
+static const struct {
+    const char *suffix; /* as long as SUFFIX */
+    int (*check)(const void *data, size_t len);
+} index_kind[CACHE_INDEXES] = {
+    {".xpl", dwarf_index_check},
+    {".xpf", name_index_check},
+    {".xpr", stretch_image_check},
+};
+
 /* Tables, indexes and marks, and what was left of one that was being written. */
 static bool is_ours(const char *name)
 {
-    bool ours = strstr(name, SUFFIX) || strstr(name, LINES) || strstr(name, NAMES) || strstr(name, STRETCHES) ||
-                !strncmp(name, KERNEL, strlen(KERNEL));
+    bool ours = strstr(name, SUFFIX) || !strncmp(name, KERNEL, strlen(KERNEL));
+    for (size_t i = 0; i < CACHE_INDEXES; i++)
+        ours |= strstr(name, index_kind[i].suffix) != NULL;
     for (size_t i = 0; i < CACHE_MARKS; i++)
         ours |= strstr(name, mark_suffix[i]) != NULL;
     return ours && strlen(name) < MAX_NAME;
@@ -270,25 +277,11 @@ int cache_mark(struct cache *c, const struct table_key *key, enum cache_mark mar
     return put(c, name, "1\n", 2);
 }
 
-int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, size_t len)
+int cache_put_index(struct cache *c, enum cache_index kind, const u8 digest[16], const void *index, size_t len)
 {
     char name[NAME_BYTES];
-    hex_name(digest, 16, LINES, name);
+    hex_name(digest, 16, index_kind[kind].suffix, name);
     return put(c, name, index, len);
-}
-
-int cache_put_names(struct cache *c, const u8 digest[16], const void *index, size_t len)
-{
-    char name[NAME_BYTES];
-    hex_name(digest, 16, NAMES, name);
-    return put(c, name, index, len);
-}
-
-int cache_put_stretches(struct cache *c, const u8 digest[16], const void *image, size_t len)
-{
-    char name[NAME_BYTES];
-    hex_name(digest, 16, STRETCHES, name);
-    return put(c, name, image, len);
 }
 
 static bool is_sound_index(int fd, int (*check)(const void *data, size_t len))
@@ -301,36 +294,19 @@ static bool is_sound_index(int fd, int (*check)(const void *data, size_t len))
     return sound;
 }
 
-/* An owned descriptor of a sound one; a bad one is removed. */
-static int get_index(struct cache *c, const u8 digest[16], const char *suffix,
-                     int (*check)(const void *data, size_t len))
+int cache_get_index(struct cache *c, enum cache_index kind, const u8 digest[16])
 {
     char name[NAME_BYTES];
-    hex_name(digest, 16, suffix, name);
+    hex_name(digest, 16, index_kind[kind].suffix, name);
     AUTO_CLOSE int fd = openat(c->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno == ENOENT ? -ENODATA : -errno;
-    if (!is_sound_index(fd, check)) {
+    if (!is_sound_index(fd, index_kind[kind].check)) {
         unlinkat(c->fd, name, 0);
         return -ENODATA;
     }
     futimens(fd, NULL); /* used now */
     return TAKE_FD(fd);
-}
-
-int cache_get_lines(struct cache *c, const u8 digest[16])
-{
-    return get_index(c, digest, LINES, dwarf_index_check);
-}
-
-int cache_get_names(struct cache *c, const u8 digest[16])
-{
-    return get_index(c, digest, NAMES, name_index_check);
-}
-
-int cache_get_stretches(struct cache *c, const u8 digest[16])
-{
-    return get_index(c, digest, STRETCHES, stretch_image_check);
 }
 
 int cache_put_kernel(struct cache *c, const void *index, size_t len)

@@ -41,18 +41,18 @@ bool cache_marked(struct cache *c, const struct table_key *key, enum cache_mark 
 /* 0 or -errno. */
 int cache_mark(struct cache *c, const struct table_key *key, enum cache_mark mark);
 
-/* The same for line indexes (dwarf/dwarf.h). The caller identifies the file by sixteen bytes, which a container must
- * not be able to choose. cache_get_lines returns an owned fd, opened O_RDONLY, of an index with a correct checksum;
- * -ENODATA; or -errno.
+/* Indexes, of one kind each. The caller identifies one by sixteen bytes, which a container must not be able to choose.
  */
-int cache_get_lines(struct cache *c, const u8 digest[16]);
-int cache_put_lines(struct cache *c, const u8 digest[16], const void *index, size_t len);
-/* The same for name indexes (dwarf/name_index.h). */
-int cache_get_names(struct cache *c, const u8 digest[16]);
-int cache_put_names(struct cache *c, const u8 digest[16], const void *index, size_t len);
-/* The same for stretches of code that were read (synth/stretch_image.h). */
-int cache_get_stretches(struct cache *c, const u8 digest[16]);
-int cache_put_stretches(struct cache *c, const u8 digest[16], const void *image, size_t len);
+enum cache_index {
+    CACHE_LINES,     /* line indexes: dwarf/dwarf.h */
+    CACHE_NAMES,     /* name indexes: dwarf/names.h */
+    CACHE_STRETCHES, /* stretches of code that were read: synth/stretch_image.h */
+    CACHE_INDEXES
+};
+/* Returns an owned fd, opened O_RDONLY, of an index with a correct checksum; -ENODATA; or -errno. */
+int cache_get_index(struct cache *c, enum cache_index kind, const u8 digest[16]);
+/* As cache_put. */
+int cache_put_index(struct cache *c, enum cache_index kind, const u8 digest[16], const void *index, size_t len);
 
 /* The index of the kernel's symbols (kernel_names.h); there is only one. The caller checks that it is valid and that of
  * the running kernel, and replaces it otherwise. cache_get_kernel returns an owned fd, opened O_RDONLY; -ENODATA;

@@ -205,8 +205,8 @@ static int keep(struct line_indexes *l, const struct parser_reply *index, const 
     const struct dwarf_index_header *h = index->data;
     int fd = -ENODATA;
     if (l->cache && digest && !(h->cuts & DWARF_CUT_PARTS) &&
-        !cache_put_lines(l->cache, digest, index->data, index->len))
-        fd = cache_get_lines(l->cache, digest); /* a full disk costs memory */
+        !cache_put_index(l->cache, CACHE_LINES, digest, index->data, index->len))
+        fd = cache_get_index(l->cache, CACHE_LINES, digest); /* a full disk costs memory */
     if (fd >= 0)
         return fd;
     if (index->len > MAX_BYTES)
@@ -267,7 +267,7 @@ static int fetch(struct line_indexes *l, const struct xp_file_key *key, int file
         return -ENODATA;
     bool for_disk = l->cache && (!own || f.debug >= 0);
     digest_of(l, key, LINE_INDEXES_ALL, &f, digest);
-    int fd = for_disk ? cache_get_lines(l->cache, digest) : -ENODATA;
+    int fd = for_disk ? cache_get_index(l->cache, CACHE_LINES, digest) : -ENODATA;
     fd = fd >= 0 ? fd : make(l, &places, &s, &f, for_disk ? digest : NULL, k);
     count(l, fd, own, k);
     return fd;

@@ -155,8 +155,8 @@ static bool make_room(struct name_indexes *n, u64 owner, u64 bytes)
 static int keep(struct name_indexes *n, struct kept *k, u64 owner, const struct parser_reply *index)
 {
     int fd = -ENODATA;
-    if (n->cache && !cache_put_names(n->cache, k->digest, index->data, index->len))
-        fd = cache_get_names(n->cache, k->digest); /* a full disk costs memory */
+    if (n->cache && !cache_put_index(n->cache, CACHE_NAMES, k->digest, index->data, index->len))
+        fd = cache_get_index(n->cache, CACHE_NAMES, k->digest); /* a full disk costs memory */
     if (fd >= 0 || !make_room(n, owner, index->len))
         return fd;
     fd = fs_sealed_memfd("xprof-names", index->data, index->len);
@@ -190,7 +190,7 @@ int name_indexes_get(struct name_indexes *n, const struct xp_file_key *key, u64 
     k->requests += k->requests <= PATIENCE;
     int fd = k->fd;
     if (k->requests == 1 && n->cache) {
-        fd = cache_get_names(n->cache, digest);
+        fd = cache_get_index(n->cache, CACHE_NAMES, digest);
         n->stats.loaded += fd >= 0;
     } else if (k->requests == PATIENCE && fd < 0) {
         fd = build(n, k, owner, files);

@@ -77,18 +77,24 @@ static bool symbol_is(const struct elf_file *e, const struct elf_dynamic *d, u32
     return p && left >= n && !memcmp(p, name, n) && sym.st_shndx != SHN_UNDEF;
 }
 
+u32 elf_gnu_hash(const char *name)
+{
+    u32 h = 5381;
+    for (; *name; name++)
+        h = h * 33 + (u8)*name;
+    return h;
+}
+
 /* As the dynamic linker does it. */
 bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name)
 {
     struct elf_dynamic d;
-    u32 head[4], i, h = 5381; /* nbuckets, first symbol, bloom words, bloom shift */
+    u32 head[4], i, h = elf_gnu_hash(name); /* nbuckets, first symbol, bloom words, bloom shift */
     if (!elf_dynamic(e, &d) || !d.hash || !d.symtab || !d.strtab)
         return false;
     for (unsigned k = 0; k < 4; k++)
         if (!u32_at(e, d.hash + 4 * k, &head[k]))
             return false;
-    for (const char *s = name; *s; s++)
-        h = h * 33 + (u8)*s;
     u64 buckets = d.hash + 16 + 8ull * head[2], chains = buckets + 4ull * head[0];
     if (!head[0] || !u32_at(e, buckets + 4ull * (h % head[0]), &i) || i < head[1])
         return false;

@@ -1,5 +1,6 @@
 #include "elf/elf.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/cursor.h"
 #include <errno.h>
 #include <stdio.h>
@@ -283,12 +284,9 @@ int elf_read(int fd, u64 offset, size_t n, u8 **out)
     AUTO_FREE u8 *copy = n < HUGE_PAGE / 4 ? malloc(n + 1) : alloc_large(n);
     if (!copy)
         return -ENOMEM;
-    for (size_t at = 0; at < n;) {
-        ssize_t got = pread(fd, copy + at, n - at, (off_t)(offset + at));
-        if (got <= 0)
-            return got ? -errno : -ESTALE;
-        at += (size_t)got;
-    }
+    int rc = fs_read_at(fd, copy, n, offset);
+    if (rc)
+        return rc == -ENODATA ? -ESTALE : rc;
     *out = TAKE_PTR(copy);
     return 0;
 }

@@ -92,15 +92,7 @@ static int read_at(const struct segment *g, int fd, u64 at, void *out, size_t n)
         memcpy(out, g->memory.data + at, n);
         return 0;
     }
-    for (size_t done = 0; done < n;) {
-        ssize_t r = pread(fd, (char *)out + done, n - done, (off_t)(at + done));
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r <= 0)
-            return r < 0 ? -errno : -ENODATA;
-        done += (size_t)r;
-    }
-    return 0;
+    return fs_read_at(fd, out, n, at);
 }
 
 static int write_at(int fd, u64 at, const struct record_head *h, const void *body)

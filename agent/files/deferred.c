@@ -10,7 +10,6 @@
 
 #define DEFERRED_MAX      512   /* waiting at once: 12 MiB of stacks */
 #define DEFERRED_GAPS     256   /* of these, for rows: the others are for files that are new */
-#define CHAIN_MAX         256   /* frame pointers */
 #define DEFERRED_ROWS_MS  2500  /* longer than a file is open */
 #define DEFERRED_NEXT_MS  16000 /* for the next table of a file that is read by stretches: there are pauses */
 #define DEFERRED_FILES_MS 10000 /* for a file to be opened and built: thousands may be in front of it */
@@ -157,23 +156,17 @@ static size_t resolve_mappings(const struct deferred *l, const struct waiting *w
     return n;
 }
 
-/* Asks for the rows that a stack needs beyond where it stopped. The chain of frame pointers only tells which code to
- * look at: the frames themselves come from rows. */
-static void want_rows(struct deferred *l, const struct waiting *w, const struct xp_vma *vmas, size_t nvmas)
+/* Asks for the rows that a stack needs where it stopped, and beyond that. */
+static void want_rows(struct deferred *l, const struct host_space *space)
 {
-    u64 offset, bp = l->state->bp, link[2];
+    u64 offset, chain[HOST_CHAIN_MAX];
     u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser, &offset);
     if (!gap)
         return;
     files_want_synth(l->files, gap, offset);
-    for (unsigned n = 0; n < CHAIN_MAX && !(bp & 7) && !read_dump(w->job.dump, link, sizeof(link), bp); n++) {
-        for (size_t i = 0; i < nvmas; i++)
-            if (vmas[i].file.id == gap && link[1] > vmas[i].start && link[1] <= vmas[i].end)
-                files_want_synth(l->files, gap, link[1] - 1 - vmas[i].bias);
-        if (link[0] <= bp)
-            return;
-        bp = link[0];
-    }
+    size_t n = host_chain(space, l->state, gap, chain);
+    for (size_t i = 0; i < n; i++)
+        files_want_synth(l->files, gap, chain[i]);
 }
 
 /* Tells whether the rows that it waits for are still to come. */
@@ -200,7 +193,7 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     };
     space.words = probe_shard_words(l->probe, &space.nwords);
     host_unwind(&space, &w->job.dump->regs, l->state);
-    want_rows(l, w, vmas, space.nvmas);
+    want_rows(l, &space);
     u32 cause = l->state->cause, n = l->state->sample.nuser;
     if (cause_class((u8)cause) != 'c' && n <= old->nuser)
         return NULL;

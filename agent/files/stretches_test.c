@@ -200,7 +200,7 @@ TEST(stretches_of_two_files_are_read_once)
     CHECK_EQ(f->stretches.kept, 2);
     parser_rest(s.parser);
     synth_stretches_key(cache_secret(s.cache), &f->key, digest);
-    AUTO_CLOSE int image = cache_get_stretches(s.cache, digest);
+    AUTO_CLOSE int image = cache_get_index(s.cache, CACHE_STRETCHES, digest);
     CHECK(image >= 0);
     CHECK_EQ(parser_stretches(s.parser, f->fd, -1, wanted, 2, &made), 0);
     u64 insns = made.counts.insns;

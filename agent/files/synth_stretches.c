@@ -5,8 +5,6 @@
 #include "files/outcome.h"
 #include "parser/synth_table.h"
 #include <errno.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 /* What is on disk of a file: an owned descriptor, or -errno. */
 static int find_image(const struct files *f, const struct file *e)
@@ -15,24 +13,26 @@ static int find_image(const struct files *f, const struct file *e)
     if (!f->cache || !e->local)
         return -ENODATA;
     synth_stretches_key(cache_secret(f->cache), &e->key, digest);
-    return cache_get_stretches(f->cache, digest);
+    return cache_get_index(f->cache, CACHE_STRETCHES, digest);
+}
+
+struct resumption {
+    struct files *files;
+    struct file *file;
+};
+
+static void resume(void *ctx, u32 number)
+{
+    const struct resumption *r = ctx;
+    stretches_note(&r->file->stretches, &r->files->stretch_shares, r->file->owner, number * (u64)SYNTH_STRETCH);
 }
 
 void files_resume_stretches(struct files *f, struct file *e)
 {
-    struct stat st;
     if (!f->synth || e->error || e->synth_asked || e->size <= (s64)STRETCHES_LEAST)
         return;
     AUTO_CLOSE int fd = find_image(f, e);
-    void *image = fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (image == MAP_FAILED)
-        return;
-    size_t n;
-    const u32 *wanted = synth_stretches_wanted(image, &n);
-    for (size_t i = 0; i < n; i++)
-        stretches_note(&e->stretches, &f->stretch_shares, e->owner, wanted[i] * (u64)SYNTH_STRETCH);
-    munmap(image, (size_t)st.st_size);
-    if (!e->stretches.wanted.n)
+    if (synth_stretches_list(fd, resume, &(struct resumption){f, e}) || !e->stretches.wanted.n)
         return;
     e->stretches.kept = e->stretches.wanted.n;
     stretches_begin(&e->stretches, now_ns());
@@ -63,7 +63,7 @@ static void keep(const struct files *f, struct file *e, const struct parser_synt
         (s->read - s->kept) * STRETCHES_KEEP < s->read)
         return;
     synth_stretches_key(cache_secret(f->cache), &e->key, digest);
-    if (!cache_put_stretches(f->cache, digest, made->stretches, made->stretches_len))
+    if (!cache_put_index(f->cache, CACHE_STRETCHES, digest, made->stretches, made->stretches_len))
         s->kept = s->read;
 }
 

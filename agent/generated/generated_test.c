@@ -57,15 +57,24 @@ static bool has_line(const struct generated *g, const u8 *code, const char *name
     return memmem(g->text, g->text_len, line, n);
 }
 
+/* This process with a section of CFI for its code, as it is read. */
+static int read_made(struct made *m, struct buf *reply, struct generated *out)
+{
+    AUTO_BUF struct buf b = {0};
+    int rc = made_new(m);
+    if (rc)
+        return rc;
+    made_section(&b, (u64)m->data, m->code, 128);
+    memcpy(m->data, b.data, b.len);
+    return read_self(reply, out);
+}
+
 TEST(generated_code_has_the_rules_that_were_registered)
 {
     AUTO_MADE m = {0};
-    AUTO_BUF struct buf b = {0}, reply = {0};
+    AUTO_BUF struct buf reply = {0};
     struct generated g;
-    CHECK_EQ(made_new(&m), 0);
-    made_section(&b, (u64)m.data, m.code, 128);
-    memcpy(m.data, b.data, b.len);
-    CHECK_EQ(read_self(&reply, &g), 0);
+    CHECK_EQ(read_made(&m, &reply, &g), 0);
     check_rules(table_of(&g, m.code), 128);
 }
 
@@ -204,12 +213,9 @@ TEST(generated_objects_survive_any_byte)
 TEST(generated_replies_are_checked)
 {
     AUTO_MADE m = {0};
-    AUTO_BUF struct buf b = {0}, reply = {0};
+    AUTO_BUF struct buf reply = {0};
     struct generated g;
-    CHECK_EQ(made_new(&m), 0);
-    made_section(&b, (u64)m.data, m.code, 128);
-    memcpy(m.data, b.data, b.len);
-    CHECK_EQ(read_self(&reply, &g), 0);
+    CHECK_EQ(read_made(&m, &reply, &g), 0);
     size_t places = 24, bad = 0; /* behind the head */
     for (size_t i = 0; i < places + 32; i++) {
         AUTO_FREE u8 *copy = malloc(reply.len);

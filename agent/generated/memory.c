@@ -1,5 +1,6 @@
 #include "generated/memory.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include <errno.h>
 #include <string.h>
 
@@ -120,13 +121,7 @@ bool memory_read(struct memory *m, u64 at, void *to, size_t len)
     if (len > m->left || at > (u64)INT64_MAX - len)
         return false;
     m->left -= len;
-    for (size_t n = 0; n < len;) {
-        ssize_t got = pread(m->fd, (char *)to + n, len - n, (off_t)(at + n));
-        if (got <= 0)
-            return false;
-        n += (size_t)got;
-    }
-    return true;
+    return !fs_read_at(m->fd, to, len, at);
 }
 
 const struct mapping *memory_mapping(const struct memory *m, u64 at)

@@ -1,4 +1,5 @@
 #include "generated/symbol.h"
+#include "elf/dynamic.h"
 #include <elf.h>
 #include <string.h>
 
@@ -72,14 +73,6 @@ static bool read_dynamic(struct memory *m, const struct module *mod, struct tabl
     return out->symbols && out->strings && out->hash;
 }
 
-static u32 gnu_hash(const char *name)
-{
-    u32 h = 5381;
-    for (; *name; name++)
-        h = h * 33 + (u8)*name;
-    return h;
-}
-
 /* The symbol's address if it is the one that is meant. */
 static u64 symbol_at(struct memory *m, const struct module *mod, const struct tables *t, u32 i, const char *name)
 {
@@ -97,7 +90,7 @@ static u64 symbol_at(struct memory *m, const struct module *mod, const struct ta
 u64 module_symbol(struct memory *m, const struct module *mod, const char *name)
 {
     struct tables t;
-    u32 head[4], bucket, hash = gnu_hash(name), one;
+    u32 head[4], bucket, hash = elf_gnu_hash(name), one;
     if (!read_dynamic(m, mod, &t) || !memory_read(m, t.hash, head, sizeof(head)) || !head[0])
         return 0;
     u64 buckets = t.hash + sizeof(head) + 8ull * head[2], chains = buckets + 4ull * head[0];

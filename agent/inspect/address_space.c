@@ -17,7 +17,6 @@
 #include <sys/uio.h>
 
 #define MAX_MAPS  ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
-#define MAX_CHAIN 256                /* frame pointers */
 #define MAX_TRIES 64                 /* tables of a file with more and more stretches */
 
 struct address_space {
@@ -253,38 +252,23 @@ static bool fetch_missing(struct address_space *s, const struct xp_state *state)
     return fetched;
 }
 
-struct memory { /* of a stack */
-    int (*read)(void *ctx, void *to, u32 len, u64 from);
-    void *ctx;
-};
-
-/* The offsets of a file's code that the stack leads to from where it stopped. Frame pointers only tell which code to
- * read: the frames themselves come from rows. */
-static size_t list_offsets(const struct address_space *s, const struct xp_state *state, const struct memory *m,
-                           u64 out[MAX_CHAIN])
+/* The offsets of a file's code that the stack leads to from where it stopped. */
+static size_t list_offsets(const struct xp_state *state, const struct host_space *space, u64 out[HOST_CHAIN_MAX + 1])
 {
     u32 id = state->cur.file.id;
-    u64 last = state->words[state->sample.nuser - 1], bp = state->bp, link[2];
+    u64 last = state->words[state->sample.nuser - 1];
     size_t n = 0;
     if (XP_WORD_KIND(last) != XP_WORD_ANON && XP_WORD_FILE(last) == id)
         out[n++] = XP_WORD_OFFSET(last) - !(last & XP_WORD_EXACT);
-    while (n < MAX_CHAIN && !(bp & 7) && !m->read(m->ctx, link, sizeof(link), bp)) {
-        for (size_t i = 0; i < s->vmas.n && n < MAX_CHAIN; i++)
-            if (s->vmas.v[i].file.id == id && link[1] > s->vmas.v[i].start && link[1] <= s->vmas.v[i].end)
-                out[n++] = link[1] - 1 - s->vmas.v[i].bias;
-        if (link[0] <= bp)
-            break;
-        bp = link[0];
-    }
-    return n;
+    return n + host_chain(space, state, id, out + n);
 }
 
-static int fetch_stretches(struct address_space *s, const struct xp_state *state, const struct memory *m,
+static int fetch_stretches(struct address_space *s, const struct xp_state *state, const struct host_space *space,
                            const struct xp_table **out)
 {
     const struct parser_synth *made;
-    u64 offsets[MAX_CHAIN];
-    size_t n = list_offsets(s, state, m, offsets);
+    u64 offsets[HOST_CHAIN_MAX + 1];
+    size_t n = list_offsets(state, space, offsets);
     int rc = binaries_stretches(s->binaries, state->cur.file.id, offsets, n, &made);
     if (!rc)
         *out = made->table;
@@ -292,7 +276,7 @@ static int fetch_stretches(struct address_space *s, const struct xp_state *state
 }
 
 /* The stack stopped in code without unwind information: rows for it. False: there are no more of them. */
-static bool fetch_whole(struct address_space *s, const struct xp_state *state, const struct memory *m)
+static bool fetch_whole(struct address_space *s, const struct xp_state *state, const struct host_space *space)
 {
     const struct xp_table *table;
     struct xp_file f = {.id = state->cur.file.id};
@@ -303,7 +287,7 @@ static bool fetch_whole(struct address_space *s, const struct xp_state *state, c
     int rc = binaries_whole_table(s->binaries, f.id, &table);
     *tried = rc == -E2BIG ? *tried + 1 : MAX_TRIES;
     if (rc == -E2BIG)
-        rc = fetch_stretches(s, state, m, &table);
+        rc = fetch_stretches(s, state, space, &table);
     if (rc)
         return false;
     size_t before = s->words.n;
@@ -376,16 +360,16 @@ int address_space_read(void *space, void *to, u32 len, u64 from)
 void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u64 fs_base,
                           int (*read)(void *ctx, void *to, u32 len, u64 from), void *ctx, struct xp_state *state)
 {
-    const struct memory memory = {read, ctx};
+    struct host_space space;
     do {
-        struct host_space space = {.words = s->words.v,
-                                   .nwords = (u32)s->words.n,
-                                   .rules = s->rules.v,
-                                   .vmas = s->vmas.v,
-                                   .nvmas = s->vmas.n,
-                                   .tls = fs_base,
-                                   .read = read,
-                                   .ctx = ctx};
+        space = (struct host_space){.words = s->words.v,
+                                    .nwords = (u32)s->words.n,
+                                    .rules = s->rules.v,
+                                    .vmas = s->vmas.v,
+                                    .nvmas = s->vmas.n,
+                                    .tls = fs_base,
+                                    .read = read,
+                                    .ctx = ctx};
         host_unwind(&space, regs, state);
-    } while (fetch_missing(s, state) || fetch_code(s, state) || fetch_whole(s, state, &memory));
+    } while (fetch_missing(s, state) || fetch_code(s, state) || fetch_whole(s, state, &space));
 }

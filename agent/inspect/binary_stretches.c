@@ -5,8 +5,6 @@
 #include "parser/parser.h"
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #define MAX_STRETCHES 4096 /* of a file */
@@ -41,21 +39,13 @@ static int find_image(const struct binary_stretches_source *from)
     if (!from->cache || !is_local(from))
         return -ENODATA;
     synth_stretches_key(cache_secret(from->cache), from->key, digest);
-    return cache_get_stretches(from->cache, digest);
+    return cache_get_index(from->cache, CACHE_STRETCHES, digest);
 }
 
-static void load(struct binary_stretches *s, int fd)
+static void add_kept(void *ctx, u32 number)
 {
-    struct stat st;
-    void *image = fd < 0 || fstat(fd, &st) ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    s->loaded = true;
-    if (image == MAP_FAILED)
-        return;
-    size_t n;
-    const u32 *wanted = synth_stretches_wanted(image, &n);
-    for (size_t i = 0; i < n; i++)
-        s->kept += add(s, wanted[i]);
-    munmap(image, (size_t)st.st_size);
+    struct binary_stretches *s = ctx;
+    s->kept += add(s, number);
 }
 
 static void keep(struct binary_stretches *s, const struct binary_stretches_source *from)
@@ -64,7 +54,7 @@ static void keep(struct binary_stretches *s, const struct binary_stretches_sourc
     if (!from->cache || !is_local(from) || !s->made.stretches || s->wanted.n <= s->kept)
         return;
     synth_stretches_key(cache_secret(from->cache), from->key, digest);
-    if (!cache_put_stretches(from->cache, digest, s->made.stretches, s->made.stretches_len))
+    if (!cache_put_index(from->cache, CACHE_STRETCHES, digest, s->made.stretches, s->made.stretches_len))
         s->kept = s->wanted.n;
 }
 
@@ -75,7 +65,8 @@ int binary_stretches_want(struct binary_stretches *s, const struct binary_stretc
     AUTO_CLOSE int image = find_image(from);
     bool more = false;
     if (!s->loaded) {
-        load(s, image);
+        synth_stretches_list(image, add_kept, s);
+        s->loaded = true;
         more = s->wanted.n;
     }
     for (size_t i = 0; i < n; i++)

@@ -10,6 +10,16 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+int file_saying(const char *order)
+{
+    char path[64];
+    AUTO_CLOSE int fd = memfd_create("order", MFD_CLOEXEC);
+    if (fd < 0 || fs_write_all(fd, order, strlen(order)))
+        return -1;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static void read_order(int fd, char order[32])
 {
     ssize_t n = pread(fd, order, 31, 0);

@@ -7,3 +7,6 @@
 #define ROLE_LIAR   "--parser-test-liar"   /* violates the protocol */
 #define ROLE_MUTE   "--parser-test-mute"   /* exits without a greeting */
 #define ROLE_NAKED  "--parser-test-naked"  /* reports that it could not enter the sandbox */
+
+/* A regular file, opened read-only, that says `order`. -1: there is none. */
+int file_saying(const char *order);

@@ -109,8 +109,8 @@ static int become_nobody(void)
         return 0;
     if (setgroups(0, NULL) && errno != EPERM) /* EPERM: a user namespace that denies setgroups; it has none to drop */
         return -errno;
-    /* EINVAL: a user namespace without this id; EPERM: a container without CAP_SETUID. The capability
-     * sets are emptied all the same, and files cannot be opened by anybody. */
+    /* EINVAL: a user namespace without this id; EPERM: a container without CAP_SETUID. The
+     * capability sets are emptied all the same, and files cannot be opened by anybody. */
     if (setresgid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)
         return -errno;
     if (setresuid(NOBODY, NOBODY, NOBODY) && errno != EINVAL && errno != EPERM)

@@ -8,6 +8,7 @@
 #include "synth/stretch_image.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 struct head { /* of a reply; an image follows, if there are rows */
@@ -303,6 +304,22 @@ int synth_stretches(int fd, int image, const u32 *wanted, size_t n, const struct
 void synth_stretches_key(const u8 secret[16], const struct xp_file_key *file, u8 out[16])
 {
     stretch_image_key(secret, SYNTH_TABLE_VERSION, file, out);
+}
+
+int synth_stretches_list(int fd, void (*use)(void *ctx, u32 number), void *ctx)
+{
+    struct stat st;
+    size_t n;
+    if (fd < 0 || fstat(fd, &st))
+        return fd < 0 ? fd : -errno;
+    void *image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (image == MAP_FAILED)
+        return -errno;
+    const u32 *wanted = stretch_image_wanted(image, &n);
+    for (size_t i = 0; i < n; i++)
+        use(ctx, wanted[i]);
+    munmap(image, (size_t)st.st_size);
+    return 0;
 }
 
 const u32 *synth_stretches_wanted(const void *image, size_t *n)

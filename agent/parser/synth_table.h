@@ -49,6 +49,9 @@ int synth_table(int fd, const u8 secret[16], const struct table_key *key, const 
 struct synth_kept;
 int synth_stretches(int fd, int image, const u32 *wanted, size_t n, const struct table_limits *limits,
                     struct synth_kept **kept, struct buf *out);
+/* Calls `use` with the numbers in the image behind fd (borrowed), which is sound. Returns 0 or -errno; fd itself if it
+ * is an error. */
+int synth_stretches_list(int fd, void (*use)(void *ctx, u32 number), void *ctx);
 /* For keeping what was read on disk: what identifies a file, and, of a sound image, the numbers of its stretches. */
 void synth_stretches_key(const u8 secret[16], const struct xp_file_key *file, u8 out[16]);
 const u32 *synth_stretches_wanted(const void *image, size_t *n);

@@ -72,6 +72,22 @@ void host_unwind(const struct host_space *with, const struct xp_regs *regs, stru
     space = NULL;
 }
 
+size_t host_chain(const struct host_space *with, const struct xp_state *from, u32 file, u64 out[HOST_CHAIN_MAX])
+{
+    u64 bp = from->bp, link[2];
+    size_t n = 0;
+    for (u32 steps = 0; steps < HOST_CHAIN_MAX && !(bp & 7) && !with->read(with->ctx, link, sizeof(link), bp);
+         steps++) {
+        for (size_t i = 0; i < with->nvmas && n < HOST_CHAIN_MAX; i++)
+            if (with->vmas[i].file.id == file && link[1] > with->vmas[i].start && link[1] <= with->vmas[i].end)
+                out[n++] = link[1] - 1 - with->vmas[i].bias;
+        if (link[0] <= bp)
+            break;
+        bp = link[0];
+    }
+    return n;
+}
+
 int host_is_call(const u8 code[8])
 {
     return xp_is_call(code);

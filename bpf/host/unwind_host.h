@@ -27,5 +27,10 @@ struct host_space {
  * it off the stack. Reentrant. */
 void host_unwind(const struct host_space *space, const struct xp_regs *regs, struct xp_state *out);
 
+#define HOST_CHAIN_MAX 256
+/* Follows the frame pointers from where a stack stopped, and lists the file offsets of the calls in one file's code.
+ * They only tell which code to look at: frames come from rows. Returns how many there are. */
+size_t host_chain(const struct host_space *space, const struct xp_state *from, u32 file, u64 out[HOST_CHAIN_MAX]);
+
 /* Tells whether the 8 bytes before a return address end with a call. */
 int host_is_call(const u8 code[8]);

@@ -4,27 +4,14 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
+. e2e/postgres/lib.sh
 
-PATH=$PATH:$(compgen -G '/usr/lib/postgresql/*/bin' | tail -n 1 || true)
-need initdb postgres psql setpriv
-id -u postgres >/dev/null 2>&1 || skip "there is no user postgres"
-chmod 755 "$(dirname "$TMP")" "$TMP"
-mkdir "$TMP/pg"
-chown postgres "$TMP/pg"
-as_postgres() {
-    setpriv --reuid postgres --regid postgres --clear-groups "$@"
-}
 ask() { # OPTIONS [ARGUMENT...]
     PGOPTIONS=$1 as_postgres psql -qAtX -h "$TMP/pg" "${@:2}" postgres
 }
-as_postgres initdb -D "$TMP/pg/data" -A trust --no-sync >"$TMP/log" 2>&1 || fail "initdb: $(tail -n 3 "$TMP/log")"
 # Optimized code keeps no frame pointers.
-jit=(-c jit=on -c jit_above_cost=0 -c jit_inline_above_cost=0 -c jit_optimize_above_cost=0)
-as_postgres "$(command -v postgres)" -D "$TMP/pg/data" -F -c listen_addresses= -c unix_socket_directories="$TMP/pg" \
-    "${jit[@]}" -c max_parallel_workers_per_gather=0 >"$TMP/log" 2>&1 &
-server=$!
-at_exit "kill -QUIT $server; sleep 0.3"
-await ask '' -c 'select 1'
+start_postgres -c jit=on -c jit_above_cost=0 -c jit_inline_above_cost=0 -c jit_optimize_above_cost=0 \
+    -c max_parallel_workers_per_gather=0
 [ "$(ask '' -c 'select pg_jit_available()')" = t ] || skip "this PostgreSQL has no JIT"
 ask '' -c 'create table t as select g as a, g * 2 as b, (g % 100)::float8 as c from generate_series(1, 1000000) g'
 query='select sum(a * 2 + b), avg(c * c + a) from t where a % 3 = 1 and b < 1500000'

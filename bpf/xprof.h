@@ -11,7 +11,7 @@
 #define XP_STEP_BATCH   8          /* frames per call of the verified step function */
 #define XP_DUMP_BYTES   16384      /* stack copied for a sample whose file has no table yet */
 #define XP_DUMP_MAPS    256        /* executable mappings sent with it: a power of two; a browser has 110 */
-#define XP_MAX_EVENTS   4          /* event kinds recorded at once */
+#define XP_MAX_EVENTS   8          /* event kinds recorded at once: their bits in a want */
 #define XP_CACHE_SLOTS  4096       /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
 #define XP_WINDOW       2048       /* bytes of user stack read at once: costs the same as 8 */
 #define XP_MAX_FILES    (1u << 13) /* files known to the kernel side at once: 1 MiB */
@@ -37,8 +37,13 @@ enum xp_word {
     XP_WORD_FP = 2,       /* file frame, found through the frame pointer of its callee: lower confidence */
     XP_WORD_SYNTH = 3,    /* file frame, found through a synthesised row of its callee (XP_RULE_SYNTH) */
     XP_WORD_INFERRED = 4, /* the same, but the row was derived backwards from the end of the code */
+    XP_WORD_WAIT = 14,    /* no frame: why the thread was off its CPU; the first kernel word of such a stack */
     XP_WORD_KERNEL = 15   /* unmodified kernel address */
 };
+/* Flags of XP_WORD_WAIT, in its low bits. */
+#define XP_WAIT_RUNQUEUE 1u /* it was runnable: preempted, or woken up and not running yet */
+#define XP_WAIT_IO       2u /* it waited for I/O (task_struct.in_iowait) */
+#define XP_WAIT_DEEP     4u /* signals could not wake it up (TASK_UNINTERRUPTIBLE) */
 #define XP_WORD_KIND(w)       ((u32)((w) >> 60))
 #define XP_WORD_EXACT         (1ull << 59)
 #define XP_WORD_ADDR(w)       ((w) & ((1ull << 56) - 1))
@@ -61,6 +66,7 @@ enum xp_word {
     X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                \
     X(NO_IMAGE, "no-image", 'n', "execve was replacing the program, and the old memory was released")        \
     X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                        \
+    X(NOT_TAKEN, "not-taken", 'n', "the stack of a wait was not taken: it was too short, or it began before")  \
     X(COMPAT, "32-bit", 'x', "32-bit processes are not supported")                                           \
     X(PENDING, "table-pending", 'x', "the unwind table of a new file was still being built")                 \
     X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")     \

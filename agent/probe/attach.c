@@ -11,15 +11,13 @@
 
 int attach_init(struct probe *p)
 {
-    struct bpf_program *samplers[] = {p->skel->progs.xp_event_0, p->skel->progs.xp_event_1, p->skel->progs.xp_event_2,
-                                      p->skel->progs.xp_event_3};
     p->event_fds = malloc(sizeof(int) * (size_t)p->ncpus * XP_MAX_EVENTS);
     if (!p->event_fds)
         return -ENOMEM;
     for (int i = 0; i < p->ncpus * XP_MAX_EVENTS; i++)
         p->event_fds[i] = -1;
     for (size_t i = 0; i < p->config.nevents; i++)
-        p->progs[i] = bpf_program__fd(samplers[i]);
+        p->progs[i] = probe_counts(p, i) ? bpf_program__fd(probe_sampler(p, i)) : -1;
     return 0;
 }
 
@@ -82,7 +80,7 @@ static int read_online(const struct probe *p, u8 *online)
 static int attach_cpu(struct probe *p, int cpu)
 {
     for (size_t e = 0; e < p->config.nevents; e++) {
-        if (p->event_fds[cpu * XP_MAX_EVENTS + (int)e] >= 0)
+        if (!probe_counts(p, e) || p->event_fds[cpu * XP_MAX_EVENTS + (int)e] >= 0)
             continue;
         int rc = attach(p, e, cpu);
         if (rc && rc != -ENODEV) /* went offline meanwhile */

@@ -41,13 +41,23 @@ static u32 ring_size(const struct probe *p)
     return size;
 }
 
+struct bpf_program *probe_sampler(const struct probe *p, size_t event)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "xp_event_%zu", event);
+    return bpf_object__find_program_by_name(p->skel->obj, name);
+}
+
+bool probe_counts(const struct probe *p, size_t event)
+{
+    return event < p->config.nevents && p->config.events[event].how == PROBE_PERF;
+}
+
 /* Which programs are loaded: only what this recording needs. */
 static void choose_programs(struct probe *p)
 {
-    struct bpf_program *samplers[] = {p->skel->progs.xp_event_0, p->skel->progs.xp_event_1, p->skel->progs.xp_event_2,
-                                      p->skel->progs.xp_event_3};
     for (size_t i = 0; i < XP_MAX_EVENTS; i++)
-        bpf_program__set_autoload(samplers[i], i < p->config.nevents);
+        bpf_program__set_autoload(probe_sampler(p, i), probe_counts(p, i));
     bool follow = p->config.target == XP_TARGET_PIDS;
     bpf_program__set_autoload(p->skel->progs.xp_on_fork, follow);
     bpf_program__set_autoload(p->skel->progs.xp_on_free, follow);

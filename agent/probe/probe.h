@@ -16,7 +16,14 @@
 
 struct probe;
 
+enum probe_how {
+    PROBE_PERF,     /* a perf event on each CPU */
+    PROBE_OFFCPU,   /* the scheduler's switches: time blocked */
+    PROBE_RUNQUEUE, /* the scheduler's switches: time runnable, but not running */
+};
+
 struct probe_event {
+    enum probe_how how;
     u32 perf_type;
     u64 perf_config;
     unsigned hz; /* samples per second per CPU */

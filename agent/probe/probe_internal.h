@@ -24,6 +24,9 @@ struct probe {
     int stats_fd; /* keeps the kernel's run time statistics on; -1 */
 };
 
+/* The program of an event that perf counts; whether an event of the recording is one. */
+struct bpf_program *probe_sampler(const struct probe *p, size_t event);
+bool probe_counts(const struct probe *p, size_t event);
 int tables_init(struct probe *p);
 void tables_fini(struct probe *p);
 int attach_init(struct probe *p);

@@ -215,7 +215,7 @@ static bool valid(const struct xp_sample *s)
         return false;
     u64 kernel = ~0ull;
     u32 user = 0; /* bit k: there is a word of kind k */
-    for (size_t i = 0; i < s->nkernel; i++)
+    for (size_t i = s->nkernel && XP_WORD_KIND(s->words[0]) == XP_WORD_WAIT; i < s->nkernel; i++)
         kernel &= s->words[i];
     for (size_t i = 0; i < s->nuser; i++)
         user |= 1u << XP_WORD_KIND(s->words[s->nkernel + i]);
@@ -224,6 +224,11 @@ static bool valid(const struct xp_sample *s)
 }
 
 int aggregate_add(struct aggregate *a, const struct xp_sample *s)
+{
+    return aggregate_add_many(a, s, 1);
+}
+
+int aggregate_add_many(struct aggregate *a, const struct xp_sample *s, u64 count)
 {
     if (!valid(s)) {
         a->dropped++;
@@ -237,7 +242,7 @@ int aggregate_add(struct aggregate *a, const struct xp_sample *s)
         a->dropped++;
         return -ENOSPC;
     }
-    stack->count[s->event]++;
+    stack->count[s->event] += count;
     stack->value[s->event] += s->weight;
     return 0;
 }

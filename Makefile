@@ -53,17 +53,19 @@ $(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(d)/agent/profile/page.o): $(wildc
 BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter \
              -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
-# The eBPF objects: the sampler and the list of threads, one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
+# The eBPF objects: the sampler, what follows waits, and the list of threads, one for all kernels (CO-RE); -mcpu=v2 because
+# 5.10's verifier knows no more.
+SKELS := $(B)/xprof.skel.h $(B)/sched.skel.h $(B)/tasks.skel.h
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/xprof.skel.h $(B)/tasks.skel.h: $(B)/%.skel.h: $(B)/bpf/%.bpf.o
+$(SKELS): $(B)/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
-$(filter $(B)/agent/probe/%,$(OBJ)): | $(B)/xprof.skel.h $(B)/tasks.skel.h
+$(filter $(B)/agent/probe/%,$(OBJ)): | $(SKELS)
 
 $(B)/%.pb-c.c: %.proto
 	$(call say,PROTO,$<)

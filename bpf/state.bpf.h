@@ -67,6 +67,7 @@ struct xp_state {
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
     u32 hops, unused;       /* hops between stacks of Go */
+    u64 hash;               /* of words (waits.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
     struct xp_vma_set sets[XP_VMA_SETS];
     u64 node[32];              /* one maple tree node */

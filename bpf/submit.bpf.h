@@ -13,7 +13,8 @@
 #define XP_DUMP_WALKS 4096 /* mappings and gaps examined for a dump; a browser's heap has a thousand and more */
 #define XP_DUMP_STEP  16   /* of these at once: old verifiers follow 8,192 jumps at most */
 
-/* Stores the interrupted user registers in s->regs. Returns 0 or a cause. */
+/* Stores the interrupted user registers in s->regs: those in ctx, or (NULL, or in kernel mode) those that the kernel
+ * saved at its entry. Returns 0 or a cause. */
 XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, const struct xp_who *w)
 {
     u64 *pt = s->node;
@@ -21,7 +22,7 @@ XP_INLINE int xp_take_regs(struct xp_state *s, struct bpf_perf_event_data *ctx, 
         return XP_CAUSE_KTHREAD;
     if (!w->mm)
         return XP_CAUSE_NO_MM;
-    if (s->kernel_mode) {
+    if (!ctx || s->kernel_mode) {
         if (bpf_probe_read_kernel(pt, XP_PT_WORDS * 8, (void *)xp_user_regs((struct task_struct *)w->task)))
             return XP_CAUSE_NO_MM;
     } else {
@@ -128,7 +129,8 @@ XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
                                                                                   : BPF_RB_NO_WAKEUP;
 }
 
-XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
+/* Returns 0; 1: there was no room. */
+XP_INLINE int xp_send(struct xp_state *s, struct xp_stats *st)
 {
     struct xp_sample *smp = &s->sample;
     smp->cause = s->cause;
@@ -145,19 +147,22 @@ XP_INLINE void xp_send(struct xp_state *s, struct xp_stats *st)
     u32 len = sizeof(*smp) + 8u * (smp->nkernel + smp->nuser);
     if (len > sizeof(*smp) + sizeof(s->words))
         len = sizeof(*smp) + sizeof(s->words);
-    if (bpf_ringbuf_output(&ring, smp, len, xp_ring_wakeup(s)))
-        st->lost[XP_LOSS_RING_FULL]++;
+    if (!bpf_ringbuf_output(&ring, smp, len, xp_ring_wakeup(s)))
+        return 0;
+    st->lost[XP_LOSS_RING_FULL]++;
+    return 1;
 }
 
 /* Records everything that user space needs to know about the process, which may have exited by then. */
-XP_INLINE void xp_identify(struct xp_sample *smp, const struct xp_who *w)
+XP_INLINE void xp_identify(struct xp_sample *smp, struct task_struct *t, u64 start)
 {
-    struct task_struct *t = (struct task_struct *)w->task, *leader = BPF_CORE_READ(t, group_leader);
+    struct task_struct *leader = BPF_CORE_READ(t, group_leader);
     bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)leader + XP_OFFSET_OF(task_struct, comm));
-    smp->start = w->start;
+    smp->start = start;
     smp->type = XP_RECORD_SAMPLE;
     smp->cpu = bpf_get_smp_processor_id();
     smp->time = bpf_ktime_get_ns();
+    smp->count = 1;
     smp->nkernel = 0;
     smp->flags = 0;
 }
@@ -190,7 +195,7 @@ XP_INLINE struct xp_state *xp_begin(u32 event, u64 weight, struct xp_stats *st)
     if (!stands_for)
         return 0;
     xp_who_is(&s->who);
-    xp_identify(smp, &s->who);
+    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
     smp->weight = weight * stands_for;
     smp->event = event;
     xp_unwind_reset(s);
@@ -207,7 +212,7 @@ XP_INLINE int xp_submit(struct bpf_perf_event_data *ctx, u32 event, u64 value)
     xp_kernel_stack(s, ctx);
     u64 began = xp_config.measure ? bpf_ktime_get_ns() : 0;
     xp_user_stack(s, ctx, &s->who);
-    s->sample.unwind_ns = xp_config.measure ? bpf_ktime_get_ns() - began : 0;
+    s->sample.unwind_ns = xp_config.measure ? (u32)(bpf_ktime_get_ns() - began) : 0;
     xp_count(s, st);
     xp_send(s, st);
     return 0;

@@ -21,10 +21,6 @@ struct task_struct___tasks {
     unsigned long nvcsw, nivcsw;
     struct thread_struct___tasks thread;
 } CORE;
-struct bpf_iter__task {
-    struct bpf_iter_meta *meta;
-    struct task_struct *task;
-} CORE;
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -108,7 +108,23 @@ struct css_set {
 struct thread_struct {
     unsigned long fsbase;
 } CORE;
+struct sched_info {
+    unsigned long long run_delay, last_queued;
+} CORE;
+struct rq {
+    u64 clock;
+} CORE;
+struct cfs_rq {
+    struct rq *rq; /* with CONFIG_FAIR_GROUP_SCHED */
+} CORE;
+struct sched_entity {
+    struct cfs_rq *cfs_rq; /* the same */
+} CORE;
 struct task_struct {
+    struct sched_entity se;
+    struct sched_info sched_info;
+    unsigned in_iowait : 1;
+    unsigned int __state; /* 5.14 on */
     void *stack;
     unsigned int flags;
     struct mm_struct *mm;
@@ -119,6 +135,9 @@ struct task_struct {
     struct css_set *cgroups;
     struct thread_struct thread;
 } CORE;
+struct task_struct___old_state { /* up to 5.13 */
+    volatile long state;
+} CORE;
 struct seq_file;
 struct bpf_iter_meta {
     struct seq_file *seq;
@@ -127,6 +146,10 @@ struct bpf_iter__task_vma {
     struct bpf_iter_meta *meta;
     struct task_struct *task;
     struct vm_area_struct *vma;
+} CORE;
+struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
 } CORE;
 
 /* The context of a perf_event program (include/uapi/linux/bpf_perf_event.h). Registers are read by number, because

@@ -54,11 +54,20 @@ XP_INLINE struct cgroup *xp_cgroup_of(struct task_struct *t)
     return BPF_CORE_READ(css, cgroup);
 }
 
+/* Returns the ID of the cgroup of a task, given as a typed pointer. */
+XP_INLINE u64 xp_cgroup_id_of(struct task_struct *t)
+{
+    if (xp_config.cgroup_subsys < 0)
+        return t->cgroups->dfl_cgrp->kn->id;
+    struct cgroup *c = xp_cgroup_of(t);
+    return BPF_CORE_READ(c, kn, id);
+}
+
 /* Returns the ID of the current task's cgroup. Uses typed loads if possible, because this runs before every sample. */
 XP_INLINE u64 xp_cgroup_id(void)
 {
-    if (xp_config.cgroup_subsys < 0 && XP_TYPED_TASK)
-        return ((struct task_struct *)bpf_get_current_task_btf())->cgroups->dfl_cgrp->kn->id;
+    if (XP_TYPED_TASK)
+        return xp_cgroup_id_of((struct task_struct *)bpf_get_current_task_btf());
     struct cgroup *c = xp_cgroup_of((struct task_struct *)bpf_get_current_task());
     return BPF_CORE_READ(c, kn, id);
 }

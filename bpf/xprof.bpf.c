@@ -3,39 +3,7 @@
  * The eBPF programs: they take a sample for every requested perf event, follow the children of requested processes, and
  * list executable mappings for user space.
  */
-#include "bpf/vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include "bpf/xprof.h"
-
-#define XP_INLINE   static __always_inline
-#define XP_NOINLINE __noinline
-#define XP_UNROLL   _Pragma("unroll")
-/* Makes the verifier forget everything about a 64-bit variable except that its value has 32 bits. */
-#define XP_FORGET(v) asm volatile("%0 <<= 32\n\t%0 >>= 32" : "+r"(v))
-
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/* Set by user space before loading (agent/probe). */
-const volatile struct xp_config xp_config = {};
-/* Changed by user space while sampling. */
-volatile struct xp_live xp_live = {};
-/* When user space was last woken up because of generated code. */
-volatile u64 xp_woken = 0;
-
-#include "bpf/state.bpf.h"
-#include "bpf/maps.bpf.h"
-#include "bpf/stack.bpf.h"
-#include "bpf/table.bpf.h"
-#include "bpf/arch_x86.bpf.h"
-#include "bpf/file.bpf.h"
-#include "bpf/vma.bpf.h"
-#include "bpf/frame.bpf.h"
-#include "bpf/go.bpf.h"
-#include "bpf/unwind.bpf.h"
-#include "bpf/who.bpf.h"
-#include "bpf/filter.bpf.h"
-#include "bpf/submit.bpf.h"
+#include "bpf/object.bpf.h"
 #include "bpf/cgroup.bpf.h"
 
 /* The kinds of events, one file each. */

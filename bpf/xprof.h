@@ -104,6 +104,7 @@ enum xp_cause {
     X(SCRATCH, "scratch", "the per-CPU scratch memory was missing")                              \
     X(FILE_EVENT, "file-event", "the notification of a new file was dropped: ring full")         \
     X(DUMP, "stack-dump", "a stack dump was dropped: ring full, or rate limit of dumps reached") \
+    X(WAIT, "wait", "a wait was not counted: too many threads or too many distinct waits")       \
     X(CGROUP_EVENT, "cgroup-event", "the notification of a new cgroup was dropped: ring full")
 
 enum xp_loss {
@@ -285,21 +286,30 @@ _Static_assert(sizeof(struct xp_region_key) == 32, "no hidden padding in a hash 
 
 /* ---- Records in the ring ------------------------------------------------------------------------------------------
  */
-enum xp_record { XP_RECORD_SAMPLE = 1, XP_RECORD_FILE = 2, XP_RECORD_DUMP = 3, XP_RECORD_CGROUP = 4 };
+enum xp_record {
+    XP_RECORD_SAMPLE = 1,
+    XP_RECORD_FILE = 2,
+    XP_RECORD_DUMP = 3,
+    XP_RECORD_CGROUP = 4,
+    /* A struct xp_sample without value, to which rows of `waits` refer by the key in `weight`: the user stack of a
+     * process, or a kernel stack (process and user words missing). */
+    XP_RECORD_STACK = 5,
+};
 
 #define XP_SAMPLE_KERNEL_MODE 1u /* the sample interrupted the kernel */
 #define XP_SAMPLE_DUMP        2u /* it follows an XP_RECORD_DUMP with the same cpu and time */
 #define XP_SAMPLE_FP_USED     4u /* at least one frame was found through a frame pointer */
 
 struct xp_sample {
-    u32 type; /* XP_RECORD_SAMPLE */
+    u32 type; /* XP_RECORD_SAMPLE, XP_RECORD_STACK */
     u32 cpu;
     u64 time;   /* CLOCK_MONOTONIC, ns */
     u64 weight; /* period of the event: ns of cpu-clock, or a count */
     u64 start;  /* start of the process, ns since boot: (tgid, start) never repeats */
     u64 cgroup; /* kernfs id in the chosen hierarchy */
     u32 tgid, tid;
-    u64 unwind_ns;      /* time for the user stack; 0 unless measured */
+    u32 unwind_ns;      /* time for the user stack; 0 unless measured */
+    u32 count;          /* occurrences that it stands for; `weight` is their sum */
     char comm[16];      /* of the process (its main thread) */
     u16 nkernel, nuser; /* words */
     u8 event;           /* row of the table of event kinds */
@@ -371,6 +381,24 @@ struct xp_config {
     u32 measure;       /* measure the time of every unwind */
     u32 ring_bytes;
     u32 cgroup_files; /* maximum number of files that stacks of one cgroup may add to `files`; 0: no limit */
+    /* Of waits (bpf/waits.bpf.h): */
+    u32 offcpu, runqueue; /* bits of these events: 1 << event; 0: not recorded */
+    u32 prev_state;       /* sched_switch has the state of the previous task as fourth argument (Linux 5.18) */
+    u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
+    u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
+};
+
+/* ---- Waits: sums kept by the kernel side, read and reset by user space at the end of each interval ----------------- */
+#define XP_MAX_THREADS (1u << 15) /* threads whose waits are followed: 5 MB */
+#define XP_MAX_WAITS   (1u << 15) /* distinct waits of an interval: twice 3 MB */
+#define XP_MAX_STACKS  (1u << 15) /* distinct stacks of an interval */
+struct xp_wait_key {
+    u64 user, kernel; /* keys of stacks (XP_RECORD_STACK); kernel may be 0: not taken */
+    u32 flags;        /* XP_WAIT_* */
+    u32 tid;          /* 0: all threads of the process together */
+};
+struct xp_wait {
+    u64 count, ns;
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------
@@ -386,6 +414,8 @@ struct xp_config {
 struct xp_live { /* changes while sampling; what eBPF programs have cached is valid until one of the counters changes */
     u32 wants;   /* number of changes of wants */
     u32 files;   /* number of evictions of files */
+    u32 interval; /* its number; the lowest bit chooses the map of waits */
+    u32 pad;
     /* Of events that are clocks, in ns; 0: what the kernel says. It goes on saying the period that a clock began with
      * (hw.last_period; kernel/events/core.c: perf_swevent_hrtimer). */
     u64 period[XP_MAX_EVENTS];

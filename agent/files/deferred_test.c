@@ -72,7 +72,7 @@ static u64 word_at(u64 address)
 static struct deferred_job job_of(u8 cause, u64 ip, u64 returns_to)
 {
     struct deferred_job j = {calloc(1, sizeof(*j.sample) + 16), calloc(1, sizeof(*j.dump))};
-    *j.sample = (struct xp_sample){.nkernel = 1, .nuser = 1, .cause = cause, .weight = 1, .tgid = 7};
+    *j.sample = (struct xp_sample){.nkernel = 1, .nuser = 1, .cause = cause, .count = 1, .weight = 1, .tgid = 7};
     j.sample->words[0] = (u64)XP_WORD_KERNEL << 60 | 0x123;
     j.sample->words[1] = word_at(ip);
     j.dump->regs.r[16] = ip;

@@ -92,7 +92,8 @@ static int compose(struct stacks *s, struct look *l, const u64 *kernel, u32 nker
     struct xp_sample *new = calloc(1, sizeof(*new) + 8ull * (nkernel + nuser));
     if (!new)
         return -ENOMEM;
-    *new = (struct xp_sample){.weight = 1,
+    *new = (struct xp_sample){.count = 1,
+                              .weight = 1,
                               .start = l->task.start,
                               .tgid = l->task.tid, /* threads stay apart */
                               .tid = l->task.tid,

@@ -19,7 +19,7 @@ static u64 word(u32 file, u64 offset)
 /* A stack of a process: `file` twice, what it made itself, then the library. */
 static int add(struct aggregate *a, u64 cgroup, u32 tgid, u32 file)
 {
-    struct stack st = {.s = {.cgroup = cgroup, .tgid = tgid, .nuser = 4, .weight = 1},
+    struct stack st = {.s = {.cgroup = cgroup, .tgid = tgid, .nuser = 4, .count = 1, .weight = 1},
                        .words = {word(file, 1), word(file, 2), XP_WORD_ADDR(0x5000), word(LIBC, 3)}};
     return aggregate_add(a, &st.s);
 }

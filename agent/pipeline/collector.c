@@ -1,5 +1,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "pipeline/collector_internal.h"
 #include "profile/frames.h"
 #include <errno.h>
@@ -7,6 +8,7 @@
 
 #define UNWIND_TIMES     (1u << 20)
 #define SETTLE_MS        150 /* from the last dump to the end of its announcements */
+#define WAITS_NS         (5 * NS_PER_SEC) /* between two looks at waits: their map must not fill up */
 #define LAST_OPENINGS_NS (2 * NS_PER_SEC)
 
 static int new_stacks(const struct collector *c, struct aggregate **out)
@@ -23,6 +25,7 @@ int collector_new(struct collector **out, const struct collector_config *config)
     if (!c)
         return -ENOMEM;
     c->config = *config;
+    waits_init(&c->waits);
     c->ncpus = probe_cpus(config->probe); /* ids, not a count: those of removed CPUs leave holes */
     c->dumps = calloc((size_t)c->ncpus, sizeof(*c->dumps));
     if (!c->dumps || new_stacks(c, &c->live))
@@ -44,6 +47,7 @@ void collector_free(struct collector **cc)
         free(c->dumps[i]);
     free(c->dumps);
     aggregate_free(&c->live);
+    waits_free(&c->waits);
     map_free(&c->runtimes_seen);
     map_free(&c->code_seen);
     map_free(&c->gap_seen);
@@ -76,22 +80,29 @@ static void on_dump(void *ctx, const struct xp_dump *d)
         memcpy(c->dumps[d->cpu], d, sizeof(*d));
 }
 
-/* Hands the sample to the worker with its dump; false: it is counted here, as it came. */
-static bool defer(struct collector *c, const struct xp_sample *s, size_t len)
+/* The dump that came with this record; NULL: none. */
+static struct xp_dump *take_dump(struct collector *c, const struct xp_sample *s)
 {
     struct xp_dump *d = s->cpu < (u32)c->ncpus ? c->dumps[s->cpu] : NULL;
-    if (!d || d->time != s->time || jobs_crowded(c->config.jobs)) /* the other half is for files */
-        return false;
-    struct job *j = job_new(JOB_DEFERRED);
-    struct xp_sample *copy = malloc(len);
-    if (!j || !copy) {
+    if (!(s->flags & XP_SAMPLE_DUMP) || !d || d->time != s->time)
+        return NULL;
+    c->dumps[s->cpu] = NULL;
+    return d;
+}
+
+/* Hands the sample to the worker with its dump (owned by this function); false: it is to be counted here, as it
+ * came. */
+static bool defer(struct collector *c, const struct xp_sample *s, size_t len, struct xp_dump *d)
+{
+    struct job *j = d && !jobs_crowded(c->config.jobs) ? job_new(JOB_DEFERRED) : NULL; /* the other half is for files */
+    struct xp_sample *copy = j ? malloc(len) : NULL;
+    if (!copy) {
         free(j);
-        free(copy);
+        free(d);
         return false;
     }
     memcpy(copy, s, len);
     j->deferred = (struct deferred_job){.sample = copy, .dump = d};
-    c->dumps[s->cpu] = NULL;
     c->postponed_ns = now_ns();
     if (jobs_put(c->config.jobs, j)) {
         job_free(j);
@@ -107,33 +118,97 @@ static void note_unwind_time(struct collector *c, const struct xp_sample *s)
         *t = (u32)s->unwind_ns;
 }
 
-static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
+/* False: the record does not contain what it says. */
+static bool sound(struct collector *c, const struct xp_sample *s, size_t len)
 {
-    struct collector *c = ctx;
-    if (sizeof(*s) + 8ull * (s->nkernel + s->nuser) > len || s->cause >= XP_CAUSE_COUNT) {
-        c->own.malformed++;
-        return;
-    }
+    if (sizeof(*s) + 8ull * (s->nkernel + s->nuser) <= len && s->cause < XP_CAUSE_COUNT)
+        return true;
+    c->own.malformed++;
+    return false;
+}
+
+static void count_sample(struct collector *c, const struct xp_sample *s)
+{
     char class = cause_class(s->cause);
-    c->own.seen++;
-    c->own.user += class != 'n';
-    c->own.complete += class == 'c';
-    note_unwind_time(c, s);
+    c->own.seen += s->count;
+    c->own.user += class != 'n' ? s->count : 0;
+    c->own.complete += class == 'c' ? s->count : 0;
+}
+
+/* What a stack shows of its process and its files goes to the worker. */
+static void announce(struct collector *c, const struct xp_sample *s)
+{
     announce_runtime(c, s);
     announce_code(c, s);
     announce_gap(c, s);
-    if ((s->flags & XP_SAMPLE_DUMP) && defer(c, s, len))
+}
+
+static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
+{
+    struct collector *c = ctx;
+    if (!sound(c, s, len))
         return;
-    aggregate_add(c->live, s);
+    count_sample(c, s);
+    note_unwind_time(c, s);
+    announce(c, s);
+    struct xp_dump *dump = take_dump(c, s);
+    if (!dump || !defer(c, s, len, dump))
+        aggregate_add(c->live, s);
+}
+
+static void on_stack(void *ctx, const struct xp_sample *s, size_t len)
+{
+    struct collector *c = ctx;
+    if (!sound(c, s, len))
+        return;
+    note_unwind_time(c, s);
+    if (!s->nkernel)
+        announce(c, s);
+    waits_keep(&c->waits, s, take_dump(c, s));
+}
+
+/* A wait of the interval that ends; its sample looks like those that come out of the ring. */
+static void on_wait(void *ctx, const struct xp_sample *s, const struct xp_dump *dump)
+{
+    struct collector *c = ctx;
+    struct xp_dump *copy = dump ? malloc(sizeof(*copy)) : NULL;
+    count_sample(c, s);
+    c->own.waits += s->count;
+    if (copy)
+        *copy = *dump;
+    if (!copy || !defer(c, s, sizeof(*s) + 8ull * (s->nkernel + s->nuser), copy))
+        aggregate_add(c->live, s);
 }
 
 struct probe_handlers collector_handlers(struct collector *c)
 {
     return (struct probe_handlers){
-        .ctx = c, .sample = on_sample, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
+        .ctx = c, .sample = on_sample, .stack = on_stack, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
 }
 
 /* ---- Polling ---- */
+
+static int poll_ring(struct collector *c, int timeout_ms)
+{
+    struct probe_handlers h = collector_handlers(c);
+    return probe_poll(c->config.probe, &h, timeout_ms);
+}
+
+/* Adds the waits of the interval to its stacks. */
+static void take_waits(struct collector *c)
+{
+    struct probe *p = c->config.probe;
+    probe_waits rows = {0};
+    int rc = probe_take_waits(p, &rows);
+    while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
+        ;
+    if (!rc)
+        rc = waits_take(&c->waits, &rows, probe_event_by(p, PROBE_OFFCPU), probe_event_by(p, PROBE_RUNQUEUE), on_wait, c);
+    c->own.waits_lost += c->waits.lost + (rc != 0);
+    c->waits.lost = 0;
+    c->waits_ns = now_ns();
+    vec_free(&rows);
+}
 
 static void adjust_rate(struct collector *c)
 {
@@ -169,30 +244,33 @@ void collector_figures(const struct collector *c, struct collector_figures *out)
 
 void collector_begin(struct collector *c)
 {
-    c->rescan_ns = c->span_ns = now_ns();
+    c->rescan_ns = c->span_ns = c->waits_ns = now_ns();
 }
 
 void collector_poll(struct collector *c, int timeout_ms)
 {
-    struct probe_handlers h = collector_handlers(c);
     u64 now = now_ns();
-    probe_poll(c->config.probe, &h, timeout_ms);
+    poll_ring(c, timeout_ms);
+    if (now - c->waits_ns > WAITS_NS)
+        take_waits(c);
     publish_figures(c);
     if (now - c->rescan_ns > NS_PER_SEC) {
         c->rescan_ns = now;
-        probe_rescan_cpus(c->config.probe);
+        char why[256];
+        if (probe_rescan(c->config.probe, why, sizeof(why)))
+            log_warn("%s", why);
         adjust_rate(c);
     }
 }
 
 void collector_drain(struct collector *c, bool wait)
 {
-    struct probe_handlers h = collector_handlers(c);
-    while (probe_poll(c->config.probe, &h, 0) > 0)
+    while (poll_ring(c, 0) > 0)
         ;
+    take_waits(c);
     /* A dump announced the files of its process: let those announcements reach the worker, too. */
     while (wait && now_ns() - c->postponed_ns < SETTLE_MS * 1000000ull)
-        probe_poll(c->config.probe, &h, 10);
+        poll_ring(c, 10);
     if (wait)
         openings_settle(c->config.openings, now_ns() + LAST_OPENINGS_NS);
     publish_figures(c);
@@ -204,6 +282,7 @@ struct span collector_take_span(struct collector *c)
 {
     struct span s = {0};
     struct aggregate *fresh;
+    take_waits(c);
     u64 now = now_ns();
     if (new_stacks(c, &fresh))
         return s;

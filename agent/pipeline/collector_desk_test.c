@@ -33,6 +33,7 @@ struct collector_sample collector_sample_at(u64 time, u8 cause)
     return (struct collector_sample){.s = {.type = XP_RECORD_SAMPLE,
                                            .cpu = 1,
                                            .time = time,
+                                           .count = 1,
                                            .weight = 1,
                                            .start = 1,
                                            .tgid = 5,

@@ -3,12 +3,14 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "pipeline/collector.h"
+#include "pipeline/waits.h"
 
 struct collector {
     struct collector_config config;
     struct xp_dump **dumps; /* per CPU: the dump that belongs to the next sample */
     int ncpus;
     struct aggregate *live;     /* of the interval */
+    struct waits waits;
     u64 span_ns;                /* when it began */
     VEC(struct job *) gathered; /* announcements during collector_prepare, before there is a worker */
     bool gathering;
@@ -17,6 +19,7 @@ struct collector {
     struct map gap_seen;      /* files passed to the worker because stacks stopped in them */
     unsigned hz_wanted;       /* atomic: set by collector_set_rate; 0: that of the configuration */
     unsigned hz;              /* atomic: rate in effect; 0: that of the configuration */
+    u64 waits_ns;             /* time of the last look at waits */
     u64 rescan_ns;            /* time of the last check of CPUs and rate */
     u64 postponed_ns;         /* time of the last sample with a dump */
     VEC(u32) unwind_ns;       /* per sample, if measured; limited in number */

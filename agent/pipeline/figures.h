@@ -39,6 +39,8 @@ struct collector_figures {
     u64 dropped;              /* in the current span: the memory budget of stacks was used up */
     u64 queue_full;           /* announcements rejected because the queue was full; they are repeated */
     u64 malformed;            /* records and samples shorter than their stated length */
+    u64 waits;                /* waits among the samples: the kernel side does not count these */
+    u64 waits_lost;           /* waits whose stack is not known, or intervals of waits that could not be read */
 };
 
 /* Copies `size` bytes, a multiple of 8, word by word. */

@@ -121,7 +121,7 @@ static struct job *interval(unsigned n)
     struct {
         struct xp_sample s;
         u64 words[64];
-    } one = {.s = {.cgroup = 7, .nuser = 64, .weight = 1, .cause = XP_CAUSE_END}};
+    } one = {.s = {.cgroup = 7, .nuser = 64, .count = 1, .weight = 1, .cause = XP_CAUSE_END}};
     struct job *j = job_new(JOB_SPAN);
     if (!j || aggregate_new(&j->span.stacks, 64 << 20))
         return NULL;

@@ -52,11 +52,12 @@ static void report_samples(const struct pipeline *p, struct pipeline_report *out
     struct collector_figures c;
     probe_stats(p->probe, &st);
     collector_figures(p->collector, &c);
-    out->samples = st.samples;
+    out->samples = st.samples + c.waits;
     out->not_wanted = st.not_wanted;
     out->thinned = st.thinned;
     out->unwind_ns = st.unwind_ns;
     memcpy(out->lost, st.lost, sizeof(out->lost));
+    out->lost[XP_LOSS_WAIT] += c.waits_lost;
     out->lost_malformed = c.malformed;
     out->queue_full = c.queue_full;
 }

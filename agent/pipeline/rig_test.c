@@ -112,6 +112,7 @@ struct one_word sample_of(const struct rig *r, u64 word, u8 cause)
     return (struct one_word){.s = {.type = XP_RECORD_SAMPLE,
                                    .cpu = 1,
                                    .time = 5,
+                                   .count = 1,
                                    .weight = 1000000000 / HZ,
                                    .start = 1,
                                    .tgid = (u32)getpid(),

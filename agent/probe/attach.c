@@ -126,13 +126,15 @@ int probe_start(struct probe *p, char *why, size_t len)
         return probe_why(rc, why, len, "too many open files: raise the limit (ulimit -n)");
     if (rc)
         return probe_why(rc, why, len, "cannot open perf events: %s", strerror(-rc));
-    return 0;
+    return waits_start(p, why, len);
 }
 
-void probe_rescan_cpus(struct probe *p)
+int probe_rescan(struct probe *p, char *why, size_t len)
 {
-    if (p->running)
-        attach_online(p, true);
+    if (!p->running)
+        return 0;
+    attach_online(p, true);
+    return waits_changed(p) ? waits_start(p, why, len) : 0;
 }
 
 /* Samples weigh as much as the period of their clock from here on. */
@@ -162,6 +164,7 @@ int probe_set_rate(struct probe *p, unsigned hz)
 void probe_stop(struct probe *p)
 {
     p->running = false;
+    waits_stop(p);
     for (int i = 0; i < p->ncpus * XP_MAX_EVENTS; i++)
         if (p->event_fds[i] >= 0)
             ioctl(p->event_fds[i], PERF_EVENT_IOC_DISABLE, 0);

@@ -21,6 +21,7 @@ struct probe {
     VEC(struct fake_published) files;
     VEC(struct fake_region) regions;
     probe_mappings mappings;
+    probe_waits waits;
     struct xp_stats stats;
     u64 malformed;
     unsigned forgotten, changes, rescans, hz;
@@ -73,6 +74,7 @@ void probe_free(struct probe **pp)
     vec_free(&p->files);
     vec_free(&p->regions);
     vec_free(&p->mappings);
+    vec_free(&p->waits);
     map_free(&p->cgroup_files);
     free(p->rules);
     pthread_mutex_destroy(&p->lock);
@@ -303,9 +305,10 @@ void probe_stop(struct probe *p)
 {
 }
 
-void probe_rescan_cpus(struct probe *p)
+int probe_rescan(struct probe *p, char *why, size_t why_len)
 {
     p->rescans++;
+    return 0;
 }
 
 unsigned fake_rescans(const struct probe *p)
@@ -322,6 +325,32 @@ int probe_set_rate(struct probe *p, unsigned hz)
 unsigned fake_rate(struct probe *p)
 {
     return p->hz;
+}
+
+int probe_event_by(const struct probe *p, enum probe_how how)
+{
+    for (size_t e = 0; e < p->config.nevents; e++)
+        if (p->config.events[e].how == how)
+            return (int)e;
+    return -1;
+}
+
+void fake_wait(struct probe *p, const struct probe_wait *w)
+{
+    struct probe_wait *place = VEC_PUSH(&p->waits);
+    if (place)
+        *place = *w;
+}
+
+int probe_take_waits(struct probe *p, probe_waits *out)
+{
+    for (size_t i = 0; i < p->waits.n; i++) {
+        struct probe_wait *w = VEC_PUSH(out);
+        if (w)
+            *w = p->waits.v[i];
+    }
+    p->waits.n = 0;
+    return 0;
 }
 
 int probe_add_pid(struct probe *p, u32 tgid)

@@ -15,6 +15,8 @@ struct probe *fake_probe(void);
 void fake_push(struct probe *p, const void *record, size_t len);
 /* Adds a mapping that probe_list_mappings finds. */
 void fake_map(struct probe *p, const struct xp_mapping *m);
+/* Adds a sum of waits that the next probe_take_waits finds. */
+void fake_wait(struct probe *p, const struct probe_wait *w);
 /* Returns what was published about a file; state PENDING: nothing, or the file was forgotten. */
 struct xp_file fake_file(struct probe *p, const struct xp_file_key *key);
 struct fake_region { /* generated code with a table */

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "probe/denied.h"
 #include "probe/records.h"
+#include "probe/sched.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -217,6 +218,7 @@ void probe_free(struct probe **pp)
     struct probe *p = *pp;
     if (!p)
         return;
+    sched_free(&p->sched);
     attach_fini(p);
     ring_buffer__free(p->ring);
     for (size_t i = 0; i < sizeof(p->links) / sizeof(*p->links); i++)

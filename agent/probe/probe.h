@@ -45,6 +45,7 @@ struct probe_config {
     size_t table_bytes; /* budget of the shards, rounded up to 4 MiB */
     size_t ring_bytes;  /* 0: derived from the number of CPUs */
     u32 cgroup_files;   /* limit of files from stacks of one cgroup; 0: no limit */
+    u64 wait_min_ns;    /* of shorter waits, the user stack need not be taken */
 };
 
 /* Loads the programs. Returns 0, or -errno and one line in why[] with the cause and its remedy. */
@@ -53,8 +54,10 @@ void probe_free(struct probe **p);
 
 /* Attaches every event to every online CPU. Returns 0, or -errno and a line in why[]. */
 int probe_start(struct probe *p, char *why, size_t why_len);
-/* Attaches the events to CPUs that came online since. Cheap: call it about once per second. */
-void probe_rescan_cpus(struct probe *p);
+/* Attaches the events to CPUs that came online since, and follows waits if somebody has come to want that, or no longer
+ * if nobody does. Cheap: call it about once per second. Returns 0, or -errno and a line in why[]: waits cannot be
+ * followed. */
+int probe_rescan(struct probe *p, char *why, size_t why_len);
 /* Changes the rate of the events that are clocks, on all CPUs; the weight of samples is adapted. Call it from the
  * polling thread. Returns 0 or -errno. */
 int probe_set_rate(struct probe *p, unsigned hz);
@@ -85,6 +88,19 @@ int probe_cgroup_subsys(const char *controller);
 int probe_cpus(const struct probe *p);
 /* Returns the kernel memory of all maps, in bytes. */
 u64 probe_map_bytes(const struct probe *p);
+
+/* ---- Waits (events PROBE_OFFCPU and PROBE_RUNQUEUE) ---- */
+
+struct probe_wait { /* the waits of an interval that have one cause and the same stacks */
+    struct xp_wait_key key;
+    struct xp_wait sum;
+};
+typedef VEC(struct probe_wait) probe_waits;
+/* Ends the interval of the kernel side and appends what was counted in it, waits that go on included; their stacks are
+ * in the ring by then. Appends nothing while no wait is followed. Returns 0 or -errno. */
+int probe_take_waits(struct probe *p, probe_waits *out);
+/* Returns the number of the event that is recorded by `how`; -1: none. */
+int probe_event_by(const struct probe *p, enum probe_how how);
 
 typedef VEC(struct xp_mapping) probe_mappings;
 /* Appends the executable mappings of process tgid (0: of all processes) to the list. Files new to the kernel side are

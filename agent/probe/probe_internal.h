@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 
 struct xprof_bpf;
+struct sched;
 
 #define PROBE_MAX_CPUS 4096
 
@@ -21,6 +22,8 @@ struct probe {
     int ncpus;
     int progs[XP_MAX_EVENTS];
     bool running;
+    struct sched *sched; /* follows waits; NULL: nobody wants that */
+    u32 wants_seen;      /* xp_live.wants when it was last looked who does */
     int stats_fd; /* keeps the kernel's run time statistics on; -1 */
 };
 
@@ -31,5 +34,9 @@ int tables_init(struct probe *p);
 void tables_fini(struct probe *p);
 int attach_init(struct probe *p);
 void attach_fini(struct probe *p);
+/* Begins or ends following waits, as is wanted now. Returns 0, or -errno and a line in why[]. */
+int waits_start(struct probe *p, char *why, size_t len);
+bool waits_changed(const struct probe *p); /* what is wanted may have changed since */
+void waits_stop(struct probe *p);
 /* Formats a line into why[] and returns err. */
 int probe_why(int err, char *why, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

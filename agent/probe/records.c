@@ -9,6 +9,8 @@ bool record_dispatch(const struct probe_handlers *h, const void *data, size_t le
     memcpy(&type, data, sizeof(type));
     if (type == XP_RECORD_SAMPLE && len >= sizeof(struct xp_sample))
         h->sample(h->ctx, data, len);
+    else if (type == XP_RECORD_STACK && len >= sizeof(struct xp_sample))
+        h->stack(h->ctx, data, len);
     else if (type == XP_RECORD_FILE && len >= sizeof(struct xp_file_event))
         h->file(h->ctx, data);
     else if (type == XP_RECORD_DUMP && len >= sizeof(struct xp_dump))

@@ -8,6 +8,7 @@
 struct probe_handlers {
     void *ctx;
     void (*sample)(void *ctx, const struct xp_sample *s, size_t len);
+    void (*stack)(void *ctx, const struct xp_sample *s, size_t len); /* XP_RECORD_STACK; only if waits are followed */
     void (*file)(void *ctx, const struct xp_file_event *e);
     void (*dump)(void *ctx, const struct xp_dump *d);
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */

@@ -2,7 +2,7 @@
 #include "base/test.h"
 
 struct seen {
-    unsigned samples, files, dumps, cgroups;
+    unsigned samples, stacks, files, dumps, cgroups;
     size_t len;
 };
 
@@ -11,6 +11,11 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
     struct seen *seen = ctx;
     seen->samples++;
     seen->len = len;
+}
+
+static void on_stack(void *ctx, const struct xp_sample *s, size_t len)
+{
+    ((struct seen *)ctx)->stacks++;
 }
 
 static void on_file(void *ctx, const struct xp_file_event *e)
@@ -38,25 +43,27 @@ TEST(records_go_to_their_handlers_if_they_are_whole)
         u32 type;
         size_t size;
     } kinds[] = {{XP_RECORD_SAMPLE, sizeof(struct xp_sample)},
+                 {XP_RECORD_STACK, sizeof(struct xp_sample)},
                  {XP_RECORD_FILE, sizeof(struct xp_file_event)},
                  {XP_RECORD_DUMP, sizeof(struct xp_dump)},
                  {XP_RECORD_CGROUP, sizeof(struct xp_cgroup_event)}};
     struct seen seen = {0};
     struct probe_handlers h = {
-        .ctx = &seen, .sample = on_sample, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
+        .ctx = &seen, .sample = on_sample, .stack = on_stack, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         record.type = kinds[i].type;
         CHECK(!record_dispatch(&h, &record, kinds[i].size - 1));
         CHECK(record_dispatch(&h, &record, kinds[i].size));
     }
     CHECK_EQ(seen.samples, 1);
+    CHECK_EQ(seen.stacks, 1);
     CHECK_EQ(seen.files, 1);
     CHECK_EQ(seen.dumps, 1);
     CHECK_EQ(seen.cgroups, 1);
     CHECK_EQ(seen.len, sizeof(struct xp_sample));
     record.type = 0;
     CHECK(!record_dispatch(&h, &record, sizeof(record)));
-    record.type = XP_RECORD_CGROUP + 1;
+    record.type = XP_RECORD_STACK + 1;
     CHECK(!record_dispatch(&h, &record, sizeof(record)));
     CHECK(!record_dispatch(&h, &record, 3));
 }

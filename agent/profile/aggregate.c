@@ -225,11 +225,6 @@ static bool valid(const struct xp_sample *s)
 
 int aggregate_add(struct aggregate *a, const struct xp_sample *s)
 {
-    return aggregate_add_many(a, s, 1);
-}
-
-int aggregate_add_many(struct aggregate *a, const struct xp_sample *s, u64 count)
-{
     if (!valid(s)) {
         a->dropped++;
         return -EBADMSG;
@@ -242,7 +237,7 @@ int aggregate_add_many(struct aggregate *a, const struct xp_sample *s, u64 count
         a->dropped++;
         return -ENOSPC;
     }
-    stack->count[s->event] += count;
+    stack->count[s->event] += s->count;
     stack->value[s->event] += s->weight;
     return 0;
 }

@@ -35,8 +35,6 @@ void aggregate_free(struct aggregate **a);
 /* Adds one sample. Checks the ranges of nkernel, nuser, event and cause, and the kinds of words; the caller has checked
  * that the record contains all words. Returns 0; -EBADMSG or -ENOSPC: the sample is dropped and counted. */
 int aggregate_add(struct aggregate *a, const struct xp_sample *s);
-/* The same for a sample that stands for `count` occurrences; its weight is their sum. */
-int aggregate_add_many(struct aggregate *a, const struct xp_sample *s, u64 count);
 /* Moves all stacks of `from` into `into`; `from` is always empty afterwards. Returns 0; -ENOSPC: stacks that did not
  * fit are counted. */
 int aggregate_merge(struct aggregate *into, struct aggregate *from);

@@ -157,7 +157,7 @@ static int add_of(struct aggregate *a, u64 cgroup, u32 tgid, u64 number)
     struct {
         struct xp_sample s;
         u64 words[30];
-    } x = {.s = {.cgroup = cgroup, .tgid = tgid, .nuser = 30, .cause = XP_CAUSE_END, .weight = 1}};
+    } x = {.s = {.cgroup = cgroup, .tgid = tgid, .nuser = 30, .cause = XP_CAUSE_END, .count = 1, .weight = 1}};
     for (unsigned i = 0; i < 30; i++)
         x.words[i] = W(2, i ? i * 16 : number);
     return aggregate_add(a, &x.s);

@@ -11,6 +11,7 @@ int fixture_add(struct aggregate *a, const struct fixture_sample *s)
     if (!raw)
         return -ENOMEM;
     raw->type = XP_RECORD_SAMPLE;
+    raw->count = 1;
     raw->weight = s->weight;
     raw->start = s->tgid * 1000ull;
     raw->tgid = raw->tid = s->tgid;

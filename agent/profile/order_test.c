@@ -48,6 +48,7 @@ static int add(struct aggregate *a, const struct one *o, u64 weight)
                             .cause = o->cause,
                             .nkernel = o->nkernel,
                             .nuser = o->nuser,
+                            .count = 1,
                             .weight = weight};
     snprintf(s->comm, sizeof(s->comm), "%s", o->comm);
     memcpy(s->words, o->words, sizeof(o->words));

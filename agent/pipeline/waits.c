@@ -1,0 +1,162 @@
+#include "pipeline/waits.h"
+#include "base/cleanup.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wait_stack {
+    u64 key;
+    struct xp_sample *sample; /* owned, with its words */
+    struct xp_dump *dump;     /* owned; NULL: the stack is complete, or cut for good */
+    u32 used;                 /* the interval in which it was sent or referred to last */
+};
+
+void waits_init(struct waits *w)
+{
+    *w = (struct waits){.bytes.limit = WAITS_STACK_BYTES};
+}
+
+static size_t words_of(const struct xp_sample *s)
+{
+    return (size_t)s->nkernel + s->nuser;
+}
+
+static size_t size_of(const struct wait_stack *k)
+{
+    return sizeof(*k) + sizeof(*k->sample) + 8 * words_of(k->sample) + (k->dump ? sizeof(*k->dump) : 0);
+}
+
+static u64 owner_of(const struct wait_stack *k)
+{
+    return k->sample->nkernel ? SHARES_ALL : k->sample->cgroup;
+}
+
+static void drop(struct waits *w, struct wait_stack *k)
+{
+    shares_give(&w->bytes, owner_of(k), size_of(k));
+    free(k->sample);
+    free(k->dump);
+}
+
+void waits_free(struct waits *w)
+{
+    for (size_t i = 0; i < w->stacks.n; i++)
+        drop(w, &w->stacks.v[i]);
+    vec_free(&w->stacks);
+    map_free(&w->places);
+    shares_free(&w->bytes);
+}
+
+static struct wait_stack *find(const struct waits *w, u64 key)
+{
+    const u64 *place = key ? map_get(&w->places, key) : NULL;
+    return place ? &w->stacks.v[*place - 1] : NULL;
+}
+
+void waits_keep(struct waits *w, const struct xp_sample *s, struct xp_dump *dump)
+{
+    size_t len = sizeof(*s) + 8 * words_of(s);
+    struct wait_stack *known = find(w, s->weight), fresh = {.key = s->weight, .used = w->interval};
+    if (known) /* sent again in a new interval, or by another CPU at the same time */
+        known->used = w->interval;
+    fresh.sample = known ? NULL : malloc(len);
+    if (!fresh.sample) {
+        free(dump);
+        return;
+    }
+    memcpy(fresh.sample, s, len);
+    fresh.dump = dump;
+    if (!shares_take(&w->bytes, owner_of(&fresh), size_of(&fresh))) {
+        free(fresh.sample);
+        free(dump);
+        return;
+    }
+    struct wait_stack *place = VEC_PUSH(&w->stacks);
+    u64 *index = place ? map_put(&w->places, fresh.key) : NULL;
+    if (!index) {
+        w->stacks.n -= place != NULL;
+        drop(w, &fresh);
+        return;
+    }
+    *place = fresh;
+    *index = w->stacks.n;
+}
+
+/* ---- The end of an interval -------------------------------------------------------------------------------------- */
+
+/* Those that nobody referred to for an interval go. A stack may be sent at the end of one for a wait that the next one
+ * brings. */
+static void forget_old(struct waits *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->stacks.n; i++) {
+        struct wait_stack *k = &w->stacks.v[i];
+        if (k->used + 1 < w->interval) {
+            map_remove(&w->places, k->key);
+            drop(w, k);
+            continue;
+        }
+        u64 *place = map_get(&w->places, k->key);
+        if (place)
+            *place = n + 1;
+        w->stacks.v[n++] = *k;
+    }
+    w->stacks.n = n;
+}
+
+struct user {
+    void (*sample)(void *ctx, const struct xp_sample *s, const struct xp_dump *dump);
+    void *ctx;
+};
+
+/* A sample: the reason, the kernel's part, the user's part. */
+static void make(struct xp_sample *to, const struct wait_stack *user, const struct wait_stack *kernel,
+                 const struct probe_wait *row, u8 event)
+{
+    const struct xp_sample *u = user->sample;
+    size_t nk = kernel ? kernel->sample->nkernel : 0;
+    *to = *u;
+    to->type = XP_RECORD_SAMPLE;
+    to->event = event;
+    to->weight = row->sum.ns;
+    to->count = row->sum.count > UINT32_MAX ? UINT32_MAX : (u32)row->sum.count;
+    to->words[0] = (u64)XP_WORD_WAIT << 60 | row->key.flags;
+    nk = nk < XP_MAX_KERNEL ? nk : XP_MAX_KERNEL - 1;
+    if (kernel)
+        memcpy(to->words + 1, kernel->sample->words, 8 * nk);
+    memcpy(to->words + 1 + nk, u->words + u->nkernel, 8 * u->nuser);
+    to->nkernel = (u16)(nk + 1);
+}
+
+static void take_row(struct waits *w, const struct probe_wait *row, int event, struct xp_sample *room,
+                     const struct user *to)
+{
+    struct wait_stack *user = find(w, row->key.user), *kernel = find(w, row->key.kernel);
+    if (event < 0)
+        return;
+    if (!user || user->sample->nkernel) {
+        w->lost += row->sum.count;
+        return;
+    }
+    user->used = w->interval;
+    if (kernel)
+        kernel->used = w->interval;
+    make(room, user, kernel, row, (u8)event);
+    to->sample(to->ctx, room, user->dump);
+}
+
+int waits_take(struct waits *w, const probe_waits *rows, int offcpu, int runqueue,
+               void (*use)(void *ctx, const struct xp_sample *s, const struct xp_dump *dump), void *ctx)
+{
+    struct user to = {use, ctx};
+    AUTO_FREE struct xp_sample *room = malloc(sizeof(*room) + 8 * (XP_MAX_KERNEL + XP_MAX_USER));
+    if (!room)
+        return -ENOMEM;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct probe_wait *row = &rows->v[i];
+        take_row(w, row, row->key.flags & XP_WAIT_RUNQUEUE ? runqueue : offcpu, room, &to);
+    }
+    w->interval++;
+    forget_old(w);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* Makes samples of waits: the kernel side sends each distinct stack once per interval, and at its end sums of waits that
+ * refer to them by key. A stack is kept while it is referred to: a thread may sleep for hours. Owned by the collector.
+ */
+#pragma once
+#include "base/map.h"
+#include "base/shares.h"
+#include "base/vec.h"
+#include "probe/probe.h"
+
+#define WAITS_STACK_BYTES (32u << 20) /* limit of the stacks kept */
+
+struct waits {
+    struct map places; /* key of a stack -> its place in `stacks`, plus 1 */
+    VEC(struct wait_stack) stacks;
+    struct shares bytes; /* by cgroup; kernel stacks belong to nobody */
+    u32 interval;
+    u64 lost; /* waits whose stack is not known */
+};
+
+void waits_init(struct waits *w);
+void waits_free(struct waits *w);
+
+/* Keeps a stack (XP_RECORD_STACK; the caller has checked that it contains all its words). Takes ownership of the dump
+ * that belongs to it, or NULL. */
+void waits_keep(struct waits *w, const struct xp_sample *s, struct xp_dump *dump);
+
+/* Ends an interval: passes each wait as a sample to `use`, with the dump of its user stack (borrowed) or NULL.
+ * `offcpu`, `runqueue`: numbers of the events; -1: not recorded. Returns 0 or -ENOMEM. */
+int waits_take(struct waits *w, const probe_waits *rows, int offcpu, int runqueue,
+               void (*use)(void *ctx, const struct xp_sample *s, const struct xp_dump *dump), void *ctx);

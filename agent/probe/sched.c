@@ -1,0 +1,179 @@
+#include "probe/sched.h"
+#include "base/cleanup.h"
+#include "probe/denied.h"
+#include "probe/probe_internal.h"
+#include "sched.skel.h"
+#include "xprof.skel.h"
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define GRACE_US  1000 /* programs that began before an interval ended have ended by then */
+#define BATCH     512  /* sums a system call brings */
+#define NO_BTF_ID 0
+
+struct sched {
+    struct sched_bpf *skel;
+    struct bpf_link *on_switch, *tell;
+    struct xp_live *live; /* shared with all objects */
+};
+
+/* Whether sched_switch passes the state of the previous task (five parameters with the hidden one, Linux 5.18). */
+static bool passes_state(void)
+{
+    struct btf *btf = btf__load_vmlinux_btf();
+    int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF) : NO_BTF_ID;
+    const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
+    for (int i = 0; t && i < 2; i++) /* typedef -> pointer -> prototype */
+        t = btf__type_by_id(btf, t->type);
+    bool passes = t && btf_is_func_proto(t) && btf_vlen(t) >= 5;
+    btf__free(btf);
+    return passes;
+}
+
+static u32 bit_of(const struct probe *p, enum probe_how how)
+{
+    for (size_t e = 0; e < p->config.nevents; e++)
+        if (p->config.events[e].how == how)
+            return 1u << e;
+    return 0;
+}
+
+static void configure(struct sched *s, const struct probe *p)
+{
+    struct xp_config c = *(const struct xp_config *)&p->skel->rodata->xp_config;
+    c.offcpu = bit_of(p, PROBE_OFFCPU);
+    c.runqueue = bit_of(p, PROBE_RUNQUEUE);
+    c.prev_state = passes_state();
+    c.wait_min = p->config.wait_min_ns;
+    if (getrandom(&c.seed, sizeof(c.seed), GRND_NONBLOCK) != sizeof(c.seed))
+        c.seed = (uintptr_t)s;
+    *(struct xp_config *)&s->skel->rodata->xp_config = c;
+}
+
+/* Names of internal maps begin with that of their object. */
+static bool same_map(const struct bpf_map *one, const struct bpf_map *two)
+{
+    const char *x = bpf_map__name(one), *y = bpf_map__name(two);
+    if (bpf_map__is_internal(one) && bpf_map__is_internal(two))
+        return strstr(x, ".bss") && strstr(y, ".bss");
+    return !strcmp(x, y);
+}
+
+/* Maps that both objects know are those of the first; only iterators, which may run at the same time, each have a
+ * scratch of their own. */
+static int share_maps(struct sched *s, const struct probe *p)
+{
+    struct bpf_map *own, *first;
+    bpf_object__for_each_map(own, s->skel->obj)
+    {
+        if (own == s->skel->maps.iter_scratch)
+            continue;
+        bpf_object__for_each_map(first, p->skel->obj)
+        {
+            int rc = same_map(own, first) ? bpf_map__reuse_fd(own, bpf_map__fd(first)) : 0;
+            if (rc)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+static int attach(struct sched *s)
+{
+    s->on_switch = bpf_program__attach(s->skel->progs.xp_on_switch);
+    if (!s->on_switch)
+        return -errno;
+    s->tell = bpf_program__attach_iter(s->skel->progs.xp_tell_waits, NULL);
+    return s->tell ? 0 : -errno;
+}
+
+int sched_start(struct sched **out, const struct probe *p, char *why, size_t len)
+{
+    CLEANUP(sched_free) struct sched *s = calloc(1, sizeof(*s));
+    if (!s)
+        return probe_why(-ENOMEM, why, len, "out of memory");
+    s->live = (struct xp_live *)&p->skel->bss->xp_live;
+    s->skel = sched_bpf__open();
+    int rc = s->skel ? share_maps(s, p) : -errno;
+    if (rc)
+        return probe_why(rc, why, len, "cannot set up the eBPF object that follows waits: %s", strerror(-rc));
+    configure(s, p);
+    rc = sched_bpf__load(s->skel);
+    if (!rc)
+        rc = attach(s);
+    if (rc && denied_explains(rc, DENIED_BPF, why, len))
+        return rc;
+    if (rc)
+        return probe_why(rc, why, len, "the kernel rejected the eBPF programs that follow waits (%s): run `xprof check`",
+                         strerror(-rc));
+    *out = TAKE_PTR(s);
+    return 0;
+}
+
+void sched_stop(struct sched *s)
+{
+    bpf_link__destroy(s->on_switch);
+    s->on_switch = NULL;
+}
+
+void sched_free(struct sched **ss)
+{
+    struct sched *s = *ss;
+    if (!s)
+        return;
+    bpf_link__destroy(s->on_switch);
+    bpf_link__destroy(s->tell);
+    sched_bpf__destroy(s->skel);
+    free(s);
+    *ss = NULL;
+}
+
+/* Runs the iterator: it writes nothing. */
+static int tell_waits(struct sched *s)
+{
+    char none[64];
+    AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(s->tell));
+    if (fd < 0)
+        return -errno;
+    while (read(fd, none, sizeof(none)) > 0)
+        ;
+    return 0;
+}
+
+/* Moves all sums of a map to `out`. Nobody adds to it any more. */
+static int empty(int map, probe_waits *out)
+{
+    AUTO_FREE struct xp_wait_key *keys = calloc(BATCH, sizeof(*keys));
+    AUTO_FREE struct xp_wait *sums = calloc(BATCH, sizeof(*sums));
+    LIBBPF_OPTS(bpf_map_batch_opts, opts);
+    u32 from = 0, at, n;
+    int rc = keys && sums ? 0 : -ENOMEM;
+    for (bool first = true; !rc; first = false) {
+        n = BATCH;
+        if (bpf_map_lookup_and_delete_batch(map, first ? NULL : &from, &at, keys, sums, &n, &opts))
+            rc = -errno; /* -ENOENT: these are the last */
+        if (rc && rc != -ENOENT)
+            break;
+        for (u32 i = 0; i < n; i++) {
+            struct probe_wait *w = VEC_PUSH(out);
+            if (!w)
+                return -ENOMEM;
+            *w = (struct probe_wait){.key = keys[i], .sum = sums[i]};
+        }
+        from = at;
+    }
+    return rc == -ENOENT ? 0 : rc;
+}
+
+int sched_take(struct sched *s, probe_waits *out)
+{
+    int rc = tell_waits(s);
+    u32 ended = __atomic_fetch_add(&s->live->interval, 1, __ATOMIC_RELEASE);
+    usleep(GRACE_US);
+    int emptied = empty(bpf_map__fd(ended & 1 ? s->skel->maps.waits1 : s->skel->maps.waits0), out);
+    return rc ? rc : emptied;
+}

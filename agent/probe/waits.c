@@ -1,0 +1,65 @@
+/* When waits are followed: from the start in a recording, in an agent while a cgroup wants one of their events. */
+#include "probe/probe_internal.h"
+#include "probe/sched.h"
+#include "xprof.skel.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+
+int probe_event_by(const struct probe *p, enum probe_how how)
+{
+    for (size_t e = 0; e < p->config.nevents; e++)
+        if (p->config.events[e].how == how)
+            return (int)e;
+    return -1;
+}
+
+/* The bits of the events that are waits. */
+static u32 wait_events(const struct probe *p)
+{
+    int offcpu = probe_event_by(p, PROBE_OFFCPU), runqueue = probe_event_by(p, PROBE_RUNQUEUE);
+    return (offcpu < 0 ? 0 : 1u << offcpu) | (runqueue < 0 ? 0 : 1u << runqueue);
+}
+
+static bool some_cgroup_wants(const struct probe *p, u32 events)
+{
+    int map = bpf_map__fd(p->skel->maps.wants);
+    u64 id, *from = NULL;
+    u32 want;
+    for (; !bpf_map_get_next_key(map, from, &id); from = &id)
+        if (!bpf_map_lookup_elem(map, &id, &want) && (XP_WANT_EVENTS(want) & events))
+            return true;
+    return false;
+}
+
+int waits_start(struct probe *p, char *why, size_t len)
+{
+    u32 events = wait_events(p), changes = __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
+    bool wanted = events && (p->config.target != XP_TARGET_CGROUP || some_cgroup_wants(p, events));
+    p->wants_seen = changes;
+    if (!wanted)
+        sched_free(&p->sched);
+    if (!wanted || p->sched)
+        return 0;
+    int rc = sched_start(&p->sched, p, why, len);
+    probe_waits before = {0};
+    if (!rc) /* the waits that go on already count from here */
+        sched_take(p->sched, &before);
+    vec_free(&before);
+    return rc;
+}
+
+bool waits_changed(const struct probe *p)
+{
+    return wait_events(p) && p->wants_seen != __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
+}
+
+void waits_stop(struct probe *p)
+{
+    if (p->sched)
+        sched_stop(p->sched);
+}
+
+int probe_take_waits(struct probe *p, probe_waits *out)
+{
+    return p->sched ? sched_take(p->sched, out) : 0;
+}

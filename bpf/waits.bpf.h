@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Waits: from when a thread leaves its CPU until it is back on one, possibly another. All of it is counted, in sums per
+ * distinct wait that user space reads at the end of each interval. A wait refers to its stacks by keys (hashes); a stack
+ * itself is sent once per interval.
+ *
+ * The user stack is taken when the thread leaves: its memory is at hand then, and no other moment is on every kernel.
+ * That is too dear for very short waits, so a thread that has had none longer than xp_config.wait_min for a while is
+ * believed to go on like that. The kernel stack is taken when it comes back: it is still that of the wait, and by then
+ * it is known how long the wait was.
+ */
+#pragma once
+
+#define XP_TASK_UNINTERRUPTIBLE 2u /* include/linux/sched.h */
+#define XP_TASK_DEAD            0x80u
+
+#define XP_CREDIT_FIRST 16u    /* stacks that are taken of a thread without knowing how long its waits are */
+#define XP_CREDIT_LONG  64u    /* further ones after a long wait */
+#define XP_CREDIT_MAX   65536u /* after many long waits that came unexpectedly */
+
+struct xp_thread {
+    u64 out;    /* when it left its CPU (CLOCK_MONOTONIC, ns); 0: it is on one */
+    u64 told;   /* the wait has been counted up to here already */
+    u64 queued; /* ns that it had spent on run queues by then (sched_info.run_delay) */
+    u64 user;   /* key of its user stack */
+    u64 kernel; /* key of the kernel stack of its last wait, which began at `site` with `flags` */
+    u64 site;
+    u32 flags;   /* XP_WAIT_* */
+    u32 taken;   /* its user stack was */
+    u64 credit;  /* number of waits of which the stack will be taken */
+    u64 changes; /* number of times that it came back: the iterator sees by it that it raced with one */
+    u64 looks;   /* number of times that the iterator looked */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_MAX_THREADS);
+    __type(key, u32);
+    __type(value, struct xp_thread);
+} threads SEC(".maps");
+
+/* One map is added to while user space empties the other. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_MAX_WAITS);
+    __type(key, struct xp_wait_key);
+    __type(value, struct xp_wait);
+} waits0 SEC(".maps"), waits1 SEC(".maps");
+
+/* Keys of stacks -> the interval in which they were sent last. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_MAX_STACKS);
+    __type(key, u64);
+    __type(value, u32);
+} told_stacks SEC(".maps");
+
+/* ---- Keys of stacks ------------------------------------------------------------------------------------------------
+ */
+XP_INLINE u64 xp_mix(u64 h, u64 v)
+{
+    h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+    return h ^ h >> 29;
+}
+
+#define XP_HASH_BATCH 64
+
+/* Mixes the next words into s->hash. Returns 1 at their end. Out of line, so that it is verified once. */
+XP_NOINLINE int xp_hash_batch(u32 from, u32 iterating)
+{
+    struct xp_state *s = iterating ? xp_iter_state() : xp_state_get();
+    if (!s)
+        return 1;
+    u32 n = s->sample.nkernel + s->sample.nuser;
+    u64 h = s->hash;
+    for (u32 i = 0; i < XP_HASH_BATCH; i++) {
+        u64 at = (u64)from + i;
+        asm volatile("" : "+r"(at)); /* the index must be the very register whose range is checked */
+        if (at >= n || at >= XP_MAX_KERNEL + XP_MAX_USER) {
+            s->hash = h;
+            return 1;
+        }
+        h = xp_mix(h, s->words[at]);
+    }
+    s->hash = h;
+    return 0;
+}
+
+/* Returns the key of the words in the scratch state, never 0. */
+XP_INLINE u64 xp_key_of_words(struct xp_state *s, u64 with, u32 iterating)
+{
+    s->hash = xp_mix(xp_config.seed, with);
+    for (u32 i = 0; i < (XP_MAX_USER + XP_MAX_KERNEL) / XP_HASH_BATCH + 1; i++)
+        if (xp_hash_batch(i * XP_HASH_BATCH, iterating))
+            break;
+    return s->hash | 1;
+}
+
+/* Sends the words of the scratch state under a key, unless that was done in this interval. */
+XP_INLINE void xp_tell_stack(struct xp_state *s, u64 key, struct xp_stats *st)
+{
+    u32 now = xp_live.interval, *told = bpf_map_lookup_elem(&told_stacks, &key);
+    if (told && *told == now)
+        return;
+    s->sample.type = XP_RECORD_STACK;
+    s->sample.weight = key;
+    if (!xp_send(s, st))
+        bpf_map_update_elem(&told_stacks, &key, &now, BPF_ANY);
+}
+
+/* ---- Who is wanted -------------------------------------------------------------------------------------------------
+ */
+/* Returns the bits of the waits that are wanted of a thread. */
+XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
+{
+    u32 both = xp_config.offcpu | xp_config.runqueue;
+    if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid))
+        return 0;
+    *cgroup = xp_cgroup_id_of(t);
+    return xp_config.target == XP_TARGET_CGROUP ? xp_want_of(*cgroup, t) & both : both;
+}
+
+/* ---- A thread leaves -----------------------------------------------------------------------------------------------
+ */
+XP_INLINE u32 xp_state_of(struct task_struct *t)
+{
+    struct task_struct___old_state *old = (void *)t;
+    return bpf_core_field_exists(t->__state) ? t->__state : (u32)old->state;
+}
+
+/* What the state of a thread that leaves says. `preempted`: it did not ask to leave, whatever its state. */
+XP_INLINE u32 xp_wait_flags(struct task_struct *t, u32 state, u64 preempted)
+{
+    if (preempted || !state)
+        return XP_WAIT_RUNQUEUE;
+    return (state & XP_TASK_UNINTERRUPTIBLE ? XP_WAIT_DEEP : 0) |
+           (BPF_CORE_READ_BITFIELD(t, in_iowait) ? XP_WAIT_IO : 0);
+}
+
+/* Takes the user stack of the current thread, or only says whose it is; returns its key. */
+XP_INLINE u64 xp_take_wait_stack(struct xp_state *s, u32 take, u64 cgroup, struct xp_stats *st)
+{
+    struct xp_sample *smp = &s->sample;
+    u64 id = bpf_get_current_pid_tgid();
+    smp->tgid = id >> 32;
+    smp->tid = (u32)id;
+    smp->cgroup = cgroup;
+    xp_who_is(&s->who);
+    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
+    xp_unwind_reset(s);
+    s->kernel_mode = 1;
+    if (take)
+        xp_user_stack(s, 0, &s->who);
+    else
+        s->cause = XP_CAUSE_NOT_TAKEN;
+    /* What is unwound later must not be shared with stacks that look the same so far. */
+    u64 with = smp->start ^ (u64)smp->tgid << 40 ^ (u64)s->cause << 32 ^ (s->pending ? s->first.r[XP_RSP] : 0);
+    u64 key = xp_key_of_words(s, with, 0);
+    xp_tell_stack(s, key, st);
+    return key;
+}
+
+/* Where a thread waits, as far as its user registers tell. */
+XP_INLINE u64 xp_site(struct task_struct *t)
+{
+    u64 pt[2] = {}; /* rip, and after cs and eflags rsp */
+    u64 at = xp_user_regs(t) + 16 * 8;
+    bpf_probe_read_kernel(&pt[0], 8, (void *)at);
+    bpf_probe_read_kernel(&pt[1], 8, (void *)at + 3 * 8);
+    return xp_mix(pt[0], pt[1]);
+}
+
+XP_INLINE struct xp_thread *xp_thread_get(u32 tid, struct xp_stats *st)
+{
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid), fresh = {.credit = XP_CREDIT_FIRST};
+    if (t)
+        return t;
+    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
+    t = bpf_map_lookup_elem(&threads, &tid);
+    if (!t)
+        st->lost[XP_LOSS_WAIT]++;
+    return t;
+}
+
+/* The current thread leaves its CPU. */
+XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, struct xp_stats *st)
+{
+    u64 id = bpf_get_current_pid_tgid(), cgroup = 0;
+    u32 tid = (u32)id, wanted;
+    if (!id) /* the idle task */
+        return;
+    if (state & XP_TASK_DEAD) {
+        bpf_map_delete_elem(&threads, &tid);
+        return;
+    }
+    wanted = xp_waits_wanted(prev, id >> 32, &cgroup);
+    if (!wanted || prev->flags & XP_PF_NO_USER)
+        return;
+    u32 flags = xp_wait_flags(prev, state, preempted);
+    struct xp_state *s = xp_state_get();
+    if ((flags & XP_WAIT_RUNQUEUE) && !(wanted & xp_config.runqueue))
+        return;
+    struct xp_thread *t = s ? xp_thread_get(tid, st) : 0;
+    if (!t)
+        return;
+    u64 site = xp_site(prev);
+    if (site != t->site || flags != t->flags)
+        t->kernel = 0;
+    t->site = site;
+    t->flags = flags;
+    t->queued = prev->sched_info.run_delay;
+    t->taken = xp_config.wait_min <= 1000 || t->credit;
+    t->user = xp_take_wait_stack(s, t->taken, cgroup, st);
+    t->out = now;
+}
+
+/* ---- It comes back -------------------------------------------------------------------------------------------------
+ */
+XP_INLINE struct xp_wait *xp_wait_get(const struct xp_wait_key *key, u32 odd)
+{
+    return odd ? bpf_map_lookup_elem(&waits1, key) : bpf_map_lookup_elem(&waits0, key);
+}
+
+/* Adds to a sum of this interval. */
+XP_INLINE void xp_add_wait(const struct xp_wait_key *key, u64 count, u64 ns, struct xp_stats *st)
+{
+    u32 odd = xp_live.interval & 1;
+    struct xp_wait *w = xp_wait_get(key, odd), fresh = {};
+    if (!w) {
+        odd ? bpf_map_update_elem(&waits1, key, &fresh, BPF_NOEXIST)
+            : bpf_map_update_elem(&waits0, key, &fresh, BPF_NOEXIST); /* or somebody else has done so meanwhile */
+        w = xp_wait_get(key, odd);
+    }
+    if (!w) {
+        st->lost[XP_LOSS_WAIT] += count;
+        return;
+    }
+    __sync_fetch_and_add(&w->count, count);
+    __sync_fetch_and_add(&w->ns, ns);
+}
+
+/* Returns for how long a thread that is about to run has been on run queues since it left: what its sum has grown by
+ * (sched_info_dequeue, kernel/sched/stats.h), and what it is about to grow by (sched_info_arrive, by the same clock). */
+XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t)
+{
+    u64 queued = next->sched_info.run_delay - t->queued, since = next->sched_info.last_queued;
+    if (bpf_core_field_exists(struct cfs_rq, rq) && since) {
+        u64 now = next->se.cfs_rq->rq->clock;
+        if ((s64)(now - since) > 0)
+            queued += now - since;
+    }
+    return queued;
+}
+
+/* Takes the kernel stack of a thread that is not running; returns its key, 0 without one. */
+XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, u32 iterating, struct xp_stats *st)
+{
+    long n = bpf_get_task_stack(task, s->words, 8 * XP_MAX_KERNEL, 0);
+    struct xp_sample *smp = &s->sample;
+    smp->nkernel = n > 0 ? (u32)n / 8 : 0;
+    smp->nuser = 0;
+    smp->tgid = smp->tid = 0;
+    smp->flags = 0;
+    s->fp_frames = s->pending = 0;
+    s->cause = XP_CAUSE_NOT_WANTED;
+    if (!smp->nkernel)
+        return 0;
+    u64 key = xp_key_of_words(s, 0, iterating);
+    xp_tell_stack(s, key, st);
+    return key;
+}
+
+/* Learns from a wait whether the next ones of this thread are worth their stack. */
+XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
+{
+    u64 credit = t->credit;
+    if (ns >= xp_config.wait_min)
+        credit = t->taken ? credit + XP_CREDIT_LONG : 2 * credit + 2 * XP_CREDIT_LONG;
+    else if (t->taken && credit)
+        credit--;
+    t->credit = credit < XP_CREDIT_MAX ? credit : XP_CREDIT_MAX;
+}
+
+XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *st)
+{
+    u32 tid = next->pid;
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
+    if (!t || !t->out)
+        return;
+    __sync_fetch_and_add(&t->changes, 1);
+    u64 first = t->told <= t->out, ns = now - (first ? t->out : t->told);
+    u64 all = now - t->out, queued = t->flags & XP_WAIT_RUNQUEUE ? ns : xp_queued(next, t);
+    t->out = 0;
+    if ((s64)ns < 0)
+        return;
+    if (queued > ns)
+        queued = ns;
+    struct xp_state *s = xp_state_get();
+    if (s && xp_config.kernel && (all >= xp_config.wait_min || !t->kernel))
+        t->kernel = xp_take_kernel_stack(s, next, 0, st);
+    xp_learn(t, all);
+    struct xp_wait_key key = {.user = t->user, .kernel = t->kernel, .flags = t->flags};
+    if (!(t->flags & XP_WAIT_RUNQUEUE) && xp_config.offcpu)
+        xp_add_wait(&key, first, ns - queued, st);
+    key.flags = XP_WAIT_RUNQUEUE;
+    if (queued && xp_config.runqueue)
+        xp_add_wait(&key, 1, queued, st);
+}
+
+/* ---- Those that sleep on at the end of an interval ----------------------------------------------------------------- */
+
+/* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. */
+XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct task_struct *task, u32 tid, u64 now, struct xp_stats *st)
+{
+    struct xp_thread fresh = {.out = now, .credit = XP_CREDIT_FIRST};
+    struct xp_sample *smp = &s->sample;
+    u32 state = xp_state_of(task), tgid = task->tgid;
+    u64 cgroup = 0;
+    if (!state || state & XP_TASK_DEAD || !xp_waits_wanted(task, tgid, &cgroup))
+        return;
+    fresh.flags = xp_wait_flags(task, state, 0);
+    fresh.queued = task->sched_info.run_delay;
+    xp_unwind_reset(s);
+    smp->nkernel = 0;
+    smp->tgid = tgid;
+    smp->tid = tid;
+    smp->cgroup = cgroup;
+    xp_identify(smp, task, task->group_leader->start_boottime);
+    s->kernel_mode = 1;
+    s->cause = XP_CAUSE_NOT_TAKEN;
+    fresh.user = xp_key_of_words(s, smp->start ^ (u64)tgid << 40 ^ (u64)s->cause << 32, 1);
+    xp_tell_stack(s, fresh.user, st);
+    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
+}
+
+/* Counts the wait of a thread up to now. */
+XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct task_struct *task, struct xp_thread *t, u64 now,
+                               struct xp_stats *st)
+{
+    u64 changes = t->changes;
+    u64 out = t->out, told = t->told, first = told <= out, from = first ? out : told;
+    if (!out || (s64)(now - from) <= 0)
+        return;
+    if (xp_config.kernel && (first || !t->kernel))
+        t->kernel = xp_take_kernel_stack(s, task, 1, st);
+    struct xp_wait_key key = {.user = t->user, .kernel = t->kernel, .flags = t->flags};
+    t->told = now;
+    /* An atomic addition is a barrier: either the thread that comes back sees `told`, or this sees that it did. */
+    __sync_fetch_and_add(&t->looks, 1);
+    if (*(volatile u64 *)&t->changes == changes)
+        xp_add_wait(&key, first, now - from, st);
+}

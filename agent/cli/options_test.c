@@ -7,7 +7,7 @@ struct sample {
     bool loud, all, light;
     const char *name, *color, *three;
     u64 rate, level, size, time;
-    struct option_list files, words, colors;
+    struct option_list files, words, colors, shades;
     struct option_numbers pids;
 };
 #define AT(field) offsetof(struct sample, field)
@@ -17,6 +17,11 @@ static const char *color(size_t i)
 {
     static const char *const names[] = {"red", "green", NULL};
     return names[i];
+}
+
+static const char *color_of(const char *text)
+{
+    return !strcasecmp(text, "red") ? "red" : NULL;
 }
 
 static const char *on_off(size_t i)
@@ -39,6 +44,7 @@ static const struct option_row rows[] = {
     {"word", 'w', OPTION_LIST, "WORD,...", AT(words), .most = 3, .fallback = "x,y", .help = "words"},
     {"pid", 'p', OPTION_NUMBERS, "PID,...", AT(pids), 1, 4194304, .help = "processes"},
     {"colors", 0, OPTION_LIST, "COLOR,...", AT(colors), .value = color, .help = "colors"},
+    {"shades", 0, OPTION_LIST, "COLOR,...", AT(shades), .value = color, .resolve = color_of, .help = "colors"},
     {"three", 0, OPTION_TEXT, "on/off", AT(three), .value = on_off, .help = "on, off, or not said"},
 };
 static const struct command strict = {
@@ -155,6 +161,15 @@ TEST(options_lists)
     CHECK_EQ(t.o.pids.v[2], 3);
 }
 
+TEST(options_lists_hold_what_aliases_stand_for)
+{
+    PARSED t;
+    parse(&strict, "--shades RED", &t);
+    CHECK_EQ(t.rc, 0);
+    CHECK_EQ(t.o.shades.n, 1);
+    CHECK_STR(t.o.shades.v[0], "red");
+}
+
 TEST(options_lists_with_blanks)
 {
     PARSED t = {.operands = 0};
@@ -266,6 +281,8 @@ TEST(options_mistakes_are_one_clear_line)
         {"-w a,b,c,d", "xprof test: --word: d is one too many: at most 3\n"},
         {"-w a,,b", "xprof test: --word: an empty item\n"},
         {"--colors red,green --colors red", "xprof test: --colors: red is listed twice\n"},
+        {"--shades red,RED", "xprof test: --shades: red is listed twice\n"},
+        {"--shades blue", "xprof test: --shades: unknown value \"blue\"; possible values: red, green\n"},
         {"--three maybe", "xprof test: --three: unknown value \"maybe\"; possible values: on, off\n"},
         {"-p 1,0", "xprof test: --pid: 0 is not in the range 1..4194304\n"},
         {"--color blue", "xprof test: --color: unknown value \"blue\"; possible values: red, green\n"},
@@ -383,6 +400,7 @@ TEST(record_options_take_one_target)
                {"-p 1 ls", "more than one target"},
                {"-a --no-kernel --no-user", "leave nothing to record"},
                {"-a -e nope", "nope"},
+               {"-a -e cpu,off-cpu,off_cpu", "offcpu is listed twice"},
                {"-a -o x", "--output x: unknown suffix"},
                {"-a --format nope", "nope"},
                {"-a --no-cache --cache-dir /x", "exclude each other"}};
@@ -402,6 +420,17 @@ TEST(record_options_take_one_target)
         CHECK(memmem(message.data, message.len, bad[i].says, strlen(bad[i].says)));
         CHECK_EQ(o.top, 77);
     }
+}
+
+TEST(record_options_know_aliases_of_events)
+{
+    struct record_options o;
+    AUTO_BUF struct buf message = {0};
+    CHECK_EQ(parse_record("-a -e off-cpu,faults", &o, &message), 0);
+    CHECK_EQ(o.events.n, 2);
+    CHECK_STR(o.events.v[0], "offcpu");
+    CHECK_STR(o.events.v[1], "page-faults");
+    record_options_free(&o);
 }
 
 TEST(record_options_keep_the_command)

@@ -5,34 +5,127 @@
 
 /* Types and units are those that pprof, Grafana and perf users already know. Software clocks work in every virtual
  * machine; hardware counters only where there is a PMU. */
-#define SOFTWARE(what)                                                       \
-    {                                                                        \
-        .perf_type = PERF_TYPE_SOFTWARE, .perf_config = PERF_COUNT_SW_##what \
-    }
-#define HARDWARE(what)                                                       \
-    {                                                                        \
-        .perf_type = PERF_TYPE_HARDWARE, .perf_config = PERF_COUNT_HW_##what \
-    }
+#define SOFTWARE(what) .perf_type = PERF_TYPE_SOFTWARE, .perf_config = PERF_COUNT_SW_##what
+#define HARDWARE(what) .perf_type = PERF_TYPE_HARDWARE, .perf_config = PERF_COUNT_HW_##what
+#define PMU            "a CPU with performance counters"
+
 static const struct event_kind KINDS[] = {
-    {"cpu",
-     {.perf_type = PERF_TYPE_SOFTWARE, .perf_config = PERF_COUNT_SW_CPU_CLOCK, .time = true},
-     "nanoseconds",
-     "cpu",
-     "process_cpu",
-     99,
-     "time on a CPU"},
-    {"page-faults", SOFTWARE(PAGE_FAULTS), "count", "page_faults", "page_faults", 99, "page faults"},
-    {"context-switches", SOFTWARE(CONTEXT_SWITCHES), "count", "context_switches", "context_switches", 99,
-     "times a thread left its CPU"},
-    {"cpu-migrations", SOFTWARE(CPU_MIGRATIONS), "count", "cpu_migrations", "cpu_migrations", 99,
-     "times a thread moved to another CPU"},
-    {"cycles", HARDWARE(CPU_CYCLES), "count", "cycles", "cycles", 99, "CPU cycles (needs a PMU)"},
-    {"instructions", HARDWARE(INSTRUCTIONS), "count", "instructions", "instructions", 99,
-     "retired instructions (needs a PMU)"},
-    {"cache-misses", HARDWARE(CACHE_MISSES), "count", "cache_misses", "cache_misses", 99,
-     "last-level cache misses (needs a PMU)"},
-    {"branch-misses", HARDWARE(BRANCH_MISSES), "count", "branch_misses", "branch_misses", 99,
-     "mispredicted branches (needs a PMU)"},
+    {
+        .name = "cpu",
+        .probe = {SOFTWARE(CPU_CLOCK), .time = true},
+        .unit = "nanoseconds",
+        .type = "cpu",
+        .series = "process_cpu",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = "",
+        .help = "time on a CPU",
+    },
+    {
+        .name = "offcpu",
+        .aliases = {"off-cpu", "off_cpu"},
+        .probe = {.how = PROBE_OFFCPU},
+        .unit = "nanoseconds",
+        .type = "off_cpu",
+        .series = "off_cpu",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "",
+        .help = "time blocked: waiting for disks, locks, sockets, timers",
+    },
+    {
+        .name = "runqueue",
+        .aliases = {"run-queue", "run_queue", "runq"},
+        .probe = {.how = PROBE_RUNQUEUE},
+        .unit = "nanoseconds",
+        .type = "run_queue",
+        .series = "run_queue",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "",
+        .help = "time runnable, but waiting for a CPU",
+    },
+    {
+        .name = "page-faults",
+        .aliases = {"page_faults", "faults"},
+        .probe = {SOFTWARE(PAGE_FAULTS)},
+        .unit = "count",
+        .type = "page_faults",
+        .series = "page_faults",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = "",
+        .help = "page faults",
+    },
+    {
+        .name = "context-switches",
+        .aliases = {"context_switches", "cs"},
+        .probe = {SOFTWARE(CONTEXT_SWITCHES)},
+        .unit = "count",
+        .type = "context_switches",
+        .series = "context_switches",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = "",
+        .help = "times a thread left its CPU",
+    },
+    {
+        .name = "cpu-migrations",
+        .aliases = {"cpu_migrations", "migrations"},
+        .probe = {SOFTWARE(CPU_MIGRATIONS)},
+        .unit = "count",
+        .type = "cpu_migrations",
+        .series = "cpu_migrations",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = "",
+        .help = "times a thread moved to another CPU",
+    },
+    {
+        .name = "cycles",
+        .aliases = {"cpu-cycles"},
+        .probe = {HARDWARE(CPU_CYCLES)},
+        .unit = "count",
+        .type = "cycles",
+        .series = "cycles",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = PMU,
+        .help = "CPU cycles",
+    },
+    {
+        .name = "instructions",
+        .probe = {HARDWARE(INSTRUCTIONS)},
+        .unit = "count",
+        .type = "instructions",
+        .series = "instructions",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = PMU,
+        .help = "retired instructions",
+    },
+    {
+        .name = "cache-misses",
+        .aliases = {"cache_misses"},
+        .probe = {HARDWARE(CACHE_MISSES)},
+        .unit = "count",
+        .type = "cache_misses",
+        .series = "cache_misses",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = PMU,
+        .help = "last-level cache misses",
+    },
+    {
+        .name = "branch-misses",
+        .aliases = {"branch_misses"},
+        .probe = {HARDWARE(BRANCH_MISSES)},
+        .unit = "count",
+        .type = "branch_misses",
+        .series = "branch_misses",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = PMU,
+        .help = "mispredicted branches",
+    },
 };
 
 const struct event_kind *event_kinds(size_t *n)
@@ -41,14 +134,50 @@ const struct event_kind *event_kinds(size_t *n)
     return KINDS;
 }
 
+static bool is_called(const struct event_kind *kind, const char *name)
+{
+    bool found = !strcmp(kind->name, name);
+    for (size_t i = 0; i < EVENT_ALIASES && kind->aliases[i]; i++)
+        found |= !strcmp(kind->aliases[i], name);
+    return found;
+}
+
 const struct event_kind *event_kind_find(const char *name)
 {
     size_t n;
     const struct event_kind *k = event_kinds(&n);
     for (size_t i = 0; i < n; i++)
-        if (!strcmp(k[i].name, name))
+        if (is_called(&k[i], name))
             return &k[i];
     return NULL;
+}
+
+const char *event_name(size_t i)
+{
+    size_t n;
+    const struct event_kind *k = event_kinds(&n);
+    return i < n ? k[i].name : NULL;
+}
+
+const char *event_name_of(const char *name)
+{
+    const struct event_kind *kind = event_kind_find(name);
+    return kind ? kind->name : NULL;
+}
+
+const char *event_cost_name(enum event_cost cost)
+{
+    static const char *const names[] = {
+        [EVENT_COST_LOW] = "low", [EVENT_COST_MEDIUM] = "medium", [EVENT_COST_HIGH] = "high"};
+    return names[cost];
+}
+
+static bool chosen(const struct event_kind *const *kinds, size_t n, const struct event_kind *kind)
+{
+    for (size_t i = 0; i < n; i++)
+        if (kinds[i] == kind)
+            return true;
+    return false;
 }
 
 int events_choose(const char *const *names, size_t count, unsigned hz, const struct event_kind *kinds[XP_MAX_EVENTS],
@@ -60,9 +189,12 @@ int events_choose(const char *const *names, size_t count, unsigned hz, const str
             return -E2BIG;
         if (!kind)
             return -EINVAL;
+        if (chosen(kinds, *n, kind))
+            return -EEXIST;
         kinds[*n] = kind;
         probes[*n] = kind->probe;
-        probes[*n].hz = hz ? hz : kind->default_hz;
+        if (kind->default_hz)
+            probes[*n].hz = hz ? hz : kind->default_hz;
     }
     return 0;
 }

@@ -1,29 +1,47 @@
-/* The table of event kinds that can be sampled. Its rows define -e, help, completion, pprof's types and the series on
- * servers. A row defines how the kind is attached by probe/; bpf/events/ has one file per way of attaching. A new kind
- * that perf can count needs one row here and nothing else.
+/* The table of event kinds that can be recorded. Its rows define -e, `xprof list`, help, completion, pprof's types and
+ * the series on servers. A row defines how the kind is attached by probe/; bpf/events/ has one file per way of
+ * attaching. A new kind that perf can count needs one row here and nothing else.
  */
 #pragma once
 #include "probe/probe.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-struct event_kind {
-    const char *name;         /* -e NAME */
-    struct probe_event probe; /* how it is attached, except hz */
-    const char *unit;         /* pprof unit of the value: "nanoseconds" or "count" */
-    const char *type;         /* pprof type of the value: "cpu", "page_faults", ... */
-    const char *series;       /* label __name__ on servers: first part of Pyroscope's profile type ID */
-    unsigned default_hz;      /* samples per second per CPU */
-    const char *help;
+#define EVENT_ALIASES 4
+
+/* What the kind costs whatever causes its events, beside the stacks that are taken. */
+enum event_cost {
+    EVENT_COST_LOW,    /* a share of the events interrupts its CPU, at the sampling rate */
+    EVENT_COST_MEDIUM, /* a program runs at each event: less than a microsecond */
+    EVENT_COST_HIGH,   /* a program runs at each event, and events are as frequent as function calls */
 };
 
-/* NULL when there is none. */
+struct event_kind {
+    const char *name;                   /* -e NAME */
+    const char *aliases[EVENT_ALIASES]; /* names that stand for `name`; NULL after the last */
+    struct probe_event probe;           /* how it is attached, except hz */
+    const char *unit;                   /* pprof unit of the value: "nanoseconds" or "count" */
+    const char *type;                   /* pprof type of the value: "cpu", "page_faults", ... */
+    const char *series;                 /* label __name__ on servers: first part of Pyroscope's profile type ID */
+    unsigned default_hz;                /* samples per second per CPU; 0: it has no rate, every event counts */
+    enum event_cost cost;
+    const char *needs; /* beyond what every recording needs; "": nothing */
+    const char *help;  /* what it counts */
+};
+
+/* `name` may be an alias. NULL when there is none. */
 const struct event_kind *event_kind_find(const char *name);
 /* All rows, in --help order. */
 const struct event_kind *event_kinds(size_t *n);
+/* The name of the i-th kind, NULL past the last; the name that a name or an alias stands for, NULL when there is none.
+ */
+const char *event_name(size_t i);
+const char *event_name_of(const char *name);
+/* "low", "medium" or "high". */
+const char *event_cost_name(enum event_cost cost);
 
 /* Finds the kinds of the named events and the probe events for them, in the same order. `hz`: samples per second per
- * CPU; 0: the default of each kind. Returns 0; -EINVAL: there is no kind `names[*n]`; -E2BIG: more than
- * XP_MAX_EVENTS. */
+ * CPU of the kinds that have a rate; 0: the default of each. Returns 0; -EINVAL: there is no kind `names[*n]`; -EEXIST:
+ * `names[*n]` is a kind that was named before, perhaps by an alias; -E2BIG: more than XP_MAX_EVENTS. */
 int events_choose(const char *const *names, size_t count, unsigned hz, const struct event_kind *kinds[XP_MAX_EVENTS],
                   struct probe_event probes[XP_MAX_EVENTS], size_t *n);

@@ -13,13 +13,6 @@
 #define MAX_TABLES ((u64)XP_MAX_SHARDS << (XP_SHARD_SHIFT + 2))
 #define MAX_ITEMS  64
 
-static const char *event_name(size_t i)
-{
-    size_t n;
-    const struct event_kind *kinds = event_kinds(&n);
-    return i < n ? kinds[i].name : NULL;
-}
-
 #define WORDS(fn, ...)                                               \
     static const char *fn(size_t i)                                  \
     {                                                                \
@@ -45,7 +38,7 @@ static const struct option_row rows[] = {
     {"interval", 0, OPTION_DURATION, "TIME", AT(interval_ns), SECOND, HOUR, .fallback = "10s",
      .help = "length of a profile; each container has one profile per interval and event"},
     {"events", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
-     .help = "events to sample"},
+     .resolve = event_name_of, .help = "events to record"},
     {"kernel", 0, OPTION_SWITCH, "on/off", AT(kernel), .fallback = "on", .help = "record kernel stacks"},
     {"user", 0, OPTION_SWITCH, "on/off", AT(user), .fallback = "on", .help = "record user stacks"},
     {"max-cpu", 0, OPTION_NUMBER, "PERCENT", AT(max_cpu), 1, 10000, .fallback = "10",

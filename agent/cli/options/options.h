@@ -47,7 +47,9 @@ struct option_row {
     const char *fallback; /* default value, as typed; NULL: none (0) */
     enum option_hint hint;
     const char *(*value)(size_t i); /* returns the i-th valid value, NULL past the last; NULL: any */
-    const char *help;               /* one line */
+    /* Returns the valid value that a text stands for, which is stored; NULL: none. Unset: there are no aliases. */
+    const char *(*resolve)(const char *text);
+    const char *help; /* one line */
 };
 
 struct command {

@@ -110,13 +110,19 @@ static int store_amount(const struct options_parse *p, const struct option_row *
     return 0;
 }
 
-static int check_known(const struct options_parse *p, const struct option_row *row, const char *text)
+/* The value that a text stands for: itself where all texts are valid; NULL when there is none. */
+static const char *resolved(const struct option_row *row, const char *text)
 {
-    if (!row->value)
-        return 0;
-    for (size_t i = 0; row->value(i); i++)
+    if (row->resolve)
+        return row->resolve(text);
+    for (size_t i = 0; row->value && row->value(i); i++)
         if (strcmp(row->value(i), text) == 0)
-            return 0;
+            return row->value(i);
+    return row->value ? NULL : text;
+}
+
+static int unknown_value(const struct options_parse *p, const struct option_row *row, const char *text)
+{
     complain_of(p, row, "unknown value \"%s\"; possible values:", text);
     for (size_t i = 0; row->value(i); i++)
         buf_printf(p->message, "%s %s", i ? "," : "", row->value(i));
@@ -127,16 +133,16 @@ static int check_known(const struct options_parse *p, const struct option_row *r
 static int append_text(const struct options_parse *p, const struct option_row *row, const char *text)
 {
     struct option_list *list = (void *)(p->out + row->offset);
-    int rc = check_known(p, row, text);
-    for (size_t i = 0; !rc && row->value && i < list->n; i++)
-        if (!strcmp(list->v[i], text))
-            rc = complain_of(p, row, "%s is listed twice\n", text);
-    if (rc)
-        return rc;
+    const char *value = resolved(row, text);
+    if (!value)
+        return unknown_value(p, row, text);
+    for (size_t i = 0; row->value && i < list->n; i++)
+        if (!strcmp(list->v[i], value))
+            return complain_of(p, row, "%s is listed twice\n", value);
     char **v = reallocarray(list->v, list->n + 1, sizeof(*v));
     if (v)
         list->v = v;
-    if (!v || !(v[list->n] = strdup(text)))
+    if (!v || !(v[list->n] = strdup(value)))
         return -ENOMEM;
     list->n++;
     return 0;
@@ -218,9 +224,11 @@ static int store_text(const struct options_parse *p, const struct option_row *ro
 {
     if (!*text)
         return complain_of(p, row, "an empty %s\n", row->argument);
-    text = word_of(row, text);
-    *(const char **)(p->out + row->offset) = text;
-    return check_known(p, row, text);
+    const char *value = resolved(row, word_of(row, text));
+    if (!value)
+        return unknown_value(p, row, text);
+    *(const char **)(p->out + row->offset) = value;
+    return 0;
 }
 
 int options_store(struct options_parse *p, const struct option_row *row, const char *text)

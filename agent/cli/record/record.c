@@ -65,8 +65,11 @@ static int add_events(struct recording *r)
     int rc = events_choose((const char *const *)o->events.v, o->events.n, (unsigned)o->frequency, c->events,
                            c->probe.events, &c->probe.nevents);
     if (rc)
-        snprintf(r->why, sizeof(r->why), "-e %s: there is no such event", o->events.v[c->probe.nevents]);
-    return rc;
+        snprintf(r->why, sizeof(r->why), "-e %s: %s", o->events.v[c->probe.nevents],
+                 rc == -EEXIST  ? "this event is listed twice"
+                 : rc == -E2BIG ? "too many events"
+                                : "there is no such event");
+    return rc ? -EINVAL : 0;
 }
 
 static int configure(struct recording *r, char *cache, size_t len)
@@ -197,17 +200,39 @@ static int write_summary(const struct recording *r, const struct pipeline_report
     return rc;
 }
 
-/* A clock only ticks for threads that run, so a process that waited all the time has no samples. */
+/* What processes without samples did not do: a clock only ticks for threads that run, so that one which waited all the
+ * time has none, and one which ran all the time was never blocked. NULL: nothing can be said. */
+static const char *cause_of_nothing(const struct pipeline_config *c)
+{
+    enum { CLOCK = 1, OFFCPU = 2, RUNQUEUE = 4, OTHER = 8 };
+    unsigned seen = 0;
+    for (size_t i = 0; i < c->probe.nevents; i++) {
+        const struct probe_event *e = &c->probe.events[i];
+        seen |= e->time ? CLOCK : e->how == PROBE_OFFCPU ? OFFCPU : e->how == PROBE_RUNQUEUE ? RUNQUEUE : OTHER;
+    }
+    switch (seen) {
+    case CLOCK:
+    case CLOCK | RUNQUEUE:
+        return "used no CPU";
+    case OFFCPU:
+        return "never blocked";
+    case RUNQUEUE:
+        return "never waited for a CPU";
+    case OFFCPU | RUNQUEUE:
+        return "neither blocked nor waited for a CPU";
+    default:
+        return NULL;
+    }
+}
+
 static void explain_no_samples(struct recording *r, const struct pipeline_report *report)
 {
     const struct record_options *o = &r->options;
-    bool clocks = true;
-    for (size_t i = 0; i < r->config.probe.nevents; i++)
-        clocks &= r->config.events[i]->probe.time;
-    if (report->samples || !o->pids.n || !clocks || record_target_gone(&r->target))
+    const char *cause = cause_of_nothing(&r->config);
+    if (report->samples || !o->pids.n || !cause || record_target_gone(&r->target))
         return;
-    fprintf(stderr, "no samples: %s used no CPU; `xprof stack %llu` shows what its threads wait for\n",
-            o->pids.n > 1 ? "these processes" : "this process", (unsigned long long)o->pids.v[0]);
+    fprintf(stderr, "no samples: %s %s; `xprof stack %llu` shows what its threads do now\n",
+            o->pids.n > 1 ? "these processes" : "this process", cause, (unsigned long long)o->pids.v[0]);
 }
 
 /* Names, writes, tells. 0, or 1 when something could not be written. */

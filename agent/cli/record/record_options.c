@@ -12,13 +12,6 @@
 #define MIN_TABLES (4ull << 20)                                 /* one shard */
 #define MAX_TABLES ((u64)XP_MAX_SHARDS << (XP_SHARD_SHIFT + 2)) /* all of them */
 
-static const char *event_name(size_t i)
-{
-    size_t n;
-    const struct event_kind *kinds = event_kinds(&n);
-    return i < n ? kinds[i].name : NULL;
-}
-
 static const char *format_name(size_t i)
 {
     size_t n;
@@ -37,7 +30,7 @@ static const struct option_row rows[] = {
     {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1000000, 7 * 24 * 3600 * SECOND,
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
-     .help = "events to sample"},
+     .resolve = event_name_of, .help = "events to record"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
      .help = "output file; its suffix selects the format (repeatable)"},
     {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,

@@ -5,6 +5,9 @@
  *   file 4  /tmp/broken              names cannot be read
  *   file 5  not known to the source
  *   file 6  /opt/hostile;dir/a"b</script>   names with quotes, newlines, bytes that are not UTF-8, and 100 KB long
+ *
+ * The kernel has a function every 0x1000: the way of a system call from 0 on, a file system at 0x100000, where threads
+ * wait from 0x200000 on: schedule, anon_pipe_read, folio_wait_bit.isra.0, some_driver_wait.part.0
  */
 #pragma once
 #include "base/test.h"
@@ -15,6 +18,7 @@
 #define W(file, offset)      XP_FILE_WORD(XP_WORD_CFI, file, offset)
 #define W_LEAF(file, offset) (W(file, offset) | XP_WORD_EXACT)
 #define W_ANON(address)      ((u64)(address))
+#define W_WAIT(flags)        ((u64)XP_WORD_WAIT << 60 | (flags))
 #define W_KERNEL(offset)     (0xffffffff81000000ull + (offset))
 
 struct fixture_sample {

@@ -7,7 +7,7 @@
 #include "profile/profile.h"
 
 /* Kinds of frames in addition to enum frame_origin. */
-enum frame_kind { FRAME_PROCESS = FRAME_JIT + 1, FRAME_MARK, FRAME_KINDS };
+enum frame_kind { FRAME_PROCESS = FRAME_WAIT + 1, FRAME_MARK, FRAME_KINDS };
 
 /* Found through a row that was synthesised from its callee's instructions (agent/synth), or inferred backwards. */
 #define FOUND_SYNTH    1

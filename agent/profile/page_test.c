@@ -105,7 +105,7 @@ TEST(html_data)
                  "\"strings\":[\"\",\"[cut: no-rule]\",\"[libplain.so.1+0x1000]\",\"/usr/lib/libplain.so.1\","
                  "\"api\",\"inner\",\"/usr/bin/demo\",\"demo.c\",\"leaf\",\"main\",\"outer\",\"vfs_read\","
                  "\"[kernel.kallsyms]\",\"web\"]"));
-    CHECK(strstr(text.data, "\"frames\":[1,0,0,0,0,4,0,2,3,0,0,0,0,0,4,0,0,0,0,3,19,5,6,7,14,14,8,0,"));
+    CHECK(strstr(text.data, "\"frames\":[1,0,0,0,0,5,0,2,3,0,0,0,0,0,4,0,0,0,0,4,19,5,6,7,14,14,8,0,"));
     while (cursor_left(&c))
         buf_printf(&columns, "%u ", (unsigned)cursor_uleb(&c));
     CHECK(!c.bad);
@@ -143,7 +143,7 @@ TEST(html_says_all_about_a_recording)
               "\"events\":[{\"name\":\"cpu\",\"help\":\"time on a CPU\",\"unit\":\"nanoseconds\",\"scale\":10000000}],"
               "\"causes\":[{\"slug\":\"end\",\"class\":\"c\",\"text\":\"the outermost frame was reached: its return "
               "address is undefined\",\"counts\":[1]}],"
-              "\"frames\":[1,2,3,14,14,8,0,4,2,0,0,0,0,0,5,2,0,0,0,0,0,6,2,3,42,42,0,0,7,8,0,0,0,1,0,9,0,0,0,0,3,20],"
+              "\"frames\":[1,2,3,14,14,8,0,4,2,0,0,0,0,0,5,2,0,0,0,0,0,6,2,3,42,42,0,0,7,8,0,0,0,1,0,9,0,0,0,0,4,20],"
               "\"strings\":[\"\",\"inner\",\"/usr/bin/demo\",\"demo.c\",\"leaf\",\"main\",\"outer\",\"vfs_read\","
               "\"[kernel.kallsyms]\",\"web\"]}");
     AUTO_BUF struct buf page = {0};

@@ -7,6 +7,7 @@
 #include "profile/frames.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
+#include "profile/wait_frames.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,11 +132,13 @@ static void read_line(struct reader *r, struct cursor line, struct prof_location
         l->first_line = (u32)r->p->lines.n - 1;
 }
 
-/* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]" and files. */
+/* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]", "[wait]" and files. */
 static enum frame_origin origin_of(const char *mapping)
 {
     if (!strcmp(mapping, "[anon]"))
         return FRAME_JIT;
+    if (!strcmp(mapping, WAIT_MAPPING))
+        return FRAME_WAIT;
     return mapping[0] == '[' && strcmp(mapping, "[vdso]") && strcmp(mapping, "[unknown]") ? FRAME_KERNEL : FRAME_NATIVE;
 }
 

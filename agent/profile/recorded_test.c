@@ -20,6 +20,14 @@ static const struct fixture_sample samples[] = {
      {W_KERNEL(0x1010), W_LEAF(2, 0x3010), W(2, 0x2105), W(2, 0x2001), W(2, 0x1010)}},
     {"demo", 20, 0, XP_CAUSE_END, 10000000, 0, 2, {W_LEAF(2, 0x3010), XP_FILE_WORD(XP_WORD_INFERRED, 2, 0x1010)}},
     {"other", 30, 0, XP_CAUSE_DEPTH, 10000000, 0, 3, {W_LEAF(3, 0x1234), W_ANON(0x7010), W(2, 0x1234)}},
+    {"waits",
+     35,
+     0,
+     XP_CAUSE_END,
+     10000000,
+     3,
+     1,
+     {W_WAIT(0), W_KERNEL(0x200010), W_KERNEL(0x201010), W_LEAF(2, 0x1010)}},
     {"nothing", 40, 0, XP_CAUSE_STACK_READ, 10000000, 0, 0, {0}},
 };
 
@@ -103,6 +111,7 @@ TEST(recorded_and_named_later_is_the_same)
     CHECK(strstr(a.data, "inner"));
     CHECK(strstr(a.data, "[cut: depth]"));
     CHECK(strstr(a.data, "jit::other"));
+    CHECK(strstr(a.data, "anon_pipe_read_[k];schedule_[k];[pipe] 1\n"));
     CHECK_STR(b.data, a.data);
     CHECK_EQ(later.time_ns, 17);
     CHECK_EQ(later.period[0], 10000000);
@@ -148,7 +157,7 @@ TEST(recorded_without_names_has_none)
     size_t unnamed = 0;
     for (size_t i = 0; i < raw.locations.n; i++)
         unnamed += !raw.locations.v[i].nlines;
-    CHECK_EQ(unnamed, raw.locations.n - 2); /* but the kernel's and the runtime's, whom nobody can ask later */
+    CHECK_EQ(unnamed, raw.locations.n - 5); /* but the kernel's, the runtime's and causes, whom nobody can ask later */
 }
 
 TEST(recorded_refuses_what_is_no_profile)

@@ -159,3 +159,18 @@ TEST(subset_renumbers_everything)
             profile_free(&all);
         }
 }
+
+TEST(subset_keeps_what_threads_wait_for)
+{
+    static const struct fixture_sample waits[] = {
+        {"one", 10, 0, XP_CAUSE_END, 100, 1, 1, {W_WAIT(XP_WAIT_RUNQUEUE), W_LEAF(2, 0x1000)}}};
+    struct profile all, part;
+    CHECK(!profile_init(&part));
+    CHECK_EQ(fixture_profile(waits, 1, &all), 0);
+    struct subset s = {.stacks = (u32[]){0}, .n = 1};
+    CHECK_EQ(profile_subset(&all, &s, &part), 0);
+    CHECK_STR(function_of(&part, &part.stacks.v[0], 0), "[run queue]");
+    CHECK_EQ(part.locations.v[part.stack_locations.v[0]].origin, FRAME_WAIT);
+    profile_free(&part);
+    profile_free(&all);
+}

@@ -25,12 +25,13 @@ struct canvas {
     struct buf *out;
 };
 
-/* Colours say where code runs; shades, by name, tell neighbours apart. */
+/* Colours say where code runs, or that it waits; shades, by name, tell neighbours apart. */
 static void put_colour(const struct canvas *c, const struct frame_row *f)
 {
     static const struct {
         unsigned hue, spread, saturation, light;
-    } kinds[FRAME_KINDS] = {{44, 14, 88, 66}, {12, 12, 82, 69}, {150, 20, 48, 66}, {215, 0, 18, 78}, {0, 0, 0, 62}};
+    } kinds[FRAME_KINDS] = {{44, 14, 88, 66}, {12, 12, 82, 69}, {150, 20, 48, 66},
+                            {199, 8, 66, 72}, {215, 0, 18, 78}, {0, 0, 0, 62}};
     const char *name = frame_text(c->p, f->name);
     u64 h = hash_bytes(name, strlen(name), 0);
     unsigned hue = kinds[f->kind].hue + (unsigned)(h % (kinds[f->kind].spread + 1)) + 360 - kinds[f->kind].spread / 2;

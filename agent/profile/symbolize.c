@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
+#include "profile/wait_frames.h"
 #include <string.h>
 
 struct job {
@@ -11,6 +12,7 @@ struct job {
     u32 *rank; /* process of the aggregate -> process of the profile */
     struct lookup locations;
     struct naming naming;
+    VEC(struct wait_place) waits;
 };
 
 /* ---- Order: the profile does not depend on which sample came first ------------------------------------------------
@@ -114,6 +116,18 @@ static int location(struct job *j, u64 word, u32 process, u32 *out)
     return 0;
 }
 
+/* The place of a wait's cause, which is known when the kernel's frames have names. */
+static int add_wait(struct job *j, u64 word, u16 nkernel)
+{
+    struct wait_place *w = VEC_PUSH(&j->waits);
+    if (!w)
+        return -ENOMEM;
+    u32 *place = &j->naming.out->stack_locations.v[j->naming.out->stack_locations.n];
+    *w = (struct wait_place){.at = j->naming.out->stack_locations.n, .nkernel = nkernel, .flags = (u8)word};
+    *place = 0;
+    return 0;
+}
+
 static int add_stack(struct job *j, const struct agg_stack *s)
 {
     struct profile *out = j->naming.out;
@@ -130,7 +144,9 @@ static int add_stack(struct job *j, const struct agg_stack *s)
         u64 word = s->words[i];
         if (i && i < s->nkernel)
             word &= ~XP_WORD_EXACT; /* only the kernel's leaf is where it was interrupted */
-        if (location(j, word, s->process, &out->stack_locations.v[out->stack_locations.n]))
+        bool wait = !i && s->nkernel && XP_WORD_KIND(word) == XP_WORD_WAIT;
+        if (wait ? add_wait(j, word, s->nkernel - 1)
+                 : location(j, word, s->process, &out->stack_locations.v[out->stack_locations.n]))
             return -ENOMEM;
         out->stack_locations.n++;
     }
@@ -160,8 +176,11 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
         r = add_stacks(&j);
     if (!r)
         naming_run(&j.naming);
+    if (!r && !j.naming.failed)
+        r = wait_frames_add(out, j.waits.v, j.waits.n);
     if (j.naming.failed || strings_failed(out->strings))
         r = -ENOMEM;
+    vec_free(&j.waits);
     lookup_free(&j.locations);
     naming_free(&j.naming);
     return r;

@@ -38,7 +38,7 @@ TEST(symbolize_names_frames)
     AUTO_BUF struct buf b = {0};
     stack_text(&p, 0, true, &b);
     CHECK_STR(b.data,
-              "demo(:3 :0);main(/usr/bin/demo:0 :0);outer(/usr/bin/demo:0 demo.c:42);"
+              "demo(:4 :0);main(/usr/bin/demo:0 :0);outer(/usr/bin/demo:0 demo.c:42);"
               "inner(/usr/bin/demo:0 demo.c:14 i);leaf(/usr/bin/demo:0 :0);"
               "ext4_file_read_iter([ext4]:1 :0);vfs_read([kernel.kallsyms]:1 :0)");
 }

@@ -5,11 +5,11 @@
 const ROW = 20, GAP = 1, NARROWEST = 0.5, LETTER = 6.9;
 const FONT = '11.5px ui-monospace, "SF Mono", SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace';
 
-/* Hue says where code runs, shade (by name) tells neighbours apart. [hue, hue spread, saturation, lightness] */
+/* Hue says where code runs, or that it waits; shade (by name) tells neighbours apart. [hue, hue spread, saturation, lightness] */
 const PALETTES = {
-  light: { native: [43, 16, 88, 68], kernel: [13, 14, 82, 72], jit: [152, 22, 46, 69], process: [217, 0, 20, 82],
+  light: { native: [43, 16, 88, 68], kernel: [13, 14, 82, 72], jit: [152, 22, 46, 69], wait: [199, 8, 68, 74], process: [217, 0, 20, 82],
     mark: [225, 0, 8, 68], match: [277, 8, 78, 80], all: '#e4e7ee', narrow: '#eceef3', text: '#1c212b', soft: '#1c212b', dim: 0.34, edge: '#1c212b' },
-  dark: { native: [41, 16, 68, 58], kernel: [12, 14, 66, 63], jit: [154, 22, 36, 56], process: [217, 0, 14, 60],
+  dark: { native: [41, 16, 68, 58], kernel: [12, 14, 66, 63], jit: [154, 22, 36, 56], wait: [199, 8, 52, 62], process: [217, 0, 14, 60],
     mark: [225, 0, 6, 50], match: [277, 8, 82, 76], all: '#4a5264', narrow: '#2a303b', text: '#11141a', soft: '#e6e9f0', dim: 0.3, edge: '#ffffff' },
 };
 
@@ -139,7 +139,7 @@ class Graph {
     c.fillStyle = this.colour(palette, b.v, matches);
     const w = b.w > 2 ? b.w - GAP : b.w;
     c.fillRect(b.x, y, w, ROW - GAP);
-    if (b.v.frame >= 0 && this.model.frames[b.v.frame].kind === 4) this.paintStripes(c, b.x, y, w);
+    if (b.v.frame >= 0 && this.model.frames[b.v.frame].kind === MARK) this.paintStripes(c, b.x, y, w);
     if (b.v.frame >= 0 && this.model.frames[b.v.frame].found) this.paintEdge(c, b.x, y, w);
     c.globalAlpha = this.search && !matches ? 0.65 : 1;
     c.fillStyle = faint || b.v.frame < 0 ? palette.soft : palette.text; /* faint on dark ground is dark */

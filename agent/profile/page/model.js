@@ -2,8 +2,8 @@
  * Columns, one number a node in preorder (node 0, everything, is not written): frame; levels up from the node before;
  * then for each event the self counts, and the self values unless they are counts times the period.
  */
-const KINDS = ['native', 'kernel', 'jit', 'process', 'mark'];
-const PROCESS = 3;
+const KINDS = ['native', 'kernel', 'jit', 'wait', 'process', 'mark'];
+const PROCESS = 4, MARK = 5;
 
 function bytesOfBase64(text) {
   const binary = atob(text);

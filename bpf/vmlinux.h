@@ -118,11 +118,13 @@ struct cfs_rq {
     struct rq *rq; /* with CONFIG_FAIR_GROUP_SCHED */
 } CORE;
 struct sched_entity {
+    u64 sum_exec_runtime;
     struct cfs_rq *cfs_rq; /* the same */
 } CORE;
 struct task_struct {
     struct sched_entity se;
     struct sched_info sched_info;
+    unsigned long nvcsw, nivcsw;
     unsigned in_iowait : 1;
     unsigned int __state; /* 5.14 on */
     void *stack;

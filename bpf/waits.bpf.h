@@ -13,20 +13,27 @@
 
 #define XP_TASK_UNINTERRUPTIBLE 2u /* include/linux/sched.h */
 #define XP_TASK_DEAD            0x80u
+#define XP_WAIT_UNSEEN          0x80u /* in xp_thread.flags: preempted, and nobody records run queues */
 
 #define XP_CREDIT_FIRST 16u    /* stacks that are taken of a thread without knowing how long its waits are */
 #define XP_CREDIT_LONG  64u    /* further ones after a long wait */
 #define XP_CREDIT_MAX   65536u /* after many long waits that came unexpectedly */
 
 struct xp_thread {
-    u64 out;    /* when it left its CPU (CLOCK_MONOTONIC, ns); 0: it is on one */
-    u64 told;   /* the wait has been counted up to here already */
-    u64 queued; /* ns that it had spent on run queues by then (sched_info.run_delay) */
-    u64 user;   /* key of its user stack */
-    u64 kernel; /* key of the kernel stack of its last wait, which began at `site` with `flags` */
+    u64 out;      /* when it left its CPU (CLOCK_MONOTONIC, ns); 0: it is on one */
+    u64 told;     /* the wait has been counted up to here already */
+    u64 in;       /* when it came back last; 0: never seen */
+    u64 ran;      /* ns that it had spent on CPUs when it was seen last (se.sum_exec_runtime) */
+    u64 queued;   /* ns that it had spent on run queues by then (sched_info.run_delay) */
+    u64 switches; /* number of times that it had left by then */
+    u64 user;     /* key of its user stack */
+    u64 nobody;   /* the same of a stack that was not taken: says only whose it is */
+    u64 kernel;   /* key of the kernel stack of its last wait, which began at `site` with `flags` */
     u64 site;
     u32 flags;   /* XP_WAIT_* */
     u32 taken;   /* its user stack was */
+    u32 wants;   /* xp_live.wants when it left */
+    u32 pad;
     u64 credit;  /* number of waits of which the stack will be taken */
     u64 changes; /* number of times that it came back: the iterator sees by it that it raced with one */
     u64 looks;   /* number of times that the iterator looked */
@@ -86,14 +93,14 @@ XP_NOINLINE int xp_hash_batch(u32 from, u32 iterating)
     return 0;
 }
 
-/* Returns the key of the words in the scratch state, never 0. */
+/* Returns the key of the words in the scratch state, never 0; it stays in s->hash. */
 XP_INLINE u64 xp_key_of_words(struct xp_state *s, u64 with, u32 iterating)
 {
     s->hash = xp_mix(xp_config.seed, with);
     for (u32 i = 0; i < (XP_MAX_USER + XP_MAX_KERNEL) / XP_HASH_BATCH + 1; i++)
         if (xp_hash_batch(i * XP_HASH_BATCH, iterating))
             break;
-    return s->hash | 1;
+    return s->hash |= 1;
 }
 
 /* Sends the words of the scratch state under a key, unless that was done in this interval. */
@@ -120,101 +127,7 @@ XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
     return xp_config.target == XP_TARGET_CGROUP ? xp_want_of(*cgroup, t) & both : both;
 }
 
-/* ---- A thread leaves -----------------------------------------------------------------------------------------------
- */
-XP_INLINE u32 xp_state_of(struct task_struct *t)
-{
-    struct task_struct___old_state *old = (void *)t;
-    return bpf_core_field_exists(t->__state) ? t->__state : (u32)old->state;
-}
-
-/* What the state of a thread that leaves says. `preempted`: it did not ask to leave, whatever its state. */
-XP_INLINE u32 xp_wait_flags(struct task_struct *t, u32 state, u64 preempted)
-{
-    if (preempted || !state)
-        return XP_WAIT_RUNQUEUE;
-    return (state & XP_TASK_UNINTERRUPTIBLE ? XP_WAIT_DEEP : 0) |
-           (BPF_CORE_READ_BITFIELD(t, in_iowait) ? XP_WAIT_IO : 0);
-}
-
-/* Takes the user stack of the current thread, or only says whose it is; returns its key. */
-XP_INLINE u64 xp_take_wait_stack(struct xp_state *s, u32 take, u64 cgroup, struct xp_stats *st)
-{
-    struct xp_sample *smp = &s->sample;
-    u64 id = bpf_get_current_pid_tgid();
-    smp->tgid = id >> 32;
-    smp->tid = (u32)id;
-    smp->cgroup = cgroup;
-    xp_who_is(&s->who);
-    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
-    xp_unwind_reset(s);
-    s->kernel_mode = 1;
-    if (take)
-        xp_user_stack(s, 0, &s->who);
-    else
-        s->cause = XP_CAUSE_NOT_TAKEN;
-    /* What is unwound later must not be shared with stacks that look the same so far. */
-    u64 with = smp->start ^ (u64)smp->tgid << 40 ^ (u64)s->cause << 32 ^ (s->pending ? s->first.r[XP_RSP] : 0);
-    u64 key = xp_key_of_words(s, with, 0);
-    xp_tell_stack(s, key, st);
-    return key;
-}
-
-/* Where a thread waits, as far as its user registers tell. */
-XP_INLINE u64 xp_site(struct task_struct *t)
-{
-    u64 pt[2] = {}; /* rip, and after cs and eflags rsp */
-    u64 at = xp_user_regs(t) + 16 * 8;
-    bpf_probe_read_kernel(&pt[0], 8, (void *)at);
-    bpf_probe_read_kernel(&pt[1], 8, (void *)at + 3 * 8);
-    return xp_mix(pt[0], pt[1]);
-}
-
-XP_INLINE struct xp_thread *xp_thread_get(u32 tid, struct xp_stats *st)
-{
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid), fresh = {.credit = XP_CREDIT_FIRST};
-    if (t)
-        return t;
-    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
-    t = bpf_map_lookup_elem(&threads, &tid);
-    if (!t)
-        st->lost[XP_LOSS_WAIT]++;
-    return t;
-}
-
-/* The current thread leaves its CPU. */
-XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, struct xp_stats *st)
-{
-    u64 id = bpf_get_current_pid_tgid(), cgroup = 0;
-    u32 tid = (u32)id, wanted;
-    if (!id) /* the idle task */
-        return;
-    if (state & XP_TASK_DEAD) {
-        bpf_map_delete_elem(&threads, &tid);
-        return;
-    }
-    wanted = xp_waits_wanted(prev, id >> 32, &cgroup);
-    if (!wanted || prev->flags & XP_PF_NO_USER)
-        return;
-    u32 flags = xp_wait_flags(prev, state, preempted);
-    struct xp_state *s = xp_state_get();
-    if ((flags & XP_WAIT_RUNQUEUE) && !(wanted & xp_config.runqueue))
-        return;
-    struct xp_thread *t = s ? xp_thread_get(tid, st) : 0;
-    if (!t)
-        return;
-    u64 site = xp_site(prev);
-    if (site != t->site || flags != t->flags)
-        t->kernel = 0;
-    t->site = site;
-    t->flags = flags;
-    t->queued = prev->sched_info.run_delay;
-    t->taken = xp_config.wait_min <= 1000 || t->credit;
-    t->user = xp_take_wait_stack(s, t->taken, cgroup, st);
-    t->out = now;
-}
-
-/* ---- It comes back -------------------------------------------------------------------------------------------------
+/* ---- Sums ----------------------------------------------------------------------------------------------------------
  */
 XP_INLINE struct xp_wait *xp_wait_get(const struct xp_wait_key *key, u32 odd)
 {
@@ -239,12 +152,13 @@ XP_INLINE void xp_add_wait(const struct xp_wait_key *key, u64 count, u64 ns, str
     __sync_fetch_and_add(&w->ns, ns);
 }
 
-/* Returns for how long a thread that is about to run has been on run queues since it left: what its sum has grown by
- * (sched_info_dequeue, kernel/sched/stats.h), and what it is about to grow by (sched_info_arrive, by the same clock). */
-XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t)
+/* Returns for how long a thread has been on run queues since it was seen last: what its sum has grown by
+ * (sched_info_dequeue, kernel/sched/stats.h), and, if it is about to run, what that is about to grow by
+ * (sched_info_arrive, by the same clock). */
+XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t, u32 arrives)
 {
     u64 queued = next->sched_info.run_delay - t->queued, since = next->sched_info.last_queued;
-    if (bpf_core_field_exists(struct cfs_rq, rq) && since) {
+    if (bpf_core_field_exists(struct cfs_rq, rq) && arrives && since) {
         u64 now = next->se.cfs_rq->rq->clock;
         if ((s64)(now - since) > 0)
             queued += now - since;
@@ -252,6 +166,156 @@ XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t)
     return queued;
 }
 
+/* Counts a wait of `ns`, of which it was runnable for `queued`. */
+XP_INLINE void xp_count_wait(const struct xp_thread *t, u64 user, u64 kernel, u64 count, u64 ns, u64 queued,
+                             struct xp_stats *st)
+{
+    struct xp_wait_key key = {.user = user, .kernel = kernel, .flags = t->flags & ~XP_WAIT_UNSEEN};
+    if (queued > ns)
+        queued = ns;
+    if (!(key.flags & XP_WAIT_RUNQUEUE) && xp_config.offcpu)
+        xp_add_wait(&key, count, ns - queued, st);
+    key.flags = XP_WAIT_RUNQUEUE;
+    if (queued && xp_config.runqueue && !(t->flags & XP_WAIT_UNSEEN))
+        xp_add_wait(&key, 1, queued, st);
+}
+
+XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t)
+{
+    t->ran = task->se.sum_exec_runtime;
+    t->queued = task->sched_info.run_delay;
+    t->switches = task->nvcsw + task->nivcsw;
+}
+
+/* Some kernels switch threads without a word now and then. What is missing shows in the scheduler's sums of a thread: it
+ * has left more often, and of the time since it was seen last, it did not run all. `leaves`: it leaves its CPU now, which
+ * is in the sums already; otherwise it is about to run. */
+XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now, u32 leaves, struct xp_stats *st)
+{
+    u64 from = t->out ? t->out : t->in, ran = task->se.sum_exec_runtime - t->ran;
+    u64 missed = task->nvcsw + task->nivcsw - t->switches - leaves + (t->out != 0);
+    u64 ns = now - from - ran;
+    if (!from || !missed || (s64)ns <= 0)
+        return;
+    u64 told = t->out && t->told > t->out ? t->told - t->out : 0;
+    if (!t->out) { /* nothing is known of it */
+        t->kernel = 0;
+        t->flags = 0;
+    }
+    xp_count_wait(t, t->out ? t->user : t->nobody, t->kernel, missed - (told != 0), ns > told ? ns - told : 0,
+                  xp_queued(task, t, !leaves), st);
+    t->out = 0;
+    st->recovered += missed;
+}
+
+/* ---- A thread leaves -----------------------------------------------------------------------------------------------
+ */
+XP_INLINE u32 xp_state_of(struct task_struct *t)
+{
+    struct task_struct___old_state *old = (void *)t;
+    return bpf_core_field_exists(t->__state) ? t->__state : (u32)old->state;
+}
+
+/* What the state of a thread that leaves says. `preempted`: it did not ask to leave, whatever its state. */
+XP_INLINE u32 xp_wait_flags(struct task_struct *t, u32 state, u64 preempted)
+{
+    if (preempted || !state)
+        return XP_WAIT_RUNQUEUE;
+    return (state & XP_TASK_UNINTERRUPTIBLE ? XP_WAIT_DEEP : 0) |
+           (BPF_CORE_READ_BITFIELD(t, in_iowait) ? XP_WAIT_IO : 0);
+}
+
+/* Takes the user stack of the current thread, or only says whose it is. Its key is in s->hash. Out of line, so that it is
+ * verified once. */
+XP_NOINLINE int xp_take_wait_stack(u64 cgroup, u32 take)
+{
+    struct xp_stats *st = xp_stats_get();
+    struct xp_state *s = xp_state_get();
+    u64 id = bpf_get_current_pid_tgid();
+    if (!s || !st)
+        return 1;
+    struct xp_sample *smp = &s->sample;
+    smp->tgid = id >> 32;
+    smp->tid = (u32)id;
+    smp->cgroup = cgroup;
+    xp_who_is(&s->who);
+    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
+    xp_unwind_reset(s);
+    s->kernel_mode = 1;
+    if (take)
+        xp_user_stack(s, 0, &s->who);
+    else
+        s->cause = XP_CAUSE_NOT_TAKEN;
+    /* What is unwound later must not be shared with stacks that look the same so far. */
+    u64 with = smp->start ^ (u64)smp->tgid << 40 ^ (u64)s->cause << 32 ^ (s->pending ? s->first.r[XP_RSP] : 0);
+    xp_tell_stack(s, xp_key_of_words(s, with, 0), st);
+    return 0;
+}
+
+/* Where a thread waits, as far as its user registers tell. */
+XP_INLINE u64 xp_site(struct task_struct *t)
+{
+    u64 pt[2] = {}; /* rip, and after cs and eflags rsp */
+    u64 at = xp_user_regs(t) + 16 * 8;
+    bpf_probe_read_kernel(&pt[0], 8, (void *)at);
+    bpf_probe_read_kernel(&pt[1], 8, (void *)at + 3 * 8);
+    return xp_mix(pt[0], pt[1]);
+}
+
+XP_INLINE struct xp_thread *xp_thread_get(struct xp_state *s, u32 tid, u64 cgroup, struct xp_stats *st)
+{
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid), fresh = {.credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
+    if (t)
+        return t;
+    xp_take_wait_stack(cgroup, 0);
+    fresh.nobody = s->hash;
+    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
+    t = bpf_map_lookup_elem(&threads, &tid);
+    if (!t)
+        st->lost[XP_LOSS_WAIT]++;
+    return t;
+}
+
+/* The current thread leaves its CPU. */
+XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, struct xp_stats *st)
+{
+    u64 id = bpf_get_current_pid_tgid(), cgroup = 0;
+    u32 tid = (u32)id, wanted;
+    if (!id) /* the idle task */
+        return;
+    if (state & XP_TASK_DEAD) {
+        bpf_map_delete_elem(&threads, &tid);
+        return;
+    }
+    wanted = xp_waits_wanted(prev, id >> 32, &cgroup);
+    if (!wanted || prev->flags & XP_PF_NO_USER)
+        return;
+    struct xp_state *s = xp_state_get();
+    struct xp_thread *t = s ? xp_thread_get(s, tid, cgroup, st) : 0;
+    if (!t)
+        return;
+    if (t->wants != xp_live.wants) /* it may not have been wanted for some time */
+        t->out = t->in = 0;
+    t->wants = xp_live.wants;
+    xp_recover(prev, t, now, 1, st);
+    u32 flags = xp_wait_flags(prev, state, preempted);
+    if ((flags & XP_WAIT_RUNQUEUE) && !(wanted & xp_config.runqueue))
+        flags |= XP_WAIT_UNSEEN;
+    u64 site = xp_site(prev);
+    if (site != t->site || flags != t->flags)
+        t->kernel = 0;
+    t->site = site;
+    t->flags = flags;
+    xp_note_sums(prev, t);
+    t->taken = !(flags & XP_WAIT_UNSEEN) && (xp_config.wait_min <= 1000 || t->credit);
+    t->user = t->nobody;
+    if (t->taken && !xp_take_wait_stack(cgroup, 1))
+        t->user = s->hash;
+    t->out = now;
+}
+
+/* ---- It comes back -------------------------------------------------------------------------------------------------
+ */
 /* Takes the kernel stack of a thread that is not running; returns its key, 0 without one. */
 XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, u32 iterating, struct xp_stats *st)
 {
@@ -285,26 +349,26 @@ XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *
 {
     u32 tid = next->pid;
     struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
-    if (!t || !t->out)
+    if (!t)
         return;
     __sync_fetch_and_add(&t->changes, 1);
-    u64 first = t->told <= t->out, ns = now - (first ? t->out : t->told);
-    u64 all = now - t->out, queued = t->flags & XP_WAIT_RUNQUEUE ? ns : xp_queued(next, t);
+    u64 queued = xp_queued(next, t, 1), before = t->queued;
+    u64 ns = now - t->out - (next->se.sum_exec_runtime - t->ran); /* it ran meanwhile if that was not announced */
+    if (!t->out) {
+        xp_recover(next, t, now, 0, st);
+    } else if ((s64)ns > 0) {
+        u64 told = t->told > t->out ? t->told - t->out : 0;
+        struct xp_state *s = xp_state_get();
+        if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_config.wait_min || !t->kernel))
+            t->kernel = xp_take_kernel_stack(s, next, 0, st);
+        xp_learn(t, ns);
+        ns -= told < ns ? told : ns;
+        xp_count_wait(t, t->user, t->kernel, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued, st);
+    }
     t->out = 0;
-    if ((s64)ns < 0)
-        return;
-    if (queued > ns)
-        queued = ns;
-    struct xp_state *s = xp_state_get();
-    if (s && xp_config.kernel && (all >= xp_config.wait_min || !t->kernel))
-        t->kernel = xp_take_kernel_stack(s, next, 0, st);
-    xp_learn(t, all);
-    struct xp_wait_key key = {.user = t->user, .kernel = t->kernel, .flags = t->flags};
-    if (!(t->flags & XP_WAIT_RUNQUEUE) && xp_config.offcpu)
-        xp_add_wait(&key, first, ns - queued, st);
-    key.flags = XP_WAIT_RUNQUEUE;
-    if (queued && xp_config.runqueue)
-        xp_add_wait(&key, 1, queued, st);
+    t->in = now;
+    xp_note_sums(next, t);
+    t->queued = before + queued; /* with what it is about to grow by */
 }
 
 /* ---- Those that sleep on at the end of an interval ----------------------------------------------------------------- */
@@ -312,14 +376,14 @@ XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *
 /* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. */
 XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct task_struct *task, u32 tid, u64 now, struct xp_stats *st)
 {
-    struct xp_thread fresh = {.out = now, .credit = XP_CREDIT_FIRST};
+    struct xp_thread fresh = {.out = now, .credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
     struct xp_sample *smp = &s->sample;
     u32 state = xp_state_of(task), tgid = task->tgid;
     u64 cgroup = 0;
     if (!state || state & XP_TASK_DEAD || !xp_waits_wanted(task, tgid, &cgroup))
         return;
     fresh.flags = xp_wait_flags(task, state, 0);
-    fresh.queued = task->sched_info.run_delay;
+    xp_note_sums(task, &fresh);
     xp_unwind_reset(s);
     smp->nkernel = 0;
     smp->tgid = tgid;
@@ -329,6 +393,7 @@ XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct task_struct *task, u32
     s->kernel_mode = 1;
     s->cause = XP_CAUSE_NOT_TAKEN;
     fresh.user = xp_key_of_words(s, smp->start ^ (u64)tgid << 40 ^ (u64)s->cause << 32, 1);
+    fresh.nobody = fresh.user;
     xp_tell_stack(s, fresh.user, st);
     bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
 }
@@ -337,9 +402,16 @@ XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct task_struct *task, u32
 XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct task_struct *task, struct xp_thread *t, u64 now,
                                struct xp_stats *st)
 {
+    u64 cgroup;
+    u32 tid = task->pid;
+    if (t->wants != xp_live.wants && !xp_waits_wanted(task, task->tgid, &cgroup)) {
+        bpf_map_delete_elem(&threads, &tid);
+        return;
+    }
+    t->wants = xp_live.wants;
     u64 changes = t->changes;
     u64 out = t->out, told = t->told, first = told <= out, from = first ? out : told;
-    if (!out || (s64)(now - from) <= 0)
+    if (!out || (s64)(now - from) <= 0 || t->flags & XP_WAIT_UNSEEN)
         return;
     if (xp_config.kernel && (first || !t->kernel))
         t->kernel = xp_take_kernel_stack(s, task, 1, st);

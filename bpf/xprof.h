@@ -428,6 +428,7 @@ struct xp_stats {
     u64 lost[XP_LOSS_COUNT];
     u64 not_wanted; /* dropped by the filter */
     u64 thinned;    /* wanted, but not kept: the rate of their cgroup is lower */
+    u64 recovered;  /* switches of threads that the kernel did not announce, known by its sums */
     u64 cause[XP_CAUSE_COUNT];
     u64 frames, fp_frames;
     u64 walks, refills, cache_hits, cache_misses;

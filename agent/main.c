@@ -18,9 +18,9 @@ static void hold_standard_streams(void)
 
 int main(int argc, char **argv)
 {
-    static const struct command_run runs[] = {{"record", cli_record},       {"agent", cli_agent},
-                                              {"stack", cli_stack},         {"inspect", cli_inspect},
-                                              {"symbolize", cli_symbolize}, {"check", cli_check}};
+    static const struct command_run runs[] = {
+        {"record", cli_record},       {"agent", cli_agent}, {"stack", cli_stack}, {"inspect", cli_inspect},
+        {"symbolize", cli_symbolize}, {"check", cli_check}, {"list", cli_list}};
     if (opener_is_child(argc, argv))
         return opener_child_main(argc, argv);
     if (parser_is_child(argc, argv)) /* the unprivileged half of this program */

@@ -1,4 +1,4 @@
-/* The commands that inspect processes, files and profiles without sampling. Each returns the exit status: 0, 1 failure,
+/* The commands that work without sampling. Each returns the exit status: 0, 1 failure,
  * 2 usage. cli/record and cli/agent hold the two commands that sample; cli/options parses the options of all commands.
  */
 #pragma once
@@ -7,3 +7,4 @@ int cli_stack(int argc, char **argv);
 int cli_inspect(int argc, char **argv);
 int cli_symbolize(int argc, char **argv);
 int cli_check(int argc, char **argv);
+int cli_list(int argc, char **argv);

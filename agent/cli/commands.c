@@ -3,6 +3,7 @@
 #include "cli/agent/agent_options.h"
 #include "cli/check.h"
 #include "cli/inspect.h"
+#include "cli/list.h"
 #include "cli/record/record_options.h"
 #include "cli/stack.h"
 #include "cli/symbolize.h"
@@ -31,7 +32,7 @@ static const struct command table_command = {
 };
 
 static const struct command *const all[] = {
-    &record_command, &agent_command, &stack_command,   &inspect_command,    &symbolize_command,
+    &record_command, &agent_command, &stack_command,   &inspect_command,    &symbolize_command, &list_command,
     &check_command,  &help_command,  &version_command, &completion_command, &table_command,
 };
 #define COUNT (sizeof(all) / sizeof(*all))

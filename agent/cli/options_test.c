@@ -44,7 +44,8 @@ static const struct option_row rows[] = {
     {"word", 'w', OPTION_LIST, "WORD,...", AT(words), .most = 3, .fallback = "x,y", .help = "words"},
     {"pid", 'p', OPTION_NUMBERS, "PID,...", AT(pids), 1, 4194304, .help = "processes"},
     {"colors", 0, OPTION_LIST, "COLOR,...", AT(colors), .value = color, .help = "colors"},
-    {"shades", 0, OPTION_LIST, "COLOR,...", AT(shades), .value = color, .resolve = color_of, .help = "colors"},
+    {"shades", 0, OPTION_LIST, "COLOR,...", AT(shades), .value = color, .resolve = color_of, .listing = "paint",
+     .help = "colors"},
     {"three", 0, OPTION_TEXT, "on/off", AT(three), .value = on_off, .help = "on, off, or not said"},
 };
 static const struct command strict = {
@@ -282,7 +283,7 @@ TEST(options_mistakes_are_one_clear_line)
         {"-w a,,b", "xprof test: --word: an empty item\n"},
         {"--colors red,green --colors red", "xprof test: --colors: red is listed twice\n"},
         {"--shades red,RED", "xprof test: --shades: red is listed twice\n"},
-        {"--shades blue", "xprof test: --shades: unknown value \"blue\"; possible values: red, green\n"},
+        {"--shades blue", "xprof test: --shades: unknown value \"blue\"; see \"paint\"\n"},
         {"--three maybe", "xprof test: --three: unknown value \"maybe\"; possible values: on, off\n"},
         {"-p 1,0", "xprof test: --pid: 0 is not in the range 1..4194304\n"},
         {"--color blue", "xprof test: --color: unknown value \"blue\"; possible values: red, green\n"},
@@ -399,7 +400,7 @@ TEST(record_options_take_one_target)
                {"-p 1 --cgroup /x", "more than one target"},
                {"-p 1 ls", "more than one target"},
                {"-a --no-kernel --no-user", "leave nothing to record"},
-               {"-a -e nope", "nope"},
+               {"-a -e cpu,nope", "--event: unknown value \"nope\"; see \"xprof list\"\n"},
                {"-a -e cpu,off-cpu,off_cpu", "offcpu is listed twice"},
                {"-a -o x", "--output x: unknown suffix"},
                {"-a --format nope", "nope"},

@@ -7,7 +7,7 @@
  * machine; hardware counters only where there is a PMU. */
 #define SOFTWARE(what) .perf_type = PERF_TYPE_SOFTWARE, .perf_config = PERF_COUNT_SW_##what
 #define HARDWARE(what) .perf_type = PERF_TYPE_HARDWARE, .perf_config = PERF_COUNT_HW_##what
-#define PMU            "a CPU with performance counters"
+#define PMU            "PMU"
 
 static const struct event_kind KINDS[] = {
     {

@@ -12,7 +12,8 @@ fail() {
 "$XPROF" record --help | grep -q -- '--table-memory SIZE' || fail "record --help"
 
 # A mistake is one line on stderr, nothing on stdout, and exit status 2.
-for mistake in 'record' 'record --nope' 'record -a -p 1' 'record -a -F 0' 'record -a -o profile.nope' 'nonsense'; do
+for mistake in 'record' 'record --nope' 'record -a -p 1' 'record -a -F 0' 'record -a -o profile.nope' 'nonsense' \
+    'record -a -e nonsense' 'agent -e nonsense' 'list nonsense'; do
     rc=0
     # shellcheck disable=SC2086
     "$XPROF" $mistake >"$TMP/out" 2>"$TMP/err" || rc=$?
@@ -20,6 +21,16 @@ for mistake in 'record' 'record --nope' 'record -a -p 1' 'record -a -F 0' 'recor
     [ ! -s "$TMP/out" ] || fail "xprof $mistake: it wrote to stdout"
     [ "$(wc -l <"$TMP/err")" = 1 ] || fail "xprof $mistake: $(cat "$TMP/err")"
 done
+
+# A bad name of an event points to the list of events, which has a line for each that is offered.
+for option in 'record -a -e' 'agent --events'; do
+    # shellcheck disable=SC2086
+    says=$("$XPROF" $option cpu,nonsense 2>&1) && fail "$option nonsense: exit 0"
+    [[ $says == *'"nonsense"; see "xprof list"' ]] || fail "$option nonsense: $says"
+done
+"$XPROF" list >"$TMP/list"
+grep -qE '^offcpu +nanoseconds +medium +- +- +time blocked' "$TMP/list" || fail "list: $(cat "$TMP/list")"
+[ "$("$XPROF" list --json | jq -r '.[].name')" = "$(tail -n +2 "$TMP/list" | cut -d' ' -f1)" ] || fail "list --json"
 
 # What the shell would offer behind the words typed so far.
 "$XPROF" completion bash >"$TMP/completion"
@@ -29,6 +40,10 @@ offers() {
 [ "$(offers xprof rec)" = record ] || fail "completion of a command"
 [ "$(offers xprof record --freq)" = --frequency ] || fail "completion of an option"
 [ "$(offers xprof record -e page)" = page-faults ] || fail "completion of an event"
+for event in $(tail -n +2 "$TMP/list" | cut -d' ' -f1); do
+    grep -qw -- "$event" <<<"$(offers xprof record -e "$event")" || fail "completion of $event"
+done
+[ "$(offers xprof list --)" = "--help --json" ] || fail "completion of list"
 
 make -s install DESTDIR="$TMP/root" PREFIX=/usr
 [ -x "$TMP/root/usr/bin/xprof" ] || fail "install: the binary"

@@ -38,7 +38,7 @@ static const struct option_row rows[] = {
     {"interval", 0, OPTION_DURATION, "TIME", AT(interval_ns), SECOND, HOUR, .fallback = "10s",
      .help = "length of a profile; each container has one profile per interval and event"},
     {"events", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
-     .resolve = event_name_of, .help = "events to record"},
+     .resolve = event_name_of, .listing = "xprof list", .help = "events to record"},
     {"kernel", 0, OPTION_SWITCH, "on/off", AT(kernel), .fallback = "on", .help = "record kernel stacks"},
     {"user", 0, OPTION_SWITCH, "on/off", AT(user), .fallback = "on", .help = "record user stacks"},
     {"max-cpu", 0, OPTION_NUMBER, "PERCENT", AT(max_cpu), 1, 10000, .fallback = "10",

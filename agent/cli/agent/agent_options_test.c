@@ -106,7 +106,9 @@ TEST(agent_options_mistakes_name_their_place)
         {"--label =b", NULL, "--label"},
         {"--label a=", NULL, NULL},
         {"--kube nowhere", NULL, "auto, api, kubelet, cri, off"},
-        {"--events nothing", NULL, "cpu"},
+        {"--events nothing", NULL, "--events: unknown value \"nothing\"; see \"xprof list\"\n"},
+        {"", "rate: 20\nevents: [cpu, nothing]\n", ":2: events: unknown value \"nothing\"; see \"xprof list\"\n"},
+        {"--events offcpu,off-cpu", NULL, "--events: offcpu is listed twice\n"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         AUTO_ASKED a = {0};

@@ -49,7 +49,8 @@ struct option_row {
     const char *(*value)(size_t i); /* returns the i-th valid value, NULL past the last; NULL: any */
     /* Returns the valid value that a text stands for, which is stored; NULL: none. Unset: there are no aliases. */
     const char *(*resolve)(const char *text);
-    const char *help; /* one line */
+    const char *listing; /* the command that lists the valid values, for messages; NULL: messages list them */
+    const char *help;    /* one line */
 };
 
 struct command {

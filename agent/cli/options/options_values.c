@@ -123,6 +123,8 @@ static const char *resolved(const struct option_row *row, const char *text)
 
 static int unknown_value(const struct options_parse *p, const struct option_row *row, const char *text)
 {
+    if (row->listing)
+        return complain_of(p, row, "unknown value \"%s\"; see \"%s\"\n", text, row->listing);
     complain_of(p, row, "unknown value \"%s\"; possible values:", text);
     for (size_t i = 0; row->value(i); i++)
         buf_printf(p->message, "%s %s", i ? "," : "", row->value(i));

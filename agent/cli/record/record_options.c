@@ -30,7 +30,7 @@ static const struct option_row rows[] = {
     {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1000000, 7 * 24 * 3600 * SECOND,
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
-     .resolve = event_name_of, .help = "events to record"},
+     .resolve = event_name_of, .listing = "xprof list", .help = "events to record"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
      .help = "output file; its suffix selects the format (repeatable)"},
     {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,

@@ -1,0 +1,127 @@
+#include "cli/list.h"
+#include "cli/cli.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "events/events.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option_row rows[] = {
+    {"json", 0, OPTION_BOOL, NULL, offsetof(struct list_options, json), .help = "print a JSON array"},
+};
+
+const struct command list_command = {
+    .name = "list",
+    .help = "list the events that can be recorded, with their cost and what they need",
+    .details =
+        "COST is that of the event itself, beside the stacks that are taken. RATE is the default\n"
+        "sampling rate of `xprof record`, per second and CPU; without one, nothing is left out.\n",
+    .rows = rows,
+    .nrows = sizeof(rows) / sizeof(*rows),
+};
+
+/* ---- Text -------------------------------------------------------------------------------------------------------- */
+
+enum column { NAME, UNIT, COST, RATE, NEEDS, HELP, COLUMNS };
+
+/* The text of a row in a column; the numbers go to `number`. */
+static const char *cell(const struct event_kind *k, enum column c, char number[16])
+{
+    switch (c) {
+    case NAME:
+        return k->name;
+    case UNIT:
+        return k->unit;
+    case COST:
+        return event_cost_name(k->cost);
+    case RATE:
+        snprintf(number, 16, k->default_hz ? "%u" : "-", k->default_hz);
+        return number;
+    case NEEDS:
+        return k->needs[0] ? k->needs : "-";
+    default:
+        return k->help;
+    }
+}
+
+/* A column is as wide as its longest text and two blanks; the last one is not filled up. */
+static void add_cell(const char *text, size_t width, enum column c, struct buf *out)
+{
+    if (c + 1 < COLUMNS)
+        buf_printf(out, "%-*s  ", (int)width, text);
+    else
+        buf_printf(out, "%s\n", text);
+}
+
+void list_text(struct buf *out)
+{
+    static const char *const headings[COLUMNS] = {"NAME", "UNIT", "COST", "RATE", "NEEDS", "WHAT IT COUNTS"};
+    size_t n, width[COLUMNS];
+    char number[16];
+    const struct event_kind *k = event_kinds(&n);
+    for (enum column c = 0; c < COLUMNS; c++) {
+        width[c] = strlen(headings[c]);
+        for (size_t i = 0; i < n; i++)
+            if (strlen(cell(&k[i], c, number)) > width[c])
+                width[c] = strlen(cell(&k[i], c, number));
+    }
+    for (enum column c = 0; c < COLUMNS; c++)
+        add_cell(headings[c], width[c], c, out);
+    for (size_t i = 0; i < n; i++)
+        for (enum column c = 0; c < COLUMNS; c++)
+            add_cell(cell(&k[i], c, number), width[c], c, out);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static void add_string(const char *key, const char *value, struct buf *out)
+{
+    buf_printf(out, ",\"%s\":", key);
+    buf_json(out, value);
+}
+
+static void add_aliases(const struct event_kind *k, struct buf *out)
+{
+    buf_str(out, ",\"aliases\":[");
+    for (size_t i = 0; i < EVENT_ALIASES && k->aliases[i]; i++) {
+        buf_str(out, i ? "," : "");
+        buf_json(out, k->aliases[i]);
+    }
+    buf_char(out, ']');
+}
+
+void list_json(struct buf *out)
+{
+    size_t n;
+    const struct event_kind *k = event_kinds(&n);
+    for (size_t i = 0; i < n; i++) {
+        buf_str(out, i ? ",\n{\"name\":" : "[{\"name\":");
+        buf_json(out, k[i].name);
+        add_aliases(&k[i], out);
+        add_string("unit", k[i].unit, out);
+        add_string("type", k[i].type, out);
+        add_string("series", k[i].series, out);
+        add_string("cost", event_cost_name(k[i].cost), out);
+        buf_printf(out, ",\"default_rate\":%u", k[i].default_hz);
+        add_string("needs", k[i].needs, out);
+        add_string("help", k[i].help, out);
+        buf_char(out, '}');
+    }
+    buf_str(out, "]\n");
+}
+
+int cli_list(int argc, char **argv)
+{
+    AUTO_BUF struct buf text = {0};
+    struct list_options o = {0};
+    int at;
+    int rc = options_parse(&list_command, argc, argv, &o, &at, &text);
+    if (rc)
+        return options_report(rc, &text);
+    if (o.json)
+        list_json(&text);
+    else
+        list_text(&text);
+    return text.failed || fs_write_all(STDOUT_FILENO, text.data, text.len) ? 1 : 0;
+}

@@ -39,7 +39,7 @@ static void fill(struct sample *s, u64 stack)
 static double repeated(const struct sample *s, size_t n)
 {
     struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;
-    if (aggregate_new(&a, 256 << 20))
+    if (aggregate_new(&a, 1, 256 << 20))
         return 0;
     for (size_t i = 0; i < STACKS; i++)
         aggregate_add(a, &s[i].head);
@@ -53,7 +53,7 @@ static double repeated(const struct sample *s, size_t n)
 static double unique(struct sample *s, size_t n)
 {
     struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;
-    if (aggregate_new(&a, (size_t)8 << 30))
+    if (aggregate_new(&a, 1, (size_t)8 << 30))
         return 0;
     u64 start = now_ns();
     for (size_t i = 0; i < n; i++) {

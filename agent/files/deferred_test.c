@@ -51,7 +51,7 @@ static int desk_new(struct desk *d)
     if (!rc)
         rc = deferred_new(&d->deferred, d->shelf.probe, d->shelf.files);
     if (!rc)
-        rc = aggregate_new(&d->into, 1 << 20);
+        rc = aggregate_new(&d->into, 1, 1 << 20);
     if (!rc && !shelf_build(&d->shelf, FILE_ID, "elf/cfi.so"))
         rc = -1;
     if (!rc)
@@ -91,7 +91,7 @@ static size_t added(const struct desk *d)
     u64 sum = 0;
     const struct agg_stack *s = aggregate_stacks(d->into, &n);
     for (size_t i = 0; i < n; i++)
-        sum += s[i].count[0];
+        sum += s[i].values[0].count;
     return sum;
 }
 
@@ -135,7 +135,7 @@ TEST(deferred_stacks_become_longer_or_stay)
     CHECK_EQ(first(&d)->cause, XP_CAUSE_NO_RULE);
     CHECK_EQ(first(&d)->nuser, 2);
     aggregate_free(&d.into);
-    CHECK_EQ(aggregate_new(&d.into, 1 << 20), 0);
+    CHECK_EQ(aggregate_new(&d.into, 1, 1 << 20), 0);
     struct deferred_job j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
     j.dump->len--; /* it cannot be read */
     deferred_add(d.deferred, j, d.into);
@@ -146,7 +146,7 @@ TEST(deferred_stacks_become_longer_or_stay)
     j.dump->nmaps = 0;
     deferred_add(d.deferred, j, d.into);
     deferred_run(d.deferred, 0, d.into);
-    CHECK_EQ(first(&d)->count[0], 2);
+    CHECK_EQ(first(&d)->values[0].count, 2);
     CHECK_EQ(deferred_rescued(d.deferred), 0);
 }
 

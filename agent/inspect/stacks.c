@@ -227,7 +227,7 @@ int stacks_take(struct stacks *s, u32 tid, struct profile *out, struct stacks_li
     CLEANUP(looks_free) look_list looks = {0};
     CLEANUP(aggregate_free) struct aggregate *stacks = NULL;
     CLEANUP(address_space_free) struct address_space *space = NULL;
-    int rc = aggregate_new(&stacks, AGGREGATE_BYTES);
+    int rc = aggregate_new(&stacks, 1, AGGREGATE_BYTES);
     if (!rc)
         rc = address_space_new(&space, s->binaries, s->tgid);
     for (int round = 0; !rc && round <= ROUNDS; round++) {

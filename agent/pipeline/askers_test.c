@@ -34,7 +34,7 @@ TEST(askers_are_listed_once_and_those_first_who_used_least)
     CLEANUP(aggregate_free) struct aggregate *stacks = NULL;
     CLEANUP(turns_free) struct turns turns = {0};
     CLEANUP(askers_free) struct askers a = {0};
-    CHECK_EQ(aggregate_new(&stacks, 1 << 20), 0);
+    CHECK_EQ(aggregate_new(&stacks, 1, 1 << 20), 0);
     CHECK_EQ(add(stacks, HOG, 70, 1), 0);
     CHECK_EQ(add(stacks, HOG, 71, 2), 0);
     CHECK_EQ(add(stacks, HOG, 70, 2), 0);
@@ -58,7 +58,7 @@ TEST(askers_of_nothing)
     CLEANUP(aggregate_free) struct aggregate *stacks = NULL;
     CLEANUP(askers_free) struct askers a = {0};
     struct turns turns = {0};
-    CHECK_EQ(aggregate_new(&stacks, 1 << 20), 0);
+    CHECK_EQ(aggregate_new(&stacks, 1, 1 << 20), 0);
     CHECK_EQ(askers_find(&a, stacks, &turns), 0);
     CHECK_EQ(a.all.n, 0);
 }

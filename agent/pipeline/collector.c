@@ -13,7 +13,7 @@
 
 static int new_stacks(const struct collector *c, struct aggregate **out)
 {
-    int rc = aggregate_new(out, c->config.aggregate_bytes);
+    int rc = aggregate_new(out, c->config.nevents, c->config.aggregate_bytes);
     if (!rc && c->config.neighbours)
         aggregate_share(*out);
     return rc;

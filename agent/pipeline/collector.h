@@ -14,6 +14,7 @@ struct collector_config {
     struct jobs *jobs;
     struct openings *openings;
     unsigned hz;            /* samples per second per CPU of events that are clocks, until collector_set_rate */
+    size_t nevents;         /* of the probe */
     size_t aggregate_bytes; /* budget of distinct stacks */
     bool neighbours;        /* aggregate_share */
     void *ctx;

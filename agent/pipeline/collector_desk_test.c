@@ -18,8 +18,12 @@ int collector_desk_new(struct collector_desk *d)
     rc = rc ? rc : jobs_new(&d->jobs);
     rc = rc ? rc : hung_new(&d->hung);
     rc = rc ? rc : openings_new(&d->openings, d->probe, &d->jobs, d->hung);
-    struct collector_config c = {
-        .probe = d->probe, .jobs = &d->jobs, .openings = d->openings, .hz = 100, .aggregate_bytes = 1 << 20};
+    struct collector_config c = {.probe = d->probe,
+                                 .jobs = &d->jobs,
+                                 .openings = d->openings,
+                                 .hz = 100,
+                                 .nevents = 1,
+                                 .aggregate_bytes = 1 << 20};
     return rc ? rc : collector_new(&d->c, &c);
 }
 

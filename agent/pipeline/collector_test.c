@@ -12,7 +12,7 @@ static u64 counted(const struct collector_desk *d)
     u64 sum = 0;
     const struct agg_stack *all = aggregate_stacks(collector_stacks(d->c), &n);
     for (size_t i = 0; i < n; i++)
-        sum += all[i].count[0];
+        sum += all[i].values[0].count;
     return sum;
 }
 

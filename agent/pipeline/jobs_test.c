@@ -38,7 +38,7 @@ TEST(jobs_free_what_they_hold)
     int fd = file->file.fd;
     deferred->deferred =
         (struct deferred_job){.sample = calloc(1, sizeof(struct xp_sample)), .dump = calloc(1, sizeof(struct xp_dump))};
-    CHECK_EQ(aggregate_new(&span->span.stacks, 1 << 16), 0);
+    CHECK_EQ(aggregate_new(&span->span.stacks, 1, 1 << 16), 0);
     job_free(NULL);
     job_free(deferred);
     CHECK_EQ(jobs_put(&jobs, file), 0);
@@ -123,7 +123,7 @@ static struct job *interval(unsigned n)
         u64 words[64];
     } one = {.s = {.cgroup = 7, .nuser = 64, .count = 1, .weight = 1, .cause = XP_CAUSE_END}};
     struct job *j = job_new(JOB_SPAN);
-    if (!j || aggregate_new(&j->span.stacks, 64 << 20))
+    if (!j || aggregate_new(&j->span.stacks, 1, 64 << 20))
         return NULL;
     for (unsigned i = 0; i < n; i++) {
         for (unsigned w = 0; w < 64; w++)

@@ -40,6 +40,7 @@ static int new_collector(struct pipeline *p)
                                  .jobs = &p->jobs,
                                  .openings = p->openings,
                                  .hz = p->config.probe.events[0].hz,
+                                 .nevents = p->config.probe.nevents,
                                  .aggregate_bytes = p->config.aggregate_bytes,
                                  .neighbours = p->config.neighbours,
                                  .ctx = p->config.sink.ctx,

@@ -34,7 +34,7 @@ static void blame_files(const struct pipeline *p, struct pipeline_report *out)
         bool anon = XP_WORD_KIND(word) == XP_WORD_ANON;
         u32 id = anon ? 0 : XP_WORD_FILE(word);
         u64 *c = map_put(&counts, (u64)s->cause << 32 | id);
-        if (!c || (*c += s->count[0]) <= most[s->cause])
+        if (!c || (*c += s->values[0].count) <= most[s->cause])
             continue;
         const char *known = anon ? "[anonymous]" : worker_path(p->worker, id), *path = known ? known : "[unknown file]";
         const char *base = strrchr(path, '/');

@@ -51,7 +51,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
     if (files_new(&w->files, config->probe, config->parser, config->cache, !config->no_synth) ||
         code_tables_new(&w->code, config->probe, config->neighbours) ||
         deferred_new(&w->deferred, config->probe, w->files) ||
-        aggregate_new(&w->deferred_stacks, config->aggregate_bytes / 8))
+        aggregate_new(&w->deferred_stacks, config->names.nevents, config->aggregate_bytes / 8))
         return -ENOMEM;
     files_open_with(w->files, config->opener, config->hung);
     deferred_use_code(w->deferred, w->code);
@@ -101,7 +101,7 @@ static void count_stacks(struct worker *w, const struct aggregate *from)
     for (size_t i = 0; i < n; i++) {
         u64 count = 0;
         for (size_t e = 0; e < w->config.names.nevents; e++)
-            count += stacks[i].count[e];
+            count += stacks[i].values[e].count;
         t->cause[stacks[i].cause] += count;
         t->user_samples += cause_class(stacks[i].cause) != 'n' ? count : 0;
         t->complete += cause_class(stacks[i].cause) == 'c' ? count : 0;

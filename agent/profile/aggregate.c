@@ -9,13 +9,15 @@
 
 #define CHUNK_WORDS (32u << 10) /* 256 KiB: at most 4 % is lost where the deepest stack does not fit a chunk's end */
 #define ROW_BYTES   16          /* of a row in a lookup table, about */
-_Static_assert(CHUNK_WORDS >= XP_MAX_KERNEL + XP_MAX_USER, "every stack fits a chunk");
+#define VALUE_WORDS (sizeof(struct agg_value) / sizeof(u64))
+_Static_assert(CHUNK_WORDS >= XP_MAX_KERNEL + XP_MAX_USER + XP_MAX_EVENTS * VALUE_WORDS, "every stack fits a chunk");
 
 struct chunk {
     struct chunk *next;
-    u64 words[CHUNK_WORDS];
+    u64 words[CHUNK_WORDS]; /* of each stack: its words, then its values */
 };
 struct aggregate {
+    size_t nevents; /* values per stack */
     size_t max_bytes, bytes;
     struct shares shares; /* of the bytes in use, by cgroup; limit 0: everybody may have all */
     u64 dropped;
@@ -28,11 +30,12 @@ struct aggregate {
     u32 last_process; /* consecutive samples are often of one process */
 };
 
-int aggregate_new(struct aggregate **out, size_t max_bytes)
+int aggregate_new(struct aggregate **out, size_t nevents, size_t max_bytes)
 {
     struct aggregate *a = calloc(1, sizeof(*a));
     if (!a)
         return -ENOMEM;
+    a->nevents = nevents < XP_MAX_EVENTS ? nevents : XP_MAX_EVENTS;
     a->max_bytes = max_bytes;
     if (getrandom(&a->seed, sizeof(a->seed), GRND_NONBLOCK) != sizeof(a->seed))
         a->seed = (uintptr_t)a;
@@ -191,27 +194,30 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
     for (struct probe p = lookup_start(&a->stack_rows, hash); lookup_next(&a->stack_rows, &p, &row);)
         if (same_stack(&a->stacks.v[row], key))
             return &a->stacks.v[row];
-    size_t bytes = n * sizeof(u64) + sizeof(*key) + ROW_BYTES;
+    size_t nvalues = a->nevents * VALUE_WORDS;
+    size_t bytes = (n + nvalues) * sizeof(u64) + sizeof(*key) + ROW_BYTES;
     u64 cgroup = a->processes.v[key->process].cgroup;
     if (!take_share(a, cgroup, bytes))
         return NULL;
-    u64 *words = room_words(a, n);
+    u64 *words = room_words(a, n + nvalues);
     if (!words || !ROOM_ROW(a, &a->stacks) || !put_row(a, &a->stack_rows, hash, a->stacks.n)) {
         shares_give(&a->shares, cgroup, bytes);
         return NULL;
     }
     memcpy(words, key->words, n * sizeof(u64));
-    a->used += n;
+    memset(words + n, 0, nvalues * sizeof(u64));
+    a->used += n + nvalues;
     struct agg_stack *s = &a->stacks.v[a->stacks.n++];
-    *s = (struct agg_stack){
-        .process = key->process, .nkernel = key->nkernel, .nuser = key->nuser, .cause = key->cause, .words = words};
+    *s = *key;
+    s->words = words;
+    s->values = (struct agg_value *)(words + n);
     return s;
 }
 
 /* A record that is not from our own programs, or from another version of them, must not become a stack. */
-static bool valid(const struct xp_sample *s)
+static bool valid(const struct aggregate *a, const struct xp_sample *s)
 {
-    if (s->nkernel > XP_MAX_KERNEL || s->nuser > XP_MAX_USER || s->event >= XP_MAX_EVENTS || s->cause >= XP_CAUSE_COUNT)
+    if (s->nkernel > XP_MAX_KERNEL || s->nuser > XP_MAX_USER || s->event >= a->nevents || s->cause >= XP_CAUSE_COUNT)
         return false;
     u64 kernel = ~0ull;
     u32 user = 0; /* bit k: there is a word of kind k */
@@ -225,7 +231,7 @@ static bool valid(const struct xp_sample *s)
 
 int aggregate_add(struct aggregate *a, const struct xp_sample *s)
 {
-    if (!valid(s)) {
+    if (!valid(a, s)) {
         a->dropped++;
         return -EBADMSG;
     }
@@ -237,8 +243,8 @@ int aggregate_add(struct aggregate *a, const struct xp_sample *s)
         a->dropped++;
         return -ENOSPC;
     }
-    stack->count[s->event] += s->count;
-    stack->value[s->event] += s->weight;
+    stack->values[s->event].count += s->count;
+    stack->values[s->event].sum += s->weight;
     return 0;
 }
 
@@ -248,12 +254,12 @@ static int merge_stack(struct aggregate *into, const struct aggregate *from, con
     struct agg_stack *to = NULL;
     if (!process_row(into, &from->processes.v[s->process], &key.process))
         to = stack_get(into, &key);
-    for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
-        if (to) {
-            to->count[e] += s->count[e];
-            to->value[e] += s->value[e];
+    for (size_t e = 0; e < from->nevents; e++) {
+        if (to && e < into->nevents) {
+            to->values[e].count += s->values[e].count;
+            to->values[e].sum += s->values[e].sum;
         } else {
-            into->dropped += s->count[e];
+            into->dropped += s->values[e].count;
         }
     }
     return to ? 0 : -ENOSPC;
@@ -288,6 +294,11 @@ const struct agg_stack *aggregate_stacks(const struct aggregate *a, size_t *n)
 {
     *n = a->stacks.n;
     return a->stacks.v;
+}
+
+size_t aggregate_events(const struct aggregate *a)
+{
+    return a->nevents;
 }
 
 u64 aggregate_dropped(const struct aggregate *a)

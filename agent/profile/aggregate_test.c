@@ -3,6 +3,7 @@
 #include "profile/fixture_test.h"
 #include <errno.h>
 
+#define EVENTS         4
 #define AUTO_AGGREGATE __attribute__((cleanup(aggregate_free)))
 
 static const struct fixture_sample PLAIN = {"demo", 20, 0, XP_CAUSE_END,
@@ -11,7 +12,7 @@ static const struct fixture_sample PLAIN = {"demo", 20, 0, XP_CAUSE_END,
 static struct aggregate *make(size_t bytes)
 {
     struct aggregate *a = NULL;
-    return aggregate_new(&a, bytes) ? NULL : a;
+    return aggregate_new(&a, EVENTS, bytes) ? NULL : a;
 }
 
 TEST(aggregate_counts_equal_stacks_once)
@@ -30,10 +31,10 @@ TEST(aggregate_counts_equal_stacks_once)
     CHECK_EQ(np, 1);
     CHECK_STR(processes[0].comm, "demo");
     CHECK_EQ(processes[0].start, 20000);
-    CHECK_EQ(stacks[0].count[0], 2);
-    CHECK_EQ(stacks[0].value[0], 12);
-    CHECK_EQ(stacks[0].count[3], 1);
-    CHECK_EQ(stacks[0].value[3], 7);
+    CHECK_EQ(stacks[0].values[0].count, 2);
+    CHECK_EQ(stacks[0].values[0].sum, 12);
+    CHECK_EQ(stacks[0].values[3].count, 1);
+    CHECK_EQ(stacks[0].values[3].sum, 7);
     CHECK_EQ(stacks[0].nkernel, 1);
     CHECK(!memcmp(stacks[0].words, PLAIN.words, 3 * sizeof(u64)));
 }
@@ -85,7 +86,7 @@ TEST(aggregate_checks_samples)
     } bad[] = {
         {XP_MAX_KERNEL + 1, 0, 0, 0, {0}},
         {0, XP_MAX_USER + 1, 0, 0, {0}},
-        {0, 0, XP_MAX_EVENTS, 0, {0}},
+        {0, 0, EVENTS, 0, {0}},
         {0, 0, 0, XP_CAUSE_COUNT, {0}},
         {0, 1, 0, 0, {XP_FILE_WORD(XP_WORD_INFERRED + 1ull, 2, 0)}},
         {0, 1, 0, 0, {W_KERNEL(0)}},
@@ -130,8 +131,26 @@ TEST(aggregate_keeps_many_stacks_and_their_words)
     CHECK_EQ(n, 20000);
     for (u64 i = 0; i < n; i++) {
         CHECK_EQ(s[i].words[0], W(2, i));
-        CHECK_EQ(s[i].count[0], 2);
+        CHECK_EQ(s[i].values[0].count, 2);
     }
+}
+
+/* A stack pays for the events that are recorded. */
+TEST(aggregate_has_a_value_per_event)
+{
+    enum { MANY = 20000, DEPTH = 30 };
+    size_t bytes[XP_MAX_EVENTS + 1];
+    for (size_t nevents = 1; nevents <= XP_MAX_EVENTS; nevents++) {
+        AUTO_AGGREGATE struct aggregate *a = NULL;
+        CHECK_EQ(aggregate_new(&a, nevents, 64 << 20), 0);
+        CHECK_EQ(aggregate_events(a), nevents);
+        for (u64 i = 0; i < MANY; i++)
+            CHECK_EQ(add_unique(a, i, DEPTH), 0);
+        bytes[nevents] = aggregate_bytes(a);
+    }
+    CHECK(bytes[1] < MANY * (DEPTH * sizeof(u64) + 96));
+    CHECK(bytes[8] - bytes[1] > MANY * 6 * sizeof(struct agg_value));
+    CHECK(bytes[8] - bytes[1] < MANY * 8 * sizeof(struct agg_value));
 }
 
 TEST(aggregate_is_bounded)
@@ -203,8 +222,8 @@ TEST(aggregate_merges)
     const struct agg_process *processes = aggregate_processes(a, &np);
     CHECK_EQ(n, 2);
     CHECK_EQ(np, 2);
-    CHECK_EQ(stacks[0].count[0], 2);
-    CHECK_EQ(stacks[0].value[0], 10);
+    CHECK_EQ(stacks[0].values[0].count, 2);
+    CHECK_EQ(stacks[0].values[0].sum, 10);
     CHECK_STR(processes[stacks[1].process].comm, "other");
     aggregate_stacks(b, &n);
     CHECK_EQ(n, 0);
@@ -225,7 +244,7 @@ TEST(aggregate_merge_counts_what_does_not_fit)
 static u8 cut_if_alone(void *ctx, const struct agg_stack *s)
 {
     ++*(int *)ctx;
-    return s->count[0] > 1 ? s->cause : XP_CAUSE_NO_RULE;
+    return s->values[0].count > 1 ? s->cause : XP_CAUSE_NO_RULE;
 }
 
 /* Each stack is asked about once, and has what is said of it; its counts stay. */
@@ -242,8 +261,8 @@ TEST(aggregate_causes_can_be_decided_in_the_end)
     aggregate_reclassify(a, cut_if_alone, &asked);
     const struct agg_stack *stacks = aggregate_stacks(a, &n);
     CHECK(n == 2 && asked == 2);
-    CHECK(stacks[0].cause == XP_CAUSE_END && stacks[0].count[0] == 2);
-    CHECK(stacks[1].cause == XP_CAUSE_NO_RULE && stacks[1].count[0] == 1);
+    CHECK(stacks[0].cause == XP_CAUSE_END && stacks[0].values[0].count == 2);
+    CHECK(stacks[1].cause == XP_CAUSE_NO_RULE && stacks[1].values[0].count == 1);
 }
 
 /* What was merged away leaves an empty one behind, which can be used again and owes nothing. */
@@ -265,9 +284,9 @@ TEST(aggregate_is_empty_after_a_merge)
     s.weight = 9;
     CHECK_EQ(fixture_add(a, &s), 0);
     const struct agg_stack *stacks = aggregate_stacks(a, &n);
-    CHECK(n == 1 && stacks[0].value[0] == 9);
+    CHECK(n == 1 && stacks[0].values[0].sum == 9);
     CHECK_EQ(aggregate_merge(b, a), 0);
     stacks = aggregate_stacks(b, &n);
-    CHECK(n == 1 && stacks[0].value[0] == 14 && stacks[0].count[0] == 2);
+    CHECK(n == 1 && stacks[0].values[0].sum == 14 && stacks[0].values[0].count == 2);
     CHECK_EQ(aggregate_dropped(b), 1);
 }

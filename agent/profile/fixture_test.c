@@ -199,7 +199,7 @@ int fixture_profile(const struct fixture_sample *s, size_t n, struct profile *ou
     struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;
     struct fixture_source f;
     fixture_source(&f);
-    int r = aggregate_new(&a, 64 << 20);
+    int r = aggregate_new(&a, 2, 64 << 20);
     for (size_t i = 0; i < n && !r; i++)
         r = fixture_add(a, &s[i]);
     if (!r)

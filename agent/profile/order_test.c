@@ -62,7 +62,7 @@ TEST(symbolize_sorts_processes_and_stacks)
         AUTO_PROFILE p = {0};
         struct fixture_source f;
         fixture_source(&f);
-        CHECK_EQ(aggregate_new(&a, 1 << 20), 0);
+        CHECK_EQ(aggregate_new(&a, 1, 1 << 20), 0);
         for (size_t i = 0; i < COUNT(sorted); i++) {
             size_t k = (i * 4 + turn) % COUNT(sorted);
             CHECK_EQ(add(a, &sorted[k], k + 1), 0);
@@ -111,7 +111,7 @@ TEST(symbolize_names_modules_in_brackets)
         const struct name_source source = {.kernel = kernel_of_modules};
         CLEANUP(aggregate_free) struct aggregate *a = NULL;
         AUTO_PROFILE p = {0};
-        CHECK(!aggregate_new(&a, 1 << 20) && !add(a, &o, 1) && !profile_init(&p) && !symbolize(a, &source, &p));
+        CHECK(!aggregate_new(&a, 1, 1 << 20) && !add(a, &o, 1) && !profile_init(&p) && !symbolize(a, &source, &p));
         CHECK_STR(profile_text(&p, p.mappings.v[0].name), mappings[i]);
         CHECK_EQ(p.mappings.v[0].has_functions, i < 4);
         CHECK_STR(profile_text(&p, p.functions.v[0].name), i < 3 ? "named" : "[kernel]");
@@ -232,7 +232,7 @@ TEST(aggregate_is_sound_with_any_budget)
         u64 taken = 0, kept = 0;
         unsigned seen[STACKS] = {0};
         size_t n;
-        CHECK_EQ(aggregate_new(&a, budget), 0);
+        CHECK_EQ(aggregate_new(&a, 1, budget), 0);
         for (u32 i = 0; i < STACKS * PASSES; i++) {
             const struct one o = {"p", i % 50, 1, 1, XP_CAUSE_END, 0, 1, {W(2, i % STACKS)}};
             int rc = add(a, &o, 1);
@@ -242,7 +242,7 @@ TEST(aggregate_is_sound_with_any_budget)
         }
         const struct agg_stack *s = aggregate_stacks(a, &n);
         for (size_t i = 0; i < n; i++) {
-            kept += s[i].count[0];
+            kept += s[i].values[0].count;
             seen[XP_WORD_OFFSET(s[i].words[0])]++;
         }
         for (size_t i = 0; i < STACKS; i++)

@@ -39,7 +39,7 @@ static int take(bool raw, struct profile *out)
     f.source.raw = raw;
     if (raw)
         f.source.names = NULL;
-    int r = aggregate_new(&a, 64 << 20);
+    int r = aggregate_new(&a, 2, 64 << 20);
     for (size_t i = 0; i < COUNT(samples) && !r; i++)
         r = fixture_add(a, &samples[i]);
     if (!r)

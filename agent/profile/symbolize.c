@@ -8,7 +8,7 @@
 struct job {
     const struct agg_process *processes; /* of the aggregate */
     const struct agg_stack *stacks;
-    size_t nprocesses, nstacks;
+    size_t nprocesses, nstacks, nevents;
     u32 *rank; /* process of the aggregate -> process of the profile */
     struct lookup locations;
     struct naming naming;
@@ -138,8 +138,10 @@ static int add_stack(struct job *j, const struct agg_stack *s)
     *to = (struct prof_stack){.process = j->rank[s->process], .cause = s->cause};
     to->first = (u32)out->stack_locations.n;
     to->n = (u32)n;
-    memcpy(to->count, s->count, sizeof(to->count));
-    memcpy(to->value, s->value, sizeof(to->value));
+    for (size_t e = 0; e < j->nevents; e++) {
+        to->count[e] = s->values[e].count;
+        to->value[e] = s->values[e].sum;
+    }
     for (size_t i = 0; i < n; i++) {
         u64 word = s->words[i];
         if (i && i < s->nkernel)
@@ -169,6 +171,7 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
     struct job j = {.naming = {.src = src, .out = out}};
     j.processes = aggregate_processes(a, &j.nprocesses);
     j.stacks = aggregate_stacks(a, &j.nstacks);
+    j.nevents = aggregate_events(a);
     AUTO_FREE u32 *rank = calloc(j.nprocesses + 1, sizeof(*rank));
     j.rank = rank;
     int r = rank ? add_processes(&j, out) : -ENOMEM;

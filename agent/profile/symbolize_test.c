@@ -94,7 +94,7 @@ TEST(symbolize_names_without_symbols)
 TEST(symbolize_asks_once_a_file)
 {
     struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;
-    CHECK_EQ(aggregate_new(&a, 1 << 20), 0);
+    CHECK_EQ(aggregate_new(&a, 1, 1 << 20), 0);
     for (u32 i = 0; i < 50; i++) {
         struct fixture_sample s = {"demo", i % 5, 0, XP_CAUSE_END, 1, 0, 3, {0}};
         s.words[0] = W_LEAF(2, 0x3000 + i % 10);
@@ -151,7 +151,7 @@ static u64 later_files_first(void *ctx, u32 file)
 TEST(symbolize_names_files_by_rank)
 {
     struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;
-    CHECK_EQ(aggregate_new(&a, 1 << 20), 0);
+    CHECK_EQ(aggregate_new(&a, 1, 1 << 20), 0);
     const struct fixture_sample s = {"demo", 1, 0, XP_CAUSE_END,
                                      1,      0, 3, {W_LEAF(2, 0x3010), W(3, 0x10), W(2, 0x1001)}};
     CHECK_EQ(fixture_add(a, &s), 0);
@@ -172,7 +172,7 @@ TEST(symbolize_names_files_by_rank)
 TEST(symbolize_without_a_source)
 {
     struct aggregate *a __attribute__((cleanup(aggregate_free))) = NULL;
-    CHECK_EQ(aggregate_new(&a, 1 << 20), 0);
+    CHECK_EQ(aggregate_new(&a, 1, 1 << 20), 0);
     const struct fixture_sample s = {"demo", 1, 0, XP_CAUSE_END, 1, 1, 2, {W_KERNEL(0), W_LEAF(9, 0x10), W_ANON(3)}};
     CHECK_EQ(fixture_add(a, &s), 0);
     const struct name_source nothing = {0};

@@ -53,11 +53,13 @@ u32 frame_mark(const struct prof_stack *s)
     u32 number = s->cause < XP_CAUSE_COUNT ? s->cause : XP_CAUSE_COUNT;
     if (cause_class(s->cause) == 'x')
         return MARK_CUT + number;
-    return s->n ? 0 : MARK_NONE + number;
+    return s->n && s->cause != XP_CAUSE_NOT_TAKEN ? 0 : MARK_NONE + number;
 }
 
 const char *frame_text(const struct profile *p, u32 name)
 {
+    if (name == MARK_NONE + XP_CAUSE_NOT_TAKEN) /* there may be kernel frames */
+        return "[stack not taken]";
     if (name >= MARK_NONE)
         return cause(name - MARK_NONE)->none;
     if (name >= MARK_CUT)
@@ -89,6 +91,14 @@ u8 found_of_slug(const char *slug)
 const char *found_slug(u8 found)
 {
     return found & FOUND_INFERRED ? "inferred" : found & FOUND_SYNTH ? "synthesised" : NULL;
+}
+
+u32 stack_wait(const struct profile *p, const struct prof_stack *s)
+{
+    const struct prof_location *leaf = s->n ? &p->locations.v[p->stack_locations.v[s->first]] : NULL;
+    return leaf && leaf->origin == FRAME_WAIT && leaf->nlines
+               ? p->functions.v[p->lines.v[leaf->first_line].function].name
+               : 0;
 }
 
 static void add_location(const struct profile *p, const struct prof_location *l, struct frames *out)

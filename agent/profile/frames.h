@@ -35,10 +35,13 @@ int frames_of(const struct profile *p, const struct prof_stack *s, struct frames
 const char *frame_text(const struct profile *p, u32 name);
 
 /* Returns the mark of a stack, as a name for frame_text: "[cut: SLUG]" if frames towards the root are missing, "[no
- * stack: SLUG]" if there are no frames; 0 for all others. */
+ * stack: SLUG]" if there are no frames, "[stack not taken]" if those of the user are missing for that reason; 0 for all
+ * others. */
 u32 frame_mark(const struct prof_stack *s);
 /* Returns FOUND_* of all its frames, combined. */
 u8 stack_found(const struct profile *p, const struct prof_stack *s);
+/* Returns what the thread waited for, as a string of the profile: "[disk]"; 0: the stack is not of a wait. */
+u32 stack_wait(const struct profile *p, const struct prof_stack *s);
 /* For output: "synthesised" or "inferred", the less reliable one of a set; NULL: neither. */
 const char *found_slug(u8 found);
 u8 found_of_slug(const char *slug); /* 0: not a slug */

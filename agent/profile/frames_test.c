@@ -8,7 +8,8 @@ TEST(frames_have_causes_and_marks)
     const struct profile nobody = {.nevents = 0};
     const struct prof_stack complete = {.cause = XP_CAUSE_END, .n = 1}, cut = {.cause = XP_CAUSE_DEPTH, .n = 1},
                             nothing = {.cause = XP_CAUSE_NO_MM}, odd = {.cause = XP_CAUSE_COUNT, .n = 1},
-                            empty = {.cause = XP_CAUSE_END};
+                            empty = {.cause = XP_CAUSE_END},
+                            untaken[] = {{.cause = XP_CAUSE_NOT_TAKEN}, {.cause = XP_CAUSE_NOT_TAKEN, .n = 1}};
     CHECK_EQ(cause_class(XP_CAUSE_END), 'c');
     CHECK_EQ(cause_class(XP_CAUSE_DUMP_END), 'x');
     CHECK_EQ(cause_class(XP_CAUSE_COUNT), 'x');
@@ -20,6 +21,8 @@ TEST(frames_have_causes_and_marks)
     CHECK_STR(frame_text(&nobody, frame_mark(&nothing)), "[no stack: no-memory-map]");
     CHECK_STR(frame_text(&nobody, frame_mark(&odd)), "[cut: unknown]");
     CHECK_STR(frame_text(&nobody, frame_mark(&empty)), "[no stack: end]");
+    for (int i = 0; i < 2; i++)
+        CHECK_STR(frame_text(&nobody, frame_mark(&untaken[i])), "[stack not taken]");
 }
 
 TEST(frames_are_found_in_some_way)

@@ -85,17 +85,29 @@ static void sample_locations(struct writer *w, const struct prof_stack *s)
     pb_end(w->b, m);
 }
 
+/* "[disk]" -> "disk": in a label, it is matched by regular expressions. */
+static void label_wait(struct writer *w, const struct prof_stack *s)
+{
+    const char *text = profile_text(w->p, stack_wait(w->p, s));
+    size_t len = strlen(text);
+    AUTO_FREE char *bare = len > 2 ? strndup(text + 1, len - 2) : NULL;
+    if (bare)
+        label_text(w, "wait", extra_string(w, bare));
+    w->b->failed |= len > 2 && !bare;
+}
+
 static void sample_labels(struct writer *w, const struct prof_stack *s)
 {
     const struct prof_process *process = &w->p->processes.v[s->process];
     label_number(w, "pid", process->tgid);
     if (process->name)
         label_text(w, "process", process->name);
-    if (cause_class(s->cause) == 'x')
+    if (cause_class(s->cause) == 'x' || s->cause == XP_CAUSE_NOT_TAKEN)
         label_text(w, "cut", extra_string(w, cause_slug(s->cause)));
     const char *found = found_slug(stack_found(w->p, s));
     if (found)
         label_text(w, "unwind", extra_string(w, found));
+    label_wait(w, s);
 }
 
 static void sample(struct writer *w, const struct prof_stack *s)

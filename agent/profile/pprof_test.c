@@ -212,6 +212,27 @@ TEST(pprof_says_how_frames_were_found)
     CHECK(strstr(b.data, "{process=c}\n"));
 }
 
+TEST(pprof_says_what_threads_wait_for)
+{
+    static const struct fixture_sample samples[] = {
+        {"a", 20, 0, XP_CAUSE_END, 1, 3, 1, {W_WAIT(0), W_KERNEL(0x200010), W_KERNEL(0x201010), W_LEAF(2, 0x3010)}},
+        {"b", 20, 0, XP_CAUSE_NOT_TAKEN, 1, 2, 0, {W_WAIT(0), W_KERNEL(0x203010)}},
+        {"c", 20, 0, XP_CAUSE_END, 1, 1, 1, {W_KERNEL(0x201010), W_LEAF(2, 0x3010)}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    AUTO_DECODED struct decoded d;
+    decode(&p, &d);
+    AUTO_BUF struct buf b = {0};
+    samples_text(&d, &b);
+    CHECK(!d.bad);
+    CHECK_STR(b.data,
+              "1 1 : [pipe] schedule anon_pipe_read leaf {pid=20} {process=a} {wait=pipe}\n"
+              "1 1 : [other: some_driver_wait] some_driver_wait.part.0 [stack not taken] {pid=20} {process=b} "
+              "{cut=not-taken} {wait=other: some_driver_wait}\n"
+              "1 1 : anon_pipe_read leaf {pid=20} {process=c}\n");
+}
+
 TEST(pprof_several_events)
 {
     AUTO_PROFILE struct profile p = {0};

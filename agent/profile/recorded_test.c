@@ -28,6 +28,7 @@ static const struct fixture_sample samples[] = {
      3,
      1,
      {W_WAIT(0), W_KERNEL(0x200010), W_KERNEL(0x201010), W_LEAF(2, 0x1010)}},
+    {"waits", 36, 0, XP_CAUSE_NOT_TAKEN, 10000000, 1, 0, {W_WAIT(XP_WAIT_RUNQUEUE)}},
     {"nothing", 40, 0, XP_CAUSE_STACK_READ, 10000000, 0, 0, {0}},
 };
 
@@ -112,6 +113,7 @@ TEST(recorded_and_named_later_is_the_same)
     CHECK(strstr(a.data, "[cut: depth]"));
     CHECK(strstr(a.data, "jit::other"));
     CHECK(strstr(a.data, "anon_pipe_read_[k];schedule_[k];[pipe] 1\n"));
+    CHECK(strstr(a.data, "waits;[stack not taken];[run queue] 1\n"));
     CHECK_STR(b.data, a.data);
     CHECK_EQ(later.time_ns, 17);
     CHECK_EQ(later.period[0], 10000000);
@@ -157,7 +159,7 @@ TEST(recorded_without_names_has_none)
     size_t unnamed = 0;
     for (size_t i = 0; i < raw.locations.n; i++)
         unnamed += !raw.locations.v[i].nlines;
-    CHECK_EQ(unnamed, raw.locations.n - 5); /* but the kernel's, the runtime's and causes, whom nobody can ask later */
+    CHECK_EQ(unnamed, raw.locations.n - 6); /* but the kernel's, the runtime's and causes, whom nobody can ask later */
 }
 
 TEST(recorded_refuses_what_is_no_profile)

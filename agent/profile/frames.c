@@ -40,12 +40,16 @@ const char *cause_text(u8 number)
     return cause(number)->text;
 }
 
-void cause_counts(const struct profile *p, size_t event, u64 out[XP_CAUSE_COUNT])
+void cause_sums(const struct profile *p, size_t event, struct cause_sum out[XP_CAUSE_COUNT])
 {
     memset(out, 0, XP_CAUSE_COUNT * sizeof(*out));
-    for (size_t i = 0; i < p->stacks.n; i++)
-        if (p->stacks.v[i].cause < XP_CAUSE_COUNT)
-            out[p->stacks.v[i].cause] += p->stacks.v[i].count[event];
+    for (size_t i = 0; i < p->stacks.n; i++) {
+        const struct prof_stack *s = &p->stacks.v[i];
+        if (s->cause >= XP_CAUSE_COUNT)
+            continue;
+        out[s->cause].count += s->count[event];
+        out[s->cause].value += s->value[event];
+    }
 }
 
 u32 frame_mark(const struct prof_stack *s)

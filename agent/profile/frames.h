@@ -48,8 +48,11 @@ u8 found_of_slug(const char *slug); /* 0: not a slug */
 char cause_class(u8 cause);         /* 'c', 'n' or 'x' */
 const char *cause_slug(u8 cause);   /* for output */
 const char *cause_text(u8 cause);   /* a sentence */
-/* Counts the samples of an event by the end of their stacks. */
-void cause_counts(const struct profile *p, size_t event, u64 out[XP_CAUSE_COUNT]);
+struct cause_sum {
+    u64 count, value;
+};
+/* Sums up the samples of an event, and their values, by the end of their stacks. */
+void cause_sums(const struct profile *p, size_t event, struct cause_sum out[XP_CAUSE_COUNT]);
 
 /* ---- A table of distinct frames ---- */
 

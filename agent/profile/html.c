@@ -46,23 +46,26 @@ static void put_events(const struct profile *p, struct buf *out)
 /* How the stacks of each event ended; what no stack ended with is left out. */
 static void put_causes(const struct profile *p, struct buf *out)
 {
-    u64 count[XP_MAX_EVENTS][XP_CAUSE_COUNT];
+    struct cause_sum sum[XP_MAX_EVENTS][XP_CAUSE_COUNT];
     for (size_t e = 0; e < p->nevents; e++)
-        cause_counts(p, e, count[e]);
+        cause_sums(p, e, sum[e]);
     bool first = true;
     buf_str(out, ",\"causes\":[");
     for (u8 c = 0; c < XP_CAUSE_COUNT; c++) {
-        u64 all = 0;
+        bool any = false;
         for (size_t e = 0; e < p->nevents; e++)
-            all += count[e][c];
-        if (!all)
+            any |= sum[e][c].count || sum[e][c].value;
+        if (!any)
             continue;
         buf_printf(out, "%s{\"slug\":\"%s\",\"class\":\"%c\",\"text\":", first ? "" : ",", cause_slug(c),
                    cause_class(c));
         buf_json(out, cause_text(c));
         buf_str(out, ",\"counts\":[");
         for (size_t e = 0; e < p->nevents; e++)
-            buf_printf(out, "%s%llu", e ? "," : "", (unsigned long long)count[e][c]);
+            buf_printf(out, "%s%llu", e ? "," : "", (unsigned long long)sum[e][c].count);
+        buf_str(out, "],\"values\":[");
+        for (size_t e = 0; e < p->nevents; e++)
+            buf_printf(out, "%s%llu", e ? "," : "", (unsigned long long)sum[e][c].value);
         buf_str(out, "]}");
         first = false;
     }

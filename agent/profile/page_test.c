@@ -98,7 +98,7 @@ TEST(html_data)
     CHECK(strstr(
         text.data,
         "\"slug\":\"no-rule\",\"class\":\"x\",\"text\":\"a return address is in code that the unwind information "
-        "does not cover\",\"counts\":[1]}"));
+        "does not cover\",\"counts\":[1],\"values\":[10000000]}"));
     CHECK(strstr(text.data, "\"scale\":10000000}"));
     /* name, module, file, lines, kind (8: inlined), pid; "inner" is in line 14 of demo.c */
     CHECK(strstr(text.data,
@@ -142,7 +142,7 @@ TEST(html_says_all_about_a_recording)
               "\"comments\":[\"command: demo --flag\",\"host: box\"],"
               "\"events\":[{\"name\":\"cpu\",\"help\":\"time on a CPU\",\"unit\":\"nanoseconds\",\"scale\":10000000}],"
               "\"causes\":[{\"slug\":\"end\",\"class\":\"c\",\"text\":\"the outermost frame was reached: its return "
-              "address is undefined\",\"counts\":[1]}],"
+              "address is undefined\",\"counts\":[1],\"values\":[10000000]}],"
               "\"frames\":[1,2,3,14,14,8,0,4,2,0,0,0,0,0,5,2,0,0,0,0,0,6,2,3,42,42,0,0,7,8,0,0,0,1,0,9,0,0,0,0,4,20],"
               "\"strings\":[\"\",\"inner\",\"/usr/bin/demo\",\"demo.c\",\"leaf\",\"main\",\"outer\",\"vfs_read\","
               "\"[kernel.kallsyms]\",\"web\"]}");
@@ -170,7 +170,8 @@ TEST(html_events)
     CHECK(!json.failed);
     CHECK(strstr(json.data, "\"events\":[{\"name\":\"cpu\",") && strstr(json.data, "\"scale\":20000000},{\"name\":"));
     CHECK(strstr(json.data, "{\"name\":\"page-faults\",") && strstr(json.data, "\"scale\":0}],\"causes\":["));
-    CHECK(strstr(json.data, "\"counts\":[1,1]}") && strstr(json.data, "\"counts\":[0,1]}]"));
+    CHECK(strstr(json.data, "\"counts\":[1,1],\"values\":[20000000,7]}") &&
+          strstr(json.data, "\"counts\":[0,1],\"values\":[0,1]}]"));
     CHECK(strstr(json.data, ",\"comments\":[\"command: demo --flag\",\"host: box\"],"));
     CHECK(strstr(json.data, "\"time\":1700000000000000000,\"duration\":2000000000,"));
     CHECK_EQ(encoder_by_name("html")->encode(&p, &page), 0);

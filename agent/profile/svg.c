@@ -105,22 +105,25 @@ static u32 deepest(const struct calltree *t, double scale)
     return d;
 }
 
-/* How many stacks are whole, and what cut most of the others. */
+/* How many stacks are whole, by their values, and what most of the others lack. */
 static void put_completeness(const struct canvas *c)
 {
-    u64 count[XP_CAUSE_COUNT] = {0}, cut = 0;
+    struct cause_sum sum[XP_CAUSE_COUNT] = {0};
+    double part = 0;
     u8 worst = XP_CAUSE_COUNT;
-    if (!c->all[0])
+    if (!c->all[1])
         return;
-    cause_counts(c->p, 0, count);
+    cause_sums(c->p, 0, sum);
     for (u8 i = 0; i < XP_CAUSE_COUNT; i++) {
-        if (cause_class(i) != 'x' || !count[i])
+        if ((cause_class(i) != 'x' && i != XP_CAUSE_NOT_TAKEN) || !sum[i].value)
             continue;
-        cut += count[i];
-        worst = worst == XP_CAUSE_COUNT || count[i] > count[worst] ? i : worst;
+        part += (double)sum[i].value;
+        worst = worst == XP_CAUSE_COUNT || sum[i].value > sum[worst].value ? i : worst;
     }
-    buf_printf(c->out, "; %.1f %% of the stacks are whole", 100.0 * (double)(c->all[0] - cut) / (double)c->all[0]);
-    if (cut)
+    buf_printf(c->out, "; %.1f %% of the stacks are whole", 100.0 * ((double)c->all[1] - part) / (double)c->all[1]);
+    if (worst == XP_CAUSE_NOT_TAKEN)
+        buf_str(c->out, ", most others were not taken");
+    else if (worst < XP_CAUSE_COUNT)
         buf_printf(c->out, ", most others were cut: %s", cause_slug(worst));
 }
 

@@ -35,7 +35,7 @@ class Page {
     for (const [key, value] of facts) list.push(value ? [key, value] : ['', key]);
     if (about.duration) list.push(['duration', quantity(about.duration, 'nanoseconds')]);
     if (about.time) list.push(['recorded', `${new Date(about.time / 1e6).toISOString().slice(0, 19).replace('T', ' ')} UTC`]);
-    const causes = about.causes.map((c) => ({ ...c, count: c.counts[this.state.event] }));
+    const causes = about.causes.map((c) => ({ ...c, count: c.counts[this.state.event], value: c.values[this.state.event] }));
     list.push(['samples', quantity(causes.reduce((sum, c) => sum + c.count, 0), 'count')]);
     $('facts').replaceChildren(...list.map(([key, value]) => {
       const div = document.createElement('div'), dt = document.createElement('dt'), dd = document.createElement('dd');
@@ -47,11 +47,12 @@ class Page {
     this.completeness(causes);
   }
 
-  /* A bar and a sentence: how many stacks are whole, why the others are not. */
+  /* A bar and a sentence: how many stacks are whole, by their values, and why the others are not. */
   completeness(causes) {
-    const all = causes.reduce((sum, c) => sum + c.count, 0);
+    const sum = (some, part) => some.reduce((n, c) => n + c[part], 0);
+    const part = sum(causes, 'value') > 0 ? 'value' : 'count', all = sum(causes, part);
     const classes = { c: 'complete', n: 'without user stack', x: 'cut' };
-    const share = (cls) => causes.filter((c) => c.class === cls).reduce((sum, c) => sum + c.count, 0);
+    const share = (cls) => sum(causes.filter((c) => c.class === cls), part);
     $('bar').replaceChildren(...Object.keys(classes).map((cls) => {
       const i = document.createElement('i');
       i.className = `class-${cls}`;
@@ -60,12 +61,12 @@ class Page {
     }));
     const parts = [];
     for (const cls of Object.keys(classes)) {
-      const some = causes.filter((c) => c.class === cls && c.count).sort((a, b) => b.count - a.count);
+      const some = causes.filter((c) => c.class === cls && c[part]).sort((a, b) => b[part] - a[part]);
       if (!some.length && cls !== 'c') continue;
       const span = document.createElement('span');
       span.className = `class-${cls}`;
-      const why = some.map((c) => `${c.slug} ${percent(c.count, all)}`).join(', ');
-      span.textContent = `${percent(share(cls), all)} ${classes[cls]}${cls === 'x' ? ` (${why})` : ''}`;
+      const why = some.filter((c) => cls === 'x' || c.slug === 'not-taken').map((c) => `${c.slug} ${percent(c[part], all)}`).join(', ');
+      span.textContent = `${percent(share(cls), all)} ${classes[cls]}${why && ` (${why})`}`;
       span.title = some.map((c) => `${c.slug}: ${c.text} (${quantity(c.count, 'count')} samples)`).join('\n');
       parts.push(span);
     }

@@ -70,10 +70,10 @@ static int grow(struct growing *g)
     int r = add_node(g, 0, UINT32_MAX, 0, &root);
     for (size_t i = 0; i < g->p->stacks.n && !r; i++) {
         const struct prof_stack *s = &g->p->stacks.v[i];
-        u64 samples = 0;
+        bool any = false;
         for (size_t e = 0; e < g->tree->nevents; e++)
-            samples += s->count[e];
-        if (!samples)
+            any |= stack_has(s, e);
+        if (!any)
             continue;
         r = frames_of(g->p, s, &f);
         if (!r)

@@ -113,9 +113,12 @@ static void sample_labels(struct writer *w, const struct prof_stack *s)
 static void sample(struct writer *w, const struct prof_stack *s)
 {
     u64 samples = 0;
-    for (size_t e = 0; e < w->p->nevents; e++)
+    bool any = false;
+    for (size_t e = 0; e < w->p->nevents; e++) {
         samples += s->count[e];
-    if (!samples)
+        any |= stack_has(s, e);
+    }
+    if (!any)
         return;
     size_t m = pb_begin(w->b, P_SAMPLE);
     sample_locations(w, s);

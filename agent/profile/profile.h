@@ -68,6 +68,13 @@ struct profile {
     VEC(u32) comments; /* strings "key: value": command, host, version, ... */
 };
 
+/* Whether a stack has anything of an event. A wait that goes on after its interval has time there, but is not counted
+ * before it ends. */
+static inline bool stack_has(const struct prof_stack *s, size_t event)
+{
+    return s->count[event] || s->value[event];
+}
+
 int profile_init(struct profile *p); /* 0 or -ENOMEM */
 void profile_free(struct profile *p);
 /* Returns the number of a string (bytes that are not UTF-8 become U+FFFD); 0 for "" and if out of memory. */

@@ -30,7 +30,7 @@ static int write_stack(struct writer *w, const struct prof_stack *s, const struc
         text_uint(&rows, (u64)row);
     }
     for (size_t e = 0; e < w->p->nevents; e++) {
-        if (!s->count[e])
+        if (!stack_has(s, e))
             continue;
         separate(&w->samples[e]);
         buf_char(&w->samples[e], '[');

@@ -155,7 +155,7 @@ int profile_subset(const struct profile *p, const struct subset *s, struct profi
     c.processes = rows(&c, p->processes.n);
     c.process_locations = rows(&c, p->processes.n);
     for (size_t i = 0; i < s->n && !c.failed; i++)
-        if (p->stacks.v[s->stacks[i]].count[s->event])
+        if (stack_has(&p->stacks.v[s->stacks[i]], s->event))
             stack(&c, &p->stacks.v[s->stacks[i]], s);
     copy_free(&c);
     out->events[0] = p->events[s->event];

@@ -83,7 +83,7 @@ static int rich_profile(struct profile *p)
         *VEC_PUSH(&p->stack_locations) = i;
         *VEC_PUSH(&p->stack_locations) = 3 - i;
         *VEC_PUSH(&p->stacks) = (struct prof_stack){
-            .process = i, .first = 2 * i, .n = 2, .cause = (u8)i, .count = {i, 3 - i}, .value = {9 * i, 5}};
+            .process = i, .first = 2 * i, .n = 2, .cause = (u8)i, .count = {i, 3 - i}, .value = {9 * i, i < 3 ? 5 : 0}};
     }
     p->events[0] = &kinds[0];
     p->events[1] = &kinds[1];

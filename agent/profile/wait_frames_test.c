@@ -1,7 +1,9 @@
 /* What threads wait for is the leaf of their stacks, in all formats. */
 #include "profile/encode.h"
 #include "profile/fixture_test.h"
+#include "profile/formats.h"
 #include "profile/frames.h"
+#include "profile/subset.h"
 #include "profile/wait_frames.h"
 
 #define AUTO_PROFILE __attribute__((cleanup(profile_free)))
@@ -103,4 +105,79 @@ TEST(waits_keep_kernel_frames_without_names)
     CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
     buf_char(&b, 0);
     CHECK_STR(b.data, "a;main;[kernel]_[k];[other] 1\n");
+}
+
+/* ---- Time -------------------------------------------------------------------------------------------------------- */
+
+/* A recording of cpu and off-CPU time: 3 waits of 4 s together, and one that goes on, 10 s until now. */
+static int recording(bool waits_first, struct profile *p)
+{
+    static const struct event_kind off_cpu = {
+        .name = "offcpu", .unit = "nanoseconds", .type = "off_cpu", .help = "time off a CPU"};
+    const u8 waits = waits_first ? 0 : 1, cpu = !waits;
+    const struct fixture_sample s[] = {
+        {"a", 20, cpu, XP_CAUSE_END, 10000000, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"a", 20, waits, XP_CAUSE_END, 1000000000, 3, 1, {W_WAIT(0), SCHEDULE, PIPE, W_LEAF(2, 0x1010)}},
+        {"a", 20, waits, XP_CAUSE_END, 1000000000, 3, 1, {W_WAIT(0), SCHEDULE, PIPE, W_LEAF(2, 0x1010)}},
+        {"a", 20, waits, XP_CAUSE_NOT_TAKEN, 2000000000, 3, 0, {W_WAIT(0), SCHEDULE, FOLIO}},
+        {"b", 30, waits, XP_CAUSE_END, 10000000000, 3, 1, {W_WAIT(0), SCHEDULE, DRIVER, W_LEAF(2, 0x1010)}},
+    };
+    int r = fixture_profile(s, COUNT(s), p);
+    p->events[cpu] = event_kind_find("cpu");
+    p->period[cpu] = 10000000;
+    p->events[waits] = &off_cpu;
+    p->period[waits] = 1;
+    p->nevents = 2;
+    for (size_t i = 0; i < p->stacks.n; i++)
+        if (p->stacks.v[i].value[waits] == 10000000000)
+            p->stacks.v[i].count[waits] = 0;
+    return r;
+}
+
+TEST(waits_are_time_in_the_static_graph)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf svg = {0};
+    CHECK_EQ(recording(true, &p), 0);
+    CHECK_EQ(encoder_by_name("svg")->encode(&p, &svg), 0);
+    CHECK(strstr(svg.data,
+                 ">time off a CPU: 14.0 s in 3 samples over 2.00 s; 85.7 % of the stacks are whole, "
+                 "most others were not taken</text>"));
+    CHECK(strstr(svg.data, "<title>[pipe] ([wait])\n2.00 s, 14.29 %, 2 samples; self 2.00 s</title>"));
+    CHECK(strstr(svg.data, "<title>[other: some_driver_wait] ([wait])\n10.0 s, 71.43 %, 0 samples; self 10.0 s<"));
+}
+
+TEST(waits_have_values_of_their_own)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf speedscope = {0}, top = {0}, pprof = {0};
+    CHECK_EQ(recording(false, &p), 0);
+    CHECK_EQ(encoder_by_name("speedscope")->encode(&p, &speedscope), 0);
+    CHECK(strstr(speedscope.data,
+                 "\"name\":\"offcpu\",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":14000000000"));
+    CHECK(strstr(speedscope.data, "\"weights\":[10000000]}"));
+    CHECK_EQ(encode_pprof_plain(&p, false, &pprof), 0);
+    CHECK(memmem(pprof.data, pprof.len, "\x12\x07\x00\x00\x80\xc8\xaf\xa0\x25", 9)); /* no sample, no CPU, 10 s */
+    AUTO_PROFILE struct profile waits = {0};
+    CHECK_EQ(recording(true, &waits), 0);
+    CHECK_EQ(encode_top(&waits, 1, &top), 0);
+    CHECK(strstr(top.data, " 71.43 %        10.0 s   71.43 %  [other: some_driver_wait]"));
+}
+
+TEST(waits_that_go_on_are_in_a_part_of_the_profile)
+{
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(recording(false, &p), 0);
+    struct profile part;
+    u32 rows[8];
+    for (u32 i = 0; i < p.stacks.n; i++)
+        rows[i] = i;
+    CHECK_EQ(profile_init(&part), 0);
+    CHECK_EQ(profile_subset(&p, &(struct subset){.stacks = rows, .n = p.stacks.n, .event = 1}, &part), 0);
+    u64 sum = 0;
+    for (size_t i = 0; i < part.stacks.n; i++)
+        sum += part.stacks.v[i].value[0];
+    CHECK_EQ(part.stacks.n, 3);
+    CHECK_EQ(sum, 14000000000);
+    profile_free(&part);
 }

@@ -4,7 +4,7 @@ import gzip, json, os, re, shutil, subprocess, sys, tempfile
 import xml.etree.ElementTree as xml
 
 DIR = sys.argv[1]
-NAMES = ["demo", "many", "hostile"]
+NAMES = ["demo", "many", "hostile", "waits"]
 GO_CACHE = os.environ.get("GOCACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "go-build")
 count = {"ok": 0, "FAIL": 0, "skip": 0}
@@ -68,6 +68,18 @@ def pprof_samples_and_labels():
     same("ngx" in focused, False, "nginx in the samples of node")
 
 
+def pprof_waits():
+    waits = path("waits", ".pb.gz")
+    flags = "-symbolize=none", "-sample_index=off_cpu", "-unit=ms", "-top"
+    rows = run("go", "tool", "pprof", *flags, "-tagfocus=wait=disk", waits).decode().splitlines()
+    same(sorted(r.split()[-1] for r in rows if "2500ms" in r and "total" not in r), ["[disk]", "folio_wait_bit", "main", "pread"],
+         "what waits for a disk")
+    tags = run("go", "tool", "pprof", "-symbolize=none", "-sample_index=off_cpu", "-tags", waits).decode()
+    same(re.findall(r"\): ([a-z ]+)$", tags.split(" wait:")[1], re.M), ["socket", "disk", "sleep", "lock", "run queue"], "waits")
+    kept = run("go", "tool", "pprof", "-symbolize=none", "-proto", "-output=/dev/stdout", waits)
+    same(b"[wait]" in gzip.decompress(kept), True, "mapping")
+
+
 def pprof_hostile():
     out = run("go", "tool", "pprof", "-symbolize=none", "-traces", path("hostile", ".pb.gz")).decode()
     same("</script><script>window.broken=1</script>" in out, True, "a name")
@@ -128,6 +140,7 @@ def html():
 
 check("go tool pprof reads the functions", pprof_top, "go")
 check("go tool pprof reads events and labels", pprof_samples_and_labels, "go")
+check("go tool pprof chooses by what threads wait for", pprof_waits, "go")
 check("go tool pprof reads hostile names", pprof_hostile, "go")
 check("protoc decodes it", pprof_decodes, "protoc")
 check("speedscope files are what its schema wants", speedscope)

@@ -293,6 +293,44 @@ async function choosing() {
   });
 }
 
+async function waiting() {
+  await open('waits');
+  const total = () => b.run("[xprof.page.view.root.total, xprof.page.view.event.unit].join(' ')");
+  const there = (label) => b.run(`xprof.graph.rows.flat().some((x) => x.v.label === ${JSON.stringify(label)})`);
+  await check('time on a CPU and off it are two events', async () => {
+    same(await total(), '1010101000 nanoseconds', 'on a CPU');
+    same(await there('[disk]'), false, 'a wait');
+    await b.run("[...document.querySelectorAll('#events button')].find((e) => e.textContent === 'offcpu').click()");
+    same(await total(), '10000000000 nanoseconds', 'off it');
+    same(await there('[disk]'), true, 'a wait');
+    same(await text('focus'), '10.0 s · 100 %', 'focus');
+  });
+  await check('what threads waited for has a colour and says what it is', async () => {
+    const [r, g, blue] = await colourAt(await box('[socket]'));
+    if (!(blue > g + 10 && g > r + 20)) throw new Error(`colour of a wait is ${[r, g, blue]}`);
+    const { x, y } = await box('[disk]');
+    await b.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
+    const tip = await text('tip');
+    for (const part of ['[disk]', 'what the thread waited for', 'self2.50 s25.0 %', 'samples900'])
+      if (!tip.includes(part)) throw new Error(`no "${part}" in "${tip}"`);
+    same(await b.run("document.querySelector('#rows .dot').className"), 'dot wait', 'dot in the table');
+  });
+  await check('a wait that goes on has time but no end', async () => {
+    const { x, y } = await box('[sleep]');
+    await b.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
+    same((await text('tip')).includes('self2.00 s20.0 %'), true, 'time');
+  });
+  await check('stacks that were not taken are weighed by time', async () => {
+    same(await text('completeness'), '97.5 % complete2.50 % without user stack (not-taken 2.50 %)');
+    same(await there('[stack not taken]'), true, 'mark');
+  });
+  await check('causes first', async () => {
+    await b.run('xprof.page.change({ inverted: true })');
+    same(await b.run('xprof.page.view.children(xprof.page.view.root).map((k) => k.label)'),
+      ['[socket]', '[disk]', '[sleep]', '[lock]', '[run queue]']);
+  });
+}
+
 async function looks() {
   await check('dark and light', async () => {
     const ground = () => b.run('getComputedStyle(document.body).backgroundColor');
@@ -360,7 +398,7 @@ async function many() {
 }
 
 try {
-  for (const part of [opening, inlining, zooming, searching, keyboard, choosing, looks, hostile, many]) await part();
+  for (const part of [opening, inlining, zooming, searching, keyboard, choosing, waiting, looks, hostile, many]) await part();
 } catch (error) {
   failed++;
   console.log(`FAIL  ${error.stack}`);

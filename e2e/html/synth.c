@@ -264,3 +264,45 @@ int synth_inlines(struct profile *p)
     stack(p, who, XP_CAUSE_END, 35, (u32[]){root, serve}, 2);
     return 0;
 }
+
+/* ---- waits ------------------------------------------------------------------------------------------------------- */
+
+/* A stack of two functions and up to two frames of the kernel; the last is the cause when there are any. */
+static void wait(struct profile *p, u32 who, u8 cause, u64 count, u64 ns, const char *const *names)
+{
+    u32 locations[8], n = 0, user = cause == XP_CAUSE_NOT_TAKEN ? 0 : 2;
+    bool cpu = !names[user];
+    for (; names[n]; n++) {
+        bool last = !names[n + 1] && !cpu;
+        const char *map = n < user ? "/usr/sbin/store" : last ? "[wait]" : "[kernel.kallsyms]";
+        locations[n] = location(p, names[n], mapping(p, map), NULL, 0,
+                                n < user ? FRAME_NATIVE
+                                : last   ? FRAME_WAIT
+                                         : FRAME_KERNEL);
+    }
+    stack(p, who, cause, 0, locations, n);
+    struct prof_stack *s = &p->stacks.v[p->stacks.n - 1];
+    memset(s->count, 0, sizeof(s->count));
+    memset(s->value, 0, sizeof(s->value));
+    s->count[!cpu] = count;
+    s->value[!cpu] = ns;
+}
+
+int synth_waits(struct profile *p)
+{
+    static const struct event_kind off_cpu = {
+        .name = "offcpu", .unit = "nanoseconds", .type = "off_cpu", .help = "time off a CPU"};
+    const u64 ms = 1000000;
+    about(p, "xprof record -e cpu,offcpu -- store");
+    p->events[1] = &off_cpu;
+    p->period[1] = 1;
+    p->nevents = 2;
+    u32 store = process(p, "store", 400);
+    wait(p, store, XP_CAUSE_END, 100, 100 * PERIOD, (const char *[]){"main", "compact", NULL});
+    wait(p, store, XP_CAUSE_END, 900, 2500 * ms, (const char *[]){"main", "pread", "folio_wait_bit", "[disk]", NULL});
+    wait(p, store, XP_CAUSE_END, 1, 5000 * ms, (const char *[]){"main", "accept", "inet_csk_accept", "[socket]", NULL});
+    wait(p, store, XP_CAUSE_END, 70, 250 * ms, (const char *[]){"main", "compact", "[run queue]", NULL});
+    wait(p, store, XP_CAUSE_END, 0, 2000 * ms, (const char *[]){"main", "sleep", "hrtimer_nanosleep", "[sleep]", NULL});
+    wait(p, store, XP_CAUSE_NOT_TAKEN, 9000, 250 * ms, (const char *[]){"futex_wait", "[lock]", NULL});
+    return 0;
+}

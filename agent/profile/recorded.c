@@ -238,13 +238,29 @@ static void read_stack(struct reader *r, struct pb_field *ids, struct prof_stack
     }
 }
 
-static void read_values(struct reader *r, struct pb_field *f, size_t *number, struct prof_stack *s)
+/* The first value is how many samples there were of all events together. */
+static void read_values(struct reader *r, struct pb_field *f, size_t *number, u64 *samples, struct prof_stack *s)
 {
     for (u64 v; pb_repeated(f, &v); ++*number) {
-        s->count[0] += *number ? 0 : v;
+        *samples += *number ? 0 : v;
         for (size_t e = 0; e < r->p->nevents; e++)
             s->value[e] += r->value[e] == *number ? v : 0;
     }
+}
+
+/* Most stacks are of one event, so all samples were; of several events, all but the first have one each. */
+static void split_samples(const struct reader *r, u64 samples, struct prof_stack *s)
+{
+    size_t first = r->p->nevents;
+    for (size_t e = 0; e < r->p->nevents; e++) {
+        if (!s->value[e])
+            continue;
+        if (first == r->p->nevents)
+            first = e;
+        else if (samples > 1)
+            samples -= s->count[e] = 1;
+    }
+    s->count[first < r->p->nevents ? first : 0] = samples;
 }
 
 static void read_sample(struct reader *r, struct cursor c)
@@ -252,13 +268,15 @@ static void read_sample(struct reader *r, struct cursor c)
     struct labels labels = {.cause = XP_CAUSE_END};
     struct prof_stack s = {.first = (u32)r->p->stack_locations.n};
     size_t number = 0;
+    u64 samples = 0;
     for (struct pb_field f; !r->error && pb_next(&c, &f);)
         if (f.number == 1)
             read_stack(r, &f, &s);
         else if (f.number == 2)
-            read_values(r, &f, &number, &s);
+            read_values(r, &f, &number, &samples, &s);
         else if (f.number == 3)
             read_label(r, f.bytes, &labels);
+    split_samples(r, samples, &s);
     s.process = process_row(r, &labels);
     s.cause = labels.cause;
     s.found = labels.found;

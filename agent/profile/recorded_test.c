@@ -195,3 +195,37 @@ TEST(recorded_with_a_wrong_byte_does_no_harm)
             plain.data[i] ^= (char)(1 << bit);
         }
 }
+
+/* Samples are those of the event that they have a value of; a wait that goes on has only its value. */
+TEST(recorded_samples_are_of_their_events)
+{
+    static const struct fixture_sample both[] = {
+        {"cpu", 1, 0, XP_CAUSE_END, 20, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"cpu", 1, 0, XP_CAUSE_END, 20, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"faults", 2, 1, XP_CAUSE_END, 7, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"faults", 2, 1, XP_CAUSE_END, 7, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"more", 3, 0, XP_CAUSE_END, 20, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"more", 3, 0, XP_CAUSE_END, 20, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"more", 3, 1, XP_CAUSE_END, 7, 0, 1, {W_LEAF(2, 0x1010)}},
+        {"none", 4, 1, XP_CAUSE_END, 9, 1, 0, {W_WAIT(0)}},
+    };
+    CLEANUP(profile_free) struct profile p = {0};
+    CLEANUP(profile_free) struct profile q = {0};
+    CLEANUP(recorded_free) struct recorded recorded = {0};
+    AUTO_BUF struct buf file = {0};
+    char why[128];
+    CHECK_EQ(fixture_profile(both, COUNT(both), &p), 0);
+    p.events[1] = event_kind_find("page-faults");
+    p.nevents = 2;
+    CHECK_EQ(p.stacks.n, 4);
+    p.stacks.v[3].count[1] = 0;
+    CHECK_EQ(encoder_by_name("pprof")->encode(&p, &file), 0);
+    CHECK_EQ(profile_init(&q), 0);
+    CHECK_EQ(recorded_read(file.data, file.len, &q, &recorded, why, sizeof(why)), 0);
+    CHECK_EQ(q.stacks.n, 4);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t e = 0; e < 2; e++) {
+            CHECK_EQ(q.stacks.v[i].count[e], p.stacks.v[i].count[e]);
+            CHECK_EQ(q.stacks.v[i].value[e], p.stacks.v[i].value[e]);
+        }
+}

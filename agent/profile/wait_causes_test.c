@@ -1,7 +1,10 @@
 /* Causes of kernel stacks: of Linux 6.18 as /proc/PID/stack showed them, where nothing else is said. */
 #include "profile/wait_causes.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
 #include "bpf/xprof.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -215,4 +218,23 @@ TEST(wait_functions_match_best)
     CHECK_EQ(wait_function("vfs_read"), WAIT_UNKNOWN);
     CHECK_EQ(wait_function(".cold"), WAIT_SCHEDULER);
     CHECK_EQ(wait_function(""), WAIT_SCHEDULER);
+}
+
+/* Readers see causes in their profiles and look them up. */
+TEST(wait_causes_are_explained)
+{
+    AUTO_FREE char *page = NULL;
+    size_t len;
+    char text[64], quoted[80];
+    if (fs_read_file("docs/waiting.md", 1 << 20, &page, &len) == -ENOENT)
+        SKIP("not in the root of the repository");
+    CHECK(page);
+    for (unsigned i = 0; i < WAIT_CAUSE_COUNT; i++) {
+        wait_text((enum wait_cause)i, NULL, text, sizeof(text));
+        snprintf(quoted, sizeof(quoted), "`%s`", text);
+        const char *row = memmem(page, len, quoted, strlen(quoted));
+        if (!row)
+            fprintf(stderr, "%s is not in docs/waiting.md\n", text);
+        CHECK(row);
+    }
 }

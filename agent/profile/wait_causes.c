@@ -15,9 +15,10 @@ static const struct {
      "__schedule schedule schedule_* io_schedule* preempt_schedule* cond_resched* __cond_resched* _cond_resched "
      "context_switch finish_task_switch __switch_to* wait_for_completion* wait_for_common* __wait_for_common* "
      "do_wait_for_common do_wait_intr* wait_woken bit_wait* __wait_on_bit* out_of_line_wait_on_bit* wait_on_bit* "
-     "wait_var_event* rt_mutex_schedule* msleep* usleep_range* fsleep "
+     "wait_var_event* rt_mutex_schedule msleep* usleep_range* fsleep __flush_work* flush_work* flush_delayed_work "
+     "cancel_work_sync cancel_delayed_work_sync __cancel_work_* "
      /* how a program of ours got there */
-     "__traceiter_* __bpf_trace_* bpf_trace_run* bpf_prog_* bpf_get_stack* trace_call_bpf* "
+     "__traceiter_* __bpf_trace_* bpf_trace_run* bpf_prog_* bpf_get_stack* bpf_trampoline_* trace_call_bpf* "
      /* where all system calls, threads and returns come through */
      "do_syscall_* x64_sys_call entry_SYSCALL_* entry_SYSENTER_* ret_from_fork* kthread exit_to_user_mode_* "
      "syscall_exit_to_user_mode* irqentry_exit* arch_do_signal* task_work_run __x86_return_thunk srso_* retbleed_*"},
@@ -27,8 +28,10 @@ static const struct {
      "wait_on_page_* lock_page* __lock_page* put_and_wait_on_page_locked wait_for_stable_page filemap_* __filemap_* "
      "generic_file_buffered_read generic_file_read_iter generic_file_write_iter page_cache_* read_cache_* "
      "do_read_cache_* __wait_on_buffer __lock_buffer __sync_dirty_buffer sync_dirty_buffer __bread* __bh_* bh_* "
-     "block_* do_fsync vfs_fsync* ksys_sync sync_filesystem sync_inodes_sb sync_blockdev* sync_file_range* "
-     "sync_inode* file_write_and_wait_range file_fdatawait_range wait_sb_inodes wb_wait_for_completion "
+     "block_* fsync_buffers_list do_fsync vfs_fsync* ksys_sync sync_filesystem sync_inodes_sb sync_blockdev* "
+     "sync_bdevs "
+     "sync_file_range* sync_inode* file_write_and_wait_range file_fdatawait_range wait_sb_inodes "
+     "wb_wait_for_completion "
      "inode_wait_for_writeback* writeback_* __writeback_* swap_* read_swap_cache* swapin_* shmem_swapin* "
      "jbd2_* ext2_* ext4_* xfs_* xlog_* btrfs_* f2fs_* zio_wait zil_* txg_wait_* dmu_* nvme_* scsi_* dm_* "
      "md_handle_request md_flush_request md_write_start"},
@@ -50,8 +53,9 @@ static const struct {
     {WAIT_LOCK,
      "futex_* __futex_* do_futex sys_futex* mutex_lock* __mutex_lock* ww_mutex_* __ww_mutex_* down down_* __down* "
      "___down_common rwsem_* rwbase_* rt_mutex_* __rt_mutex_* rtlock_* rt_spin_lock* rt_read_lock* rt_write_lock* "
-     "percpu_down_* __percpu_down_* percpu_rwsem_* lock_sock_nested __lock_sock* ldsem_* __ldsem_* "
-     "locks_lock_inode_wait flock_lock_inode_wait posix_lock_inode_wait do_lock_file_wait fcntl_setlk* sys_flock "
+     "percpu_down_* __percpu_down_* percpu_rwsem_* lock_sock_nested __lock_sock* ldsem_* __ldsem_* __vma_start_write "
+     "vma_start_write* __vma_enter_* locks_lock_inode_wait flock_lock_inode_wait posix_lock_inode_wait "
+     "do_lock_file_wait fcntl_setlk* sys_flock "
      "do_semtimedop __do_semtimedop sys_semtimedop"},
     {WAIT_SOCKET,
      "sk_wait_data sk_stream_wait_* __skb_wait_for_more_packets __skb_recv_* skb_recv_datagram sock_alloc_send_* "

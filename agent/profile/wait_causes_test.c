@@ -117,6 +117,7 @@ TEST(wait_causes_of_locks)
         {"[lock]", "schedule schedule_preempt_disabled __mutex_lock.constprop.0 anon_pipe_read vfs_read " SYSCALL},
         {"[lock]", "schedule_preempt_disabled rwsem_down_write_slowpath down_write_killable __vm_munmap " SYSCALL},
         {"[lock]", "schedule_timeout ___down_common __down down xfs_buf_lock xfs_buf_get_map " SYSCALL},
+        {"[lock]", "__schedule schedule __vma_start_write vma_modify vma_modify_flags mprotect_fixup " SYSCALL},
         {"[lock]", "__do_semtimedop do_semtimedop " SYSCALL},
         {"[lock]", "locks_lock_inode_wait __do_sys_flock " SYSCALL},
         {"[lock]", "fcntl_setlk do_fcntl __x64_sys_fcntl " SYSCALL},
@@ -176,6 +177,9 @@ TEST(wait_causes_that_are_not_known)
 {
     static const struct known known[] = {
         {"[other: worker_thread]", "__schedule schedule worker_thread kthread ret_from_fork ret_from_fork_asm"},
+        {"[other: __lru_add_drain_all]",
+         "schedule_timeout wait_for_completion __flush_work __lru_add_drain_all generic_fadvise "
+         "ksys_fadvise64_64 " SYSCALL},
         {"[other: some_wait]",
          "schedule_timeout wait_for_completion_interruptible some_wait.isra.0.cold vfs_read " SYSCALL},
         {"[other: sys_some]", "schedule __x64_sys_some " SYSCALL},

@@ -198,3 +198,19 @@ int events_choose(const char *const *names, size_t count, unsigned hz, const str
     }
     return 0;
 }
+
+size_t events_offered(const char *const *listed, size_t count, const char *names[XP_MAX_EVENTS])
+{
+    size_t kinds, n = 0;
+    const struct event_kind *all = event_kinds(&kinds);
+    for (; n < count && n < XP_MAX_EVENTS; n++)
+        names[n] = listed[n];
+    for (size_t k = 0; k < kinds; k++) {
+        bool there = all[k].probe.how == PROBE_PERF;
+        for (size_t i = 0; i < n && !there; i++)
+            there = event_kind_find(names[i]) == &all[k];
+        if (!there && n < XP_MAX_EVENTS)
+            names[n++] = all[k].name;
+    }
+    return n;
+}

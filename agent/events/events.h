@@ -40,6 +40,10 @@ const char *event_name_of(const char *name);
 /* "low", "medium" or "high". */
 const char *event_cost_name(enum event_cost cost);
 
+/* Copies the listed names and appends those of the kinds that cost nothing until somebody wants them. Returns their
+ * number; those that do not fit are left out. */
+size_t events_offered(const char *const *listed, size_t count, const char *names[XP_MAX_EVENTS]);
+
 /* Finds the kinds of the named events and the probe events for them, in the same order. `hz`: samples per second per
  * CPU of the kinds that have a rate; 0: the default of each. Returns 0; -EINVAL: there is no kind `names[*n]`; -EEXIST:
  * `names[*n]` is a kind that was named before, perhaps by an alias; -E2BIG: more than XP_MAX_EVENTS. */

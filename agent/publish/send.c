@@ -93,10 +93,11 @@ static void send_stacks(struct publisher *p, const struct profile *whole, const 
         return;
     }
     u64 samples = samples_of(&part);
-    if (!rc && samples)
+    bool any = part.stacks.n; /* perhaps without samples: waits that go on were counted when they began */
+    if (!rc && any)
         rc = put(p, &part, labels, &pprof);
     publish_count(rc ? &p->stats.refused : &p->stats.samples, samples);
-    publish_count(&p->stats.profiles, !rc && samples);
+    publish_count(&p->stats.profiles, !rc && any);
     profile_free(&part);
 }
 

@@ -120,9 +120,11 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->probe.measure = true;
     c->probe.table_bytes = o->table_memory;
     c->probe.cgroup_events = true;
+    c->probe.wait_min_ns = o->offcpu_min_ns;
     /* The options know only names that are there. */
-    events_choose((const char *const *)o->events.v, o->events.n, (unsigned)o->rate, c->events, c->probe.events,
-                  &c->probe.nevents);
+    const char *names[XP_MAX_EVENTS];
+    size_t n = events_offered((const char *const *)o->events.v, o->events.n, names);
+    events_choose(names, n, (unsigned)o->rate, c->events, c->probe.events, &c->probe.nevents);
 }
 
 static enum process_frames process_frames_of(const struct agent_options *o)

@@ -40,13 +40,14 @@ static void release(void *owner)
 /* What is sampled comes first: its place is its bit in a want. */
 static size_t make_types(struct agent_rules *r)
 {
-    size_t n = 0;
-    for (; n < r->options.events.n; n++)
-        r->types[n] = (struct policy_type){.name = r->options.events.v[n], .built = true, .usual = true};
+    const char *names[XP_MAX_EVENTS];
+    size_t listed = r->options.events.n, n = events_offered((const char *const *)r->options.events.v, listed, names);
+    for (size_t i = 0; i < n; i++)
+        r->types[i] = (struct policy_type){.name = names[i], .built = true, .usual = i < listed};
     for (size_t i = 0; i < NKNOWN; i++) {
         bool there = false;
-        for (size_t k = 0; k < r->options.events.n; k++)
-            there |= !strcmp(r->options.events.v[k], known_types[i]);
+        for (size_t k = 0; k < n; k++)
+            there |= !strcmp(r->types[k].name, known_types[i]);
         if (!there)
             r->types[n++] = (struct policy_type){.name = known_types[i]};
     }

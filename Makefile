@@ -55,7 +55,7 @@ BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-param
 
 # The eBPF objects: the sampler, what follows waits, and the list of threads, one for all kernels (CO-RE); -mcpu=v2 because
 # 5.10's verifier knows no more.
-SKELS := $(B)/xprof.skel.h $(B)/sched.skel.h $(B)/tasks.skel.h
+SKELS := $(patsubst %,$(B)/%.skel.h,xprof sched sleepers tasks)
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)

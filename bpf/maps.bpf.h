@@ -133,16 +133,21 @@ struct {
     __type(value, u64);
 } decisions SEC(".maps");
 
-XP_INLINE struct xp_state *xp_state_get(void)
-{
-    u32 cpu = bpf_get_smp_processor_id();
-    return bpf_map_lookup_elem(&scratch, &cpu);
-}
-
 XP_INLINE struct xp_state *xp_iter_state(void)
 {
     u32 zero = 0;
     return bpf_map_lookup_elem(&iter_scratch, &zero);
+}
+
+/* An object that consists of iterators defines XP_ITERATES: nobody else uses their scratch. */
+XP_INLINE struct xp_state *xp_state_get(void)
+{
+#ifdef XP_ITERATES
+    return xp_iter_state();
+#else
+    u32 cpu = bpf_get_smp_processor_id();
+    return bpf_map_lookup_elem(&scratch, &cpu);
+#endif
 }
 
 XP_INLINE struct xp_stats *xp_stats_get(void)

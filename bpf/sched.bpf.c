@@ -20,22 +20,3 @@ int xp_on_switch(u64 *ctx)
     xp_switch_in(next, now, st);
     return 0;
 }
-
-/* Reading this iterator counts the waits that go on, and finds threads that have been asleep all along. */
-SEC("iter/task")
-int xp_tell_waits(struct bpf_iter__task *ctx)
-{
-    struct task_struct *task = ctx->task;
-    struct xp_state *s = xp_iter_state();
-    struct xp_stats *st = xp_stats_get();
-    if (!task || !s || !st)
-        return 0;
-    u32 tid = task->pid;
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
-    u64 now = bpf_ktime_get_ns();
-    if (t)
-        xp_tell_sleeper(s, task, t, now, st);
-    else if (!(task->flags & XP_PF_NO_USER))
-        xp_meet_sleeper(s, task, tid, now, st);
-    return 0;
-}

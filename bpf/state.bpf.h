@@ -80,5 +80,6 @@ struct xp_state {
     struct xp_sample sample; /* the record: header and words in one piece */
     u64 words[XP_MAX_KERNEL + XP_MAX_USER + 2];
     u32 nmaps, pad;
+    u64 listed; /* interval << 32 | process (tgid) whose mappings these are; 0: unknown */
     struct xp_mapping maps[XP_DUMP_MAPS];
 };

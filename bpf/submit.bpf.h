@@ -60,6 +60,16 @@ XP_NOINLINE u64 xp_list_some(u64 at)
     return at;
 }
 
+/* Lists the executable mappings of the process in s->maps. */
+XP_INLINE void xp_list_maps(struct xp_state *s)
+{
+    u64 next = 0;
+    s->nmaps = 0;
+    for (u32 i = 0; i < XP_DUMP_WALKS / XP_DUMP_STEP; i++)
+        if (!(next = xp_list_some(next)))
+            break;
+}
+
 /* Sends registers and stack bytes, so that user space can unwind once the table exists. Limited per CPU and second. */
 XP_NOINLINE int xp_send_dump(u64 now)
 {
@@ -73,11 +83,7 @@ XP_NOINLINE int xp_send_dump(u64 now)
     if (s->dumps >= (s->pending & XP_WAITS_TABLE ? XP_DUMPS_PER_SECOND : XP_ROWS_PER_SECOND))
         return 0;
     s->dumps++; /* also if there will be no room for it: listing mappings takes time */
-    u64 next = 0;
-    s->nmaps = 0;
-    for (u32 i = 0; i < XP_DUMP_WALKS / XP_DUMP_STEP; i++)
-        if (!(next = xp_list_some(next)))
-            break;
+    xp_list_maps(s);
     struct xp_dump *d = bpf_ringbuf_reserve(&ring, sizeof(*d), 0);
     if (!d)
         return 0;

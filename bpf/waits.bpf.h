@@ -73,9 +73,9 @@ XP_INLINE u64 xp_mix(u64 h, u64 v)
 #define XP_HASH_BATCH 64
 
 /* Mixes the next words into s->hash. Returns 1 at their end. Out of line, so that it is verified once. */
-XP_NOINLINE int xp_hash_batch(u32 from, u32 iterating)
+XP_NOINLINE int xp_hash_batch(u32 from)
 {
-    struct xp_state *s = iterating ? xp_iter_state() : xp_state_get();
+    struct xp_state *s = xp_state_get();
     if (!s)
         return 1;
     u32 n = s->sample.nkernel + s->sample.nuser;
@@ -94,13 +94,19 @@ XP_NOINLINE int xp_hash_batch(u32 from, u32 iterating)
 }
 
 /* Returns the key of the words in the scratch state, never 0; it stays in s->hash. */
-XP_INLINE u64 xp_key_of_words(struct xp_state *s, u64 with, u32 iterating)
+XP_INLINE u64 xp_key_of_words(struct xp_state *s, u64 with)
 {
     s->hash = xp_mix(xp_config.seed, with);
     for (u32 i = 0; i < (XP_MAX_USER + XP_MAX_KERNEL) / XP_HASH_BATCH + 1; i++)
-        if (xp_hash_batch(i * XP_HASH_BATCH, iterating))
+        if (xp_hash_batch(i * XP_HASH_BATCH))
             break;
     return s->hash |= 1;
+}
+
+/* Whose stack it is, and how it ended. */
+XP_INLINE u64 xp_process_key(const struct xp_state *s)
+{
+    return s->sample.start ^ (u64)s->sample.tgid << 40 ^ (u64)s->cause << 32;
 }
 
 /* Sends the words of the scratch state under a key, unless that was done in this interval. */
@@ -247,8 +253,7 @@ XP_NOINLINE int xp_take_wait_stack(u64 cgroup, u32 take)
     else
         s->cause = XP_CAUSE_NOT_TAKEN;
     /* What is unwound later must not be shared with stacks that look the same so far. */
-    u64 with = smp->start ^ (u64)smp->tgid << 40 ^ (u64)s->cause << 32 ^ (s->pending ? s->first.r[XP_RSP] : 0);
-    xp_tell_stack(s, xp_key_of_words(s, with, 0), st);
+    xp_tell_stack(s, xp_key_of_words(s, xp_process_key(s) ^ (s->pending ? s->first.r[XP_RSP] : 0)), st);
     return 0;
 }
 
@@ -317,7 +322,7 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted,
 /* ---- It comes back -------------------------------------------------------------------------------------------------
  */
 /* Takes the kernel stack of a thread that is not running; returns its key, 0 without one. */
-XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, u32 iterating, struct xp_stats *st)
+XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, struct xp_stats *st)
 {
     long n = bpf_get_task_stack(task, s->words, 8 * XP_MAX_KERNEL, 0);
     struct xp_sample *smp = &s->sample;
@@ -329,7 +334,7 @@ XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task,
     s->cause = XP_CAUSE_NOT_WANTED;
     if (!smp->nkernel)
         return 0;
-    u64 key = xp_key_of_words(s, 0, iterating);
+    u64 key = xp_key_of_words(s, 0);
     xp_tell_stack(s, key, st);
     return key;
 }
@@ -360,7 +365,7 @@ XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *
         u64 told = t->told > t->out ? t->told - t->out : 0;
         struct xp_state *s = xp_state_get();
         if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_config.wait_min || !t->kernel))
-            t->kernel = xp_take_kernel_stack(s, next, 0, st);
+            t->kernel = xp_take_kernel_stack(s, next, st);
         xp_learn(t, ns);
         ns -= told < ns ? told : ns;
         xp_count_wait(t, t->user, t->kernel, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued, st);
@@ -369,56 +374,4 @@ XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *
     t->in = now;
     xp_note_sums(next, t);
     t->queued = before + queued; /* with what it is about to grow by */
-}
-
-/* ---- Those that sleep on at the end of an interval ----------------------------------------------------------------- */
-
-/* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. */
-XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct task_struct *task, u32 tid, u64 now, struct xp_stats *st)
-{
-    struct xp_thread fresh = {.out = now, .credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
-    struct xp_sample *smp = &s->sample;
-    u32 state = xp_state_of(task), tgid = task->tgid;
-    u64 cgroup = 0;
-    if (!state || state & XP_TASK_DEAD || !xp_waits_wanted(task, tgid, &cgroup))
-        return;
-    fresh.flags = xp_wait_flags(task, state, 0);
-    xp_note_sums(task, &fresh);
-    xp_unwind_reset(s);
-    smp->nkernel = 0;
-    smp->tgid = tgid;
-    smp->tid = tid;
-    smp->cgroup = cgroup;
-    xp_identify(smp, task, task->group_leader->start_boottime);
-    s->kernel_mode = 1;
-    s->cause = XP_CAUSE_NOT_TAKEN;
-    fresh.user = xp_key_of_words(s, smp->start ^ (u64)tgid << 40 ^ (u64)s->cause << 32, 1);
-    fresh.nobody = fresh.user;
-    xp_tell_stack(s, fresh.user, st);
-    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
-}
-
-/* Counts the wait of a thread up to now. */
-XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct task_struct *task, struct xp_thread *t, u64 now,
-                               struct xp_stats *st)
-{
-    u64 cgroup;
-    u32 tid = task->pid;
-    if (t->wants != xp_live.wants && !xp_waits_wanted(task, task->tgid, &cgroup)) {
-        bpf_map_delete_elem(&threads, &tid);
-        return;
-    }
-    t->wants = xp_live.wants;
-    u64 changes = t->changes;
-    u64 out = t->out, told = t->told, first = told <= out, from = first ? out : told;
-    if (!out || (s64)(now - from) <= 0 || t->flags & XP_WAIT_UNSEEN)
-        return;
-    if (xp_config.kernel && (first || !t->kernel))
-        t->kernel = xp_take_kernel_stack(s, task, 1, st);
-    struct xp_wait_key key = {.user = t->user, .kernel = t->kernel, .flags = t->flags};
-    t->told = now;
-    /* An atomic addition is a barrier: either the thread that comes back sees `told`, or this sees that it did. */
-    __sync_fetch_and_add(&t->looks, 1);
-    if (*(volatile u64 *)&t->changes == changes)
-        xp_add_wait(&key, first, now - from, st);
 }

@@ -401,6 +401,18 @@ struct xp_wait {
     u64 count, ns;
 };
 
+/* A thread that sleeps, and whose stack is still to be taken, by others that read its memory. Written by the iterator
+ * (bpf/sleepers.bpf.c), followed by `nmaps` struct xp_mapping; same_maps: they are those of the one before. */
+struct xp_sleeper {
+    u64 key; /* of its user stack */
+    u64 start, cgroup;
+    u64 switches; /* number of times that it had left a CPU: if it is another one, it has run since */
+    u32 tgid, tid;
+    u32 nmaps, same_maps;
+    char comm[16];
+    struct xp_regs regs;
+};
+
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------
  * A want consists of a bit e for each sampled event e and, from bit 8 on, a number N: one of N samples is kept, chosen
  * at random. A cgroup without a want has that of its nearest ancestor; 0 if no ancestor has one.

@@ -31,6 +31,8 @@ struct deferred {
     struct xp_state *state; /* large: one for all */
     u64 rescued;
     bool ending; /* deferred_end */
+    void (*use_stack)(void *ctx, struct xp_sample *stack); /* NULL: there are none */
+    void *stack_ctx;
 };
 
 void deferred_job_free(struct deferred_job *j)
@@ -57,6 +59,23 @@ int deferred_new(struct deferred **out, struct probe *probe, struct files *files
 void deferred_use_code(struct deferred *l, const struct code_tables *code)
 {
     l->code = code;
+}
+
+void deferred_use_stacks(struct deferred *l, void (*use)(void *ctx, struct xp_sample *stack), void *ctx)
+{
+    l->use_stack = use;
+    l->stack_ctx = ctx;
+}
+
+/* Takes ownership. */
+static void pass_on(struct deferred *l, struct xp_sample *s, struct aggregate *into)
+{
+    if (s->type == XP_RECORD_STACK && l->use_stack) {
+        l->use_stack(l->stack_ctx, s);
+        return;
+    }
+    aggregate_add(into, s);
+    free(s);
 }
 
 void deferred_free(struct deferred **ll)
@@ -110,7 +129,7 @@ void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate 
     struct waiting *w = fits ? VEC_PUSH(&l->list) : NULL;
     if (!w) {
         shares_give(&l->shares, owner, fits);
-        aggregate_add(into, job.sample);
+        pass_on(l, TAKE_PTR(job.sample), into);
         deferred_job_free(&job);
         return;
     }
@@ -218,7 +237,7 @@ static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggr
     if (wait_for_rows(l, w, last ? 0 : gap))
         return false;
     shares_give(&l->shares, owner_of(l, w->job.sample), 1);
-    aggregate_add(into, better ? better : w->job.sample);
+    pass_on(l, better ? TAKE_PTR(better) : TAKE_PTR(w->job.sample), into);
     deferred_job_free(&w->job);
     return true;
 }

@@ -170,6 +170,17 @@ int opener_read(struct opener *o, int fd, u64 offset, void *to, size_t len)
     return rc;
 }
 
+int opener_memory(struct opener *o, u32 tgid, u64 at, void *to, size_t len)
+{
+    struct opener_request rq = {.op = OPENER_MEMORY, .tgid = tgid, .start = at, .len = (u32)len};
+    struct opener_answer a;
+    if (len > OPENER_MAX_MEMORY)
+        return -EINVAL;
+    AUTO_CLOSE int fd = ask(o, &rq, NULL, 0, &a);
+    ssize_t n = fd < 0 ? fd : pread(fd, to, len, 0);
+    return fd < 0 ? fd : n < 0 ? -errno : n ? (int)n : -ENODATA;
+}
+
 int opener_send(struct opener *o, int sock, const void *data, size_t len, const int *fds, unsigned nfds)
 {
     struct opener_request rq = {.op = OPENER_SEND, .len = (u32)len};

@@ -23,7 +23,8 @@ struct hung;
 struct opener;
 
 #define OPENER_CHILD_ARG "--opener-child" /* hidden first argument of the child */
-#define OPENER_MS        5000
+#define OPENER_MS         5000
+#define OPENER_MAX_MEMORY 16384
 
 bool opener_is_child(int argc, char **argv);
 int opener_child_main(int argc, char **argv);
@@ -57,6 +58,10 @@ int opener_send(struct opener *o, int sock, const void *data, size_t len, const 
 /* Reads `len` bytes (at most 128) at an offset of a regular file. Returns 0; -ENODATA: it ends before; or another
  * -errno. */
 int opener_read(struct opener *o, int fd, u64 offset, void *to, size_t len);
+
+/* Reads up to `len` bytes (at most OPENER_MAX_MEMORY) of the memory of a process. Returns how many there were, from 1 on;
+ * -ENODATA: none; or another -errno. */
+int opener_memory(struct opener *o, u32 tgid, u64 at, void *to, size_t len);
 
 /* CPU time of all children so far, in ns. Any thread may call it. */
 u64 opener_cpu_ns(struct opener *o);

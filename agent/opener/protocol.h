@@ -11,6 +11,7 @@ enum opener_op {
     OPENER_ROOT,        /* tgid */
     OPENER_FILE,        /* path; with a descriptor: below it */
     OPENER_DIRECTORY,   /* the same */
+    OPENER_MEMORY,      /* tgid, start, len: a copy, in a file of its own */
     OPENER_SEND, /* data; descriptors: the socket, then those to be sent; no descriptor comes back from here on */
     OPENER_READ, /* start, len; the file */
 };

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/collector_internal.h"
+#include "pipeline/sleepers.h"
 #include "profile/frames.h"
 #include <errno.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #define SETTLE_MS        150 /* from the last dump to the end of its announcements */
 #define WAITS_NS         (5 * NS_PER_SEC) /* between two looks at waits: their map must not fill up */
 #define LAST_OPENINGS_NS (2 * NS_PER_SEC)
+#define LAST_STACKS_NS   (2 * NS_PER_SEC)
 
 static int new_stacks(const struct collector *c, struct aggregate **out)
 {
@@ -164,20 +166,8 @@ static void on_stack(void *ctx, const struct xp_sample *s, size_t len)
     note_unwind_time(c, s);
     if (!s->nkernel)
         announce(c, s);
-    waits_keep(&c->waits, s, take_dump(c, s));
-}
-
-/* A wait of the interval that ends; its sample looks like those that come out of the ring. */
-static void on_wait(void *ctx, const struct xp_sample *s, const struct xp_dump *dump)
-{
-    struct collector *c = ctx;
-    struct xp_dump *copy = dump ? malloc(sizeof(*copy)) : NULL;
-    count_sample(c, s);
-    c->own.waits += s->count;
-    if (copy)
-        *copy = *dump;
-    if (!copy || !defer(c, s, sizeof(*s) + 8ull * (s->nkernel + s->nuser), copy))
-        aggregate_add(c->live, s);
+    struct xp_dump *dump = take_dump(c, s);
+    waits_keep(&c->waits, s, dump && defer(c, s, len, dump));
 }
 
 struct probe_handlers collector_handlers(struct collector *c)
@@ -194,20 +184,62 @@ static int poll_ring(struct collector *c, int timeout_ms)
     return probe_poll(c->config.probe, &h, timeout_ms);
 }
 
-/* Adds the waits of the interval to its stacks. */
-static void take_waits(struct collector *c)
+/* A wait of the interval that ends; its sample looks like those that come out of the ring. */
+static void on_wait(void *ctx, const struct xp_sample *s)
+{
+    struct collector *c = ctx;
+    count_sample(c, s);
+    c->own.waits += s->count;
+    aggregate_add(c->live, s);
+}
+
+/* Stacks of waits that the worker has unwound. */
+static void take_returned(struct collector *c)
+{
+    for (struct xp_sample *s; (s = jobs_returned_stack(c->config.jobs)); free(s))
+        waits_keep(&c->waits, s, false);
+}
+
+/* Has the stacks of sleeping threads taken. */
+static void meet_sleepers(struct collector *c, const struct probe_waits *rows)
+{
+    size_t first = 0, end = 0;
+    for (size_t i = 0; i < rows->sleepers.n; i++) {
+        const struct xp_sleeper *z = &rows->sleepers.v[i];
+        first = z->same_maps ? first : end;
+        end = z->same_maps ? end : end + z->nmaps;
+        struct job *j = job_new(JOB_SLEEPER);
+        if (!j || sleepers_job(&j->deferred, z, rows->mappings.v + first, end - first)) {
+            free(j);
+            continue;
+        }
+        bool open = !jobs_crowded(c->config.jobs);
+        waits_keep(&c->waits, j->deferred.sample, open);
+        if (open && !openings_put(c->config.openings, j))
+            continue;
+        waits_keep(&c->waits, j->deferred.sample, false); /* it stays as it is */
+        job_free(j);
+    }
+}
+
+/* Adds the waits of the interval to its stacks. Those that are still being unwound are waited for until `deadline_ns`. */
+static void take_waits(struct collector *c, u64 deadline_ns)
 {
     struct probe *p = c->config.probe;
-    probe_waits rows = {0};
+    struct probe_waits rows = {0};
     int rc = probe_take_waits(p, &rows);
     while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;
+    meet_sleepers(c, &rows);
+    take_returned(c);
+    for (; waits_open(&c->waits) && now_ns() < deadline_ns; take_returned(c))
+        poll_ring(c, 10);
     if (!rc)
         rc = waits_take(&c->waits, &rows, probe_event_by(p, PROBE_OFFCPU), probe_event_by(p, PROBE_RUNQUEUE), on_wait, c);
     c->own.waits_lost += c->waits.lost + (rc != 0);
     c->waits.lost = 0;
     c->waits_ns = now_ns();
-    vec_free(&rows);
+    probe_waits_free(&rows);
 }
 
 static void adjust_rate(struct collector *c)
@@ -244,7 +276,8 @@ void collector_figures(const struct collector *c, struct collector_figures *out)
 
 void collector_begin(struct collector *c)
 {
-    c->rescan_ns = c->span_ns = c->waits_ns = now_ns();
+    c->rescan_ns = c->span_ns = now_ns();
+    take_waits(c, 0); /* those that go on already: their stacks are taken now */
 }
 
 void collector_poll(struct collector *c, int timeout_ms)
@@ -252,13 +285,16 @@ void collector_poll(struct collector *c, int timeout_ms)
     u64 now = now_ns();
     poll_ring(c, timeout_ms);
     if (now - c->waits_ns > WAITS_NS)
-        take_waits(c);
+        take_waits(c, 0);
     publish_figures(c);
     if (now - c->rescan_ns > NS_PER_SEC) {
         c->rescan_ns = now;
         char why[256];
-        if (probe_rescan(c->config.probe, why, sizeof(why)))
+        int rc = probe_rescan(c->config.probe, why, sizeof(why));
+        if (rc < 0)
             log_warn("%s", why);
+        if (rc > 0)
+            take_waits(c, 0);
         adjust_rate(c);
     }
 }
@@ -267,7 +303,7 @@ void collector_drain(struct collector *c, bool wait)
 {
     while (poll_ring(c, 0) > 0)
         ;
-    take_waits(c);
+    take_waits(c, wait ? now_ns() + LAST_STACKS_NS : 0);
     /* A dump announced the files of its process: let those announcements reach the worker, too. */
     while (wait && now_ns() - c->postponed_ns < SETTLE_MS * 1000000ull)
         poll_ring(c, 10);
@@ -282,7 +318,7 @@ struct span collector_take_span(struct collector *c)
 {
     struct span s = {0};
     struct aggregate *fresh;
-    take_waits(c);
+    take_waits(c, 0);
     u64 now = now_ns();
     if (new_stacks(c, &fresh))
         return s;

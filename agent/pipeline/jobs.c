@@ -22,7 +22,7 @@ void job_free(struct job *j)
     if (j->kind == JOB_FILE) {
         xp_cleanup_close(&j->file.fd);
         free(j->file.path);
-    } else if (j->kind == JOB_DEFERRED) {
+    } else if (j->kind == JOB_DEFERRED || j->kind == JOB_SLEEPER) {
         deferred_job_free(&j->deferred);
     } else if (j->kind == JOB_RUNTIME) {
         runtime_process_close(&j->process);
@@ -38,7 +38,8 @@ int jobs_new(struct jobs *j)
 {
     *j = (struct jobs){
         .lock = PTHREAD_MUTEX_INITIALIZER, .dumps = {.limit = JOBS_DUMP_BYTES}, .code = {.limit = JOBS_CODE_BYTES}};
-    return queue_new(&j->queue, JOBS_MAX);
+    int rc = queue_new(&j->queue, JOBS_MAX);
+    return rc ? rc : queue_new(&j->stacks, JOBS_MAX);
 }
 
 void jobs_share(struct jobs *j)
@@ -50,7 +51,10 @@ void jobs_free(struct jobs *j)
 {
     for (struct job *left; j->queue && (left = queue_get(j->queue, 0));)
         job_free(left);
+    for (struct xp_sample *stack; (stack = jobs_returned_stack(j));)
+        free(stack);
     queue_free(&j->queue);
+    queue_free(&j->stacks);
     shares_free(&j->dumps);
     shares_free(&j->code);
 }
@@ -95,6 +99,17 @@ int jobs_put(struct jobs *j, struct job *job)
     if (rc)
         give_room(j, job);
     return rc;
+}
+
+void jobs_return_stack(struct jobs *j, struct xp_sample *stack)
+{
+    if (queue_put(j->stacks, stack))
+        free(stack);
+}
+
+struct xp_sample *jobs_returned_stack(struct jobs *j)
+{
+    return j->stacks ? queue_get(j->stacks, 0) : NULL;
 }
 
 bool jobs_reserve_span(struct jobs *j, const struct span *s)

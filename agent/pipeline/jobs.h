@@ -28,6 +28,7 @@ enum job_kind {
     JOB_RUNTIME,  /* a process whose runtime generates code */
     JOB_GAP,      /* a file where a stack stopped in code without unwind information */
     JOB_CODE,     /* a process that runs generated code without known unwind information */
+    JOB_SLEEPER,  /* a stack whose bytes are still to be read: becomes JOB_DEFERRED (pipeline/sleepers.h) */
 };
 struct code_job {
     u32 tgid;
@@ -61,6 +62,7 @@ void job_free(struct job *j);
 
 struct jobs {
     struct queue *queue;
+    struct queue *stacks; /* of waits, on their way back to the collector */
     u64 deadline_ns; /* jobs_end_by */
     bool share;      /* jobs_share */
     pthread_mutex_t lock;
@@ -83,6 +85,10 @@ bool jobs_reserve_span(struct jobs *j, const struct span *s);
 void jobs_release_span(struct jobs *j, const struct span *s);
 /* Takes the oldest job, waiting up to timeout_ms; NULL: there is none. */
 struct job *jobs_get(struct jobs *j, int timeout_ms);
+/* The way back: a stack of a wait that was unwound (XP_RECORD_STACK). Takes ownership. */
+void jobs_return_stack(struct jobs *j, struct xp_sample *stack);
+/* Returns an owned stack that came back; NULL: there is none. */
+struct xp_sample *jobs_returned_stack(struct jobs *j);
 size_t jobs_waiting(const struct jobs *j);
 /* Tells whether the queue is more than half full. Optional jobs are then no longer put. */
 bool jobs_crowded(const struct jobs *j);

@@ -7,6 +7,7 @@
 #include "parser/parser.h"
 #include "pipeline/code_reads.h"
 #include "pipeline/jobs.h"
+#include "pipeline/sleepers.h"
 #include "probe/probe.h"
 #include <errno.h>
 #include <pthread.h>
@@ -64,6 +65,12 @@ static bool open_job(struct lane *l, struct job *j)
     bool foreign = j->kind == JOB_FILE && j->file.fd >= 0 && l == &l->all->lanes[OTHER];
     if (foreign && !j->file.event.again && parser_of(l))
         file_job_try(&j->file, l->parser, l->all->hung);
+    if (j->kind == JOB_SLEEPER && sleepers_read(&j->deferred, l->opener, l->all->hung)) {
+        jobs_return_stack(l->all->jobs, TAKE_PTR(j->deferred.sample)); /* as it is */
+        return false;
+    }
+    if (j->kind == JOB_SLEEPER)
+        j->kind = JOB_DEFERRED;
     if (j->kind == JOB_CODE)
         return parser_of(l) && code_reads_one(l->all->code, &j->code, l->opener, l->parser, l->all->hung);
     return j->kind != JOB_RUNTIME || runtime_process_open(l->opener, &j->process);
@@ -185,7 +192,7 @@ void openings_free(struct openings **oo)
 
 int openings_put(struct openings *o, struct job *job)
 {
-    bool process = job->kind == JOB_RUNTIME || job->kind == JOB_CODE;
+    bool process = job->kind == JOB_RUNTIME || job->kind == JOB_CODE || job->kind == JOB_SLEEPER;
     bool other = process || (job->kind == JOB_FILE && hung_may(job->file.event.magic));
     struct lane *l = &o->lanes[other ? OTHER : LOCAL];
     if (job->kind == JOB_SPAN && !jobs_reserve_span(o->jobs, &job->span))

@@ -34,12 +34,21 @@ static void open_cache(struct pipeline *p)
         parser_set_secret(p->parser, cache_secret(p->cache));
 }
 
+/* The rate of the clocks: all have the same. */
+static unsigned clock_rate(const struct probe_config *c)
+{
+    for (size_t e = 0; e < c->nevents; e++)
+        if (c->events[e].time)
+            return c->events[e].hz;
+    return 1;
+}
+
 static int new_collector(struct pipeline *p)
 {
     struct collector_config c = {.probe = p->probe,
                                  .jobs = &p->jobs,
                                  .openings = p->openings,
-                                 .hz = p->config.probe.events[0].hz,
+                                 .hz = clock_rate(&p->config.probe),
                                  .nevents = p->config.probe.nevents,
                                  .aggregate_bytes = p->config.aggregate_bytes,
                                  .neighbours = p->config.neighbours,

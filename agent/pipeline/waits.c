@@ -7,8 +7,8 @@
 struct wait_stack {
     u64 key;
     struct xp_sample *sample; /* owned, with its words */
-    struct xp_dump *dump;     /* owned; NULL: the stack is complete, or cut for good */
     u32 used;                 /* the interval in which it was sent or referred to last */
+    bool open;                /* still being unwound */
 };
 
 void waits_init(struct waits *w)
@@ -23,7 +23,7 @@ static size_t words_of(const struct xp_sample *s)
 
 static size_t size_of(const struct wait_stack *k)
 {
-    return sizeof(*k) + sizeof(*k->sample) + 8 * words_of(k->sample) + (k->dump ? sizeof(*k->dump) : 0);
+    return sizeof(*k) + sizeof(*k->sample) + 8 * words_of(k->sample);
 }
 
 static u64 owner_of(const struct wait_stack *k)
@@ -34,8 +34,8 @@ static u64 owner_of(const struct wait_stack *k)
 static void drop(struct waits *w, struct wait_stack *k)
 {
     shares_give(&w->bytes, owner_of(k), size_of(k));
+    w->open -= k->open;
     free(k->sample);
-    free(k->dump);
 }
 
 void waits_free(struct waits *w)
@@ -53,33 +53,58 @@ static struct wait_stack *find(const struct waits *w, u64 key)
     return place ? &w->stacks.v[*place - 1] : NULL;
 }
 
-void waits_keep(struct waits *w, const struct xp_sample *s, struct xp_dump *dump)
+/* A new entry takes over the sample. */
+static bool add(struct waits *w, struct xp_sample *sample, bool open)
 {
-    size_t len = sizeof(*s) + 8 * words_of(s);
-    struct wait_stack *known = find(w, s->weight), fresh = {.key = s->weight, .used = w->interval};
-    if (known) /* sent again in a new interval, or by another CPU at the same time */
-        known->used = w->interval;
-    fresh.sample = known ? NULL : malloc(len);
-    if (!fresh.sample) {
-        free(dump);
-        return;
-    }
-    memcpy(fresh.sample, s, len);
-    fresh.dump = dump;
-    if (!shares_take(&w->bytes, owner_of(&fresh), size_of(&fresh))) {
-        free(fresh.sample);
-        free(dump);
-        return;
-    }
+    struct wait_stack fresh = {.key = sample->weight, .sample = sample, .used = w->interval, .open = open};
+    if (!shares_take(&w->bytes, owner_of(&fresh), size_of(&fresh)))
+        return false;
     struct wait_stack *place = VEC_PUSH(&w->stacks);
     u64 *index = place ? map_put(&w->places, fresh.key) : NULL;
     if (!index) {
         w->stacks.n -= place != NULL;
-        drop(w, &fresh);
-        return;
+        shares_give(&w->bytes, owner_of(&fresh), size_of(&fresh));
+        return false;
     }
     *place = fresh;
     *index = w->stacks.n;
+    w->open += open;
+    return true;
+}
+
+/* In place of what is known under its key; unless there is no room, which leaves that. */
+static bool replace(struct waits *w, struct wait_stack *k, struct xp_sample *sample, bool open)
+{
+    struct wait_stack fresh = {.key = k->key, .sample = sample, .used = w->interval, .open = open};
+    w->open -= k->open;
+    k->open = false;
+    if (!shares_take(&w->bytes, owner_of(&fresh), size_of(&fresh)))
+        return false;
+    w->open += open;
+    drop(w, k);
+    *k = fresh;
+    return true;
+}
+
+void waits_keep(struct waits *w, const struct xp_sample *s, bool open)
+{
+    size_t len = sizeof(*s) + 8 * words_of(s);
+    struct wait_stack *known = find(w, s->weight);
+    if (known) /* sent again in a new interval, or by another CPU at the same time */
+        known->used = w->interval;
+    if (known && !known->open)
+        return;
+    AUTO_FREE struct xp_sample *copy = malloc(len);
+    if (!copy)
+        return;
+    memcpy(copy, s, len);
+    if (known ? replace(w, known, copy, open) : add(w, copy, open))
+        TAKE_PTR(copy);
+}
+
+size_t waits_open(const struct waits *w)
+{
+    return w->open;
 }
 
 /* ---- The end of an interval -------------------------------------------------------------------------------------- */
@@ -105,7 +130,7 @@ static void forget_old(struct waits *w)
 }
 
 struct user {
-    void (*sample)(void *ctx, const struct xp_sample *s, const struct xp_dump *dump);
+    void (*sample)(void *ctx, const struct xp_sample *s);
     void *ctx;
 };
 
@@ -142,18 +167,18 @@ static void take_row(struct waits *w, const struct probe_wait *row, int event, s
     if (kernel)
         kernel->used = w->interval;
     make(room, user, kernel, row, (u8)event);
-    to->sample(to->ctx, room, user->dump);
+    to->sample(to->ctx, room);
 }
 
-int waits_take(struct waits *w, const probe_waits *rows, int offcpu, int runqueue,
-               void (*use)(void *ctx, const struct xp_sample *s, const struct xp_dump *dump), void *ctx)
+int waits_take(struct waits *w, const struct probe_waits *rows, int offcpu, int runqueue,
+               void (*use)(void *ctx, const struct xp_sample *s), void *ctx)
 {
     struct user to = {use, ctx};
     AUTO_FREE struct xp_sample *room = malloc(sizeof(*room) + 8 * (XP_MAX_KERNEL + XP_MAX_USER));
     if (!room)
         return -ENOMEM;
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct probe_wait *row = &rows->v[i];
+    for (size_t i = 0; i < rows->sums.n; i++) {
+        const struct probe_wait *row = &rows->sums.v[i];
         take_row(w, row, row->key.flags & XP_WAIT_RUNQUEUE ? runqueue : offcpu, room, &to);
     }
     w->interval++;

@@ -14,17 +14,20 @@ struct waits {
     VEC(struct wait_stack) stacks;
     struct shares bytes; /* by cgroup; kernel stacks belong to nobody */
     u32 interval;
-    u64 lost; /* waits whose stack is not known */
+    size_t open; /* stacks that are still being unwound */
+    u64 lost;    /* waits whose stack is not known */
 };
 
 void waits_init(struct waits *w);
 void waits_free(struct waits *w);
 
-/* Keeps a stack (XP_RECORD_STACK; the caller has checked that it contains all its words). Takes ownership of the dump
- * that belongs to it, or NULL. */
-void waits_keep(struct waits *w, const struct xp_sample *s, struct xp_dump *dump);
+/* Keeps a stack (XP_RECORD_STACK; the caller has checked that it contains all its words), or replaces the one of that
+ * key. `open`: it is still being unwound, and will be replaced. */
+void waits_keep(struct waits *w, const struct xp_sample *s, bool open);
+/* Returns the number of stacks that are still being unwound. */
+size_t waits_open(const struct waits *w);
 
-/* Ends an interval: passes each wait as a sample to `use`, with the dump of its user stack (borrowed) or NULL.
- * `offcpu`, `runqueue`: numbers of the events; -1: not recorded. Returns 0 or -ENOMEM. */
-int waits_take(struct waits *w, const probe_waits *rows, int offcpu, int runqueue,
-               void (*use)(void *ctx, const struct xp_sample *s, const struct xp_dump *dump), void *ctx);
+/* Ends an interval: passes each wait as a sample to `use`. `offcpu`, `runqueue`: numbers of the events; -1: not recorded.
+ * Returns 0 or -ENOMEM. */
+int waits_take(struct waits *w, const struct probe_waits *rows, int offcpu, int runqueue,
+               void (*use)(void *ctx, const struct xp_sample *s), void *ctx);

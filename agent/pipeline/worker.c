@@ -41,6 +41,11 @@ struct worker {
     u64 began_ns, put_ns; /* the job at hand, for other threads; 0: none */
 };
 
+static void return_stack(void *jobs, struct xp_sample *stack)
+{
+    jobs_return_stack(jobs, stack);
+}
+
 int worker_new(struct worker **out, const struct worker_config *config)
 {
     CLEANUP(worker_free) struct worker *w = calloc(1, sizeof(*w));
@@ -55,6 +60,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
         return -ENOMEM;
     files_open_with(w->files, config->opener, config->hung);
     deferred_use_code(w->deferred, w->code);
+    deferred_use_stacks(w->deferred, return_stack, w->config.jobs);
     if (config->neighbours) {
         turns_begin(&w->builds, BUILDS_NS);
         files_share(w->files);

@@ -126,7 +126,8 @@ int probe_start(struct probe *p, char *why, size_t len)
         return probe_why(rc, why, len, "too many open files: raise the limit (ulimit -n)");
     if (rc)
         return probe_why(rc, why, len, "cannot open perf events: %s", strerror(-rc));
-    return waits_start(p, why, len);
+    rc = waits_start(p, why, len);
+    return rc < 0 ? rc : 0;
 }
 
 int probe_rescan(struct probe *p, char *why, size_t len)

@@ -21,7 +21,7 @@ struct probe {
     VEC(struct fake_published) files;
     VEC(struct fake_region) regions;
     probe_mappings mappings;
-    probe_waits waits;
+    VEC(struct probe_wait) waits;
     struct xp_stats stats;
     u64 malformed;
     unsigned forgotten, changes, rescans, hz;
@@ -342,10 +342,17 @@ void fake_wait(struct probe *p, const struct probe_wait *w)
         *place = *w;
 }
 
-int probe_take_waits(struct probe *p, probe_waits *out)
+void probe_waits_free(struct probe_waits *w)
+{
+    vec_free(&w->sums);
+    vec_free(&w->sleepers);
+    vec_free(&w->mappings);
+}
+
+int probe_take_waits(struct probe *p, struct probe_waits *out)
 {
     for (size_t i = 0; i < p->waits.n; i++) {
-        struct probe_wait *w = VEC_PUSH(out);
+        struct probe_wait *w = VEC_PUSH(&out->sums);
         if (w)
             *w = p->waits.v[i];
     }

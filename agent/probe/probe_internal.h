@@ -34,7 +34,7 @@ int tables_init(struct probe *p);
 void tables_fini(struct probe *p);
 int attach_init(struct probe *p);
 void attach_fini(struct probe *p);
-/* Begins or ends following waits, as is wanted now. Returns 0, or -errno and a line in why[]. */
+/* Begins or ends following waits, as is wanted now. Returns 0; 1: it began; or -errno and a line in why[]. */
 int waits_start(struct probe *p, char *why, size_t len);
 bool waits_changed(const struct probe *p); /* what is wanted may have changed since */
 void waits_stop(struct probe *p);

@@ -3,6 +3,7 @@
 #include "probe/denied.h"
 #include "probe/probe_internal.h"
 #include "sched.skel.h"
+#include "sleepers.skel.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -13,10 +14,12 @@
 
 #define GRACE_US  1000 /* programs that began before an interval ended have ended by then */
 #define BATCH     512  /* sums a system call brings */
+#define TEXT_BYTES (64u << 10) /* of the iterator's: the kernel writes half of it at most */
 #define NO_BTF_ID 0
 
 struct sched {
     struct sched_bpf *skel;
+    struct sleepers_bpf *sleepers;
     struct bpf_link *on_switch, *tell;
     struct xp_live *live; /* shared with all objects */
 };
@@ -42,7 +45,7 @@ static u32 bit_of(const struct probe *p, enum probe_how how)
     return 0;
 }
 
-static void configure(struct sched *s, const struct probe *p)
+static void configure(const struct sched *s, const struct probe *p, struct xp_config *out)
 {
     struct xp_config c = *(const struct xp_config *)&p->skel->rodata->xp_config;
     c.offcpu = bit_of(p, PROBE_OFFCPU);
@@ -51,7 +54,7 @@ static void configure(struct sched *s, const struct probe *p)
     c.wait_min = p->config.wait_min_ns;
     if (getrandom(&c.seed, sizeof(c.seed), GRND_NONBLOCK) != sizeof(c.seed))
         c.seed = (uintptr_t)s;
-    *(struct xp_config *)&s->skel->rodata->xp_config = c;
+    *out = c;
 }
 
 /* Names of internal maps begin with that of their object. */
@@ -63,18 +66,17 @@ static bool same_map(const struct bpf_map *one, const struct bpf_map *two)
     return !strcmp(x, y);
 }
 
-/* Maps that both objects know are those of the first; only iterators, which may run at the same time, each have a
- * scratch of their own. */
-static int share_maps(struct sched *s, const struct probe *p)
+/* Maps that both objects know are those of `first`, except `but`. */
+static int share_maps(struct bpf_object *object, struct bpf_object *first, const struct bpf_map *but)
 {
-    struct bpf_map *own, *first;
-    bpf_object__for_each_map(own, s->skel->obj)
+    struct bpf_map *own, *theirs;
+    bpf_object__for_each_map(own, object)
     {
-        if (own == s->skel->maps.iter_scratch)
+        if (own == but)
             continue;
-        bpf_object__for_each_map(first, p->skel->obj)
+        bpf_object__for_each_map(theirs, first)
         {
-            int rc = same_map(own, first) ? bpf_map__reuse_fd(own, bpf_map__fd(first)) : 0;
+            int rc = same_map(own, theirs) ? bpf_map__reuse_fd(own, bpf_map__fd(theirs)) : 0;
             if (rc)
                 return rc;
         }
@@ -82,12 +84,33 @@ static int share_maps(struct sched *s, const struct probe *p)
     return 0;
 }
 
+/* Iterators of two objects may run at the same time: each has a scratch of its own. */
+static int load(struct sched *s, const struct probe *p)
+{
+    struct xp_config config;
+    s->skel = sched_bpf__open();
+    s->sleepers = s->skel ? sleepers_bpf__open() : NULL;
+    if (!s->sleepers)
+        return -errno;
+    configure(s, p, &config);
+    *(struct xp_config *)&s->skel->rodata->xp_config = config;
+    *(struct xp_config *)&s->sleepers->rodata->xp_config = config;
+    int rc = share_maps(s->skel->obj, p->skel->obj, NULL);
+    if (!rc)
+        rc = sched_bpf__load(s->skel);
+    if (!rc)
+        rc = share_maps(s->sleepers->obj, p->skel->obj, s->sleepers->maps.iter_scratch);
+    if (!rc)
+        rc = share_maps(s->sleepers->obj, s->skel->obj, s->sleepers->maps.iter_scratch);
+    return rc ? rc : sleepers_bpf__load(s->sleepers);
+}
+
 static int attach(struct sched *s)
 {
     s->on_switch = bpf_program__attach(s->skel->progs.xp_on_switch);
     if (!s->on_switch)
         return -errno;
-    s->tell = bpf_program__attach_iter(s->skel->progs.xp_tell_waits, NULL);
+    s->tell = bpf_program__attach_iter(s->sleepers->progs.xp_tell_waits, NULL);
     return s->tell ? 0 : -errno;
 }
 
@@ -97,12 +120,7 @@ int sched_start(struct sched **out, const struct probe *p, char *why, size_t len
     if (!s)
         return probe_why(-ENOMEM, why, len, "out of memory");
     s->live = (struct xp_live *)&p->skel->bss->xp_live;
-    s->skel = sched_bpf__open();
-    int rc = s->skel ? share_maps(s, p) : -errno;
-    if (rc)
-        return probe_why(rc, why, len, "cannot set up the eBPF object that follows waits: %s", strerror(-rc));
-    configure(s, p);
-    rc = sched_bpf__load(s->skel);
+    int rc = load(s, p);
     if (!rc)
         rc = attach(s);
     if (rc && denied_explains(rc, DENIED_BPF, why, len))
@@ -127,25 +145,55 @@ void sched_free(struct sched **ss)
         return;
     bpf_link__destroy(s->on_switch);
     bpf_link__destroy(s->tell);
+    sleepers_bpf__destroy(s->sleepers);
     sched_bpf__destroy(s->skel);
     free(s);
     *ss = NULL;
 }
 
-/* Runs the iterator: it writes nothing. */
-static int tell_waits(struct sched *s)
+/* A thread whose stack is to be taken, with its mappings. Returns the bytes that it took, 0: it is not there as a whole.
+ */
+static size_t take_sleeper(const u8 *at, size_t len, struct probe_waits *out)
 {
-    char none[64];
+    struct xp_sleeper z;
+    struct xp_mapping m;
+    if (len < sizeof(z))
+        return 0;
+    memcpy(&z, at, sizeof(z));
+    size_t whole = sizeof(z) + z.nmaps * sizeof(m);
+    struct xp_sleeper *place = z.nmaps <= XP_DUMP_MAPS && whole <= len ? VEC_PUSH(&out->sleepers) : NULL;
+    if (!place)
+        return 0;
+    *place = z;
+    for (u32 i = 0; i < z.nmaps; i++) {
+        struct xp_mapping *to = VEC_PUSH(&out->mappings);
+        if (!to)
+            return 0;
+        memcpy(to, at + sizeof(z) + i * sizeof(m), sizeof(m));
+    }
+    return whole;
+}
+
+static int tell_waits(struct sched *s, struct probe_waits *out)
+{
+    AUTO_FREE u8 *text = malloc(TEXT_BYTES);
     AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(s->tell));
-    if (fd < 0)
-        return -errno;
-    while (read(fd, none, sizeof(none)) > 0)
-        ;
-    return 0;
+    size_t have = 0;
+    ssize_t n = 1;
+    if (fd < 0 || !text)
+        return fd < 0 ? -errno : -ENOMEM;
+    while ((n = read(fd, text + have, TEXT_BYTES - have)) > 0) {
+        size_t end = have + (size_t)n, at = 0, took;
+        while ((took = take_sleeper(text + at, end - at, out)) > 0)
+            at += took;
+        have = end - at;
+        memmove(text, text + at, have);
+    }
+    return n < 0 ? -errno : 0;
 }
 
 /* Moves all sums of a map to `out`. Nobody adds to it any more. */
-static int empty(int map, probe_waits *out)
+static int empty(int map, struct probe_waits *out)
 {
     AUTO_FREE struct xp_wait_key *keys = calloc(BATCH, sizeof(*keys));
     AUTO_FREE struct xp_wait *sums = calloc(BATCH, sizeof(*sums));
@@ -159,7 +207,7 @@ static int empty(int map, probe_waits *out)
         if (rc && rc != -ENOENT)
             break;
         for (u32 i = 0; i < n; i++) {
-            struct probe_wait *w = VEC_PUSH(out);
+            struct probe_wait *w = VEC_PUSH(&out->sums);
             if (!w)
                 return -ENOMEM;
             *w = (struct probe_wait){.key = keys[i], .sum = sums[i]};
@@ -169,9 +217,9 @@ static int empty(int map, probe_waits *out)
     return rc == -ENOENT ? 0 : rc;
 }
 
-int sched_take(struct sched *s, probe_waits *out)
+int sched_take(struct sched *s, struct probe_waits *out)
 {
-    int rc = tell_waits(s);
+    int rc = tell_waits(s, out);
     u32 ended = __atomic_fetch_add(&s->live->interval, 1, __ATOMIC_RELEASE);
     usleep(GRACE_US);
     int emptied = empty(bpf_map__fd(ended & 1 ? s->skel->maps.waits1 : s->skel->maps.waits0), out);

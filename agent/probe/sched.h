@@ -13,4 +13,4 @@ void sched_stop(struct sched *s);
 void sched_free(struct sched **s);
 /* Counts waits that go on, ends the interval of the kernel side, and appends what was counted in it. Returns 0 or
  * -errno. */
-int sched_take(struct sched *s, probe_waits *out);
+int sched_take(struct sched *s, struct probe_waits *out);

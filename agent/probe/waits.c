@@ -41,11 +41,7 @@ int waits_start(struct probe *p, char *why, size_t len)
     if (!wanted || p->sched)
         return 0;
     int rc = sched_start(&p->sched, p, why, len);
-    probe_waits before = {0};
-    if (!rc) /* the waits that go on already count from here */
-        sched_take(p->sched, &before);
-    vec_free(&before);
-    return rc;
+    return rc ? rc : 1;
 }
 
 bool waits_changed(const struct probe *p)
@@ -59,7 +55,14 @@ void waits_stop(struct probe *p)
         sched_stop(p->sched);
 }
 
-int probe_take_waits(struct probe *p, probe_waits *out)
+void probe_waits_free(struct probe_waits *w)
+{
+    vec_free(&w->sums);
+    vec_free(&w->sleepers);
+    vec_free(&w->mappings);
+}
+
+int probe_take_waits(struct probe *p, struct probe_waits *out)
 {
     return p->sched ? sched_take(p->sched, out) : 0;
 }

@@ -65,6 +65,20 @@ u64 proc_start_stack(u32 pid)
     return stat_field(pid, 28);
 }
 
+u64 proc_switches(u32 pid, u32 tid)
+{
+    AUTO_FREE char *text = NULL;
+    char file[48];
+    unsigned long long asked = 0, forced = 0;
+    snprintf(file, sizeof(file), "task/%u/status", tid);
+    if (read_proc(pid, file, &text))
+        return 0;
+    const char *line = strstr(text, "\nvoluntary_ctxt_switches:");
+    if (!line || sscanf(line, "\nvoluntary_ctxt_switches: %llu nonvoluntary_ctxt_switches: %llu", &asked, &forced) != 2)
+        return 0;
+    return asked + forced;
+}
+
 int proc_tgid(u32 pid, u32 *tgid)
 {
     AUTO_FREE char *text = NULL;

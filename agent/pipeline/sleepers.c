@@ -1,0 +1,54 @@
+#include "pipeline/sleepers.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "opener/hung.h"
+#include "opener/opener.h"
+#include "proc/proc.h"
+#include <errno.h>
+#include <string.h>
+
+/* The number of switches travels in a field of the dump that is not needed here. */
+#define SWITCHES(dump) ((dump)->time)
+
+int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const struct xp_mapping *maps, size_t nmaps)
+{
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s));
+    struct xp_dump *d = s ? malloc(sizeof(*d)) : NULL;
+    if (!d)
+        return -ENOMEM;
+    *s = (struct xp_sample){.type = XP_RECORD_STACK,
+                            .weight = z->key,
+                            .start = z->start,
+                            .cgroup = z->cgroup,
+                            .tgid = z->tgid,
+                            .tid = z->tid,
+                            .cause = XP_CAUSE_NOT_TAKEN,
+                            .flags = XP_SAMPLE_KERNEL_MODE};
+    memcpy(s->comm, z->comm, sizeof(s->comm));
+    d->type = XP_RECORD_DUMP;
+    d->tgid = z->tgid;
+    d->len = 0;
+    d->nmaps = (u32)(nmaps < XP_DUMP_MAPS ? nmaps : XP_DUMP_MAPS);
+    d->regs = z->regs;
+    memcpy(d->maps, maps, d->nmaps * sizeof(*maps));
+    SWITCHES(d) = z->switches;
+    *out = (struct deferred_job){.sample = TAKE_PTR(s), .dump = d};
+    return 0;
+}
+
+int sleepers_read(struct deferred_job *job, struct opener *o, struct hung *h)
+{
+    const struct xp_sample *s = job->sample;
+    struct xp_dump *d = job->dump;
+    struct hung_place place = {.id = hash_u64(s->start ^ hash_u64(s->tgid)), .owner = s->cgroup};
+    if (hung_is(h, &place, now_ns()))
+        return -EREMOTEIO;
+    int n = opener_memory(o, s->tgid, d->regs.r[7], d->stack, XP_DUMP_BYTES);
+    if (n == -EREMOTEIO)
+        hung_note(h, &place, now_ns());
+    if (n < 0)
+        return n;
+    d->len = (u32)n;
+    return proc_switches(s->tgid, s->tid) == SWITCHES(d) ? 0 : -EAGAIN;
+}

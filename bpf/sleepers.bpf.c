@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Reading this iterator counts the waits that go on, and finds threads that have been asleep all along. It writes those
+ * whose stacks are still to be taken (struct xp_sleeper). Of another process, nothing but the list of mappings can be
+ * read here.
+ */
+#define XP_ITERATES
+#include "bpf/object.bpf.h"
+#include "bpf/waits.bpf.h"
+
+/* Prepares the scratch state for a stack of this thread, which is not running. Returns 0; 1: it has none. */
+XP_INLINE int xp_begin_sleeper(struct xp_state *s, struct task_struct *task, u64 cgroup)
+{
+    struct xp_sample *smp = &s->sample;
+    u64 *pt = s->node;
+    s->who.task = (u64)task;
+    XP_FILL_WHO(&s->who, task, XP_LOAD);
+    xp_unwind_reset(s);
+    smp->nkernel = 0;
+    smp->tgid = task->tgid;
+    smp->tid = task->pid;
+    smp->cgroup = cgroup;
+    xp_identify(smp, task, s->who.start);
+    s->kernel_mode = 1;
+    s->cause = XP_CAUSE_NOT_TAKEN;
+    if (!s->who.mm || !xp_config.user)
+        return 1;
+    u64 at = bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+                 ? (u64)bpf_task_pt_regs(task)
+                 : (u64)task->stack + 16384 - XP_PT_WORDS * 8; /* as xp_user_regs */
+    if (bpf_probe_read_kernel(pt, XP_PT_WORDS * 8, (void *)at) || !xp_is_native(pt))
+        return 1;
+    xp_regs_from_pt(&s->first, pt);
+    return 0;
+}
+
+/* Writes the thread of the scratch state. Returns 0; 1: there is no room, and this thread will come again. */
+XP_INLINE int xp_write_sleeper(struct xp_state *s, struct seq_file *seq, u64 key, u64 switches)
+{
+    struct xp_sleeper *z = (struct xp_sleeper *)s->object;
+    u32 tgid = s->sample.tgid, same = s->listed == ((u64)xp_live.interval << 32 | tgid);
+    _Static_assert(sizeof(struct xp_sleeper) <= sizeof(s->object), "it serves as room");
+    if (!same)
+        xp_list_maps(s);
+    s->listed = 0;
+    u32 n = same ? 0 : s->nmaps;
+    if (n > XP_DUMP_MAPS)
+        n = XP_DUMP_MAPS;
+    z->key = key;
+    z->start = s->sample.start;
+    z->cgroup = s->sample.cgroup;
+    z->switches = switches;
+    z->tgid = tgid;
+    z->tid = s->sample.tid;
+    z->nmaps = n;
+    z->same_maps = same;
+    __builtin_memcpy(z->comm, s->sample.comm, sizeof(z->comm));
+    __builtin_memcpy(&z->regs, &s->first, sizeof(z->regs));
+    if (bpf_seq_write(seq, z, sizeof(*z)) || (n && bpf_seq_write(seq, s->maps, n * sizeof(s->maps[0]))))
+        return 1;
+    s->listed = (u64)xp_live.interval << 32 | tgid;
+    return 0;
+}
+
+/* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. */
+XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, u64 now,
+                               struct xp_stats *st)
+{
+    struct xp_thread fresh = {.out = now, .credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
+    u32 state = xp_state_of(task), tgid = task->tgid, tid = task->pid;
+    u64 cgroup = 0;
+    if (!state || state & XP_TASK_DEAD || !xp_waits_wanted(task, tgid, &cgroup))
+        return;
+    fresh.flags = xp_wait_flags(task, state, 0);
+    xp_note_sums(task, &fresh);
+    int none = xp_begin_sleeper(s, task, cgroup);
+    fresh.nobody = fresh.user = xp_key_of_words(s, xp_process_key(s));
+    xp_tell_stack(s, fresh.nobody, st);
+    if (!none) {
+        fresh.user = xp_mix(fresh.nobody ^ now, tid) | 1;
+        fresh.taken = 1;
+        if (xp_write_sleeper(s, seq, fresh.user, fresh.switches))
+            return;
+    }
+    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
+}
+
+/* A wait that seemed not worth its stack goes on. Returns 0; 1: as xp_write_sleeper. */
+XP_INLINE int xp_catch_up(struct xp_state *s, struct seq_file *seq, struct task_struct *task, struct xp_thread *t,
+                          u64 cgroup, u64 now)
+{
+    if (t->taken || t->flags & XP_WAIT_RUNQUEUE || now - t->out < xp_config.wait_min ||
+        xp_begin_sleeper(s, task, cgroup))
+        return 0;
+    u64 key = xp_mix(t->nobody ^ now, task->pid) | 1;
+    if (xp_write_sleeper(s, seq, key, t->switches))
+        return 1;
+    t->user = key;
+    t->taken = 1;
+    return 0;
+}
+
+/* Counts the wait of a thread up to now. */
+XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, struct xp_thread *t,
+                               u64 now, struct xp_stats *st)
+{
+    u64 cgroup = 0, changes = t->changes, out = t->out, told = t->told, first = told <= out, from = first ? out : told;
+    u32 tid = task->pid;
+    if (!xp_waits_wanted(task, task->tgid, &cgroup)) {
+        bpf_map_delete_elem(&threads, &tid);
+        return;
+    }
+    if (!out || (s64)(now - from) <= 0 || t->flags & XP_WAIT_UNSEEN || xp_catch_up(s, seq, task, t, cgroup, now))
+        return;
+    t->wants = xp_live.wants;
+    if (xp_config.kernel && (first || !t->kernel))
+        t->kernel = xp_take_kernel_stack(s, task, st);
+    struct xp_wait_key key = {.user = t->user, .kernel = t->kernel, .flags = t->flags};
+    t->told = now;
+    /* An atomic addition is a barrier: either the thread that comes back sees `told`, or this sees that it did. */
+    __sync_fetch_and_add(&t->looks, 1);
+    if (*(volatile u64 *)&t->changes == changes)
+        xp_add_wait(&key, first, now - from, st);
+}
+
+SEC("iter/task")
+int xp_tell_waits(struct bpf_iter__task *ctx)
+{
+    struct task_struct *task = ctx->task;
+    struct xp_state *s = xp_iter_state();
+    struct xp_stats *st = xp_stats_get();
+    if (!task || !s || !st)
+        return 0;
+    u32 tid = task->pid;
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
+    u64 now = bpf_ktime_get_ns();
+    if (t)
+        xp_tell_sleeper(s, ctx->meta->seq, task, t, now, st);
+    else if (!(task->flags & XP_PF_NO_USER))
+        xp_meet_sleeper(s, ctx->meta->seq, task, now, st);
+    return 0;
+}

@@ -85,11 +85,11 @@ profiler_command() { # TOOL: in $argv. Peers see tracefs, and a limit on locked 
 samples_of() { # TOOL SINCE
     case $1 in
     xprof)
-        awk -F ';' '{ n = $NF; sub(/.* /, "", n); sub(/ [0-9]+$/, ""); gsub(/ /, "_", $1); v = "kernel"
+        awk -F ';' -v period=$((1000000000 / 99)) '{ n = $NF; sub(/.* /, "", n); sub(/ [0-9]+$/, ""); gsub(/ /, "_", $1); v = "kernel"
             for (i = 2; i <= NF; i++) v = $i ~ /_\[k\]$/ ? v : "complete"
             if ($2 ~ /^\[(cut|no stack): /) v = "cut"
             if ($2 ~ /^\[no stack: (kernel-thread|no-memory-map|no-image)/) v = "kernel"
-            print $1, v, n }' "$tmp/xprof.collapsed"
+            print $1, v, n / period }' "$tmp/xprof.collapsed"
         ;;
     OTel) awk -v since="$2" '$1 >= since { print $2, $3, 1 }' "$tmp/otlp" ;;
     lightswitch)

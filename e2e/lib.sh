@@ -71,11 +71,23 @@ await() { # COMMAND...
     fail "this did not come true: $*"
 }
 
+# What a sample adds to a line of collapsed stacks: the period of a clock at HZ; of other events, the value itself counts.
+value_of_sample() { # OPTION...
+    local option before='' event=cpu
+    for option; do
+        [ "$option" != -- ] || break
+        [ "$before" != -e ] || event=${option%%,*}
+        before=$option
+    done
+    if [ "$event" = cpu ]; then echo $((1000000000 / ${HZ:-997})); else echo 1; fi
+}
+
 # Its exit status is xprof's. HZ is the rate; tables are made anew unless CACHE names a folder.
 record() { # OPTION... [-- COMMAND...]
     local cache=(--no-cache)
     if [ -n "${CACHE:-}" ]; then cache=(--cache-dir "$CACHE"); fi
     rm -f "$profile" "$summary"
+    value_of_sample "$@" >"$TMP/x.sample"
     "$XPROF" record "${cache[@]}" -F "${HZ:-997}" -o "$profile" --summary "$summary" "$@" 2>"$errors"
 }
 
@@ -157,10 +169,12 @@ expect_complete() { # PERCENT
     printf '%.2f %% of %d stacks are complete\n' "$share" "$(value .user_samples)"
 }
 
-# Samples whose line process;root;...;leaf matches; the count behind it is no part of the match.
+# Samples of the last record() whose line process;root;...;leaf matches; the value behind it is no part of the match.
 samples_of() { # REGEX [FILE]
+    local value
+    value=$(cat "$TMP/x.sample" 2>/dev/null || value_of_sample)
     sed -E 's/^(.*) ([0-9]+)$/\2 \1/' "${2:-$profile}" | { grep -E "^[0-9]+ (.*;)?($1)(;|\$)" || true; } |
-        awk '{ n += $1 } END { print n + 0 }'
+        awk -v value="$value" '{ n += $1 } END { printf "%.0f\n", n / value }'
 }
 
 # REGEX matches whole frames, root first: 'main;outer;(.*;)?inner'.

@@ -1,5 +1,6 @@
-/* Collapsed stacks: one line a stack, `process;root;...;leaf COUNT`, as flamegraph.pl, speedscope and Pyroscope read
- * it. Kernel frames end in _[k]. The count is samples of the first event. Lines are sorted, equal ones merged.
+/* Collapsed stacks: one line per stack, `process;root;...;leaf VALUE`, as flamegraph.pl, speedscope and Pyroscope read
+ * it. Kernel frames end in _[k]. The value is that of the first event in its unit: nanoseconds for times, occurrences
+ * for counts. Stacks without any are left out. Lines are sorted, equal ones merged.
  */
 #include "base/cleanup.h"
 #include "profile/formats.h"
@@ -9,7 +10,7 @@
 
 struct line {
     size_t at, len; /* in the text */
-    u64 count;
+    u64 value;
 };
 
 static void add_frame(struct buf *text, const struct profile *p, const struct frame *f)
@@ -34,7 +35,7 @@ static int make_lines(const struct profile *p, struct buf *text, struct line *li
     struct frames frames = {0};
     for (size_t i = 0; i < p->stacks.n && !text->failed; i++) {
         const struct prof_stack *s = &p->stacks.v[i];
-        if (!s->count[0])
+        if (!s->value[0])
             continue;
         if (frames_of(p, s, &frames)) {
             text->failed = true;
@@ -48,7 +49,7 @@ static int make_lines(const struct profile *p, struct buf *text, struct line *li
             add_frame(text, p, &frames.v[f]);
         }
         l->len = text->len - l->at;
-        l->count = s->count[0];
+        l->value = s->value[0];
     }
     vec_free(&frames);
     return text->failed ? -ENOMEM : 0;
@@ -63,11 +64,11 @@ int encode_collapsed(const struct profile *p, struct buf *out)
         return -ENOMEM;
     qsort_r(lines, n, sizeof(*lines), by_text, text.data);
     for (size_t i = 0, end; i < n; i = end) {
-        u64 count = 0;
+        u64 value = 0;
         for (end = i; end < n && !by_text(&lines[i], &lines[end], text.data); end++)
-            count += lines[end].count;
+            value += lines[end].value;
         buf_add(out, text.data + lines[i].at, lines[i].len);
-        buf_printf(out, " %llu\n", (unsigned long long)count);
+        buf_printf(out, " %llu\n", (unsigned long long)value);
     }
     return out->failed ? -ENOMEM : 0;
 }

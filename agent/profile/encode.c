@@ -4,7 +4,8 @@
 
 static const struct encoder ENCODERS[] = {
     {"pprof", ".pb.gz", ".pprof", "pprof, gzipped: go tool pprof, Grafana Pyroscope, Parca", encode_pprof},
-    {"collapsed", ".collapsed", ".folded", "a line a stack: flamegraph.pl, speedscope, grep", encode_collapsed},
+    {"collapsed", ".collapsed", ".folded", "a line per stack with its value: flamegraph.pl, speedscope, grep",
+     encode_collapsed},
     {"speedscope", ".speedscope.json", NULL, "for www.speedscope.app", encode_speedscope},
     {"svg", ".svg", NULL, "a static flame graph", encode_svg},
     {"html", ".html", NULL, "a page to explore, in one file", encode_html},

@@ -51,6 +51,7 @@ static const struct fixture_sample PLAIN[] = {
     {"demo", 20, 0, XP_CAUSE_NO_RULE, 10000000, 0, 2, {W_LEAF(2, 0x3010), W(2, 0x1010)}},
     {"alpha", 19, 0, XP_CAUSE_END, 10000000, 0, 1, {W_LEAF(3, 0x1010)}},
     {"demo", 20, 1, XP_CAUSE_END, 7, 0, 1, {W_LEAF(2, 0x1010)}}, /* of another event only */
+    {"zero", 22, 0, XP_CAUSE_END, 0, 0, 1, {W_LEAF(2, 0x1010)}}, /* without a value */
 };
 
 TEST(collapsed_lines)
@@ -60,10 +61,10 @@ TEST(collapsed_lines)
     AUTO_BUF struct buf b = {0};
     CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
     CHECK_STR(b.data,
-              "alpha;[libplain.so.1+0x1000] 1\n"
-              "demo;[cut: no-rule];main;leaf 1\n"
-              "demo;main;leaf 2\n" /* of two processes of one name */
-              "demo;main;outer;inner;leaf;do_syscall_64_[k];vfs_read_[k] 1\n");
+              "alpha;[libplain.so.1+0x1000] 10000000\n"
+              "demo;[cut: no-rule];main;leaf 10000000\n"
+              "demo;main;leaf 20000000\n" /* of two processes of one name */
+              "demo;main;outer;inner;leaf;do_syscall_64_[k];vfs_read_[k] 10000000\n");
 }
 
 TEST(collapsed_hostile_names)

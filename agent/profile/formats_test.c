@@ -114,6 +114,6 @@ TEST(formats_collapsed)
     CHECK_EQ(two_events(&p), 0);
     CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
     CHECK_STR(b.data,
-              "web;main;leaf 1\n"
-              "web;main;outer;inner;leaf;vfs_read_[k] 1\n");
+              "web;main;leaf 20000000\n"
+              "web;main;outer;inner;leaf;vfs_read_[k] 10000000\n");
 }

@@ -112,8 +112,8 @@ TEST(recorded_and_named_later_is_the_same)
     CHECK(strstr(a.data, "inner"));
     CHECK(strstr(a.data, "[cut: depth]"));
     CHECK(strstr(a.data, "jit::other"));
-    CHECK(strstr(a.data, "anon_pipe_read_[k];schedule_[k];[pipe] 1\n"));
-    CHECK(strstr(a.data, "waits;[stack not taken];[run queue] 1\n"));
+    CHECK(strstr(a.data, "anon_pipe_read_[k];schedule_[k];[pipe] 10000000\n"));
+    CHECK(strstr(a.data, "waits;[stack not taken];[run queue] 10000000\n"));
     CHECK_STR(b.data, a.data);
     CHECK_EQ(later.time_ns, 17);
     CHECK_EQ(later.period[0], 10000000);

@@ -34,8 +34,8 @@ TEST(waits_are_the_leaves_of_their_stacks)
     CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
     buf_char(&b, 0);
     CHECK_STR(b.data,
-              "a;main;vfs_read_[k];anon_pipe_read_[k];schedule_[k];[pipe] 2\n"
-              "b;leaf;vfs_read_[k];anon_pipe_read_[k];schedule_[k];[pipe] 1\n"
+              "a;main;vfs_read_[k];anon_pipe_read_[k];schedule_[k];[pipe] 11\n"
+              "b;leaf;vfs_read_[k];anon_pipe_read_[k];schedule_[k];[pipe] 7\n"
               "c;main;vfs_read_[k];folio_wait_bit.isra.0_[k];schedule_[k];[disk] 1\n"
               "d;main;vfs_read_[k];some_driver_wait.part.0_[k];schedule_[k];[other: some_driver_wait] 1\n"
               "e;main;[run queue] 1\n"
@@ -104,7 +104,7 @@ TEST(waits_keep_kernel_frames_without_names)
     AUTO_BUF struct buf b = {0};
     CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
     buf_char(&b, 0);
-    CHECK_STR(b.data, "a;main;[kernel]_[k];[other] 1\n");
+    CHECK_STR(b.data, "a;main;[kernel]_[k];[other] 5\n");
 }
 
 /* ---- Time -------------------------------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ expect '.complete / .user_samples' '<=' 0.03 # before it is deep
 expect '.cut.depth / .user_samples' '>=' 0.95
 expect_share 95 'deep;\[cut: depth\];(down;){250}.*burn'
 # The limit is reached to the last frame: process and mark, then that many, kernel frames apart.
-whole=$(grep -E ';burn [0-9]+$' "$profile" | awk -F';' -v n=$((limit + 2)) 'NF == n { sub(/.* /, ""); t += $0 }
-    END { print t + 0 }')
+grep -E ';burn [0-9]+$' "$profile" | awk -F';' -v n=$((limit + 2)) 'NF == n' >"$TMP/whole"
+whole=$(samples_of '.*' "$TMP/whole")
 is "$whole" '>=' "0.7 * $(value .samples)" || fail "only $whole stacks have $limit frames"
 grep -q 'cut: depth .*deep' "$errors" || fail "the text summary does not name the cause and the file"

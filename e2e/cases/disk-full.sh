@@ -22,4 +22,4 @@ unshare -m --propagation private bash "$TMP/inside.sh" "$XPROF" "$TMP" || fail "
 grep -q 'new.html was not written: No space left' "$TMP/err" || fail "it does not say which file is missing, and why"
 [ "$(cat "$TMP/left")" = old.html ] || fail "there is something left: $(cat "$TMP/left")"
 [ "$(cat "$TMP/old")" = old ] || fail "the file that stood there before was destroyed"
-expect_stack 'busy;(.*;)?main;outer;middle;inner;burn' "$TMP/ok.collapsed" 5
+HZ=99 expect_stack 'busy;(.*;)?main;outer;middle;inner;burn' "$TMP/ok.collapsed" 5

@@ -16,7 +16,7 @@ storm() { # [PROGRAM]: longer on a busy machine
     expect '[.lost[]] | add' == 0
     expect '[.user_samples, .cut["no-memory-map"], .cut["no-image"], .cut["kernel-thread"]] | add' == "$(value .samples)"
     expect '.complete / .user_samples' '>=' 0.95 # on a busy machine a file may wait for a process that lives long enough
-    total=$(awk '{ n += $NF } END { print n }' "$profile")
+    total=$(samples_of '.*')
     [ "$total" = "$(value .samples)" ] || fail "$total samples in the profile, $(value .samples) in the summary"
 }
 storm

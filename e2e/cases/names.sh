@@ -11,7 +11,7 @@ cp "$TMP/plain" "$TMP/$odd"
 record -o "$TMP/x.html" -o "$TMP/x.speedscope.json" -- "$TMP/$odd" 200
 expect_complete 99
 if grep -vqE '^[^;]+(;[^;]+)* [0-9]+$' "$profile"; then fail "a line that is no stack"; fi
-total=$(awk '{ n += $NF } END { print n }' "$profile")
+total=$(samples_of '.*')
 [ "$total" = "$(value .samples)" ] || fail "$total samples in the lines, $(value .samples) were taken"
 expect_stack 'we.ird.*;(.*;)?__libc_start_main;.*' "$profile" 100
 jq . "$TMP/x.speedscope.json" >/dev/null || fail "no JSON"

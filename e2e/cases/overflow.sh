@@ -19,6 +19,6 @@ expect '.lost["ring-full"]' '>' 0
 expect .samples '>' "$(value '.lost["ring-full"]')"
 expect_complete 99
 grep -q 'ring-full: [1-9]' "$errors" || fail "the text summary does not tell what was lost"
-total=$(awk '{ n += $NF } END { print n }' "$profile")
+total=$(samples_of '.*')
 [ $((total + $(value '[.lost[]] | add'))) = "$(value .samples)" ] || fail "$total samples in the profile do not add up"
 expect_share 99 'work;burn' 'threads;.*;burn'

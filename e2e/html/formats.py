@@ -35,7 +35,7 @@ def path(name, suffix):
 
 
 def collapsed(name):
-    """Lines as (frames, count)."""
+    """Lines as (frames, value)."""
     with open(path(name, ".collapsed"), encoding="utf-8") as f:
         for line in f:
             stack, _, n = line.rstrip("\n").rpartition(" ")
@@ -113,7 +113,7 @@ def speedscope():
     total = {}
     for s, w in zip(data["profiles"][0]["samples"], data["profiles"][0]["weights"]):
         key = tuple(re.sub(r" \(\d+\)$", "", names[i]).replace(" [kernel]", "_[k]") for i in s)
-        total[key] = total.get(key, 0) + w // 10101010
+        total[key] = total.get(key, 0) + w
     same(total, {tuple(stack): n for stack, n in collapsed("demo")}, "stacks")
 
 

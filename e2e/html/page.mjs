@@ -39,11 +39,11 @@ async function box(label) {
   return r;
 }
 
-// "process;root;...;leaf" -> count of everything that the page shows.
-const collapsed = () => b.run(`(() => {
+// "process;root;...;leaf" -> count, or value (self), of everything that the page shows.
+const collapsed = (column = 'count') => b.run(`(() => {
   const out = {}, { page, model } = xprof, { view } = page;
   const walk = (v, path) => {
-    const self = v.at.reduce((sum, i) => sum + view.event.count[i], 0);
+    const self = v.at.reduce((sum, i) => sum + view.event.${column}[i], 0);
     if (v.parent && self) out[path] = self;
     for (const k of view.children(v)) {
       const name = k.label.replaceAll(';', ':') + (model.frames[k.frame].kind === 1 ? '_[k]' : '');
@@ -81,7 +81,7 @@ async function opening() {
     const want = {};
     for (const line of readFileSync(join(dir, 'demo.collapsed'), 'utf8').trim().split('\n'))
       want[line.slice(0, line.lastIndexOf(' '))] = Number(line.slice(line.lastIndexOf(' ') + 1));
-    const is = await collapsed();
+    const is = await collapsed('self');
     same(Object.fromEntries(Object.entries(is).sort()), Object.fromEntries(Object.entries(want).sort()), 'stacks');
     await b.run("xprof.page.change({ merge: 'pid' })");
   });

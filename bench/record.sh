@@ -61,7 +61,7 @@ budget "record -a in the long run (CPU s/s; budget 0.8 % of a core)" "$steady" 0
 budget "memory of the agent (MB)" "$(awk -v b="$(field rss_bytes)" 'BEGIN { print b / 1e6 }')" 25
 budget "eBPF maps (MB; budget 8 and 4.3 bytes a row)" "$(awk -v b="$(field map_bytes)" 'BEGIN { print b / 1e6 }')" \
     "$(awk -v r="$(field rows)" 'BEGIN { print 8 + 4.3 * r / 1e6 }')"
-budget "start to first sample (s)" "$(field start_seconds)" 0.3
+budget "start to first sample (s)" "$(field startup_seconds)" 0.3
 if command -v perf >/dev/null; then
     line "record -a against perf fp (CPU s/s)" "$total" "$(perf_cost fp)" -
     line "record -a against perf dwarf 64K (CPU s/s)" "$total" "$(perf_cost dwarf,65528)" 1

@@ -19,12 +19,16 @@ for signal in INT TERM; do
     is "$(value .duration_seconds)" '<' 30 || fail "it did not end early"
 done
 
-# -d ends the command, too.
+# -d ends the command, too. The summary says when the recording began, by the clock on the wall.
 rc=0
+before=$EPOCHREALTIME
 record -d 400ms -- "$TMP/layout" 60000 || rc=$?
 [ $rc = $((128 + 15)) ] || fail "exit $rc of a command that -d ended"
 expect_stack 'main;outer;middle;inner;burn' "$profile" 20
 if pgrep -x -f "$TMP/layout 60000"; then fail "the command lives on"; fi
+is "$(value .start_seconds)" '>=' "$before" || fail "it began before it was started at $before"
+is "$(value .start_seconds) + $(value .duration_seconds)" '<=' "$EPOCHREALTIME + 0.001" || fail "it ended later than now"
+is "$(value .startup_seconds)" '<' 10 || fail "the start took longer"
 
 # A command that will not end does not keep the profile from being written; a second signal kills it.
 rm -f "$profile"

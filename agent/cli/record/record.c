@@ -187,14 +187,14 @@ static int print_top(const struct recording *r, const struct profile *p)
     return rc ? rc : fs_write_all(STDOUT_FILENO, table.data ? table.data : "", table.len);
 }
 
-static int write_summary(const struct recording *r, const struct pipeline_report *report, double seconds)
+static int write_summary(const struct recording *r, const struct pipeline_report *report, u64 start_ns, double seconds)
 {
     AUTO_BUF struct buf text = {0}, json = {0};
     summary_text(report, seconds, &text);
     fputs(text.data ? text.data : "", stderr);
     if (!r->options.summary)
         return 0;
-    summary_json(report, seconds, &json);
+    summary_json(report, start_ns, seconds, &json);
     int rc = output_write_file(r->options.summary, json.data, json.len);
     if (rc)
         log_error("--summary %s was not written: %s", r->options.summary, strerror(-rc));
@@ -245,13 +245,14 @@ static int finish(struct recording *r, int argc, char **argv)
         return 1;
     int rc = pipeline_profile(r->agent, &p);
     add_comments(&p, argc, argv);
+    u64 start_ns = p.time_ns;
     double seconds = (double)p.duration_ns / 1e9;
     if (!rc)
         rc = outputs_write(&r->outputs, &p);
     int table = print_top(r, &p);
     profile_free(&p);
     pipeline_report(r->agent, &report);
-    int summary = write_summary(r, &report, seconds);
+    int summary = write_summary(r, &report, start_ns, seconds);
     explain_no_samples(r, &report);
     outputs_report(&r->outputs, stderr);
     return rc || table || summary;

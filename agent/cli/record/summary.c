@@ -94,7 +94,7 @@ static void json_counts(const struct pipeline_report *r, struct buf *out)
     buf_str(out, "},");
 }
 
-void summary_json(const struct pipeline_report *r, double seconds, struct buf *out)
+void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds, struct buf *out)
 {
     buf_char(out, '{');
     json_counts(r, out);
@@ -117,8 +117,11 @@ void summary_json(const struct pipeline_report *r, double seconds, struct buf *o
                (unsigned long long)r->lines.found, (unsigned long long)r->lines.cut,
                (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
                (unsigned long long)r->cut_names);
-    buf_printf(out, "\"parser_restarts\":%u,\"start_seconds\":%.3f,\"duration_seconds\":%.3f}\n", r->parser_restarts,
-               r->start_seconds, seconds);
+    u64 start_us = start_ns / 1000; /* a double would round it */
+    buf_printf(
+        out, "\"parser_restarts\":%u,\"startup_seconds\":%.3f,\"start_seconds\":%llu.%06u,\"duration_seconds\":%.3f}\n",
+        r->parser_restarts, r->start_seconds, (unsigned long long)(start_us / 1000000), (unsigned)(start_us % 1000000),
+        seconds);
 }
 
 /* A process can be stopped for a while after it read the clock, so `now` may be later than the end. */

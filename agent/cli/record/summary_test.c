@@ -41,6 +41,7 @@ static const struct pipeline_report dirty = {
     .unwind_ns = 1600000,
     .unwind_median_ns = 1900,
     .cpu_seconds = 0.25,
+    .start_seconds = 0.25,
     .rss_bytes = 1000000,
     .map_bytes = 2000000,
     .files = 3,
@@ -88,25 +89,25 @@ TEST(summary_text_names_all_that_is_missing)
 TEST(summary_as_json)
 {
     AUTO_BUF struct buf out = {0};
-    summary_json(&dirty, 10, &out);
+    summary_json(&dirty, 1767225600000042999, 10, &out);
     buf_char(&out, 0);
     CHECK_STR(out.data,
               "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
-              "\"cgroup-event\":0,\"stack-memory\":2,\"malformed\":1},\"user_samples\":800,\"complete\":600,"
+              "\"wait\":0,\"cgroup-event\":0,\"stack-memory\":2,\"malformed\":1},\"user_samples\":800,\"complete\":600,"
               "\"late\":7,\"cut\":{\"kernel-thread\":50,\"stuck\":100,\"depth\":200},"
               "\"bpf_ns_per_sample\":5000,\"unwind_ns_per_sample\":2000,\"unwind_ns_median\":1900,"
               "\"agent_cpu_seconds\":0.250,\"rss_bytes\":1000000,\"map_bytes\":2000000,\"files\":3,"
               "\"failed_files\":22,\"rows\":10,\"synth_rows\":5,\"code_tables\":0,\"code_tables_refused\":0,\"debug_"
               "files\":0,\"lines_cut\":20,"
               "\"lines_missing_parts\":25,\"lines_failed\":4,\"names_cut\":0,\"parser_restarts\":23,"
-              "\"start_seconds\":0.000,\"duration_seconds\":10.000}\n");
+              "\"startup_seconds\":0.250,\"start_seconds\":1767225600.000042,\"duration_seconds\":10.000}\n");
 }
 
 /* Nothing was recorded: nothing is divided by that. */
 TEST(summary_of_nothing)
 {
     AUTO_BUF struct buf out = {0};
-    summary_json(&(struct pipeline_report){.bpf_ns = 5}, 0, &out);
+    summary_json(&(struct pipeline_report){.bpf_ns = 5}, 0, 0, &out);
     buf_char(&out, 0);
     CHECK(strstr(out.data, "\"bpf_ns_per_sample\":0,\"unwind_ns_per_sample\":0,"));
     CHECK(strstr(out.data, "\"cut\":{}"));

@@ -20,13 +20,18 @@ static const struct {
      /* how a program of ours got there */
      "__traceiter_* __bpf_trace_* bpf_trace_run* bpf_prog_* bpf_get_stack* bpf_trampoline_* trace_call_bpf* "
      /* where all system calls, threads and returns come through */
-     "do_syscall_* x64_sys_call entry_SYSCALL_* entry_SYSENTER_* ret_from_fork* kthread exit_to_user_mode_* "
+     "do_syscall_* x64_sys_call entry_SYSCALL_* entry_SYSENTER_* ret_from_fork* exit_to_user_mode_* "
      "syscall_exit_to_user_mode* irqentry_exit* arch_do_signal* task_work_run __x86_return_thunk srso_* retbleed_*"},
+    /* Kernel threads are idle in uninterruptible waits; the others wait for something to be completed. */
+    {WAIT_NO_LOCK,
+     "kthread kthread_stop* kthread_park* affine_move_task stop_one_cpu* stop_machine* cpuhp_* "
+     "call_usermodehelper_exec "
+     "devtmpfs_submit_req de_thread"},
     {WAIT_DISK,
      "__iomap_dio_rw iomap_* blkdev_* __blkdev_* blk_* __blk_* submit_bio* bio_* dio_* do_blockdev_direct_IO "
      "__blockdev_direct_IO wbt_* rq_qos_* folio_wait_* folio_lock* __folio_lock* folio_put_wait_locked "
      "wait_on_page_* lock_page* __lock_page* put_and_wait_on_page_locked wait_for_stable_page filemap_* __filemap_* "
-     "generic_file_buffered_read generic_file_read_iter generic_file_write_iter page_cache_* read_cache_* "
+     "generic_file_buffered_read generic_file_read_iter page_cache_* read_cache_* "
      "do_read_cache_* __wait_on_buffer __lock_buffer __sync_dirty_buffer sync_dirty_buffer __bread* __bh_* bh_* "
      "block_* fsync_buffers_list do_fsync vfs_fsync* ksys_sync sync_filesystem sync_inodes_sb sync_blockdev* "
      "sync_bdevs "
@@ -54,9 +59,9 @@ static const struct {
      "futex_* __futex_* do_futex sys_futex* mutex_lock* __mutex_lock* ww_mutex_* __ww_mutex_* down down_* __down* "
      "___down_common rwsem_* rwbase_* rt_mutex_* __rt_mutex_* rtlock_* rt_spin_lock* rt_read_lock* rt_write_lock* "
      "percpu_down_* __percpu_down_* percpu_rwsem_* lock_sock_nested __lock_sock* ldsem_* __ldsem_* __vma_start_write "
-     "vma_start_write* __vma_enter_* locks_lock_inode_wait flock_lock_inode_wait posix_lock_inode_wait "
-     "do_lock_file_wait fcntl_setlk* sys_flock "
-     "do_semtimedop __do_semtimedop sys_semtimedop"},
+     "vma_start_write* __vma_enter_* lock_mm_and_find_vma mmap_read_lock* mmap_write_lock* xfs_ilock* "
+     "generic_file_write_iter ext4_buffered_write_iter locks_lock_inode_wait flock_lock_inode_wait "
+     "posix_lock_inode_wait do_lock_file_wait fcntl_setlk* sys_flock do_semtimedop __do_semtimedop sys_semtimedop"},
     {WAIT_SOCKET,
      "sk_wait_data sk_stream_wait_* __skb_wait_for_more_packets __skb_recv_* skb_recv_datagram sock_alloc_send_* "
      "sock_wait_for_wmem inet_csk_accept inet_csk_wait_for_connect inet_accept inet_wait_for_connect inet_release "
@@ -164,6 +169,20 @@ static bool wins(u8 caller, u8 cause)
     return outer && rank(caller) > rank(cause);
 }
 
+/* Stacks of threads that are not running lack the functions of locks, which the kernel leaves out of them with all
+ * others of its scheduler (kernel/stacktrace.c: stack_trace_consume_entry_nosched). An uninterruptible wait that is not
+ * for I/O, directly in a function that is not known for anything else, is for one. */
+static bool hidden_lock(const u8 *functions, size_t n, unsigned flags)
+{
+    if (!n || flags & XP_WAIT_IO || !(flags & XP_WAIT_DEEP) ||
+        (functions[0] != WAIT_UNKNOWN && functions[0] != WAIT_PAGE_FAULT))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (functions[i] == WAIT_NO_LOCK)
+            return false;
+    return true;
+}
+
 enum wait_cause wait_decide(const u8 *functions, size_t n, unsigned flags, size_t *named)
 {
     u8 cause = WAIT_OTHER;
@@ -172,13 +191,15 @@ enum wait_cause wait_decide(const u8 *functions, size_t n, unsigned flags, size_
         return WAIT_RUN_QUEUE;
     for (size_t i = 0; i < n; i++) {
         u8 f = functions[i];
-        if (f == WAIT_UNKNOWN && *named == n)
+        if ((f == WAIT_UNKNOWN || f == WAIT_NO_LOCK) && *named == n)
             *named = i;
         if (f < WAIT_CAUSE_COUNT && (cause == WAIT_OTHER || wins(f, cause)))
             cause = f;
     }
     if (cause == WAIT_OTHER && flags & XP_WAIT_IO)
         cause = WAIT_DISK;
+    if (hidden_lock(functions, n, flags) && (cause == WAIT_OTHER || cause == functions[0]))
+        cause = WAIT_LOCK;
     if (cause != WAIT_OTHER)
         *named = n;
     return cause;

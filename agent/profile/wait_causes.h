@@ -47,11 +47,12 @@ enum wait_cause {
         WAIT_CAUSE_COUNT
 };
 /* What wait_function returns besides causes. */
+#define WAIT_NO_LOCK   253 /* the same as WAIT_UNKNOWN, but what is waited for here is no lock */
 #define WAIT_UNKNOWN   254 /* the function is not in the table: it may name the wait */
 #define WAIT_SCHEDULER 255 /* the function says nothing: schedule() and other ways to wait, system call entry */
 
-/* Returns the cause that a function stands for, or WAIT_UNKNOWN, WAIT_SCHEDULER. Suffixes of compilers (".isra.0") and
- * prefixes of system calls ("__x64_sys_") don't matter. */
+/* Returns the cause that a function stands for, or WAIT_NO_LOCK, WAIT_UNKNOWN, WAIT_SCHEDULER. Suffixes of compilers
+ * (".isra.0") and prefixes of system calls ("__x64_sys_") don't matter. */
 u8 wait_function(const char *name);
 
 /* Returns the cause of a wait. `functions`: what wait_function returned for n functions, leaf first. `flags`:

@@ -152,6 +152,30 @@ TEST(wait_causes_of_disks)
     check(known, COUNT(known), XP_WAIT_IO | XP_WAIT_DEEP);
 }
 
+/* Stacks without the functions of the scheduler, as those of threads that are not running. */
+TEST(wait_causes_of_locks_that_are_not_seen)
+{
+    static const struct known known[] = {
+        {"[lock]", "__vm_munmap __x64_sys_munmap " SYSCALL},
+        {"[lock]", "filename_create do_mkdirat __x64_sys_mkdir " SYSCALL},
+        {"[lock]", "lock_mm_and_find_vma exc_page_fault asm_exc_page_fault"},
+        {"[lock]", "do_user_addr_fault exc_page_fault asm_exc_page_fault"},
+        {"[lock]", "ext4_buffered_write_iter vfs_write ksys_write " SYSCALL},
+        {"[lock]", "xfs_ilock xfs_file_buffered_write vfs_write " SYSCALL},
+        {"[child]", "kernel_clone __do_sys_vfork " SYSCALL},
+        {"[disk]", "jbd2_log_wait_commit ext4_sync_file do_fsync " SYSCALL},
+        {"[page fault]", "some_driver_fault __do_fault handle_mm_fault exc_page_fault asm_exc_page_fault"},
+        {"[other: affine_move_task]", "affine_move_task __set_cpus_allowed_ptr __sched_setaffinity " SYSCALL},
+        {"[other: rescuer_thread]", "rescuer_thread kthread ret_from_fork ret_from_fork_asm"},
+        {"[other: __lru_add_drain_all]", "__flush_work __lru_add_drain_all generic_fadvise ksys_fadvise64_64 " SYSCALL},
+        {"[other: some_wait]", "__schedule schedule some_wait " SYSCALL}, /* a lock would be seen here */
+    };
+    check(known, COUNT(known), XP_WAIT_DEEP);
+    char text[64];
+    CHECK_STR(text_of("__vm_munmap " SYSCALL, 0, text, sizeof(text)), "[other: __vm_munmap]");
+    CHECK_STR(text_of("handle_mm_fault exc_page_fault", XP_WAIT_DEEP | XP_WAIT_IO, text, sizeof(text)), "[page fault]");
+}
+
 /* A caller that says more than what is next to the leaf. */
 TEST(wait_causes_of_memory)
 {

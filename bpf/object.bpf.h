@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * What the objects that take stacks have in common: settings, maps, unwinder. Each object is loaded when somebody wants
- * its events (agent/probe); all use the maps of the first one, xprof.bpf.c.
+ * its events (agent/probe); all use the maps of the first one, xprof.bpf.c. Include bpf/vmlinux.h and bpf/xprof.h
+ * first.
  */
 #pragma once
-#include "bpf/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include "bpf/xprof.h"
 
 #define XP_INLINE   static __always_inline
 #define XP_NOINLINE __noinline

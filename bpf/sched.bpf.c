@@ -2,6 +2,8 @@
  *
  * The programs that follow threads off their CPUs (events offcpu, runqueue): loaded when somebody wants these events.
  */
+#include "bpf/vmlinux.h"
+#include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/waits.bpf.h"
 

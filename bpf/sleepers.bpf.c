@@ -5,6 +5,8 @@
  * read here.
  */
 #define XP_ITERATES
+#include "bpf/vmlinux.h"
+#include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/waits.bpf.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * Waits: from when a thread leaves its CPU until it is back on one, possibly another. All of it is counted, in sums per
- * distinct wait that user space reads at the end of each interval. A wait refers to its stacks by keys (hashes); a stack
- * itself is sent once per interval.
+ * distinct wait that user space reads at the end of each interval. A wait refers to its stacks by keys (hashes); a
+ * stack itself is sent once per interval.
  *
  * The user stack is taken when the thread leaves: its memory is at hand then, and no other moment is on every kernel.
  * That is too dear for very short waits, so a thread that has had none longer than xp_config.wait_min for a while is
@@ -10,6 +10,7 @@
  * it is known how long the wait was.
  */
 #pragma once
+#include "bpf/waits.h"
 
 #define XP_TASK_UNINTERRUPTIBLE 2u /* include/linux/sched.h */
 #define XP_TASK_DEAD            0x80u
@@ -30,9 +31,9 @@ struct xp_thread {
     u64 nobody;   /* the same of a stack that was not taken: says only whose it is */
     u64 kernel;   /* key of the kernel stack of its last wait, which began at `site` with `flags` */
     u64 site;
-    u32 flags;   /* XP_WAIT_* */
-    u32 taken;   /* its user stack was */
-    u32 wants;   /* xp_live.wants when it left */
+    u32 flags; /* XP_WAIT_* */
+    u32 taken; /* its user stack was */
+    u32 wants; /* xp_live.wants when it left */
     u32 pad;
     u64 credit;  /* number of waits of which the stack will be taken */
     u64 changes; /* number of times that it came back: the iterator sees by it that it raced with one */
@@ -193,9 +194,9 @@ XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t)
     t->switches = task->nvcsw + task->nivcsw;
 }
 
-/* Some kernels switch threads without a word now and then. What is missing shows in the scheduler's sums of a thread: it
- * has left more often, and of the time since it was seen last, it did not run all. `leaves`: it leaves its CPU now, which
- * is in the sums already; otherwise it is about to run. */
+/* Some kernels switch threads without a word now and then. What is missing shows in the scheduler's sums of a thread:
+ * it has left more often, and of the time since it was seen last, it did not run all. `leaves`: it leaves its CPU now,
+ * which is in the sums already; otherwise it is about to run. */
 XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now, u32 leaves, struct xp_stats *st)
 {
     u64 from = t->out ? t->out : t->in, ran = task->se.sum_exec_runtime - t->ran;
@@ -231,8 +232,8 @@ XP_INLINE u32 xp_wait_flags(struct task_struct *t, u32 state, u64 preempted)
            (BPF_CORE_READ_BITFIELD(t, in_iowait) ? XP_WAIT_IO : 0);
 }
 
-/* Takes the user stack of the current thread, or only says whose it is. Its key is in s->hash. Out of line, so that it is
- * verified once. */
+/* Takes the user stack of the current thread, or only says whose it is. Its key is in s->hash. Out of line, so that it
+ * is verified once. */
 XP_NOINLINE int xp_take_wait_stack(u64 cgroup, u32 take)
 {
     struct xp_stats *st = xp_stats_get();
@@ -269,7 +270,8 @@ XP_INLINE u64 xp_site(struct task_struct *t)
 
 XP_INLINE struct xp_thread *xp_thread_get(struct xp_state *s, u32 tid, u64 cgroup, struct xp_stats *st)
 {
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid), fresh = {.credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid),
+                     fresh = {.credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
     if (t)
         return t;
     xp_take_wait_stack(cgroup, 0);

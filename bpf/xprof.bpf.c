@@ -3,6 +3,8 @@
  * The eBPF programs: they take a sample for every requested perf event, follow the children of requested processes, and
  * list executable mappings for user space.
  */
+#include "bpf/vmlinux.h"
+#include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/cgroup.bpf.h"
 

@@ -41,9 +41,9 @@ enum xp_word {
     XP_WORD_KERNEL = 15   /* unmodified kernel address */
 };
 /* Flags of XP_WORD_WAIT, in its low bits. */
-#define XP_WAIT_RUNQUEUE 1u /* it was runnable: preempted, or woken up and not running yet */
-#define XP_WAIT_IO       2u /* it waited for I/O (task_struct.in_iowait) */
-#define XP_WAIT_DEEP     4u /* signals could not wake it up (TASK_UNINTERRUPTIBLE) */
+#define XP_WAIT_RUNQUEUE      1u /* it was runnable: preempted, or woken up and not running yet */
+#define XP_WAIT_IO            2u /* it waited for I/O (task_struct.in_iowait) */
+#define XP_WAIT_DEEP          4u /* signals could not wake it up (TASK_UNINTERRUPTIBLE) */
 #define XP_WORD_KIND(w)       ((u32)((w) >> 60))
 #define XP_WORD_EXACT         (1ull << 59)
 #define XP_WORD_ADDR(w)       ((w) & ((1ull << 56) - 1))
@@ -59,36 +59,36 @@ enum xp_word {
  * X(enum name, slug for output and metrics, class, sentence). Class: 'c' complete, 'n' no user stack, 'x' cut: frames
  * towards the root are missing.
  */
-#define XP_CAUSES(X)                                                                                         \
-    X(END, "end", 'c', "the outermost frame was reached: its return address is undefined")                   \
-    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                         \
-    X(KTHREAD, "kernel-thread", 'n', "a kernel thread (or io_uring worker) has no user stack")               \
-    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                \
-    X(NO_IMAGE, "no-image", 'n', "execve was replacing the program, and the old memory was released")        \
-    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                        \
-    X(NOT_TAKEN, "not-taken", 'n', "the stack of a wait was not taken: it was too short, or it began before")  \
-    X(COMPAT, "32-bit", 'x', "32-bit processes are not supported")                                           \
-    X(PENDING, "table-pending", 'x', "the unwind table of a new file was still being built")                 \
-    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")     \
-    X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")    \
-    X(SHARE_FULL, "share-full", 'x', "the container's files hold its share of unwind tables or known files") \
-    X(RULES_FULL, "too-many-rules", 'x', "the file has more kinds of frames than one file may have")         \
-    X(FILE_HUNG, "file-hung", 'x', "the file system of the file did not answer")                             \
-    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                 \
-    X(NO_MAPPING, "no-mapping", 'x', "the address is not in an executable mapping")                          \
-    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                           \
-    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")           \
-    X(NO_RULE, "no-rule", 'x', "a return address is in code that the unwind information does not cover")     \
-    X(UNPROVEN, "unproven", 'x', "the stack layout of hand-written code could not be proven")                \
-    X(BAD_RULE, "unsupported-rule", 'x', "the unwind information is of a kind that is not supported")        \
-    X(LEAF_RULE, "leaf-rule", 'x', "a caller has an unwind rule that is valid in the innermost frame only")  \
-    X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the stack of the goroutine could not be read")   \
-    X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and the layout of its runtime is not known")         \
-    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the outermost frame")                     \
-    X(FP_BROKEN, "frame-pointer", 'x', "code of a file has neither unwind information nor frame pointers")   \
-    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code has no usable frame pointer")                    \
-    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")       \
-    X(DEPTH, "depth", 'x', "the stack is deeper than the frame limit")                                       \
+#define XP_CAUSES(X)                                                                                          \
+    X(END, "end", 'c', "the outermost frame was reached: its return address is undefined")                    \
+    X(END_FP, "end-fp", 'c', "the frame pointer chain ended at 0 in code of a file")                          \
+    X(KTHREAD, "kernel-thread", 'n', "a kernel thread (or io_uring worker) has no user stack")                \
+    X(NO_MM, "no-memory-map", 'n', "the task was starting or exiting and had no user memory")                 \
+    X(NO_IMAGE, "no-image", 'n', "execve was replacing the program, and the old memory was released")         \
+    X(NOT_WANTED, "not-wanted", 'n', "user stacks were switched off")                                         \
+    X(NOT_TAKEN, "not-taken", 'n', "the stack of a wait was not taken: it was too short, or it began before") \
+    X(COMPAT, "32-bit", 'x', "32-bit processes are not supported")                                            \
+    X(PENDING, "table-pending", 'x', "the unwind table of a new file was still being built")                  \
+    X(NO_TABLE, "file-failed", 'x', "the file could not be read or its unwind information is malformed")      \
+    X(TABLES_FULL, "tables-full", 'x', "no memory was left for the file's unwind table (--table-memory)")     \
+    X(SHARE_FULL, "share-full", 'x', "the container's files hold its share of unwind tables or known files")  \
+    X(RULES_FULL, "too-many-rules", 'x', "the file has more kinds of frames than one file may have")          \
+    X(FILE_HUNG, "file-hung", 'x', "the file system of the file did not answer")                              \
+    X(FILES_FULL, "too-many-files", 'x', "the table of known files is full")                                  \
+    X(NO_MAPPING, "no-mapping", 'x', "the address is not in an executable mapping")                           \
+    X(TREE, "mapping-changed", 'x', "the mappings changed while they were walked")                            \
+    X(STACK_READ, "stack-read", 'x', "the stack could not be read (not paged in, or not a stack)")            \
+    X(NO_RULE, "no-rule", 'x', "a return address is in code that the unwind information does not cover")      \
+    X(UNPROVEN, "unproven", 'x', "the stack layout of hand-written code could not be proven")                 \
+    X(BAD_RULE, "unsupported-rule", 'x', "the unwind information is of a kind that is not supported")         \
+    X(LEAF_RULE, "leaf-rule", 'x', "a caller has an unwind rule that is valid in the innermost frame only")   \
+    X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the stack of the goroutine could not be read")    \
+    X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and the layout of its runtime is not known")          \
+    X(STUCK, "stuck", 'x', "the stack pointer did not move towards the outermost frame")                      \
+    X(FP_BROKEN, "frame-pointer", 'x', "code of a file has neither unwind information nor frame pointers")    \
+    X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code has no usable frame pointer")                     \
+    X(FP_ANON_END, "anonymous-end", 'x', "the frame pointer chain ended at 0 in anonymous (JIT) code")        \
+    X(DEPTH, "depth", 'x', "the stack is deeper than the frame limit")                                        \
     X(DUMP_END, "dump-end", 'x', "the stack is deeper than the part that was copied")
 
 enum xp_cause {
@@ -114,120 +114,7 @@ enum xp_loss {
         XP_LOSS_COUNT
 };
 
-/* ---- Rules -------------------------------------------------------------------------------------------------------
- * A rule tells how to get from a frame to its caller, in 8 bytes. The machine has one dictionary of rules. `kind`
- * contains the computation of the CFA in the low 5 bits, the location of the caller's RBP in the next 2, and
- * XP_RULE_SYNTH. RA is at CFA - 8 unless the kind defines another location. RBX is tracked because the lazy resolver of
- * ld.so bases its CFA on it.
- */
-enum xp_cfa {
-    XP_CFA_NONE = 0,  /* no unwind information: use the frame pointer, if XP_TABLE_FP_OK is set */
-    XP_CFA_RSP,       /* CFA = rsp + cfa_off */
-    XP_CFA_RBP,       /* CFA = rbp + cfa_off */
-    XP_CFA_RBX,       /* CFA = rbx + cfa_off */
-    XP_CFA_DEREF_RBP, /* CFA = *(rbp + lo16(cfa_off)) + hi16(cfa_off) */
-    XP_CFA_DEREF_RSP, /* CFA = *(rsp + lo16(cfa_off)) + hi16(cfa_off) */
-    XP_CFA_PLT,       /* CFA = rsp + 8 + ((rip & 15) >= cfa_off ? 8 : 0) */
-    XP_CFA_SIGNAL,    /* rsp + cfa_off is the ucontext of an interrupted frame */
-    XP_CFA_REG,       /* CFA = register hi8(cfa_off) (DWARF number) + lo24(cfa_off): known in the leaf only */
-    XP_CFA_RA_REG,    /* leaf only: return address in register rbp_off (vfork: rdi); rsp += cfa_off */
-    XP_CFA_END,       /* return address undefined: the outermost frame */
-    XP_CFA_RSP_EXACT, /* as RSP, but the caller was interrupted: its pc is exact (Go's injected calls) */
-    XP_CFA_RBP_HOP,   /* as RBP; the CFA may be on another stack */
-    XP_CFA_GO_G,      /* on a stack of Go's scheduler: continue with the goroutine (go.bpf.h) */
-    XP_CFA_GO_CALL,   /* in C on Go's scheduler stack, up to Go 1.20: CFA from asmcgocall's frame (go.bpf.h) */
-    XP_CFA_GO_LOST,   /* as GO_G, but the layout of this Go runtime is unknown: stop with a cause */
-    XP_CFA_RSP_DEREF, /* CFA = rsp + *(rsp + lo16(cfa_off)) + hi16(cfa_off): the frame contains its size */
-    XP_CFA_INDEXED,   /* CFA = *(rsp + 8 * register hi8 + lo16) + byte 2 of cfa_off (OpenSSL): known in the leaf only */
-    XP_CFA_UNPROVEN,  /* as NONE, but the code was analysed without result */
-    XP_CFA_UNSUPPORTED, /* not supported yet: stop with a cause */
-    XP_CFA_COUNT
-};
-enum xp_rbp {
-    XP_RBP_SAME = 0, /* unchanged */
-    XP_RBP_CFA = 1,  /* saved at CFA + rbp_off */
-    XP_RBP_RBP = 2,  /* saved at rbp + rbp_off, rbp before the step (DRAP prologues) */
-    XP_RBP_RSP = 2,  /* in synthesised rules: saved at rsp + rbp_off */
-    XP_RBP_LOST = 3, /* undefined or not supported: XP_RBP_UNKNOWN from here on up */
-};
-#define XP_RULE_CFA(k)                ((k)&31u)
-#define XP_RULE_RBP(k)                ((k) >> 5 & 3u)
-#define XP_RULE_SYNTH                 0x80u /* in `kind`: synthesised from the instructions (agent/synth) */
-#define XP_RULE_KIND(c, b)            ((u8)((c) | (b) << 5))
-#define XP_REG_RULE(reg, off)         ((s32)((u32)(reg) << 24 | ((u32)(off)&0xffffff)))
-#define XP_REG_NUMBER(cfa_off)        ((u32)(cfa_off) >> 24)
-#define XP_REG_OFFSET(cfa_off)        ((s32)((u32)(cfa_off) << 8) >> 8)
-#define XP_INDEX_RULE(reg, off, plus) ((s32)((u32)(reg) << 24 | (u32)(plus) << 16 | (u16)(off)))
-#define XP_RBX_SAME                   0 /* else saved at CFA - 8 * rbx */
-#define XP_RBX_LOST                   255
-/* Synthesised rules have one bit less for RBX: */
-#define XP_RBX_INFERRED   0x80u /* in `rbx`: derived backwards from the end of the code, not from its start */
-#define XP_SYNTH_RBX(rbx) ((rbx)&0x7fu)
-#define XP_SYNTH_RBX_LOST 127
-
-/* XP_CFA_GO_G: cfa_off = offset of the thread's g from its TLS base, rbp_off = offset of m.curg in m, rbx = offset of
- * sched.bp in g; the flags below replace xp_rbp. The other offsets are the same from Go 1.18 to 1.26. */
-#define XP_GO_POP      1u /* the goroutine left by a call: its pc is on top of its stack */
-#define XP_GO_SLOT     2u /* the offset is in memory (a GOT slot) at cfa_off from file offset 0 */
-#define XP_GO_G_M      48 /* offsets of g.m, g.sched.sp, g.sched.pc in g */
-#define XP_GO_SCHED_SP 56
-#define XP_GO_SCHED_PC 64
-
-struct xp_rule {
-    s32 cfa_off;
-    s16 rbp_off;
-    u8 kind;
-    u8 rbx;
-};
-_Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rule in 16 bytes");
-
-/* ---- Table image --------------------------------------------------------------------------------------------------
- * The parser creates a table image per file, the disk cache stores it, and probe/shards.c loads it: header, index,
- * rows, rules. All keys are file offsets instead of addresses, so they are independent of ASLR and prelinking.
- *
- *   index[b] (u32, nblocks + 1 entries) = number of the first row with offset >= lo + b * XP_BLOCK
- *   rows[i]  (u32)                      = (offset & (XP_BLOCK - 1)) | rule << 16, where rule is an index into rules[]
- *
- * A row applies up to the next one. Row 0 is a sentinel "no unwind information" before lo; index[0] == 1. No rule
- * applies after hi: the last row is XP_CFA_NONE. The blocks reach up to the end of the last executable segment.
- */
-#define XP_BLOCK_SHIFT 10 /* 1 KiB of text per block: at most 1024 rows to search, index 0.4 % of the text */
-#define XP_BLOCK       (1u << XP_BLOCK_SHIFT)
-#define XP_TABLE_MAGIC 0x31545058u /* "XPT1" */
-#define XP_TABLE_FP_OK 1u          /* the frame pointer is used in gaps (XP_CFA_NONE): no FDE at all, or known code */
-
-/* Sources of rows: X(enum name, slug). */
-#define XP_SOURCES(X)             \
-    X(EH_FRAME, "eh_frame")       \
-    X(DEBUG_FRAME, "debug_frame") \
-    X(KNOWN, "known-code")        \
-    X(GO, "gopclntab")            \
-    X(SYNTH, "synthesised")
-enum xp_source {
-#define XP_SOURCE_ENUM(name, slug) XP_SOURCE_##name,
-    XP_SOURCES(XP_SOURCE_ENUM)
-#undef XP_SOURCE_ENUM
-        XP_SOURCE_COUNT
-};
-
-struct xp_table {
-    u32 magic;
-    u32 version;  /* XP_TABLE_VERSION of the writer; tables of other versions are rebuilt */
-    u32 flags;    /* XP_TABLE_FP_OK */
-    u32 nblocks;  /* 0: the file has no unwind information */
-    u32 nrows;    /* sentinel included */
-    u32 nrules;   /* <= 65,535 */
-    u64 lo;       /* first file offset of block 0, a multiple of XP_BLOCK */
-    u64 checksum; /* hash_bytes of all that follows the header */
-    u32 bad_fdes; /* FDEs, or functions of GO, that were malformed: their range is XP_CFA_UNSUPPORTED */
-    u32 fdes;
-    u32 source_rows[XP_SOURCE_COUNT]; /* number of rows per source; gaps and the sentinel have none */
-    u8 build_id[20];                  /* GNU build ID, or the SHA-1-sized content key of a file without one */
-    u8 build_id_len;                  /* 0..20 */
-    u8 pad[7];
-};
-_Static_assert(sizeof(struct xp_table) == 96, "the disk format");
-#define XP_TABLE_VERSION 7
+#include "bpf/rules.h"
 
 /* ---- Files (value of the `files` map) ---------------------------------------------------------------------------- */
 struct xp_file_key { /* safe against inode reuse (generation, ctime) and rewriting in place (ctime, size) */
@@ -386,31 +273,6 @@ struct xp_config {
     u32 prev_state;       /* sched_switch has the state of the previous task as fourth argument (Linux 5.18) */
     u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
     u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
-};
-
-/* ---- Waits: sums kept by the kernel side, read and reset by user space at the end of each interval ----------------- */
-#define XP_MAX_THREADS (1u << 15) /* threads whose waits are followed: 5 MB */
-#define XP_MAX_WAITS   (1u << 15) /* distinct waits of an interval: twice 3 MB */
-#define XP_MAX_STACKS  (1u << 15) /* distinct stacks of an interval */
-struct xp_wait_key {
-    u64 user, kernel; /* keys of stacks (XP_RECORD_STACK); kernel may be 0: not taken */
-    u32 flags;        /* XP_WAIT_* */
-    u32 tid;          /* 0: all threads of the process together */
-};
-struct xp_wait {
-    u64 count, ns;
-};
-
-/* A thread that sleeps, and whose stack is still to be taken, by others that read its memory. Written by the iterator
- * (bpf/sleepers.bpf.c), followed by `nmaps` struct xp_mapping; same_maps: they are those of the one before. */
-struct xp_sleeper {
-    u64 key; /* of its user stack */
-    u64 start, cgroup;
-    u64 switches; /* number of times that it had left a CPU: if it is another one, it has run since */
-    u32 tgid, tid;
-    u32 nmaps, same_maps;
-    char comm[16];
-    struct xp_regs regs;
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------

@@ -30,7 +30,7 @@ struct deferred {
     struct shares gaps;     /* of those that wait for rows */
     struct xp_state *state; /* large: one for all */
     u64 rescued;
-    bool ending; /* deferred_end */
+    bool ending;                                           /* deferred_end */
     void (*use_stack)(void *ctx, struct xp_sample *stack); /* NULL: there are none */
     void *stack_ctx;
 };

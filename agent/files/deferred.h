@@ -24,8 +24,8 @@ struct deferred;
 int deferred_new(struct deferred **out, struct probe *probe, struct files *files);
 /* Generated code is unwound by these tables (borrowed). */
 void deferred_use_code(struct deferred *l, const struct code_tables *code);
-/* Stacks without value (XP_RECORD_STACK) go to `use`, which takes ownership, once they are unwound; as they came if they
- * cannot be. */
+/* Stacks without value (XP_RECORD_STACK) go to `use`, which takes ownership, once they are unwound; as they came if
+ * they cannot be. */
 void deferred_use_stacks(struct deferred *l, void (*use)(void *ctx, struct xp_sample *stack), void *ctx);
 void deferred_free(struct deferred **l);
 

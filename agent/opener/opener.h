@@ -22,7 +22,7 @@
 struct hung;
 struct opener;
 
-#define OPENER_CHILD_ARG "--opener-child" /* hidden first argument of the child */
+#define OPENER_CHILD_ARG  "--opener-child" /* hidden first argument of the child */
 #define OPENER_MS         5000
 #define OPENER_MAX_MEMORY 16384
 
@@ -59,8 +59,8 @@ int opener_send(struct opener *o, int sock, const void *data, size_t len, const 
  * -errno. */
 int opener_read(struct opener *o, int fd, u64 offset, void *to, size_t len);
 
-/* Reads up to `len` bytes (at most OPENER_MAX_MEMORY) of the memory of a process. Returns how many there were, from 1 on;
- * -ENODATA: none; or another -errno. */
+/* Reads up to `len` bytes (at most OPENER_MAX_MEMORY) of the memory of a process. Returns how many there were, from 1
+ * on; -ENODATA: none; or another -errno. */
 int opener_memory(struct opener *o, u32 tgid, u64 at, void *to, size_t len);
 
 /* CPU time of all children so far, in ns. Any thread may call it. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define UNWIND_TIMES     (1u << 20)
-#define SETTLE_MS        150 /* from the last dump to the end of its announcements */
+#define SETTLE_MS        150              /* from the last dump to the end of its announcements */
 #define WAITS_NS         (5 * NS_PER_SEC) /* between two looks at waits: their map must not fill up */
 #define LAST_OPENINGS_NS (2 * NS_PER_SEC)
 #define LAST_STACKS_NS   (2 * NS_PER_SEC)
@@ -222,7 +222,8 @@ static void meet_sleepers(struct collector *c, const struct probe_waits *rows)
     }
 }
 
-/* Adds the waits of the interval to its stacks. Those that are still being unwound are waited for until `deadline_ns`. */
+/* Adds the waits of the interval to its stacks. Those that are still being unwound are waited for until `deadline_ns`.
+ */
 static void take_waits(struct collector *c, u64 deadline_ns)
 {
     struct probe *p = c->config.probe;
@@ -235,7 +236,8 @@ static void take_waits(struct collector *c, u64 deadline_ns)
     for (; waits_open(&c->waits) && now_ns() < deadline_ns; take_returned(c))
         poll_ring(c, 10);
     if (!rc)
-        rc = waits_take(&c->waits, &rows, probe_event_by(p, PROBE_OFFCPU), probe_event_by(p, PROBE_RUNQUEUE), on_wait, c);
+        rc = waits_take(&c->waits, &rows, probe_event_by(p, PROBE_OFFCPU), probe_event_by(p, PROBE_RUNQUEUE), on_wait,
+                        c);
     c->own.waits_lost += c->waits.lost + (rc != 0);
     c->waits.lost = 0;
     c->waits_ns = now_ns();

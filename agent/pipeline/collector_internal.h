@@ -9,7 +9,7 @@ struct collector {
     struct collector_config config;
     struct xp_dump **dumps; /* per CPU: the dump that belongs to the next sample */
     int ncpus;
-    struct aggregate *live;     /* of the interval */
+    struct aggregate *live; /* of the interval */
     struct waits waits;
     u64 span_ns;                /* when it began */
     VEC(struct job *) gathered; /* announcements during collector_prepare, before there is a worker */

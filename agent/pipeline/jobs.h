@@ -63,8 +63,8 @@ void job_free(struct job *j);
 struct jobs {
     struct queue *queue;
     struct queue *stacks; /* of waits, on their way back to the collector */
-    u64 deadline_ns; /* jobs_end_by */
-    bool share;      /* jobs_share */
+    u64 deadline_ns;      /* jobs_end_by */
+    bool share;           /* jobs_share */
     pthread_mutex_t lock;
     struct shares dumps; /* under the lock: bytes of JOB_DEFERRED, by cgroup */
     struct shares code;  /* the same of JOB_CODE */

@@ -1,5 +1,5 @@
-/* Takes the stack of a thread that sleeps: its memory is read by an opener, because reading it may hang, and unwound like
- * a deferred stack.
+/* Takes the stack of a thread that sleeps: its memory is read by an opener, because reading it may hang, and unwound
+ * like a deferred stack.
  */
 #pragma once
 #include "files/deferred.h"

@@ -1,5 +1,6 @@
-/* Makes samples of waits: the kernel side sends each distinct stack once per interval, and at its end sums of waits that
- * refer to them by key. A stack is kept while it is referred to: a thread may sleep for hours. Owned by the collector.
+/* Makes samples of waits: the kernel side sends each distinct stack once per interval, and at its end sums of waits
+ * that refer to them by key. A stack is kept while it is referred to: a thread may sleep for hours. Owned by the
+ * collector.
  */
 #pragma once
 #include "base/map.h"
@@ -27,7 +28,7 @@ void waits_keep(struct waits *w, const struct xp_sample *s, bool open);
 /* Returns the number of stacks that are still being unwound. */
 size_t waits_open(const struct waits *w);
 
-/* Ends an interval: passes each wait as a sample to `use`. `offcpu`, `runqueue`: numbers of the events; -1: not recorded.
- * Returns 0 or -ENOMEM. */
+/* Ends an interval: passes each wait as a sample to `use`. `offcpu`, `runqueue`: numbers of the events; -1: not
+ * recorded. Returns 0 or -ENOMEM. */
 int waits_take(struct waits *w, const struct probe_waits *rows, int offcpu, int runqueue,
                void (*use)(void *ctx, const struct xp_sample *s), void *ctx);

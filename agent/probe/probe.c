@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "probe/denied.h"
 #include "probe/records.h"
-#include "probe/sched.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>

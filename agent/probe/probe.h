@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "bpf/waits.h"
 #include "probe/records.h"
 #include "probe/shards.h"
 #include <stdbool.h>
@@ -55,8 +56,8 @@ void probe_free(struct probe **p);
 /* Attaches every event to every online CPU. Returns 0, or -errno and a line in why[]. */
 int probe_start(struct probe *p, char *why, size_t why_len);
 /* Attaches the events to CPUs that came online since, and follows waits if somebody has come to want that, or no longer
- * if nobody does. Cheap: call it about once per second. Returns 0; 1: waits are followed from now on; -errno and a line in
- * why[]: they cannot be. */
+ * if nobody does. Cheap: call it about once per second. Returns 0; 1: waits are followed from now on; -errno and a line
+ * in why[]: they cannot be. */
 int probe_rescan(struct probe *p, char *why, size_t why_len);
 /* Changes the rate of the events that are clocks, on all CPUs; the weight of samples is adapted. Call it from the
  * polling thread. Returns 0 or -errno. */
@@ -97,8 +98,8 @@ struct probe_wait { /* the waits of an interval that have one cause and the same
 };
 struct probe_waits { /* of an interval; release with probe_waits_free */
     VEC(struct probe_wait) sums;
-    VEC(struct xp_sleeper) sleepers;   /* whose stacks are still to be taken */
-    VEC(struct xp_mapping) mappings;   /* of each sleeper `nmaps`, unless it has the same as the one before */
+    VEC(struct xp_sleeper) sleepers; /* whose stacks are still to be taken */
+    VEC(struct xp_mapping) mappings; /* of each sleeper `nmaps`, unless it has the same as the one before */
 };
 void probe_waits_free(struct probe_waits *w);
 /* Ends the interval of the kernel side and appends what was counted in it, waits that go on included; their stacks are

@@ -24,7 +24,7 @@ struct probe {
     bool running;
     struct sched *sched; /* follows waits; NULL: nobody wants that */
     u32 wants_seen;      /* xp_live.wants when it was last looked who does */
-    int stats_fd; /* keeps the kernel's run time statistics on; -1 */
+    int stats_fd;        /* keeps the kernel's run time statistics on; -1 */
 };
 
 /* The program of an event that perf counts; whether an event of the recording is one. */
@@ -38,5 +38,16 @@ void attach_fini(struct probe *p);
 int waits_start(struct probe *p, char *why, size_t len);
 bool waits_changed(const struct probe *p); /* what is wanted may have changed since */
 void waits_stop(struct probe *p);
+/* ---- sched.c: the eBPF objects that follow threads off their CPUs (bpf/waits.bpf.h). They are loaded and attached
+ * only while somebody wants one of their events, and use the maps of the first object. ---- */
+/* Loads and attaches. Returns 0, or -errno and a line in why[]. */
+int sched_start(struct sched **out, const struct probe *p, char *why, size_t why_len);
+/* Detaches; what was counted is kept. */
+void sched_stop(struct sched *s);
+void sched_free(struct sched **s);
+/* Counts waits that go on, ends the interval of the kernel side, and appends what was counted in it. Returns 0 or
+ * -errno. */
+int sched_take(struct sched *s, struct probe_waits *out);
+
 /* Formats a line into why[] and returns err. */
 int probe_why(int err, char *why, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

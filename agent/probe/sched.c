@@ -1,7 +1,6 @@
-#include "probe/sched.h"
+#include "probe/probe_internal.h"
 #include "base/cleanup.h"
 #include "probe/denied.h"
-#include "probe/probe_internal.h"
 #include "sched.skel.h"
 #include "sleepers.skel.h"
 #include "xprof.skel.h"
@@ -12,10 +11,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define GRACE_US  1000 /* programs that began before an interval ended have ended by then */
-#define BATCH     512  /* sums a system call brings */
+#define GRACE_US   1000        /* programs that began before an interval ended have ended by then */
+#define BATCH      512         /* sums a system call brings */
 #define TEXT_BYTES (64u << 10) /* of the iterator's: the kernel writes half of it at most */
-#define NO_BTF_ID 0
+#define NO_BTF_ID  0
 
 struct sched {
     struct sched_bpf *skel;
@@ -126,7 +125,8 @@ int sched_start(struct sched **out, const struct probe *p, char *why, size_t len
     if (rc && denied_explains(rc, DENIED_BPF, why, len))
         return rc;
     if (rc)
-        return probe_why(rc, why, len, "the kernel rejected the eBPF programs that follow waits (%s): run `xprof check`",
+        return probe_why(rc, why, len,
+                         "the kernel rejected the eBPF programs that follow waits (%s): run `xprof check`",
                          strerror(-rc));
     *out = TAKE_PTR(s);
     return 0;
@@ -151,7 +151,8 @@ void sched_free(struct sched **ss)
     *ss = NULL;
 }
 
-/* A thread whose stack is to be taken, with its mappings. Returns the bytes that it took, 0: it is not there as a whole.
+/* A thread whose stack is to be taken, with its mappings. Returns the bytes that it took, 0: it is not there as a
+ * whole.
  */
 static size_t take_sleeper(const u8 *at, size_t len, struct probe_waits *out)
 {

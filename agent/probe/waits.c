@@ -1,6 +1,5 @@
 /* When waits are followed: from the start in a recording, in an agent while a cgroup wants one of their events. */
 #include "probe/probe_internal.h"
-#include "probe/sched.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -279,12 +279,12 @@ void agent_options_free(struct agent_options *o)
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b, size_t *at)
 {
     static const size_t fixed[] = {
-        AT(events),          AT(kernel),      AT(user),       AT(table_memory),
-        AT(stack_memory),    AT(cache_dir),   AT(cache_size), AT(debug_dirs),
-        AT(debuginfod_urls), AT(short_names), AT(kube),       AT(kubeconfig),
-        AT(api_url),         AT(kubelet_url), AT(node_name),  AT(kubelet_insecure),
-        AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
-        AT(process_frames),  AT(state_dir),   AT(listen),     AT(targets_token_file),
+        AT(events),          AT(kernel),      AT(user),          AT(table_memory),
+        AT(stack_memory),    AT(cache_dir),   AT(cache_size),    AT(debug_dirs),
+        AT(debuginfod_urls), AT(short_names), AT(kube),          AT(kubeconfig),
+        AT(api_url),         AT(kubelet_url), AT(node_name),     AT(kubelet_insecure),
+        AT(cri_socket),      AT(host_root),   AT(labels),        AT(synth),
+        AT(process_frames),  AT(state_dir),   AT(listen),        AT(targets_token_file),
         AT(proxy),           AT(no_proxy),    AT(offcpu_min_ns),
     };
     while (*at < agent_command.nrows) {

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * The contract of waits (bpf/waits.bpf.h), as bpf/xprof.h is that of samples. Include bpf/xprof.h first.
+ */
+#pragma once
+
+#define XP_MAX_THREADS (1u << 15) /* threads whose waits are followed: 5 MB */
+#define XP_MAX_WAITS   (1u << 15) /* distinct waits of an interval: twice 3 MB */
+#define XP_MAX_STACKS  (1u << 15) /* distinct stacks of an interval */
+
+/* Sums are kept by the kernel side, and read and reset by user space at the end of each interval. */
+struct xp_wait_key {
+    u64 user, kernel; /* keys of stacks (XP_RECORD_STACK); kernel may be 0: not taken */
+    u32 flags;        /* XP_WAIT_* */
+    u32 tid;          /* 0: all threads of the process together */
+};
+struct xp_wait {
+    u64 count, ns;
+};
+
+/* A thread that sleeps, and whose stack is still to be taken, by others that read its memory. Written by the iterator
+ * (bpf/sleepers.bpf.c), followed by `nmaps` struct xp_mapping; same_maps: they are those of the one before. */
+struct xp_sleeper {
+    u64 key; /* of its user stack */
+    u64 start, cgroup;
+    u64 switches; /* number of times that it had left a CPU: if it is another one, it has run since */
+    u32 tgid, tid;
+    u32 nmaps, same_maps;
+    char comm[16];
+    struct xp_regs regs;
+};

@@ -84,7 +84,7 @@ static void add_string(const char *key, const char *value, struct buf *out)
 static void add_aliases(const struct event_kind *k, struct buf *out)
 {
     buf_str(out, ",\"aliases\":[");
-    for (size_t i = 0; i < EVENT_ALIASES && k->aliases[i]; i++) {
+    for (size_t i = 0; k->aliases[i]; i++) {
         buf_str(out, i ? "," : "");
         buf_json(out, k->aliases[i]);
     }

@@ -48,8 +48,8 @@ TEST(list_as_json)
         CHECK_STR(json_get_text(j, "help"), k[i].help);
         CHECK(json_get_int(j, "default_rate", &rate) && rate == k[i].default_hz);
         const struct json *aliases = json_get(j, "aliases");
-        for (size_t a = 0; a < EVENT_ALIASES && k[i].aliases[a]; a++)
+        for (size_t a = 0; k[i].aliases[a]; a++)
             CHECK_STR(json_text(json_item(aliases, a)), k[i].aliases[a]);
-        CHECK(json_count(aliases) == EVENT_ALIASES || !k[i].aliases[json_count(aliases)]);
+        CHECK(!k[i].aliases[json_count(aliases)]);
     }
 }

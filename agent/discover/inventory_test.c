@@ -2,7 +2,8 @@
 #include "discover/inventory.h"
 #include <string.h>
 
-static const struct policy_type types[] = {{"cpu", true, true}, {"page-faults", true, true}, {"offcpu", false, false}};
+static const struct policy_type types[] = {
+    {"cpu", true, true, NULL}, {"page-faults", true, true, NULL}, {"offcpu", false, false, NULL}};
 
 static struct discover_rules rules_of(enum policy_targeting targeting)
 {

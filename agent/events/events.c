@@ -137,7 +137,7 @@ const struct event_kind *event_kinds(size_t *n)
 static bool is_called(const struct event_kind *kind, const char *name)
 {
     bool found = !strcmp(kind->name, name);
-    for (size_t i = 0; i < EVENT_ALIASES && kind->aliases[i]; i++)
+    for (size_t i = 0; kind->aliases[i]; i++)
         found |= !strcmp(kind->aliases[i], name);
     return found;
 }

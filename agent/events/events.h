@@ -17,13 +17,13 @@ enum event_cost {
 };
 
 struct event_kind {
-    const char *name;                   /* -e NAME */
-    const char *aliases[EVENT_ALIASES]; /* names that stand for `name`; NULL after the last */
-    struct probe_event probe;           /* how it is attached, except hz */
-    const char *unit;                   /* pprof unit of the value: "nanoseconds" or "count" */
-    const char *type;                   /* pprof type of the value: "cpu", "page_faults", ... */
-    const char *series;                 /* label __name__ on servers: first part of Pyroscope's profile type ID */
-    unsigned default_hz;                /* samples per second per CPU; 0: it has no rate, every event counts */
+    const char *name;                       /* -e NAME */
+    const char *aliases[EVENT_ALIASES + 1]; /* names that stand for `name`; NULL after the last */
+    struct probe_event probe;               /* how it is attached, except hz */
+    const char *unit;                       /* pprof unit of the value: "nanoseconds" or "count" */
+    const char *type;                       /* pprof type of the value: "cpu", "page_faults", ... */
+    const char *series;                     /* label __name__ on servers: first part of Pyroscope's profile type ID */
+    unsigned default_hz;                    /* samples per second per CPU; 0: it has no rate, every event counts */
     enum event_cost cost;
     const char *needs; /* beyond what every recording needs; "": nothing */
     const char *help;  /* what it counts */

@@ -55,13 +55,21 @@ static bool too_long(struct wants *w, const char *key, const char *value)
     return true;
 }
 
+static bool means_type(struct item i, const struct policy_type *t)
+{
+    bool found = item_is(i, t->name);
+    for (size_t k = 0; t->aliases && t->aliases[k]; k++)
+        found |= item_is(i, t->aliases[k]);
+    return found;
+}
+
 static u32 type_of(struct wants *w, const struct policy *p, const char *key, struct item i)
 {
     for (size_t t = 0; t < p->ntypes; t++) {
-        if (!item_is(i, p->types[t].name))
+        if (!means_type(i, &p->types[t]))
             continue;
         if (!p->types[t].built)
-            wants_warn(w, key, "%s is not supported by this version", p->types[t].name);
+            wants_warn(w, key, "%s is not recorded by this agent", p->types[t].name);
         return p->types[t].built ? 1u << t : 0;
     }
     wants_warn(w, key, i.n ? "unknown type \"%.*s\"" : "an empty value%.*s", shown(i), i.s);

@@ -39,8 +39,9 @@ enum policy_targeting { POLICY_ANNOTATION, POLICY_NAMESPACE, POLICY_ALL };
 /* A profile type by name. Its index in the table is its bit in `events`. At most 32. */
 struct policy_type {
     const char *name;
-    bool built; /* false: valid, but not implemented in this version */
-    bool usual; /* one of the types selected by "true" */
+    bool built;                 /* false: valid, but this agent does not record it */
+    bool usual;                 /* one of the types selected by "true" */
+    const char *const *aliases; /* names that stand for `name`, NULL behind the last; NULL: none */
 };
 
 struct policy { /* everything is borrowed */

@@ -22,7 +22,8 @@ static void check_text(const char *s, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct policy_type types[] = {{"cpu", true, true}, {"offcpu", true, false}, {"io", false, false}};
+    static const struct policy_type types[] = {
+        {"cpu", true, true, NULL}, {"offcpu", true, false, NULL}, {"io", false, false, NULL}};
     CLEANUP(kube_pairs_free) struct kube_pairs pod = {0}, ns = {0};
     AUTO_FREE char *text = strndup((const char *)data, size), *rest = NULL;
     struct policy p = {.rate_min = 1, .rate_max = 997, .types = types, .ntypes = 3};

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char *const offcpu_aliases[] = {"off-cpu", "off_cpu", NULL};
 static const struct policy_type types[] = {
-    {"cpu", true, true},  {"offcpu", true, false}, {"memory", false, false},
-    {"io", false, false}, {"lock", false, false},  {"readahead", false, false},
+    {"cpu", true, true, NULL},      {"offcpu", true, false, offcpu_aliases},
+    {"memory", false, false, NULL}, {"io", false, false, NULL},
+    {"lock", false, false, NULL},   {"readahead", false, false, NULL},
 };
 #define CPU    1u
 #define OFFCPU 2u
@@ -41,6 +43,8 @@ TEST(policy_annotation_opts_in)
     CHECK_STR(w.reason, "the pod's annotation xprof.io/profile requests profiling");
     w = DECIDE(&usual, "xprof.io/profile", " offcpu , cpu ");
     CHECK(w.profiled && w.events == (CPU | OFFCPU) && !w.nwarnings);
+    w = DECIDE(&usual, "xprof.io/profile", "off_cpu,off-cpu");
+    CHECK(w.profiled && w.events == OFFCPU && !w.nwarnings);
     w = DECIDE(&usual, "xprof.io/profile", "false");
     CHECK(!w.profiled && !w.events && !w.nwarnings);
     CHECK_STR(w.reason, "the pod's annotation xprof.io/profile opts out");
@@ -79,7 +83,7 @@ TEST(policy_warns_and_never_guesses)
     CHECK(w.profiled && w.events == CPU);
     CHECK_EQ(w.nwarnings, 3);
     CHECK_STR(w.warnings[0], "xprof.io/profile: unknown type \"offcup\"");
-    CHECK_STR(w.warnings[1], "xprof.io/profile: memory is not supported by this version");
+    CHECK_STR(w.warnings[1], "xprof.io/profile: memory is not recorded by this agent");
     CHECK_STR(w.warnings[2], "xprof.io/profile: an empty value");
     static const char *const bad[] = {"", "yes", "True", "1", "true,cup", "memory", ","};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

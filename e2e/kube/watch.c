@@ -33,7 +33,8 @@ struct state {
     volatile bool stop;
 };
 
-static const struct policy_type types[] = {{"cpu", true, true}, {"offcpu", true, false}, {"memory", false, false}};
+static const struct policy_type types[] = {
+    {"cpu", true, true, NULL}, {"offcpu", true, false, NULL}, {"memory", false, false, NULL}};
 static const struct policy policy = {.rate_min = 1, .rate_max = 997, .types = types, .ntypes = 3};
 
 static void print_types(u32 events)

@@ -6,15 +6,16 @@
 #define MAX_TARGETS 256
 #define RATE_MIN    1
 
-/* Types that the grammar of annotations knows, whether or not this agent samples them. */
-static const char *const known_types[] = {"cpu", "offcpu", "memory", "io", "lock", "readahead"};
-#define NKNOWN (sizeof(known_types) / sizeof(*known_types))
+/* Types that the grammar of annotations knows beside the kinds of events: no version has recorded them yet. */
+static const char *const known_types[] = {"memory", "io", "lock", "readahead"};
+#define NKNOWN    (sizeof(known_types) / sizeof(*known_types))
+#define MAX_TYPES 32
 
 struct agent_rules {
     struct agent_options options;
     struct config_file *file;
     struct selector *pods, *namespaces;
-    struct policy_type types[XP_MAX_EVENTS + NKNOWN];
+    struct policy_type types[MAX_TYPES];
     struct label_set external; /* of every profile */
     struct label_set defaults; /* of what no target matches */
     struct target_rule targets[MAX_TARGETS];
@@ -37,20 +38,29 @@ static void release(void *owner)
     free(r);
 }
 
+static void add_type(struct agent_rules *r, size_t *n, const char *name, bool built, bool usual)
+{
+    const struct event_kind *kind = event_kind_find(name);
+    for (size_t i = 0; i < *n; i++)
+        if (!strcmp(r->types[i].name, name))
+            return;
+    if (*n < MAX_TYPES)
+        r->types[(*n)++] =
+            (struct policy_type){.name = name, .built = built, .usual = usual, .aliases = kind ? kind->aliases : NULL};
+}
+
 /* What is sampled comes first: its place is its bit in a want. */
 static size_t make_types(struct agent_rules *r)
 {
     const char *names[XP_MAX_EVENTS];
-    size_t listed = r->options.events.n, n = events_offered((const char *const *)r->options.events.v, listed, names);
-    for (size_t i = 0; i < n; i++)
-        r->types[i] = (struct policy_type){.name = names[i], .built = true, .usual = i < listed};
-    for (size_t i = 0; i < NKNOWN; i++) {
-        bool there = false;
-        for (size_t k = 0; k < n; k++)
-            there |= !strcmp(r->types[k].name, known_types[i]);
-        if (!there)
-            r->types[n++] = (struct policy_type){.name = known_types[i]};
-    }
+    size_t listed = r->options.events.n, n = 0;
+    size_t offered = events_offered((const char *const *)r->options.events.v, listed, names);
+    for (size_t i = 0; i < offered; i++)
+        add_type(r, &n, names[i], true, i < listed);
+    for (size_t i = 0; event_name(i); i++)
+        add_type(r, &n, event_name(i), false, false);
+    for (size_t i = 0; i < NKNOWN; i++)
+        add_type(r, &n, known_types[i], false, false);
     return n;
 }
 

@@ -268,15 +268,19 @@ XP_INLINE u64 xp_site(struct task_struct *t)
     return xp_mix(pt[0], pt[1]);
 }
 
+/* The new entry is made in scratch memory: six nested calls have 512 bytes of stack together. */
 XP_INLINE struct xp_thread *xp_thread_get(struct xp_state *s, u32 tid, u64 cgroup, struct xp_stats *st)
 {
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid),
-                     fresh = {.credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid), *fresh = (struct xp_thread *)s->object;
+    _Static_assert(sizeof(*fresh) <= sizeof(s->object), "it serves as room");
     if (t)
         return t;
     xp_take_wait_stack(cgroup, 0);
-    fresh.nobody = s->hash;
-    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
+    __builtin_memset(fresh, 0, sizeof(*fresh));
+    fresh->nobody = s->hash;
+    fresh->credit = XP_CREDIT_FIRST;
+    fresh->wants = xp_live.wants;
+    bpf_map_update_elem(&threads, &tid, fresh, BPF_NOEXIST);
     t = bpf_map_lookup_elem(&threads, &tid);
     if (!t)
         st->lost[XP_LOSS_WAIT]++;

@@ -214,3 +214,54 @@ expect_exit() { # STATUS LINE COMMAND...
     [ -z "$line" ] || [ "$(wc -l <"$errors")" = 1 ] || fail "more or less than one line on stderr: $*"
     [ -z "$line" ] || grep -qE -- "$line" "$errors" || fail "stderr does not match '$line': $*"
 }
+
+# The waits in a pprof file: lines PID COUNT BLOCKED_NS RUN_QUEUE_NS CAUSE, one per sample.
+waits_of() { # FILE
+    go tool pprof -raw -symbolize=none "$1" 2>/dev/null | awk '
+        /^Samples:/ { on = 1; next }
+        /^Locations/ { on = 0 }
+        !on { next }
+        /^samples\// {
+            for (i = 1; i <= NF; i++)
+                if ($i ~ /^off_cpu/) off = i
+                else if ($i ~ /^run_queue/) queue = i
+        }
+        /^ *[0-9]+ +[0-9]+.*:/ && !/:\[/ {
+            sub(/:.*/, "")
+            count = $1
+            blocked = off ? $off : 0
+            queued = queue ? $queue : 0
+        }
+        match($0, /wait:\[[^]]*\]/) { cause = substr($0, RSTART + 6, RLENGTH - 7) }
+        match($0, /pid:\[[0-9]+\]/) {
+            print substr($0, RSTART + 5, RLENGTH - 6), count, blocked, queued, cause
+        }'
+}
+
+# Compares a profile with what processes of e2e/targets/offcpu.c have printed. SUM and DELAY are percentages, beyond
+# 1 ms: how far on-CPU time + blocked time + run queue may be from the time by the clock, and run queues from run_delay.
+# STOLEN: ns that other machines had the CPUs, which the scheduler takes off the time of a thread.
+expect_truth() { # PROFILE OWN SUM DELAY [STOLEN]
+    waits_of "$1" >"$TMP/waits"
+    [ -s "$TMP/waits" ] || fail "there are no waits in $1"
+    awk -v sum="$3" -v delay="$4" -v stolen="${5:-0}" '
+        function abs(x) { return x < 0 ? -x : x }
+        function wrong(what) { print name ": " what; bad = 1 }
+        NR == FNR { n[$1] += $3 > 0 ? $2 : 0; off[$1] += $3; queue[$1] += $4; next }
+        {
+            name = $1; pid = $2; wall = $4; all = off[pid] + queue[pid] + $5
+            printf "%-6s %d waits of %d; sum %+.3f ms, run queue %+.3f ms of %.3f\n", name, n[pid], $3,
+                (all - wall) / 1e6, (queue[pid] - $6) / 1e6, $6 / 1e6
+            if (n[pid] != $3) wrong("it waited " $3 " times, not " n[pid])
+            if (abs(all - wall) > sum / 100 * wall + 1e6 + stolen)
+                wrong("its times do not add up")
+            if (abs(queue[pid] - $6) > delay / 100 * $6 + 1e6)
+                wrong("its time on run queues is wrong")
+        }
+        END { exit bad || !FNR }' "$TMP/waits" "$2" || fail "the profile and the programs differ"
+}
+
+# Time that other virtual machines had the CPUs, in ns since the start.
+stolen() {
+    awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%.0f\n", $9 / hz * 1e9 }' /proc/stat
+}

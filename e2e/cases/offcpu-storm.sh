@@ -1,0 +1,16 @@
+#!/bin/bash
+# Two pairs of processes that switch as fast as they can, on all CPUs: no wait is lost, and times add up.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+need go jq
+
+build_target offcpu -pthread
+before=$(stolen)
+record -e offcpu,runqueue -o "$TMP/x.pb.gz" -- "$TMP/offcpu" storm storm >"$TMP/own"
+stolen=$(($(stolen) - before))
+expect .lost.wait == 0
+expect '.lost["ring-full"]' == 0
+# Wide, as waits end when the thread is switched to; for the scheduler it runs from the interrupt on that woke it up.
+expect_truth "$TMP/x.pb.gz" "$TMP/own" 10 50 "$stolen"
+awk '$3 < 20000 { exit 1 }' "$TMP/own" || fail "this was no storm: $(cat "$TMP/own")"

@@ -74,7 +74,7 @@ XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct 
     if (!state || state & XP_TASK_DEAD || !xp_waits_wanted(task, tgid, &cgroup))
         return;
     fresh.flags = xp_wait_flags(task, state, 0);
-    xp_note_sums(task, &fresh);
+    xp_note_sums(task, &fresh, 0);
     int none = xp_begin_sleeper(s, task, cgroup);
     fresh.nobody = fresh.user = xp_key_of_words(s, xp_process_key(s));
     xp_tell_stack(s, fresh.nobody, st);

@@ -27,6 +27,7 @@ struct xp_thread {
     u64 ran;      /* ns that it had spent on CPUs when it was seen last (se.sum_exec_runtime) */
     u64 queued;   /* ns that it had spent on run queues by then (sched_info.run_delay) */
     u64 switches; /* number of times that it had left by then */
+    u64 lag;      /* ns that the scheduler's clock was behind then; 0: not known */
     u64 user;     /* key of its user stack */
     u64 nobody;   /* the same of a stack that was not taken: says only whose it is */
     u64 kernel;   /* key of the kernel stack of its last wait, which began at `site` with `flags` */
@@ -187,8 +188,22 @@ XP_INLINE void xp_count_wait(const struct xp_thread *t, u64 user, u64 kernel, u6
         xp_add_wait(&key, 1, queued, st);
 }
 
-XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t)
+/* Returns by how many ns the scheduler's clock is behind on this CPU; 0: not known. By it, a thread that an interrupt
+ * woke up runs from that interrupt on: microseconds before it is switched to. */
+XP_INLINE u64 xp_clock_lag(struct task_struct *next, u64 now)
 {
+    return bpf_core_field_exists(struct cfs_rq, rq) ? now - next->se.cfs_rq->rq->clock : 0;
+}
+
+/* Returns the time since then, when the thread was seen last, by the scheduler's clock. */
+XP_INLINE u64 xp_time_since(const struct xp_thread *t, u64 then, u64 now, u64 lag)
+{
+    return now - then - (t->lag && lag ? lag - t->lag : 0);
+}
+
+XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t, u64 lag)
+{
+    t->lag = lag;
     t->ran = task->se.sum_exec_runtime;
     t->queued = task->sched_info.run_delay;
     t->switches = task->nvcsw + task->nivcsw;
@@ -197,11 +212,12 @@ XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t)
 /* Some kernels switch threads without a word now and then. What is missing shows in the scheduler's sums of a thread:
  * it has left more often, and of the time since it was seen last, it did not run all. `leaves`: it leaves its CPU now,
  * which is in the sums already; otherwise it is about to run. */
-XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now, u32 leaves, struct xp_stats *st)
+XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now, u64 lag, u32 leaves,
+                          struct xp_stats *st)
 {
     u64 from = t->out ? t->out : t->in, ran = task->se.sum_exec_runtime - t->ran;
     u64 missed = task->nvcsw + task->nivcsw - t->switches - leaves + (t->out != 0);
-    u64 ns = now - from - ran;
+    u64 ns = xp_time_since(t, from, now, lag) - ran;
     if (!from || !missed || (s64)ns <= 0)
         return;
     u64 told = t->out && t->told > t->out ? t->told - t->out : 0;
@@ -288,7 +304,7 @@ XP_INLINE struct xp_thread *xp_thread_get(struct xp_state *s, u32 tid, u64 cgrou
 }
 
 /* The current thread leaves its CPU. */
-XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, struct xp_stats *st)
+XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, u64 lag, struct xp_stats *st)
 {
     u64 id = bpf_get_current_pid_tgid(), cgroup = 0;
     u32 tid = (u32)id, wanted;
@@ -308,7 +324,7 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted,
     if (t->wants != xp_live.wants) /* it may not have been wanted for some time */
         t->out = t->in = 0;
     t->wants = xp_live.wants;
-    xp_recover(prev, t, now, 1, st);
+    xp_recover(prev, t, now, lag, 1, st);
     u32 flags = xp_wait_flags(prev, state, preempted);
     if ((flags & XP_WAIT_RUNQUEUE) && !(wanted & xp_config.runqueue))
         flags |= XP_WAIT_UNSEEN;
@@ -317,7 +333,7 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted,
         t->kernel = 0;
     t->site = site;
     t->flags = flags;
-    xp_note_sums(prev, t);
+    xp_note_sums(prev, t, lag);
     t->taken = !(flags & XP_WAIT_UNSEEN) && (xp_config.wait_min <= 1000 || t->credit);
     t->user = t->nobody;
     if (t->taken && !xp_take_wait_stack(cgroup, 1))
@@ -356,7 +372,7 @@ XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
     t->credit = credit < XP_CREDIT_MAX ? credit : XP_CREDIT_MAX;
 }
 
-XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *st)
+XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, u64 lag, struct xp_stats *st)
 {
     u32 tid = next->pid;
     struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
@@ -364,9 +380,9 @@ XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *
         return;
     __sync_fetch_and_add(&t->changes, 1);
     u64 queued = xp_queued(next, t, 1), before = t->queued;
-    u64 ns = now - t->out - (next->se.sum_exec_runtime - t->ran); /* it ran meanwhile if that was not announced */
+    u64 ns = xp_time_since(t, t->out, now, lag) - (next->se.sum_exec_runtime - t->ran); /* it may have run */
     if (!t->out) {
-        xp_recover(next, t, now, 0, st);
+        xp_recover(next, t, now, lag, 0, st);
     } else if ((s64)ns > 0) {
         u64 told = t->told > t->out ? t->told - t->out : 0;
         struct xp_state *s = xp_state_get();
@@ -378,6 +394,6 @@ XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, struct xp_stats *
     }
     t->out = 0;
     t->in = now;
-    xp_note_sums(next, t);
+    xp_note_sums(next, t, lag);
     t->queued = before + queued; /* with what it is about to grow by */
 }

@@ -11,6 +11,5 @@ record -e offcpu,runqueue -o "$TMP/x.pb.gz" -- "$TMP/offcpu" storm storm >"$TMP/
 stolen=$(($(stolen) - before))
 expect .lost.wait == 0
 expect '.lost["ring-full"]' == 0
-# Wide, as waits end when the thread is switched to; for the scheduler it runs from the interrupt on that woke it up.
-expect_truth "$TMP/x.pb.gz" "$TMP/own" 10 50 "$stolen"
+expect_truth "$TMP/x.pb.gz" "$TMP/own" 0.5 1 "$stolen"
 awk '$3 < 20000 { exit 1 }' "$TMP/own" || fail "this was no storm: $(cat "$TMP/own")"

@@ -381,9 +381,10 @@ XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, u64 lag, struct x
     __sync_fetch_and_add(&t->changes, 1);
     u64 queued = xp_queued(next, t, 1), before = t->queued;
     u64 ns = xp_time_since(t, t->out, now, lag) - (next->se.sum_exec_runtime - t->ran); /* it may have run */
+    ns = (s64)ns < 0 ? 0 : ns;
     if (!t->out) {
         xp_recover(next, t, now, lag, 0, st);
-    } else if ((s64)ns > 0) {
+    } else {
         u64 told = t->told > t->out ? t->told - t->out : 0;
         struct xp_state *s = xp_state_get();
         if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_config.wait_min || !t->kernel))

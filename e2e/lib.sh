@@ -240,7 +240,8 @@ waits_of() { # FILE
 
 # Compares a profile with what processes of e2e/targets/offcpu.c have printed. SUM and DELAY are percentages, beyond
 # 1 ms: how far on-CPU time + blocked time + run queue may be from the time by the clock, and run queues from run_delay.
-# STOLEN: ns that other machines had the CPUs, which the scheduler takes off the time of a thread.
+# STOLEN: ns that other machines had the CPUs, which the scheduler takes off the time of a thread, like that of the
+# interrupt that ends a wait. A wait may begin between the last look at the clock and the end of the program.
 expect_truth() { # PROFILE OWN SUM DELAY [STOLEN]
     waits_of "$1" >"$TMP/waits"
     [ -s "$TMP/waits" ] || fail "there are no waits in $1"
@@ -252,8 +253,8 @@ expect_truth() { # PROFILE OWN SUM DELAY [STOLEN]
             name = $1; pid = $2; wall = $4; all = off[pid] + queue[pid] + $5
             printf "%-6s %d waits of %d; sum %+.3f ms, run queue %+.3f ms of %.3f\n", name, n[pid], $3,
                 (all - wall) / 1e6, (queue[pid] - $6) / 1e6, $6 / 1e6
-            if (n[pid] != $3) wrong("it waited " $3 " times, not " n[pid])
-            if (abs(all - wall) > sum / 100 * wall + 1e6 + stolen)
+            if (abs(n[pid] - $3) > $3 / 10000) wrong("it waited " $3 " times, not " n[pid])
+            if (abs(all - wall) > sum / 100 * wall + 1e6 + stolen + 300 * $3)
                 wrong("its times do not add up")
             if (abs(queue[pid] - $6) > delay / 100 * $6 + 1e6)
                 wrong("its time on run queues is wrong")

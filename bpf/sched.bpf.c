@@ -6,6 +6,7 @@
 #include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/waits.bpf.h"
+#include "bpf/switch.bpf.h"
 
 /* Arguments: preempt, prev, next; prev_state since Linux 5.18 (include/trace/events/sched.h). `current` is still prev.
  */
@@ -14,11 +15,8 @@ int xp_on_switch(u64 *ctx)
 {
     struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
     u64 now = bpf_ktime_get_ns(), lag = xp_clock_lag(next, now);
-    struct xp_stats *st = xp_stats_get();
-    if (!st)
-        return 0;
     u32 state = xp_config.prev_state ? (u32)ctx[3] : xp_state_of(prev);
-    xp_switch_out(prev, state, ctx[0], now, lag, st);
-    xp_switch_in(next, now, lag, st);
+    xp_switch_out(prev, state, ctx[0], now, lag);
+    xp_switch_in(next, now, lag);
     return 0;
 }

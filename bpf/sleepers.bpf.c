@@ -65,8 +65,7 @@ XP_INLINE int xp_write_sleeper(struct xp_state *s, struct seq_file *seq, u64 key
 }
 
 /* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. */
-XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, u64 now,
-                               struct xp_stats *st)
+XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, u64 now)
 {
     struct xp_thread fresh = {.out = now, .credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
     u32 state = xp_state_of(task), tgid = task->tgid, tid = task->pid;
@@ -76,15 +75,17 @@ XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct 
     fresh.flags = xp_wait_flags(task, state, 0);
     xp_note_sums(task, &fresh, 0);
     int none = xp_begin_sleeper(s, task, cgroup);
+    fresh.cgroup = cgroup;
     fresh.nobody = fresh.user = xp_key_of_words(s, xp_process_key(s));
-    xp_tell_stack(s, fresh.nobody, st);
+    if (xp_tell_stack(s, fresh.nobody, cgroup))
+        return;
     if (!none) {
         fresh.user = xp_mix(fresh.nobody ^ now, tid) | 1;
         fresh.taken = 1;
         if (xp_write_sleeper(s, seq, fresh.user, fresh.switches))
             return;
     }
-    bpf_map_update_elem(&threads, &tid, &fresh, BPF_NOEXIST);
+    xp_add_thread(tid, &fresh);
 }
 
 /* A wait that seemed not worth its stack goes on. Returns 0; 1: as xp_write_sleeper. */
@@ -104,25 +105,24 @@ XP_INLINE int xp_catch_up(struct xp_state *s, struct seq_file *seq, struct task_
 
 /* Counts the wait of a thread up to now. */
 XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, struct xp_thread *t,
-                               u64 now, struct xp_stats *st)
+                               u64 now)
 {
     u64 cgroup = 0, changes = t->changes, out = t->out, told = t->told, first = told <= out, from = first ? out : told;
     u32 tid = task->pid;
     if (!xp_waits_wanted(task, task->tgid, &cgroup)) {
-        bpf_map_delete_elem(&threads, &tid);
+        xp_forget_thread(tid);
         return;
     }
     if (!out || (s64)(now - from) <= 0 || t->flags & XP_WAIT_UNSEEN || xp_catch_up(s, seq, task, t, cgroup, now))
         return;
     t->wants = xp_live.wants;
     if (xp_config.kernel && (first || !t->kernel))
-        t->kernel = xp_take_kernel_stack(s, task, st);
-    struct xp_wait_key key = {.user = t->user, .kernel = t->kernel, .flags = t->flags};
+        t->kernel = xp_take_kernel_stack(s, task, cgroup);
     t->told = now;
     /* An atomic addition is a barrier: either the thread that comes back sees `told`, or this sees that it did. */
     __sync_fetch_and_add(&t->looks, 1);
     if (*(volatile u64 *)&t->changes == changes)
-        xp_add_wait(&key, first, now - from, st);
+        xp_add_wait(t->user, t->kernel, XP_COUNTED(t->flags, first), now - from, tid);
 }
 
 SEC("iter/task")
@@ -130,15 +130,14 @@ int xp_tell_waits(struct bpf_iter__task *ctx)
 {
     struct task_struct *task = ctx->task;
     struct xp_state *s = xp_iter_state();
-    struct xp_stats *st = xp_stats_get();
-    if (!task || !s || !st)
+    if (!task || !s)
         return 0;
     u32 tid = task->pid;
     struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
     u64 now = bpf_ktime_get_ns();
     if (t)
-        xp_tell_sleeper(s, ctx->meta->seq, task, t, now, st);
+        xp_tell_sleeper(s, ctx->meta->seq, task, t, now);
     else if (!(task->flags & XP_PF_NO_USER))
-        xp_meet_sleeper(s, ctx->meta->seq, task, now, st);
+        xp_meet_sleeper(s, ctx->meta->seq, task, now);
     return 0;
 }

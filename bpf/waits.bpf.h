@@ -32,6 +32,7 @@ struct xp_thread {
     u64 nobody;   /* the same of a stack that was not taken: says only whose it is */
     u64 kernel;   /* key of the kernel stack of its last wait, which began at `site` with `flags` */
     u64 site;
+    u64 cgroup;
     u32 flags; /* XP_WAIT_* */
     u32 taken; /* its user stack was */
     u32 wants; /* xp_live.wants when it left */
@@ -63,6 +64,76 @@ struct {
     __type(key, u64);
     __type(value, u32);
 } told_stacks SEC(".maps");
+
+/* What cgroups have of all this. */
+struct xp_wait_group {
+    u64 threads;
+    u64 interval, waits, stacks; /* of that interval */
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_WAIT_GROUPS);
+    __type(key, u64);
+    __type(value, struct xp_wait_group);
+} wait_groups SEC(".maps");
+
+/* Out of line: its part of the stack is not needed by those who unwind. */
+XP_NOINLINE int xp_make_wait_group(u64 cgroup)
+{
+    struct xp_wait_group fresh = {};
+    return bpf_map_update_elem(&wait_groups, &cgroup, &fresh, BPF_NOEXIST);
+}
+
+/* Returns what a cgroup has; NULL: there are too many cgroups, or there are no shares. */
+XP_INLINE struct xp_wait_group *xp_wait_group(u64 cgroup)
+{
+    struct xp_wait_group *g = bpf_map_lookup_elem(&wait_groups, &cgroup);
+    if (!g) {
+        xp_make_wait_group(cgroup);
+        g = bpf_map_lookup_elem(&wait_groups, &cgroup);
+    }
+    if (g && g->interval != xp_live.interval) {
+        g->interval = xp_live.interval;
+        g->waits = g->stacks = 0;
+    }
+    return g;
+}
+
+XP_INLINE void xp_lose_wait(u64 count)
+{
+    struct xp_stats *st = xp_stats_get();
+    if (st)
+        st->lost[XP_LOSS_WAIT] += count;
+}
+
+/* Stops following a thread. */
+XP_INLINE void xp_forget_thread(u32 tid)
+{
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
+    u64 cgroup = t ? t->cgroup : 0;
+    if (bpf_map_delete_elem(&threads, &tid) || !xp_config.wait_shares)
+        return;
+    struct xp_wait_group *g = bpf_map_lookup_elem(&wait_groups, &cgroup);
+    if (!g)
+        return;
+    __sync_fetch_and_add(&g->threads, -1);
+    if (!g->threads) /* its sums of the interval are forgotten early */
+        bpf_map_delete_elem(&wait_groups, &cgroup);
+}
+
+/* Begins to follow a thread. Returns 0; 1: there is no room. */
+XP_INLINE int xp_add_thread(u32 tid, const struct xp_thread *fresh)
+{
+    struct xp_wait_group *g = xp_config.wait_shares ? xp_wait_group(fresh->cgroup) : 0;
+    if ((xp_config.wait_shares && (!g || g->threads >= XP_MAX_THREADS / XP_WAIT_SHARE)) ||
+        bpf_map_update_elem(&threads, &tid, fresh, BPF_NOEXIST)) {
+        xp_lose_wait(1);
+        return 1;
+    }
+    if (g)
+        __sync_fetch_and_add(&g->threads, 1);
+    return 0;
+}
 
 /* ---- Keys of stacks ------------------------------------------------------------------------------------------------
  */
@@ -108,19 +179,32 @@ XP_INLINE u64 xp_key_of_words(struct xp_state *s, u64 with)
 /* Whose stack it is, and how it ended. */
 XP_INLINE u64 xp_process_key(const struct xp_state *s)
 {
-    return s->sample.start ^ (u64)s->sample.tgid << 40 ^ (u64)s->cause << 32;
+    const u64 *name = (const u64 *)s->sample.comm;
+    return xp_mix(xp_mix(name[0], name[1]), s->sample.start) ^ (u64)s->sample.tgid << 40 ^ (u64)s->cause << 32;
 }
 
-/* Sends the words of the scratch state under a key, unless that was done in this interval. */
-XP_INLINE void xp_tell_stack(struct xp_state *s, u64 key, struct xp_stats *st)
+/* Sends the words of the scratch state under a key, unless that was done in this interval. Returns 0; 1: there is no
+ * room, so nobody may refer to it. */
+XP_INLINE int xp_tell_stack(struct xp_state *s, u64 key, u64 cgroup)
 {
     u32 now = xp_live.interval, *told = bpf_map_lookup_elem(&told_stacks, &key);
     if (told && *told == now)
-        return;
+        return 0;
+    struct xp_wait_group *g = xp_config.wait_shares ? xp_wait_group(cgroup) : 0;
+    if (xp_config.wait_shares && (!g || g->stacks >= XP_MAX_STACKS / XP_WAIT_SHARE))
+        return 1;
     s->sample.type = XP_RECORD_STACK;
     s->sample.weight = key;
-    if (!xp_send(s, st))
-        bpf_map_update_elem(&told_stacks, &key, &now, BPF_ANY);
+    if (bpf_map_update_elem(&told_stacks, &key, &now, BPF_ANY))
+        return 1;
+    struct xp_stats *st = xp_stats_get();
+    if (!st || xp_send(s, st)) {
+        bpf_map_delete_elem(&told_stacks, &key);
+        return 1;
+    }
+    if (g)
+        __sync_fetch_and_add(&g->stacks, 1);
+    return 0;
 }
 
 /* ---- Who is wanted -------------------------------------------------------------------------------------------------
@@ -135,104 +219,6 @@ XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
     return xp_config.target == XP_TARGET_CGROUP ? xp_want_of(*cgroup, t) & both : both;
 }
 
-/* ---- Sums ----------------------------------------------------------------------------------------------------------
- */
-XP_INLINE struct xp_wait *xp_wait_get(const struct xp_wait_key *key, u32 odd)
-{
-    return odd ? bpf_map_lookup_elem(&waits1, key) : bpf_map_lookup_elem(&waits0, key);
-}
-
-/* Adds to a sum of this interval. */
-XP_INLINE void xp_add_wait(const struct xp_wait_key *key, u64 count, u64 ns, struct xp_stats *st)
-{
-    u32 odd = xp_live.interval & 1;
-    struct xp_wait *w = xp_wait_get(key, odd), fresh = {};
-    if (!w) {
-        odd ? bpf_map_update_elem(&waits1, key, &fresh, BPF_NOEXIST)
-            : bpf_map_update_elem(&waits0, key, &fresh, BPF_NOEXIST); /* or somebody else has done so meanwhile */
-        w = xp_wait_get(key, odd);
-    }
-    if (!w) {
-        st->lost[XP_LOSS_WAIT] += count;
-        return;
-    }
-    __sync_fetch_and_add(&w->count, count);
-    __sync_fetch_and_add(&w->ns, ns);
-}
-
-/* Returns for how long a thread has been on run queues since it was seen last: what its sum has grown by
- * (sched_info_dequeue, kernel/sched/stats.h), and, if it is about to run, what that is about to grow by
- * (sched_info_arrive, by the same clock). */
-XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t, u32 arrives)
-{
-    u64 queued = next->sched_info.run_delay - t->queued, since = next->sched_info.last_queued;
-    if (bpf_core_field_exists(struct cfs_rq, rq) && arrives && since) {
-        u64 now = next->se.cfs_rq->rq->clock;
-        if ((s64)(now - since) > 0)
-            queued += now - since;
-    }
-    return queued;
-}
-
-/* Counts a wait of `ns`, of which it was runnable for `queued`. */
-XP_INLINE void xp_count_wait(const struct xp_thread *t, u64 user, u64 kernel, u64 count, u64 ns, u64 queued,
-                             struct xp_stats *st)
-{
-    struct xp_wait_key key = {.user = user, .kernel = kernel, .flags = t->flags & ~XP_WAIT_UNSEEN};
-    if (queued > ns)
-        queued = ns;
-    if (!(key.flags & XP_WAIT_RUNQUEUE) && xp_config.offcpu)
-        xp_add_wait(&key, count, ns - queued, st);
-    key.flags = XP_WAIT_RUNQUEUE;
-    if (queued && xp_config.runqueue && !(t->flags & XP_WAIT_UNSEEN))
-        xp_add_wait(&key, 1, queued, st);
-}
-
-/* Returns by how many ns the scheduler's clock is behind on this CPU; 0: not known. By it, a thread that an interrupt
- * woke up runs from that interrupt on: microseconds before it is switched to. */
-XP_INLINE u64 xp_clock_lag(struct task_struct *next, u64 now)
-{
-    return bpf_core_field_exists(struct cfs_rq, rq) ? now - next->se.cfs_rq->rq->clock : 0;
-}
-
-/* Returns the time since then, when the thread was seen last, by the scheduler's clock. */
-XP_INLINE u64 xp_time_since(const struct xp_thread *t, u64 then, u64 now, u64 lag)
-{
-    return now - then - (t->lag && lag ? lag - t->lag : 0);
-}
-
-XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t, u64 lag)
-{
-    t->lag = lag;
-    t->ran = task->se.sum_exec_runtime;
-    t->queued = task->sched_info.run_delay;
-    t->switches = task->nvcsw + task->nivcsw;
-}
-
-/* Some kernels switch threads without a word now and then. What is missing shows in the scheduler's sums of a thread:
- * it has left more often, and of the time since it was seen last, it did not run all. `leaves`: it leaves its CPU now,
- * which is in the sums already; otherwise it is about to run. */
-XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now, u64 lag, u32 leaves,
-                          struct xp_stats *st)
-{
-    u64 from = t->out ? t->out : t->in, ran = task->se.sum_exec_runtime - t->ran;
-    u64 missed = task->nvcsw + task->nivcsw - t->switches - leaves + (t->out != 0);
-    u64 ns = xp_time_since(t, from, now, lag) - ran;
-    if (!from || !missed || (s64)ns <= 0)
-        return;
-    u64 told = t->out && t->told > t->out ? t->told - t->out : 0;
-    if (!t->out) { /* nothing is known of it */
-        t->kernel = 0;
-        t->flags = 0;
-    }
-    xp_count_wait(t, t->out ? t->user : t->nobody, t->kernel, missed - (told != 0), ns > told ? ns - told : 0,
-                  xp_queued(task, t, !leaves), st);
-    t->out = 0;
-    st->recovered += missed;
-}
-
-/* ---- A thread leaves -----------------------------------------------------------------------------------------------
- */
 XP_INLINE u32 xp_state_of(struct task_struct *t)
 {
     struct task_struct___old_state *old = (void *)t;
@@ -248,103 +234,62 @@ XP_INLINE u32 xp_wait_flags(struct task_struct *t, u32 state, u64 preempted)
            (BPF_CORE_READ_BITFIELD(t, in_iowait) ? XP_WAIT_IO : 0);
 }
 
-/* Takes the user stack of the current thread, or only says whose it is. Its key is in s->hash. Out of line, so that it
- * is verified once. */
-XP_NOINLINE int xp_take_wait_stack(u64 cgroup, u32 take)
+/* ---- Sums ----------------------------------------------------------------------------------------------------------
+ */
+XP_INLINE struct xp_wait *xp_wait_get(const struct xp_wait_key *key, u32 odd)
 {
-    struct xp_stats *st = xp_stats_get();
-    struct xp_state *s = xp_state_get();
-    u64 id = bpf_get_current_pid_tgid();
-    if (!s || !st)
+    return odd ? bpf_map_lookup_elem(&waits1, key) : bpf_map_lookup_elem(&waits0, key);
+}
+
+XP_INLINE struct xp_wait *xp_wait_make(const struct xp_wait_key *key, u32 odd)
+{
+    struct xp_wait fresh = {};
+    odd ? bpf_map_update_elem(&waits1, key, &fresh, BPF_NOEXIST)
+        : bpf_map_update_elem(&waits0, key, &fresh, BPF_NOEXIST); /* or somebody else has done so meanwhile */
+    return xp_wait_get(key, odd);
+}
+
+#define XP_COUNTED(flags, count) ((u64)(count) << 32 | (flags))
+
+/* Adds to a sum of this interval `count` waits of thread `tid`, XP_COUNTED with their flags. A cgroup that has used up
+ * its share of sums gets one for each process, without stacks. Out of line, for its part of the stack: those who call
+ * it unwind, too. */
+XP_NOINLINE int xp_add_wait(u64 user, u64 kernel, u64 counted, u64 ns, u32 tid)
+{
+    struct xp_wait_key key = {.user = user, .kernel = kernel, .flags = (u32)counted};
+    u32 odd = xp_live.interval & 1;
+    struct xp_wait *w = xp_wait_get(&key, odd);
+    struct xp_thread *t = !w && xp_config.wait_shares ? bpf_map_lookup_elem(&threads, &tid) : 0;
+    struct xp_wait_group *g = t ? xp_wait_group(t->cgroup) : 0;
+    if (t && (!g || g->waits >= XP_MAX_WAITS / XP_WAIT_SHARE)) {
+        key.user = t->nobody;
+        key.kernel = 0;
+        w = xp_wait_get(&key, odd);
+    }
+    if (!w) {
+        w = xp_wait_make(&key, odd);
+        if (g)
+            __sync_fetch_and_add(&g->waits, 1);
+    }
+    if (!w) {
+        xp_lose_wait(counted >> 32);
         return 1;
-    struct xp_sample *smp = &s->sample;
-    smp->tgid = id >> 32;
-    smp->tid = (u32)id;
-    smp->cgroup = cgroup;
-    xp_who_is(&s->who);
-    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
-    xp_unwind_reset(s);
-    s->kernel_mode = 1;
-    if (take)
-        xp_user_stack(s, 0, &s->who);
-    else
-        s->cause = XP_CAUSE_NOT_TAKEN;
-    /* What is unwound later must not be shared with stacks that look the same so far. */
-    xp_tell_stack(s, xp_key_of_words(s, xp_process_key(s) ^ (s->pending ? s->first.r[XP_RSP] : 0)), st);
+    }
+    __sync_fetch_and_add(&w->count, counted >> 32);
+    __sync_fetch_and_add(&w->ns, ns);
     return 0;
 }
 
-/* Where a thread waits, as far as its user registers tell. */
-XP_INLINE u64 xp_site(struct task_struct *t)
+XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t, u64 lag)
 {
-    u64 pt[2] = {}; /* rip, and after cs and eflags rsp */
-    u64 at = xp_user_regs(t) + 16 * 8;
-    bpf_probe_read_kernel(&pt[0], 8, (void *)at);
-    bpf_probe_read_kernel(&pt[1], 8, (void *)at + 3 * 8);
-    return xp_mix(pt[0], pt[1]);
+    t->lag = lag;
+    t->ran = task->se.sum_exec_runtime;
+    t->queued = task->sched_info.run_delay;
+    t->switches = task->nvcsw + task->nivcsw;
 }
 
-/* The new entry is made in scratch memory: six nested calls have 512 bytes of stack together. */
-XP_INLINE struct xp_thread *xp_thread_get(struct xp_state *s, u32 tid, u64 cgroup, struct xp_stats *st)
-{
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid), *fresh = (struct xp_thread *)s->object;
-    _Static_assert(sizeof(*fresh) <= sizeof(s->object), "it serves as room");
-    if (t)
-        return t;
-    xp_take_wait_stack(cgroup, 0);
-    __builtin_memset(fresh, 0, sizeof(*fresh));
-    fresh->nobody = s->hash;
-    fresh->credit = XP_CREDIT_FIRST;
-    fresh->wants = xp_live.wants;
-    bpf_map_update_elem(&threads, &tid, fresh, BPF_NOEXIST);
-    t = bpf_map_lookup_elem(&threads, &tid);
-    if (!t)
-        st->lost[XP_LOSS_WAIT]++;
-    return t;
-}
-
-/* The current thread leaves its CPU. */
-XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, u64 lag, struct xp_stats *st)
-{
-    u64 id = bpf_get_current_pid_tgid(), cgroup = 0;
-    u32 tid = (u32)id, wanted;
-    if (!id) /* the idle task */
-        return;
-    if (state & XP_TASK_DEAD) {
-        bpf_map_delete_elem(&threads, &tid);
-        return;
-    }
-    wanted = xp_waits_wanted(prev, id >> 32, &cgroup);
-    if (!wanted || prev->flags & XP_PF_NO_USER)
-        return;
-    struct xp_state *s = xp_state_get();
-    struct xp_thread *t = s ? xp_thread_get(s, tid, cgroup, st) : 0;
-    if (!t)
-        return;
-    if (t->wants != xp_live.wants) /* it may not have been wanted for some time */
-        t->out = t->in = 0;
-    t->wants = xp_live.wants;
-    xp_recover(prev, t, now, lag, 1, st);
-    u32 flags = xp_wait_flags(prev, state, preempted);
-    if ((flags & XP_WAIT_RUNQUEUE) && !(wanted & xp_config.runqueue))
-        flags |= XP_WAIT_UNSEEN;
-    u64 site = xp_site(prev);
-    if (site != t->site || flags != t->flags)
-        t->kernel = 0;
-    t->site = site;
-    t->flags = flags;
-    xp_note_sums(prev, t, lag);
-    t->taken = !(flags & XP_WAIT_UNSEEN) && (xp_config.wait_min <= 1000 || t->credit);
-    t->user = t->nobody;
-    if (t->taken && !xp_take_wait_stack(cgroup, 1))
-        t->user = s->hash;
-    t->out = now;
-}
-
-/* ---- It comes back -------------------------------------------------------------------------------------------------
- */
 /* Takes the kernel stack of a thread that is not running; returns its key, 0 without one. */
-XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, struct xp_stats *st)
+XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, u64 cgroup)
 {
     long n = bpf_get_task_stack(task, s->words, 8 * XP_MAX_KERNEL, 0);
     struct xp_sample *smp = &s->sample;
@@ -357,44 +302,5 @@ XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task,
     if (!smp->nkernel)
         return 0;
     u64 key = xp_key_of_words(s, 0);
-    xp_tell_stack(s, key, st);
-    return key;
-}
-
-/* Learns from a wait whether the next ones of this thread are worth their stack. */
-XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
-{
-    u64 credit = t->credit;
-    if (ns >= xp_config.wait_min)
-        credit = t->taken ? credit + XP_CREDIT_LONG : 2 * credit + 2 * XP_CREDIT_LONG;
-    else if (t->taken && credit)
-        credit--;
-    t->credit = credit < XP_CREDIT_MAX ? credit : XP_CREDIT_MAX;
-}
-
-XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, u64 lag, struct xp_stats *st)
-{
-    u32 tid = next->pid;
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
-    if (!t)
-        return;
-    __sync_fetch_and_add(&t->changes, 1);
-    u64 queued = xp_queued(next, t, 1), before = t->queued;
-    u64 ns = xp_time_since(t, t->out, now, lag) - (next->se.sum_exec_runtime - t->ran); /* it may have run */
-    ns = (s64)ns < 0 ? 0 : ns;
-    if (!t->out) {
-        xp_recover(next, t, now, lag, 0, st);
-    } else {
-        u64 told = t->told > t->out ? t->told - t->out : 0;
-        struct xp_state *s = xp_state_get();
-        if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_config.wait_min || !t->kernel))
-            t->kernel = xp_take_kernel_stack(s, next, st);
-        xp_learn(t, ns);
-        ns -= told < ns ? told : ns;
-        xp_count_wait(t, t->user, t->kernel, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued, st);
-    }
-    t->out = 0;
-    t->in = now;
-    xp_note_sums(next, t, lag);
-    t->queued = before + queued; /* with what it is about to grow by */
+    return xp_tell_stack(s, key, cgroup) ? 0 : key;
 }

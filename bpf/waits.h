@@ -7,6 +7,8 @@
 #define XP_MAX_THREADS (1u << 15) /* threads whose waits are followed: 5 MB */
 #define XP_MAX_WAITS   (1u << 15) /* distinct waits of an interval: twice 3 MB */
 #define XP_MAX_STACKS  (1u << 15) /* distinct stacks of an interval */
+#define XP_WAIT_SHARE  4          /* with neighbours, a cgroup may have one part in so many of each */
+#define XP_WAIT_GROUPS 4096       /* cgroups with threads that are followed */
 
 /* Sums are kept by the kernel side, and read and reset by user space at the end of each interval. */
 struct xp_wait_key {

@@ -271,8 +271,10 @@ struct xp_config {
     /* Of waits (bpf/waits.bpf.h): */
     u32 offcpu, runqueue; /* bits of these events: 1 << event; 0: not recorded */
     u32 prev_state;       /* sched_switch has the state of the previous task as fourth argument (Linux 5.18) */
-    u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
-    u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
+    u32 wait_shares;      /* a cgroup gets only its share of threads, waits and stacks */
+    u32 pad;
+    u64 wait_min; /* ns; of shorter waits, the user stack need not be taken */
+    u64 seed;     /* of keys of stacks: random, so that nobody can make two stacks have one key */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------
@@ -302,7 +304,6 @@ struct xp_stats {
     u64 lost[XP_LOSS_COUNT];
     u64 not_wanted; /* dropped by the filter */
     u64 thinned;    /* wanted, but not kept: the rate of their cgroup is lower */
-    u64 recovered;  /* switches of threads that the kernel did not announce, known by its sums */
     u64 cause[XP_CAUSE_COUNT];
     u64 frames, fp_frames;
     u64 walks, refills, cache_hits, cache_misses;

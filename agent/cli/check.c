@@ -257,6 +257,21 @@ static void check_event(const char *name, u32 type, u64 config, struct check *c)
     probe_free(&p);
 }
 
+/* The programs that follow threads off their CPUs are loaded when somebody wants that. */
+static void check_waits(void)
+{
+    char why[512];
+    struct probe *p = NULL;
+    struct probe_config cfg = {.cgroup_subsys = -1, .kernel = true, .user = true, .nevents = 2};
+    cfg.events[0] = (struct probe_event){.how = PROBE_OFFCPU};
+    cfg.events[1] = (struct probe_event){.how = PROBE_RUNQUEUE};
+    int rc = probe_new(&p, &cfg, why, sizeof(why));
+    if (!rc)
+        rc = probe_start(p, why, sizeof(why));
+    line(rc ? "--" : "ok", "waits", "%s", rc ? why : "can be followed (offcpu, runqueue)");
+    probe_free(&p);
+}
+
 int cli_check(int argc, char **argv)
 {
     AUTO_BUF struct buf message = {0};
@@ -274,6 +289,7 @@ int cli_check(int argc, char **argv)
     check_parser(&c);
     check_event("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, &c);
     check_event("hardware counters", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL);
+    check_waits();
     check_containers(&c, o.host_root);
     puts(c.failures ? "some requirements are not met: see the lines marked NO" : "xprof works here");
     return c.failures ? 1 : 0;

@@ -123,6 +123,29 @@ TEST(deferred_stacks_come_out_complete)
     CHECK_EQ(XP_WORD_FILE(s->words[2]), FILE_ID);
 }
 
+static void keep_stack(void *ctx, struct xp_sample *stack)
+{
+    struct xp_sample **kept = ctx;
+    free(*kept);
+    *kept = stack;
+}
+
+/* Stacks of waits have no value yet: they go to whoever knows what refers to them. */
+TEST(deferred_stacks_without_value_go_back)
+{
+    AUTO_DESK d;
+    AUTO_FREE struct xp_sample *kept = NULL;
+    CHECK_EQ(desk_new(&d), 0);
+    deferred_use_stacks(d.deferred, keep_stack, &kept);
+    struct deferred_job j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
+    j.sample->type = XP_RECORD_STACK;
+    j.sample->weight = 77;
+    deferred_add(d.deferred, j, d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(added(&d), 0);
+    CHECK(kept && kept->weight == 77 && kept->nuser == 2 && kept->cause == XP_CAUSE_END);
+}
+
 /* One that is cut is taken when it is longer, and stays as it came when it is not. */
 TEST(deferred_stacks_become_longer_or_stay)
 {

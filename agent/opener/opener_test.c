@@ -117,6 +117,26 @@ TEST(opener_reads)
     }
 }
 
+/* As far as it can be read. */
+TEST(opener_reads_memory)
+{
+    DESK;
+    long page = sysconf(_SC_PAGESIZE);
+    u8 *two = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    u8 got[OPENER_MAX_MEMORY];
+    for (int i = 0; i < 4; i++)
+        two[page - 4 + i] = (u8)("abcd"[i]);
+    munmap(two + page, (size_t)page);
+    for (int i = 0; i < 2; i++) {
+        int n = opener_memory(d.opener[i], (u32)getpid(), (u64)(uintptr_t)(two + page - 4), got, sizeof(got));
+        CHECK(n == 4 || (i && n == -EACCES)); /* a child may not read its parent everywhere */
+        CHECK(n != 4 || !memcmp(got, "abcd", 4));
+        CHECK(opener_memory(d.opener[i], (u32)getpid(), 4096, got, 8) < 0);
+        CHECK_EQ(opener_memory(d.opener[i], (u32)getpid(), 4096, got, OPENER_MAX_MEMORY + 1), -EINVAL);
+    }
+    munmap(two, (size_t)page);
+}
+
 /* What is sent can be read; what was open already is sent as it is. */
 TEST(opener_sends_what_it_opens)
 {

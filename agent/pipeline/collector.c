@@ -228,7 +228,8 @@ static void take_waits(struct collector *c, u64 deadline_ns)
 {
     struct probe *p = c->config.probe;
     struct probe_waits rows = {0};
-    int rc = probe_take_waits(p, &rows);
+    struct probe_handlers h = collector_handlers(c);
+    int rc = probe_take_waits(p, &h, &rows);
     while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;
     meet_sleepers(c, &rows);

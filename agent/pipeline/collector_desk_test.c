@@ -13,7 +13,8 @@ void collector_desk_free(struct collector_desk *d)
 int collector_desk_new(struct collector_desk *d)
 {
     char why[256];
-    struct probe_config probe = {.table_bytes = 1 << 20, .events = {{.hz = 100, .time = true}}, .nevents = 1};
+    struct probe_config probe = {
+        .table_bytes = 1 << 20, .events = {{.hz = 100, .time = true}, {.how = PROBE_OFFCPU}}, .nevents = 2};
     int rc = probe_new(&d->probe, &probe, why, sizeof(why));
     rc = rc ? rc : jobs_new(&d->jobs);
     rc = rc ? rc : hung_new(&d->hung);
@@ -22,7 +23,7 @@ int collector_desk_new(struct collector_desk *d)
                                  .jobs = &d->jobs,
                                  .openings = d->openings,
                                  .hz = 100,
-                                 .nevents = 1,
+                                 .nevents = 2,
                                  .aggregate_bytes = 1 << 20};
     return rc ? rc : collector_new(&d->c, &c);
 }

@@ -31,7 +31,8 @@ int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const str
     d->len = 0;
     d->nmaps = (u32)(nmaps < XP_DUMP_MAPS ? nmaps : XP_DUMP_MAPS);
     d->regs = z->regs;
-    memcpy(d->maps, maps, d->nmaps * sizeof(*maps));
+    for (u32 i = 0; i < d->nmaps; i++)
+        d->maps[i] = maps[i];
     SWITCHES(d) = z->switches;
     *out = (struct deferred_job){.sample = TAKE_PTR(s), .dump = d};
     return 0;

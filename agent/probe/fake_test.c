@@ -22,6 +22,7 @@ struct probe {
     VEC(struct fake_region) regions;
     probe_mappings mappings;
     VEC(struct probe_wait) waits;
+    VEC(struct xp_sleeper) sleepers;
     struct xp_stats stats;
     u64 malformed;
     unsigned forgotten, changes, rescans, hz;
@@ -75,6 +76,7 @@ void probe_free(struct probe **pp)
     vec_free(&p->regions);
     vec_free(&p->mappings);
     vec_free(&p->waits);
+    vec_free(&p->sleepers);
     map_free(&p->cgroup_files);
     free(p->rules);
     pthread_mutex_destroy(&p->lock);
@@ -342,6 +344,13 @@ void fake_wait(struct probe *p, const struct probe_wait *w)
         *place = *w;
 }
 
+void fake_sleeper(struct probe *p, const struct xp_sleeper *z)
+{
+    struct xp_sleeper *place = VEC_PUSH(&p->sleepers);
+    if (place)
+        *place = *z;
+}
+
 void probe_waits_free(struct probe_waits *w)
 {
     vec_free(&w->sums);
@@ -349,14 +358,19 @@ void probe_waits_free(struct probe_waits *w)
     vec_free(&w->mappings);
 }
 
-int probe_take_waits(struct probe *p, struct probe_waits *out)
+int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct probe_waits *out)
 {
     for (size_t i = 0; i < p->waits.n; i++) {
         struct probe_wait *w = VEC_PUSH(&out->sums);
         if (w)
             *w = p->waits.v[i];
     }
-    p->waits.n = 0;
+    for (size_t i = 0; i < p->sleepers.n; i++) {
+        struct xp_sleeper *z = VEC_PUSH(&out->sleepers);
+        if (z)
+            *z = p->sleepers.v[i];
+    }
+    p->waits.n = p->sleepers.n = 0;
     return 0;
 }
 

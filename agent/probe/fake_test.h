@@ -17,6 +17,8 @@ void fake_push(struct probe *p, const void *record, size_t len);
 void fake_map(struct probe *p, const struct xp_mapping *m);
 /* Adds a sum of waits that the next probe_take_waits finds. */
 void fake_wait(struct probe *p, const struct probe_wait *w);
+/* The same for a thread whose stack is still to be taken; it has no mappings. */
+void fake_sleeper(struct probe *p, const struct xp_sleeper *z);
 /* Returns what was published about a file; state PENDING: nothing, or the file was forgotten. */
 struct xp_file fake_file(struct probe *p, const struct xp_file_key *key);
 struct fake_region { /* generated code with a table */

@@ -102,9 +102,10 @@ struct probe_waits { /* of an interval; release with probe_waits_free */
     VEC(struct xp_mapping) mappings; /* of each sleeper `nmaps`, unless it has the same as the one before */
 };
 void probe_waits_free(struct probe_waits *w);
-/* Ends the interval of the kernel side and appends what was counted in it, waits that go on included; their stacks are
- * in the ring by then. Appends nothing while no wait is followed. Returns 0 or -errno. */
-int probe_take_waits(struct probe *p, struct probe_waits *out);
+/* Ends the interval of the kernel side and appends what was counted in it, waits that go on included. Their stacks come
+ * out of the ring, which is emptied meanwhile: they may be more than it holds. Appends nothing while no wait is
+ * followed. Returns 0 or -errno. */
+int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct probe_waits *out);
 /* Returns the number of the event that is recorded by `how`; -1: none. */
 int probe_event_by(const struct probe *p, enum probe_how how);
 

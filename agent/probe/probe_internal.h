@@ -23,6 +23,7 @@ struct probe {
     int progs[XP_MAX_EVENTS];
     bool running;
     struct sched *sched; /* follows waits; NULL: nobody wants that */
+    u64 wait_bytes;      /* atomic: kernel memory of its maps */
     u32 wants_seen;      /* xp_live.wants when it was last looked who does */
     int stats_fd;        /* keeps the kernel's run time statistics on; -1 */
 };
@@ -30,6 +31,8 @@ struct probe {
 /* The program of an event that perf counts; whether an event of the recording is one. */
 struct bpf_program *probe_sampler(const struct probe *p, size_t event);
 bool probe_counts(const struct probe *p, size_t event);
+/* Kernel memory of a map, in bytes. */
+u64 probe_map_memlock(int fd);
 int tables_init(struct probe *p);
 void tables_fini(struct probe *p);
 int attach_init(struct probe *p);
@@ -45,9 +48,10 @@ int sched_start(struct sched **out, const struct probe *p, char *why, size_t why
 /* Detaches; what was counted is kept. */
 void sched_stop(struct sched *s);
 void sched_free(struct sched **s);
+u64 sched_map_bytes(const struct sched *s);
 /* Counts waits that go on, ends the interval of the kernel side, and appends what was counted in it. Returns 0 or
  * -errno. */
-int sched_take(struct sched *s, struct probe_waits *out);
+int sched_take(struct sched *s, struct ring_buffer *ring, struct probe_waits *out);
 
 /* Formats a line into why[] and returns err. */
 int probe_why(int err, char *why, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

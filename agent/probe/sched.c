@@ -51,6 +51,7 @@ static void configure(const struct sched *s, const struct probe *p, struct xp_co
     c.runqueue = bit_of(p, PROBE_RUNQUEUE);
     c.prev_state = passes_state();
     c.wait_min = p->config.wait_min_ns;
+    c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
     if (getrandom(&c.seed, sizeof(c.seed), GRND_NONBLOCK) != sizeof(c.seed))
         c.seed = (uintptr_t)s;
     *out = c;
@@ -151,6 +152,17 @@ void sched_free(struct sched **ss)
     *ss = NULL;
 }
 
+u64 sched_map_bytes(const struct sched *s)
+{
+    const struct bpf_map *own[] = {s->skel->maps.threads,     s->skel->maps.waits0,
+                                   s->skel->maps.waits1,      s->skel->maps.told_stacks,
+                                   s->skel->maps.wait_groups, s->sleepers->maps.iter_scratch};
+    u64 sum = 0;
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+        sum += probe_map_memlock(bpf_map__fd(own[i]));
+    return sum;
+}
+
 /* A thread whose stack is to be taken, with its mappings. Returns the bytes that it took, 0: it is not there as a
  * whole.
  */
@@ -175,7 +187,7 @@ static size_t take_sleeper(const u8 *at, size_t len, struct probe_waits *out)
     return whole;
 }
 
-static int tell_waits(struct sched *s, struct probe_waits *out)
+static int tell_waits(struct sched *s, struct ring_buffer *ring, struct probe_waits *out)
 {
     AUTO_FREE u8 *text = malloc(TEXT_BYTES);
     AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(s->tell));
@@ -189,7 +201,9 @@ static int tell_waits(struct sched *s, struct probe_waits *out)
             at += took;
         have = end - at;
         memmove(text, text + at, have);
+        ring_buffer__consume(ring);
     }
+    ring_buffer__consume(ring);
     return n < 0 ? -errno : 0;
 }
 
@@ -218,11 +232,28 @@ static int empty(int map, struct probe_waits *out)
     return rc == -ENOENT ? 0 : rc;
 }
 
-int sched_take(struct sched *s, struct probe_waits *out)
+/* Stacks are sent again in each interval; without room for their keys, they would be at every wait. */
+static int forget_stacks(int map)
 {
-    int rc = tell_waits(s, out);
+    LIBBPF_OPTS(bpf_map_batch_opts, opts);
+    AUTO_FREE u64 *keys = calloc(BATCH, sizeof(*keys));
+    AUTO_FREE u32 *values = calloc(BATCH, sizeof(*values));
+    u32 from = 0, at, n;
+    int rc = keys && values ? 0 : -ENOMEM;
+    for (bool first = true; !rc; first = false, from = at) {
+        n = BATCH;
+        if (bpf_map_lookup_and_delete_batch(map, first ? NULL : &from, &at, keys, values, &n, &opts))
+            rc = -errno; /* -ENOENT: these are the last */
+    }
+    return rc == -ENOENT ? 0 : rc;
+}
+
+int sched_take(struct sched *s, struct ring_buffer *ring, struct probe_waits *out)
+{
+    int rc = tell_waits(s, ring, out);
     u32 ended = __atomic_fetch_add(&s->live->interval, 1, __ATOMIC_RELEASE);
     usleep(GRACE_US);
     int emptied = empty(bpf_map__fd(ended & 1 ? s->skel->maps.waits1 : s->skel->maps.waits0), out);
-    return rc ? rc : emptied;
+    int forgotten = forget_stacks(bpf_map__fd(s->skel->maps.told_stacks));
+    return rc ? rc : emptied ? emptied : forgotten;
 }

@@ -63,7 +63,7 @@ int probe_cgroup_subsys(const char *controller)
 }
 
 /* The kernel's own account of a map (fdinfo, Linux 4.12). */
-static u64 map_memlock(int fd)
+u64 probe_map_memlock(int fd)
 {
     char path[64], line[128];
     unsigned long long bytes = 0;
@@ -79,8 +79,8 @@ u64 probe_map_bytes(const struct probe *p)
 {
     struct bpf_map *m;
     u64 sum = (u64)(p->tables.nshards - 1) << (XP_SHARD_SHIFT + 2); /* shard 0 is a map of the object */
-    bpf_object__for_each_map(m, p->skel->obj) sum += map_memlock(bpf_map__fd(m));
-    return sum;
+    bpf_object__for_each_map(m, p->skel->obj) sum += probe_map_memlock(bpf_map__fd(m));
+    return sum + __atomic_load_n(&p->wait_bytes, __ATOMIC_RELAXED);
 }
 
 int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out)

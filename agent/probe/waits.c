@@ -35,12 +35,17 @@ int waits_start(struct probe *p, char *why, size_t len)
     u32 events = wait_events(p), changes = __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
     bool wanted = events && (p->config.target != XP_TARGET_CGROUP || some_cgroup_wants(p, events));
     p->wants_seen = changes;
-    if (!wanted)
+    if (!wanted) {
         sched_free(&p->sched);
+        __atomic_store_n(&p->wait_bytes, 0, __ATOMIC_RELAXED);
+    }
     if (!wanted || p->sched)
         return 0;
     int rc = sched_start(&p->sched, p, why, len);
-    return rc ? rc : 1;
+    if (rc)
+        return rc;
+    __atomic_store_n(&p->wait_bytes, sched_map_bytes(p->sched), __ATOMIC_RELAXED);
+    return 1;
 }
 
 bool waits_changed(const struct probe *p)
@@ -61,7 +66,12 @@ void probe_waits_free(struct probe_waits *w)
     vec_free(&w->mappings);
 }
 
-int probe_take_waits(struct probe *p, struct probe_waits *out)
+int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct probe_waits *out)
 {
-    return p->sched ? sched_take(p->sched, out) : 0;
+    if (!p->sched)
+        return 0;
+    p->handlers = h;
+    int rc = sched_take(p->sched, p->ring, out);
+    p->handlers = NULL;
+    return rc;
 }

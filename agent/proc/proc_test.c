@@ -155,6 +155,15 @@ TEST(proc_times)
 }
 
 /* A file that was removed after it was mapped is still the one that runs. */
+TEST(proc_counts_switches)
+{
+    u64 before = proc_switches((u32)getpid(), (u32)getpid());
+    usleep(1000);
+    u64 after = proc_switches((u32)getpid(), (u32)getpid());
+    CHECK(before > 0 && after > before);
+    CHECK_EQ(proc_switches((u32)getpid(), 0x7fffffff), 0);
+}
+
 TEST(proc_mapping_of_a_removed_file)
 {
     char name[] = "/tmp/xprof-mapping-XXXXXX", text[3] = "", *path = NULL, *none = NULL;

@@ -259,8 +259,10 @@ static void about(struct writer *w)
     for (size_t e = 0; e < p->nevents; e++)
         value_type(w, P_SAMPLE_TYPE, p->events[e]->type, p->events[e]->unit);
     if (p->nevents) {
-        value_type(w, P_PERIOD_TYPE, p->events[0]->type, p->events[0]->unit);
-        pb_uint(w->b, P_PERIOD, p->period[0]);
+        if (p->events[0]->default_hz) { /* every wait counts: there is no period */
+            value_type(w, P_PERIOD_TYPE, p->events[0]->type, p->events[0]->unit);
+            pb_uint(w->b, P_PERIOD, p->period[0]);
+        }
         pb_uint(w->b, P_DEFAULT_SAMPLE_TYPE, extra_string(w, p->events[0]->type));
     }
     pb_uint(w->b, P_TIME_NANOS, p->time_ns);

@@ -54,14 +54,27 @@ await_for 120 at_least 15000000000 main.serve '{service_name="order store"}'
 expect_percent 70 render handle_request '{service_name="web"}'
 expect_percent 60 main.compact main.serve '{service_name="order store"}'
 
-# Annotating a running pod takes effect, un-annotating too: nothing of the pod comes after that.
-kubectl -n shop annotate pod -l app=silent xprof.io/profile=true
+# Annotating a running pod takes effect, un-annotating too: nothing of the pod comes after that. Threads are followed off
+# their CPUs only as long as somebody asks for it.
+followed() {
+    [ -n "$(bpftool prog show name xp_on_switch)" ]
+}
+not_followed() {
+    ! followed
+}
+not_followed || fail "threads are followed, and nobody asks for it"
+kubectl -n shop annotate pod -l app=silent xprof.io/profile=cpu,runqueue
 profiled() { # LABEL_IN_TARGETS TRUE_OR_FALSE
     targets | jq -e --arg p "$1" --argjson want "$2" \
         '[.[] | select(.kind == "container" and .labels.pod == $p)] | length > 0 and all(.profiled == $want)'
 }
 await_for 10 profiled "$(pod_of shop app=silent)" true
 await_for 60 has_profile '{service_name="silent"}' render
+queued() {
+    [ "$(nanoseconds run_queue:run_queue:nanoseconds:: '{service_name="silent"}' total)" -gt 0 ]
+}
+await_for 60 queued
+followed || fail "there are waits of nobody"
 kubectl -n shop annotate pod -l app=silent xprof.io/profile-
 [ "$(curl -s -o "$TMP/refused" -w '%{http_code}' "http://$(agent_address):7055/targets")" = 403 ] ||
     fail "whoever reaches the agent's port learns what pods there are: $(cat "$TMP/refused")"
@@ -69,6 +82,7 @@ stopped() {
     targets | jq -e --arg u "$1" '[.[] | select(.kind == "pod" and .pod_uid == $u)] | length == 1 and all(.profiled | not)'
 }
 await_for 10 stopped "$(kubectl -n shop get pod -l app=silent -o jsonpath='{.items[0].metadata.uid}')"
+await_for 10 not_followed
 sleep 22
 before=$(nanoseconds $cpu '{service_name="silent"}')
 sleep 15

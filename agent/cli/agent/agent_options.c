@@ -39,7 +39,7 @@ static const struct option_row rows[] = {
      .help = "length of a profile; each container has one profile per interval and event"},
     {"events", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
      .resolve = event_name_of, .listing = "xprof list", .help = "events to record"},
-    {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min_ns), 0, 10 * SECOND, .fallback = "1ms",
+    {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min), 0, 10 * SECOND, .fallback = "1ms",
      .help = "user stacks of shorter waits need not be taken; their time is counted all the same"},
     {"kernel", 0, OPTION_SWITCH, "on/off", AT(kernel), .fallback = "on", .help = "record kernel stacks"},
     {"user", 0, OPTION_SWITCH, "on/off", AT(user), .fallback = "on", .help = "record user stacks"},
@@ -279,13 +279,13 @@ void agent_options_free(struct agent_options *o)
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b, size_t *at)
 {
     static const size_t fixed[] = {
-        AT(events),          AT(kernel),      AT(user),          AT(table_memory),
-        AT(stack_memory),    AT(cache_dir),   AT(cache_size),    AT(debug_dirs),
-        AT(debuginfod_urls), AT(short_names), AT(kube),          AT(kubeconfig),
-        AT(api_url),         AT(kubelet_url), AT(node_name),     AT(kubelet_insecure),
-        AT(cri_socket),      AT(host_root),   AT(labels),        AT(synth),
-        AT(process_frames),  AT(state_dir),   AT(listen),        AT(targets_token_file),
-        AT(proxy),           AT(no_proxy),    AT(offcpu_min_ns),
+        AT(events),          AT(kernel),      AT(user),       AT(table_memory),
+        AT(stack_memory),    AT(cache_dir),   AT(cache_size), AT(debug_dirs),
+        AT(debuginfod_urls), AT(short_names), AT(kube),       AT(kubeconfig),
+        AT(api_url),         AT(kubelet_url), AT(node_name),  AT(kubelet_insecure),
+        AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
+        AT(process_frames),  AT(state_dir),   AT(listen),     AT(targets_token_file),
+        AT(proxy),           AT(no_proxy),    AT(offcpu_min),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];

@@ -13,7 +13,8 @@ struct agent_options {
     const char *config;
     bool check_config, print_config, verbose;
     /* sampling */
-    u64 rate, max_rate, interval_ns, offcpu_min_ns, max_cpu;
+    u64 rate, max_rate, interval_ns, max_cpu;
+    u64 offcpu_min; /* ns */
     struct option_list events;
     bool kernel, user;
     u64 table_memory, stack_memory, cache_size;

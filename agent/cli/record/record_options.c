@@ -33,7 +33,7 @@ static const struct option_row rows[] = {
      .resolve = event_name_of, .listing = "xprof list", .help = "events to record"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
      .help = "output file; its suffix selects the format (repeatable)"},
-    {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min_ns), 0, 10 * SECOND, .fallback = "1us",
+    {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min), 0, 10 * SECOND, .fallback = "1us",
      .help = "user stacks of shorter waits need not be taken; their time is counted all the same"},
     {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,
      .help = "format of all output files; overrides their suffixes"},

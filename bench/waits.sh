@@ -1,0 +1,64 @@
+#!/bin/bash
+# What following waits costs a switch of threads, beside libbpf-tools' offcputime in the same run: two processes on one CPU
+# pass a byte to and fro. "other": another process is followed. "own": one of the two is. "short": one of the two is, and
+# its waits are below --offcpu-min.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+ROUNDS=${ROUNDS:-5}
+# shellcheck source=bench/lib/agent.sh
+. bench/lib/agent.sh waits
+command -v offcputime >/dev/null || skip_bench "there is no offcputime (libbpf-tools)"
+gcc -D_GNU_SOURCE -O2 -o "$TMP/pingpong" bench/targets/pingpong.c
+
+sleep 1000 &
+other=$!
+at_exit "kill $other"
+"$TMP/pingpong" 1 >"$TMP/switches" &
+player=$!
+at_exit "kill $player"
+await test -s "$TMP/switches"
+
+# The median of the next ns of a switch, after those that began before.
+switch_ns() {
+    local have
+    have=$(wc -l <"$TMP/switches")
+    await_lines $((have + 8))
+    tail -n +$((have + 2)) "$TMP/switches" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+await_lines() { # N
+    while [ "$(wc -l <"$TMP/switches")" -lt "$1" ]; do sleep 0.1; done
+}
+# Appends to FILE the ns of a switch while COMMAND runs.
+beside() { # FILE COMMAND...
+    local file=$1 tool
+    shift
+    "$@" >"$TMP/tool.out" 2>&1 &
+    tool=$!
+    sleep 1.5
+    switch_ns >>"$TMP/$file"
+    kill -INT $tool
+    wait $tool 2>/dev/null || true
+}
+for ((i = 0; i < ROUNDS; i++)); do
+    switch_ns >>"$TMP/none"
+    beside other "$XPROF" record -e offcpu -p $other -o "$TMP/x.pb.gz"
+    beside bcc-other offcputime -p $other 1000
+    beside own "$XPROF" record -e offcpu -p $player -o "$TMP/x.pb.gz"
+    beside bcc-own offcputime -p $player 1000
+    beside short "$XPROF" record -e offcpu --offcpu-min 10ms -p $player -o "$TMP/x.pb.gz"
+done
+median() { # FILE
+    sort -g "$TMP/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+awk -v none="$(median none)" -v other="$(median other)" -v bcc_other="$(median bcc-other)" -v own="$(median own)" \
+    -v bcc_own="$(median bcc-own)" -v short="$(median short)" '
+    function verdict(good) { return good ? "pass" : "fail" }
+    BEGIN {
+        a = other / none - 1; b = bcc_other / none - 1
+        printf "waits other, %+.1f %% a switch, offcputime %+.1f %%, %.2f, <= 5 %% or 1.15x, %s\n", 100 * a, 100 * b,
+            a / b, verdict(a <= 0.05 || a <= 1.15 * b)
+        a = (own - none) / 1000; b = (bcc_own - none) / 1000
+        printf "waits own, %.2f us a switch, offcputime %.2f us, %.2f, <= 1.3x, %s\n", a, b, a / b, verdict(a <= 1.3 * b)
+        a = (short - none) / 1000
+        printf "waits short, %.2f us a switch, %.2f us without, %.2f, <= 2 us, %s\n", a, none / 1000,
+            short / none, verdict(a <= 2) }'

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * A thread leaves its CPU, or comes back to one.
+ */
+#pragma once
+
+/* ---- Time ----------------------------------------------------------------------------------------------------------
+ */
+
+/* Returns for how long a thread has been on run queues since it was seen last: what its sum has grown by
+ * (sched_info_dequeue, kernel/sched/stats.h), and, if it is about to run, what that is about to grow by
+ * (sched_info_arrive, by the same clock). */
+XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t, u32 arrives)
+{
+    u64 queued = next->sched_info.run_delay - t->queued, since = next->sched_info.last_queued;
+    if (bpf_core_field_exists(struct cfs_rq, rq) && arrives && since) {
+        u64 now = next->se.cfs_rq->rq->clock;
+        if ((s64)(now - since) > 0)
+            queued += now - since;
+    }
+    return queued;
+}
+
+/* Counts waits of `ns` together, of which the thread was runnable for `queued`. */
+XP_INLINE void xp_count_wait(u32 tid, u32 flags, u64 user, u64 kernel, u64 count, u64 ns, u64 queued)
+{
+    if (queued > ns)
+        queued = ns;
+    if (!(flags & XP_WAIT_RUNQUEUE) && xp_config.offcpu)
+        xp_add_wait(user, kernel, XP_COUNTED(flags, count), ns - queued, tid);
+    if (queued && xp_config.runqueue && !(flags & XP_WAIT_UNSEEN))
+        xp_add_wait(user, kernel, XP_COUNTED(XP_WAIT_RUNQUEUE, 1), queued, tid);
+}
+
+/* Returns by how many ns the scheduler's clock is behind on this CPU; 0: not known. By it, a thread that an interrupt
+ * woke up runs from that interrupt on: microseconds before it is switched to. */
+XP_INLINE u64 xp_clock_lag(struct task_struct *next, u64 now)
+{
+    return bpf_core_field_exists(struct cfs_rq, rq) ? now - next->se.cfs_rq->rq->clock : 0;
+}
+
+/* Returns the time since then, when the thread was seen last, by the scheduler's clock. */
+XP_INLINE u64 xp_time_since(const struct xp_thread *t, u64 then, u64 now, u64 lag)
+{
+    return now - then - (t->lag && lag ? lag - t->lag : 0);
+}
+
+/* Some kernels switch threads without a word now and then. What is missing shows in the scheduler's sums of a thread:
+ * it has left more often, and of the time since it was seen last, it did not run all. `leaves`: it leaves its CPU now,
+ * which is in the sums already; otherwise it is about to run. */
+XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now, u64 lag, u32 leaves)
+{
+    u64 from = t->out ? t->out : t->in, ran = task->se.sum_exec_runtime - t->ran;
+    u64 missed = task->nvcsw + task->nivcsw - t->switches - leaves + (t->out != 0);
+    u64 ns = xp_time_since(t, from, now, lag) - ran;
+    if (!from || !missed || (s64)ns <= 0)
+        return;
+    u64 told = t->out && t->told > t->out ? t->told - t->out : 0;
+    if (!t->out) { /* nothing is known of it */
+        t->kernel = 0;
+        t->flags = 0;
+    }
+    xp_count_wait(task->pid, t->flags, t->out ? t->user : t->nobody, t->kernel, missed - (told != 0),
+                  ns > told ? ns - told : 0, xp_queued(task, t, !leaves));
+    t->out = 0;
+}
+
+/* ---- A thread leaves -----------------------------------------------------------------------------------------------
+ */
+/* Takes the user stack of the current thread into the scratch state, or only says whose it is. This and the next one
+ * are out of line, because all nested calls share 512 bytes of stack, and unwinding has many. */
+XP_NOINLINE int xp_user_stack_of_wait(u64 cgroup, u32 take)
+{
+    struct xp_state *s = xp_state_get();
+    u64 id = bpf_get_current_pid_tgid();
+    if (!s)
+        return 1;
+    struct xp_sample *smp = &s->sample;
+    smp->tgid = id >> 32;
+    smp->tid = (u32)id;
+    smp->cgroup = cgroup;
+    xp_who_is(&s->who);
+    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
+    xp_unwind_reset(s);
+    s->kernel_mode = 1;
+    if (take)
+        xp_user_stack(s, 0, &s->who);
+    else
+        s->cause = XP_CAUSE_NOT_TAKEN;
+    struct xp_stats *st = take && xp_config.measure ? xp_stats_get() : 0;
+    if (st)
+        st->unwind_ns += bpf_ktime_get_ns() - smp->time;
+    return 0;
+}
+
+/* Sends it. What is unwound later must not be shared with stacks that look the same so far. */
+XP_NOINLINE int xp_tell_stack_of_wait(u64 cgroup)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    return xp_tell_stack(s, xp_key_of_words(s, xp_process_key(s) ^ (s->pending ? s->first.r[XP_RSP] : 0)), cgroup);
+}
+
+/* Its key is in s->hash then. Returns 0; 1: it could not be sent. */
+XP_INLINE int xp_take_wait_stack(u64 cgroup, u32 take)
+{
+    return xp_user_stack_of_wait(cgroup, take) || xp_tell_stack_of_wait(cgroup);
+}
+
+/* Where a thread waits, as far as its user registers tell. */
+XP_INLINE u64 xp_site(struct task_struct *t)
+{
+    u64 pt[2] = {}; /* rip, and after cs and eflags rsp */
+    u64 at = xp_user_regs(t) + 16 * 8;
+    bpf_probe_read_kernel(&pt[0], 8, (void *)at);
+    bpf_probe_read_kernel(&pt[1], 8, (void *)at + 3 * 8);
+    return xp_mix(pt[0], pt[1]);
+}
+
+/* The new entry is made in scratch memory: six nested calls have 512 bytes of stack together. */
+XP_INLINE struct xp_thread *xp_thread_get(struct xp_state *s, u32 tid, u64 cgroup)
+{
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid), *fresh = (struct xp_thread *)s->object;
+    _Static_assert(sizeof(*fresh) <= sizeof(s->object), "it serves as room");
+    if (t)
+        return t;
+    if (xp_take_wait_stack(cgroup, 0)) { /* nothing could be said about it */
+        xp_lose_wait(1);
+        return 0;
+    }
+    __builtin_memset(fresh, 0, sizeof(*fresh));
+    fresh->nobody = s->hash;
+    fresh->credit = XP_CREDIT_FIRST;
+    fresh->wants = xp_live.wants;
+    fresh->cgroup = cgroup;
+    return xp_add_thread(tid, fresh) ? 0 : bpf_map_lookup_elem(&threads, &tid);
+}
+
+/* Makes sure that in this interval it was said whose stack was not taken; execve changes it. Returns the key. */
+XP_INLINE u64 xp_say_who(struct xp_state *s, struct xp_thread *t, u64 cgroup)
+{
+    u64 key = t->nobody;
+    u32 *told = bpf_map_lookup_elem(&told_stacks, &key);
+    if ((!told || *told != xp_live.interval) && !xp_take_wait_stack(cgroup, 0))
+        t->nobody = s->hash;
+    return t->nobody;
+}
+
+/* The current thread leaves its CPU. */
+XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, u64 lag)
+{
+    u64 id = bpf_get_current_pid_tgid(), cgroup = 0;
+    u32 tid = (u32)id, wanted;
+    if (!id) /* the idle task */
+        return;
+    if (state & XP_TASK_DEAD) {
+        xp_forget_thread(tid);
+        return;
+    }
+    wanted = xp_waits_wanted(prev, id >> 32, &cgroup);
+    if (!wanted || prev->flags & XP_PF_NO_USER)
+        return;
+    struct xp_state *s = xp_state_get();
+    struct xp_thread *t = s ? xp_thread_get(s, tid, cgroup) : 0;
+    if (!t)
+        return;
+    if (t->wants != xp_live.wants) /* it may not have been wanted for some time */
+        t->out = t->in = 0;
+    t->wants = xp_live.wants;
+    xp_recover(prev, t, now, lag, 1);
+    u32 flags = xp_wait_flags(prev, state, preempted);
+    if ((flags & XP_WAIT_RUNQUEUE) && !(wanted & xp_config.runqueue))
+        flags |= XP_WAIT_UNSEEN;
+    u64 site = xp_site(prev);
+    if (site != t->site || flags != t->flags)
+        t->kernel = 0;
+    t->site = site;
+    t->flags = flags;
+    xp_note_sums(prev, t, lag);
+    t->taken = !(flags & XP_WAIT_UNSEEN) && (xp_config.wait_min <= 1000 || t->credit);
+    if (t->taken && !xp_take_wait_stack(cgroup, 1))
+        t->user = s->hash;
+    else
+        t->user = xp_say_who(s, t, cgroup);
+    t->out = now;
+}
+
+/* ---- It comes back -------------------------------------------------------------------------------------------------
+ */
+/* Learns from a wait whether the next ones of this thread are worth their stack. */
+XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
+{
+    u64 credit = t->credit;
+    if (ns >= xp_config.wait_min)
+        credit = t->taken ? credit + XP_CREDIT_LONG : 2 * credit + 2 * XP_CREDIT_LONG;
+    else if (t->taken && credit)
+        credit--;
+    t->credit = credit < XP_CREDIT_MAX ? credit : XP_CREDIT_MAX;
+}
+
+XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, u64 lag)
+{
+    u32 tid = next->pid;
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
+    if (!t)
+        return;
+    __sync_fetch_and_add(&t->changes, 1);
+    u64 queued = xp_queued(next, t, 1), before = t->queued;
+    u64 ns = xp_time_since(t, t->out, now, lag) - (next->se.sum_exec_runtime - t->ran); /* it may have run */
+    ns = (s64)ns < 0 ? 0 : ns;
+    if (!t->out) {
+        xp_recover(next, t, now, lag, 0);
+    } else {
+        u64 told = t->told > t->out ? t->told - t->out : 0;
+        struct xp_state *s = xp_state_get();
+        if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_config.wait_min || !t->kernel))
+            t->kernel = xp_take_kernel_stack(s, next, t->cgroup);
+        if (!(t->flags & XP_WAIT_UNSEEN))
+            xp_learn(t, ns);
+        ns -= told < ns ? told : ns;
+        xp_count_wait(tid, t->flags, t->user, t->kernel, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued);
+    }
+    t->out = 0;
+    t->in = now;
+    xp_note_sums(next, t, lag);
+    t->queued = before + queued; /* with what it is about to grow by */
+}

@@ -36,7 +36,7 @@ beside() { # FILE COMMAND...
     tool=$!
     sleep 1.5
     switch_ns >>"$TMP/$file"
-    kill -INT $tool
+    kill -TERM $tool
     wait $tool 2>/dev/null || true
 }
 for ((i = 0; i < ROUNDS; i++)); do

@@ -14,9 +14,20 @@ SEC("tp_btf/sched_switch")
 int xp_on_switch(u64 *ctx)
 {
     struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+    u32 prev_tid = prev->pid, next_tid = next->pid, state = xp_config.prev_state ? (u32)ctx[3] : xp_state_of(prev);
+    u64 cgroup = 0;
+    u32 wanted = prev_tid && !(prev->flags & XP_PF_NO_USER) ? xp_waits_wanted(prev, prev->tgid, &cgroup) : 0;
+    if (prev_tid && state & XP_TASK_DEAD) {
+        xp_forget_thread(prev_tid);
+        wanted = 0;
+    }
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &next_tid);
+    if (!wanted && !t) /* most switches of the machine: nothing else may cost them anything */
+        return 0;
     u64 now = bpf_ktime_get_ns(), lag = xp_clock_lag(next, now);
-    u32 state = xp_config.prev_state ? (u32)ctx[3] : xp_state_of(prev);
-    xp_switch_out(prev, state, ctx[0], now, lag);
-    xp_switch_in(next, now, lag);
+    if (wanted)
+        xp_switch_out(prev, wanted, cgroup, state, ctx[0], now, lag);
+    if (t)
+        xp_switch_in(next, t, now, lag);
     return 0;
 }

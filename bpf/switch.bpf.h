@@ -147,20 +147,11 @@ XP_INLINE u64 xp_say_who(struct xp_state *s, struct xp_thread *t, u64 cgroup)
     return t->nobody;
 }
 
-/* The current thread leaves its CPU. */
-XP_INLINE void xp_switch_out(struct task_struct *prev, u32 state, u64 preempted, u64 now, u64 lag)
+/* The current thread leaves its CPU, and some of its waits are wanted. */
+XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u32 state, u64 preempted, u64 now,
+                             u64 lag)
 {
-    u64 id = bpf_get_current_pid_tgid(), cgroup = 0;
-    u32 tid = (u32)id, wanted;
-    if (!id) /* the idle task */
-        return;
-    if (state & XP_TASK_DEAD) {
-        xp_forget_thread(tid);
-        return;
-    }
-    wanted = xp_waits_wanted(prev, id >> 32, &cgroup);
-    if (!wanted || prev->flags & XP_PF_NO_USER)
-        return;
+    u32 tid = (u32)bpf_get_current_pid_tgid();
     struct xp_state *s = xp_state_get();
     struct xp_thread *t = s ? xp_thread_get(s, tid, cgroup) : 0;
     if (!t)
@@ -199,12 +190,10 @@ XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
     t->credit = credit < XP_CREDIT_MAX ? credit : XP_CREDIT_MAX;
 }
 
-XP_INLINE void xp_switch_in(struct task_struct *next, u64 now, u64 lag)
+/* A thread that is followed is about to run. */
+XP_INLINE void xp_switch_in(struct task_struct *next, struct xp_thread *t, u64 now, u64 lag)
 {
     u32 tid = next->pid;
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
-    if (!t)
-        return;
     __sync_fetch_and_add(&t->changes, 1);
     u64 queued = xp_queued(next, t, 1), before = t->queued;
     u64 ns = xp_time_since(t, t->out, now, lag) - (next->se.sum_exec_runtime - t->ran); /* it may have run */

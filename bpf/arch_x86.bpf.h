@@ -49,12 +49,23 @@ XP_INLINE int xp_is_native(const u64 *pt)
 }
 
 #ifdef __bpf__
-/* Returns where the kernel saved the user registers at its entry. Before Linux 5.15: at the top of the kernel stack. */
+#define XP_FINDS_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
+
+/* Returns where the kernel saved the user registers of a task (a typed pointer) at its entry. Before Linux 5.15: at the
+ * top of the kernel stack. */
+XP_INLINE u64 xp_user_regs_of(struct task_struct *t)
+{
+    if (XP_FINDS_REGS)
+        return (u64)bpf_task_pt_regs(t);
+    return (u64)BPF_CORE_READ(t, stack) + 16384 - XP_PT_WORDS * 8; /* THREAD_SIZE - sizeof(struct pt_regs) */
+}
+
+/* The same of the current task. */
 XP_INLINE u64 xp_user_regs(struct task_struct *t)
 {
-    if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-        return (u64)bpf_task_pt_regs(bpf_get_current_task_btf());
-    return (u64)BPF_CORE_READ(t, stack) + 16384 - XP_PT_WORDS * 8; /* THREAD_SIZE - sizeof(struct pt_regs) */
+    if (XP_FINDS_REGS)
+        return xp_user_regs_of((struct task_struct *)bpf_get_current_task_btf());
+    return xp_user_regs_of(t);
 }
 
 /* Returns the TLS base of the sampled thread. */

@@ -27,10 +27,7 @@ XP_INLINE int xp_begin_sleeper(struct xp_state *s, struct task_struct *task, u64
     s->cause = XP_CAUSE_NOT_TAKEN;
     if (!s->who.mm || !xp_config.user)
         return 1;
-    u64 at = bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
-                 ? (u64)bpf_task_pt_regs(task)
-                 : (u64)task->stack + 16384 - XP_PT_WORDS * 8; /* as xp_user_regs */
-    if (bpf_probe_read_kernel(pt, XP_PT_WORDS * 8, (void *)at) || !xp_is_native(pt))
+    if (bpf_probe_read_kernel(pt, XP_PT_WORDS * 8, (void *)xp_user_regs_of(task)) || !xp_is_native(pt))
         return 1;
     xp_regs_from_pt(&s->first, pt);
     return 0;

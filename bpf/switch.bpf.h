@@ -88,8 +88,9 @@ XP_NOINLINE int xp_user_stack_of_wait(u64 cgroup, u32 take)
     else
         s->cause = XP_CAUSE_NOT_TAKEN;
     struct xp_stats *st = take && xp_config.measure ? xp_stats_get() : 0;
+    smp->unwind_ns = st ? (u32)(bpf_ktime_get_ns() - smp->time) : 0;
     if (st)
-        st->unwind_ns += bpf_ktime_get_ns() - smp->time;
+        st->unwind_ns += smp->unwind_ns;
     return 0;
 }
 

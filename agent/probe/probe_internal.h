@@ -37,6 +37,8 @@ int tables_init(struct probe *p);
 void tables_fini(struct probe *p);
 int attach_init(struct probe *p);
 void attach_fini(struct probe *p);
+/* The bit of the event that is recorded by `how`, as in wants; 0: none. */
+u32 waits_bit(const struct probe *p, enum probe_how how);
 /* Begins or ends following waits, as is wanted now. Returns 0; 1: it began; or -errno and a line in why[]. */
 int waits_start(struct probe *p, char *why, size_t len);
 bool waits_changed(const struct probe *p); /* what is wanted may have changed since */

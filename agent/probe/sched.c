@@ -14,7 +14,6 @@
 #define GRACE_US   1000        /* programs that began before an interval ended have ended by then */
 #define BATCH      512         /* sums a system call brings */
 #define TEXT_BYTES (64u << 10) /* of the iterator's: the kernel writes half of it at most */
-#define NO_BTF_ID  0
 
 struct sched {
     struct sched_bpf *skel;
@@ -27,7 +26,7 @@ struct sched {
 static bool passes_state(void)
 {
     struct btf *btf = btf__load_vmlinux_btf();
-    int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF) : NO_BTF_ID;
+    int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF) : -1;
     const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
     for (int i = 0; t && i < 2; i++) /* typedef -> pointer -> prototype */
         t = btf__type_by_id(btf, t->type);
@@ -36,19 +35,11 @@ static bool passes_state(void)
     return passes;
 }
 
-static u32 bit_of(const struct probe *p, enum probe_how how)
-{
-    for (size_t e = 0; e < p->config.nevents; e++)
-        if (p->config.events[e].how == how)
-            return 1u << e;
-    return 0;
-}
-
 static void configure(const struct sched *s, const struct probe *p, struct xp_config *out)
 {
     struct xp_config c = *(const struct xp_config *)&p->skel->rodata->xp_config;
-    c.offcpu = bit_of(p, PROBE_OFFCPU);
-    c.runqueue = bit_of(p, PROBE_RUNQUEUE);
+    c.offcpu = waits_bit(p, PROBE_OFFCPU);
+    c.runqueue = waits_bit(p, PROBE_RUNQUEUE);
     c.prev_state = passes_state();
     c.wait_min = p->config.wait_min_ns;
     c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
@@ -207,45 +198,36 @@ static int tell_waits(struct sched *s, struct ring_buffer *ring, struct probe_wa
     return n < 0 ? -errno : 0;
 }
 
-/* Moves all sums of a map to `out`. Nobody adds to it any more. */
-static int empty(int map, struct probe_waits *out)
-{
-    AUTO_FREE struct xp_wait_key *keys = calloc(BATCH, sizeof(*keys));
-    AUTO_FREE struct xp_wait *sums = calloc(BATCH, sizeof(*sums));
-    LIBBPF_OPTS(bpf_map_batch_opts, opts);
-    u32 from = 0, at, n;
-    int rc = keys && sums ? 0 : -ENOMEM;
-    for (bool first = true; !rc; first = false) {
-        n = BATCH;
-        if (bpf_map_lookup_and_delete_batch(map, first ? NULL : &from, &at, keys, sums, &n, &opts))
-            rc = -errno; /* -ENOENT: these are the last */
-        if (rc && rc != -ENOENT)
-            break;
-        for (u32 i = 0; i < n; i++) {
-            struct probe_wait *w = VEC_PUSH(&out->sums);
-            if (!w)
-                return -ENOMEM;
-            *w = (struct probe_wait){.key = keys[i], .sum = sums[i]};
-        }
-        from = at;
-    }
-    return rc == -ENOENT ? 0 : rc;
-}
-
-/* Stacks are sent again in each interval; without room for their keys, they would be at every wait. */
-static int forget_stacks(int map)
+/* Empties a map and passes what was in it to `keep` (NULL: to nobody), which returns false when there is no memory.
+ * Returns 0 or -errno. */
+static int empty(const struct bpf_map *map, bool (*keep)(void *ctx, const void *key, const void *value), void *ctx)
 {
     LIBBPF_OPTS(bpf_map_batch_opts, opts);
-    AUTO_FREE u64 *keys = calloc(BATCH, sizeof(*keys));
-    AUTO_FREE u32 *values = calloc(BATCH, sizeof(*values));
+    size_t key = bpf_map__key_size(map), value = bpf_map__value_size(map);
+    AUTO_FREE u8 *keys = calloc(BATCH, key);
+    AUTO_FREE u8 *values = calloc(BATCH, value);
     u32 from = 0, at, n;
     int rc = keys && values ? 0 : -ENOMEM;
     for (bool first = true; !rc; first = false, from = at) {
         n = BATCH;
-        if (bpf_map_lookup_and_delete_batch(map, first ? NULL : &from, &at, keys, values, &n, &opts))
+        if (bpf_map_lookup_and_delete_batch(bpf_map__fd(map), first ? NULL : &from, &at, keys, values, &n, &opts))
             rc = -errno; /* -ENOENT: these are the last */
+        for (u32 i = 0; keep && (!rc || rc == -ENOENT) && i < n; i++)
+            if (!keep(ctx, keys + i * key, values + i * value))
+                return -ENOMEM;
     }
     return rc == -ENOENT ? 0 : rc;
+}
+
+static bool keep_sum(void *ctx, const void *key, const void *value)
+{
+    struct probe_waits *out = ctx;
+    struct probe_wait *w = VEC_PUSH(&out->sums);
+    if (!w)
+        return false;
+    memcpy(&w->key, key, sizeof(w->key));
+    memcpy(&w->sum, value, sizeof(w->sum));
+    return true;
 }
 
 int sched_take(struct sched *s, struct ring_buffer *ring, struct probe_waits *out)
@@ -253,7 +235,8 @@ int sched_take(struct sched *s, struct ring_buffer *ring, struct probe_waits *ou
     int rc = tell_waits(s, ring, out);
     u32 ended = __atomic_fetch_add(&s->live->interval, 1, __ATOMIC_RELEASE);
     usleep(GRACE_US);
-    int emptied = empty(bpf_map__fd(ended & 1 ? s->skel->maps.waits1 : s->skel->maps.waits0), out);
-    int forgotten = forget_stacks(bpf_map__fd(s->skel->maps.told_stacks));
+    int emptied = empty(ended & 1 ? s->skel->maps.waits1 : s->skel->maps.waits0, keep_sum, out);
+    /* Stacks are sent again in each interval; without room for their keys, they would be at every wait. */
+    int forgotten = empty(s->skel->maps.told_stacks, NULL, NULL);
     return rc ? rc : emptied ? emptied : forgotten;
 }

@@ -12,11 +12,15 @@ int probe_event_by(const struct probe *p, enum probe_how how)
     return -1;
 }
 
-/* The bits of the events that are waits. */
+u32 waits_bit(const struct probe *p, enum probe_how how)
+{
+    int event = probe_event_by(p, how);
+    return event < 0 ? 0 : 1u << event;
+}
+
 static u32 wait_events(const struct probe *p)
 {
-    int offcpu = probe_event_by(p, PROBE_OFFCPU), runqueue = probe_event_by(p, PROBE_RUNQUEUE);
-    return (offcpu < 0 ? 0 : 1u << offcpu) | (runqueue < 0 ? 0 : 1u << runqueue);
+    return waits_bit(p, PROBE_OFFCPU) | waits_bit(p, PROBE_RUNQUEUE);
 }
 
 static bool some_cgroup_wants(const struct probe *p, u32 events)

@@ -1,0 +1,100 @@
+/* The command line of `xprof record`. */
+#include "base/test.h"
+#include "cli/record/record_options.h"
+#include "cli/split_test.h"
+#include <errno.h>
+
+static int parse_record(const char *line, struct record_options *o, struct buf *message)
+{
+    static char copy[256], *argv[MAX_ARGS + 1];
+    snprintf(copy, sizeof(copy), "%s", line);
+    return record_options_parse(split(copy, argv), argv, o, message);
+}
+
+TEST(record_options_take_one_target)
+{
+    static const char *const good[] = {"-a", "-p 1,2", "--cgroup /x", "ls", "-- ls", "-a -o x -o y --format html"};
+    static const struct {
+        const char *line, *says;
+    } bad[] = {{"", "nothing to record"},
+               {"-a -p1", "more than one target"},
+               {"-a ls", "more than one target"},
+               {"--cgroup /x ls", "more than one target"},
+               {"-p 1 --cgroup /x", "more than one target"},
+               {"-p 1 ls", "more than one target"},
+               {"-a --no-kernel --no-user", "leave nothing to record"},
+               {"-a -e cpu,nope", "--event: unknown value \"nope\"; see \"xprof list\"\n"},
+               {"-a -e cpu,off-cpu,off_cpu", "offcpu is listed twice"},
+               {"-a -o x", "--output x: unknown suffix"},
+               {"-a --format nope", "nope"},
+               {"-a --no-cache --cache-dir /x", "exclude each other"}};
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        struct record_options o;
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(good[i], &o, &message), 0);
+        CHECK_EQ(o.events.n, 1);
+        CHECK_EQ(o.table_memory, 256 << 20);
+        record_options_free(&o);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct record_options o = {.top = 77};
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(bad[i].line, &o, &message), -EINVAL);
+        CHECK(message.len && memchr(message.data, '\n', message.len) == message.data + message.len - 1);
+        CHECK(memmem(message.data, message.len, bad[i].says, strlen(bad[i].says)));
+        CHECK_EQ(o.top, 77);
+    }
+}
+
+TEST(record_options_know_aliases_of_events)
+{
+    struct record_options o;
+    AUTO_BUF struct buf message = {0};
+    CHECK_EQ(parse_record("-a -e off-cpu,faults", &o, &message), 0);
+    CHECK_EQ(o.events.n, 2);
+    CHECK_STR(o.events.v[0], "offcpu");
+    CHECK_STR(o.events.v[1], "page-faults");
+    record_options_free(&o);
+}
+
+TEST(record_options_keep_the_command)
+{
+    struct record_options o;
+    AUTO_BUF struct buf message = {0};
+    CHECK_EQ(parse_record("-F 7 --top 5 ls -a --nope", &o, &message), 0);
+    CHECK_EQ(o.frequency, 7);
+    CHECK_EQ(o.top, 5);
+    CHECK(!o.all);
+    CHECK_STR(o.command[0], "ls");
+    CHECK_STR(o.command[2], "--nope");
+    CHECK(!o.command[3]);
+    record_options_free(&o);
+}
+
+/* Addresses without names are for pprof, and for a file. */
+TEST(record_options_of_raw_profiles)
+{
+    static const char *const good[] = {"-a --raw -o x.pb.gz", "-a --raw -o x --format pprof"};
+    static const struct {
+        const char *line, *says;
+    } bad[] = {{"-a --raw", "--raw has no names to list"},
+               {"-a --raw --top 5 -o x.pb.gz", "--raw has no names to list"},
+               {"-a --raw -o x.svg", "--raw: only pprof"},
+               {"-a --raw -o x.pb.gz -o y.html", "--raw: only pprof"},
+               {"-a --raw -o x.pb.gz --format html", "--raw: only pprof"},
+               {"-a -o x.odd", "--output x.odd: unknown suffix; known suffixes: .pb.gz, "}};
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        struct record_options o;
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(good[i], &o, &message), 0);
+        CHECK(o.raw);
+        record_options_free(&o);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct record_options o = {.top = 77};
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(bad[i].line, &o, &message), -EINVAL);
+        buf_char(&message, 0);
+        CHECK(strstr(message.data, bad[i].says));
+    }
+}

@@ -13,8 +13,9 @@
 /* Sums are kept by the kernel side, and read and reset by user space at the end of each interval. */
 struct xp_wait_key {
     u64 user, kernel; /* keys of stacks (XP_RECORD_STACK); kernel may be 0: not taken */
+    u64 with;         /* XP_WAIT_LOCKED: the lock's word; XP_WAIT_WOKEN: key of the waker's stack; otherwise 0 */
     u32 flags;        /* XP_WAIT_* */
-    u32 tid;          /* 0: all threads of the process together */
+    u32 tid;          /* XP_WAIT_LOCKED: who held the lock, as its process numbers it; 0: not known */
 };
 struct xp_wait {
     u64 count, ns;

@@ -37,13 +37,34 @@ enum xp_word {
     XP_WORD_FP = 2,       /* file frame, found through the frame pointer of its callee: lower confidence */
     XP_WORD_SYNTH = 3,    /* file frame, found through a synthesised row of its callee (XP_RULE_SYNTH) */
     XP_WORD_INFERRED = 4, /* the same, but the row was derived backwards from the end of the code */
+    XP_WORD_NAME = 12,    /* no frame: XP_NAME_WORDS of these are the name of a thread or process, 7 bytes in each */
+    XP_WORD_LOCK = 13,    /* no frame: the lock that was waited for */
     XP_WORD_WAIT = 14,    /* no frame: why the thread was off its CPU; the first kernel word of such a stack */
     XP_WORD_KERNEL = 15   /* unmodified kernel address */
 };
-/* Flags of XP_WORD_WAIT, in its low bits. */
-#define XP_WAIT_RUNQUEUE      1u /* it was runnable: preempted, or woken up and not running yet */
-#define XP_WAIT_IO            2u /* it waited for I/O (task_struct.in_iowait) */
-#define XP_WAIT_DEEP          4u /* signals could not wake it up (TASK_UNINTERRUPTIBLE) */
+/* XP_WORD_WAIT: flags in bits 0-7; in bits 16-31 the number of words of the reason, itself included. They are the first
+ * kernel words of the stack: this one; if XP_WAIT_LOCKED, an XP_WORD_LOCK and, if its holder is known, the holder's
+ * name; if XP_WAIT_WOKEN, the name of the waker's process and its stack, root first.
+ */
+#define XP_WAIT_WORD(flags, words) ((u64)XP_WORD_WAIT << 60 | (u64)(words) << 16 | (flags))
+#define XP_WAIT_FLAGS(w)           ((u32)(w)&0xff)
+#define XP_WAIT_WORDS(w)           ((u32)((w) >> 16) & 0xffff)
+#define XP_WAIT_RUNQUEUE           1u  /* it was runnable: preempted, or woken up and not running yet */
+#define XP_WAIT_IO                 2u  /* it waited for I/O (task_struct.in_iowait) */
+#define XP_WAIT_DEEP               4u  /* signals could not wake it up (TASK_UNINTERRUPTIBLE) */
+#define XP_WAIT_LOCKED             8u  /* event lock: the lock is known */
+#define XP_WAIT_WOKEN              16u /* event wakeup: who woke it up is known */
+#define XP_NAME_WORDS              3   /* 21 bytes: a name has 16; the first byte is the lowest */
+/* XP_WORD_LOCK: in a file if bit 59 is set, with file ID and offset as in file words: the offset is that of the byte in
+ * the mapping, beyond the end of the file in .bss. Otherwise enum xp_lock_place in bits 56-58 and an address. */
+enum xp_lock_place {
+    XP_LOCK_HEAP,   /* between start_brk and brk, or in anonymous memory */
+    XP_LOCK_STACK,  /* of the thread that waits, or of the process */
+    XP_LOCK_SHARED, /* memory shared between processes, or a mapped file that is no program */
+    XP_LOCK_KERNEL, /* a lock of the kernel itself: the address is that of the lock */
+};
+#define XP_LOCK_IN_FILE       (1ull << 59)
+#define XP_LOCK_PLACE(w)      ((u32)((w) >> 56) & 7)
 #define XP_WORD_KIND(w)       ((u32)((w) >> 60))
 #define XP_WORD_EXACT         (1ull << 59)
 #define XP_WORD_ADDR(w)       ((w) & ((1ull << 56) - 1))

@@ -38,7 +38,7 @@ TEST(collector_joins_waits_with_their_stacks)
     add_sum(&d, 3, 5000);
     const struct agg_stack *s = only(&d, &span);
     CHECK(s && s->values[1].count == 3 && s->values[1].sum == 5000 && !s->values[0].count);
-    CHECK(s->nkernel == 1 && s->words[0] == ((u64)XP_WORD_WAIT << 60 | XP_WAIT_IO) && s->nuser == 1);
+    CHECK(s->nkernel == 1 && s->words[0] == XP_WAIT_WORD(XP_WAIT_IO, 1) && s->nuser == 1);
     CHECK_EQ(s->cause, XP_CAUSE_END);
     CHECK_EQ(d.c->own.waits, 3);
     aggregate_free(&span.stacks);

@@ -145,7 +145,7 @@ static void make(struct xp_sample *to, const struct wait_stack *user, const stru
     to->event = event;
     to->weight = row->sum.ns;
     to->count = row->sum.count > UINT32_MAX ? UINT32_MAX : (u32)row->sum.count;
-    to->words[0] = (u64)XP_WORD_WAIT << 60 | row->key.flags;
+    to->words[0] = XP_WAIT_WORD(row->key.flags, 1);
     nk = nk < XP_MAX_KERNEL ? nk : XP_MAX_KERNEL - 1;
     if (kernel)
         memcpy(to->words + 1, kernel->sample->words, 8 * nk);

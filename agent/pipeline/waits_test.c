@@ -70,7 +70,7 @@ TEST(waits_join_a_sum_with_its_stacks)
     CHECK_EQ(seen.last.weight, 5000);
     CHECK_EQ(seen.last.nkernel, 3);
     CHECK_EQ(seen.last.nuser, 3);
-    const u64 words[] = {(u64)XP_WORD_WAIT << 60 | XP_WAIT_IO | XP_WAIT_DEEP, 200, 201, 100, 101, 102};
+    const u64 words[] = {XP_WAIT_WORD(XP_WAIT_IO | XP_WAIT_DEEP, 1), 200, 201, 100, 101, 102};
     CHECK(!memcmp(seen.words, words, sizeof(words)));
     CHECK_EQ(w.lost, 0);
 }
@@ -83,7 +83,7 @@ TEST(waits_without_a_kernel_stack_have_their_reason)
     keep(&w, 11, 7, 100, 2, false);
     CHECK_EQ(take(&w, (struct xp_wait_key){.user = 11}, (struct xp_wait){1, 9}, &seen), 0);
     CHECK_EQ(seen.n, 1);
-    const u64 words[] = {(u64)XP_WORD_WAIT << 60, 100, 101};
+    const u64 words[] = {XP_WAIT_WORD(0, 1), 100, 101};
     CHECK_EQ(seen.last.nkernel, 1);
     CHECK(!memcmp(seen.words, words, sizeof(words)));
 }
@@ -172,7 +172,7 @@ TEST(waits_of_events_that_nobody_records_are_left_out)
     CHECK_EQ(seen.n, 1);
     CHECK_EQ(seen.last.event, RUNQUEUE);
     CHECK_EQ(seen.last.weight, 8);
-    CHECK_EQ(seen.words[0], (u64)XP_WORD_WAIT << 60 | XP_WAIT_RUNQUEUE);
+    CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_RUNQUEUE, 1));
     CHECK_EQ(waits_take(&w, &rows, OFFCPU, -1, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(seen.last.event, OFFCPU);

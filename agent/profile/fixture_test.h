@@ -18,7 +18,7 @@
 #define W(file, offset)      XP_FILE_WORD(XP_WORD_CFI, file, offset)
 #define W_LEAF(file, offset) (W(file, offset) | XP_WORD_EXACT)
 #define W_ANON(address)      ((u64)(address))
-#define W_WAIT(flags)        ((u64)XP_WORD_WAIT << 60 | (flags))
+#define W_WAIT(flags)        XP_WAIT_WORD(flags, 1)
 #define W_KERNEL(offset)     (0xffffffff81000000ull + (offset))
 
 struct fixture_sample {

@@ -8,6 +8,18 @@
 #include "bpf/waits.bpf.h"
 #include "bpf/switch.bpf.h"
 
+/* A child of a wanted process is wanted (xp_on_fork). */
+SEC("tp_btf/sched_process_fork")
+int xp_hint_child(u64 *ctx)
+{
+    struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+    struct xp_hints *h = xp_hints_get();
+    u32 tgid = parent->tgid;
+    if (h && h->wanted[tgid % XP_HINTS])
+        h->wanted[(u32)child->tgid % XP_HINTS] = 1;
+    return 0;
+}
+
 /* Arguments: preempt, prev, next; prev_state since Linux 5.18 (include/trace/events/sched.h). `current` is still prev.
  */
 SEC("tp_btf/sched_switch")
@@ -21,7 +33,7 @@ int xp_on_switch(u64 *ctx)
         xp_forget_thread(prev_tid);
         wanted = 0;
     }
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &next_tid);
+    struct xp_thread *t = xp_thread_of(next_tid);
     if (!wanted && !t) /* most switches of the machine: nothing else may cost them anything */
         return 0;
     u64 now = bpf_ktime_get_ns(), lag = xp_clock_lag(next, now);

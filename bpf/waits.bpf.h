@@ -49,6 +49,34 @@ struct {
     __type(value, struct xp_thread);
 } threads SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(map_flags, BPF_F_MMAPABLE); /* user space adds processes */
+    __type(key, u32);
+    __type(value, struct xp_hints);
+} hints SEC(".maps");
+
+XP_INLINE struct xp_hints *xp_hints_get(void)
+{
+    u32 zero = 0;
+    return bpf_map_lookup_elem(&hints, &zero);
+}
+
+XP_INLINE void xp_hint_thread(u32 tid, u32 by)
+{
+    struct xp_hints *h = xp_hints_get();
+    if (h)
+        __sync_fetch_and_add(&h->followed[tid % XP_HINTS], by);
+}
+
+/* Returns what is known of a thread; NULL: it is not followed. */
+XP_INLINE struct xp_thread *xp_thread_of(u32 tid)
+{
+    struct xp_hints *h = xp_hints_get();
+    return h && h->followed[tid % XP_HINTS] ? bpf_map_lookup_elem(&threads, &tid) : 0;
+}
+
 /* One map is added to while user space empties the other. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -109,9 +137,14 @@ XP_INLINE void xp_lose_wait(u64 count)
 /* Stops following a thread. */
 XP_INLINE void xp_forget_thread(u32 tid)
 {
-    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
+    struct xp_thread *t = xp_thread_of(tid);
     u64 cgroup = t ? t->cgroup : 0;
-    if (bpf_map_delete_elem(&threads, &tid) || !xp_config.wait_shares)
+    if (!t)
+        return;
+    if (bpf_map_delete_elem(&threads, &tid))
+        return;
+    xp_hint_thread(tid, -1);
+    if (!xp_config.wait_shares)
         return;
     struct xp_wait_group *g = bpf_map_lookup_elem(&wait_groups, &cgroup);
     if (!g)
@@ -125,8 +158,10 @@ XP_INLINE void xp_forget_thread(u32 tid)
 XP_INLINE int xp_add_thread(u32 tid, const struct xp_thread *fresh)
 {
     struct xp_wait_group *g = xp_config.wait_shares ? xp_wait_group(fresh->cgroup) : 0;
+    xp_hint_thread(tid, 1); /* before it can be found */
     if ((xp_config.wait_shares && (!g || g->threads >= XP_MAX_THREADS / XP_WAIT_SHARE)) ||
         bpf_map_update_elem(&threads, &tid, fresh, BPF_NOEXIST)) {
+        xp_hint_thread(tid, -1);
         xp_lose_wait(1);
         return 1;
     }
@@ -213,7 +248,9 @@ XP_INLINE int xp_tell_stack(struct xp_state *s, u64 key, u64 cgroup)
 XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
 {
     u32 both = xp_config.offcpu | xp_config.runqueue;
-    if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid))
+    struct xp_hints *h = xp_config.target == XP_TARGET_PIDS ? xp_hints_get() : 0;
+    if (xp_config.target == XP_TARGET_PIDS &&
+        (!h || !h->wanted[tgid % XP_HINTS] || !bpf_map_lookup_elem(&wanted_pids, &tgid)))
         return 0;
     *cgroup = xp_cgroup_id_of(t);
     return xp_config.target == XP_TARGET_CGROUP ? xp_want_of(*cgroup, t) & both : both;

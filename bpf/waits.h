@@ -21,6 +21,14 @@ struct xp_wait {
     u64 count, ns;
 };
 
+/* Tells most switches of threads that are not wanted from the others without a look-up, which would cost more than all
+ * the rest: by numbers modulo XP_HINTS. */
+#define XP_HINTS (1u << 16)
+struct xp_hints {
+    u32 followed[XP_HINTS]; /* number of threads with such a TID that are followed */
+    u8 wanted[XP_HINTS];    /* XP_TARGET_PIDS: a wanted process has, or had, such a PID */
+};
+
 /* A thread that sleeps, and whose stack is still to be taken, by others that read its memory. Written by the iterator
  * (bpf/sleepers.bpf.c), followed by `nmaps` struct xp_mapping; same_maps: they are those of the one before. */
 struct xp_sleeper {

@@ -232,7 +232,10 @@ void probe_free(struct probe **pp)
 int probe_add_pid(struct probe *p, u32 tgid)
 {
     u32 one = 1;
-    return bpf_map__update_elem(p->skel->maps.wanted_pids, &tgid, 4, &one, 4, BPF_ANY);
+    int rc = bpf_map__update_elem(p->skel->maps.wanted_pids, &tgid, 4, &one, 4, BPF_ANY);
+    if (!rc && p->sched)
+        sched_want(p->sched, tgid);
+    return rc;
 }
 
 /* The kernel side decides anew about every cgroup that it meets. */

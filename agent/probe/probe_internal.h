@@ -47,6 +47,8 @@ void waits_stop(struct probe *p);
  * only while somebody wants one of their events, and use the maps of the first object. ---- */
 /* Loads and attaches. Returns 0, or -errno and a line in why[]. */
 int sched_start(struct sched **out, const struct probe *p, char *why, size_t why_len);
+/* Tells it of a process that was requested after it began (XP_TARGET_PIDS). */
+void sched_want(struct sched *s, u32 tgid);
 /* Detaches; what was counted is kept. */
 void sched_stop(struct sched *s);
 void sched_free(struct sched **s);

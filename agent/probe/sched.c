@@ -8,6 +8,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -18,8 +19,9 @@
 struct sched {
     struct sched_bpf *skel;
     struct sleepers_bpf *sleepers;
-    struct bpf_link *on_switch, *tell;
-    struct xp_live *live; /* shared with all objects */
+    struct bpf_link *on_switch, *on_fork, *tell;
+    struct xp_hints *hints; /* mapped */
+    struct xp_live *live;   /* shared with all objects */
 };
 
 /* Whether sched_switch passes the state of the previous task (five parameters with the hidden one, Linux 5.18). */
@@ -96,6 +98,31 @@ static int load(struct sched *s, const struct probe *p)
     return rc ? rc : sleepers_bpf__load(s->sleepers);
 }
 
+/* ---- Requested processes ---- */
+
+void sched_want(struct sched *s, u32 tgid)
+{
+    s->hints->wanted[tgid % XP_HINTS] = 1;
+}
+
+static int want_all(struct sched *s, const struct probe *p)
+{
+    int map = bpf_map__fd(p->skel->maps.wanted_pids);
+    void *hints =
+        mmap(NULL, sizeof(*s->hints), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(s->skel->maps.hints), 0);
+    if (hints == MAP_FAILED)
+        return -errno;
+    s->hints = hints;
+    if (p->config.target != XP_TARGET_PIDS)
+        return 0;
+    s->on_fork = bpf_program__attach(s->skel->progs.xp_hint_child);
+    if (!s->on_fork)
+        return -errno;
+    for (u32 tgid, *from = NULL; !bpf_map_get_next_key(map, from, &tgid); from = &tgid)
+        sched_want(s, tgid);
+    return 0;
+}
+
 static int attach(struct sched *s)
 {
     s->on_switch = bpf_program__attach(s->skel->progs.xp_on_switch);
@@ -112,6 +139,8 @@ int sched_start(struct sched **out, const struct probe *p, char *why, size_t len
         return probe_why(-ENOMEM, why, len, "out of memory");
     s->live = (struct xp_live *)&p->skel->bss->xp_live;
     int rc = load(s, p);
+    if (!rc)
+        rc = want_all(s, p);
     if (!rc)
         rc = attach(s);
     if (rc && denied_explains(rc, DENIED_BPF, why, len))
@@ -136,7 +165,10 @@ void sched_free(struct sched **ss)
     if (!s)
         return;
     bpf_link__destroy(s->on_switch);
+    bpf_link__destroy(s->on_fork);
     bpf_link__destroy(s->tell);
+    if (s->hints)
+        munmap(s->hints, sizeof(*s->hints));
     sleepers_bpf__destroy(s->sleepers);
     sched_bpf__destroy(s->skel);
     free(s);
@@ -145,9 +177,9 @@ void sched_free(struct sched **ss)
 
 u64 sched_map_bytes(const struct sched *s)
 {
-    const struct bpf_map *own[] = {s->skel->maps.threads,     s->skel->maps.waits0,
-                                   s->skel->maps.waits1,      s->skel->maps.told_stacks,
-                                   s->skel->maps.wait_groups, s->sleepers->maps.iter_scratch};
+    const struct bpf_map *own[] = {s->skel->maps.threads,         s->skel->maps.waits0,      s->skel->maps.waits1,
+                                   s->skel->maps.told_stacks,     s->skel->maps.wait_groups, s->skel->maps.hints,
+                                   s->sleepers->maps.iter_scratch};
     u64 sum = 0;
     for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
         sum += probe_map_memlock(bpf_map__fd(own[i]));

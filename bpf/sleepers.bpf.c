@@ -134,7 +134,7 @@ int xp_tell_waits(struct bpf_iter__task *ctx)
     u64 now = bpf_ktime_get_ns();
     if (t)
         xp_tell_sleeper(s, ctx->meta->seq, task, t, now);
-    else if (!(task->flags & XP_PF_NO_USER))
+    else if (XP_MAY_WAIT(task))
         xp_meet_sleeper(s, ctx->meta->seq, task, now);
     return 0;
 }

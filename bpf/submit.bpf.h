@@ -162,8 +162,8 @@ XP_INLINE int xp_send(struct xp_state *s, struct xp_stats *st)
 /* Records everything that user space needs to know about the process, which may have exited by then. */
 XP_INLINE void xp_identify(struct xp_sample *smp, struct task_struct *t, u64 start)
 {
-    struct task_struct *leader = BPF_CORE_READ(t, group_leader);
-    bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)leader + XP_OFFSET_OF(task_struct, comm));
+    struct task_struct *named = xp_config.thread_names ? t : BPF_CORE_READ(t, group_leader);
+    bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)named + XP_OFFSET_OF(task_struct, comm));
     smp->start = start;
     smp->type = XP_RECORD_SAMPLE;
     smp->cpu = bpf_get_smp_processor_id();

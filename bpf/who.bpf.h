@@ -8,6 +8,9 @@
 
 #define XP_PF_NO_USER (0x00200000 | 0x00000010) /* PF_KTHREAD, PF_IO_WORKER: include/linux/sched.h */
 
+/* Whether a thread has waits that count. */
+#define XP_MAY_WAIT(t) (xp_config.kernel_threads || !((t)->flags & XP_PF_NO_USER))
+
 #define XP_TYPED_TASK bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
 #define XP_LOAD1(p, a)     ((p)->a)

@@ -77,6 +77,7 @@ static void configure(struct probe *p)
         .user = c->user,
         .measure = c->measure,
         .ring_bytes = ring,
+        .thread_names = c->thread_names,
         .cgroup_files = c->cgroup_files,
     };
     bpf_map__set_max_entries(p->skel->maps.pc_cache, (u32)p->ncpus);

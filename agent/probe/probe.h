@@ -46,7 +46,9 @@ struct probe_config {
     size_t table_bytes; /* budget of the shards, rounded up to 4 MiB */
     size_t ring_bytes;  /* 0: derived from the number of CPUs */
     u32 cgroup_files;   /* limit of files from stacks of one cgroup; 0: no limit */
-    u64 wait_min_ns;    /* of shorter waits, the user stack need not be taken */
+    bool thread_names;  /* samples have the names of threads, not of processes */
+    bool kernel_threads; /* waits of kernel threads count, too */
+    u64 wait_min_ns;     /* of shorter waits, the user stack need not be taken */
 };
 
 /* Loads the programs. Returns 0, or -errno and one line in why[] with the cause and its remedy. */

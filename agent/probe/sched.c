@@ -43,6 +43,7 @@ static void configure(const struct sched *s, const struct probe *p, struct xp_co
     c.offcpu = waits_bit(p, PROBE_OFFCPU);
     c.runqueue = waits_bit(p, PROBE_RUNQUEUE);
     c.prev_state = passes_state();
+    c.kernel_threads = p->config.kernel_threads;
     c.wait_min = p->config.wait_min_ns;
     c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
     if (getrandom(&c.seed, sizeof(c.seed), GRND_NONBLOCK) != sizeof(c.seed))

@@ -24,3 +24,16 @@ for stripped in "" yes; do
     if [ $stripped ]; then expect '.cut.unproven' '<=' 12; else expect '.cut.unproven' == 0; fi
     if [ ! $stripped ]; then expect_share 98 '__clone;start;work;burn' 'work;.*'; fi
 done
+
+# Threads by their names: what they computed, and the time that they waited for a CPU.
+record -e cpu,runqueue --threads -- "$TMP/threads"
+for ((i = 0; i < 8; i++)); do
+    expect_stack "worker $i;.*;work;burn" "$profile" 50
+done
+expect_no_stack 'threads;.*;work;burn'
+
+# Kernel threads wait, too, but not for whom nobody asked. There is always a worker of a queue that sleeps.
+record -e offcpu -a -d 1s
+expect_no_stack 'kworker/[^;]*;.*'
+record -e offcpu -a -d 1s --kernel-threads
+expect_stack 'kworker/[^;]*;.*worker_thread_\[k\];.*'

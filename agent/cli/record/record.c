@@ -90,6 +90,8 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->no_synth = !o->synth;
     c->probe.kernel = !o->no_kernel;
     c->probe.user = !o->no_user;
+    c->probe.thread_names = o->threads;
+    c->probe.kernel_threads = o->kernel_threads;
     c->probe.wait_min_ns = o->offcpu_min;
     c->probe.measure = c->probe.run_time = o->summary || o->verbose;
     c->probe.table_bytes = o->table_memory;

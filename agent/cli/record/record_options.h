@@ -14,6 +14,8 @@ struct record_options {
     u64 duration_ns; /* 0: until interrupted, or until the command ends */
     struct option_list events;
     bool no_kernel, no_user;
+    bool threads;        /* root frames are names of threads */
+    bool kernel_threads; /* their waits, too */
     /* outputs */
     struct option_list outputs;
     bool raw;

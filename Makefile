@@ -154,7 +154,7 @@ deps: ## install what building needs and what is missing
 lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
 	$(Q)B=$(B) tools/lint.sh
 
-e2e: all $(B)/oracle $(B)/cri-ps $(B)/export-send ## end-to-end tests (root)
+e2e: all $(B)/oracle $(B)/cri-ps $(B)/export-send $(B)/bench/attach ## end-to-end tests (root)
 	$(Q)XPROF=$(abspath $(B)/xprof) ORACLE=$(abspath $(B)/oracle) e2e/run.sh
 
 e2e-kube: all ## the chart in a real Kubernetes with a real Pyroscope, all built from source (root)

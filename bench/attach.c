@@ -1,0 +1,214 @@
+/* Events that are wanted and no longer wanted, as pods come and go: what a change costs, and that nothing stays behind,
+ * in this process or in the kernel. The reference is the first tenth of the rounds.
+ *
+ *     bench/attach [ROUNDS]      (root)
+ *
+ * In each round, a cgroup is made and all events that are loaded on demand are wanted of it; a process in it waits;
+ * then the want and the cgroup go.
+ */
+#include "base/clock.h"
+#include "events/events.h"
+#include "probe/probe.h"
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETTLE_MS 500 /* until the kernel has freed what was closed */
+
+struct state { /* what could leak */
+    u64 descriptors, programs, maps, links, rss_kib;
+};
+
+static u64 count_ids(int (*next)(u32, u32 *))
+{
+    u64 n = 0;
+    for (u32 id = 0; !next(id, &id);)
+        n++;
+    return n;
+}
+
+static u64 count_descriptors(void)
+{
+    u64 n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static u64 resident_kib(void)
+{
+    unsigned long size, pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%lu %lu", &size, &pages) != 2)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (u64)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+static struct state look(void)
+{
+    usleep(SETTLE_MS * 1000);
+    return (struct state){count_descriptors(), count_ids(bpf_prog_get_next_id), count_ids(bpf_map_get_next_id),
+                          count_ids(bpf_link_get_next_id), resident_kib()};
+}
+
+/* ---- A round ---- */
+
+struct rounds {
+    struct probe *probe;
+    char folder[64];
+    u32 want;
+    u64 stacks, sums, ns;
+};
+
+static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
+{
+    struct rounds *r = ctx;
+    r->stacks++;
+}
+
+static void on_file(void *ctx, const struct xp_file_event *e)
+{
+}
+
+static void on_dump(void *ctx, const struct xp_dump *d)
+{
+}
+
+static struct probe_handlers handlers(struct rounds *r)
+{
+    return (struct probe_handlers){.ctx = r, .sample = on_sample, .stack = on_sample, .file = on_file, .dump = on_dump};
+}
+
+static int change(struct rounds *r, u64 cgroup, u32 want)
+{
+    char why[256] = "";
+    u64 from = now_ns();
+    int rc = 0;
+    if (want)
+        rc = probe_want(r->probe, cgroup, want);
+    else
+        probe_unwant(r->probe, cgroup);
+    if (!rc)
+        rc = probe_rescan(r->probe, why, sizeof(why));
+    r->ns += now_ns() - from;
+    if (rc < 0)
+        fprintf(stderr, "attach: %s\n", why[0] ? why : strerror(-rc));
+    return rc < 0 ? rc : 0;
+}
+
+/* A process in the cgroup that waits three times. */
+static int wait_inside(const char *folder)
+{
+    char path[96];
+    snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+    pid_t child = fork();
+    if (!child) {
+        int fd = open(path, O_WRONLY);
+        if (fd < 0 || write(fd, "0", 1) != 1)
+            _exit(1);
+        for (int i = 0; i < 3; i++)
+            usleep(1000);
+        _exit(0);
+    }
+    int status;
+    return child > 0 && waitpid(child, &status, 0) == child && !status ? 0 : -ECHILD;
+}
+
+static int go_round(struct rounds *r)
+{
+    struct stat st;
+    struct probe_waits waits = {0};
+    struct probe_handlers h = handlers(r);
+    if (mkdir(r->folder, 0700) || stat(r->folder, &st))
+        return -errno;
+    int rc = change(r, st.st_ino, r->want);
+    if (!rc)
+        rc = wait_inside(r->folder);
+    if (!rc)
+        rc = probe_take_waits(r->probe, &h, &waits);
+    r->sums += waits.sums.n;
+    probe_waits_free(&waits);
+    int ended = change(r, st.st_ino, 0);
+    return rmdir(r->folder) ? -errno : rc ? rc : ended;
+}
+
+static int run(struct rounds *r, int n)
+{
+    int rc = 0;
+    for (int i = 0; i < n && !rc; i++)
+        rc = go_round(r);
+    if (rc)
+        fprintf(stderr, "attach: a round failed: %s\n", strerror(-rc));
+    return rc;
+}
+
+/* ---- All of them ---- */
+
+static int start(struct rounds *r)
+{
+    struct probe_config c = {.target = XP_TARGET_CGROUP,
+                             .cgroup_subsys = -1,
+                             .kernel = true,
+                             .user = true,
+                             .table_bytes = 1 << 20,
+                             .cgroup_files = 64};
+    char why[512] = "";
+    size_t n;
+    const struct event_kind *kinds = event_kinds(&n);
+    for (size_t i = 0; i < n && c.nevents < XP_MAX_EVENTS; i++)
+        if (kinds[i].probe.how != PROBE_PERF)
+            c.events[c.nevents++] = kinds[i].probe;
+    r->want = XP_WANT((1u << c.nevents) - 1, 1);
+    int rc = probe_new(&r->probe, &c, why, sizeof(why));
+    if (!rc)
+        rc = probe_start(r->probe, why, sizeof(why));
+    if (rc)
+        fprintf(stderr, "attach: %s\n", why);
+    return rc;
+}
+
+static void report(const struct rounds *r, int n, const struct state *before, const struct state *after)
+{
+    u64 x = before->descriptors + before->programs + before->maps + before->links;
+    u64 y = after->descriptors + after->programs + after->maps + after->links;
+    printf("attach objects, %lu after %d rounds, %lu, %.2f, equal, %s\n", y, n, x, (double)y / (double)x,
+           y == x ? "pass" : "fail");
+    printf("attach memory, %.1f MB, %.1f MB, %.2f, + 1 MB, %s\n", (double)after->rss_kib / 1e3,
+           (double)before->rss_kib / 1e3, (double)after->rss_kib / (double)before->rss_kib,
+           after->rss_kib < before->rss_kib + 1000 ? "pass" : "fail");
+    printf("attach waits, %.1f a round, %d a round, %.2f, >= 1x, %s\n", (double)r->sums / n, 1, (double)r->sums / n,
+           r->sums >= (u64)n ? "pass" : "fail");
+    fprintf(stderr, "attach: %.0f ms a round to load, attach, detach and unload\n", (double)r->ns / 1e6 / n);
+}
+
+int main(int argc, char **argv)
+{
+    struct rounds r = {0};
+    int n = argc > 1 ? atoi(argv[1]) : 100;
+    const char *tree = access("/sys/fs/cgroup/unified", F_OK) ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
+    snprintf(r.folder, sizeof(r.folder), "%s/xprof-attach-%d", tree, getpid());
+    int rc = n < 1 ? -EINVAL : start(&r);
+    if (!rc)
+        rc = run(&r, n / 10 + 1);
+    struct state before = look();
+    r.ns = r.sums = 0;
+    if (!rc)
+        rc = run(&r, n);
+    struct state after = look();
+    if (!rc)
+        report(&r, n, &before, &after);
+    probe_free(&r.probe);
+    return rc ? 1 : 0;
+}

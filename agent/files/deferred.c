@@ -165,9 +165,9 @@ static size_t resolve_mappings(const struct deferred *l, const struct waiting *w
         const struct file *f = m->file ? files_get(l->files, m->file) : NULL;
         out[n] = (struct xp_vma){.start = m->start, .end = m->end, .bias = m->start - m->pgoff};
         out[n].file.state = XP_FILE_FP;
-        if (f)
+        if (f && f->value.id)
             out[n].file = f->value;
-        else if (m->file)
+        else if (m->file) /* its table is still to be built */
             out[n].file = (struct xp_file){.id = m->file, .state = XP_FILE_PENDING};
         else
             resolve_code(l, w, &out[n]);
@@ -201,6 +201,7 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     const struct xp_sample *old = w->job.sample;
     AUTO_FREE struct xp_vma *vmas = calloc(w->job.dump->nmaps + 1, sizeof(*vmas));
     l->state->sample.nuser = 0;
+    l->state->cause = XP_CAUSE_NO_MAPPING;
     if (!vmas || !w->job.dump->nmaps)
         return NULL;
     struct host_space space = {
@@ -228,11 +229,25 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     return s;
 }
 
-/* False: it waits on, for rows of the code in which it stopped. */
+/* Tells whether it stopped in a file that is known, but whose table is still to be built: others may be in front of it.
+ */
+static bool misses_table(const struct deferred *l, const struct waiting *w)
+{
+    unsigned patience = l->ending ? DEFERRED_ROWS_MS : DEFERRED_FILES_MS;
+    u32 n = l->state->sample.nuser;
+    if (l->state->cause != XP_CAUSE_PENDING || !n || now_ns() - w->since > patience * 1000000ull)
+        return false;
+    const struct file *f = files_get(l->files, XP_WORD_FILE(l->state->words[n - 1]));
+    return f && f->value.state == XP_FILE_PENDING;
+}
+
+/* False: it waits on, for the table of a file, or for rows of the code in which it stopped. */
 static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggregate *into)
 {
     AUTO_FREE struct xp_sample *better = rebuild(l, w);
     u64 offset;
+    if (misses_table(l, w))
+        return false;
     u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser, &offset);
     if (wait_for_rows(l, w, last ? 0 : gap))
         return false;

@@ -123,6 +123,27 @@ TEST(deferred_stacks_come_out_complete)
     CHECK_EQ(XP_WORD_FILE(s->words[2]), FILE_ID);
 }
 
+/* A file is known as soon as it is open; until its table is built, nothing can be said of its code. */
+TEST(deferred_stacks_wait_for_tables_of_known_files)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    struct file *f = &d.shelf.files->all.v[0];
+    struct xp_file built = f->value;
+    f->value = (struct xp_file){0};
+    deferred_add(d.deferred, job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST), d.into);
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 1);
+    f->value = built;
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 0);
+    CHECK_EQ(first(&d)->nuser, 2);
+    deferred_add(d.deferred, job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST), d.into);
+    f->value = (struct xp_file){.id = FILE_ID, .state = XP_FILE_FAILED}; /* it will have none */
+    deferred_run(d.deferred, 0, d.into);
+    CHECK_EQ(deferred_waiting(d.deferred), 0);
+}
+
 static void keep_stack(void *ctx, struct xp_sample *stack)
 {
     struct xp_sample **kept = ctx;

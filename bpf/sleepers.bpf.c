@@ -61,28 +61,33 @@ XP_INLINE int xp_write_sleeper(struct xp_state *s, struct seq_file *seq, u64 key
     return 0;
 }
 
-/* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. */
+/* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. The new entry is
+ * made in scratch memory that only unwinding uses: the stack is for nested calls. */
 XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, u64 now)
 {
-    struct xp_thread fresh = {.out = now, .credit = XP_CREDIT_FIRST, .wants = xp_live.wants};
+    struct xp_thread *fresh = (struct xp_thread *)s->window;
     u32 state = xp_state_of(task), tgid = task->tgid, tid = task->pid;
     u64 cgroup = 0;
     if (!state || state & XP_TASK_DEAD || !xp_waits_wanted(task, tgid, &cgroup))
         return;
-    fresh.flags = xp_wait_flags(task, state, 0);
-    xp_note_sums(task, &fresh, 0);
+    __builtin_memset(fresh, 0, sizeof(*fresh));
+    fresh->out = now;
+    fresh->credit = XP_CREDIT_FIRST;
+    fresh->wants = xp_live.wants;
+    fresh->flags = xp_wait_flags(task, state, 0);
+    xp_note_sums(task, fresh, 0);
     int none = xp_begin_sleeper(s, task, cgroup);
-    fresh.cgroup = cgroup;
-    fresh.nobody = fresh.user = xp_key_of_words(s, xp_process_key(s));
-    if (xp_tell_stack(s, fresh.nobody, cgroup))
+    fresh->cgroup = cgroup;
+    fresh->nobody = fresh->user = xp_key_of_words(s, xp_process_key(s));
+    if (xp_tell_stack(s, fresh->nobody, cgroup))
         return;
     if (!none) {
-        fresh.user = xp_mix(fresh.nobody ^ now, tid) | 1;
-        fresh.taken = 1;
-        if (xp_write_sleeper(s, seq, fresh.user, fresh.switches))
+        fresh->user = xp_mix(fresh->nobody ^ now, tid) | 1;
+        fresh->taken = 1;
+        if (xp_write_sleeper(s, seq, fresh->user, fresh->switches))
             return;
     }
-    xp_add_thread(tid, &fresh);
+    xp_add_thread(tid, fresh);
 }
 
 /* A wait that seemed not worth its stack goes on. Returns 0; 1: as xp_write_sleeper. */

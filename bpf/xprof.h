@@ -37,6 +37,7 @@ enum xp_word {
     XP_WORD_FP = 2,       /* file frame, found through the frame pointer of its callee: lower confidence */
     XP_WORD_SYNTH = 3,    /* file frame, found through a synthesised row of its callee (XP_RULE_SYNTH) */
     XP_WORD_INFERRED = 4, /* the same, but the row was derived backwards from the end of the code */
+    XP_WORD_MARK = 11,    /* no frame: stands for what is missing of a waker: a cause, or enum xp_mark, in bits 0-7 */
     XP_WORD_NAME = 12,    /* no frame: XP_NAME_WORDS of these are the name of a thread or process, 7 bytes in each */
     XP_WORD_LOCK = 13,    /* no frame: the lock that was waited for */
     XP_WORD_WAIT = 14,    /* no frame: why the thread was off its CPU; the first kernel word of such a stack */
@@ -44,8 +45,11 @@ enum xp_word {
 };
 /* XP_WORD_WAIT: flags in bits 0-7; in bits 16-31 the number of words of the reason, itself included. They are the first
  * kernel words of the stack: this one; if XP_WAIT_LOCKED, an XP_WORD_LOCK and, if its holder is known, the holder's
- * name; if XP_WAIT_WOKEN, the name of the waker's process and its stack, root first.
+ * name; if XP_WAIT_WOKEN, the name of the waker's process if it is known, an XP_WORD_MARK if frames are missing, and
+ * the waker's stack, root first. Of the kernel's stack, at most XP_MAX_KERNEL words follow; all together are at most
+ * XP_MAX_REASON.
  */
+#define XP_MAX_REASON              (XP_MAX_KERNEL + XP_MAX_USER)
 #define XP_WAIT_WORD(flags, words) ((u64)XP_WORD_WAIT << 60 | (u64)(words) << 16 | (flags))
 #define XP_WAIT_FLAGS(w)           ((u32)(w)&0xff)
 #define XP_WAIT_WORDS(w)           ((u32)((w) >> 16) & 0xffff)
@@ -54,7 +58,12 @@ enum xp_word {
 #define XP_WAIT_DEEP               4u  /* signals could not wake it up (TASK_UNINTERRUPTIBLE) */
 #define XP_WAIT_LOCKED             8u  /* event lock: the lock is known */
 #define XP_WAIT_WOKEN              16u /* event wakeup: who woke it up is known */
+#define XP_WAIT_OWN                32u /* event wakeup: by a thread of its own process */
 #define XP_NAME_WORDS              3   /* 21 bytes: a name has 16; the first byte is the lowest */
+enum xp_mark {
+    XP_MARK_STILL = 128, /* it still waits */
+    XP_MARK_INTERRUPT,   /* not by a thread: by a device or timer */
+};
 /* XP_WORD_LOCK: in a file if bit 59 is set, with file ID and offset as in file words: the offset is that of the byte in
  * the mapping, beyond the end of the file in .bss. Otherwise enum xp_lock_place in bits 56-58 and an address. */
 enum xp_lock_place {

@@ -11,6 +11,7 @@
 #include "pipeline/reclassify.h"
 #include "pipeline/usage.h"
 #include "profile/frames.h"
+#include "profile/reason.h"
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -164,9 +165,9 @@ static void age_files(struct files *files, const struct aggregate *from)
     size_t n;
     const struct agg_stack *stacks = aggregate_stacks(from, &n);
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = stacks[i].nkernel; k < (size_t)stacks[i].nkernel + stacks[i].nuser; k++) {
+        for (size_t k = 0; k < (size_t)stacks[i].nkernel + stacks[i].nuser; k++) { /* wakers have files, too */
             u64 word = stacks[i].words[k];
-            u64 *known = XP_WORD_KIND(word) == XP_WORD_ANON ? NULL : map_put(&seen, XP_WORD_FILE(word));
+            u64 *known = word_in_file(word) ? map_put(&seen, XP_WORD_FILE(word)) : NULL;
             u32 *id = known && !*known ? VEC_PUSH(&used) : NULL;
             if (id)
                 *id = XP_WORD_FILE(word);

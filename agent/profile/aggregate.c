@@ -3,6 +3,7 @@
 #include "base/shares.h"
 #include "base/vec.h"
 #include "profile/lookup.h"
+#include "profile/reason.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,7 +11,7 @@
 #define CHUNK_WORDS (32u << 10) /* 256 KiB: at most 4 % is lost where the deepest stack does not fit a chunk's end */
 #define ROW_BYTES   16          /* of a row in a lookup table, about */
 #define VALUE_WORDS (sizeof(struct agg_value) / sizeof(u64))
-_Static_assert(CHUNK_WORDS >= XP_MAX_KERNEL + XP_MAX_USER + XP_MAX_EVENTS * VALUE_WORDS, "every stack fits a chunk");
+_Static_assert(CHUNK_WORDS >= XP_MAX_REASON + XP_MAX_USER + XP_MAX_EVENTS * VALUE_WORDS, "every stack fits a chunk");
 
 struct chunk {
     struct chunk *next;
@@ -217,11 +218,15 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
 /* A record that is not from our own programs, or from another version of them, must not become a stack. */
 static bool valid(const struct aggregate *a, const struct xp_sample *s)
 {
-    if (s->nkernel > XP_MAX_KERNEL || s->nuser > XP_MAX_USER || s->event >= a->nevents || s->cause >= XP_CAUSE_COUNT)
+    if (s->nuser > XP_MAX_USER || s->event >= a->nevents || s->cause >= XP_CAUSE_COUNT ||
+        !reason_valid(s->words, s->nkernel))
+        return false;
+    size_t reason = reason_words(s->words, s->nkernel);
+    if (s->nkernel > XP_MAX_REASON || s->nkernel - reason > XP_MAX_KERNEL)
         return false;
     u64 kernel = ~0ull;
     u32 user = 0; /* bit k: there is a word of kind k */
-    for (size_t i = s->nkernel && XP_WORD_KIND(s->words[0]) == XP_WORD_WAIT; i < s->nkernel; i++)
+    for (size_t i = reason; i < s->nkernel; i++)
         kernel &= s->words[i];
     for (size_t i = 0; i < s->nuser; i++)
         user |= 1u << XP_WORD_KIND(s->words[s->nkernel + i]);

@@ -99,10 +99,12 @@ const char *found_slug(u8 found)
 
 u32 stack_wait(const struct profile *p, const struct prof_stack *s)
 {
-    const struct prof_location *leaf = s->n ? &p->locations.v[p->stack_locations.v[s->first]] : NULL;
-    return leaf && leaf->origin == FRAME_WAIT && leaf->nlines
-               ? p->functions.v[p->lines.v[leaf->first_line].function].name
-               : 0;
+    for (u32 i = 0; i < s->n; i++) { /* who ended it comes first */
+        const struct prof_location *l = &p->locations.v[p->stack_locations.v[s->first + i]];
+        if (l->origin == FRAME_WAIT && l->word_kind == XP_WORD_WAIT && l->nlines)
+            return p->functions.v[p->lines.v[l->first_line].function].name;
+    }
+    return 0;
 }
 
 static void add_location(const struct profile *p, const struct prof_location *l, struct frames *out)

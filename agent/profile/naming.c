@@ -254,7 +254,7 @@ static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nro
         return;
     collect_offsets(&j);
     place_in_memory(&j);
-    if (n->src->anonymous) {
+    if (n->src->anonymous && owner != NOBODYS) {
         const struct prof_process *who = &n->out->processes.v[owner];
         n->src->anonymous(n->src->ctx, who->tgid, who->start, addresses, j.noffsets, use_names, &j);
     }

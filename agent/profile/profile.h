@@ -8,11 +8,11 @@
 #include "events/events.h"
 #include <stdbool.h>
 
-/* FRAME_WAIT: no code, but what the thread waited for (wait_frames.h); the leaf of its stack. */
+/* FRAME_WAIT: no code, but what the thread waited for, or whom (wait_frames.h). */
 enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT, FRAME_WAIT };
 
 struct prof_mapping {
-    u32 name;           /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[wait]" */
+    u32 name;           /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[wait]", "[waker]", "[lock]" */
     u32 build_id;       /* lower-case hex, or 0 */
     u64 lo, hi;         /* the executable segment, or the lowest and highest address used: covers all its locations */
     u64 lo_offset;      /* the file offset of lo */
@@ -43,7 +43,7 @@ struct prof_process {
 };
 struct prof_stack {
     u32 process;
-    u32 first, n; /* into stack_locations[], leaf first: the cause of a wait, kernel frames, user frames */
+    u32 first, n; /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
     u8 cause;     /* enum xp_cause */
     u8 found;     /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */
     u64 count[XP_MAX_EVENTS];

@@ -132,12 +132,12 @@ static void read_line(struct reader *r, struct cursor line, struct prof_location
         l->first_line = (u32)r->p->lines.n - 1;
 }
 
-/* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]", "[wait]" and files. */
+/* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]" and files. */
 static enum frame_origin origin_of(const char *mapping)
 {
     if (!strcmp(mapping, "[anon]"))
         return FRAME_JIT;
-    if (!strcmp(mapping, WAIT_MAPPING))
+    if (wait_mapping_kind(mapping))
         return FRAME_WAIT;
     return mapping[0] == '[' && strcmp(mapping, "[vdso]") && strcmp(mapping, "[unknown]") ? FRAME_KERNEL : FRAME_NATIVE;
 }
@@ -156,7 +156,7 @@ static u64 word_of(struct reader *r, const struct prof_location *l)
 
 static void read_location(struct reader *r, struct cursor c, u32 *row)
 {
-    struct prof_location l = {.word_kind = XP_WORD_CFI, .address = pb_number(c, 3)};
+    struct prof_location l = {.address = pb_number(c, 3)};
     u64 id = pb_number(c, 2), mapping = pprof_place(&r->from->mapping_ids, id);
     *row = NO_ROW;
     if (!id)
@@ -173,7 +173,9 @@ static void read_location(struct reader *r, struct cursor c, u32 *row)
     }
     *row = (u32)r->p->locations.n - 1;
     *place = l;
-    place->origin = origin_of(profile_text(r->p, r->p->mappings.v[l.mapping].name));
+    const char *name = profile_text(r->p, r->p->mappings.v[l.mapping].name);
+    place->origin = origin_of(name);
+    place->word_kind = place->origin == FRAME_WAIT ? wait_mapping_kind(name) : XP_WORD_CFI;
     *word = l.nlines ? 0 : word_of(r, place);
     r->p->mappings.v[l.mapping].has_functions |= l.nlines > 0;
 }

@@ -1,5 +1,6 @@
 #include "profile/symbolize.h"
 #include "base/cleanup.h"
+#include "profile/reason.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include "profile/wait_frames.h"
@@ -85,8 +86,8 @@ static u32 owner_of(const struct job *j, u64 word, u32 process)
 {
     const struct name_source *src = j->naming.src;
     if (XP_WORD_KIND(word) == XP_WORD_ANON)
-        return j->rank[process];
-    if (!word_in_file(word) || !src->names_id)
+        return process == NOBODYS ? NOBODYS : j->rank[process];
+    if (!word_in_file(word) || !src->names_id || process == NOBODYS)
         return 0;
     u32 id = src->names_id(src->ctx, XP_WORD_FILE(word), &j->processes[process]);
     return id == XP_WORD_FILE(word) ? 0 : id;
@@ -116,43 +117,65 @@ static int location(struct job *j, u64 word, u32 process, u32 *out)
     return 0;
 }
 
-/* The place of a wait's cause, which is known when the kernel's frames have names. */
-static int add_wait(struct job *j, u64 word, u16 nkernel)
+/* The place of a frame that has its name later: that of a wait's cause is known when the kernel's frames have theirs.
+ */
+static int add_place(struct job *j, const struct wait_place *place)
 {
     struct wait_place *w = VEC_PUSH(&j->waits);
     if (!w)
         return -ENOMEM;
-    u32 *place = &j->naming.out->stack_locations.v[j->naming.out->stack_locations.n];
-    *w = (struct wait_place){.at = j->naming.out->stack_locations.n, .nkernel = nkernel, .flags = (u8)word};
-    *place = 0;
+    *w = *place;
+    w->at = j->naming.out->stack_locations.n;
+    j->naming.out->stack_locations.v[j->naming.out->stack_locations.n++] = 0;
     return 0;
+}
+
+/* Only the leaf of an interrupted kernel is exact (and kernel words always have the bit). */
+static int add_word(struct job *j, u64 word, u32 process, bool exact)
+{
+    struct profile *out = j->naming.out;
+    if (XP_WORD_KIND(word) == XP_WORD_KERNEL && !exact)
+        word &= ~XP_WORD_EXACT;
+    int r = location(j, word, process, &out->stack_locations.v[out->stack_locations.n]);
+    out->stack_locations.n += !r;
+    return r;
+}
+
+/* Nobody knows which process a waker is of, unless it is that of the sleeper. */
+static int add_reason(struct job *j, const struct agg_stack *s)
+{
+    struct reason_walk walk = {.words = s->words};
+    u32 waker = XP_WAIT_FLAGS(s->words[0]) & XP_WAIT_OWN ? s->process : NOBODYS;
+    u16 nkernel = (u16)(s->nkernel - reason_words(s->words, s->nkernel));
+    int r = 0;
+    for (struct reason_item item; !r && reason_next(&walk, &item);) {
+        u32 kind = XP_WORD_KIND(item.words[0]);
+        if (kind == XP_WORD_KERNEL || kind <= XP_WORD_INFERRED)
+            r = add_word(j, item.words[0], waker, false);
+        else
+            r = add_place(j, &(struct wait_place){.words = item.words, .nkernel = nkernel, .waker = item.waker});
+    }
+    return r;
 }
 
 static int add_stack(struct job *j, const struct agg_stack *s)
 {
     struct profile *out = j->naming.out;
-    size_t n = (size_t)s->nkernel + s->nuser;
+    size_t n = (size_t)s->nkernel + s->nuser, reason = reason_words(s->words, s->nkernel);
     struct prof_stack *to = VEC_PUSH(&out->stacks);
     if (!to || VEC_RESERVE(&out->stack_locations, out->stack_locations.n + n))
         return -ENOMEM;
     *to = (struct prof_stack){.process = j->rank[s->process], .cause = s->cause};
     to->first = (u32)out->stack_locations.n;
-    to->n = (u32)n;
     for (size_t e = 0; e < j->nevents; e++) {
         to->count[e] = s->values[e].count;
         to->value[e] = s->values[e].sum;
     }
-    for (size_t i = 0; i < n; i++) {
-        u64 word = s->words[i];
-        if (i && i < s->nkernel)
-            word &= ~XP_WORD_EXACT; /* only the kernel's leaf is where it was interrupted */
-        bool wait = !i && s->nkernel && XP_WORD_KIND(word) == XP_WORD_WAIT;
-        if (wait ? add_wait(j, word, s->nkernel - 1)
-                 : location(j, word, s->process, &out->stack_locations.v[out->stack_locations.n]))
-            return -ENOMEM;
-        out->stack_locations.n++;
-    }
-    return 0;
+    int r = reason ? add_reason(j, s) : 0;
+    for (size_t i = reason; i < n && !r; i++)
+        r = add_word(j, s->words[i], s->process, !i);
+    to->n = (u32)(out->stack_locations.n - to->first);
+    return r;
 }
 
 static int add_stacks(struct job *j)

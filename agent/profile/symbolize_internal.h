@@ -2,14 +2,18 @@
  */
 #pragma once
 #include "profile/lookup.h"
+#include "profile/reason.h"
 #include "profile/symbolize.h"
+
+/* Instead of a process: code of one that is not known here. */
+#define NOBODYS UINT32_MAX
 
 struct naming {
     const struct name_source *src;
     struct profile *out;
     VEC(u64) words; /* same rows as out->locations */
-    /* Row in out->processes of an anonymous word; of a file's, the ID of its names if that is not the file's own; 0 for
-     * all others. */
+    /* Row in out->processes of an anonymous word, or NOBODYS; of a file's, the ID of its names if that is not the
+     * file's own; 0 for all others. */
     VEC(u32) owners;
     struct lookup functions; /* of out->functions */
     struct lookup mappings;  /* of out->mappings */
@@ -24,9 +28,4 @@ void naming_free(struct naming *n);
 static inline bool word_exact(u64 word)
 {
     return word & XP_WORD_EXACT;
-}
-static inline bool word_in_file(u64 word)
-{
-    u32 kind = XP_WORD_KIND(word);
-    return kind >= XP_WORD_CFI && kind <= XP_WORD_INFERRED;
 }

@@ -1,16 +1,19 @@
 #include "profile/wait_frames.h"
 #include "base/cleanup.h"
+#include "profile/frames.h"
 #include "profile/lookup.h"
 #include "profile/wait_causes.h"
 #include <string.h>
 
 struct causes {
     struct profile *p;
-    u8 *functions;           /* by location: what wait_function says; 0 for all that are not the kernel's */
-    struct lookup locations; /* of causes that are there already, by name */
-    u32 mapping;
-    bool mapped;
+    u8 *functions;                 /* by location: what wait_function says; 0 for all that are not the kernel's */
+    struct lookup locations;       /* of causes that are there already, by name */
+    u32 mapping[XP_WORD_WAIT + 1]; /* by kind of word: row + 1 */
 };
+
+static const char *const MAPPINGS[] = {
+    [XP_WORD_NAME] = WAKER_MAPPING, [XP_WORD_LOCK] = LOCK_MAPPING, [XP_WORD_WAIT] = WAIT_MAPPING};
 
 /* Kernel frames have one line each (naming.c). */
 static const char *function_name(const struct profile *p, u32 location)
@@ -31,38 +34,80 @@ static int read_functions(struct causes *c)
     return 0;
 }
 
-static u32 name_of(const struct causes *c, const struct wait_place *w)
+static void cause_text_of(const struct causes *c, const struct wait_place *w, char *text, size_t size)
 {
     u8 functions[XP_MAX_KERNEL];
     const u32 *kernel = c->p->stack_locations.v + w->at + 1;
     size_t n = w->nkernel < XP_MAX_KERNEL ? w->nkernel : XP_MAX_KERNEL, named;
     for (size_t i = 0; i < n; i++)
         functions[i] = c->functions[kernel[i]];
-    enum wait_cause cause = wait_decide(functions, n, w->flags, &named);
-    char text[160];
-    wait_text(cause, named < n ? function_name(c->p, kernel[named]) : NULL, text, sizeof(text));
+    enum wait_cause cause = wait_decide(functions, n, XP_WAIT_FLAGS(w->words[0]), &named);
+    wait_text(cause, named < n ? function_name(c->p, kernel[named]) : NULL, text, size);
+}
+
+/* 7 bytes in each word, the first one the lowest. */
+static void name_text(const u64 *words, char *text, size_t size)
+{
+    char name[7 * XP_NAME_WORDS + 1] = {0};
+    for (size_t i = 0; i < 7 * XP_NAME_WORDS; i++)
+        name[i] = (char)(words[i / 7] >> 8 * (i % 7));
+    snprintf(text, size, "%s", name[0] ? name : "[unknown]");
+}
+
+/* What is missing of a waker is called as it would be of the sleeper. */
+static void mark_text(const struct causes *c, u64 word, char *text, size_t size)
+{
+    u8 mark = (u8)word;
+    const char *name = mark == XP_MARK_STILL ? "[still waiting]" : mark == XP_MARK_INTERRUPT ? "[interrupt]" : NULL;
+    struct prof_stack none = {.cause = mark};
+    snprintf(text, size, "%s", name ? name : frame_text(c->p, frame_mark(&none)));
+}
+
+static u32 name_of(const struct causes *c, const struct wait_place *w)
+{
+    char text[160] = "";
+    switch (XP_WORD_KIND(w->words[0])) {
+    case XP_WORD_NAME:
+        name_text(w->words, text, sizeof(text));
+        break;
+    case XP_WORD_MARK:
+        mark_text(c, w->words[0], text, sizeof(text));
+        break;
+    case XP_WORD_LOCK:
+        snprintf(text, sizeof(text), "[lock at 0x%llx]", (unsigned long long)XP_WORD_ADDR(w->words[0]));
+        break;
+    default:
+        cause_text_of(c, w, text, sizeof(text));
+    }
     return profile_string(c->p, text);
 }
 
-static int add_mapping(struct causes *c)
+/* Names of holders stand with their locks, marks with the names of wakers. */
+static u32 kind_of(const struct wait_place *w)
 {
-    struct prof_mapping *m = c->mapped ? NULL : VEC_PUSH(&c->p->mappings);
-    if (m) {
-        *m = (struct prof_mapping){.name = profile_string(c->p, WAIT_MAPPING), .has_functions = true};
-        c->mapping = (u32)c->p->mappings.n - 1;
-        c->mapped = true;
-    }
-    return c->mapped ? 0 : -ENOMEM;
+    u32 kind = XP_WORD_KIND(w->words[0]);
+    return kind == XP_WORD_NAME && !w->waker ? XP_WORD_LOCK : kind == XP_WORD_MARK ? XP_WORD_NAME : kind;
 }
 
-/* The location of a cause, made when it is new. */
-static int location_of(struct causes *c, u32 name, u32 *out)
+static int add_mapping(struct causes *c, u32 kind)
+{
+    struct prof_mapping *m = c->mapping[kind] ? NULL : VEC_PUSH(&c->p->mappings);
+    if (m) {
+        *m = (struct prof_mapping){.name = profile_string(c->p, MAPPINGS[kind]), .has_functions = true};
+        c->mapping[kind] = (u32)c->p->mappings.n;
+    }
+    return c->mapping[kind] ? 0 : -ENOMEM;
+}
+
+/* The location of a frame, made when it is new. */
+static int location_of(struct causes *c, u32 name, u32 kind, u32 *out)
 {
     struct profile *p = c->p;
-    u64 hash = hash_u64(name);
+    u64 hash = hash_u64((u64)kind << 32 | name);
     u32 row;
     for (struct probe at = lookup_start(&c->locations, hash); lookup_next(&c->locations, &at, &row);)
-        if (p->functions.v[p->lines.v[p->locations.v[row].first_line].function].name == name) {
+        if (p->functions.v[p->lines.v[p->locations.v[row].first_line].function].name == name &&
+            p->locations.v[row].word_kind == kind) {
             *out = row;
             return 0;
         }
@@ -70,15 +115,15 @@ static int location_of(struct causes *c, u32 name, u32 *out)
     struct prof_function *f = VEC_PUSH(&p->functions);
     struct prof_line *line = VEC_PUSH(&p->lines);
     struct prof_location *l = VEC_PUSH(&p->locations);
-    if (!f || !line || !l || add_mapping(c) || lookup_put(&c->locations, hash, row))
+    if (!f || !line || !l || add_mapping(c, kind) || lookup_put(&c->locations, hash, row))
         return -ENOMEM;
     *f = (struct prof_function){.name = name, .system_name = name};
     *line = (struct prof_line){.function = (u32)p->functions.n - 1};
-    *l = (struct prof_location){.mapping = c->mapping,
+    *l = (struct prof_location){.mapping = c->mapping[kind] - 1,
                                 .first_line = (u32)p->lines.n - 1,
                                 .nlines = 1,
                                 .origin = FRAME_WAIT,
-                                .word_kind = XP_WORD_WAIT};
+                                .word_kind = (u8)kind};
     *out = row;
     return 0;
 }
@@ -90,8 +135,16 @@ int wait_frames_add(struct profile *p, const struct wait_place *places, size_t n
     struct causes c = {.p = p};
     int r = read_functions(&c);
     for (size_t i = 0; i < n && !r; i++)
-        r = location_of(&c, name_of(&c, &places[i]), &p->stack_locations.v[places[i].at]);
+        r = location_of(&c, name_of(&c, &places[i]), kind_of(&places[i]), &p->stack_locations.v[places[i].at]);
     free(c.functions);
     lookup_free(&c.locations);
     return r;
+}
+
+u8 wait_mapping_kind(const char *mapping)
+{
+    for (u8 kind = 0; kind < sizeof(MAPPINGS) / sizeof(MAPPINGS[0]); kind++)
+        if (MAPPINGS[kind] && !strcmp(MAPPINGS[kind], mapping))
+            return kind;
+    return 0;
 }

@@ -1,0 +1,55 @@
+#include "profile/reason.h"
+
+/* The lock, and its holder's name: they come before the waker, but are shown after it. */
+static size_t lock_words(const u64 *words)
+{
+    size_t n = XP_WAIT_WORDS(words[0]);
+    if (!(XP_WAIT_FLAGS(words[0]) & XP_WAIT_LOCKED) || n < 2 || XP_WORD_KIND(words[1]) != XP_WORD_LOCK)
+        return 0;
+    return n >= 2 + XP_NAME_WORDS && XP_WORD_KIND(words[2]) == XP_WORD_NAME ? 1 + XP_NAME_WORDS : 1;
+}
+
+static bool kind_valid(u64 word)
+{
+    u32 kind = XP_WORD_KIND(word);
+    return kind <= XP_WORD_INFERRED || kind == XP_WORD_MARK || kind == XP_WORD_LOCK || kind == XP_WORD_KERNEL;
+}
+
+bool reason_valid(const u64 *words, size_t n)
+{
+    if (!n || XP_WORD_KIND(words[0]) != XP_WORD_WAIT)
+        return true;
+    size_t end = XP_WAIT_WORDS(words[0]);
+    if (!end || end > n)
+        return false;
+    for (size_t i = 1; i < end;) {
+        size_t name = 0;
+        while (name < XP_NAME_WORDS && i + name < end && XP_WORD_KIND(words[i + name]) == XP_WORD_NAME)
+            name++;
+        if (name ? name < XP_NAME_WORDS : !kind_valid(words[i]))
+            return false;
+        i += name ? name : 1;
+    }
+    return true;
+}
+
+/* Shown first: the words behind those of the lock. `done` counts the words that were shown of all. */
+bool reason_next(struct reason_walk *w, struct reason_item *out)
+{
+    size_t all = XP_WAIT_WORDS(w->words[0]), lock = lock_words(w->words), waker = all - 1 - lock;
+    if (w->done >= all)
+        return false;
+    const u64 *at = w->words;
+    size_t n = 1;
+    if (w->done < waker) {
+        at += 1 + lock + w->done;
+        n = XP_WORD_KIND(*at) == XP_WORD_NAME ? XP_NAME_WORDS : 1;
+    } else if (w->done < waker + lock) {
+        bool holder = lock > 1 && w->done == waker;
+        at += holder ? 2 : 1;
+        n = holder ? XP_NAME_WORDS : 1;
+    }
+    *out = (struct reason_item){at, n, w->done < waker};
+    w->done += n;
+    return true;
+}

@@ -1,0 +1,34 @@
+/* The reason of a wait: the first words of its stack (XP_WORD_WAIT in bpf/xprof.h). */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Returns the number of words of the reason at the beginning of n kernel words; 0: the stack has none. The caller has
+ * checked that they are there (reason_valid). */
+static inline size_t reason_words(const u64 *words, size_t n)
+{
+    return n && XP_WORD_KIND(words[0]) == XP_WORD_WAIT ? XP_WAIT_WORDS(words[0]) : 0;
+}
+static inline bool word_in_file(u64 word)
+{
+    u32 kind = XP_WORD_KIND(word);
+    return kind >= XP_WORD_CFI && kind <= XP_WORD_INFERRED;
+}
+/* Whether n kernel words begin with a reason that they contain as a whole, or with none. */
+bool reason_valid(const u64 *words, size_t n);
+
+/* What is to be shown of a reason: its items, leaf first. Kernel and user frames are items of one word. */
+struct reason_item {
+    const u64 *words;
+    size_t n;
+    bool waker; /* of the waker; otherwise of what was waited for */
+};
+struct reason_walk { /* begins as {.words = ...} */
+    const u64 *words;
+    size_t done; /* words that were shown */
+};
+/* The next item in *out: what ended the wait, its holder and the lock, last the word XP_WORD_WAIT itself. False: there
+ * is none left. */
+bool reason_next(struct reason_walk *w, struct reason_item *out);

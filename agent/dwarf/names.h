@@ -9,6 +9,9 @@
 
 #define NAMES_MAGIC 0x314d4e58u /* "XNM1" */
 
+/* Or-ed to an offset, it is one of data, which counts on beyond the end of the file in .bss. */
+#define NAMES_DATA (1ull << 63)
+
 /* Then: u32 first[n + 1] (frames of offset i: first[i]..first[i+1]), padded to 8 bytes; frames; strings. */
 struct names_header {
     u32 magic;
@@ -24,7 +27,8 @@ static inline size_t names_frames_at(size_t n)
     return (sizeof(struct names_header) + 4 * (n + 1) + 7) & ~(size_t)7;
 }
 struct names_frame { /* innermost (inlined) first */
-    u64 start;       /* file offset of the function's entry; if inlined, that of the enclosing function */
+    u64 start;       /* file offset of the function's entry; if inlined, that of the enclosing function. Of data: the
+                        distance from the start of the variable; without name, the link-time address */
     u32 name;        /* offset in strings; demangled, without compiler suffixes for clones and cold parts */
     u32 system_name; /* as in the symbol table */
     u32 file;        /* source file; 0 = the empty string = unknown */
@@ -44,9 +48,9 @@ struct names_fds {
         .file = (fd), .index = -1, .symbols = -1, .names = -1 \
     }
 
-/* Finds the names of n file offsets of an ELF file and appends the reply to `out`. An offset without symbol is one
- * frame with an empty name, whose start is that of its FDE, or the offset itself if there is no FDE. Returns 0,
- * -ENOEXEC, -EBADMSG or -ENOMEM. Runs in the parser process. */
+/* Finds the names of n file offsets of an ELF file, perhaps some of data (NAMES_DATA), and appends the reply to `out`.
+ * An offset without symbol is one frame with an empty name, whose start is that of its FDE, or the offset itself if
+ * there is no FDE. Returns 0, -ENOEXEC, -EBADMSG or -ENOMEM. Runs in the parser process. */
 int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out);
 /* Builds the name index of the file: malloc'ed, owned by the caller. `runtime`: a runtime has names for it, too.
  * Returns 0; -ENOEXEC; -EBADMSG; -ENOSPC: the file is beyond a limit; -ENOMEM. Runs in the parser process. */

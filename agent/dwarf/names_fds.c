@@ -49,6 +49,14 @@ static int resolve_file(const struct names_fds *f, const struct dwarf_index *lin
     return names_resolve_elf(&e, lines, more ? &symbols : NULL, style, offsets, n, out);
 }
 
+static bool any_data(const u64 *offsets, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (offsets[i] & NAMES_DATA)
+            return true;
+    return false;
+}
+
 int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out)
 {
     CLEANUP(mapped_free) struct mapped lines = {0}, names = {0};
@@ -57,9 +65,9 @@ int names_resolve(const struct names_fds *f, const u64 *offsets, size_t n, struc
     enum demangle_style style = f->short_names ? DEMANGLE_SHORT : DEMANGLE_FULL;
     map_index(f->index, &lines);
     map_index(f->names, &names);
-    /* An index that makes no sense is none. */
+    /* An index that makes no sense is none. None has names of data. */
     const struct dwarf_index *known = lines.data && !dwarf_index_open(&x, lines.data, lines.len) ? &x : NULL;
-    if (names.data && !name_index_open(&index, names.data, names.len))
+    if (names.data && !any_data(offsets, n) && !name_index_open(&index, names.data, names.len))
         return names_resolve_index(&index, known, style, offsets, n, out);
     return resolve_file(f, known, style, offsets, n, out);
 }

@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "dwarf/code_names.h"
+#include "dwarf/data_names.h"
 #include "dwarf/demangle.h"
 #include "dwarf/names_elf.h"
 #include <errno.h>
@@ -189,6 +190,48 @@ static int name_one(struct namer *m, size_t i, struct query *q)
     return !err && m->strings.len > INT32_MAX ? -ENOSPC : err;
 }
 
+/* ---- Data ------------------------------------------------------------------------------------------------------- */
+
+/* As it is in the symbol table: "lock.0" and "lock.1" are variables of two functions. */
+static struct text data_text(struct namer *m, const struct data_name *d)
+{
+    struct text t = {.system_name = (u32)m->strings.len};
+    if (!d->name)
+        return (struct text){0};
+    append_utf8(&m->strings, d->name, d->len);
+    buf_char(&m->strings, 0);
+    t.name = (u32)m->strings.len;
+    demangle(d->name, d->len, m->style, &m->strings);
+    buf_char(&m->strings, 0);
+    return t;
+}
+
+/* Without the file (m->e), nothing has names for data. */
+static int name_data(struct namer *m, const struct elf_file *more, struct query *q, size_t n)
+{
+    AUTO_FREE u64 *offsets = reallocarray(NULL, n, sizeof(*offsets));
+    AUTO_FREE struct data_name *names = calloc(n, sizeof(*names));
+    if (!offsets || !names)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        offsets[i] = names[i].address = q[i].offset & ~NAMES_DATA;
+    int err = m->e ? data_names_find(m->e, more, offsets, n, names) : 0;
+    for (size_t i = 0; i < n && !err; i++) {
+        q[i].first = (u32)m->frames.n;
+        q[i].n = 1;
+        struct names_frame *f = push_frame(m);
+        struct text t = data_text(m, &names[i]);
+        if (f)
+            *f = (struct names_frame){.start = names[i].name ? names[i].into : names[i].address,
+                                      .name = t.name,
+                                      .system_name = t.system_name};
+        err = !f ? -ENOMEM : m->strings.len > INT32_MAX ? -ENOSPC : 0;
+    }
+    return err;
+}
+
+/* ---- A reply ---------------------------------------------------------------------------------------------------- */
+
 static int open_code(struct namer *m, const struct elf_file *more, const struct query *q, size_t n)
 {
     struct elf_section go;
@@ -201,13 +244,18 @@ static int open_code(struct namer *m, const struct elf_file *more, const struct 
     return code_names_open(&m->code, m->e, more, offsets, n);
 }
 
-/* Queries in ascending order of offsets. */
+/* Queries in ascending order of offsets: those of data come last. */
 static int name_all(struct namer *m, const struct elf_file *more, struct query *q, size_t n)
 {
-    int err = m->index ? 0 : open_code(m, more, q, n);
+    size_t code = n;
+    while (code && q[code - 1].offset & NAMES_DATA)
+        code--;
+    int err = m->index || !code ? 0 : open_code(m, more, q, code);
     buf_char(&m->strings, 0); /* string 0 is the empty one */
-    for (size_t i = 0; i < n && !err; i++)
+    for (size_t i = 0; i < code && !err; i++)
         err = name_one(m, i, &q[i]);
+    if (code < n && !err)
+        err = name_data(m, more, q + code, n - code);
     return !err && m->strings.failed ? -ENOMEM : err;
 }
 

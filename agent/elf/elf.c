@@ -260,6 +260,21 @@ const struct elf_segment *elf_segment_of(const struct elf_file *e, u64 offset, u
     return NULL;
 }
 
+/* What the file has of a segment may lie where another one goes on in memory. */
+bool elf_data_address(const struct elf_file *e, u64 offset, u64 *vaddr)
+{
+    for (int beyond = 0; beyond < 2; beyond++)
+        for (u32 i = 0; i < e->phnum; i++) {
+            Elf64_Phdr p = elf_phdr(e, i);
+            if (p.p_type != PT_LOAD || !(p.p_flags & PF_W) || offset < p.p_offset ||
+                offset - p.p_offset >= (beyond ? p.p_memsz : p.p_filesz))
+                continue;
+            *vaddr = p.p_vaddr + (offset - p.p_offset);
+            return true;
+        }
+    return false;
+}
+
 const u8 *elf_at(const struct elf_file *e, u64 vaddr, size_t *left)
 {
     const struct elf_segment *s = elf_segment_at(e, vaddr, 0);

@@ -84,5 +84,8 @@ void elf_have_read(const struct elf_file *e, const u8 *data, size_t len);
 const struct elf_segment *elf_segment_at(const struct elf_file *e, u64 vaddr, u32 flags);
 /* The same by file offset. */
 const struct elf_segment *elf_segment_of(const struct elf_file *e, u64 offset, u32 flags);
+/* Finds the link-time address of data by its offset, which counts on beyond what the file has of a writable segment:
+ * in .bss. False: no such segment has it. */
+bool elf_data_address(const struct elf_file *e, u64 offset, u64 *vaddr);
 /* Returns the bytes from vaddr to the end of its segment, or NULL. */
 const u8 *elf_at(const struct elf_file *e, u64 vaddr, size_t *left);

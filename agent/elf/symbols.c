@@ -24,6 +24,7 @@ struct finder {
     size_t pieces;
     unsigned shift;
 
+    bool data;  /* offsets are link-time addresses of data */
     bool lists; /* all symbols, instead of those at the offsets */
     VEC(struct symbol) list;
     size_t max;
@@ -158,6 +159,30 @@ static bool is_code(const Elf64_Sym *s, const char *name)
     return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && *name && *name != '.' && *name != '$');
 }
 
+/* Variables. Labels without size are of no use: the linker's own (_edata, __bss_start) lie between all others. */
+static bool is_data(const Elf64_Sym *s)
+{
+    unsigned type = ELF64_ST_TYPE(s->st_info);
+    return (type == STT_OBJECT || type == STT_COMMON || type == STT_NOTYPE) && s->st_size && s->st_name &&
+           s->st_shndx != SHN_UNDEF && s->st_shndx != SHN_ABS && s->st_value + s->st_size > s->st_value;
+}
+
+static void add_data(struct finder *f, const Elf64_Sym *s, const u8 *names, size_t len)
+{
+    if (s->st_name >= len || !is_data(s))
+        return;
+    size_t max = len - s->st_name < SYMBOLS_MAX_NAME ? len - s->st_name : SYMBOLS_MAX_NAME;
+    add_to_slot(
+        f, &(struct symbol){
+               .start = s->st_value,
+               .end = s->st_value + s->st_size,
+               .sized = true,
+               .name = (const char *)names + s->st_name,
+               .len = (u32)max,
+               .rank = (u8)((ELF64_ST_TYPE(s->st_info) != STT_NOTYPE) << 1 | (ELF64_ST_BIND(s->st_info) != STB_LOCAL)),
+           });
+}
+
 /* `of`: the file whose symbol it is; where it lies, the file says that is run. */
 static void add_symbol(struct finder *f, const struct elf_file *of, const Elf64_Sym *s, const u8 *names, size_t len)
 {
@@ -195,7 +220,10 @@ static void add_table(struct finder *f, const struct elf_file *of, const u8 *sym
     for (size_t i = 0; i < nsyms && !f->error; i++) {
         Elf64_Sym s;
         memcpy(&s, syms + i * sizeof(s), sizeof(s));
-        add_symbol(f, of, &s, names, len);
+        if (f->data)
+            add_data(f, &s, names, len);
+        else
+            add_symbol(f, of, &s, names, len);
     }
 }
 
@@ -268,18 +296,30 @@ static void add_all(struct finder *f, const struct elf_file *more)
         add_dynamic(f);
 }
 
-int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
-                 struct symbol *out)
+static int find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n, bool data,
+                struct symbol *out)
 {
     if (!n)
         return 0;
-    CLEANUP(finder_free) struct finder f = {.e = e, .offsets = offsets, .n = n};
+    CLEANUP(finder_free) struct finder f = {.e = e, .offsets = offsets, .n = n, .data = data};
     f.slots = n <= UINT32_MAX ? calloc(n, sizeof(*f.slots)) : NULL;
     if (!f.slots || make_pieces(&f))
         return -ENOMEM;
     add_all(&f, more);
     choose(&f, out);
     return 0;
+}
+
+int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
+                 struct symbol *out)
+{
+    return find(e, more, offsets, n, false, out);
+}
+
+int symbols_find_data(const struct elf_file *e, const struct elf_file *more, const u64 *addresses, size_t n,
+                      struct symbol *out)
+{
+    return find(e, more, addresses, n, true, out);
 }
 
 /* Their names have been measured. */

@@ -12,7 +12,7 @@
 #define SYMBOLS_MAX_NAME (16u << 10) /* longer names are truncated; C++ templates reach a few KiB */
 
 struct symbol {
-    u64 start, end;   /* file offsets */
+    u64 start, end;   /* file offsets; of variables, link-time addresses */
     const char *name; /* inside the file, `len` bytes, not terminated, any bytes; NULL: no symbol */
     u32 len;
     u8 rank;
@@ -23,6 +23,10 @@ struct symbol {
  * Names are valid as long as both files. Returns 0 or -ENOMEM. */
 int symbols_find(const struct elf_file *e, const struct elf_file *more, const u64 *offsets, size_t n,
                  struct symbol *out);
+/* The same for variables, by n ascending link-time addresses; start and end are addresses, too. Thread-local variables
+ * have none. */
+int symbols_find_data(const struct elf_file *e, const struct elf_file *more, const u64 *addresses, size_t n,
+                      struct symbol *out);
 /* Lists all symbols of the same tables, by ascending start; of those with the same start, the preferred one is last.
  * *out is malloc'ed and owned by the caller. Returns 0; -ENOSPC: there are more than `max`; -ENOMEM. */
 int symbols_list(const struct elf_file *e, const struct elf_file *more, size_t max, struct symbol **out, size_t *n);

@@ -88,7 +88,7 @@ static int name_own(struct merger *m, const u64 *offsets, size_t n)
     if (!m->n || VEC_RESERVE(&m->rest, n + 1))
         return -ENOMEM;
     for (size_t i = 0; i < n && !err; i++) {
-        if (m->runtime.ops->frames(m->runtime.file, offsets[i], &f))
+        if (!(offsets[i] & NAMES_DATA) && m->runtime.ops->frames(m->runtime.file, offsets[i], &f))
             err = add_frames(m, &f, &m->n[i]);
         else
             *VEC_PUSH(&m->rest) = offsets[i];

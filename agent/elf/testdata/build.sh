@@ -21,6 +21,9 @@ objcopy --compress-debug-sections=zstd "$out/cfi-debug.so" "$out/cfi-debug-zstd.
 link moved -static -no-pie -Wl,-e,first -Wl,-Ttext-segment=0x10000000 -Wl,--section-start=.text=0x10503000 "$src/cfi.s"
 link start -static -no-pie "$src/start.s"
 link symbols.so -shared -Wl,--version-script="$src/symbols.map" "$src/symbols.s"
+link data.so -shared -fPIC "$src/data.c"
+objcopy --only-keep-debug "$out/data.so" "$out/data-debug"
+strip -o "$out/data-stripped.so" "$out/data.so"
 # A name that is not UTF-8.
 { printf '.text\n.globl bad\377name\n.type bad\377name,@function\nbad\377name: ret\n.size bad\377name,.-bad\377name\n'; } >"$out/bytes.s"
 link bytes.so -shared "$out/bytes.s"

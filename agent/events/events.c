@@ -165,6 +165,15 @@ const char *event_name_of(const char *name)
     return kind ? kind->name : NULL;
 }
 
+const char *event_count_name(const struct event_kind *const *kinds, size_t n)
+{
+    const char *name = n ? kinds[0]->count : NULL;
+    for (size_t i = 1; i < n && name; i++)
+        if (!kinds[i]->count || strcmp(kinds[i]->count, name) != 0)
+            name = NULL;
+    return name ? name : "samples";
+}
+
 const char *event_cost_name(enum event_cost cost)
 {
     static const char *const names[] = {

@@ -22,6 +22,7 @@ struct event_kind {
     struct probe_event probe;               /* how it is attached, except hz */
     const char *unit;                       /* pprof unit of the value: "nanoseconds" or "count" */
     const char *type;                       /* pprof type of the value: "cpu", "page_faults", ... */
+    const char *count;                      /* pprof type of the number of its samples; NULL: "samples" */
     const char *series;                     /* label __name__ on servers: first part of Pyroscope's profile type ID */
     unsigned default_hz;                    /* samples per second per CPU; 0: it has no rate, every event counts */
     enum event_cost cost;
@@ -37,6 +38,8 @@ const struct event_kind *event_kinds(size_t *n);
  */
 const char *event_name(size_t i);
 const char *event_name_of(const char *name);
+/* Returns what a profile of these kinds calls the number of its samples: "samples", unless all agree on another name. */
+const char *event_count_name(const struct event_kind *const *kinds, size_t n);
 /* "low", "medium" or "high". */
 const char *event_cost_name(enum event_cost cost);
 

@@ -110,3 +110,18 @@ TEST(events_that_cannot_be_chosen_are_pointed_at)
     CHECK_EQ(events_choose(many, XP_MAX_EVENTS + 1, 0, kinds, probes, &n), -E2BIG);
     CHECK_EQ(n, XP_MAX_EVENTS);
 }
+
+TEST(events_agree_on_what_their_number_is_called)
+{
+    static const struct event_kind a = {.count = "contentions"}, b = {.count = "contentions"}, c = {.count = "calls"};
+    const struct event_kind *cpu = event_kind_find("cpu");
+    const struct event_kind *const same[] = {&a, &b, cpu}, *const other[] = {&a, &c}, *const first[] = {cpu, &a};
+    CHECK_STR(event_count_name(same, 1), "contentions");
+    CHECK_STR(event_count_name(same, 2), "contentions");
+    CHECK_STR(event_count_name(same, 3), "samples");
+    CHECK_STR(event_count_name(other, 2), "samples");
+    CHECK_STR(event_count_name(first, 2), "samples");
+    CHECK_STR(event_count_name(first, 0), "samples");
+    const struct event_kind *offcpu = event_kind_find("offcpu");
+    CHECK_STR(event_count_name(&offcpu, 1), "samples");
+}

@@ -1,6 +1,7 @@
 /* pprof's profile.proto, gzipped. Values: samples/count (all events together), then one a recorded event; one event is
- * what Go's own CPU profile looks like. A stack that is not whole has a synthetic root frame and a label that say why,
- * so that no reader takes its outermost frame for main.
+ * what Go's own CPU profile looks like, and locks alone what its mutex profile does (contentions/count). A stack that
+ * is not whole has a synthetic root frame and a label that say why, so that no reader takes its outermost frame for
+ * main.
  */
 #include "base/cleanup.h"
 #include "base/gz.h"
@@ -255,13 +256,17 @@ static void tables(struct writer *w)
 static void about(struct writer *w)
 {
     const struct profile *p = w->p;
-    value_type(w, P_SAMPLE_TYPE, "samples", "count");
+    const char *count = event_count_name(p->events, p->nevents);
+    value_type(w, P_SAMPLE_TYPE, count, "count");
     for (size_t e = 0; e < p->nevents; e++)
         value_type(w, P_SAMPLE_TYPE, p->events[e]->type, p->events[e]->unit);
     if (p->nevents) {
         if (p->events[0]->default_hz) { /* every wait counts: there is no period */
             value_type(w, P_PERIOD_TYPE, p->events[0]->type, p->events[0]->unit);
             pb_uint(w->b, P_PERIOD, p->period[0]);
+        } else if (p->events[0]->count && !strcmp(count, p->events[0]->count)) { /* as servers know such profiles */
+            value_type(w, P_PERIOD_TYPE, count, "count");
+            pb_uint(w->b, P_PERIOD, 1);
         }
         pb_uint(w->b, P_DEFAULT_SAMPLE_TYPE, extra_string(w, p->events[0]->type));
     }

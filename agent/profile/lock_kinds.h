@@ -1,0 +1,37 @@
+/* Says what a thread waited for that sleeps in the kernel's futex code, from the user functions that it waited in: a
+ * lock, or something else that is made of the same. Pure: names go in, a kind comes out.
+ *
+ *     lock_function -> what the table says about one function: worth keeping, as stacks share functions
+ *     lock_decide   -> the kind of a wait in a stack of them
+ *
+ * A new function is a word in the table in lock_kinds.c; docs/waiting.md explains the kinds.
+ */
+#pragma once
+#include "bpf/types.h"
+#include <stddef.h>
+
+/* X(enum name, text) */
+#define LOCK_KINDS(X)         \
+    X(LOCK, "lock")           \
+    X(CONDITION, "condition") \
+    X(SEMAPHORE, "semaphore") \
+    X(BARRIER, "barrier")     \
+    X(JOIN, "join")           \
+    X(IDLE, "idle")
+
+enum lock_kind {
+#define LOCK_KIND_ENUM(name, text) LOCK_KIND_##name,
+    LOCK_KINDS(LOCK_KIND_ENUM)
+#undef LOCK_KIND_ENUM
+        LOCK_KIND_COUNT
+};
+
+/* 0: the function says nothing. Otherwise a kind + 1 in bits 0-3, and its weight in bits 4-7. */
+typedef u8 lock_word;
+
+/* `name` as people see it, perhaps with template arguments, arguments and a return type; or as in the symbol table. */
+lock_word lock_function(const char *name);
+/* Returns the kind of a wait. `functions`: what lock_function returned for n functions, leaf first. The greatest weight
+ * decides, and of equal ones the one next to the leaf. Of functions that say nothing it is a lock. */
+enum lock_kind lock_decide(const lock_word *functions, size_t n);
+const char *lock_kind_text(enum lock_kind kind);

@@ -38,7 +38,8 @@ const struct event_kind *event_kinds(size_t *n);
  */
 const char *event_name(size_t i);
 const char *event_name_of(const char *name);
-/* Returns what a profile of these kinds calls the number of its samples: "samples", unless all agree on another name. */
+/* Returns what a profile of these kinds calls the number of its samples: "samples", unless all agree on another name.
+ */
 const char *event_count_name(const struct event_kind *const *kinds, size_t n);
 /* "low", "medium" or "high". */
 const char *event_cost_name(enum event_cost cost);

@@ -71,7 +71,9 @@ static void reply_use(struct reply *r, size_t n, void (*use)(void *arg, const st
 
 static void demo_frames(struct reply *r, u64 offset)
 {
-    if (offset >= 0x3000)
+    if (offset >= 0x4000)
+        reply_frame(r, 0x4000, "pthread_cond_wait", "", 0);
+    else if (offset >= 0x3000)
         reply_frame(r, 0x3000, "leaf", "", 0);
     else if (offset >= 0x2100)
         reply_frame(r, 0x2000, "inner", "demo.c", 10 + (u32)(offset & 0xff));
@@ -79,6 +81,15 @@ static void demo_frames(struct reply *r, u64 offset)
         reply_frame(r, 0x2000, "outer", "demo.c", 42);
     if (offset < 0x2000)
         reply_frame(r, 0x1000, "main", "", 0);
+}
+
+static void data_frame(struct reply *r, u32 file, u64 offset)
+{
+    bool table = offset >= 0x9100;
+    if (file == 2)
+        reply_frame(r, offset - (table ? 0x9100 : 0x9000), table ? "table" : "counter_lock", "", 0);
+    else
+        reply_frame(r, offset + 0x1000, "", "", 0);
 }
 
 static void hostile_frames(struct reply *r, u64 offset)
@@ -117,7 +128,9 @@ static int source_names(void *ctx, u32 file, const u64 *offsets, size_t n,
     for (size_t i = 0; i < n; i++) {
         f->descending |= i && offsets[i] <= offsets[i - 1];
         *VEC_PUSH(&r.first) = (u32)r.frames.n;
-        if (file == 2)
+        if (offsets[i] & NAMES_DATA)
+            data_frame(&r, file, offsets[i] & ~NAMES_DATA);
+        else if (file == 2)
             demo_frames(&r, offsets[i]);
         else if (file == 3)
             reply_frame(&r, offsets[i] & ~0xfffull, "", "", 0);

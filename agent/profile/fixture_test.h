@@ -1,6 +1,7 @@
 /* Fixtures for the tests of this room: hand-made samples, and a source of names in which each file is a special case.
  *
  *   file 2  /usr/bin/demo            0x1000 main, 0x2000 outer (from 0x2100 on: inner inlined into it), 0x3000 leaf
+ *                                    0x4000 pthread_cond_wait; data: 0x9000 counter_lock, 0x9100 table
  *   file 3  /usr/lib/libplain.so.1   no symbols: FDEs every 0x1000
  *   file 4  /tmp/broken              names cannot be read
  *   file 5  not known to the source
@@ -19,6 +20,9 @@
 #define W_LEAF(file, offset) (W(file, offset) | XP_WORD_EXACT)
 #define W_ANON(address)      ((u64)(address))
 #define W_WAIT(flags)        XP_WAIT_WORD(flags, 1)
+#define W_LOCKED(words)      XP_WAIT_WORD(XP_WAIT_LOCKED, words) /* then the words of the reason */
+#define W_LOCK(file, offset) (XP_FILE_WORD(XP_WORD_LOCK, file, offset) | XP_LOCK_IN_FILE)
+#define W_LOCK_AT(place, a)  ((u64)XP_WORD_LOCK << 60 | (u64)(place) << 56 | (a))
 #define W_KERNEL(offset)     (0xffffffff81000000ull + (offset))
 
 struct fixture_sample {

@@ -1,87 +1,12 @@
 #include "profile/symbolize_internal.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "parser/parser.h"
+#include "profile/locks.h"
 #include "profile/strings.h"
+#include "profile/wait_frames.h"
 #include <stdio.h>
 #include <string.h>
-
-/* ---- Rows ------------------------------------------------------------------------------------------------------- */
-
-static u32 add_function(struct naming *n, const struct prof_function *f)
-{
-    u64 key[2] = {(u64)f->name << 32 | f->system_name, f->file};
-    u64 hash = lookup_hash(key, 2, 0);
-    u32 row;
-    for (struct probe p = lookup_start(&n->functions, hash); lookup_next(&n->functions, &p, &row);) {
-        const struct prof_function *have = &n->out->functions.v[row];
-        if (have->name == f->name && have->system_name == f->system_name && have->file == f->file)
-            return row;
-    }
-    struct prof_function *place = VEC_PUSH(&n->out->functions);
-    row = (u32)(n->out->functions.n - 1);
-    if (!place || lookup_put(&n->functions, hash, row)) {
-        n->failed = true;
-        return 0;
-    }
-    *place = *f;
-    return row;
-}
-
-static u32 add_mapping(struct naming *n, const char *name, const char *build_id)
-{
-    struct prof_mapping m = {
-        .name = profile_string(n->out, name), .build_id = profile_string(n->out, build_id), .lo = UINT64_MAX};
-    u64 hash = hash_u64((u64)m.name << 32 | m.build_id);
-    u32 row;
-    for (struct probe p = lookup_start(&n->mappings, hash); lookup_next(&n->mappings, &p, &row);)
-        if (n->out->mappings.v[row].name == m.name && n->out->mappings.v[row].build_id == m.build_id)
-            return row;
-    struct prof_mapping *place = VEC_PUSH(&n->out->mappings);
-    row = (u32)(n->out->mappings.n - 1);
-    if (!place || lookup_put(&n->mappings, hash, row)) {
-        n->failed = true;
-        return 0;
-    }
-    *place = m;
-    return row;
-}
-
-/* The location's next line, from the inside out. */
-static void add_line(struct naming *n, struct prof_location *l, const struct prof_function *f, u32 line)
-{
-    if (n->failed)
-        return;
-    if (!l->nlines)
-        l->first_line = (u32)n->out->lines.n;
-    u32 function = add_function(n, f);
-    struct prof_line *place = VEC_PUSH(&n->out->lines);
-    if (!place) {
-        n->failed = true;
-        return;
-    }
-    *place = (struct prof_line){.function = function, .line = line};
-    l->nlines++;
-}
-
-static void add_plain_line(struct naming *n, struct prof_location *l, const char *name)
-{
-    u32 s = profile_string(n->out, name);
-    add_line(n, l, &(struct prof_function){.name = s, .system_name = s}, 0);
-}
-
-static void put_in_mapping(struct naming *n, struct prof_location *l, u32 mapping, u64 address, u64 offset)
-{
-    l->mapping = mapping;
-    l->address = address;
-    if (n->failed)
-        return;
-    struct prof_mapping *m = &n->out->mappings.v[mapping];
-    if (address < m->lo) {
-        m->lo = address;
-        m->lo_offset = offset;
-    }
-    m->hi = address > m->hi ? address : m->hi;
-}
 
 /* ---- Files, and the anonymous memory of processes ---------------------------------------------------------------- */
 
@@ -96,6 +21,7 @@ struct file_job { /* the locations of one file or of one process's anonymous mem
     u32 mapping;
     const char *base; /* of the path; NULL: anonymous memory */
     bool named;
+    bool locks; /* their offsets have NAMES_DATA */
 };
 
 static u64 place_of(u64 word)
@@ -107,6 +33,8 @@ static u64 place_of(u64 word)
 static u64 lookup_offset(u64 word)
 {
     u64 offset = place_of(word);
+    if (XP_WORD_KIND(word) == XP_WORD_LOCK)
+        return offset | NAMES_DATA;
     return word_exact(word) || !offset ? offset : offset - 1;
 }
 
@@ -114,27 +42,42 @@ static void add_unnamed_line(struct file_job *j, struct prof_location *l, u64 of
 {
     AUTO_FREE char *text = NULL;
     if (!j->base)
-        add_plain_line(j->n, l, offset == VSYSCALL ? "[vsyscall]" : "[anonymous]");
+        naming_plain_line(j->n, l, offset == VSYSCALL ? "[vsyscall]" : "[anonymous]");
     else if (asprintf(&text, "[%s+0x%llx]", j->base, (unsigned long long)offset) < 0)
         j->n->failed = true;
     else
-        add_plain_line(j->n, l, text);
+        naming_plain_line(j->n, l, text);
+}
+
+static void add_lock_line(struct file_job *j, struct prof_location *l, const char *name, u64 offset)
+{
+    AUTO_BUF struct buf text = {0};
+    lock_text(&text, j->base, name, offset);
+    j->n->failed |= text.failed;
+    if (!text.failed)
+        naming_plain_line(j->n, l, text.data);
 }
 
 static void add_named_line(struct file_job *j, struct prof_location *l, const struct names *names,
                            const struct names_frame *f)
 {
-    if (!names->strings[f->name]) {
+    struct profile *p = j->n->out;
+    const char *name = names->strings + f->name;
+    if (j->locks) {
+        add_lock_line(j, l, name[0] ? name : NULL, f->start);
+        p->mappings.v[j->mapping].has_functions = true;
+        return;
+    }
+    if (!name[0]) {
         add_unnamed_line(j, l, f->start);
         return;
     }
-    struct profile *p = j->n->out;
     struct prof_function function = {
-        .name = profile_string(p, names->strings + f->name),
+        .name = profile_string(p, name),
         .system_name = profile_string(p, names->strings + f->system_name),
         .file = profile_string(p, names->strings + f->file),
     };
-    add_line(j->n, l, &function, f->line);
+    naming_line(j->n, l, &function, f->line);
     p->mappings.v[j->mapping].has_functions = true;
 }
 
@@ -159,7 +102,8 @@ static void widen_to_segment(struct file_job *j, u32 file)
 {
     const struct name_source *src = j->n->src;
     u64 first, last, offset;
-    if (!src->segment || j->n->failed || !src->segment(src->ctx, file, j->offsets[0], &first, &last, &offset))
+    if (!src->segment || j->locks || j->n->failed ||
+        !src->segment(src->ctx, file, j->offsets[0], &first, &last, &offset))
         return;
     struct prof_mapping *m = &j->n->out->mappings.v[j->mapping];
     if (first <= m->lo) {
@@ -173,9 +117,12 @@ static void place_in_file(struct file_job *j, u32 file)
 {
     const struct name_source *src = j->n->src;
     for (size_t i = 0; i < j->nrows; i++) {
-        u64 offset = lookup_offset(j->n->words.v[j->rows[i]]);
-        u64 address = src->address ? src->address(src->ctx, file, offset) : offset;
-        put_in_mapping(j->n, &j->n->out->locations.v[j->rows[i]], j->mapping, address, offset);
+        struct prof_location *l = &j->n->out->locations.v[j->rows[i]];
+        u64 offset = lookup_offset(j->n->words.v[j->rows[i]]) & ~NAMES_DATA;
+        u64 address = src->address && !j->locks ? src->address(src->ctx, file, offset) : offset;
+        naming_put(j->n, l, j->mapping, address, offset);
+        if (j->locks)
+            l->origin = FRAME_WAIT;
     }
 }
 
@@ -183,7 +130,7 @@ static void place_in_memory(struct file_job *j)
 {
     for (size_t i = 0; i < j->nrows; i++) {
         struct prof_location *l = &j->n->out->locations.v[j->rows[i]];
-        put_in_mapping(j->n, l, j->mapping, lookup_offset(j->n->words.v[j->rows[i]]), 0);
+        naming_put(j->n, l, j->mapping, lookup_offset(j->n->words.v[j->rows[i]]), 0);
         l->origin = FRAME_JIT;
     }
 }
@@ -213,12 +160,21 @@ static void add_unnamed_lines(struct file_job *j)
 {
     struct naming *n = j->n;
     bool raw = n->src->raw && j->base;
-    for (size_t i = 0; i < j->nrows && !n->failed && !raw; i++)
-        if (!n->out->locations.v[j->rows[i]].nlines)
-            add_unnamed_line(j, &n->out->locations.v[j->rows[i]], place_of(n->words.v[j->rows[i]]));
+    for (size_t i = 0; i < j->nrows && !n->failed; i++) {
+        struct prof_location *l = &n->out->locations.v[j->rows[i]];
+        u64 place = place_of(n->words.v[j->rows[i]]);
+        if (l->nlines)
+            continue;
+        if (j->locks && raw)
+            naming_plain_line(n, l, LOCK_UNNAMED);
+        else if (j->locks)
+            add_lock_line(j, l, NULL, place);
+        else if (!raw)
+            add_unnamed_line(j, l, place);
+    }
 }
 
-static void name_file(struct naming *n, u32 file, u32 names_id, const u32 *rows, size_t nrows)
+static void name_file(struct naming *n, u32 file, u32 names_id, bool locks, const u32 *rows, size_t nrows)
 {
     const struct name_source *src = n->src;
     const char *path = "", *build_id = "";
@@ -228,8 +184,8 @@ static void name_file(struct naming *n, u32 file, u32 names_id, const u32 *rows,
     char base[256]; /* what the kernel allows a name to have */
     base_name(path, base, sizeof(base));
     AUTO_FREE u64 *offsets = calloc(nrows, sizeof(*offsets));
-    struct file_job j = {.n = n, .rows = rows, .nrows = nrows, .offsets = offsets, .base = base};
-    j.mapping = add_mapping(n, path, known ? build_id : "");
+    struct file_job j = {.n = n, .rows = rows, .nrows = nrows, .offsets = offsets, .base = base, .locks = locks};
+    j.mapping = naming_mapping(n, path, known ? build_id : "", locks);
     n->failed |= !offsets;
     if (n->failed)
         return;
@@ -248,7 +204,7 @@ static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nro
 {
     AUTO_FREE u64 *addresses = calloc(nrows, sizeof(*addresses));
     struct file_job j = {.n = n, .rows = rows, .nrows = nrows, .offsets = addresses};
-    j.mapping = add_mapping(n, "[anon]", "");
+    j.mapping = naming_mapping(n, "[anon]", "", false);
     n->failed |= !addresses;
     if (n->failed)
         return;
@@ -262,12 +218,14 @@ static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nro
 }
 
 #define ANONYMOUS (1ull << 63)
+#define LOCKS     (1ull << 62)
 
-/* What a row belongs to: a file and whose names it has, or the anonymous memory of a process. */
+/* What a row belongs to: a file and whose names it has, its locks apart; or the anonymous memory of a process. */
 static u64 group_of(const struct naming *n, u32 row)
 {
     u64 word = n->words.v[row];
-    return (word_in_file(word) ? (u64)XP_WORD_FILE(word) << 32 : ANONYMOUS) | n->owners.v[row];
+    u64 locks = XP_WORD_KIND(word) == XP_WORD_LOCK ? LOCKS : 0;
+    return (word_in_file(word) ? (u64)XP_WORD_FILE(word) << 32 | locks : ANONYMOUS) | n->owners.v[row];
 }
 
 /* Rows that belong together. */
@@ -302,7 +260,7 @@ static void name_group(struct naming *n, const struct group *g, const u32 *rows)
     if (g->key & ANONYMOUS)
         name_memory(n, (u32)g->key, rows + g->first, g->end - g->first);
     else
-        name_file(n, (u32)(g->key >> 32), (u32)g->key, rows + g->first, g->end - g->first);
+        name_file(n, (u32)((g->key & ~LOCKS) >> 32), (u32)g->key, g->key & LOCKS, rows + g->first, g->end - g->first);
 }
 
 /* Each group of sorted rows, those of the lowest rank first. */
@@ -319,7 +277,7 @@ static void name_groups(struct naming *n, const u32 *rows, size_t nrows)
         if (g)
             *g = (struct group){key, 0, i, end};
         if (g && src->rank && !(key & ANONYMOUS))
-            g->rank = src->rank(src->ctx, (u32)(key >> 32));
+            g->rank = src->rank(src->ctx, (u32)((key & ~LOCKS) >> 32));
     }
     if (groups.n)
         qsort(groups.v, groups.n, sizeof(*groups.v), by_rank);
@@ -335,9 +293,11 @@ static void name_user(struct naming *n)
         n->failed = true;
         return;
     }
-    for (u32 i = 0; i < n->words.n; i++)
-        if (XP_WORD_KIND(n->words.v[i]) != XP_WORD_KERNEL && !n->out->locations.v[i].nlines)
+    for (u32 i = 0; i < n->words.n; i++) {
+        u64 word = n->words.v[i];
+        if ((word_in_file(word) || XP_WORD_KIND(word) == XP_WORD_ANON) && !n->out->locations.v[i].nlines)
             rows.v[rows.n++] = i;
+    }
     if (n->words.n)
         qsort_r(rows.v, rows.n, sizeof(*rows.v), by_group_and_offset, n);
     name_groups(n, rows.v, rows.n);
@@ -354,20 +314,43 @@ static void name_kernel(struct naming *n, struct prof_location *l, u64 word)
         name = n->src->kernel(n->src->ctx, address - !word_exact(word), &start, &module);
     char text[128];
     snprintf(text, sizeof(text), module[0] == '[' ? "%s" : "[%s]", module);
-    u32 mapping = add_mapping(n, name && module[0] ? text : "[kernel.kallsyms]", "");
-    put_in_mapping(n, l, mapping, address - !word_exact(word), 0);
+    u32 mapping = naming_mapping(n, name && module[0] ? text : KERNEL_MAPPING, "", false);
+    naming_put(n, l, mapping, address - !word_exact(word), 0);
     l->origin = FRAME_KERNEL;
-    add_plain_line(n, l, name && name[0] ? name : "[kernel]");
+    naming_plain_line(n, l, name && name[0] ? name : "[kernel]");
     if (!n->failed && name)
+        n->out->mappings.v[mapping].has_functions = true;
+}
+
+/* A lock that is in no file. Its frame does not say where it is, so that recordings can be compared; its address does.
+ */
+static void name_lock(struct naming *n, struct prof_location *l, u64 word)
+{
+    static const char *const places[] = {[XP_LOCK_HEAP] = "[lock: heap]",
+                                         [XP_LOCK_STACK] = "[lock: stack]",
+                                         [XP_LOCK_SHARED] = "[lock: shared]",
+                                         [XP_LOCK_KERNEL] = "[lock: kernel]"};
+    u32 place = XP_LOCK_PLACE(word);
+    bool kernel = place == XP_LOCK_KERNEL;
+    u64 address = XP_WORD_ADDR(word) | (kernel ? ~XP_WORD_ADDR(~0ull) : 0);
+    u32 mapping = naming_mapping(n, kernel ? KERNEL_MAPPING : LOCK_MAPPING, "", true);
+    naming_put(n, l, mapping, address, 0);
+    l->origin = FRAME_WAIT;
+    naming_plain_line(n, l, place < sizeof(places) / sizeof(places[0]) ? places[place] : LOCK_UNNAMED);
+    if (!n->failed)
         n->out->mappings.v[mapping].has_functions = true;
 }
 
 void naming_run(struct naming *n)
 {
     name_user(n);
-    for (size_t i = 0; i < n->words.n && !n->failed; i++)
-        if (XP_WORD_KIND(n->words.v[i]) == XP_WORD_KERNEL && !n->out->locations.v[i].nlines)
+    for (size_t i = 0; i < n->words.n && !n->failed; i++) {
+        u32 kind = n->out->locations.v[i].nlines ? XP_WORD_ANON : XP_WORD_KIND(n->words.v[i]);
+        if (kind == XP_WORD_KERNEL)
             name_kernel(n, &n->out->locations.v[i], n->words.v[i]);
+        else if (kind == XP_WORD_LOCK && !word_in_file(n->words.v[i]))
+            name_lock(n, &n->out->locations.v[i], n->words.v[i]);
+    }
 }
 
 void naming_free(struct naming *n)

@@ -8,6 +8,7 @@
 #include "base/pb.h"
 #include "profile/formats.h"
 #include "profile/frames.h"
+#include "profile/locks.h"
 #include "profile/strings.h"
 #include <string.h>
 
@@ -86,6 +87,18 @@ static void sample_locations(struct writer *w, const struct prof_stack *s)
     pb_end(w->b, m);
 }
 
+static void label_lock(struct writer *w, const struct prof_stack *s, const struct prof_location *lock)
+{
+    AUTO_BUF struct buf text = {0};
+    lock_label(w->p, lock, &text);
+    buf_char(&text, 0);
+    w->b->failed |= text.failed;
+    label_text(w, "wait", extra_string(w, "lock"));
+    label_text(w, "lock", text.failed ? 0 : extra_string(w, text.data));
+    if (s->holder)
+        label_text(w, "holder", s->holder);
+}
+
 /* "[disk]" -> "disk": in a label, it is matched by regular expressions. */
 static void label_wait(struct writer *w, const struct prof_stack *s)
 {
@@ -108,7 +121,11 @@ static void sample_labels(struct writer *w, const struct prof_stack *s)
     const char *found = found_slug(stack_found(w->p, s));
     if (found)
         label_text(w, "unwind", extra_string(w, found));
-    label_wait(w, s);
+    const struct prof_location *lock = stack_lock(w->p, s);
+    if (lock)
+        label_lock(w, s, lock);
+    else
+        label_wait(w, s);
 }
 
 static void sample(struct writer *w, const struct prof_stack *s)

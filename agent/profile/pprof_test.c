@@ -233,6 +233,35 @@ TEST(pprof_says_what_threads_wait_for)
               "1 1 : anon_pipe_read leaf {pid=20} {process=c}\n");
 }
 
+TEST(pprof_says_which_locks_threads_wait_for)
+{
+    static const struct fixture_sample samples[] = {
+        {"a",
+         20,
+         0,
+         XP_CAUSE_END,
+         1,
+         6,
+         1,
+         {W_LOCKED(5), W_LOCK(2, 0x9008), (u64)XP_WORD_NAME << 60 | 0x626f62, (u64)XP_WORD_NAME << 60,
+          (u64)XP_WORD_NAME << 60, W_KERNEL(0x200010), W_LEAF(2, 0x3010)}},
+        {"a", 20, 0, XP_CAUSE_END, 1, 2, 1, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x1000), W_LEAF(2, 0x3010)}},
+        {"a", 20, 0, XP_CAUSE_END, 1, 2, 1, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x2000), W_LEAF(2, 0x3010)}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    AUTO_DECODED struct decoded d;
+    decode(&p, &d);
+    AUTO_BUF struct buf b = {0};
+    samples_text(&d, &b);
+    CHECK(!d.bad);
+    CHECK_STR(b.data,
+              "1 1 : [lock: heap] leaf {pid=20} {process=a} {wait=lock} {lock=heap 0x1000}\n"
+              "1 1 : [lock: heap] leaf {pid=20} {process=a} {wait=lock} {lock=heap 0x2000}\n"
+              "1 1 : [lock: counter_lock+0x8] schedule leaf {pid=20} {process=a} {wait=lock} "
+              "{lock=counter_lock+0x8 (demo)} {holder=bob}\n");
+}
+
 TEST(pprof_several_events)
 {
     AUTO_PROFILE struct profile p = {0};

@@ -11,6 +11,8 @@
 /* FRAME_WAIT: no code, but what the thread waited for, or whom (wait_frames.h). */
 enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT, FRAME_WAIT };
 
+#define KERNEL_MAPPING "[kernel.kallsyms]"
+
 struct prof_mapping {
     u32 name;           /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[wait]", "[waker]", "[lock]" */
     u32 build_id;       /* lower-case hex, or 0 */
@@ -18,6 +20,7 @@ struct prof_mapping {
     u64 lo_offset;      /* the file offset of lo */
     s32 error;          /* -errno of querying its names; 0: success */
     bool has_functions; /* at least one name came from symbols */
+    bool locks;         /* of nothing but locks */
 };
 struct prof_function {
     u32 name;        /* for display */
@@ -43,6 +46,7 @@ struct prof_process {
 };
 struct prof_stack {
     u32 process;
+    u32 holder;   /* string: name of the thread that held the lock; 0: not known, or no wait for one */
     u32 first, n; /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
     u8 cause;     /* enum xp_cause */
     u8 found;     /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */
@@ -65,6 +69,9 @@ struct profile {
     size_t nevents;
     u64 time_ns; /* wall clock at the start, ns since 1970 */
     u64 duration_ns;
+    struct {
+        u64 count, value;
+    } left_out;        /* waits for what is no lock (locks.h), which are not in stacks */
     VEC(u32) comments; /* strings "key: value": command, host, version, ... */
 };
 

@@ -53,3 +53,12 @@ bool reason_next(struct reason_walk *w, struct reason_item *out)
     w->done += n;
     return true;
 }
+
+/* 7 bytes in each word, the first one the lowest. */
+const char *reason_name(const u64 *words, char out[7 * XP_NAME_WORDS + 1])
+{
+    for (size_t i = 0; i < 7 * XP_NAME_WORDS; i++)
+        out[i] = (char)(words[i / 7] >> 8 * (i % 7));
+    out[7 * XP_NAME_WORDS] = 0;
+    return out;
+}

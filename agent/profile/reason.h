@@ -11,10 +11,11 @@ static inline size_t reason_words(const u64 *words, size_t n)
 {
     return n && XP_WORD_KIND(words[0]) == XP_WORD_WAIT ? XP_WAIT_WORDS(words[0]) : 0;
 }
+/* Frames, and locks. */
 static inline bool word_in_file(u64 word)
 {
     u32 kind = XP_WORD_KIND(word);
-    return kind >= XP_WORD_CFI && kind <= XP_WORD_INFERRED;
+    return (kind >= XP_WORD_CFI && kind <= XP_WORD_INFERRED) || (kind == XP_WORD_LOCK && word & XP_LOCK_IN_FILE);
 }
 /* Whether n kernel words begin with a reason that they contain as a whole, or with none. */
 bool reason_valid(const u64 *words, size_t n);
@@ -32,3 +33,5 @@ struct reason_walk { /* begins as {.words = ...} */
 /* The next item in *out: what ended the wait, its holder and the lock, last the word XP_WORD_WAIT itself. False: there
  * is none left. */
 bool reason_next(struct reason_walk *w, struct reason_item *out);
+/* Writes the name in XP_NAME_WORDS words, NUL-terminated; returns `out`. */
+const char *reason_name(const u64 *words, char out[7 * XP_NAME_WORDS + 1]);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/pprof_read.h"
 #include "profile/frames.h"
+#include "profile/locks.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include "profile/wait_frames.h"
@@ -143,15 +144,32 @@ static enum frame_origin origin_of(const char *mapping)
 }
 
 /* The word of a location without a name: its mapping's file, and the place in it. Addresses are those to look up
- * already (naming.c), and so exact. 0: no file could name it. */
+ * already (naming.c), and so exact, and locks have the same bit for being in a file. 0: no file could name it. */
 static u64 word_of(struct reader *r, const struct prof_location *l)
 {
+
     struct recorded_file *file = &r->to->files.v[l->mapping];
     u64 offset = l->address - file->lo + file->lo_offset;
     if (l->address < file->lo || l->address > file->hi || offset >> XP_OFFSET_BITS)
         return 0;
     file->unnamed++;
-    return XP_FILE_WORD(XP_WORD_CFI, (u64)XP_FILE_FIRST + l->mapping, offset) | XP_WORD_EXACT;
+    return XP_FILE_WORD(l->word_kind, (u64)XP_FILE_FIRST + l->mapping, offset) | XP_WORD_EXACT;
+}
+
+/* Locks stand in the mappings of their files. One that has no name yet has a line that says so. */
+static void read_lock(struct reader *r, struct prof_location *l)
+{
+    struct prof_mapping *m = &r->p->mappings.v[l->mapping];
+    const char *mapping = profile_text(r->p, m->name), *name = "";
+    if (l->nlines)
+        name = profile_text(r->p, r->p->functions.v[r->p->lines.v[l->first_line].function].name);
+    if (!lock_is(name) || !strcmp(mapping, WAIT_MAPPING))
+        return;
+    l->origin = FRAME_WAIT;
+    l->word_kind = XP_WORD_LOCK;
+    m->locks = true;
+    if (mapping[0] != '[' && !strcmp(name, LOCK_UNNAMED))
+        l->nlines = 0;
 }
 
 static void read_location(struct reader *r, struct cursor c, u32 *row)
@@ -176,14 +194,15 @@ static void read_location(struct reader *r, struct cursor c, u32 *row)
     const char *name = profile_text(r->p, r->p->mappings.v[l.mapping].name);
     place->origin = origin_of(name);
     place->word_kind = place->origin == FRAME_WAIT ? wait_mapping_kind(name) : XP_WORD_CFI;
-    *word = l.nlines ? 0 : word_of(r, place);
-    r->p->mappings.v[l.mapping].has_functions |= l.nlines > 0;
+    read_lock(r, place);
+    *word = place->nlines ? 0 : word_of(r, place);
+    r->p->mappings.v[l.mapping].has_functions |= place->nlines > 0;
 }
 
 /* ---- Samples ----------------------------------------------------------------------------------------------------- */
 
 struct labels {
-    u32 process, pid;
+    u32 process, pid, holder;
     u8 cause, found;
 };
 
@@ -202,6 +221,8 @@ static void read_label(struct reader *r, struct cursor c, struct labels *out)
         out->pid = (u32)pb_number(c, 3);
     else if (!strcmp(key, "process"))
         out->process = text(r, pb_number(c, 2));
+    else if (!strcmp(key, "holder"))
+        out->holder = text(r, pb_number(c, 2));
     else if (!strcmp(key, "cut"))
         out->cause = cause_of(profile_text(r->p, text(r, pb_number(c, 2))));
     else if (!strcmp(key, "unwind"))
@@ -281,6 +302,7 @@ static void read_sample(struct reader *r, struct cursor c)
     split_samples(r, samples, &s);
     s.process = process_row(r, &labels);
     s.cause = labels.cause;
+    s.holder = labels.holder;
     s.found = labels.found;
     struct prof_stack *row = VEC_PUSH(&r->p->stacks);
     if (row)
@@ -396,5 +418,7 @@ int recorded_name(struct profile *p, const struct recorded *r, const struct name
     if (n.failed || strings_failed(p->strings))
         rc = -ENOMEM;
     naming_free(&n);
+    if (!rc)
+        rc = locks_leave_out(p);
     return rc ? rc : drop_unused_mappings(p);
 }

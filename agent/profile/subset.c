@@ -131,7 +131,8 @@ static void stack(struct copy *c, const struct prof_stack *s, const struct subse
         c->failed = true;
         return;
     }
-    *to = (struct prof_stack){.process = process(c, s->process), .cause = s->cause, .n = s->n};
+    *to = (struct prof_stack){
+        .process = process(c, s->process), .holder = string(c, s->holder), .cause = s->cause, .n = s->n};
     to->first = (u32)c->to->stack_locations.n;
     to->count[0] = s->count[part->event];
     to->value[0] = s->value[part->event];

@@ -1,5 +1,6 @@
 #include "profile/symbolize.h"
 #include "base/cleanup.h"
+#include "profile/locks.h"
 #include "profile/reason.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
@@ -85,7 +86,8 @@ static int add_processes(struct job *j, struct profile *out)
 static u32 owner_of(const struct job *j, u64 word, u32 process)
 {
     const struct name_source *src = j->naming.src;
-    if (XP_WORD_KIND(word) == XP_WORD_ANON)
+    bool lock = XP_WORD_KIND(word) == XP_WORD_LOCK && !word_in_file(word);
+    if (XP_WORD_KIND(word) == XP_WORD_ANON || (lock && XP_LOCK_PLACE(word) != XP_LOCK_KERNEL))
         return process == NOBODYS ? NOBODYS : j->rank[process];
     if (!word_in_file(word) || !src->names_id || process == NOBODYS)
         return 0;
@@ -142,9 +144,11 @@ static int add_word(struct job *j, u64 word, u32 process, bool exact)
 }
 
 /* Nobody knows which process a waker is of, unless it is that of the sleeper. */
-static int add_reason(struct job *j, const struct agg_stack *s)
+static int add_reason(struct job *j, const struct agg_stack *s, struct prof_stack *to)
 {
     struct reason_walk walk = {.words = s->words};
+    char name[7 * XP_NAME_WORDS + 1];
+    bool lock = false;
     u32 waker = XP_WAIT_FLAGS(s->words[0]) & XP_WAIT_OWN ? s->process : NOBODYS;
     u16 nkernel = (u16)(s->nkernel - reason_words(s->words, s->nkernel));
     int r = 0;
@@ -152,8 +156,12 @@ static int add_reason(struct job *j, const struct agg_stack *s)
         u32 kind = XP_WORD_KIND(item.words[0]);
         if (kind == XP_WORD_KERNEL || kind <= XP_WORD_INFERRED)
             r = add_word(j, item.words[0], waker, false);
-        else
-            r = add_place(j, &(struct wait_place){.words = item.words, .nkernel = nkernel, .waker = item.waker});
+        else if (kind == XP_WORD_LOCK)
+            r = add_word(j, item.words[0], s->process, lock = true);
+        else if (kind == XP_WORD_NAME && !item.waker)
+            to->holder = profile_string(j->naming.out, reason_name(item.words, name));
+        else if (kind != XP_WORD_WAIT || !lock) /* a lock is the cause itself */
+            r = add_place(j, &(struct wait_place){.words = item.words, .nkernel = nkernel});
     }
     return r;
 }
@@ -171,7 +179,7 @@ static int add_stack(struct job *j, const struct agg_stack *s)
         to->count[e] = s->values[e].count;
         to->value[e] = s->values[e].sum;
     }
-    int r = reason ? add_reason(j, s) : 0;
+    int r = reason ? add_reason(j, s, to) : 0;
     for (size_t i = reason; i < n && !r; i++)
         r = add_word(j, s->words[i], s->process, !i);
     to->n = (u32)(out->stack_locations.n - to->first);
@@ -204,6 +212,8 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
         naming_run(&j.naming);
     if (!r && !j.naming.failed)
         r = wait_frames_add(out, j.waits.v, j.waits.n);
+    if (!r && !j.naming.failed)
+        r = locks_leave_out(out);
     if (j.naming.failed || strings_failed(out->strings))
         r = -ENOMEM;
     vec_free(&j.waits);

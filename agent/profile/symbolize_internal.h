@@ -24,6 +24,20 @@ struct naming {
 void naming_run(struct naming *n);
 void naming_free(struct naming *n);
 
+/* ---- Rows (naming_rows.c). What they return is not to be used once `failed` is set. ---- */
+
+/* The mapping with this name and build ID. `locks`: a file's row for these, or another one for them alone, in which
+ * addresses are not those of code. */
+u32 naming_mapping(struct naming *n, const char *name, const char *build_id, bool locks);
+/* Puts a location into a mapping, which then covers its address, whose file offset is `offset`. */
+void naming_put(struct naming *n, struct prof_location *l, u32 mapping, u64 address, u64 offset);
+/* Adds the location's next line, from the inside out; naming_plain_line: one without file, of a function that has one
+ * name only. */
+void naming_line(struct naming *n, struct prof_location *l, const struct prof_function *f, u32 line);
+void naming_plain_line(struct naming *n, struct prof_location *l, const char *name);
+
+/* ---- Words ---- */
+
 /* Kernel words always have the bit; symbolize clears it in return addresses. */
 static inline bool word_exact(u64 word)
 {

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "profile/frames.h"
 #include "profile/lookup.h"
+#include "profile/reason.h"
 #include "profile/wait_causes.h"
 #include <string.h>
 
@@ -45,15 +46,6 @@ static void cause_text_of(const struct causes *c, const struct wait_place *w, ch
     wait_text(cause, named < n ? function_name(c->p, kernel[named]) : NULL, text, size);
 }
 
-/* 7 bytes in each word, the first one the lowest. */
-static void name_text(const u64 *words, char *text, size_t size)
-{
-    char name[7 * XP_NAME_WORDS + 1] = {0};
-    for (size_t i = 0; i < 7 * XP_NAME_WORDS; i++)
-        name[i] = (char)(words[i / 7] >> 8 * (i % 7));
-    snprintf(text, size, "%s", name[0] ? name : "[unknown]");
-}
-
 /* What is missing of a waker is called as it would be of the sleeper. */
 static void mark_text(const struct causes *c, u64 word, char *text, size_t size)
 {
@@ -65,16 +57,13 @@ static void mark_text(const struct causes *c, u64 word, char *text, size_t size)
 
 static u32 name_of(const struct causes *c, const struct wait_place *w)
 {
-    char text[160] = "";
+    char text[160] = "", name[7 * XP_NAME_WORDS + 1];
     switch (XP_WORD_KIND(w->words[0])) {
     case XP_WORD_NAME:
-        name_text(w->words, text, sizeof(text));
+        snprintf(text, sizeof(text), "%s", reason_name(w->words, name)[0] ? name : "[unknown]");
         break;
     case XP_WORD_MARK:
         mark_text(c, w->words[0], text, sizeof(text));
-        break;
-    case XP_WORD_LOCK:
-        snprintf(text, sizeof(text), "[lock at 0x%llx]", (unsigned long long)XP_WORD_ADDR(w->words[0]));
         break;
     default:
         cause_text_of(c, w, text, sizeof(text));
@@ -82,11 +71,11 @@ static u32 name_of(const struct causes *c, const struct wait_place *w)
     return profile_string(c->p, text);
 }
 
-/* Names of holders stand with their locks, marks with the names of wakers. */
+/* Marks stand with the names of wakers. */
 static u32 kind_of(const struct wait_place *w)
 {
     u32 kind = XP_WORD_KIND(w->words[0]);
-    return kind == XP_WORD_NAME && !w->waker ? XP_WORD_LOCK : kind == XP_WORD_MARK ? XP_WORD_NAME : kind;
+    return kind == XP_WORD_MARK ? XP_WORD_NAME : kind;
 }
 
 static int add_mapping(struct causes *c, u32 kind)

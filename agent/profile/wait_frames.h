@@ -6,15 +6,14 @@
 
 /* pprof's readers want every frame in a mapping. */
 #define WAIT_MAPPING  "[wait]"  /* causes */
-#define LOCK_MAPPING  "[lock]"  /* locks, and who holds them */
+#define LOCK_MAPPING  "[lock]"  /* locks that are in no file (locks.h) */
 #define WAKER_MAPPING "[waker]" /* processes of wakers, and marks instead of their frames */
 
 /* A word that is no frame, in the stack that it came from. */
 struct wait_place {
     size_t at;        /* in profile.stack_locations: to be filled in */
-    const u64 *words; /* one; of a name, XP_NAME_WORDS */
+    const u64 *words; /* one; of a waker's name, XP_NAME_WORDS */
     u16 nkernel;      /* of a cause: kernel frames, from at + 1 on */
-    bool waker;       /* of a name: it is the waker's */
 };
 /* Returns 0 or -ENOMEM. */
 int wait_frames_add(struct profile *p, const struct wait_place *places, size_t n);

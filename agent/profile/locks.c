@@ -1,0 +1,115 @@
+#include "profile/locks.h"
+#include "base/cleanup.h"
+#include "profile/lock_kinds.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX   "[lock: "
+#define MAX_DEEP 128 /* frames next to the leaf: what waits is among them */
+
+bool lock_is(const char *function)
+{
+    return !strcmp(function, LOCK_UNNAMED) || !strncmp(function, PREFIX, strlen(PREFIX));
+}
+
+void lock_text(struct buf *out, const char *base, const char *name, u64 offset)
+{
+    buf_printf(out, PREFIX "%s", name ? name : base);
+    if (offset || !name)
+        buf_printf(out, "+0x%llx", (unsigned long long)offset);
+    buf_str(out, "]");
+    buf_char(out, 0);
+}
+
+static const char *function_of(const struct profile *p, const struct prof_location *l)
+{
+    return l->nlines ? profile_text(p, p->functions.v[p->lines.v[l->first_line].function].name) : "";
+}
+
+const struct prof_location *stack_lock(const struct profile *p, const struct prof_stack *s)
+{
+    const struct prof_location *leaf = s->n ? &p->locations.v[p->stack_locations.v[s->first]] : NULL;
+    return leaf && leaf->origin == FRAME_WAIT && leaf->word_kind == XP_WORD_LOCK ? leaf : NULL;
+}
+
+/* ---- Labels ------------------------------------------------------------------------------------------------------ */
+
+void lock_label(const struct profile *p, const struct prof_location *l, struct buf *out)
+{
+    const char *path = profile_text(p, p->mappings.v[l->mapping].name), *text = function_of(p, l);
+    const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
+    bool named = !strncmp(text, PREFIX, strlen(PREFIX));
+    size_t skip = named ? strlen(PREFIX) : 1, len = strlen(text), known = strlen(base);
+    len = len > skip ? len - skip - 1 : 0;
+    text += len ? skip : 0;
+    if (path[0] == '[') /* in no file */
+        buf_printf(out, "%.*s 0x%llx", (int)len, text, (unsigned long long)l->address);
+    else if (!named)
+        buf_printf(out, "%s+0x%llx", base, (unsigned long long)l->address);
+    else if (!strncmp(text, base, known) && !strncmp(text + known, "+0x", 3))
+        buf_add(out, text, len);
+    else
+        buf_printf(out, "%.*s (%s)", (int)len, text, base);
+}
+
+/* ---- What is no lock --------------------------------------------------------------------------------------------- */
+
+#define NOT_YET 0xff
+
+struct judge {
+    const struct profile *p;
+    u8 *functions; /* by row: what lock_function says of either name; NOT_YET */
+};
+
+static lock_word word_of(struct judge *j, u32 function)
+{
+    const struct prof_function *f = &j->p->functions.v[function];
+    u8 *known = &j->functions[function];
+    if (*known != NOT_YET)
+        return *known;
+    lock_word shown = lock_function(profile_text(j->p, f->name));
+    lock_word symbol = f->system_name == f->name ? 0 : lock_function(profile_text(j->p, f->system_name));
+    return *known = symbol >> 4 > shown >> 4 ? symbol : shown;
+}
+
+static enum lock_kind kind_of(struct judge *j, const struct prof_stack *s)
+{
+    lock_word functions[MAX_DEEP];
+    size_t n = 0;
+    for (u32 i = 1; i < s->n && n < MAX_DEEP; i++) {
+        const struct prof_location *l = &j->p->locations.v[j->p->stack_locations.v[s->first + i]];
+        for (u32 k = 0; k < l->nlines && n < MAX_DEEP && l->origin != FRAME_KERNEL; k++)
+            functions[n++] = word_of(j, j->p->lines.v[l->first_line + k].function);
+    }
+    return lock_decide(functions, n);
+}
+
+/* The kernel waits for its own locks whatever the program does. */
+static bool is_futex(const struct profile *p, const struct prof_location *lock)
+{
+    return lock && strcmp(profile_text(p, p->mappings.v[lock->mapping].name), KERNEL_MAPPING) != 0;
+}
+
+int locks_leave_out(struct profile *p)
+{
+    AUTO_FREE u8 *functions = malloc(p->functions.n + 1);
+    struct judge j = {.p = p, .functions = functions};
+    size_t n = 0;
+    if (!functions)
+        return -ENOMEM;
+    memset(functions, NOT_YET, p->functions.n + 1);
+    for (size_t i = 0; i < p->stacks.n; i++) {
+        const struct prof_stack *s = &p->stacks.v[i];
+        if (!is_futex(p, stack_lock(p, s)) || kind_of(&j, s) == LOCK_KIND_LOCK) {
+            p->stacks.v[n++] = *s;
+            continue;
+        }
+        for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
+            p->left_out.count += s->count[e];
+            p->left_out.value += s->value[e];
+        }
+    }
+    p->stacks.n = n;
+    return 0;
+}

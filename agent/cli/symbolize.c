@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/record/output.h"
+#include "cli/record/summary.h"
 #include "inspect/recorded_files.h"
 #include <errno.h>
 #include <signal.h>
@@ -89,6 +90,9 @@ static int run(struct symbolizing *s, const char *path)
     tell(s);
     rc = outputs_write(&s->outputs, &s->profile); /* says what and why */
     outputs_report(&s->outputs, stderr);
+    AUTO_BUF struct buf left_out = {0};
+    summary_left_out(s->profile.left_out.count, s->profile.left_out.value, &left_out);
+    fwrite(left_out.data, 1, left_out.len, stderr);
     s->why[0] = 0;
     return rc ? -EIO : 0;
 }

@@ -31,7 +31,8 @@ struct namer {
     struct turns line_turns, name_turns; /* the time of an interval for indexes of lines, and for looking up names */
     struct askers askers;                /* while an interval is symbolized */
     u64 cut_names, late_names;
-    struct { /* what the parser said of the file asked for last */
+    u64 left_out, left_out_ns; /* waits for what is no lock */
+    struct {                   /* what the parser said of the file asked for last */
         u32 id;
         bool known;
         struct facts facts;
@@ -357,6 +358,8 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
     out->time_ns = s->time_ns;
     out->duration_ns = s->duration_ns;
     rc = symbolize(s->stacks, &source, out);
+    n->left_out += out->left_out.count;
+    n->left_out_ns += out->left_out.value;
     askers_free(&n->askers);
     return rc;
 }
@@ -383,6 +386,8 @@ void namer_count(const struct namer *n, struct worker_figures *out)
     out->names = name_indexes_stats(n->names);
     out->cut_names = n->cut_names;
     out->late_names = n->late_names;
+    out->left_out = n->left_out;
+    out->left_out_ns = n->left_out_ns;
     out->late_lines = private_names_late(n->privates);
     if (n->places.server)
         debuginfod_stats(n->places.server, &out->server);

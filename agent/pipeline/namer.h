@@ -43,5 +43,5 @@ void namer_add_code(struct namer *n, const struct code_job *job, const struct ge
 int namer_run(struct namer *n, const struct span *s, struct profile *out);
 /* Ends an interval: drops what was not used in it. */
 void namer_age(struct namer *n, u64 interval_ns);
-/* Fills in lines, names, server and cut_names. */
+/* Fills in lines, names, server and what names cost or changed. */
 void namer_count(const struct namer *n, struct worker_figures *out);

@@ -96,6 +96,7 @@ struct pipeline_report {
     struct debuginfod_stats server;
     u64 cut_names;              /* look-ups with incomplete names because a limit was reached */
     u64 late_names, late_lines; /* look-ups that were put off because a container had used up its time for names */
+    u64 left_out, left_out_ns;  /* event lock: waits that were not for a lock, which are in no profile */
 };
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);
 /* The same while it runs, from any thread, without the values that are only known at the end (blame, median). */

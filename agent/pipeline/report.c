@@ -84,6 +84,8 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->cut_names = w->cut_names;
     out->queue_full += w->refused;
     out->late_names = w->late_names;
+    out->left_out = w->left_out;
+    out->left_out_ns = w->left_out_ns;
     out->late_lines = w->late_lines;
 }
 

@@ -65,7 +65,7 @@ static void add_named_line(struct file_job *j, struct prof_location *l, const st
     const char *name = names->strings + f->name;
     if (j->locks) {
         add_lock_line(j, l, name[0] ? name : NULL, f->start);
-        p->mappings.v[j->mapping].has_functions = true;
+        p->mappings.v[j->mapping].has_functions |= name[0] != 0;
         return;
     }
     if (!name[0]) {

@@ -119,6 +119,11 @@ static void names(struct metrics *m, const struct health_figures *f)
                     "Number of look-ups put off to a later interval because a container had used up its time.");
     metrics_value(m, "of", "functions", (double)r->late_names);
     metrics_value(m, "of", "lines", (double)r->late_lines);
+    metrics_counter(m, "xprof_lock_waits_left_out",
+                    "Number of waits left out of profiles of locks because they were for something else.");
+    metrics_value(m, NULL, NULL, (double)r->left_out);
+    metrics_counter(m, "xprof_lock_waits_left_out_seconds", "Time of these waits.");
+    metrics_value(m, NULL, NULL, (double)r->left_out_ns / 1e9);
     metrics_counter(m, "xprof_debuginfod_requests",
                     "Number of debug files requested from debuginfod servers, by outcome.");
     metrics_value(m, "outcome", "fetched", (double)r->server.fetched);

@@ -41,6 +41,13 @@ static void cut_text(const struct pipeline_report *r, struct buf *out)
     }
 }
 
+void summary_left_out(u64 waits, u64 ns, struct buf *out)
+{
+    if (waits || ns)
+        buf_printf(out, "%llu waits (%.1f s) were not for locks and are left out: joins, conditions, idle threads\n",
+                   (unsigned long long)waits, (double)ns / 1e9);
+}
+
 void summary_text(const struct pipeline_report *r, double seconds, struct buf *out)
 {
     buf_printf(out, "%llu samples in %.1f s, %llu lost\n", (unsigned long long)r->samples, seconds,
@@ -72,6 +79,7 @@ void summary_text(const struct pipeline_report *r, double seconds, struct buf *o
     if (r->lines.missing_parts)
         buf_printf(out, "%llu files lack parts of their debug information: the files with these parts were not found\n",
                    (unsigned long long)r->lines.missing_parts);
+    summary_left_out(r->left_out, r->left_out_ns, out);
     if (r->parser_restarts)
         buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
 }
@@ -112,11 +120,11 @@ void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds,
     buf_printf(out,
                "\"code_tables\":%llu,\"code_tables_refused\":%llu,\"debug_files\":%llu,\"lines_cut\":%llu,\"lines_"
                "missing_parts\":%llu,\"lines_failed\":%llu,"
-               "\"names_cut\":%llu,",
+               "\"names_cut\":%llu,\"lock_waits_left_out\":%llu,\"lock_seconds_left_out\":%.3f,",
                (unsigned long long)r->code.loaded, (unsigned long long)r->code.refused,
                (unsigned long long)r->lines.found, (unsigned long long)r->lines.cut,
                (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
-               (unsigned long long)r->cut_names);
+               (unsigned long long)r->cut_names, (unsigned long long)r->left_out, (double)r->left_out_ns / 1e9);
     u64 start_us = start_ns / 1000; /* a double would round it */
     buf_printf(
         out, "\"parser_restarts\":%u,\"startup_seconds\":%.3f,\"start_seconds\":%llu.%06u,\"duration_seconds\":%.3f}\n",

@@ -71,7 +71,9 @@ static void reply_use(struct reply *r, size_t n, void (*use)(void *arg, const st
 
 static void demo_frames(struct reply *r, u64 offset)
 {
-    if (offset >= 0x4000)
+    if (offset >= 0x5000)
+        reply_frame(r, 0x5000, "take_gil", "", 0);
+    else if (offset >= 0x4000)
         reply_frame(r, 0x4000, "pthread_cond_wait", "", 0);
     else if (offset >= 0x3000)
         reply_frame(r, 0x3000, "leaf", "", 0);

@@ -1,7 +1,7 @@
 /* Fixtures for the tests of this room: hand-made samples, and a source of names in which each file is a special case.
  *
  *   file 2  /usr/bin/demo            0x1000 main, 0x2000 outer (from 0x2100 on: inner inlined into it), 0x3000 leaf
- *                                    0x4000 pthread_cond_wait; data: 0x9000 counter_lock, 0x9100 table
+ *                                    0x4000 pthread_cond_wait, 0x5000 take_gil; data: 0x9000 counter_lock, 0x9100 table
  *   file 3  /usr/lib/libplain.so.1   no symbols: FDEs every 0x1000
  *   file 4  /tmp/broken              names cannot be read
  *   file 5  not known to the source

@@ -151,6 +151,11 @@ enum lock_kind lock_decide(const lock_word *functions, size_t n)
     return best ? (enum lock_kind)((best & 15) - 1) : LOCK_KIND_LOCK;
 }
 
+const char *lock_called(const char *function)
+{
+    return !strcmp(function, "take_gil") ? "GIL" : NULL;
+}
+
 const char *lock_kind_text(enum lock_kind kind)
 {
     static const char *const texts[] = {

@@ -34,4 +34,7 @@ lock_word lock_function(const char *name);
 /* Returns the kind of a wait. `functions`: what lock_function returned for n functions, leaf first. The greatest weight
  * decides, and of equal ones the one next to the leaf. Of functions that say nothing it is a lock. */
 enum lock_kind lock_decide(const lock_word *functions, size_t n);
+/* Returns what a lock is called that is only known by the function that takes it, such as the GIL, and that may consist
+ * of several words in memory; NULL: its variable says it. `function`: the name that people see. */
+const char *lock_called(const char *function);
 const char *lock_kind_text(enum lock_kind kind);

@@ -53,13 +53,16 @@ void lock_label(const struct profile *p, const struct prof_location *l, struct b
         buf_printf(out, "%.*s (%s)", (int)len, text, base);
 }
 
-/* ---- What is no lock --------------------------------------------------------------------------------------------- */
+/* ---- What the functions of a stack say of its lock --------------------------------------------------------------- */
 
 #define NOT_YET 0xff
 
 struct judge {
-    const struct profile *p;
-    u8 *functions; /* by row: what lock_function says of either name; NOT_YET */
+    struct profile *p;
+    u8 *functions;           /* by row: what lock_function says of either name; NOT_YET */
+    VEC(u32) called;         /* locations of locks that are called by their functions, */
+    VEC(u32) instead;        /* and those that take their place */
+    const char *called_here; /* in the stack at hand; NULL: by its variable */
 };
 
 static lock_word word_of(struct judge *j, u32 function)
@@ -77,12 +80,44 @@ static enum lock_kind kind_of(struct judge *j, const struct prof_stack *s)
 {
     lock_word functions[MAX_DEEP];
     size_t n = 0;
+    j->called_here = NULL;
     for (u32 i = 1; i < s->n && n < MAX_DEEP; i++) {
         const struct prof_location *l = &j->p->locations.v[j->p->stack_locations.v[s->first + i]];
-        for (u32 k = 0; k < l->nlines && n < MAX_DEEP && l->origin != FRAME_KERNEL; k++)
-            functions[n++] = word_of(j, j->p->lines.v[l->first_line + k].function);
+        for (u32 k = 0; k < l->nlines && n < MAX_DEEP && l->origin != FRAME_KERNEL; k++) {
+            u32 function = j->p->lines.v[l->first_line + k].function;
+            functions[n] = word_of(j, function);
+            if (functions[n++] && !j->called_here)
+                j->called_here = lock_called(profile_text(j->p, j->p->functions.v[function].name));
+        }
     }
     return lock_decide(functions, n);
+}
+
+/* Another location for the lock, with a name that says more than its variable; the same for the same. */
+static int call(struct judge *j, u32 *location, const char *name)
+{
+    struct profile *p = j->p;
+    AUTO_BUF struct buf text = {0};
+    for (size_t i = 0; i < j->called.n; i++) /* few: words of the GILs of programs */
+        if (j->called.v[i] == *location) {
+            *location = j->instead.v[i];
+            return 0;
+        }
+    lock_text(&text, "", name, 0);
+    u32 *from = VEC_PUSH(&j->called), *to = VEC_PUSH(&j->instead);
+    struct prof_function *f = VEC_PUSH(&p->functions);
+    struct prof_line *line = VEC_PUSH(&p->lines);
+    struct prof_location *l = VEC_PUSH(&p->locations);
+    if (!from || !to || !f || !line || !l || text.failed)
+        return -ENOMEM;
+    *f = (struct prof_function){.name = profile_string(p, text.data)};
+    f->system_name = f->name;
+    *line = (struct prof_line){.function = (u32)p->functions.n - 1};
+    *l = p->locations.v[*location];
+    l->first_line = (u32)p->lines.n - 1;
+    *from = *location;
+    *location = *to = (u32)p->locations.n - 1;
+    return 0;
 }
 
 /* The kernel waits for its own locks whatever the program does. */
@@ -91,25 +126,35 @@ static bool is_futex(const struct profile *p, const struct prof_location *lock)
     return lock && strcmp(profile_text(p, p->mappings.v[lock->mapping].name), KERNEL_MAPPING) != 0;
 }
 
-int locks_leave_out(struct profile *p)
+static void leave_out(struct profile *p, const struct prof_stack *s)
+{
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
+        p->left_out.count += s->count[e];
+        p->left_out.value += s->value[e];
+    }
+}
+
+int locks_judge(struct profile *p)
 {
     AUTO_FREE u8 *functions = malloc(p->functions.n + 1);
     struct judge j = {.p = p, .functions = functions};
     size_t n = 0;
-    if (!functions)
-        return -ENOMEM;
-    memset(functions, NOT_YET, p->functions.n + 1);
-    for (size_t i = 0; i < p->stacks.n; i++) {
-        const struct prof_stack *s = &p->stacks.v[i];
-        if (!is_futex(p, stack_lock(p, s)) || kind_of(&j, s) == LOCK_KIND_LOCK) {
-            p->stacks.v[n++] = *s;
+    int r = functions ? 0 : -ENOMEM;
+    if (functions)
+        memset(functions, NOT_YET, p->functions.n + 1);
+    for (size_t i = 0; i < p->stacks.n && !r; i++) {
+        struct prof_stack *s = &p->stacks.v[i];
+        bool futex = is_futex(p, stack_lock(p, s));
+        if (futex && kind_of(&j, s) != LOCK_KIND_LOCK) {
+            leave_out(p, s);
             continue;
         }
-        for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
-            p->left_out.count += s->count[e];
-            p->left_out.value += s->value[e];
-        }
+        if (futex && j.called_here)
+            r = call(&j, &p->stack_locations.v[s->first], j.called_here);
+        p->stacks.v[n++] = *s;
     }
-    p->stacks.n = n;
-    return 0;
+    p->stacks.n = r ? p->stacks.n : n;
+    vec_free(&j.called);
+    vec_free(&j.instead);
+    return r;
 }

@@ -19,5 +19,6 @@ const struct prof_location *stack_lock(const struct profile *p, const struct pro
 void lock_label(const struct profile *p, const struct prof_location *l, struct buf *out);
 
 /* Removes waits for locks in user space that were none, by the functions of their stacks (lock_kinds.h), and adds them
- * to p->left_out. Once all frames have names. Returns 0 or -ENOMEM. */
-int locks_leave_out(struct profile *p);
+ * to p->left_out; renames locks that functions have better names for. Once all frames have names. Returns 0 or -ENOMEM.
+ */
+int locks_judge(struct profile *p);

@@ -13,6 +13,7 @@
 #define SCHEDULE     W_KERNEL(0x200010)
 #define WAITS_LEAF   W_LEAF(2, 0x3010), W(2, 0x1010)
 #define CONDITION    W_LEAF(2, 0x4010), W(2, 0x1010)
+#define GIL          W_LEAF(2, 0x4010), W(2, 0x5010), W(2, 0x1010)
 #define HOLDER       (u64) XP_WORD_NAME << 60 | 0x72657469727720ull >> 8, (u64)XP_WORD_NAME << 60, (u64)XP_WORD_NAME << 60
 #define KERNEL_LOCK  W_LOCK_AT(XP_LOCK_KERNEL, 0xff888101230000ull)
 
@@ -29,6 +30,9 @@ static const struct fixture_sample LOCKS[] = {
     {"a", 20, 0, XP_CAUSE_END, 256, 3, 2, {W_LOCKED(2), KERNEL_LOCK, SCHEDULE, CONDITION}},
     {"a", 20, 0, XP_CAUSE_END, 512, 3, 2, {W_LOCKED(2), W_LOCK(2, 0x9000), SCHEDULE, CONDITION}},
     {"a", 20, 0, XP_CAUSE_END, 1024, 2, 2, {W_WAIT(0), SCHEDULE, CONDITION}},
+    {"c", 40, 0, XP_CAUSE_END, 3, 2, 3, {W_LOCKED(2), W_LOCK(2, 0x9200), GIL}},
+    {"c", 40, 0, XP_CAUSE_END, 4, 2, 3, {W_LOCKED(2), W_LOCK(2, 0x9204), GIL}},
+    {"c", 40, 0, XP_CAUSE_END, 5, 2, 2, {W_LOCKED(2), W_LOCK(2, 0x9204), WAITS_LEAF}},
     {"b", 30, 0, XP_CAUSE_END, 2048, 2, 2, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x55d0c0a2b0), WAITS_LEAF}},
 };
 
@@ -42,7 +46,9 @@ static const char SHOWN[] =
     "a;main;leaf;schedule_[k];[lock: table+0x18] 2\n"
     "a;main;pthread_cond_wait;schedule_[k];[lock: kernel] 256\n"
     "a;main;pthread_cond_wait;schedule_[k];[other] 1024\n"
-    "b;main;leaf;[lock: heap] 2048\n";
+    "b;main;leaf;[lock: heap] 2048\n"
+    "c;main;leaf;[lock: table+0x104] 5\n"
+    "c;main;take_gil;pthread_cond_wait;[lock: GIL] 7\n";
 
 static void check_shown(const struct profile *p)
 {
@@ -72,6 +78,7 @@ static const char LABELS[] =
     "1 counter_lock (demo)\n"
     "2 table+0x18 (demo) writer\n"
     "4 libplain.so.1+0x4040\n"
+    "4 GIL (demo)\n"
     "8 broken+0x3040\n"
     "16 heap 0x55d0c0a2b0\n"
     "32 heap 0x55d0c0a2f0\n"
@@ -120,7 +127,7 @@ TEST(locks_leave_out_what_is_none)
     CHECK_EQ(p.left_out.count, 1);
     CHECK_EQ(p.left_out.value, 512);
     CHECK_EQ(p.stacks.n, COUNT(LOCKS) - 1);
-    CHECK_EQ(locks_leave_out(&p), 0);
+    CHECK_EQ(locks_judge(&p), 0);
     CHECK_EQ(p.left_out.count, 1);
 }
 

@@ -42,6 +42,6 @@ int recorded_name(struct profile *p, const struct recorded *r, const struct name
         rc = -ENOMEM;
     naming_free(&n);
     if (!rc)
-        rc = locks_leave_out(p);
+        rc = locks_judge(p);
     return rc ? rc : drop_unused_mappings(p);
 }

@@ -55,6 +55,7 @@ static const struct {
     {LOCK_KIND_LOCK, BUILT,
      "ObjectMonitor::enter* ObjectMonitor::EnterI* ObjectMonitor::ReenterI* ObjectMonitor::reenter_internal* "
      "ObjectSynchronizer::*enter* Monitor::lock* Monitor::ILock* Mutex::lock*"},
+    {LOCK_KIND_BARRIER, BUILT, "LinuxWaitBarrier::wait*"}, /* of a safepoint */
     {LOCK_KIND_CONDITION, HIGHER, "*java.util.concurrent.locks.*Condition*.await*"},
     {LOCK_KIND_LOCK, HIGHER,
      "*java.util.concurrent.locks.*.lock* *java.util.concurrent.locks.*.tryLock *java.util.concurrent.locks.*cquire*"},

@@ -76,6 +76,7 @@ static const struct {
     {LOCK_KIND_LOCK,
      {"___pthread_cond_wait", "PlatformMonitor::wait(unsigned long)", "Mutex::lock_contended(Thread*)"}},
     {LOCK_KIND_CONDITION, {"___pthread_cond_wait", "Monitor::wait(unsigned long)", "WorkerThread::run()"}},
+    {LOCK_KIND_BARRIER, {"syscall", "LinuxWaitBarrier::wait(int)", "SafepointSynchronize::block(JavaThread*)"}},
     {LOCK_KIND_CONDITION, {"___pthread_cond_wait", "Parker::park(bool, long)", "Unsafe_Park", "Interpreter"}},
     {LOCK_KIND_LOCK,
      {"___pthread_cond_wait", "Unsafe_Park", "void java.util.concurrent.locks.LockSupport.park(java.lang.Object)",

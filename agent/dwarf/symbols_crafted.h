@@ -19,7 +19,8 @@ static inline void crafted_symbols(const uint8_t *data, size_t len, u8 file[CRAF
                           .e_shoff = 128,
                           .e_shnum = 3,
                           .e_shentsize = sizeof(Elf64_Shdr)};
-    const Elf64_Phdr p = {.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = CRAFTED_SYMBOLS, .p_memsz = CRAFTED_SYMBOLS};
+    const Elf64_Phdr p = {
+        .p_type = PT_LOAD, .p_flags = PF_X | PF_W, .p_filesz = CRAFTED_SYMBOLS, .p_memsz = CRAFTED_SYMBOLS};
     const Elf64_Shdr s[3] = {[1] = {.sh_type = SHT_SYMTAB, .sh_offset = 4096, .sh_size = syms, .sh_link = 2},
                              [2] = {.sh_type = SHT_STRTAB, .sh_offset = 4096 + syms, .sh_size = n - syms}};
     memset(file, 0, CRAFTED_SYMBOLS);

@@ -30,12 +30,25 @@ static void table(const uint8_t *data, size_t len)
     AUTO_ELF struct elf_file e = {0};
     AUTO_BUF struct buf reply = {0};
     struct names v;
-    static const u64 offsets[] = {0, 1, 100, 0x1000, 0x2020, 0x2020, 0x8000, 0x4141, 0xffff, ~0ull};
+    static const u64 offsets[] = {0,
+                                  1,
+                                  100,
+                                  0x1000,
+                                  0x2020,
+                                  0x2020,
+                                  0x8000,
+                                  0x4141,
+                                  0xffff,
+                                  0x20 | NAMES_DATA,
+                                  0x2020 | NAMES_DATA,
+                                  0x8000 | NAMES_DATA,
+                                  ~0ull};
+    const size_t n = sizeof(offsets) / sizeof(offsets[0]);
     if (elf_open_memory(&e, file, sizeof(file)) ||
-        names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, 10, &reply) ||
-        names_view(reply.data, reply.len, 10, &v))
+        names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, n, &reply) ||
+        names_view(reply.data, reply.len, n, &v))
         abort();
-    for (size_t i = 0; i < 10; i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *name = v.strings + v.frames[v.first[i]].name;
         check_text(name, strlen(name));
     }

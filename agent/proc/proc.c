@@ -79,6 +79,52 @@ u64 proc_switches(u32 pid, u32 tid)
     return asked + forced;
 }
 
+void proc_pids_free(proc_pids *p)
+{
+    vec_free(p);
+}
+
+int proc_thread(u32 pid, u32 tid, u32 *own, char name[PROC_COMM])
+{
+    AUTO_FREE char *text = NULL;
+    AUTO_FREE char *comm = NULL;
+    char file[48];
+    unsigned id = tid;
+    snprintf(file, sizeof(file), "task/%u/status", tid);
+    if (read_proc(pid, file, &text))
+        return -ESRCH;
+    snprintf(file, sizeof(file), "task/%u/comm", tid);
+    if (read_proc(pid, file, &comm))
+        return -ESRCH;
+    const char *line = strstr(text, "\nNSpid:"); /* not without CONFIG_PID_NS */
+    for (int at = 0, n = 0; line && sscanf(line + 7 + at, " %u%n", &id, &n) == 1 && n; at += n)
+        if (line[7 + at + n] == '\n')
+            break;
+    memset(name, 0, PROC_COMM);
+    memcpy(name, comm, strnlen(comm, PROC_COMM - 1));
+    name[strcspn(name, "\n")] = 0;
+    *own = id;
+    return 0;
+}
+
+int proc_threads(u32 pid, size_t max, proc_pids *out)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/task", pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return -ESRCH;
+    for (struct dirent *d; max && (d = readdir(dir));) {
+        u32 tid = (u32)strtoul(d->d_name, NULL, 10), *place = tid ? VEC_PUSH(out) : NULL;
+        if (!place)
+            continue;
+        *place = tid;
+        max--;
+    }
+    closedir(dir);
+    return 0;
+}
+
 int proc_tgid(u32 pid, u32 *tgid)
 {
     AUTO_FREE char *text = NULL;

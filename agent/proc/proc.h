@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 typedef VEC(u32) proc_pids;
+void proc_pids_free(proc_pids *p);
 
 /* Returns the CPU time used so far, in clock ticks; 0 if the process exited. */
 u64 proc_cpu_ticks(u32 pid);
@@ -19,6 +20,13 @@ int proc_parse_stat(const char *text, u32 *ppid, u64 *ticks);
 u64 proc_start_ticks(u32 pid);
 /* Returns how many times a thread has left a CPU (/proc/PID/task/TID/status); 0: it is not known. */
 u64 proc_switches(u32 pid, u32 tid);
+
+#define PROC_COMM 16 /* bytes of the name of a thread, with its NUL */
+/* Finds the number that a thread has in the innermost namespace of PIDs, which is the one that its process sees, and
+ * its name. Returns 0 or -ESRCH. */
+int proc_thread(u32 pid, u32 tid, u32 *own, char name[PROC_COMM]);
+/* Appends the threads of a process, `max` at most. Returns 0 or -ESRCH. */
+int proc_threads(u32 pid, size_t max, proc_pids *out);
 
 /* Returns the address of the bottom of the first stack (startstack); 0 if it exited. Another program has another one.
  */

@@ -11,6 +11,10 @@
 #define XP_USER_CS64    0x33         /* __USER_CS (arch/x86/include/asm/segment.h) */
 #define XP_PT_WORDS     21           /* struct pt_regs as u64[] */
 #define XP_PT_CS        17
+#define XP_PT_RDX       12
+
+/* System calls that wait for a futex (arch/x86/entry/syscalls/syscall_64.tbl). */
+enum { XP_SYS_FUTEX = 202, XP_SYS_FUTEX_WAITV = 449, XP_SYS_FUTEX_WAIT = 455 };
 
 /* DWARF register numbers (System V ABI, AMD64 supplement, figure 3.36). */
 enum { XP_RBX = 3, XP_RBP = 6, XP_RSP = 7, XP_RIP = 16 };
@@ -66,6 +70,26 @@ XP_INLINE u64 xp_user_regs(struct task_struct *t)
     if (XP_FINDS_REGS)
         return xp_user_regs_of((struct task_struct *)bpf_get_current_task_btf());
     return xp_user_regs_of(t);
+}
+
+/* A system call in progress: its number and first three arguments. */
+struct xp_call {
+    u64 arg[3], number, sp;
+};
+
+/* Reads the system call that a blocked thread is in, from where the kernel saved its user registers. Returns 0; 1: it
+ * is in none (the kernel marks interrupts and exceptions by the number -1), or it is no 64-bit program. */
+XP_INLINE int xp_call_of(struct xp_state *s, u64 pt, struct xp_call *to)
+{
+    u64 *r = s->node; /* rdx rsi rdi orig_rax rip cs eflags rsp */
+    if (bpf_probe_read_kernel(r, 8 * 8, (void *)(pt + 8 * XP_PT_RDX)) || (r[5] & 0xffff) != XP_USER_CS64)
+        return 1;
+    to->arg[0] = r[2];
+    to->arg[1] = r[1];
+    to->arg[2] = r[0];
+    to->number = r[3];
+    to->sp = r[7];
+    return to->number == ~0ull;
 }
 
 /* Returns the TLS base of the sampled thread. */

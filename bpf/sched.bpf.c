@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * The programs that follow threads off their CPUs (events offcpu, runqueue): loaded when somebody wants these events.
+ * The programs that follow threads off their CPUs (events offcpu, runqueue, lock): loaded when somebody wants these
+ * events.
  */
 #include "bpf/vmlinux.h"
 #include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/waits.bpf.h"
+#include "bpf/lock.bpf.h"
 #include "bpf/switch.bpf.h"
 
 /* A child of a wanted process is wanted (xp_on_fork). */

@@ -9,6 +9,7 @@
 #include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/waits.bpf.h"
+#include "bpf/lock.bpf.h"
 
 /* Prepares the scratch state for a stack of this thread, which is not running. Returns 0; 1: it has none. */
 XP_INLINE int xp_begin_sleeper(struct xp_state *s, struct task_struct *task, u64 cgroup)
@@ -61,23 +62,39 @@ XP_INLINE int xp_write_sleeper(struct xp_state *s, struct seq_file *seq, u64 key
     return 0;
 }
 
-/* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. The new entry is
- * made in scratch memory that only unwinding uses: the stack is for nested calls. */
+/* Finds the lock that a thread of the scratch state waits for. Returns 0; 1: nobody records waits like this one. */
+XP_INLINE int xp_meet_lock(struct xp_state *s, struct task_struct *task, struct xp_thread *t, u32 state)
+{
+    u64 at = 0;
+    s->saved = xp_user_regs_of(task);
+    if (t->wanted & xp_config.lock && s->who.mm)
+        at = xp_lock_at(t->flags, state);
+    if (at)
+        t->lock = xp_lock_word(at);
+    t->flags = xp_seen_flags(t->flags, t->wanted, at);
+    return t->flags & XP_WAIT_UNSEEN;
+}
+
+/* Begins to follow a thread that left its CPU before anybody watched. Its wait counts from now on. */
 XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, u64 now)
 {
-    struct xp_thread *fresh = (struct xp_thread *)s->window;
+    struct xp_thread *fresh = (struct xp_thread *)s->window; /* nothing is unwound here */
     u32 state = xp_state_of(task), tgid = task->tgid, tid = task->pid;
-    u64 cgroup = 0;
-    if (!state || state & XP_TASK_DEAD || !xp_waits_wanted(task, tgid, &cgroup))
+    u64 cgroup = 0, wanted;
+    _Static_assert(sizeof(*fresh) <= sizeof(s->window), "it serves as room");
+    if (!state || state & XP_TASK_DEAD || !(wanted = xp_waits_wanted(task, tgid, &cgroup)))
         return;
     __builtin_memset(fresh, 0, sizeof(*fresh));
     fresh->out = now;
     fresh->credit = XP_CREDIT_FIRST;
     fresh->wants = xp_live.wants;
+    fresh->wanted = wanted;
+    fresh->cgroup = cgroup;
     fresh->flags = xp_wait_flags(task, state, 0);
     xp_note_sums(task, fresh, 0);
     int none = xp_begin_sleeper(s, task, cgroup);
-    fresh->cgroup = cgroup;
+    if (xp_meet_lock(s, task, fresh, state))
+        return;
     fresh->nobody = fresh->user = xp_key_of_words(s, xp_process_key(s));
     if (xp_tell_stack(s, fresh->nobody, cgroup))
         return;
@@ -123,8 +140,12 @@ XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct 
     t->told = now;
     /* An atomic addition is a barrier: either the thread that comes back sees `told`, or this sees that it did. */
     __sync_fetch_and_add(&t->looks, 1);
-    if (*(volatile u64 *)&t->changes == changes)
+    if (*(volatile u64 *)&t->changes != changes)
+        return;
+    if (t->flags & XP_WAIT_RUNQUEUE)
         xp_add_wait(t->user, t->kernel, XP_COUNTED(t->flags, first), now - from, tid);
+    else
+        xp_count_wait(t, tid, t->user, first, now - from, 0);
 }
 
 SEC("iter/task")

@@ -32,6 +32,10 @@ struct xp_who { /* the interrupted task: kernel addresses */
     u32 kthread, pad;
 };
 
+struct xp_area { /* any mapping, whatever is in it (lock.bpf.h) */
+    u64 start, end, flags, file, offset;
+};
+
 /* Mappings from earlier samples of a process. They are valid until its mmap lock is taken for writing, which
  * mm_lock_seq shows (Linux 6.4). The other fields identify the process, in case another one has its mm at the same
  * address. */
@@ -66,7 +70,8 @@ struct xp_state {
     struct xp_regs first; /* registers of the sample, for a dump: signal frames overwrite regs */
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
-    u32 hops, unused;       /* hops between stacks of Go */
+    u32 hops;               /* between stacks of Go */
+    u32 holder;             /* of the lock that the thread waits for (lock.bpf.h) */
     u64 hash;               /* of words (waits.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
     struct xp_vma_set sets[XP_VMA_SETS];
@@ -82,4 +87,6 @@ struct xp_state {
     u32 nmaps, pad;
     u64 listed; /* interval << 32 | process (tgid) whose mappings these are; 0: unknown */
     struct xp_mapping maps[XP_DUMP_MAPS];
+    struct xp_area area;
+    u64 saved; /* where the kernel has the user registers of the thread that waits */
 };

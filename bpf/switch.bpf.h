@@ -21,17 +21,6 @@ XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t, u32
     return queued;
 }
 
-/* Counts waits of `ns` together, of which the thread was runnable for `queued`. */
-XP_INLINE void xp_count_wait(u32 tid, u32 flags, u64 user, u64 kernel, u64 count, u64 ns, u64 queued)
-{
-    if (queued > ns)
-        queued = ns;
-    if (!(flags & XP_WAIT_RUNQUEUE) && xp_config.offcpu)
-        xp_add_wait(user, kernel, XP_COUNTED(flags, count), ns - queued, tid);
-    if (queued && xp_config.runqueue && !(flags & XP_WAIT_UNSEEN))
-        xp_add_wait(user, kernel, XP_COUNTED(XP_WAIT_RUNQUEUE, 1), queued, tid);
-}
-
 /* Returns by how many ns the scheduler's clock is behind on this CPU; 0: not known. By it, a thread that an interrupt
  * woke up runs from that interrupt on: microseconds before it is switched to. */
 XP_INLINE u64 xp_clock_lag(struct task_struct *next, u64 now)
@@ -60,8 +49,8 @@ XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now
         t->kernel = 0;
         t->flags = 0;
     }
-    xp_count_wait(task->pid, t->flags, t->out ? t->user : t->nobody, t->kernel, missed - (told != 0),
-                  ns > told ? ns - told : 0, xp_queued(task, t, !leaves));
+    xp_count_wait(t, task->pid, t->out ? t->user : t->nobody, missed - (told != 0), ns > told ? ns - told : 0,
+                  xp_queued(task, t, !leaves));
     t->out = 0;
 }
 
@@ -148,33 +137,58 @@ XP_INLINE u64 xp_say_who(struct xp_state *s, struct xp_thread *t, u64 cgroup)
     return t->nobody;
 }
 
+/* Notes which lock the current thread waits for. The walk to its mapping is done once while it stays the same one. */
+XP_NOINLINE int xp_note_lock(u32 tid, u64 at, u64 cgroup)
+{
+    struct xp_state *s = xp_state_get();
+    struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
+    if (!s || !t)
+        return 1;
+    xp_who_is(&s->who);
+    s->sample.tgid = bpf_get_current_pid_tgid() >> 32;
+    s->sample.cgroup = cgroup;
+    u64 key = xp_mix(xp_mix(at, s->who.mm), xp_live.files);
+    if (key != t->lock_key)
+        t->lock = xp_lock_word(at);
+    t->lock_key = key;
+    t->holder = s->holder;
+    return 0;
+}
+
 /* The current thread leaves its CPU, and some of its waits are wanted. */
 XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u32 state, u64 preempted, u64 now,
                              u64 lag)
 {
     u32 tid = (u32)bpf_get_current_pid_tgid();
     struct xp_state *s = xp_state_get();
-    struct xp_thread *t = s ? xp_thread_get(s, tid, cgroup) : 0;
+    u32 flags = xp_wait_flags(prev, state, preempted);
+    if (!s)
+        return;
+    s->saved = xp_user_regs(prev);
+    u64 lock = wanted & xp_config.lock ? xp_lock_at(flags, state) : 0;
+    flags = xp_seen_flags(flags, wanted, lock);
+    u32 cheap = flags & XP_WAIT_UNSEEN && wanted == xp_config.lock;
+    struct xp_thread *t = cheap ? bpf_map_lookup_elem(&threads, &tid) : xp_thread_get(s, tid, cgroup);
     if (!t)
         return;
     if (t->wants != xp_live.wants) /* it may not have been wanted for some time */
         t->out = t->in = 0;
     t->wants = xp_live.wants;
     xp_recover(prev, t, now, lag, 1);
-    u32 flags = xp_wait_flags(prev, state, preempted);
-    if ((flags & XP_WAIT_RUNQUEUE) && !(wanted & xp_config.runqueue))
-        flags |= XP_WAIT_UNSEEN;
     u64 site = xp_site(prev);
     if (site != t->site || flags != t->flags)
         t->kernel = 0;
     t->site = site;
     t->flags = flags;
+    t->wanted = wanted;
     xp_note_sums(prev, t, lag);
     t->taken = !(flags & XP_WAIT_UNSEEN) && (xp_config.wait_min <= 1000 || t->credit);
     if (t->taken && !xp_take_wait_stack(cgroup, 1))
         t->user = s->hash;
     else
         t->user = xp_say_who(s, t, cgroup);
+    if (lock)
+        xp_note_lock(tid, lock, cgroup);
     t->out = now;
 }
 
@@ -209,7 +223,7 @@ XP_INLINE void xp_switch_in(struct task_struct *next, struct xp_thread *t, u64 n
         if (!(t->flags & XP_WAIT_UNSEEN))
             xp_learn(t, ns);
         ns -= told < ns ? told : ns;
-        xp_count_wait(tid, t->flags, t->user, t->kernel, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued);
+        xp_count_wait(t, tid, t->user, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued);
     }
     t->out = 0;
     t->in = now;

@@ -82,6 +82,12 @@ XP_INLINE u64 xp_walk_rb(struct xp_state *s, u64 pc)
     return 0;
 }
 
+/* Returns the address of the VMA that contains `at`, or perhaps of one near it; 0: there is none. */
+XP_INLINE u64 xp_walk(struct xp_state *s, u64 at)
+{
+    return bpf_core_field_exists(struct mm_struct, mm_mt) ? xp_walk_maple(s, at) : xp_walk_rb(s, at);
+}
+
 /* Looks up the table of generated code. Its file ID stays 0: frames in it are addresses of the process. */
 XP_INLINE void xp_region_of(struct xp_state *s, struct xp_vma *m)
 {
@@ -140,15 +146,11 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
 XP_NOINLINE int xp_find_mapping(u64 pc)
 {
     struct xp_state *s = xp_state_get();
-    u64 vma;
     int cause = XP_CAUSE_NO_MAPPING;
     if (!s)
         return XP_CAUSE_TREE;
     s->walks++;
-    if (bpf_core_field_exists(struct mm_struct, mm_mt))
-        vma = xp_walk_maple(s, pc);
-    else
-        vma = xp_walk_rb(s, pc);
+    u64 vma = xp_walk(s, pc);
     if (vma)
         cause = xp_take_vma(s, vma, pc);
     if (cause)

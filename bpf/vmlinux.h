@@ -71,7 +71,7 @@ struct mm_struct {
     struct maple_tree mm_mt;
     mm_context_t context;
     struct file *exe_file;
-    unsigned long start_stack;
+    unsigned long start_stack, start_brk, brk;
 } CORE;
 struct mm_struct___rb { /* up to 6.0 */
     struct rb_root mm_rb;

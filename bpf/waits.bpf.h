@@ -14,7 +14,7 @@
 
 #define XP_TASK_UNINTERRUPTIBLE 2u /* include/linux/sched.h */
 #define XP_TASK_DEAD            0x80u
-#define XP_WAIT_UNSEEN          0x80u /* in xp_thread.flags: preempted, and nobody records run queues */
+#define XP_WAIT_UNSEEN          0x80u /* in xp_thread.flags: nobody records waits of this kind */
 
 #define XP_CREDIT_FIRST 16u    /* stacks that are taken of a thread without knowing how long its waits are */
 #define XP_CREDIT_LONG  64u    /* further ones after a long wait */
@@ -33,13 +33,16 @@ struct xp_thread {
     u64 kernel;   /* key of the kernel stack of its last wait, which began at `site` with `flags` */
     u64 site;
     u64 cgroup;
-    u32 flags; /* XP_WAIT_* */
-    u32 taken; /* its user stack was */
-    u32 wants; /* xp_live.wants when it left */
-    u32 pad;
+    u32 flags;   /* XP_WAIT_* */
+    u32 taken;   /* its user stack was */
+    u32 wants;   /* xp_live.wants when it left */
+    u32 wanted;  /* the events that were wanted of it then */
     u64 credit;  /* number of waits of which the stack will be taken */
     u64 changes; /* number of times that it came back: the iterator sees by it that it raced with one */
     u64 looks;   /* number of times that the iterator looked */
+    u64 lock;    /* XP_WAIT_LOCKED: its word, the same as for the last one with this `lock_key` */
+    u64 lock_key;
+    u32 holder, pad;
 };
 
 struct {
@@ -247,13 +250,13 @@ XP_INLINE int xp_tell_stack(struct xp_state *s, u64 key, u64 cgroup)
 /* Returns the bits of the waits that are wanted of a thread. */
 XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
 {
-    u32 both = xp_config.offcpu | xp_config.runqueue;
+    u32 all = xp_config.offcpu | xp_config.runqueue | xp_config.lock;
     struct xp_hints *h = xp_config.target == XP_TARGET_PIDS ? xp_hints_get() : 0;
     if (xp_config.target == XP_TARGET_PIDS &&
         (!h || !h->wanted[tgid % XP_HINTS] || !bpf_map_lookup_elem(&wanted_pids, &tgid)))
         return 0;
     *cgroup = xp_cgroup_id_of(t);
-    return xp_config.target == XP_TARGET_CGROUP ? xp_want_of(*cgroup, t) & both : both;
+    return xp_config.target == XP_TARGET_CGROUP ? xp_want_of(*cgroup, t) & all : all;
 }
 
 XP_INLINE u32 xp_state_of(struct task_struct *t)
@@ -289,18 +292,23 @@ XP_INLINE struct xp_wait *xp_wait_make(const struct xp_wait_key *key, u32 odd)
 #define XP_COUNTED(flags, count) ((u64)(count) << 32 | (flags))
 
 /* Adds to a sum of this interval `count` waits of thread `tid`, XP_COUNTED with their flags. A cgroup that has used up
- * its share of sums gets one for each process, without stacks. Out of line, for its part of the stack: those who call
- * it unwind, too. */
+ * its share of sums gets one for each process, without stacks and locks. Out of line, for its part of the stack: those
+ * who call it unwind, too. */
 XP_NOINLINE int xp_add_wait(u64 user, u64 kernel, u64 counted, u64 ns, u32 tid)
 {
     struct xp_wait_key key = {.user = user, .kernel = kernel, .flags = (u32)counted};
     u32 odd = xp_live.interval & 1;
+    struct xp_thread *t = key.flags & XP_WAIT_LOCKED ? bpf_map_lookup_elem(&threads, &tid) : 0;
+    if (t) {
+        key.with = t->lock;
+        key.tid = t->holder;
+    }
     struct xp_wait *w = xp_wait_get(&key, odd);
-    struct xp_thread *t = !w && xp_config.wait_shares ? bpf_map_lookup_elem(&threads, &tid) : 0;
+    t = !w && xp_config.wait_shares ? bpf_map_lookup_elem(&threads, &tid) : 0;
     struct xp_wait_group *g = t ? xp_wait_group(t->cgroup) : 0;
     if (t && (!g || g->waits >= XP_MAX_WAITS / XP_WAIT_SHARE)) {
         key.user = t->nobody;
-        key.kernel = 0;
+        key.kernel = key.with = key.tid = 0;
         w = xp_wait_get(&key, odd);
     }
     if (!w) {
@@ -315,6 +323,29 @@ XP_NOINLINE int xp_add_wait(u64 user, u64 kernel, u64 counted, u64 ns, u32 tid)
     __sync_fetch_and_add(&w->count, counted >> 32);
     __sync_fetch_and_add(&w->ns, ns);
     return 0;
+}
+
+/* Counts waits of `ns` together, of which the thread was runnable for `queued`: all of it is time waiting for a lock.
+ */
+XP_INLINE void xp_count_wait(const struct xp_thread *t, u32 tid, u64 user, u64 count, u64 ns, u64 queued)
+{
+    u32 flags = t->flags, wanted = t->wanted;
+    u64 kernel = t->kernel;
+    if (queued > ns)
+        queued = ns;
+    if (!(flags & XP_WAIT_RUNQUEUE) && wanted & xp_config.offcpu)
+        xp_add_wait(user, kernel, XP_COUNTED(flags & ~XP_WAIT_LOCKED, count), ns - queued, tid);
+    if (queued && wanted & xp_config.runqueue && !(flags & XP_WAIT_UNSEEN))
+        xp_add_wait(user, kernel, XP_COUNTED(XP_WAIT_RUNQUEUE, 1), queued, tid);
+    if (flags & XP_WAIT_LOCKED)
+        xp_add_wait(user, kernel, XP_COUNTED(flags, count), ns, tid);
+}
+
+/* The flags of a wait of which `wanted` events are recorded. */
+XP_INLINE u32 xp_seen_flags(u32 flags, u32 wanted, u64 lock)
+{
+    u32 by = xp_config.runqueue | (flags & XP_WAIT_RUNQUEUE ? 0 : xp_config.offcpu);
+    return lock ? flags | XP_WAIT_LOCKED : wanted & by ? flags : flags | XP_WAIT_UNSEEN;
 }
 
 XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t, u64 lag)

@@ -301,11 +301,13 @@ struct xp_config {
     u32 cgroup_files; /* maximum number of files that stacks of one cgroup may add to `files`; 0: no limit */
     /* Of waits (bpf/waits.bpf.h): */
     u32 offcpu, runqueue; /* bits of these events: 1 << event; 0: not recorded */
+    u32 lock;             /* the same */
     u32 prev_state;       /* sched_switch has the state of the previous task as fourth argument (Linux 5.18) */
     u32 wait_shares;      /* a cgroup gets only its share of threads, waits and stacks */
     u32 kernel_threads;   /* follow those, too */
-    u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
-    u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
+    u32 pad;
+    u64 wait_min; /* ns; of shorter waits, the user stack need not be taken */
+    u64 seed;     /* of keys of stacks: random, so that nobody can make two stacks have one key */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------

@@ -262,13 +262,14 @@ static void check_waits(void)
 {
     char why[512];
     struct probe *p = NULL;
-    struct probe_config cfg = {.cgroup_subsys = -1, .kernel = true, .user = true, .nevents = 2};
+    struct probe_config cfg = {.cgroup_subsys = -1, .kernel = true, .user = true, .nevents = 3};
     cfg.events[0] = (struct probe_event){.how = PROBE_OFFCPU};
     cfg.events[1] = (struct probe_event){.how = PROBE_RUNQUEUE};
+    cfg.events[2] = (struct probe_event){.how = PROBE_LOCK};
     int rc = probe_new(&p, &cfg, why, sizeof(why));
     if (!rc)
         rc = probe_start(p, why, sizeof(why));
-    line(rc ? "--" : "ok", "waits", "%s", rc ? why : "can be followed (offcpu, runqueue)");
+    line(rc ? "--" : "ok", "waits", "%s", rc ? why : "can be followed (offcpu, runqueue, lock)");
     probe_free(&p);
 }
 

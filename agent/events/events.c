@@ -44,6 +44,17 @@ static const struct event_kind KINDS[] = {
         .help = "time runnable, but waiting for a CPU",
     },
     {
+        .name = "lock",
+        .aliases = {"locks", "futex", "mutex"},
+        .probe = {.how = PROBE_LOCK},
+        .unit = "nanoseconds",
+        .type = "delay",
+        .series = "mutex",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "",
+        .help = "time waiting for contended locks",
+    },
+    {
         .name = "page-faults",
         .aliases = {"page_faults", "faults"},
         .probe = {SOFTWARE(PAGE_FAULTS)},

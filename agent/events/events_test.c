@@ -24,7 +24,8 @@ TEST(events_have_aliases)
         const char *alias, *name;
     } cases[] = {
         {"off-cpu", "offcpu"},      {"off_cpu", "offcpu"},     {"run-queue", "runqueue"},        {"runq", "runqueue"},
-        {"cs", "context-switches"}, {"faults", "page-faults"}, {"migrations", "cpu-migrations"},
+        {"cs", "context-switches"}, {"faults", "page-faults"}, {"migrations", "cpu-migrations"}, {"locks", "lock"},
+        {"futex", "lock"},          {"mutex", "lock"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct event_kind *kind = event_kind_find(cases[i].alias);
@@ -53,6 +54,9 @@ TEST(events_rows_are_complete_and_distinct)
     CHECK_STR(event_kind_find("offcpu")->series, "off_cpu");
     CHECK_STR(event_kind_find("offcpu")->unit, "nanoseconds");
     CHECK_STR(event_kind_find("runqueue")->type, "run_queue");
+    CHECK_STR(event_kind_find("lock")->type, "delay"); /* with its series, what servers know as time on mutexes */
+    CHECK_STR(event_kind_find("lock")->series, "mutex");
+    CHECK(event_kind_find("lock")->probe.how == PROBE_LOCK);
     CHECK_STR(event_cost_name(event_kind_find("cpu")->cost), "low");
     CHECK_STR(event_cost_name(EVENT_COST_HIGH), "high");
 }

@@ -10,6 +10,7 @@
 #define UNWIND_TIMES     (1u << 20)
 #define SETTLE_MS        150              /* from the last dump to the end of its announcements */
 #define WAITS_NS         (5 * NS_PER_SEC) /* between two looks at waits: their map must not fill up */
+#define FIRST_WAITS_NS   (NS_PER_SEC / 4) /* the first one: threads that hold locks have names while they live */
 #define LAST_OPENINGS_NS (2 * NS_PER_SEC)
 #define LAST_STACKS_NS   (2 * NS_PER_SEC)
 
@@ -28,6 +29,7 @@ int collector_new(struct collector **out, const struct collector_config *config)
         return -ENOMEM;
     c->config = *config;
     waits_init(&c->waits);
+    c->waits_pause_ns = probe_event_by(config->probe, PROBE_LOCK) < 0 ? WAITS_NS : FIRST_WAITS_NS;
     c->ncpus = probe_cpus(config->probe); /* ids, not a count: those of removed CPUs leave holes */
     c->dumps = calloc((size_t)c->ncpus, sizeof(*c->dumps));
     if (!c->dumps || new_stacks(c, &c->live))
@@ -229,6 +231,9 @@ static void take_waits(struct collector *c, u64 deadline_ns)
     struct probe *p = c->config.probe;
     struct probe_waits rows = {0};
     struct probe_handlers h = collector_handlers(c);
+    struct wait_events events = {.offcpu = probe_event_by(p, PROBE_OFFCPU),
+                                 .runqueue = probe_event_by(p, PROBE_RUNQUEUE),
+                                 .lock = probe_event_by(p, PROBE_LOCK)};
     int rc = probe_take_waits(p, &h, &rows);
     while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;
@@ -237,8 +242,7 @@ static void take_waits(struct collector *c, u64 deadline_ns)
     for (; waits_open(&c->waits) && now_ns() < deadline_ns; take_returned(c))
         poll_ring(c, 10);
     if (!rc)
-        rc = waits_take(&c->waits, &rows, probe_event_by(p, PROBE_OFFCPU), probe_event_by(p, PROBE_RUNQUEUE), on_wait,
-                        c);
+        rc = waits_take(&c->waits, &rows, events, on_wait, c);
     c->own.waits_lost += c->waits.lost + (rc != 0);
     c->waits.lost = 0;
     c->waits_ns = now_ns();
@@ -287,8 +291,10 @@ void collector_poll(struct collector *c, int timeout_ms)
 {
     u64 now = now_ns();
     poll_ring(c, timeout_ms);
-    if (now - c->waits_ns > WAITS_NS)
+    if (now - c->waits_ns > c->waits_pause_ns) {
+        c->waits_pause_ns = 2 * c->waits_pause_ns < WAITS_NS ? 2 * c->waits_pause_ns : WAITS_NS;
         take_waits(c, 0);
+    }
     publish_figures(c);
     if (now - c->rescan_ns > NS_PER_SEC) {
         c->rescan_ns = now;

@@ -45,6 +45,7 @@ void waits_free(struct waits *w)
     vec_free(&w->stacks);
     map_free(&w->places);
     shares_free(&w->bytes);
+    holders_free(&w->holders);
 }
 
 static struct wait_stack *find(const struct waits *w, u64 key)
@@ -134,23 +135,53 @@ struct user {
     void *ctx;
 };
 
+/* A name as words, if there is one. Returns their number. */
+static size_t put_name(u64 *words, const char *name)
+{
+    char text[7 * XP_NAME_WORDS] = "";
+    if (!name)
+        return 0;
+    memcpy(text, name, strnlen(name, sizeof(text)));
+    for (size_t i = 0; i < XP_NAME_WORDS; i++) {
+        words[i] = (u64)XP_WORD_NAME << 60;
+        for (size_t k = 0; k < 7; k++)
+            words[i] |= (u64)(u8)text[7 * i + k] << 8 * k;
+    }
+    return XP_NAME_WORDS;
+}
+
+/* Writes the words of the reason; returns their number. */
+static size_t put_reason(struct waits *w, const struct xp_sample *user, const struct xp_wait_key *key, u64 *words)
+{
+    size_t n = 1;
+    u32 flags = key->flags;
+    if (flags & XP_WAIT_LOCKED && !key->with) /* too many locks in this interval */
+        flags &= ~XP_WAIT_LOCKED;
+    if (flags & XP_WAIT_LOCKED) {
+        words[n++] = key->with;
+        n += put_name(words + n, key->tid ? holders_name(&w->holders, user->tgid, user->start, key->tid) : NULL);
+    }
+    words[0] = XP_WAIT_WORD(flags, n);
+    return n;
+}
+
 /* A sample: the reason, the kernel's part, the user's part. */
-static void make(struct xp_sample *to, const struct wait_stack *user, const struct wait_stack *kernel,
+static void make(struct waits *w, struct xp_sample *to, const struct wait_stack *user, const struct wait_stack *kernel,
                  const struct probe_wait *row, u8 event)
 {
     const struct xp_sample *u = user->sample;
-    size_t nk = kernel ? kernel->sample->nkernel : 0;
+    size_t nk = kernel ? kernel->sample->nkernel : 0, reason;
     *to = *u;
     to->type = XP_RECORD_SAMPLE;
     to->event = event;
     to->weight = row->sum.ns;
     to->count = row->sum.count > UINT32_MAX ? UINT32_MAX : (u32)row->sum.count;
-    to->words[0] = XP_WAIT_WORD(row->key.flags, 1);
-    nk = nk < XP_MAX_KERNEL ? nk : XP_MAX_KERNEL - 1;
+    reason = put_reason(w, u, &row->key, to->words);
+    nk = nk < XP_MAX_KERNEL - reason ? nk : XP_MAX_KERNEL - reason;
     if (kernel)
-        memcpy(to->words + 1, kernel->sample->words, 8 * nk);
-    memcpy(to->words + 1 + nk, u->words + u->nkernel, 8 * u->nuser);
-    to->nkernel = (u16)(nk + 1);
+        memcpy(to->words + reason, kernel->sample->words, 8 * nk);
+    memcpy(to->words + reason + nk, u->words + u->nkernel, 8 * u->nuser);
+    to->nkernel = (u16)(nk + reason);
 }
 
 static void take_row(struct waits *w, const struct probe_wait *row, int event, struct xp_sample *room,
@@ -166,11 +197,16 @@ static void take_row(struct waits *w, const struct probe_wait *row, int event, s
     user->used = w->interval;
     if (kernel)
         kernel->used = w->interval;
-    make(room, user, kernel, row, (u8)event);
+    make(w, room, user, kernel, row, (u8)event);
     to->sample(to->ctx, room);
 }
 
-int waits_take(struct waits *w, const struct probe_waits *rows, int offcpu, int runqueue,
+static int event_of(const struct wait_events *events, u32 flags)
+{
+    return flags & XP_WAIT_LOCKED ? events->lock : flags & XP_WAIT_RUNQUEUE ? events->runqueue : events->offcpu;
+}
+
+int waits_take(struct waits *w, const struct probe_waits *rows, struct wait_events events,
                void (*use)(void *ctx, const struct xp_sample *s), void *ctx)
 {
     struct user to = {use, ctx};
@@ -179,9 +215,10 @@ int waits_take(struct waits *w, const struct probe_waits *rows, int offcpu, int 
         return -ENOMEM;
     for (size_t i = 0; i < rows->sums.n; i++) {
         const struct probe_wait *row = &rows->sums.v[i];
-        take_row(w, row, row->key.flags & XP_WAIT_RUNQUEUE ? runqueue : offcpu, room, &to);
+        take_row(w, row, event_of(&events, row->key.flags), room, &to);
     }
     w->interval++;
+    holders_tick(&w->holders);
     forget_old(w);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/shares.h"
 #include "base/vec.h"
+#include "pipeline/holders.h"
 #include "probe/probe.h"
 
 #define WAITS_STACK_BYTES (32u << 20) /* limit of the stacks kept */
@@ -13,7 +14,8 @@
 struct waits {
     struct map places; /* key of a stack -> its place in `stacks`, plus 1 */
     VEC(struct wait_stack) stacks;
-    struct shares bytes; /* by cgroup; kernel stacks belong to nobody */
+    struct shares bytes;    /* by cgroup; kernel stacks belong to nobody */
+    struct holders holders; /* of locks */
     u32 interval;
     size_t open; /* stacks that are still being unwound */
     u64 lost;    /* waits whose stack is not known */
@@ -28,7 +30,9 @@ void waits_keep(struct waits *w, const struct xp_sample *s, bool open);
 /* Returns the number of stacks that are still being unwound. */
 size_t waits_open(const struct waits *w);
 
-/* Ends an interval: passes each wait as a sample to `use`. `offcpu`, `runqueue`: numbers of the events; -1: not
- * recorded. Returns 0 or -ENOMEM. */
-int waits_take(struct waits *w, const struct probe_waits *rows, int offcpu, int runqueue,
+struct wait_events { /* their numbers; -1: not recorded */
+    int offcpu, runqueue, lock;
+};
+/* Ends an interval: passes each wait as a sample to `use`. Returns 0 or -ENOMEM. */
+int waits_take(struct waits *w, const struct probe_waits *rows, struct wait_events events,
                void (*use)(void *ctx, const struct xp_sample *s), void *ctx);

@@ -1,11 +1,16 @@
 #include "pipeline/waits.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/test.h"
+#include "proc/proc.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #define OFFCPU   3
 #define RUNQUEUE 5
+#define LOCK     6
 #define DEEP     (XP_MAX_KERNEL + 20)
 
 /* What waits_take passed on. */
@@ -42,13 +47,13 @@ static int take(struct waits *w, struct xp_wait_key key, struct xp_wait sum, str
     struct probe_wait row = {.key = key, .sum = sum};
     struct probe_waits rows = {.sums = {.v = &row, .n = 1, .cap = 1}};
     *seen = (struct seen){0};
-    return waits_take(w, &rows, OFFCPU, RUNQUEUE, see, seen);
+    return waits_take(w, &rows, (struct wait_events){OFFCPU, RUNQUEUE, LOCK}, see, seen);
 }
 
 static int take_none(struct waits *w)
 {
     struct probe_waits rows = {0};
-    return waits_take(w, &rows, OFFCPU, RUNQUEUE, see, NULL);
+    return waits_take(w, &rows, (struct wait_events){OFFCPU, RUNQUEUE, LOCK}, see, NULL);
 }
 
 TEST(waits_join_a_sum_with_its_stacks)
@@ -168,17 +173,17 @@ TEST(waits_of_events_that_nobody_records_are_left_out)
     struct probe_wait two[] = {{.key = {.user = 11}, .sum = {1, 9}},
                                {.key = {.user = 11, .flags = XP_WAIT_RUNQUEUE}, .sum = {2, 8}}};
     struct probe_waits rows = {.sums = {.v = two, .n = 2, .cap = 2}};
-    CHECK_EQ(waits_take(&w, &rows, -1, RUNQUEUE, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, (struct wait_events){-1, RUNQUEUE, -1}, see, &seen), 0);
     CHECK_EQ(seen.n, 1);
     CHECK_EQ(seen.last.event, RUNQUEUE);
     CHECK_EQ(seen.last.weight, 8);
     CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_RUNQUEUE, 1));
-    CHECK_EQ(waits_take(&w, &rows, OFFCPU, -1, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, (struct wait_events){OFFCPU, -1, -1}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(seen.last.event, OFFCPU);
     CHECK_EQ(seen.last.weight, 9);
     two[0].key.user = two[1].key.user = 99;
-    CHECK_EQ(waits_take(&w, &rows, -1, -1, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, (struct wait_events){-1, -1, -1}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(w.lost, 0);
 }
@@ -249,4 +254,50 @@ TEST(waits_clamp_a_count_that_has_no_room)
     CHECK_EQ(take(&w, (struct xp_wait_key){.user = 11}, (struct xp_wait){(1ull << 32) + 5, 1ull << 40}, &seen), 0);
     CHECK_EQ(seen.last.count, UINT32_MAX);
     CHECK_EQ(seen.last.weight, 1ull << 40);
+}
+
+TEST(waits_for_locks_say_which_and_by_whom)
+{
+    CLEANUP(waits_free) struct waits w;
+    struct seen seen;
+    const u64 lock = XP_LOCK_IN_FILE | XP_FILE_WORD(XP_WORD_LOCK, 9, 0x4080);
+    waits_init(&w);
+    keep(&w, 11, 7, 100, 2, false);
+    keep(&w, 12, 0, 200, DEEP, false);
+    struct xp_wait_key key = {.user = 11, .kernel = 12, .with = lock, .flags = XP_WAIT_LOCKED};
+    CHECK_EQ(take(&w, key, (struct xp_wait){2, 70}, &seen), 0);
+    CHECK_EQ(seen.n, 1);
+    CHECK_EQ(seen.last.event, LOCK);
+    CHECK_EQ(seen.last.nkernel, XP_MAX_KERNEL);
+    CHECK(seen.words[0] == XP_WAIT_WORD(XP_WAIT_LOCKED, 2) && seen.words[1] == lock && seen.words[2] == 200);
+    CHECK_EQ(seen.words[XP_MAX_KERNEL], 100);
+    key.with = 0; /* its cgroup had too many */
+    CHECK_EQ(take(&w, key, (struct xp_wait){2, 70}, &seen), 0);
+    CHECK_EQ(seen.last.event, LOCK);
+    CHECK(seen.words[0] == XP_WAIT_WORD(0, 1) && seen.words[1] == 200);
+}
+
+TEST(waits_for_locks_have_the_name_of_the_holder)
+{
+    CLEANUP(waits_free) struct waits w;
+    struct seen seen;
+    char name[8 * XP_NAME_WORDS] = "", comm[16] = "";
+    waits_init(&w);
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 8);
+    *s = (struct xp_sample){.type = XP_RECORD_STACK, .weight = 11, .cgroup = 7, .tgid = (u32)getpid(), .nuser = 1};
+    s->start = proc_start_ticks(s->tgid) * (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+    waits_keep(&w, s, false);
+    struct xp_wait_key key = {.user = 11, .with = 5, .flags = XP_WAIT_LOCKED, .tid = s->tgid};
+    CHECK_EQ(take(&w, key, (struct xp_wait){2, 70}, &seen), 0);
+    CHECK_EQ(seen.last.nkernel, 2 + XP_NAME_WORDS);
+    CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_LOCKED, 2 + XP_NAME_WORDS));
+    for (size_t i = 0; i < XP_NAME_WORDS; i++) {
+        CHECK_EQ(XP_WORD_KIND(seen.words[2 + i]), XP_WORD_NAME);
+        memcpy(name + 7 * i, &seen.words[2 + i], 7);
+    }
+    prctl(PR_GET_NAME, comm);
+    CHECK_STR(name, comm);
+    key.tid = 0x3fffff; /* it was not the number of a thread */
+    CHECK_EQ(take(&w, key, (struct xp_wait){2, 70}, &seen), 0);
+    CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_LOCKED, 2));
 }

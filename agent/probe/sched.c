@@ -42,6 +42,7 @@ static void configure(const struct sched *s, const struct probe *p, struct xp_co
     struct xp_config c = *(const struct xp_config *)&p->skel->rodata->xp_config;
     c.offcpu = waits_bit(p, PROBE_OFFCPU);
     c.runqueue = waits_bit(p, PROBE_RUNQUEUE);
+    c.lock = waits_bit(p, PROBE_LOCK);
     c.prev_state = passes_state();
     c.kernel_threads = p->config.kernel_threads;
     c.wait_min = p->config.wait_min_ns;

@@ -20,7 +20,7 @@ u32 waits_bit(const struct probe *p, enum probe_how how)
 
 static u32 wait_events(const struct probe *p)
 {
-    return waits_bit(p, PROBE_OFFCPU) | waits_bit(p, PROBE_RUNQUEUE);
+    return waits_bit(p, PROBE_OFFCPU) | waits_bit(p, PROBE_RUNQUEUE) | waits_bit(p, PROBE_LOCK);
 }
 
 static bool some_cgroup_wants(const struct probe *p, u32 events)

@@ -207,13 +207,16 @@ static int write_summary(const struct recording *r, const struct pipeline_report
  * time has none, and one which ran all the time was never blocked. NULL: nothing can be said. */
 static const char *cause_of_nothing(const struct pipeline_config *c)
 {
-    enum { CLOCK = 1, OFFCPU = 2, RUNQUEUE = 4, OTHER = 8 };
+    enum { OTHER = 1, LOCK = 2, CLOCK = 4, OFFCPU = 8, RUNQUEUE = 16 };
+    static const unsigned bits[] = {[PROBE_OFFCPU] = OFFCPU, [PROBE_RUNQUEUE] = RUNQUEUE, [PROBE_LOCK] = LOCK};
     unsigned seen = 0;
     for (size_t i = 0; i < c->probe.nevents; i++) {
         const struct probe_event *e = &c->probe.events[i];
-        seen |= e->time ? CLOCK : e->how == PROBE_OFFCPU ? OFFCPU : e->how == PROBE_RUNQUEUE ? RUNQUEUE : OTHER;
+        seen |= e->time ? CLOCK : e->how == PROBE_PERF ? OTHER : bits[e->how];
     }
-    switch (seen) {
+    switch (seen == LOCK ? LOCK : seen & ~LOCK) { /* who waits for a lock is blocked, and needs no CPU */
+    case LOCK:
+        return "never waited for a lock";
     case CLOCK:
     case CLOCK | RUNQUEUE:
         return "used no CPU";

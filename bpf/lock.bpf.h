@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Which lock a blocked thread waits for, and who holds it. Nothing has to be traced for that: the saved user registers
+ * of a thread in futex(2) contain the address of the lock. The address becomes a word that means the same in every run:
+ * a place in a file, if the lock is a variable of a program or library.
+ */
+#pragma once
+
+#define XP_VM_SHARED       0x8u /* include/linux/mm.h */
+#define XP_BLOCKED_STATE   0xfu /* stopped, traced, uninterruptible: in a futex it is interruptible */
+#define XP_INTERRUPTIBLE   1u
+#define XP_FUTEX_CMD       127u /* include/uapi/linux/futex.h: without its flags */
+#define XP_FUTEX_WAITERS   0x80000000u
+#define XP_FUTEX_TID       0x3fffffffu
+#define XP_MAX_TID         (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
+#define XP_MUSL_LOCKED     16u        /* EBUSY: its normal mutexes do not say who holds them */
+#define XP_GLIBC_CONTENDED 2u
+#define XP_GLIBC_MAX_USERS 65536u
+#define XP_GLIBC_MAX_KIND  1024u
+
+enum xp_futex_op {
+    XP_FUTEX_WAIT = 0,
+    XP_FUTEX_LOCK_PI = 6,
+    XP_FUTEX_WAIT_BITSET = 9,
+    XP_FUTEX_WAIT_REQUEUE = 11,
+    XP_FUTEX_LOCK_PI2 = 13,
+};
+
+#define XP_LOCK_WORD(place, at) ((u64)XP_WORD_LOCK << 60 | (u64)(place) << 56 | XP_WORD_ADDR(at))
+
+struct xp_waitv { /* struct futex_waitv of include/uapi/linux/futex.h */
+    u64 value, address;
+};
+
+struct xp_glibc_mutex { /* sysdeps/nptl/bits/struct_mutex.h */
+    u32 lock, count, owner, users, kind;
+};
+
+/* ---- Who holds it --------------------------------------------------------------------------------------------------
+ */
+/* A mutex of glibc names its owner. That it is one shows in what the thread waits for, and in its other fields. */
+XP_INLINE u32 xp_owner_in_glibc(struct xp_state *s, u64 at, u32 value)
+{
+    struct xp_glibc_mutex *m = (struct xp_glibc_mutex *)s->object;
+    if (value != XP_GLIBC_CONTENDED || xp_read_user(m, sizeof(*m), at))
+        return 0;
+    return m->lock && m->users - 1 < XP_GLIBC_MAX_USERS && m->kind < XP_GLIBC_MAX_KIND ? m->owner : 0;
+}
+
+/* Returns the number of the thread that holds a lock, in its own namespace of PIDs, or 0; user space checks that there
+ * is such a thread. `value`: what the lock contained when the thread began to wait for it. */
+XP_INLINE u32 xp_find_holder(struct xp_state *s, u64 at, u32 op, u32 value)
+{
+    u32 *word = (u32 *)s->object, holder = 0;
+    if (op == XP_FUTEX_LOCK_PI || op == XP_FUTEX_LOCK_PI2) /* the kernel defines what is in it */
+        holder = xp_read_user(word, sizeof(*word), at) ? 0 : *word & XP_FUTEX_TID;
+    else if (value & XP_FUTEX_WAITERS) /* robust mutexes; in musl also recursive ones */
+        holder = (value & XP_FUTEX_TID) == XP_MUSL_LOCKED ? 0 : value & XP_FUTEX_TID;
+    else
+        holder = xp_owner_in_glibc(s, at, value);
+    return holder < XP_MAX_TID ? holder : 0;
+}
+
+/* ---- Which one it is -----------------------------------------------------------------------------------------------
+ */
+/* Returns the address of the futex that a thread waits for, which leaves its CPU, or has left it, with these flags and
+ * in this state; s->saved is set. 0: for none. Its holder is in s->holder then, if memory of the thread can be read: it
+ * is the current one. */
+XP_NOINLINE u64 xp_lock_at(u32 flags, u32 state)
+{
+    struct xp_state *s = xp_state_get();
+    struct xp_call c;
+    if (flags & XP_WAIT_RUNQUEUE || (state & XP_BLOCKED_STATE) != XP_INTERRUPTIBLE || !s || xp_call_of(s, s->saved, &c))
+        return 0;
+    u32 op = (u32)c.arg[1] & XP_FUTEX_CMD;
+    s->holder = 0;
+    s->first.r[XP_RSP] = c.sp;
+    if (c.number == XP_SYS_FUTEX_WAIT)
+        return c.arg[0];
+    if (c.number == XP_SYS_FUTEX_WAITV) { /* the first of several */
+#ifdef XP_ITERATES
+        return 0;
+#else
+        struct xp_waitv *v = (struct xp_waitv *)s->object;
+        return xp_read_user(v, sizeof(*v), c.arg[0]) ? 0 : v->address;
+#endif
+    }
+    if (c.number != XP_SYS_FUTEX || (op != XP_FUTEX_WAIT && op != XP_FUTEX_WAIT_BITSET && op != XP_FUTEX_LOCK_PI &&
+                                     op != XP_FUTEX_LOCK_PI2 && op != XP_FUTEX_WAIT_REQUEUE))
+        return 0;
+#ifndef XP_ITERATES
+    s->holder = xp_find_holder(s, c.arg[0], op, (u32)c.arg[2]);
+#endif
+    return c.arg[0];
+}
+
+/* Reads the mapping that contains `at` into s->area. Returns 0; 1: there is none. */
+XP_NOINLINE int xp_area_at(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    u64 vma = s ? xp_walk(s, at) : 0;
+    if (!vma || xp_object(s, vma))
+        return 1;
+    struct xp_area *to = &s->area;
+    to->start = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_start));
+    to->end = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_end));
+    to->flags = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags));
+    to->file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
+    to->offset = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff)) << 12;
+    return xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) != s->who.mm || at < to->start || at >= to->end;
+}
+
+/* Tells whether a lock in the anonymous memory of s->area is on a stack, or in what malloc has got by brk. */
+XP_INLINE int xp_is_on_stack(const struct xp_state *s)
+{
+    u64 sp = s->first.r[XP_RSP], first = s->who.stack;
+    return (sp >= s->area.start && sp < s->area.end) || (first >= s->area.start && first < s->area.end);
+}
+XP_INLINE int xp_is_in_brk(const struct xp_state *s, u64 at)
+{
+    u64 from = 0, to = 0;
+    bpf_probe_read_kernel(&from, 8, (void *)(s->who.mm + XP_OFFSET_OF(mm_struct, start_brk)));
+    bpf_probe_read_kernel(&to, 8, (void *)(s->who.mm + XP_OFFSET_OF(mm_struct, brk)));
+    return at >= from && at < to;
+}
+
+/* Returns the word of a lock in the file of s->area; its offset goes on behind the end of the mapping (.bss). A file
+ * that is not known yet is announced as one with code is: a mapping of data leads to it as well. */
+XP_INLINE u64 xp_lock_in_file(struct xp_state *s, u64 at)
+{
+    struct xp_vma *m = &s->cur;
+    u64 offset = at - s->area.start + s->area.offset;
+    m->start = s->area.start;
+    m->end = s->area.end;
+    m->bias = m->start - s->area.offset;
+    m->file.id = 0;
+    if (xp_file_of(s, s->area.file, 0, m) || !m->file.id || offset >> XP_OFFSET_BITS)
+        return XP_LOCK_WORD(XP_LOCK_HEAP, at);
+    if (m->file.flags & XP_FILE_NO_ELF)
+        return XP_LOCK_WORD(XP_LOCK_SHARED, at);
+    return XP_LOCK_IN_FILE | XP_FILE_WORD(XP_WORD_LOCK, m->file.id, offset);
+}
+
+/* Returns the word of the lock at an address of the process of s->who and s->sample. */
+XP_NOINLINE u64 xp_lock_word(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s || xp_area_at(at))
+        return XP_LOCK_WORD(XP_LOCK_HEAP, at);
+    if (s->area.flags & XP_VM_SHARED)
+        return XP_LOCK_WORD(XP_LOCK_SHARED, at);
+    if (s->area.file)
+        return xp_lock_in_file(s, at);
+    if (xp_is_on_stack(s))
+        return XP_LOCK_WORD(XP_LOCK_STACK, at);
+    /* The rest of .bss is anonymous memory right behind the mapping of .data. */
+    u64 start = s->area.start;
+    if (xp_is_in_brk(s, at) || xp_area_at(start - 1) || s->area.end != start || !s->area.file ||
+        s->area.flags & (XP_VM_SHARED | XP_VM_EXEC))
+        return XP_LOCK_WORD(XP_LOCK_HEAP, at);
+    return xp_lock_in_file(s, at);
+}

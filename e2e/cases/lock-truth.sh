@@ -1,0 +1,66 @@
+#!/bin/bash
+# Time waiting for locks is what the threads themselves measure, for each lock: of programs that are launched or already
+# run, with glibc, musl and Rust.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+
+# Compares the profile with what the program has printed, in $TMP/own.
+expect_delays() { # WHAT
+    local name waits ns sum before=0
+    while read -r name waits ns; do
+        sum=$(awk -v name="$name" 'index($0, ";take_" name ";") && /\[lock[^]]*\] [0-9]+$/ { n += $NF } END { print n + 0 }' "$profile")
+        echo "$1, $name: $waits waits, $ns ns, in the profile $sum ns"
+        if [ "$name" = alone ]; then
+            [ "$waits$sum" = 00 ] || fail "$1: nobody else takes the lock"
+            continue
+        fi
+        [ "$waits" -ge 45 ] || fail "$1: $name was contended $waits times only"
+        is "$sum" '>=' "0.98 * $ns" || fail "$1: $name was waited for for $ns ns, not for $sum"
+        is "$sum" '<=' "1.02 * $ns" || fail "$1: $name was waited for for $ns ns, not for $sum"
+        is "$sum" '>' "$before" || fail "$1: the order is wrong"
+        before=$sum
+    done <"$TMP/own"
+    expect .lost.wait == 0
+}
+
+launched() { # WHAT PROGRAM
+    record -e lock -- "$2" 50 >"$TMP/own"
+    expect_delays "$1"
+}
+
+mkfifo "$TMP/gate"
+attached() { # WHAT PROGRAM
+    "$2" 50 <"$TMP/gate" >"$TMP/own" &
+    local program=$!
+    exec 3>"$TMP/gate"
+    at_exit "kill -KILL $program"
+    record_in_background -e lock,cpu -p $program
+    sleep 0.5
+    echo >&3
+    wait "$recorder" || fail "$1: the recording ended with $?"
+    expect_delays "$1"
+}
+
+OUT=liblocks.so build_target locks_library -shared -fPIC
+build_target locks -pthread -L"$TMP" -llocks -Wl,-rpath,"$TMP"
+launched glibc "$TMP/locks"
+attached glibc "$TMP/locks"
+
+# Beside offcpu and runqueue, waits for locks have rows of their own.
+record -e lock,offcpu,runqueue -- "$TMP/locks" 50 >"$TMP/own"
+expect_delays "beside others"
+
+if command -v musl-gcc >/dev/null; then
+    OUT=locks-musl CC=musl-gcc build_target locks -static -pthread -g e2e/targets/locks_library.c
+    launched musl "$TMP/locks-musl"
+    attached musl "$TMP/locks-musl"
+else
+    echo "there is no musl-gcc: musl is not tested"
+fi
+if command -v rustc >/dev/null; then
+    rustc --edition 2021 -O -g -o "$TMP/locks-rust" e2e/targets/locks-rust.rs
+    launched Rust "$TMP/locks-rust"
+else
+    echo "there is no rustc: Rust is not tested"
+fi

@@ -1,0 +1,90 @@
+//! The same as locks.c, with std::sync::Mutex: a static one and one in a Box.
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread::{sleep, Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+static OWN: Mutex<u32> = Mutex::new(0);
+
+struct Own;
+
+trait Lock: Send + Sync + 'static {
+    fn mutex(&self) -> &Mutex<u32>;
+}
+impl Lock for Own {
+    fn mutex(&self) -> &Mutex<u32> {
+        &OWN
+    }
+}
+impl Lock for Box<Mutex<u32>> {
+    fn mutex(&self) -> &Mutex<u32> {
+        self
+    }
+}
+
+#[inline(always)]
+fn take(mutex: &Mutex<u32>) -> (u64, u64) {
+    if mutex.try_lock().is_ok() {
+        return (0, 0);
+    }
+    let from = Instant::now();
+    let guard = mutex.lock().unwrap();
+    let ns = from.elapsed().as_nanos() as u64;
+    drop(guard);
+    (1, ns)
+}
+
+#[no_mangle]
+#[inline(never)]
+fn take_static(mutex: &Mutex<u32>) -> (u64, u64) {
+    std::hint::black_box("static"); // or both are one function
+    take(mutex)
+}
+
+#[no_mangle]
+#[inline(never)]
+fn take_heap(mutex: &Mutex<u32>) -> (u64, u64) {
+    std::hint::black_box("heap");
+    take(mutex)
+}
+
+type Take = fn(&Mutex<u32>) -> (u64, u64);
+
+fn contend(name: &'static str, hold: u64, rounds: u64, lock: Arc<dyn Lock>, by: Take) -> [JoinHandle<(u64, u64)>; 2] {
+    let at = Arc::new(Barrier::new(2));
+    let (lock2, at2) = (lock.clone(), at.clone());
+    let holder = move || {
+        for _ in 0..rounds {
+            let guard = lock.mutex().lock().unwrap();
+            at.wait();
+            sleep(Duration::from_millis(hold));
+            drop(guard);
+            at.wait();
+        }
+        (0, 0)
+    };
+    let waiter = move || {
+        let mut sum = (0, 0);
+        for _ in 0..rounds {
+            at2.wait();
+            let one = by(lock2.mutex());
+            sum = (sum.0 + one.0, sum.1 + one.1);
+            at2.wait();
+        }
+        sum
+    };
+    [Builder::new().name(name.into()).spawn(holder).unwrap(), Builder::new().spawn(waiter).unwrap()]
+}
+
+fn main() {
+    let rounds = std::env::args().nth(1).unwrap().parse().unwrap();
+    let boxed: Box<Mutex<u32>> = Box::new(Mutex::new(0));
+    let all = [
+        ("static", contend("static", 10, rounds, Arc::new(Own), take_static)),
+        ("heap", contend("heap", 20, rounds, Arc::new(boxed), take_heap)),
+    ];
+    for (name, [holder, waiter]) in all {
+        holder.join().unwrap();
+        let (waits, ns) = waiter.join().unwrap();
+        println!("{name} {waits} {ns}");
+    }
+}

@@ -4,6 +4,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
+need bpftool jq
 
 # Compares the profile with what the program has printed, in $TMP/own.
 expect_delays() { # WHAT
@@ -30,13 +31,23 @@ launched() { # WHAT PROGRAM
 }
 
 mkfifo "$TMP/gate"
+follows_waits() {
+    local id
+    xprof=$(pgrep -P "$recorder" -x xprof) || return
+    while read -r id; do
+        [ "$(bpftool -j prog show id "$id" | jq -r .name)" != xp_tell_waits ] || return 0 # attached last
+    done < <(sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$xprof/fdinfo/"* 2>/dev/null | sort -u)
+    return 1
+}
 attached() { # WHAT PROGRAM
     "$2" 50 <"$TMP/gate" >"$TMP/own" &
     local program=$!
     exec 3>"$TMP/gate"
     at_exit "kill -KILL $program"
-    record_in_background -e lock,cpu -p $program
-    sleep 0.5
+    record -e lock -p $program &
+    recorder=$!
+    at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
+    await follows_waits
     echo >&3
     wait "$recorder" || fail "$1: the recording ended with $?"
     expect_delays "$1"
@@ -46,6 +57,22 @@ OUT=liblocks.so build_target locks_library -shared -fPIC
 build_target locks -pthread -L"$TMP" -llocks -Wl,-rpath,"$TMP"
 launched glibc "$TMP/locks"
 attached glibc "$TMP/locks"
+
+# A wait that goes on, and began before the recording: it counts from there.
+"$TMP/locks" stuck &
+stuck=$!
+at_exit "kill -KILL $stuck"
+is_stuck() {
+    grep -q futex "/proc/$stuck/wchan"
+}
+await is_stuck
+for target in "-p $stuck" -a; do
+    # shellcheck disable=SC2086
+    record -e lock -d 2s $target
+    ns=$(awk '/^locks;.*;take_static;.*\[lock[^]]*\] [0-9]+$/ { n += $NF } END { print n + 0 }' "$profile")
+    is "$ns" '>=' 1950000000 || fail "$target: it waited for $ns ns, not for 2 s"
+    is "$ns" '<=' 2300000000 || fail "$target: it waited for $ns ns, not for 2 s"
+done
 
 # Beside offcpu and runqueue, waits for locks have rows of their own.
 record -e lock,offcpu,runqueue -- "$TMP/locks" 50 >"$TMP/own"

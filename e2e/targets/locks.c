@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MS 1000000
 
@@ -99,6 +100,28 @@ static void *contend(void *arg)
     return NULL;
 }
 
+/* Waits for a lock that is never released. */
+static void *stick(void *arg)
+{
+    struct contended *c = arg;
+    pthread_mutex_lock(c->mutex);
+    pthread_barrier_wait(&c->begin);
+    for (;;)
+        nap(1000L * MS);
+}
+
+static void be_stuck(void)
+{
+    struct contended c = {.name = "static", .mutex = &in_bss.own};
+    pthread_t thread;
+    pthread_barrier_init(&c.begin, NULL, 2);
+    if (pthread_create(&thread, NULL, stick, &c))
+        errx(2, "pthread_create");
+    pthread_setname_np(thread, c.name);
+    pthread_barrier_wait(&c.begin);
+    take_static(&c);
+}
+
 int main(int argc, char **argv)
 {
     pthread_mutex_t *heap = malloc(sizeof(*heap));
@@ -112,6 +135,8 @@ int main(int argc, char **argv)
     pthread_t threads[2 * N];
     if (argc != 2 || !heap)
         errx(2, "ROUNDS");
+    if (!strcmp(argv[1], "stuck"))
+        be_stuck();
     rounds = atol(argv[1]);
     getchar();
     pthread_mutex_init(heap, NULL);

@@ -60,8 +60,8 @@ XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
     return bpf_probe_read_kernel(&k->dev, 4, (void *)(sb + XP_OFFSET_OF(super_block, s_dev)));
 }
 
-/* Returns an ID that no other file has. Each CPU has its own counters in two lanes (Linux 5.10 has no atomic
- * fetch-and-add): 0 for programs that interrupt others, 1 for those that can be interrupted. When a counter wraps
+/* Returns an ID that no other file has. Each CPU has its own counters, one for each kind of program that may
+ * interrupt another (Linux 5.10 has no atomic fetch-and-add). When a counter wraps
  * around, after months of new files, an ID may still be in use: user space then refuses it, and the next one is
  * tried. */
 XP_INLINE u32 xp_new_file_id(u32 lane)
@@ -69,7 +69,7 @@ XP_INLINE u32 xp_new_file_id(u32 lane)
     u32 *count = bpf_map_lookup_elem(&id_count, &lane);
     if (!count)
         return 0;
-    u32 lanes = xp_config.cpus * 2, mine = bpf_get_smp_processor_id() * 2 + lane;
+    u32 lanes = xp_config.cpus * XP_LANES, mine = bpf_get_smp_processor_id() * XP_LANES + lane;
     u32 size = lanes ? (XP_FILE_IDS - XP_FILE_FIRST) / lanes : 0;
     return size ? XP_FILE_FIRST + (*count)++ % size * lanes + mine : 0;
 }

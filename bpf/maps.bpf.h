@@ -73,7 +73,8 @@ struct {
     __type(value, struct xp_cache);
 } pc_cache SEC(".maps");
 
-/* One state per CPU, like pc_cache; the iterator, which samples interrupt, has its own. */
+/* One state per CPU, like pc_cache; the iterator, which samples interrupt, has its own. Programs on wake-ups interrupt
+ * others, so their object (bpf/wakers.bpf.c) has a scratch and a pc_cache of its own. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1); /* set to the number of possible CPUs */
@@ -100,10 +101,14 @@ struct {
     __uint(max_entries, 1 << 21); /* set according to the number of CPUs */
 } ring SEC(".maps");
 
+enum { XP_LANE_SAMPLES, XP_LANE_ITERATOR, XP_LANE_WAKERS, XP_LANES };
+#ifndef XP_LANE
+#define XP_LANE XP_LANE_SAMPLES
+#endif
 /* Number of file IDs assigned by each CPU, in one lane per kind of program that may interrupt the other. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 2);
+    __uint(max_entries, XP_LANES);
     __type(key, u32);
     __type(value, u32);
 } id_count SEC(".maps");

@@ -134,7 +134,7 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
         xp_no_file(s, m);
         return 0;
     }
-    int cause = xp_file_of(s, file, 0, m);
+    int cause = xp_file_of(s, file, XP_LANE, m);
     if (!cause && (m->file.flags & XP_FILE_NO_ELF) && xp_has_no_name(file)) {
         m->file.id = m->file.flags = 0;
         xp_region_of(s, m);

@@ -69,7 +69,7 @@ int xp_list_mappings(struct bpf_iter__task_vma *ctx)
     m->file.id = m->start == (u64)BPF_CORE_READ(t, mm, context.vdso) ? XP_FILE_VDSO : 0;
     s->sample.tgid = tgid;
     s->sample.cgroup = BPF_CORE_READ(xp_cgroup_of(t), kn, id);
-    if (file && xp_file_of(s, file, 1, m))
+    if (file && xp_file_of(s, file, XP_LANE_ITERATOR, m))
         return 0;
     struct xp_mapping line = {m->start, m->end, m->start - m->bias, tgid, m->file.id};
     bpf_seq_write(ctx->meta->seq, &line, sizeof(line));

@@ -53,7 +53,7 @@ $(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(d)/agent/profile/page.o): $(wildc
 BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter \
              -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 # The eBPF objects, each one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
-SKELS := $(patsubst %,$(B)/%.skel.h,xprof sched sleepers tasks)
+SKELS := $(patsubst %,$(B)/%.skel.h,xprof sched sleepers tasks wakers)
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)

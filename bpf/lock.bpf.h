@@ -134,7 +134,7 @@ XP_INLINE u64 xp_lock_in_file(struct xp_state *s, u64 at)
     m->end = s->area.end;
     m->bias = m->start - s->area.offset;
     m->file.id = 0;
-    if (xp_file_of(s, s->area.file, 0, m) || !m->file.id || offset >> XP_OFFSET_BITS)
+    if (xp_file_of(s, s->area.file, XP_LANE, m) || !m->file.id || offset >> XP_OFFSET_BITS)
         return XP_LOCK_WORD(XP_LOCK_HEAP, at);
     if (m->file.flags & XP_FILE_NO_ELF)
         return XP_LOCK_WORD(XP_LOCK_SHARED, at);

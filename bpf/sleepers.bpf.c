@@ -128,13 +128,15 @@ XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct 
 {
     u64 cgroup = 0, changes = t->changes, out = t->out, told = t->told, first = told <= out, from = first ? out : told;
     u32 tid = task->pid;
-    if (!xp_waits_wanted(task, task->tgid, &cgroup)) {
+    u32 wanted = xp_waits_wanted(task, task->tgid, &cgroup);
+    if (!wanted) {
         xp_forget_thread(tid);
         return;
     }
     if (!out || (s64)(now - from) <= 0 || t->flags & XP_WAIT_UNSEEN || xp_catch_up(s, seq, task, t, cgroup, now))
         return;
     t->wants = xp_live.wants;
+    t->wanted = wanted;
     if (xp_config.kernel && (first || !t->kernel))
         t->kernel = xp_take_kernel_stack(s, task, cgroup);
     t->told = now;

@@ -49,6 +49,8 @@ XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now
         t->kernel = 0;
         t->flags = 0;
     }
+    if (!t->out || !t->waker)
+        t->waker = XP_WAKER_UNSEEN;
     xp_count_wait(t, task->pid, t->out ? t->user : t->nobody, missed - (told != 0), ns > told ? ns - told : 0,
                   xp_queued(task, t, !leaves));
     t->out = 0;
@@ -174,7 +176,9 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u
     if (t->wants != xp_live.wants) /* it may not have been wanted for some time */
         t->out = t->in = 0;
     t->wants = xp_live.wants;
+    t->wanted = wanted;
     xp_recover(prev, t, now, lag, 1);
+    t->waker = XP_WAKER_NONE;
     u64 site = xp_site(prev);
     if (site != t->site || flags != t->flags)
         t->kernel = 0;
@@ -223,6 +227,8 @@ XP_INLINE void xp_switch_in(struct task_struct *next, struct xp_thread *t, u64 n
         if (!(t->flags & XP_WAIT_UNSEEN))
             xp_learn(t, ns);
         ns -= told < ns ? told : ns;
+        if (!t->waker)
+            t->waker = XP_WAKER_UNSEEN;
         xp_count_wait(t, tid, t->user, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued);
     }
     t->out = 0;

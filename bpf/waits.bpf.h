@@ -37,6 +37,7 @@ struct xp_thread {
     u32 taken;   /* its user stack was */
     u32 wants;   /* xp_live.wants when it left */
     u32 wanted;  /* the events that were wanted of it then */
+    u64 waker;   /* key of the stack of who woke it up, or XP_WAKER_* */
     u64 credit;  /* number of waits of which the stack will be taken */
     u64 changes; /* number of times that it came back: the iterator sees by it that it raced with one */
     u64 looks;   /* number of times that the iterator looked */
@@ -250,7 +251,7 @@ XP_INLINE int xp_tell_stack(struct xp_state *s, u64 key, u64 cgroup)
 /* Returns the bits of the waits that are wanted of a thread. */
 XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
 {
-    u32 all = xp_config.offcpu | xp_config.runqueue | xp_config.lock;
+    u32 all = xp_config.offcpu | xp_config.runqueue | xp_config.wakeup | xp_config.lock;
     struct xp_hints *h = xp_config.target == XP_TARGET_PIDS ? xp_hints_get() : 0;
     if (xp_config.target == XP_TARGET_PIDS &&
         (!h || !h->wanted[tgid % XP_HINTS] || !bpf_map_lookup_elem(&wanted_pids, &tgid)))
@@ -297,18 +298,21 @@ XP_INLINE struct xp_wait *xp_wait_make(const struct xp_wait_key *key, u32 odd)
 XP_NOINLINE int xp_add_wait(u64 user, u64 kernel, u64 counted, u64 ns, u32 tid)
 {
     struct xp_wait_key key = {.user = user, .kernel = kernel, .flags = (u32)counted};
-    u32 odd = xp_live.interval & 1;
-    struct xp_thread *t = key.flags & XP_WAIT_LOCKED ? bpf_map_lookup_elem(&threads, &tid) : 0;
-    if (t) {
+    u32 odd = xp_live.interval & 1, more = key.flags & (XP_WAIT_LOCKED | XP_WAIT_WOKEN);
+    struct xp_thread *t = more ? bpf_map_lookup_elem(&threads, &tid) : 0;
+    if (t && more & XP_WAIT_LOCKED) {
         key.with = t->lock;
         key.tid = t->holder;
+    } else if (t) {
+        key.with = t->waker;
     }
     struct xp_wait *w = xp_wait_get(&key, odd);
     t = !w && xp_config.wait_shares ? bpf_map_lookup_elem(&threads, &tid) : 0;
     struct xp_wait_group *g = t ? xp_wait_group(t->cgroup) : 0;
     if (t && (!g || g->waits >= XP_MAX_WAITS / XP_WAIT_SHARE)) {
         key.user = t->nobody;
-        key.kernel = key.with = key.tid = 0;
+        key.kernel = key.tid = 0;
+        key.with = more & XP_WAIT_WOKEN ? XP_WAKER_UNSEEN : 0;
         w = xp_wait_get(&key, odd);
     }
     if (!w) {
@@ -337,6 +341,8 @@ XP_INLINE void xp_count_wait(const struct xp_thread *t, u32 tid, u64 user, u64 c
         xp_add_wait(user, kernel, XP_COUNTED(flags & ~XP_WAIT_LOCKED, count), ns - queued, tid);
     if (queued && wanted & xp_config.runqueue && !(flags & XP_WAIT_UNSEEN))
         xp_add_wait(user, kernel, XP_COUNTED(XP_WAIT_RUNQUEUE, 1), queued, tid);
+    if (!(flags & XP_WAIT_RUNQUEUE) && wanted & xp_config.wakeup)
+        xp_add_wait(user, kernel, XP_COUNTED((flags & ~XP_WAIT_LOCKED) | XP_WAIT_WOKEN, count), ns - queued, tid);
     if (flags & XP_WAIT_LOCKED)
         xp_add_wait(user, kernel, XP_COUNTED(flags, count), ns, tid);
 }
@@ -344,7 +350,7 @@ XP_INLINE void xp_count_wait(const struct xp_thread *t, u32 tid, u64 user, u64 c
 /* The flags of a wait of which `wanted` events are recorded. */
 XP_INLINE u32 xp_seen_flags(u32 flags, u32 wanted, u64 lock)
 {
-    u32 by = xp_config.runqueue | (flags & XP_WAIT_RUNQUEUE ? 0 : xp_config.offcpu);
+    u32 by = xp_config.runqueue | (flags & XP_WAIT_RUNQUEUE ? 0 : xp_config.offcpu | xp_config.wakeup);
     return lock ? flags | XP_WAIT_LOCKED : wanted & by ? flags : flags | XP_WAIT_UNSEEN;
 }
 

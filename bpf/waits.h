@@ -17,6 +17,9 @@ struct xp_wait_key {
     u32 flags;        /* XP_WAIT_* */
     u32 tid;          /* XP_WAIT_LOCKED: who held the lock, as its process numbers it; 0: not known */
 };
+/* In `with` instead of a stack; keys of stacks are odd. */
+#define XP_WAKER_NONE   0 /* it still waits */
+#define XP_WAKER_UNSEEN 2 /* it was woken up, and nobody saw by whom */
 struct xp_wait {
     u64 count, ns;
 };

@@ -63,6 +63,7 @@ enum xp_word {
 enum xp_mark {
     XP_MARK_STILL = 128, /* it still waits */
     XP_MARK_INTERRUPT,   /* not by a thread: by a device or timer */
+    XP_MARK_UNSEEN,      /* nobody knows by whom */
 };
 /* XP_WORD_LOCK: in a file if bit 59 is set, with file ID and offset as in file words: the offset is that of the byte in
  * the mapping, beyond the end of the file in .bss. Otherwise enum xp_lock_place in bits 56-58 and an address. */
@@ -305,9 +306,9 @@ struct xp_config {
     u32 prev_state;       /* sched_switch has the state of the previous task as fourth argument (Linux 5.18) */
     u32 wait_shares;      /* a cgroup gets only its share of threads, waits and stacks */
     u32 kernel_threads;   /* follow those, too */
-    u32 pad;
-    u64 wait_min; /* ns; of shorter waits, the user stack need not be taken */
-    u64 seed;     /* of keys of stacks: random, so that nobody can make two stacks have one key */
+    u32 wakeup;           /* the bit of that event, as above */
+    u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
+    u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------

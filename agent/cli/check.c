@@ -262,14 +262,15 @@ static void check_waits(void)
 {
     char why[512];
     struct probe *p = NULL;
-    struct probe_config cfg = {.cgroup_subsys = -1, .kernel = true, .user = true, .nevents = 3};
+    struct probe_config cfg = {.cgroup_subsys = -1, .kernel = true, .user = true, .nevents = 4};
     cfg.events[0] = (struct probe_event){.how = PROBE_OFFCPU};
     cfg.events[1] = (struct probe_event){.how = PROBE_RUNQUEUE};
-    cfg.events[2] = (struct probe_event){.how = PROBE_LOCK};
+    cfg.events[2] = (struct probe_event){.how = PROBE_WAKEUP};
+    cfg.events[3] = (struct probe_event){.how = PROBE_LOCK};
     int rc = probe_new(&p, &cfg, why, sizeof(why));
     if (!rc)
         rc = probe_start(p, why, sizeof(why));
-    line(rc ? "--" : "ok", "waits", "%s", rc ? why : "can be followed (offcpu, runqueue, lock)");
+    line(rc ? "--" : "ok", "waits", "%s", rc ? why : "can be followed (offcpu, runqueue, wakeup, lock)");
     probe_free(&p);
 }
 

@@ -23,9 +23,18 @@ TEST(events_have_aliases)
     static const struct {
         const char *alias, *name;
     } cases[] = {
-        {"off-cpu", "offcpu"},      {"off_cpu", "offcpu"},     {"run-queue", "runqueue"},        {"runq", "runqueue"},
-        {"cs", "context-switches"}, {"faults", "page-faults"}, {"migrations", "cpu-migrations"}, {"locks", "lock"},
-        {"futex", "lock"},          {"mutex", "lock"},
+        {"off-cpu", "offcpu"},
+        {"off_cpu", "offcpu"},
+        {"run-queue", "runqueue"},
+        {"runq", "runqueue"},
+        {"cs", "context-switches"},
+        {"faults", "page-faults"},
+        {"migrations", "cpu-migrations"},
+        {"locks", "lock"},
+        {"futex", "lock"},
+        {"mutex", "lock"},
+        {"waker", "wakeup"},
+        {"wake", "wakeup"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct event_kind *kind = event_kind_find(cases[i].alias);

@@ -166,7 +166,7 @@ static void on_stack(void *ctx, const struct xp_sample *s, size_t len)
     if (!sound(c, s, len))
         return;
     note_unwind_time(c, s);
-    if (!s->nkernel)
+    if (s->tgid) /* the kernel has nothing to announce */
         announce(c, s);
     struct xp_dump *dump = take_dump(c, s);
     waits_keep(&c->waits, s, dump && defer(c, s, len, dump));
@@ -231,9 +231,10 @@ static void take_waits(struct collector *c, u64 deadline_ns)
     struct probe *p = c->config.probe;
     struct probe_waits rows = {0};
     struct probe_handlers h = collector_handlers(c);
-    struct wait_events events = {.offcpu = probe_event_by(p, PROBE_OFFCPU),
-                                 .runqueue = probe_event_by(p, PROBE_RUNQUEUE),
-                                 .lock = probe_event_by(p, PROBE_LOCK)};
+    const struct wait_events events = {.offcpu = probe_event_by(p, PROBE_OFFCPU),
+                                       .runqueue = probe_event_by(p, PROBE_RUNQUEUE),
+                                       .wakeup = probe_event_by(p, PROBE_WAKEUP),
+                                       .lock = probe_event_by(p, PROBE_LOCK)};
     int rc = probe_take_waits(p, &h, &rows);
     while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;
@@ -242,7 +243,7 @@ static void take_waits(struct collector *c, u64 deadline_ns)
     for (; waits_open(&c->waits) && now_ns() < deadline_ns; take_returned(c))
         poll_ring(c, 10);
     if (!rc)
-        rc = waits_take(&c->waits, &rows, events, on_wait, c);
+        rc = waits_take(&c->waits, &rows, &events, on_wait, c);
     c->own.waits_lost += c->waits.lost + (rc != 0);
     c->waits.lost = 0;
     c->waits_ns = now_ns();

@@ -1,5 +1,6 @@
 #include "pipeline/waits.h"
 #include "base/cleanup.h"
+#include "profile/frames.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,10 @@ static size_t size_of(const struct wait_stack *k)
     return sizeof(*k) + sizeof(*k->sample) + 8 * words_of(k->sample);
 }
 
+/* Stacks of the kernel, and of interrupts, have no process. */
 static u64 owner_of(const struct wait_stack *k)
 {
-    return k->sample->nkernel ? SHARES_ALL : k->sample->cgroup;
+    return k->sample->tgid ? k->sample->cgroup : SHARES_ALL;
 }
 
 static void drop(struct waits *w, struct wait_stack *k)
@@ -135,39 +137,68 @@ struct user {
     void *ctx;
 };
 
-/* A name as words, if there is one. Returns their number. */
-static size_t put_name(u64 *words, const char *name)
+/* Only a limit of the room is cut off: the root's end of the waker. */
+static size_t put_words(u64 *to, size_t room, const u64 *words, size_t n)
 {
-    char text[7 * XP_NAME_WORDS] = "";
-    if (!name)
-        return 0;
-    memcpy(text, name, strnlen(name, sizeof(text)));
-    for (size_t i = 0; i < XP_NAME_WORDS; i++) {
-        words[i] = (u64)XP_WORD_NAME << 60;
-        for (size_t k = 0; k < 7; k++)
-            words[i] |= (u64)(u8)text[7 * i + k] << 8 * k;
-    }
+    size_t put = n < room ? n : room;
+    for (size_t i = 0; i < put; i++)
+        to[i] = words[put - 1 - i];
+    return put;
+}
+
+static size_t put_name(u64 *to, const char *name, size_t size)
+{
+    for (size_t i = 0; i < XP_NAME_WORDS; i++)
+        to[i] = (u64)XP_WORD_NAME << 60;
+    for (size_t i = 0; i < size && i < 7 * XP_NAME_WORDS && name[i]; i++)
+        to[i / 7] |= (u64)(u8)name[i] << 8 * (i % 7);
     return XP_NAME_WORDS;
 }
 
-/* Writes the words of the reason; returns their number. */
-static size_t put_reason(struct waits *w, const struct xp_sample *user, const struct xp_wait_key *key, u64 *words)
+/* What is known of who ended the wait: it goes behind the first word. Returns the number of words. */
+static size_t put_waker(u64 *to, size_t room, const struct wait_stack *waker, u64 key)
 {
-    size_t n = 1;
+    const struct xp_sample *s = waker ? waker->sample : NULL;
+    if (!s || !s->tgid) {
+        u8 mark = s ? XP_MARK_INTERRUPT : key == XP_WAKER_NONE ? XP_MARK_STILL : XP_MARK_UNSEEN;
+        to[0] = (u64)XP_WORD_MARK << 60 | mark;
+        return 1 + (s ? put_words(to + 1, room - 1, s->words, s->nkernel) : 0);
+    }
+    size_t n = put_name(to, s->comm, sizeof(s->comm));
+    char class = cause_class(s->cause);
+    if (class == 'x' || (class == 'n' && s->cause != XP_CAUSE_KTHREAD))
+        to[n++] = (u64)XP_WORD_MARK << 60 | s->cause;
+    return n + put_words(to + n, room - n, s->words, words_of(s));
+}
+
+/* The lock and, if it is known, who held it. */
+static size_t put_lock(struct waits *w, u64 *to, const struct xp_sample *sleeper, const struct xp_wait_key *key)
+{
+    const char *name = key->tid ? holders_name(&w->holders, sleeper->tgid, sleeper->start, key->tid) : NULL;
+    to[0] = key->with;
+    return 1 + (name ? put_name(to + 1, name, SIZE_MAX) : 0);
+}
+
+/* The reason: what, and by whom, or which lock. Returns the number of words. */
+static size_t put_reason(struct waits *w, u64 *to, size_t room, const struct xp_sample *sleeper,
+                         const struct wait_stack *waker, const struct xp_wait_key *key)
+{
     u32 flags = key->flags;
+    bool same = waker && waker->sample->tgid == sleeper->tgid && waker->sample->start == sleeper->start;
+    size_t n = 1;
     if (flags & XP_WAIT_LOCKED && !key->with) /* too many locks in this interval */
         flags &= ~XP_WAIT_LOCKED;
-    if (flags & XP_WAIT_LOCKED) {
-        words[n++] = key->with;
-        n += put_name(words + n, key->tid ? holders_name(&w->holders, user->tgid, user->start, key->tid) : NULL);
-    }
-    words[0] = XP_WAIT_WORD(flags, n);
+    if (flags & XP_WAIT_LOCKED)
+        n += put_lock(w, to + n, sleeper, key);
+    if (flags & XP_WAIT_WOKEN)
+        n += put_waker(to + n, room - n, waker, key->with);
+    to[0] = XP_WAIT_WORD(flags | (flags & XP_WAIT_WOKEN && same ? XP_WAIT_OWN : 0), n);
     return n;
 }
 
 /* A sample: the reason, the kernel's part, the user's part. */
 static void make(struct waits *w, struct xp_sample *to, const struct wait_stack *user, const struct wait_stack *kernel,
-                 const struct probe_wait *row, u8 event)
+                 const struct wait_stack *waker, const struct probe_wait *row, u8 event)
 {
     const struct xp_sample *u = user->sample;
     size_t nk = kernel ? kernel->sample->nkernel : 0, reason;
@@ -176,18 +207,27 @@ static void make(struct waits *w, struct xp_sample *to, const struct wait_stack 
     to->event = event;
     to->weight = row->sum.ns;
     to->count = row->sum.count > UINT32_MAX ? UINT32_MAX : (u32)row->sum.count;
-    reason = put_reason(w, u, &row->key, to->words);
-    nk = nk < XP_MAX_KERNEL - reason ? nk : XP_MAX_KERNEL - reason;
+    nk = nk < XP_MAX_KERNEL ? nk : XP_MAX_KERNEL;
+    reason = put_reason(w, to->words, XP_MAX_REASON - nk, u, waker, &row->key);
     if (kernel)
         memcpy(to->words + reason, kernel->sample->words, 8 * nk);
     memcpy(to->words + reason + nk, u->words + u->nkernel, 8 * u->nuser);
-    to->nkernel = (u16)(nk + reason);
+    to->nkernel = (u16)(reason + nk);
+}
+
+static int event_of(const struct wait_events *events, u32 flags)
+{
+    return flags & XP_WAIT_LOCKED     ? events->lock
+           : flags & XP_WAIT_RUNQUEUE ? events->runqueue
+           : flags & XP_WAIT_WOKEN    ? events->wakeup
+                                      : events->offcpu;
 }
 
 static void take_row(struct waits *w, const struct probe_wait *row, int event, struct xp_sample *room,
                      const struct user *to)
 {
     struct wait_stack *user = find(w, row->key.user), *kernel = find(w, row->key.kernel);
+    struct wait_stack *waker = row->key.flags & XP_WAIT_WOKEN ? find(w, row->key.with) : NULL;
     if (event < 0)
         return;
     if (!user || user->sample->nkernel) {
@@ -197,25 +237,22 @@ static void take_row(struct waits *w, const struct probe_wait *row, int event, s
     user->used = w->interval;
     if (kernel)
         kernel->used = w->interval;
-    make(w, room, user, kernel, row, (u8)event);
+    if (waker)
+        waker->used = w->interval;
+    make(w, room, user, kernel, waker, row, (u8)event);
     to->sample(to->ctx, room);
 }
 
-static int event_of(const struct wait_events *events, u32 flags)
-{
-    return flags & XP_WAIT_LOCKED ? events->lock : flags & XP_WAIT_RUNQUEUE ? events->runqueue : events->offcpu;
-}
-
-int waits_take(struct waits *w, const struct probe_waits *rows, struct wait_events events,
+int waits_take(struct waits *w, const struct probe_waits *rows, const struct wait_events *events,
                void (*use)(void *ctx, const struct xp_sample *s), void *ctx)
 {
     struct user to = {use, ctx};
-    AUTO_FREE struct xp_sample *room = malloc(sizeof(*room) + 8 * (XP_MAX_KERNEL + XP_MAX_USER));
+    AUTO_FREE struct xp_sample *room = malloc(sizeof(*room) + 8 * (XP_MAX_REASON + XP_MAX_USER));
     if (!room)
         return -ENOMEM;
     for (size_t i = 0; i < rows->sums.n; i++) {
         const struct probe_wait *row = &rows->sums.v[i];
-        take_row(w, row, event_of(&events, row->key.flags), room, &to);
+        take_row(w, row, event_of(events, row->key.flags), room, &to);
     }
     w->interval++;
     holders_tick(&w->holders);

@@ -31,8 +31,8 @@ void waits_keep(struct waits *w, const struct xp_sample *s, bool open);
 size_t waits_open(const struct waits *w);
 
 struct wait_events { /* their numbers; -1: not recorded */
-    int offcpu, runqueue, lock;
+    int offcpu, runqueue, wakeup, lock;
 };
 /* Ends an interval: passes each wait as a sample to `use`. Returns 0 or -ENOMEM. */
-int waits_take(struct waits *w, const struct probe_waits *rows, struct wait_events events,
+int waits_take(struct waits *w, const struct probe_waits *rows, const struct wait_events *events,
                void (*use)(void *ctx, const struct xp_sample *s), void *ctx);

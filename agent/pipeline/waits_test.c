@@ -11,13 +11,16 @@
 #define OFFCPU   3
 #define RUNQUEUE 5
 #define LOCK     6
+#define WAKEUP   7
 #define DEEP     (XP_MAX_KERNEL + 20)
+
+static const struct wait_events EVENTS = {OFFCPU, RUNQUEUE, WAKEUP, LOCK};
 
 /* What waits_take passed on. */
 struct seen {
     size_t n;
     struct xp_sample last;
-    u64 words[XP_MAX_KERNEL + XP_MAX_USER];
+    u64 words[XP_MAX_REASON + XP_MAX_USER];
 };
 
 static void see(void *ctx, const struct xp_sample *s)
@@ -47,13 +50,13 @@ static int take(struct waits *w, struct xp_wait_key key, struct xp_wait sum, str
     struct probe_wait row = {.key = key, .sum = sum};
     struct probe_waits rows = {.sums = {.v = &row, .n = 1, .cap = 1}};
     *seen = (struct seen){0};
-    return waits_take(w, &rows, (struct wait_events){OFFCPU, RUNQUEUE, LOCK}, see, seen);
+    return waits_take(w, &rows, &EVENTS, see, seen);
 }
 
 static int take_none(struct waits *w)
 {
     struct probe_waits rows = {0};
-    return waits_take(w, &rows, (struct wait_events){OFFCPU, RUNQUEUE, LOCK}, see, NULL);
+    return waits_take(w, &rows, &EVENTS, see, NULL);
 }
 
 TEST(waits_join_a_sum_with_its_stacks)
@@ -101,9 +104,9 @@ TEST(waits_limit_the_kernel_part)
     keep(&w, 11, 7, 100, 2, false);
     keep(&w, 12, 0, 200, DEEP, false);
     CHECK_EQ(take(&w, (struct xp_wait_key){.user = 11, .kernel = 12}, (struct xp_wait){1, 9}, &seen), 0);
-    CHECK_EQ(seen.last.nkernel, XP_MAX_KERNEL);
-    CHECK_EQ(seen.words[XP_MAX_KERNEL - 1], 200 + XP_MAX_KERNEL - 2);
-    CHECK_EQ(seen.words[XP_MAX_KERNEL], 100);
+    CHECK_EQ(seen.last.nkernel, 1 + XP_MAX_KERNEL);
+    CHECK_EQ(seen.words[XP_MAX_KERNEL], 200 + XP_MAX_KERNEL - 1);
+    CHECK_EQ(seen.words[1 + XP_MAX_KERNEL], 100);
 }
 
 TEST(waits_of_unknown_stacks_are_lost)
@@ -173,17 +176,17 @@ TEST(waits_of_events_that_nobody_records_are_left_out)
     struct probe_wait two[] = {{.key = {.user = 11}, .sum = {1, 9}},
                                {.key = {.user = 11, .flags = XP_WAIT_RUNQUEUE}, .sum = {2, 8}}};
     struct probe_waits rows = {.sums = {.v = two, .n = 2, .cap = 2}};
-    CHECK_EQ(waits_take(&w, &rows, (struct wait_events){-1, RUNQUEUE, -1}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, RUNQUEUE, -1, -1}, see, &seen), 0);
     CHECK_EQ(seen.n, 1);
     CHECK_EQ(seen.last.event, RUNQUEUE);
     CHECK_EQ(seen.last.weight, 8);
     CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_RUNQUEUE, 1));
-    CHECK_EQ(waits_take(&w, &rows, (struct wait_events){OFFCPU, -1, -1}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){OFFCPU, -1, -1, -1}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(seen.last.event, OFFCPU);
     CHECK_EQ(seen.last.weight, 9);
     two[0].key.user = two[1].key.user = 99;
-    CHECK_EQ(waits_take(&w, &rows, (struct wait_events){-1, -1, -1}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, -1, -1, -1}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(w.lost, 0);
 }
@@ -268,9 +271,9 @@ TEST(waits_for_locks_say_which_and_by_whom)
     CHECK_EQ(take(&w, key, (struct xp_wait){2, 70}, &seen), 0);
     CHECK_EQ(seen.n, 1);
     CHECK_EQ(seen.last.event, LOCK);
-    CHECK_EQ(seen.last.nkernel, XP_MAX_KERNEL);
+    CHECK_EQ(seen.last.nkernel, XP_MAX_KERNEL + 2);
     CHECK(seen.words[0] == XP_WAIT_WORD(XP_WAIT_LOCKED, 2) && seen.words[1] == lock && seen.words[2] == 200);
-    CHECK_EQ(seen.words[XP_MAX_KERNEL], 100);
+    CHECK_EQ(seen.words[XP_MAX_KERNEL + 2], 100);
     key.with = 0; /* its cgroup had too many */
     CHECK_EQ(take(&w, key, (struct xp_wait){2, 70}, &seen), 0);
     CHECK_EQ(seen.last.event, LOCK);
@@ -300,4 +303,116 @@ TEST(waits_for_locks_have_the_name_of_the_holder)
     key.tid = 0x3fffff; /* it was not the number of a thread */
     CHECK_EQ(take(&w, key, (struct xp_wait){2, 70}, &seen), 0);
     CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_LOCKED, 2));
+}
+
+/* ---- Wakers ------------------------------------------------------------------------------------------------------ */
+
+#define NAME(text) ((u64)XP_WORD_NAME << 60 | (text))
+#define MARK(m)    ((u64)XP_WORD_MARK << 60 | (m))
+
+/* A waker: 2 kernel frames, 3 of the user. */
+static void keep_waker(struct waits *w, u64 key, u32 tgid, const char *comm, u8 cause, bool open)
+{
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 8 * 5);
+    if (!s)
+        return;
+    *s = (struct xp_sample){.type = XP_RECORD_STACK, .weight = key, .tgid = tgid, .nkernel = 2, .cause = cause};
+    snprintf(s->comm, sizeof(s->comm), "%s", comm);
+    s->nuser = tgid ? 3 : 0;
+    for (u64 i = 0; i < 5; i++)
+        s->words[i] = 400 + i;
+    waits_keep(w, s, open);
+}
+
+static void take_woken(struct waits *w, u64 waker, struct seen *seen)
+{
+    struct xp_wait_key key = {.user = 11, .kernel = 12, .with = waker, .flags = XP_WAIT_WOKEN | XP_WAIT_DEEP};
+    CHECK_EQ(take(w, key, (struct xp_wait){4, 5000}, seen), 0);
+    CHECK_EQ(seen->n, 1);
+    CHECK_EQ(seen->last.event, WAKEUP);
+    CHECK_EQ(seen->last.weight, 5000);
+    CHECK_EQ(seen->last.tgid, 42);
+}
+#define CHECK_WORDS(seen, ...)                                                   \
+    do {                                                                         \
+        const u64 words_[] = {__VA_ARGS__};                                      \
+        CHECK_EQ((seen)->last.nkernel + (seen)->last.nuser, sizeof(words_) / 8); \
+        CHECK(!memcmp((seen)->words, words_, sizeof(words_)));                   \
+    } while (0)
+#define WOKEN(n) XP_WAIT_WORD(XP_WAIT_WOKEN | XP_WAIT_DEEP, n)
+
+TEST(waits_show_who_ended_them)
+{
+    CLEANUP(waits_free) struct waits w;
+    struct seen seen;
+    waits_init(&w);
+    keep(&w, 11, 7, 100, 2, false);
+    keep(&w, 12, 0, 200, 1, false);
+    keep_waker(&w, 21, 43, "abcdefghijkl", XP_CAUSE_END, false);
+    take_woken(&w, 21, &seen);
+    CHECK_WORDS(&seen, WOKEN(9), NAME(0x67666564636261), NAME(0x6c6b6a6968), NAME(0), 404, 403, 402, 401, 400, 200, 100,
+                101);
+    CHECK_EQ(seen.last.nkernel, 10);
+    keep_waker(&w, 23, 44, "b", XP_CAUSE_FP_BROKEN, false);
+    take_woken(&w, 23, &seen);
+    CHECK_WORDS(&seen, WOKEN(10), NAME('b'), NAME(0), NAME(0), MARK(XP_CAUSE_FP_BROKEN), 404, 403, 402, 401, 400, 200,
+                100, 101);
+    keep_waker(&w, 25, 42, "c", XP_CAUSE_END, false);
+    take_woken(&w, 25, &seen);
+    CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_WOKEN | XP_WAIT_DEEP | XP_WAIT_OWN, 9));
+    keep_waker(&w, 27, 0, "", XP_CAUSE_KTHREAD, false);
+    take_woken(&w, 27, &seen);
+    CHECK_WORDS(&seen, WOKEN(4), MARK(XP_MARK_INTERRUPT), 401, 400, 200, 100, 101);
+    keep_waker(&w, 29, 45, "d", XP_CAUSE_KTHREAD, false);
+    take_woken(&w, 29, &seen);
+    CHECK_EQ(seen.words[0], WOKEN(9));
+    take_woken(&w, XP_WAKER_NONE, &seen);
+    CHECK_WORDS(&seen, WOKEN(2), MARK(XP_MARK_STILL), 200, 100, 101);
+    take_woken(&w, XP_WAKER_UNSEEN, &seen);
+    CHECK_WORDS(&seen, WOKEN(2), MARK(XP_MARK_UNSEEN), 200, 100, 101);
+    take_woken(&w, 99, &seen);
+    CHECK_WORDS(&seen, WOKEN(2), MARK(XP_MARK_UNSEEN), 200, 100, 101);
+}
+
+/* A waker's stack is kept, waited for and replaced like that of a sleeper. */
+TEST(waits_keep_stacks_of_wakers)
+{
+    CLEANUP(waits_free) struct waits w;
+    struct seen seen;
+    waits_init(&w);
+    keep(&w, 11, 7, 100, 2, false);
+    keep_waker(&w, 21, 43, "a", XP_CAUSE_PENDING, true);
+    CHECK_EQ(waits_open(&w), 1);
+    keep_waker(&w, 21, 43, "a", XP_CAUSE_END, false);
+    CHECK_EQ(waits_open(&w), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        take_woken(&w, 21, &seen);
+        CHECK_EQ(seen.words[0], WOKEN(9));
+    }
+    take_none(&w);
+    take_none(&w);
+    keep(&w, 11, 7, 100, 2, false);
+    take_woken(&w, 21, &seen);
+    CHECK_EQ(seen.words[0], WOKEN(2)); /* nobody had referred to it for an interval */
+}
+
+/* What does not fit is cut off at the waker's root. */
+TEST(waits_limit_the_waker)
+{
+    CLEANUP(waits_free) struct waits w;
+    AUTO_FREE struct seen *seen = calloc(1, sizeof(*seen));
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 8 * (XP_MAX_KERNEL + XP_MAX_USER));
+    CHECK(seen && s);
+    waits_init(&w);
+    keep(&w, 11, 7, 100, 2, false);
+    keep(&w, 12, 0, 200, DEEP, false);
+    *s = (struct xp_sample){.weight = 21, .tgid = 43, .nkernel = XP_MAX_KERNEL, .nuser = XP_MAX_USER};
+    for (u64 i = 0; i < XP_MAX_KERNEL + XP_MAX_USER; i++)
+        s->words[i] = 1000 + i;
+    waits_keep(&w, s, false);
+    take_woken(&w, 21, seen);
+    CHECK_EQ(seen->last.nkernel, XP_MAX_REASON);
+    CHECK_EQ(XP_WAIT_WORDS(seen->words[0]), XP_MAX_REASON - XP_MAX_KERNEL);
+    CHECK_EQ(seen->words[XP_MAX_REASON - XP_MAX_KERNEL - 1], 1000);
+    CHECK_EQ(seen->words[XP_MAX_REASON], 100);
 }

@@ -22,6 +22,7 @@ enum probe_how {
     PROBE_OFFCPU,   /* the scheduler's switches: time blocked */
     PROBE_RUNQUEUE, /* the scheduler's switches: time runnable, but not running */
     PROBE_LOCK,     /* the scheduler's switches: time waiting for locks */
+    PROBE_WAKEUP,   /* the scheduler's wake-ups: time blocked, by who ended it */
 };
 
 struct probe_event {
@@ -93,7 +94,7 @@ int probe_cpus(const struct probe *p);
 /* Returns the kernel memory of all maps, in bytes. */
 u64 probe_map_bytes(const struct probe *p);
 
-/* ---- Waits (events PROBE_OFFCPU, PROBE_RUNQUEUE, PROBE_LOCK) ---- */
+/* ---- Waits (events PROBE_OFFCPU, PROBE_RUNQUEUE, PROBE_WAKEUP, PROBE_LOCK) ---- */
 
 struct probe_wait { /* the waits of an interval that have one cause and the same stacks */
     struct xp_wait_key key;

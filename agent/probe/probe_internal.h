@@ -6,6 +6,7 @@
 
 struct xprof_bpf;
 struct sched;
+struct wakers;
 
 #define PROBE_MAX_CPUS 4096
 
@@ -45,8 +46,12 @@ bool waits_changed(const struct probe *p); /* what is wanted may have changed si
 void waits_stop(struct probe *p);
 /* ---- sched.c: the eBPF objects that follow threads off their CPUs (bpf/waits.bpf.h). They are loaded and attached
  * only while somebody wants one of their events, and use the maps of the first object. ---- */
-/* Loads and attaches. Returns 0, or -errno and a line in why[]. */
-int sched_start(struct sched **out, const struct probe *p, char *why, size_t why_len);
+/* Loads and attaches. `wakers`: with who wakes up threads. Returns 0, or -errno and a line in why[]. */
+int sched_start(struct sched **out, const struct probe *p, bool wakers, char *why, size_t why_len);
+/* Begins or ends seeing who wakes up threads, as is `wanted`. Returns 0 or -errno. */
+int sched_see_wakers(struct sched *s, const struct probe *p, bool wanted);
+/* Makes maps that both objects know those of `first`, except those in the list `but` (NULL-terminated, or NULL). */
+int sched_share_maps(struct bpf_object *object, struct bpf_object *first, const struct bpf_map *const *but);
 /* Tells it of a process that was requested after it began (XP_TARGET_PIDS). */
 void sched_want(struct sched *s, u32 tgid);
 /* Detaches; what was counted is kept. */
@@ -56,6 +61,13 @@ u64 sched_map_bytes(const struct sched *s);
 /* Counts waits that go on, ends the interval of the kernel side, and appends what was counted in it. Returns 0 or
  * -errno. */
 int sched_take(struct sched *s, struct ring_buffer *ring, struct probe_waits *out);
+
+/* ---- wakers.c ---- */
+/* Loads and attaches, with maps of two other objects. Returns 0 or -errno. */
+int wakers_start(struct wakers **out, const struct probe *p, const struct xp_config *config, struct bpf_object *first,
+                 struct bpf_object *sched);
+void wakers_free(struct wakers **w);
+u64 wakers_map_bytes(const struct wakers *w); /* of maps of its own; 0: NULL */
 
 /* Formats a line into why[] and returns err. */
 int probe_why(int err, char *why, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));

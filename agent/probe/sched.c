@@ -20,6 +20,8 @@ struct sched {
     struct sched_bpf *skel;
     struct sleepers_bpf *sleepers;
     struct bpf_link *on_switch, *on_fork, *tell;
+    struct wakers *wakers; /* NULL: nobody wants to know who wakes up */
+    struct xp_config config;
     struct xp_hints *hints; /* mapped */
     struct xp_live *live;   /* shared with all objects */
 };
@@ -43,6 +45,7 @@ static void configure(const struct sched *s, const struct probe *p, struct xp_co
     c.offcpu = waits_bit(p, PROBE_OFFCPU);
     c.runqueue = waits_bit(p, PROBE_RUNQUEUE);
     c.lock = waits_bit(p, PROBE_LOCK);
+    c.wakeup = waits_bit(p, PROBE_WAKEUP);
     c.prev_state = passes_state();
     c.kernel_threads = p->config.kernel_threads;
     c.wait_min = p->config.wait_min_ns;
@@ -61,13 +64,20 @@ static bool same_map(const struct bpf_map *one, const struct bpf_map *two)
     return !strcmp(x, y);
 }
 
-/* Maps that both objects know are those of `first`, except `but`. */
-static int share_maps(struct bpf_object *object, struct bpf_object *first, const struct bpf_map *but)
+static bool is_one_of(const struct bpf_map *map, const struct bpf_map *const *list)
+{
+    for (; list && *list; list++)
+        if (*list == map)
+            return true;
+    return false;
+}
+
+int sched_share_maps(struct bpf_object *object, struct bpf_object *first, const struct bpf_map *const *but)
 {
     struct bpf_map *own, *theirs;
     bpf_object__for_each_map(own, object)
     {
-        if (own == but)
+        if (is_one_of(own, but))
             continue;
         bpf_object__for_each_map(theirs, first)
         {
@@ -82,21 +92,21 @@ static int share_maps(struct bpf_object *object, struct bpf_object *first, const
 /* Iterators of two objects may run at the same time: each has a scratch of its own. */
 static int load(struct sched *s, const struct probe *p)
 {
-    struct xp_config config;
     s->skel = sched_bpf__open();
     s->sleepers = s->skel ? sleepers_bpf__open() : NULL;
     if (!s->sleepers)
         return -errno;
-    configure(s, p, &config);
-    *(struct xp_config *)&s->skel->rodata->xp_config = config;
-    *(struct xp_config *)&s->sleepers->rodata->xp_config = config;
-    int rc = share_maps(s->skel->obj, p->skel->obj, NULL);
+    configure(s, p, &s->config);
+    *(struct xp_config *)&s->skel->rodata->xp_config = s->config;
+    *(struct xp_config *)&s->sleepers->rodata->xp_config = s->config;
+    const struct bpf_map *const scratch[] = {s->sleepers->maps.iter_scratch, NULL};
+    int rc = sched_share_maps(s->skel->obj, p->skel->obj, NULL);
     if (!rc)
         rc = sched_bpf__load(s->skel);
     if (!rc)
-        rc = share_maps(s->sleepers->obj, p->skel->obj, s->sleepers->maps.iter_scratch);
+        rc = sched_share_maps(s->sleepers->obj, p->skel->obj, scratch);
     if (!rc)
-        rc = share_maps(s->sleepers->obj, s->skel->obj, s->sleepers->maps.iter_scratch);
+        rc = sched_share_maps(s->sleepers->obj, s->skel->obj, scratch);
     return rc ? rc : sleepers_bpf__load(s->sleepers);
 }
 
@@ -134,7 +144,22 @@ static int attach(struct sched *s)
     return s->tell ? 0 : -errno;
 }
 
-int sched_start(struct sched **out, const struct probe *p, char *why, size_t len)
+int sched_see_wakers(struct sched *s, const struct probe *p, bool wanted)
+{
+    if (!wanted)
+        wakers_free(&s->wakers);
+    return wanted && !s->wakers ? wakers_start(&s->wakers, p, &s->config, p->skel->obj, s->skel->obj) : 0;
+}
+
+static int explain(int rc, char *why, size_t len)
+{
+    if (denied_explains(rc, DENIED_BPF, why, len))
+        return rc;
+    return probe_why(rc, why, len, "the kernel rejected the eBPF programs that follow waits (%s): run `xprof check`",
+                     strerror(-rc));
+}
+
+int sched_start(struct sched **out, const struct probe *p, bool wakers, char *why, size_t len)
 {
     CLEANUP(sched_free) struct sched *s = calloc(1, sizeof(*s));
     if (!s)
@@ -144,19 +169,18 @@ int sched_start(struct sched **out, const struct probe *p, char *why, size_t len
     if (!rc)
         rc = want_all(s, p);
     if (!rc)
+        rc = sched_see_wakers(s, p, wakers);
+    if (!rc)
         rc = attach(s);
-    if (rc && denied_explains(rc, DENIED_BPF, why, len))
-        return rc;
     if (rc)
-        return probe_why(rc, why, len,
-                         "the kernel rejected the eBPF programs that follow waits (%s): run `xprof check`",
-                         strerror(-rc));
+        return explain(rc, why, len);
     *out = TAKE_PTR(s);
     return 0;
 }
 
 void sched_stop(struct sched *s)
 {
+    wakers_free(&s->wakers);
     bpf_link__destroy(s->on_switch);
     s->on_switch = NULL;
 }
@@ -171,6 +195,7 @@ void sched_free(struct sched **ss)
     bpf_link__destroy(s->tell);
     if (s->hints)
         munmap(s->hints, sizeof(*s->hints));
+    wakers_free(&s->wakers);
     sleepers_bpf__destroy(s->sleepers);
     sched_bpf__destroy(s->skel);
     free(s);
@@ -182,7 +207,7 @@ u64 sched_map_bytes(const struct sched *s)
     const struct bpf_map *own[] = {s->skel->maps.threads,         s->skel->maps.waits0,      s->skel->maps.waits1,
                                    s->skel->maps.told_stacks,     s->skel->maps.wait_groups, s->skel->maps.hints,
                                    s->sleepers->maps.iter_scratch};
-    u64 sum = 0;
+    u64 sum = wakers_map_bytes(s->wakers);
     for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
         sum += probe_map_memlock(bpf_map__fd(own[i]));
     return sum;

@@ -3,6 +3,7 @@
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <string.h>
 
 int probe_event_by(const struct probe *p, enum probe_how how)
 {
@@ -20,7 +21,8 @@ u32 waits_bit(const struct probe *p, enum probe_how how)
 
 static u32 wait_events(const struct probe *p)
 {
-    return waits_bit(p, PROBE_OFFCPU) | waits_bit(p, PROBE_RUNQUEUE) | waits_bit(p, PROBE_LOCK);
+    return waits_bit(p, PROBE_OFFCPU) | waits_bit(p, PROBE_RUNQUEUE) | waits_bit(p, PROBE_WAKEUP) |
+           waits_bit(p, PROBE_LOCK);
 }
 
 static bool some_cgroup_wants(const struct probe *p, u32 events)
@@ -34,22 +36,28 @@ static bool some_cgroup_wants(const struct probe *p, u32 events)
     return false;
 }
 
+static bool anybody_wants(const struct probe *p, u32 events)
+{
+    return events && (p->config.target != XP_TARGET_CGROUP || some_cgroup_wants(p, events));
+}
+
 int waits_start(struct probe *p, char *why, size_t len)
 {
     u32 events = wait_events(p), changes = __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
-    bool wanted = events && (p->config.target != XP_TARGET_CGROUP || some_cgroup_wants(p, events));
+    bool wanted = anybody_wants(p, events), wakers = anybody_wants(p, waits_bit(p, PROBE_WAKEUP));
     p->wants_seen = changes;
     if (!wanted) {
         sched_free(&p->sched);
         __atomic_store_n(&p->wait_bytes, 0, __ATOMIC_RELAXED);
     }
-    if (!wanted || p->sched)
+    if (!wanted)
         return 0;
-    int rc = sched_start(&p->sched, p, why, len);
+    bool begins = !p->sched;
+    int rc = begins ? sched_start(&p->sched, p, wakers, why, len) : sched_see_wakers(p->sched, p, wakers);
     if (rc)
-        return rc;
+        return begins ? rc : probe_why(rc, why, len, "nobody sees who wakes up threads: %s", strerror(-rc));
     __atomic_store_n(&p->wait_bytes, sched_map_bytes(p->sched), __ATOMIC_RELAXED);
-    return 1;
+    return begins;
 }
 
 bool waits_changed(const struct probe *p)

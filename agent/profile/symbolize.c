@@ -161,7 +161,8 @@ static int add_reason(struct job *j, const struct agg_stack *s, struct prof_stac
         else if (kind == XP_WORD_NAME && !item.waker)
             to->holder = profile_string(j->naming.out, reason_name(item.words, name));
         else if (kind != XP_WORD_WAIT || !lock) /* a lock is the cause itself */
-            r = add_place(j, &(struct wait_place){.words = item.words, .nkernel = nkernel});
+            r = add_place(j, &(struct wait_place){
+                                 .words = item.words, .nkernel = nkernel, .stack = (u32)j->naming.out->stacks.n - 1});
     }
     return r;
 }

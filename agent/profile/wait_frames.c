@@ -4,7 +4,10 @@
 #include "profile/lookup.h"
 #include "profile/reason.h"
 #include "profile/wait_causes.h"
+#include "profile/waker_frames.h"
 #include <string.h>
+
+#define INTERRUPT "[interrupt]"
 
 struct causes {
     struct profile *p;
@@ -50,7 +53,10 @@ static void cause_text_of(const struct causes *c, const struct wait_place *w, ch
 static void mark_text(const struct causes *c, u64 word, char *text, size_t size)
 {
     u8 mark = (u8)word;
-    const char *name = mark == XP_MARK_STILL ? "[still waiting]" : mark == XP_MARK_INTERRUPT ? "[interrupt]" : NULL;
+    const char *name = mark == XP_MARK_STILL       ? "[still waiting]"
+                       : mark == XP_MARK_INTERRUPT ? INTERRUPT
+                       : mark == XP_MARK_UNSEEN    ? "[unknown]"
+                                                   : NULL;
     struct prof_stack none = {.cause = mark};
     snprintf(text, size, "%s", name ? name : frame_text(c->p, frame_mark(&none)));
 }
@@ -117,6 +123,29 @@ static int location_of(struct causes *c, u32 name, u32 kind, u32 *out)
     return 0;
 }
 
+/* The frames in front of each cause of a stack with a waker are the waker's. */
+static int trim_wakers(struct causes *c, const struct wait_place *places, size_t n)
+{
+    VEC(struct waker_place) wakers = {0};
+    u32 interrupt = 0;
+    int r = 0;
+    for (size_t i = 0; i < n && !r; i++) {
+        u32 first = c->p->stacks.v[places[i].stack].first;
+        bool woken =
+            XP_WORD_KIND(places[i].words[0]) == XP_WORD_WAIT && XP_WAIT_FLAGS(places[i].words[0]) & XP_WAIT_WOKEN;
+        struct waker_place *w = woken ? VEC_PUSH(&wakers) : NULL;
+        r = woken && !w ? -ENOMEM : 0;
+        if (w)
+            *w = (struct waker_place){places[i].stack, (u32)places[i].at - first};
+    }
+    if (!r && wakers.n)
+        r = location_of(c, profile_string(c->p, INTERRUPT), XP_WORD_NAME, &interrupt);
+    if (!r)
+        r = waker_frames_trim(c->p, wakers.v, wakers.n, interrupt);
+    vec_free(&wakers);
+    return r;
+}
+
 int wait_frames_add(struct profile *p, const struct wait_place *places, size_t n)
 {
     if (!n)
@@ -125,6 +154,8 @@ int wait_frames_add(struct profile *p, const struct wait_place *places, size_t n
     int r = read_functions(&c);
     for (size_t i = 0; i < n && !r; i++)
         r = location_of(&c, name_of(&c, &places[i]), kind_of(&places[i]), &p->stack_locations.v[places[i].at]);
+    if (!r)
+        r = trim_wakers(&c, places, n);
     free(c.functions);
     lookup_free(&c.locations);
     return r;

@@ -14,6 +14,7 @@ struct wait_place {
     size_t at;        /* in profile.stack_locations: to be filled in */
     const u64 *words; /* one; of a waker's name, XP_NAME_WORDS */
     u16 nkernel;      /* of a cause: kernel frames, from at + 1 on */
+    u32 stack;        /* row of profile.stacks */
 };
 /* Returns 0 or -ENOMEM. */
 int wait_frames_add(struct profile *p, const struct wait_place *places, size_t n);

@@ -22,14 +22,15 @@ TEST(rules_types_are_the_kinds_of_events)
     CHECK(t[0].built && t[0].usual && t[1].built && t[1].usual);
     CHECK_STR(t[2].name, "runqueue"); /* costs nothing until a pod asks for it */
     CHECK(t[2].built && !t[2].usual);
-    CHECK_STR(t[3].name, "lock");
-    CHECK(t[3].built && !t[3].usual);
+    CHECK_STR(t[3].name, "wakeup"); /* the same */
+    CHECK_STR(t[4].name, "lock");
+    CHECK(t[3].built && !t[3].usual && t[4].built && !t[4].usual);
     for (size_t k = 0; event_name(k); k++) {
         size_t n = 0;
         for (size_t i = 0; i < rules.policy.ntypes; i++)
             n += !strcmp(t[i].name, event_name(k));
         CHECK_EQ(n, 1);
     }
-    CHECK(!t[4].built && !t[rules.policy.ntypes - 1].built && !t[rules.policy.ntypes - 1].aliases);
+    CHECK(!t[5].built && !t[rules.policy.ntypes - 1].built && !t[rules.policy.ntypes - 1].aliases);
     rules.release(rules.owner);
 }

@@ -208,7 +208,8 @@ static int write_summary(const struct recording *r, const struct pipeline_report
 static const char *cause_of_nothing(const struct pipeline_config *c)
 {
     enum { OTHER = 1, LOCK = 2, CLOCK = 4, OFFCPU = 8, RUNQUEUE = 16 };
-    static const unsigned bits[] = {[PROBE_OFFCPU] = OFFCPU, [PROBE_RUNQUEUE] = RUNQUEUE, [PROBE_LOCK] = LOCK};
+    static const unsigned bits[] = {
+        [PROBE_OFFCPU] = OFFCPU, [PROBE_WAKEUP] = OFFCPU, [PROBE_RUNQUEUE] = RUNQUEUE, [PROBE_LOCK] = LOCK};
     unsigned seen = 0;
     for (size_t i = 0; i < c->probe.nevents; i++) {
         const struct probe_event *e = &c->probe.events[i];

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What following waits costs a switch of threads, beside libbpf-tools' offcputime in the same run: two processes on one CPU
 # pass a byte to and fro. "other": another process is followed. "own": one of the two is. "short": one of the two is, and
-# its waits are below --offcpu-min.
+# its waits are below --offcpu-min. "wake-other", "wake-own": the same with the stack of who ends each wait.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ROUNDS=${ROUNDS:-5}
@@ -45,13 +45,16 @@ for ((i = 0; i < ROUNDS; i++)); do
     beside bcc-other offcputime -p $other 1000
     beside own "$XPROF" record -e offcpu -p $player -o "$TMP/x.pb.gz"
     beside bcc-own offcputime -p $player 1000
+    beside wake-other "$XPROF" record -e wakeup -p $other -o "$TMP/x.pb.gz"
+    beside wake-own "$XPROF" record -e wakeup -p $player -o "$TMP/x.pb.gz"
     beside short "$XPROF" record -e offcpu --offcpu-min 10ms -p $player -o "$TMP/x.pb.gz"
 done
 median() { # FILE
     sort -g "$TMP/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
 awk -v none="$(median none)" -v other="$(median other)" -v bcc_other="$(median bcc-other)" -v own="$(median own)" \
-    -v bcc_own="$(median bcc-own)" -v short="$(median short)" '
+    -v bcc_own="$(median bcc-own)" -v short="$(median short)" \
+    -v wake_other="$(median wake-other)" -v wake_own="$(median wake-own)" '
     function verdict(good) { return good ? "pass" : "fail" }
     BEGIN {
         a = other / none - 1; b = bcc_other / none - 1
@@ -59,6 +62,10 @@ awk -v none="$(median none)" -v other="$(median other)" -v bcc_other="$(median b
             a / b, verdict(a <= 0.05 || a <= 1.15 * b)
         a = (own - none) / 1000; b = (bcc_own - none) / 1000
         printf "waits own, %.2f us a switch, offcputime %.2f us, %.2f, <= 1.3x, %s\n", a, b, a / b, verdict(a <= 1.3 * b)
+        a = wake_other / none - 1; b = other / none - 1
+        printf "waits wake-other, %+.1f %% a switch, offcpu %+.1f %%, -, -, -\n", 100 * a, 100 * b
+        a = (wake_own - none) / 1000; b = (own - none) / 1000
+        printf "waits wake-own, %.2f us a switch, offcpu %.2f us, %.2f, <= 2.5x, %s\n", a, b, a / b, verdict(a <= 2.5 * b)
         a = (short - none) / 1000
         printf "waits short, %.2f us a switch, %.2f us without, %.2f, <= 2 us, %s\n", a, none / 1000,
             short / none, verdict(a <= 2) }'

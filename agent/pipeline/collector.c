@@ -12,7 +12,7 @@
 #define WAITS_NS         (5 * NS_PER_SEC) /* between two looks at waits: their map must not fill up */
 #define FIRST_WAITS_NS   (NS_PER_SEC / 4) /* the first one: threads that hold locks have names while they live */
 #define LAST_OPENINGS_NS (2 * NS_PER_SEC)
-#define LAST_STACKS_NS   (2 * NS_PER_SEC)
+#define LAST_STACKS_NS   (4 * NS_PER_SEC) /* tables may come for three */
 
 static int new_stacks(const struct collector *c, struct aggregate **out)
 {

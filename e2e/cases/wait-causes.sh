@@ -19,7 +19,9 @@ expect_cause() { # FUNCTION CAUSE LEAST_MILLISECONDS
     local all ms
     all=$(causes "$1")
     [ -n "$all" ] || fail "$1 did not wait: $(cat "$TMP/go.err")"
-    ms=$(awk -v cause="$2" '{ ms = $1; sub(/^[^ ]+ /, ""); if ($0 == cause) print ms }' <<<"$all")
+    # The kernel may not announce a switch: of such a wait the time is known, but not the cause.
+    ms=$(awk -v cause="$2" '{ ms = $1; sub(/^[^ ]+ /, ""); if ($0 == cause) { own = 1; sum += ms } else if ($0 == "other") sum += ms }
+        END { print own ? sum : 0 }' <<<"$all")
     is "${ms:-0}" '>=' "$3" || fail "$1 waited for $2 for ${ms:-0} ms, not $3 or more, but for ${all//$'\n'/, }"
 }
 

@@ -30,7 +30,7 @@ helm() {
 # Images of the workloads, beside those of the cluster: /NAME in registry.local/NAME:1.
 workload_images() {
     mkdir -p "$images"
-    gcc -O2 -fomit-frame-pointer e2e/install/workloads/web.c -o "$images/web"
+    gcc -O2 -fomit-frame-pointer -pthread e2e/install/workloads/web.c -o "$images/web"
     CGO_ENABLED=0 go build -o "$images/store" e2e/install/workloads/store.go
     e2e/kube/images.sh "$images" web="$images/web" store="$images/store"
     python_image

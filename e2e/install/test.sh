@@ -63,17 +63,20 @@ not_followed() {
     ! followed
 }
 not_followed || fail "threads are followed, and nobody asks for it"
-kubectl -n shop annotate pod -l app=silent xprof.io/profile=cpu,runqueue
+kubectl -n shop annotate pod -l app=silent xprof.io/profile=cpu,offcpu,runqueue,lock
 profiled() { # LABEL_IN_TARGETS TRUE_OR_FALSE
     targets | jq -e --arg p "$1" --argjson want "$2" \
         '[.[] | select(.kind == "container" and .labels.pod == $p)] | length > 0 and all(.profiled == $want)'
 }
 await_for 10 profiled "$(pod_of shop app=silent)" true
 await_for 60 has_profile '{service_name="silent"}' render
-queued() {
-    [ "$(nanoseconds run_queue:run_queue:nanoseconds:: '{service_name="silent"}' total)" -gt 0 ]
+has_waits() { # TYPE FUNCTION
+    [ "$(nanoseconds "$1" '{service_name="silent"}' "$2")" -gt 0 ]
 }
-await_for 60 queued
+await_for 60 has_waits run_queue:run_queue:nanoseconds:: total
+await_for 60 has_waits off_cpu:off_cpu:nanoseconds:: take_turns
+await_for 60 has_waits mutex:delay:nanoseconds:contentions:count take_turns
+has_waits mutex:contentions:count:contentions:count take_turns || fail "the locks have no number of contentions"
 followed || fail "there are waits of nobody"
 kubectl -n shop annotate pod -l app=silent xprof.io/profile-
 [ "$(curl -s -o "$TMP/refused" -w '%{http_code}' "http://$(agent_address):7055/targets")" = 403 ] ||

@@ -13,10 +13,12 @@
 #define XP_FUTEX_WAITERS   0x80000000u
 #define XP_FUTEX_TID       0x3fffffffu
 #define XP_MAX_TID         (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
-#define XP_MUSL_LOCKED     16u        /* EBUSY: its normal mutexes do not say who holds them */
+#define XP_MUSL_OWNED      3u         /* bits of types that have an owner: recursive, error-checking */
+#define XP_MUSL_TYPES      256u
 #define XP_GLIBC_CONTENDED 2u
 #define XP_GLIBC_MAX_USERS 65536u
 #define XP_GLIBC_MAX_KIND  1024u
+#define XP_GLIBC_ROBUST    16u
 
 enum xp_futex_op {
     XP_FUTEX_WAIT = 0,
@@ -35,6 +37,9 @@ struct xp_waitv { /* struct futex_waitv of include/uapi/linux/futex.h */
 struct xp_glibc_mutex { /* sysdeps/nptl/bits/struct_mutex.h */
     u32 lock, count, owner, users, kind;
 };
+struct xp_musl_mutex { /* src/internal/pthread_impl.h: _m_type, _m_lock, _m_waiters */
+    u32 type, lock, waiters;
+};
 
 /* ---- Who holds it --------------------------------------------------------------------------------------------------
  */
@@ -47,6 +52,22 @@ XP_INLINE u32 xp_owner_in_glibc(struct xp_state *s, u64 at, u32 value)
     return m->lock && m->users - 1 < XP_GLIBC_MAX_USERS && m->kind < XP_GLIBC_MAX_KIND ? m->owner : 0;
 }
 
+/* A value with this bit may be the owner's number: in robust mutexes, and in those of musl that have one. Other locks
+ * have counts there, which are numbers of threads, too: so what else is in the mutex has to agree. */
+XP_INLINE u32 xp_owner_in_value(struct xp_state *s, u64 at, u32 value)
+{
+    struct xp_glibc_mutex *m = (struct xp_glibc_mutex *)s->object;
+    struct xp_musl_mutex *n = (struct xp_musl_mutex *)s->object;
+    u32 owner = value & XP_FUTEX_TID;
+    if (!xp_read_user(m, sizeof(*m), at) && m->kind & XP_GLIBC_ROBUST && m->kind < XP_GLIBC_MAX_KIND &&
+        m->owner == owner)
+        return owner;
+    if (!xp_read_user(n, sizeof(*n), at - 4) && n->type & XP_MUSL_OWNED && n->type < XP_MUSL_TYPES &&
+        n->waiters - 1 < XP_GLIBC_MAX_USERS)
+        return owner;
+    return 0;
+}
+
 /* Returns the number of the thread that holds a lock, in its own namespace of PIDs, or 0; user space checks that there
  * is such a thread. `value`: what the lock contained when the thread began to wait for it. */
 XP_INLINE u32 xp_find_holder(struct xp_state *s, u64 at, u32 op, u32 value)
@@ -54,8 +75,8 @@ XP_INLINE u32 xp_find_holder(struct xp_state *s, u64 at, u32 op, u32 value)
     u32 *word = (u32 *)s->object, holder = 0;
     if (op == XP_FUTEX_LOCK_PI || op == XP_FUTEX_LOCK_PI2) /* the kernel defines what is in it */
         holder = xp_read_user(word, sizeof(*word), at) ? 0 : *word & XP_FUTEX_TID;
-    else if (value & XP_FUTEX_WAITERS) /* robust mutexes; in musl also recursive ones */
-        holder = (value & XP_FUTEX_TID) == XP_MUSL_LOCKED ? 0 : value & XP_FUTEX_TID;
+    else if (value & XP_FUTEX_WAITERS)
+        holder = xp_owner_in_value(s, at, value);
     else
         holder = xp_owner_in_glibc(s, at, value);
     return holder < XP_MAX_TID ? holder : 0;
@@ -134,19 +155,25 @@ XP_INLINE u64 xp_lock_in_file(struct xp_state *s, u64 at)
     m->end = s->area.end;
     m->bias = m->start - s->area.offset;
     m->file.id = 0;
-    if (xp_file_of(s, s->area.file, XP_LANE, m) || !m->file.id || offset >> XP_OFFSET_BITS)
+    int failed = xp_file_of(s, s->area.file, XP_LANE, m);
+    s->area.unsure = failed || m->file.state == XP_FILE_PENDING;
+    if (failed || !m->file.id || offset >> XP_OFFSET_BITS)
         return XP_LOCK_WORD(XP_LOCK_HEAP, at);
     if (m->file.flags & XP_FILE_NO_ELF)
         return XP_LOCK_WORD(XP_LOCK_SHARED, at);
     return XP_LOCK_IN_FILE | XP_FILE_WORD(XP_WORD_LOCK, m->file.id, offset);
 }
 
-/* Returns the word of the lock at an address of the process of s->who and s->sample. */
+/* Returns the word of the lock at an address of the process of s->who and s->sample. s->area.unsure: the next time it
+ * may be another one, as when the file was not known yet. */
 XP_NOINLINE u64 xp_lock_word(u64 at)
 {
     struct xp_state *s = xp_state_get();
+    if (s)
+        s->area.unsure = 1;
     if (!s || xp_area_at(at))
         return XP_LOCK_WORD(XP_LOCK_HEAP, at);
+    s->area.unsure = 0;
     if (s->area.flags & XP_VM_SHARED)
         return XP_LOCK_WORD(XP_LOCK_SHARED, at);
     if (s->area.file)

@@ -101,7 +101,7 @@ struct {
     __uint(max_entries, 1 << 21); /* set according to the number of CPUs */
 } ring SEC(".maps");
 
-enum { XP_LANE_SAMPLES, XP_LANE_ITERATOR, XP_LANE_WAKERS, XP_LANES };
+enum { XP_LANE_SAMPLES, XP_LANE_ITERATOR, XP_LANE_SLEEPERS, XP_LANE_WAKERS, XP_LANES };
 #ifndef XP_LANE
 #define XP_LANE XP_LANE_SAMPLES
 #endif

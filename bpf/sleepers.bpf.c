@@ -5,6 +5,7 @@
  * read here.
  */
 #define XP_ITERATES
+#define XP_LANE XP_LANE_SLEEPERS
 #include "bpf/vmlinux.h"
 #include "bpf/xprof.h"
 #include "bpf/object.bpf.h"

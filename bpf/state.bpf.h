@@ -34,6 +34,7 @@ struct xp_who { /* the interrupted task: kernel addresses */
 
 struct xp_area { /* any mapping, whatever is in it (lock.bpf.h) */
     u64 start, end, flags, file, offset;
+    u64 unsure; /* what was found out about it may not last */
 };
 
 /* Mappings from earlier samples of a process. They are valid until its mmap lock is taken for writing, which

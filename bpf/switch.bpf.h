@@ -150,9 +150,10 @@ XP_NOINLINE int xp_note_lock(u32 tid, u64 at, u64 cgroup)
     s->sample.tgid = bpf_get_current_pid_tgid() >> 32;
     s->sample.cgroup = cgroup;
     u64 key = xp_mix(xp_mix(at, s->who.mm), xp_live.files);
+    s->area.unsure = 0;
     if (key != t->lock_key)
         t->lock = xp_lock_word(at);
-    t->lock_key = key;
+    t->lock_key = s->area.unsure ? 0 : key;
     t->holder = s->holder;
     return 0;
 }

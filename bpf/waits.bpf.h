@@ -343,7 +343,7 @@ XP_INLINE void xp_count_wait(const struct xp_thread *t, u32 tid, u64 user, u64 c
         xp_add_wait(user, kernel, XP_COUNTED(XP_WAIT_RUNQUEUE, 1), queued, tid);
     if (!(flags & XP_WAIT_RUNQUEUE) && wanted & xp_config.wakeup)
         xp_add_wait(user, kernel, XP_COUNTED((flags & ~XP_WAIT_LOCKED) | XP_WAIT_WOKEN, count), ns - queued, tid);
-    if (flags & XP_WAIT_LOCKED)
+    if (flags & XP_WAIT_LOCKED && wanted & xp_config.lock)
         xp_add_wait(user, kernel, XP_COUNTED(flags, count), ns, tid);
 }
 

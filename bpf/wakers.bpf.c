@@ -67,8 +67,8 @@ XP_INLINE int xp_may_see(const struct xp_state *s, u64 cgroup)
            XP_WANT_EVENTS(xp_want_of(s->sample.cgroup, (struct task_struct *)bpf_get_current_task()));
 }
 
-/* Behind the kernel's. Interrupts, and the idle task that they interrupt, are nobody. */
-XP_NOINLINE int xp_user_stack_of_waker(u64 cgroup)
+/* Behind the kernel's, if it is to be taken. Interrupts, and the idle task that they interrupt, are nobody. */
+XP_NOINLINE int xp_user_stack_of_waker(u64 cgroup, u32 take)
 {
     struct xp_state *s = xp_state_get();
     if (!s)
@@ -78,9 +78,9 @@ XP_NOINLINE int xp_user_stack_of_waker(u64 cgroup)
         s->sample.start = s->sample.cgroup = 0;
         __builtin_memset(s->sample.comm, 0, sizeof(s->sample.comm));
         s->cause = XP_CAUSE_KTHREAD;
-    } else if (xp_may_see(s, cgroup)) {
+    } else if (take && xp_may_see(s, cgroup)) {
         xp_user_stack(s, 0, &s->who);
-    } else {
+    } else if (take) {
         s->cause = XP_CAUSE_NOT_WANTED;
     }
     return 0;
@@ -95,7 +95,7 @@ XP_NOINLINE int xp_tell_waker(u64 cgroup)
     return xp_tell_stack(s, key, cgroup);
 }
 
-/* The frames of a short wait's waker are not taken: only who it was. */
+/* The user frames of a short wait's waker are not taken. The kernel's are: they tell an interrupt from a thread. */
 SEC("tp_btf/sched_waking")
 int xp_on_waking(u64 *ctx)
 {
@@ -108,11 +108,9 @@ int xp_on_waking(u64 *ctx)
     struct xp_state *s = xp_state_get();
     if (!s || xp_begin_waker())
         return 0;
-    if (bpf_ktime_get_ns() - t->out >= xp_config.wait_min) {
-        long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
-        s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
-        xp_user_stack_of_waker(cgroup);
-    }
+    long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
+    s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
+    xp_user_stack_of_waker(cgroup, bpf_ktime_get_ns() - t->out >= xp_config.wait_min);
     t->waker = xp_tell_waker(cgroup) ? XP_WAKER_UNSEEN : s->hash;
     return 0;
 }

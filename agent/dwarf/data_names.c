@@ -26,7 +26,9 @@ int data_names_find(const struct elf_file *e, const struct elf_file *more, const
     qsort(sorted, known, sizeof(*sorted), ascending); /* addresses need not ascend as offsets do */
     int err = symbols_find_data(e, more, sorted, known, symbols);
     for (size_t i = 0; i < n && !err; i++) {
-        const u64 *at = known ? bsearch(&out[i].address, sorted, known, sizeof(*sorted), ascending) : NULL;
+        u64 address; /* no variable is where the file has none: behind .bss */
+        bool there = known && elf_data_address(e, offsets[i], &address);
+        const u64 *at = there ? bsearch(&out[i].address, sorted, known, sizeof(*sorted), ascending) : NULL;
         const struct symbol *s = at ? &symbols[at - sorted] : NULL;
         if (s && s->name) {
             out[i].name = s->name;

@@ -17,8 +17,9 @@
 struct waiting {
     struct deferred_job job;
     u64 since;
-    u32 gap; /* the file whose rows it waits for; 0: none */
-    u32 uid; /* of that file's table */
+    u32 gap;   /* the file whose rows it waits for; 0: none */
+    u32 uid;   /* of that file's table */
+    u32 table; /* the file whose table it waits for */
 };
 
 struct deferred {
@@ -229,16 +230,20 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     return s;
 }
 
-/* Tells whether it stopped in a file that is known, but whose table is still to be built: others may be in front of it.
- */
-static bool misses_table(const struct deferred *l, const struct waiting *w)
+/* Tells whether the table that it waits for is still to be built: others may be in front of it, or the file could not
+ * be opened by the first process that mapped it. */
+static bool table_comes(const struct deferred *l, const struct waiting *w)
 {
     unsigned patience = l->ending ? DEFERRED_ROWS_MS : DEFERRED_FILES_MS;
+    const struct file *f = w->table ? files_get(l->files, w->table) : NULL;
+    return f && f->value.state == XP_FILE_PENDING && now_ns() - w->since < patience * 1000000ull;
+}
+
+/* The file in which it stopped because there is no table; 0: in none. */
+static u32 missed_table(const struct deferred *l)
+{
     u32 n = l->state->sample.nuser;
-    if (l->state->cause != XP_CAUSE_PENDING || !n || now_ns() - w->since > patience * 1000000ull)
-        return false;
-    const struct file *f = files_get(l->files, XP_WORD_FILE(l->state->words[n - 1]));
-    return f && f->value.state == XP_FILE_PENDING;
+    return l->state->cause == XP_CAUSE_PENDING && n ? XP_WORD_FILE(l->state->words[n - 1]) : 0;
 }
 
 /* False: it waits on, for the table of a file, or for rows of the code in which it stopped. */
@@ -246,7 +251,8 @@ static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggr
 {
     AUTO_FREE struct xp_sample *better = rebuild(l, w);
     u64 offset;
-    if (misses_table(l, w))
+    w->table = missed_table(l);
+    if (table_comes(l, w))
         return false;
     u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser, &offset);
     if (wait_for_rows(l, w, last ? 0 : gap))
@@ -290,6 +296,7 @@ void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *int
         struct waiting *w = &l->list.v[i];
         bool last = now - w->since > patience_ns(l, w);
         bool young = now - w->since < min_age_ms * 1000000ull || (w->gap && !last && rows_come(l, w)) ||
+                     table_comes(l, w) ||
                      (!l->ending && now - w->since < DEFERRED_FILES_MS * 1000000ull && misses_file(l, w));
         if (young || !finish(l, w, last, into))
             l->list.v[kept++] = *w;

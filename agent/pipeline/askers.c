@@ -1,5 +1,6 @@
 #include "pipeline/askers.h"
 #include "base/hash.h"
+#include "profile/reason.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,10 +30,10 @@ static int add(struct search *s, u32 file, u32 process)
 static int add_stack(struct search *s, const struct agg_stack *stack)
 {
     u64 last = ~0ull;
-    for (size_t i = stack->nkernel; i < (size_t)stack->nkernel + stack->nuser; i++) {
+    for (size_t i = 0; i < (size_t)stack->nkernel + stack->nuser; i++) { /* locks and wakers are among the kernel's */
         u64 word = stack->words[i];
         u32 file = XP_WORD_FILE(word);
-        if (XP_WORD_KIND(word) == XP_WORD_ANON || file == last)
+        if (!word_in_file(word) || file == last)
             continue;
         if (add(s, file, stack->process))
             return -ENOMEM;

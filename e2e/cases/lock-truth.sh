@@ -4,7 +4,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need bpftool jq
+need bpftool go jq
 
 # Compares the profile with what the program has printed, in $TMP/own.
 expect_delays() { # WHAT
@@ -28,6 +28,26 @@ expect_delays() { # WHAT
 launched() { # WHAT PROGRAM
     record -e lock -- "$2" 50 >"$TMP/own"
     expect_delays "$1"
+}
+
+# What a lock is called, in the frame and the label; where C libraries have one, with the name of the thread that held it.
+expect_names() { # STATIC LIBRARY [HOLDER]
+    local name frame label
+    while read -r name frame label; do
+        awk -v name="$name" -v frame="[lock: $frame]" '
+            index($0, ";take_" name ";") { all += $NF; if (index($0, ";" frame " ")) named += $NF }
+            END { exit !(all && named > 0.99 * all) }' "$profile" || fail "the lock of $name is not called $frame"
+        GOTOOLCHAIN=local PPROF_BINARY_PATH=$TMP go tool pprof -symbolize=none -sample_index=delay -unit=ms \
+            -focus="^take_$name\$" -tags "$TMP/x.pb.gz" >"$TMP/tags" 2>&1 || fail "$(cat "$TMP/tags")"
+        awk -v label="$label" '/^ *lock:/ { on = 1; next } /^$/ { on = 0 } on { sub(/.*: /, ""); if (index($0, label) == 1) found = 1 }
+            END { exit !found }' "$TMP/tags" || fail "the label of the lock of $name does not begin with $label"
+        [ ! "${3:-}" ] || awk -v name="$name" '/^ *holder:/ { on = 1; next } /^$/ { on = 0 } on && $NF == name { found = 1 }
+            END { exit !found }' "$TMP/tags" || fail "nobody says that $name held its lock"
+    done <<EOF
+static $1 ${1%%+*}
+library $2 ${2%%+*}
+heap heap heap
+EOF
 }
 
 mkfifo "$TMP/gate"
@@ -75,8 +95,9 @@ for target in "-p $stuck" -a; do
 done
 
 # Beside offcpu and runqueue, waits for locks have rows of their own.
-record -e lock,offcpu,runqueue -- "$TMP/locks" 50 >"$TMP/own"
+record -e lock,offcpu,runqueue -o "$TMP/x.pb.gz" -- "$TMP/locks" 50 >"$TMP/own"
 expect_delays "beside others"
+expect_names in_bss+0x2000 locks_in_library holder
 
 if command -v musl-gcc >/dev/null; then
     OUT=locks-musl CC=musl-gcc build_target locks -static -pthread -g e2e/targets/locks_library.c

@@ -279,6 +279,8 @@ static void wait(struct profile *p, u32 who, u8 cause, u64 count, u64 ns, const 
                                 n < user ? FRAME_NATIVE
                                 : last   ? FRAME_WAIT
                                          : FRAME_KERNEL);
+        if (last)
+            p->locations.v[locations[n]].word_kind = XP_WORD_WAIT;
     }
     stack(p, who, cause, 0, locations, n);
     struct prof_stack *s = &p->stacks.v[p->stacks.n - 1];

@@ -197,6 +197,11 @@ const char *event_count_name(const struct event_kind *const *kinds, size_t n)
     return name ? name : "samples";
 }
 
+const char *event_hideable(size_t i)
+{
+    return i ? NULL : "idle";
+}
+
 const char *event_cost_name(enum event_cost cost)
 {
     static const char *const names[] = {

@@ -41,6 +41,8 @@ const char *event_name_of(const char *name);
 /* Returns what a profile of these kinds calls the number of its samples: "samples", unless all agree on another name.
  */
 const char *event_count_name(const struct event_kind *const *kinds, size_t n);
+/* Names of what may be left out of the time of `offcpu`: "idle" for 0, NULL past the last. */
+const char *event_hideable(size_t i);
 /* "low", "medium" or "high". */
 const char *event_cost_name(enum event_cost cost);
 

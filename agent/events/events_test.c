@@ -68,6 +68,8 @@ TEST(events_rows_are_complete_and_distinct)
     CHECK(event_kind_find("lock")->probe.how == PROBE_LOCK);
     CHECK_STR(event_cost_name(event_kind_find("cpu")->cost), "low");
     CHECK_STR(event_cost_name(EVENT_COST_HIGH), "high");
+    CHECK_STR(event_hideable(0), "idle");
+    CHECK(!event_hideable(1));
 }
 
 TEST(events_are_chosen_in_the_order_of_their_names)

@@ -22,6 +22,7 @@ struct worker_figures {
     u64 refused;                /* announcements of files, because too many wait; they are repeated */
     u64 late_names, late_lines; /* look-ups that were put off: a container used up its time */
     u64 left_out, left_out_ns;  /* waits for what is no lock (profile/locks.h) */
+    u64 idle, idle_ns;          /* waits of idle threads that were to be hidden */
     u64 synth[FILES_SYNTH_COUNT];
     struct files_held held;
     struct code_tables_stats code;

@@ -32,6 +32,7 @@ struct namer {
     struct askers askers;                /* while an interval is symbolized */
     u64 cut_names, late_names;
     u64 left_out, left_out_ns; /* waits for what is no lock */
+    u64 idle, idle_ns;         /* waits of idle threads */
     struct {                   /* what the parser said of the file asked for last */
         u32 id;
         bool known;
@@ -338,6 +339,7 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
         .address = file_offset_as_address,
         .kernel = name_kernel,
         .anonymous = name_anonymous,
+        .hide_idle = n->config.hide_idle,
     };
     if (n->config.raw) {
         source.raw = true;
@@ -360,6 +362,8 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
     rc = symbolize(s->stacks, &source, out);
     n->left_out += out->left_out.count;
     n->left_out_ns += out->left_out.value;
+    n->idle += out->idle.count;
+    n->idle_ns += out->idle.value;
     askers_free(&n->askers);
     return rc;
 }
@@ -388,6 +392,8 @@ void namer_count(const struct namer *n, struct worker_figures *out)
     out->late_names = n->late_names;
     out->left_out = n->left_out;
     out->left_out_ns = n->left_out_ns;
+    out->idle = n->idle;
+    out->idle_ns = n->idle_ns;
     out->late_lines = private_names_late(n->privates);
     if (n->places.server)
         debuginfod_stats(n->places.server, &out->server);

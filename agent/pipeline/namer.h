@@ -26,6 +26,7 @@ struct namer_config { /* borrowed */
     struct debug_sources debug;
     bool short_names; /* functions without argument lists */
     bool raw;         /* do not symbolize frames of files */
+    bool hide_idle;   /* leave out blocked time of idle threads (profile/locks.h) */
     bool again;       /* several intervals: names are kept from one to the next */
 };
 

@@ -73,7 +73,8 @@ static int new_worker(struct pipeline *p)
     c.names = (struct namer_config){.nevents = p->config.probe.nevents,
                                     .debug = p->config.debug,
                                     .short_names = p->config.short_names,
-                                    .raw = p->config.raw};
+                                    .raw = p->config.raw,
+                                    .hide_idle = p->config.hide_idle};
     c.names.debug.cache_dir = p->cache ? p->config.cache_dir : NULL;
     memcpy(c.names.events, p->config.events, sizeof(c.names.events));
     return worker_new(&p->worker, &c);

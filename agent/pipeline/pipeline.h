@@ -34,6 +34,7 @@ struct pipeline_config {
     bool short_names;                               /* functions without argument lists */
     size_t aggregate_bytes;                         /* memory budget of distinct stacks */
     bool raw;                                       /* do not symbolize frames of files */
+    bool hide_idle;                                 /* leave out blocked time of idle threads */
     bool no_synth;                                  /* do not derive rows for code without unwind information */
     bool neighbours;     /* cgroups must not harm each other: each gets a share of limited resources */
     unsigned prepare_ms; /* time limit of pipeline_prepare; further tables are built while sampling */
@@ -97,6 +98,7 @@ struct pipeline_report {
     u64 cut_names;              /* look-ups with incomplete names because a limit was reached */
     u64 late_names, late_lines; /* look-ups that were put off because a container had used up its time for names */
     u64 left_out, left_out_ns;  /* event lock: waits that were not for a lock, which are in no profile */
+    u64 idle, idle_ns;          /* waits of idle threads that were to be hidden */
 };
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);
 /* The same while it runs, from any thread, without the values that are only known at the end (blame, median). */

@@ -86,6 +86,8 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->late_names = w->late_names;
     out->left_out = w->left_out;
     out->left_out_ns = w->left_out_ns;
+    out->idle = w->idle;
+    out->idle_ns = w->idle_ns;
     out->late_lines = w->late_lines;
 }
 

@@ -162,10 +162,11 @@ static const char *source_kernel(void *ctx, u64 address, u64 *start, const char 
     *start = W_KERNEL(offset & ~0xfffull);
     *module = offset >= 0x100000 && offset < 0x200000 ? "ext4" : "";
     static const char *const names[] = {"entry_SYSCALL_64", "do_syscall_64", "ksys_read", "vfs_read"};
-    static const char *const waits[] = {"schedule", "anon_pipe_read", "folio_wait_bit.isra.0",
-                                        "some_driver_wait.part.0"};
+    static const char *const waits[] = {
+        "schedule", "anon_pipe_read", "folio_wait_bit.isra.0", "some_driver_wait.part.0",
+        "ep_poll",  "futex_do_wait",  "do_nanosleep",          "tty_read"};
     if (offset >= 0x200000)
-        return waits[offset >> 12 & 3];
+        return waits[offset >> 12 & 7];
     if (offset >= 0x100000)
         return "ext4_file_read_iter";
     return offset >> 12 < 4 ? names[offset >> 12] : NULL;

@@ -1,5 +1,6 @@
 #include "profile/locks.h"
 #include "base/cleanup.h"
+#include "profile/frames.h"
 #include "profile/lock_kinds.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ void lock_label(const struct profile *p, const struct prof_location *l, struct b
 
 struct judge {
     struct profile *p;
+    bool *is_lock;           /* by location: somebody waits for it as for a lock */
     u8 *functions;           /* by row: what lock_function says of either name; NOT_YET */
     VEC(u32) called;         /* locations of locks that are called by their functions, */
     VEC(u32) instead;        /* and those that take their place */
@@ -126,27 +128,62 @@ static bool is_futex(const struct profile *p, const struct prof_location *lock)
     return lock && strcmp(profile_text(p, p->mappings.v[lock->mapping].name), KERNEL_MAPPING) != 0;
 }
 
-static void leave_out(struct profile *p, const struct prof_stack *s)
+/* Threads that do this for long have nothing to do. A nanosleep is not among them: it is a pause of its own choice. */
+static bool is_idle(struct judge *j, const struct prof_stack *s)
+{
+    static const char *const loops[] = {"[epoll]", "[poll]", "[inotify]", "[eventfd]", "[timerfd]", "[signal]"};
+    const char *cause = profile_text(j->p, stack_wait(j->p, s));
+    for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++)
+        if (!strcmp(cause, loops[i]))
+            return true;
+    return !strcmp(cause, "[lock]") && !stack_lock(j->p, s) && kind_of(j, s) != LOCK_KIND_LOCK;
+}
+
+static void leave_out(const struct prof_stack *s, u64 *count, u64 *value)
 {
     for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
-        p->left_out.count += s->count[e];
-        p->left_out.value += s->value[e];
+        *count += s->count[e];
+        *value += s->value[e];
     }
 }
 
-int locks_judge(struct profile *p)
+/* Notes what is waited for by locks, so that waits without a stack are judged like the others of the same. */
+static void see_locks(struct judge *j)
+{
+    const struct profile *p = j->p;
+    for (size_t i = 0; i < p->stacks.n; i++) {
+        const struct prof_stack *s = &p->stacks.v[i];
+        if (s->cause != XP_CAUSE_NOT_TAKEN && is_futex(p, stack_lock(p, s)) && kind_of(j, s) == LOCK_KIND_LOCK)
+            j->is_lock[p->stack_locations.v[s->first]] = true;
+    }
+}
+
+static bool is_for_lock(struct judge *j, const struct prof_stack *s)
+{
+    enum lock_kind kind = kind_of(j, s);
+    return s->cause == XP_CAUSE_NOT_TAKEN ? j->is_lock[j->p->stack_locations.v[s->first]] : kind == LOCK_KIND_LOCK;
+}
+
+int locks_judge(struct profile *p, bool hide_idle)
 {
     AUTO_FREE u8 *functions = malloc(p->functions.n + 1);
-    struct judge j = {.p = p, .functions = functions};
+    AUTO_FREE bool *is_lock = calloc(p->locations.n + 1, sizeof(*is_lock));
+    struct judge j = {.p = p, .functions = functions, .is_lock = is_lock};
     size_t n = 0;
-    int r = functions ? 0 : -ENOMEM;
-    if (functions)
+    int r = functions && is_lock ? 0 : -ENOMEM;
+    if (!r) {
         memset(functions, NOT_YET, p->functions.n + 1);
+        see_locks(&j);
+    }
     for (size_t i = 0; i < p->stacks.n && !r; i++) {
         struct prof_stack *s = &p->stacks.v[i];
         bool futex = is_futex(p, stack_lock(p, s));
-        if (futex && kind_of(&j, s) != LOCK_KIND_LOCK) {
-            leave_out(p, s);
+        if (futex && !is_for_lock(&j, s)) {
+            leave_out(s, &p->left_out.count, &p->left_out.value);
+            continue;
+        }
+        if (hide_idle && is_idle(&j, s)) {
+            leave_out(s, &p->idle.count, &p->idle.value);
             continue;
         }
         if (futex && j.called_here)

@@ -19,6 +19,8 @@ const struct prof_location *stack_lock(const struct profile *p, const struct pro
 void lock_label(const struct profile *p, const struct prof_location *l, struct buf *out);
 
 /* Removes waits for locks in user space that were none, by the functions of their stacks (lock_kinds.h), and adds them
- * to p->left_out; renames locks that functions have better names for. Once all frames have names. Returns 0 or -ENOMEM.
- */
-int locks_judge(struct profile *p);
+ * to p->left_out; a wait whose stack was not taken is judged by others for the
+ * same. Renames locks that functions have better names for. `hide_idle`: removes blocked time of threads that
+ * have nothing to do, too, and adds it to p->idle: event loops, and what waits for a futex that is no lock, as pools
+ * do. Once all frames have names. Returns 0 or -ENOMEM. */
+int locks_judge(struct profile *p, bool hide_idle);

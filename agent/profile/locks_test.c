@@ -127,8 +127,49 @@ TEST(locks_leave_out_what_is_none)
     CHECK_EQ(p.left_out.count, 1);
     CHECK_EQ(p.left_out.value, 512);
     CHECK_EQ(p.stacks.n, COUNT(LOCKS) - 1);
-    CHECK_EQ(locks_judge(&p), 0);
+    CHECK_EQ(locks_judge(&p, false), 0);
     CHECK_EQ(p.left_out.count, 1);
+}
+
+/* Of a wait that was too short for its stack, others for the same lock tell what it was for. */
+TEST(locks_judge_waits_without_a_stack_by_others)
+{
+    static const struct fixture_sample waits[] = {
+        {"a", 20, 0, XP_CAUSE_END, 1, 2, 2, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x100), WAITS_LEAF}},
+        {"a", 20, 0, XP_CAUSE_NOT_TAKEN, 2, 2, 0, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x100)}},
+        {"a", 20, 0, XP_CAUSE_END, 4, 2, 2, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x200), CONDITION}},
+        {"a", 20, 0, XP_CAUSE_NOT_TAKEN, 8, 2, 0, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x200)}},
+        {"a", 20, 0, XP_CAUSE_NOT_TAKEN, 16, 2, 0, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x300)}}, /* nobody knows */
+        {"a", 20, 0, XP_CAUSE_NOT_WANTED, 32, 2, 0, {W_LOCKED(2), W_LOCK_AT(XP_LOCK_HEAP, 0x400)}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_profile(waits, COUNT(waits), &p), 0);
+    u64 kept = 0;
+    for (size_t i = 0; i < p.stacks.n; i++)
+        kept += p.stacks.v[i].value[0];
+    CHECK_EQ(kept, 1 + 2 + 32);
+    CHECK_EQ(p.left_out.value, 4 + 8 + 16);
+}
+
+/* Time of event loops and of pools goes on request; locks and sleeps stay. */
+TEST(locks_hide_idle_threads)
+{
+    static const struct fixture_sample waits[] = {
+        {"a", 20, 0, XP_CAUSE_END, 1, 3, 2, {W_WAIT(0), SCHEDULE, W_KERNEL(0x204010), WAITS_LEAF}},
+        {"a", 20, 0, XP_CAUSE_END, 2, 3, 2, {W_WAIT(0), SCHEDULE, W_KERNEL(0x205010), CONDITION}},
+        {"a", 20, 0, XP_CAUSE_END, 4, 3, 2, {W_WAIT(0), SCHEDULE, W_KERNEL(0x205010), WAITS_LEAF}},
+        {"a", 20, 0, XP_CAUSE_END, 8, 3, 2, {W_WAIT(0), SCHEDULE, W_KERNEL(0x206010), WAITS_LEAF}},
+        {"a", 20, 0, XP_CAUSE_END, 16, 1, 2, {SCHEDULE, WAITS_LEAF}}, /* no wait */
+        {"a", 20, 0, XP_CAUSE_END, 32, 2, 2, {W_LOCKED(2), W_LOCK(2, 0x9000), WAITS_LEAF}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_profile(waits, COUNT(waits), &p), 0);
+    CHECK_EQ(p.stacks.n, COUNT(waits));
+    CHECK_EQ(locks_judge(&p, true), 0);
+    CHECK_EQ(p.idle.count, 2);
+    CHECK_EQ(p.idle.value, 1 + 2);
+    CHECK_EQ(p.left_out.count, 0);
+    CHECK_EQ(p.stacks.n, COUNT(waits) - 2);
 }
 
 /* Nothing of a file's lock is lost in a file of ours, named or not. */

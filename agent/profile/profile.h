@@ -71,7 +71,7 @@ struct profile {
     u64 duration_ns;
     struct {
         u64 count, value;
-    } left_out;        /* waits for what is no lock (locks.h), which are not in stacks */
+    } left_out, idle;  /* waits for what is no lock, and of idle threads (locks.h), which are not in stacks */
     VEC(u32) comments; /* strings "key: value": command, host, version, ... */
 };
 

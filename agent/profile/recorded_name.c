@@ -42,6 +42,6 @@ int recorded_name(struct profile *p, const struct recorded *r, const struct name
         rc = -ENOMEM;
     naming_free(&n);
     if (!rc)
-        rc = locks_judge(p);
+        rc = locks_judge(p, false);
     return rc ? rc : drop_unused_mappings(p);
 }

@@ -214,7 +214,7 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
     if (!r && !j.naming.failed)
         r = wait_frames_add(out, j.waits.v, j.waits.n);
     if (!r && !j.naming.failed)
-        r = locks_judge(out);
+        r = locks_judge(out, src->hide_idle);
     if (j.naming.failed || strings_failed(out->strings))
         r = -ENOMEM;
     vec_free(&j.waits);

@@ -8,7 +8,8 @@ struct names;
 /* A source of names. `ctx` is passed to its functions. */
 struct name_source {
     void *ctx;
-    bool raw; /* frames of files without names get no line, to be symbolized later */
+    bool raw;       /* frames of files without names get no line, to be symbolized later */
+    bool hide_idle; /* leave out blocked time of idle threads (locks.h) */
     /* Returns the path of a file as seen by the process and its build ID in hex ("": none), borrowed. False:
      * unknown. */
     bool (*file)(void *ctx, u32 file, const char **path, const char **build_id);

@@ -124,6 +124,10 @@ static void names(struct metrics *m, const struct health_figures *f)
     metrics_value(m, NULL, NULL, (double)r->left_out);
     metrics_counter(m, "xprof_lock_waits_left_out_seconds", "Time of these waits.");
     metrics_value(m, NULL, NULL, (double)r->left_out_ns / 1e9);
+    metrics_counter(m, "xprof_idle_waits_left_out", "Number of waits of idle threads that --offcpu-hide left out.");
+    metrics_value(m, NULL, NULL, (double)r->idle);
+    metrics_counter(m, "xprof_idle_waits_left_out_seconds", "Time of these waits.");
+    metrics_value(m, NULL, NULL, (double)r->idle_ns / 1e9);
     metrics_counter(m, "xprof_debuginfod_requests",
                     "Number of debug files requested from debuginfod servers, by outcome.");
     metrics_value(m, "outcome", "fetched", (double)r->server.fetched);

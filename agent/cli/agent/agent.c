@@ -112,6 +112,7 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->debug.proxy = o->proxy;
     c->debug.no_proxy = o->no_proxy;
     c->short_names = o->short_names;
+    c->hide_idle = o->offcpu_hide;
     c->no_synth = !o->synth;
     c->aggregate_bytes = o->stack_memory;
     c->probe.target = XP_TARGET_CGROUP;

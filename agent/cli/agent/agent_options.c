@@ -41,6 +41,8 @@ static const struct option_row rows[] = {
      .resolve = event_name_of, .listing = "xprof list", .help = "events to record"},
     {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min), 0, 10 * SECOND, .fallback = "1ms",
      .help = "user stacks of shorter waits need not be taken; their time is counted all the same"},
+    {"offcpu-hide", 0, OPTION_TEXT, "WHAT", AT(offcpu_hide), .value = event_hideable,
+     .help = "leave out blocked time of idle threads: event loops and pools (idle)"},
     {"kernel", 0, OPTION_SWITCH, "on/off", AT(kernel), .fallback = "on", .help = "record kernel stacks"},
     {"user", 0, OPTION_SWITCH, "on/off", AT(user), .fallback = "on", .help = "record user stacks"},
     {"max-cpu", 0, OPTION_NUMBER, "PERCENT", AT(max_cpu), 1, 10000, .fallback = "10",
@@ -285,7 +287,7 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
         AT(api_url),         AT(kubelet_url), AT(node_name),  AT(kubelet_insecure),
         AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
         AT(process_frames),  AT(state_dir),   AT(listen),     AT(targets_token_file),
-        AT(proxy),           AT(no_proxy),    AT(offcpu_min),
+        AT(proxy),           AT(no_proxy),    AT(offcpu_min), AT(offcpu_hide),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];

@@ -14,7 +14,8 @@ struct agent_options {
     bool check_config, print_config, verbose;
     /* sampling */
     u64 rate, max_rate, interval_ns, max_cpu;
-    u64 offcpu_min; /* ns */
+    u64 offcpu_min;          /* ns */
+    const char *offcpu_hide; /* "idle"; NULL: nothing */
     struct option_list events;
     bool kernel, user;
     u64 table_memory, stack_memory, cache_size;

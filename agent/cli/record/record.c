@@ -84,6 +84,7 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->debug.nurls = o->debuginfod_urls.n;
     c->debug.more_urls = getenv("DEBUGINFOD_URLS");
     c->short_names = o->short_names;
+    c->hide_idle = o->offcpu_hide;
     c->aggregate_bytes = AGGREGATE_BYTES;
     c->prepare_ms = PREPARE_MS;
     c->raw = o->raw;

@@ -35,6 +35,8 @@ static const struct option_row rows[] = {
      .help = "output file; its suffix selects the format (repeatable)"},
     {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min), 0, 10 * SECOND, .fallback = "1us",
      .help = "user stacks of shorter waits need not be taken; their time is counted all the same"},
+    {"offcpu-hide", 0, OPTION_TEXT, "WHAT", AT(offcpu_hide), .value = event_hideable,
+     .help = "leave out blocked time of idle threads: event loops and pools (idle)"},
     {"kernel-threads", 0, OPTION_BOOL, NULL, AT(kernel_threads), .help = "follow the waits of kernel threads, too"},
     {"threads", 0, OPTION_BOOL, NULL, AT(threads),
      .help = "give each thread's name, instead of its process's, as the root frame"},

@@ -9,9 +9,10 @@ struct record_options {
     const char *cgroup;
     char **command; /* NULL-terminated, inside argv; NULL: none */
     /* what to record */
-    u64 frequency;   /* samples per second per CPU; 0: default of the event */
-    u64 offcpu_min;  /* ns */
-    u64 duration_ns; /* 0: until interrupted, or until the command ends */
+    u64 frequency;           /* samples per second per CPU; 0: default of the event */
+    u64 offcpu_min;          /* ns */
+    const char *offcpu_hide; /* "idle"; NULL: nothing */
+    u64 duration_ns;         /* 0: until interrupted, or until the command ends */
     struct option_list events;
     bool no_kernel, no_user;
     bool threads;        /* root frames are names of threads */

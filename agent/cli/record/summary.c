@@ -80,6 +80,9 @@ void summary_text(const struct pipeline_report *r, double seconds, struct buf *o
         buf_printf(out, "%llu files lack parts of their debug information: the files with these parts were not found\n",
                    (unsigned long long)r->lines.missing_parts);
     summary_left_out(r->left_out, r->left_out_ns, out);
+    if (r->idle || r->idle_ns)
+        buf_printf(out, "%llu waits (%.1f s) of idle threads are left out\n", (unsigned long long)r->idle,
+                   (double)r->idle_ns / 1e9);
     if (r->parser_restarts)
         buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
 }
@@ -120,11 +123,13 @@ void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds,
     buf_printf(out,
                "\"code_tables\":%llu,\"code_tables_refused\":%llu,\"debug_files\":%llu,\"lines_cut\":%llu,\"lines_"
                "missing_parts\":%llu,\"lines_failed\":%llu,"
-               "\"names_cut\":%llu,\"lock_waits_left_out\":%llu,\"lock_seconds_left_out\":%.3f,",
+               "\"names_cut\":%llu,\"lock_waits_left_out\":%llu,\"lock_seconds_left_out\":%.3f,"
+               "\"idle_waits_left_out\":%llu,\"idle_seconds_left_out\":%.3f,",
                (unsigned long long)r->code.loaded, (unsigned long long)r->code.refused,
                (unsigned long long)r->lines.found, (unsigned long long)r->lines.cut,
                (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
-               (unsigned long long)r->cut_names, (unsigned long long)r->left_out, (double)r->left_out_ns / 1e9);
+               (unsigned long long)r->cut_names, (unsigned long long)r->left_out, (double)r->left_out_ns / 1e9,
+               (unsigned long long)r->idle, (double)r->idle_ns / 1e9);
     u64 start_us = start_ns / 1000; /* a double would round it */
     buf_printf(
         out, "\"parser_restarts\":%u,\"startup_seconds\":%.3f,\"start_seconds\":%llu.%06u,\"duration_seconds\":%.3f}\n",

@@ -50,6 +50,8 @@ static const struct pipeline_report dirty = {
     .synth_rows = 5,
     .parser_restarts = 23,
     .left_out = 26,
+    .idle = 27,
+    .idle_ns = 2500000000,
     .left_out_ns = 1500000000,
     .lines = {.cut = 20, .failed = 4, .missing_parts = 25},
 };
@@ -86,6 +88,7 @@ TEST(summary_text_names_all_that_is_missing)
               "24 files have incomplete line information: damaged, or a limit was reached\n"
               "25 files lack parts of their debug information: the files with these parts were not found\n"
               "26 waits (1.5 s) were not for locks and are left out: joins, conditions, idle threads\n"
+              "27 waits (2.5 s) of idle threads are left out\n"
               "the parser process was restarted 23 times\n");
 }
 
@@ -103,7 +106,8 @@ TEST(summary_as_json)
               "\"failed_files\":22,\"rows\":10,\"synth_rows\":5,\"code_tables\":0,\"code_tables_refused\":0,\"debug_"
               "files\":0,\"lines_cut\":20,"
               "\"lines_missing_parts\":25,\"lines_failed\":4,\"names_cut\":0,"
-              "\"lock_waits_left_out\":26,\"lock_seconds_left_out\":1.500,\"parser_restarts\":23,"
+              "\"lock_waits_left_out\":26,\"lock_seconds_left_out\":1.500,\"idle_waits_left_out\":27,\"idle_seconds_"
+              "left_out\":2.500,\"parser_restarts\":23,"
               "\"startup_seconds\":0.250,\"start_seconds\":1767225600.000042,\"duration_seconds\":10.000}\n");
 }
 

@@ -82,7 +82,7 @@ at_exit "kill $watch"
 start_agent --host-processes on --rate 199 --max-rate 199 --max-cpu 200 --cache-size 4M --spool-size 1M \
     --debuginfod-urls "http://127.0.0.1:$(cat "$TMP/port")" --pyroscope-url http://127.0.0.1:1
 for ((i = 0; i < programs; i++)); do
-    timeout 4 "$TMP/many$i" || true
+    timeout 5 "$TMP/many$i" || true
 done
 large=$(metric xprof_debuginfod_requests_total 'outcome="too-large"')
 fetched=$(metric xprof_debuginfod_requests_total 'outcome="fetched"')

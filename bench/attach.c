@@ -126,6 +126,17 @@ static int wait_inside(const char *folder)
     return child > 0 && waitpid(child, &status, 0) == child && !status ? 0 : -ECHILD;
 }
 
+/* A process that has ended leaves its cgroup a moment later. */
+static int remove_cgroup(const char *folder)
+{
+    for (int tries = 0; rmdir(folder); tries++) {
+        if (errno != EBUSY || tries == 1000)
+            return -errno;
+        usleep(1000);
+    }
+    return 0;
+}
+
 static int go_round(struct rounds *r)
 {
     struct stat st;
@@ -140,8 +151,8 @@ static int go_round(struct rounds *r)
         rc = probe_take_waits(r->probe, &h, &waits);
     r->sums += waits.sums.n;
     probe_waits_free(&waits);
-    int ended = change(r, st.st_ino, 0);
-    return rmdir(r->folder) ? -errno : rc ? rc : ended;
+    int ended = change(r, st.st_ino, 0), removed = remove_cgroup(r->folder);
+    return rc ? rc : ended ? ended : removed;
 }
 
 static int run(struct rounds *r, int n)

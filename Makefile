@@ -50,20 +50,7 @@ $(B)/unit-obj/%.o: %.c
 # The page of the html format is linked in by .incbin, which -MMD does not see.
 $(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(d)/agent/profile/page.o): $(wildcard agent/profile/page/*)
 
-BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter \
-             -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch)
-# The eBPF objects, each one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
-SKELS := $(patsubst %,$(B)/%.skel.h,xprof sched sleepers tasks wakers)
-$(B)/bpf/%.bpf.o: bpf/%.bpf.c
-	$(call say,BPF,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
-
-$(SKELS): $(B)/%.skel.h: $(B)/bpf/%.bpf.o
-	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@
-
-$(filter $(B)/agent/probe/%,$(OBJ)): | $(SKELS)
+include bpf/build.mk
 
 $(B)/%.pb-c.c: %.proto
 	$(call say,PROTO,$<)
@@ -77,7 +64,7 @@ $(B)/unit: $(UNIT_OBJ)
 	$(Q)$(CC) $(CFLAGS) $(SAN) -o $@ $^ $(LDLIBS)
 
 unit: $(B)/unit testdata ## unit tests under ASan and UBSan, without root
-	$(Q)XPROF_TESTDATA=$(B)/testdata $(B)/unit
+	$(Q)XPROF_TESTDATA=$(B)/testdata tools/unit.sh $(B)/unit $(B)/unit-logs
 
 # Fixtures are sources: agent/ROOM/testdata/build.sh OUTDIR makes that room's from .c and .s files.
 FIXTURES := $(wildcard agent/*/testdata/build.sh)
@@ -197,4 +184,4 @@ clean: ## remove build/
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 16
 
--include $(OBJ:.o=.d) $(wildcard $(B)/e2e/*/*.d $(B)/bench/*.d) $(BENCHES:=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d)
+-include $(OBJ:.o=.d) $(wildcard $(B)/e2e/*/*.d $(B)/bench/*.d) $(BENCHES:=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d $(B)/bpf/kinds/*.d)

@@ -9,17 +9,30 @@
 #define XP_VSYSCALL_END 0xffffffffff601000ull
 #define XP_USER_END     (1ull << 56) /* of 57-bit address spaces */
 #define XP_USER_CS64    0x33         /* __USER_CS (arch/x86/include/asm/segment.h) */
-#define XP_PT_WORDS     21           /* struct pt_regs as u64[] */
-#define XP_PT_CS        17
-#define XP_PT_RDX       12
+
+/* Places in struct pt_regs as u64[] (arch/x86/include/asm/ptrace.h): its layout is ABI, the C types of its fields are
+ * not. Arguments of system calls are in rdi, rsi, rdx, r10, r8 and r9, and the number is in orig_rax. */
+enum {
+    XP_PT_R10 = 7,
+    XP_PT_R8 = 9,
+    XP_PT_RAX = 10,
+    XP_PT_RCX = 11,
+    XP_PT_RDX = 12,
+    XP_PT_RSI = 13,
+    XP_PT_RDI = 14,
+    XP_PT_ORIG_RAX = 15,
+    XP_PT_RIP = 16,
+    XP_PT_CS = 17,
+    XP_PT_RSP = 19,
+    XP_PT_WORDS = 21
+};
 
 /* System calls that wait for a futex (arch/x86/entry/syscalls/syscall_64.tbl). */
-enum { XP_SYS_FUTEX = 202, XP_SYS_FUTEX_WAITV = 449, XP_SYS_FUTEX_WAIT = 455 };
+enum { XP_SYS_FUTEX = 202, XP_SYS_RESTART = 219, XP_SYS_FUTEX_WAITV = 449, XP_SYS_FUTEX_WAIT = 455 };
 
 /* DWARF register numbers (System V ABI, AMD64 supplement, figure 3.36). */
 enum { XP_RBX = 3, XP_RBP = 6, XP_RSP = 7, XP_RIP = 16 };
 
-/* struct pt_regs as u64[21] (arch/x86/include/asm/ptrace.h): its layout is ABI, the C types of its fields are not. */
 XP_INLINE void xp_regs_from_pt(struct xp_regs *to, const u64 *pt)
 {
     to->r[0] = pt[10];  /* rax */
@@ -53,6 +66,14 @@ XP_INLINE int xp_is_native(const u64 *pt)
 }
 
 #ifdef __bpf__
+/* Returns a word (XP_PT_*) of registers that the kernel saved at `regs`; 0: they are not there. */
+XP_INLINE u64 xp_saved_word(u64 regs, u32 which)
+{
+    u64 value = 0;
+    bpf_probe_read_kernel(&value, 8, (void *)(regs + 8ull * which));
+    return value;
+}
+
 #define XP_FINDS_REGS bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
 
 /* Returns where the kernel saved the user registers of a task (a typed pointer) at its entry. Before Linux 5.15: at the

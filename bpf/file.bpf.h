@@ -60,10 +60,9 @@ XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
     return bpf_probe_read_kernel(&k->dev, 4, (void *)(sb + XP_OFFSET_OF(super_block, s_dev)));
 }
 
-/* Returns an ID that no other file has. Each CPU has its own counters, one for each kind of program that may
- * interrupt another (Linux 5.10 has no atomic fetch-and-add). When a counter wraps
- * around, after months of new files, an ID may still be in use: user space then refuses it, and the next one is
- * tried. */
+/* Returns an ID that no other file has. Each CPU has its own counters, one for each kind of program that may interrupt
+ * another (Linux 5.10 has no atomic fetch-and-add). When a counter wraps around, after months of new files, an ID may
+ * still be in use: user space then refuses it, and the next one is tried. */
 XP_INLINE u32 xp_new_file_id(u32 lane)
 {
     u32 *count = bpf_map_lookup_elem(&id_count, &lane);
@@ -71,7 +70,12 @@ XP_INLINE u32 xp_new_file_id(u32 lane)
         return 0;
     u32 lanes = xp_config.cpus * XP_LANES, mine = bpf_get_smp_processor_id() * XP_LANES + lane;
     u32 size = lanes ? (XP_FILE_IDS - XP_FILE_FIRST) / lanes : 0;
-    return size ? XP_FILE_FIRST + (*count)++ % size * lanes + mine : 0;
+#ifdef XP_SLOTTED
+    u32 number = __sync_fetch_and_add(count, 1);
+#else
+    u32 number = (*count)++;
+#endif
+    return size ? XP_FILE_FIRST + number % size * lanes + mine : 0;
 }
 
 /* Returns the kind of file system of a file, which tells who answers for it. */

@@ -38,6 +38,13 @@ XP_INLINE u32 xp_want_of(u64 id, struct task_struct *t)
     return (u32)xp_cgroup_decide((u64)xp_cgroup_of(t));
 }
 
+/* How long a wait is, in ns, that is worth its stack: by the want of whose it is. */
+XP_INLINE u64 xp_wait_min(u32 want)
+{
+    u32 code = XP_WANT_MIN_CODE(want);
+    return code ? XP_WANT_MIN_NS(code) : xp_config.wait_min;
+}
+
 /* For the iterator: tells whether any sample of this process is wanted. */
 XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
 {

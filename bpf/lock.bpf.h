@@ -5,8 +5,8 @@
  * a place in a file, if the lock is a variable of a program or library.
  */
 #pragma once
+#include "bpf/area.bpf.h"
 
-#define XP_VM_SHARED       0x8u /* include/linux/mm.h */
 #define XP_BLOCKED_STATE   0xfu /* stopped, traced, uninterruptible: in a futex it is interruptible */
 #define XP_INTERRUPTIBLE   1u
 #define XP_FUTEX_CMD       127u /* include/uapi/linux/futex.h: without its flags */
@@ -16,9 +16,12 @@
 #define XP_MUSL_OWNED      3u         /* bits of types that have an owner: recursive, error-checking */
 #define XP_MUSL_TYPES      256u
 #define XP_GLIBC_CONTENDED 2u
-#define XP_GLIBC_MAX_USERS 65536u
+#define XP_MUTEX_MAX_USERS 65536u
 #define XP_GLIBC_MAX_KIND  1024u
 #define XP_GLIBC_ROBUST    16u
+#define XP_PARKED          1u /* what parking_lot waits with */
+#define XP_PARKING_TOKENS  256u
+#define XP_PARKING_TLS     (1u << 20) /* thread-local memory of a program, below its TLS base */
 
 enum xp_futex_op {
     XP_FUTEX_WAIT = 0,
@@ -41,6 +44,12 @@ struct xp_musl_mutex { /* src/internal/pthread_impl.h: _m_type, _m_lock, _m_wait
     u32 type, lock, waiters;
 };
 
+/* parking_lot_core/src/parking_lot.rs: struct ThreadData, as rustc orders its fields. */
+struct xp_parking {
+    u64 key, next, unpark_token, park_token;
+    u32 futex, timeout;
+};
+
 /* ---- Who holds it --------------------------------------------------------------------------------------------------
  */
 /* A mutex of glibc names its owner. That it is one shows in what the thread waits for, and in its other fields. */
@@ -49,7 +58,7 @@ XP_INLINE u32 xp_owner_in_glibc(struct xp_state *s, u64 at, u32 value)
     struct xp_glibc_mutex *m = (struct xp_glibc_mutex *)s->object;
     if (value != XP_GLIBC_CONTENDED || xp_read_user(m, sizeof(*m), at))
         return 0;
-    return m->lock && m->users - 1 < XP_GLIBC_MAX_USERS && m->kind < XP_GLIBC_MAX_KIND ? m->owner : 0;
+    return m->lock && m->users - 1 < XP_MUTEX_MAX_USERS && m->kind < XP_GLIBC_MAX_KIND ? m->owner : 0;
 }
 
 /* A value with this bit may be the owner's number: in robust mutexes, and in those of musl that have one. Other locks
@@ -63,7 +72,7 @@ XP_INLINE u32 xp_owner_in_value(struct xp_state *s, u64 at, u32 value)
         m->owner == owner)
         return owner;
     if (!xp_read_user(n, sizeof(*n), at - 4) && n->type & XP_MUSL_OWNED && n->type < XP_MUSL_TYPES &&
-        n->waiters - 1 < XP_GLIBC_MAX_USERS)
+        n->waiters - 1 < XP_MUTEX_MAX_USERS)
         return owner;
     return 0;
 }
@@ -82,6 +91,40 @@ XP_INLINE u32 xp_find_holder(struct xp_state *s, u64 at, u32 op, u32 value)
     return holder < XP_MAX_TID ? holder : 0;
 }
 
+/* Threads that wait for a lock of parking_lot (Rust) wait for a variable of their own in thread-local memory. In front
+ * of it is the address of the lock; with one of an RwLock, which has two queues, plus 0 or 1, and a park token other
+ * than 0. Returns the address of the lock, or `at`: it is something else. */
+XP_NOINLINE u64 xp_parked_for(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    struct xp_parking *p = s ? (struct xp_parking *)s->object : 0;
+    u64 from = at - __builtin_offsetof(struct xp_parking, futex);
+    u64 below = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread.fsbase) - at;
+    if (!p || at & 7 || below >= XP_PARKING_TLS || xp_read_user(p, sizeof(*p), from))
+        return at;
+    if (p->unpark_token >= XP_PARKING_TOKENS || p->park_token >= XP_PARKING_TOKENS || p->key < 4096 ||
+        p->key >= XP_USER_END || p->next >= XP_USER_END || p->next & 7)
+        return at;
+    return p->park_token ? p->key & ~1ull : p->key;
+}
+
+extern const void do_no_restart_syscall __ksym __weak; /* 0: the kernel hides addresses */
+
+/* A wait that can time out goes on in restart_syscall(2) after the thread was stopped (by a signal, a frozen cgroup),
+ * with the registers that it had. Other calls do so, too, but only this one may not be restarted from then on
+ * (kernel/futex/waitwake.c: futex_wait_restart). */
+XP_INLINE int xp_restarts_futex(const struct xp_state *s, u64 at)
+{
+#ifdef XP_ITERATES
+    u64 fn = 0, again = 0, task = s->who.task;
+#else
+    u64 fn = 0, again = 0, task = bpf_get_current_task();
+#endif
+    bpf_probe_read_kernel(&fn, 8, (void *)(task + XP_OFFSET_OF(task_struct, restart_block.fn)));
+    bpf_probe_read_kernel(&again, 8, (void *)(task + XP_OFFSET_OF(task_struct, restart_block.futex.uaddr)));
+    return fn && fn == (u64)&do_no_restart_syscall && again == at;
+}
+
 /* ---- Which one it is -----------------------------------------------------------------------------------------------
  */
 /* Returns the address of the futex that a thread waits for, which leaves its CPU, or has left it, with these flags and
@@ -94,6 +137,8 @@ XP_NOINLINE u64 xp_lock_at(u32 flags, u32 state)
     if (flags & XP_WAIT_RUNQUEUE || (state & XP_BLOCKED_STATE) != XP_INTERRUPTIBLE || !s || xp_call_of(s, s->saved, &c))
         return 0;
     u32 op = (u32)c.arg[1] & XP_FUTEX_CMD;
+    if (c.number == XP_SYS_RESTART && xp_restarts_futex(s, c.arg[0]))
+        c.number = XP_SYS_FUTEX;
     s->holder = 0;
     s->first.r[XP_RSP] = c.sp;
     if (c.number == XP_SYS_FUTEX_WAIT)
@@ -110,39 +155,11 @@ XP_NOINLINE u64 xp_lock_at(u32 flags, u32 state)
                                      op != XP_FUTEX_LOCK_PI2 && op != XP_FUTEX_WAIT_REQUEUE))
         return 0;
 #ifndef XP_ITERATES
+    if (op == XP_FUTEX_WAIT && (u32)c.arg[2] == XP_PARKED)
+        return xp_parked_for(c.arg[0]);
     s->holder = xp_find_holder(s, c.arg[0], op, (u32)c.arg[2]);
 #endif
     return c.arg[0];
-}
-
-/* Reads the mapping that contains `at` into s->area. Returns 0; 1: there is none. */
-XP_NOINLINE int xp_area_at(u64 at)
-{
-    struct xp_state *s = xp_state_get();
-    u64 vma = s ? xp_walk(s, at) : 0;
-    if (!vma || xp_object(s, vma))
-        return 1;
-    struct xp_area *to = &s->area;
-    to->start = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_start));
-    to->end = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_end));
-    to->flags = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags));
-    to->file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
-    to->offset = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff)) << 12;
-    return xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) != s->who.mm || at < to->start || at >= to->end;
-}
-
-/* Tells whether a lock in the anonymous memory of s->area is on a stack, or in what malloc has got by brk. */
-XP_INLINE int xp_is_on_stack(const struct xp_state *s)
-{
-    u64 sp = s->first.r[XP_RSP], first = s->who.stack;
-    return (sp >= s->area.start && sp < s->area.end) || (first >= s->area.start && first < s->area.end);
-}
-XP_INLINE int xp_is_in_brk(const struct xp_state *s, u64 at)
-{
-    u64 from = 0, to = 0;
-    bpf_probe_read_kernel(&from, 8, (void *)(s->who.mm + XP_OFFSET_OF(mm_struct, start_brk)));
-    bpf_probe_read_kernel(&to, 8, (void *)(s->who.mm + XP_OFFSET_OF(mm_struct, brk)));
-    return at >= from && at < to;
 }
 
 /* Returns the word of a lock in the file of s->area; its offset goes on behind the end of the mapping (.bss). A file

@@ -74,7 +74,8 @@ struct {
 } pc_cache SEC(".maps");
 
 /* One state per CPU, like pc_cache; the iterator, which samples interrupt, has its own. Programs on wake-ups interrupt
- * others, so their object (bpf/wakers.bpf.c) has a scratch and a pc_cache of its own. */
+ * others, and those on locks of the kernel are interrupted: their objects (bpf/wakers.bpf.c, bpf/contention.bpf.c) have
+ * a scratch and a pc_cache of their own. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1); /* set to the number of possible CPUs */
@@ -101,7 +102,17 @@ struct {
     __uint(max_entries, 1 << 21); /* set according to the number of CPUs */
 } ring SEC(".maps");
 
-enum { XP_LANE_SAMPLES, XP_LANE_ITERATOR, XP_LANE_SLEEPERS, XP_LANE_WAKERS, XP_LANES };
+enum {
+    XP_LANE_SAMPLES,
+    XP_LANE_ITERATOR,
+    XP_LANE_SLEEPERS,
+    XP_LANE_WAKERS,
+    XP_LANE_CONTENTION,
+    XP_LANE_LATE,
+    XP_LANE_SLOTS, /* of programs that are preempted (slots.bpf.h) */
+    XP_LANE_KINDS, /* one per level */
+    XP_LANES = XP_LANE_KINDS + XP_LEVELS
+};
 #ifndef XP_LANE
 #define XP_LANE XP_LANE_SAMPLES
 #endif
@@ -144,11 +155,48 @@ XP_INLINE struct xp_state *xp_iter_state(void)
     return bpf_map_lookup_elem(&iter_scratch, &zero);
 }
 
-/* An object that consists of iterators defines XP_ITERATES: nobody else uses their scratch. */
+#ifdef XP_NESTED
+/* The number of programs of kinds that run on a CPU (bpf/kind.bpf.h). */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, u32);
+} depth SEC(".maps");
+
+XP_INLINE u32 *xp_depth(void)
+{
+    u32 zero = 0;
+    return bpf_map_lookup_elem(&depth, &zero);
+}
+
+/* The place in scratch and pc_cache. */
+XP_INLINE u32 xp_slot(void)
+{
+    u32 *d = xp_depth(), level = d ? *d - 1 : XP_LEVELS;
+    return level < XP_LEVELS ? bpf_get_smp_processor_id() * XP_LEVELS + level : ~0u;
+}
+
+XP_INLINE u32 xp_lane(void)
+{
+    u32 *d = xp_depth(), level = d ? *d - 1 : XP_LEVELS;
+    return level < XP_LEVELS ? XP_LANE_KINDS + level : XP_LANES;
+}
+#endif
+
+#ifdef XP_SLOTTED
+#include "bpf/slots.bpf.h"
+#endif
+
+/* An object that consists of iterators defines XP_ITERATES: nobody else uses their scratch. Programs of one that
+ * defines XP_NESTED may interrupt each other; those of one that defines XP_SLOTTED may preempt each other. */
 XP_INLINE struct xp_state *xp_state_get(void)
 {
-#ifdef XP_ITERATES
+#if defined(XP_ITERATES)
     return xp_iter_state();
+#elif defined(XP_NESTED) || defined(XP_SLOTTED)
+    u32 slot = xp_slot();
+    return bpf_map_lookup_elem(&scratch, &slot);
 #else
     u32 cpu = bpf_get_smp_processor_id();
     return bpf_map_lookup_elem(&scratch, &cpu);
@@ -179,7 +227,11 @@ XP_INLINE struct xp_rule *xp_rule_get(u32 i)
 
 XP_INLINE struct xp_cache *xp_cache_get(struct xp_state *s)
 {
+#if defined(XP_NESTED) || defined(XP_SLOTTED)
+    u32 cpu = xp_slot();
+#else
     u32 cpu = s->sample.cpu;
+#endif
     return bpf_map_lookup_elem(&pc_cache, &cpu);
 }
 

@@ -7,8 +7,18 @@
 #include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/waits.bpf.h"
+#include "bpf/late.bpf.h"
 #include "bpf/lock.bpf.h"
 #include "bpf/switch.bpf.h"
+
+/* What makes threads take their stacks late (bpf/resume.bpf.c): a program of another object, because old kernels would
+ * refuse this one with it. Each switch would pay for a second program on switches. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, u32);
+} resume_later SEC(".maps");
 
 /* A child of a wanted process is wanted (xp_on_fork). */
 SEC("tp_btf/sched_process_fork")
@@ -22,6 +32,18 @@ int xp_hint_child(u64 *ctx)
     return 0;
 }
 
+/* Arguments: task, its number before, program. A thread that is not the leader of its process becomes it: it goes on
+ * under the leader's number, and its own does not exist any more (fs/exec.c: de_thread). */
+SEC("tp_btf/sched_process_exec")
+int xp_on_exec(u64 *ctx)
+{
+    struct task_struct *task = (void *)ctx[0];
+    u32 before = (u32)ctx[1];
+    if (before != (u32)task->pid)
+        xp_forget_late(before);
+    return 0;
+}
+
 /* Arguments: preempt, prev, next; prev_state since Linux 5.18 (include/trace/events/sched.h). `current` is still prev.
  */
 SEC("tp_btf/sched_switch")
@@ -32,7 +54,7 @@ int xp_on_switch(u64 *ctx)
     u64 cgroup = 0;
     u32 wanted = prev_tid && XP_MAY_WAIT(prev) ? xp_waits_wanted(prev, prev->tgid, &cgroup) : 0;
     if (prev_tid && state & XP_TASK_DEAD) {
-        xp_forget_thread(prev_tid);
+        xp_forget_late(prev_tid);
         wanted = 0;
     }
     struct xp_thread *t = xp_thread_of(next_tid);
@@ -41,7 +63,10 @@ int xp_on_switch(u64 *ctx)
     u64 now = bpf_ktime_get_ns(), lag = xp_clock_lag(next, now);
     if (wanted)
         xp_switch_out(prev, wanted, cgroup, state, ctx[0], now, lag);
-    if (t)
-        xp_switch_in(next, t, now, lag);
+    if (!t || !xp_switch_in(next, t, now, lag) || !xp_config.late_work)
+        return 0;
+    bpf_tail_call(ctx, &resume_later, 0);
+    t->late = 0; /* it is not there yet, or not any more */
+    xp_settle(next_tid, 0);
     return 0;
 }

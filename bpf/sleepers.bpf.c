@@ -10,6 +10,7 @@
 #include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
 #include "bpf/waits.bpf.h"
+#include "bpf/late.bpf.h"
 #include "bpf/lock.bpf.h"
 
 /* Prepares the scratch state for a stack of this thread, which is not running. Returns 0; 1: it has none. */
@@ -108,11 +109,14 @@ XP_INLINE void xp_meet_sleeper(struct xp_state *s, struct seq_file *seq, struct 
     xp_add_thread(tid, fresh);
 }
 
-/* A wait that seemed not worth its stack goes on. Returns 0; 1: as xp_write_sleeper. */
+/* A wait that seemed not worth its stack goes on. Returns 0; 1: it cannot be counted yet, for there is no room, or the
+ * thread will soon take its stack itself. */
 XP_INLINE int xp_catch_up(struct xp_state *s, struct seq_file *seq, struct task_struct *task, struct xp_thread *t,
                           u64 cgroup, u64 now)
 {
-    if (t->taken || t->flags & XP_WAIT_RUNQUEUE || now - t->out < xp_config.wait_min ||
+    if (xp_config.late && !t->taken && now - t->out < XP_LATE_WAIT && !xp_live.ends)
+        return 1;
+    if (t->taken || t->flags & XP_WAIT_RUNQUEUE || now - t->out < xp_wait_min(t->wanted) ||
         xp_begin_sleeper(s, task, cgroup))
         return 0;
     u64 key = xp_mix(t->nobody ^ now, task->pid) | 1;
@@ -131,9 +135,11 @@ XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct 
     u32 tid = task->pid;
     u32 wanted = xp_waits_wanted(task, task->tgid, &cgroup);
     if (!wanted) {
-        xp_forget_thread(tid);
+        xp_forget_late(tid);
         return;
     }
+    if (!out && t->late && now - t->in >= XP_LATE_NS) /* its stack is lost */
+        xp_settle(tid, 0);
     if (!out || (s64)(now - from) <= 0 || t->flags & XP_WAIT_UNSEEN || xp_catch_up(s, seq, task, t, cgroup, now))
         return;
     t->wants = xp_live.wants;

@@ -32,7 +32,7 @@ struct xp_who { /* the interrupted task: kernel addresses */
     u32 kthread, pad;
 };
 
-struct xp_area { /* any mapping, whatever is in it (lock.bpf.h) */
+struct xp_area { /* any mapping, whatever is in it (area.bpf.h) */
     u64 start, end, flags, file, offset;
     u64 unsure; /* what was found out about it may not last */
 };
@@ -76,12 +76,13 @@ struct xp_state {
     u64 hash;               /* of words (waits.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
     struct xp_vma_set sets[XP_VMA_SETS];
-    u64 node[32];              /* one maple tree node */
-    u64 walked;                /* the last address for which the walk would have had the same result */
-    u64 leaf_last;             /* the last address of that, if it is a leaf; 0: it is none */
-    u8 object[256];            /* one kernel object */
-    u64 loaded;                /* what xp_load_slow read */
-    u64 window_at, window_len; /* user stack copied to window[] */
+    struct xp_amount amounts[XP_MAX_VALUES]; /* that are to be counted (kind.bpf.h) */
+    u64 node[32];                            /* one maple tree node */
+    u64 walked;                              /* the last address for which the walk would have had the same result */
+    u64 leaf_last;                           /* the last address of that, if it is a leaf; 0: it is none */
+    u8 object[256];                          /* one kernel object */
+    u64 loaded;                              /* what xp_load_slow read */
+    u64 window_at, window_len;               /* user stack copied to window[] */
     u64 window[XP_WINDOW / 8];
     struct xp_sample sample; /* the record: header and words in one piece */
     u64 words[XP_MAX_KERNEL + XP_MAX_USER + 2];

@@ -58,58 +58,6 @@ XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now
 
 /* ---- A thread leaves -----------------------------------------------------------------------------------------------
  */
-/* Takes the user stack of the current thread into the scratch state, or only says whose it is. This and the next one
- * are out of line, because all nested calls share 512 bytes of stack, and unwinding has many. */
-XP_NOINLINE int xp_user_stack_of_wait(u64 cgroup, u32 take)
-{
-    struct xp_state *s = xp_state_get();
-    u64 id = bpf_get_current_pid_tgid();
-    if (!s)
-        return 1;
-    struct xp_sample *smp = &s->sample;
-    smp->tgid = id >> 32;
-    smp->tid = (u32)id;
-    smp->cgroup = cgroup;
-    xp_who_is(&s->who);
-    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
-    xp_unwind_reset(s);
-    s->kernel_mode = 1;
-    if (take)
-        xp_user_stack(s, 0, &s->who);
-    else
-        s->cause = XP_CAUSE_NOT_TAKEN;
-    struct xp_stats *st = take && xp_config.measure ? xp_stats_get() : 0;
-    smp->unwind_ns = st ? (u32)(bpf_ktime_get_ns() - smp->time) : 0;
-    if (st)
-        st->unwind_ns += smp->unwind_ns;
-    return 0;
-}
-
-/* Sends it. What is unwound later must not be shared with stacks that look the same so far. */
-XP_NOINLINE int xp_tell_stack_of_wait(u64 cgroup)
-{
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 1;
-    return xp_tell_stack(s, xp_key_of_words(s, xp_process_key(s) ^ (s->pending ? s->first.r[XP_RSP] : 0)), cgroup);
-}
-
-/* Its key is in s->hash then. Returns 0; 1: it could not be sent. */
-XP_INLINE int xp_take_wait_stack(u64 cgroup, u32 take)
-{
-    return xp_user_stack_of_wait(cgroup, take) || xp_tell_stack_of_wait(cgroup);
-}
-
-/* Where a thread waits, as far as its user registers tell. */
-XP_INLINE u64 xp_site(struct task_struct *t)
-{
-    u64 pt[2] = {}; /* rip, and after cs and eflags rsp */
-    u64 at = xp_user_regs(t) + 16 * 8;
-    bpf_probe_read_kernel(&pt[0], 8, (void *)at);
-    bpf_probe_read_kernel(&pt[1], 8, (void *)at + 3 * 8);
-    return xp_mix(pt[0], pt[1]);
-}
-
 /* The new entry is made in scratch memory: six nested calls have 512 bytes of stack together. */
 XP_INLINE struct xp_thread *xp_thread_get(struct xp_state *s, u32 tid, u64 cgroup)
 {
@@ -158,6 +106,38 @@ XP_NOINLINE int xp_note_lock(u32 tid, u64 at, u64 cgroup)
     return 0;
 }
 
+/* Counts the wait before this one, of which the stack is still to be taken. If the thread is where it was then, it has
+ * not been in user mode since: the stack of both waits is taken now. Returns 1 if it is, with its key in t->user. */
+XP_INLINE u32 xp_leave_late(struct task_struct *prev, struct xp_thread *t, u32 tid)
+{
+    struct xp_state *s = xp_state_get();
+    u64 user = s && xp_site(prev) == t->site && !xp_take_wait_stack(t->cgroup, 1) ? s->hash : 0;
+    t->late = 0;
+    xp_settle(tid, user);
+    if (user)
+        t->user = user;
+    return !!user;
+}
+
+/* Whether to take the stack of the current thread as it leaves. Threads without user mode never come back to it. */
+XP_INLINE u32 xp_stack_now(struct task_struct *prev, const struct xp_thread *t)
+{
+    if (t->flags & XP_WAIT_UNSEEN)
+        return 0;
+    if (xp_config.late == XP_LATE_ALL)
+        return !!(prev->flags & XP_PF_NO_USER);
+    return xp_wait_min(t->wanted) <= XP_WANT_MIN_NS(1) || t->credit;
+}
+
+XP_INLINE void xp_take_or_say_who(struct task_struct *prev, struct xp_state *s, struct xp_thread *t, u64 cgroup)
+{
+    t->taken = xp_stack_now(prev, t);
+    if (t->taken && !xp_take_wait_stack(cgroup, 1))
+        t->user = s->hash;
+    else
+        t->user = xp_say_who(s, t, cgroup);
+}
+
 /* The current thread leaves its CPU, and some of its waits are wanted. */
 XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u32 state, u64 preempted, u64 now,
                              u64 lag)
@@ -174,6 +154,7 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u
     struct xp_thread *t = cheap ? bpf_map_lookup_elem(&threads, &tid) : xp_thread_get(s, tid, cgroup);
     if (!t)
         return;
+    t->taken = t->late && xp_leave_late(prev, t, tid);
     if (t->wants != xp_live.wants) /* it may not have been wanted for some time */
         t->out = t->in = 0;
     t->wants = xp_live.wants;
@@ -185,13 +166,9 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u
         t->kernel = 0;
     t->site = site;
     t->flags = flags;
-    t->wanted = wanted;
     xp_note_sums(prev, t, lag);
-    t->taken = !(flags & XP_WAIT_UNSEEN) && (xp_config.wait_min <= 1000 || t->credit);
-    if (t->taken && !xp_take_wait_stack(cgroup, 1))
-        t->user = s->hash;
-    else
-        t->user = xp_say_who(s, t, cgroup);
+    if (!t->taken)
+        xp_take_or_say_who(prev, s, t, cgroup);
     if (lock)
         xp_note_lock(tid, lock, cgroup);
     t->out = now;
@@ -199,23 +176,39 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u
 
 /* ---- It comes back -------------------------------------------------------------------------------------------------
  */
+#define XP_CREDIT_LONG 64u    /* further stacks after a long wait */
+#define XP_CREDIT_LATE 8u     /* the same if stacks may be late: that costs as much as so many of these */
+#define XP_CREDIT_MAX  65536u /* after many long waits that came unexpectedly */
+
 /* Learns from a wait whether the next ones of this thread are worth their stack. */
 XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
 {
     u64 credit = t->credit;
-    if (ns >= xp_config.wait_min)
-        credit = t->taken ? credit + XP_CREDIT_LONG : 2 * credit + 2 * XP_CREDIT_LONG;
+    if (ns >= xp_wait_min(t->wanted))
+        credit = xp_config.late ? credit + XP_CREDIT_LATE
+                 : t->taken     ? credit + XP_CREDIT_LONG
+                                : 2 * credit + 2 * XP_CREDIT_LONG;
     else if (t->taken && credit)
         credit--;
     t->credit = credit < XP_CREDIT_MAX ? credit : XP_CREDIT_MAX;
 }
 
-/* A thread that is followed is about to run. */
-XP_INLINE void xp_switch_in(struct task_struct *next, struct xp_thread *t, u64 now, u64 lag)
+/* Whether the stack of a wait is taken when the thread is back. */
+XP_INLINE u32 xp_stack_later(struct task_struct *next, const struct xp_thread *t, u64 ns)
 {
-    u32 tid = next->pid;
+    return xp_config.late && !t->taken && !(t->flags & XP_WAIT_UNSEEN) && ns >= xp_wait_min(t->wanted) &&
+           !(next->flags & XP_PF_NO_USER);
+}
+
+/* A thread that is followed is about to run. Returns 1 if the stack of its wait is to be taken later. */
+XP_INLINE u32 xp_switch_in(struct task_struct *next, struct xp_thread *t, u64 now, u64 lag)
+{
+    u32 tid = next->pid, later = 0;
+    if (t->late) /* it has left unseen */
+        xp_settle(tid, 0);
+    t->late = 0;
     __sync_fetch_and_add(&t->changes, 1);
-    u64 queued = xp_queued(next, t, 1), before = t->queued;
+    u64 grown = xp_queued(next, t, 1), before = t->queued;
     u64 ns = xp_time_since(t, t->out, now, lag) - (next->se.sum_exec_runtime - t->ran); /* it may have run */
     ns = (s64)ns < 0 ? 0 : ns;
     if (!t->out) {
@@ -223,17 +216,22 @@ XP_INLINE void xp_switch_in(struct task_struct *next, struct xp_thread *t, u64 n
     } else {
         u64 told = t->told > t->out ? t->told - t->out : 0;
         struct xp_state *s = xp_state_get();
-        if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_config.wait_min || !t->kernel))
+        if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_wait_min(t->wanted) || !t->kernel))
             t->kernel = xp_take_kernel_stack(s, next, t->cgroup);
         if (!(t->flags & XP_WAIT_UNSEEN))
             xp_learn(t, ns);
+        later = xp_stack_later(next, t, ns);
         ns -= told < ns ? told : ns;
         if (!t->waker)
             t->waker = XP_WAKER_UNSEEN;
-        xp_count_wait(t, tid, t->user, !told, ns, t->flags & XP_WAIT_RUNQUEUE ? ns : queued);
+        u64 queued = t->flags & XP_WAIT_RUNQUEUE ? ns : grown;
+        later = later && !xp_keep_late(tid, !told, ns, queued);
+        if (!later)
+            xp_count_wait(t, tid, t->user, !told, ns, queued);
     }
     t->out = 0;
     t->in = now;
     xp_note_sums(next, t, lag);
-    t->queued = before + queued; /* with what it is about to grow by */
+    t->queued = before + grown; /* with what it is about to grow by */
+    return later;
 }

@@ -289,6 +289,13 @@ XP_NOINLINE int xp_enter(u64 pc)
     return cause ? xp_stop_unmapped(s, cause) : 0;
 }
 
+/* Whether all stacks of an object are those of functions that begin, or return. */
+#if defined(XP_SLOTTED) && !defined(XP_IN_BODIES)
+#define XP_AT_ENTRY 1
+#else
+#define XP_AT_ENTRY 0
+#endif
+
 /* Unwinds one frame. Returns 0: continue with the caller; 1: the unwind has ended with s->cause. */
 XP_INLINE int xp_step(struct xp_state *s)
 {
@@ -301,7 +308,10 @@ XP_INLINE int xp_step(struct xp_state *s)
         if (outcome)
             return outcome == 1;
     }
+    u32 entered = XP_AT_ENTRY && !s->sample.nuser;
     xp_note_frame(s);
+    if (entered) /* no table is needed to know where the return address is */
+        return xp_step_cfa(s, r, s->sp + 8, XP_WORD_CFI);
     if (s->cur.file.state == XP_FILE_READY)
         r = xp_rule_at(s, pc);
     u32 kind = (r.kind & (31u | XP_RULE_SYNTH)) | (s->cur.file.flags & XP_FILE_GENERATED);

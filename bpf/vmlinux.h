@@ -6,6 +6,7 @@
  */
 #pragma once
 #include <linux/bpf.h>
+#include <linux/version.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -21,6 +22,9 @@ typedef int bool;
 struct rb_root {
     void *rb_node;
 } CORE;
+struct rb_root_cached {
+    struct rb_root rb_root;
+} CORE;
 struct rb_node {
     unsigned long __rb_parent_color;
 } CORE;
@@ -35,11 +39,16 @@ struct timespec64 {
     s64 tv_sec;
     long tv_nsec;
 } CORE;
+struct address_space {
+    struct rb_root_cached i_mmap;
+} CORE;
 struct inode {
     struct super_block *i_sb;
+    struct address_space *i_mapping;
     unsigned long i_ino;
     s64 i_size;
     u32 i_generation, i_nlink;
+    u16 i_mode;
 } CORE;
 struct inode___ctime { /* up to 6.5 */
     struct timespec64 i_ctime;
@@ -53,6 +62,24 @@ struct inode___split_ctime { /* 6.11 on */
 } CORE;
 struct file {
     struct inode *f_inode;
+    struct address_space *f_mapping;
+    s64 f_pos;
+} CORE;
+struct file_ra_state {
+    u32 size;
+} CORE;
+enum pageflags { PG_referenced, PG_active, PG_head };
+struct folio {
+    struct address_space *mapping;
+    unsigned long index;
+    unsigned long _flags_1; /* of large ones */
+} CORE;
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+} CORE;
+struct files_struct {
+    struct fdtable *fdt;
 } CORE;
 struct vm_area_struct {
     unsigned long vm_start, vm_end;
@@ -65,13 +92,29 @@ struct vm_area_struct___rb { /* up to 6.0 */
     struct rb_node vm_rb;
 } CORE;
 typedef struct {
+    u64 ctx_id;
     void *vdso;
 } CORE mm_context_t;
+struct rw_semaphore {
+    int owner;
+} CORE;
+struct percpu_counter {
+    s64 count;
+    s32 *counters; /* by CPU: to be added to the address of its memory */
+} CORE;
+struct mm_rss_stat { /* up to 6.1 */
+    s64 count[4];
+} CORE;
 struct mm_struct {
+    struct percpu_counter rss_stat[4]; /* 6.2 on */
     struct maple_tree mm_mt;
+    struct rw_semaphore mmap_lock;
     mm_context_t context;
     struct file *exe_file;
     unsigned long start_stack, start_brk, brk;
+} CORE;
+struct mm_struct___old_rss { /* up to 6.1 */
+    struct mm_rss_stat rss_stat;
 } CORE;
 struct mm_struct___rb { /* up to 6.0 */
     struct rb_root mm_rb;
@@ -121,7 +164,14 @@ struct sched_entity {
     u64 sum_exec_runtime;
     struct cfs_rq *cfs_rq; /* the same */
 } CORE;
+struct restart_block {
+    void *fn;
+    struct {
+        void *uaddr;
+    } futex;
+} CORE;
 struct task_struct {
+    struct restart_block restart_block;
     struct sched_entity se;
     struct sched_info sched_info;
     unsigned long nvcsw, nivcsw;
@@ -131,16 +181,56 @@ struct task_struct {
     unsigned int flags;
     struct mm_struct *mm;
     int pid, tgid;
-    struct task_struct *group_leader;
+    struct task_struct *real_parent, *group_leader;
     u64 start_boottime;
     char comm[16];
     struct css_set *cgroups;
+    struct files_struct *files;
     struct thread_struct thread;
 } CORE;
 struct task_struct___old_state { /* up to 5.13 */
     volatile long state;
 } CORE;
+struct gendisk {
+    char disk_name[32];
+} CORE;
+struct block_device {
+    struct gendisk *bd_disk;
+} CORE;
+struct blkcg {
+    struct cgroup_subsys_state css;
+} CORE;
+struct blkcg_gq {
+    struct blkcg *blkcg;
+} CORE;
+struct bvec_iter {
+    unsigned int bi_size;
+} CORE;
+struct bio {
+    struct bio *bi_next;
+    struct block_device *bi_bdev; /* 5.12 on */
+    unsigned int bi_opf;
+    struct bvec_iter bi_iter;
+    struct blkcg_gq *bi_blkg; /* with CONFIG_BLK_CGROUP */
+} CORE;
+struct bio___old { /* up to 5.11 */
+    struct gendisk *bi_disk;
+} CORE;
+struct request {
+    u32 rq_flags;
+    unsigned int __data_len;
+    struct bio *bio;
+    u64 start_time_ns;
+} CORE;
+enum rqf_flags { __RQF_FLUSH_SEQ }; /* 6.11 on */
+enum req_flag_bits { __REQ_PREFLUSH };
 struct seq_file;
+struct bpf_map {
+    u32 id;
+} CORE;
+struct bpf_array {
+    void *pptrs[1]; /* of memory of each CPU */
+} CORE;
 struct bpf_iter_meta {
     struct seq_file *seq;
 } CORE;
@@ -153,6 +243,18 @@ struct bpf_iter__task {
     struct bpf_iter_meta *meta;
     struct task_struct *task;
 } CORE;
+struct bpf_iter__bpf_map_elem {
+    struct bpf_iter_meta *meta;
+    struct bpf_map *map;
+    void *key;
+    void *value;
+} CORE;
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+struct bpf_task_work { /* include/uapi/linux/bpf.h */
+    u64 __opaque;
+} __attribute__((aligned(8)));
+#endif
 
 /* The context of a perf_event program (include/uapi/linux/bpf_perf_event.h). Registers are read by number, because
  * their C types differ between kernels (arch_x86.bpf.h). */

@@ -5,20 +5,19 @@
  * stack itself is sent once per interval.
  *
  * The user stack is taken when the thread leaves: its memory is at hand then, and no other moment is on every kernel.
- * That is too dear for very short waits, so a thread that has had none longer than xp_config.wait_min for a while is
- * believed to go on like that. The kernel stack is taken when it comes back: it is still that of the wait, and by then
- * it is known how long the wait was.
+ * That is too dear for very short waits, so a thread that has had none longer than xp_wait_min for a while is
+ * believed to go on like that; late.bpf.h is about its long ones. The kernel stack is taken when it comes back: it is
+ * still that of the wait, and by then it is known how long the wait was.
  */
 #pragma once
 #include "bpf/waits.h"
+#include "bpf/told.bpf.h"
 
 #define XP_TASK_UNINTERRUPTIBLE 2u /* include/linux/sched.h */
 #define XP_TASK_DEAD            0x80u
 #define XP_WAIT_UNSEEN          0x80u /* in xp_thread.flags: nobody records waits of this kind */
 
-#define XP_CREDIT_FIRST 16u    /* stacks that are taken of a thread without knowing how long its waits are */
-#define XP_CREDIT_LONG  64u    /* further ones after a long wait */
-#define XP_CREDIT_MAX   65536u /* after many long waits that came unexpectedly */
+#define XP_CREDIT_FIRST 16u /* stacks that are taken of a thread without knowing how long its waits are */
 
 struct xp_thread {
     u64 out;      /* when it left its CPU (CLOCK_MONOTONIC, ns); 0: it is on one */
@@ -36,14 +35,15 @@ struct xp_thread {
     u32 flags;   /* XP_WAIT_* */
     u32 taken;   /* its user stack was */
     u32 wants;   /* xp_live.wants when it left */
-    u32 wanted;  /* the events that were wanted of it then */
+    u32 wanted;  /* the events that were wanted of it then, and XP_WANT_MIN */
     u64 waker;   /* key of the stack of who woke it up, or XP_WAKER_* */
     u64 credit;  /* number of waits of which the stack will be taken */
     u64 changes; /* number of times that it came back: the iterator sees by it that it raced with one */
     u64 looks;   /* number of times that the iterator looked */
     u64 lock;    /* XP_WAIT_LOCKED: its word, the same as for the last one with this `lock_key` */
     u64 lock_key;
-    u32 holder, pad;
+    u32 holder;
+    u32 late; /* its last wait is over and not counted yet (late.bpf.h) */
 };
 
 struct {
@@ -89,48 +89,6 @@ struct {
     __type(value, struct xp_wait);
 } waits0 SEC(".maps"), waits1 SEC(".maps");
 
-/* Keys of stacks -> the interval in which they were sent last. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, XP_MAX_STACKS);
-    __type(key, u64);
-    __type(value, u32);
-} told_stacks SEC(".maps");
-
-/* What cgroups have of all this. */
-struct xp_wait_group {
-    u64 threads;
-    u64 interval, waits, stacks; /* of that interval */
-};
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, XP_WAIT_GROUPS);
-    __type(key, u64);
-    __type(value, struct xp_wait_group);
-} wait_groups SEC(".maps");
-
-/* Out of line: its part of the stack is not needed by those who unwind. */
-XP_NOINLINE int xp_make_wait_group(u64 cgroup)
-{
-    struct xp_wait_group fresh = {};
-    return bpf_map_update_elem(&wait_groups, &cgroup, &fresh, BPF_NOEXIST);
-}
-
-/* Returns what a cgroup has; NULL: there are too many cgroups, or there are no shares. */
-XP_INLINE struct xp_wait_group *xp_wait_group(u64 cgroup)
-{
-    struct xp_wait_group *g = bpf_map_lookup_elem(&wait_groups, &cgroup);
-    if (!g) {
-        xp_make_wait_group(cgroup);
-        g = bpf_map_lookup_elem(&wait_groups, &cgroup);
-    }
-    if (g && g->interval != xp_live.interval) {
-        g->interval = xp_live.interval;
-        g->waits = g->stacks = 0;
-    }
-    return g;
-}
-
 XP_INLINE void xp_lose_wait(u64 count)
 {
     struct xp_stats *st = xp_stats_get();
@@ -142,9 +100,9 @@ XP_INLINE void xp_lose_wait(u64 count)
 XP_INLINE void xp_forget_thread(u32 tid)
 {
     struct xp_thread *t = xp_thread_of(tid);
-    u64 cgroup = t ? t->cgroup : 0;
     if (!t)
         return;
+    u64 cgroup = t->cgroup;
     if (bpf_map_delete_elem(&threads, &tid))
         return;
     xp_hint_thread(tid, -1);
@@ -174,81 +132,9 @@ XP_INLINE int xp_add_thread(u32 tid, const struct xp_thread *fresh)
     return 0;
 }
 
-/* ---- Keys of stacks ------------------------------------------------------------------------------------------------
- */
-XP_INLINE u64 xp_mix(u64 h, u64 v)
-{
-    h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-    return h ^ h >> 29;
-}
-
-#define XP_HASH_BATCH 64
-
-/* Mixes the next words into s->hash. Returns 1 at their end. Out of line, so that it is verified once. */
-XP_NOINLINE int xp_hash_batch(u32 from)
-{
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 1;
-    u32 n = s->sample.nkernel + s->sample.nuser;
-    u64 h = s->hash;
-    for (u32 i = 0; i < XP_HASH_BATCH; i++) {
-        u64 at = (u64)from + i;
-        asm volatile("" : "+r"(at)); /* the index must be the very register whose range is checked */
-        if (at >= n || at >= XP_MAX_KERNEL + XP_MAX_USER) {
-            s->hash = h;
-            return 1;
-        }
-        h = xp_mix(h, s->words[at]);
-    }
-    s->hash = h;
-    return 0;
-}
-
-/* Returns the key of the words in the scratch state, never 0; it stays in s->hash. */
-XP_INLINE u64 xp_key_of_words(struct xp_state *s, u64 with)
-{
-    s->hash = xp_mix(xp_config.seed, with);
-    for (u32 i = 0; i < (XP_MAX_USER + XP_MAX_KERNEL) / XP_HASH_BATCH + 1; i++)
-        if (xp_hash_batch(i * XP_HASH_BATCH))
-            break;
-    return s->hash |= 1;
-}
-
-/* Whose stack it is, and how it ended. */
-XP_INLINE u64 xp_process_key(const struct xp_state *s)
-{
-    const u64 *name = (const u64 *)s->sample.comm;
-    return xp_mix(xp_mix(name[0], name[1]), s->sample.start) ^ (u64)s->sample.tgid << 40 ^ (u64)s->cause << 32;
-}
-
-/* Sends the words of the scratch state under a key, unless that was done in this interval. Returns 0; 1: there is no
- * room, so nobody may refer to it. */
-XP_INLINE int xp_tell_stack(struct xp_state *s, u64 key, u64 cgroup)
-{
-    u32 now = xp_live.interval, *told = bpf_map_lookup_elem(&told_stacks, &key);
-    if (told && *told == now)
-        return 0;
-    struct xp_wait_group *g = xp_config.wait_shares ? xp_wait_group(cgroup) : 0;
-    if (xp_config.wait_shares && (!g || g->stacks >= XP_MAX_STACKS / XP_WAIT_SHARE))
-        return 1;
-    s->sample.type = XP_RECORD_STACK;
-    s->sample.weight = key;
-    if (bpf_map_update_elem(&told_stacks, &key, &now, BPF_ANY))
-        return 1;
-    struct xp_stats *st = xp_stats_get();
-    if (!st || xp_send(s, st)) {
-        bpf_map_delete_elem(&told_stacks, &key);
-        return 1;
-    }
-    if (g)
-        __sync_fetch_and_add(&g->stacks, 1);
-    return 0;
-}
-
 /* ---- Who is wanted -------------------------------------------------------------------------------------------------
  */
-/* Returns the bits of the waits that are wanted of a thread. */
+/* Returns the bits of the waits that are wanted of a thread, and XP_WANT_MIN; 0: none are. */
 XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
 {
     u32 all = xp_config.offcpu | xp_config.runqueue | xp_config.wakeup | xp_config.lock;
@@ -257,7 +143,10 @@ XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
         (!h || !h->wanted[tgid % XP_HINTS] || !bpf_map_lookup_elem(&wanted_pids, &tgid)))
         return 0;
     *cgroup = xp_cgroup_id_of(t);
-    return xp_config.target == XP_TARGET_CGROUP ? xp_want_of(*cgroup, t) & all : all;
+    if (xp_config.target != XP_TARGET_CGROUP)
+        return all;
+    u32 want = xp_want_of(*cgroup, t);
+    return want & all ? want & (all | XP_WANT_MIN(XP_WANT_MIN_CODES - 1)) : 0;
 }
 
 XP_INLINE u32 xp_state_of(struct task_struct *t)
@@ -362,19 +251,20 @@ XP_INLINE void xp_note_sums(struct task_struct *task, struct xp_thread *t, u64 l
     t->switches = task->nvcsw + task->nivcsw;
 }
 
-/* Takes the kernel stack of a thread that is not running; returns its key, 0 without one. */
-XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, u64 cgroup)
+/* Sends a kernel stack of n bytes in s->words; returns its key, 0 without one. */
+XP_INLINE u64 xp_tell_kernel_stack(struct xp_state *s, long n, u64 cgroup)
 {
-    long n = bpf_get_task_stack(task, s->words, 8 * XP_MAX_KERNEL, 0);
     struct xp_sample *smp = &s->sample;
     smp->nkernel = n > 0 ? (u32)n / 8 : 0;
-    smp->nuser = 0;
-    smp->tgid = smp->tid = 0;
-    smp->flags = 0;
+    smp->tgid = smp->tid = smp->nuser = smp->flags = 0;
     s->fp_frames = s->pending = 0;
     s->cause = XP_CAUSE_NOT_WANTED;
-    if (!smp->nkernel)
-        return 0;
-    u64 key = xp_key_of_words(s, 0);
-    return xp_tell_stack(s, key, cgroup) ? 0 : key;
+    u64 key = smp->nkernel ? xp_key_of_words(s, 0) : 0;
+    return key && xp_tell_stack(s, key, cgroup) ? 0 : key;
+}
+
+/* The same for a thread that is not running. */
+XP_INLINE u64 xp_take_kernel_stack(struct xp_state *s, struct task_struct *task, u64 cgroup)
+{
+    return xp_tell_kernel_stack(s, bpf_get_task_stack(task, s->words, 8 * XP_MAX_KERNEL, 0), cgroup);
 }

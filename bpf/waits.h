@@ -6,9 +6,16 @@
 
 #define XP_MAX_THREADS (1u << 15) /* threads whose waits are followed: 5 MB */
 #define XP_MAX_WAITS   (1u << 15) /* distinct waits of an interval: twice 3 MB */
-#define XP_MAX_STACKS  (1u << 15) /* distinct stacks of an interval */
-#define XP_WAIT_SHARE  4          /* with neighbours, a cgroup may have one part in so many of each */
-#define XP_WAIT_GROUPS 4096       /* cgroups with threads that are followed */
+#define XP_MAX_LATE    4096       /* waits that are over and whose stacks are still to be taken */
+#define XP_LATE_NS     1000000    /* after this time, they are not any more */
+#define XP_LATE_WAIT   100000000  /* until then (ns), a wait without stack is not counted before it is over */
+
+/* What is done about user stacks besides taking them as a thread leaves its CPU (bpf/late.bpf.h). */
+enum xp_late_stacks {
+    XP_LATE_NO,
+    XP_LATE_SOME, /* those of long waits that came unexpectedly are taken when the thread is back */
+    XP_LATE_ALL,  /* those of all long waits are */
+};
 
 /* Sums are kept by the kernel side, and read and reset by user space at the end of each interval. */
 struct xp_wait_key {

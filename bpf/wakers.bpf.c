@@ -39,27 +39,6 @@ XP_INLINE int xp_is_interrupt(struct xp_state *s)
            XP_IS_IN(at, asm_sysvec_irq_work);
 }
 
-/* Prepares the scratch state for the stack of the current task. */
-XP_NOINLINE int xp_begin_waker(void)
-{
-    struct xp_state *s = xp_state_get();
-    u64 id = bpf_get_current_pid_tgid();
-    if (!s)
-        return 1;
-    struct xp_sample *smp = &s->sample;
-    xp_who_is(&s->who);
-    xp_identify(smp, (struct task_struct *)s->who.task, s->who.start);
-    smp->tgid = id >> 32;
-    smp->tid = (u32)id;
-    smp->nuser = 0;
-    smp->cgroup = xp_cgroup_id();
-    smp->unwind_ns = 0;
-    xp_unwind_reset(s);
-    s->kernel_mode = 1;
-    s->cause = XP_CAUSE_NOT_TAKEN;
-    return 0;
-}
-
 /* In an agent, nobody sees the user frames of others who are not profiled themselves. */
 XP_INLINE int xp_may_see(const struct xp_state *s, u64 cgroup)
 {
@@ -80,19 +59,10 @@ XP_NOINLINE int xp_user_stack_of_waker(u64 cgroup, u32 take)
         s->cause = XP_CAUSE_KTHREAD;
     } else if (take && xp_may_see(s, cgroup)) {
         xp_user_stack(s, 0, &s->who);
-    } else if (take) {
-        s->cause = XP_CAUSE_NOT_WANTED;
+    } else {
+        s->cause = take ? XP_CAUSE_NOT_WANTED : XP_CAUSE_NOT_TAKEN;
     }
     return 0;
-}
-
-XP_NOINLINE int xp_tell_waker(u64 cgroup)
-{
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 1;
-    u64 key = xp_key_of_words(s, xp_process_key(s) ^ (s->pending ? s->first.r[XP_RSP] : 0) ^ XP_WAIT_WOKEN);
-    return xp_tell_stack(s, key, cgroup);
 }
 
 /* The user frames of a short wait's waker are not taken. The kernel's are: they tell an interrupt from a thread. */
@@ -106,11 +76,11 @@ int xp_on_waking(u64 *ctx)
         return 0;
     u64 cgroup = t->cgroup;
     struct xp_state *s = xp_state_get();
-    if (!s || xp_begin_waker())
+    if (!s || xp_begin_here(xp_cgroup_id()))
         return 0;
     long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
     s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
-    xp_user_stack_of_waker(cgroup, bpf_ktime_get_ns() - t->out >= xp_config.wait_min);
-    t->waker = xp_tell_waker(cgroup) ? XP_WAKER_UNSEEN : s->hash;
+    xp_user_stack_of_waker(cgroup, bpf_ktime_get_ns() - t->out >= xp_wait_min(t->wanted));
+    t->waker = xp_tell_here(cgroup, XP_WAIT_WOKEN) ? XP_WAKER_UNSEEN : s->hash;
     return 0;
 }

@@ -11,7 +11,10 @@
 #define XP_STEP_BATCH   8          /* frames per call of the verified step function */
 #define XP_DUMP_BYTES   16384      /* stack copied for a sample whose file has no table yet */
 #define XP_DUMP_MAPS    256        /* executable mappings sent with it: a power of two; a browser has 110 */
-#define XP_MAX_EVENTS   8          /* event kinds recorded at once: their bits in a want */
+#define XP_MAX_EVENTS   16         /* event kinds recorded at once: their bits in a want */
+#define XP_MAX_PERF     8          /* of these, kinds that perf counts: a program for each */
+#define XP_MAX_VALUES   4          /* values that a stack may have of one kind */
+#define XP_LEVELS       3          /* programs of kinds that interrupt each other: task, soft and hard interrupts */
 #define XP_CACHE_SLOTS  4096       /* pc -> rule cache entries per CPU: 64 KiB, fits beside the target in L2 */
 #define XP_WINDOW       2048       /* bytes of user stack read at once: costs the same as 8 */
 #define XP_MAX_FILES    (1u << 13) /* files known to the kernel side at once: 1 MiB */
@@ -37,11 +40,13 @@ enum xp_word {
     XP_WORD_FP = 2,       /* file frame, found through the frame pointer of its callee: lower confidence */
     XP_WORD_SYNTH = 3,    /* file frame, found through a synthesised row of its callee (XP_RULE_SYNTH) */
     XP_WORD_INFERRED = 4, /* the same, but the row was derived backwards from the end of the code */
-    XP_WORD_MARK = 11,    /* no frame: stands for what is missing of a waker: a cause, or enum xp_mark, in bits 0-7 */
-    XP_WORD_NAME = 12,    /* no frame: XP_NAME_WORDS of these are the name of a thread or process, 7 bytes in each */
-    XP_WORD_LOCK = 13,    /* no frame: the lock that was waited for */
-    XP_WORD_WAIT = 14,    /* no frame: why the thread was off its CPU; the first kernel word of such a stack */
-    XP_WORD_KERNEL = 15   /* unmodified kernel address */
+    XP_WORD_TOLD = 5, /* file frame of a stack that a runtime took: one function; its callers, inlined or not, follow */
+    XP_WORD_LABEL = 10, /* no frame: what tells sums of one stack apart; the first word of the stack */
+    XP_WORD_MARK = 11,  /* no frame: stands for what is missing of a waker: a cause, or enum xp_mark, in bits 0-7 */
+    XP_WORD_NAME = 12,  /* no frame: XP_NAME_WORDS of these are the name of a thread or process, 7 bytes in each */
+    XP_WORD_LOCK = 13,  /* no frame: the lock that was waited for */
+    XP_WORD_WAIT = 14,  /* no frame: why the thread was off its CPU; the first kernel word of such a stack */
+    XP_WORD_KERNEL = 15 /* unmodified kernel address */
 };
 /* XP_WORD_WAIT: flags in bits 0-7; in bits 16-31 the number of words of the reason, itself included. They are the first
  * kernel words of the stack: this one; if XP_WAIT_LOCKED, an XP_WORD_LOCK and, if its holder is known, the holder's
@@ -65,26 +70,47 @@ enum xp_mark {
     XP_MARK_INTERRUPT,   /* not by a thread: by a device or timer */
     XP_MARK_UNSEEN,      /* nobody knows by whom */
 };
+/* XP_WORD_LABEL: enum xp_label in bits 56-59, and a name of up to 7 bytes, the first one the lowest. */
+enum xp_label {
+    XP_LABEL_NAME, /* the name says it */
+    /* What was done with the disk of that name: */
+    XP_LABEL_READ,
+    XP_LABEL_WRITE,
+    XP_LABEL_DISCARD,
+    XP_LABEL_FLUSH,
+    XP_LABEL_WRITE_BACK, /* written by a thread of the kernel, later than by who made the data */
+    XP_LABELS
+};
+#define XP_LABEL(what, name) ((u64)XP_WORD_LABEL << 60 | (u64)(what) << 56 | (name))
+#define XP_LABEL_WHAT(w)     ((u32)((w) >> 56) & 15)
+#define XP_TEXT(a, b, c, d, e, f, g) \
+    ((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16 | (u64)(d) << 24 | (u64)(e) << 32 | (u64)(f) << 40 | (u64)(g) << 48)
 /* XP_WORD_LOCK: in a file if bit 59 is set, with file ID and offset as in file words: the offset is that of the byte in
  * the mapping, beyond the end of the file in .bss. Otherwise enum xp_lock_place in bits 56-58 and an address. */
 enum xp_lock_place {
     XP_LOCK_HEAP,   /* between start_brk and brk, or in anonymous memory */
     XP_LOCK_STACK,  /* of the thread that waits, or of the process */
     XP_LOCK_SHARED, /* memory shared between processes, or a mapped file that is no program */
-    XP_LOCK_KERNEL, /* a lock of the kernel itself: the address is that of the lock */
+    /* Locks of the kernel itself, by their type: the address is that of the lock. */
+    XP_LOCK_MUTEX,
+    XP_LOCK_RWSEM,
+    XP_LOCK_MMAP,   /* the rwsem that guards the mappings of the process that waits (mm_struct.mmap_lock) */
+    XP_LOCK_PERCPU, /* percpu-rwsem */
+    XP_LOCK_KERNEL, /* of another type: rt_mutex, semaphore */
 };
-#define XP_LOCK_IN_FILE       (1ull << 59)
-#define XP_LOCK_PLACE(w)      ((u32)((w) >> 56) & 7)
-#define XP_WORD_KIND(w)       ((u32)((w) >> 60))
-#define XP_WORD_EXACT         (1ull << 59)
-#define XP_WORD_ADDR(w)       ((w) & ((1ull << 56) - 1))
-#define XP_OFFSET_BITS        35
-#define XP_WORD_OFFSET(w)     ((w) & ((1ull << XP_OFFSET_BITS) - 1))
-#define XP_WORD_FILE(w)       ((u32)((w) >> XP_OFFSET_BITS) & 0xffffff)
-#define XP_FILE_WORD(k, f, o) ((u64)(k) << 60 | (u64)(f) << XP_OFFSET_BITS | (o))
-#define XP_FILE_VDSO          1 /* the file id of the kernel's vdso; its offsets count from its ELF header */
-#define XP_FILE_FIRST         2 /* first ID for files, assigned when they are first seen */
-#define XP_FILE_IDS           (1u << 24)
+#define XP_LOCK_IN_KERNEL(place) ((place) >= XP_LOCK_MUTEX)
+#define XP_LOCK_IN_FILE          (1ull << 59)
+#define XP_LOCK_PLACE(w)         ((u32)((w) >> 56) & 7)
+#define XP_WORD_KIND(w)          ((u32)((w) >> 60))
+#define XP_WORD_EXACT            (1ull << 59)
+#define XP_WORD_ADDR(w)          ((w) & ((1ull << 56) - 1))
+#define XP_OFFSET_BITS           35
+#define XP_WORD_OFFSET(w)        ((w) & ((1ull << XP_OFFSET_BITS) - 1))
+#define XP_WORD_FILE(w)          ((u32)((w) >> XP_OFFSET_BITS) & 0xffffff)
+#define XP_FILE_WORD(k, f, o)    ((u64)(k) << 60 | (u64)(f) << XP_OFFSET_BITS | (o))
+#define XP_FILE_VDSO             1 /* the file id of the kernel's vdso; its offsets count from its ELF header */
+#define XP_FILE_FIRST            2 /* first ID for files, assigned when they are first seen */
+#define XP_FILE_IDS              (1u << 24)
 
 /* ---- How a user stack ended --------------------------------------------------------------------------------------
  * X(enum name, slug for output and metrics, class, sentence). Class: 'c' complete, 'n' no user stack, 'x' cut: frames
@@ -136,6 +162,10 @@ enum xp_cause {
     X(FILE_EVENT, "file-event", "the notification of a new file was dropped: ring full")         \
     X(DUMP, "stack-dump", "a stack dump was dropped: ring full, or rate limit of dumps reached") \
     X(WAIT, "wait", "a wait was not counted: too many threads or too many distinct waits")       \
+    X(SUM, "sum", "an event was not counted: too many distinct stacks")                          \
+    X(BLOCK, "block", "a block of memory was not followed: too many at once")                    \
+    X(PAGE, "page", "a page of a file was not followed: too many at once")                       \
+    X(REQUEST, "request", "a request of a disk was not followed: too many at once")              \
     X(CGROUP_EVENT, "cgroup-event", "the notification of a new cgroup was dropped: ring full")
 
 enum xp_loss {
@@ -212,11 +242,13 @@ enum xp_record {
     /* A struct xp_sample without value, to which rows of `waits` refer by the key in `weight`: the user stack of a
      * process, or a kernel stack (process and user words missing). */
     XP_RECORD_STACK = 5,
+    XP_RECORD_MAPPED = 6, /* bpf/heap.h */
 };
 
 #define XP_SAMPLE_KERNEL_MODE 1u /* the sample interrupted the kernel */
 #define XP_SAMPLE_DUMP        2u /* it follows an XP_RECORD_DUMP with the same cpu and time */
 #define XP_SAMPLE_FP_USED     4u /* at least one frame was found through a frame pointer */
+#define XP_SAMPLE_KEPT        8u /* of a stack: others may refer to it at any time */
 
 struct xp_sample {
     u32 type; /* XP_RECORD_SAMPLE, XP_RECORD_STACK */
@@ -298,8 +330,9 @@ struct xp_config {
     u32 kernel, user;  /* which stacks to record */
     u32 measure;       /* measure the time of every unwind */
     u32 ring_bytes;
-    u32 thread_names; /* xp_sample.comm is the name of the thread, not of the process */
-    u32 cgroup_files; /* maximum number of files that stacks of one cgroup may add to `files`; 0: no limit */
+    u32 perf_event[XP_MAX_PERF]; /* the number of the event that a program of perf events samples */
+    u32 thread_names;            /* xp_sample.comm is the name of the thread, not of the process */
+    u32 cgroup_files;            /* maximum number of files that stacks of one cgroup may add to `files`; 0: no limit */
     /* Of waits (bpf/waits.bpf.h): */
     u32 offcpu, runqueue; /* bits of these events: 1 << event; 0: not recorded */
     u32 lock;             /* the same */
@@ -307,28 +340,45 @@ struct xp_config {
     u32 wait_shares;      /* a cgroup gets only its share of threads, waits and stacks */
     u32 kernel_threads;   /* follow those, too */
     u32 wakeup;           /* the bit of that event, as above */
+    u32 late;             /* enum xp_late_stacks */
+    u32 late_work;        /* they are taken by task work, to be called for */
     u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
-    u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
+    u32 event;            /* of a kind in sums (bpf/kind.bpf.h): its number */
+    u32 pad;
+    u64 seed; /* of keys of stacks: random, so that nobody can make two stacks have one key */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------
- * A want consists of a bit e for each sampled event e and, from bit 8 on, a number N: one of N samples is kept, chosen
- * at random. A cgroup without a want has that of its nearest ancestor; 0 if no ancestor has one.
+ * A want consists of a bit e for each recorded event e; from bit 16 on, a number N: one of N samples is kept, chosen at
+ * random; and from bit 26 on, the code of a time in place of xp_config.wait_min, or 0. A cgroup without a want has that
+ * of its nearest ancestor; 0 if no ancestor has one.
  */
-#define XP_WANT(events, every) ((u32)(events) | (u32)(every) << 8)
-#define XP_WANT_EVENTS(w)      ((w)&0xff)
-#define XP_WANT_EVERY(w)       ((w) >> 8)
-#define XP_MAX_WANTS           16384 /* cgroups with a want of their own */
-#define XP_MAX_DECISIONS       32768 /* cgroups met by samples */
+#define XP_WANT(events, every) ((u32)(events) | (u32)(every) << 16)
+#define XP_WANT_EVENTS(w)      ((w)&0xffff)
+#define XP_WANT_EVERY(w)       ((w) >> 16 & XP_WANT_EVERY_MAX)
+#define XP_WANT_EVERY_MAX      1023
+#define XP_WANT_MIN(code)      ((u32)(code) << 26)
+#define XP_WANT_MIN_CODE(w)    ((u32)(w) >> 26)
+#define XP_WANT_MIN_CODES      64
+/* ns: four steps per power of two, 1 us to 50 ms. */
+#define XP_WANT_MIN_NS(code) ((4ull + (((code)-1) & 3)) << (((code)-1) >> 2) << 8)
+#define XP_MAX_WANTS         16384 /* cgroups with a want of their own */
+#define XP_MAX_DECISIONS     32768 /* cgroups met by samples */
 
 struct xp_live { /* changes while sampling; what eBPF programs have cached is valid until one of the counters changes */
     u32 wants;   /* number of changes of wants */
     u32 files;   /* number of evictions of files */
     u32 interval; /* its number; the lowest bit chooses the map of waits */
-    u32 pad;
+    u32 ends;     /* nobody follows threads any more: this interval is the last one */
     /* Of events that are clocks, in ns; 0: what the kernel says. It goes on saying the period that a clock began with
      * (hw.last_period; kernel/events/core.c: perf_swevent_hrtimer). */
     u64 period[XP_MAX_EVENTS];
+};
+
+/* ---- What is counted of an event: one value of its kind -----------------------------------------------------------
+ */
+struct xp_amount {
+    u64 count, value;
 };
 
 /* ---- Counters, per CPU ---------------------------------------------------------------------------------------------

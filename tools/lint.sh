@@ -44,11 +44,31 @@ complain() { # stdin: complaints; any is a failure
     return $status
 }
 
+# Runs a command on the files that are newer than its last clean run; on all of them if one of SETTINGS is.
+since_clean() { # COMMAND SETTINGS FILE...
+    local command=$1 stamp=$B/lint/$1.ok file settings list=() all=
+    read -ra settings <<<"$2"
+    shift 2
+    mkdir -p "$B/lint"
+    touch "$stamp.new"
+    for file in "${settings[@]}"; do
+        if [ "$file" -nt "$stamp" ]; then all=1; fi
+    done
+    for file; do
+        if [ "$all" ] || [ "$file" -nt "$stamp" ]; then list+=("$file"); fi
+    done
+    if [ ${#list[@]} -gt 0 ]; then "$command" "${list[@]}" || return; fi
+    mv "$stamp.new" "$stamp"
+}
+
 # --- The layout is clang-format's.
 rule_format() {
     on format_files '*.c' '*.h'
 }
 format_files() {
+    since_clean layout_of "$tools/lint.sh .clang-format" "$@"
+}
+layout_of() {
     printf '%s\0' "$@" | xargs -0 -n 8 -P "$(nproc)" clang-format --dry-run -Werror 2>&1 |
         sed -nE 's/^([^:]+:[0-9]+):[0-9]+: error: .*/\1: not as clang-format would have it (clang-format -i)/p' |
         sort -u -t: -k1,2 -V | complain
@@ -106,7 +126,12 @@ rule_shell() {
     on shell_files '*.sh' .ci/run
 }
 shell_files() {
-    shellcheck -x -f gcc "$@"
+    local sourced
+    sourced=$(grep -hoE '^[[:blank:]]*\. [a-z0-9/_.-]+\.sh' "$@" | awk '{ print $2 }' | sort -u | tr '\n' ' ')
+    since_clean shellcheck_of "$tools/lint.sh $sourced" "$@"
+}
+shellcheck_of() {
+    printf '%s\0' "$@" | xargs -0 -n 8 -P "$(nproc)" shellcheck -x -f gcc
 }
 
 # --- The tables of options are the program's own; links and paths in documents lead somewhere.

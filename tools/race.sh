@@ -18,10 +18,11 @@ mkdir -p "$logs"
 export TSAN_OPTIONS="halt_on_error=0:exitcode=66:second_deadlock_stack=1:log_path=$logs/report"
 
 status=0
-XPROF_TESTDATA=$B/testdata "$B/race/unit" "$@" >"$logs/unit" || status=1
-grep -E '^FAIL|skip:' "$logs/unit" || true
-tail -n 1 "$logs/unit"
-if [ $# = 0 ]; then
+export XPROF_TESTDATA=$B/testdata
+if [ $# -gt 0 ]; then
+    "$B/race/unit" "$@" || status=1
+else
+    tools/unit.sh "$B/race/unit" "$logs" || status=1
     XPROF=$PWD/$B/race/xprof e2e/run.sh "$case" || status=1
 fi
 reports=("$logs"/report.*)

@@ -1,7 +1,8 @@
 /* The runner of all unit tests; linked only into build/unit.
- *   build/unit [-x] [SUBSTRING...]   runs the tests whose FILE:NAME contains one of them, in their order; -x stops at
- * the first failure build/unit -l                    lists FILE:NAME of all tests
- */
+ *   build/unit [-x] [SUBSTRING...]   runs the tests whose FILE:NAME contains one of them, in their order
+ *   build/unit -s K/N                runs every Nth test, from the Kth: N processes run all of them
+ *   build/unit -l                    lists FILE:NAME of all tests
+ * With -x, it stops at the first failure. */
 #include "base/test.h"
 #include <dirent.h>
 #include <stdarg.h>
@@ -96,9 +97,27 @@ static int list(void)
     return 0;
 }
 
+/* Leaves every Nth test, from the Kth. */
+static int keep_share(const char *share)
+{
+    int k, n, i = 0;
+    if (!share || sscanf(share, "%d/%d", &k, &n) != 2 || k < 1 || k > n) {
+        fprintf(stderr, "unit: -s takes K/N, 1 <= K <= N\n");
+        return -1;
+    }
+    for (struct test_case *t = cases; t; t = t->next, i++)
+        t->run = i % n == k - 1 ? t->run : NULL;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int count[3] = {0}; /* passed, failed, skipped */
+    if (argc > 1 && !strcmp(argv[1], "-s")) {
+        if (keep_share(argv[2]))
+            return 2;
+        argc = 1;
+    }
     bool stop = argc > 1 && !strcmp(argv[1], "-x");
     char *all[] = {NULL}, **patterns = argc > 1 + stop ? argv + 1 + stop : all;
     if (argc > 1 && !strcmp(argv[1], "-l"))

@@ -2,10 +2,12 @@
 #include "cli/cli.h"
 #include "cli/check.h"
 #include "cli/options/options.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "container/cri.h"
 #include "container/hierarchy.h"
+#include "events/events.h"
 #include "parser/parser.h"
 #include "parser/sandbox.h"
 #include "probe/denied.h"
@@ -257,21 +259,57 @@ static void check_event(const char *name, u32 type, u64 config, struct check *c)
     probe_free(&p);
 }
 
-/* The programs that follow threads off their CPUs are loaded when somebody wants that. */
-static void check_waits(void)
+/* By which means user stacks of waits can be taken. */
+static void say_wait_stacks(void)
 {
-    char why[512];
+    AUTO_BUF struct buf means = {0};
+    const char *name;
+    for (size_t i = PROBE_STACKS_SWITCH; (name = event_wait_stacks(i)); i++)
+        if (probe_can_take((enum probe_wait_stacks)i))
+            buf_printf(&means, "%s%s", means.len ? ", " : "", name);
+    buf_char(&means, 0);
+    line("ok", "user stacks of waits", "%s", means.failed ? "out of memory" : means.data);
+}
+
+/* Loads and attaches what is loaded on demand otherwise. `can`: what works then. */
+static void check_on_demand(const char *name, struct probe_config *cfg, const char *can)
+{
+    char why[512] = "";
     struct probe *p = NULL;
-    struct probe_config cfg = {.cgroup_subsys = -1, .kernel = true, .user = true, .nevents = 4};
-    cfg.events[0] = (struct probe_event){.how = PROBE_OFFCPU};
-    cfg.events[1] = (struct probe_event){.how = PROBE_RUNQUEUE};
-    cfg.events[2] = (struct probe_event){.how = PROBE_WAKEUP};
-    cfg.events[3] = (struct probe_event){.how = PROBE_LOCK};
-    int rc = probe_new(&p, &cfg, why, sizeof(why));
+    cfg->cgroup_subsys = -1;
+    cfg->kernel = cfg->user = true;
+    int rc = probe_new(&p, cfg, why, sizeof(why));
     if (!rc)
         rc = probe_start(p, why, sizeof(why));
-    line(rc ? "--" : "ok", "waits", "%s", rc ? why : "can be followed (offcpu, runqueue, wakeup, lock)");
+    if (rc < 0)
+        line("--", name, "%s", why);
+    else /* perhaps without a part of it */
+        line("ok", name, "%s%s%s", can, why[0] ? "; but " : "", why);
     probe_free(&p);
+}
+
+/* The programs that follow threads off their CPUs are in common objects; other kinds have one each. */
+static void check_kinds(void)
+{
+    AUTO_BUF struct buf names = {0};
+    struct probe_config waits = {.nevents = 0};
+    size_t n;
+    const struct event_kind *kinds = event_kinds(&n);
+    buf_str(&names, "can be followed (");
+    for (size_t i = 0; i < n && waits.nevents < XP_MAX_EVENTS; i++)
+        if (kinds[i].probe.how != PROBE_PERF && kinds[i].probe.how != PROBE_KIND) {
+            buf_printf(&names, "%s%s", waits.nevents ? ", " : "", kinds[i].name);
+            waits.events[waits.nevents++] = kinds[i].probe;
+        }
+    buf_str(&names, ")");
+    buf_char(&names, 0);
+    check_on_demand("waits", &waits, names.failed ? "can be followed" : names.data);
+    say_wait_stacks();
+    for (size_t i = 0; i < n; i++)
+        if (kinds[i].probe.how == PROBE_KIND) {
+            struct probe_config one = {.events = {kinds[i].probe}, .nevents = 1};
+            check_on_demand(kinds[i].name, &one, "can be counted");
+        }
 }
 
 int cli_check(int argc, char **argv)
@@ -291,7 +329,7 @@ int cli_check(int argc, char **argv)
     check_parser(&c);
     check_event("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, &c);
     check_event("hardware counters", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL);
-    check_waits();
+    check_kinds();
     check_containers(&c, o.host_root);
     puts(c.failures ? "some requirements are not met: see the lines marked NO" : "xprof works here");
     return c.failures ? 1 : 0;

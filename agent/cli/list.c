@@ -32,7 +32,7 @@ static const char *cell(const struct event_kind *k, enum column c, char number[1
     case NAME:
         return k->name;
     case UNIT:
-        return k->unit;
+        return k->values[k->main].unit;
     case COST:
         return event_cost_name(k->cost);
     case RATE:
@@ -99,8 +99,8 @@ void list_json(struct buf *out)
         buf_str(out, i ? ",\n{\"name\":" : "[{\"name\":");
         buf_json(out, k[i].name);
         add_aliases(&k[i], out);
-        add_string("unit", k[i].unit, out);
-        add_string("type", k[i].type, out);
+        add_string("unit", k[i].values[k[i].main].unit, out);
+        add_string("type", k[i].values[k[i].main].type, out);
         add_string("series", k[i].series, out);
         add_string("cost", event_cost_name(k[i].cost), out);
         buf_printf(out, ",\"default_rate\":%u", k[i].default_hz);

@@ -21,7 +21,7 @@ TEST(list_has_a_line_for_every_event)
         const struct event_kind *kind = &k[lines - 1];
         CHECK(!strncmp(line, kind->name, strlen(kind->name)) && line[strlen(kind->name)] == ' ');
         CHECK_STR(line + what, kind->help); /* all columns begin where their headings do */
-        CHECK(strstr(line, kind->unit) && strstr(line, event_cost_name(kind->cost)));
+        CHECK(strstr(line, kind->values[kind->main].unit) && strstr(line, event_cost_name(kind->cost)));
         CHECK(strstr(line, kind->default_hz ? " 99 " : " - ") && strstr(line, kind->needs));
     }
     CHECK_EQ(lines, n + 1);
@@ -40,8 +40,8 @@ TEST(list_as_json)
     for (size_t i = 0; i < n; i++) {
         const struct json *j = json_item(all, i);
         CHECK_STR(json_get_text(j, "name"), k[i].name);
-        CHECK_STR(json_get_text(j, "unit"), k[i].unit);
-        CHECK_STR(json_get_text(j, "type"), k[i].type);
+        CHECK_STR(json_get_text(j, "unit"), k[i].values[k[i].main].unit);
+        CHECK_STR(json_get_text(j, "type"), k[i].values[k[i].main].type);
         CHECK_STR(json_get_text(j, "series"), k[i].series);
         CHECK_STR(json_get_text(j, "cost"), event_cost_name(k[i].cost));
         CHECK_STR(json_get_text(j, "needs"), k[i].needs);

@@ -25,8 +25,13 @@ TEST(record_options_take_one_target)
                {"-a --no-kernel --no-user", "leave nothing to record"},
                {"-a -e cpu,nope", "--event: unknown value \"nope\"; see \"xprof list\"\n"},
                {"-a -e cpu,off-cpu,off_cpu", "offcpu is listed twice"},
+               {"-a --wait-stacks nope", "nope"},
                {"-a -o x", "--output x: unknown suffix"},
                {"-a --format nope", "nope"},
+               {"-a --leaks", "give -e memory, too"},
+               {"-a -e memory --older-than 5s", "give --leaks, too"},
+               {"-a -e memory --leaks -d 10s", "record longer"},
+               {"-a -e memory --leaks --older-than 10s -d 5s", "record longer"},
                {"-a --no-cache --cache-dir /x", "exclude each other"}};
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct record_options o;
@@ -46,11 +51,33 @@ TEST(record_options_take_one_target)
     }
 }
 
+/* A leak needs more samples, and frees that are not seen would hide it. */
+TEST(record_options_of_memory_depend_on_leaks)
+{
+    static const struct {
+        const char *line;
+        u64 period, cost, old_ns;
+    } cases[] = {{"-a -e memory", 512 << 10, 5, 0},
+                 {"-a -e memory --leaks -d 11s", 64 << 10, 0, 10000000000},
+                 {"-a -e heap --leaks --older-than 3s --memory-max-cost 7", 64 << 10, 7, 3000000000},
+                 {"-a -e cpu,memory --leaks --memory-period 1M", 1 << 20, 0, 10000000000},
+                 {"-a -e memory --memory-max-cost off", 512 << 10, 0, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct record_options o;
+        AUTO_BUF struct buf message = {0};
+        CHECK_EQ(parse_record(cases[i].line, &o, &message), 0);
+        CHECK_EQ(o.memory_period, cases[i].period);
+        CHECK_EQ(o.memory_max_cost, cases[i].cost);
+        CHECK_EQ(o.older_than, cases[i].old_ns);
+        record_options_free(&o);
+    }
+}
+
 TEST(record_options_know_aliases_of_events)
 {
     struct record_options o;
     AUTO_BUF struct buf message = {0};
-    CHECK_EQ(parse_record("-a -e off-cpu,faults", &o, &message), 0);
+    CHECK_EQ(parse_record("-a -e off-cpu,page_faults", &o, &message), 0);
     CHECK_EQ(o.events.n, 2);
     CHECK_STR(o.events.v[0], "offcpu");
     CHECK_STR(o.events.v[1], "page-faults");

@@ -169,12 +169,23 @@ static void want(struct verdict *v, u32 want)
 static u32 want_at(const struct inventory *w, u32 events, unsigned rate)
 {
     unsigned every = rate && rate < w->hz ? (w->hz + rate / 2) / rate : 1;
-    return XP_WANT(events, every);
+    return XP_WANT(events, every < XP_WANT_EVERY_MAX ? every : XP_WANT_EVERY_MAX);
+}
+
+/* The greatest time that is no longer; 0: the default. */
+static u32 min_code(u64 ns)
+{
+    u32 code = ns ? 1 : 0;
+    while (code && code + 1 < XP_WANT_MIN_CODES && XP_WANT_MIN_NS(code + 1) <= ns)
+        code++;
+    return XP_WANT_MIN(code);
 }
 
 static u32 pod_want(const struct inventory *w, const struct wants *wants)
 {
-    return wants->profiled ? want_at(w, wants->events, wants->rate ? wants->rate : w->rules->rate) : XP_WANT(0, 1);
+    if (!wants->profiled)
+        return XP_WANT(0, 1);
+    return want_at(w, wants->events, wants->rate ? wants->rate : w->rules->rate) | min_code(wants->offcpu_min_ns);
 }
 
 static bool matches(const char *pattern, const char *text)

@@ -122,6 +122,34 @@ TEST(world_shares_the_highest_rate)
     inventory_free(&w);
 }
 
+static void expect_least_wait(const char *time, u64 ns)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct inventory w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    struct container c = cgroup_of(CGROUP_POD, "u1", "", no_name);
+    struct verdict v;
+    struct kube_pod *pod = pod_of("u1", "one", "xprof.io/profile", "true");
+    if (time)
+        kube_pairs_add(&pod->annotations, "xprof.io/offcpu-min", time);
+    CHECK_EQ(put(&w, pod), 0);
+    CHECK_EQ(inventory_decide(&w, &c, &v), 0);
+    CHECK(XP_WANT_EVENTS(v.want) && XP_WANT_EVERY(v.want) == 1);
+    u32 code = XP_WANT_MIN_CODE(v.want);
+    CHECK_EQ(code ? XP_WANT_MIN_NS(code) : 0, ns);
+    verdict_free(&v);
+    inventory_free(&w);
+}
+
+TEST(world_knows_which_waits_are_worth_a_stack)
+{
+    expect_least_wait(NULL, 0);
+    expect_least_wait("1us", 1024);
+    expect_least_wait("2us", 1792);
+    expect_least_wait("100us", 98304);
+    expect_least_wait("1ms", 917504);
+    expect_least_wait("50ms", 41943040);
+}
+
 TEST(world_waits_for_a_namespace_that_may_opt_out)
 {
     struct discover_rules rules = rules_of(POLICY_ALL);

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#define NOWHERE UINT64_MAX /* no address of a variable */
+#define HEAP    "heap"
+
 static int ascending(const void *a, const void *b)
 {
     const u64 *x = a, *y = b;
@@ -19,16 +22,19 @@ int data_names_find(const struct elf_file *e, const struct elf_file *more, const
     if (!sorted || !symbols)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        out[i] = (struct data_name){.address = offsets[i]};
+        out[i] = (struct data_name){.address = NOWHERE};
         if (elf_data_address(e, offsets[i], &out[i].address))
             sorted[known++] = out[i].address;
     }
     qsort(sorted, known, sizeof(*sorted), ascending); /* addresses need not ascend as offsets do */
     int err = symbols_find_data(e, more, sorted, known, symbols);
     for (size_t i = 0; i < n && !err; i++) {
-        u64 address; /* no variable is where the file has none: behind .bss */
-        bool there = known && elf_data_address(e, offsets[i], &address);
-        const u64 *at = there ? bsearch(&out[i].address, sorted, known, sizeof(*sorted), ascending) : NULL;
+        if (out[i].address ==
+            NOWHERE) { /* other memory begins where .bss ends, and the kernel makes one mapping of both */
+            out[i] = (struct data_name){.address = offsets[i], .name = HEAP, .len = strlen(HEAP)};
+            continue;
+        }
+        const u64 *at = bsearch(&out[i].address, sorted, known, sizeof(*sorted), ascending);
         const struct symbol *s = at ? &symbols[at - sorted] : NULL;
         if (s && s->name) {
             out[i].name = s->name;

@@ -59,7 +59,7 @@ static struct question ask(const struct elf_file *e)
 
 static const char *const SAYS =
     "in_data|in_data+0 table|table+28 in_bss|in_bss+0 ns::lock|_ZN2ns4lockE+0 "
-    "lock.0|lock.0+0 last_one|last_one+0 |+7fffffff |+7fffffff ";
+    "lock.0|lock.0+0 last_one|last_one+0 heap|heap+0 |+7fffffff ";
 
 TEST(data_names_of_variables)
 {

@@ -260,19 +260,23 @@ const struct elf_segment *elf_segment_of(const struct elf_file *e, u64 offset, u
     return NULL;
 }
 
-/* What the file has of a segment may lie where another one goes on in memory. */
+/* What the file has of a segment may lie where another one goes on in memory. Where two go on (lld pads what becomes
+ * read-only to the end of its page), it is the one that begins last. */
 bool elf_data_address(const struct elf_file *e, u64 offset, u64 *vaddr)
 {
-    for (int beyond = 0; beyond < 2; beyond++)
+    u64 begins = 0;
+    bool found = false;
+    for (int beyond = 0; beyond < 2 && !found; beyond++)
         for (u32 i = 0; i < e->phnum; i++) {
             Elf64_Phdr p = elf_phdr(e, i);
-            if (p.p_type != PT_LOAD || !(p.p_flags & PF_W) || offset < p.p_offset ||
+            if (p.p_type != PT_LOAD || !(p.p_flags & PF_W) || offset < p.p_offset || p.p_offset < begins ||
                 offset - p.p_offset >= (beyond ? p.p_memsz : p.p_filesz))
                 continue;
             *vaddr = p.p_vaddr + (offset - p.p_offset);
-            return true;
+            begins = p.p_offset;
+            found = true;
         }
-    return false;
+    return found;
 }
 
 const u8 *elf_at(const struct elf_file *e, u64 vaddr, size_t *left)

@@ -323,3 +323,21 @@ TEST(elf_files_are_mapped_while_they_are_open)
     elf_close(&e);
     CHECK(!e.owned && !e.map && !e.loads && !is_mapped("opened-file"));
 }
+
+/* As lld lays them out: what becomes read-only is padded in memory to the end of its page. */
+TEST(elf_variables_behind_the_end_of_the_file_are_of_the_last_segment)
+{
+    AUTO_ELF struct elf_file e = {0};
+    struct file f = file_of(2);
+    u64 at = 0;
+    f.p[0] = (Elf64_Phdr){
+        .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = 64, .p_vaddr = 0x1040, .p_filesz = 16, .p_memsz = 0xfc0};
+    f.p[1] = (Elf64_Phdr){
+        .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = 80, .p_vaddr = 0x2050, .p_filesz = 16, .p_memsz = 64};
+    CHECK_EQ(open_file(&f, &e), 0);
+    CHECK(elf_data_address(&e, 79, &at) && at == 0x104f);
+    CHECK(elf_data_address(&e, 80, &at) && at == 0x2050);
+    CHECK(elf_data_address(&e, 100, &at) && at == 0x2064);
+    CHECK(elf_data_address(&e, 80 + 64, &at) && at == 0x1090);
+    CHECK(!elf_data_address(&e, 63, &at) && !elf_data_address(&e, 0x2000, &at));
+}

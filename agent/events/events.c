@@ -13,8 +13,7 @@ static const struct event_kind KINDS[] = {
     {
         .name = "cpu",
         .probe = {SOFTWARE(CPU_CLOCK), .time = true},
-        .unit = "nanoseconds",
-        .type = "cpu",
+        .values = {{"cpu", "nanoseconds", NULL}},
         .series = "process_cpu",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -25,8 +24,7 @@ static const struct event_kind KINDS[] = {
         .name = "offcpu",
         .aliases = {"off-cpu", "off_cpu"},
         .probe = {.how = PROBE_OFFCPU},
-        .unit = "nanoseconds",
-        .type = "off_cpu",
+        .values = {{"off_cpu", "nanoseconds", NULL}},
         .series = "off_cpu",
         .cost = EVENT_COST_MEDIUM,
         .needs = "",
@@ -36,8 +34,7 @@ static const struct event_kind KINDS[] = {
         .name = "runqueue",
         .aliases = {"run-queue", "run_queue", "runq"},
         .probe = {.how = PROBE_RUNQUEUE},
-        .unit = "nanoseconds",
-        .type = "run_queue",
+        .values = {{"run_queue", "nanoseconds", NULL}},
         .series = "run_queue",
         .cost = EVENT_COST_MEDIUM,
         .needs = "",
@@ -47,8 +44,7 @@ static const struct event_kind KINDS[] = {
         .name = "wakeup",
         .aliases = {"waker", "wakeups", "wake"},
         .probe = {.how = PROBE_WAKEUP},
-        .unit = "nanoseconds",
-        .type = "wakeup",
+        .values = {{"wakeup", "nanoseconds", NULL}},
         .series = "wakeup",
         .cost = EVENT_COST_MEDIUM,
         .needs = "",
@@ -57,21 +53,108 @@ static const struct event_kind KINDS[] = {
     {
         .name = "lock",
         .aliases = {"locks", "futex", "mutex"},
-        .probe = {.how = PROBE_LOCK},
-        .unit = "nanoseconds",
-        .type = "delay",
-        .count = "contentions",
+        .probe = {.how = PROBE_LOCK, .object = "goroutines"},
+        .values = {{"delay", "nanoseconds", "contentions"}},
+        .period = {"contentions", "count", NULL},
         .series = "mutex",
         .cost = EVENT_COST_MEDIUM,
         .needs = "",
-        .help = "time waiting for contended locks",
+        .help = "time waiting for contended locks, of user space and the kernel",
+    },
+    {
+        .name = "file",
+        .aliases = {"io", "files", "file-io"},
+        .probe = {.how = PROBE_KIND, .object = "file"},
+        .values = {{"read", "bytes", ""}, {"written", "bytes", ""}, {"file_time", "nanoseconds", "file_calls"}},
+        .series = "file",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "",
+        .help = "bytes read and written in files, time of the calls",
+    },
+    {
+        .name = "net",
+        .aliases = {"network", "sockets"},
+        .probe = {.how = PROBE_KIND, .object = "net"},
+        .values = {{"received", "bytes", ""}, {"sent", "bytes", ""}, {"net_time", "nanoseconds", "net_calls"}},
+        .series = "net",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "",
+        .help = "bytes received and sent by sockets, time of the calls",
+    },
+    {
+        .name = "disk",
+        .aliases = {"disks", "block"},
+        .probe = {.how = PROBE_KIND, .object = "disk"},
+        .values = {{"disk_read", "bytes", ""},
+                   {"disk_written", "bytes", ""},
+                   {"disk_time", "nanoseconds", "disk_requests"},
+                   {"disk_queued", "nanoseconds", ""}},
+        .main = 2,
+        .series = "disk",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "",
+        .help = "requests of disks: bytes read and written, and their time",
+    },
+    {
+        .name = "readahead",
+        .aliases = {"read-ahead"},
+        .probe = {.how = PROBE_KIND, .object = "readahead", .levels = PROBE_LEVELS_OPEN},
+        .values = {{"used", "count", ""}, {"unused", "count", ""}, {"unjudged", "count", ""}},
+        .main = 1,
+        .series = "readahead",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "6.18+", /* Linux */
+        .help = "pages read ahead: used, and thrown away unused",
+    },
+    {
+        .name = "memory",
+        .aliases = {"heap", "malloc"},
+        .probe = {.how = PROBE_KIND, .object = "memory", .levels = PROBE_LEVELS_HELD, .allocators = true},
+        .values = {{"alloc_space", "bytes", "alloc_objects"}, {"inuse_space", "bytes", "inuse_objects"}},
+        .main = 1,
+        .period = {"space", "bytes", NULL},
+        .series = "memory",
+        .cost = EVENT_COST_HIGH,
+        .needs = "6.6+", /* Linux */
+        .help = "memory allocated and in use",
+    },
+    {
+        .name = "badfree",
+        .aliases = {"bad-free", "double-free"},
+        .probe = {.how = PROBE_KIND, .object = "badfree", .allocators = true, .strict = true},
+        .values = {{"badfree", "count", ""}},
+        .series = "badfree",
+        .cost = EVENT_COST_HIGH,
+        .needs = "6.6+", /* Linux */
+        .help = "wrong frees: of blocks that were freed, or of what is no block",
+    },
+    {
+        .name = "rss",
+        .aliases = {"resident"},
+        .probe = {.how = PROBE_KIND, .object = "rss"},
+        .values = {{"grown", "bytes", ""}, {"returned", "bytes", ""}},
+        .series = "rss",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "5.12+", /* Linux */
+        .help = "resident memory: where it grows, and is returned",
+    },
+    {
+        .name = "faults",
+        .aliases = {"fault"},
+        .probe = {.how = PROBE_KIND, .object = "faults"},
+        .values = {{"fault_time", "nanoseconds", ""},
+                   {"minor_time", "nanoseconds", "minor"},
+                   {"major_time", "nanoseconds", "major"}},
+        .series = "faults",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "5.12+", /* Linux */
+        .help = "page faults, minor and major, and their time",
     },
     {
         .name = "page-faults",
-        .aliases = {"page_faults", "faults"},
+        .aliases = {"page_faults"},
         .probe = {SOFTWARE(PAGE_FAULTS)},
-        .unit = "count",
-        .type = "page_faults",
+        .values = {{"page_faults", "count", NULL}},
         .series = "page_faults",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -82,8 +165,7 @@ static const struct event_kind KINDS[] = {
         .name = "context-switches",
         .aliases = {"context_switches", "cs"},
         .probe = {SOFTWARE(CONTEXT_SWITCHES)},
-        .unit = "count",
-        .type = "context_switches",
+        .values = {{"context_switches", "count", NULL}},
         .series = "context_switches",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -94,8 +176,7 @@ static const struct event_kind KINDS[] = {
         .name = "cpu-migrations",
         .aliases = {"cpu_migrations", "migrations"},
         .probe = {SOFTWARE(CPU_MIGRATIONS)},
-        .unit = "count",
-        .type = "cpu_migrations",
+        .values = {{"cpu_migrations", "count", NULL}},
         .series = "cpu_migrations",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -106,8 +187,7 @@ static const struct event_kind KINDS[] = {
         .name = "cycles",
         .aliases = {"cpu-cycles"},
         .probe = {HARDWARE(CPU_CYCLES)},
-        .unit = "count",
-        .type = "cycles",
+        .values = {{"cycles", "count", NULL}},
         .series = "cycles",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -117,8 +197,7 @@ static const struct event_kind KINDS[] = {
     {
         .name = "instructions",
         .probe = {HARDWARE(INSTRUCTIONS)},
-        .unit = "count",
-        .type = "instructions",
+        .values = {{"instructions", "count", NULL}},
         .series = "instructions",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -129,8 +208,7 @@ static const struct event_kind KINDS[] = {
         .name = "cache-misses",
         .aliases = {"cache_misses"},
         .probe = {HARDWARE(CACHE_MISSES)},
-        .unit = "count",
-        .type = "cache_misses",
+        .values = {{"cache_misses", "count", NULL}},
         .series = "cache_misses",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -141,8 +219,7 @@ static const struct event_kind KINDS[] = {
         .name = "branch-misses",
         .aliases = {"branch_misses"},
         .probe = {HARDWARE(BRANCH_MISSES)},
-        .unit = "count",
-        .type = "branch_misses",
+        .values = {{"branch_misses", "count", NULL}},
         .series = "branch_misses",
         .default_hz = 99,
         .cost = EVENT_COST_LOW,
@@ -150,6 +227,26 @@ static const struct event_kind KINDS[] = {
         .help = "mispredicted branches",
     },
 };
+
+static const struct event_kind LEAKS = {
+    .name = "memory",
+    .probe = {.how = PROBE_KIND, .object = "memory", .levels = PROBE_LEVELS_HELD, .allocators = true},
+    .values = {{"alloc_space", "bytes", "alloc_objects"},
+               {"inuse_space", "bytes", "inuse_objects"},
+               {"leaked_space", "bytes", "leaked_objects"}},
+    .main = 2,
+    .sparse = true,
+    .period = {"space", "bytes", NULL},
+    .series = "memory",
+    .cost = EVENT_COST_HIGH,
+    .needs = "6.6+",
+    .help = "memory that leaks",
+};
+
+const struct event_kind *event_kind_leaks(void)
+{
+    return &LEAKS;
+}
 
 const struct event_kind *event_kinds(size_t *n)
 {
@@ -188,18 +285,42 @@ const char *event_name_of(const char *name)
     return kind ? kind->name : NULL;
 }
 
-const char *event_count_name(const struct event_kind *const *kinds, size_t n)
+size_t event_width(const struct event_kind *kind)
 {
-    const char *name = n ? kinds[0]->count : NULL;
-    for (size_t i = 1; i < n && name; i++)
-        if (!kinds[i]->count || strcmp(kinds[i]->count, name) != 0)
-            name = NULL;
-    return name ? name : "samples";
+    size_t n = 1;
+    while (n < EVENT_VALUES && kind->values[n].type)
+        n++;
+    return n;
+}
+
+const char *event_value_name(const struct event_kind *kind, size_t value)
+{
+    return event_width(kind) > 1 ? kind->values[value].type : kind->name;
 }
 
 const char *event_hideable(size_t i)
 {
     return i ? NULL : "idle";
+}
+
+const char *event_wait_stacks(size_t i)
+{
+    static const char *const names[] = {
+        [PROBE_STACKS_AUTO] = "auto",
+        [PROBE_STACKS_SWITCH] = "switch",
+        [PROBE_STACKS_TASK_WORK] = "task-work",
+        [PROBE_STACKS_FINISH] = "finish",
+    };
+    return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
+
+enum probe_wait_stacks event_wait_stacks_of(const char *name)
+{
+    const char *known;
+    for (size_t i = 0; name && (known = event_wait_stacks(i)); i++)
+        if (!strcmp(known, name))
+            return (enum probe_wait_stacks)i;
+    return PROBE_STACKS_AUTO;
 }
 
 const char *event_cost_name(enum event_cost cost)
@@ -220,9 +341,11 @@ static bool chosen(const struct event_kind *const *kinds, size_t n, const struct
 int events_choose(const char *const *names, size_t count, unsigned hz, const struct event_kind *kinds[XP_MAX_EVENTS],
                   struct probe_event probes[XP_MAX_EVENTS], size_t *n)
 {
+    size_t counted = 0;
     for (*n = 0; *n < count; ++*n) {
         const struct event_kind *kind = event_kind_find(names[*n]);
-        if (*n == XP_MAX_EVENTS)
+        counted += kind && kind->probe.how == PROBE_PERF;
+        if (*n == XP_MAX_EVENTS || counted > XP_MAX_PERF)
             return -E2BIG;
         if (!kind)
             return -EINVAL;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #define EVENT_ALIASES 4
+#define EVENT_VALUES  XP_MAX_VALUES
 
 /* What the kind costs whatever causes its events, beside the stacks that are taken. */
 enum event_cost {
@@ -16,15 +17,23 @@ enum event_cost {
     EVENT_COST_HIGH,   /* a program runs at each event, and events are as frequent as function calls */
 };
 
+/* One of the numbers that a stack has of a kind: a sum, and the number of occurrences that it is the sum of. */
+struct event_value {
+    const char *type;  /* pprof type of the sum: "cpu", "alloc_space", ... */
+    const char *unit;  /* its pprof unit: "nanoseconds", "bytes" or "count" */
+    const char *count; /* pprof type of the number; NULL: "samples", which kinds share; "": it has none */
+};
+
 struct event_kind {
-    const char *name;                       /* -e NAME */
-    const char *aliases[EVENT_ALIASES + 1]; /* names that stand for `name`; NULL after the last */
-    struct probe_event probe;               /* how it is attached, except hz */
-    const char *unit;                       /* pprof unit of the value: "nanoseconds" or "count" */
-    const char *type;                       /* pprof type of the value: "cpu", "page_faults", ... */
-    const char *count;                      /* pprof type of the number of its samples; NULL: "samples" */
-    const char *series;                     /* label __name__ on servers: first part of Pyroscope's profile type ID */
-    unsigned default_hz;                    /* samples per second per CPU; 0: it has no rate, every event counts */
+    const char *name;                        /* -e NAME */
+    const char *aliases[EVENT_ALIASES + 1];  /* names that stand for `name`; NULL after the last */
+    struct probe_event probe;                /* how it is attached, except hz */
+    struct event_value values[EVENT_VALUES]; /* the type is NULL after the last */
+    size_t main;                             /* the value that formats with room for one have */
+    bool sparse;                             /* stacks that have nothing of it are left out */
+    struct event_value period;               /* pprof type of the period; NULL: that of a clock, or none */
+    const char *series;                      /* label __name__ on servers: first part of Pyroscope's profile type ID */
+    unsigned default_hz;                     /* samples per second per CPU; 0: it has no rate, every event counts */
     enum event_cost cost;
     const char *needs; /* beyond what every recording needs; "": nothing */
     const char *help;  /* what it counts */
@@ -34,15 +43,22 @@ struct event_kind {
 const struct event_kind *event_kind_find(const char *name);
 /* All rows, in --help order. */
 const struct event_kind *event_kinds(size_t *n);
+/* What `memory` is where only leaks are wanted: it has the same values, and by how much a call path grew. */
+const struct event_kind *event_kind_leaks(void);
 /* The name of the i-th kind, NULL past the last; the name that a name or an alias stands for, NULL when there is none.
  */
 const char *event_name(size_t i);
 const char *event_name_of(const char *name);
-/* Returns what a profile of these kinds calls the number of its samples: "samples", unless all agree on another name.
- */
-const char *event_count_name(const struct event_kind *const *kinds, size_t n);
+/* Returns the number of values that a kind has, at least 1. */
+size_t event_width(const struct event_kind *kind);
+/* Returns what a value of a kind is called where there is no room for more: the kind's name if it has one only. */
+const char *event_value_name(const struct event_kind *kind, size_t value);
 /* Names of what may be left out of the time of `offcpu`: "idle" for 0, NULL past the last. */
 const char *event_hideable(size_t i);
+/* Names of the means by which user stacks of waits are taken, in the order of enum probe_wait_stacks; NULL past the
+ * last. event_wait_stacks_of: the means that has this name; NULL has the first one, and so has an unknown name. */
+const char *event_wait_stacks(size_t i);
+enum probe_wait_stacks event_wait_stacks_of(const char *name);
 /* "low", "medium" or "high". */
 const char *event_cost_name(enum event_cost cost);
 
@@ -52,6 +68,7 @@ size_t events_offered(const char *const *listed, size_t count, const char *names
 
 /* Finds the kinds of the named events and the probe events for them, in the same order. `hz`: samples per second per
  * CPU of the kinds that have a rate; 0: the default of each. Returns 0; -EINVAL: there is no kind `names[*n]`; -EEXIST:
- * `names[*n]` is a kind that was named before, perhaps by an alias; -E2BIG: more than XP_MAX_EVENTS. */
+ * `names[*n]` is a kind that was named before, perhaps by an alias; -E2BIG: more than XP_MAX_EVENTS, or than
+ * XP_MAX_PERF that perf counts. */
 int events_choose(const char *const *names, size_t count, unsigned hz, const struct event_kind *kinds[XP_MAX_EVENTS],
                   struct probe_event probes[XP_MAX_EVENTS], size_t *n);

@@ -13,7 +13,7 @@ TEST(events_are_found_by_name)
         CHECK(event_kind_find(k[i].name) == &k[i] && event_name(i) == k[i].name);
     CHECK(!event_name(n));
     CHECK(event_kind_find("cpu")->probe.time);
-    CHECK_STR(event_kind_find("cpu")->unit, "nanoseconds");
+    CHECK_STR(event_kind_find("cpu")->values[0].unit, "nanoseconds");
     CHECK(!event_kind_find("nonsense"));
     CHECK(!event_kind_find(""));
 }
@@ -23,18 +23,13 @@ TEST(events_have_aliases)
     static const struct {
         const char *alias, *name;
     } cases[] = {
-        {"off-cpu", "offcpu"},
-        {"off_cpu", "offcpu"},
-        {"run-queue", "runqueue"},
-        {"runq", "runqueue"},
-        {"cs", "context-switches"},
-        {"faults", "page-faults"},
-        {"migrations", "cpu-migrations"},
-        {"locks", "lock"},
-        {"futex", "lock"},
-        {"mutex", "lock"},
-        {"waker", "wakeup"},
-        {"wake", "wakeup"},
+        {"off-cpu", "offcpu"},      {"off_cpu", "offcpu"},
+        {"run-queue", "runqueue"},  {"runq", "runqueue"},
+        {"cs", "context-switches"}, {"page_faults", "page-faults"},
+        {"fault", "faults"},        {"migrations", "cpu-migrations"},
+        {"locks", "lock"},          {"futex", "lock"},
+        {"mutex", "lock"},          {"waker", "wakeup"},
+        {"wake", "wakeup"},         {"block", "disk"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct event_kind *kind = event_kind_find(cases[i].alias);
@@ -45,25 +40,32 @@ TEST(events_have_aliases)
     CHECK(!event_name_of("nonsense"));
 }
 
-/* What reads the rows relies on this: every name means one kind, every pprof type is one kind's. */
+/* What reads the rows relies on this: every name means one kind, the first pprof type is one kind's. */
 TEST(events_rows_are_complete_and_distinct)
 {
     size_t n;
     const struct event_kind *k = event_kinds(&n);
     for (size_t i = 0; i < n; i++) {
-        CHECK(k[i].unit && k[i].type && k[i].series && k[i].needs && k[i].help);
-        CHECK(!strcmp(k[i].unit, "nanoseconds") || !strcmp(k[i].unit, "count"));
-        CHECK(!strpbrk(k[i].type, "-:") && !strpbrk(k[i].series, "-:")); /* they become parts of type IDs */
+        CHECK(k[i].series && k[i].needs && k[i].help);
+        for (size_t v = 0; v < event_width(&k[i]); v++) {
+            const struct event_value *value = &k[i].values[v];
+            CHECK(!strcmp(value->unit, "nanoseconds") || !strcmp(value->unit, "count") ||
+                  !strcmp(value->unit, "bytes"));
+            CHECK(!strpbrk(value->type, "-:")); /* it becomes part of type IDs */
+        }
+        CHECK(!strpbrk(k[i].series, "-:"));
         CHECK((k[i].default_hz > 0) == (k[i].probe.how == PROBE_PERF));
+        CHECK((k[i].probe.object != NULL) == (k[i].probe.how == PROBE_KIND || k[i].probe.how == PROBE_LOCK));
         for (size_t a = 0; k[i].aliases[a]; a++)
             CHECK(event_kind_find(k[i].aliases[a]) == &k[i]);
         for (size_t o = 0; o < i; o++)
-            CHECK(strcmp(k[i].type, k[o].type) && strcmp(k[i].series, k[o].series));
+            CHECK(strcmp(k[i].values[0].type, k[o].values[0].type) && strcmp(k[i].series, k[o].series));
     }
     CHECK_STR(event_kind_find("offcpu")->series, "off_cpu");
-    CHECK_STR(event_kind_find("offcpu")->unit, "nanoseconds");
-    CHECK_STR(event_kind_find("runqueue")->type, "run_queue");
-    CHECK_STR(event_kind_find("lock")->type, "delay"); /* with its series, what servers know as time on mutexes */
+    CHECK_STR(event_kind_find("offcpu")->values[0].unit, "nanoseconds");
+    CHECK_STR(event_kind_find("runqueue")->values[0].type, "run_queue");
+    CHECK_STR(event_kind_find("lock")->values[0].type,
+              "delay"); /* with its series, what servers know as time on mutexes */
     CHECK_STR(event_kind_find("lock")->series, "mutex");
     CHECK(event_kind_find("lock")->probe.how == PROBE_LOCK);
     CHECK_STR(event_cost_name(event_kind_find("cpu")->cost), "low");
@@ -117,26 +119,37 @@ TEST(events_that_cannot_be_chosen_are_pointed_at)
     CHECK_EQ(n, 1);
     CHECK_EQ(events_choose(twice, 3, 0, kinds, probes, &n), -EEXIST);
     CHECK_EQ(n, 2);
-    size_t nkinds;
+    size_t nkinds, counted = 0;
     const struct event_kind *all = event_kinds(&nkinds);
-    CHECK(nkinds > XP_MAX_EVENTS);
-    for (size_t i = 0; i <= XP_MAX_EVENTS; i++)
-        many[i] = all[i].name;
-    CHECK_EQ(events_choose(many, XP_MAX_EVENTS + 1, 0, kinds, probes, &n), -E2BIG);
-    CHECK_EQ(n, XP_MAX_EVENTS);
+    for (size_t i = 0; i < nkinds && counted <= XP_MAX_PERF; i++)
+        if (all[i].probe.how == PROBE_PERF)
+            many[counted++] = all[i].name;
+    if (counted > XP_MAX_PERF)
+        CHECK_EQ(events_choose(many, counted, 0, kinds, probes, &n), -E2BIG);
+    CHECK_EQ(events_choose(many, XP_MAX_PERF, 0, kinds, probes, &n), 0);
+    CHECK_EQ(n, XP_MAX_PERF);
 }
 
-TEST(events_agree_on_what_their_number_is_called)
+TEST(events_have_names_for_their_values)
 {
-    static const struct event_kind a = {.count = "contentions"}, b = {.count = "contentions"}, c = {.count = "calls"};
-    const struct event_kind *cpu = event_kind_find("cpu");
-    const struct event_kind *const same[] = {&a, &b, cpu}, *const other[] = {&a, &c}, *const first[] = {cpu, &a};
-    CHECK_STR(event_count_name(same, 1), "contentions");
-    CHECK_STR(event_count_name(same, 2), "contentions");
-    CHECK_STR(event_count_name(same, 3), "samples");
-    CHECK_STR(event_count_name(other, 2), "samples");
-    CHECK_STR(event_count_name(first, 2), "samples");
-    CHECK_STR(event_count_name(first, 0), "samples");
-    const struct event_kind *offcpu = event_kind_find("offcpu");
-    CHECK_STR(event_count_name(&offcpu, 1), "samples");
+    static const struct event_kind one = {.name = "one", .values = {{"a", "count", NULL}}};
+    static const struct event_kind two = {.name = "two", .values = {{"a", "bytes", ""}, {"b", "bytes", "calls"}}};
+    CHECK(event_width(&one) == 1 && event_width(&two) == 2);
+    CHECK_STR(event_value_name(&one, 0), "one");
+    CHECK_STR(event_value_name(&two, 1), "b");
+    size_t n;
+    const struct event_kind *k = event_kinds(&n);
+    for (size_t i = 0; i < n; i++)
+        CHECK(k[i].values[0].type && k[i].main < event_width(&k[i]) && k[i].series);
+}
+
+TEST(events_know_the_means_by_which_stacks_of_waits_are_taken)
+{
+    CHECK_STR(event_wait_stacks(0), "auto");
+    CHECK_EQ(event_wait_stacks_of(NULL), PROBE_STACKS_AUTO);
+    CHECK_EQ(event_wait_stacks_of("finish"), PROBE_STACKS_FINISH);
+    size_t n = 0;
+    for (const char *name; (name = event_wait_stacks(n)); n++)
+        CHECK_EQ(event_wait_stacks_of(name), (enum probe_wait_stacks)n);
+    CHECK_EQ(n, PROBE_STACKS_FINISH + 1);
 }

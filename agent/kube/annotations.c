@@ -130,6 +130,29 @@ void annotation_rate(struct wants *w, const struct policy *p, const char *key, c
         wants_warn(w, key, "%lu is outside of %u to %u: %u is used", rate, p->rate_min, p->rate_max, w->rate);
 }
 
+void annotation_offcpu_min(struct wants *w, const char *key, const char *value)
+{
+    static const struct {
+        const char *name;
+        u64 ns;
+    } units[] = {{"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    size_t n = strspn(value, "0123456789"), unit = 0;
+    u64 number = 0;
+    while (unit < sizeof(units) / sizeof(*units) && strcmp(value + n, units[unit].name) != 0)
+        unit++;
+    if (!n || n > 6 || unit == sizeof(units) / sizeof(*units)) {
+        wants_warn(w, key, "\"%.40s\" is not a time such as 100us or 5ms", value);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        number = number * 10 + (u64)(value[i] - '0');
+    u64 ns = number * units[unit].ns;
+    w->offcpu_min_ns = ns < WANTS_OFFCPU_MIN ? WANTS_OFFCPU_MIN : ns > WANTS_OFFCPU_MAX ? WANTS_OFFCPU_MAX : ns;
+    if (w->offcpu_min_ns != ns)
+        wants_warn(w, key, "%.20s is outside of 1us to 50ms: %s is used", value,
+                   ns < WANTS_OFFCPU_MIN ? "1us" : "50ms");
+}
+
 void annotation_service_name(struct wants *w, const char *key, const char *value)
 {
     size_t n = strnlen(value, WANTS_SERVICE_MAX + 1);

@@ -20,6 +20,8 @@ enum annotation_answer annotation_profile(struct wants *w, const struct policy *
 /* Parses "true" or "false" only. */
 enum annotation_answer annotation_bool(struct wants *w, const char *key, const char *value);
 void annotation_rate(struct wants *w, const struct policy *p, const char *key, const char *value);
+/* A time: a number and us, ms or s. */
+void annotation_offcpu_min(struct wants *w, const char *key, const char *value);
 void annotation_service_name(struct wants *w, const char *key, const char *value);
 /* Returns false if no container is named. */
 bool annotation_containers(struct wants *w, const char *key, const char *value);

@@ -3,6 +3,7 @@
  *
  *   xprof.io/profile: "true" | "false" | "cpu,offcpu,..."    true: the default types
  *   xprof.io/rate: "49"                                      samples per second, clamped to the configured limits
+ *   xprof.io/offcpu-min: "100us"                             the time from which waits have stacks
  *   xprof.io/containers: "app,sidecar"                       only these containers of the pod
  *   xprof.io/service-name: "checkout"                        the label service_name
  *   profiles.grafana.com/cpu.ebpf.enabled: "true" | "false"  used if there is no xprof.io/profile
@@ -62,10 +63,14 @@ struct policy_facts {
     const struct kube_pairs *namespace_annotations, *namespace_labels;
 };
 
+#define WANTS_OFFCPU_MIN 1000ull
+#define WANTS_OFFCPU_MAX 50000000ull
+
 struct wants { /* plain data: copied by assignment */
     bool profiled;
-    u32 events;    /* bits of policy.types; 0 when not profiled */
-    unsigned rate; /* samples per second; 0: the default */
+    u32 events;        /* bits of policy.types; 0 when not profiled */
+    unsigned rate;     /* samples per second; 0: the default */
+    u64 offcpu_min_ns; /* how long waits are that have stacks; 0: the default */
     size_t ncontainers;
     char containers[WANTS_CONTAINERS][64];    /* only these; none: all */
     char service_name[WANTS_SERVICE_MAX + 1]; /* "": not given */

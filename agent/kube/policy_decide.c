@@ -57,7 +57,7 @@ __attribute__((format(printf, 2, 3))) static void because(struct wants *w, const
     label_clean_value(w->reason, sizeof(w->reason), text);
 }
 
-static const char *const own_names[] = {"profile", "rate", "containers", "service-name"};
+static const char *const own_names[] = {"profile", "rate", "offcpu-min", "containers", "service-name"};
 
 static const char *key_of(char out[POLICY_KEY_MAX], const struct policy *p, const char *name)
 {
@@ -177,6 +177,9 @@ static void read_details(struct wants *w, const struct policy *p, const struct p
     const char *value = either(f, key_of(key, p, "rate"));
     if (value)
         annotation_rate(w, p, key, value);
+    value = either(f, key_of(key, p, "offcpu-min"));
+    if (value)
+        annotation_offcpu_min(w, key, value);
     value = either(f, key_of(key, p, "service-name"));
     if (value)
         annotation_service_name(w, key, value);
@@ -216,7 +219,8 @@ void policy_decide(struct wants *out, const struct policy *p, const struct polic
 
 bool wants_same(const struct wants *a, const struct wants *b)
 {
-    if (a->profiled != b->profiled || a->events != b->events || a->rate != b->rate || a->ncontainers != b->ncontainers)
+    if (a->profiled != b->profiled || a->events != b->events || a->rate != b->rate ||
+        a->offcpu_min_ns != b->offcpu_min_ns || a->ncontainers != b->ncontainers)
         return false;
     for (size_t i = 0; i < a->ncontainers; i++)
         if (strcmp(a->containers[i], b->containers[i]) != 0)

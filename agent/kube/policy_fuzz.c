@@ -4,8 +4,12 @@
 #include "kube/policy.h"
 #include <string.h>
 
-static const char *const keys[] = {"xprof.io/profile", "xprof.io/rate", "xprof.io/containers", "xprof.io/service-name",
-                                   "profiles.grafana.com/cpu.ebpf.enabled"};
+static const char *const keys[] = {"xprof.io/profile",
+                                   "xprof.io/rate",
+                                   "xprof.io/containers",
+                                   "xprof.io/service-name",
+                                   "profiles.grafana.com/cpu.ebpf.enabled",
+                                   "xprof.io/offcpu-min"};
 
 static void check_text(const char *s, size_t size)
 {
@@ -30,11 +34,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct wants w;
     p.targeting = size ? data[0] % 3 : 0;
     for (char *line = strtok_r(text, "\n", &rest); line && *line; line = strtok_r(NULL, "\n", &rest))
-        kube_pairs_add(line[0] & 32 ? &pod : &ns, keys[(unsigned char)line[0] % 5], line + 1);
+        kube_pairs_add(line[0] & 32 ? &pod : &ns, keys[(unsigned char)line[0] % 6], line + 1);
     rest = NULL;
     struct policy_facts f = {"shop", &pod, NULL, &ns, NULL};
     policy_decide(&w, &p, &f);
-    if (w.profiled != (w.events != 0) || w.events & 4 || w.rate > 997)
+    if (w.profiled != (w.events != 0) || w.events & 4 || w.rate > 997 || w.offcpu_min_ns > WANTS_OFFCPU_MAX)
         __builtin_trap();
     check_text(w.reason, sizeof(w.reason));
     check_text(w.service_name, sizeof(w.service_name));

@@ -127,6 +127,22 @@ TEST(policy_rate)
     }
 }
 
+TEST(policy_offcpu_min)
+{
+    CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true").offcpu_min_ns, 0);
+    CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/offcpu-min", "100us").offcpu_min_ns, 100000);
+    CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true", "n:xprof.io/offcpu-min", "5ms").offcpu_min_ns, 5000000);
+    CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/offcpu-min", "0us").offcpu_min_ns, 1000);
+    struct wants w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/offcpu-min", "1s");
+    CHECK_EQ(w.offcpu_min_ns, 50000000);
+    CHECK_STR(w.warnings[0], "xprof.io/offcpu-min: 1s is outside of 1us to 50ms: 50ms is used");
+    static const char *const bad[] = {"", "5", "ms", "-1us", "1.5ms", "5 ms", "1000000us", "5m"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/offcpu-min", bad[i]);
+        CHECK(w.profiled && !w.offcpu_min_ns && w.nwarnings == 1);
+    }
+}
+
 TEST(policy_containers_and_service)
 {
     struct wants w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/containers", "app, side-1,Bad_,", //
@@ -246,17 +262,19 @@ TEST(policy_glob)
 TEST(policy_wants_that_are_the_same)
 {
     struct wants a = {.profiled = true, .events = 1, .rate = 9, .ncontainers = 1, .containers = {"a"}, .reason = "x"};
-    struct wants b = a, *changes[5];
+    struct wants b = a, *changes[6];
     b.reason[0] = 'y';
     CHECK(wants_same(&a, &b));
-    struct wants profiled = a, events = a, rate = a, container = a, name = a;
+    struct wants profiled = a, events = a, rate = a, container = a, name = a, min = a;
     profiled.profiled = false;
     events.events = 2;
     rate.rate = 8;
     container.containers[0][0] = 'b';
     name.service_name[0] = 's';
+    min.offcpu_min_ns = 1000;
+    changes[5] = &min;
     changes[0] = &profiled, changes[1] = &events, changes[2] = &rate, changes[3] = &container, changes[4] = &name;
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 6; i++)
         CHECK(!wants_same(&a, changes[i]));
     b.ncontainers = 2;
     CHECK(!wants_same(&a, &b));

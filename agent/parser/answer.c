@@ -6,6 +6,8 @@
 #include "generated/generated.h"
 #include "parser/protocol.h"
 #include "parser/synth_table.h"
+#include "runtime/go_heap.h"
+#include "runtime/go_locks.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,6 +66,12 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     if (rows && synth_reply_open(reply.data, reply.len, &synth))
         return -EPROTO;
     if (rq->op == PARSER_FACTS && !facts_sound(reply.data, reply.len))
+        return -EPROTO;
+    if (rq->op == PARSER_ALLOCATORS && !allocators_sound(reply.data, reply.len))
+        return -EPROTO;
+    if (rq->op == PARSER_GO_LOCKS && !go_locks_sound(reply.data, reply.len))
+        return -EPROTO;
+    if (rq->op == PARSER_GO_HEAP && !go_heap_sound(reply.data, reply.len))
         return -EPROTO;
     if (rq->op == PARSER_LINKS && !debug_links_sound(reply.data, reply.len))
         return -EPROTO;

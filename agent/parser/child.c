@@ -10,6 +10,8 @@
 #include "parser/sandbox.h"
 #include "parser/synth_kept.h"
 #include "parser/synth_table.h"
+#include "runtime/go_heap.h"
+#include "runtime/go_locks.h"
 #include "runtime/jit_map.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -192,6 +194,20 @@ static int do_facts(const struct parser_work *work, int file, struct parser_answ
     return rc ? rc : reply_bytes(&facts, sizeof(facts), a, fd);
 }
 
+static int do_sites(int (*read)(int fd, struct allocators *out), int file, struct parser_answer *a, int *fd)
+{
+    struct allocators found;
+    int rc = read(file, &found);
+    return rc ? rc : reply_bytes(&found, sizeof(found), a, fd);
+}
+
+static int do_go_heap(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
+{
+    struct go_heap found;
+    int rc = work->go_heap(file, &found);
+    return rc ? rc : reply_bytes(&found, sizeof(found), a, fd);
+}
+
 static int do_generated(const struct parser_work *work, const int *fds, struct parser_answer *a, int *fd)
 {
     AUTO_BUF struct buf out = {0};
@@ -251,6 +267,12 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
         return do_links(work, rq, fds, a, fd);
     case PARSER_FACTS:
         return do_facts(work, fds[0], a, fd);
+    case PARSER_ALLOCATORS:
+        return do_sites(work->allocators, fds[0], a, fd);
+    case PARSER_GO_LOCKS:
+        return do_sites(work->go_locks, fds[0], a, fd);
+    case PARSER_GO_HEAP:
+        return do_go_heap(work, fds[0], a, fd);
     case PARSER_SYNTH_IDENTIFY:
         return work->synth_identify(fds[0], rq->secret, &a->key);
     case PARSER_SYNTH:
@@ -356,6 +378,9 @@ int parser_child_main(int argc, char **argv)
         .name_index = merged_name_index,
         .jit = jit_names,
         .facts = facts_read,
+        .allocators = allocators_read,
+        .go_locks = go_locks_read,
+        .go_heap = go_heap_read,
         .lines = merged_lines,
         .links = debug_links_read,
         .synth_identify = synth_identify,

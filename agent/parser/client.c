@@ -250,26 +250,45 @@ int parser_table(struct parser *p, int fd, const struct table_key *key, struct p
     return ask_about(p, &rq, fd, &a, out);
 }
 
-int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out)
+/* Asks for an answer of `size` bytes. */
+static int ask_for(struct parser *p, struct parser_request rq, int fd, void *out, size_t size)
 {
-    struct parser_request rq = {.op = PARSER_LINKS, .n = crc};
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
     struct parser_answer a;
     int rc = ask_about(p, &rq, fd, &a, &reply);
     if (!rc)
-        memcpy(out, reply.data, sizeof(*out));
+        memcpy(out, reply.data, size);
     return rc;
+}
+
+int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out)
+{
+    return ask_for(p, (struct parser_request){.op = PARSER_LINKS, .n = crc}, fd, out, sizeof(*out));
 }
 
 int parser_facts(struct parser *p, int fd, struct facts *out)
 {
-    struct parser_request rq = {.op = PARSER_FACTS};
-    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    struct parser_answer a;
-    int rc = ask_about(p, &rq, fd, &a, &reply);
-    if (!rc)
-        memcpy(out, reply.data, sizeof(*out));
-    return rc;
+    return ask_for(p, (struct parser_request){.op = PARSER_FACTS}, fd, out, sizeof(*out));
+}
+
+static int ask_for_sites(struct parser *p, enum parser_op op, int fd, struct allocators *out)
+{
+    return ask_for(p, (struct parser_request){.op = op}, fd, out, sizeof(*out));
+}
+
+int parser_allocators(struct parser *p, int fd, struct allocators *out)
+{
+    return ask_for_sites(p, PARSER_ALLOCATORS, fd, out);
+}
+
+int parser_go_locks(struct parser *p, int fd, struct allocators *out)
+{
+    return ask_for_sites(p, PARSER_GO_LOCKS, fd, out);
+}
+
+int parser_go_heap(struct parser *p, int fd, struct go_heap *out)
+{
+    return ask_for(p, (struct parser_request){.op = PARSER_GO_HEAP}, fd, out, sizeof(*out));
 }
 
 int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_reply *out)

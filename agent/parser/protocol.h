@@ -36,6 +36,9 @@ enum parser_op {
     PARSER_NAME_INDEX,
     PARSER_STRETCHES,
     PARSER_GENERATED,
+    PARSER_ALLOCATORS,
+    PARSER_GO_LOCKS,
+    PARSER_GO_HEAP,
     PARSER_GIVE,
 };
 
@@ -110,6 +113,9 @@ struct parser_work {
     int (*lines)(const struct dwarf_fds *f, void **out, size_t *len);
     int (*links)(int fd, bool crc, struct debug_links *out);
     int (*facts)(int fd, struct facts *out);
+    int (*allocators)(int fd, struct allocators *out);
+    int (*go_locks)(int fd, struct allocators *out);
+    int (*go_heap)(int fd, struct go_heap *out);
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                  struct buf *out);

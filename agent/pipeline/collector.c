@@ -2,12 +2,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/collector_internal.h"
+#include "pipeline/heaps.h"
 #include "pipeline/sleepers.h"
+#include "proc/proc.h"
 #include "profile/frames.h"
+#include "profile/leaks.h"
 #include <errno.h>
 #include <string.h>
 
-#define UNWIND_TIMES     (1u << 20)
 #define SETTLE_MS        150              /* from the last dump to the end of its announcements */
 #define WAITS_NS         (5 * NS_PER_SEC) /* between two looks at waits: their map must not fill up */
 #define FIRST_WAITS_NS   (NS_PER_SEC / 4) /* the first one: threads that hold locks have names while they live */
@@ -19,6 +21,11 @@ static int new_stacks(const struct collector *c, struct aggregate **out)
     int rc = aggregate_new(out, c->config.nevents, c->config.aggregate_bytes);
     if (!rc && c->config.neighbours)
         aggregate_share(*out);
+    for (size_t e = 0; e < c->config.nevents && !rc; e++) {
+        size_t width = c->config.widths[e] ? c->config.widths[e] : 1;
+        size_t open = c->config.open_levels >> e & 1; /* the last value is one */
+        aggregate_widen(*out, e, width, c->config.levels >> e & 1 ? 1 : width - open);
+    }
     return rc;
 }
 
@@ -115,13 +122,6 @@ static bool defer(struct collector *c, const struct xp_sample *s, size_t len, st
     return true;
 }
 
-static void note_unwind_time(struct collector *c, const struct xp_sample *s)
-{
-    u32 *t = s->unwind_ns && s->nuser && c->unwind_ns.n < UNWIND_TIMES ? VEC_PUSH(&c->unwind_ns) : NULL;
-    if (t)
-        *t = (u32)s->unwind_ns;
-}
-
 /* False: the record does not contain what it says. */
 static bool sound(struct collector *c, const struct xp_sample *s, size_t len)
 {
@@ -153,7 +153,7 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
     if (!sound(c, s, len))
         return;
     count_sample(c, s);
-    note_unwind_time(c, s);
+    collector_note_unwind(c, s);
     announce(c, s);
     struct xp_dump *dump = take_dump(c, s);
     if (!dump || !defer(c, s, len, dump))
@@ -165,17 +165,29 @@ static void on_stack(void *ctx, const struct xp_sample *s, size_t len)
     struct collector *c = ctx;
     if (!sound(c, s, len))
         return;
-    note_unwind_time(c, s);
+    collector_note_unwind(c, s);
     if (s->tgid) /* the kernel has nothing to announce */
         announce(c, s);
     struct xp_dump *dump = take_dump(c, s);
     waits_keep(&c->waits, s, dump && defer(c, s, len, dump));
 }
 
+static void on_mapped(void *ctx, const struct xp_mapped_event *e)
+{
+    const struct collector *c = ctx;
+    if (e->event < XP_MAX_EVENTS && c->config.heaps[e->event])
+        heaps_put(c->config.heaps[e->event], e);
+}
+
 struct probe_handlers collector_handlers(struct collector *c)
 {
-    return (struct probe_handlers){
-        .ctx = c, .sample = on_sample, .stack = on_stack, .file = on_file, .dump = on_dump, .cgroup = on_cgroup};
+    return (struct probe_handlers){.ctx = c,
+                                   .sample = on_sample,
+                                   .stack = on_stack,
+                                   .file = on_file,
+                                   .dump = on_dump,
+                                   .mapped = on_mapped,
+                                   .cgroup = on_cgroup};
 }
 
 /* ---- Polling ---- */
@@ -187,12 +199,12 @@ static int poll_ring(struct collector *c, int timeout_ms)
 }
 
 /* A wait of the interval that ends; its sample looks like those that come out of the ring. */
-static void on_wait(void *ctx, const struct xp_sample *s)
+static void on_wait(void *ctx, const struct xp_sample *s, const struct xp_amount *values, size_t n)
 {
     struct collector *c = ctx;
     count_sample(c, s);
     c->own.waits += s->count;
-    aggregate_add(c->live, s);
+    aggregate_add_values(c->live, s, values, n);
 }
 
 /* Stacks of waits that the worker has unwound. */
@@ -224,6 +236,20 @@ static void meet_sleepers(struct collector *c, const struct probe_waits *rows)
     }
 }
 
+static void take_heaps(struct collector *c)
+{
+    for (size_t e = 0; e < c->config.nevents; e++)
+        if (c->config.heaps && c->config.heaps[e])
+            heaps_take(c->config.heaps[e], on_wait, c);
+}
+
+static void begin_heaps(const struct collector *c)
+{
+    for (size_t e = 0; e < c->config.nevents; e++)
+        if (c->config.heaps && c->config.heaps[e])
+            heaps_begin(c->config.heaps[e]);
+}
+
 /* Adds the waits of the interval to its stacks. Those that are still being unwound are waited for until `deadline_ns`.
  */
 static void take_waits(struct collector *c, u64 deadline_ns)
@@ -234,7 +260,9 @@ static void take_waits(struct collector *c, u64 deadline_ns)
     const struct wait_events events = {.offcpu = probe_event_by(p, PROBE_OFFCPU),
                                        .runqueue = probe_event_by(p, PROBE_RUNQUEUE),
                                        .wakeup = probe_event_by(p, PROBE_WAKEUP),
-                                       .lock = probe_event_by(p, PROBE_LOCK)};
+                                       .lock = probe_event_by(p, PROBE_LOCK),
+                                       .levels = c->config.levels,
+                                       .open_levels = c->config.open_levels};
     int rc = probe_take_waits(p, &h, &rows);
     while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;
@@ -244,8 +272,10 @@ static void take_waits(struct collector *c, u64 deadline_ns)
         poll_ring(c, 10);
     if (!rc)
         rc = waits_take(&c->waits, &rows, &events, on_wait, c);
+    take_heaps(c);
     c->own.waits_lost += c->waits.lost + (rc != 0);
     c->waits.lost = 0;
+    c->own.holders_refused = c->waits.holders.refused;
     c->waits_ns = now_ns();
     probe_waits_free(&rows);
 }
@@ -268,20 +298,6 @@ unsigned collector_rate(const struct collector *c)
     return hz ? hz : c->config.hz;
 }
 
-static void publish_figures(struct collector *c)
-{
-    struct collector_figures f = c->own;
-    f.queue_full += openings_refused(c->config.openings);
-    f.malformed += probe_malformed(c->config.probe);
-    f.dropped = aggregate_dropped(c->live);
-    figures_copy(&c->shown, &f, sizeof(f));
-}
-
-void collector_figures(const struct collector *c, struct collector_figures *out)
-{
-    figures_copy(out, &c->shown, sizeof(*out));
-}
-
 void collector_begin(struct collector *c)
 {
     c->rescan_ns = c->span_ns = now_ns();
@@ -296,12 +312,12 @@ void collector_poll(struct collector *c, int timeout_ms)
         c->waits_pause_ns = 2 * c->waits_pause_ns < WAITS_NS ? 2 * c->waits_pause_ns : WAITS_NS;
         take_waits(c, 0);
     }
-    publish_figures(c);
+    collector_publish(c);
     if (now - c->rescan_ns > NS_PER_SEC) {
         c->rescan_ns = now;
         char why[256];
         int rc = probe_rescan(c->config.probe, why, sizeof(why));
-        if (rc < 0)
+        if (why[0])
             log_warn("%s", why);
         if (rc > 0)
             take_waits(c, 0);
@@ -319,7 +335,16 @@ void collector_drain(struct collector *c, bool wait)
         poll_ring(c, 10);
     if (wait)
         openings_settle(c->config.openings, now_ns() + LAST_OPENINGS_NS);
-    publish_figures(c);
+    collector_publish(c);
+}
+
+void collector_add_leaks(struct collector *c, size_t event, const struct leak *leaks, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct xp_amount values[XP_MAX_VALUES] = {[2] = leaks[i].grown};
+        if (waits_add(&c->waits, leaks[i].stack, (u8)event, values, on_wait, c))
+            c->own.waits_lost++;
+    }
 }
 
 /* ---- Intervals ---- */
@@ -337,6 +362,9 @@ struct span collector_take_span(struct collector *c)
     s.time_ns = clock_ns(CLOCK_REALTIME) - s.duration_ns;
     c->live = fresh;
     c->span_ns = now;
+    if (waits_carry(&c->waits, proc_alive, on_wait, c))
+        c->own.waits_lost++;
+    begin_heaps(c);
     return s;
 }
 
@@ -363,19 +391,4 @@ int collector_rotate(struct collector *c)
 struct aggregate *collector_stacks(struct collector *c)
 {
     return c->live;
-}
-
-static int by_size(const void *x, const void *y)
-{
-    u32 a = *(const u32 *)x, b = *(const u32 *)y;
-    return a < b ? -1 : a > b;
-}
-
-u64 collector_median_unwind(struct collector *c)
-{
-    size_t n = c->unwind_ns.n;
-    if (!n)
-        return 0;
-    qsort(c->unwind_ns.v, n, sizeof(u32), by_size);
-    return c->unwind_ns.v[n / 2];
 }

@@ -8,15 +8,20 @@
 #include "probe/probe.h"
 
 struct collector;
+struct heaps;
+struct leak;
 
 struct collector_config {
     struct probe *probe; /* borrowed, like the jobs and openings */
     struct jobs *jobs;
     struct openings *openings;
-    unsigned hz;            /* samples per second per CPU of events that are clocks, until collector_set_rate */
-    size_t nevents;         /* of the probe */
-    size_t aggregate_bytes; /* budget of distinct stacks */
-    bool neighbours;        /* aggregate_share */
+    unsigned hz;                /* samples per second per CPU of events that are clocks, until collector_set_rate */
+    size_t nevents;             /* of the probe */
+    u8 widths[XP_MAX_EVENTS];   /* the number of values of each */
+    u32 levels, open_levels;    /* bits of those with PROBE_LEVELS_HELD, and with PROBE_LEVELS_OPEN */
+    struct heaps *const *heaps; /* by event; NULL: nothing in files is followed for it */
+    size_t aggregate_bytes;     /* budget of distinct stacks */
+    bool neighbours;            /* aggregate_share */
     void *ctx;
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* NULL: no cgroup events */
 };
@@ -35,6 +40,9 @@ void collector_begin(struct collector *c);
 void collector_poll(struct collector *c, int timeout_ms);
 /* After probe_stop: drains the remaining records and announcements. `wait`: the worker runs and takes the jobs. */
 void collector_drain(struct collector *c, bool wait);
+
+/* Adds what stacks of an event leak, as their third value. */
+void collector_add_leaks(struct collector *c, size_t event, const struct leak *leaks, size_t n);
 
 /* Returns what was counted since the last span and starts the next one. If `stacks` is NULL, memory ran out and nothing
  * has changed. */

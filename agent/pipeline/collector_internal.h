@@ -37,3 +37,9 @@ void announce_gap(struct collector *c, const struct xp_sample *s);
 void announce_job(struct collector *c, struct job *j);
 
 struct probe_handlers collector_handlers(struct collector *c);
+
+/* ---- collector_figures.c ---- */
+/* Keeps the time that the user stack of a sample took, if it was measured. */
+void collector_note_unwind(struct collector *c, const struct xp_sample *s);
+/* Shows what was counted so far to other threads. */
+void collector_publish(struct collector *c);

@@ -37,14 +37,14 @@ TEST(collector_joins_waits_with_their_stacks)
     collector_desk_poll(&d);
     add_sum(&d, 3, 5000);
     const struct agg_stack *s = only(&d, &span);
-    CHECK(s && s->values[1].count == 3 && s->values[1].sum == 5000 && !s->values[0].count);
+    CHECK(s && s->event == 1 && s->values[0].count == 3 && s->values[0].value == 5000);
     CHECK(s->nkernel == 1 && s->words[0] == XP_WAIT_WORD(XP_WAIT_IO, 1) && s->nuser == 1);
     CHECK_EQ(s->cause, XP_CAUSE_END);
     CHECK_EQ(d.c->own.waits, 3);
     aggregate_free(&span.stacks);
     add_sum(&d, 0, 700); /* it goes on */
     s = only(&d, &span);
-    CHECK(s && s->values[1].count == 0 && s->values[1].sum == 700);
+    CHECK(s && s->values[0].count == 0 && s->values[0].value == 700);
     aggregate_free(&span.stacks);
 }
 
@@ -86,7 +86,7 @@ TEST(collector_counts_sleepers_without_a_stack)
     collector_desk_poll(&d);
     add_sum(&d, 1, 5000);
     const struct agg_stack *s = only(&d, &span);
-    CHECK(s && s->cause == XP_CAUSE_NOT_TAKEN && s->nuser == 0 && s->values[1].sum == 5000);
+    CHECK(s && s->cause == XP_CAUSE_NOT_TAKEN && s->nuser == 0 && s->values[0].value == 5000);
     CHECK_EQ(waits_open(&d.c->waits), 0);
     aggregate_free(&span.stacks);
 }

@@ -11,9 +11,12 @@
 #include "files/code_tables.h"
 #include "files/files.h"
 
+enum event_stack { EVENT_STACK_COMPLETE, EVENT_STACK_CUT, EVENT_STACK_NONE, EVENT_STACKS };
+
 struct tally { /* sums over all symbolized stacks */
     u64 user_samples, complete, dropped;
     u64 cause[XP_CAUSE_COUNT];
+    u64 events[XP_MAX_EVENTS][EVENT_STACKS]; /* occurrences of each event, by what there is of their user stacks */
 };
 
 struct worker_figures {
@@ -42,7 +45,22 @@ struct collector_figures {
     u64 queue_full;           /* announcements rejected because the queue was full; they are repeated */
     u64 malformed;            /* records and samples shorter than their stated length */
     u64 waits;                /* waits among the samples: the kernel side does not count these */
+    u64 holders_refused;      /* holders of locks that were not looked for: there were too many */
     u64 waits_lost;           /* waits whose stack is not known, or intervals of waits that could not be read */
+};
+
+struct heaps_figures {         /* of allocators that are followed, since the start */
+    u64 processes;             /* now */
+    u64 files, attached;       /* files with allocators; pairs of process and file */
+    u64 failed;                /* such pairs without success, and files that could not be read */
+    u64 refused;               /* events for which there was no room */
+    u64 hits;                  /* of probes */
+    u64 rests;                 /* how often allocations of a process were no longer watched, for their cost */
+    u64 watched_ns, rested_ns; /* how long those of processes were watched, and were not: sums */
+    u64 unknown;               /* blocks whose frees could not be seen for that reason */
+    u64 leaks, leaked_bytes;   /* call paths that leak, and by how much they grew, */
+    u64 leaks_span_ns;         /* in this time */
+    u64 leaks_told;            /* 1: it was long enough to tell leaks from anything else */
 };
 
 /* Copies `size` bytes, a multiple of 8, word by word. */

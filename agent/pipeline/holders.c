@@ -21,13 +21,23 @@ void holders_tick(struct holders *h)
 {
     names_free(&h->before);
     map_free(&h->listed);
-    *h = (struct holders){.before = h->now};
+    shares_free(&h->looks);
+    *h = (struct holders){.before = h->now, .refused = h->refused};
 }
 
 void holders_free(struct holders *h)
 {
     holders_tick(h);
     holders_tick(h);
+}
+
+/* Each look is a file in /proc. */
+static bool may_look(struct holders *h, u64 cgroup, size_t n)
+{
+    h->looks.limit = HOLDERS_THREADS;
+    bool may = shares_take(&h->looks, cgroup, n);
+    h->refused += !may;
+    return may;
 }
 
 static u64 thread_id(u64 process, u32 tid)
@@ -53,15 +63,16 @@ static void keep(struct holder_names *n, u64 id, const char *name)
 }
 
 /* Looks at all threads of a process, once: in a container, their numbers are others than those that it sees. */
-static void list(struct holders *h, u32 tgid, u64 process)
+static void list(struct holders *h, u64 cgroup, u32 tgid, u64 process)
 {
     CLEANUP(proc_pids_free) proc_pids threads = {0};
     char name[PROC_COMM];
     u64 *listed = map_put(&h->listed, process);
-    if (!listed || *listed || proc_threads(tgid, HOLDERS_THREADS - h->looked, &threads))
+    if (!listed || *listed || proc_threads(tgid, HOLDERS_THREADS, &threads))
         return;
     *listed = 1;
-    h->looked += threads.n;
+    if (!may_look(h, cgroup, threads.n))
+        return;
     for (size_t i = 0; i < threads.n; i++) {
         u32 own = 0;
         if (!proc_thread(tgid, threads.v[i], &own, name))
@@ -70,23 +81,25 @@ static void list(struct holders *h, u32 tgid, u64 process)
 }
 
 /* In most cases it has the number by which its process knows it. */
-static void look(struct holders *h, u32 tgid, u64 process, u32 tid)
+static void look(struct holders *h, u64 cgroup, u32 tgid, u64 process, u32 tid)
 {
     char name[PROC_COMM];
     u32 own = 0;
+    if (!may_look(h, cgroup, 1))
+        return;
     if (!proc_thread(tgid, tid, &own, name) && own == tid)
         keep(&h->now, thread_id(process, tid), name);
     else
-        list(h, tgid, process);
+        list(h, cgroup, tgid, process);
 }
 
-const char *holders_name(struct holders *h, u32 tgid, u64 start, u32 tid)
+const char *holders_name(struct holders *h, u64 cgroup, u32 tgid, u64 start, u32 tid)
 {
     u64 process = hash_u64(start ^ hash_u64(tgid)), id = thread_id(process, tid);
     if (map_get(&h->now.places, id))
         return find(&h->now, id);
     if (proc_start_ticks(tgid) == start / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK)))
-        look(h, tgid, process, tid);
+        look(h, cgroup, tgid, process, tid);
     if (!map_get(&h->now.places, id))
         keep(&h->now, id, find(&h->before, id));
     return find(&h->now, id);

@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "base/map.h"
+#include "base/shares.h"
 #include "base/vec.h"
 #include "bpf/types.h"
 
@@ -17,12 +18,13 @@ struct holders {
     struct holder_names now;    /* of this interval */
     struct holder_names before; /* of the last one: of threads that have ended since */
     struct map listed;          /* processes whose threads were all looked at: 1 */
-    size_t looked;              /* number of these threads */
+    struct shares looks;        /* of HOLDERS_THREADS, by cgroup */
+    u64 refused;                /* holders that were not looked for: their cgroup had used up its share */
 };
 
-/* Returns the name of thread `tid` of a process, which started `start` ns after boot, valid until the next call. NULL:
- * there was no such thread in this interval, nor in the last one. */
-const char *holders_name(struct holders *h, u32 tgid, u64 start, u32 tid);
+/* Returns the name of thread `tid` of a process in `cgroup`, which started `start` ns after boot, valid until the next
+ * call. NULL: there was no such thread in this interval, nor in the last one. */
+const char *holders_name(struct holders *h, u64 cgroup, u32 tgid, u64 start, u32 tid);
 /* Ends an interval: names change, and numbers are used again. */
 void holders_tick(struct holders *h);
 void holders_free(struct holders *h);

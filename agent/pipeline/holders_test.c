@@ -51,15 +51,15 @@ TEST(holders_have_the_name_of_their_thread)
     u32 me = (u32)getpid();
     u64 start = own_start();
     begin(&o);
-    const char *name = holders_name(&h, me, start, o.tid);
+    const char *name = holders_name(&h, 7, me, start, o.tid);
     CHECK(name && !strcmp(name, "holds it"));
-    CHECK(!holders_name(&h, me, start + NS_PER_SEC, o.tid)); /* another process had this number */
-    CHECK(!holders_name(&h, me, start, 1));                  /* a thread, but not one of this process */
-    CHECK(!holders_name(&h, me, start, 0x3fffff));
-    CHECK(h.looked >= 2 && map_get(&h.now.places, 0) == NULL);
-    size_t looked = h.looked;
-    CHECK(!holders_name(&h, me, start, 0x3ffffe));
-    CHECK_EQ(h.looked, looked); /* all threads are looked at once in an interval */
+    CHECK(!holders_name(&h, 7, me, start + NS_PER_SEC, o.tid)); /* another process had this number */
+    CHECK(!holders_name(&h, 7, me, start, 1));                  /* a thread, but not one of this process */
+    CHECK(!holders_name(&h, 7, me, start, 0x3fffff));
+    CHECK(h.looks.used >= 2 && map_get(&h.now.places, 0) == NULL);
+    u64 looked = h.looks.used;
+    CHECK(!holders_name(&h, 7, me, start, 0x3ffffe));
+    CHECK_EQ(h.looks.used, looked + 1); /* all threads are looked at once in an interval */
     end(&o);
 }
 
@@ -70,14 +70,32 @@ TEST(holders_that_have_ended_keep_their_name_for_an_interval)
     u32 me = (u32)getpid();
     u64 start = own_start();
     begin(&o);
-    CHECK(holders_name(&h, me, start, o.tid));
+    CHECK(holders_name(&h, 7, me, start, o.tid));
     end(&o);
     for (int i = 0; i < 100 && !proc_thread(me, o.tid, &(u32){0}, (char[PROC_COMM]){0}); i++)
         usleep(1000);
     holders_tick(&h);
-    const char *name = holders_name(&h, me, start, o.tid);
+    const char *name = holders_name(&h, 7, me, start, o.tid);
     CHECK(name && !strcmp(name, "holds it"));
     holders_tick(&h);
     holders_tick(&h);
-    CHECK(!holders_name(&h, me, start, o.tid));
+    CHECK(!holders_name(&h, 7, me, start, o.tid));
+}
+
+TEST(holders_are_looked_for_in_a_share_of_each_cgroup)
+{
+    CLEANUP(holders_free) struct holders h = {.looks.limit = HOLDERS_THREADS};
+    struct other o;
+    u32 me = (u32)getpid();
+    u64 start = own_start();
+    begin(&o);
+    while (shares_take(&h.looks, 7, 1))
+        ;
+    CHECK(!holders_name(&h, 7, me, start, o.tid));
+    CHECK(!holders_name(&h, 7, me, start, o.tid));
+    CHECK_EQ(h.refused, 1);
+    holders_tick(&h);
+    CHECK(holders_name(&h, 7, me, start, o.tid));
+    CHECK_EQ(h.refused, 1);
+    end(&o);
 }

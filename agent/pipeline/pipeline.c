@@ -5,12 +5,15 @@
 #include "parser/parser.h"
 #include "parser/sandbox.h"
 #include "pipeline/pipeline_internal.h"
+#include "pipeline/heaps.h"
 #include "proc/proc.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
+#define FIRST_HEAPS_MS 3000 /* for the allocators of processes that run when sampling begins */
+#define FIRST_LOCKS_MS 1000 /* for those that goroutines wait for */
 #define LAST_TABLES_MS 3000 /* for the tables that are still to be built when sampling ends */
 
 static void raise_nofile(void)
@@ -54,6 +57,12 @@ static int new_collector(struct pipeline *p)
                                  .neighbours = p->config.neighbours,
                                  .ctx = p->config.sink.ctx,
                                  .cgroup = p->config.sink.cgroup};
+    c.heaps = p->heaps;
+    for (size_t e = 0; e < c.nevents; e++) {
+        c.widths[e] = (u8)event_width(p->config.events[e]);
+        c.levels |= (u32)(p->config.probe.events[e].levels == PROBE_LEVELS_HELD) << e;
+        c.open_levels |= (u32)(p->config.probe.events[e].levels == PROBE_LEVELS_OPEN) << e;
+    }
     return collector_new(&p->collector, &c);
 }
 
@@ -89,6 +98,39 @@ static void say_layers(const struct pipeline *p)
             log_info("the parser process is without %s; seccomp and the loss of all capabilities hold", layer->missing);
 }
 
+/* Of programs in Go, all is known at once: nothing is seen to grow. */
+static enum heaps_go follow_go(const struct pipeline *p)
+{
+    if (p->config.heap_old_ns)
+        return HEAPS_GO_NOT;
+    return p->config.neighbours ? HEAPS_GO_FOLLOWED : HEAPS_GO_SINCE_START;
+}
+
+/* Events whose programs are attached to places in files of the processes. */
+static int follow_files(struct pipeline *p)
+{
+    int rc = 0;
+    unsigned following = 0;
+    for (size_t e = 0; e < p->config.probe.nevents; e++)
+        following += p->config.probe.events[e].allocators;
+    for (size_t e = 0; e < p->config.probe.nevents && !rc; e++) {
+        const struct probe_event *event = &p->config.probe.events[e];
+        struct heaps_config c = {.probe = p->probe, .event = e, .read = parser_allocators, .hung = p->hung};
+        if (event->levels == PROBE_LEVELS_HELD) {
+            c.max_cost = p->config.heap_cost;
+            c.old_ns = p->config.heap_old_ns;
+            c.go = follow_go(p);
+        } else if (event->how == PROBE_LOCK) {
+            c.read = parser_go_locks;
+        }
+        c.strict = event->strict;
+        c.beside = following > 1;
+        if (event->allocators || event->how == PROBE_LOCK)
+            rc = heaps_new(&p->heaps[e], &c);
+    }
+    return rc;
+}
+
 static int build(struct pipeline *p, char *why, size_t len)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
@@ -119,6 +161,9 @@ static int build(struct pipeline *p, char *why, size_t len)
         snprintf(why, len, "cannot start a thread: %s", strerror(-rc));
         return rc;
     }
+    rc = follow_files(p);
+    if (rc)
+        return rc;
     return new_collector(p) || new_worker(p) ? -ENOMEM : 0;
 }
 
@@ -143,6 +188,8 @@ void pipeline_free(struct pipeline **pp)
     struct pipeline *p = *pp;
     if (!p)
         return;
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
+        heaps_free(&p->heaps[e]);
     openings_free(&p->openings);
     worker_free(&p->worker);
     collector_free(&p->collector);
@@ -154,6 +201,21 @@ void pipeline_free(struct pipeline **pp)
     hung_free(&p->hung);
     free(p);
     *pp = NULL;
+}
+
+/* Processes that run already. What is allocated before they are followed is never known; of locks, some waits are
+ * missing. */
+static void follow_first(struct pipeline *p)
+{
+    u64 begun = now_ns();
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
+        if (p->heaps[e])
+            heaps_put(p->heaps[e], &(struct xp_mapped_event){0});
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
+        if (p->heaps[e]) {
+            u64 ms = p->config.probe.events[e].allocators ? FIRST_HEAPS_MS : FIRST_LOCKS_MS;
+            heaps_settle(p->heaps[e], begun + ms * 1000000);
+        }
 }
 
 int pipeline_prepare(struct pipeline *p)
@@ -173,6 +235,10 @@ int pipeline_start(struct pipeline *p, char *why, size_t why_len)
     }
     p->started = true;
     rc = probe_start(p->probe, why, why_len);
+    if (rc >= 0 && why[0]) /* what it does without */
+        log_warn("%s", why);
+    if (rc >= 0)
+        follow_first(p);
     p->started_ns = now_ns();
     collector_begin(p->collector);
     return rc;
@@ -213,12 +279,33 @@ unsigned pipeline_rate(const struct pipeline *p)
     return collector_rate(p->collector);
 }
 
+/* To detach takes a while for each process. Allocations do not count meanwhile; locks do not count any more, but waits
+ * that go on do until they are taken. */
+static void stop_following(struct pipeline *p, bool allocators)
+{
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
+        if (p->heaps[e] && p->config.probe.events[e].allocators == allocators)
+            heaps_stop(p->heaps[e]);
+}
+
+static void add_leaks(struct pipeline *p)
+{
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
+        const leaks_list *found = p->heaps[e] ? heaps_leaks(p->heaps[e]) : NULL;
+        if (found)
+            collector_add_leaks(p->collector, e, found->v, found->n);
+    }
+}
+
 void pipeline_stop(struct pipeline *p)
 {
+    stop_following(p, true);
     probe_stop(p->probe);
     p->stopped_ns = now_ns();
     jobs_end_by(&p->jobs, p->stopped_ns + LAST_TABLES_MS * 1000000ull);
     collector_drain(p->collector, p->started);
+    add_leaks(p);
+    stop_following(p, false);
     struct span last = {0};
     if (p->config.sink.profile)
         last = collector_take_span(p->collector);

@@ -37,6 +37,8 @@ struct pipeline_config {
     bool hide_idle;                                 /* leave out blocked time of idle threads */
     bool no_synth;                                  /* do not derive rows for code without unwind information */
     bool neighbours;     /* cgroups must not harm each other: each gets a share of limited resources */
+    unsigned heap_cost;  /* limit of what following a process's allocations costs it, in percent of its CPU; 0: none */
+    u64 heap_old_ns;     /* memory: only what leaks is shown, of blocks that are older than that; 0: everything */
     unsigned prepare_ms; /* time limit of pipeline_prepare; further tables are built while sampling */
 };
 
@@ -97,9 +99,17 @@ struct pipeline_report {
     struct debuginfod_stats server;
     u64 cut_names;              /* look-ups with incomplete names because a limit was reached */
     u64 late_names, late_lines; /* look-ups that were put off because a container had used up its time for names */
+    u64 holders_refused;        /* event lock: holders that were not looked for, because there were too many */
     u64 left_out, left_out_ns;  /* event lock: waits that were not for a lock, which are in no profile */
     u64 idle, idle_ns;          /* waits of idle threads that were to be hidden */
+    size_t nevents;
+    const char *events[XP_MAX_EVENTS]; /* their names */
+    u64 event_stacks[XP_MAX_EVENTS][EVENT_STACKS];
+    bool run_time_known;
+    u64 run_ns[PROBE_RUN_TIMES]; /* of the programs of each event (probe_run_times) */
+    struct heaps_figures heaps;  /* event memory */
 };
+const char *event_stack_slug(enum event_stack s);
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);
 /* The same while it runs, from any thread, without the values that are only known at the end (blame, median). */
 void pipeline_figures(struct pipeline *p, struct pipeline_report *out);

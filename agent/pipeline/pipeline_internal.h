@@ -12,6 +12,7 @@ struct pipeline {
     struct hung *hung;
     struct opener *opener; /* the worker's */
     struct openings *openings;
+    struct heaps *heaps[XP_MAX_EVENTS]; /* NULL: nothing in files is followed for the event */
     struct parser *parser;
     struct cache *cache;
     struct jobs jobs;

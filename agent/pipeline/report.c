@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "events/events.h"
+#include "pipeline/heaps.h"
 #include "pipeline/pipeline_internal.h"
 #include "pipeline/usage.h"
 #include "profile/frames.h"
@@ -19,6 +21,13 @@ const char *loss_slug(enum xp_loss l)
     return l < XP_LOSS_COUNT ? slug[l] : "out-of-range";
 }
 
+const char *event_stack_slug(enum event_stack s)
+{
+    static const char *const slug[] = {
+        [EVENT_STACK_COMPLETE] = "complete", [EVENT_STACK_CUT] = "cut", [EVENT_STACK_NONE] = "none"};
+    return slug[s];
+}
+
 /* Where stacks of one cause stopped most often: counts per (cause, file), the highest of each cause named. */
 static void blame_files(const struct pipeline *p, struct pipeline_report *out)
 {
@@ -34,7 +43,7 @@ static void blame_files(const struct pipeline *p, struct pipeline_report *out)
         bool anon = XP_WORD_KIND(word) == XP_WORD_ANON;
         u32 id = anon ? 0 : XP_WORD_FILE(word);
         u64 *c = map_put(&counts, (u64)s->cause << 32 | id);
-        if (!c || (*c += s->values[0].count) <= most[s->cause])
+        if (!c || (*c += agg_count(s)) <= most[s->cause])
             continue;
         const char *known = anon ? "[anonymous]" : worker_path(p->worker, id), *path = known ? known : "[unknown file]";
         const char *base = strrchr(path, '/');
@@ -58,6 +67,7 @@ static void report_samples(const struct pipeline *p, struct pipeline_report *out
     out->unwind_ns = st.unwind_ns;
     memcpy(out->lost, st.lost, sizeof(out->lost));
     out->lost[XP_LOSS_WAIT] += c.waits_lost;
+    out->holders_refused = c.holders_refused;
     out->lost_malformed = c.malformed;
     out->queue_full = c.queue_full;
 }
@@ -91,6 +101,15 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->late_lines = w->late_lines;
 }
 
+static void report_events(const struct pipeline *p, const struct worker_figures *w, struct pipeline_report *out)
+{
+    out->nevents = p->config.probe.nevents;
+    for (size_t e = 0; e < out->nevents; e++)
+        out->events[e] = p->config.events[e]->name;
+    memcpy(out->event_stacks, w->tally.events, sizeof(out->event_stacks));
+    out->run_time_known = probe_run_times(p->probe, out->run_ns);
+}
+
 /* CPU time of the processes that open files. */
 static double opening_seconds(const struct pipeline *p)
 {
@@ -102,6 +121,10 @@ static void report(const struct pipeline *p, const struct worker_figures *w, str
     *out = (struct pipeline_report){0};
     report_samples(p, out);
     report_worker(w, out);
+    report_events(p, w, out);
+    for (size_t e = 0; e < p->config.probe.nevents; e++)
+        if (p->heaps[e] && p->config.probe.events[e].levels == PROBE_LEVELS_HELD)
+            heaps_figures(p->heaps[e], &out->heaps);
     out->hung_places = hung_places(p->hung, now_ns());
     out->hung_children = hung_children(p->hung);
     out->cpu_seconds = usage_cpu(p->parser) + opening_seconds(p);

@@ -88,6 +88,9 @@ TEST(report_of_a_recording)
     CHECK_EQ(end.cause[XP_CAUSE_END], 3);
     CHECK_EQ(end.cause[XP_CAUSE_KTHREAD], 1);
     CHECK(end.user_samples == 4 && end.complete == 3);
+    CHECK(end.nevents == 1 && !strcmp(end.events[0], "cpu"));
+    CHECK(end.event_stacks[0][EVENT_STACK_COMPLETE] == 3 && end.event_stacks[0][EVENT_STACK_CUT] == 1);
+    CHECK(end.run_time_known && end.run_ns[PROBE_WAITS] == 1000 * PROBE_WAITS);
     CHECK_EQ(end.files, 3); /* and the vdso */
     CHECK_EQ(end.failed_files, 1);
     CHECK(end.map_bytes > 0 && end.map_bytes == probe_map_bytes(r.probe));

@@ -1,5 +1,6 @@
 #include "pipeline/waits.h"
 #include "base/cleanup.h"
+#include "pipeline/wrong_frees.h"
 #include "profile/frames.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +11,10 @@ struct wait_stack {
     struct xp_sample *sample; /* owned, with its words */
     u32 used;                 /* the interval in which it was sent or referred to last */
     bool open;                /* still being unwound */
+    bool kept;                /* others may refer to it at any time */
+    u8 event;                 /* whose `level` it is, */
+    u8 value;                 /* and which of its values */
+    struct xp_amount level;   /* what is left of all that it brought (struct wait_events: levels) */
 };
 
 void waits_init(struct waits *w)
@@ -59,7 +64,11 @@ static struct wait_stack *find(const struct waits *w, u64 key)
 /* A new entry takes over the sample. */
 static bool add(struct waits *w, struct xp_sample *sample, bool open)
 {
-    struct wait_stack fresh = {.key = sample->weight, .sample = sample, .used = w->interval, .open = open};
+    struct wait_stack fresh = {.key = sample->weight,
+                               .sample = sample,
+                               .used = w->interval,
+                               .open = open,
+                               .kept = sample->flags & XP_SAMPLE_KEPT};
     if (!shares_take(&w->bytes, owner_of(&fresh), size_of(&fresh)))
         return false;
     struct wait_stack *place = VEC_PUSH(&w->stacks);
@@ -78,7 +87,10 @@ static bool add(struct waits *w, struct xp_sample *sample, bool open)
 /* In place of what is known under its key; unless there is no room, which leaves that. */
 static bool replace(struct waits *w, struct wait_stack *k, struct xp_sample *sample, bool open)
 {
-    struct wait_stack fresh = {.key = k->key, .sample = sample, .used = w->interval, .open = open};
+    struct wait_stack fresh = *k;
+    fresh.sample = sample;
+    fresh.used = w->interval;
+    fresh.open = open;
     w->open -= k->open;
     k->open = false;
     if (!shares_take(&w->bytes, owner_of(&fresh), size_of(&fresh)))
@@ -112,14 +124,19 @@ size_t waits_open(const struct waits *w)
 
 /* ---- The end of an interval -------------------------------------------------------------------------------------- */
 
-/* Those that nobody referred to for an interval go. A stack may be sent at the end of one for a wait that the next one
- * brings. */
+static bool has_level(const struct wait_stack *k)
+{
+    return k->level.count || k->level.value;
+}
+
+/* Those that nobody referred to for an interval, and of which nothing is left, go. A stack may be sent at the end of
+ * one for a wait that the next one brings. */
 static void forget_old(struct waits *w)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->stacks.n; i++) {
         struct wait_stack *k = &w->stacks.v[i];
-        if (k->used + 1 < w->interval) {
+        if (k->used + 1 < w->interval && !has_level(k) && !k->kept) {
             map_remove(&w->places, k->key);
             drop(w, k);
             continue;
@@ -133,7 +150,7 @@ static void forget_old(struct waits *w)
 }
 
 struct user {
-    void (*sample)(void *ctx, const struct xp_sample *s);
+    waits_use *sample;
     void *ctx;
 };
 
@@ -174,7 +191,8 @@ static size_t put_waker(u64 *to, size_t room, const struct wait_stack *waker, u6
 /* The lock and, if it is known, who held it. */
 static size_t put_lock(struct waits *w, u64 *to, const struct xp_sample *sleeper, const struct xp_wait_key *key)
 {
-    const char *name = key->tid ? holders_name(&w->holders, sleeper->tgid, sleeper->start, key->tid) : NULL;
+    const char *name =
+        key->tid ? holders_name(&w->holders, sleeper->cgroup, sleeper->tgid, sleeper->start, key->tid) : NULL;
     to[0] = key->with;
     return 1 + (name ? put_name(to + 1, name, SIZE_MAX) : 0);
 }
@@ -240,20 +258,130 @@ static void take_row(struct waits *w, const struct probe_wait *row, int event, s
     if (waker)
         waker->used = w->interval;
     make(w, room, user, kernel, waker, row, (u8)event);
-    to->sample(to->ctx, room);
+    to->sample(to->ctx, room, &(struct xp_amount){room->count, room->weight}, 1);
 }
 
-int waits_take(struct waits *w, const struct probe_waits *rows, const struct wait_events *events,
-               void (*use)(void *ctx, const struct xp_sample *s), void *ctx)
+static void make_of_kind(struct xp_sample *to, const struct wait_stack *stack, u64 label, u8 event, u64 count)
+{
+    bool labelled = XP_WORD_KIND(label) == XP_WORD_LABEL;
+    *to = *stack->sample;
+    to->words[0] = label;
+    memcpy(to->words + labelled, stack->sample->words, 8 * words_of(stack->sample));
+    to->nkernel = (u16)(to->nkernel + labelled);
+    to->type = XP_RECORD_SAMPLE;
+    to->event = event;
+    to->count = count > UINT32_MAX ? UINT32_MAX : (u32)count;
+}
+
+/* Turns a value into the change of what is left: less than nothing is never left. Changes may be negative: they are
+ * added modulo 2^64, and what an interval began with is there already (waits_carry). Returns what went away without
+ * having come. */
+static u64 change_level(struct wait_stack *stack, struct xp_amount came, struct xp_amount gone, struct xp_amount *value)
+{
+    struct xp_amount old = stack->level;
+    struct xp_amount now = {old.count + came.count, old.value + came.value};
+    u64 unknown = gone.count > now.count ? gone.count - now.count : 0;
+    now.count -= gone.count - unknown;
+    now.value -= gone.value < now.value ? gone.value : now.value;
+    if (!now.count)
+        now.value = 0;
+    stack->level = now;
+    *value = (struct xp_amount){now.count - old.count, now.value - old.value};
+    return unknown;
+}
+
+/* What an ended process had left was dropped (waits_carry), and may be decided later: that is no loss. */
+static void change_levels(struct waits *w, struct wait_stack *stack, const struct probe_sum *row, bool open,
+                          struct xp_amount values[XP_MAX_VALUES])
+{
+    struct xp_amount closed = {values[0].count + values[1].count, values[0].value + values[1].value};
+    stack->event = row->event;
+    stack->value = open ? 2 : 1;
+    if (open)
+        change_level(stack, values[2], closed, &values[2]);
+    else
+        w->lost += change_level(stack, values[0], values[1], &values[1]);
+}
+
+static const struct xp_sample *stack_of(const void *waits, u64 key)
+{
+    const struct wait_stack *k = find(waits, key);
+    return k ? k->sample : NULL;
+}
+
+/* A sum of a kind: its stack is one, kernel words and user words. */
+static void take_sum(struct waits *w, const struct probe_sum *row, const struct wait_events *events,
+                     struct xp_sample *room, const struct user *to)
+{
+    bool levels = events->levels >> row->event & 1, open = events->open_levels >> row->event & 1;
+    struct wait_stack *stack = find(w, row->key.stack);
+    struct xp_amount values[XP_MAX_VALUES];
+    u64 count = 0;
+    for (size_t i = 0; i < XP_MAX_VALUES; i++)
+        count += row->sum.of[i].count;
+    if (!stack || !stack->sample->tgid) {
+        w->lost += open ? row->sum.of[2].count : count;
+        return;
+    }
+    stack->used = w->interval;
+    memcpy(values, row->sum.of, sizeof(values));
+    make_of_kind(room, stack, row->key.label, row->event, levels ? values[0].count : open ? values[2].count : count);
+    if (levels || open)
+        change_levels(w, stack, row, open, values);
+    if (wrong_free_is(stack->sample))
+        wrong_free_join(room, stack->sample, stack_of, w);
+    to->sample(to->ctx, room, values, XP_MAX_VALUES);
+}
+
+static struct xp_sample *room_for_sample(void)
+{
+    return malloc(sizeof(struct xp_sample) + 8 * (XP_MAX_REASON + XP_MAX_USER));
+}
+
+int waits_add(const struct waits *w, u64 key, u8 event, const struct xp_amount values[XP_MAX_VALUES], waits_use *use,
+              void *ctx)
+{
+    const struct wait_stack *stack = find(w, key);
+    AUTO_FREE struct xp_sample *room = stack ? room_for_sample() : NULL;
+    if (!room)
+        return stack ? -ENOMEM : -ENODATA;
+    make_of_kind(room, stack, 0, event, 0);
+    use(ctx, room, values, XP_MAX_VALUES);
+    return 0;
+}
+
+int waits_carry(struct waits *w, bool (*lives)(u32 tgid), waits_use *use, void *ctx)
+{
+    AUTO_FREE struct xp_sample *room = room_for_sample();
+    if (!room)
+        return -ENOMEM;
+    for (size_t i = 0; i < w->stacks.n; i++) {
+        struct wait_stack *k = &w->stacks.v[i];
+        if (has_level(k) && !lives(k->sample->tgid))
+            k->level = (struct xp_amount){0};
+        if (!has_level(k))
+            continue;
+        struct xp_amount values[XP_MAX_VALUES] = {{0}};
+        values[k->value] = k->level;
+        make_of_kind(room, k, 0, k->event, 0);
+        use(ctx, room, values, XP_MAX_VALUES);
+    }
+    return 0;
+}
+
+int waits_take(struct waits *w, const struct probe_waits *rows, const struct wait_events *events, waits_use *use,
+               void *ctx)
 {
     struct user to = {use, ctx};
-    AUTO_FREE struct xp_sample *room = malloc(sizeof(*room) + 8 * (XP_MAX_REASON + XP_MAX_USER));
+    AUTO_FREE struct xp_sample *room = room_for_sample();
     if (!room)
         return -ENOMEM;
     for (size_t i = 0; i < rows->sums.n; i++) {
         const struct probe_wait *row = &rows->sums.v[i];
         take_row(w, row, event_of(events, row->key.flags), room, &to);
     }
+    for (size_t i = 0; i < rows->kinds.n; i++)
+        take_sum(w, &rows->kinds.v[i], events, room, &to);
     w->interval++;
     holders_tick(&w->holders);
     forget_old(w);

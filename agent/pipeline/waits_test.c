@@ -14,20 +14,24 @@
 #define WAKEUP   7
 #define DEEP     (XP_MAX_KERNEL + 20)
 
-static const struct wait_events EVENTS = {OFFCPU, RUNQUEUE, WAKEUP, LOCK};
+static const struct wait_events EVENTS = {OFFCPU, RUNQUEUE, WAKEUP, LOCK, 0, 0};
 
 /* What waits_take passed on. */
 struct seen {
     size_t n;
     struct xp_sample last;
+    struct xp_amount values[XP_MAX_VALUES];
+    size_t nvalues;
     u64 words[XP_MAX_REASON + XP_MAX_USER];
 };
 
-static void see(void *ctx, const struct xp_sample *s)
+static void see(void *ctx, const struct xp_sample *s, const struct xp_amount *values, size_t n)
 {
     struct seen *to = ctx;
     to->n++;
     to->last = *s;
+    memcpy(to->values, values, n * sizeof(*values));
+    to->nvalues = n;
     memcpy(to->words, s->words, 8 * ((size_t)s->nkernel + s->nuser));
 }
 
@@ -94,6 +98,27 @@ TEST(waits_without_a_kernel_stack_have_their_reason)
     const u64 words[] = {XP_WAIT_WORD(0, 1), 100, 101};
     CHECK_EQ(seen.last.nkernel, 1);
     CHECK(!memcmp(seen.words, words, sizeof(words)));
+}
+
+/* A sum of another kind has one stack and several values. */
+TEST(waits_join_sums_of_kinds_with_their_stacks)
+{
+    CLEANUP(waits_free) struct waits w;
+    struct seen seen = {0};
+    waits_init(&w);
+    keep(&w, 11, 7, 100, 2, false);
+    keep(&w, 12, 0, 200, 2, false);
+    struct probe_sum sums[] = {
+        {.key = {.stack = 12}, .sum.of = {{9, 9}}, .event = 9},         /* nobody's */
+        {.key = {.stack = 13}, .sum.of = {{3, 1}, {4, 1}}, .event = 9}, /* not known */
+        {.key = {.stack = 11}, .sum.of = {{0, 4096}, {2, 70}}, .event = 9},
+    };
+    struct probe_waits rows = {.kinds = {.v = sums, .n = 3, .cap = 3}};
+    CHECK_EQ(waits_take(&w, &rows, &EVENTS, see, &seen), 0);
+    CHECK(seen.n == 1 && seen.last.event == 9 && seen.last.type == XP_RECORD_SAMPLE && seen.last.count == 2);
+    CHECK(seen.last.nuser == 2 && !seen.last.nkernel && seen.words[1] == 101);
+    CHECK(seen.nvalues == XP_MAX_VALUES && seen.values[0].value == 4096 && seen.values[1].count == 2);
+    CHECK_EQ(w.lost, 9 + 7);
 }
 
 TEST(waits_limit_the_kernel_part)
@@ -176,17 +201,17 @@ TEST(waits_of_events_that_nobody_records_are_left_out)
     struct probe_wait two[] = {{.key = {.user = 11}, .sum = {1, 9}},
                                {.key = {.user = 11, .flags = XP_WAIT_RUNQUEUE}, .sum = {2, 8}}};
     struct probe_waits rows = {.sums = {.v = two, .n = 2, .cap = 2}};
-    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, RUNQUEUE, -1, -1}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, RUNQUEUE, -1, -1, 0, 0}, see, &seen), 0);
     CHECK_EQ(seen.n, 1);
     CHECK_EQ(seen.last.event, RUNQUEUE);
     CHECK_EQ(seen.last.weight, 8);
     CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_RUNQUEUE, 1));
-    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){OFFCPU, -1, -1, -1}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){OFFCPU, -1, -1, -1, 0, 0}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(seen.last.event, OFFCPU);
     CHECK_EQ(seen.last.weight, 9);
     two[0].key.user = two[1].key.user = 99;
-    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, -1, -1, -1}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, -1, -1, -1, 0, 0}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(w.lost, 0);
 }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/turns.h"
+#include "events/events.h"
 #include "files/code_tables.h"
 #include "opener/opener.h"
 #include "parser/parser.h"
@@ -100,18 +101,26 @@ void worker_free(struct worker **ww)
 
 /* ---- Figures ---- */
 
+static u64 *tally_of(struct worker *w, const struct agg_stack *s)
+{
+    char class = cause_class(s->cause);
+    return &w->tally.events[s->event][class == 'n'   ? EVENT_STACK_NONE
+                                      : class == 'c' ? EVENT_STACK_COMPLETE
+                                                     : EVENT_STACK_CUT];
+}
+
 static void count_stacks(struct worker *w, const struct aggregate *from)
 {
     size_t n;
     const struct agg_stack *stacks = aggregate_stacks(from, &n);
     struct tally *t = &w->tally;
     for (size_t i = 0; i < n; i++) {
-        u64 count = 0;
-        for (size_t e = 0; e < w->config.names.nevents; e++)
-            count += stacks[i].values[e].count;
+        u64 count = agg_count(&stacks[i]);
+        char class = cause_class(stacks[i].cause);
         t->cause[stacks[i].cause] += count;
-        t->user_samples += cause_class(stacks[i].cause) != 'n' ? count : 0;
-        t->complete += cause_class(stacks[i].cause) == 'c' ? count : 0;
+        t->user_samples += class != 'n' ? count : 0;
+        t->complete += class == 'c' ? count : 0;
+        *tally_of(w, &stacks[i]) += count;
     }
     t->dropped += aggregate_dropped(from);
 }

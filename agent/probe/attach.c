@@ -17,7 +17,7 @@ int attach_init(struct probe *p)
     for (int i = 0; i < p->ncpus * XP_MAX_EVENTS; i++)
         p->event_fds[i] = -1;
     for (size_t i = 0; i < p->config.nevents; i++)
-        p->progs[i] = probe_counts(p, i) ? bpf_program__fd(probe_sampler(p, i)) : -1;
+        p->progs[i] = probe_counts(p, i) ? bpf_program__fd(probe_sampler(p, probe_counted(p, i))) : -1;
     return 0;
 }
 
@@ -59,8 +59,8 @@ static int attach(struct probe *p, size_t event, int cpu)
     return 0;
 }
 
-/* Which CPUs are online: a bit for each. The list looks like "0-3,5". */
-static int read_online(const struct probe *p, u8 *online)
+/* The list looks like "0-3,5". */
+int probe_online(const struct probe *p, u8 *online)
 {
     char list[4096];
     AUTO_FCLOSE FILE *f = fopen("/sys/devices/system/cpu/online", "re");
@@ -103,7 +103,7 @@ static void detach_cpu(struct probe *p, int cpu)
 static int attach_online(struct probe *p, bool all)
 {
     u8 online[PROBE_MAX_CPUS / 8] = {0};
-    int rc = read_online(p, online);
+    int rc = probe_online(p, online);
     if (rc)
         return rc;
     for (int cpu = 0; cpu < p->ncpus && (!rc || all); cpu++)
@@ -132,9 +132,11 @@ int probe_start(struct probe *p, char *why, size_t len)
 
 int probe_rescan(struct probe *p, char *why, size_t len)
 {
+    why[0] = 0;
     if (!p->running)
         return 0;
     attach_online(p, true);
+    run_time_tick(p, &p->run_time);
     return waits_changed(p) ? waits_start(p, why, len) : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "probe/denied.h"
+#include "probe/object_options.h"
 #include "probe/records.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
@@ -41,10 +42,10 @@ static u32 ring_size(const struct probe *p)
     return size;
 }
 
-struct bpf_program *probe_sampler(const struct probe *p, size_t event)
+struct bpf_program *probe_sampler(const struct probe *p, size_t number)
 {
     char name[32];
-    snprintf(name, sizeof(name), "xp_event_%zu", event);
+    snprintf(name, sizeof(name), "xp_event_%zu", number);
     return bpf_object__find_program_by_name(p->skel->obj, name);
 }
 
@@ -53,11 +54,19 @@ bool probe_counts(const struct probe *p, size_t event)
     return event < p->config.nevents && p->config.events[event].how == PROBE_PERF;
 }
 
+size_t probe_counted(const struct probe *p, size_t before)
+{
+    size_t n = 0;
+    for (size_t e = 0; e < before; e++)
+        n += probe_counts(p, e);
+    return n;
+}
+
 /* Which programs are loaded: only what this recording needs. */
 static void choose_programs(struct probe *p)
 {
-    for (size_t i = 0; i < XP_MAX_EVENTS; i++)
-        bpf_program__set_autoload(probe_sampler(p, i), probe_counts(p, i));
+    for (size_t i = 0; i < XP_MAX_PERF; i++)
+        bpf_program__set_autoload(probe_sampler(p, i), i < probe_counted(p, XP_MAX_EVENTS));
     bool follow = p->config.target == XP_TARGET_PIDS;
     bpf_program__set_autoload(p->skel->progs.xp_on_fork, follow);
     bpf_program__set_autoload(p->skel->progs.xp_on_free, follow);
@@ -80,6 +89,9 @@ static void configure(struct probe *p)
         .thread_names = c->thread_names,
         .cgroup_files = c->cgroup_files,
     };
+    for (u32 e = 0; e < c->nevents; e++)
+        if (probe_counts(p, e))
+            ((struct xp_config *)&p->skel->rodata->xp_config)->perf_event[probe_counted(p, e)] = e;
     bpf_map__set_max_entries(p->skel->maps.pc_cache, (u32)p->ncpus);
     bpf_map__set_max_entries(p->skel->maps.scratch, (u32)p->ncpus);
     bpf_map__set_max_entries(p->skel->maps.ring, ring);
@@ -115,7 +127,7 @@ static int load(struct probe *p)
     if (!rc || rc == -EPERM)
         return rc;
     xprof_bpf__destroy(p->skel);
-    p->skel = xprof_bpf__open();
+    p->skel = xprof_bpf__open_opts(object_options());
     if (!p->skel)
         return -errno;
     configure(p);
@@ -179,7 +191,7 @@ static int start_up(struct probe *p, char *why, size_t len)
     p->ncpus = libbpf_num_possible_cpus();
     if (p->ncpus < 1 || p->ncpus > PROBE_MAX_CPUS)
         return probe_why(-EINVAL, why, len, "cannot read the number of CPUs (/sys/devices/system/cpu/possible)");
-    p->skel = xprof_bpf__open();
+    p->skel = xprof_bpf__open_opts(object_options());
     int rc = p->skel ? load(p) : -errno;
     if (rc)
         return explain_load(rc, why, len);
@@ -204,6 +216,8 @@ int probe_new(struct probe **out, const struct probe_config *config, char *why, 
     if (!p)
         return probe_why(-ENOMEM, why, why_len, "out of memory");
     p->config = *config;
+    p->published = config->heap_hold ? calloc(XP_FILE_IDS / 8, 1) : NULL; /* pages of it are touched as needed */
+    p->run_time.fd = -1;
     p->stats_fd = config->run_time ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
     int rc = start_up(p, why, why_len);
     if (rc)
@@ -218,14 +232,16 @@ void probe_free(struct probe **pp)
     struct probe *p = *pp;
     if (!p)
         return;
-    sched_free(&p->sched);
+    waits_end(p);
     attach_fini(p);
     ring_buffer__free(p->ring);
     for (size_t i = 0; i < sizeof(p->links) / sizeof(*p->links); i++)
         bpf_link__destroy(p->links[i]);
     tables_fini(p);
     xp_cleanup_close(&p->stats_fd);
+    xp_cleanup_close(&p->run_time.fd);
     xprof_bpf__destroy(p->skel);
+    free(p->published);
     free(p);
     *pp = NULL;
 }
@@ -266,5 +282,6 @@ int probe_poll(struct probe *p, const struct probe_handlers *h, int timeout_ms)
     if (!rc || rc == -EINTR) /* samples ask for no wake-up: look for them anyway */
         rc = ring_buffer__consume(p->ring);
     p->handlers = NULL;
+    run_time_end(p, &p->run_time, false);
     return rc;
 }

@@ -10,6 +10,8 @@
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "bpf/heap.h"
+#include "bpf/sums.h"
 #include "bpf/waits.h"
 #include "probe/records.h"
 #include "probe/shards.h"
@@ -23,14 +25,34 @@ enum probe_how {
     PROBE_RUNQUEUE, /* the scheduler's switches: time runnable, but not running */
     PROBE_LOCK,     /* the scheduler's switches: time waiting for locks */
     PROBE_WAKEUP,   /* the scheduler's wake-ups: time blocked, by who ended it */
+    PROBE_KIND,     /* sums of an eBPF object of its own (bpf/kind.bpf.h) */
+};
+
+/* When the user stack of a wait is taken. */
+enum probe_wait_stacks {
+    PROBE_STACKS_AUTO,      /* the best of what follows that the kernel has; where it pays, more than one */
+    PROBE_STACKS_SWITCH,    /* as the thread leaves its CPU, if it is believed to wait long */
+    PROBE_STACKS_TASK_WORK, /* as it returns to user mode (Linux 6.18) */
+    PROBE_STACKS_FINISH,    /* as it is back, by a kprobe */
+};
+
+/* Values of a kind that are not sums, but what is left of them. */
+enum probe_levels {
+    PROBE_NO_LEVELS,
+    PROBE_LEVELS_HELD, /* the second is what the first has grown by, less what went away: blocks of memory */
+    PROBE_LEVELS_OPEN, /* the third is what came, and became neither of the others yet */
 };
 
 struct probe_event {
     enum probe_how how;
     u32 perf_type;
     u64 perf_config;
-    unsigned hz; /* samples per second per CPU */
-    bool time;   /* a clock: the period is exactly 1e9 / hz */
+    unsigned hz;        /* samples per second per CPU */
+    bool time;          /* a clock: the period is exactly 1e9 / hz */
+    const char *object; /* PROBE_KIND: the name of its file in bpf/kinds/; of others: that of what sees more of it */
+    enum probe_levels levels; /* PROBE_KIND */
+    bool allocators;          /* the same: its programs are attached to the allocators of wanted processes, */
+    bool strict;              /* of which it knows nothing while only some of their functions are followed */
 };
 
 struct probe_config {
@@ -42,26 +64,31 @@ struct probe_config {
     struct probe_event events[XP_MAX_EVENTS];
     size_t nevents;
     bool kernel, user;
-    bool measure;       /* measure the time of every unwind (xp_stats.unwind_ns, xp_sample.unwind_ns) */
-    bool run_time;      /* measure run time of programs (probe_run_time): slows down all eBPF programs of the machine */
-    bool cgroup_events; /* report cgroups that are created and removed */
-    size_t table_bytes; /* budget of the shards, rounded up to 4 MiB */
-    size_t ring_bytes;  /* 0: derived from the number of CPUs */
-    u32 cgroup_files;   /* limit of files from stacks of one cgroup; 0: no limit */
-    bool thread_names;  /* samples have the names of threads, not of processes */
-    bool kernel_threads; /* waits of kernel threads count, too */
-    u64 wait_min_ns;     /* of shorter waits, the user stack need not be taken */
+    bool measure;  /* measure the time of every unwind (xp_stats.unwind_ns, xp_sample.unwind_ns) */
+    bool run_time; /* measure run time of programs (probe_run_time): slows down all eBPF programs of the machine */
+    bool sample_run_time; /* the same for a short while now and then (probe_run_times) */
+    bool cgroup_events;   /* report cgroups that are created and removed */
+    size_t table_bytes;   /* budget of the shards, rounded up to 4 MiB */
+    size_t ring_bytes;    /* 0: derived from the number of CPUs */
+    u32 cgroup_files;     /* limit of files from stacks of one cgroup; 0: no limit */
+    bool thread_names;    /* samples have the names of threads, not of processes */
+    bool kernel_threads;  /* waits of kernel threads count, too */
+    u64 wait_min_ns;      /* of shorter waits, the user stack need not be taken */
+    enum probe_wait_stacks wait_stacks;
+    u64 heap_period; /* one sample per so many allocated bytes on average; 1: every block; 0: PROBE_HEAP_PERIOD */
+    bool heap_hold;  /* requested processes are stopped when they map code (probe_heap_attach), with their children */
 };
 
 /* Loads the programs. Returns 0, or -errno and one line in why[] with the cause and its remedy. */
 int probe_new(struct probe **out, const struct probe_config *config, char *why, size_t why_len);
 void probe_free(struct probe **p);
 
-/* Attaches every event to every online CPU. Returns 0, or -errno and a line in why[]. */
+/* Attaches every event to every online CPU. Returns 0, or -errno and a line in why[]. That of 0 is "", or says what
+ * this kernel does not let us see. */
 int probe_start(struct probe *p, char *why, size_t why_len);
 /* Attaches the events to CPUs that came online since, and follows waits if somebody has come to want that, or no longer
  * if nobody does. Cheap: call it about once per second. Returns 0; 1: waits are followed from now on; -errno and a line
- * in why[]: they cannot be. */
+ * in why[]: they cannot be. The line of others is "", or says what this kernel does not let us see. */
 int probe_rescan(struct probe *p, char *why, size_t why_len);
 /* Changes the rate of the events that are clocks, on all CPUs; the weight of samples is adapted. Call it from the
  * polling thread. Returns 0 or -errno. */
@@ -86,6 +113,12 @@ int probe_stats(const struct probe *p, struct xp_stats *out);
 u64 probe_malformed(const struct probe *p);
 /* Returns the run time of the sampling programs in ns and their number of runs; requires config.run_time. */
 void probe_run_time(const struct probe *p, u64 *ns, u64 *runs);
+/* Numbers by event; and one of the programs that several events of waits share. */
+#define PROBE_RUN_TIMES (XP_MAX_EVENTS + 1)
+#define PROBE_WAITS     XP_MAX_EVENTS
+/* Returns the CPU time of the programs of each event so far, extrapolated. False: the kernel does not measure it, or
+ * not for us. Requires config.sample_run_time. Any thread may call it. */
+bool probe_run_times(const struct probe *p, u64 ns[PROBE_RUN_TIMES]);
 /* Returns the number of a version 1 controller in this kernel (enum cgroup_subsys_id, from its BTF). -ENOENT: not in
  * this kernel. */
 int probe_cgroup_subsys(const char *controller);
@@ -94,14 +127,20 @@ int probe_cpus(const struct probe *p);
 /* Returns the kernel memory of all maps, in bytes. */
 u64 probe_map_bytes(const struct probe *p);
 
-/* ---- Waits (events PROBE_OFFCPU, PROBE_RUNQUEUE, PROBE_WAKEUP, PROBE_LOCK) ---- */
+/* ---- Waits (events PROBE_OFFCPU, PROBE_RUNQUEUE, PROBE_WAKEUP, PROBE_LOCK), and sums (PROBE_KIND) ---- */
 
 struct probe_wait { /* the waits of an interval that have one cause and the same stacks */
     struct xp_wait_key key;
     struct xp_wait sum;
 };
+struct probe_sum { /* what one stack has of an event of PROBE_KIND */
+    struct xp_sum_key key;
+    struct xp_sum sum;
+    u8 event;
+};
 struct probe_waits { /* of an interval; release with probe_waits_free */
     VEC(struct probe_wait) sums;
+    VEC(struct probe_sum) kinds;
     VEC(struct xp_sleeper) sleepers; /* whose stacks are still to be taken */
     VEC(struct xp_mapping) mappings; /* of each sleeper `nmaps`, unless it has the same as the one before */
 };
@@ -110,8 +149,66 @@ void probe_waits_free(struct probe_waits *w);
  * out of the ring, which is emptied meanwhile: they may be more than it holds. Appends nothing while no wait is
  * followed. Returns 0 or -errno. */
 int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct probe_waits *out);
+/* Returns whether this kernel has what these means need. */
+bool probe_can_take(enum probe_wait_stacks means);
 /* Returns the number of the event that is recorded by `how`; -1: none. */
 int probe_event_by(const struct probe *p, enum probe_how how);
+
+/* ---- Places in files that programs of an event are attached to (uprobes.c): allocators, and where goroutines wait for
+ * locks. Any thread may call these once probe_start has returned. ---- */
+
+#define PROBE_HEAP_PERIOD (512u << 10)
+#define PROBE_HEAP_LINKS  6
+struct probe_heap_links {
+    int fd[PROBE_HEAP_LINKS]; /* owned; -1: none */
+};
+#define PROBE_HEAP_LINKS_NONE      \
+    {                              \
+        {                          \
+            -1, -1, -1, -1, -1, -1 \
+        }                          \
+    }
+enum probe_heap_parts { /* bits */
+                        PROBE_HEAP_FREES =
+                            1, /* functions that free, those that may allocate as well (realloc) included */
+                        PROBE_HEAP_ALLOCATIONS = 2,
+};
+struct probe_heap_file { /* in a process */
+    int fd;              /* O_PATH */
+    u32 tgid;
+    u32 place; /* of the process: what it does is counted there */
+    const struct xp_heap_site *sites;
+    size_t n;
+};
+struct probe_heap_hits { /* of probes, since probe_heap_begin */
+    u64 calls, returns;  /* at the beginning of functions, and at their end */
+    u64 stacks;          /* that were taken */
+};
+/* Returns a number that changes whenever other processes may be wanted. */
+u32 probe_heap_wants(const struct probe *p);
+typedef VEC(struct xp_wanted) probe_processes;
+/* Appends the processes of which the event is wanted. Returns 0 or -errno. */
+int probe_heap_wanted(struct probe *p, size_t event, probe_processes *out);
+/* Gives a process a place, from 1 to XP_HEAP_PROCESSES - 1. */
+void probe_heap_begin(struct probe *p, size_t event, u32 place);
+/* Follows those parts of the allocators of a file that are not followed yet. Returns 0; -ESRCH: the process is gone; or
+ * another -errno, and then none of these parts is followed. */
+int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_file *f, unsigned parts,
+                      struct probe_heap_links *l);
+void probe_heap_detach(struct probe_heap_links *l, unsigned parts);
+/* Returns 0 or -ENODATA. */
+int probe_heap_hits(struct probe *p, size_t event, u32 place, struct probe_heap_hits *out);
+/* Measures what a hit costs the thread that has it, in ns, at a function of this process. Returns 0 or -errno. */
+int probe_heap_prices(struct probe *p, size_t event, struct probe_heap_hits *out);
+/* Whether new blocks of a process count. To be called while allocations are not followed. */
+void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting);
+/* Forgets the blocks of a process, whose frees will not be seen: they are no longer in use. Returns their number. */
+u64 probe_heap_forget(struct probe *p, size_t event, u32 place);
+/* Passes what is held of blocks that were born by then (monotonic), by the keys of the stacks that allocated them. */
+typedef void probe_heap_held(void *ctx, u64 stack, struct xp_amount held);
+int probe_heap_look(struct probe *p, size_t event, u64 by_ns, probe_heap_held *held, void *ctx);
+/* Nothing that happens from now on counts. */
+void probe_heap_end(struct probe *p, size_t event);
 
 typedef VEC(struct xp_mapping) probe_mappings;
 /* Appends the executable mappings of process tgid (0: of all processes) to the list. Files new to the kernel side are
@@ -132,6 +229,9 @@ void probe_files_changed(struct probe *p);
 /* Sets the state of a file in the kernel side. `table` is used with XP_FILE_READY only. */
 int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum xp_file_state state,
                   const struct probe_table *table, struct xp_file *out);
+/* Tells whether a file has a state by now: it is no longer waited for. Only with config.heap_hold. Any thread may call
+ * it. */
+bool probe_published(const struct probe *p, u32 id);
 /* Publishes a changed value of a file. Does nothing if the file was forgotten in the meantime. */
 int probe_republish(struct probe *p, const struct xp_file_key *key, const struct xp_file *value);
 int probe_publish_vdso(struct probe *p, const struct probe_table *table, struct xp_file *out);

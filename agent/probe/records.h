@@ -2,6 +2,7 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "bpf/heap.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,6 +12,7 @@ struct probe_handlers {
     void (*stack)(void *ctx, const struct xp_sample *s, size_t len); /* XP_RECORD_STACK; only if waits are followed */
     void (*file)(void *ctx, const struct xp_file_event *e);
     void (*dump)(void *ctx, const struct xp_dump *d);
+    void (*mapped)(void *ctx, const struct xp_mapped_event *e); /* only if allocations are counted */
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */
 };
 /* Passes one record to its handler. False: it is shorter than its type requires, or of unknown type. */

@@ -1,6 +1,8 @@
 #include "probe/probe_internal.h"
 #include "base/cleanup.h"
 #include "probe/denied.h"
+#include "probe/object.h"
+#include "probe/object_options.h"
 #include "sched.skel.h"
 #include "sleepers.skel.h"
 #include "xprof.skel.h"
@@ -12,15 +14,15 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define GRACE_US   1000        /* programs that began before an interval ended have ended by then */
-#define BATCH      512         /* sums a system call brings */
 #define TEXT_BYTES (64u << 10) /* of the iterator's: the kernel writes half of it at most */
 
 struct sched {
     struct sched_bpf *skel;
     struct sleepers_bpf *sleepers;
-    struct bpf_link *on_switch, *on_fork, *tell;
-    struct wakers *wakers; /* NULL: nobody wants to know who wakes up */
+    struct bpf_link *on_switch, *on_exec, *on_fork, *tell;
+    struct late *late;             /* NULL: stacks are taken as threads leave */
+    struct wakers *wakers;         /* NULL: nobody wants to know who wakes up */
+    struct contention *contention; /* NULL: nobody wants locks of the kernel */
     struct xp_config config;
     struct xp_hints *hints; /* mapped */
     struct xp_live *live;   /* shared with all objects */
@@ -39,7 +41,7 @@ static bool passes_state(void)
     return passes;
 }
 
-static void configure(const struct sched *s, const struct probe *p, struct xp_config *out)
+static void configure(const struct sched *s, const struct probe *p, enum probe_wait_stacks means, struct xp_config *out)
 {
     struct xp_config c = *(const struct xp_config *)&p->skel->rodata->xp_config;
     c.offcpu = waits_bit(p, PROBE_OFFCPU);
@@ -52,62 +54,51 @@ static void configure(const struct sched *s, const struct probe *p, struct xp_co
     c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
     if (getrandom(&c.seed, sizeof(c.seed), GRND_NONBLOCK) != sizeof(c.seed))
         c.seed = (uintptr_t)s;
+    late_configure(p, means, &c);
     *out = c;
 }
 
-/* Names of internal maps begin with that of their object. */
-static bool same_map(const struct bpf_map *one, const struct bpf_map *two)
+static void unload(struct sched *s)
 {
-    const char *x = bpf_map__name(one), *y = bpf_map__name(two);
-    if (bpf_map__is_internal(one) && bpf_map__is_internal(two))
-        return strstr(x, ".bss") && strstr(y, ".bss");
-    return !strcmp(x, y);
+    late_free(&s->late);
+    sleepers_bpf__destroy(s->sleepers);
+    sched_bpf__destroy(s->skel);
+    s->sleepers = NULL;
+    s->skel = NULL;
 }
 
-static bool is_one_of(const struct bpf_map *map, const struct bpf_map *const *list)
-{
-    for (; list && *list; list++)
-        if (*list == map)
-            return true;
-    return false;
-}
+/* Whose maps further objects use. */
+struct others {
+    struct bpf_object *v[3]; /* NULL-terminated */
+};
 
-int sched_share_maps(struct bpf_object *object, struct bpf_object *first, const struct bpf_map *const *but)
+static struct others others_of(const struct sched *s, const struct probe *p)
 {
-    struct bpf_map *own, *theirs;
-    bpf_object__for_each_map(own, object)
-    {
-        if (is_one_of(own, but))
-            continue;
-        bpf_object__for_each_map(theirs, first)
-        {
-            int rc = same_map(own, theirs) ? bpf_map__reuse_fd(own, bpf_map__fd(theirs)) : 0;
-            if (rc)
-                return rc;
-        }
-    }
-    return 0;
+    return (struct others){{p->skel->obj, s->skel->obj, NULL}};
 }
 
 /* Iterators of two objects may run at the same time: each has a scratch of its own. */
-static int load(struct sched *s, const struct probe *p)
+static int load(struct sched *s, const struct probe *p, enum probe_wait_stacks means)
 {
-    s->skel = sched_bpf__open();
-    s->sleepers = s->skel ? sleepers_bpf__open() : NULL;
+    s->skel = sched_bpf__open_opts(object_options());
+    s->sleepers = s->skel ? sleepers_bpf__open_opts(object_options()) : NULL;
     if (!s->sleepers)
         return -errno;
-    configure(s, p, &s->config);
+    configure(s, p, means, &s->config);
     *(struct xp_config *)&s->skel->rodata->xp_config = s->config;
     *(struct xp_config *)&s->sleepers->rodata->xp_config = s->config;
+    bpf_map__set_max_entries(s->skel->maps.lates, s->config.late ? XP_MAX_LATE : 1);
     const struct bpf_map *const scratch[] = {s->sleepers->maps.iter_scratch, NULL};
-    int rc = sched_share_maps(s->skel->obj, p->skel->obj, NULL);
+    int rc = object_share_maps(s->skel->obj, p->skel->obj, NULL);
     if (!rc)
         rc = sched_bpf__load(s->skel);
     if (!rc)
-        rc = sched_share_maps(s->sleepers->obj, p->skel->obj, scratch);
+        rc = object_share_maps(s->sleepers->obj, p->skel->obj, scratch);
     if (!rc)
-        rc = sched_share_maps(s->sleepers->obj, s->skel->obj, scratch);
-    return rc ? rc : sleepers_bpf__load(s->sleepers);
+        rc = object_share_maps(s->sleepers->obj, s->skel->obj, scratch);
+    if (!rc)
+        rc = sleepers_bpf__load(s->sleepers);
+    return rc ? rc : late_start(&s->late, p, &s->config, others_of(s, p).v, bpf_map__fd(s->skel->maps.resume_later));
 }
 
 /* ---- Requested processes ---- */
@@ -138,17 +129,37 @@ static int want_all(struct sched *s, const struct probe *p)
 static int attach(struct sched *s)
 {
     s->on_switch = bpf_program__attach(s->skel->progs.xp_on_switch);
-    if (!s->on_switch)
+    s->on_exec = s->on_switch ? bpf_program__attach(s->skel->progs.xp_on_exec) : NULL;
+    if (!s->on_exec)
         return -errno;
     s->tell = bpf_program__attach_iter(s->sleepers->progs.xp_tell_waits, NULL);
     return s->tell ? 0 : -errno;
 }
 
-int sched_see_wakers(struct sched *s, const struct probe *p, bool wanted)
+static int see_wakers(struct sched *s, const struct probe *p, bool wanted)
 {
     if (!wanted)
         wakers_free(&s->wakers);
-    return wanted && !s->wakers ? wakers_start(&s->wakers, p, &s->config, p->skel->obj, s->skel->obj) : 0;
+    return wanted && !s->wakers ? wakers_start(&s->wakers, p, &s->config, others_of(s, p).v) : 0;
+}
+
+static int see_locks(struct sched *s, const struct probe *p, bool wanted)
+{
+    if (!wanted)
+        contention_free(&s->contention);
+    return wanted && !s->contention ? contention_start(&s->contention, p, &s->config, others_of(s, p).v) : 0;
+}
+
+int sched_see(struct sched *s, const struct probe *p, struct sched_sees sees, char *why, size_t len)
+{
+    int wakers = see_wakers(s, p, sees.wakers), locks = see_locks(s, p, sees.locks);
+    if (wakers)
+        return probe_why(wakers, why, len, "nobody sees who wakes up threads: %s", strerror(-wakers));
+    if (locks == -ENOTSUP)
+        return probe_why(locks, why, len, "the event lock has no locks of the kernel: that takes Linux 5.19 or later");
+    if (locks)
+        return probe_why(locks, why, len, "the event lock has no locks of the kernel: %s", strerror(-locks));
+    return 0;
 }
 
 static int explain(int rc, char *why, size_t len)
@@ -159,17 +170,25 @@ static int explain(int rc, char *why, size_t len)
                      strerror(-rc));
 }
 
-int sched_start(struct sched **out, const struct probe *p, bool wakers, char *why, size_t len)
+int sched_start(struct sched **out, const struct probe *p, struct sched_sees sees, char *why, size_t len)
 {
     CLEANUP(sched_free) struct sched *s = calloc(1, sizeof(*s));
     if (!s)
         return probe_why(-ENOMEM, why, len, "out of memory");
     s->live = (struct xp_live *)&p->skel->bss->xp_live;
-    int rc = load(s, p);
+    enum probe_wait_stacks means = late_means(p);
+    if (!probe_can_take(means))
+        return probe_why(-ENOTSUP, why, len, "this kernel has no %s",
+                         means == PROBE_STACKS_FINISH ? "kprobes" : "task work for eBPF programs: Linux 6.18 has it");
+    int rc = load(s, p, means);
+    if (rc && means != PROBE_STACKS_SWITCH && p->config.wait_stacks == PROBE_STACKS_AUTO) {
+        unload(s);
+        rc = load(s, p, PROBE_STACKS_SWITCH);
+    }
     if (!rc)
         rc = want_all(s, p);
     if (!rc)
-        rc = sched_see_wakers(s, p, wakers);
+        sched_see(s, p, sees, why, len); /* before the first wait */
     if (!rc)
         rc = attach(s);
     if (rc)
@@ -181,8 +200,12 @@ int sched_start(struct sched **out, const struct probe *p, bool wakers, char *wh
 void sched_stop(struct sched *s)
 {
     wakers_free(&s->wakers);
+    contention_free(&s->contention);
     bpf_link__destroy(s->on_switch);
     s->on_switch = NULL;
+    __atomic_store_n(&s->live->ends, 1, __ATOMIC_RELEASE);
+    if (s->late) /* what is under way now has ended when the last waits are taken */
+        usleep(2 * XP_LATE_NS / 1000);
 }
 
 void sched_free(struct sched **ss)
@@ -191,26 +214,40 @@ void sched_free(struct sched **ss)
     if (!s)
         return;
     bpf_link__destroy(s->on_switch);
+    bpf_link__destroy(s->on_exec);
     bpf_link__destroy(s->on_fork);
     bpf_link__destroy(s->tell);
     if (s->hints)
         munmap(s->hints, sizeof(*s->hints));
     wakers_free(&s->wakers);
-    sleepers_bpf__destroy(s->sleepers);
-    sched_bpf__destroy(s->skel);
+    contention_free(&s->contention);
+    unload(s);
     free(s);
     *ss = NULL;
 }
 
 u64 sched_map_bytes(const struct sched *s)
 {
-    const struct bpf_map *own[] = {s->skel->maps.threads,         s->skel->maps.waits0,      s->skel->maps.waits1,
-                                   s->skel->maps.told_stacks,     s->skel->maps.wait_groups, s->skel->maps.hints,
-                                   s->sleepers->maps.iter_scratch};
-    u64 sum = wakers_map_bytes(s->wakers);
+    const struct bpf_map *own[] = {s->skel->maps.threads,          s->skel->maps.waits0,      s->skel->maps.waits1,
+                                   s->skel->maps.told_stacks,      s->skel->maps.wait_groups, s->skel->maps.hints,
+                                   s->sleepers->maps.iter_scratch, s->skel->maps.lates};
+    u64 sum = wakers_map_bytes(s->wakers) + contention_map_bytes(s->contention) + late_map_bytes(s->late);
     for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
         sum += probe_map_memlock(bpf_map__fd(own[i]));
     return sum;
+}
+
+static void add_run_time(const struct bpf_object *object, int event, u64 ns[PROBE_RUN_TIMES])
+{
+    ns[event < 0 ? PROBE_WAITS : event] += run_time_of(object);
+}
+
+void sched_run_time(const struct sched *s, const struct probe *p, u64 ns[PROBE_RUN_TIMES])
+{
+    add_run_time(s->skel->obj, -1, ns);
+    add_run_time(s->sleepers->obj, -1, ns);
+    add_run_time(wakers_object(s->wakers), probe_event_by(p, PROBE_WAKEUP), ns);
+    add_run_time(contention_object(s->contention), probe_event_by(p, PROBE_LOCK), ns);
 }
 
 /* A thread whose stack is to be taken, with its mappings. Returns the bytes that it took, 0: it is not there as a
@@ -237,7 +274,7 @@ static size_t take_sleeper(const u8 *at, size_t len, struct probe_waits *out)
     return whole;
 }
 
-static int tell_waits(struct sched *s, struct ring_buffer *ring, struct probe_waits *out)
+int sched_tell(struct sched *s, struct ring_buffer *ring, struct probe_waits *out)
 {
     AUTO_FREE u8 *text = malloc(TEXT_BYTES);
     AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(s->tell));
@@ -257,27 +294,6 @@ static int tell_waits(struct sched *s, struct ring_buffer *ring, struct probe_wa
     return n < 0 ? -errno : 0;
 }
 
-/* Empties a map and passes what was in it to `keep` (NULL: to nobody), which returns false when there is no memory.
- * Returns 0 or -errno. */
-static int empty(const struct bpf_map *map, bool (*keep)(void *ctx, const void *key, const void *value), void *ctx)
-{
-    LIBBPF_OPTS(bpf_map_batch_opts, opts);
-    size_t key = bpf_map__key_size(map), value = bpf_map__value_size(map);
-    AUTO_FREE u8 *keys = calloc(BATCH, key);
-    AUTO_FREE u8 *values = calloc(BATCH, value);
-    u32 from = 0, at, n;
-    int rc = keys && values ? 0 : -ENOMEM;
-    for (bool first = true; !rc; first = false, from = at) {
-        n = BATCH;
-        if (bpf_map_lookup_and_delete_batch(bpf_map__fd(map), first ? NULL : &from, &at, keys, values, &n, &opts))
-            rc = -errno; /* -ENOENT: these are the last */
-        for (u32 i = 0; keep && (!rc || rc == -ENOENT) && i < n; i++)
-            if (!keep(ctx, keys + i * key, values + i * value))
-                return -ENOMEM;
-    }
-    return rc == -ENOENT ? 0 : rc;
-}
-
 static bool keep_sum(void *ctx, const void *key, const void *value)
 {
     struct probe_waits *out = ctx;
@@ -289,13 +305,10 @@ static bool keep_sum(void *ctx, const void *key, const void *value)
     return true;
 }
 
-int sched_take(struct sched *s, struct ring_buffer *ring, struct probe_waits *out)
+int sched_take(struct sched *s, u32 interval, struct probe_waits *out)
 {
-    int rc = tell_waits(s, ring, out);
-    u32 ended = __atomic_fetch_add(&s->live->interval, 1, __ATOMIC_RELEASE);
-    usleep(GRACE_US);
-    int emptied = empty(ended & 1 ? s->skel->maps.waits1 : s->skel->maps.waits0, keep_sum, out);
+    int emptied = probe_empty(interval & 1 ? s->skel->maps.waits1 : s->skel->maps.waits0, keep_sum, out);
     /* Stacks are sent again in each interval; without room for their keys, they would be at every wait. */
-    int forgotten = empty(s->skel->maps.told_stacks, NULL, NULL);
-    return rc ? rc : emptied ? emptied : forgotten;
+    int forgotten = probe_empty(s->skel->maps.told_stacks, NULL, NULL);
+    return emptied ? emptied : forgotten;
 }

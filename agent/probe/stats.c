@@ -83,6 +83,27 @@ u64 probe_map_bytes(const struct probe *p)
     return sum + __atomic_load_n(&p->wait_bytes, __ATOMIC_RELAXED);
 }
 
+#define BATCH 512 /* entries that a system call brings */
+
+int probe_empty(const struct bpf_map *map, bool (*keep)(void *ctx, const void *key, const void *value), void *ctx)
+{
+    LIBBPF_OPTS(bpf_map_batch_opts, opts);
+    size_t key = bpf_map__key_size(map), value = bpf_map__value_size(map);
+    AUTO_FREE u8 *keys = calloc(BATCH, key);
+    AUTO_FREE u8 *values = calloc(BATCH, value);
+    u32 from = 0, at, n;
+    int rc = keys && values ? 0 : -ENOMEM;
+    for (bool first = true; !rc; first = false, from = at) {
+        n = BATCH;
+        if (bpf_map_lookup_and_delete_batch(bpf_map__fd(map), first ? NULL : &from, &at, keys, values, &n, &opts))
+            rc = -errno; /* -ENOENT: these are the last */
+        for (u32 i = 0; keep && (!rc || rc == -ENOENT) && i < n; i++)
+            if (!keep(ctx, keys + i * key, values + i * value))
+                return -ENOMEM;
+    }
+    return rc == -ENOENT ? 0 : rc;
+}
+
 int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out)
 {
     struct bpf_program *prog = p->skel->progs.xp_list_mappings;

@@ -86,7 +86,15 @@ int probe_publish(struct probe *p, const struct xp_file_key *key, u32 id, enum x
 {
     *out = shards_file(id, state, table);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the rows before the file that points to them */
-    return bpf_map__update_elem(p->skel->maps.files, key, sizeof(*key), out, sizeof(*out), BPF_ANY);
+    int rc = bpf_map__update_elem(p->skel->maps.files, key, sizeof(*key), out, sizeof(*out), BPF_ANY);
+    if (p->published && id < XP_FILE_IDS)
+        __atomic_fetch_or(&p->published[id / 8], (u8)(1u << id % 8), __ATOMIC_RELEASE);
+    return rc;
+}
+
+bool probe_published(const struct probe *p, u32 id)
+{
+    return p->published && id < XP_FILE_IDS && __atomic_load_n(&p->published[id / 8], __ATOMIC_ACQUIRE) >> id % 8 & 1;
 }
 
 int probe_republish(struct probe *p, const struct xp_file_key *key, const struct xp_file *value)

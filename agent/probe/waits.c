@@ -1,9 +1,15 @@
-/* When waits are followed: from the start in a recording, in an agent while a cgroup wants one of their events. */
+/* When waits are followed, and other kinds counted: from the start in a recording, in an agent while a cgroup wants one
+ * of their events.
+ */
+#include "probe/kinds.h"
 #include "probe/probe_internal.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
+
+#define GRACE_US 1000 /* programs that began before an interval ended have ended by then */
 
 int probe_event_by(const struct probe *p, enum probe_how how)
 {
@@ -21,8 +27,10 @@ u32 waits_bit(const struct probe *p, enum probe_how how)
 
 static u32 wait_events(const struct probe *p)
 {
-    return waits_bit(p, PROBE_OFFCPU) | waits_bit(p, PROBE_RUNQUEUE) | waits_bit(p, PROBE_WAKEUP) |
-           waits_bit(p, PROBE_LOCK);
+    u32 bits = 0;
+    for (size_t e = 0; e < p->config.nevents; e++)
+        bits |= probe_counts(p, e) || p->config.events[e].how == PROBE_KIND ? 0 : 1u << e;
+    return bits;
 }
 
 static bool some_cgroup_wants(const struct probe *p, u32 events)
@@ -41,49 +49,101 @@ static bool anybody_wants(const struct probe *p, u32 events)
     return events && (p->config.target != XP_TARGET_CGROUP || some_cgroup_wants(p, events));
 }
 
-int waits_start(struct probe *p, char *why, size_t len)
+static u32 kind_events(const struct probe *p)
 {
-    u32 events = wait_events(p), changes = __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
-    bool wanted = anybody_wants(p, events), wakers = anybody_wants(p, waits_bit(p, PROBE_WAKEUP));
-    p->wants_seen = changes;
+    u32 bits = 0;
+    for (size_t e = 0; e < p->config.nevents; e++)
+        bits |= p->config.events[e].object && anybody_wants(p, 1u << e) ? 1u << e : 0;
+    return bits;
+}
+
+static int see_waits(struct probe *p, char *why, size_t len)
+{
+    struct sched_sees sees = {anybody_wants(p, waits_bit(p, PROBE_WAKEUP)), anybody_wants(p, waits_bit(p, PROBE_LOCK))};
+    bool wanted = anybody_wants(p, wait_events(p));
+    why[0] = 0;
     if (!wanted) {
         sched_free(&p->sched);
-        __atomic_store_n(&p->wait_bytes, 0, __ATOMIC_RELAXED);
-    }
-    if (!wanted)
         return 0;
+    }
     bool begins = !p->sched;
-    int rc = begins ? sched_start(&p->sched, p, wakers, why, len) : sched_see_wakers(p->sched, p, wakers);
+    int rc = begins ? sched_start(&p->sched, p, sees, why, len) : 0;
     if (rc)
-        return begins ? rc : probe_why(rc, why, len, "nobody sees who wakes up threads: %s", strerror(-rc));
-    __atomic_store_n(&p->wait_bytes, sched_map_bytes(p->sched), __ATOMIC_RELAXED);
+        return rc;
+    if (!begins)
+        sched_see(p->sched, p, sees, why, len);
+    if (why[0] && p->unseen_told)
+        why[0] = 0;
+    p->unseen_told |= why[0] != 0;
     return begins;
+}
+
+static int see_kinds(struct probe *p, char *why, size_t len)
+{
+    u32 events = kind_events(p);
+    if (!p->kinds && (!events || kinds_new(&p->kinds)))
+        return events ? -ENOMEM : 0;
+    return kinds_see(p->kinds, p, events, why, len);
+}
+
+/* Appends a line. */
+static void say_too(char *why, size_t len, const char *line)
+{
+    size_t said = strnlen(why, len - 1);
+    if (line[0])
+        snprintf(why + said, len - said, "%s%s", said ? "; " : "", line);
+}
+
+/* Waits count from when they are followed on, so that is last. */
+int waits_start(struct probe *p, char *why, size_t len)
+{
+    char of_kinds[160] = "";
+    p->wants_seen = __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
+    int kinds = see_kinds(p, of_kinds, sizeof(of_kinds)), waits = see_waits(p, why, len);
+    say_too(why, len, of_kinds);
+    u64 bytes = (p->sched ? sched_map_bytes(p->sched) : 0) + (p->kinds ? kinds_map_bytes(p->kinds) : 0);
+    __atomic_store_n(&p->wait_bytes, bytes, __ATOMIC_RELAXED);
+    return waits < 0 ? waits : kinds < 0 ? kinds : waits | kinds;
 }
 
 bool waits_changed(const struct probe *p)
 {
-    return wait_events(p) && p->wants_seen != __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
+    return p->wants_seen != __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
 }
 
 void waits_stop(struct probe *p)
 {
     if (p->sched)
         sched_stop(p->sched);
+    if (p->kinds)
+        kinds_stop(p->kinds);
+}
+
+void waits_end(struct probe *p)
+{
+    sched_free(&p->sched);
+    kinds_free(&p->kinds);
 }
 
 void probe_waits_free(struct probe_waits *w)
 {
     vec_free(&w->sums);
+    vec_free(&w->kinds);
     vec_free(&w->sleepers);
     vec_free(&w->mappings);
 }
 
 int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct probe_waits *out)
 {
-    if (!p->sched)
+    bool kinds = p->kinds && kinds_any(p->kinds);
+    if (!p->sched && !kinds)
         return 0;
     p->handlers = h;
-    int rc = sched_take(p->sched, p->ring, out);
+    int told = p->sched ? sched_tell(p->sched, p->ring, out) : 0;
+    u32 ended = __atomic_fetch_add((u32 *)&p->skel->bss->xp_live.interval, 1, __ATOMIC_RELEASE);
+    usleep(GRACE_US);
+    int waits = p->sched ? sched_take(p->sched, ended, out) : 0;
+    int sums = kinds ? kinds_take(p->kinds, ended, out) : 0;
     p->handlers = NULL;
-    return rc;
+    return told ? told : waits ? waits : sums;
 }

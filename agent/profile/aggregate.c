@@ -10,15 +10,16 @@
 
 #define CHUNK_WORDS (32u << 10) /* 256 KiB: at most 4 % is lost where the deepest stack does not fit a chunk's end */
 #define ROW_BYTES   16          /* of a row in a lookup table, about */
-#define VALUE_WORDS (sizeof(struct agg_value) / sizeof(u64))
-_Static_assert(CHUNK_WORDS >= XP_MAX_REASON + XP_MAX_USER + XP_MAX_EVENTS * VALUE_WORDS, "every stack fits a chunk");
+#define VALUE_WORDS (sizeof(struct xp_amount) / sizeof(u64))
+_Static_assert(CHUNK_WORDS >= XP_MAX_REASON + XP_MAX_USER + XP_MAX_VALUES * VALUE_WORDS, "every stack fits a chunk");
 
 struct chunk {
     struct chunk *next;
     u64 words[CHUNK_WORDS]; /* of each stack: its words, then its values */
 };
 struct aggregate {
-    size_t nevents; /* values per stack */
+    size_t nevents;
+    u8 nvalues[XP_MAX_EVENTS], ncounted[XP_MAX_EVENTS]; /* of each event */
     size_t max_bytes, bytes;
     struct shares shares; /* of the bytes in use, by cgroup; limit 0: everybody may have all */
     u64 dropped;
@@ -37,6 +38,8 @@ int aggregate_new(struct aggregate **out, size_t nevents, size_t max_bytes)
     if (!a)
         return -ENOMEM;
     a->nevents = nevents < XP_MAX_EVENTS ? nevents : XP_MAX_EVENTS;
+    memset(a->nvalues, 1, sizeof(a->nvalues));
+    memset(a->ncounted, 1, sizeof(a->ncounted));
     a->max_bytes = max_bytes;
     if (getrandom(&a->seed, sizeof(a->seed), GRND_NONBLOCK) != sizeof(a->seed))
         a->seed = (uintptr_t)a;
@@ -47,6 +50,12 @@ int aggregate_new(struct aggregate **out, size_t nevents, size_t max_bytes)
 void aggregate_share(struct aggregate *a)
 {
     a->shares.limit = a->max_bytes / 4 * 3;
+}
+
+void aggregate_widen(struct aggregate *a, size_t event, size_t nvalues, size_t ncounted)
+{
+    a->nvalues[event] = (u8)nvalues;
+    a->ncounted[event] = (u8)ncounted;
 }
 
 /* Back to the state before the first stack. */
@@ -182,20 +191,20 @@ static int process_row(struct aggregate *a, const struct agg_process *key, u32 *
 static bool same_stack(const struct agg_stack *x, const struct agg_stack *y)
 {
     return x->process == y->process && x->nkernel == y->nkernel && x->nuser == y->nuser && x->cause == y->cause &&
-           !memcmp(x->words, y->words, (x->nkernel + x->nuser) * sizeof(u64));
+           x->event == y->event && !memcmp(x->words, y->words, (x->nkernel + x->nuser) * sizeof(u64));
 }
 
 /* The stack equal to `key`, made when it is new (with a copy of the words, and counts of 0); NULL without room. */
 static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *key)
 {
     size_t n = (size_t)key->nkernel + key->nuser;
-    u64 who = (u64)key->process << 32 | (u64)key->nkernel << 8 | key->cause;
+    u64 who = (u64)key->process << 32 | (u64)key->nkernel << 16 | (u64)key->event << 8 | key->cause;
     u64 hash = lookup_hash(key->words, n, a->seed ^ hash_u64(who));
     u32 row;
     for (struct probe p = lookup_start(&a->stack_rows, hash); lookup_next(&a->stack_rows, &p, &row);)
         if (same_stack(&a->stacks.v[row], key))
             return &a->stacks.v[row];
-    size_t nvalues = a->nevents * VALUE_WORDS;
+    size_t nvalues = key->nvalues * VALUE_WORDS;
     size_t bytes = (n + nvalues) * sizeof(u64) + sizeof(*key) + ROW_BYTES;
     u64 cgroup = a->processes.v[key->process].cgroup;
     if (!take_share(a, cgroup, bytes))
@@ -211,7 +220,7 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
     struct agg_stack *s = &a->stacks.v[a->stacks.n++];
     *s = *key;
     s->words = words;
-    s->values = (struct agg_value *)(words + n);
+    s->values = (struct xp_amount *)(words + n);
     return s;
 }
 
@@ -221,20 +230,28 @@ static bool valid(const struct aggregate *a, const struct xp_sample *s)
     if (s->nuser > XP_MAX_USER || s->event >= a->nevents || s->cause >= XP_CAUSE_COUNT ||
         !reason_valid(s->words, s->nkernel))
         return false;
-    size_t reason = reason_words(s->words, s->nkernel);
+    size_t reason = reason_words(s->words, s->nkernel) + label_words(s->words, s->nkernel);
     if (s->nkernel > XP_MAX_REASON || s->nkernel - reason > XP_MAX_KERNEL)
         return false;
     u64 kernel = ~0ull;
-    u32 user = 0; /* bit k: there is a word of kind k */
+    u32 user = 0, may = 2u * (1u << XP_WORD_TOLD) - 1; /* bit k: there is a word of kind k */
     for (size_t i = reason; i < s->nkernel; i++)
         kernel &= s->words[i];
     for (size_t i = 0; i < s->nuser; i++)
         user |= 1u << XP_WORD_KIND(s->words[s->nkernel + i]);
     _Static_assert(XP_WORD_KERNEL == 15, "all bits of the kind set");
-    return XP_WORD_KIND(kernel) == XP_WORD_KERNEL && !(user & ~(2u * (1u << XP_WORD_INFERRED) - 1));
+    return XP_WORD_KIND(kernel) == XP_WORD_KERNEL && !(user & ~(may | 1u << XP_WORD_LABEL));
 }
 
-int aggregate_add(struct aggregate *a, const struct xp_sample *s)
+static void add_values(struct agg_stack *to, const struct xp_amount *from, size_t n)
+{
+    for (size_t i = 0; i < n && i < to->nvalues; i++) {
+        to->values[i].count += from[i].count;
+        to->values[i].value += from[i].value;
+    }
+}
+
+int aggregate_add_values(struct aggregate *a, const struct xp_sample *s, const struct xp_amount *values, size_t n)
 {
     if (!valid(a, s)) {
         a->dropped++;
@@ -242,31 +259,37 @@ int aggregate_add(struct aggregate *a, const struct xp_sample *s)
     }
     struct agg_process who = {.start = s->start, .cgroup = s->cgroup, .tgid = s->tgid};
     memcpy(who.comm, s->comm, strnlen(s->comm, sizeof(s->comm))); /* bytes after the NUL are no part of the name */
-    struct agg_stack key = {.nkernel = s->nkernel, .nuser = s->nuser, .cause = s->cause, .words = s->words};
+    struct agg_stack key = {.nkernel = s->nkernel,
+                            .nuser = s->nuser,
+                            .cause = s->cause,
+                            .event = s->event,
+                            .nvalues = a->nvalues[s->event],
+                            .ncounted = a->ncounted[s->event],
+                            .words = s->words};
     struct agg_stack *stack = process_row(a, &who, &key.process) ? NULL : stack_get(a, &key);
     if (!stack) {
         a->dropped++;
         return -ENOSPC;
     }
-    stack->values[s->event].count += s->count;
-    stack->values[s->event].sum += s->weight;
+    add_values(stack, values, n);
     return 0;
+}
+
+int aggregate_add(struct aggregate *a, const struct xp_sample *s)
+{
+    return aggregate_add_values(a, s, &(struct xp_amount){.count = s->count, .value = s->weight}, 1);
 }
 
 static int merge_stack(struct aggregate *into, const struct aggregate *from, const struct agg_stack *s)
 {
     struct agg_stack key = *s;
     struct agg_stack *to = NULL;
-    if (!process_row(into, &from->processes.v[s->process], &key.process))
+    if (s->event < into->nevents && !process_row(into, &from->processes.v[s->process], &key.process))
         to = stack_get(into, &key);
-    for (size_t e = 0; e < from->nevents; e++) {
-        if (to && e < into->nevents) {
-            to->values[e].count += s->values[e].count;
-            to->values[e].sum += s->values[e].sum;
-        } else {
-            into->dropped += s->values[e].count;
-        }
-    }
+    if (to)
+        add_values(to, s->values, s->nvalues);
+    else
+        into->dropped += agg_count(s);
     return to ? 0 : -ENOSPC;
 }
 

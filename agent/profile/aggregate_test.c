@@ -27,14 +27,15 @@ TEST(aggregate_counts_equal_stacks_once)
     size_t n, np;
     const struct agg_stack *stacks = aggregate_stacks(a, &n);
     const struct agg_process *processes = aggregate_processes(a, &np);
-    CHECK_EQ(n, 1);
+    CHECK_EQ(n, 2); /* of two events */
     CHECK_EQ(np, 1);
     CHECK_STR(processes[0].comm, "demo");
     CHECK_EQ(processes[0].start, 20000);
     CHECK_EQ(stacks[0].values[0].count, 2);
-    CHECK_EQ(stacks[0].values[0].sum, 12);
-    CHECK_EQ(stacks[0].values[3].count, 1);
-    CHECK_EQ(stacks[0].values[3].sum, 7);
+    CHECK_EQ(stacks[0].values[0].value, 12);
+    CHECK(stacks[1].event == 3 && stacks[1].nvalues == 1);
+    CHECK_EQ(stacks[1].values[0].count, 1);
+    CHECK_EQ(stacks[1].values[0].value, 7);
     CHECK_EQ(stacks[0].nkernel, 1);
     CHECK(!memcmp(stacks[0].words, PLAIN.words, 3 * sizeof(u64)));
 }
@@ -88,7 +89,7 @@ TEST(aggregate_checks_samples)
         {0, XP_MAX_USER + 1, 0, 0, {0}},
         {0, 0, EVENTS, 0, {0}},
         {0, 0, 0, XP_CAUSE_COUNT, {0}},
-        {0, 1, 0, 0, {XP_FILE_WORD(XP_WORD_INFERRED + 1ull, 2, 0)}},
+        {0, 1, 0, 0, {XP_FILE_WORD(XP_WORD_TOLD + 1ull, 2, 0)}},
         {0, 1, 0, 0, {W_KERNEL(0)}},
         {1, 0, 0, 0, {W(2, 0)}},
         {1, 1, 0, 0, {W_KERNEL(0), XP_FILE_WORD(14ull, 2, 0)}},
@@ -135,22 +136,47 @@ TEST(aggregate_keeps_many_stacks_and_their_words)
     }
 }
 
-/* A stack pays for the events that are recorded. */
-TEST(aggregate_has_a_value_per_event)
+/* A stack pays for the values of its own event only. */
+TEST(aggregate_has_the_values_of_an_event)
 {
     enum { MANY = 20000, DEPTH = 30 };
-    size_t bytes[XP_MAX_EVENTS + 1];
-    for (size_t nevents = 1; nevents <= XP_MAX_EVENTS; nevents++) {
+    size_t bytes[XP_MAX_VALUES + 1];
+    for (size_t nvalues = 1; nvalues <= XP_MAX_VALUES; nvalues++) {
         AUTO_AGGREGATE struct aggregate *a = NULL;
-        CHECK_EQ(aggregate_new(&a, nevents, 64 << 20), 0);
-        CHECK_EQ(aggregate_events(a), nevents);
+        CHECK_EQ(aggregate_new(&a, XP_MAX_EVENTS, 64 << 20), 0);
+        CHECK_EQ(aggregate_events(a), XP_MAX_EVENTS);
+        aggregate_widen(a, 0, nvalues, nvalues);
         for (u64 i = 0; i < MANY; i++)
             CHECK_EQ(add_unique(a, i, DEPTH), 0);
-        bytes[nevents] = aggregate_bytes(a);
+        bytes[nvalues] = aggregate_bytes(a);
     }
     CHECK(bytes[1] < MANY * (DEPTH * sizeof(u64) + 96));
-    CHECK(bytes[8] - bytes[1] > MANY * 6 * sizeof(struct agg_value));
-    CHECK(bytes[8] - bytes[1] < MANY * 8 * sizeof(struct agg_value));
+    CHECK(bytes[4] - bytes[1] > MANY * 2 * sizeof(struct xp_amount));
+    CHECK(bytes[4] - bytes[1] < MANY * 4 * sizeof(struct xp_amount));
+}
+
+TEST(aggregate_adds_all_values_of_an_event)
+{
+    AUTO_AGGREGATE struct aggregate *a = NULL, *more = NULL;
+    struct aggregate **const both[] = {&a, &more};
+    const struct xp_amount values[] = {{1, 10}, {2, 20}, {3, 30}, {4, 40}};
+    const u64 words[] = {W_LEAF(2, 7)};
+    struct xp_sample *s = calloc(1, sizeof(*s) + sizeof(words));
+    s->nuser = 1;
+    s->event = 1;
+    memcpy(s->words, words, sizeof(words));
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_EQ(aggregate_new(both[i], 2, 1 << 20), 0);
+        aggregate_widen(*both[i], 1, 3, 2);
+        CHECK_EQ(aggregate_add_values(*both[i], s, values, 4), 0);
+    }
+    CHECK_EQ(aggregate_merge(a, more), 0);
+    size_t n;
+    const struct agg_stack *k = aggregate_stacks(a, &n);
+    CHECK(n == 1 && k[0].nvalues == 3 && k[0].event == 1);
+    CHECK(k[0].values[0].count == 2 && k[0].values[2].count == 6 && k[0].values[2].value == 60);
+    CHECK_EQ(agg_count(k), 6); /* the third one is a level */
+    free(s);
 }
 
 TEST(aggregate_is_bounded)
@@ -223,7 +249,7 @@ TEST(aggregate_merges)
     CHECK_EQ(n, 2);
     CHECK_EQ(np, 2);
     CHECK_EQ(stacks[0].values[0].count, 2);
-    CHECK_EQ(stacks[0].values[0].sum, 10);
+    CHECK_EQ(stacks[0].values[0].value, 10);
     CHECK_STR(processes[stacks[1].process].comm, "other");
     aggregate_stacks(b, &n);
     CHECK_EQ(n, 0);
@@ -284,9 +310,9 @@ TEST(aggregate_is_empty_after_a_merge)
     s.weight = 9;
     CHECK_EQ(fixture_add(a, &s), 0);
     const struct agg_stack *stacks = aggregate_stacks(a, &n);
-    CHECK(n == 1 && stacks[0].values[0].sum == 9);
+    CHECK(n == 1 && stacks[0].values[0].value == 9);
     CHECK_EQ(aggregate_merge(b, a), 0);
     stacks = aggregate_stacks(b, &n);
-    CHECK(n == 1 && stacks[0].values[0].sum == 14 && stacks[0].values[0].count == 2);
+    CHECK(n == 1 && stacks[0].values[0].value == 14 && stacks[0].values[0].count == 2);
     CHECK_EQ(aggregate_dropped(b), 1);
 }

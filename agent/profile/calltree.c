@@ -7,6 +7,7 @@ struct growing {
     const struct profile *p;
     bool by_pid;
     struct calltree *tree;
+    size_t first[XP_MAX_EVENTS]; /* the first column of each event */
     VEC(struct tree_node) nodes;
     VEC(u64) sums;
     struct lookup children; /* (parent, frame) -> node */
@@ -15,7 +16,7 @@ struct growing {
 
 static int add_node(struct growing *g, u32 parent, u32 frame, u32 depth, u32 *out)
 {
-    size_t width = 2 * g->tree->nevents;
+    size_t width = 2 * g->tree->ncolumns;
     u64 hash = hash_u64((u64)parent << 32 | frame);
     u32 row;
     for (struct probe p = lookup_start(&g->children, hash); lookup_next(&g->children, &p, &row);)
@@ -55,10 +56,10 @@ static int add_frames(struct growing *g, struct frames *f, const struct prof_sta
         g->path.v[i] = node;
     }
     g->path.n = f->n;
-    u64 *sums = g->sums.v + (size_t)node * 2 * g->tree->nevents;
-    for (size_t e = 0; e < g->tree->nevents; e++) {
-        sums[2 * e] += s->count[e];
-        sums[2 * e + 1] += s->value[e];
+    u64 *sums = g->sums.v + 2 * ((size_t)node * g->tree->ncolumns + g->first[s->event]);
+    for (size_t v = 0; v < event_width(g->p->events[s->event]); v++) {
+        sums[2 * v] += s->count[v];
+        sums[2 * v + 1] += s->value[v];
     }
     return 0;
 }
@@ -70,10 +71,7 @@ static int grow(struct growing *g)
     int r = add_node(g, 0, UINT32_MAX, 0, &root);
     for (size_t i = 0; i < g->p->stacks.n && !r; i++) {
         const struct prof_stack *s = &g->p->stacks.v[i];
-        bool any = false;
-        for (size_t e = 0; e < g->tree->nevents; e++)
-            any |= stack_has(s, e);
-        if (!any)
+        if (s->event >= g->p->nevents || !stack_has_any(s))
             continue;
         r = frames_of(g->p, s, &f);
         if (!r)
@@ -164,7 +162,7 @@ static int link_children(const struct growing *g, u32 *first, u32 *next)
 static void copy_preorder(const struct growing *g, u32 *first, const u32 *next)
 {
     struct calltree *t = g->tree;
-    size_t width = 2 * t->nevents;
+    size_t width = 2 * t->ncolumns;
     u32 node = 0;
     while (t->n < g->nodes.n) {
         const struct tree_node *old = &g->nodes.v[node];
@@ -185,7 +183,7 @@ static void copy_preorder(const struct growing *g, u32 *first, const u32 *next)
 /* Totals and ends, from the last node to the first: children come behind their parents. */
 static void sum_up(struct calltree *t)
 {
-    size_t width = 2 * t->nevents;
+    size_t width = 2 * t->ncolumns;
     if (width)
         memcpy(t->totals, t->sums, t->n * width * sizeof(u64));
     for (size_t i = 0; i < t->n; i++)
@@ -217,7 +215,10 @@ static int finish(struct growing *g)
 int calltree_build(const struct profile *p, bool by_pid, struct calltree *out)
 {
     struct growing g = {.p = p, .by_pid = by_pid, .tree = out};
-    out->nevents = p->nevents;
+    for (size_t e = 0; e < p->nevents; e++) {
+        g.first[e] = out->ncolumns;
+        out->ncolumns += event_width(p->events[e]);
+    }
     out->frames.inlines = true;
     int r = grow(&g);
     if (!r)

@@ -14,9 +14,9 @@ struct calltree {
     struct frame_table frames;
     struct tree_node *nodes;
     size_t n;
-    /* Two numbers per event: self count and self value of node i at sums + i * 2 * nevents. */
+    /* Two numbers per column (profile_columns): self count and self value of node i at sums + i * 2 * ncolumns. */
     u64 *sums;
-    size_t nevents;
+    size_t ncolumns;
     u64 *totals; /* self and below, laid out like sums */
 };
 
@@ -25,11 +25,11 @@ struct calltree {
 int calltree_build(const struct profile *p, bool by_pid, struct calltree *out);
 void calltree_free(struct calltree *t);
 
-static inline const u64 *calltree_self(const struct calltree *t, size_t node, size_t event)
+static inline const u64 *calltree_self(const struct calltree *t, size_t node, size_t column)
 {
-    return t->sums + (node * t->nevents + event) * 2;
+    return t->sums + (node * t->ncolumns + column) * 2;
 }
-static inline const u64 *calltree_total(const struct calltree *t, size_t node, size_t event)
+static inline const u64 *calltree_total(const struct calltree *t, size_t node, size_t column)
 {
-    return t->totals + (node * t->nevents + event) * 2;
+    return t->totals + (node * t->ncolumns + column) * 2;
 }

@@ -1,6 +1,6 @@
 /* Collapsed stacks: one line per stack, `process;root;...;leaf VALUE`, as flamegraph.pl, speedscope and Pyroscope read
- * it. Kernel frames end in _[k]. The value is that of the first event in its unit: nanoseconds for times, occurrences
- * for counts. Stacks without any are left out. Lines are sorted, equal ones merged.
+ * it. Kernel frames end in _[k]. The value is the main one of the first event in its unit: nanoseconds for times,
+ * occurrences for counts. Stacks without any are left out. Lines are sorted, equal ones merged.
  */
 #include "base/cleanup.h"
 #include "profile/formats.h"
@@ -35,7 +35,8 @@ static int make_lines(const struct profile *p, struct buf *text, struct line *li
     struct frames frames = {0};
     for (size_t i = 0; i < p->stacks.n && !text->failed; i++) {
         const struct prof_stack *s = &p->stacks.v[i];
-        if (!s->value[0])
+        u64 value = profile_main_of(p, s);
+        if (!value)
             continue;
         if (frames_of(p, s, &frames)) {
             text->failed = true;
@@ -49,7 +50,7 @@ static int make_lines(const struct profile *p, struct buf *text, struct line *li
             add_frame(text, p, &frames.v[f]);
         }
         l->len = text->len - l->at;
-        l->value = s->value[0];
+        l->value = value;
     }
     vec_free(&frames);
     return text->failed ? -ENOMEM : 0;

@@ -40,15 +40,15 @@ const char *cause_text(u8 number)
     return cause(number)->text;
 }
 
-void cause_sums(const struct profile *p, size_t event, struct cause_sum out[XP_CAUSE_COUNT])
+void cause_sums(const struct profile *p, struct prof_column column, struct cause_sum out[XP_CAUSE_COUNT])
 {
     memset(out, 0, XP_CAUSE_COUNT * sizeof(*out));
     for (size_t i = 0; i < p->stacks.n; i++) {
         const struct prof_stack *s = &p->stacks.v[i];
-        if (s->cause >= XP_CAUSE_COUNT)
+        if (s->cause >= XP_CAUSE_COUNT || s->event != column.event)
             continue;
-        out[s->cause].count += s->count[event];
-        out[s->cause].value += s->value[event];
+        out[s->cause].count += s->count[column.value];
+        out[s->cause].value += s->value[column.value];
     }
 }
 

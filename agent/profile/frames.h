@@ -52,7 +52,7 @@ struct cause_sum {
     u64 count, value;
 };
 /* Sums up the samples of an event, and their values, by the end of their stacks. */
-void cause_sums(const struct profile *p, size_t event, struct cause_sum out[XP_CAUSE_COUNT]);
+void cause_sums(const struct profile *p, struct prof_column column, struct cause_sum out[XP_CAUSE_COUNT]);
 
 /* ---- A table of distinct frames ---- */
 

@@ -45,13 +45,14 @@ TEST(frames_are_found_in_some_way)
 
 TEST(frames_are_counted_by_cause)
 {
-    struct prof_stack s[] = {{.cause = XP_CAUSE_END, .count = {1, 10}, .value = {9, 100}},
-                             {.cause = XP_CAUSE_DEPTH, .count = {2, 20}, .value = {9, 200}},
-                             {.cause = XP_CAUSE_END, .count = {4, 40}, .value = {9, 400}},
-                             {.cause = XP_CAUSE_COUNT, .count = {8, 80}, .value = {9, 800}}};
-    const struct profile p = {.stacks = {.v = s, .n = 4}};
+    struct prof_stack s[] = {{.cause = XP_CAUSE_END, .event = 1, .count = {1, 10}, .value = {9, 100}},
+                             {.cause = XP_CAUSE_END, .event = 0, .count = {7, 7}, .value = {7, 7}},
+                             {.cause = XP_CAUSE_DEPTH, .event = 1, .count = {2, 20}, .value = {9, 200}},
+                             {.cause = XP_CAUSE_END, .event = 1, .count = {4, 40}, .value = {9, 400}},
+                             {.cause = XP_CAUSE_COUNT, .event = 1, .count = {8, 80}, .value = {9, 800}}};
+    const struct profile p = {.stacks = {.v = s, .n = 5}};
     struct cause_sum sum[XP_CAUSE_COUNT];
-    cause_sums(&p, 1, sum);
+    cause_sums(&p, (struct prof_column){1, 1}, sum);
     for (size_t i = 0; i < XP_CAUSE_COUNT; i++) {
         CHECK_EQ(sum[i].count, i == XP_CAUSE_END ? 50 : i == XP_CAUSE_DEPTH ? 20 : 0);
         CHECK_EQ(sum[i].value, 10 * sum[i].count);

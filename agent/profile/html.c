@@ -17,43 +17,54 @@
 
 /* ---- About the recording: JSON ----------------------------------------------------------------------------------- */
 
+struct page {
+    const struct profile *p;
+    struct prof_column columns[PROF_COLUMNS];
+    size_t ncolumns;
+};
+
 /* Values that are all counts times the period need no column of their own. */
-static u64 scale_of(const struct profile *p, size_t event)
+static u64 scale_of(const struct profile *p, struct prof_column c)
 {
-    for (size_t i = 0; i < p->stacks.n; i++)
-        if (p->stacks.v[i].value[event] != p->stacks.v[i].count[event] * p->period[event])
+    for (size_t i = 0; i < p->stacks.n; i++) {
+        const struct prof_stack *s = &p->stacks.v[i];
+        if (s->event == c.event && s->value[c.value] != s->count[c.value] * p->period[c.event])
             return 0;
-    return p->period[event];
+    }
+    return p->period[c.event];
 }
 
-static void put_events(const struct profile *p, struct buf *out)
+/* What the page calls events are values. */
+static void put_events(const struct page *g, struct buf *out)
 {
     buf_str(out, ",\"events\":[");
-    for (size_t e = 0; e < p->nevents; e++) {
-        buf_str(out, e ? ",{\"name\":" : "{\"name\":");
-        buf_json(out, p->events[e]->name);
+    for (size_t i = 0; i < g->ncolumns; i++) {
+        struct prof_column c = g->columns[i];
+        const struct event_kind *kind = g->p->events[c.event];
+        buf_str(out, i ? ",{\"name\":" : "{\"name\":");
+        buf_json(out, event_value_name(kind, c.value));
         buf_str(out, ",\"help\":");
-        buf_json(out, p->events[e]->help);
+        buf_json(out, kind->help);
         buf_str(out, ",\"unit\":");
-        buf_json(out, p->events[e]->unit);
+        buf_json(out, kind->values[c.value].unit);
         buf_str(out, ",\"scale\":");
-        text_uint(out, scale_of(p, e));
+        text_uint(out, scale_of(g->p, c));
         buf_char(out, '}');
     }
     buf_char(out, ']');
 }
 
 /* How the stacks of each event ended; what no stack ended with is left out. */
-static void put_causes(const struct profile *p, struct buf *out)
+static void put_causes(const struct page *g, struct buf *out)
 {
-    struct cause_sum sum[XP_MAX_EVENTS][XP_CAUSE_COUNT];
-    for (size_t e = 0; e < p->nevents; e++)
-        cause_sums(p, e, sum[e]);
+    struct cause_sum sum[PROF_COLUMNS][XP_CAUSE_COUNT];
+    for (size_t i = 0; i < g->ncolumns; i++)
+        cause_sums(g->p, g->columns[i], sum[i]);
     bool first = true;
     buf_str(out, ",\"causes\":[");
     for (u8 c = 0; c < XP_CAUSE_COUNT; c++) {
         bool any = false;
-        for (size_t e = 0; e < p->nevents; e++)
+        for (size_t e = 0; e < g->ncolumns; e++)
             any |= sum[e][c].count || sum[e][c].value;
         if (!any)
             continue;
@@ -61,10 +72,10 @@ static void put_causes(const struct profile *p, struct buf *out)
                    cause_class(c));
         buf_json(out, cause_text(c));
         buf_str(out, ",\"counts\":[");
-        for (size_t e = 0; e < p->nevents; e++)
+        for (size_t e = 0; e < g->ncolumns; e++)
             buf_printf(out, "%s%llu", e ? "," : "", (unsigned long long)sum[e][c].count);
         buf_str(out, "],\"values\":[");
-        for (size_t e = 0; e < p->nevents; e++)
+        for (size_t e = 0; e < g->ncolumns; e++)
             buf_printf(out, "%s%llu", e ? "," : "", (unsigned long long)sum[e][c].value);
         buf_str(out, "]}");
         first = false;
@@ -118,8 +129,9 @@ static void put_frames(const struct profile *p, const struct frame_table *t, str
     out->failed |= strings_failed(strings);
 }
 
-static int put_json(const struct profile *p, const struct calltree *t, struct buf *out)
+static int put_json(const struct page *g, const struct calltree *t, struct buf *out)
 {
+    const struct profile *p = g->p;
     struct strings *strings __attribute__((cleanup(strings_free))) = NULL;
     if (strings_new(&strings))
         return -ENOMEM;
@@ -128,8 +140,8 @@ static int put_json(const struct profile *p, const struct calltree *t, struct bu
     buf_printf(out, ",\"time\":%llu,\"duration\":%llu,\"nodes\":%zu", (unsigned long long)p->time_ns,
                (unsigned long long)p->duration_ns, t->n);
     put_comments(p, out);
-    put_events(p, out);
-    put_causes(p, out);
+    put_events(g, out);
+    put_causes(g, out);
     put_frames(p, &t->frames, strings, out);
     buf_char(out, '}');
     return out->failed ? -ENOMEM : 0;
@@ -137,16 +149,16 @@ static int put_json(const struct profile *p, const struct calltree *t, struct bu
 
 /* ---- The tree: columns ------------------------------------------------------------------------------------------- */
 
-static void put_columns(const struct profile *p, const struct calltree *t, struct buf *out)
+static void put_columns(const struct page *g, const struct calltree *t, struct buf *out)
 {
     for (size_t i = 1; i < t->n; i++)
         pb_varint(out, t->nodes[i].frame);
     for (size_t i = 1; i < t->n; i++)
         pb_varint(out, t->nodes[i - 1].depth + 1 - t->nodes[i].depth); /* levels up from the node before */
-    for (size_t e = 0; e < p->nevents; e++) {
+    for (size_t e = 0; e < g->ncolumns; e++) {
         for (size_t i = 1; i < t->n; i++)
             pb_varint(out, calltree_self(t, i, e)[0]);
-        bool values = !scale_of(p, e);
+        bool values = !scale_of(g->p, g->columns[e]);
         for (size_t i = 1; i < t->n && values; i++)
             pb_varint(out, calltree_self(t, i, e)[1]);
     }
@@ -155,12 +167,14 @@ static void put_columns(const struct profile *p, const struct calltree *t, struc
 static int put_data(const struct profile *p, const struct calltree *t, struct buf *out)
 {
     AUTO_BUF struct buf json = {0};
-    if (put_json(p, t, &json))
+    struct page g = {.p = p};
+    g.ncolumns = profile_columns(p, g.columns);
+    if (put_json(&g, t, &json))
         return -ENOMEM;
     for (unsigned i = 0; i < 4; i++)
         buf_char(out, (char)(json.len >> 8 * i));
     buf_add(out, json.data, json.len);
-    put_columns(p, t, out);
+    put_columns(&g, t, out);
     return out->failed ? -ENOMEM : 0;
 }
 

@@ -88,12 +88,32 @@ static size_t without_arguments(const char *name, size_t len)
     return len;
 }
 
+/* Rust's "<a::Type<T>>::method" (v0 mangling) is "a::Type<T>::method" for others. Returns the place of the bracket that
+ * ends the type; 0: there is none, or it implements a trait for it ("<Type as Trait>::method"). */
+static size_t end_of_type(const char *name, size_t len)
+{
+    int depth = 0;
+    if (name[0] != '<')
+        return 0;
+    for (size_t i = 0; i < len; i++) {
+        depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+        if (!depth)
+            return i;
+        if (depth == 1 && !strncmp(name + i, " as ", 4))
+            return 0;
+    }
+    return 0;
+}
+
 /* Java's names as perf-map-agent writes them, "Ljava/lang/Thread;::join", become those that others write. */
 static size_t spell(const char *name, char out[MAX_NAME + 1])
 {
     size_t n = 0, len = without_arguments(name, strnlen(name, MAX_NAME));
     bool java = name[0] == 'L' && strstr(name, ";::");
-    for (size_t i = 0; i < len; i++) {
+    size_t type = end_of_type(name, len);
+    for (size_t i = type ? 1 : 0; i < len; i++) {
+        if (type && i == type)
+            continue;
         bool method = java && !strncmp(name + i, ";::", 3);
         out[n++] = method || (java && name[i] == '/') ? '.' : name[i];
         i += method ? 2 : 0;
@@ -154,15 +174,19 @@ enum lock_kind lock_decide(const lock_word *functions, size_t n)
 
 const char *lock_called(const char *function)
 {
-    return !strcmp(function, "take_gil") ? "GIL" : NULL;
-}
-
-const char *lock_kind_text(enum lock_kind kind)
-{
-    static const char *const texts[] = {
-#define LOCK_KIND_TEXT(name, text) text,
-        LOCK_KINDS(LOCK_KIND_TEXT)
-#undef LOCK_KIND_TEXT
+    static const struct {
+        const char *function, *name;
+    } names[] = {
+        {"take_gil", "GIL"},
+        {"ObjectMonitor::*nter*", "Java monitor"}, /* enter, EnterI, reenter, ... */
+        {"ObjectSynchronizer::*enter*", "Java monitor"},
+        {"*java.util.concurrent.locks.*", "Java lock"},
     };
-    return kind < LOCK_KIND_COUNT ? texts[kind] : "unknown";
+    char text[MAX_NAME + 1];
+    if (!spell(function, text))
+        return NULL;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (matches(names[i].function, names[i].function + strlen(names[i].function), text))
+            return names[i].name;
+    return NULL;
 }

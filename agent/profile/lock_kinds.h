@@ -10,20 +10,14 @@
 #include "bpf/types.h"
 #include <stddef.h>
 
-/* X(enum name, text) */
-#define LOCK_KINDS(X)         \
-    X(LOCK, "lock")           \
-    X(CONDITION, "condition") \
-    X(SEMAPHORE, "semaphore") \
-    X(BARRIER, "barrier")     \
-    X(JOIN, "join")           \
-    X(IDLE, "idle")
-
 enum lock_kind {
-#define LOCK_KIND_ENUM(name, text) LOCK_KIND_##name,
-    LOCK_KINDS(LOCK_KIND_ENUM)
-#undef LOCK_KIND_ENUM
-        LOCK_KIND_COUNT
+    LOCK_KIND_LOCK,
+    LOCK_KIND_CONDITION,
+    LOCK_KIND_SEMAPHORE,
+    LOCK_KIND_BARRIER,
+    LOCK_KIND_JOIN,
+    LOCK_KIND_IDLE,
+    LOCK_KIND_COUNT
 };
 
 /* 0: the function says nothing. Otherwise a kind + 1 in bits 0-3, and its weight in bits 4-7. */
@@ -37,4 +31,3 @@ enum lock_kind lock_decide(const lock_word *functions, size_t n);
 /* Returns what a lock is called that is only known by the function that takes it, such as the GIL, and that may consist
  * of several words in memory; NULL: its variable says it. `function`: the name that people see. */
 const char *lock_called(const char *function);
-const char *lock_kind_text(enum lock_kind kind);

@@ -1,7 +1,9 @@
 #include "profile/locks.h"
 #include "base/cleanup.h"
 #include "profile/frames.h"
+#include "profile/kernel_locks.h"
 #include "profile/lock_kinds.h"
+#include "profile/lookup.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +25,6 @@ void lock_text(struct buf *out, const char *base, const char *name, u64 offset)
     buf_char(out, 0);
 }
 
-static const char *function_of(const struct profile *p, const struct prof_location *l)
-{
-    return l->nlines ? profile_text(p, p->functions.v[p->lines.v[l->first_line].function].name) : "";
-}
-
 const struct prof_location *stack_lock(const struct profile *p, const struct prof_stack *s)
 {
     const struct prof_location *leaf = s->n ? &p->locations.v[p->stack_locations.v[s->first]] : NULL;
@@ -38,13 +35,15 @@ const struct prof_location *stack_lock(const struct profile *p, const struct pro
 
 void lock_label(const struct profile *p, const struct prof_location *l, struct buf *out)
 {
-    const char *path = profile_text(p, p->mappings.v[l->mapping].name), *text = function_of(p, l);
+    const char *path = profile_text(p, p->mappings.v[l->mapping].name), *text = profile_function(p, l);
     const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
     bool named = !strncmp(text, PREFIX, strlen(PREFIX));
     size_t skip = named ? strlen(PREFIX) : 1, len = strlen(text), known = strlen(base);
     len = len > skip ? len - skip - 1 : 0;
     text += len ? skip : 0;
-    if (path[0] == '[') /* in no file */
+    if (!l->address) /* one of many */
+        buf_add(out, text, len);
+    else if (path[0] == '[') /* in no file */
         buf_printf(out, "%.*s 0x%llx", (int)len, text, (unsigned long long)l->address);
     else if (!named)
         buf_printf(out, "%s+0x%llx", base, (unsigned long long)l->address);
@@ -58,12 +57,18 @@ void lock_label(const struct profile *p, const struct prof_location *l, struct b
 
 #define NOT_YET 0xff
 
+#define ALL UINT32_MAX
+
+struct renamed { /* a lock's location or ALL, and the one that takes its place under this name */
+    u32 location, name, instead;
+};
+
 struct judge {
     struct profile *p;
-    bool *is_lock;           /* by location: somebody waits for it as for a lock */
-    u8 *functions;           /* by row: what lock_function says of either name; NOT_YET */
-    VEC(u32) called;         /* locations of locks that are called by their functions, */
-    VEC(u32) instead;        /* and those that take their place */
+    bool *is_lock; /* by location: somebody waits for it as for a lock */
+    u8 *functions; /* by row: what lock_function says of either name; NOT_YET */
+    VEC(struct renamed) renamed;
+    struct lookup places;    /* in `renamed` */
     const char *called_here; /* in the stack at hand; NULL: by its variable */
 };
 
@@ -95,31 +100,78 @@ static enum lock_kind kind_of(struct judge *j, const struct prof_stack *s)
     return lock_decide(functions, n);
 }
 
-/* Another location for the lock, with a name that says more than its variable; the same for the same. */
-static int call(struct judge *j, u32 *location, const char *name)
+/* Another location for the lock, with a name that says more than its variable; the same for the same. `all`: one for
+ * all locks with this name. */
+static int call(struct judge *j, u32 *location, const char *frame, bool all)
 {
     struct profile *p = j->p;
-    AUTO_BUF struct buf text = {0};
-    for (size_t i = 0; i < j->called.n; i++) /* few: words of the GILs of programs */
-        if (j->called.v[i] == *location) {
-            *location = j->instead.v[i];
+    u32 name = profile_string(p, frame), from = all ? ALL : *location, row;
+    u64 hash = hash_u64((u64)from << 32 | name);
+    for (struct probe at = lookup_start(&j->places, hash); lookup_next(&j->places, &at, &row);)
+        if (j->renamed.v[row].location == from && j->renamed.v[row].name == name) {
+            *location = j->renamed.v[row].instead;
             return 0;
         }
-    lock_text(&text, "", name, 0);
-    u32 *from = VEC_PUSH(&j->called), *to = VEC_PUSH(&j->instead);
+    row = (u32)j->renamed.n;
+    struct renamed *r = VEC_PUSH(&j->renamed);
     struct prof_function *f = VEC_PUSH(&p->functions);
     struct prof_line *line = VEC_PUSH(&p->lines);
     struct prof_location *l = VEC_PUSH(&p->locations);
-    if (!from || !to || !f || !line || !l || text.failed)
+    if (!r || !f || !line || !l || lookup_put(&j->places, hash, row))
         return -ENOMEM;
-    *f = (struct prof_function){.name = profile_string(p, text.data)};
-    f->system_name = f->name;
+    *f = (struct prof_function){.name = name, .system_name = name};
     *line = (struct prof_line){.function = (u32)p->functions.n - 1};
     *l = p->locations.v[*location];
     l->first_line = (u32)p->lines.n - 1;
-    *from = *location;
-    *location = *to = (u32)p->locations.n - 1;
+    l->address = all ? 0 : l->address;
+    *r = (struct renamed){from, name, (u32)p->locations.n - 1};
+    *location = r->instead;
     return 0;
+}
+
+/* What is called by its function and is in no file is a variable of the thread that waits, as for a monitor of Java:
+ * its address does not say which lock it is. */
+static int call_by_function(struct judge *j, const struct prof_stack *s)
+{
+    AUTO_BUF struct buf text = {0};
+    bool all = profile_text(j->p, j->p->mappings.v[stack_lock(j->p, s)->mapping].name)[0] == '[';
+    lock_text(&text, "", j->called_here, 0);
+    return text.failed ? -ENOMEM : call(j, &j->p->stack_locations.v[s->first], text.data, all);
+}
+
+/* ---- Locks of the kernel ----------------------------------------------------------------------------------------- */
+
+static const char *kernel_function(const struct profile *p, const struct prof_stack *s, u32 i)
+{
+    const struct prof_location *l = i < s->n ? &p->locations.v[p->stack_locations.v[s->first + i]] : NULL;
+    return l && l->origin == FRAME_KERNEL ? profile_function(p, l) : NULL;
+}
+
+/* Leaves out the functions of the tracepoint, behind the leaf. */
+static void leave_out_tracing(const struct profile *p, struct prof_stack *s)
+{
+    const char *function;
+    while ((function = kernel_function(p, s, 1)) && kernel_lock_traces(function)) {
+        p->stack_locations.v[s->first + 1] = p->stack_locations.v[s->first];
+        s->first++;
+        s->n--;
+    }
+}
+
+/* "[lock: mutex]" becomes "[lock: mutex in do_renameat2]". That of a process's mappings has a name of its own. */
+static int call_by_taker(struct judge *j, struct prof_stack *s)
+{
+    const char *lock = profile_function(j->p, stack_lock(j->p, s)), *function;
+    AUTO_BUF struct buf text = {0};
+    u32 i = 1;
+    leave_out_tracing(j->p, s);
+    while ((function = kernel_function(j->p, s, i)) && kernel_lock_takes(function))
+        i++;
+    if (!function || function[0] == '[' || !strcmp(lock, LOCK_MMAP) || strstr(lock, " in ")) /* or it has one */
+        return 0;
+    buf_printf(&text, "%.*s in %.*s]", (int)strcspn(lock, "]"), lock, (int)strcspn(function, "."), function);
+    buf_char(&text, 0);
+    return text.failed ? -ENOMEM : call(j, &j->p->stack_locations.v[s->first], text.data, false);
 }
 
 /* The kernel waits for its own locks whatever the program does. */
@@ -141,10 +193,8 @@ static bool is_idle(struct judge *j, const struct prof_stack *s)
 
 static void leave_out(const struct prof_stack *s, u64 *count, u64 *value)
 {
-    for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
-        *count += s->count[e];
-        *value += s->value[e];
-    }
+    *count += s->count[0];
+    *value += s->value[0];
 }
 
 /* Notes what is waited for by locks, so that waits without a stack are judged like the others of the same. */
@@ -187,11 +237,13 @@ int locks_judge(struct profile *p, bool hide_idle)
             continue;
         }
         if (futex && j.called_here)
-            r = call(&j, &p->stack_locations.v[s->first], j.called_here);
+            r = call_by_function(&j, s);
+        else if (!futex && stack_lock(p, s))
+            r = call_by_taker(&j, s);
         p->stacks.v[n++] = *s;
     }
     p->stacks.n = r ? p->stacks.n : n;
-    vec_free(&j.called);
-    vec_free(&j.instead);
+    vec_free(&j.renamed);
+    lookup_free(&j.places);
     return r;
 }

@@ -5,7 +5,8 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 
-#define LOCK_UNNAMED "[lock]" /* in a file whose names are looked up later */
+#define LOCK_UNNAMED "[lock]"            /* in a file whose names are looked up later */
+#define LOCK_MMAP    "[lock: mmap_lock]" /* the kernel's, of the mappings of a process */
 
 /* Whether a frame with this name stands for a lock, in a mapping other than "[wait]". */
 bool lock_is(const char *function);

@@ -44,7 +44,7 @@ static const char SHOWN[] =
     "a;main;leaf;[lock: stack] 64\n"
     "a;main;leaf;schedule_[k];[lock: counter_lock] 1\n"
     "a;main;leaf;schedule_[k];[lock: table+0x18] 2\n"
-    "a;main;pthread_cond_wait;schedule_[k];[lock: kernel] 256\n"
+    "a;main;pthread_cond_wait;schedule_[k];[lock: kernel in schedule] 256\n"
     "a;main;pthread_cond_wait;schedule_[k];[other] 1024\n"
     "b;main;leaf;[lock: heap] 2048\n"
     "c;main;leaf;[lock: table+0x104] 5\n"
@@ -84,7 +84,7 @@ static const char LABELS[] =
     "32 heap 0x55d0c0a2f0\n"
     "64 stack 0x7ffd10\n"
     "128 shared 0x7fff10\n"
-    "256 kernel 0xffff888101230000\n"
+    "256 kernel in schedule 0xffff888101230000\n"
     "2048 heap 0x55d0c0a2b0\n";
 
 static void check_labels(const struct profile *p)

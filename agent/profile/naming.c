@@ -4,6 +4,7 @@
 #include "parser/parser.h"
 #include "profile/locks.h"
 #include "profile/strings.h"
+#include "profile/sum_label.h"
 #include "profile/wait_frames.h"
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +93,10 @@ static void use_names(void *arg, const struct names *names)
         u64 offset = lookup_offset(j->n->words.v[j->rows[i]]);
         while (j->offsets[at] != offset)
             at++;
-        for (u32 f = names->first[at]; f < names->first[at + 1]; f++)
+        u32 first = names->first[at], n = names->first[at + 1] - first;
+        if (n > 1 && j->n->out->locations.v[j->rows[i]].word_kind == XP_WORD_TOLD)
+            n = 1; /* the callers have words of their own */
+        for (u32 f = first; f < first + n; f++)
             add_named_line(j, &j->n->out->locations.v[j->rows[i]], names, &names->frames[f]);
     }
 }
@@ -326,17 +330,29 @@ static void name_kernel(struct naming *n, struct prof_location *l, u64 word)
  */
 static void name_lock(struct naming *n, struct prof_location *l, u64 word)
 {
-    static const char *const places[] = {[XP_LOCK_HEAP] = "[lock: heap]",
-                                         [XP_LOCK_STACK] = "[lock: stack]",
-                                         [XP_LOCK_SHARED] = "[lock: shared]",
-                                         [XP_LOCK_KERNEL] = "[lock: kernel]"};
+    static const char *const places[] = {
+        [XP_LOCK_HEAP] = "[lock: heap]",           [XP_LOCK_STACK] = "[lock: stack]",
+        [XP_LOCK_SHARED] = "[lock: shared]",       [XP_LOCK_MUTEX] = "[lock: mutex]",
+        [XP_LOCK_RWSEM] = "[lock: rwsem]",         [XP_LOCK_MMAP] = LOCK_MMAP,
+        [XP_LOCK_PERCPU] = "[lock: percpu-rwsem]", [XP_LOCK_KERNEL] = "[lock: kernel]"};
     u32 place = XP_LOCK_PLACE(word);
-    bool kernel = place == XP_LOCK_KERNEL;
+    bool kernel = XP_LOCK_IN_KERNEL(place);
     u64 address = XP_WORD_ADDR(word) | (kernel ? ~XP_WORD_ADDR(~0ull) : 0);
     u32 mapping = naming_mapping(n, kernel ? KERNEL_MAPPING : LOCK_MAPPING, "", true);
     naming_put(n, l, mapping, address, 0);
     l->origin = FRAME_WAIT;
     naming_plain_line(n, l, place < sizeof(places) / sizeof(places[0]) ? places[place] : LOCK_UNNAMED);
+    if (!n->failed)
+        n->out->mappings.v[mapping].has_functions = true;
+}
+
+static void name_label(struct naming *n, struct prof_location *l, u64 word)
+{
+    char text[SUM_LABEL_TEXT];
+    u32 mapping = naming_mapping(n, LABEL_MAPPING, "", false);
+    naming_put(n, l, mapping, 0, 0);
+    l->origin = FRAME_WAIT;
+    naming_plain_line(n, l, sum_label_text(word, text));
     if (!n->failed)
         n->out->mappings.v[mapping].has_functions = true;
 }
@@ -350,6 +366,8 @@ void naming_run(struct naming *n)
             name_kernel(n, &n->out->locations.v[i], n->words.v[i]);
         else if (kind == XP_WORD_LOCK && !word_in_file(n->words.v[i]))
             name_lock(n, &n->out->locations.v[i], n->words.v[i]);
+        else if (kind == XP_WORD_LABEL)
+            name_label(n, &n->out->locations.v[i], n->words.v[i]);
     }
 }
 

@@ -1,5 +1,6 @@
-/* pprof's profile.proto, gzipped. Values: samples/count (all events together), then one a recorded event; one event is
- * what Go's own CPU profile looks like, and locks alone what its mutex profile does (contentions/count). A stack that
+/* pprof's profile.proto, gzipped. Values: samples/count (of all kinds that have no name of their own for that), then
+ * those of each recorded kind; the CPU alone is what Go's own CPU profile looks like, and locks alone what its mutex
+ * profile does (contentions/count). A stack that
  * is not whole has a synthetic root frame and a label that say why, so that no reader takes its outermost frame for
  * main.
  */
@@ -39,8 +40,23 @@ struct writer {
     struct strings *extra;
     u32 marks[256]; /* by cause: the mark's text, for those that were used */
     struct mapping_facts *facts;
+    struct prof_column columns[PROF_COLUMNS];
+    size_t ncolumns;
+    bool shared; /* there are samples/count */
     bool labels;
 };
+
+static const struct event_value *value_of(const struct writer *w, struct prof_column c)
+{
+    return &w->p->events[c.event]->values[c.value];
+}
+
+static void find_columns(struct writer *w)
+{
+    w->ncolumns = profile_columns(w->p, w->columns);
+    for (size_t i = 0; i < w->ncolumns; i++)
+        w->shared |= !value_of(w, w->columns[i])->count;
+}
 
 static u64 extra_string(struct writer *w, const char *s)
 {
@@ -128,23 +144,29 @@ static void sample_labels(struct writer *w, const struct prof_stack *s)
         label_wait(w, s);
 }
 
+static void sample_values(struct writer *w, const struct prof_stack *s)
+{
+    size_t m = pb_begin(w->b, 2);
+    if (w->shared)
+        pb_varint(w->b, w->p->events[s->event]->values[0].count ? 0 : stack_count(s));
+    for (size_t i = 0; i < w->ncolumns; i++) {
+        struct prof_column c = w->columns[i];
+        const char *count = value_of(w, c)->count;
+        bool here = c.event == s->event;
+        if (count && *count)
+            pb_varint(w->b, here ? s->count[c.value] : 0);
+        pb_varint(w->b, here ? s->value[c.value] : 0);
+    }
+    pb_end(w->b, m);
+}
+
 static void sample(struct writer *w, const struct prof_stack *s)
 {
-    u64 samples = 0;
-    bool any = false;
-    for (size_t e = 0; e < w->p->nevents; e++) {
-        samples += s->count[e];
-        any |= stack_has(s, e);
-    }
-    if (!any)
+    if (s->event >= w->p->nevents || !stack_has_any(s))
         return;
     size_t m = pb_begin(w->b, P_SAMPLE);
     sample_locations(w, s);
-    size_t values = pb_begin(w->b, 2);
-    pb_varint(w->b, samples);
-    for (size_t e = 0; e < w->p->nevents; e++)
-        pb_varint(w->b, s->value[e]);
-    pb_end(w->b, values);
+    sample_values(w, s);
     if (w->labels)
         sample_labels(w, s);
     pb_end(w->b, m);
@@ -160,7 +182,8 @@ static size_t main_mapping(const struct profile *p)
     size_t best = 0;
     for (size_t i = 0; votes && i < p->stacks.n; i++)
         for (u32 k = 0; k < p->stacks.v[i].n; k++)
-            votes[p->locations.v[p->stack_locations.v[p->stacks.v[i].first + k]].mapping] += p->stacks.v[i].count[0];
+            votes[p->locations.v[p->stack_locations.v[p->stacks.v[i].first + k]].mapping] +=
+                stack_count(&p->stacks.v[i]);
     for (size_t i = 0; votes && i < p->mappings.n; i++) {
         const char *name = profile_text(p, p->mappings.v[i].name);
         if (name[0] == '[' || strstr(name, ".so"))
@@ -273,19 +296,22 @@ static void tables(struct writer *w)
 static void about(struct writer *w)
 {
     const struct profile *p = w->p;
-    const char *count = event_count_name(p->events, p->nevents);
-    value_type(w, P_SAMPLE_TYPE, count, "count");
-    for (size_t e = 0; e < p->nevents; e++)
-        value_type(w, P_SAMPLE_TYPE, p->events[e]->type, p->events[e]->unit);
+    if (w->shared)
+        value_type(w, P_SAMPLE_TYPE, "samples", "count");
+    for (size_t i = 0; i < w->ncolumns; i++) {
+        const struct event_value *v = value_of(w, w->columns[i]);
+        if (v->count && *v->count)
+            value_type(w, P_SAMPLE_TYPE, v->count, "count");
+        value_type(w, P_SAMPLE_TYPE, v->type, v->unit);
+    }
     if (p->nevents) {
-        if (p->events[0]->default_hz) { /* every wait counts: there is no period */
-            value_type(w, P_PERIOD_TYPE, p->events[0]->type, p->events[0]->unit);
+        const struct event_kind *first = p->events[0];
+        const struct event_value *period = first->period.type ? &first->period : &first->values[0];
+        if (first->period.type || first->default_hz) { /* every wait counts: there is no period */
+            value_type(w, P_PERIOD_TYPE, period->type, period->unit);
             pb_uint(w->b, P_PERIOD, p->period[0]);
-        } else if (p->events[0]->count && !strcmp(count, p->events[0]->count)) { /* as servers know such profiles */
-            value_type(w, P_PERIOD_TYPE, count, "count");
-            pb_uint(w->b, P_PERIOD, 1);
         }
-        pb_uint(w->b, P_DEFAULT_SAMPLE_TYPE, extra_string(w, p->events[0]->type));
+        pb_uint(w->b, P_DEFAULT_SAMPLE_TYPE, extra_string(w, profile_main(p)->type));
     }
     pb_uint(w->b, P_TIME_NANOS, p->time_ns);
     pb_uint(w->b, P_DURATION_NANOS, p->duration_ns);
@@ -309,6 +335,7 @@ int encode_pprof_plain(const struct profile *p, bool labels, struct buf *out)
     if (!facts || strings_new(&extra))
         return -ENOMEM;
     struct writer w = {.p = p, .b = out, .extra = extra, .facts = facts, .labels = labels};
+    find_columns(&w);
     about(&w);
     for (size_t i = 0; i < p->stacks.n; i++)
         sample(&w, &p->stacks.v[i]);

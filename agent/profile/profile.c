@@ -34,6 +34,30 @@ const char *profile_text(const struct profile *p, u32 string)
     return strings_text(p->strings, string);
 }
 
+const char *profile_function(const struct profile *p, const struct prof_location *l)
+{
+    return l->nlines ? profile_text(p, p->functions.v[p->lines.v[l->first_line].function].name) : "";
+}
+
+size_t profile_columns(const struct profile *p, struct prof_column out[PROF_COLUMNS])
+{
+    size_t n = 0;
+    for (u8 e = 0; e < p->nevents; e++)
+        for (u8 v = 0; v < event_width(p->events[e]); v++)
+            out[n++] = (struct prof_column){e, v};
+    return n;
+}
+
+const struct event_value *profile_main(const struct profile *p)
+{
+    return p->nevents ? &p->events[0]->values[p->events[0]->main] : NULL;
+}
+
+u64 profile_main_of(const struct profile *p, const struct prof_stack *s)
+{
+    return p->nevents && !s->event ? s->value[p->events[0]->main] : 0;
+}
+
 const char *profile_title(const struct profile *p)
 {
     const char *text = p->comments.n ? profile_text(p, p->comments.v[0]) : "profile";

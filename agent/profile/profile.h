@@ -50,9 +50,15 @@ struct prof_stack {
     u32 first, n; /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
     u8 cause;     /* enum xp_cause */
     u8 found;     /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */
-    u64 count[XP_MAX_EVENTS];
-    u64 value[XP_MAX_EVENTS];
+    u8 event;     /* place of its kind in profile.events */
+    u64 count[EVENT_VALUES];
+    u64 value[EVENT_VALUES];
 };
+struct prof_column { /* a value that a profile has */
+    u8 event;
+    u8 value; /* of that event */
+};
+#define PROF_COLUMNS (XP_MAX_EVENTS * EVENT_VALUES)
 
 struct profile {
     struct strings *strings;
@@ -75,11 +81,29 @@ struct profile {
     VEC(u32) comments; /* strings "key: value": command, host, version, ... */
 };
 
-/* Whether a stack has anything of an event. A wait that goes on after its interval has time there, but is not counted
- * before it ends. */
-static inline bool stack_has(const struct prof_stack *s, size_t event)
+/* Whether a stack has anything. A wait that goes on after its interval has time there, but is not counted before it
+ * ends. */
+static inline bool stack_has_any(const struct prof_stack *s)
 {
-    return s->count[event] || s->value[event];
+    u64 any = 0;
+    for (size_t v = 0; v < EVENT_VALUES; v++)
+        any |= s->count[v] | s->value[v];
+    return any != 0;
+}
+/* The occurrences that a stack stands for. */
+static inline u64 stack_count(const struct prof_stack *s)
+{
+    u64 n = 0;
+    for (size_t v = 0; v < EVENT_VALUES; v++)
+        n += s->count[v];
+    return n;
+}
+static inline void stack_add(struct prof_stack *to, const struct prof_stack *from)
+{
+    for (size_t v = 0; v < EVENT_VALUES; v++) {
+        to->count[v] += from->count[v];
+        to->value[v] += from->value[v];
+    }
 }
 
 int profile_init(struct profile *p); /* 0 or -ENOMEM */
@@ -87,5 +111,13 @@ void profile_free(struct profile *p);
 /* Returns the number of a string (bytes that are not UTF-8 become U+FFFD); 0 for "" and if out of memory. */
 u32 profile_string(struct profile *p, const char *s);
 const char *profile_text(const struct profile *p, u32 string);
+/* Returns the name of a location's innermost function, "" without one. Kernel frames have no other. */
+const char *profile_function(const struct profile *p, const struct prof_location *l);
+/* The values that a profile has, those of one event next to each other; returns their number. */
+size_t profile_columns(const struct profile *p, struct prof_column out[PROF_COLUMNS]);
+/* Where there is room for one value only, it is this one. NULL: there are no events. */
+const struct event_value *profile_main(const struct profile *p);
+/* Returns what a stack has of it. */
+u64 profile_main_of(const struct profile *p, const struct prof_stack *s);
 /* Returns the title of the recording: the value of the first comment (the command). */
 const char *profile_title(const struct profile *p);

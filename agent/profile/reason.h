@@ -11,11 +11,16 @@ static inline size_t reason_words(const u64 *words, size_t n)
 {
     return n && XP_WORD_KIND(words[0]) == XP_WORD_WAIT ? XP_WAIT_WORDS(words[0]) : 0;
 }
+/* 1: n kernel words begin with a label. */
+static inline size_t label_words(const u64 *words, size_t n)
+{
+    return n && XP_WORD_KIND(words[0]) == XP_WORD_LABEL;
+}
 /* Frames, and locks. */
 static inline bool word_in_file(u64 word)
 {
     u32 kind = XP_WORD_KIND(word);
-    return (kind >= XP_WORD_CFI && kind <= XP_WORD_INFERRED) || (kind == XP_WORD_LOCK && word & XP_LOCK_IN_FILE);
+    return (kind >= XP_WORD_CFI && kind <= XP_WORD_TOLD) || (kind == XP_WORD_LOCK && word & XP_LOCK_IN_FILE);
 }
 /* Whether n kernel words begin with a reason that they contain as a whole, or with none. */
 bool reason_valid(const u64 *words, size_t n);

@@ -6,6 +6,7 @@
 #include "base/pprof_read.h"
 #include "profile/frames.h"
 #include "profile/locks.h"
+#include "profile/recorded_types.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include "profile/wait_frames.h"
@@ -19,11 +20,11 @@ struct reader {
     const struct pprof *from;
     struct profile *p;
     struct recorded *to;
-    u32 *strings;                /* of the profile, by the file's numbers */
-    struct map processes;        /* hash of pid and name -> row + 1 */
-    size_t value[XP_MAX_EVENTS]; /* the number of the value that event i is */
-    u32 *rows;                   /* of p->locations, by place in the file; NO_ROW: a mark of ours, made anew later */
-    int error;                   /* sticky */
+    u32 *strings;                                 /* of the profile, by the file's numbers */
+    struct map processes;                         /* hash of pid and name -> row + 1 */
+    struct recorded_place places[RECORDED_TYPES]; /* of the values of each sample */
+    u32 *rows; /* of p->locations, by place in the file; NO_ROW: a mark of ours, made anew later */
+    int error; /* sticky */
 };
 #define NO_ROW UINT32_MAX
 
@@ -57,28 +58,15 @@ static void read_strings(struct reader *r)
 
 /* ---- Kinds of samples -------------------------------------------------------------------------------------------- */
 
-static const struct event_kind *kind_of(const char *type)
-{
-    size_t n;
-    const struct event_kind *all = event_kinds(&n);
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(all[i].type, type))
-            return &all[i];
-    return NULL;
-}
-
-/* Values that are no event's (ours: how many samples there were) are left out: encoders make them anew. */
 static void read_types(struct reader *r)
 {
-    for (size_t i = 0; i < r->from->sample_types.n; i++) {
-        u32 type = text(r, pb_number(r->from->sample_types.v[i], 1));
-        const struct event_kind *kind = kind_of(profile_text(r->p, type));
-        if (!kind || r->p->nevents == XP_MAX_EVENTS)
-            continue;
-        r->value[r->p->nevents] = i;
-        r->p->period[r->p->nevents] = r->p->nevents || !r->from->period ? 1 : r->from->period;
-        r->p->events[r->p->nevents++] = kind;
-    }
+    const char *names[RECORDED_TYPES];
+    size_t n = 0;
+    for (; n < r->from->sample_types.n && n < RECORDED_TYPES; n++)
+        names[n] = profile_text(r->p, text(r, pb_number(r->from->sample_types.v[n], 1)));
+    r->p->nevents = recorded_types(names, n, r->places, r->p->events);
+    for (size_t e = 0; e < r->p->nevents; e++)
+        r->p->period[e] = e || !r->from->period ? 1 : r->from->period;
     if (!r->p->nevents)
         fail(r, -ENOTSUP);
 }
@@ -147,7 +135,6 @@ static enum frame_origin origin_of(const char *mapping)
  * already (naming.c), and so exact, and locks have the same bit for being in a file. 0: no file could name it. */
 static u64 word_of(struct reader *r, const struct prof_location *l)
 {
-
     struct recorded_file *file = &r->to->files.v[l->mapping];
     u64 offset = l->address - file->lo + file->lo_offset;
     if (l->address < file->lo || l->address > file->hi || offset >> XP_OFFSET_BITS)
@@ -160,9 +147,7 @@ static u64 word_of(struct reader *r, const struct prof_location *l)
 static void read_lock(struct reader *r, struct prof_location *l)
 {
     struct prof_mapping *m = &r->p->mappings.v[l->mapping];
-    const char *mapping = profile_text(r->p, m->name), *name = "";
-    if (l->nlines)
-        name = profile_text(r->p, r->p->functions.v[r->p->lines.v[l->first_line].function].name);
+    const char *mapping = profile_text(r->p, m->name), *name = profile_function(r->p, l);
     if (!lock_is(name) || !strcmp(mapping, WAIT_MAPPING))
         return;
     l->origin = FRAME_WAIT;
@@ -261,54 +246,75 @@ static void read_stack(struct reader *r, struct pb_field *ids, struct prof_stack
     }
 }
 
-/* The first value is how many samples there were of all events together. */
-static void read_values(struct reader *r, struct pb_field *f, size_t *number, u64 *samples, struct prof_stack *s)
+/* What a sample has of each event. */
+struct amounts {
+    struct prof_stack of[XP_MAX_EVENTS];
+    u64 samples;   /* of the kinds that share this number */
+    size_t number; /* of the next value */
+};
+
+static void read_values(struct reader *r, struct pb_field *f, struct amounts *a)
 {
-    for (u64 v; pb_repeated(f, &v); ++*number) {
-        *samples += *number ? 0 : v;
-        for (size_t e = 0; e < r->p->nevents; e++)
-            s->value[e] += r->value[e] == *number ? v : 0;
+    for (u64 v; pb_repeated(f, &v); a->number++) {
+        const struct recorded_place *p =
+            a->number < RECORDED_TYPES ? &r->places[a->number] : &(struct recorded_place){0};
+        if (p->what == PLACE_SAMPLES)
+            a->samples = v;
+        else if (p->what == PLACE_COUNT)
+            a->of[p->event].count[p->value] = v;
+        else if (p->what == PLACE_SUM)
+            a->of[p->event].value[p->value] = v;
     }
 }
 
-/* Most stacks are of one event, so all samples were; of several events, all but the first have one each. */
-static void split_samples(const struct reader *r, u64 samples, struct prof_stack *s)
+/* Samples of our own have one event each, so all were of that; of several events, all but the first have one each. */
+static void split_samples(const struct reader *r, struct amounts *a)
 {
     size_t first = r->p->nevents;
     for (size_t e = 0; e < r->p->nevents; e++) {
-        if (!s->value[e])
+        if (!a->of[e].value[0] || r->p->events[e]->values[0].count)
             continue;
         if (first == r->p->nevents)
             first = e;
-        else if (samples > 1)
-            samples -= s->count[e] = 1;
+        else if (a->samples > 1)
+            a->samples -= a->of[e].count[0] = 1;
     }
-    s->count[first < r->p->nevents ? first : 0] = samples;
+    a->of[first < r->p->nevents ? first : 0].count[0] += a->samples;
+}
+
+/* A stack for each event that the sample has anything of. */
+static void add_stacks(struct reader *r, const struct prof_stack *s, const struct amounts *a)
+{
+    for (u8 e = 0; e < r->p->nevents; e++) {
+        struct prof_stack *row = stack_has_any(&a->of[e]) ? VEC_PUSH(&r->p->stacks) : NULL;
+        if (row) {
+            *row = *s;
+            row->event = e;
+            stack_add(row, &a->of[e]);
+        } else if (stack_has_any(&a->of[e])) {
+            fail(r, -ENOMEM);
+        }
+    }
 }
 
 static void read_sample(struct reader *r, struct cursor c)
 {
     struct labels labels = {.cause = XP_CAUSE_END};
     struct prof_stack s = {.first = (u32)r->p->stack_locations.n};
-    size_t number = 0;
-    u64 samples = 0;
+    struct amounts a = {0};
     for (struct pb_field f; !r->error && pb_next(&c, &f);)
         if (f.number == 1)
             read_stack(r, &f, &s);
         else if (f.number == 2)
-            read_values(r, &f, &number, &samples, &s);
+            read_values(r, &f, &a);
         else if (f.number == 3)
             read_label(r, f.bytes, &labels);
-    split_samples(r, samples, &s);
+    split_samples(r, &a);
     s.process = process_row(r, &labels);
     s.cause = labels.cause;
     s.holder = labels.holder;
     s.found = labels.found;
-    struct prof_stack *row = VEC_PUSH(&r->p->stacks);
-    if (row)
-        *row = s;
-    else
-        fail(r, -ENOMEM);
+    add_stacks(r, &s, &a);
 }
 
 /* ---- The whole --------------------------------------------------------------------------------------------------- */

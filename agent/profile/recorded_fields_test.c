@@ -150,7 +150,7 @@ TEST(recorded_fields_are_read)
     CHECK_EQ(read_twisted(&(struct twist)STRAIGHT, &p, &r, why), 0);
     CHECK_STR(why, "");
     CHECK(p.nevents == 1 && p.period[0] == 10000000 && p.time_ns == 17 && p.duration_ns == 19);
-    CHECK_STR(p.events[0]->type, "cpu");
+    CHECK_STR(p.events[0]->name, "cpu");
     CHECK(p.mappings.n == 2 && r.files.n == 2);
     const struct prof_mapping *m = p.mappings.v;
     CHECK(m->lo == 0x401000 && m->hi == 0x402fff && m->lo_offset == 0x1000 && m->has_functions);

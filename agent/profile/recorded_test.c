@@ -217,15 +217,15 @@ TEST(recorded_samples_are_of_their_events)
     CHECK_EQ(fixture_profile(both, COUNT(both), &p), 0);
     p.events[1] = event_kind_find("page-faults");
     p.nevents = 2;
-    CHECK_EQ(p.stacks.n, 4);
-    p.stacks.v[3].count[1] = 0;
+    CHECK_EQ(p.stacks.n, 5);
+    p.stacks.v[4].count[0] = 0;
     CHECK_EQ(encoder_by_name("pprof")->encode(&p, &file), 0);
     CHECK_EQ(profile_init(&q), 0);
     CHECK_EQ(recorded_read(file.data, file.len, &q, &recorded, why, sizeof(why)), 0);
-    CHECK_EQ(q.stacks.n, 4);
-    for (size_t i = 0; i < 4; i++)
-        for (size_t e = 0; e < 2; e++) {
-            CHECK_EQ(q.stacks.v[i].count[e], p.stacks.v[i].count[e]);
-            CHECK_EQ(q.stacks.v[i].value[e], p.stacks.v[i].value[e]);
-        }
+    CHECK_EQ(q.stacks.n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        CHECK_EQ(q.stacks.v[i].event, p.stacks.v[i].event);
+        CHECK_EQ(q.stacks.v[i].count[0], p.stacks.v[i].count[0]);
+        CHECK_EQ(q.stacks.v[i].value[0], p.stacks.v[i].value[0]);
+    }
 }

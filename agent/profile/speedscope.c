@@ -1,16 +1,18 @@
-/* speedscope's file format: a "sampled" profile for each event, each distinct stack one sample with its weight. */
+/* speedscope's file format: a "sampled" profile for each value, each distinct stack one sample with its weight. */
 #include "base/cleanup.h"
 #include "profile/formats.h"
 #include "profile/frames.h"
 #include "profile/text.h"
 #include <string.h>
 
-/* The stacks as rows of a table of frames, written while they are walked: "[0,1,2],[0,3]" for each event. */
+/* The stacks as rows of a table of frames, written while they are walked: "[0,1,2],[0,3]" for each column. */
 struct writer {
     const struct profile *p;
     struct frame_table frames;
-    struct buf samples[XP_MAX_EVENTS], weights[XP_MAX_EVENTS];
-    u64 sum[XP_MAX_EVENTS];
+    struct prof_column columns[PROF_COLUMNS];
+    size_t ncolumns;
+    struct buf samples[PROF_COLUMNS], weights[PROF_COLUMNS];
+    u64 sum[PROF_COLUMNS];
 };
 
 static void separate(struct buf *b)
@@ -29,16 +31,17 @@ static int write_stack(struct writer *w, const struct prof_stack *s, const struc
         separate(&rows);
         text_uint(&rows, (u64)row);
     }
-    for (size_t e = 0; e < w->p->nevents; e++) {
-        if (!stack_has(s, e))
+    for (size_t c = 0; c < w->ncolumns; c++) {
+        u8 v = w->columns[c].value;
+        if (w->columns[c].event != s->event || !(s->count[v] || s->value[v]))
             continue;
-        separate(&w->samples[e]);
-        buf_char(&w->samples[e], '[');
-        buf_add(&w->samples[e], rows.data, rows.len);
-        buf_char(&w->samples[e], ']');
-        separate(&w->weights[e]);
-        text_uint(&w->weights[e], s->value[e]);
-        w->sum[e] += s->value[e];
+        separate(&w->samples[c]);
+        buf_char(&w->samples[c], '[');
+        buf_add(&w->samples[c], rows.data, rows.len);
+        buf_char(&w->samples[c], ']');
+        separate(&w->weights[c]);
+        text_uint(&w->weights[c], s->value[v]);
+        w->sum[c] += s->value[v];
     }
     return rows.failed ? -ENOMEM : 0;
 }
@@ -79,26 +82,28 @@ static void put_frame(const struct profile *p, const struct frame_row *f, struct
     buf_char(out, '}');
 }
 
-static const char *unit_of(const struct event_kind *k)
+static const char *unit_of(const struct event_value *value)
 {
     static const char *const known[] = {"nanoseconds", "bytes"};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (!strcmp(k->unit, known[i]))
+        if (!strcmp(value->unit, known[i]))
             return known[i];
     return "none";
 }
 
-static void put_profile(const struct writer *w, size_t e, struct buf *out)
+static void put_profile(const struct writer *w, size_t c, struct buf *out)
 {
+    const struct event_kind *kind = w->p->events[w->columns[c].event];
+    u8 value = w->columns[c].value;
     buf_str(out, "{\"type\":\"sampled\",\"name\":");
-    buf_json(out, w->p->events[e]->name);
-    buf_printf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\"samples\":[", unit_of(w->p->events[e]),
-               (unsigned long long)w->sum[e]);
-    buf_add(out, w->samples[e].data, w->samples[e].len);
+    buf_json(out, event_value_name(kind, value));
+    buf_printf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\"samples\":[", unit_of(&kind->values[value]),
+               (unsigned long long)w->sum[c]);
+    buf_add(out, w->samples[c].data, w->samples[c].len);
     buf_str(out, "],\"weights\":[");
-    buf_add(out, w->weights[e].data, w->weights[e].len);
+    buf_add(out, w->weights[c].data, w->weights[c].len);
     buf_str(out, "]}");
-    out->failed |= w->samples[e].failed || w->weights[e].failed;
+    out->failed |= w->samples[c].failed || w->weights[c].failed;
 }
 
 static void put_file(const struct writer *w, struct buf *out)
@@ -112,9 +117,9 @@ static void put_file(const struct writer *w, struct buf *out)
         put_frame(w->p, &w->frames.rows.v[i], out);
     }
     buf_str(out, "]},\"profiles\":[");
-    for (size_t e = 0; e < w->p->nevents; e++) {
-        buf_str(out, e ? ",\n" : "\n");
-        put_profile(w, e, out);
+    for (size_t c = 0; c < w->ncolumns; c++) {
+        buf_str(out, c ? ",\n" : "\n");
+        put_profile(w, c, out);
     }
     buf_str(out, "]}\n");
 }
@@ -122,13 +127,14 @@ static void put_file(const struct writer *w, struct buf *out)
 int encode_speedscope(const struct profile *p, struct buf *out)
 {
     struct writer w = {.p = p};
+    w.ncolumns = profile_columns(p, w.columns);
     int r = write_stacks(&w);
     if (!r)
         put_file(&w, out);
     frame_table_free(&w.frames);
-    for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
-        buf_free(&w.samples[e]);
-        buf_free(&w.weights[e]);
+    for (size_t c = 0; c < w.ncolumns; c++) {
+        buf_free(&w.samples[c]);
+        buf_free(&w.weights[c]);
     }
     return out->failed ? -ENOMEM : r;
 }

@@ -134,8 +134,8 @@ static void stack(struct copy *c, const struct prof_stack *s, const struct subse
     *to = (struct prof_stack){
         .process = process(c, s->process), .holder = string(c, s->holder), .cause = s->cause, .n = s->n};
     to->first = (u32)c->to->stack_locations.n;
-    to->count[0] = s->count[part->event];
-    to->value[0] = s->value[part->event];
+    memcpy(to->count, s->count, sizeof(to->count));
+    memcpy(to->value, s->value, sizeof(to->value));
     for (u32 i = 0; i < s->n; i++) {
         u32 l = location(c, c->from->stack_locations.v[s->first + i]);
         c->to->stack_locations.v[c->to->stack_locations.n++] = l;
@@ -156,7 +156,7 @@ int profile_subset(const struct profile *p, const struct subset *s, struct profi
     c.processes = rows(&c, p->processes.n);
     c.process_locations = rows(&c, p->processes.n);
     for (size_t i = 0; i < s->n && !c.failed; i++)
-        if (stack_has(&p->stacks.v[s->stacks[i]], s->event))
+        if (p->stacks.v[s->stacks[i]].event == s->event && stack_has_any(&p->stacks.v[s->stacks[i]]))
             stack(&c, &p->stacks.v[s->stacks[i]], s);
     copy_free(&c);
     out->events[0] = p->events[s->event];

@@ -2,6 +2,8 @@
 #include "profile/subset.h"
 #include "profile/formats.h"
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
 static const struct fixture_sample samples[] = {
     {"one", 10, 0, XP_CAUSE_END, 100, 0, 2, {W_LEAF(2, 0x3000), W(2, 0x1000)}},
     {"one", 10, 0, XP_CAUSE_END, 50, 1, 1, {W_KERNEL(0x10), W(2, 0x1000)}},
@@ -61,7 +63,7 @@ TEST(subset_can_begin_with_the_process)
 /* A profile by hand, in which every row of every table differs from its neighbours. */
 static int rich_profile(struct profile *p)
 {
-    static const struct event_kind kinds[2];
+    static const struct event_kind kinds[2] = {{.values = {{"a", "count", NULL}}}, {.values = {{"b", "count", NULL}}}};
     if (profile_init(p))
         return -1;
     for (u32 i = 0; i < 4; i++) {
@@ -82,8 +84,14 @@ static int rich_profile(struct profile *p)
             .name = profile_string(p, i < 2 ? "same" : text[0]), .tgid = 50 + i, .start = i, .cgroup = 7 * i};
         *VEC_PUSH(&p->stack_locations) = i;
         *VEC_PUSH(&p->stack_locations) = 3 - i;
-        *VEC_PUSH(&p->stacks) = (struct prof_stack){
-            .process = i, .first = 2 * i, .n = 2, .cause = (u8)i, .count = {i, 3 - i}, .value = {9 * i, i < 3 ? 5 : 0}};
+        for (u8 e = 0; e < 2; e++)
+            *VEC_PUSH(&p->stacks) = (struct prof_stack){.process = i,
+                                                        .first = 2 * i,
+                                                        .n = 2,
+                                                        .cause = (u8)i,
+                                                        .event = e,
+                                                        .count = {e ? 3 - i : i},
+                                                        .value = {e ? i < 3 ? 5 : 0 : 9 * i}};
     }
     p->events[0] = &kinds[0];
     p->events[1] = &kinds[1];
@@ -118,25 +126,25 @@ static void check_frame(const struct profile *all, const struct profile *part, u
 /* All that a stack refers to comes along, whatever its rows become, and each row once. */
 TEST(subset_renumbers_everything)
 {
-    static const u32 rows[] = {3, 1, 0, 2};
+    static const u32 rows[] = {6, 2, 0, 4, 1, 7, 5, 3};
     for (size_t event = 0; event < 2; event++)
         for (int frames = 0; frames < 2; frames++) {
             struct profile all, part;
             CHECK(!profile_init(&part));
             CHECK_EQ(rich_profile(&all), 0);
-            struct subset s = {.stacks = rows, .n = 4, .event = event, .process_frames = frames};
+            struct subset s = {.stacks = rows, .n = COUNT(rows), .event = event, .process_frames = frames};
             CHECK_EQ(profile_subset(&all, &s, &part), 0);
             CHECK_EQ(part.stacks.n, 3); /* one has no sample of the event */
-            for (u32 i = 0, k = 0; i < 4; i++) {
+            for (u32 i = 0, k = 0; i < COUNT(rows); i++) {
                 const struct prof_stack *a = &all.stacks.v[rows[i]], *b = &part.stacks.v[k];
-                if (!a->count[event])
+                if (a->event != event || !a->count[0])
                     continue;
                 k++;
                 const struct prof_process *p = &all.processes.v[a->process], *q = &part.processes.v[b->process];
                 CHECK_STR(profile_text(&part, q->name), profile_text(&all, p->name));
                 CHECK(q->tgid == p->tgid && q->cgroup == p->cgroup && q->start == p->start);
                 CHECK_EQ(b->cause, a->cause);
-                CHECK(b->count[0] == a->count[event] && b->value[0] == a->value[event]);
+                CHECK(b->count[0] == a->count[0] && b->value[0] == a->value[0] && !b->event);
                 CHECK_EQ(b->n, 2 + (u32)frames);
                 for (u32 f = 0; f < 2; f++)
                     check_frame(&all, &part, all.stack_locations.v[a->first + f], part.stack_locations.v[b->first + f]);

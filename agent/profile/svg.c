@@ -18,6 +18,7 @@
 struct canvas {
     const struct profile *p;
     const struct calltree *tree;
+    size_t column; /* of the tree: what is drawn */
     const char *unit;
     double scale;   /* pixels a value */
     const u64 *all; /* count and value of everything */
@@ -78,14 +79,14 @@ static int put_nodes(const struct canvas *c)
     at[1] = MARGIN;
     for (size_t i = 1; i < c->tree->n;) {
         const struct tree_node *n = &c->tree->nodes[i];
-        const u64 *total = calltree_total(c->tree, i, 0);
+        const u64 *total = calltree_total(c->tree, i, c->column);
         double w = (double)total[1] * c->scale, x = at[n->depth];
         at[n->depth] += w;
         if (w < NARROWEST) {
             i = n->end;
             continue;
         }
-        put_node(c, n, x, total[1], calltree_self(c->tree, i, 0)[1], total[0]);
+        put_node(c, n, x, total[1], calltree_self(c->tree, i, c->column)[1], total[0]);
         at[n->depth + 1] = x;
         i++;
     }
@@ -93,11 +94,11 @@ static int put_nodes(const struct canvas *c)
 }
 
 /* Rows that something is drawn in. */
-static u32 deepest(const struct calltree *t, double scale)
+static u32 deepest(const struct calltree *t, size_t column, double scale)
 {
     u32 d = 1;
     for (size_t i = 1; i < t->n;) {
-        bool drawn = (double)calltree_total(t, i, 0)[1] * scale >= NARROWEST;
+        bool drawn = (double)calltree_total(t, i, column)[1] * scale >= NARROWEST;
         if (drawn && t->nodes[i].depth > d)
             d = t->nodes[i].depth;
         i = drawn ? i + 1 : t->nodes[i].end;
@@ -113,7 +114,7 @@ static void put_completeness(const struct canvas *c)
     u8 worst = XP_CAUSE_COUNT;
     if (!c->all[1])
         return;
-    cause_sums(c->p, 0, sum);
+    cause_sums(c->p, (struct prof_column){0, (u8)c->column}, sum);
     for (u8 i = 0; i < XP_CAUSE_COUNT; i++) {
         if ((cause_class(i) != 'x' && i != XP_CAUSE_NOT_TAKEN) || !sum[i].value)
             continue;
@@ -155,10 +156,14 @@ static void put_header(const struct canvas *c, double height)
 static int put_svg(const struct profile *p, const struct calltree *t, struct buf *out)
 {
     static const u64 nothing[2];
-    const u64 *all = p->nevents ? calltree_total(t, 0, 0) : nothing;
-    struct canvas c = {.p = p, .tree = t, .out = out, .all = all, .unit = p->nevents ? p->events[0]->unit : "count"};
-    c.scale = all[1] ? (WIDTH - 2 * MARGIN) / (double)all[1] : 0;
-    c.deepest = p->nevents ? deepest(t, c.scale) : 1;
+    struct canvas c = {.p = p, .tree = t, .out = out, .all = nothing, .unit = "count"};
+    if (p->nevents) {
+        c.column = p->events[0]->main;
+        c.all = calltree_total(t, 0, c.column);
+        c.unit = profile_main(p)->unit;
+    }
+    c.scale = c.all[1] ? (WIDTH - 2 * MARGIN) / (double)c.all[1] : 0;
+    c.deepest = p->nevents ? deepest(t, c.column, c.scale) : 1;
     put_header(&c, HEADER + (double)c.deepest * ROW + MARGIN);
     int r = p->nevents ? put_nodes(&c) : 0;
     buf_str(out, "</svg>\n");

@@ -4,13 +4,14 @@
 #include "profile/reason.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
+#include "profile/told_stacks.h"
 #include "profile/wait_frames.h"
 #include <string.h>
 
 struct job {
     const struct agg_process *processes; /* of the aggregate */
     const struct agg_stack *stacks;
-    size_t nprocesses, nstacks, nevents;
+    size_t nprocesses, nstacks;
     u32 *rank; /* process of the aggregate -> process of the profile */
     struct lookup locations;
     struct naming naming;
@@ -51,7 +52,9 @@ static int by_frames(const void *x, const void *y, void *arg)
         r = compare_u64(na, nb);
     if (!r)
         r = compare_u64(a->nkernel, b->nkernel);
-    return r ? r : compare_u64(a->cause, b->cause);
+    if (!r)
+        r = compare_u64(a->cause, b->cause);
+    return r ? r : compare_u64(a->event, b->event);
 }
 
 /* 0..n-1, sorted by `compare`. NULL without memory. */
@@ -87,7 +90,7 @@ static u32 owner_of(const struct job *j, u64 word, u32 process)
 {
     const struct name_source *src = j->naming.src;
     bool lock = XP_WORD_KIND(word) == XP_WORD_LOCK && !word_in_file(word);
-    if (XP_WORD_KIND(word) == XP_WORD_ANON || (lock && XP_LOCK_PLACE(word) != XP_LOCK_KERNEL))
+    if (XP_WORD_KIND(word) == XP_WORD_ANON || (lock && !XP_LOCK_IN_KERNEL(XP_LOCK_PLACE(word))))
         return process == NOBODYS ? NOBODYS : j->rank[process];
     if (!word_in_file(word) || !src->names_id || process == NOBODYS)
         return 0;
@@ -174,17 +177,25 @@ static int add_stack(struct job *j, const struct agg_stack *s)
     struct prof_stack *to = VEC_PUSH(&out->stacks);
     if (!to || VEC_RESERVE(&out->stack_locations, out->stack_locations.n + n))
         return -ENOMEM;
-    *to = (struct prof_stack){.process = j->rank[s->process], .cause = s->cause};
+    *to = (struct prof_stack){.process = j->rank[s->process], .cause = s->cause, .event = s->event};
     to->first = (u32)out->stack_locations.n;
-    for (size_t e = 0; e < j->nevents; e++) {
-        to->count[e] = s->values[e].count;
-        to->value[e] = s->values[e].sum;
+    for (size_t v = 0; v < s->nvalues; v++) {
+        to->count[v] = s->values[v].count;
+        to->value[v] = s->values[v].value;
     }
     int r = reason ? add_reason(j, s, to) : 0;
     for (size_t i = reason; i < n && !r; i++)
-        r = add_word(j, s->words[i], s->process, !i);
+        r = add_word(j, s->words[i], s->process, i == label_words(s->words, s->nkernel));
     to->n = (u32)(out->stack_locations.n - to->first);
     return r;
+}
+
+/* Of kinds that are sparse, a stack counts that has something of the main value. */
+static bool is_shown(const struct job *j, const struct agg_stack *s)
+{
+    const struct profile *p = j->naming.out;
+    const struct event_kind *kind = s->event < p->nevents ? p->events[s->event] : NULL;
+    return !kind || !kind->sparse || (kind->main < s->nvalues && s->values[kind->main].value);
 }
 
 static int add_stacks(struct job *j)
@@ -193,7 +204,7 @@ static int add_stacks(struct job *j)
     if (!rows)
         return -ENOMEM;
     for (size_t i = 0; i < j->nstacks; i++)
-        if (add_stack(j, &j->stacks[rows[i]]))
+        if (is_shown(j, &j->stacks[rows[i]]) && add_stack(j, &j->stacks[rows[i]]))
             return -ENOMEM;
     return 0;
 }
@@ -203,7 +214,6 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
     struct job j = {.naming = {.src = src, .out = out}};
     j.processes = aggregate_processes(a, &j.nprocesses);
     j.stacks = aggregate_stacks(a, &j.nstacks);
-    j.nevents = aggregate_events(a);
     AUTO_FREE u32 *rank = calloc(j.nprocesses + 1, sizeof(*rank));
     j.rank = rank;
     int r = rank ? add_processes(&j, out) : -ENOMEM;
@@ -215,6 +225,8 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
         r = wait_frames_add(out, j.waits.v, j.waits.n);
     if (!r && !j.naming.failed)
         r = locks_judge(out, src->hide_idle);
+    if (!r)
+        told_stacks_trim(out);
     if (j.naming.failed || strings_failed(out->strings))
         r = -ENOMEM;
     vec_free(&j.waits);

@@ -1,5 +1,6 @@
 #include "profile/symbolize.h"
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "profile/fixture_test.h"
 #include "profile/frames.h"
 #include "profile/strings.h"
@@ -184,6 +185,28 @@ TEST(symbolize_without_a_source)
     CHECK_STR(b.data, "demo;[anonymous];[unknown+0x10];[kernel]");
 }
 
+/* Only leaks are shown, not what else the same event has. */
+TEST(symbolize_leaves_out_what_has_nothing_of_a_sparse_kind)
+{
+    AUTO_PROFILE struct profile p = {0};
+    const struct name_source none = {0};
+    struct aggregate *a = NULL;
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 8);
+    CHECK(s && !aggregate_new(&a, 1, 1 << 20) && !profile_init(&p));
+    p.nevents = 1;
+    p.events[0] = event_kind_leaks();
+    aggregate_widen(a, 0, 3, 1);
+    s->nuser = 1;
+    for (u64 i = 0; i < 3; i++) {
+        const struct xp_amount values[] = {{1, 10}, {1, 10}, {i == 1, 7 * (i == 1)}};
+        s->words[0] = W_LEAF(2, 0x3000 + i);
+        aggregate_add_values(a, s, values, 3);
+    }
+    int rc = symbolize(a, &none, &p);
+    aggregate_free(&a);
+    CHECK(!rc && p.stacks.n == 1 && p.stacks.v[0].value[2] == 7 && p.stacks.v[0].value[1] == 10);
+}
+
 TEST(frames_mark_what_is_missing)
 {
     AUTO_PROFILE struct profile p = {0};
@@ -219,4 +242,16 @@ TEST(strings_are_interned_utf8)
     CHECK_STR(strings_text(s, 3 + 49999), "name 49999");
     CHECK_STR(strings_text(s, 1u << 30), "");
     CHECK(!strings_failed(s));
+}
+
+/* Stacks that a runtime took have a word for each function, those that are inlined included. */
+TEST(symbolize_shows_one_function_of_a_told_word)
+{
+    AUTO_PROFILE struct profile p = {0};
+    const u64 word = XP_FILE_WORD(XP_WORD_TOLD, 2, 0x2105ull);
+    const struct fixture_sample s[] = {{"demo", 20, 0, XP_CAUSE_END, 3, 0, 2, {word, W(2, 0x1010)}}};
+    CHECK_EQ(fixture_profile(s, COUNT(s), &p), 0);
+    AUTO_BUF struct buf b = {0};
+    stack_text(&p, 0, false, &b);
+    CHECK_STR(b.data, "demo;main;inner");
 }

@@ -43,10 +43,11 @@ static int count_stacks(struct ranking *r)
     int result = 0;
     for (size_t i = 0; i < r->p->stacks.n && !result; i++) {
         const struct prof_stack *s = &r->p->stacks.v[i];
+        u64 value = profile_main_of(r->p, s);
         result = frames_of(r->p, s, &frames);
         for (size_t f = 1; f < frames.n && !result; f++) /* 0 is the process */
-            result = count_frame(r, &frames.v[f], i, s->value[0], f + 1 == frames.n);
-        r->total += s->value[0];
+            result = count_frame(r, &frames.v[f], i, value, f + 1 == frames.n);
+        r->total += value;
     }
     vec_free(&frames);
     return result;
@@ -65,7 +66,7 @@ static int hottest_first(const void *x, const void *y)
 static void print_row(const struct ranking *r, const struct hot *h, struct buf *out)
 {
     const struct frame_row *f = &r->frames.rows.v[h->row];
-    const char *unit = r->p->nevents ? r->p->events[0]->unit : "count";
+    const char *unit = r->p->nevents ? profile_main(r->p)->unit : "count";
     AUTO_BUF struct buf self = {0}, name = {0};
     text_quantity(&self, h->self, unit);
     text_clean(&name, frame_text(r->p, f->name), 0, 0);

@@ -16,15 +16,10 @@ struct causes {
     u32 mapping[XP_WORD_WAIT + 1]; /* by kind of word: row + 1 */
 };
 
-static const char *const MAPPINGS[] = {
-    [XP_WORD_NAME] = WAKER_MAPPING, [XP_WORD_LOCK] = LOCK_MAPPING, [XP_WORD_WAIT] = WAIT_MAPPING};
-
-/* Kernel frames have one line each (naming.c). */
-static const char *function_name(const struct profile *p, u32 location)
-{
-    const struct prof_location *l = &p->locations.v[location];
-    return l->nlines ? profile_text(p, p->functions.v[p->lines.v[l->first_line].function].name) : "";
-}
+static const char *const MAPPINGS[] = {[XP_WORD_LABEL] = LABEL_MAPPING,
+                                       [XP_WORD_NAME] = WAKER_MAPPING,
+                                       [XP_WORD_LOCK] = LOCK_MAPPING,
+                                       [XP_WORD_WAIT] = WAIT_MAPPING};
 
 /* All stacks share kernel functions, so each is looked at once. */
 static int read_functions(struct causes *c)
@@ -34,7 +29,7 @@ static int read_functions(struct causes *c)
         return -ENOMEM;
     for (u32 i = 0; i < c->p->locations.n; i++)
         if (c->p->locations.v[i].origin == FRAME_KERNEL)
-            c->functions[i] = wait_function(function_name(c->p, i));
+            c->functions[i] = wait_function(profile_function(c->p, &c->p->locations.v[i]));
     return 0;
 }
 
@@ -46,7 +41,7 @@ static void cause_text_of(const struct causes *c, const struct wait_place *w, ch
     for (size_t i = 0; i < n; i++)
         functions[i] = c->functions[kernel[i]];
     enum wait_cause cause = wait_decide(functions, n, XP_WAIT_FLAGS(w->words[0]), &named);
-    wait_text(cause, named < n ? function_name(c->p, kernel[named]) : NULL, text, size);
+    wait_text(cause, named < n ? profile_function(c->p, &c->p->locations.v[kernel[named]]) : NULL, text, size);
 }
 
 /* What is missing of a waker is called as it would be of the sleeper. */

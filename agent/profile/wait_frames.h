@@ -7,6 +7,7 @@
 /* pprof's readers want every frame in a mapping. */
 #define WAIT_MAPPING  "[wait]"  /* causes */
 #define LOCK_MAPPING  "[lock]"  /* locks that are in no file (locks.h) */
+#define LABEL_MAPPING "[label]" /* what tells sums of one stack apart (sum_label.h) */
 #define WAKER_MAPPING "[waker]" /* processes of wakers, and marks instead of their frames */
 
 /* A word that is no frame, in the stack that it came from. */

@@ -113,7 +113,7 @@ TEST(waits_keep_kernel_frames_without_names)
 static int recording(bool waits_first, struct profile *p)
 {
     static const struct event_kind off_cpu = {
-        .name = "offcpu", .unit = "nanoseconds", .type = "off_cpu", .help = "time off a CPU"};
+        .name = "offcpu", .values = {{"off_cpu", "nanoseconds", NULL}}, .help = "time off a CPU"};
     const u8 waits = waits_first ? 0 : 1, cpu = !waits;
     const struct fixture_sample s[] = {
         {"a", 20, cpu, XP_CAUSE_END, 10000000, 0, 1, {W_LEAF(2, 0x1010)}},
@@ -129,8 +129,8 @@ static int recording(bool waits_first, struct profile *p)
     p->period[waits] = 1;
     p->nevents = 2;
     for (size_t i = 0; i < p->stacks.n; i++)
-        if (p->stacks.v[i].value[waits] == 10000000000)
-            p->stacks.v[i].count[waits] = 0;
+        if (p->stacks.v[i].value[0] == 10000000000)
+            p->stacks.v[i].count[0] = 0;
     return r;
 }
 

@@ -34,14 +34,14 @@ u8 waker_function(const char *name)
     return WAKER_OTHER;
 }
 
-/* By location. Kernel frames have one line each (naming.c). */
+/* By location. */
 static u8 *read_functions(const struct profile *p)
 {
     u8 *out = calloc(p->locations.n + 1, 1);
     for (size_t i = 0; out && i < p->locations.n; i++) {
         const struct prof_location *l = &p->locations.v[i];
-        if (l->origin == FRAME_KERNEL && l->nlines)
-            out[i] = waker_function(profile_text(p, p->functions.v[p->lines.v[l->first_line].function].name));
+        if (l->origin == FRAME_KERNEL)
+            out[i] = waker_function(profile_function(p, l));
     }
     return out;
 }
@@ -73,7 +73,7 @@ static u32 trim(u32 *frames, u32 n, const u8 *functions, u32 interrupt)
 static bool same_stack(const struct profile *p, const struct prof_stack *x, const struct prof_stack *y)
 {
     const u32 *all = p->stack_locations.v;
-    return x->process == y->process && x->cause == y->cause && x->n == y->n &&
+    return x->process == y->process && x->cause == y->cause && x->event == y->event && x->n == y->n &&
            !memcmp(all + x->first, all + y->first, x->n * sizeof(*all));
 }
 
@@ -88,10 +88,7 @@ static void merge_stacks(struct profile *p)
             p->stacks.v[n++] = *s;
             continue;
         }
-        for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
-            to->count[e] += s->count[e];
-            to->value[e] += s->value[e];
-        }
+        stack_add(to, s);
     }
     p->stacks.n = n;
 }

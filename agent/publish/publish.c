@@ -221,7 +221,7 @@ static void sort_stacks(struct publisher *p, const struct profile *all, group_li
         if (row)
             *row = i;
         else
-            publish_count(&p->stats.refused, all->stacks.v[i].count[0]);
+            publish_count(&p->stats.refused, stack_count(&all->stacks.v[i]));
     }
     map_free(&index);
 }
@@ -258,8 +258,7 @@ static u64 samples_of_group(const struct profile *all, const struct group *g)
 {
     u64 n = 0;
     for (size_t i = 0; i < g->stacks.n; i++)
-        for (size_t e = 0; e < all->nevents; e++)
-            n += all->stacks.v[g->stacks.v[i]].count[e];
+        n += stack_count(&all->stacks.v[g->stacks.v[i]]);
     return n;
 }
 

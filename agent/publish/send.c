@@ -13,7 +13,7 @@ static u64 samples_of(const struct profile *p)
 {
     u64 n = 0;
     for (size_t i = 0; i < p->stacks.n; i++)
-        n += p->stacks.v[i].count[0];
+        n += stack_count(&p->stacks.v[i]);
     return n;
 }
 
@@ -57,10 +57,11 @@ static int put(struct publisher *p, const struct profile *part, const struct lab
     struct export_label pairs[LABELS_MAX];
     for (size_t i = 0; i < labels->n; i++)
         pairs[i] = (struct export_label){labels->v[i].name, labels->v[i].value};
+    const struct event_kind *kind = part->events[0];
     struct export_item item = {
         .labels = pairs,
         .nlabels = labels->n,
-        .type = part->events[0]->type,
+        .type = event_width(kind) > 1 ? kind->name : kind->values[0].type,
         .time_ns = part->time_ns,
         .duration_ns = part->duration_ns,
         .pprof = pprof->data,
@@ -122,9 +123,9 @@ void publish_programs(const struct profile *all, struct group *g)
         const struct prof_stack *s = &all->stacks.v[g->stacks.v[i]];
         u32 name = all->processes.v[s->process].name;
         u64 *c = is_start_up(profile_text(all, name)) ? NULL : map_put(&counts, name);
-        for (size_t e = 0; c && e < all->nevents; e++) {
-            *c += s->count[e];
-            total += s->count[e];
+        if (c) {
+            *c += stack_count(s);
+            total += stack_count(s);
         }
         if (c && *c > most) {
             most = *c;

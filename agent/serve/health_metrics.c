@@ -31,6 +31,32 @@ static void samples(struct metrics *m, const struct health_figures *f)
     metrics_value(m, NULL, NULL, (double)r->deferred);
 }
 
+static void events(struct metrics *m, const struct health_figures *f)
+{
+    const struct pipeline_report *r = &f->pipeline;
+    metrics_counter(m, "xprof_events", "Number of events in profiles, by event: samples, waits, calls, allocations.");
+    for (size_t e = 0; e < r->nevents; e++) {
+        u64 sum = 0;
+        for (int i = 0; i < EVENT_STACKS; i++)
+            sum += r->event_stacks[e][i];
+        metrics_value(m, "event", r->events[e], (double)sum);
+    }
+    metrics_counter(m, "xprof_event_stacks",
+                    "Number of events in profiles, by what there is of their user stack: all, a part, or nothing.");
+    for (size_t e = 0; e < r->nevents; e++)
+        for (int i = 0; i < EVENT_STACKS; i++)
+            metrics_value2(m, "event", r->events[e], "stack", event_stack_slug((enum event_stack)i),
+                           (double)r->event_stacks[e][i]);
+    if (!r->run_time_known)
+        return;
+    metrics_counter(m, "xprof_event_cpu_seconds",
+                    "CPU time of the eBPF programs of an event, in seconds, extrapolated from 1 % of the time; event "
+                    "waits is what events of waits have in common.");
+    for (size_t e = 0; e < r->nevents; e++)
+        metrics_value(m, "event", r->events[e], (double)r->run_ns[e] / 1e9);
+    metrics_value(m, "event", "waits", (double)r->run_ns[PROBE_WAITS] / 1e9);
+}
+
 static void resources(struct metrics *m, const struct health_figures *f)
 {
     const struct pipeline_report *r = &f->pipeline;
@@ -124,6 +150,9 @@ static void names(struct metrics *m, const struct health_figures *f)
     metrics_value(m, NULL, NULL, (double)r->left_out);
     metrics_counter(m, "xprof_lock_waits_left_out_seconds", "Time of these waits.");
     metrics_value(m, NULL, NULL, (double)r->left_out_ns / 1e9);
+    metrics_counter(m, "xprof_lock_holders_unknown",
+                    "Number of holders of locks that were not looked for because a container had used up its share.");
+    metrics_value(m, NULL, NULL, (double)r->holders_refused);
     metrics_counter(m, "xprof_idle_waits_left_out", "Number of waits of idle threads that --offcpu-hide left out.");
     metrics_value(m, NULL, NULL, (double)r->idle);
     metrics_counter(m, "xprof_idle_waits_left_out_seconds", "Time of these waits.");
@@ -135,6 +164,31 @@ static void names(struct metrics *m, const struct health_figures *f)
     metrics_value(m, "outcome", "failed", (double)r->server.failed);
     metrics_value(m, "outcome", "too-large", (double)r->server.too_large);
     metrics_value(m, "outcome", "wrong", (double)r->server.lied);
+}
+
+static void heaps(struct metrics *m, const struct heaps_figures *h)
+{
+    metrics_gauge(m, "xprof_memory_processes", "Number of processes whose allocators are followed (event memory).");
+    metrics_value(m, NULL, NULL, (double)h->processes);
+    metrics_counter(m, "xprof_memory_files", "Number of files with allocators that were found.");
+    metrics_value(m, NULL, NULL, (double)h->files);
+    metrics_counter(m, "xprof_memory_attachments",
+                    "Number of times the allocators of a file were followed in a process, by outcome.");
+    metrics_value(m, "outcome", "ok", (double)h->attached);
+    metrics_value(m, "outcome", "failed", (double)h->failed);
+    metrics_value(m, "outcome", "refused", (double)h->refused);
+    metrics_counter(m, "xprof_memory_hits", "Number of times that probes on allocators were hit.");
+    metrics_value(m, NULL, NULL, (double)h->hits);
+    metrics_counter(m, "xprof_memory_seconds",
+                    "Time of processes during which their allocations were seen, or not because of memory-max-cost.");
+    metrics_value(m, "seen", "true", (double)h->watched_ns / 1e9);
+    metrics_value(m, "seen", "false", (double)h->rested_ns / 1e9);
+    metrics_counter(m, "xprof_memory_rests",
+                    "Number of times that probes were detached from a process because of memory-max-cost.");
+    metrics_value(m, NULL, NULL, (double)h->rests);
+    metrics_counter(m, "xprof_memory_blocks_unknown",
+                    "Number of blocks no longer in use by an agent's account because their frees could not be seen.");
+    metrics_value(m, NULL, NULL, (double)h->unknown);
 }
 
 static void cpu(struct metrics *m, const struct health_figures *f)
@@ -315,9 +369,11 @@ void health_write(struct buf *out, bool openmetrics, const struct health_figures
     metrics_gauge(&m, "xprof_build_info", "Version and node name of the agent, as labels; the value is always 1.");
     metrics_value2(&m, "version", XPROF_VERSION, "node", f->node, 1);
     samples(&m, f);
+    events(&m, f);
     resources(&m, f);
     generated_code(&m, f);
     names(&m, f);
+    heaps(&m, &f->pipeline.heaps);
     cpu(&m, f);
     published(&m, &f->publisher);
     exported(&m, f);

@@ -28,10 +28,21 @@ static const struct pipeline_report the_pipeline = {
     .left_out = 67,
     .left_out_ns = 68500000000,
     .idle = 69,
+    .holders_refused = 71,
     .idle_ns = 70250000000,
     .code = {.regions = 44, .loaded = 45, .refused = 46},
     .server = {.fetched = 23, .missing = 24, .failed = 25, .lied = 26, .too_large = 27},
     .parser_cpu_seconds = 1.5,
+    .heaps = {.processes = 81,
+              .files = 82,
+              .attached = 83,
+              .failed = 84,
+              .refused = 85,
+              .hits = 86,
+              .rests = 87,
+              .watched_ns = 88500000000,
+              .rested_ns = 89250000000,
+              .unknown = 90},
     .unwind_ns = 2500000000};
 
 static const struct publisher_stats the_publisher = {.profiles = 27,
@@ -109,6 +120,17 @@ static struct health_figures figures(void)
         f.pipeline.lost[i] = 300 + i;
     for (u64 i = 0; i < XP_CAUSE_COUNT; i++)
         f.pipeline.cause[i] = 400 + i;
+    f.pipeline.nevents = 2;
+    f.pipeline.events[0] = "cpu";
+    f.pipeline.events[1] = "lock";
+    for (u64 i = 0; i < EVENT_STACKS; i++) {
+        f.pipeline.event_stacks[0][i] = 700 + i;
+        f.pipeline.event_stacks[1][i] = 710 + i;
+    }
+    f.pipeline.run_time_known = true;
+    f.pipeline.run_ns[0] = 500000000;
+    f.pipeline.run_ns[1] = 1500000000;
+    f.pipeline.run_ns[PROBE_WAITS] = 2500000000;
     for (u64 i = 0; i < FILES_SYNTH_COUNT; i++)
         f.pipeline.synth[i] = 500 + i;
     for (u64 i = 0; i < KUBE_ERROR_MAX; i++)
@@ -143,6 +165,14 @@ static const char *const lines[] = {
     "xprof_samples_total 1",
     "xprof_samples_unwanted_total 2",
     "xprof_samples_thinned_total 3",
+    "xprof_events_total{event=\"cpu\"} 2103",
+    "xprof_events_total{event=\"lock\"} 2133",
+    "xprof_event_stacks_total{event=\"cpu\",stack=\"complete\"} 700",
+    "xprof_event_stacks_total{event=\"cpu\",stack=\"cut\"} 701",
+    "xprof_event_stacks_total{event=\"lock\",stack=\"none\"} 712",
+    "xprof_event_cpu_seconds_total{event=\"cpu\"} 0.5",
+    "xprof_event_cpu_seconds_total{event=\"lock\"} 1.5",
+    "xprof_event_cpu_seconds_total{event=\"waits\"} 2.5",
     "xprof_samples_lost_total{cause=\"stack-memory\"} 4",
     "xprof_samples_lost_total{cause=\"malformed\"} 5",
     "xprof_stacks_late_total 6",
@@ -166,8 +196,19 @@ static const char *const lines[] = {
     "xprof_names_cut_total 18",
     "xprof_lock_waits_left_out_total 67",
     "xprof_lock_waits_left_out_seconds_total 68.5",
+    "xprof_lock_holders_unknown_total 71",
     "xprof_idle_waits_left_out_total 69",
     "xprof_idle_waits_left_out_seconds_total 70.25",
+    "xprof_memory_processes 81",
+    "xprof_memory_files_total 82",
+    "xprof_memory_attachments_total{outcome=\"ok\"} 83",
+    "xprof_memory_attachments_total{outcome=\"failed\"} 84",
+    "xprof_memory_attachments_total{outcome=\"refused\"} 85",
+    "xprof_memory_hits_total 86",
+    "xprof_memory_rests_total 87",
+    "xprof_memory_seconds_total{seen=\"true\"} 88.5",
+    "xprof_memory_seconds_total{seen=\"false\"} 89.25",
+    "xprof_memory_blocks_unknown_total 90",
     "xprof_names_late_total{of=\"functions\"} 61",
     "xprof_names_late_total{of=\"lines\"} 62",
     "xprof_code_tables 44",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Programs for events that perf counts (agent/events/events.c): one program per event of the recording, because a
+ * Programs for events that perf counts (agent/events/events.c): one program per such event of the recording, because a
  * program cannot find out which perf event it was called for.
  */
 #pragma once
@@ -12,11 +12,12 @@ XP_INLINE u64 xp_period(u32 event, u64 said)
 }
 
 #ifndef XP_PERF_EVENT /* the oracle for Go takes its samples elsewhere (e2e/go/signal.bpf.c) */
-#define XP_PERF_EVENT(n)                                            \
-    SEC("perf_event")                                               \
-    int xp_event_##n(struct bpf_perf_event_data *ctx)               \
-    {                                                               \
-        return xp_submit(ctx, n, xp_period(n, ctx->sample_period)); \
+#define XP_PERF_EVENT(n)                                                    \
+    SEC("perf_event")                                                       \
+    int xp_event_##n(struct bpf_perf_event_data *ctx)                       \
+    {                                                                       \
+        u32 event = xp_config.perf_event[n] % XP_MAX_EVENTS;                \
+        return xp_submit(ctx, event, xp_period(event, ctx->sample_period)); \
     }
 #endif
 XP_PERF_EVENT(0)

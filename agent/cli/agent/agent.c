@@ -121,7 +121,9 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->probe.measure = true;
     c->probe.table_bytes = o->table_memory;
     c->probe.cgroup_events = true;
+    c->probe.sample_run_time = true;
     c->probe.wait_min_ns = o->offcpu_min;
+    c->heap_cost = (unsigned)o->memory_max_cost;
     /* The options know only names that are there. */
     const char *names[XP_MAX_EVENTS];
     size_t n = events_offered((const char *const *)o->events.v, o->events.n, names);

@@ -43,6 +43,8 @@ static const struct option_row rows[] = {
      .help = "user stacks of shorter waits need not be taken; their time is counted all the same"},
     {"offcpu-hide", 0, OPTION_TEXT, "WHAT", AT(offcpu_hide), .value = event_hideable,
      .help = "leave out blocked time of idle threads: event loops and pools (idle)"},
+    {"memory-max-cost", 0, OPTION_PERCENT, "PERCENT", AT(memory_max_cost), 0, 100, .fallback = "5",
+     .help = "event memory: limit of what probes cost a process, in percent of its own CPU time; off: none"},
     {"kernel", 0, OPTION_SWITCH, "on/off", AT(kernel), .fallback = "on", .help = "record kernel stacks"},
     {"user", 0, OPTION_SWITCH, "on/off", AT(user), .fallback = "on", .help = "record user stacks"},
     {"max-cpu", 0, OPTION_NUMBER, "PERCENT", AT(max_cpu), 1, 10000, .fallback = "10",
@@ -288,6 +290,7 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
         AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
         AT(process_frames),  AT(state_dir),   AT(listen),     AT(targets_token_file),
         AT(proxy),           AT(no_proxy),    AT(offcpu_min), AT(offcpu_hide),
+        AT(memory_max_cost),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];

@@ -6,10 +6,7 @@
 #define MAX_TARGETS 256
 #define RATE_MIN    1
 
-/* Types that the grammar of annotations knows beside the kinds of events: no version has recorded them yet. */
-static const char *const known_types[] = {"memory", "io", "lock", "readahead"};
-#define NKNOWN    (sizeof(known_types) / sizeof(*known_types))
-#define MAX_TYPES 32
+#define MAX_TYPES 64
 
 struct agent_rules {
     struct agent_options options;
@@ -59,8 +56,6 @@ static size_t make_types(struct agent_rules *r)
         add_type(r, &n, names[i], true, i < listed);
     for (size_t i = 0; event_name(i); i++)
         add_type(r, &n, event_name(i), false, false);
-    for (size_t i = 0; i < NKNOWN; i++)
-        add_type(r, &n, known_types[i], false, false);
     return n;
 }
 

@@ -26,6 +26,7 @@ enum option_type {
     OPTION_SWITCH,   /* bool: on or off; --flag alone means on */
     OPTION_TEXT,     /* const char *: borrowed from argv or the table; NULL if not given */
     OPTION_NUMBER,   /* u64 in min..max */
+    OPTION_PERCENT,  /* u64 in min..max; a % behind it is fine; off is 0 */
     OPTION_SIZE,     /* u64 bytes in min..max; suffix K, M, G, T (powers of 1024) */
     OPTION_DURATION, /* u64 nanoseconds in min..max; suffix ns, us, ms, s, m, h; seconds without one */
     OPTION_REPEAT,   /* struct option_list: one item each time it is given */

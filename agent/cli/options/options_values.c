@@ -12,6 +12,7 @@ struct unit {
     u64 factor;
 };
 static const struct unit counts[] = {{"", 1}, {0}};
+static const struct unit percents[] = {{"", 1}, {"%", 1}, {0}};
 static const struct unit sizes[] = {{"T", 1ull << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}, {"", 1}, {0}};
 static const struct unit times[] = {{"h", 3600000000000ull},
                                     {"m", 60000000000ull},
@@ -23,7 +24,7 @@ static const struct unit times[] = {{"h", 3600000000000ull},
 
 static const struct unit *units_of(enum option_type type)
 {
-    return type == OPTION_SIZE ? sizes : type == OPTION_DURATION ? times : counts;
+    return type == OPTION_SIZE ? sizes : type == OPTION_DURATION ? times : type == OPTION_PERCENT ? percents : counts;
 }
 
 /* ---- Messages ---------------------------------------------------------------------------------------------------- */
@@ -77,6 +78,8 @@ static int out_of_range(const struct options_parse *p, const struct option_row *
 static int read_amount(enum option_type type, const char *text, u64 *out)
 {
     char *end;
+    if (type == OPTION_PERCENT && !strcmp(text, "off"))
+        text = "0";
     if (!isdigit((unsigned char)*text))
         return -EINVAL;
     errno = 0;
@@ -97,6 +100,7 @@ static int store_amount(const struct options_parse *p, const struct option_row *
     static const char *const kinds[] = {
         [OPTION_NUMBER] = "a number",
         [OPTION_NUMBERS] = "a number",
+        [OPTION_PERCENT] = "a percentage (such as 5)",
         [OPTION_SIZE] = "a size (such as 64M or 1G)",
         [OPTION_DURATION] = "a duration (such as 500ms, 10s or 2m)",
     };
@@ -247,6 +251,7 @@ int options_store(struct options_parse *p, const struct option_row *row, const c
     case OPTION_TEXT:
         return store_text(p, row, text);
     case OPTION_NUMBER:
+    case OPTION_PERCENT:
     case OPTION_SIZE:
     case OPTION_DURATION:
         return store_amount(p, row, text, (u64 *)(p->out + row->offset));
@@ -275,6 +280,7 @@ bool options_format(const struct option_row *row, const void *out, struct buf *t
         buf_str(text, *(const char *const *)at ? *(const char *const *)at : "");
         return *(const char *const *)at;
     case OPTION_NUMBER:
+    case OPTION_PERCENT:
     case OPTION_SIZE:
     case OPTION_DURATION:
         add_amount(text, row->type, *(const u64 *)at);

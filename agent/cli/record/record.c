@@ -64,6 +64,9 @@ static int add_events(struct recording *r)
     struct pipeline_config *c = &r->config;
     int rc = events_choose((const char *const *)o->events.v, o->events.n, (unsigned)o->frequency, c->events,
                            c->probe.events, &c->probe.nevents);
+    for (size_t e = 0; e < c->probe.nevents && o->leaks; e++)
+        if (c->probe.events[e].levels == PROBE_LEVELS_HELD)
+            c->events[e] = event_kind_leaks();
     if (rc)
         snprintf(r->why, sizeof(r->why), "-e %s: %s", o->events.v[c->probe.nevents],
                  rc == -EEXIST  ? "this event is listed twice"
@@ -94,6 +97,11 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->probe.thread_names = o->threads;
     c->probe.kernel_threads = o->kernel_threads;
     c->probe.wait_min_ns = o->offcpu_min;
+    c->probe.wait_stacks = event_wait_stacks_of(o->wait_stacks);
+    c->probe.heap_period = o->memory_exact ? 1 : o->memory_period;
+    c->heap_old_ns = o->older_than;
+    c->heap_cost = o->memory_exact ? 0 : (unsigned)o->memory_max_cost;
+    c->probe.heap_hold = o->command != NULL;
     c->probe.measure = c->probe.run_time = o->summary || o->verbose;
     c->probe.table_bytes = o->table_memory;
     int rc = add_events(r);
@@ -161,6 +169,18 @@ static void await_command(struct recording *r)
             kill(r->target.command, SIGKILL);
 }
 
+/* What a profile is of that did not see everything. */
+static void add_share(struct profile *p, const struct heaps_figures *h)
+{
+    char line[160];
+    u32 *c = h->rested_ns ? VEC_PUSH(&p->comments) : NULL;
+    if (!c)
+        return;
+    snprintf(line, sizeof(line), "memory: allocations were seen %.2f %% of the time; %llu blocks were lost sight of",
+             summary_heaps_share(h), (unsigned long long)h->unknown);
+    *c = profile_string(p, line);
+}
+
 static void add_comments(struct profile *p, int argc, char **argv)
 {
     struct utsname u;
@@ -194,6 +214,7 @@ static int write_summary(const struct recording *r, const struct pipeline_report
 {
     AUTO_BUF struct buf text = {0}, json = {0};
     summary_text(report, seconds, &text);
+    summary_leaks(&report->heaps, r->config.heap_old_ns, &text);
     fputs(text.data ? text.data : "", stderr);
     if (!r->options.summary)
         return 0;
@@ -214,7 +235,7 @@ static const char *cause_of_nothing(const struct pipeline_config *c)
     unsigned seen = 0;
     for (size_t i = 0; i < c->probe.nevents; i++) {
         const struct probe_event *e = &c->probe.events[i];
-        seen |= e->time ? CLOCK : e->how == PROBE_PERF ? OTHER : bits[e->how];
+        seen |= e->time ? CLOCK : e->how == PROBE_PERF || e->how == PROBE_KIND ? OTHER : bits[e->how];
     }
     switch (seen == LOCK ? LOCK : seen & ~LOCK) { /* who waits for a lock is blocked, and needs no CPU */
     case LOCK:
@@ -252,6 +273,8 @@ static int finish(struct recording *r, int argc, char **argv)
         return 1;
     int rc = pipeline_profile(r->agent, &p);
     add_comments(&p, argc, argv);
+    pipeline_figures(r->agent, &report);
+    add_share(&p, &report.heaps);
     u64 start_ns = p.time_ns;
     double seconds = (double)p.duration_ns / 1e9;
     if (!rc)

@@ -5,12 +5,17 @@
 #include <errno.h>
 #include <string.h>
 
-#define AT(field)  offsetof(struct record_options, field)
-#define SECOND     1000000000ull
-#define MAX_PID    4194304 /* PID_MAX_LIMIT */
-#define MAX_PIDS   256
-#define MIN_TABLES (4ull << 20)                                 /* one shard */
-#define MAX_TABLES ((u64)XP_MAX_SHARDS << (XP_SHARD_SHIFT + 2)) /* all of them */
+#define AT(field)          offsetof(struct record_options, field)
+#define SECOND             1000000000ull
+#define OLD                (10 * SECOND)
+#define LEAKS_PERIOD       (64u << 10) /* bytes: a slow leak is to have samples all the time */
+#define MAX_COST           5           /* percent */
+#define MAX_COST_NOT_GIVEN UINT64_MAX
+#define MAX_PID            4194304 /* PID_MAX_LIMIT */
+#define MAX_PIDS           256
+#define MAX_MEMORY_PERIOD  (128ull << 20)
+#define MIN_TABLES         (4ull << 20)                                 /* one shard */
+#define MAX_TABLES         ((u64)XP_MAX_SHARDS << (XP_SHARD_SHIFT + 2)) /* all of them */
 
 static const char *format_name(size_t i)
 {
@@ -37,6 +42,17 @@ static const struct option_row rows[] = {
      .help = "user stacks of shorter waits need not be taken; their time is counted all the same"},
     {"offcpu-hide", 0, OPTION_TEXT, "WHAT", AT(offcpu_hide), .value = event_hideable,
      .help = "leave out blocked time of idle threads: event loops and pools (idle)"},
+    {"wait-stacks", 0, OPTION_TEXT, "MEANS", AT(wait_stacks), .fallback = "auto", .value = event_wait_stacks,
+     .help = "when user stacks of waits are taken: `auto` is the best means of the kernel"},
+    {"leaks", 0, OPTION_BOOL, NULL, AT(leaks),
+     .help = "memory: show only call paths that leak, by how fast what they hold grows"},
+    {"older-than", 0, OPTION_DURATION, "TIME", AT(older_than), 1000000, 24 * 3600 * SECOND,
+     .help = "--leaks: age of blocks that may have leaked (default: 10s)"},
+    {"memory-period", 0, OPTION_SIZE, "SIZE", AT(memory_period), 1, MAX_MEMORY_PERIOD,
+     .help = "memory: one sample per so many allocated bytes on average (default: 512K; with --leaks, 64K)"},
+    {"memory-exact", 0, OPTION_BOOL, NULL, AT(memory_exact), .help = "memory: count every allocation"},
+    {"memory-max-cost", 0, OPTION_PERCENT, "PERCENT", AT(memory_max_cost), 0, 100,
+     .help = "memory: limit of what probes cost a process, in percent of its CPU time (default: 5; with --leaks, off)"},
     {"kernel-threads", 0, OPTION_BOOL, NULL, AT(kernel_threads), .help = "follow the waits of kernel threads, too"},
     {"threads", 0, OPTION_BOOL, NULL, AT(threads),
      .help = "give each thread's name, instead of its process's, as the root frame"},
@@ -111,6 +127,22 @@ static int check_outputs(const struct record_options *o, struct buf *message)
     return 0;
 }
 
+static int check_leaks(const struct record_options *o, struct buf *message)
+{
+    bool memory = false;
+    for (size_t i = 0; i < o->events.n; i++)
+        memory |= !strcmp(o->events.v[i], "memory");
+    if (o->older_than && !o->leaks)
+        return complain(message, "--older-than says what --leaks looks for: give --leaks, too");
+    if (o->leaks && !memory)
+        return complain(message, "--leaks looks for leaks of memory: give -e memory, too");
+    if (o->leaks && o->duration_ns && (o->older_than ? o->older_than : OLD) >= o->duration_ns)
+        return complain(message,
+                        "--leaks: nothing becomes older than --older-than (10 s without it) within the "
+                        "duration: record longer (-d)");
+    return 0;
+}
+
 static int check(const struct record_options *o, struct buf *message)
 {
     int targets = o->all + (o->pids.n > 0) + !!o->cgroup + !!o->command;
@@ -123,7 +155,20 @@ static int check(const struct record_options *o, struct buf *message)
     if (o->no_cache && o->cache_dir)
         return complain(message, "--no-cache and --cache-dir exclude each other");
     int rc = check_outputs(o, message);
+    if (!rc)
+        rc = check_leaks(o, message);
     return !rc && o->raw ? check_raw(o, message) : rc;
+}
+
+/* What depends on others unless it is given. */
+static void complete(struct record_options *o)
+{
+    if (!o->memory_period)
+        o->memory_period = o->leaks ? LEAKS_PERIOD : PROBE_HEAP_PERIOD;
+    if (o->memory_max_cost == MAX_COST_NOT_GIVEN)
+        o->memory_max_cost = o->leaks ? 0 : MAX_COST;
+    if (o->leaks && !o->older_than)
+        o->older_than = OLD;
 }
 
 /* Where debug files are is a property of the machine: the only options that the environment gives. */
@@ -134,7 +179,7 @@ static const char *from_environment(void *ctx, const struct option_row *row, siz
 
 int record_options_parse(int argc, char **argv, struct record_options *out, struct buf *message)
 {
-    struct record_options o = {0};
+    struct record_options o = {.memory_max_cost = MAX_COST_NOT_GIVEN};
     int at = argc;
     struct option_source environment = {from_environment, NULL};
     int rc = options_parse_from(&record_command, argc, argv, &environment, 1, &o, &at, message);
@@ -142,6 +187,8 @@ int record_options_parse(int argc, char **argv, struct record_options *out, stru
         o.command = &argv[at];
     if (!rc)
         rc = check(&o, message);
+    if (!rc)
+        complete(&o);
     if (rc)
         record_options_free(&o);
     else

@@ -11,8 +11,14 @@ struct record_options {
     /* what to record */
     u64 frequency;           /* samples per second per CPU; 0: default of the event */
     u64 offcpu_min;          /* ns */
+    const char *wait_stacks; /* the means by which they are taken */
     const char *offcpu_hide; /* "idle"; NULL: nothing */
-    u64 duration_ns;         /* 0: until interrupted, or until the command ends */
+    u64 memory_period;       /* bytes */
+    u64 memory_max_cost;     /* percent; 0: no limit */
+    bool memory_exact;
+    bool leaks;
+    u64 older_than;  /* ns; 0: without `leaks` */
+    u64 duration_ns; /* 0: until interrupted, or until the command ends */
     struct option_list events;
     bool no_kernel, no_user;
     bool threads;        /* root frames are names of threads */

@@ -48,6 +48,41 @@ void summary_left_out(u64 waits, u64 ns, struct buf *out)
                    (unsigned long long)waits, (double)ns / 1e9);
 }
 
+double summary_heaps_share(const struct heaps_figures *h)
+{
+    return h->rested_ns ? percent(h->watched_ns, h->watched_ns + h->rested_ns) : 100;
+}
+
+static void heaps_text(const struct heaps_figures *h, struct buf *out)
+{
+    if (!h->rested_ns)
+        return;
+    buf_printf(out, "memory: allocations were seen %.1f %% of the time: more would cost too much (--memory-max-cost)",
+               summary_heaps_share(h));
+    if (h->unknown)
+        buf_printf(out, "; %llu blocks were lost sight of", (unsigned long long)h->unknown);
+    buf_char(out, '\n');
+}
+
+void summary_leaks(const struct heaps_figures *h, u64 old_ns, struct buf *out)
+{
+    double seconds = (double)h->leaks_span_ns / 1e9;
+    if (!old_ns)
+        return;
+    if (!h->leaks_told)
+        buf_printf(out, "leaks: nothing can be said: too little time passed after the first %.1f s (--older-than)\n",
+                   (double)old_ns / 1e9);
+    else if (!h->leaks)
+        buf_printf(out, "leaks: none: in %.1f s, no call path held more and more that was older than %.1f s\n", seconds,
+                   (double)old_ns / 1e9);
+    else
+        buf_printf(out, "leaks: what %llu call path%s hold%s grew by %.1f KB/s in %.1f s\n",
+                   (unsigned long long)h->leaks, h->leaks == 1 ? "" : "s", h->leaks == 1 ? "s" : "",
+                   (double)h->leaked_bytes / 1e3 / seconds, seconds);
+    if (h->unknown)
+        buf_str(out, "leaks: blocks were lost sight of, so leaks may be missing: try --memory-max-cost off\n");
+}
+
 void summary_text(const struct pipeline_report *r, double seconds, struct buf *out)
 {
     buf_printf(out, "%llu samples in %.1f s, %llu lost\n", (unsigned long long)r->samples, seconds,
@@ -83,6 +118,7 @@ void summary_text(const struct pipeline_report *r, double seconds, struct buf *o
     if (r->idle || r->idle_ns)
         buf_printf(out, "%llu waits (%.1f s) of idle threads are left out\n", (unsigned long long)r->idle,
                    (double)r->idle_ns / 1e9);
+    heaps_text(&r->heaps, out);
     if (r->parser_restarts)
         buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
 }
@@ -130,6 +166,11 @@ void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds,
                (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
                (unsigned long long)r->cut_names, (unsigned long long)r->left_out, (double)r->left_out_ns / 1e9,
                (unsigned long long)r->idle, (double)r->idle_ns / 1e9);
+    buf_printf(out, "\"memory_seen_percent\":%.2f,\"memory_rests\":%llu,\"memory_hits\":%llu,\"memory_unknown\":%llu,",
+               summary_heaps_share(&r->heaps), (unsigned long long)r->heaps.rests, (unsigned long long)r->heaps.hits,
+               (unsigned long long)r->heaps.unknown);
+    buf_printf(out, "\"leaks\":%llu,\"leaked_bytes\":%llu,\"leaks_seconds\":%.3f,", (unsigned long long)r->heaps.leaks,
+               (unsigned long long)r->heaps.leaked_bytes, (double)r->heaps.leaks_span_ns / 1e9);
     u64 start_us = start_ns / 1000; /* a double would round it */
     buf_printf(
         out, "\"parser_restarts\":%u,\"startup_seconds\":%.3f,\"start_seconds\":%llu.%06u,\"duration_seconds\":%.3f}\n",

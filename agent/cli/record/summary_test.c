@@ -53,6 +53,7 @@ static const struct pipeline_report dirty = {
     .idle = 27,
     .idle_ns = 2500000000,
     .left_out_ns = 1500000000,
+    .heaps = {.watched_ns = 1, .rested_ns = 3, .rests = 28, .hits = 29, .unknown = 30},
     .lines = {.cut = 20, .failed = 4, .missing_parts = 25},
 };
 
@@ -89,6 +90,8 @@ TEST(summary_text_names_all_that_is_missing)
               "25 files lack parts of their debug information: the files with these parts were not found\n"
               "26 waits (1.5 s) were not for locks and are left out: joins, conditions, idle threads\n"
               "27 waits (2.5 s) of idle threads are left out\n"
+              "memory: allocations were seen 25.0 % of the time: more would cost too much (--memory-max-cost); "
+              "30 blocks were lost sight of\n"
               "the parser process was restarted 23 times\n");
 }
 
@@ -99,7 +102,10 @@ TEST(summary_as_json)
     buf_char(&out, 0);
     CHECK_STR(out.data,
               "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
-              "\"wait\":0,\"cgroup-event\":0,\"stack-memory\":2,\"malformed\":1},\"user_samples\":800,\"complete\":600,"
+              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"cgroup-event\":0,\"stack-memory\":2,"
+              "\"malformed\":1},"
+              "\"user_samples\":800,"
+              "\"complete\":600,"
               "\"late\":7,\"cut\":{\"kernel-thread\":50,\"stuck\":100,\"depth\":200},"
               "\"bpf_ns_per_sample\":5000,\"unwind_ns_per_sample\":2000,\"unwind_ns_median\":1900,"
               "\"agent_cpu_seconds\":0.250,\"rss_bytes\":1000000,\"map_bytes\":2000000,\"files\":3,"
@@ -107,7 +113,8 @@ TEST(summary_as_json)
               "files\":0,\"lines_cut\":20,"
               "\"lines_missing_parts\":25,\"lines_failed\":4,\"names_cut\":0,"
               "\"lock_waits_left_out\":26,\"lock_seconds_left_out\":1.500,\"idle_waits_left_out\":27,\"idle_seconds_"
-              "left_out\":2.500,\"parser_restarts\":23,"
+              "left_out\":2.500,\"memory_seen_percent\":25.00,\"memory_rests\":28,\"memory_hits\":29,"
+              "\"memory_unknown\":30,\"leaks\":0,\"leaked_bytes\":0,\"leaks_seconds\":0.000,\"parser_restarts\":23,"
               "\"startup_seconds\":0.250,\"start_seconds\":1767225600.000042,\"duration_seconds\":10.000}\n");
 }
 
@@ -119,4 +126,28 @@ TEST(summary_of_nothing)
     buf_char(&out, 0);
     CHECK(strstr(out.data, "\"bpf_ns_per_sample\":0,\"unwind_ns_per_sample\":0,"));
     CHECK(strstr(out.data, "\"cut\":{}"));
+}
+
+static void check_leaks(const struct heaps_figures *h, u64 old_ns, const char *text)
+{
+    AUTO_BUF struct buf out = {0};
+    summary_leaks(h, old_ns, &out);
+    buf_char(&out, 0);
+    CHECK_STR(out.data, text);
+}
+
+TEST(summary_of_leaks)
+{
+    struct heaps_figures h = {.leaks = 1, .leaked_bytes = 2000000, .leaks_span_ns = S(20), .leaks_told = 1};
+    check_leaks(&h, 0, "");
+    check_leaks(&h, S(10), "leaks: what 1 call path holds grew by 100.0 KB/s in 20.0 s\n");
+    h.leaks = 2;
+    check_leaks(&h, S(10), "leaks: what 2 call paths hold grew by 100.0 KB/s in 20.0 s\n");
+    h.leaks = 0;
+    check_leaks(&h, S(10), "leaks: none: in 20.0 s, no call path held more and more that was older than 10.0 s\n");
+    h.leaks_told = 0;
+    h.unknown = 1;
+    check_leaks(&h, S(10),
+                "leaks: nothing can be said: too little time passed after the first 10.0 s (--older-than)\n"
+                "leaks: blocks were lost sight of, so leaks may be missing: try --memory-max-cost off\n");
 }

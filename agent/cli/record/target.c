@@ -1,5 +1,6 @@
-#include "cli/record/target.h"
 #include "base/cleanup.h"
+#include "cli/record/program.h"
+#include "cli/record/target.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -96,11 +97,13 @@ static int fork_command(struct target *t, char **command)
         return -errno;
     }
     pid_t recorder = getpid();
+    void *program = program_map(command[0]);
     t->command = fork();
     if (!t->command) {
         close(go[1]);
         run_command(command, recorder, go[0], error[1]);
     }
+    program_unmap(program);
     close(go[0]);
     close(error[1]);
     t->go = go[1];

@@ -22,6 +22,9 @@ link moved -static -no-pie -Wl,-e,first -Wl,-Ttext-segment=0x10000000 -Wl,--sect
 link start -static -no-pie "$src/start.s"
 link symbols.so -shared -Wl,--version-script="$src/symbols.map" "$src/symbols.s"
 link data.so -shared -fPIC "$src/data.c"
+link allocators.so -shared "$src/allocators.s"
+link allocators-wrapping.so -shared -Wa,--defsym,WRAPS=1 "$src/allocators.s"
+objcopy --add-section .gopclntab="$src/allocators.s" "$out/allocators.so" "$out/allocators-go.so"
 objcopy --only-keep-debug "$out/data.so" "$out/data-debug"
 strip -o "$out/data-stripped.so" "$out/data.so"
 # A name that is not UTF-8.

@@ -1,0 +1,282 @@
+#include "pipeline/go_heaps.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#define WORDS_MAX   (8u << 20)   /* of all stacks of all programs */
+#define PAUSE_NS    200000000ull /* between two looks at a program, at least */
+#define PAUSE_TIMES 100          /* as long as a look has taken */
+#define TRIES       2            /* when it changes meanwhile */
+#define LONG_NS     50000000ull  /* those that take longer do not delay others more */
+
+struct shown {
+    struct xp_amount allocated, held;
+};
+struct program {
+    struct xp_wanted who;
+    struct xp_mapping map;
+    struct go_heap where;
+    struct go_table table;   /* as it was read last */
+    VEC(struct shown) shown; /* of each bucket, oldest first */
+    bool known, ended;
+    u64 due_ns;
+};
+struct go_heaps {
+    pthread_mutex_t lock; /* for the list, and all of a program that ended, or that is shown */
+    size_t event;
+    bool since_start;
+    struct go_memory *memory;
+    VEC(struct program *) programs;
+    u64 words;  /* of all tables */
+    u64 due_ns; /* when the next one may be read */
+    size_t next;
+};
+
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
+
+/* Blocks are sampled as if each byte was, once in `rate` bytes: this is what they stand for, and how runtime/pprof
+ * rounds it (Go's src/runtime/pprof/protomem.go: scaleHeapSample). */
+static struct xp_amount scaled(u64 count, u64 bytes, u64 rate)
+{
+    if (!count || !bytes)
+        return (struct xp_amount){0};
+    if (rate <= 1)
+        return (struct xp_amount){count, bytes};
+    double scale = 1 / (1 - exp(-((double)bytes / (double)count) / (double)rate));
+    return (struct xp_amount){(u64)((double)count * scale), (u64)((double)bytes * scale)};
+}
+
+static u64 less(u64 a, u64 b)
+{
+    return a > b ? a - b : 0;
+}
+
+static struct shown values_of(const struct go_table *t, const struct go_bucket *b)
+{
+    const struct go_cycle *s = &b->sum;
+    return (struct shown){
+        scaled(s->allocs, s->alloc_bytes, t->rate),
+        scaled(less(s->allocs, s->frees), less(s->alloc_bytes, s->free_bytes), t->rate),
+    };
+}
+
+/* ---- Following --------------------------------------------------------------------------------------------------- */
+
+int go_heaps_new(struct go_heaps **out, size_t event, bool since_start, go_memory_read *read, void *ctx)
+{
+    struct go_heaps *g = calloc(1, sizeof(*g));
+    if (!g || go_memory_new(&g->memory, read, ctx)) {
+        free(g);
+        return -ENOMEM;
+    }
+    g->event = event;
+    g->since_start = since_start;
+    pthread_mutex_init(&g->lock, NULL);
+    *out = g;
+    return 0;
+}
+
+static void free_program(struct go_heaps *g, struct program *p)
+{
+    g->words -= p->table.words.n;
+    go_table_free(&p->table);
+    vec_free(&p->shown);
+    free(p);
+}
+
+void go_heaps_free(struct go_heaps **gg)
+{
+    struct go_heaps *g = *gg;
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->programs.n; i++)
+        free_program(g, g->programs.v[i]);
+    vec_free(&g->programs);
+    go_memory_free(&g->memory);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+    *gg = NULL;
+}
+
+static struct program *find(const struct go_heaps *g, u32 tgid, u32 file)
+{
+    for (size_t i = 0; i < g->programs.n; i++) {
+        struct program *p = g->programs.v[i];
+        if (p->who.tgid == tgid && (!file || p->map.file == file) && !p->ended)
+            return p;
+    }
+    return NULL;
+}
+
+void go_heaps_follow(struct go_heaps *g, const struct xp_wanted *who, const struct xp_mapping *m,
+                     const struct go_heap *where)
+{
+    if (find(g, who->tgid, m->file))
+        return;
+    AUTO_FREE struct program *p = calloc(1, sizeof(*p));
+    if (!p)
+        return;
+    *p = (struct program){.who = *who, .map = *m, .where = *where};
+    pthread_mutex_lock(&g->lock);
+    struct program **place = VEC_PUSH(&g->programs);
+    if (place)
+        *place = TAKE_PTR(p);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void go_heaps_leave(struct go_heaps *g, u32 tgid)
+{
+    pthread_mutex_lock(&g->lock);
+    for (struct program *p; (p = find(g, tgid, 0));)
+        p->ended = true;
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* The table of before is taken from `fresh`, which has it then. What was allocated before the program was followed is
+ * not shown, unless it is to be. */
+static void publish(struct go_heaps *g, struct program *p, struct go_table *fresh)
+{
+    size_t n = fresh->buckets.n;
+    if (n < p->shown.n || VEC_RESERVE(&p->shown, n))
+        return;
+    for (size_t i = p->shown.n; i < n; i++) {
+        struct shown before = {0};
+        if (!p->known && !g->since_start)
+            before.allocated = values_of(fresh, &fresh->buckets.v[n - 1 - i]).allocated;
+        p->shown.v[p->shown.n++] = before;
+    }
+    struct go_table old = p->table;
+    p->table = *fresh;
+    p->known = true;
+    g->words += p->table.words.n - old.words.n;
+    *fresh = old;
+}
+
+static void look_at(struct go_heaps *g, struct program *p)
+{
+    u64 began = now_ns(), base = p->map.start - p->map.pgoff;
+    for (int tries = 0, rc = -EAGAIN; rc == -EAGAIN && tries < TRIES; tries++) {
+        struct go_table fresh = {0};
+        u64 room = WORDS_MAX - (g->words - p->table.words.n);
+        rc = go_table_read(g->memory, p->who.tgid, base, &p->where, room, &fresh);
+        pthread_mutex_lock(&g->lock);
+        if (!rc)
+            publish(g, p, &fresh);
+        pthread_mutex_unlock(&g->lock);
+        go_table_free(&fresh);
+    }
+    u64 now = now_ns(), took = now - began;
+    g->due_ns = now + PAUSE_TIMES * (took < LONG_NS ? took : LONG_NS);
+    p->due_ns = now + PAUSE_NS;
+}
+
+/* The next one whose time has come. It stays as long as it has not ended, which this thread tells. */
+static struct program *next_due(struct go_heaps *g, bool at_once)
+{
+    struct program *due = NULL;
+    u64 now = now_ns();
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < g->programs.n && !due; i++) {
+        struct program *p = g->programs.v[g->next++ % g->programs.n];
+        if (!p->ended && (at_once || p->due_ns <= now))
+            due = p;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return due;
+}
+
+static size_t count(struct go_heaps *g)
+{
+    pthread_mutex_lock(&g->lock);
+    size_t n = g->programs.n;
+    pthread_mutex_unlock(&g->lock);
+    return n;
+}
+
+void go_heaps_look(struct go_heaps *g, bool at_once)
+{
+    for (size_t n = at_once ? count(g) : 1; n && (at_once || g->due_ns <= now_ns()); n--) {
+        struct program *p = next_due(g, at_once);
+        if (!p)
+            return;
+        look_at(g, p);
+    }
+}
+
+/* ---- Taking ------------------------------------------------------------------------------------------------------ */
+
+static u64 word_of(const struct program *p, u64 pc)
+{
+    if (pc < p->map.start || pc >= p->map.end)
+        return XP_WORD_ADDR(pc);
+    return XP_FILE_WORD(XP_WORD_TOLD, p->map.file, XP_WORD_OFFSET(pc - p->map.start + p->map.pgoff));
+}
+
+static void make(const struct go_heaps *g, const struct program *p, const struct go_bucket *b, struct xp_sample *to)
+{
+    *to = (struct xp_sample){.type = XP_RECORD_SAMPLE,
+                             .start = p->who.start,
+                             .cgroup = p->who.cgroup,
+                             .tgid = p->who.tgid,
+                             .tid = p->who.tgid,
+                             .event = (u8)g->event,
+                             .cause = XP_CAUSE_END,
+                             .nuser = (u16)b->n};
+    memcpy(to->comm, p->who.comm, sizeof(to->comm));
+    for (u32 i = 0; i < b->n; i++)
+        to->words[i] = word_of(p, p->table.words.v[b->first + i]);
+}
+
+/* Differences may be negative: they are added modulo 2^64. */
+static struct xp_amount change(struct xp_amount now, struct xp_amount before)
+{
+    return (struct xp_amount){now.count - before.count, now.value - before.value};
+}
+
+static void take_program(const struct go_heaps *g, struct program *p, struct xp_sample *room, waits_use *use, void *ctx)
+{
+    size_t n = p->table.buckets.n;
+    for (size_t i = 0; i < n; i++) {
+        const struct go_bucket *b = &p->table.buckets.v[n - 1 - i];
+        struct shown now = values_of(&p->table, b), *before = &p->shown.v[i];
+        struct xp_amount values[XP_MAX_VALUES] = {change(now.allocated, before->allocated),
+                                                  change(now.held, before->held)};
+        if (!(values[0].count | values[0].value | values[1].count | values[1].value))
+            continue;
+        *before = now;
+        make(g, p, b, room);
+        room->count = values[0].count > UINT32_MAX ? 0 : (u32)values[0].count;
+        use(ctx, room, values, XP_MAX_VALUES);
+    }
+}
+
+void go_heaps_take(struct go_heaps *g, waits_use *use, void *ctx)
+{
+    AUTO_FREE struct xp_sample *room = malloc(sizeof(*room) + 8 * GO_TABLE_DEPTH);
+    if (!room)
+        return;
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < g->programs.n; i++)
+        take_program(g, g->programs.v[i], room, use, ctx);
+    pthread_mutex_unlock(&g->lock);
+}
+
+void go_heaps_begin(struct go_heaps *g)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < g->programs.n; i++) {
+        struct program *p = g->programs.v[i];
+        for (size_t k = 0; k < p->shown.n; k++)
+            p->shown.v[k].held = (struct xp_amount){0};
+        if (p->ended)
+            free_program(g, p);
+        else
+            g->programs.v[n++] = p;
+    }
+    g->programs.n = n;
+    pthread_mutex_unlock(&g->lock);
+}

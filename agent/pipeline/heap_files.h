@@ -1,0 +1,49 @@
+/* The files of processes whose allocations are wanted, and the allocators in them. A file is held open while a process
+ * is followed in it: it may be deleted, and its blocks are freed then. Owned by the thread of heaps.c, which the parser
+ * process dies with.
+ */
+#pragma once
+#include "base/map.h"
+#include "base/vec.h"
+#include "parser/parser.h"
+#include "probe/probe.h"
+
+struct hung;
+struct opener;
+
+struct known_file {
+    u32 id; /* as in stack words */
+    int fd; /* O_PATH; -1: it has no allocators, or nobody has needed it since it was closed */
+    bool closed;
+    u32 users; /* processes in which it is followed */
+    struct allocators *sites;
+    struct go_heap go; /* if it is wanted */
+};
+
+/* Finds what is followed of the file behind fd: parser_allocators, or parser_go_locks. */
+typedef int heap_files_read(struct parser *parser, int fd, struct allocators *out);
+
+struct heap_files {
+    heap_files_read *read;
+    bool go;           /* heaps of Go are wanted, too */
+    struct hung *hung; /* borrowed */
+    struct opener *opener;
+    struct parser *parser;
+    bool ready;        /* the children that open and read files have been started */
+    u64 found, failed; /* files with allocators, files that could not be read; atomic */
+    struct map places; /* file ID -> its place in `all`, plus 1 */
+    VEC(struct known_file) all;
+};
+
+int heap_files_init(struct heap_files *f, heap_files_read *read, struct hung *hung); /* 0 or -errno */
+void heap_files_free(struct heap_files *f);
+/* Starts the children, in the calling thread, unless that is done. */
+void heap_files_prepare(struct heap_files *f);
+/* The children are not needed for some time. */
+void heap_files_rest(struct heap_files *f);
+
+/* Returns the file of a mapping, which is read if it is new; NULL: it is not known. Valid until the next call. */
+struct known_file *heap_files_know(struct heap_files *f, const struct xp_mapping *m);
+struct known_file *heap_files_find(const struct heap_files *f, u32 id);
+/* Somebody no longer follows it. */
+void heap_files_give(struct heap_files *f, u32 id);

@@ -1,0 +1,154 @@
+/* What is special about kind `memory` (bpf/kinds/memory.bpf.c): which blocks are sampled, and which processes are held
+ * until its programs are attached.
+ */
+#include "base/cleanup.h"
+#include "probe/kinds.h"
+#include "probe/probe_internal.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHANCES       4294967296.0
+#define CERTAIN_AFTER 16 /* periods: blocks as large are sampled whatever happens (1 - exp(-16)) */
+
+/* Blocks are sampled as if each byte was, once in `period` bytes: by 1 - exp(-size / period). */
+static u32 odds_of(u32 step, u64 period)
+{
+    double low = ldexp(1 + (double)(step % XP_HEAP_STEPS) / XP_HEAP_STEPS, (int)(step / XP_HEAP_STEPS));
+    double x = low * (1 + 0.5 / XP_HEAP_STEPS) / (double)period;
+    double odds = -expm1(-x) * CHANCES;
+    if (period == 1 || x > CERTAIN_AFTER)
+        return XP_HEAP_ALWAYS;
+    return odds < 1 ? 1 : odds >= XP_HEAP_ALWAYS ? XP_HEAP_ALWAYS - 1 : (u32)odds;
+}
+
+int heap_configure(struct bpf_object *object, const struct probe *p)
+{
+    struct xp_heap_settings settings = {0};
+    u32 zero = 0, one = 1;
+    for (u32 i = 0; i < XP_HEAP_ODDS; i++)
+        settings.odds[i] = odds_of(i, p->config.heap_period ? p->config.heap_period : PROBE_HEAP_PERIOD);
+    int map = bpf_object__find_map_fd_by_name(object, "heap_settings");
+    if (map < 0) /* another kind's */
+        return 0;
+    int held = bpf_object__find_map_fd_by_name(object, "heap_held");
+    if (bpf_map_update_elem(map, &zero, &settings, BPF_ANY))
+        return -errno;
+    for (size_t i = 0; i < p->config.npids && p->config.heap_hold; i++)
+        if (bpf_map_update_elem(held, &p->config.pids[i], &one, BPF_ANY))
+            return -errno;
+    return 0;
+}
+
+void heap_end(struct bpf_object *object)
+{
+    struct xp_heap_settings settings = {.off = 1};
+    u32 zero = 0;
+    int map = bpf_object__find_map_fd_by_name(object, "heap_settings");
+    if (map >= 0)
+        bpf_map_update_elem(map, &zero, &settings, BPF_ANY);
+}
+
+/* ---- What processes do ------------------------------------------------------------------------------------------- */
+
+static int processes_map(const struct probe *p, size_t event)
+{
+    struct bpf_object *object = uprobes_object(p, event);
+    return object ? bpf_object__find_map_fd_by_name(object, "heap_processes") : -ENODATA;
+}
+
+void probe_heap_begin(struct probe *p, size_t event, u32 place)
+{
+    struct xp_heap_process fresh = {0};
+    bpf_map_update_elem(processes_map(p, event), &place, &fresh, BPF_ANY);
+}
+
+int probe_heap_hits(struct probe *p, size_t event, u32 place, struct probe_heap_hits *out)
+{
+    struct xp_heap_process now;
+    if (bpf_map_lookup_elem(processes_map(p, event), &place, &now))
+        return -ENODATA;
+    *out = (struct probe_heap_hits){now.calls, now.returns, now.stacks};
+    return 0;
+}
+
+/* Hits that happen meanwhile are lost, and count as none: a few of them, once per rest. */
+void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting)
+{
+    struct xp_heap_process now;
+    int map = processes_map(p, event);
+    if (bpf_map_lookup_elem(map, &place, &now))
+        return;
+    now.resting = resting;
+    now.round += !resting;
+    bpf_map_update_elem(map, &place, &now, BPF_ANY);
+}
+
+/* An iterator over a map, which writes nothing. */
+static int run_iterator(struct bpf_object *object, const char *name, int map)
+{
+    union bpf_iter_link_info over = {.map.map_fd = (u32)map};
+    DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &over, .link_info_len = sizeof(over));
+    struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+    struct bpf_link *link = program ? bpf_program__attach_iter(program, &options) : NULL;
+    AUTO_CLOSE int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+    char nothing[256];
+    ssize_t n = fd < 0 ? -1 : 1;
+    while (n > 0 || (n < 0 && fd >= 0 && errno == EAGAIN)) /* a long one pauses (kernel/bpf/bpf_iter.c) */
+        n = read(fd, nothing, sizeof(nothing));
+    bpf_link__destroy(link);
+    return n < 0 ? -ENODATA : 0;
+}
+
+#define FORGETTING 4 /* an iterator may overlook what moves while it reads */
+
+u64 probe_heap_forget(struct probe *p, size_t event, u32 place)
+{
+    struct bpf_object *object = uprobes_object(p, event);
+    struct xp_heap_process now;
+    u64 objects = 0;
+    u32 zero = 0;
+    if (!object || bpf_map_lookup_elem(processes_map(p, event), &place, &now) || !now.space)
+        return 0;
+    int asked = bpf_object__find_map_fd_by_name(object, "heap_oblivion");
+    for (unsigned i = 0; i < FORGETTING; i++) {
+        struct xp_heap_oblivion o = {.space = now.space};
+        if (bpf_map_update_elem(asked, &zero, &o, BPF_ANY) ||
+            run_iterator(object, "xp_forget_blocks", bpf_object__find_map_fd_by_name(object, "heap_blocks")) ||
+            bpf_map_lookup_elem(asked, &zero, &o) || !o.blocks)
+            break;
+        objects += o.objects;
+    }
+    return objects;
+}
+
+struct looking {
+    probe_heap_held *held;
+    void *ctx;
+};
+
+static bool pass_on(void *ctx, const void *key, const void *value)
+{
+    const struct looking *l = ctx;
+    struct xp_amount held;
+    u64 stack;
+    memcpy(&stack, key, sizeof(stack));
+    memcpy(&held, value, sizeof(held));
+    l->held(l->ctx, stack, held);
+    return true;
+}
+
+int probe_heap_look(struct probe *p, size_t event, u64 by_ns, probe_heap_held *held, void *ctx)
+{
+    struct bpf_object *object = uprobes_object(p, event);
+    struct xp_heap_look look = {.by = by_ns};
+    struct looking looking = {held, ctx};
+    u32 zero = 0;
+    if (!object || bpf_map_update_elem(bpf_object__find_map_fd_by_name(object, "heap_look"), &zero, &look, BPF_ANY))
+        return -ENODATA;
+    int rc = run_iterator(object, "xp_look_at_blocks", bpf_object__find_map_fd_by_name(object, "heap_blocks"));
+    int emptied = probe_empty(bpf_object__find_map_by_name(object, "heap_old"), pass_on, &looking);
+    return rc ? rc : emptied;
+}

@@ -1,0 +1,40 @@
+/* Programs of kinds that perf calls, at each occurrence of one of its software events. */
+#include "base/cleanup.h"
+#include "probe/kinds.h"
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int event_of(const char *program)
+{
+    static const struct {
+        const char *program;
+        int event;
+    } known[] = {
+        {"xp_on_minor", PERF_COUNT_SW_PAGE_FAULTS_MIN},
+        {"xp_on_major", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+        if (!strcmp(known[i].program, program))
+            return known[i].event;
+    return -1;
+}
+
+struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu)
+{
+    int event = event_of(bpf_program__name(program));
+    struct perf_event_attr attr = {
+        .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = (u64)event, .sample_period = 1};
+    AUTO_CLOSE int fd = event < 0 ? -1 : (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0) {
+        errno = event < 0 ? EINVAL : errno;
+        return NULL;
+    }
+    struct bpf_link *link = bpf_program__attach_perf_event(program, fd);
+    if (link)
+        (void)TAKE_FD(fd); /* it is the link's */
+    return link;
+}

@@ -1,0 +1,309 @@
+#include "probe/kinds.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "probe/denied.h"
+#include "probe/probe_internal.h"
+#include "xprof.skel.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct kind {
+    size_t event;
+    bool counts_waits; /* an event of waits has it, besides what the scheduler's programs count */
+    struct bpf_object *object;
+    VEC(struct bpf_link *) links;
+    const struct bpf_map *sums[2];
+    u64 bytes; /* of its own maps */
+};
+struct kinds {
+    VEC(struct kind *) list; /* those that are loaded: each shares maps with the first one */
+    u64 seed, common_bytes;
+    u32 refused; /* events that could not be loaded, as bits: they are not tried again */
+};
+
+/* ---- One kind ---------------------------------------------------------------------------------------------------- */
+
+/* Takes over a link. Returns 0 or -errno: there is none. */
+static int keep_link(struct kind *k, struct bpf_link *link)
+{
+    int rc = link ? -ENOMEM : -errno;
+    struct bpf_link **place = link ? VEC_PUSH(&k->links) : NULL;
+    if (place)
+        *place = link;
+    else
+        bpf_link__destroy(link);
+    return place ? 0 : rc;
+}
+
+static int attach_on_cpus(struct kind *k, const struct probe *p, const struct bpf_program *program)
+{
+    u8 online[PROBE_MAX_CPUS / 8] = {0};
+    int rc = probe_online(p, online);
+    for (int cpu = 0; cpu < p->ncpus && !rc; cpu++)
+        if (online[cpu / 8] >> cpu % 8 & 1)
+            rc = keep_link(k, kind_attach_perf(program, cpu));
+    return rc;
+}
+
+static int attach(struct kind *k, const struct probe *p)
+{
+    struct bpf_program *program;
+    int rc = 0;
+    bpf_object__for_each_program(program, k->object)
+    {
+        enum bpf_prog_type type = bpf_program__type(program);
+        if (rc || bpf_program__fd(program) < 0 || type == BPF_PROG_TYPE_KPROBE ||
+            bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) /* uprobes.c attaches them */
+            continue;
+        rc = type == BPF_PROG_TYPE_PERF_EVENT ? attach_on_cpus(k, p, program)
+                                              : keep_link(k, bpf_program__attach(program));
+    }
+    return rc;
+}
+
+static void detach(struct kind *k)
+{
+    for (size_t i = 0; i < k->links.n; i++)
+        bpf_link__destroy(k->links.v[i]);
+    vec_free(&k->links);
+}
+
+static void kind_free(struct kind **k)
+{
+    if (!*k)
+        return;
+    detach(*k);
+    kind_unload(&(*k)->object);
+    free(*k);
+    *k = NULL;
+}
+
+static struct xp_config config_of(const struct kinds *all, const struct probe *p, size_t event)
+{
+    struct xp_config c = *(const struct xp_config *)&p->skel->rodata->xp_config;
+    c.event = (u32)event;
+    c.wait_min = p->config.wait_min_ns;
+    c.seed = all->seed;
+    c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
+    return c;
+}
+
+/* The first one of those that share maps among themselves. */
+static struct bpf_object *sharing(const struct kinds *all)
+{
+    for (size_t i = 0; i < all->list.n; i++)
+        if (!kind_is_slotted(all->list.v[i]->object))
+            return all->list.v[i]->object;
+    return NULL;
+}
+
+static int begin(struct kinds *all, struct probe *p, size_t event)
+{
+    CLEANUP(kind_free) struct kind *k = calloc(1, sizeof(*k));
+    if (!k || VEC_RESERVE(&all->list, all->list.n + 1))
+        return -ENOMEM;
+    struct xp_config config = config_of(all, p, event);
+    struct bpf_object *other = sharing(all);
+    k->event = event;
+    k->counts_waits = p->config.events[event].how != PROBE_KIND;
+    int rc = kind_load(&k->object, p, p->config.events[event].object, &config, other);
+    if (!rc)
+        rc = attach(k, p);
+    if (rc)
+        return rc;
+    k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
+    k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
+    k->bytes = kind_map_bytes(k->object, p, false);
+    bool apart = kind_is_slotted(k->object);
+    if (apart)
+        k->bytes += kind_map_bytes(k->object, p, true);
+    else if (!other)
+        all->common_bytes = kind_map_bytes(k->object, p, true);
+    if (apart)
+        __atomic_store_n(&p->attached[event], k->object, __ATOMIC_RELEASE);
+    all->list.v[all->list.n++] = TAKE_PTR(k);
+    return 0;
+}
+
+/* ---- What is wanted ---------------------------------------------------------------------------------------------- */
+
+int kinds_new(struct kinds **out)
+{
+    struct kinds *all = calloc(1, sizeof(*all));
+    if (!all)
+        return -ENOMEM;
+    if (getrandom(&all->seed, sizeof(all->seed), GRND_NONBLOCK) != sizeof(all->seed))
+        all->seed = (uintptr_t)all;
+    *out = all;
+    return 0;
+}
+
+void kinds_free(struct kinds **all)
+{
+    if (!*all)
+        return;
+    for (size_t i = 0; i < (*all)->list.n; i++)
+        kind_free(&(*all)->list.v[i]);
+    vec_free(&(*all)->list);
+    free(*all);
+    *all = NULL;
+}
+
+static struct kind *find(const struct kinds *all, size_t event)
+{
+    for (size_t i = 0; i < all->list.n; i++)
+        if (all->list.v[i]->event == event)
+            return all->list.v[i];
+    return NULL;
+}
+
+static void end(struct kinds *all, struct kind *k)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < all->list.n; i++)
+        if (all->list.v[i] != k)
+            all->list.v[n++] = all->list.v[i];
+    all->list.n = n;
+    kind_free(&k);
+}
+
+static int explain(int rc, enum probe_how how, const char *name, char *why, size_t len)
+{
+    if (denied_explains(rc, DENIED_BPF, why, len))
+        return rc;
+    if (rc == -ENOTSUP && how == PROBE_LOCK)
+        return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 6.6 or later");
+    if (rc == -ENOTSUP)
+        return probe_why(rc, why, len, "%s: needs uprobe_multi links, which Linux has from 6.6 on", name);
+    if (rc == -ESRCH || rc == -ENOENT)
+        return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs", name);
+    return probe_why(rc, why, len, "%s: the kernel rejected its eBPF programs (%s): run `xprof check`", name,
+                     strerror(-rc));
+}
+
+/* Other threads may use an object whose programs they attach: it stays, which costs nothing without links. */
+static int change(struct kinds *all, const struct probe *p, struct kind *k, bool want)
+{
+    bool stays = kind_is_slotted(k->object);
+    if (want)
+        return stays && !k->links.n ? attach(k, p) : 0;
+    if (stays)
+        detach(k);
+    else
+        end(all, k);
+    return 0;
+}
+
+/* What an event goes on without is no failure. It does not take the place of another line. */
+static int refuse(struct kinds *all, const struct probe_event *event, size_t number, int rc, char *why, size_t len)
+{
+    all->refused |= 1u << number;
+    if (event->how == PROBE_KIND || !why[0])
+        explain(rc, event->how, event->object, why, len);
+    return event->how == PROBE_KIND ? rc : 0;
+}
+
+int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t len)
+{
+    int result = 0;
+    for (size_t e = 0; e < p->config.nevents; e++) {
+        struct kind *k = find(all, e);
+        bool want = wanted >> e & 1;
+        if (!p->config.events[e].object || all->refused >> e & 1 || (!k && !want))
+            continue;
+        int rc = k ? change(all, p, k, want) : begin(all, p, e);
+        if (rc)
+            rc = refuse(all, &p->config.events[e], e, rc, why, len);
+        else
+            rc = !k && p->config.events[e].how == PROBE_KIND;
+        result = rc < 0 ? rc : result < 0 ? result : result | rc;
+    }
+    return result;
+}
+
+void kinds_stop(struct kinds *all)
+{
+    for (size_t i = 0; i < all->list.n; i++)
+        detach(all->list.v[i]);
+}
+
+/* ---- What was counted -------------------------------------------------------------------------------------------- */
+
+struct taking {
+    struct probe_waits *out;
+    const struct kind *kind;
+};
+
+/* The label is the lock that was waited for. */
+static bool keep_wait(struct probe_waits *out, const struct xp_sum_key *key, const struct xp_amount *amount)
+{
+    struct probe_wait *w = VEC_PUSH(&out->sums);
+    if (!w)
+        return false;
+    w->key = (struct xp_wait_key){.user = key->stack, .with = key->label, .flags = XP_WAIT_LOCKED};
+    w->sum = (struct xp_wait){amount->count, amount->value};
+    return true;
+}
+
+static bool keep(void *ctx, const void *key, const void *value)
+{
+    struct taking *t = ctx;
+    struct xp_sum_key k;
+    struct xp_sum sum;
+    memcpy(&k, key, sizeof(k));
+    memcpy(&sum, value, sizeof(sum));
+    if (t->kind->counts_waits)
+        return keep_wait(t->out, &k, &sum.of[0]);
+    struct probe_sum *s = VEC_PUSH(&t->out->kinds);
+    if (!s)
+        return false;
+    *s = (struct probe_sum){.key = k, .sum = sum, .event = (u8)t->kind->event};
+    return true;
+}
+
+/* Stacks are told, and count, again. */
+static int forget_told(const struct bpf_object *object)
+{
+    int told = probe_empty(bpf_object__find_map_by_name(object, "told_stacks"), NULL, NULL);
+    int groups = probe_empty(bpf_object__find_map_by_name(object, "wait_groups"), NULL, NULL);
+    return told ? told : groups;
+}
+
+int kinds_take(const struct kinds *all, u32 interval, struct probe_waits *out)
+{
+    int rc = 0;
+    for (size_t i = 0; i < all->list.n; i++) {
+        struct taking t = {out, all->list.v[i]};
+        int r = probe_empty(all->list.v[i]->sums[interval & 1], keep, &t);
+        rc = rc ? rc : r;
+        goroutines_tidy(all->list.v[i]->object);
+    }
+    const struct bpf_object *first = sharing(all);
+    for (size_t i = 0; i < all->list.n; i++) {
+        const struct bpf_object *object = all->list.v[i]->object;
+        int r = object == first || kind_is_slotted(object) ? forget_told(object) : 0;
+        rc = rc ? rc : r;
+    }
+    return rc;
+}
+
+bool kinds_any(const struct kinds *all)
+{
+    return all->list.n != 0;
+}
+
+u64 kinds_map_bytes(const struct kinds *all)
+{
+    u64 sum = all->list.n ? all->common_bytes : 0;
+    for (size_t i = 0; i < all->list.n; i++)
+        sum += all->list.v[i]->bytes;
+    return sum;
+}
+
+void kinds_run_time(const struct kinds *all, u64 ns[])
+{
+    for (size_t i = 0; i < all->list.n; i++)
+        ns[all->list.v[i]->event] += run_time_of(all->list.v[i]->object);
+}

@@ -1,0 +1,68 @@
+/* Kinds of events that are counted in sums per distinct stack (bpf/kind.bpf.h): each one is loaded and attached while
+ * somebody wants it.
+ */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kinds;
+struct probe;
+struct probe_waits;
+struct bpf_object;
+struct bpf_program;
+struct bpf_link;
+
+int kinds_new(struct kinds **out); /* 0 or -ENOMEM */
+void kinds_free(struct kinds **all);
+/* Begins and ends kinds, as is wanted now (bits of events). What this kernel does not load is not tried again. Returns
+ * 0; 1: at least one began; or -errno and a line in why[], when the others follow what is wanted nevertheless. */
+int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t len);
+/* Detaches; what was counted is kept. */
+void kinds_stop(struct kinds *all);
+bool kinds_any(const struct kinds *all);
+/* Appends what was counted in an interval that has ended (xp_live.interval). Returns 0 or -errno. */
+int kinds_take(const struct kinds *all, u32 interval, struct probe_waits *out);
+u64 kinds_map_bytes(const struct kinds *all);           /* kernel memory, in bytes */
+void kinds_run_time(const struct kinds *all, u64 ns[]); /* adds that of each event to its number */
+
+/* ---- kind_object.c ---- */
+
+#define KIND_COMMON 5
+extern const char *const KIND_COMMON_MAPS[KIND_COMMON]; /* names of the maps that kinds share among themselves */
+
+/* Loads the object of a kind. `other`: that of another one, or NULL. Returns 0; -ENOENT or -ESRCH: this kernel lacks
+ * what a program needs; or -errno. */
+int kind_load(struct bpf_object **out, const struct probe *p, const char *name, const struct xp_config *config,
+              struct bpf_object *other);
+void kind_unload(struct bpf_object **object);
+/* Whether its programs are preempted, and share no scratch memory with those of other kinds (bpf/slots.bpf.h). */
+bool kind_is_slotted(const struct bpf_object *object);
+/* Returns the kernel memory of the maps that are its own, or of those that kinds share. */
+u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common);
+
+/* ---- kind_perf.c ---- */
+
+/* Attaches a program to its event of perf on a CPU. Returns NULL, with errno, if that fails. */
+struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu);
+
+/* ---- uprobes.c ---- */
+
+/* Prepares programs for uprobe_multi links. Returns 0; -ENOTSUP: this kernel has none. */
+int uprobes_prepare(struct bpf_object *object);
+/* The loaded object of an event whose programs are attached to places in files; NULL: it was never wanted. */
+struct bpf_object *uprobes_object(const struct probe *p, size_t event);
+
+/* ---- heap.c: what is special about kind `memory`; both do nothing to the objects of others ---- */
+
+/* Sets which blocks are sampled, and which processes are held, after loading. Returns 0 or -errno. */
+int heap_configure(struct bpf_object *object, const struct probe *p);
+/* Nothing that happens from now on counts. */
+void heap_end(struct bpf_object *object);
+
+/* ---- goroutines.c: what is special about locks of Go (bpf/kinds/goroutines.bpf.c) ---- */
+
+/* Forgets the waits of processes that have ended, and counts those of each cgroup. Does nothing to the objects of
+ * others. */
+void goroutines_tidy(struct bpf_object *object);

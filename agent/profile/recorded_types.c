@@ -1,0 +1,71 @@
+#include "profile/recorded_types.h"
+#include <string.h>
+
+struct types {
+    const char *const *names;
+    size_t n;
+};
+
+static bool is_type(const struct types *t, size_t i, const char *name)
+{
+    return i < t->n && !strcmp(t->names[i], name);
+}
+
+/* Returns the number of types from `i` on that are those of a kind, all of them in the order in which encoders write
+ * them; 0: they are not. */
+static size_t types_of_kind(const struct types *t, size_t i, const struct event_kind *kind)
+{
+    size_t at = i;
+    for (size_t v = 0; v < event_width(kind); v++) {
+        const struct event_value *value = &kind->values[v];
+        if (value->count && *value->count && !is_type(t, at++, value->count))
+            return 0;
+        if (!is_type(t, at++, value->type))
+            return 0;
+    }
+    return at - i;
+}
+
+static const struct event_kind *kind_at(const struct types *t, size_t i, size_t *types)
+{
+    size_t n;
+    const struct event_kind *all = event_kinds(&n), *best = NULL;
+    *types = 0;
+    for (size_t k = 0; k <= n; k++) {
+        const struct event_kind *kind = k < n ? &all[k] : event_kind_leaks();
+        size_t fit = types_of_kind(t, i, kind);
+        if (fit > *types) {
+            *types = fit;
+            best = kind;
+        }
+    }
+    return best;
+}
+
+static void place_values(struct recorded_place *to, u8 event, const struct event_kind *kind)
+{
+    for (u8 v = 0; v < event_width(kind); v++) {
+        const char *count = kind->values[v].count;
+        if (count && *count)
+            *to++ = (struct recorded_place){event, v, PLACE_COUNT};
+        *to++ = (struct recorded_place){event, v, PLACE_SUM};
+    }
+}
+
+size_t recorded_types(const char *const *names, size_t n, struct recorded_place places[RECORDED_TYPES],
+                      const struct event_kind *kinds[XP_MAX_EVENTS])
+{
+    struct types t = {names, n < RECORDED_TYPES ? n : RECORDED_TYPES};
+    size_t found = 0;
+    memset(places, 0, RECORDED_TYPES * sizeof(*places));
+    for (size_t i = 0, types; i < t.n; i += types ? types : 1) {
+        const struct event_kind *kind = kind_at(&t, i, &types);
+        if (kind && found < XP_MAX_EVENTS) {
+            place_values(places + i, (u8)found, kind);
+            kinds[found++] = kind;
+        } else if (is_type(&t, i, "samples")) {
+            places[i].what = PLACE_SAMPLES;
+        }
+    }
+    return found;
+}

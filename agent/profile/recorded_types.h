@@ -1,0 +1,19 @@
+/* Which values of which kinds of events the sample types of a pprof file are, by the names that encoders give them
+ * (pprof.c).
+ */
+#pragma once
+#include "profile/profile.h"
+
+#define RECORDED_TYPES (2 * PROF_COLUMNS + 1)
+
+struct recorded_place { /* what a number of a sample is */
+    u8 event;           /* of the profile */
+    u8 value;           /* of that event */
+    enum { PLACE_NOTHING, PLACE_COUNT, PLACE_SUM, PLACE_SAMPLES } what;
+};
+
+/* `names`: those of the sample types; of more than RECORDED_TYPES, the rest is ignored. Fills in `places`, and the
+ * kinds in the order of their first types. Types that are no kind's are PLACE_NOTHING, except for the number of samples
+ * that kinds share. Returns the number of kinds. */
+size_t recorded_types(const char *const *names, size_t n, struct recorded_place places[RECORDED_TYPES],
+                      const struct event_kind *kinds[XP_MAX_EVENTS]);

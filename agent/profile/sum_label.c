@@ -1,0 +1,37 @@
+#include "profile/sum_label.h"
+#include "bpf/heap.h"
+#include <stdio.h>
+
+/* 7 bytes, the first one the lowest. Names come from the kernel; what is no letter of one is not shown. */
+static void read_name(u64 word, char out[8])
+{
+    for (size_t i = 0; i < 7; i++) {
+        char c = (char)(word >> 8 * i);
+        out[i] = (char)(!c || (c > ' ' && c <= '~' && c != ';') ? c : '?');
+    }
+    out[7] = 0;
+}
+
+const char *sum_label_text(u64 word, char out[SUM_LABEL_TEXT])
+{
+    static const char *const verbs[XP_LABELS] = {
+        [XP_LABEL_NAME] = "",        [XP_LABEL_READ] = "read ",
+        [XP_LABEL_WRITE] = "write ", [XP_LABEL_DISCARD] = "discard ",
+        [XP_LABEL_FLUSH] = "flush ", [XP_LABEL_WRITE_BACK] = "write-back ",
+    };
+    static const char *const wholes[XP_BAD_LABELS] = {
+        [XP_LABEL_FREED_TWICE] = "[double free]",    [XP_LABEL_INSIDE] = "[free inside a block]",
+        [XP_LABEL_ON_STACK] = "[free of a stack]",   [XP_LABEL_IN_CODE] = "[free of code or constants]",
+        [XP_LABEL_IN_DATA] = "[free of a variable]", [XP_LABEL_FREED] = "[freed before by]",
+        [XP_LABEL_ALLOCATED] = "[allocated by]",     [XP_LABEL_UNKNOWN] = "[unknown]",
+    };
+    u32 what = XP_LABEL_WHAT(word);
+    char name[8];
+    if (what < XP_BAD_LABELS && wholes[what]) {
+        snprintf(out, SUM_LABEL_TEXT, "%s", wholes[what]);
+        return out;
+    }
+    read_name(word, name);
+    snprintf(out, SUM_LABEL_TEXT, "[%s%s]", what < XP_LABELS ? verbs[what] : "", name[0] ? name : "unknown");
+    return out;
+}

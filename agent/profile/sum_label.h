@@ -1,0 +1,11 @@
+/* What tells sums of the same stack apart (struct xp_sum_key), as text: the sort of memory, or the disk and what was
+ * done with it. Labels are the leaves of their stacks.
+ */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+
+#define SUM_LABEL_TEXT 32
+
+/* Writes the text of an XP_WORD_LABEL: "[anonymous]", "[write vda]". */
+const char *sum_label_text(u64 word, char out[SUM_LABEL_TEXT]);

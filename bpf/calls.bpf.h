@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * System calls that move bytes through descriptors, for the kinds `file` and `net`: what was really moved (the result,
+ * not the request), from entry to exit. Which descriptors count is up to the kind: XP_CALL_MINE(mode), with the type
+ * and permissions of an inode (stat(2): st_mode).
+ */
+#pragma once
+
+#define XP_S_IFMT   0170000u
+#define XP_S_IFSOCK 0140000u
+
+#define XP_MSG_PEEK   2u
+#define XP_MSG_BATCH  64 /* messages of sendmmsg and recvmmsg that are looked at */
+#define XP_MMSG_BYTES 64 /* sizeof(struct mmsghdr) */
+#define XP_MMSG_LEN   56 /* offset of msg_len in it */
+
+/* What a call does with its first and its second descriptor. */
+#define XP_CALL_READS  1u
+#define XP_CALL_WRITES 2u
+#define XP_CALL_OTHER  4u  /* open, fsync, getdents, stat: only the time counts */
+#define XP_CALL_COPIES 8u  /* reads from one descriptor and writes to another one */
+#define XP_CALL_MANY   16u /* the result is a number of messages */
+
+/* By number (arch/x86/entry/syscalls/syscall_64.tbl). */
+static const u8 xp_calls[512] = {
+    [0] = XP_CALL_READS,                   /* read */
+    [1] = XP_CALL_WRITES,                  /* write */
+    [2] = XP_CALL_OTHER,                   /* open */
+    [4] = XP_CALL_OTHER,                   /* stat */
+    [5] = XP_CALL_OTHER,                   /* fstat */
+    [6] = XP_CALL_OTHER,                   /* lstat */
+    [17] = XP_CALL_READS,                  /* pread64 */
+    [18] = XP_CALL_WRITES,                 /* pwrite64 */
+    [19] = XP_CALL_READS,                  /* readv */
+    [20] = XP_CALL_WRITES,                 /* writev */
+    [40] = XP_CALL_COPIES,                 /* sendfile */
+    [44] = XP_CALL_WRITES,                 /* sendto */
+    [45] = XP_CALL_READS,                  /* recvfrom */
+    [46] = XP_CALL_WRITES,                 /* sendmsg */
+    [47] = XP_CALL_READS,                  /* recvmsg */
+    [74] = XP_CALL_OTHER,                  /* fsync */
+    [75] = XP_CALL_OTHER,                  /* fdatasync */
+    [78] = XP_CALL_OTHER,                  /* getdents */
+    [85] = XP_CALL_OTHER,                  /* creat */
+    [217] = XP_CALL_OTHER,                 /* getdents64 */
+    [257] = XP_CALL_OTHER,                 /* openat */
+    [262] = XP_CALL_OTHER,                 /* newfstatat */
+    [275] = XP_CALL_COPIES,                /* splice */
+    [278] = XP_CALL_WRITES,                /* vmsplice */
+    [295] = XP_CALL_READS,                 /* preadv */
+    [296] = XP_CALL_WRITES,                /* pwritev */
+    [299] = XP_CALL_READS | XP_CALL_MANY,  /* recvmmsg */
+    [307] = XP_CALL_WRITES | XP_CALL_MANY, /* sendmmsg */
+    [326] = XP_CALL_COPIES,                /* copy_file_range */
+    [327] = XP_CALL_READS,                 /* preadv2 */
+    [328] = XP_CALL_WRITES,                /* pwritev2 */
+    [332] = XP_CALL_OTHER,                 /* statx */
+    [437] = XP_CALL_OTHER,                 /* openat2 */
+};
+
+XP_INLINE u32 xp_call_does(u64 number)
+{
+    return number < 512 ? xp_calls[number & 511] : 0;
+}
+
+struct xp_transfer { /* that a thread is in */
+    u64 began;
+    u32 does; /* XP_CALL_*, as far as it counts */
+    u32 pad;
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 16384);
+    __type(key, u32);
+    __type(value, struct xp_transfer);
+} transfers SEC(".maps");
+
+/* Whether a descriptor of the running task counts. */
+XP_INLINE int xp_is_mine(u64 fd)
+{
+    struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+    struct fdtable *table = BPF_CORE_READ(t, files, fdt);
+    struct file **files = BPF_CORE_READ(table, fd), *file = 0;
+    if ((u32)fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + (u32)fd) ||
+        !file)
+        return 0;
+    return XP_CALL_MINE(BPF_CORE_READ(file, f_inode, i_mode));
+}
+
+/* Whether a call of this number takes its path, or descriptor, in a way that only files have. */
+XP_INLINE int xp_opens(u64 number)
+{
+    return number == 2 || number == 4 || number == 6 || number == 85 || number == 257 || number == 262 ||
+           number == 332 || number == 437;
+}
+
+/* recv(2): what was only looked at stays. */
+XP_INLINE int xp_peeks(u64 regs, u64 number)
+{
+    u64 flags = xp_saved_word(regs, number == 47 ? XP_PT_RDX : XP_PT_R10);
+    return (number == 45 || number == 47 || number == 299) && flags & XP_MSG_PEEK;
+}
+
+/* Returns the bytes of the messages that a call has sent or received; of those beyond XP_MSG_BATCH, as many as the
+ * others have on average. */
+XP_INLINE u64 xp_bytes_of_messages(u64 regs, u64 messages)
+{
+    u64 at = xp_saved_word(regs, XP_PT_RSI) + XP_MMSG_LEN, sum = 0;
+    u32 i = 0;
+    for (; i < XP_MSG_BATCH && i < messages; i++) {
+        u32 len = 0;
+        xp_read_user(&len, sizeof(len), at + (u64)i * XP_MMSG_BYTES);
+        sum += len;
+    }
+    return i && messages > i ? sum * messages / i : sum;
+}
+
+/* ---- Programs ------------------------------------------------------------------------------------------------------
+ */
+
+/* What a call that copies between two descriptors does, as far as these count. sendfile has the target first, the
+ * others have the source first. */
+XP_INLINE u32 xp_copies(u64 regs, u64 number)
+{
+    int sendfile = number == 40;
+    u64 source = xp_saved_word(regs, sendfile ? XP_PT_RSI : XP_PT_RDI);
+    u64 target = xp_saved_word(regs, sendfile ? XP_PT_RDI : XP_PT_RDX);
+    return (xp_is_mine(source) ? XP_CALL_READS : 0) | (xp_is_mine(target) ? XP_CALL_WRITES : 0);
+}
+
+/* Notes a call that counts. Arguments: registers, number (include/trace/events/syscalls.h). */
+XP_INLINE void xp_transfer_begins(u64 regs, u64 number, u32 does)
+{
+    struct xp_transfer t = {.began = bpf_ktime_get_ns()};
+    u32 tid = (u32)bpf_get_current_pid_tgid();
+    if (does & XP_CALL_COPIES)
+        t.does = xp_copies(regs, number);
+    else if (xp_opens(number) ? XP_CALL_MINE(0) : xp_is_mine(xp_saved_word(regs, XP_PT_RDI)))
+        t.does = xp_peeks(regs, number) ? XP_CALL_OTHER : does;
+    if (t.does)
+        bpf_map_update_elem(&transfers, &tid, &t, BPF_ANY);
+}
+
+/* Counts a call. Arguments: registers, result. Values of the kind: bytes read, bytes written, time. */
+XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
+{
+    u32 tid = (u32)bpf_get_current_pid_tgid();
+    struct xp_transfer *t = bpf_map_lookup_elem(&transfers, &tid);
+    s64 result = (s64)ctx[1];
+    if (!t)
+        return;
+    u32 does = t->does;
+    u64 bytes = result < 0 ? 0 : result, now = bpf_ktime_get_ns();
+    if (does & XP_CALL_MANY)
+        bytes = xp_bytes_of_messages(ctx[0], bytes);
+    xp_no_amounts(s);
+    s->amounts[0].value = does & XP_CALL_READS ? bytes : 0;
+    s->amounts[1].value = does & XP_CALL_WRITES ? bytes : 0;
+    s->amounts[2].count = 1;
+    s->amounts[2].value = now - t->began;
+    bpf_map_delete_elem(&transfers, &tid);
+    xp_count_here(0, s, 0);
+}
+
+SEC("tp_btf/sys_enter")
+int xp_on_call(u64 *ctx)
+{
+    u32 does = xp_call_does(ctx[1]);
+    if (does && xp_is_wanted() && (xp_saved_word(ctx[0], XP_PT_CS) & 0xffff) == XP_USER_CS64)
+        xp_transfer_begins(ctx[0], ctx[1], does);
+    return 0;
+}
+
+XP_KIND_PROGRAM("tp_btf/sys_exit", xp_on_result, xp_call_does(xp_saved_word(ctx[0], XP_PT_ORIG_RAX)), xp_transfer_ends)

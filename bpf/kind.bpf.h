@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * What a kind of event consists of that is counted exactly, in sums per distinct stack: a file bpf/kinds/NAME.bpf.c
+ * with its programs, each of which is loaded where the kernel has what it attaches to, and a row in
+ * agent/events/events.c. The object is loaded while somebody wants the kind (agent/probe/kinds.c).
+ *
+ * A program is XP_KIND_PROGRAM: a test, of which xp_is_wanted is mostly a part, and a body. The body notes what
+ * happened in the amounts of the scratch state, and counts it with xp_count_here, or takes the stack now
+ * (xp_stack_here), keeps its key, and counts later (xp_count_for).
+ *
+ * Programs of kinds may interrupt each other: one in an interrupt those of tasks. So there are XP_LEVELS scratch states
+ * per CPU, which all kinds share. Levels end in the reverse order of their beginnings, because what runs between is
+ * never preempted: tracepoints are called with preemption off. An object whose programs are preempted defines
+ * XP_SLOTTED and has scratch states of its own (slots.bpf.h).
+ */
+#pragma once
+#ifdef XP_SLOTTED
+#define XP_LANE XP_LANE_SLOTS
+#else
+#define XP_NESTED
+#define XP_LANE xp_lane()
+#endif
+#include "bpf/vmlinux.h"
+#include "bpf/xprof.h"
+#include "bpf/sums.h"
+#include "bpf/object.bpf.h"
+#include "bpf/told.bpf.h"
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_MAX_SUMS);
+    __type(key, struct xp_sum_key);
+    __type(value, struct xp_sum);
+} sums0 SEC(".maps"), sums1 SEC(".maps");
+
+/* ---- Levels --------------------------------------------------------------------------------------------------------
+ */
+
+/* Begins a level. Returns its scratch state, which xp_state_get returns until xp_end_level; NULL: there is none left.
+ */
+XP_INLINE struct xp_state *xp_begin_level(void)
+{
+#ifdef XP_SLOTTED
+    struct xp_state *s = xp_claim_slot() ? 0 : xp_state_get();
+    struct xp_stats *lost = s ? 0 : xp_stats_get();
+    if (lost)
+        lost->lost[XP_LOSS_SCRATCH]++;
+    return s;
+#else
+    u32 *depth = xp_depth();
+    if (!depth)
+        return 0;
+    ++*depth;
+    struct xp_state *s = xp_state_get();
+    if (s)
+        return s;
+    --*depth;
+    struct xp_stats *st = xp_stats_get();
+    if (st)
+        st->lost[XP_LOSS_SCRATCH]++;
+    return 0;
+#endif
+}
+
+XP_INLINE void xp_end_level(void)
+{
+#ifdef XP_SLOTTED
+    xp_give_slot();
+#else
+    u32 *depth = xp_depth();
+    if (depth)
+        --*depth;
+#endif
+}
+
+/* ---- Who is wanted -------------------------------------------------------------------------------------------------
+ */
+
+/* Whether what the running task does counts. Idle tasks never do. */
+XP_INLINE int xp_is_wanted(void)
+{
+    u64 id = bpf_get_current_pid_tgid();
+    u32 tgid = id >> 32;
+    if (!id || (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid)))
+        return 0;
+    return xp_config.target != XP_TARGET_CGROUP ||
+           xp_want_of(xp_cgroup_id(), (struct task_struct *)bpf_get_current_task()) >> xp_config.event & 1;
+}
+
+/* A program NAME at SECTION. If TEST, which may look at ctx, does not rule it out, it calls BODY(u64 *ctx, struct
+ * xp_state *s). */
+#define XP_KIND_PROGRAM(section, name, test, body)          \
+    SEC(section)                                            \
+    int name(u64 *ctx)                                      \
+    {                                                       \
+        struct xp_state *s = (test) ? xp_begin_level() : 0; \
+        if (s) {                                            \
+            body(ctx, s);                                   \
+            xp_end_level();                                 \
+        }                                                   \
+        return 0;                                           \
+    }
+
+/* ---- Stacks --------------------------------------------------------------------------------------------------------
+ */
+
+#define XP_OWN_FRAMES 2 /* on top of what the kernel did: the program, and what calls those of tracepoints */
+
+/* In place of a stack for which there is no room: whose it was. */
+XP_NOINLINE int xp_tell_nobody(u64 cgroup, u64 with)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s || xp_begin_here(cgroup))
+        return 1;
+    s->cause = XP_CAUSE_NOT_TAKEN;
+    return xp_tell_here(cgroup, with);
+}
+
+/* Takes the stack of the running task as one of this cgroup, apart from others that differ in `with`; its key is in
+ * s->hash then. `ctx`: that of the program; NULL: without kernel frames. Returns 0; 1: there is no room. */
+XP_INLINE int xp_stack_as(void *ctx, struct xp_state *s, u64 cgroup, u64 with)
+{
+    if (xp_begin_here(cgroup))
+        return 1;
+    if (ctx && xp_config.kernel) {
+        long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, XP_OWN_FRAMES);
+        s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
+    }
+    xp_user_stack_here();
+    return xp_tell_here(cgroup, with) && xp_tell_nobody(cgroup, with);
+}
+
+XP_INLINE int xp_stack_here(void *ctx, struct xp_state *s)
+{
+    return xp_stack_as(ctx, s, xp_cgroup_id(), 0);
+}
+
+/* ---- Sums ----------------------------------------------------------------------------------------------------------
+ */
+
+XP_INLINE struct xp_sum *xp_sum_get(const struct xp_sum_key *key, u32 odd)
+{
+    return odd ? bpf_map_lookup_elem(&sums1, key) : bpf_map_lookup_elem(&sums0, key);
+}
+
+XP_INLINE struct xp_sum *xp_sum_make(const struct xp_sum_key *key, u32 odd)
+{
+    static const struct xp_sum none = {};
+    odd ? bpf_map_update_elem(&sums1, key, &none, BPF_NOEXIST)
+        : bpf_map_update_elem(&sums0, key, &none, BPF_NOEXIST); /* or somebody else has done so meanwhile */
+    return xp_sum_get(key, odd);
+}
+
+/* Adds the amounts of the scratch state to a sum. `cgroup`: whose share of sums it counts against. Out of line, for its
+ * part of the stack. */
+XP_NOINLINE int xp_count_for(u64 stack, u64 label, u64 cgroup)
+{
+    struct xp_sum_key key = {.stack = stack, .label = label};
+    struct xp_state *s = xp_state_get();
+    u32 odd = xp_live.interval & 1;
+    struct xp_sum *sum = xp_sum_get(&key, odd);
+    if (!s)
+        return 1;
+    struct xp_wait_group *g = !sum && xp_config.wait_shares ? xp_wait_group(cgroup) : 0;
+    if (!sum && (!xp_config.wait_shares || (g && g->waits < XP_MAX_SUMS / XP_WAIT_SHARE))) {
+        sum = xp_sum_make(&key, odd);
+        if (g)
+            __sync_fetch_and_add(&g->waits, 1);
+    }
+    if (!sum) {
+        struct xp_stats *st = xp_stats_get();
+        if (st)
+            st->lost[XP_LOSS_SUM]++;
+        return 1;
+    }
+    XP_UNROLL
+    for (u32 i = 0; i < XP_MAX_VALUES; i++) {
+        if (s->amounts[i].count)
+            __sync_fetch_and_add(&sum->of[i].count, s->amounts[i].count);
+        if (s->amounts[i].value)
+            __sync_fetch_and_add(&sum->of[i].value, s->amounts[i].value);
+    }
+    return 0;
+}
+
+/* Clears the amounts of the scratch state. */
+XP_INLINE void xp_no_amounts(struct xp_state *s)
+{
+    __builtin_memset(s->amounts, 0, sizeof(s->amounts));
+}
+
+/* Counts the amounts of the scratch state for the running task. */
+XP_INLINE int xp_count_here(void *ctx, struct xp_state *s, u64 label)
+{
+    return xp_stack_here(ctx, s) ? 1 : xp_count_for(s->hash, label, s->sample.cgroup);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Kind `rss`: where resident memory of processes grows, and where it is returned, without uprobes: from the kernel's
+ * own counters. A process has a sum of them, to which each CPU adds its part when it has a batch of pages (32, or twice
+ * the number of CPUs: lib/percpu_counter.c). Once the sum has changed enough, its change is counted for the stack that
+ * made it change last. So the changes add up to what the kernel says, and most page faults cost a look at one number.
+ * Labels are sorts of memory. Values of the kind: grown and returned, in bytes.
+ */
+#include "bpf/kind.bpf.h"
+#include "bpf/atomic.bpf.h"
+
+#define XP_RSS_SPACES 16384
+#define XP_RSS_STEP   128  /* pages: smaller changes wait for more; as much as `memory` samples by */
+#define XP_RSS_NEW    1024 /* pages that an address space may have when it is seen first, and is believed to be new */
+
+enum { XP_RSS_FILE, XP_RSS_ANON, XP_RSS_SWAP, XP_RSS_SHARED, XP_RSS_MEMBERS }; /* include/linux/mm_types_task.h */
+
+/* What was seen last of an address space, in pages. */
+struct xp_rss {
+    s64 seen[XP_RSS_MEMBERS];
+    u64 known[XP_RSS_MEMBERS]; /* whether it was seen */
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, XP_RSS_SPACES);
+    __type(key, u64); /* number of the address space: never used again (arch/x86/include/asm/mmu.h) */
+    __type(value, struct xp_rss);
+} rss_spaces SEC(".maps");
+
+/* What is to be added to a pointer to memory of CPUs, to find that of this one: the kernel does so when it looks up an
+ * element of this very map, of which it has such a pointer. */
+struct xp_rss_cpu {
+    u64 map, self, offset;
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct xp_rss_cpu);
+} rss_cpu SEC(".maps");
+
+XP_INLINE u64 xp_rss_offset(void)
+{
+    u32 zero = 0;
+    struct xp_rss_cpu *c = bpf_map_lookup_elem(&rss_cpu, &zero);
+    if (c && !c->offset) { /* from where they are stored, pointers are read as numbers */
+        volatile struct xp_rss_cpu *stored = c;
+        u64 memory = 0;
+        stored->map = (u64)&rss_cpu;
+        stored->self = (u64)c;
+        bpf_probe_read_kernel(&memory, 8, (void *)(stored->map + XP_OFFSET_OF(bpf_array, pptrs)));
+        c->offset = stored->self - memory;
+    }
+    return c ? c->offset : 0;
+}
+
+/* Up to Linux 6.1, threads collect their pages, and there is one sum only. */
+XP_INLINE int xp_rss_is_old(void)
+{
+    return bpf_core_type_exists(struct mm_rss_stat);
+}
+
+XP_INLINE u64 xp_rss_counter(u64 mm, u32 member)
+{
+    if (xp_rss_is_old())
+        return mm + XP_OFFSET_OF(mm_struct___old_rss, rss_stat) + 8 * member;
+    return mm + XP_OFFSET_OF(mm_struct, rss_stat) + bpf_core_type_size(struct percpu_counter) * member;
+}
+
+/* Typed loads, because this is all that happens at most page faults. The members have constant places then. */
+XP_INLINE u64 xp_rss_parts(struct mm_struct *mm, u32 member)
+{
+    if (member == XP_RSS_ANON)
+        return (u64)mm->rss_stat[XP_RSS_ANON].counters;
+    if (member == XP_RSS_FILE)
+        return (u64)mm->rss_stat[XP_RSS_FILE].counters;
+    return (u64)mm->rss_stat[XP_RSS_SHARED].counters;
+}
+
+/* Whether this CPU may have added its part right now: it has none left. */
+XP_INLINE int xp_rss_is_added(struct mm_struct *mm, u32 member)
+{
+    s32 part = 0;
+    if (!xp_rss_is_old())
+        bpf_probe_read_kernel(&part, 4, (void *)(xp_rss_parts(mm, member) + xp_rss_offset()));
+    return !part;
+}
+
+/* In a system call that makes a process, or its new program, the memory of that is another one than the current one. */
+XP_INLINE int xp_rss_is_new(u64 mm, s64 pages)
+{
+    u64 own = (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm);
+    return own && own != mm && pages <= XP_RSS_NEW;
+}
+
+XP_INLINE struct xp_rss *xp_rss_find(u64 mm, int make)
+{
+    static const struct xp_rss none = {};
+    u64 key = BPF_CORE_READ((struct mm_struct *)mm, context.ctx_id);
+    struct xp_rss *r = bpf_map_lookup_elem(&rss_spaces, &key);
+    if (r || !make)
+        return r;
+    bpf_map_update_elem(&rss_spaces, &key, &none, BPF_NOEXIST); /* or somebody else has done so meanwhile */
+    return bpf_map_lookup_elem(&rss_spaces, &key);
+}
+
+/* Returns the pages by which a counter has changed since it was seen last. */
+XP_INLINE s64 xp_rss_change(struct xp_rss *r, u64 mm, u32 member, int wanted)
+{
+    s64 pages = 0;
+    u64 counter = xp_rss_counter(mm, member);
+    u32 at = xp_rss_is_old() ? 0 : XP_OFFSET_OF(percpu_counter, count);
+    bpf_probe_read_kernel(&pages, 8, (void *)(counter + at));
+    if (!xp_atomic_swap(&r->known[member & 3], 1))
+        r->seen[member & 3] = xp_rss_is_new(mm, pages) ? 0 : pages;
+    s64 change = pages - r->seen[member & 3];
+    if (wanted && change < XP_RSS_STEP && change > -XP_RSS_STEP)
+        return 0;
+    return pages - (s64)xp_atomic_swap(&r->seen[member & 3], pages);
+}
+
+XP_INLINE u64 xp_rss_label(u32 member)
+{
+    return member == XP_RSS_ANON   ? XP_LABEL(XP_LABEL_NAME, XP_TEXT('a', 'n', 'o', 'n', 0, 0, 0))
+           : member == XP_RSS_FILE ? XP_LABEL(XP_LABEL_NAME, XP_TEXT('f', 'i', 'l', 'e', 0, 0, 0))
+                                   : XP_LABEL(XP_LABEL_NAME, XP_TEXT('s', 'h', 'a', 'r', 'e', 'd', 0));
+}
+
+/* What others take from a process, as when memory is short, is nobody's: it is seen, and not counted. */
+XP_INLINE void xp_rss_changes(u64 *ctx, struct xp_state *s)
+{
+    u32 member = ctx[1] & 3;
+    int wanted = xp_is_wanted();
+    struct xp_rss *r = xp_rss_find(ctx[0], wanted);
+    s64 change = r ? xp_rss_change(r, ctx[0], member, wanted) : 0;
+    if (!change || !wanted)
+        return;
+    xp_no_amounts(s);
+    u32 value = change < 0;
+    s->amounts[value & 1].count = 1;
+    s->amounts[value & 1].value = (u64)(change < 0 ? -change : change) << 12;
+    xp_count_here(ctx, s, xp_rss_label(member));
+}
+
+/* Arguments: memory, member. */
+XP_INLINE int xp_rss_counts(const u64 *ctx)
+{
+    u32 member = ctx[1];
+    return member < XP_RSS_MEMBERS && member != XP_RSS_SWAP && xp_rss_is_added((struct mm_struct *)ctx[0], member);
+}
+
+XP_KIND_PROGRAM("tp_btf/rss_stat", xp_on_rss, xp_rss_counts(ctx), xp_rss_changes)
+
+/* All memory of a new program is new. */
+SEC("tp_btf/sched_process_exec")
+int xp_on_new_program(u64 *ctx)
+{
+    u64 mm = (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm);
+    struct xp_rss *r = mm && xp_is_wanted() ? xp_rss_find(mm, 1) : 0;
+    for (u32 i = 0; r && i < XP_RSS_MEMBERS; i++)
+        r->known[i] = 1;
+    return 0;
+}

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Time waiting for locks is what the threads themselves measure, for each lock: of programs that are launched or already
-# run, with glibc, musl and Rust.
+# run, with glibc, musl and Rust (std and parking_lot).
 set -euo pipefail
 . e2e/lib.sh
 need_root
@@ -34,9 +34,7 @@ launched() { # WHAT PROGRAM
 expect_names() { # STATIC LIBRARY [HOLDER]
     local name frame label
     while read -r name frame label; do
-        awk -v name="$name" -v frame="[lock: $frame]" '
-            index($0, ";take_" name ";") { all += $NF; if (index($0, ";" frame " ")) named += $NF }
-            END { exit !(all && named > 0.99 * all) }' "$profile" || fail "the lock of $name is not called $frame"
+        expect_frame "$name" "$frame"
         GOTOOLCHAIN=local PPROF_BINARY_PATH=$TMP go tool pprof -symbolize=none -sample_index=delay -unit=ms \
             -focus="^take_$name\$" -tags "$TMP/x.pb.gz" >"$TMP/tags" 2>&1 || fail "$(cat "$TMP/tags")"
         awk -v label="$label" '/^ *lock:/ { on = 1; next } /^$/ { on = 0 } on { sub(/.*: /, ""); if (index($0, label) == 1) found = 1 }
@@ -50,15 +48,14 @@ heap heap heap
 EOF
 }
 
-mkfifo "$TMP/gate"
-follows_waits() {
-    local id
-    xprof=$(pgrep -P "$recorder" -x xprof) || return
-    while read -r id; do
-        [ "$(bpftool -j prog show id "$id" | jq -r .name)" != xp_tell_waits ] || return 0 # attached last
-    done < <(sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$xprof/fdinfo/"* 2>/dev/null | sort -u)
-    return 1
+# NAME of the profile is called FRAME.
+expect_frame() { # NAME FRAME
+    awk -v name="$1" -v frame="[lock: $2]" '
+        index($0, ";take_" name ";") { all += $NF; if (index($0, ";" frame " ")) named += $NF }
+        END { exit !(all && named > 0.99 * all) }' "$profile" || fail "the lock of $1 is not called $2"
 }
+
+mkfifo "$TMP/gate"
 attached() { # WHAT PROGRAM
     "$2" 50 <"$TMP/gate" >"$TMP/own" &
     local program=$!
@@ -94,6 +91,19 @@ for target in "-p $stuck" -a; do
     is "$ns" '<=' 2300000000 || fail "$target: it waited for $ns ns, not for 2 s"
 done
 
+# One with a timeout goes on in another system call when the process was stopped.
+"$TMP/locks" stuck-timed &
+stuck=$!
+at_exit "kill -KILL $stuck"
+await is_stuck
+kill -STOP $stuck
+await grep -q '^State:.T' /proc/$stuck/status
+kill -CONT $stuck
+await is_stuck
+record -e lock -d 1s -p $stuck
+ns=$(awk '/^locks;.*;take_timed;.*\[lock: in_bss[^]]*\] [0-9]+$/ { n += $NF } END { print n + 0 }' "$profile")
+is "$ns" '>=' 950000000 || fail "after a stop, it waited for $ns ns, not for 1 s"
+
 # Beside offcpu and runqueue, waits for locks have rows of their own.
 record -e lock,offcpu,runqueue -o "$TMP/x.pb.gz" -- "$TMP/locks" 50 >"$TMP/own"
 expect_delays "beside others"
@@ -109,6 +119,38 @@ fi
 if command -v rustc >/dev/null; then
     rustc --edition 2021 -O -g -o "$TMP/locks-rust" e2e/targets/locks-rust.rs
     launched Rust "$TMP/locks-rust"
+    expect_frame static locks_rust::OWN
+    attached Rust "$TMP/locks-rust"
 else
     echo "there is no rustc: Rust is not tested"
+fi
+
+# The crate is kept where cargo keeps it: the network is needed once.
+build_parking() {
+    mkdir "$TMP/parking"
+    cat >"$TMP/parking/Cargo.toml" <<EOF
+[package]
+name = "locks_parking"
+version = "0.0.0"
+edition = "2021"
+[dependencies]
+parking_lot = "=0.12.5"
+[[bin]]
+name = "locks_parking"
+path = "$PWD/e2e/targets/locks-rust.rs"
+[profile.release]
+debug = true
+EOF
+    export CARGO_TARGET_DIR=$TMP/parking/target RUSTFLAGS='--cfg parking_lot'
+    cargo build -q --release --offline --manifest-path "$TMP/parking/Cargo.toml" 2>/dev/null ||
+        timeout 60 cargo build -q --release --manifest-path "$TMP/parking/Cargo.toml"
+}
+if command -v cargo >/dev/null && build_parking; then
+    for how in launched attached; do
+        $how parking_lot "$TMP/parking/target/release/locks_parking"
+        expect_frame static locks_parking::OWN
+        expect_frame heap heap
+    done
+else
+    echo "there is no cargo, or no crate: parking_lot is not tested"
 fi

@@ -14,21 +14,6 @@ for name in one two three; do
     at_exit "kill $!"
 done
 
-# Numbers of the eBPF programs that a process holds.
-programs_of() { # PID
-    sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$1/fdinfo/"* 2>/dev/null | sort -u
-}
-name_of_program() { # NUMBER
-    bpftool -j prog show id "$1" | jq -r .name
-}
-follows_waits() {
-    local id
-    xprof=$(pgrep -P "$recorder" -x xprof) || return
-    for id in $(programs_of "$xprof"); do
-        [ "$(name_of_program "$id")" != xp_tell_waits ] || return 0 # attached last
-    done
-    return 1
-}
 start() { # OPTION...
     record -e offcpu "$@" &
     recorder=$!
@@ -51,13 +36,13 @@ start -p "${pid_of[one]}" -o "$TMP/x.pb.gz" -o "$TMP/x.html"
 sleep 1
 kill -INT "$xprof"
 wait "$recorder" || fail "SIGINT ended the recording with $?"
-expect_asleep 1000 one
+expect .duration_seconds '>=' 1
+expect_asleep "$(value '.duration_seconds * 980 | floor')" one
 expect_no_stack '(two|three);.*'
 for f in x.pb.gz x.html s.json; do
     [ -s "$TMP/$f" ] || fail "there is no $f"
 done
 gzip -t "$TMP/x.pb.gz"
-expect .duration_seconds '>=' 1
 expect .lost.wait == 0
 
 record -e offcpu -d 500ms -p "${pid_of[one]},${pid_of[two]}"
@@ -97,3 +82,24 @@ for ((i = 0; i < 50; i++)); do
     sleep 0.1
 done
 [ -z "$left" ] || fail "this is left: $left"
+
+# A thread that replaces the program goes on under its leader's number: nothing is kept under its own.
+build_target thread_exec -pthread
+mkfifo "$TMP/gate"
+record -e offcpu -- "$TMP/thread_exec" 100 <"$TMP/gate" &
+recorder=$!
+exec 3>"$TMP/gate"
+at_exit "kill \$(pgrep -P $recorder)"
+await follows_waits
+came_to_its_end() {
+    grep -qz '^0$' "/proc/$(pgrep -P "$xprof" -x 'exe|thread_exec')/cmdline"
+}
+await came_to_its_end
+map=$(sed -n 's/^map_id:[[:space:]]*//p' "/proc/$xprof/fdinfo/"* 2>/dev/null | sort -u | while read -r id; do
+    [ "$(bpftool -j map show id "$id" | jq -r .name)" != threads ] || echo "$id"
+done)
+kept=$(bpftool -j map dump id "$map" | jq length)
+[ "$kept" -le 10 ] || fail "$kept threads are followed, of a program with one"
+echo >&3
+exec 3>&-
+wait "$recorder"

@@ -1,7 +1,31 @@
-//! The same as locks.c, with std::sync::Mutex: a static one and one in a Box.
-use std::sync::{Arc, Barrier, Mutex};
+//! The same as locks.c, with std::sync::Mutex, or with --cfg parking_lot that of this crate: a static one and one in a
+//! Box.
+use std::io::Read;
+use std::sync::{Arc, Barrier};
 use std::thread::{sleep, Builder, JoinHandle};
 use std::time::{Duration, Instant};
+
+#[cfg(not(parking_lot))]
+mod kind {
+    pub use std::sync::{Mutex, MutexGuard};
+    pub fn lock(mutex: &Mutex<u32>) -> MutexGuard<'_, u32> {
+        mutex.lock().unwrap()
+    }
+    pub fn is_free(mutex: &Mutex<u32>) -> bool {
+        mutex.try_lock().is_ok()
+    }
+}
+#[cfg(parking_lot)]
+mod kind {
+    pub use parking_lot::{Mutex, MutexGuard};
+    pub fn lock(mutex: &Mutex<u32>) -> MutexGuard<'_, u32> {
+        mutex.lock()
+    }
+    pub fn is_free(mutex: &Mutex<u32>) -> bool {
+        mutex.try_lock().is_some()
+    }
+}
+use kind::Mutex;
 
 static OWN: Mutex<u32> = Mutex::new(0);
 
@@ -23,11 +47,11 @@ impl Lock for Box<Mutex<u32>> {
 
 #[inline(always)]
 fn take(mutex: &Mutex<u32>) -> (u64, u64) {
-    if mutex.try_lock().is_ok() {
+    if kind::is_free(mutex) {
         return (0, 0);
     }
     let from = Instant::now();
-    let guard = mutex.lock().unwrap();
+    let guard = kind::lock(mutex);
     let ns = from.elapsed().as_nanos() as u64;
     drop(guard);
     (1, ns)
@@ -54,7 +78,7 @@ fn contend(name: &'static str, hold: u64, rounds: u64, lock: Arc<dyn Lock>, by: 
     let (lock2, at2) = (lock.clone(), at.clone());
     let holder = move || {
         for _ in 0..rounds {
-            let guard = lock.mutex().lock().unwrap();
+            let guard = kind::lock(lock.mutex());
             at.wait();
             sleep(Duration::from_millis(hold));
             drop(guard);
@@ -76,6 +100,7 @@ fn contend(name: &'static str, hold: u64, rounds: u64, lock: Arc<dyn Lock>, by: 
 }
 
 fn main() {
+    let _ = std::io::stdin().read(&mut [0]);
     let rounds = std::env::args().nth(1).unwrap().parse().unwrap();
     let boxed: Box<Mutex<u32>> = Box::new(Mutex::new(0));
     let all = [

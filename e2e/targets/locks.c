@@ -1,11 +1,12 @@
 /* Threads that contend for locks: in .bss of the program, in memory of malloc, in .bss of a library (locks_library.c),
  * and one that nobody else takes. `locks ROUNDS` waits for a byte or the end of its input, and prints for each: NAME
  * WAITS NS, where NS is the time by the clock that pthread_mutex_lock took whenever pthread_mutex_trylock had failed.
- * The lock is held by a thread called NAME. */
+ * The lock is held by a thread called NAME. `locks stuck` waits for ever, `locks stuck-timed` for an hour. */
 #define _GNU_SOURCE
 #include "burn.h"
 #include <err.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,16 @@ static void *stick(void *arg)
         nap(1000L * MS);
 }
 
-static void be_stuck(void)
+static KEEP void take_timed(struct contended *c)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += 3600;
+    pthread_mutex_timedlock(c->mutex, &t);
+    STAY;
+}
+
+static void be_stuck(bool timed)
 {
     struct contended c = {.name = "static", .mutex = &in_bss.own};
     pthread_t thread;
@@ -119,7 +129,7 @@ static void be_stuck(void)
         errx(2, "pthread_create");
     pthread_setname_np(thread, c.name);
     pthread_barrier_wait(&c.begin);
-    take_static(&c);
+    timed ? take_timed(&c) : take_static(&c);
 }
 
 int main(int argc, char **argv)
@@ -135,8 +145,8 @@ int main(int argc, char **argv)
     pthread_t threads[2 * N];
     if (argc != 2 || !heap)
         errx(2, "ROUNDS");
-    if (!strcmp(argv[1], "stuck"))
-        be_stuck();
+    if (!strncmp(argv[1], "stuck", 5))
+        be_stuck(!strcmp(argv[1], "stuck-timed"));
     rounds = atol(argv[1]);
     getchar();
     pthread_mutex_init(heap, NULL);

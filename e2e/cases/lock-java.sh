@@ -1,0 +1,44 @@
+#!/bin/bash
+# Time waiting for monitors of Java, and for its ReentrantLock, is what the program itself measures.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+need java javac jcmd bpftool jq
+
+javac -d "$TMP" e2e/targets/Locks.java
+
+# Compares the time of a FRAME with what the program has printed, in $TMP/own.
+expect_delay() { # WHAT NAME FRAME
+    local ns sum
+    ns=$(awk -v name="$2" '$1 == name { print $3 }' "$TMP/own")
+    sum=$(awk -v frame=";[lock: $3] " 'index($0, frame) && !/;\[stack not taken\];/ { n += $NF } END { print n + 0 }' "$profile")
+    echo "$1, $2: $ns ns, in the profile $sum ns"
+    [ "$ns" -ge 100000000 ] || fail "$1: $2 was contended for $ns ns only"
+    is "$sum" '>=' "0.98 * $ns" || fail "$1: $2 was waited for for $ns ns, not for $sum"
+    is "$sum" '<=' "1.02 * $ns" || fail "$1: $2 was waited for for $ns ns, not for $sum"
+    expect .lost.wait == 0
+}
+
+# With default options, methods have no names: a monitor is known by functions of the runtime, and the other is not.
+record -e lock -- java -cp "$TMP" Locks 50 >"$TMP/own"
+expect_delay launched monitor 'Java monitor'
+if grep -F ';[lock: Java lock] ' "$profile" >/dev/null; then fail "a lock without name has one"; fi
+if grep -F 'ObjectMonitor::wait' "$profile" >/dev/null; then fail "waiting to be notified is no lock"; fi
+
+# With frame pointers, and a map of the compiled code, both are known.
+mkfifo "$TMP/gate"
+java -Xcomp -XX:+PreserveFramePointer -cp "$TMP" Locks 50 <"$TMP/gate" >"$TMP/own" 2>"$TMP/says" &
+java=$!
+exec 3>"$TMP/gate"
+at_exit "kill -KILL $java; rm -f /tmp/perf-$java.map"
+await grep -q ready "$TMP/says"
+jcmd "$java" Compiler.perfmap >/dev/null || skip "this Java writes no map of its code (17 and later do)"
+record -e lock -p $java &
+recorder=$!
+at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
+await follows_waits
+echo >&3
+exec 3>&-
+wait "$recorder" || fail "the recording ended with $?"
+expect_delay attached monitor 'Java monitor'
+expect_delay attached reentrant 'Java lock'

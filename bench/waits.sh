@@ -1,7 +1,8 @@
 #!/bin/bash
 # What following waits costs a switch of threads, beside libbpf-tools' offcputime in the same run: two processes on one CPU
 # pass a byte to and fro. "other": another process is followed. "own": one of the two is. "short": one of the two is, and
-# its waits are below --offcpu-min. "wake-other", "wake-own": the same with the stack of who ends each wait.
+# its waits are below --offcpu-min. "wake-other", "wake-own": the same with the stack of who ends each wait. "late": as
+# "own", with the stacks taken by each of the other means that the kernel has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ROUNDS=${ROUNDS:-5}
@@ -39,6 +40,7 @@ beside() { # FILE COMMAND...
     kill -TERM $tool
     wait $tool 2>/dev/null || true
 }
+late=$({ "$XPROF" check || true; } | sed -n 's/^ok *user stacks of waits *switch,* *//p' | tr -d ,)
 for ((i = 0; i < ROUNDS; i++)); do
     switch_ns >>"$TMP/none"
     beside other "$XPROF" record -e offcpu -p $other -o "$TMP/x.pb.gz"
@@ -47,6 +49,9 @@ for ((i = 0; i < ROUNDS; i++)); do
     beside bcc-own offcputime -p $player 1000
     beside wake-other "$XPROF" record -e wakeup -p $other -o "$TMP/x.pb.gz"
     beside wake-own "$XPROF" record -e wakeup -p $player -o "$TMP/x.pb.gz"
+    for by in $late; do
+        beside "late-$by" "$XPROF" record -e offcpu --wait-stacks "$by" -p $player -o "$TMP/x.pb.gz"
+    done
     beside short "$XPROF" record -e offcpu --offcpu-min 10ms -p $player -o "$TMP/x.pb.gz"
 done
 median() { # FILE
@@ -69,3 +74,8 @@ awk -v none="$(median none)" -v other="$(median other)" -v bcc_other="$(median b
         a = (short - none) / 1000
         printf "waits short, %.2f us a switch, %.2f us without, %.2f, <= 2 us, %s\n", a, none / 1000,
             short / none, verdict(a <= 2) }'
+for by in $late; do
+    awk -v by="$by" -v none="$(median none)" -v own="$(median own)" -v late="$(median "late-$by")" 'BEGIN {
+        a = (late - none) / 1000; b = (own - none) / 1000
+        printf "waits late-%s, %.2f us a switch, as it leaves %.2f us, %.2f, -, -\n", by, a, b, a / b }'
+done

@@ -49,6 +49,27 @@ need_root() {
     [ "$(id -u)" = 0 ] || skip "needs root"
 }
 
+need_kernel() { # VERSION FOR_WHAT
+    local kernel
+    kernel=$(uname -r)
+    printf '%s\n%s\n' "$1" "${kernel%%-*}" | sort -VC || skip "$2: of Linux $1"
+}
+
+# Eight ports in a row that nobody listens at, and no call returned before: $port is the first. They are below those that
+# the kernel gives to outgoing connections (net.ipv4.ip_local_port_range), which would be free now and taken later.
+free_ports() {
+    local i
+    for ((i = 0; i < 100; i++)); do
+        port=$((16000 + RANDOM % 2000 * 8))
+        [[ " $given_ports " != *" $port "* ]] || continue
+        ss -Htln "sport >= :$port and sport <= :$((port + 7))" | grep -q . && continue
+        given_ports+=" $port"
+        return 0
+    done
+    fail "there are no free ports"
+}
+given_ports=
+
 # Builds e2e/targets/NAME.* into $TMP. OUT names the result otherwise, CC is the compiler.
 build_target() { # NAME [FLAG...]
     local name=$1 source out
@@ -101,6 +122,29 @@ record_in_background() { # OPTION...
 
 has_perf_events() {
     xprof=$(pgrep -P "$recorder" -x xprof) && find "/proc/$xprof/fd" -lname '*perf_event*' | grep -q .
+}
+
+# Numbers of the eBPF programs that a process holds.
+programs_of() { # PID
+    sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$1/fdinfo/"* 2>/dev/null | sort -u
+}
+
+name_of_program() { # NUMBER
+    bpftool -j prog show id "$1" | jq -r .name
+}
+
+# Whether the recording in the background has an eBPF program of this name; sets $xprof.
+has_program() { # NAME
+    local id
+    xprof=$(pgrep -P "$recorder" -x xprof) || return
+    for id in $(programs_of "$xprof"); do
+        [ "$(name_of_program "$id")" != "$1" ] || return 0
+    done
+    return 1
+}
+
+follows_waits() {
+    has_program xp_tell_waits # attached last
 }
 
 # Lets a process run for 20 ms, so that what it begins with is mapped: in steps, or it might come to its end.

@@ -4,7 +4,7 @@
 need curl jq
 out=$TMP/profiles # with start_agent
 state=$TMP/state # the spool
-port=$((20000 + RANDOM % 12000))
+free_ports
 page=http://127.0.0.1:$port
 
 # In the background, ready: $agent_pid. Its messages are in $errors. INTERVAL is 1 s unless it is set.

@@ -26,7 +26,7 @@ adapted() { # COMMAND
     local end="-d 1s "
     [[ $1 != *" -- "* ]] || end=
     sed -E -e "s#^(sudo )?build/xprof#$XPROF#" -e "s/4711/$pid/" -e 's/-d [0-9]+[ms] ?//' -e 's/make -j4/sleep 1/' \
-        -e "s#/sys/fs/cgroup/system.slice/nginx.service#$mount$cgroup#" -e "s#^($XPROF record )#\1$end#" <<<"$1"
+        -e 's/--leaks/& --older-than 100ms/' -e "s#/sys/fs/cgroup/system.slice/nginx.service#$mount$cgroup#" -e "s#^($XPROF record )#\1$end#" <<<"$1"
 }
 
 run_xprof() { # COMMAND

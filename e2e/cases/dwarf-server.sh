@@ -21,7 +21,7 @@ named() { # OPTION...
     grep -q 'between;innermost' "$profile"
 }
 
-port=$((20000 + RANDOM % 12000))
+free_ports
 debuginfod -p $port -d "$TMP/index" -t 0 -g 0 -F "$TMP/files" >"$TMP/log" 2>&1 &
 server=$!
 at_exit "kill $server"

@@ -10,8 +10,9 @@ need openssl nginx
 need_server
 record_profile
 free_ports
+tls=$port
+free_ports
 start_server v1
-tls=$((port + 20000 > 60000 ? port - 10000 : port + 20000))
 cd "$TMP"
 make_cert() { # NAME SUBJECT_NAME [AUTHORITY]
     openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$1.key" -out "$1.csr" -subj "/CN=$1" 2>/dev/null

@@ -11,7 +11,6 @@ need go python3
 . e2e/faults/pushed.sh
 
 need_server
-pick_ports
 start_server v2
 start_front
 OUT=hotspot build_target layout

@@ -11,7 +11,6 @@ need go unshare
 . e2e/faults/pushed.sh
 
 need_server
-pick_ports
 start_server v2
 OUT=hotspot build_target layout
 

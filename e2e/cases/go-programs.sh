@@ -13,7 +13,7 @@ expect_stack 'runtime\.goexit;runtime\.main;main\.main;cmd/compile/internal/gc\.
 
 server=/usr/bin/prometheus
 [ -x $server ] || skip "there is no $server; the compiler is all that was looked at"
-port=19487
+free_ports
 cat >"$TMP/prometheus.yml" <<YML
 global: {scrape_interval: 100ms}
 scrape_configs: [{job_name: self, static_configs: [{targets: ["127.0.0.1:$port"]}]}]

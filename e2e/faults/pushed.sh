@@ -2,13 +2,11 @@
 # An agent that pushes to a Pyroscope and writes the same profiles into a folder, which is never away: the folder tells what
 # there should be at the server. To be sourced after e2e/pyroscope/lib.sh and e2e/faults/sum.sh.
 
-# The agent's $pages and the server's: below those that outgoing connections take, and not each other's.
-pages=$((20000 + RANDOM % 12000))
+# The agent's $pages, and the server's from $port.
+free_ports
+pages=$port
 page=http://127.0.0.1:$pages
-pick_ports() {
-    free_ports
-    while [ "$port" -gt 32000 ] || { [ "$pages" -ge "$port" ] && [ "$pages" -le $((port + 4)) ]; }; do free_ports; done
-}
+free_ports
 
 says() { # CONDITION of awk: sum(NAME, what its labels match)
     curl -sf "$page/metrics" >"$TMP/metrics" && awk "{ line[NR] = \$0 }

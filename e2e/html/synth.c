@@ -43,13 +43,17 @@ static u32 process(struct profile *p, const char *name, u32 tgid)
 static void stack(struct profile *p, u32 who, u8 cause, u64 count, const u32 *locations, u32 n)
 {
     struct prof_stack s = {.process = who, .first = (u32)p->stack_locations.n, .n = n, .cause = cause};
+    struct prof_stack second = s;
     s.count[0] = count;
     s.value[0] = count * PERIOD;
-    s.count[1] = p->nevents > 1 ? (count * 7 + n) % 23 : 0;
-    s.value[1] = s.count[1] * (n % 5 + 1);
+    second.event = 1;
+    second.count[0] = (count * 7 + n) % 23;
+    second.value[0] = second.count[0] * (n % 5 + 1);
     while (n--)
         *VEC_PUSH(&p->stack_locations) = locations[n];
     *VEC_PUSH(&p->stacks) = s;
+    if (p->nevents > 1)
+        *VEC_PUSH(&p->stacks) = second;
 }
 
 static void about(struct profile *p, const char *command)
@@ -105,35 +109,29 @@ static void story(struct profile *p, u32 who, u8 cause, u64 count, const char *t
 #define HANDLE NODE "j:~onRequest j:*handle j:*render "
 #define GCC    "cc1plus:main cc1plus:toplev::main cc1plus:compile_file cc1plus:symbol_table::finalize_compilation_unit "
 
-int synth_demo(struct profile *p)
+/* Processes: name, stacks and their weights. */
+static void nginx_stories(struct profile *p, u32 who, u64 f)
 {
-    about(p, "xprof record -a -d 10s -o demo.html");
-    p->events[1] = event_kind_find("page-faults");
-    p->period[1] = 1;
-    p->nevents = 2;
-    u32 nginx = process(p, "nginx", 811), second = process(p, "nginx", 812), node = process(p, "node", 1044),
-        gcc = process(p, "cc1plus", 20231), idle = process(p, "kworker/3:1", 61);
-    for (u32 k = 0; k < 2; k++) {
-        u32 who = k ? second : nginx;
-        u64 f = k ? 1 : 3;
-        story(p, who, XP_CAUSE_END, 21 * f,
-              HTTP "nginx:ngx_http_gzip_body_filter libz.so.1:deflate libz.so.1:deflate_fast");
-        story(p, who, XP_CAUSE_END, 48 * f,
-              HTTP "nginx:ngx_http_gzip_body_filter libz.so.1:deflate libz.so.1:longest_match");
-        story(p, who, XP_CAUSE_END, 9 * f, HTTP "nginx:ngx_http_gzip_body_filter libz.so.1:crc32_z");
-        story(p, who, XP_CAUSE_END, 31 * f,
-              HTTP "nginx:ngx_ssl_write libssl.so.3:SSL_write libcrypto.so.3:aesni_ctr32_encrypt_blocks");
-        story(p, who, XP_CAUSE_END, 12 * f,
-              HTTP "nginx:ngx_ssl_write libssl.so.3:SSL_write libcrypto.so.3:gcm_ghash_avx");
-        story(p, who, XP_CAUSE_END, 24 * f, SEND "k:skb_copy_datagram_from_iter k:copy_user_enhanced_fast_string");
-        story(p, who, XP_CAUSE_END, 17 * f,
-              SEND "k:tcp_push k:__tcp_push_pending_frames k:tcp_write_xmit k:__ip_queue_xmit");
-        story(p, who, XP_CAUSE_END, 8 * f, SEND "k:tcp_push k:__tcp_push_pending_frames k:tcp_write_xmit k:tcp_ack");
-        story(p, who, XP_CAUSE_END, 14 * f, HTTP "nginx:ngx_http_parse_header_line");
-        story(p, who, XP_CAUSE_END, 6 * f,
-              NGINX "nginx:ngx_epoll_process_events libc.so.6:epoll_wait " SYS "k:do_epoll_wait k:schedule");
-        story(p, who, XP_CAUSE_NO_RULE, 4 * f, "nginx:ngx_vslprintf libcrypto.so.3:x25519_fe64_mul");
-    }
+    story(p, who, XP_CAUSE_END, 21 * f,
+          HTTP "nginx:ngx_http_gzip_body_filter libz.so.1:deflate libz.so.1:deflate_fast");
+    story(p, who, XP_CAUSE_END, 48 * f,
+          HTTP "nginx:ngx_http_gzip_body_filter libz.so.1:deflate libz.so.1:longest_match");
+    story(p, who, XP_CAUSE_END, 9 * f, HTTP "nginx:ngx_http_gzip_body_filter libz.so.1:crc32_z");
+    story(p, who, XP_CAUSE_END, 31 * f,
+          HTTP "nginx:ngx_ssl_write libssl.so.3:SSL_write libcrypto.so.3:aesni_ctr32_encrypt_blocks");
+    story(p, who, XP_CAUSE_END, 12 * f, HTTP "nginx:ngx_ssl_write libssl.so.3:SSL_write libcrypto.so.3:gcm_ghash_avx");
+    story(p, who, XP_CAUSE_END, 24 * f, SEND "k:skb_copy_datagram_from_iter k:copy_user_enhanced_fast_string");
+    story(p, who, XP_CAUSE_END, 17 * f,
+          SEND "k:tcp_push k:__tcp_push_pending_frames k:tcp_write_xmit k:__ip_queue_xmit");
+    story(p, who, XP_CAUSE_END, 8 * f, SEND "k:tcp_push k:__tcp_push_pending_frames k:tcp_write_xmit k:tcp_ack");
+    story(p, who, XP_CAUSE_END, 14 * f, HTTP "nginx:ngx_http_parse_header_line");
+    story(p, who, XP_CAUSE_END, 6 * f,
+          NGINX "nginx:ngx_epoll_process_events libc.so.6:epoll_wait " SYS "k:do_epoll_wait k:schedule");
+    story(p, who, XP_CAUSE_NO_RULE, 4 * f, "nginx:ngx_vslprintf libcrypto.so.3:x25519_fe64_mul");
+}
+
+static void node_stories(struct profile *p, u32 node)
+{
     story(p, node, XP_CAUSE_END_FP, 60, HANDLE "j:*escapeHtml");
     story(p, node, XP_CAUSE_END_FP, 35,
           HANDLE "j:*escapeHtml j:Builtins_StringPrototypeReplace j:Builtins_RegExpExecInternal");
@@ -150,6 +148,10 @@ int synth_demo(struct profile *p)
           NODE "libc.so.6:malloc libc.so.6:_int_malloc libc.so.6:sysmalloc libc.so.6:brk " SYS
                "k:__x64_sys_brk k:do_brk_flags k:clear_page_erms");
     story(p, node, XP_CAUSE_FP_ANON_END, 7, "j:*anonymous j:*parseCookies");
+}
+
+static void gcc_stories(struct profile *p, u32 gcc)
+{
     story(p, gcc, XP_CAUSE_END, 45,
           GCC "cc1plus:expand_all_functions cc1plus:execute_pass_list cc1plus:rest_of_handle_cse cc1plus:cse_main");
     story(p, gcc, XP_CAUSE_END, 38,
@@ -165,7 +167,19 @@ int synth_demo(struct profile *p)
           "k:asm_exc_page_fault k:do_user_addr_fault k:handle_mm_fault k:clear_page_erms");
     story(p, gcc, XP_CAUSE_DEPTH, 5,
           "cc1plus:fold_binary_loc cc1plus:fold_binary_loc cc1plus:fold_binary_loc cc1plus:fold_binary_loc");
-    story(p, idle, XP_CAUSE_KTHREAD, 11,
+}
+
+int synth_demo(struct profile *p)
+{
+    about(p, "xprof record -a -d 10s -o demo.html");
+    p->events[1] = event_kind_find("page-faults");
+    p->period[1] = 1;
+    p->nevents = 2;
+    nginx_stories(p, process(p, "nginx", 811), 3);
+    nginx_stories(p, process(p, "nginx", 812), 1);
+    node_stories(p, process(p, "node", 1044));
+    gcc_stories(p, process(p, "cc1plus", 20231));
+    story(p, process(p, "kworker/3:1", 61), XP_CAUSE_KTHREAD, 11,
           "k:ret_from_fork k:kthread k:worker_thread k:process_one_work k:wb_workfn k:ext4_writepages");
     return 0;
 }
@@ -286,14 +300,15 @@ static void wait(struct profile *p, u32 who, u8 cause, u64 count, u64 ns, const 
     struct prof_stack *s = &p->stacks.v[p->stacks.n - 1];
     memset(s->count, 0, sizeof(s->count));
     memset(s->value, 0, sizeof(s->value));
-    s->count[!cpu] = count;
-    s->value[!cpu] = ns;
+    s->event = !cpu;
+    s->count[0] = count;
+    s->value[0] = ns;
 }
 
 int synth_waits(struct profile *p)
 {
     static const struct event_kind off_cpu = {
-        .name = "offcpu", .unit = "nanoseconds", .type = "off_cpu", .help = "time off a CPU"};
+        .name = "offcpu", .values = {{"off_cpu", "nanoseconds", NULL}}, .help = "time off a CPU"};
     const u64 ms = 1000000;
     about(p, "xprof record -e cpu,offcpu -- store");
     p->events[1] = &off_cpu;

@@ -32,7 +32,8 @@ workload_images() {
     mkdir -p "$images"
     gcc -O2 -fomit-frame-pointer -pthread e2e/install/workloads/web.c -o "$images/web"
     CGO_ENABLED=0 go build -o "$images/store" e2e/install/workloads/store.go
-    e2e/kube/images.sh "$images" web="$images/web" store="$images/store"
+    gcc -O2 -fomit-frame-pointer e2e/install/workloads/cache.c -o "$images/cache"
+    e2e/kube/images.sh "$images" web="$images/web" store="$images/store" cache="$images/cache"
     python_image
 }
 

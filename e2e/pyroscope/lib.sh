@@ -7,16 +7,6 @@ send=${EXPORT_SEND:-${XPROF%/*}/export-send}
 [ -x "$send" ] || fail "$send is not built"
 cpu=process_cpu:cpu:nanoseconds:cpu:nanoseconds
 
-# Four ports in a row that nobody listens at: $port.
-free_ports() {
-    local i
-    for ((i = 0; i < 100; i++)); do
-        port=$((20000 + RANDOM % 12000 / 4 * 4))
-        ss -Htln "sport >= :$port and sport <= :$((port + 3))" | grep -q . || return 0
-    done
-    fail "there are no free ports"
-}
-
 need_server() {
     $here/get.sh --find >/dev/null 2>&1 || skip "Pyroscope is not built: e2e/pyroscope/get.sh"
 }

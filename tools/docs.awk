@@ -36,7 +36,7 @@ function check_paths(line,    path) {
 
 FNR == 1 { code = 0 }
 /^```/ { code = !code; next }
-FILENAME == "README.md" && FNR == 171 { say("the first page has more than 170 lines") }
+FILENAME == "README.md" && !/^\|/ && ++prose == 141 { say("the first page has more than 140 lines, its tables left out") }
 code { next }
 !/^\|/ && !/^    / && !/^<!--/ && !/^`xprof / && length($0) > 120 { say("a line of " length($0) " characters") }
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * System calls that move bytes through descriptors, for the kinds `file` and `net`: what was really moved (the result,
- * not the request), from entry to exit. Which descriptors count is up to the kind: XP_CALL_MINE(mode), with the type
- * and permissions of an inode (stat(2): st_mode).
+ * not the request), from entry to exit. It is up to the kind which descriptors count: XP_CALL_MINE(mode), with the type
+ * and permissions of an inode (stat(2): st_mode); what their stacks are labelled with: XP_CALL_LABEL(file); and what a
+ * fourth value counts: XP_CALL_SUM(), a number that a task has at any time and which only grows.
  */
 #pragma once
 
@@ -17,7 +18,7 @@
 /* What a call does with its first and its second descriptor. */
 #define XP_CALL_READS  1u
 #define XP_CALL_WRITES 2u
-#define XP_CALL_OTHER  4u  /* open, fsync, getdents, stat: only the time counts */
+#define XP_CALL_OTHER  4u  /* open, fsync, getdents, stat, connect, accept: only the time counts */
 #define XP_CALL_COPIES 8u  /* reads from one descriptor and writes to another one */
 #define XP_CALL_MANY   16u /* the result is a number of messages */
 
@@ -34,6 +35,8 @@ static const u8 xp_calls[512] = {
     [19] = XP_CALL_READS,                  /* readv */
     [20] = XP_CALL_WRITES,                 /* writev */
     [40] = XP_CALL_COPIES,                 /* sendfile */
+    [42] = XP_CALL_OTHER,                  /* connect */
+    [43] = XP_CALL_OTHER,                  /* accept */
     [44] = XP_CALL_WRITES,                 /* sendto */
     [45] = XP_CALL_READS,                  /* recvfrom */
     [46] = XP_CALL_WRITES,                 /* sendmsg */
@@ -47,6 +50,7 @@ static const u8 xp_calls[512] = {
     [262] = XP_CALL_OTHER,                 /* newfstatat */
     [275] = XP_CALL_COPIES,                /* splice */
     [278] = XP_CALL_WRITES,                /* vmsplice */
+    [288] = XP_CALL_OTHER,                 /* accept4 */
     [295] = XP_CALL_READS,                 /* preadv */
     [296] = XP_CALL_WRITES,                /* pwritev */
     [299] = XP_CALL_READS | XP_CALL_MANY,  /* recvmmsg */
@@ -64,9 +68,9 @@ XP_INLINE u32 xp_call_does(u64 number)
 }
 
 struct xp_transfer { /* that a thread is in */
-    u64 began;
+    u64 began, label, sum;
     u32 does; /* XP_CALL_*, as far as it counts */
-    u32 pad;
+    u32 opens;
 };
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -75,8 +79,8 @@ struct {
     __type(value, struct xp_transfer);
 } transfers SEC(".maps");
 
-/* Whether a descriptor of the running task counts. */
-XP_INLINE int xp_is_mine(u64 fd)
+/* Returns the file behind a descriptor of the running task, if it counts. */
+XP_INLINE struct file *xp_mine(u64 fd)
 {
     struct task_struct *t = (struct task_struct *)bpf_get_current_task();
     struct fdtable *table = BPF_CORE_READ(t, files, fdt);
@@ -84,7 +88,15 @@ XP_INLINE int xp_is_mine(u64 fd)
     if ((u32)fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + (u32)fd) ||
         !file)
         return 0;
-    return XP_CALL_MINE(BPF_CORE_READ(file, f_inode, i_mode));
+    return XP_CALL_MINE(BPF_CORE_READ(file, f_inode, i_mode)) ? file : 0;
+}
+
+/* The same; what the stack of the call is labelled with is that of the first one. Out of line, so that it is verified
+ * once. */
+XP_NOINLINE u64 xp_label_of(u64 fd)
+{
+    struct file *file = xp_mine(fd);
+    return file ? XP_CALL_LABEL(file) : 0;
 }
 
 /* Whether a call of this number takes its path, or descriptor, in a way that only files have. */
@@ -118,30 +130,42 @@ XP_INLINE u64 xp_bytes_of_messages(u64 regs, u64 messages)
 /* ---- Programs ------------------------------------------------------------------------------------------------------
  */
 
+/* A descriptor that counts. */
+XP_INLINE u32 xp_transfer_by(struct xp_transfer *t, u64 fd, u32 does)
+{
+    u64 label = xp_label_of(fd);
+    t->label = t->label ? t->label : label;
+    return label ? does : 0;
+}
+
 /* What a call that copies between two descriptors does, as far as these count. sendfile has the target first, the
  * others have the source first. */
-XP_INLINE u32 xp_copies(u64 regs, u64 number)
+XP_INLINE u32 xp_copies(struct xp_transfer *t, u64 regs, u64 number)
 {
     int sendfile = number == 40;
     u64 source = xp_saved_word(regs, sendfile ? XP_PT_RSI : XP_PT_RDI);
     u64 target = xp_saved_word(regs, sendfile ? XP_PT_RDI : XP_PT_RDX);
-    return (xp_is_mine(source) ? XP_CALL_READS : 0) | (xp_is_mine(target) ? XP_CALL_WRITES : 0);
+    return xp_transfer_by(t, source, XP_CALL_READS) | xp_transfer_by(t, target, XP_CALL_WRITES);
 }
 
 /* Notes a call that counts. Arguments: registers, number (include/trace/events/syscalls.h). */
 XP_INLINE void xp_transfer_begins(u64 regs, u64 number, u32 does)
 {
-    struct xp_transfer t = {.began = bpf_ktime_get_ns()};
+    struct xp_transfer t = {.began = bpf_ktime_get_ns(), .sum = XP_CALL_SUM(), .opens = xp_opens(number)};
     u32 tid = (u32)bpf_get_current_pid_tgid();
+    does = xp_peeks(regs, number) ? XP_CALL_OTHER : does;
     if (does & XP_CALL_COPIES)
-        t.does = xp_copies(regs, number);
-    else if (xp_opens(number) ? XP_CALL_MINE(0) : xp_is_mine(xp_saved_word(regs, XP_PT_RDI)))
-        t.does = xp_peeks(regs, number) ? XP_CALL_OTHER : does;
-    if (t.does)
-        bpf_map_update_elem(&transfers, &tid, &t, BPF_ANY);
+        t.does = xp_copies(&t, regs, number);
+    else if (t.opens)
+        t.does = XP_CALL_MINE(0) ? does : 0;
+    else
+        t.does = xp_transfer_by(&t, xp_saved_word(regs, XP_PT_RDI), does);
+    if (t.does && bpf_map_update_elem(&transfers, &tid, &t, BPF_ANY))
+        xp_lose(XP_LOSS_SUM);
 }
 
-/* Counts a call. Arguments: registers, result. Values of the kind: bytes read, bytes written, time. */
+/* Counts a call. Arguments: registers, result. Values of the kind: bytes read, bytes written, time, and by what the sum
+ * has grown. */
 XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
 {
     u32 tid = (u32)bpf_get_current_pid_tgid();
@@ -151,6 +175,7 @@ XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
         return;
     u32 does = t->does;
     u64 bytes = result < 0 ? 0 : result, now = bpf_ktime_get_ns();
+    u64 label = t->opens && result > 2 ? xp_label_of(bytes) : t->label;
     if (does & XP_CALL_MANY)
         bytes = xp_bytes_of_messages(ctx[0], bytes);
     xp_no_amounts(s);
@@ -158,8 +183,9 @@ XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
     s->amounts[1].value = does & XP_CALL_WRITES ? bytes : 0;
     s->amounts[2].count = 1;
     s->amounts[2].value = now - t->began;
+    s->amounts[3].value = XP_CALL_SUM() - t->sum;
     bpf_map_delete_elem(&transfers, &tid);
-    xp_count_here(0, s, 0);
+    xp_count_here(0, s, label);
 }
 
 SEC("tp_btf/sys_enter")

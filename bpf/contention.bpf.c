@@ -17,6 +17,7 @@
 #include "bpf/vmlinux.h"
 #include "bpf/xprof.h"
 #include "bpf/object.bpf.h"
+#include "bpf/preempt.bpf.h"
 #include "bpf/waits.bpf.h"
 
 /* include/trace/events/lock.h: LCB_F_*. 0: a semaphore. */
@@ -127,6 +128,26 @@ XP_NOINLINE int xp_add_contention(u64 user, u64 kernel, u64 lock, u64 ns, u64 cg
     return 0;
 }
 
+/* A wait of the current thread has ended. */
+XP_INLINE void xp_count_contention(u64 *ctx, u32 tid, const struct xp_contention *found)
+{
+    u64 ns = bpf_ktime_get_ns() - found->since, cgroup = found->cgroup, kernel = 0;
+    u32 take = ns >= xp_wait_min(found->want);
+    u64 lock = xp_contended_word(found, (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm));
+    bpf_map_delete_elem(&contentions, &tid);
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return;
+    if (take && xp_config.kernel)
+        kernel = xp_tell_kernel_stack(s, bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0), cgroup);
+    if (xp_take_contender(s, cgroup, take) && (!take || xp_take_contender(s, cgroup, 0))) {
+        xp_lose_wait(1);
+        return;
+    }
+    if (xp_add_contention(s->hash, kernel, lock, ns, cgroup))
+        xp_lose_wait(1);
+}
+
 SEC("tp_btf/contention_end")
 int xp_on_contended(u64 *ctx)
 {
@@ -134,20 +155,8 @@ int xp_on_contended(u64 *ctx)
     struct xp_contention *found = bpf_map_lookup_elem(&contentions, &tid);
     if (!found || found->lock != ctx[0]) /* of most locks of the machine */
         return 0;
-    u64 ns = bpf_ktime_get_ns() - found->since, cgroup = found->cgroup, kernel = 0;
-    u32 take = ns >= xp_wait_min(found->want);
-    u64 lock = xp_contended_word(found, (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm));
-    bpf_map_delete_elem(&contentions, &tid);
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 0;
-    if (take && xp_config.kernel)
-        kernel = xp_tell_kernel_stack(s, bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0), cgroup);
-    if (xp_take_contender(s, cgroup, take) && (!take || xp_take_contender(s, cgroup, 0))) {
-        xp_lose_wait(1);
-        return 0;
-    }
-    if (xp_add_contention(s->hash, kernel, lock, ns, cgroup))
-        xp_lose_wait(1);
+    xp_stay_on_cpu();
+    xp_count_contention(ctx, tid, found);
+    xp_leave_cpu();
     return 0;
 }

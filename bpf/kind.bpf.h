@@ -10,7 +10,7 @@
  *
  * Programs of kinds may interrupt each other: one in an interrupt those of tasks. So there are XP_LEVELS scratch states
  * per CPU, which all kinds share. Levels end in the reverse order of their beginnings, because what runs between is
- * never preempted: tracepoints are called with preemption off. An object whose programs are preempted defines
+ * never preempted (preempt.bpf.h). An object whose programs are preempted defines
  * XP_SLOTTED and has scratch states of its own (slots.bpf.h).
  */
 #pragma once
@@ -25,6 +25,7 @@
 #include "bpf/sums.h"
 #include "bpf/object.bpf.h"
 #include "bpf/told.bpf.h"
+#include "bpf/preempt.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -36,28 +37,34 @@ struct {
 /* ---- Levels --------------------------------------------------------------------------------------------------------
  */
 
+XP_INLINE void xp_lose(u32 why)
+{
+    struct xp_stats *st = xp_stats_get();
+    if (st)
+        st->lost[why]++;
+}
+
 /* Begins a level. Returns its scratch state, which xp_state_get returns until xp_end_level; NULL: there is none left.
  */
 XP_INLINE struct xp_state *xp_begin_level(void)
 {
 #ifdef XP_SLOTTED
     struct xp_state *s = xp_claim_slot() ? 0 : xp_state_get();
-    struct xp_stats *lost = s ? 0 : xp_stats_get();
-    if (lost)
-        lost->lost[XP_LOSS_SCRATCH]++;
+    if (!s)
+        xp_lose(XP_LOSS_SCRATCH);
     return s;
 #else
+    xp_stay_on_cpu();
     u32 *depth = xp_depth();
-    if (!depth)
-        return 0;
-    ++*depth;
-    struct xp_state *s = xp_state_get();
+    if (depth)
+        ++*depth;
+    struct xp_state *s = depth ? xp_state_get() : 0;
     if (s)
         return s;
-    --*depth;
-    struct xp_stats *st = xp_stats_get();
-    if (st)
-        st->lost[XP_LOSS_SCRATCH]++;
+    if (depth)
+        --*depth;
+    xp_lose(XP_LOSS_SCRATCH);
+    xp_leave_cpu();
     return 0;
 #endif
 }
@@ -70,6 +77,7 @@ XP_INLINE void xp_end_level(void)
     u32 *depth = xp_depth();
     if (depth)
         --*depth;
+    xp_leave_cpu();
 #endif
 }
 
@@ -117,7 +125,8 @@ XP_NOINLINE int xp_tell_nobody(u64 cgroup, u64 with)
 }
 
 /* Takes the stack of the running task as one of this cgroup, apart from others that differ in `with`; its key is in
- * s->hash then. `ctx`: that of the program; NULL: without kernel frames. Returns 0; 1: there is no room. */
+ * s->hash then. `ctx`: that of the program; NULL: without kernel frames. Returns 0; 1: there is no room, which is
+ * counted. */
 XP_INLINE int xp_stack_as(void *ctx, struct xp_state *s, u64 cgroup, u64 with)
 {
     if (xp_begin_here(cgroup))
@@ -127,7 +136,10 @@ XP_INLINE int xp_stack_as(void *ctx, struct xp_state *s, u64 cgroup, u64 with)
         s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
     }
     xp_user_stack_here();
-    return xp_tell_here(cgroup, with) && xp_tell_nobody(cgroup, with);
+    if (!xp_tell_here(cgroup, with) || !xp_tell_nobody(cgroup, with))
+        return 0;
+    xp_lose(XP_LOSS_SUM);
+    return 1;
 }
 
 XP_INLINE int xp_stack_here(void *ctx, struct xp_state *s)
@@ -168,9 +180,7 @@ XP_NOINLINE int xp_count_for(u64 stack, u64 label, u64 cgroup)
             __sync_fetch_and_add(&g->waits, 1);
     }
     if (!sum) {
-        struct xp_stats *st = xp_stats_get();
-        if (st)
-            st->lost[XP_LOSS_SUM]++;
+        xp_lose(XP_LOSS_SUM);
         return 1;
     }
     XP_UNROLL

@@ -31,9 +31,13 @@ struct rb_node {
 struct maple_tree {
     void *ma_root;
 } CORE;
+struct file_system_type {
+    const char *name;
+} CORE;
 struct super_block {
     u32 s_dev;
     unsigned long s_magic;
+    struct file_system_type *s_type;
 } CORE;
 struct timespec64 {
     s64 tv_sec;
@@ -64,6 +68,18 @@ struct file {
     struct inode *f_inode;
     struct address_space *f_mapping;
     s64 f_pos;
+    unsigned int f_flags;
+    void *private_data;
+} CORE;
+struct sock_common {
+    unsigned short skc_family;
+} CORE;
+struct sock {
+    struct sock_common __sk_common;
+    u16 sk_protocol;
+} CORE;
+struct socket {
+    struct sock *sk;
 } CORE;
 struct file_ra_state {
     u32 size;
@@ -111,6 +127,7 @@ struct mm_struct {
     struct rw_semaphore mmap_lock;
     mm_context_t context;
     struct file *exe_file;
+    unsigned long data_vm;
     unsigned long start_stack, start_brk, brk;
 } CORE;
 struct mm_struct___old_rss { /* up to 6.1 */
@@ -147,6 +164,9 @@ struct cgroup {
 struct css_set {
     struct cgroup_subsys_state *subsys[16];
     struct cgroup *dfl_cgrp;
+} CORE;
+struct task_io_accounting {
+    u64 read_bytes;
 } CORE;
 struct thread_struct {
     unsigned long fsbase;
@@ -186,6 +206,7 @@ struct task_struct {
     char comm[16];
     struct css_set *cgroups;
     struct files_struct *files;
+    struct task_io_accounting ioac;
     struct thread_struct thread;
 } CORE;
 struct task_struct___old_state { /* up to 5.13 */

@@ -79,6 +79,7 @@ enum xp_label {
     XP_LABEL_DISCARD,
     XP_LABEL_FLUSH,
     XP_LABEL_WRITE_BACK, /* written by a thread of the kernel, later than by who made the data */
+    XP_LABEL_DIRECT,     /* files of the file system of that name, without the page cache */
     XP_LABELS
 };
 #define XP_LABEL(what, name) ((u64)XP_WORD_LABEL << 60 | (u64)(what) << 56 | (name))
@@ -344,8 +345,8 @@ struct xp_config {
     u32 late_work;        /* they are taken by task work, to be called for */
     u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
     u32 event;            /* of a kind in sums (bpf/kind.bpf.h): its number */
-    u32 pad;
-    u64 seed; /* of keys of stacks: random, so that nobody can make two stacks have one key */
+    u32 preempted;        /* programs on tracepoints may be preempted */
+    u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------

@@ -65,7 +65,10 @@ static const struct event_kind KINDS[] = {
         .name = "file",
         .aliases = {"io", "files", "file-io"},
         .probe = {.how = PROBE_KIND, .object = "file"},
-        .values = {{"read", "bytes", ""}, {"written", "bytes", ""}, {"file_time", "nanoseconds", "file_calls"}},
+        .values = {{"read", "bytes", ""},
+                   {"written", "bytes", ""},
+                   {"file_time", "nanoseconds", "file_calls"},
+                   {"fetched", "bytes", ""}},
         .series = "file",
         .cost = EVENT_COST_MEDIUM,
         .needs = "",
@@ -137,6 +140,16 @@ static const struct event_kind KINDS[] = {
         .cost = EVENT_COST_MEDIUM,
         .needs = "5.12+", /* Linux */
         .help = "resident memory: where it grows, and is returned",
+    },
+    {
+        .name = "vmem",
+        .aliases = {"mmap"},
+        .probe = {.how = PROBE_KIND, .object = "vmem"},
+        .values = {{"mapped", "bytes", ""}, {"unmapped", "bytes", ""}},
+        .series = "vmem",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "5.12+", /* Linux */
+        .help = "private memory that is mapped and unmapped: mmap, brk, mprotect",
     },
     {
         .name = "faults",

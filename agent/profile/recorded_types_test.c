@@ -6,8 +6,8 @@
 
 TEST(recorded_types_of_several_kinds)
 {
-    static const char *const names[] = {"samples", "cpu",        "contentions", "delay",     "read",
-                                        "written", "file_calls", "file_time",   "something", "page_faults"};
+    static const char *const names[] = {"samples",    "cpu",       "contentions", "delay",     "read",       "written",
+                                        "file_calls", "file_time", "fetched",     "something", "page_faults"};
     struct recorded_place places[RECORDED_TYPES];
     const struct event_kind *kinds[XP_MAX_EVENTS];
     CHECK_EQ(recorded_types(names, COUNT(names), places, kinds), 4);
@@ -19,7 +19,7 @@ TEST(recorded_types_of_several_kinds)
     CHECK(places[2].event == 1 && places[3].event == 1 && places[3].what == PLACE_SUM);
     CHECK(places[5].event == 2 && places[5].value == 1 && places[5].what == PLACE_SUM);
     CHECK(places[6].event == 2 && places[6].value == 2 && places[6].what == PLACE_COUNT);
-    CHECK(places[8].what == PLACE_NOTHING && places[9].event == 3);
+    CHECK(places[8].event == 2 && places[9].what == PLACE_NOTHING && places[10].event == 3);
 }
 
 /* What is more of a kind is another one. */

@@ -15,9 +15,10 @@ static void read_name(u64 word, char out[8])
 const char *sum_label_text(u64 word, char out[SUM_LABEL_TEXT])
 {
     static const char *const verbs[XP_LABELS] = {
-        [XP_LABEL_NAME] = "",        [XP_LABEL_READ] = "read ",
-        [XP_LABEL_WRITE] = "write ", [XP_LABEL_DISCARD] = "discard ",
-        [XP_LABEL_FLUSH] = "flush ", [XP_LABEL_WRITE_BACK] = "write-back ",
+        [XP_LABEL_NAME] = "",          [XP_LABEL_READ] = "read ",
+        [XP_LABEL_WRITE] = "write ",   [XP_LABEL_DISCARD] = "discard ",
+        [XP_LABEL_FLUSH] = "flush ",   [XP_LABEL_WRITE_BACK] = "write-back ",
+        [XP_LABEL_DIRECT] = "direct ",
     };
     static const char *const wholes[XP_BAD_LABELS] = {
         [XP_LABEL_FREED_TWICE] = "[double free]",    [XP_LABEL_INSIDE] = "[free inside a block]",

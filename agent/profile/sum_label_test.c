@@ -7,6 +7,7 @@ TEST(sum_labels_have_texts)
     char text[SUM_LABEL_TEXT];
     CHECK_STR(sum_label_text(XP_LABEL(XP_LABEL_NAME, XP_TEXT('a', 'n', 'o', 'n', 0, 0, 0)), text), "[anon]");
     CHECK_STR(sum_label_text(XP_LABEL(XP_LABEL_WRITE, XP_TEXT('v', 'd', 'a', 0, 0, 0, 0)), text), "[write vda]");
+    CHECK_STR(sum_label_text(XP_LABEL(XP_LABEL_DIRECT, XP_TEXT('e', 'x', 't', '4', 0, 0, 0)), text), "[direct ext4]");
     CHECK_STR(sum_label_text(XP_LABEL(XP_LABEL_WRITE_BACK, XP_TEXT('n', 'v', 'm', 'e', '0', 'n', '1')), text),
               "[write-back nvme0n1]");
 }

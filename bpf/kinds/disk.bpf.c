@@ -28,13 +28,6 @@ struct {
     __type(value, struct xp_disk_bio);
 } disk_bios SEC(".maps");
 
-XP_INLINE void xp_disk_lose(void)
-{
-    struct xp_stats *st = xp_stats_get();
-    if (st)
-        st->lost[XP_LOSS_REQUEST]++;
-}
-
 /* Up to Linux 5.10, tracepoints have the queue as first argument, and bios their disk. */
 XP_INLINE int xp_disk_is_old(void)
 {
@@ -105,19 +98,20 @@ XP_INLINE u32 xp_disk_what(struct bio *bio)
 XP_INLINE int xp_disk_counts(u64 bio)
 {
     if (!bpf_map_delete_elem(&disk_bios, &bio))
-        xp_disk_lose();
+        xp_lose(XP_LOSS_REQUEST);
     return xp_disk_is_wanted((struct bio *)bio);
 }
 
 XP_INLINE void xp_disk_follow(u64 *ctx, struct xp_state *s, u64 bio)
 {
     struct xp_disk_bio b = {.began = bpf_ktime_get_ns()};
-    int failed = xp_disk_stack(ctx, s, (struct bio *)bio);
+    if (xp_disk_stack(ctx, s, (struct bio *)bio))
+        return;
     b.stack = s->hash;
     b.cgroup = s->sample.cgroup;
     b.label = XP_LABEL(xp_disk_what((struct bio *)bio), xp_disk_name((struct bio *)bio));
-    if (failed || bpf_map_update_elem(&disk_bios, &bio, &b, BPF_ANY))
-        xp_disk_lose();
+    if (bpf_map_update_elem(&disk_bios, &bio, &b, BPF_ANY))
+        xp_lose(XP_LOSS_REQUEST);
 }
 
 /* A request is made of a bio. */
@@ -208,6 +202,6 @@ XP_INLINE void xp_disk_ends(u64 *ctx, struct xp_state *s)
         bio = next;
     }
     if (bio && left)
-        xp_disk_lose();
+        xp_lose(XP_LOSS_REQUEST);
 }
 XP_KIND_PROGRAM("tp_btf/block_rq_complete", xp_on_done, ctx[0] != 0, xp_disk_ends)

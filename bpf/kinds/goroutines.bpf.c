@@ -108,7 +108,9 @@ int xp_on_go_wait(void *ctx)
 /* Counts a wait for a lock. The scratch state is that of its end. */
 XP_INLINE void xp_go_count(struct xp_state *s, u64 lock, u64 ns, u64 min)
 {
-    if (ns >= min ? xp_stack_here(0, s) : xp_tell_nobody(xp_cgroup_id(), 0)) {
+    if (ns >= min && xp_stack_here(0, s))
+        return;
+    if (ns < min && xp_tell_nobody(xp_cgroup_id(), 0)) {
         xp_lose(XP_LOSS_WAIT);
         return;
     }

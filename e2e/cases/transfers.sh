@@ -1,18 +1,20 @@
 #!/bin/bash
-# Bytes of files and sockets are exact by function: launched, attached, static, beside each other and alone.
+# Bytes of files and sockets are exact by function, and so is the sort of these: launched, attached, static, beside each
+# other and alone. What calls made the kernel read from a disk is known.
 set -euo pipefail
 . e2e/lib.sh
 need_root
 need go
 
+files=$(findmnt -n -o FSTYPE -T "$TMP")
 build_target transfers
 OUT=transfers-static build_target transfers -static
 
 # What each function of the program has of the values of a kind, beside what it says itself.
 compare() { # KIND PROFILE OWN IN OUT: names of the values
     GOTOOLCHAIN=local go tool pprof -symbolize=none -raw "$2" >"$TMP/raw" 2>/dev/null
-    awk -v kind="$1" -v in_name="$4" -v out_name="$5" '
-        FILENAME == ARGV[1] { if ($1 == kind) { own[$2] = $3 " " $4 " " $5 } next }
+    awk -v kind="$1" -v in_name="$4" -v out_name="$5" -v files="${files:0:7}" '
+        FILENAME == ARGV[1] { if ($1 == kind) { own[$2] = $3 " " $4 " " $5; sort[$2] = $6 == "files" ? files : $6 } next }
         /^Samples:/ { getline; for (i = 1; i <= NF; i++) { sub(/\/.*/, "", $i)
                 if ($i == in_name) a = i; if ($i == out_name) b = i; if ($i == kind "_calls") c = i } next }
         /^Locations$/ { places = 1; next }
@@ -26,6 +28,8 @@ compare() { # KIND PROFILE OWN IN OUT: names of the values
                 k = split(stack[i], ids, " "); who = ""
                 for (j = 1; j <= k; j++)
                     if (match(name[ids[j]], /with_[a-z0-9_]+/)) who = substr(name[ids[j]], RSTART, RLENGTH)
+                if (calls[i] && sort[who] != "" && sort[who] != "-" && !index(name[ids[1]], "[" sort[who] "]")) {
+                    bad = 1; print kind, who ": no", sort[who] ":", name[ids[1]] }
                 if (who != "") { ins[who] += in_of[i]; outs[who] += out_of[i]; all[who] += calls[i] }
             }
             for (f in own) {
@@ -60,3 +64,25 @@ record -e file -o "$TMP/x.collapsed" -- sh -c 'dd if=/dev/zero of=/dev/null bs=1
 read_all=$(awk '/^(dd|cat);.*main/ { n += $NF } END { printf "%.0f", n }' "$TMP/x.collapsed")
 own=$((104857600 + $(stat -c %s /bin/bash)))
 ((read_all >= own && read_all < own + 100000)) || fail "dd and cat read $own bytes, $read_all were seen"
+
+# What a call had the kernel read from a disk: all of a file that is not in the page cache, and nothing of one that is.
+file=$(mktemp "$PWD/transfers.XXXXXX")
+at_exit "rm -f '$file'"
+dd if=/dev/urandom of="$file" bs=1M count=20 conv=fsync 2>/dev/null
+fetched() { # LABEL OPTION-OF-DD...
+    local label=$1
+    shift
+    record -e file -o "$TMP/x.pb.gz" -- dd if="$file" of=/dev/null bs=1M "$@" 2>/dev/null
+    GOTOOLCHAIN=local go tool pprof -sample_index=fetched -unit=bytes -focus='\['"$label"'\]' -raw "$TMP/x.pb.gz" 2>/dev/null |
+        awk '/^Samples:/ { getline; for (i = 1; i <= NF; i++) if ($i ~ /^fetched/) column = i; next }
+            /^Locations$/ { exit }
+            column && /^ *[0-9]+ / { sub(/:.*/, ""); n += $column } END { printf "%d", n }'
+}
+on_disk=$(findmnt -n -o FSTYPE -T "$PWD")
+on_disk=${on_disk:0:7}
+dd of="$file" oflag=nocache conv=notrunc,fdatasync count=0 2>/dev/null
+cold=$(fetched "$on_disk")
+warm=$(fetched "$on_disk")
+direct=$(fetched "direct $on_disk" iflag=direct)
+echo "20 MB: $cold bytes fetched, then $warm; $direct with O_DIRECT"
+((cold >= 20971520 && cold < 23000000 && warm < 1000000 && direct == 20971520)) || fail "not what was read from the disk"

@@ -1,9 +1,11 @@
 /* Moves bytes in each way that the kernel has, each in a function of its own, and prints what it moved:
- * `KIND FUNCTION CALLS IN OUT`, with kind `file` or `net`. Usage: transfers FOLDER [SECONDS to wait first].
+ * `KIND FUNCTION CALLS IN OUT SORT`, with kind `file` or `net`; sort: the protocol, or file system; -: there are
+ * several. Usage: transfers FOLDER [SECONDS to wait first].
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,13 +165,46 @@ WAY with_many_messages(void)
     }
 }
 
-static void run(const char *kind, const char *name, void (*way)(void))
+/* A socket of the loopback device. */
+static int bound(int type, struct sockaddr_in *to)
+{
+    socklen_t len = sizeof(*to);
+    int s = socket(AF_INET, type, 0);
+    *to = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    if (s < 0 || bind(s, (struct sockaddr *)to, sizeof(*to)) || getsockname(s, (struct sockaddr *)to, &len))
+        exit(1);
+    return s;
+}
+WAY with_tcp(void)
+{
+    struct sockaddr_in to;
+    int listener = bound(SOCK_STREAM, &to), client = socket(AF_INET, SOCK_STREAM, 0);
+    if (listen(listener, 1) || connect(client, (struct sockaddr *)&to, sizeof(to)))
+        exit(1);
+    int server = accept(listener, NULL, NULL);
+    calls += 2;
+    for (int i = 0; i < ROUNDS; i++) {
+        check(send(client, buffer, 700, 0), &out);
+        check(recv(server, buffer, 700, MSG_WAITALL), &in);
+    }
+}
+WAY with_udp(void)
+{
+    struct sockaddr_in to, from;
+    int a = bound(SOCK_DGRAM, &to), b = bound(SOCK_DGRAM, &from);
+    for (int i = 0; i < ROUNDS; i++) {
+        check(sendto(b, buffer, 800, 0, (struct sockaddr *)&to, sizeof(to)), &out);
+        check(recvfrom(a, buffer, 60000, 0, NULL, NULL), &in);
+    }
+}
+
+static void run(const char *kind, const char *name, void (*way)(void), const char *sort)
 {
     calls = in = out = 0;
     way();
-    printf("%s %s %ld %ld %ld\n", kind, name, calls, in, out);
+    printf("%s %s %ld %ld %ld %s\n", kind, name, calls, in, out, sort);
 }
-#define RUN(kind, way) run(kind, #way, way)
+#define RUN(kind, way, sort) run(kind, #way, way, sort)
 
 int main(int argc, char **argv)
 {
@@ -179,23 +214,25 @@ int main(int argc, char **argv)
     other = open_new("other");
     if (folder_fd < 0 || file < 0 || other < 0 || pipe(tube) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
         return 1;
-    RUN("file", with_write);
-    RUN("file", with_pwrite);
-    RUN("file", with_writev);
-    RUN("file", with_read);
-    RUN("file", with_pread);
-    RUN("file", with_preadv2);
-    RUN("file", with_errors);
-    RUN("file", with_copy_file_range);
-    RUN("file", with_splice);
-    RUN("file", with_pipe);
-    RUN("file", with_fsync);
-    RUN("file", with_stat);
-    RUN("file", with_sendfile);
-    RUN("net", with_send);
-    RUN("net", with_sockets_written);
-    RUN("net", with_messages);
-    RUN("net", with_many_messages);
-    printf("net with_sendfile %d %ld %ld\n", 2 * ROUNDS, 2000L * ROUNDS, 2000L * ROUNDS); /* the sockets' ends */
+    RUN("file", with_write, "files");
+    RUN("file", with_pwrite, "files");
+    RUN("file", with_writev, "files");
+    RUN("file", with_read, "files");
+    RUN("file", with_pread, "files");
+    RUN("file", with_preadv2, "files");
+    RUN("file", with_errors, "files");
+    RUN("file", with_copy_file_range, "files");
+    RUN("file", with_splice, "-");
+    RUN("file", with_pipe, "pipefs");
+    RUN("file", with_fsync, "files");
+    RUN("file", with_stat, "-");
+    RUN("file", with_sendfile, "files");
+    RUN("net", with_send, "unix");
+    RUN("net", with_sockets_written, "unix");
+    RUN("net", with_messages, "unix");
+    RUN("net", with_many_messages, "unix");
+    RUN("net", with_tcp, "tcp");
+    RUN("net", with_udp, "udp");
+    printf("net with_sendfile %d %ld %ld unix\n", 2 * ROUNDS, 2000L * ROUNDS, 2000L * ROUNDS); /* the sockets' ends */
     return 0;
 }

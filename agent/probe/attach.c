@@ -127,6 +127,8 @@ int probe_start(struct probe *p, char *why, size_t len)
     if (rc)
         return probe_why(rc, why, len, "cannot open perf events: %s", strerror(-rc));
     rc = waits_start(p, why, len);
+    if (rc >= 0 && p->config.heap_hold && guard_start(p) && !why[0])
+        snprintf(why, len, "cannot start a process that continues what is stopped if this one is killed");
     return rc < 0 ? rc : 0;
 }
 

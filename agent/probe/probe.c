@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 
 int probe_why(int err, char *why, size_t len, const char *fmt, ...)
 {
@@ -74,6 +75,13 @@ static void choose_programs(struct probe *p)
     bpf_program__set_autoload(p->skel->progs.xp_on_cgroup_rmdir, p->config.cgroup_events);
 }
 
+static int kernel_major(void)
+{
+    struct utsname u;
+    int major = 0;
+    return !uname(&u) && sscanf(u.release, "%d.", &major) == 1 ? major : 0;
+}
+
 static void configure(struct probe *p)
 {
     const struct probe_config *c = &p->config;
@@ -88,6 +96,7 @@ static void configure(struct probe *p)
         .ring_bytes = ring,
         .thread_names = c->thread_names,
         .cgroup_files = c->cgroup_files,
+        .preempted = kernel_major() >= 7,
     };
     for (u32 e = 0; e < c->nevents; e++)
         if (probe_counts(p, e))
@@ -217,7 +226,9 @@ int probe_new(struct probe **out, const struct probe_config *config, char *why, 
         return probe_why(-ENOMEM, why, why_len, "out of memory");
     p->config = *config;
     p->published = config->heap_hold ? calloc(XP_FILE_IDS / 8, 1) : NULL; /* pages of it are touched as needed */
-    p->run_time.fd = -1;
+    p->run_time.fd = p->guard_pidfd = -1;
+    pthread_mutex_init(&p->listing, NULL);
+    pthread_mutex_init(&p->guarding, NULL);
     p->stats_fd = config->run_time ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
     int rc = start_up(p, why, why_len);
     if (rc)
@@ -234,6 +245,7 @@ void probe_free(struct probe **pp)
         return;
     waits_end(p);
     attach_fini(p);
+    guard_end(p);
     ring_buffer__free(p->ring);
     for (size_t i = 0; i < sizeof(p->links) / sizeof(*p->links); i++)
         bpf_link__destroy(p->links[i]);
@@ -242,6 +254,8 @@ void probe_free(struct probe **pp)
     xp_cleanup_close(&p->run_time.fd);
     xprof_bpf__destroy(p->skel);
     free(p->published);
+    pthread_mutex_destroy(&p->listing);
+    pthread_mutex_destroy(&p->guarding);
     free(p);
     *pp = NULL;
 }

@@ -3,6 +3,7 @@
 #include "probe/probe.h"
 #include "probe/shards.h"
 #include <bpf/libbpf.h>
+#include <pthread.h>
 
 struct xprof_bpf;
 struct kinds;
@@ -52,6 +53,11 @@ struct probe {
     u8 *published;                /* atomic bits of file IDs that have a state; NULL: nobody asks (probe_published) */
     int stats_fd;                 /* keeps the kernel's run time statistics on; -1 */
     struct run_time run_time;
+    pthread_mutex_t listing; /* one at a time: the iterator of mappings has one scratch state */
+    u32 heap_rounds;         /* atomic: no two have the same number */
+    pthread_mutex_t guarding;
+    pid_t guard;     /* guard.c; 0: none so far, -1: it could not be started */
+    int guard_pidfd; /* by which it sees the end of this process; -1 */
 };
 
 /* The n-th program for events that perf counts. */
@@ -124,6 +130,13 @@ void sched_run_time(const struct sched *s, const struct probe *p, u64 ns[PROBE_R
 /* Empties a map and passes what was in it to `keep` (NULL: to nobody), which returns false when there is no memory.
  * Returns 0 or -errno. */
 int probe_empty(const struct bpf_map *map, bool (*keep)(void *ctx, const void *key, const void *value), void *ctx);
+/* ---- guard.c ---- */
+/* Starts the process that cleans up if this one is killed, before something is stopped, or attached by uprobes. Once it
+ * is there, does nothing. Returns 0 or -errno. Any thread may call it. */
+int guard_start(struct probe *p);
+/* Ends it: nobody is stopped any more, and this process closes its descriptors itself. */
+void guard_end(struct probe *p);
+
 /* ---- late.c ---- */
 /* Returns the means by which user stacks of waits are taken (not PROBE_STACKS_AUTO). */
 enum probe_wait_stacks late_means(const struct probe *p);

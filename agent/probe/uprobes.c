@@ -141,6 +141,7 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
     AUTO_FREE u64 *offsets = calloc(2 * f->n + 1, sizeof(*offsets));
     if (!object || !offsets)
         return object ? -ENOMEM : -ENODATA;
+    guard_start(p); /* without it, all works as long as nobody kills this process */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
     for (size_t i = 0; i < PROBE_HEAP_LINKS; i++) {
         const struct part *part = &PARTS[i];

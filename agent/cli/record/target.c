@@ -62,7 +62,8 @@ static int become_invoking_user(void)
     return setgid(group) || setuid(user) ? -errno : 0;
 }
 
-/* In the child: waits until recording has begun, then becomes the command. */
+/* In the child: becomes the command when recording has begun. From then on it is stopped whenever it maps code, until
+ * the recorder has seen that, and the recorder waits for the command: so nothing may be loaded in between. */
 static void run_command(char **command, pid_t recorder, int go, int error_pipe)
 {
     char byte;
@@ -70,12 +71,12 @@ static void run_command(char **command, pid_t recorder, int go, int error_pipe)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
+    int err = -become_invoking_user();
     ssize_t n;
     while ((n = read(go, &byte, 1)) < 0 && errno == EINTR)
         ;
     if (n != 1) /* the recorder gave up, or is gone: a closed pipe is no start signal */
         _exit(125);
-    int err = -become_invoking_user();
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* after setuid, which clears it */
     if (!err && getppid() == recorder) {
         execvp(command[0], command);

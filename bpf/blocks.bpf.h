@@ -147,3 +147,30 @@ XP_NOINLINE int xp_bad_is_inside(struct xp_bad_frame *f, u32 class, u32 round)
     }
     return 0;
 }
+
+/* ---- Address spaces that are gone ----------------------------------------------------------------------------------
+ * Reading these iterators ends what is known of their blocks.
+ */
+SEC("iter/bpf_map_elem")
+int xp_forget_blocks(struct bpf_iter__bpf_map_elem *ctx)
+{
+    struct xp_heap_key *at = ctx->key, key;
+    struct xp_heap_oblivion *o = xp_heap_oblivion();
+    if (!o || !at || !xp_heap_gone(at->space))
+        return 0;
+    key = *at;
+    o->blocks += !bpf_map_delete_elem(&bad_blocks, &key);
+    return 0;
+}
+
+SEC("iter/bpf_map_elem")
+int xp_forget_cells(struct bpf_iter__bpf_map_elem *ctx)
+{
+    struct xp_bad_cell *at = ctx->key, cell;
+    struct xp_heap_oblivion *o = xp_heap_oblivion();
+    if (!o || !at || !xp_heap_gone(at->space))
+        return 0;
+    cell = *at;
+    o->blocks += !bpf_map_delete_elem(&bad_cells, &cell);
+    return 0;
+}

@@ -21,14 +21,22 @@
 struct xp_heap_process {
     u64 calls, returns; /* hits of probes at the beginning and the end of functions */
     u64 stacks;         /* that were taken */
-    u64 space;          /* the address space of the last one */
+    u64 space;          /* the address space of the last one, or of one that is told to be gone */
     u32 resting;        /* new blocks do not count */
     u32 round;          /* how often all probes were there again: calls that began earlier may have ended unseen */
     u64 pad[3];
 };
+
+/* What is to be forgotten of an address space, of which nothing more is seen: its blocks. */
+enum xp_heap_gone {
+    XP_GONE_SILENTLY = 1, /* they count as in use to the end of the interval */
+    XP_GONE_FREED,        /* they were freed */
+    XP_GONE_UNSEEN,       /* they may have been freed, by calls that nobody saw: they are counted, too */
+};
+#define XP_HEAP_GONE 8192 /* address spaces whose blocks are still there */
 struct xp_heap_oblivion {
-    u64 space;           /* whose blocks are forgotten */
-    u64 blocks, objects; /* so many were, which stand for so many */
+    u64 blocks;  /* that were forgotten */
+    u64 objects; /* what those of XP_GONE_UNSEEN stand for */
 };
 
 struct xp_heap_site {
@@ -46,8 +54,8 @@ struct xp_heap_site {
 #define XP_HEAP_ODDS   (64 * XP_HEAP_STEPS)
 #define XP_HEAP_ALWAYS 0xffffffffu
 struct xp_heap_settings {
-    u32 off; /* nothing counts any more */
-    u32 pad;
+    u32 off;  /* nothing counts any more */
+    u32 exec; /* enum xp_heap_gone: what another program makes of the blocks of the one before */
     u32 odds[XP_HEAP_ODDS];
 };
 
@@ -83,7 +91,7 @@ struct xp_wanted {
 struct xp_mapped_event {
     u32 type; /* XP_RECORD_MAPPED */
     u32 tgid;
-    u64 start;
+    u64 start, space; /* space: its address space */
     u32 held;
     u32 event; /* that of the kind that tells it */
 };

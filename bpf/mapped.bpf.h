@@ -23,13 +23,6 @@ XP_INLINE u64 xp_space(void)
     return BPF_CORE_READ((struct task_struct *)bpf_get_current_task_btf(), mm, context.ctx_id);
 }
 
-XP_INLINE void xp_lose(u32 why)
-{
-    struct xp_stats *st = xp_stats_get();
-    if (st)
-        st->lost[why]++;
-}
-
 /* The thread stops on its way back to user mode, before it runs any of the code. */
 XP_INLINE void xp_tell_mapped(u32 tgid, u64 start)
 {
@@ -41,6 +34,7 @@ XP_INLINE void xp_tell_mapped(u32 tgid, u64 start)
     e->type = XP_RECORD_MAPPED;
     e->tgid = tgid;
     e->start = start;
+    e->space = xp_space();
     e->held = bpf_map_lookup_elem(&heap_held, &tgid) && !bpf_send_signal(XP_SIGSTOP);
     e->event = xp_config.event;
     bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);

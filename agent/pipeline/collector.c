@@ -362,10 +362,14 @@ struct span collector_take_span(struct collector *c)
     s.time_ns = clock_ns(CLOCK_REALTIME) - s.duration_ns;
     c->live = fresh;
     c->span_ns = now;
+    return s;
+}
+
+static void carry_over(struct collector *c)
+{
     if (waits_carry(&c->waits, proc_alive, on_wait, c))
         c->own.waits_lost++;
     begin_heaps(c);
-    return s;
 }
 
 int collector_rotate(struct collector *c)
@@ -384,6 +388,8 @@ int collector_rotate(struct collector *c)
         c->live = TAKE_PTR(j->span.stacks);
         c->span_ns -= j->span.duration_ns;
         job_free(j);
+    } else {
+        carry_over(c);
     }
     return 0;
 }

@@ -167,6 +167,32 @@ TEST(collector_interval_goes_on_without_a_place_in_the_queue)
         usleep(1000);
 }
 
+static void nothing(void *ctx, const struct xp_sample *s, const struct xp_amount *values, size_t n)
+{
+}
+
+/* What is left of an interval is part of the next one, and of no other. */
+TEST(collector_counts_levels_once)
+{
+    DESK;
+    const struct wait_events events = {-1, -1, -1, -1, 1, 0};
+    struct probe_sum sum = {.key = {.stack = 77}, .sum.of = {{1, 100}}};
+    struct probe_waits rows = {.kinds = {.v = &sum, .n = 1, .cap = 1}};
+    AUTO_FREE struct xp_sample *stack = calloc(1, sizeof(*stack) + 8);
+    size_t n;
+    CHECK(stack);
+    *stack = (struct xp_sample){.weight = 77, .tgid = (u32)getpid(), .nuser = 1};
+    collector_begin(d.c);
+    fill_lane(&d);
+    waits_keep(&d.c->waits, stack, false);
+    CHECK_EQ(waits_take(&d.c->waits, &rows, &events, nothing, NULL), 0);
+    CHECK_EQ(collector_rotate(d.c), 0);
+    aggregate_stacks(d.c->live, &n);
+    CHECK_EQ(n, 0); /* the interval goes on */
+    while (jobs_empty(&d.jobs), collector_rotate(d.c), aggregate_stacks(d.c->live, &n), n != 1)
+        usleep(1000);
+}
+
 /* It waits for a place with the worker, behind the files of its stacks. */
 TEST(collector_hands_over_intervals)
 {

@@ -54,6 +54,7 @@ struct heaps_figures {         /* of allocators that are followed, since the sta
     u64 files, attached;       /* files with allocators; pairs of process and file */
     u64 failed;                /* such pairs without success, and files that could not be read */
     u64 refused;               /* events for which there was no room */
+    u64 go_refused;            /* Go programs whose heap profile was not read: a limit was reached */
     u64 hits;                  /* of probes */
     u64 rests;                 /* how often allocations of a process were no longer watched, for their cost */
     u64 watched_ns, rested_ns; /* how long those of processes were watched, and were not: sums */

@@ -1,16 +1,28 @@
 /* Reads the heap profiles that Go programs keep themselves (runtime/go_heap.h), from their memory: so they cost the
  * programs nothing. One thread follows processes and reads; another one takes what was read, as samples. Values are
  * those of the whole table of the runtime, scaled as runtime/pprof does.
+ *
+ * Tables are divided fairly among containers. A program whose table is refused keeps what was read of it before.
  */
 #pragma once
 #include "pipeline/go_table.h"
 #include "pipeline/waits.h"
 
-struct go_heaps;
+#define GO_HEAPS_BYTES (64u << 20) /* limit of all tables that are kept; the one being read comes on top */
 
-/* `event`: that of the samples. `since_start`: the first ones have what the program has allocated since it began;
- * otherwise what it has allocated since it was followed. Returns 0 or -ENOMEM. */
-int go_heaps_new(struct go_heaps **out, size_t event, bool since_start, go_memory_read *read, void *ctx);
+struct go_heaps;
+struct hung;
+
+struct go_heaps_config {
+    size_t event;     /* that of the samples */
+    bool since_start; /* the first ones have what the program has allocated since it began, not since it was followed */
+    go_memory_read *read;
+    void *ctx;         /* for `read` */
+    struct hung *hung; /* borrowed: processes whose memory does not answer are left alone for a while */
+    u64 limit;         /* in bytes */
+    u64 *refused;      /* borrowed, atomic: counts programs whose table was too large, took too long or had no room */
+};
+int go_heaps_new(struct go_heaps **out, const struct go_heaps_config *config); /* 0 or -ENOMEM */
 void go_heaps_free(struct go_heaps **g);
 
 /* ---- The thread that reads ---- */

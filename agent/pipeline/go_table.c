@@ -23,13 +23,14 @@ struct record {
 
 struct window {
     u64 at;
-    int n; /* bytes; 0: nothing was read so far */
+    int n; /* bytes, or -errno; 0: nothing was read so far */
     u8 bytes[WINDOW];
 };
 struct go_memory {
     go_memory_read *read;
     void *ctx;
     u32 tgid;
+    u64 deadline;
     struct window windows[WINDOWS];
 };
 
@@ -53,6 +54,7 @@ void go_memory_free(struct go_memory **m)
 static void begin(struct go_memory *m, u32 tgid)
 {
     m->tgid = tgid;
+    m->deadline = now_ns() + READ_NS;
     for (size_t i = 0; i < WINDOWS; i++)
         m->windows[i].n = 0;
 }
@@ -62,24 +64,31 @@ static bool has(const struct window *w, u64 at)
     return w->n > 0 && at >= w->at && at - w->at < (u64)w->n;
 }
 
-/* Memory may begin, or end, within a window: what is asked for is then read from its own page on. */
-static const struct window *window_at(struct go_memory *m, u64 at)
+/* Memory may begin, or end, within a window: what is asked for is then read from its own page on. Memory that is in a
+ * file may be slow to come: not even a single bucket is waited for longer than for all of them. Returns 0 or -errno. */
+static int window_at(struct go_memory *m, u64 at, const struct window **out)
 {
     const u64 from[] = {at & ~(u64)(WINDOW - 1), at & ~(u64)(PAGE - 1)};
     struct window *w = &m->windows[at / WINDOW % WINDOWS];
     for (size_t i = 0; i < sizeof(from) / sizeof(from[0]) && !has(w, at); i++) {
+        if (now_ns() > m->deadline)
+            return -E2BIG;
         w->at = from[i];
         w->n = m->read(m->ctx, m->tgid, w->at, w->bytes, WINDOW - (size_t)(w->at % WINDOW));
+        if (w->n == -EREMOTEIO)
+            return w->n;
     }
-    return has(w, at) ? w : NULL;
+    *out = w;
+    return has(w, at) ? 0 : -EFAULT;
 }
 
 static int read_at(struct go_memory *m, u64 at, void *to, size_t len)
 {
     for (size_t done = 0; done < len;) {
-        const struct window *w = window_at(m, at + done);
-        if (!w)
-            return -EFAULT;
+        const struct window *w;
+        int rc = window_at(m, at + done, &w);
+        if (rc)
+            return rc;
         size_t from = (size_t)(at + done - w->at), left = (size_t)w->n - from;
         size_t n = left < len - done ? left : len - done;
         memcpy((u8 *)to + done, w->bytes + from, n);
@@ -152,9 +161,30 @@ static bool is_still(struct go_memory *m, u64 at, u32 cycle)
     return m->read(m->ctx, m->tgid, at, &now, sizeof(now)) == sizeof(now) && now == cycle;
 }
 
+static void shrink(void **v, size_t *cap, size_t n, size_t size)
+{
+    void *less = n && n < *cap ? reallocarray(*v, n, size) : NULL;
+    if (!less)
+        return;
+    *v = less;
+    *cap = n;
+}
+
+/* The table is kept, and has no more memory then than go_table_bytes says. */
+static void trim(struct go_table *t)
+{
+    shrink((void **)&t->words.v, &t->words.cap, t->words.n, sizeof(*t->words.v));
+    shrink((void **)&t->buckets.v, &t->buckets.cap, t->buckets.n, sizeof(*t->buckets.v));
+}
+
+u64 go_table_bytes(const struct go_table *t)
+{
+    return t->words.n * sizeof(*t->words.v) + t->buckets.n * sizeof(*t->buckets.v);
+}
+
 int go_table_read(struct go_memory *m, u32 tgid, u64 base, const struct go_heap *where, u64 room, struct go_table *out)
 {
-    u64 deadline = now_ns() + READ_NS, at;
+    u64 at;
     u32 cycle = 1;
     begin(m, tgid);
     int rc = read_at(m, base + where->buckets, &at, sizeof(at));
@@ -164,12 +194,13 @@ int go_table_read(struct go_memory *m, u32 tgid, u64 base, const struct go_heap 
         rc = read_at(m, base + where->cycle, &cycle, sizeof(cycle));
     while (!rc && at) {
         rc = read_bucket(m, cycle, &at, out);
-        if (!rc && (out->buckets.n > BUCKETS_MAX || out->words.n > room || now_ns() > deadline))
+        if (!rc && (out->buckets.n > BUCKETS_MAX || go_table_bytes(out) > room || now_ns() > m->deadline))
             rc = -E2BIG;
     }
     if (rc)
         return rc;
     take_waiting(out);
+    trim(out);
     return !where->cycle || is_still(m, base + where->cycle, cycle) ? 0 : -EAGAIN;
 }
 

@@ -23,13 +23,15 @@ struct go_table { /* newest bucket first; the runtime never removes one */
     bool any; /* a garbage collection has ended */
 };
 
-/* Reads up to `len` bytes of the memory of a process. Returns how many there were, or -errno. */
+/* Reads up to `len` bytes of the memory of a process. Returns how many there were, or -errno; -EREMOTEIO: it does not
+ * answer. */
 typedef int go_memory_read(void *ctx, u32 tgid, u64 at, void *to, size_t len);
 struct go_memory;
 
 int go_memory_new(struct go_memory **out, go_memory_read *read, void *ctx); /* 0 or -ENOMEM */
 void go_memory_free(struct go_memory **m);
-/* Reads the table of a process. `base`: what distances in `where` are added to. `room`: words that stacks may have.
- * Returns 0; -EAGAIN: it changed meanwhile; -E2BIG; -EBADMSG; or another -errno. */
+/* Reads the table of a process. `base`: what distances in `where` are added to. `room`: bytes that it may have.
+ * Returns 0; -EAGAIN: it changed meanwhile; -E2BIG: it has more, or takes too long; -EBADMSG; or another -errno. */
 int go_table_read(struct go_memory *m, u32 tgid, u64 base, const struct go_heap *where, u64 room, struct go_table *out);
+u64 go_table_bytes(const struct go_table *t);
 void go_table_free(struct go_table *t);

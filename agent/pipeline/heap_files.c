@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define FILES_MAX 8192 /* known, those without allocators included */
-#define FILE_MS   5000 /* for reading a file */
+#define FILE_MS 5000 /* for reading a file */
+#define TRIES   3    /* to read a file that could not be, each when it is mapped again */
 
 int heap_files_init(struct heap_files *f, heap_files_read *read, struct hung *hung)
 {
@@ -13,21 +13,42 @@ int heap_files_init(struct heap_files *f, heap_files_read *read, struct hung *hu
     return opener_new(&f->opener, hung);
 }
 
-static void forget(struct heap_files *f)
+/* It holds nothing then. */
+static void release(struct known_file *known)
 {
+    xp_cleanup_close(&known->fd);
+    known->fd = -1;
+    free(known->sites);
+    known->sites = NULL;
+}
+
+/* Files that nobody follows are only known so that they need not be read again. */
+static void forget_unused(struct heap_files *f)
+{
+    size_t n = 0;
     for (size_t i = 0; i < f->all.n; i++) {
-        xp_cleanup_close(&f->all.v[i].fd);
-        free(f->all.v[i].sites);
+        struct known_file *known = &f->all.v[i];
+        if (!known->users) {
+            map_remove(&f->places, known->id);
+            release(known);
+            continue;
+        }
+        u64 *place = map_get(&f->places, known->id);
+        if (place)
+            *place = n + 1;
+        f->all.v[n++] = *known;
     }
-    vec_free(&f->all);
-    map_free(&f->places);
+    f->all.n = n;
 }
 
 void heap_files_free(struct heap_files *f)
 {
     parser_free(&f->parser);
     opener_free(&f->opener);
-    forget(f);
+    for (size_t i = 0; i < f->all.n; i++)
+        release(&f->all.v[i]);
+    vec_free(&f->all);
+    map_free(&f->places);
 }
 
 /* The child of a parser dies with the thread that started it, so it is that of heaps.c. */
@@ -61,7 +82,7 @@ static void count(u64 *figure)
     __atomic_add_fetch(figure, 1, __ATOMIC_RELAXED);
 }
 
-/* Reads a file. What cannot be read is known to have none. */
+/* Reads a file. What cannot be read is known to have none: it is tried again, as the process may just have ended. */
 static void read_file(struct heap_files *f, const struct xp_mapping *m, struct known_file *known)
 {
     AUTO_FREE char *path = NULL;
@@ -69,8 +90,10 @@ static void read_file(struct heap_files *f, const struct xp_mapping *m, struct k
     AUTO_FREE struct allocators *sites = calloc(1, sizeof(*sites));
     struct parser *parser = fd < 0 || !sites ? NULL : parser_of(f);
     int rc = parser ? f->read(parser, fd, sites) : -EIO;
-    if (rc && rc != -ENOEXEC && rc != -EBADMSG)
+    if (rc && rc != -ENOEXEC && rc != -EBADMSG) {
         count(&f->failed);
+        known->closed = ++known->failures < TRIES;
+    }
     if (!rc && f->go && parser_go_heap(parser, fd, &known->go))
         known->go.found = 0;
     if (rc || !sites->n)
@@ -86,26 +109,35 @@ struct known_file *heap_files_find(const struct heap_files *f, u32 id)
     return place ? &f->all.v[*place - 1] : NULL;
 }
 
-struct known_file *heap_files_know(struct heap_files *f, const struct xp_mapping *m)
+/* Returns NULL if there is no room. What is followed keeps its place: its probes are attached through it. */
+static struct known_file *add(struct heap_files *f, u32 id)
 {
-    struct known_file *known = heap_files_find(f, m->file);
-    if (known && known->closed) {
-        known->closed = false;
-        read_file(f, m, known);
-    }
-    if (known)
-        return known;
-    if (f->all.n >= FILES_MAX)
-        forget(f);
-    known = VEC_PUSH(&f->all);
-    u64 *place = known ? map_put(&f->places, m->file) : NULL;
+    if (f->all.n >= HEAP_FILES_MAX)
+        forget_unused(f);
+    struct known_file *known = f->all.n < HEAP_FILES_MAX ? VEC_PUSH(&f->all) : NULL;
+    u64 *place = known ? map_put(&f->places, id) : NULL;
     if (!place) {
         f->all.n -= known != NULL;
         return NULL;
     }
     *place = f->all.n;
-    *known = (struct known_file){.id = m->file, .fd = -1};
-    read_file(f, m, known);
+    *known = (struct known_file){.id = id, .fd = -1};
+    return known;
+}
+
+struct known_file *heap_files_know(struct heap_files *f, const struct xp_mapping *m)
+{
+    struct known_file *known = heap_files_find(f, m->file);
+    bool unread = !known || known->closed;
+    if (!known)
+        known = add(f, m->file);
+    if (!known) {
+        count(&f->failed);
+        return NULL;
+    }
+    known->closed = false;
+    if (unread)
+        read_file(f, m, known);
     return known;
 }
 
@@ -114,9 +146,6 @@ void heap_files_give(struct heap_files *f, u32 id)
     struct known_file *known = heap_files_find(f, id);
     if (!known || !known->users || --known->users)
         return;
-    xp_cleanup_close(&known->fd);
-    known->fd = -1;
-    free(known->sites);
-    known->sites = NULL;
+    release(known);
     known->closed = true;
 }

@@ -8,14 +8,17 @@
 #include "parser/parser.h"
 #include "probe/probe.h"
 
+#define HEAP_FILES_MAX 8192 /* known, those without allocators included */
+
 struct hung;
 struct opener;
 
 struct known_file {
-    u32 id; /* as in stack words */
-    int fd; /* O_PATH; -1: it has no allocators, or nobody has needed it since it was closed */
-    bool closed;
-    u32 users; /* processes in which it is followed */
+    u32 id;      /* as in stack words */
+    int fd;      /* O_PATH; -1: it has no allocators, or nobody has needed it since it was closed */
+    bool closed; /* it is to be read when it is needed */
+    u8 failures; /* when it was to be read */
+    u32 users;   /* processes in which it is followed */
     struct allocators *sites;
     struct go_heap go; /* if it is wanted */
 };
@@ -30,7 +33,7 @@ struct heap_files {
     struct opener *opener;
     struct parser *parser;
     bool ready;        /* the children that open and read files have been started */
-    u64 found, failed; /* files with allocators, files that could not be read; atomic */
+    u64 found, failed; /* files with allocators; files that could not be read, or had no room; atomic */
     struct map places; /* file ID -> its place in `all`, plus 1 */
     VEC(struct known_file) all;
 };
@@ -42,7 +45,8 @@ void heap_files_prepare(struct heap_files *f);
 /* The children are not needed for some time. */
 void heap_files_rest(struct heap_files *f);
 
-/* Returns the file of a mapping, which is read if it is new; NULL: it is not known. Valid until the next call. */
+/* Returns the file of a mapping, which is read if it is new; NULL: there is no room, because so many are followed.
+ * Valid until the next call. */
 struct known_file *heap_files_know(struct heap_files *f, const struct xp_mapping *m);
 struct known_file *heap_files_find(const struct heap_files *f, u32 id);
 /* Somebody no longer follows it. */

@@ -1,30 +1,43 @@
 #include "pipeline/heaps_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/closer.h"
 #include "base/queue.h"
 #include "proc/proc.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define EVENTS_MAX 4096
-#define TICK_MS    1000  /* between two looks at who has ended */
-#define TABLES_MS  10000 /* for those of the files of a process that is stopped */
-#define SETTLE_US  1000
-#define CALLS_US   50000 /* calls of allocators take less */
-#define MS         1000000ull
+#define EVENTS_MAX  4096
+#define TICK_MS     1000  /* between two looks at who has ended, if none is seen to begin; otherwise */
+#define SWEEP_MS    100   /* and in addition */
+#define SWEEP_TIMES 50    /* as long as a look takes */
+#define TABLES_MS   10000 /* for those of the files of a process that is stopped */
+#define SETTLE_US   1000
+#define CALLS_US    50000 /* calls of allocators take less */
+#define MS          1000000ull
 
 /* ---- Processes --------------------------------------------------------------------------------------------------- */
 
-static void leave(struct heaps *h, struct process *p)
+/* That its probes are gone is waited for only if they may still be hit: its place is another's then. */
+static void detach(struct heaps *h, struct followed *f, bool lives)
 {
+    for (size_t i = 0; i < PROBE_HEAP_LINKS && !lives; i++)
+        closer_put(h->closer, TAKE_FD(f->links.fd[i]));
+    probe_heap_detach(&f->links, heaps_parts(HEAP_ALL));
+    heap_files_give(&h->files, f->file);
+}
+
+static void leave(struct heaps *h, struct process *p, bool lives, enum xp_heap_gone blocks)
+{
+    probe_heap_gone(h->probe, h->event, p->place, blocks, 0);
     heaps_add(p->cost.watch == HEAP_ALL ? &h->figures.watched_ns : &h->figures.rested_ns, now_ns() - p->cost.looked_ns);
-    for (size_t i = 0; i < p->files.n; i++) {
-        probe_heap_detach(&p->files.v[i].links, heaps_parts(HEAP_ALL));
-        heap_files_give(&h->files, p->files.v[i].file);
-    }
+    for (size_t i = 0; i < p->files.n; i++)
+        detach(h, &p->files.v[i], lives);
     h->taken[p->place] = 0;
     vec_free(&p->files);
     if (h->go)
@@ -50,11 +63,36 @@ static struct process *process_of(struct heaps *h, u32 tgid)
     return p;
 }
 
-static bool follows(const struct process *p, u32 file)
+static struct followed *followed(const struct process *p, u32 file)
 {
     for (size_t i = 0; i < p->files.n; i++)
         if (p->files.v[i].file == file)
-            return true;
+            return &p->files.v[i];
+    return NULL;
+}
+
+/* Which file it is, whatever its ID. No file system is asked. */
+static bool identify(const struct known_file *f, struct followed *to)
+{
+    struct statx st;
+    if (statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st))
+        return false;
+    to->dev = (u64)st.stx_dev_major << 32 | st.stx_dev_minor;
+    to->ino = st.stx_ino;
+    return true;
+}
+
+/* Whether it is followed under another ID, in place of which this one comes. */
+static bool renames(struct heaps *h, const struct process *p, const struct followed *fresh)
+{
+    for (size_t i = 0; fresh->ino && i < p->files.n; i++) {
+        struct followed *old = &p->files.v[i];
+        if (old->dev != fresh->dev || old->ino != fresh->ino)
+            continue;
+        heap_files_give(&h->files, old->file);
+        old->file = fresh->file;
+        return true;
+    }
     return false;
 }
 
@@ -74,20 +112,34 @@ static int attach_strictly(struct heaps *h, const struct process *p, const struc
     return rc;
 }
 
-static void follow(struct heaps *h, struct process *p, const struct xp_mapping *m, bool held)
+static void follow(struct heaps *h, struct process *p, struct known_file *f, bool held)
 {
-    if (follows(p, m->file))
-        return;
-    struct known_file *f = heap_files_know(&h->files, m);
-    if (f && f->go.found)
-        heaps_go_follow(h, m, &f->go);
-    struct followed *place = f && f->fd >= 0 ? VEC_PUSH(&p->files) : NULL;
+    struct followed fresh = {.file = f->id, .links = PROBE_HEAP_LINKS_NONE};
+    bool known = identify(f, &fresh) && renames(h, p, &fresh);
+    struct followed *place = known ? NULL : VEC_PUSH(&p->files);
+    f->users += known || place;
     if (!place)
         return;
-    f->users++;
-    *place = (struct followed){.file = m->file, .links = PROBE_HEAP_LINKS_NONE};
+    *place = fresh;
     int rc = h->config.strict ? attach_strictly(h, p, f, &place->links, held) : heaps_attach(h, p, f, &place->links);
     heaps_add(rc ? &h->figures.failed : &h->figures.attached, 1);
+}
+
+/* What a process has mapped. It needs a place if there is something to follow in it. */
+static void meet(struct heaps *h, const struct xp_mapping *m, bool held)
+{
+    struct known_file *f = heap_files_know(&h->files, m);
+    if (!f || (f->fd < 0 && !f->go.found))
+        return;
+    struct process *p = process_of(h, m->tgid);
+    if (!p) {
+        heaps_add(&h->figures.refused, 1);
+        return;
+    }
+    if (f->go.found)
+        heaps_go_follow(h, m, &f->go);
+    if (f->fd >= 0 && !followed(p, m->file))
+        follow(h, p, f, held);
 }
 
 /* The listing announces the files: a process that is stopped waits for their tables, too, so that its first stacks need
@@ -107,12 +159,9 @@ static void see(struct heaps *h, const struct xp_mapped_event *e)
     probe_mappings list = {0};
     heap_files_prepare(&h->files); /* not before somebody wants it: most agents are never asked */
     if (!probe_list_mappings(h->probe, e->tgid, &list)) {
-        for (size_t i = 0; i < list.n && !heaps_ending(h); i++) {
-            const struct xp_mapping *m = &list.v[i];
-            struct process *p = m->file >= XP_FILE_FIRST ? process_of(h, m->tgid) : NULL;
-            if (p)
-                follow(h, p, m, e->held && !h->config.beside);
-        }
+        for (size_t i = 0; i < list.n && !heaps_ending(h); i++)
+            if (list.v[i].file >= XP_FILE_FIRST)
+                meet(h, &list.v[i], e->held && !h->config.beside);
         if (e->held)
             await_tables(h, &list);
     }
@@ -133,12 +182,24 @@ static void leave_others(struct heaps *h, const probe_processes *wanted)
     size_t n = 0;
     for (size_t i = 0; i < h->processes.n; i++) {
         struct process *p = &h->processes.v[i];
-        if (proc_start_ticks(p->tgid) == p->start && (!wanted || is_one_of(wanted, p->tgid)))
+        bool lives = proc_start_ticks(p->tgid) == p->start;
+        if (lives && (!wanted || is_one_of(wanted, p->tgid)))
             h->processes.v[n++] = *p;
         else
-            leave(h, p);
+            leave(h, p, lives, lives ? XP_GONE_FREED : XP_GONE_SILENTLY);
     }
     h->processes.n = n;
+}
+
+/* What probes cost, when it is time to. */
+static void look(struct heaps *h)
+{
+    u64 now = now_ns();
+    if (now - h->looked_ns < heaps_pause_ms(h) * MS)
+        return;
+    h->looked_ns = now;
+    heaps_look(h);
+    heaps_look_for_leaks(h, false);
 }
 
 /* Looks at all processes that are wanted by now. */
@@ -153,6 +214,7 @@ static void see_all(struct heaps *h)
             if (wanted.v[i].tgid == (u32)getpid()) /* its own calls would cause others */
                 continue;
             see(h, &(struct xp_mapped_event){.tgid = wanted.v[i].tgid});
+            look(h); /* there may be many, and those that are followed already cost something */
         }
     }
     vec_free(&wanted);
@@ -160,23 +222,32 @@ static void see_all(struct heaps *h)
 
 /* ---- The thread -------------------------------------------------------------------------------------------------- */
 
+/* Where processes begin, processes end: their probes would pile up, and a program that is killed while it has many
+ * takes tens of milliseconds to be rid of each. */
+static void leave_ended(struct heaps *h, u64 now)
+{
+    leave_others(h, NULL);
+    h->seen = false;
+    h->swept_ns = now + SWEEP_MS * MS + SWEEP_TIMES * (now_ns() - now);
+}
+
 /* What is due by now. */
 static void tick(struct heaps *h)
 {
     u64 now = now_ns();
-    if (now - h->looked_ns >= heaps_pause_ms(h) * MS) {
-        h->looked_ns = now;
-        heaps_look(h);
-        heaps_look_for_leaks(h, false);
-    }
+    look(h);
     if (h->go)
         go_heaps_look(h->go, false);
+    if (h->seen && now >= h->swept_ns)
+        leave_ended(h, now);
     if (now - h->ticked_ns < TICK_MS * MS)
         return;
     h->ticked_ns = now;
     leave_others(h, NULL);
-    if (h->wants != probe_heap_wants(h->probe))
+    if (h->wants != probe_heap_wants(h->probe) || __atomic_exchange_n(&h->missed, false, __ATOMIC_RELAXED))
         see_all(h);
+    if (!h->leaks && now >= h->forget_ns) /* those of programs that have ended may have leaked */
+        heaps_forget(h);
     __atomic_store_n(&h->figures.processes, h->processes.n, __ATOMIC_RELAXED);
 }
 
@@ -184,6 +255,17 @@ static void let_go(const struct xp_mapped_event *e)
 {
     if (e->held)
         kill((pid_t)e->tgid, SIGCONT);
+}
+
+/* The program of before is gone. */
+static void replace(struct heaps *h, const struct xp_mapped_event *e)
+{
+    enum xp_heap_gone how = h->config.neighbours ? XP_GONE_FREED : XP_GONE_SILENTLY;
+    if (h->go)
+        go_heaps_leave(h->go, e->tgid);
+    for (size_t i = 0; i < h->processes.n; i++)
+        if (h->processes.v[i].tgid == e->tgid)
+            probe_heap_gone(h->probe, h->event, h->processes.v[i].place, how, e->space);
 }
 
 static void *run(void *heaps)
@@ -195,8 +277,9 @@ static void *run(void *heaps)
         struct xp_mapped_event *e = queue_get(h->queue, (int)heaps_pause_ms(h));
         if (!e && queue_closed(h->queue))
             break;
-        if (e && e->tgid && !e->start && h->go) /* the program of before is gone */
-            go_heaps_leave(h->go, e->tgid);
+        if (e && e->tgid && !e->start)
+            replace(h, e);
+        h->seen |= e != NULL;
         if (e && !heaps_ending(h))
             e->tgid ? see(h, e) : see_all(h);
         if (e) {
@@ -222,7 +305,9 @@ int heaps_new(struct heaps **out, const struct heaps_config *config)
     h->probe = config->probe;
     h->event = config->event;
     h->prices = (struct probe_heap_hits)HEAP_PRICES_STATED;
-    int rc = heap_files_init(&h->files, config->read, config->hung);
+    int rc = closer_new(&h->closer);
+    if (!rc)
+        rc = heap_files_init(&h->files, config->read, config->hung);
     if (!rc && config->old_ns)
         rc = leaks_new(&h->leaks);
     if (!rc && config->go)
@@ -262,15 +347,14 @@ void heaps_put(struct heaps *h, const struct xp_mapped_event *e)
         return;
     __atomic_sub_fetch(&h->put, 1, __ATOMIC_RELAXED);
     heaps_add(&h->figures.refused, 1);
+    __atomic_store_n(&h->missed, true, __ATOMIC_RELAXED);
     let_go(e);
     free(copy);
 }
 
-void heaps_settle(struct heaps *h, u64 deadline_ns)
+bool heaps_settled(const struct heaps *h)
 {
-    while (__atomic_load_n(&h->done, __ATOMIC_ACQUIRE) < __atomic_load_n(&h->put, __ATOMIC_RELAXED) &&
-           now_ns() < deadline_ns)
-        usleep(SETTLE_US);
+    return __atomic_load_n(&h->done, __ATOMIC_ACQUIRE) >= __atomic_load_n(&h->put, __ATOMIC_RELAXED);
 }
 
 void heaps_stop(struct heaps *h)
@@ -285,8 +369,9 @@ void heaps_stop(struct heaps *h)
     for (struct xp_mapped_event *e; h->queue && (e = queue_get(h->queue, 0)); free(e))
         let_go(e);
     for (size_t i = 0; i < h->processes.n; i++)
-        leave(h, &h->processes.v[i]);
+        leave(h, &h->processes.v[i], false, XP_GONE_SILENTLY);
     vec_free(&h->processes);
+    closer_free(&h->closer);
 }
 
 void heaps_figures(struct heaps *h, struct heaps_figures *out)

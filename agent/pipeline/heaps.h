@@ -25,6 +25,7 @@ struct heaps_config {
     struct hung *hung;
     unsigned max_cost; /* what probes may cost a process, in percent of its own CPU time; 0: there is no limit */
     bool strict;       /* probe_event.strict */
+    bool neighbours;   /* what goes on belongs to several containers, and intervals follow each other */
     bool beside;       /* others follow allocators, too: they may let go of a process that we have stopped */
     u64 old_ns;        /* age of blocks that may have leaked; 0: nobody wants to know */
     enum heaps_go go;
@@ -35,8 +36,8 @@ void heaps_free(struct heaps **h);
 
 /* A process mapped a file, or was born; tgid 0: look at all that are wanted. Any thread may call it. */
 void heaps_put(struct heaps *h, const struct xp_mapped_event *e);
-/* Waits until all that was put is done, but at most until deadline_ns (monotonic). */
-void heaps_settle(struct heaps *h, u64 deadline_ns);
+/* Whether all that was put is done. */
+bool heaps_settled(const struct heaps *h);
 /* Nothing counts from here on; ends the thread, detaches from all processes, and lets go of those that are stopped. */
 void heaps_stop(struct heaps *h);
 

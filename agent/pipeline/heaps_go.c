@@ -2,7 +2,7 @@
 #include "pipeline/heaps_internal.h"
 #include "opener/opener.h"
 
-/* By a child: memory of a process may be in a file that does not answer. */
+/* By a child: memory of a process may be in a file that does not answer. go_heaps.c remembers that. */
 static int read_memory(void *ctx, u32 tgid, u64 at, void *to, size_t len)
 {
     struct heaps *h = ctx;
@@ -11,8 +11,15 @@ static int read_memory(void *ctx, u32 tgid, u64 at, void *to, size_t len)
 
 int heaps_go_new(struct heaps *h, bool since_start)
 {
+    struct go_heaps_config config = {.event = h->event,
+                                     .since_start = since_start,
+                                     .read = read_memory,
+                                     .ctx = h,
+                                     .hung = h->config.hung,
+                                     .limit = GO_HEAPS_BYTES,
+                                     .refused = &h->figures.go_refused};
     h->files.go = true;
-    return go_heaps_new(&h->go, h->event, since_start, read_memory, h);
+    return go_heaps_new(&h->go, &config);
 }
 
 void heaps_go_follow(struct heaps *h, const struct xp_mapping *m, const struct go_heap *where)

@@ -6,7 +6,8 @@
 #include <pthread.h>
 
 struct followed { /* a file in a process */
-    u32 file;
+    u32 file;     /* its ID, which changes when the file does: it is attached to once all the same */
+    u64 dev, ino;
     struct probe_heap_links links;
 };
 struct process {
@@ -27,10 +28,15 @@ struct heaps {
     bool runs;
     bool ending; /* atomic */
     u64 put, done;
-    u32 wants;                    /* probe_heap_wants when all were seen */
-    u64 ticked_ns, looked_ns;     /* when it was last looked who has ended, and what probes cost */
+    u32 wants;                /* probe_heap_wants when all were seen */
+    u64 ticked_ns, looked_ns; /* when it was last looked who has ended, and what probes cost */
+    u64 swept_ns;             /* when it may be looked at once more who has ended, if processes have been seen */
+    bool seen;
+    u64 forget_ns;                /* when blocks of those that are gone may be forgotten */
+    bool missed;                  /* atomic: something could not be put; all are to be looked at again */
     struct heaps_figures figures; /* atomic, each one */
     struct heap_files files;
+    struct closer *closer;       /* of links */
     u8 taken[XP_HEAP_PROCESSES]; /* places of processes */
     VEC(struct process) processes;
     struct go_heaps *go; /* NULL: only what probes see is of interest */
@@ -56,6 +62,8 @@ u64 heaps_cpu_ns(u32 tgid);
 int heaps_attach(struct heaps *h, const struct process *p, const struct known_file *f, struct probe_heap_links *links);
 /* Looks at what probes cost, and decides. */
 void heaps_look(struct heaps *h);
+/* Forgets the blocks of address spaces that are gone. */
+void heaps_forget(struct heaps *h);
 u64 heaps_pause_ms(const struct heaps *h); /* between two such looks */
 
 /* ---- heaps_leaks.c ---- */

@@ -9,6 +9,8 @@
 #define PER_LOOK 64   /* with so many more, once longer */
 #define MOST_MS  1000 /* between two looks */
 
+#define FORGET_TIMES 20 /* as long as it took, nothing is forgotten */
+
 unsigned heaps_parts(enum heap_watch watch)
 {
     static const unsigned parts[] = {PROBE_HEAP_FREES | PROBE_HEAP_ALLOCATIONS, PROBE_HEAP_FREES, 0};
@@ -32,8 +34,8 @@ int heaps_attach(struct heaps *h, const struct process *p, const struct known_fi
 static void set_parts(struct heaps *h, struct process *p, enum heap_watch before)
 {
     unsigned parts = heaps_parts(p->cost.watch);
-    if (before == HEAP_NOTHING)
-        heaps_add(&h->figures.unknown, probe_heap_forget(h->probe, h->event, p->place));
+    if (before == HEAP_NOTHING && !probe_heap_gone(h->probe, h->event, p->place, XP_GONE_UNSEEN, 0))
+        heaps_forget(h);
     for (size_t i = 0; i < p->files.n; i++)
         probe_heap_detach(&p->files.v[i].links, heaps_parts(HEAP_ALL) & ~parts);
     probe_heap_rest(h->probe, h->event, p->place, p->cost.watch != HEAP_ALL);
@@ -42,6 +44,14 @@ static void set_parts(struct heaps *h, struct process *p, enum heap_watch before
         if (f && f->fd >= 0 && heaps_attach(h, p, f, &p->files.v[i].links))
             heaps_add(&h->figures.failed, 1);
     }
+}
+
+void heaps_forget(struct heaps *h)
+{
+    u64 begun = now_ns();
+    heaps_add(&h->figures.unknown, probe_heap_forget(h->probe, h->event));
+    u64 now = now_ns();
+    h->forget_ns = now + FORGET_TIMES * (now - begun);
 }
 
 static bool spend(struct heaps *h, struct process *p)

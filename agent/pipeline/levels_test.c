@@ -157,7 +157,7 @@ TEST(levels_of_ended_processes_may_be_decided_without_a_loss)
 static void add_third(void *ctx, const struct xp_sample *s, const struct xp_amount *values, size_t n)
 {
     u64 *sum = ctx;
-    CHECK(s->event == EVENT && s->tgid == 42 && n == XP_MAX_VALUES && !values[0].value && !s->count);
+    CHECK(s->event == EVENT && (s->tgid | 3) == 43 && n == XP_MAX_VALUES && !values[0].value && !s->count);
     *sum += values[2].value;
 }
 
@@ -173,17 +173,38 @@ TEST(waits_add_values_to_stacks_that_they_know)
     CHECK_EQ(sum, 100);
 }
 
+static void keep_always(struct waits *w, u64 key, u32 tgid)
+{
+    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 8);
+    if (!s)
+        return;
+    *s = (struct xp_sample){.weight = key, .tgid = tgid, .nuser = 1, .flags = XP_SAMPLE_KEPT};
+    waits_keep(w, s, false);
+}
+
 TEST(waits_keep_stacks_that_others_may_refer_to)
 {
     CLEANUP(waits_free) struct waits w;
-    AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s) + 8);
     struct totals t = {0};
     waits_init(&w);
-    CHECK(s);
-    *s = (struct xp_sample){.weight = 12, .tgid = 42, .nuser = 1, .flags = XP_SAMPLE_KEPT};
-    keep(&w, 11, 42);
-    waits_keep(&w, s, false);
+    keep(&w, 11, 41);
+    keep_always(&w, 12, 41);
+    keep(&w, 13, 41);
+    keep_always(&w, 13, 41); /* told by two kinds */
     for (unsigned i = 0; i < 4; i++)
         take(&w, 0, AMOUNT(0, 0), AMOUNT(0, 0), &t);
-    CHECK(w.stacks.n == 1 && !waits_add(&w, 12, EVENT, (struct xp_amount[XP_MAX_VALUES]){{0}}, add_third, &t.samples));
+    CHECK(w.stacks.n == 2 && !waits_add(&w, 12, EVENT, (struct xp_amount[XP_MAX_VALUES]){{0}}, add_third, &t.samples));
+}
+
+TEST(waits_keep_stacks_as_long_as_their_processes_live)
+{
+    CLEANUP(waits_free) struct waits w;
+    struct totals t = {0};
+    waits_init(&w);
+    keep_always(&w, 11, 41);
+    keep_always(&w, 12, 42);
+    CHECK_EQ(waits_carry(&w, odd_ones_live, add, &t), 0);
+    for (unsigned i = 0; i < 4; i++)
+        take(&w, 0, AMOUNT(0, 0), AMOUNT(0, 0), &t);
+    CHECK(w.stacks.n == 1 && !waits_add(&w, 11, EVENT, (struct xp_amount[XP_MAX_VALUES]){{0}}, add_third, &t.samples));
 }

@@ -14,6 +14,7 @@
 #define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
 #define FIRST_HEAPS_MS 3000 /* for the allocators of processes that run when sampling begins */
 #define FIRST_LOCKS_MS 1000 /* for those that goroutines wait for */
+#define SETTLE_MS      10
 #define LAST_TABLES_MS 3000 /* for the tables that are still to be built when sampling ends */
 
 static void raise_nofile(void)
@@ -125,6 +126,7 @@ static int follow_files(struct pipeline *p)
         }
         c.strict = event->strict;
         c.beside = following > 1;
+        c.neighbours = p->config.neighbours;
         if (event->allocators || event->how == PROBE_LOCK)
             rc = heaps_new(&p->heaps[e], &c);
     }
@@ -211,11 +213,11 @@ static void follow_first(struct pipeline *p)
     for (size_t e = 0; e < XP_MAX_EVENTS; e++)
         if (p->heaps[e])
             heaps_put(p->heaps[e], &(struct xp_mapped_event){0});
-    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
-        if (p->heaps[e]) {
-            u64 ms = p->config.probe.events[e].allocators ? FIRST_HEAPS_MS : FIRST_LOCKS_MS;
-            heaps_settle(p->heaps[e], begun + ms * 1000000);
-        }
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++) {
+        u64 ms = p->config.probe.events[e].allocators ? FIRST_HEAPS_MS : FIRST_LOCKS_MS;
+        while (p->heaps[e] && !heaps_settled(p->heaps[e]) && now_ns() < begun + ms * 1000000)
+            collector_poll(p->collector, SETTLE_MS);
+    }
 }
 
 int pipeline_prepare(struct pipeline *p)
@@ -237,10 +239,10 @@ int pipeline_start(struct pipeline *p, char *why, size_t why_len)
     rc = probe_start(p->probe, why, why_len);
     if (rc >= 0 && why[0]) /* what it does without */
         log_warn("%s", why);
-    if (rc >= 0)
-        follow_first(p);
     p->started_ns = now_ns();
     collector_begin(p->collector);
+    if (rc >= 0)
+        follow_first(p);
     return rc;
 }
 

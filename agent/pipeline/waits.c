@@ -105,8 +105,10 @@ void waits_keep(struct waits *w, const struct xp_sample *s, bool open)
 {
     size_t len = sizeof(*s) + 8 * words_of(s);
     struct wait_stack *known = find(w, s->weight);
-    if (known) /* sent again in a new interval, or by another CPU at the same time */
+    if (known) { /* sent again in a new interval, or by another CPU at the same time, or for another kind */
         known->used = w->interval;
+        known->kept |= (s->flags & XP_SAMPLE_KEPT) != 0;
+    }
     if (known && !known->open)
         return;
     AUTO_FREE struct xp_sample *copy = malloc(len);
@@ -355,10 +357,18 @@ int waits_carry(struct waits *w, bool (*lives)(u32 tgid), waits_use *use, void *
     AUTO_FREE struct xp_sample *room = room_for_sample();
     if (!room)
         return -ENOMEM;
+    u32 asked = 0;
+    bool alive = false;
     for (size_t i = 0; i < w->stacks.n; i++) {
         struct wait_stack *k = &w->stacks.v[i];
-        if (has_level(k) && !lives(k->sample->tgid))
+        if (!has_level(k) && !k->kept)
+            continue;
+        if (!asked || asked != k->sample->tgid)
+            alive = lives(asked = k->sample->tgid);
+        if (!alive) {
             k->level = (struct xp_amount){0};
+            k->kept = false;
+        }
         if (!has_level(k))
             continue;
         struct xp_amount values[XP_MAX_VALUES] = {{0}};

@@ -484,7 +484,12 @@ void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting)
 {
 }
 
-u64 probe_heap_forget(struct probe *p, size_t event, u32 place)
+int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 but)
+{
+    return 0;
+}
+
+u64 probe_heap_forget(struct probe *p, size_t event)
 {
     return 0;
 }

@@ -2,6 +2,7 @@
  * until its programs are attached.
  */
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "probe/kinds.h"
 #include "probe/probe_internal.h"
 #include <bpf/bpf.h>
@@ -26,7 +27,7 @@ static u32 odds_of(u32 step, u64 period)
 
 int heap_configure(struct bpf_object *object, const struct probe *p)
 {
-    struct xp_heap_settings settings = {0};
+    struct xp_heap_settings settings = {.exec = p->config.cgroup_files ? XP_GONE_FREED : XP_GONE_SILENTLY};
     u32 zero = 0, one = 1;
     for (u32 i = 0; i < XP_HEAP_ODDS; i++)
         settings.odds[i] = odds_of(i, p->config.heap_period ? p->config.heap_period : PROBE_HEAP_PERIOD);
@@ -82,7 +83,8 @@ void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting)
     if (bpf_map_lookup_elem(map, &place, &now))
         return;
     now.resting = resting;
-    now.round += !resting;
+    if (!resting)
+        now.round = __atomic_add_fetch(&p->heap_rounds, 1, __ATOMIC_RELAXED);
     bpf_map_update_elem(map, &place, &now, BPF_ANY);
 }
 
@@ -104,23 +106,58 @@ static int run_iterator(struct bpf_object *object, const char *name, int map)
 
 #define FORGETTING 4 /* an iterator may overlook what moves while it reads */
 
-u64 probe_heap_forget(struct probe *p, size_t event, u32 place)
+/* Forgets the blocks of address spaces that are gone. Returns what those stand for that may have been freed unseen. */
+static u64 forget(struct bpf_object *object)
+{
+    static const struct {
+        const char *program, *map;
+    } all[] = {
+        {"xp_forget_blocks", "heap_blocks"}, {"xp_forget_blocks", "bad_blocks"}, {"xp_forget_cells", "bad_cells"}};
+    int asked = bpf_object__find_map_fd_by_name(object, "heap_oblivion");
+    u64 objects = 0;
+    u32 zero = 0;
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        int map = bpf_object__find_map_fd_by_name(object, all[i].map);
+        for (unsigned n = 0; map >= 0 && n < FORGETTING; n++) {
+            struct xp_heap_oblivion o = {0};
+            if (bpf_map_update_elem(asked, &zero, &o, BPF_ANY) || run_iterator(object, all[i].program, map) ||
+                bpf_map_lookup_elem(asked, &zero, &o) || !o.blocks)
+                break;
+            objects += o.objects;
+        }
+    }
+    return objects;
+}
+
+int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 but)
 {
     struct bpf_object *object = uprobes_object(p, event);
     struct xp_heap_process now;
-    u64 objects = 0;
-    u32 zero = 0;
-    if (!object || bpf_map_lookup_elem(processes_map(p, event), &place, &now) || !now.space)
-        return 0;
-    int asked = bpf_object__find_map_fd_by_name(object, "heap_oblivion");
-    for (unsigned i = 0; i < FORGETTING; i++) {
-        struct xp_heap_oblivion o = {.space = now.space};
-        if (bpf_map_update_elem(asked, &zero, &o, BPF_ANY) ||
-            run_iterator(object, "xp_forget_blocks", bpf_object__find_map_fd_by_name(object, "heap_blocks")) ||
-            bpf_map_lookup_elem(asked, &zero, &o) || !o.blocks)
-            break;
-        objects += o.objects;
+    u32 as = how;
+    if (!object || bpf_map_lookup_elem(processes_map(p, event), &place, &now) || !now.space || now.space == but)
+        return -ENODATA;
+    int rc = bpf_map_update_elem(bpf_object__find_map_fd_by_name(object, "heap_gone"), &now.space, &as, BPF_ANY);
+    return rc ? -errno : 0;
+}
+
+u64 probe_heap_forget(struct probe *p, size_t event)
+{
+    struct bpf_object *object = uprobes_object(p, event);
+    int gone = object ? bpf_object__find_map_fd_by_name(object, "heap_gone") : -1;
+    VEC(u64) spaces = {0};
+    u64 key, objects = 0;
+    /* Those that come while it reads are for the next time. */
+    for (int rc = gone < 0 ? -1 : bpf_map_get_next_key(gone, NULL, &key); !rc && spaces.n < XP_HEAP_GONE;
+         rc = bpf_map_get_next_key(gone, &key, &key)) {
+        u64 *place = VEC_PUSH(&spaces);
+        if (place)
+            *place = key;
     }
+    if (spaces.n)
+        objects = forget(object);
+    for (size_t i = 0; i < spaces.n; i++)
+        bpf_map_delete_elem(gone, &spaces.v[i]);
+    vec_free(&spaces);
     return objects;
 }
 
@@ -150,5 +187,6 @@ int probe_heap_look(struct probe *p, size_t event, u64 by_ns, probe_heap_held *h
         return -ENODATA;
     int rc = run_iterator(object, "xp_look_at_blocks", bpf_object__find_map_fd_by_name(object, "heap_blocks"));
     int emptied = probe_empty(bpf_object__find_map_by_name(object, "heap_old"), pass_on, &looking);
-    return rc ? rc : emptied;
+    bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "heap_look"), &zero, &look);
+    return rc ? rc : emptied ? emptied : look.left_out ? -ENOSPC : 0;
 }

@@ -11,6 +11,7 @@
 
 struct kind {
     size_t event;
+    bool ended;        /* nobody wants it: it goes once what it has counted is taken */
     bool counts_waits; /* an event of waits has it, besides what the scheduler's programs count */
     struct bpf_object *object;
     VEC(struct bpf_link *) links;
@@ -159,14 +160,18 @@ static struct kind *find(const struct kinds *all, size_t event)
     return NULL;
 }
 
-static void end(struct kinds *all, struct kind *k)
+/* Other threads may use an object whose programs they attach: it stays. */
+static void drop_ended(struct kinds *all)
 {
     size_t n = 0;
-    for (size_t i = 0; i < all->list.n; i++)
-        if (all->list.v[i] != k)
-            all->list.v[n++] = all->list.v[i];
+    for (size_t i = 0; i < all->list.n; i++) {
+        struct kind *k = all->list.v[i];
+        if (k->ended && !kind_is_slotted(k->object))
+            kind_free(&k);
+        else
+            all->list.v[n++] = k;
+    }
     all->list.n = n;
-    kind_free(&k);
 }
 
 static int explain(int rc, enum probe_how how, const char *name, char *why, size_t len)
@@ -183,16 +188,14 @@ static int explain(int rc, enum probe_how how, const char *name, char *why, size
                      strerror(-rc));
 }
 
-/* Other threads may use an object whose programs they attach: it stays, which costs nothing without links. */
-static int change(struct kinds *all, const struct probe *p, struct kind *k, bool want)
+/* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
+static int change(const struct probe *p, struct kind *k, bool want)
 {
-    bool stays = kind_is_slotted(k->object);
+    bool attached = k->links.n != 0;
+    k->ended = !want;
     if (want)
-        return stays && !k->links.n ? attach(k, p) : 0;
-    if (stays)
-        detach(k);
-    else
-        end(all, k);
+        return attached ? 0 : attach(k, p);
+    detach(k);
     return 0;
 }
 
@@ -213,7 +216,7 @@ int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t 
         bool want = wanted >> e & 1;
         if (!p->config.events[e].object || all->refused >> e & 1 || (!k && !want))
             continue;
-        int rc = k ? change(all, p, k, want) : begin(all, p, e);
+        int rc = k ? change(p, k, want) : begin(all, p, e);
         if (rc)
             rc = refuse(all, &p->config.events[e], e, rc, why, len);
         else
@@ -271,7 +274,7 @@ static int forget_told(const struct bpf_object *object)
     return told ? told : groups;
 }
 
-int kinds_take(const struct kinds *all, u32 interval, struct probe_waits *out)
+int kinds_take(struct kinds *all, u32 interval, struct probe_waits *out)
 {
     int rc = 0;
     for (size_t i = 0; i < all->list.n; i++) {
@@ -286,6 +289,7 @@ int kinds_take(const struct kinds *all, u32 interval, struct probe_waits *out)
         int r = object == first || kind_is_slotted(object) ? forget_told(object) : 0;
         rc = rc ? rc : r;
     }
+    drop_ended(all);
     return rc;
 }
 

@@ -23,7 +23,7 @@ int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t 
 void kinds_stop(struct kinds *all);
 bool kinds_any(const struct kinds *all);
 /* Appends what was counted in an interval that has ended (xp_live.interval). Returns 0 or -errno. */
-int kinds_take(const struct kinds *all, u32 interval, struct probe_waits *out);
+int kinds_take(struct kinds *all, u32 interval, struct probe_waits *out);
 u64 kinds_map_bytes(const struct kinds *all);           /* kernel memory, in bytes */
 void kinds_run_time(const struct kinds *all, u64 ns[]); /* adds that of each event to its number */
 

@@ -202,9 +202,14 @@ int probe_heap_hits(struct probe *p, size_t event, u32 place, struct probe_heap_
 int probe_heap_prices(struct probe *p, size_t event, struct probe_heap_hits *out);
 /* Whether new blocks of a process count. To be called while allocations are not followed. */
 void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting);
-/* Forgets the blocks of a process, whose frees will not be seen: they are no longer in use. Returns their number. */
-u64 probe_heap_forget(struct probe *p, size_t event, u32 place);
-/* Passes what is held of blocks that were born by then (monotonic), by the keys of the stacks that allocated them. */
+/* Says that nothing more is seen of the blocks of a process's address space, and what becomes of them; unless it is
+ * `but`. Returns 0, or -errno: it has no other that is known. */
+int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 but);
+/* Forgets the blocks of all address spaces that are gone, those that executed another program included. Takes as long
+ * as there are blocks of any process. Returns the number of those that may have been freed unseen. */
+u64 probe_heap_forget(struct probe *p, size_t event);
+/* Passes what is held of blocks that were born by then (monotonic), by the keys of the stacks that allocated them.
+ * Returns 0; -ENOSPC: there are more stacks than there is room for; or another -errno. */
 typedef void probe_heap_held(void *ctx, u64 stack, struct xp_amount held);
 int probe_heap_look(struct probe *p, size_t event, u64 by_ns, probe_heap_held *held, void *ctx);
 /* Nothing that happens from now on counts. */

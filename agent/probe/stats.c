@@ -104,7 +104,7 @@ int probe_empty(const struct bpf_map *map, bool (*keep)(void *ctx, const void *k
     return rc == -ENOENT ? 0 : rc;
 }
 
-int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out)
+static int list_mappings(const struct probe *p, u32 tgid, probe_mappings *out)
 {
     struct bpf_program *prog = p->skel->progs.xp_list_mappings;
     if (bpf_program__fd(prog) < 0)
@@ -131,5 +131,13 @@ int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out)
         }
     int rc = n < 0 ? -errno : 0;
     bpf_link__destroy(link);
+    return rc;
+}
+
+int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out)
+{
+    pthread_mutex_lock(&p->listing);
+    int rc = list_mappings(p, tgid, out);
+    pthread_mutex_unlock(&p->listing);
     return rc;
 }

@@ -189,6 +189,10 @@ static void heaps(struct metrics *m, const struct heaps_figures *h)
     metrics_counter(m, "xprof_memory_blocks_unknown",
                     "Number of blocks no longer in use by an agent's account because their frees could not be seen.");
     metrics_value(m, NULL, NULL, (double)h->unknown);
+    metrics_counter(
+        m, "xprof_memory_go_refused",
+        "Number of Go programs whose heap profile was not read because a limit of size or time was reached.");
+    metrics_value(m, NULL, NULL, (double)h->go_refused);
 }
 
 static void cpu(struct metrics *m, const struct health_figures *f)

@@ -42,7 +42,8 @@ static const struct pipeline_report the_pipeline = {
               .rests = 87,
               .watched_ns = 88500000000,
               .rested_ns = 89250000000,
-              .unknown = 90},
+              .unknown = 90,
+              .go_refused = 91},
     .unwind_ns = 2500000000};
 
 static const struct publisher_stats the_publisher = {.profiles = 27,
@@ -209,6 +210,7 @@ static const char *const lines[] = {
     "xprof_memory_seconds_total{seen=\"true\"} 88.5",
     "xprof_memory_seconds_total{seen=\"false\"} 89.25",
     "xprof_memory_blocks_unknown_total 90",
+    "xprof_memory_go_refused_total 91",
     "xprof_names_late_total{of=\"functions\"} 61",
     "xprof_names_late_total{of=\"lines\"} 62",
     "xprof_code_tables 44",

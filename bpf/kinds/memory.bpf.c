@@ -17,14 +17,6 @@ struct {
     __type(value, struct xp_heap_block);
 } heap_blocks SEC(".maps");
 
-/* What xp_forget_blocks is to do. */
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, u32);
-    __type(value, struct xp_heap_oblivion);
-} heap_oblivion SEC(".maps");
-
 /* What xp_look_at_blocks is to do, and what it has found: keys of stacks -> what is held of their old blocks. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -110,8 +102,6 @@ XP_NOINLINE int xp_heap_stack(struct xp_heap_frame *f)
     if (!xp_stack_here(0, s)) {
         f->block.stack = s->hash;
         f->block.cgroup = s->sample.cgroup;
-    } else {
-        xp_lose(XP_LOSS_SUM);
     }
     xp_end_level();
     return 0;
@@ -223,22 +213,23 @@ int xp_on_heap_return(void *ctx)
     return 0;
 }
 
-/* Reading this iterator ends what is known of the blocks of an address space: from now on, they are freed unseen. */
+/* Reading this iterator ends what is known of the blocks of address spaces that are gone. */
 SEC("iter/bpf_map_elem")
 int xp_forget_blocks(struct bpf_iter__bpf_map_elem *ctx)
 {
     struct xp_heap_key *at = ctx->key, key;
     struct xp_heap_block gone;
-    u32 zero = 0;
-    struct xp_heap_oblivion *o = bpf_map_lookup_elem(&heap_oblivion, &zero);
-    if (!o || !at || at->space != o->space)
+    struct xp_heap_oblivion *o = xp_heap_oblivion();
+    u32 how = o && at ? xp_heap_gone(at->space) : 0;
+    if (!how || !o || !at)
         return 0;
     key = *at;
     if (xp_heap_forget(&key, &gone))
         return 0;
-    o->objects += gone.held.count;
+    o->objects += how == XP_GONE_UNSEEN ? gone.held.count : 0;
     o->blocks++;
-    xp_heap_count(&gone, 1);
+    if (how != XP_GONE_SILENTLY)
+        xp_heap_count(&gone, 1);
     return 0;
 }
 

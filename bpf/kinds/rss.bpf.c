@@ -9,9 +9,10 @@
 #include "bpf/kind.bpf.h"
 #include "bpf/atomic.bpf.h"
 
-#define XP_RSS_SPACES 16384
-#define XP_RSS_STEP   128  /* pages: smaller changes wait for more; as much as `memory` samples by */
-#define XP_RSS_NEW    1024 /* pages that an address space may have when it is seen first, and is believed to be new */
+#define XP_RSS_SPACES  16384
+#define XP_RSS_STEP    128   /* pages: smaller changes wait for more; as much as `memory` samples by */
+#define XP_RSS_NEW     1024  /* pages that an address space may have when it is seen first, and is believed to be new */
+#define XP_PF_MEMALLOC 0x800 /* include/linux/sched.h: the task frees memory, of others perhaps, to get some */
 
 enum { XP_RSS_FILE, XP_RSS_ANON, XP_RSS_SWAP, XP_RSS_SHARED, XP_RSS_MEMBERS }; /* include/linux/mm_types_task.h */
 
@@ -126,11 +127,17 @@ XP_INLINE u64 xp_rss_label(u32 member)
                                    : XP_LABEL(XP_LABEL_NAME, XP_TEXT('s', 'h', 'a', 'r', 'e', 'd', 0));
 }
 
-/* What others take from a process, as when memory is short, is nobody's: it is seen, and not counted. */
+/* What is taken from processes because memory is short is nobody's: it is seen, and not counted. */
+XP_INLINE int xp_rss_is_ours(void)
+{
+    struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+    return xp_is_wanted() && !(BPF_CORE_READ(t, flags) & XP_PF_MEMALLOC);
+}
+
 XP_INLINE void xp_rss_changes(u64 *ctx, struct xp_state *s)
 {
     u32 member = ctx[1] & 3;
-    int wanted = xp_is_wanted();
+    int wanted = xp_rss_is_ours();
     struct xp_rss *r = xp_rss_find(ctx[0], wanted);
     s64 change = r ? xp_rss_change(r, ctx[0], member, wanted) : 0;
     if (!change || !wanted)

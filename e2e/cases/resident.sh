@@ -1,5 +1,6 @@
 #!/bin/bash
-# Resident memory that grows and goes away, by function: launched and attached; together it is what the kernel says.
+# Resident memory that grows and goes away, by function: launched and attached; together it is what the kernel says. What
+# the kernel takes from others because memory is short is not returned by who needs it.
 set -euo pipefail
 . e2e/lib.sh
 need_root
@@ -80,3 +81,50 @@ grown=$(GOTOOLCHAIN=local go tool pprof -symbolize=none -raw "$TMP/x.pb.gz" 2>/d
     awk '/^ *[0-9]+ +[0-9]+:/ { sub(/:/, "", $2); n += $1 - $2 } END { printf "%d", n / 1024 }')
 awk -v a="$grown" -v b=$((after - before)) 'BEGIN { exit !(a > b * 0.98 && a < b * 1.02) }' ||
     fail "it grew by $((after - before)) KB, $grown KB were seen"
+
+# A program that needs more memory than its cgroup may have, and takes away what another one there has mapped.
+group=/sys/fs/cgroup/memory/xprof.$$
+limit=memory.limit_in_bytes
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+    group=/sys/fs/cgroup/xprof.$$
+    limit=memory.max
+fi
+mkdir "$group" && at_exit "rmdir $group"
+[ -e "$group/$limit" ] || skip "no cgroup limits memory here"
+echo $((160 << 20)) >"$group/$limit"
+cat >"$TMP/short.c" <<'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    size_t size = 100 << 20, sum = 0;
+    volatile char *p = argc > 1 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, open(argv[1], O_RDONLY), 0) : malloc(size);
+    sleep(argc > 1 ? 0 : 4);
+    for (size_t i = 0; i < size; i += 4096)
+        sum += argc > 1 ? p[i] : (p[i] = 1);
+    sleep(30);
+    return (int)sum;
+}
+END
+gcc -O1 -o "$TMP/short" "$TMP/short.c"
+head -c $((100 << 20)) /dev/zero >"$file"
+sync "$file"
+dd of="$file" oflag=nocache conv=notrunc count=0 2>/dev/null
+sh -c "echo \$\$ >$group/cgroup.procs; exec $TMP/short $file" &
+other=$!
+sh -c "echo \$\$ >$group/cgroup.procs; exec $TMP/short" &
+pid=$!
+at_exit "kill $other $pid; sleep 0.5"
+sleep 2
+file_of() { awk '/RssFile/ { print $2 }' /proc/$other/status; }
+before=$(file_of)
+record -e rss -p $pid -o "$TMP/x.collapsed" -o "$TMP/x.pb.gz" -d 6s
+after=$(file_of)
+[ $((before - after)) -gt 10000 ] || skip "the kernel did not take memory from another process ($before KB, then $after KB)"
+returned=$(GOTOOLCHAIN=local go tool pprof -symbolize=none -raw "$TMP/x.pb.gz" 2>/dev/null |
+    awk '/^ *[0-9]+ +[0-9]+:/ { sub(/:/, "", $2); n += $2 } END { printf "%d", n / 1024 }')
+echo "$((before - after)) KB were taken from another process; $returned KB are called returned"
+[ "$returned" -lt 4000 ] || fail "$returned KB of another process are called returned"

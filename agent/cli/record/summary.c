@@ -55,6 +55,9 @@ double summary_heaps_share(const struct heaps_figures *h)
 
 static void heaps_text(const struct heaps_figures *h, struct buf *out)
 {
+    if (h->go_refused)
+        buf_printf(out, "memory: heap profiles of %llu Go programs are missing or incomplete: a limit was reached\n",
+                   (unsigned long long)h->go_refused);
     if (!h->rested_ns)
         return;
     buf_printf(out, "memory: allocations were seen %.1f %% of the time: more would cost too much (--memory-max-cost)",
@@ -166,9 +169,11 @@ void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds,
                (unsigned long long)r->lines.missing_parts, (unsigned long long)r->lines.failed,
                (unsigned long long)r->cut_names, (unsigned long long)r->left_out, (double)r->left_out_ns / 1e9,
                (unsigned long long)r->idle, (double)r->idle_ns / 1e9);
-    buf_printf(out, "\"memory_seen_percent\":%.2f,\"memory_rests\":%llu,\"memory_hits\":%llu,\"memory_unknown\":%llu,",
+    buf_printf(out,
+               "\"memory_seen_percent\":%.2f,\"memory_rests\":%llu,\"memory_hits\":%llu,\"memory_unknown\":%llu,"
+               "\"memory_go_refused\":%llu,",
                summary_heaps_share(&r->heaps), (unsigned long long)r->heaps.rests, (unsigned long long)r->heaps.hits,
-               (unsigned long long)r->heaps.unknown);
+               (unsigned long long)r->heaps.unknown, (unsigned long long)r->heaps.go_refused);
     buf_printf(out, "\"leaks\":%llu,\"leaked_bytes\":%llu,\"leaks_seconds\":%.3f,", (unsigned long long)r->heaps.leaks,
                (unsigned long long)r->heaps.leaked_bytes, (double)r->heaps.leaks_span_ns / 1e9);
     u64 start_us = start_ns / 1000; /* a double would round it */

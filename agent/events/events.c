@@ -366,6 +366,7 @@ int events_choose(const char *const *names, size_t count, unsigned hz, const str
             return -EEXIST;
         kinds[*n] = kind;
         probes[*n] = kind->probe;
+        probes[*n].since = kind->needs;
         if (kind->default_hz)
             probes[*n].hz = hz ? hz : kind->default_hz;
     }

@@ -174,18 +174,20 @@ static void drop_ended(struct kinds *all)
     all->list.n = n;
 }
 
-static int explain(int rc, enum probe_how how, const char *name, char *why, size_t len)
+static int explain(int rc, const struct probe_event *event, char *why, size_t len)
 {
-    if (denied_explains(rc, DENIED_BPF, why, len))
+    const char *name = event->object, *since = event->since ? event->since : "";
+    if (rc != -EACCES && denied_explains(rc, DENIED_BPF, why, len)) /* EACCES: the verifier's; bpf(2) is not refused */
         return rc;
-    if (rc == -ENOTSUP && how == PROBE_LOCK)
+    if (rc == -ENOTSUP && event->how == PROBE_LOCK)
         return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 6.6 or later");
     if (rc == -ENOTSUP)
         return probe_why(rc, why, len, "%s: needs uprobe_multi links, which Linux has from 6.6 on", name);
     if (rc == -ESRCH || rc == -ENOENT)
-        return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs", name);
-    return probe_why(rc, why, len, "%s: the kernel rejected its eBPF programs (%s): run `xprof check`", name,
-                     strerror(-rc));
+        return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs%s%s", name,
+                         since[0] ? ": Linux " : "", since);
+    return probe_why(rc, why, len, "%s: the kernel rejected its eBPF programs (%s)%s%s: run `xprof check`", name,
+                     strerror(-rc), since[0] ? "; it needs Linux " : "", since);
 }
 
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
@@ -204,7 +206,7 @@ static int refuse(struct kinds *all, const struct probe_event *event, size_t num
 {
     all->refused |= 1u << number;
     if (event->how == PROBE_KIND || !why[0])
-        explain(rc, event->how, event->object, why, len);
+        explain(rc, event, why, len);
     return event->how == PROBE_KIND ? rc : 0;
 }
 

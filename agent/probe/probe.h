@@ -53,6 +53,7 @@ struct probe_event {
     enum probe_levels levels; /* PROBE_KIND */
     bool allocators;          /* the same: its programs are attached to the allocators of wanted processes, */
     bool strict;              /* of which it knows nothing while only some of their functions are followed */
+    const char *since;        /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
 
 struct probe_config {

@@ -114,8 +114,17 @@ XP_INLINE void xp_disk_follow(u64 *ctx, struct xp_state *s, u64 bio)
         xp_lose(XP_LOSS_REQUEST);
 }
 
+/* An argument of a tracepoint, at a constant offset: Linux 5.10 takes no other. The compiler would choose the offset.
+ */
+#define XP_DISK_ARG(ctx, number)                                                         \
+    ({                                                                                   \
+        u64 arg_;                                                                        \
+        asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(arg_) : "r"(ctx), "i"((number)*8)); \
+        arg_;                                                                            \
+    })
+
 /* A request is made of a bio. */
-#define XP_DISK_NEW(ctx) (xp_disk_is_old() ? (ctx)[1] : (ctx)[0])
+#define XP_DISK_NEW(ctx) (xp_disk_is_old() ? XP_DISK_ARG(ctx, 1) : XP_DISK_ARG(ctx, 0))
 XP_INLINE void xp_disk_begins(u64 *ctx, struct xp_state *s)
 {
     xp_disk_follow(ctx, s, XP_DISK_NEW(ctx));
@@ -123,7 +132,7 @@ XP_INLINE void xp_disk_begins(u64 *ctx, struct xp_state *s)
 XP_KIND_PROGRAM("tp_btf/block_getrq", xp_on_request, xp_disk_counts(XP_DISK_NEW(ctx)), xp_disk_begins)
 
 /* A bio becomes part of a request that waits. */
-#define XP_DISK_ADDED(ctx) (xp_disk_is_old() ? (ctx)[2] : (ctx)[0])
+#define XP_DISK_ADDED(ctx) (xp_disk_is_old() ? XP_DISK_ARG(ctx, 2) : XP_DISK_ARG(ctx, 0))
 XP_INLINE void xp_disk_joins(u64 *ctx, struct xp_state *s)
 {
     xp_disk_follow(ctx, s, XP_DISK_ADDED(ctx));
@@ -131,11 +140,12 @@ XP_INLINE void xp_disk_joins(u64 *ctx, struct xp_state *s)
 XP_KIND_PROGRAM("tp_btf/block_bio_backmerge", xp_on_back, xp_disk_counts(XP_DISK_ADDED(ctx)), xp_disk_joins)
 XP_KIND_PROGRAM("tp_btf/block_bio_frontmerge", xp_on_front, xp_disk_counts(XP_DISK_ADDED(ctx)), xp_disk_joins)
 
-/* What was put back is issued again: it was queued until then. */
+/* What was put back is issued again: it was queued until then. Before 5.10's stable releases changed it, the argument
+ * was the queue, in which no bio is found: how long requests were queued is not known there. */
 SEC("tp_btf/block_rq_issue")
 int xp_on_issue(u64 *ctx)
 {
-    struct request *rq = (void *)(xp_disk_is_old() ? ctx[1] : ctx[0]);
+    struct request *rq = (void *)ctx[0];
     u64 bio = (u64)BPF_CORE_READ(rq, bio);
     struct xp_disk_bio *b = bpf_map_lookup_elem(&disk_bios, &bio);
     if (b)

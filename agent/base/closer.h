@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#define CLOSER_THREADS 16
+#define CLOSER_THREADS 64
 
 struct closer;
 

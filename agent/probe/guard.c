@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CLOSERS  32
+#define CLOSERS  64
 #define ROUNDS   5 /* programs may stop one more while they go */
 #define PAUSE_US 100000
 

@@ -19,6 +19,15 @@ for signal in INT TERM; do
     is "$(value .duration_seconds)" '<' 30 || fail "it did not end early"
 done
 
+# Scripts start what they do not wait for with SIGINT ignored.
+(trap '' INT && record -a -d 40s) &
+recorder=$!
+at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
+await has_perf_events
+kill -INT "$xprof"
+wait "$recorder" || fail "exit $? after SIGINT where it was ignored"
+is "$(value .duration_seconds)" '<' 30 || fail "it did not end early"
+
 # -d ends the command, too. The summary says when the recording began, by the clock on the wall.
 rc=0
 before=$EPOCHREALTIME

@@ -43,16 +43,17 @@ static void recording_free(struct recording *r)
     xp_cleanup_close(&r->signals);
 }
 
-/* Signals are read, not handled: before any thread starts, so that all of them inherit the mask. */
+/* Signals are read, not handled: before any thread starts, so that all of them inherit the mask. SIGINT counts also where
+ * it is ignored: shells that run a script ignore it in what they start with `&`, and `kill -INT` is to end that, too. */
 static int open_signals(void)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction old;
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-        if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
-            sigaddset(&set, ends[i]);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN) /* nohup */
+        sigaddset(&set, SIGHUP);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -30,6 +30,7 @@ volatile u64 xp_woken = 0;
 #include "bpf/arch_x86.bpf.h"
 #include "bpf/file.bpf.h"
 #include "bpf/vma.bpf.h"
+#include "bpf/mapping.bpf.h"
 #include "bpf/frame.bpf.h"
 #include "bpf/go.bpf.h"
 #include "bpf/unwind.bpf.h"

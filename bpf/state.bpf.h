@@ -37,14 +37,25 @@ struct xp_area { /* any mapping, whatever is in it (area.bpf.h) */
     u64 unsure; /* what was found out about it may not last */
 };
 
+struct xp_vma_seen { /* when a remembered mapping was last known to be there */
+    u32 seq;         /* mm_lock_seq at that time */
+    u32 walked;      /* when it was found in the tree, in units of 2^24 ns */
+};
+struct xp_vma_origin { /* where it was found: kernel addresses; file 0: it is of none */
+    u64 vma, file, inode, pgoff;
+};
+
 /* Mappings from earlier samples of a process. They are valid until its mmap lock is taken for writing, which
- * mm_lock_seq shows (Linux 6.4). The other fields identify the process, in case another one has its mm at the same
- * address. */
+ * mm_lock_seq shows (Linux 6.4), and then if their VMA is still the same (mapping.bpf.h): programs map memory all the
+ * time, and seldom code. The other fields identify the process, in case another one has its mm at the same address. */
 struct xp_vma_set {
     u64 mm, seq, exe, stack, start;
     u32 n, files; /* xp_live.files: tables of evicted files may be gone */
     struct xp_vma vma[XP_VMA_CACHE];
+    struct xp_vma_seen seen[XP_VMA_CACHE];
+    struct xp_vma_origin origin[XP_VMA_CACHE];
 };
+_Static_assert(sizeof(struct xp_vma_seen) * XP_VMA_CACHE == 64, "looked at for each change of mapping: one cache line");
 
 struct xp_cache_entry {
     u64 tag; /* table uid << XP_OFFSET_BITS | offset; 0 = empty */
@@ -73,22 +84,27 @@ struct xp_state {
     u32 walks, refills, hits, misses, fp_frames;
     u32 hops;               /* between stacks of Go */
     u32 holder;             /* of the lock that the thread waits for (lock.bpf.h) */
-    u64 hash;               /* of words (waits.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
     struct xp_vma_set sets[XP_VMA_SETS];
-    struct xp_amount amounts[XP_MAX_VALUES]; /* that are to be counted (kind.bpf.h) */
-    u64 node[32];                            /* one maple tree node */
-    u64 walked;                              /* the last address for which the walk would have had the same result */
-    u64 leaf_last;                           /* the last address of that, if it is a leaf; 0: it is none */
-    u8 object[256];                          /* one kernel object */
-    u64 loaded;                              /* what xp_load_slow read */
-    u64 window_at, window_len;               /* user stack copied to window[] */
+    u64 node[32];              /* one maple tree node */
+    u64 walked;                /* the last address for which the walk would have had the same result */
+    u64 leaf_last;             /* the last address of that, if it is a leaf; 0: it is none */
+    u8 object[256];            /* one kernel object */
+    u64 loaded;                /* what xp_load_slow read */
+    u64 window_at, window_len; /* user stack copied to window[] */
     u64 window[XP_WINDOW / 8];
     struct xp_sample sample; /* the record: header and words in one piece */
     u64 words[XP_MAX_KERNEL + XP_MAX_USER + 2];
     u32 nmaps, pad;
-    u64 listed; /* interval << 32 | process (tgid) whose mappings these are; 0: unknown */
     struct xp_mapping maps[XP_DUMP_MAPS];
+
+    /* Of events other than samples. At the end: what samples use would move to other cache lines, which costs them 2 %
+     * (bench/before.sh). */
+    u64 hash;                                /* of words (waits.bpf.h) */
+    struct xp_amount amounts[XP_MAX_VALUES]; /* that are to be counted (kind.bpf.h) */
+    u64 listed;                              /* interval << 32 | process (tgid) whose mappings these are; 0: unknown */
     struct xp_area area;
     u64 saved; /* where the kernel has the user registers of the thread that waits */
+
+    struct xp_vma_origin found; /* of the last walk */
 };

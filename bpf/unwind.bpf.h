@@ -26,24 +26,6 @@ XP_INLINE void xp_note_frame(struct xp_state *s)
     s->depth = s->leaf ? 1 : s->depth + 1;
 }
 
-/* Finds the mapping of pc: the current one, a remembered one, or by a walk of the process's tree. A mapping whose file
- * has no table yet is not remembered, so that the next sample checks again. */
-XP_INLINE int xp_switch_mapping(struct xp_state *s, u64 pc)
-{
-    if (pc >= s->cur.start && pc < s->cur.end)
-        return 0;
-    struct xp_vma_set *set = &s->sets[s->set & (XP_VMA_SETS - 1)];
-    for (u32 i = 0; i < XP_VMA_CACHE; i++)
-        if (pc >= set->vma[i].start && pc < set->vma[i].end) {
-            s->cur = set->vma[i];
-            return 0;
-        }
-    int cause = xp_find_mapping(pc);
-    if (!cause && s->cur.file.state != XP_FILE_PENDING)
-        set->vma[set->n++ & (XP_VMA_CACHE - 1)] = s->cur;
-    return cause;
-}
-
 /* Steps by frame pointer in code without unwind information. In anonymous code, the chain must stay on one stack; code
  * of a file (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code or in a leaf,
  * because the compiler may use rbp as a general register. */
@@ -332,14 +314,6 @@ XP_NOINLINE int xp_step_batch(u32 unused)
         if (xp_step(s))
             return 1;
     return 0;
-}
-
-/* Empties a set for another process, or for the next sample if the kernel does not tell whether mappings changed. */
-XP_INLINE void xp_vma_set_reset(struct xp_vma_set *set)
-{
-    for (u32 i = 0; i < XP_VMA_CACHE; i++)
-        set->vma[i].start = set->vma[i].end = 0;
-    set->n = 0;
 }
 
 /* Forgets the last sample. */

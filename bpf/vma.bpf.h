@@ -121,7 +121,8 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
         return XP_CAUSE_TREE;
     m->start = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_start));
     m->end = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_end));
-    m->bias = m->start - (xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff)) << 12);
+    s->found.pgoff = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff));
+    m->bias = m->start - (s->found.pgoff << 12);
     m->file.id = 0;
     m->file.state = XP_FILE_FP;
     m->file.flags = 0;
@@ -130,6 +131,8 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
     if (!(xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC))
         return XP_CAUSE_NO_MAPPING;
     u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
+    s->found.vma = vma;
+    s->found.file = file;
     if (!file) {
         xp_no_file(s, m);
         return 0;

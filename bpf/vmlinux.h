@@ -104,6 +104,15 @@ struct vm_area_struct {
     unsigned long vm_pgoff;
     struct file *vm_file;
 } CORE;
+struct refcount_struct {
+    int refs;
+} CORE;
+struct vm_area_struct___refcnt { /* 6.15 */
+    struct refcount_struct vm_refcnt;
+} CORE;
+struct vm_area_struct___detached { /* 6.4 to 6.14 */
+    u8 detached;
+} CORE;
 struct vm_area_struct___rb { /* up to 6.0 */
     struct rb_node vm_rb;
 } CORE;

@@ -96,9 +96,11 @@ XP_INLINE void xp_choose_set(struct xp_state *s, const struct xp_who *w)
     u64 seq = xp_mappings_seq(w->mm);
     s->set = (u32)(w->mm >> 6 ^ w->mm >> 12) & (XP_VMA_SETS - 1);
     struct xp_vma_set *set = &s->sets[s->set];
-    if (seq && set->seq == seq && set->mm == w->mm && set->exe == w->exe && set->stack == w->stack &&
-        set->start == w->start && set->files == xp_live.files)
+    if (seq && set->seq && set->mm == w->mm && set->exe == w->exe && set->stack == w->stack && set->start == w->start &&
+        set->files == xp_live.files) {
+        set->seq = seq;
         return;
+    }
     xp_vma_set_reset(set);
     set->mm = w->mm;
     set->seq = seq;

@@ -51,10 +51,17 @@ XP_INLINE int xp_find_mapping(u64 pc)
     return XP_CAUSE_NO_MAPPING;
 }
 
+/* Nothing changes while a stack is unwound. */
+XP_INLINE int xp_still_mapped(u32 i)
+{
+    return 1;
+}
+
 #include "bpf/stack.bpf.h"
 #include "bpf/table.bpf.h"
 #include "bpf/arch_x86.bpf.h"
 #include "bpf/frame.bpf.h"
+#include "bpf/mapping.bpf.h"
 #include "bpf/go.bpf.h"
 #include "bpf/unwind.bpf.h"
 

@@ -43,8 +43,9 @@ static void recording_free(struct recording *r)
     xp_cleanup_close(&r->signals);
 }
 
-/* Signals are read, not handled: before any thread starts, so that all of them inherit the mask. SIGINT counts also where
- * it is ignored: shells that run a script ignore it in what they start with `&`, and `kill -INT` is to end that, too. */
+/* Signals are read, not handled: before any thread starts, so that all of them inherit the mask. SIGINT counts also
+ * where it is ignored: shells that run a script ignore it in what they start with `&`, and `kill -INT` is to end that,
+ * too. */
 static int open_signals(void)
 {
     struct sigaction old;

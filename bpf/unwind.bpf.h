@@ -258,8 +258,14 @@ XP_NOINLINE int xp_step_rare(u64 word)
     return stopped;
 }
 
+/* Whether the current mapping may be that of instructions with probes on them. */
+XP_INLINE int xp_is_one_page(const struct xp_state *s)
+{
+    return !s->cur.file.id && s->cur.end - s->cur.start == 4096;
+}
+
 /* Enters another mapping; out of line for the same reason. Returns 0; 1: stopped; 2: there is none, but the frame was
- * unwound. */
+ * unwound, or is elsewhere now. */
 XP_NOINLINE int xp_enter(u64 pc)
 {
     struct xp_state *s = xp_state_get();
@@ -268,6 +274,8 @@ XP_NOINLINE int xp_enter(u64 pc)
     if (pc >= XP_VSYSCALL && pc < XP_VSYSCALL_END)
         return xp_step_vsyscall(s) ? 1 : 2;
     int cause = xp_switch_mapping(s, pc);
+    if ((cause == XP_CAUSE_NO_MAPPING || (!cause && xp_is_one_page(s))) && !xp_see_through_probe(0))
+        return 2;
     return cause ? xp_stop_unmapped(s, cause) : 0;
 }
 

@@ -130,12 +130,19 @@ struct percpu_counter {
 struct mm_rss_stat { /* up to 6.1 */
     s64 count[4];
 } CORE;
+struct xol_area { /* instructions with probes on them */
+    unsigned long vaddr;
+} CORE;
+struct uprobes_state {
+    struct xol_area *xol_area;
+} CORE;
 struct mm_struct {
     struct percpu_counter rss_stat[4]; /* 6.2 on */
     struct maple_tree mm_mt;
     struct rw_semaphore mmap_lock;
     mm_context_t context;
     struct file *exe_file;
+    struct uprobes_state uprobes_state;
     unsigned long data_vm;
     unsigned long start_stack, start_brk, brk;
 } CORE;
@@ -199,6 +206,16 @@ struct restart_block {
         void *uaddr;
     } futex;
 } CORE;
+struct return_instance { /* of a uretprobe */
+    unsigned long stack, orig_ret_vaddr;
+    struct return_instance *next;
+} CORE;
+enum uprobe_task_state { UTASK_RUNNING };
+struct uprobe_task {
+    enum uprobe_task_state state;
+    struct return_instance *return_instances;
+    unsigned long vaddr, xol_vaddr;
+} CORE;
 struct task_struct {
     struct restart_block restart_block;
     struct sched_entity se;
@@ -216,6 +233,7 @@ struct task_struct {
     struct css_set *cgroups;
     struct files_struct *files;
     struct task_io_accounting ioac;
+    struct uprobe_task *utask;
     struct thread_struct thread;
 } CORE;
 struct task_struct___old_state { /* up to 5.13 */

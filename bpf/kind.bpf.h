@@ -109,6 +109,15 @@ XP_INLINE int xp_is_wanted(void)
         return 0;                                           \
     }
 
+/* An argument of a tracepoint, at a constant offset: Linux 5.10 takes no other. The compiler would choose the offset.
+ */
+#define XP_ARG(ctx, number)                                                              \
+    ({                                                                                   \
+        u64 arg_;                                                                        \
+        asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(arg_) : "r"(ctx), "i"((number)*8)); \
+        arg_;                                                                            \
+    })
+
 /* ---- Stacks --------------------------------------------------------------------------------------------------------
  */
 

@@ -272,6 +272,14 @@ struct request {
 } CORE;
 enum rqf_flags { __RQF_FLUSH_SEQ }; /* 6.11 on */
 enum req_flag_bits { __REQ_PREFLUSH };
+struct kmem_cache {
+    unsigned int size;
+    const char *name;
+} CORE;
+struct trace_event_raw_kmem_alloc { /* up to 6.0 */
+    bool accounted;                 /* 6.0 */
+} CORE;
+enum kmalloc_cache_type { KMALLOC_NORMAL, KMALLOC_CGROUP }; /* 5.14 on, the latter */
 struct seq_file;
 struct bpf_map {
     u32 id;

@@ -122,6 +122,19 @@ static const struct event_kind KINDS[] = {
         .help = "memory allocated and in use",
     },
     {
+        .name = "kmem",
+        .aliases = {"kernel-memory", "slab", "kmalloc"},
+        .probe = {.how = PROBE_KIND, .object = "kmem", .levels = PROBE_LEVELS_LENT},
+        .values = {{"kmem_alloc_space", "bytes", "kmem_alloc_objects"},
+                   {"kmem_inuse_space", "bytes", "kmem_inuse_objects"}},
+        .main = 1,
+        .period = {"space", "bytes", NULL},
+        .series = "kmem",
+        .cost = EVENT_COST_MEDIUM,
+        .needs = "",
+        .help = "memory of the kernel, allocated and in use: slab caches, pages",
+    },
+    {
         .name = "badfree",
         .aliases = {"bad-free", "double-free"},
         .probe = {.how = PROBE_KIND, .object = "badfree", .allocators = true, .strict = true},
@@ -309,31 +322,6 @@ size_t event_width(const struct event_kind *kind)
 const char *event_value_name(const struct event_kind *kind, size_t value)
 {
     return event_width(kind) > 1 ? kind->values[value].type : kind->name;
-}
-
-const char *event_hideable(size_t i)
-{
-    return i ? NULL : "idle";
-}
-
-const char *event_wait_stacks(size_t i)
-{
-    static const char *const names[] = {
-        [PROBE_STACKS_AUTO] = "auto",
-        [PROBE_STACKS_SWITCH] = "switch",
-        [PROBE_STACKS_TASK_WORK] = "task-work",
-        [PROBE_STACKS_FINISH] = "finish",
-    };
-    return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
-}
-
-enum probe_wait_stacks event_wait_stacks_of(const char *name)
-{
-    const char *known;
-    for (size_t i = 0; name && (known = event_wait_stacks(i)); i++)
-        if (!strcmp(known, name))
-            return (enum probe_wait_stacks)i;
-    return PROBE_STACKS_AUTO;
 }
 
 const char *event_cost_name(enum event_cost cost)

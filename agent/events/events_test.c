@@ -30,6 +30,7 @@ TEST(events_have_aliases)
         {"locks", "lock"},          {"futex", "lock"},
         {"mutex", "lock"},          {"waker", "wakeup"},
         {"wake", "wakeup"},         {"block", "disk"},
+        {"slab", "kmem"},           {"kernel-memory", "kmem"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct event_kind *kind = event_kind_find(cases[i].alias);

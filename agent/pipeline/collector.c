@@ -250,8 +250,7 @@ static void begin_heaps(const struct collector *c)
             heaps_begin(c->config.heaps[e]);
 }
 
-/* Adds the waits of the interval to its stacks. Those that are still being unwound are waited for until `deadline_ns`.
- */
+/* Adds the waits of the interval to its stacks. Those still being unwound are waited for until `deadline_ns`. */
 static void take_waits(struct collector *c, u64 deadline_ns)
 {
     struct probe *p = c->config.probe;
@@ -262,7 +261,8 @@ static void take_waits(struct collector *c, u64 deadline_ns)
                                        .wakeup = probe_event_by(p, PROBE_WAKEUP),
                                        .lock = probe_event_by(p, PROBE_LOCK),
                                        .levels = c->config.levels,
-                                       .open_levels = c->config.open_levels};
+                                       .open_levels = c->config.open_levels,
+                                       .lent_levels = c->config.lent_levels};
     int rc = probe_take_waits(p, &h, &rows);
     while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;

@@ -18,7 +18,8 @@ struct collector_config {
     unsigned hz;                /* samples per second per CPU of events that are clocks, until collector_set_rate */
     size_t nevents;             /* of the probe */
     u8 widths[XP_MAX_EVENTS];   /* the number of values of each */
-    u32 levels, open_levels;    /* bits of those with PROBE_LEVELS_HELD, and with PROBE_LEVELS_OPEN */
+    u32 levels, open_levels;    /* bits of those with PROBE_LEVELS_HELD or _LENT, and with PROBE_LEVELS_OPEN */
+    u32 lent_levels;            /* bits of those with PROBE_LEVELS_LENT */
     struct heaps *const *heaps; /* by event; NULL: nothing in files is followed for it */
     size_t aggregate_bytes;     /* budget of distinct stacks */
     bool neighbours;            /* aggregate_share */

@@ -175,7 +175,7 @@ static void nothing(void *ctx, const struct xp_sample *s, const struct xp_amount
 TEST(collector_counts_levels_once)
 {
     DESK;
-    const struct wait_events events = {-1, -1, -1, -1, 1, 0};
+    const struct wait_events events = {-1, -1, -1, -1, 1, 0, 0};
     struct probe_sum sum = {.key = {.stack = 77}, .sum.of = {{1, 100}}};
     struct probe_waits rows = {.kinds = {.v = &sum, .n = 1, .cap = 1}};
     AUTO_FREE struct xp_sample *stack = calloc(1, sizeof(*stack) + 8);

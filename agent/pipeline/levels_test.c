@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { EVENT = 3 };
-static const struct wait_events EVENTS = {-1, -1, -1, -1, 1u << EVENT, 0};
+static const struct wait_events EVENTS = {-1, -1, -1, -1, 1u << EVENT, 0, 0};
 
 static void keep(struct waits *w, u64 key, u32 tgid)
 {
@@ -99,7 +99,7 @@ TEST(levels_outlive_intervals_and_end_with_their_process)
 }
 
 /* Values of a kind that has what became of it in the first two, and what came in the third. */
-static const struct wait_events OPEN = {-1, -1, -1, -1, 0, 1u << EVENT};
+static const struct wait_events OPEN = {-1, -1, -1, -1, 0, 1u << EVENT, 0};
 
 struct decided {
     u64 used, unused, open;
@@ -152,6 +152,29 @@ TEST(levels_of_ended_processes_may_be_decided_without_a_loss)
     decide(&w, 0, 3, 0, &d);
     CHECK(d.unused == 3 && d.open == 5);
     CHECK_EQ(w.lost, 0);
+}
+
+/* Memory of the kernel is freed when its process has ended, by others. */
+TEST(levels_of_what_outlives_processes_end_without_a_loss)
+{
+    static const struct wait_events lent = {-1, -1, -1, -1, 1u << EVENT, 0, 1u << EVENT};
+    CLEANUP(waits_free) struct waits w;
+    struct totals t = {0};
+    struct probe_sum sum = {.key = {.stack = 11}, .sum.of = {AMOUNT(4, 400)}, .event = EVENT};
+    struct probe_waits rows = {.kinds = {.v = &sum, .n = 1, .cap = 1}};
+    waits_init(&w);
+    keep(&w, 11, 42);
+    CHECK_EQ(waits_take(&w, &rows, &lent, add, &t), 0);
+    CHECK(t.left.count == 4 && t.left.value == 400);
+    CHECK_EQ(waits_carry(&w, odd_ones_live, add, &t), 0);
+    sum.sum = (struct xp_sum){.of = {[1] = AMOUNT(3, 300)}};
+    CHECK_EQ(waits_take(&w, &rows, &lent, add, &t), 0);
+    sum.key.stack = 12; /* of which nothing is known any longer */
+    CHECK_EQ(waits_take(&w, &rows, &lent, add, &t), 0);
+    CHECK_EQ(w.lost, 0);
+    sum.sum.of[0] = AMOUNT(2, 200); /* what came is lost */
+    CHECK_EQ(waits_take(&w, &rows, &lent, add, &t), 0);
+    CHECK_EQ(w.lost, 2);
 }
 
 static void add_third(void *ctx, const struct xp_sample *s, const struct xp_amount *values, size_t n)

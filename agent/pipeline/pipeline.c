@@ -61,8 +61,10 @@ static int new_collector(struct pipeline *p)
     c.heaps = p->heaps;
     for (size_t e = 0; e < c.nevents; e++) {
         c.widths[e] = (u8)event_width(p->config.events[e]);
-        c.levels |= (u32)(p->config.probe.events[e].levels == PROBE_LEVELS_HELD) << e;
-        c.open_levels |= (u32)(p->config.probe.events[e].levels == PROBE_LEVELS_OPEN) << e;
+        enum probe_levels levels = p->config.probe.events[e].levels;
+        c.levels |= (u32)(levels == PROBE_LEVELS_HELD || levels == PROBE_LEVELS_LENT) << e;
+        c.lent_levels |= (u32)(levels == PROBE_LEVELS_LENT) << e;
+        c.open_levels |= (u32)(levels == PROBE_LEVELS_OPEN) << e;
     }
     return collector_new(&p->collector, &c);
 }

@@ -292,17 +292,18 @@ static u64 change_level(struct wait_stack *stack, struct xp_amount came, struct 
     return unknown;
 }
 
-/* What an ended process had left was dropped (waits_carry), and may be decided later: that is no loss. */
-static void change_levels(struct waits *w, struct wait_stack *stack, const struct probe_sum *row, bool open,
-                          struct xp_amount values[XP_MAX_VALUES])
+/* What an ended process had left was dropped (waits_carry), and may be decided, or freed, later: that is no loss. */
+static void change_levels(struct waits *w, struct wait_stack *stack, const struct probe_sum *row,
+                          const struct wait_events *events, struct xp_amount values[XP_MAX_VALUES])
 {
+    bool open = events->open_levels >> row->event & 1, lent = events->lent_levels >> row->event & 1;
     struct xp_amount closed = {values[0].count + values[1].count, values[0].value + values[1].value};
     stack->event = row->event;
     stack->value = open ? 2 : 1;
     if (open)
         change_level(stack, values[2], closed, &values[2]);
     else
-        w->lost += change_level(stack, values[0], values[1], &values[1]);
+        w->lost += change_level(stack, values[0], values[1], &values[1]) * !lent;
 }
 
 static const struct xp_sample *stack_of(const void *waits, u64 key)
@@ -318,8 +319,8 @@ static void take_sum(struct waits *w, const struct probe_sum *row, const struct 
     bool levels = events->levels >> row->event & 1, open = events->open_levels >> row->event & 1;
     struct wait_stack *stack = find(w, row->key.stack);
     struct xp_amount values[XP_MAX_VALUES];
-    u64 count = 0;
-    for (size_t i = 0; i < XP_MAX_VALUES; i++)
+    u64 count = 0, counted = events->lent_levels >> row->event & 1 ? 1 : XP_MAX_VALUES;
+    for (size_t i = 0; i < counted; i++)
         count += row->sum.of[i].count;
     if (!stack || !stack->sample->tgid) {
         w->lost += open ? row->sum.of[2].count : count;
@@ -329,7 +330,7 @@ static void take_sum(struct waits *w, const struct probe_sum *row, const struct 
     memcpy(values, row->sum.of, sizeof(values));
     make_of_kind(room, stack, row->key.label, row->event, levels ? values[0].count : open ? values[2].count : count);
     if (levels || open)
-        change_levels(w, stack, row, open, values);
+        change_levels(w, stack, row, events, values);
     if (wrong_free_is(stack->sample))
         wrong_free_join(room, stack->sample, stack_of, w);
     to->sample(to->ctx, room, values, XP_MAX_VALUES);

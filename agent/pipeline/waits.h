@@ -34,6 +34,7 @@ struct wait_events { /* their numbers; -1: not recorded */
     int offcpu, runqueue, wakeup, lock;
     u32 levels;      /* bits of kinds whose second value comes as what went away, and is to be what is left */
     u32 open_levels; /* of kinds whose third value comes as what came, and is to be what became none of the others */
+    u32 lent_levels; /* of those of `levels`: kinds whose blocks may go away when their process is forgotten */
 };
 typedef void waits_use(void *ctx, const struct xp_sample *s, const struct xp_amount *values, size_t n);
 /* Ends an interval: passes each wait, and each sum, as a sample with its values to `use`. Returns 0 or -ENOMEM. */

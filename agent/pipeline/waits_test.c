@@ -14,7 +14,7 @@
 #define WAKEUP   7
 #define DEEP     (XP_MAX_KERNEL + 20)
 
-static const struct wait_events EVENTS = {OFFCPU, RUNQUEUE, WAKEUP, LOCK, 0, 0};
+static const struct wait_events EVENTS = {OFFCPU, RUNQUEUE, WAKEUP, LOCK, 0, 0, 0};
 
 /* What waits_take passed on. */
 struct seen {
@@ -201,17 +201,17 @@ TEST(waits_of_events_that_nobody_records_are_left_out)
     struct probe_wait two[] = {{.key = {.user = 11}, .sum = {1, 9}},
                                {.key = {.user = 11, .flags = XP_WAIT_RUNQUEUE}, .sum = {2, 8}}};
     struct probe_waits rows = {.sums = {.v = two, .n = 2, .cap = 2}};
-    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, RUNQUEUE, -1, -1, 0, 0}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, RUNQUEUE, -1, -1, 0, 0, 0}, see, &seen), 0);
     CHECK_EQ(seen.n, 1);
     CHECK_EQ(seen.last.event, RUNQUEUE);
     CHECK_EQ(seen.last.weight, 8);
     CHECK_EQ(seen.words[0], XP_WAIT_WORD(XP_WAIT_RUNQUEUE, 1));
-    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){OFFCPU, -1, -1, -1, 0, 0}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){OFFCPU, -1, -1, -1, 0, 0, 0}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(seen.last.event, OFFCPU);
     CHECK_EQ(seen.last.weight, 9);
     two[0].key.user = two[1].key.user = 99;
-    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, -1, -1, -1, 0, 0}, see, &seen), 0);
+    CHECK_EQ(waits_take(&w, &rows, &(struct wait_events){-1, -1, -1, -1, 0, 0, 0}, see, &seen), 0);
     CHECK_EQ(seen.n, 2);
     CHECK_EQ(w.lost, 0);
 }

@@ -25,12 +25,17 @@ static u32 odds_of(u32 step, u64 period)
     return odds < 1 ? 1 : odds >= XP_HEAP_ALWAYS ? XP_HEAP_ALWAYS - 1 : (u32)odds;
 }
 
+void heap_odds(u32 odds[XP_HEAP_ODDS], u64 period)
+{
+    for (u32 i = 0; i < XP_HEAP_ODDS; i++)
+        odds[i] = odds_of(i, period ? period : PROBE_HEAP_PERIOD);
+}
+
 int heap_configure(struct bpf_object *object, const struct probe *p)
 {
     struct xp_heap_settings settings = {.exec = p->config.cgroup_files ? XP_GONE_FREED : XP_GONE_SILENTLY};
     u32 zero = 0, one = 1;
-    for (u32 i = 0; i < XP_HEAP_ODDS; i++)
-        settings.odds[i] = odds_of(i, p->config.heap_period ? p->config.heap_period : PROBE_HEAP_PERIOD);
+    heap_odds(settings.odds, p->config.heap_period);
     int map = bpf_object__find_map_fd_by_name(object, "heap_settings");
     if (map < 0) /* another kind's */
         return 0;

@@ -59,12 +59,13 @@ static int set_config(struct bpf_object *object, const struct xp_config *config)
     return -EINVAL;
 }
 
-/* Whether this kernel has the tracepoint of a program (SEC("tp_btf/NAME")). */
+/* Whether this kernel has the tracepoint of a program (SEC("tp_btf/NAME") or SEC("raw_tp/NAME")). */
 static bool has_target(const struct btf *kernel, const struct bpf_program *program)
 {
     char type[128];
     const char *section = bpf_program__section_name(program), *slash = strchr(section, '/');
-    if (!slash || (strncmp(section, "tp_btf/", 7) != 0 && strncmp(section, "?tp_btf/", 8) != 0))
+    section += section[0] == '?';
+    if (!slash || (strncmp(section, "tp_btf/", 7) != 0 && strncmp(section, "raw_tp/", 7) != 0))
         return true;
     snprintf(type, sizeof(type), "btf_trace_%s", slash + 1);
     return btf__find_by_name_kind(kernel, type, BTF_KIND_TYPEDEF) > 0;
@@ -145,11 +146,15 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     if (!rc)
         rc = size_maps(object, p);
     if (!rc)
+        rc = kmem_prepare(object, p);
+    if (!rc)
         rc = share_maps(object, p->skel->obj, other);
     if (!rc)
         rc = bpf_object__load(object);
     if (!rc && kind_is_slotted(object))
         rc = heap_configure(object, p);
+    if (!rc)
+        rc = kmem_configure(object, p);
     if (!rc)
         *out = TAKE_PTR(object);
     return rc;

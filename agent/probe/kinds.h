@@ -4,12 +4,15 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "bpf/heap.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct kinds;
 struct probe;
 struct probe_waits;
+struct xp_kmem_settings;
 struct bpf_object;
 struct bpf_program;
 struct bpf_link;
@@ -60,6 +63,16 @@ struct bpf_object *uprobes_object(const struct probe *p, size_t event);
 int heap_configure(struct bpf_object *object, const struct probe *p);
 /* Nothing that happens from now on counts. */
 void heap_end(struct bpf_object *object);
+/* Sets the odds of all sizes; a period of 0 is PROBE_HEAP_PERIOD. */
+void heap_odds(u32 odds[XP_HEAP_ODDS], u64 period);
+
+/* ---- kmem.c: what is special about kind `kmem`; the first two do nothing to the objects of others ---- */
+
+int kmem_prepare(struct bpf_object *object, const struct probe *p);   /* before loading; 0 or -errno */
+int kmem_configure(struct bpf_object *object, const struct probe *p); /* after it; 0 or -errno */
+/* Finds the code of slab allocators and of interrupts in kernel symbols (/proc/kallsyms). Returns whether all slab
+ * allocators are known. */
+bool kmem_find_code(FILE *symbols, struct xp_kmem_settings *out);
 
 /* ---- goroutines.c: what is special about locks of Go (bpf/kinds/goroutines.bpf.c) ---- */
 

@@ -40,6 +40,7 @@ enum probe_wait_stacks {
 enum probe_levels {
     PROBE_NO_LEVELS,
     PROBE_LEVELS_HELD, /* the second is what the first has grown by, less what went away: blocks of memory */
+    PROBE_LEVELS_LENT, /* the same, of blocks that outlive who had them allocated: memory of the kernel */
     PROBE_LEVELS_OPEN, /* the third is what came, and became neither of the others yet */
 };
 

@@ -262,6 +262,41 @@ TEST(pprof_says_which_locks_threads_wait_for)
               "{lock=counter_lock+0x8 (demo)} {holder=bob}\n");
 }
 
+/* Their words are one frame; those of a short one leave the kernel's alone. */
+TEST(pprof_shows_long_labels_as_leaves)
+{
+    static const struct fixture_sample samples[] = {
+        {"a",
+         20,
+         0,
+         XP_CAUSE_END,
+         1,
+         4,
+         1,
+         {XP_LABEL(XP_LABEL_NAME, XP_TEXT('k', 'm', 'a', 'l', 'l', 'o', 'c')),
+          (u64)XP_WORD_NAME << 60 | XP_TEXT('-', '1', 'k', 0, 0, 0, 0), (u64)XP_WORD_NAME << 60, W_KERNEL(0x200010),
+          W_LEAF(2, 0x3010)}},
+        {"b",
+         21,
+         0,
+         XP_CAUSE_END,
+         1,
+         2,
+         1,
+         {XP_LABEL(XP_LABEL_NAME, XP_TEXT('a', 'n', 'o', 'n', 0, 0, 0)), W_KERNEL(0x200010), W_LEAF(2, 0x3010)}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    AUTO_DECODED struct decoded d;
+    decode(&p, &d);
+    AUTO_BUF struct buf b = {0};
+    samples_text(&d, &b);
+    CHECK(!d.bad);
+    CHECK_STR(b.data,
+              "1 1 : [kmalloc-1k] schedule leaf {pid=20} {process=a}\n"
+              "1 1 : [anon] schedule leaf {pid=21} {process=b}\n");
+}
+
 TEST(pprof_several_events)
 {
     AUTO_PROFILE struct profile p = {0};

@@ -11,10 +11,13 @@ static inline size_t reason_words(const u64 *words, size_t n)
 {
     return n && XP_WORD_KIND(words[0]) == XP_WORD_WAIT ? XP_WAIT_WORDS(words[0]) : 0;
 }
-/* 1: n kernel words begin with a label. */
+/* Returns the number of words of the label at the beginning of n kernel words; 0: they have none. */
 static inline size_t label_words(const u64 *words, size_t n)
 {
-    return n && XP_WORD_KIND(words[0]) == XP_WORD_LABEL;
+    size_t label = n && XP_WORD_KIND(words[0]) == XP_WORD_LABEL;
+    bool is_long =
+        label && n >= XP_NAME_WORDS && XP_WORD_KIND(words[1]) == XP_WORD_NAME && XP_WORD_KIND(words[2]) == XP_WORD_NAME;
+    return is_long ? XP_NAME_WORDS : label;
 }
 /* Frames, and locks. */
 static inline bool word_in_file(u64 word)

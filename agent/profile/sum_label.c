@@ -12,6 +12,14 @@ static void read_name(u64 word, char out[8])
     out[7] = 0;
 }
 
+void sum_label_long(const u64 *words, char *out, size_t size)
+{
+    char name[7 * XP_NAME_WORDS + 8];
+    for (size_t i = 0; i < XP_NAME_WORDS; i++)
+        read_name(words[i], name + 7 * i);
+    snprintf(out, size, "[%s]", name[0] ? name : "unknown");
+}
+
 const char *sum_label_text(u64 word, char out[SUM_LABEL_TEXT])
 {
     static const char *const verbs[XP_LABELS] = {

@@ -4,8 +4,11 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include <stddef.h>
 
 #define SUM_LABEL_TEXT 32
 
 /* Writes the text of an XP_WORD_LABEL: "[anonymous]", "[write vda]". */
 const char *sum_label_text(u64 word, char out[SUM_LABEL_TEXT]);
+/* The same of a name that continues in words of kind XP_WORD_NAME, XP_NAME_WORDS in all. */
+void sum_label_long(const u64 *words, char *out, size_t size);

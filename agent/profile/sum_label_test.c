@@ -27,3 +27,18 @@ TEST(sum_labels_that_nobody_knows_are_harmless)
     CHECK_STR(sum_label_text(XP_LABEL(15, 0), text), "[unknown]");
     CHECK_STR(sum_label_text(XP_LABEL(XP_LABEL_NAME, XP_TEXT('a', ';', '\n', 'b', 0, 0, 0)), text), "[a??b]");
 }
+
+TEST(sum_labels_may_be_longer_than_a_word)
+{
+    const u64 words[XP_NAME_WORDS] = {XP_LABEL(XP_LABEL_NAME, XP_TEXT('k', 'm', 'a', 'l', 'l', 'o', 'c')),
+                                      (u64)XP_WORD_NAME << 60 | XP_TEXT('-', 'c', 'g', '-', '1', 'k', 0),
+                                      (u64)XP_WORD_NAME << 60};
+    const u64 full[XP_NAME_WORDS] = {words[0], words[0], words[0]}, none[XP_NAME_WORDS] = {0};
+    char text[32];
+    sum_label_long(words, text, sizeof(text));
+    CHECK_STR(text, "[kmalloc-cg-1k]");
+    sum_label_long(full, text, sizeof(text));
+    CHECK_STR(text, "[kmallockmallockmalloc]");
+    sum_label_long(none, text, sizeof(text));
+    CHECK_STR(text, "[unknown]");
+}

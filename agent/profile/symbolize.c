@@ -184,8 +184,13 @@ static int add_stack(struct job *j, const struct agg_stack *s)
         to->value[v] = s->values[v].value;
     }
     int r = reason ? add_reason(j, s, to) : 0;
+    size_t label = label_words(s->words, s->nkernel);
+    if (label > 1) {
+        r = add_place(j, &(struct wait_place){.words = s->words, .stack = (u32)out->stacks.n - 1});
+        reason = label;
+    }
     for (size_t i = reason; i < n && !r; i++)
-        r = add_word(j, s->words[i], s->process, i == label_words(s->words, s->nkernel));
+        r = add_word(j, s->words[i], s->process, i == label);
     to->n = (u32)(out->stack_locations.n - to->first);
     return r;
 }

@@ -3,6 +3,7 @@
 #include "profile/frames.h"
 #include "profile/lookup.h"
 #include "profile/reason.h"
+#include "profile/sum_label.h"
 #include "profile/wait_causes.h"
 #include "profile/waker_frames.h"
 #include <string.h>
@@ -62,6 +63,9 @@ static u32 name_of(const struct causes *c, const struct wait_place *w)
     switch (XP_WORD_KIND(w->words[0])) {
     case XP_WORD_NAME:
         snprintf(text, sizeof(text), "%s", reason_name(w->words, name)[0] ? name : "[unknown]");
+        break;
+    case XP_WORD_LABEL:
+        sum_label_long(w->words, text, sizeof(text));
         break;
     case XP_WORD_MARK:
         mark_text(c, w->words[0], text, sizeof(text));

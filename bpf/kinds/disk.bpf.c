@@ -114,17 +114,8 @@ XP_INLINE void xp_disk_follow(u64 *ctx, struct xp_state *s, u64 bio)
         xp_lose(XP_LOSS_REQUEST);
 }
 
-/* An argument of a tracepoint, at a constant offset: Linux 5.10 takes no other. The compiler would choose the offset.
- */
-#define XP_DISK_ARG(ctx, number)                                                         \
-    ({                                                                                   \
-        u64 arg_;                                                                        \
-        asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(arg_) : "r"(ctx), "i"((number)*8)); \
-        arg_;                                                                            \
-    })
-
 /* A request is made of a bio. */
-#define XP_DISK_NEW(ctx) (xp_disk_is_old() ? XP_DISK_ARG(ctx, 1) : XP_DISK_ARG(ctx, 0))
+#define XP_DISK_NEW(ctx) (xp_disk_is_old() ? XP_ARG(ctx, 1) : XP_ARG(ctx, 0))
 XP_INLINE void xp_disk_begins(u64 *ctx, struct xp_state *s)
 {
     xp_disk_follow(ctx, s, XP_DISK_NEW(ctx));
@@ -132,7 +123,7 @@ XP_INLINE void xp_disk_begins(u64 *ctx, struct xp_state *s)
 XP_KIND_PROGRAM("tp_btf/block_getrq", xp_on_request, xp_disk_counts(XP_DISK_NEW(ctx)), xp_disk_begins)
 
 /* A bio becomes part of a request that waits. */
-#define XP_DISK_ADDED(ctx) (xp_disk_is_old() ? XP_DISK_ARG(ctx, 2) : XP_DISK_ARG(ctx, 0))
+#define XP_DISK_ADDED(ctx) (xp_disk_is_old() ? XP_ARG(ctx, 2) : XP_ARG(ctx, 0))
 XP_INLINE void xp_disk_joins(u64 *ctx, struct xp_state *s)
 {
     xp_disk_follow(ctx, s, XP_DISK_ADDED(ctx));

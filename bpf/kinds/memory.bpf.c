@@ -8,6 +8,7 @@
 #define XP_SLOTTED
 #include "bpf/kind.bpf.h"
 #include "bpf/allocators.bpf.h"
+#include "bpf/odds.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -66,33 +67,6 @@ XP_NOINLINE int xp_heap_count(struct xp_heap_block *b, u32 which)
 
 /* ---- Which blocks count --------------------------------------------------------------------------------------------
  */
-XP_INLINE u32 xp_heap_step(u64 size)
-{
-    u32 log = 0;
-    XP_UNROLL
-    for (u32 bits = 32; bits; bits /= 2)
-        if (size >> log >> bits)
-            log += bits;
-    u64 rest = log >= 3 ? size >> (log - 3) : size << (3 - log);
-    return log * XP_HEAP_STEPS + (rest & (XP_HEAP_STEPS - 1));
-}
-
-/* Sets what a block of this size counts, if it is sampled; 0: it is not. */
-XP_INLINE int xp_heap_sample(const struct xp_heap_settings *h, u64 size, struct xp_amount *held)
-{
-    u32 step = xp_heap_step(size), odds = h->odds[step & (XP_HEAP_ODDS - 1)];
-    held->count = 1;
-    held->value = size;
-    if (odds == XP_HEAP_ALWAYS)
-        return 1;
-    if (bpf_get_prandom_u32() >= odds || !odds)
-        return 0;
-    u64 whole = 1ull << 32;
-    held->count = whole / odds + (bpf_get_prandom_u32() % odds < whole % odds);
-    held->value = (size << 32) / odds; /* blocks of 4 GB are always sampled */
-    return 1;
-}
-
 /* Takes the stack of an allocation that counts. Out of line, for its part of the stack. */
 XP_NOINLINE int xp_heap_stack(struct xp_heap_frame *f)
 {
@@ -138,7 +112,7 @@ XP_INLINE void xp_heap_begins(struct xp_heap_frame *f, const struct xp_heap_sett
     f->size = f->arg[XP_HEAP_SIZE(call) & 7] * times; /* if that overflows, the call fails */
     f->out = f->arg[XP_HEAP_OUT(call) & 7];
     f->block.stack = 0;
-    if (of->resting || !xp_heap_sample(h, f->size, &f->block.held) || !xp_is_wanted())
+    if (of->resting || !xp_heap_sample(h->odds, f->size, &f->block.held) || !xp_is_wanted())
         return;
     __sync_fetch_and_add(&of->stacks, 1);
     xp_heap_stack(f);

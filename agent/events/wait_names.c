@@ -1,0 +1,28 @@
+/* Names of what can be chosen for events of waits. */
+#include "events/events.h"
+#include <string.h>
+
+const char *event_hideable(size_t i)
+{
+    return i ? NULL : "idle";
+}
+
+const char *event_wait_stacks(size_t i)
+{
+    static const char *const names[] = {
+        [PROBE_STACKS_AUTO] = "auto",
+        [PROBE_STACKS_SWITCH] = "switch",
+        [PROBE_STACKS_TASK_WORK] = "task-work",
+        [PROBE_STACKS_FINISH] = "finish",
+    };
+    return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
+}
+
+enum probe_wait_stacks event_wait_stacks_of(const char *name)
+{
+    const char *known;
+    for (size_t i = 0; name && (known = event_wait_stacks(i)); i++)
+        if (!strcmp(known, name))
+            return (enum probe_wait_stacks)i;
+    return PROBE_STACKS_AUTO;
+}

@@ -1,0 +1,57 @@
+#!/bin/bash
+# In an agent, a container has its own kernel memory only, in each interval, also while it allocates nothing; what it has
+# freed is in none that follows, and what a process held that has ended is no loss.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+need go
+. e2e/agent/lib.sh
+
+build_target kernel_memory -pthread
+cp "$TMP/kernel_memory" "$TMP/neighbour"
+files=/dev/shm/xprof-e2e-$$ # a tmpfs
+mkdir -p "$files/mine" "$files/other" 2>/dev/null || skip "there is no tmpfs /dev/shm"
+at_exit "rm -rf $files"
+id=$(printf 'ab%.0s' {1..32})
+INTERVAL=2s start_agent --events kmem --host-processes off
+make_container "$id"
+"$TMP/neighbour" 8000 "$files/other" 4 >/dev/null &
+neighbour=$!
+at_exit "kill -KILL $neighbour"
+(contained "$TMP/kernel_memory" 8000 "$files/mine" 4) >"$TMP/own" &
+pid=$!
+at_exit "kill -KILL $pid"
+
+# Bytes in use of the pages in pipes, in each interval.
+held() {
+    local f
+    for f in $(compgen -G "$out/host/${id:0:12}/*.pb.gz" | sort); do
+        GOTOOLCHAIN=local go tool pprof -raw -symbolize=none "$f" 2>/dev/null | awk '
+            /^Locations/ { on = 0; places = 1; next }
+            on && /^ *[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+:/ { n++; v[n] = $4; sub(/:.*/, "", v[n]); sub(/^[^:]*: */, ""); at[n] = $0 " " }
+            /^Samples:/ { getline; on = 1; next }
+            places && /\[pages\]/ { id = $1; sub(/:/, "", id); pages[id] = 1 }
+            places && / fill_pipes / { id = $1; sub(/:/, "", id); fill[id] = 1 }
+            END { for (i = 1; i <= n; i++) {
+                    k = split(at[i], ids, " "); is = 0
+                    for (j = 2; j <= k; j++) is = is || ids[j] in fill
+                    if (is && ids[1] in pages) sum += v[i] }
+                printf "%.0f\n", sum }'
+    done
+}
+# 4,000 pages are left, each of which is sampled with a probability of 1 / 128: four standard deviations.
+is_held() { # TIMES
+    held | awk -v n="$1" '$1 > 4e6 && $1 < 29e6 { k++ } END { exit k < n }'
+}
+await is_held 3
+held
+kill -KILL $pid
+sleep 5
+grep -q 'make_pipes' "$TMP/own" || fail "the program did not run"
+lost=$(metric xprof_samples_lost_total 'cause="(wait|sum|block|scratch)"')
+end_agent
+[ "$lost" = 0 ] || fail "$lost were lost"
+profiles_of "host/${id:0:12}" | grep -q neighbour && fail "the container has kernel memory of others"
+for f in "$out"/host/*; do
+    [ "${f##*/}" = "${id:0:12}" ] || fail "there is a profile of ${f##*/}, which nobody wants"
+done

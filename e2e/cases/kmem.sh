@@ -1,0 +1,86 @@
+#!/bin/bash
+# Memory of the kernel by call path: every object that a program is known to hold, and what of it was freed, also by
+# other threads and after grace periods; sampled, the same on average.
+set -euo pipefail
+. e2e/lib.sh
+need_root
+need go
+
+build_target kernel_memory -pthread
+files=/dev/shm/xprof-e2e-$$ # a tmpfs
+mkdir "$files" 2>/dev/null || skip "there is no tmpfs /dev/shm"
+at_exit "rm -rf $files"
+
+# Lines FUNCTION CACHE OBJECTS HELD BYTES, of a profile.
+seen() { # PROFILE
+    GOTOOLCHAIN=local go tool pprof -symbolize=none -raw "$1" 2>/dev/null | awk '
+        /^Samples:/ { getline; sub(/\[dflt\]/, "")
+            if ($0 !~ /kmem_alloc_objects\/count kmem_alloc_space\/bytes kmem_inuse_objects\/count kmem_inuse_space\/bytes/)
+                exit 1
+            next }
+        /^Locations$/ { places = 1; next }
+        /^Mappings$/ { places = 0 }
+        !places && /^ *[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+:/ {
+            n++; split($0, half, ":"); split(half[1], v, " "); stack[n] = half[2]
+            objects[n] = v[1]; bytes[n] = v[2]; held[n] = v[3]; next }
+        places && /^ *[0-9]+:/ { id = $1; sub(/:/, "", id); name[id] = $0; next }
+        places { name[id] = name[id] $0 }
+        END {
+            for (i = 1; i <= n; i++) {
+                k = split(stack[i], ids, " "); who = ""
+                for (j = 1; j <= k; j++)
+                    if (match(name[ids[j]], /(make|fill|widen)_[a-z]+/)) who = substr(name[ids[j]], RSTART, RLENGTH)
+                if (who == "" || !match(name[ids[1]], /\[[^]]*\]/)) continue
+                key = who " " substr(name[ids[1]], RSTART + 1, RLENGTH - 2)
+                a[key] += objects[i]; h[key] += held[i]; b[key] += bytes[i]
+            }
+            for (key in a) printf "%s %.0f %.0f %.0f\n", key, a[key], h[key], b[key]
+        }' | sort
+}
+
+# Starts the program, which begins after some seconds, and records it.
+run() { # COUNT OPTION...
+    "$TMP/kernel_memory" "$1" "$files" 3 >"$TMP/own" &
+    local pid=$!
+    at_exit "kill -KILL $pid"
+    shift
+    record -e kmem "$@" -p $pid -d 7s -o "$TMP/x.pb.gz"
+    kill -KILL $pid
+    wait $pid 2>/dev/null || true
+    rm -f "$files"/*
+    expect '.lost | del(."stack-dump", ."file-event") | add' == 0
+    seen "$TMP/x.pb.gz" >"$TMP/seen"
+    cat "$TMP/seen"
+    [ "$(wc -l <"$TMP/own")" -ge 6 ] || fail "the program did not run"
+}
+
+# Caches that are merged with others, or are not there, have another name here.
+is_cache() { # NAME
+    case $1 in pages | kmalloc-large) ;; *) [ -d "/sys/kernel/slab/$1" ] && [ ! -L "/sys/kernel/slab/$1" ] ;; esac
+}
+
+run 1000 --memory-exact
+compared=0
+while read -r function cache objects held; do
+    is_cache "$cache" || continue
+    compared=$((compared + 1))
+    grep -q "^$function $cache $objects $held " "$TMP/seen" || fail "not $objects $cache of $function, of which $held are left"
+done <"$TMP/own"
+[ $compared -ge 4 ] || fail "only $compared caches could be compared"
+
+# Sizes are those of /proc/slabinfo. Pages that became slabs are not there beside their objects.
+size=$(awk '$1 == "dentry" { print $4 }' /proc/slabinfo)
+awk -v size="$size" '$1 == "make_files" && $2 == "dentry" && $5 != 1000 * size { exit 1 }' "$TMP/seen" ||
+    fail "objects of dentry do not have $size bytes"
+awk '$1 != "fill_pipes" && $2 == "pages" { n += $3 } END { exit n > 20 }' "$TMP/seen" || fail "slabs count as pages, too"
+
+# Sampled: pages are seen with a probability of 0.63, dentries with one of 0.05. Five standard deviations each.
+run 8000 --memory-period 4K
+while read -r function cache objects held; do
+    is_cache "$cache" || continue
+    awk -v f="$function" -v c="$cache" -v objects="$objects" -v held="$held" '
+        function close_to(seen, true, p) { return (seen - true) ^ 2 <= 25 * (1 - p) / p * (true + 1) + 25 }
+        $1 == f && $2 == c { found = 1; size = $5 / $3; p = 1 - exp(-size / 4096)
+            if (!close_to($3, objects, p) || !close_to($4, held, p)) exit 1 }
+        END { if (!found) exit 1 }' "$TMP/seen" || fail "$objects $cache of $function, of which $held are left, are too far off"
+done <"$TMP/own"

@@ -260,6 +260,7 @@ struct bio {
     unsigned int bi_opf;
     struct bvec_iter bi_iter;
     struct blkcg_gq *bi_blkg; /* with CONFIG_BLK_CGROUP */
+    void *bi_io_vec;
 } CORE;
 struct bio___old { /* up to 5.11 */
     struct gendisk *bi_disk;

@@ -113,6 +113,8 @@ const char *event_stack_slug(enum event_stack s);
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);
 /* The same while it runs, from any thread, without the values that are only known at the end (blame, median). */
 void pipeline_figures(struct pipeline *p, struct pipeline_report *out);
+/* Appends the latency of disks (probe_disks). Any thread may call it. Returns 0 or -ENOMEM. */
+int pipeline_disks(struct pipeline *p, probe_disk_list *out, u64 *left_out);
 /* Tells whether the worker keeps up. Any thread may call it. */
 void pipeline_lag(const struct pipeline *p, struct worker_lag *out);
 /* Returns the CPU time so far: of this process, of the parser, and (if measured) of unwinding user stacks in the

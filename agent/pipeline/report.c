@@ -141,6 +141,11 @@ void pipeline_figures(struct pipeline *p, struct pipeline_report *out)
     out->rss_bytes = usage_rss(p->parser);
 }
 
+int pipeline_disks(struct pipeline *p, probe_disk_list *out, u64 *left_out)
+{
+    return probe_disks(p->probe, out, left_out);
+}
+
 void pipeline_lag(const struct pipeline *p, struct worker_lag *out)
 {
     worker_lag(p->worker, out);

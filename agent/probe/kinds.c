@@ -276,7 +276,7 @@ static int forget_told(const struct bpf_object *object)
     return told ? told : groups;
 }
 
-int kinds_take(struct kinds *all, u32 interval, struct probe_waits *out)
+int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_waits *out)
 {
     int rc = 0;
     for (size_t i = 0; i < all->list.n; i++) {
@@ -284,6 +284,7 @@ int kinds_take(struct kinds *all, u32 interval, struct probe_waits *out)
         int r = probe_empty(all->list.v[i]->sums[interval & 1], keep, &t);
         rc = rc ? rc : r;
         goroutines_tidy(all->list.v[i]->object);
+        disks_take(&p->disks, all->list.v[i]->object, p->ncpus, all->list.v[i]->ended);
     }
     const struct bpf_object *first = sharing(all);
     for (size_t i = 0; i < all->list.n; i++) {

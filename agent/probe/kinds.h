@@ -11,6 +11,7 @@
 
 struct kinds;
 struct probe;
+struct disks;
 struct probe_waits;
 struct xp_kmem_settings;
 struct bpf_object;
@@ -26,7 +27,7 @@ int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t 
 void kinds_stop(struct kinds *all);
 bool kinds_any(const struct kinds *all);
 /* Appends what was counted in an interval that has ended (xp_live.interval). Returns 0 or -errno. */
-int kinds_take(struct kinds *all, u32 interval, struct probe_waits *out);
+int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_waits *out);
 u64 kinds_map_bytes(const struct kinds *all);           /* kernel memory, in bytes */
 void kinds_run_time(const struct kinds *all, u64 ns[]); /* adds that of each event to its number */
 
@@ -73,6 +74,12 @@ int kmem_configure(struct bpf_object *object, const struct probe *p); /* after i
 /* Finds the code of slab allocators and of interrupts in kernel symbols (/proc/kallsyms). Returns whether all slab
  * allocators are known. */
 bool kmem_find_code(FILE *symbols, struct xp_kmem_settings *out);
+
+/* ---- disk.c ---- */
+
+/* Takes over what was counted of the latency of disks; `last`: the object goes. Does nothing to the objects of others.
+ */
+void disks_take(struct disks *d, const struct bpf_object *object, int cpus, bool last);
 
 /* ---- goroutines.c: what is special about locks of Go (bpf/kinds/goroutines.bpf.c) ---- */
 

@@ -229,6 +229,7 @@ int probe_new(struct probe **out, const struct probe_config *config, char *why, 
     p->run_time.fd = p->guard_pidfd = -1;
     pthread_mutex_init(&p->listing, NULL);
     pthread_mutex_init(&p->guarding, NULL);
+    disks_init(&p->disks);
     p->stats_fd = config->run_time ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
     int rc = start_up(p, why, why_len);
     if (rc)
@@ -254,6 +255,7 @@ void probe_free(struct probe **pp)
     xp_cleanup_close(&p->run_time.fd);
     xprof_bpf__destroy(p->skel);
     free(p->published);
+    disks_free(&p->disks);
     pthread_mutex_destroy(&p->listing);
     pthread_mutex_destroy(&p->guarding);
     free(p);

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "bpf/disk.h"
 #include "bpf/heap.h"
 #include "bpf/sums.h"
 #include "bpf/waits.h"
@@ -155,6 +156,17 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
 bool probe_can_take(enum probe_wait_stacks means);
 /* Returns the number of the event that is recorded by `how`; -1: none. */
 int probe_event_by(const struct probe *p, enum probe_how how);
+
+/* ---- Latency of disks ---- */
+
+struct probe_disk { /* all requests of a device that did one thing, while the event `disk` was wanted */
+    struct xp_disk_key key;
+    struct xp_disk_latency sum;
+};
+typedef VEC(struct probe_disk) probe_disk_list;
+/* Appends what was counted so far, as of a few seconds ago: XP_DISK_SERIES at most. left_out: requests for which there
+ * was no room. Any thread may call it. Returns 0 or -ENOMEM. */
+int probe_disks(struct probe *p, probe_disk_list *out, u64 *left_out);
 
 /* ---- Places in files that programs of an event are attached to (uprobes.c): allocators, and where goroutines wait for
  * locks. Any thread may call these once probe_start has returned. ---- */

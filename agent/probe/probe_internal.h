@@ -30,6 +30,15 @@ struct run_time {
     bool known;                  /* atomic */
 };
 
+/* What was counted of disks (disk.c). */
+struct disks {
+    pthread_mutex_t lock;
+    probe_disk_list ended, now; /* by objects that are gone, and by the one that is there */
+    u64 left_out, left_out_now; /* the same, of requests for which there was no room */
+};
+void disks_init(struct disks *d);
+void disks_free(struct disks *d);
+
 struct probe {
     struct xprof_bpf *skel;
     struct probe_config config;
@@ -55,6 +64,7 @@ struct probe {
     struct run_time run_time;
     pthread_mutex_t listing; /* one at a time: the iterator of mappings has one scratch state */
     u32 heap_rounds;         /* atomic: no two have the same number */
+    struct disks disks;
     pthread_mutex_t guarding;
     pid_t guard;     /* guard.c; 0: none so far, -1: it could not be started */
     int guard_pidfd; /* by which it sees the end of this process; -1 */

@@ -143,7 +143,7 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
     u32 ended = __atomic_fetch_add((u32 *)&p->skel->bss->xp_live.interval, 1, __ATOMIC_RELEASE);
     usleep(GRACE_US);
     int waits = p->sched ? sched_take(p->sched, ended, out) : 0;
-    int sums = kinds ? kinds_take(p->kinds, ended, out) : 0;
+    int sums = kinds ? kinds_take(p->kinds, p, ended, out) : 0;
     p->handlers = NULL;
     return told ? told : waits ? waits : sums;
 }

@@ -66,6 +66,7 @@ void health_metrics(void *health, bool openmetrics, struct buf *out)
     };
     struct export_stats s;
     pipeline_figures(v->pipeline, &f.pipeline);
+    pipeline_disks(v->pipeline, &f.disks, &f.disks_left_out);
     pipeline_lag(v->pipeline, &f.lag);
     collect_stages(&f);
     publisher_stats(v->publisher, &f.publisher);
@@ -78,6 +79,7 @@ void health_metrics(void *health, bool openmetrics, struct buf *out)
     f.discovered = !discover_stats(v->discover, &f.discover, ASK_MS);
     health_write(out, openmetrics, &f);
     vec_free(&f.exports);
+    vec_free(&f.disks);
 }
 
 bool health_worker_lives(const struct worker_lag *lag, struct buf *why)

@@ -2,6 +2,7 @@
 #pragma once
 #include "base/vec.h"
 #include "serve/health.h"
+#include "serve/metrics.h"
 
 #define HEALTH_STAGES 32
 
@@ -15,6 +16,8 @@ struct health_figures {
     unsigned rate, throttled;
     u64 reloads, reload_errors;
     struct pipeline_report pipeline;
+    probe_disk_list disks;
+    u64 disks_left_out;
     struct worker_lag lag;
     size_t nstages;
     struct health_stage stages[HEALTH_STAGES];
@@ -28,4 +31,5 @@ struct health_figures {
 /* Tell whether the worker is alive, and whether profiles are not late; if not, `why` gets a line. */
 bool health_worker_lives(const struct worker_lag *lag, struct buf *why);
 bool health_worker_keeps_up(const struct worker_lag *lag, struct buf *why);
+void health_write_disks(struct metrics *m, const struct health_figures *f); /* disk_metrics.c */
 void health_write(struct buf *out, bool openmetrics, const struct health_figures *f);

@@ -2,7 +2,6 @@
 #include "parser/sandbox.h"
 #include "profile/frames.h"
 #include "serve/health_internal.h"
-#include "serve/metrics.h"
 
 static void samples(struct metrics *m, const struct health_figures *f)
 {
@@ -378,6 +377,7 @@ void health_write(struct buf *out, bool openmetrics, const struct health_figures
     generated_code(&m, f);
     names(&m, f);
     heaps(&m, &f->pipeline.heaps);
+    health_write_disks(&m, f);
     cpu(&m, f);
     published(&m, &f->publisher);
     exported(&m, f);

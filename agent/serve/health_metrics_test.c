@@ -138,6 +138,9 @@ static struct health_figures figures(void)
         f.discover.kube.errors[i] = 600 + i;
     *VEC_PUSH(&f.exports) = well;
     *VEC_PUSH(&f.exports) = ill;
+    *VEC_PUSH(&f.disks) = (struct probe_disk){.key = {"nvme0n1", XP_DISK_OP_FLUSH},
+                                              .sum = {4500000000, 9, {4, 0, [XP_DISK_BUCKETS] = 5}}};
+    f.disks_left_out = 92;
     return f;
 }
 
@@ -148,6 +151,7 @@ static void write_page(struct buf *page, bool openmetrics, bool discovered)
     health_write(page, openmetrics, &f);
     buf_char(page, 0);
     vec_free(&f.exports);
+    vec_free(&f.disks);
 }
 
 /* Is that a whole line? */
@@ -165,6 +169,13 @@ __attribute__((format(printf, 2, 3))) static bool says(const struct buf *page, c
 static const char *const lines[] = {
     "xprof_samples_total 1",
     "xprof_samples_unwanted_total 2",
+    "# TYPE xprof_disk_request_seconds histogram",
+    "xprof_disk_request_seconds_bucket{device=\"nvme0n1\",operation=\"flush\",le=\"1.6e-05\"} 4",
+    "xprof_disk_request_seconds_bucket{device=\"nvme0n1\",operation=\"flush\",le=\"16.777216\"} 4",
+    "xprof_disk_request_seconds_bucket{device=\"nvme0n1\",operation=\"flush\",le=\"+Inf\"} 9",
+    "xprof_disk_request_seconds_sum{device=\"nvme0n1\",operation=\"flush\"} 4.5",
+    "xprof_disk_request_seconds_count{device=\"nvme0n1\",operation=\"flush\"} 9",
+    "xprof_disk_requests_left_out_total 92",
     "xprof_samples_thinned_total 3",
     "xprof_events_total{event=\"cpu\"} 2103",
     "xprof_events_total{event=\"lock\"} 2133",

@@ -19,4 +19,14 @@ void metrics_gauge(struct metrics *m, const char *family, const char *help);
 void metrics_value(struct metrics *m, const char *label, const char *value, double v);
 void metrics_value2(struct metrics *m, const char *label1, const char *value1, const char *label2, const char *value2,
                     double v);
+void metrics_histogram(struct metrics *m, const char *family, const char *help);
+struct metrics_histogram {
+    const char *labels[2], *values[2]; /* of its series */
+    const uint64_t *counts;            /* of each bucket alone, the last one without bound */
+    const double *bounds;              /* of the others */
+    size_t buckets;                    /* with a bound */
+    double sum;
+};
+/* One series of the open family of histograms. */
+void metrics_buckets(struct metrics *m, const struct metrics_histogram *h);
 void metrics_end(struct metrics *m);

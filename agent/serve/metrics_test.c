@@ -45,3 +45,28 @@ TEST(metrics_as_openmetrics)
               "share{second=\"alone\"} -2\n"
               "# EOF\n");
 }
+
+/* Buckets have what is in those before; whole and broken numbers; the last one has no bound. */
+TEST(metrics_of_histograms_add_up)
+{
+    AUTO_BUF struct buf out = {0};
+    struct metrics m = {.out = &out};
+    const uint64_t counts[] = {2, 0, 3};
+    const double bounds[] = {0.000016, 0.5};
+    metrics_histogram(&m, "took", "how long");
+    metrics_buckets(&m, &(struct metrics_histogram){.labels = {"a", "b"},
+                                                    .values = {"x", "y\""},
+                                                    .counts = counts,
+                                                    .bounds = bounds,
+                                                    .buckets = 2,
+                                                    .sum = 7.5});
+    buf_char(&out, 0);
+    CHECK_STR(out.data,
+              "# HELP took how long\n"
+              "# TYPE took histogram\n"
+              "took_bucket{a=\"x\",b=\"y\\\"\",le=\"1.6e-05\"} 2\n"
+              "took_bucket{a=\"x\",b=\"y\\\"\",le=\"0.5\"} 2\n"
+              "took_bucket{a=\"x\",b=\"y\\\"\",le=\"+Inf\"} 5\n"
+              "took_sum{a=\"x\",b=\"y\\\"\"} 7.5\n"
+              "took_count{a=\"x\",b=\"y\\\"\"} 5\n");
+}

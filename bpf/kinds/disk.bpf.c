@@ -8,6 +8,7 @@
  */
 #include "bpf/kind.bpf.h"
 #include "bpf/cgroup.bpf.h"
+#include "bpf/disk.h"
 
 #define XP_DISK_BIOS   16384      /* on their way at once */
 #define XP_DISK_MERGED 512        /* bios of a request that are looked at */
@@ -68,14 +69,25 @@ XP_INLINE int xp_disk_stack(void *ctx, struct xp_state *s, struct bio *bio)
 /* ---- What is done --------------------------------------------------------------------------------------------------
  */
 
-/* Up to 7 bytes of the name of its disk. */
+/* Where the name of its disk is. */
+XP_INLINE void *xp_disk_name_at(struct bio *bio)
+{
+    struct gendisk *disk =
+        xp_disk_is_old() ? BPF_CORE_READ((struct bio___old *)bio, bi_disk) : BPF_CORE_READ(bio, bi_bdev, bd_disk);
+    return (void *)((u64)disk + XP_OFFSET_OF(gendisk, disk_name));
+}
+
+/* Up to 7 bytes of it. */
 XP_INLINE u64 xp_disk_name(struct bio *bio)
 {
     u64 name = 0;
-    struct gendisk *disk =
-        xp_disk_is_old() ? BPF_CORE_READ((struct bio___old *)bio, bi_disk) : BPF_CORE_READ(bio, bi_bdev, bd_disk);
-    bpf_probe_read_kernel_str(&name, sizeof(name), (void *)((u64)disk + XP_OFFSET_OF(gendisk, disk_name)));
+    bpf_probe_read_kernel_str(&name, sizeof(name), xp_disk_name_at(bio));
     return name & ~0ull >> 8;
+}
+
+XP_INLINE int xp_disk_flushes_first(u32 flags)
+{
+    return flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) & 1;
 }
 
 XP_INLINE u32 xp_disk_what(struct bio *bio)
@@ -86,7 +98,7 @@ XP_INLINE u32 xp_disk_what(struct bio *bio)
         return XP_LABEL_DISCARD;
     if (!(op & 1))
         return op == XP_OP_READ ? XP_LABEL_READ : XP_LABEL_FLUSH;
-    if (!BPF_CORE_READ(bio, bi_iter.bi_size) && flags >> bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) & 1)
+    if (!BPF_CORE_READ(bio, bi_iter.bi_size) && xp_disk_flushes_first(flags))
         return XP_LABEL_FLUSH;
     return BPF_CORE_READ(t, flags) & XP_PF_KTHREAD ? XP_LABEL_WRITE_BACK : XP_LABEL_WRITE;
 }
@@ -186,12 +198,84 @@ XP_NOINLINE int xp_disk_count(u64 bio, u64 bytes, u32 over, u64 began)
     return 0;
 }
 
+/* ---- Latency -------------------------------------------------------------------------------------------------------
+ * Of all requests, whoever made them: they cost a look-up.
+ */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+    __uint(max_entries, XP_DISK_SERIES);
+    __type(key, struct xp_disk_key);
+    __type(value, struct xp_disk_latency);
+} disk_latency SEC(".maps");
+
+/* Requests for which there was no room. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, u64);
+} disk_left_out SEC(".maps");
+
+/* What is over has no bytes left: what had some is told by its memory. */
+XP_INLINE u32 xp_disk_op(struct bio *bio)
+{
+    u32 flags = BPF_CORE_READ(bio, bi_opf), op = flags & XP_OP_MASK;
+    if (op == XP_OP_DISCARD)
+        return XP_DISK_OP_DISCARD;
+    if (op & 1)
+        return xp_disk_flushes_first(flags) && !BPF_CORE_READ(bio, bi_io_vec) ? XP_DISK_OP_FLUSH : XP_DISK_OP_WRITE;
+    return op == XP_OP_READ ? XP_DISK_OP_READ : XP_DISK_OP_FLUSH;
+}
+
+XP_INLINE u32 xp_disk_bucket(u64 ns)
+{
+    u32 i = 0;
+    while (i < XP_DISK_BUCKETS && ns > XP_DISK_LEAST << i)
+        i++;
+    return i;
+}
+
+/* Out of line, for its part of the stack. */
+XP_NOINLINE int xp_disk_took(u64 bio, u64 began)
+{
+    static const struct xp_disk_latency none = {};
+    struct xp_disk_bio *b = bpf_map_lookup_elem(&disk_bios, &bio);
+    struct xp_disk_key key = {.op = xp_disk_op((struct bio *)bio)};
+    u64 now = bpf_ktime_get_ns();
+    u32 zero = 0;
+    if (!began && b)
+        began = b->began;
+    if (!began)
+        return 0;
+    bpf_probe_read_kernel_str(key.device, sizeof(key.device), xp_disk_name_at((struct bio *)bio));
+    struct xp_disk_latency *l = bpf_map_lookup_elem(&disk_latency, &key);
+    if (!l) {
+        bpf_map_update_elem(&disk_latency, &key, &none, BPF_NOEXIST);
+        l = bpf_map_lookup_elem(&disk_latency, &key);
+    }
+    if (!l) {
+        u64 *left_out = bpf_map_lookup_elem(&disk_left_out, &zero);
+        if (left_out)
+            ++*left_out;
+        return 0;
+    }
+    u64 ns = now > began ? now - began : 0;
+    u32 bucket = xp_disk_bucket(ns);
+    l->ns += ns;
+    l->requests++;
+    if (bucket <= XP_DISK_BUCKETS)
+        l->bucket[bucket]++;
+    return 0;
+}
+
 /* Arguments: request, error, bytes that are done with. */
 XP_INLINE void xp_disk_ends(u64 *ctx, struct xp_state *s)
 {
     struct request *rq = (void *)ctx[0];
     u64 left = (u32)ctx[2], bio = (u64)BPF_CORE_READ(rq, bio), began = BPF_CORE_READ(rq, start_time_ns);
     int over = left >= BPF_CORE_READ(rq, __data_len) && !xp_disk_goes_on(rq);
+    if (over && bio)
+        xp_disk_took(bio, began);
     for (u32 i = 0; i < XP_DISK_MERGED && bio && (!i || left); i++) {
         u32 size = BPF_CORE_READ((struct bio *)bio, bi_iter.bi_size);
         u64 next = (u64)BPF_CORE_READ((struct bio *)bio, bi_next);

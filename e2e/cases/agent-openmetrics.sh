@@ -7,7 +7,14 @@ need_root
 need prometheus
 . e2e/agent/lib.sh
 
-start_agent
+start_agent --events cpu,disk
+file=$(mktemp "$PWD/disk.XXXXXX")
+at_exit "rm -f '$file'"
+has_histogram() {
+    dd if=/dev/zero of="$file" bs=4k count=1 conv=fsync 2>/dev/null
+    curl -sf "$page/metrics" | grep -c '^xprof_disk_request_seconds_bucket'
+}
+await has_histogram
 curl -sf -H 'Accept: application/openmetrics-text;version=1.0.0' -D "$TMP/head" "$page/metrics" >"$TMP/open"
 grep -qi '^content-type: application/openmetrics-text; *version=1.0.0' "$TMP/head" || fail "it is called $(cat "$TMP/head")"
 

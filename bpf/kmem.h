@@ -9,7 +9,6 @@
  * counts. */
 #define XP_KMEM_BLOCKS       (1u << 16)
 #define XP_KMEM_BLOCKS_EXACT (1u << 18)
-#define XP_KMEM_GROUPS       4096 /* cgroups that have some */
 #define XP_KMEM_SLABS        32
 #define XP_KMEM_INTERRUPTS   8
 
@@ -19,7 +18,6 @@ struct xp_kmem_code { /* of the kernel */
 
 struct xp_kmem_settings {
     u32 odds[XP_HEAP_ODDS];
-    u32 most;                                 /* blocks that one cgroup may have */
     u32 pages;                                /* pages count: it can be told which of them are slabs */
     struct xp_kmem_code slabs[XP_KMEM_SLABS]; /* slab allocators: pages that they take count as the objects in them */
     struct xp_kmem_code interrupts[XP_KMEM_INTERRUPTS]; /* their entries */

@@ -19,10 +19,9 @@ int kmem_configure(struct bpf_object *object, const struct probe *p)
     if (!map) /* another kind's */
         return 0;
     struct xp_kmem_settings settings = {0};
-    u32 zero = 0, blocks = bpf_map__max_entries(bpf_object__find_map_by_name(object, "kmem_blocks"));
+    u32 zero = 0;
     AUTO_FCLOSE FILE *symbols = fopen("/proc/kallsyms", "re");
     heap_odds(settings.odds, p->config.heap_period);
-    settings.most = blocks / XP_WAIT_SHARE;
     settings.pages = symbols && kmem_find_code(symbols, &settings);
     return bpf_map_update_elem(bpf_map__fd(map), &zero, &settings, BPF_ANY) ? -errno : 0;
 }

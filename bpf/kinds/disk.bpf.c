@@ -9,6 +9,7 @@
 #include "bpf/kind.bpf.h"
 #include "bpf/cgroup.bpf.h"
 #include "bpf/disk.h"
+#include "bpf/held.bpf.h"
 
 #define XP_DISK_BIOS   16384      /* on their way at once */
 #define XP_DISK_MERGED 512        /* bios of a request that are looked at */
@@ -103,13 +104,24 @@ XP_INLINE u32 xp_disk_what(struct bio *bio)
     return BPF_CORE_READ(t, flags) & XP_PF_KTHREAD ? XP_LABEL_WRITE_BACK : XP_LABEL_WRITE;
 }
 
+/* Follows a bio no longer. Returns 0; 1: it was not followed. */
+XP_INLINE int xp_disk_forget(u64 bio)
+{
+    struct xp_disk_bio *b = bpf_map_lookup_elem(&disk_bios, &bio);
+    u64 cgroup = b ? b->cgroup : 0;
+    if (!b || bpf_map_delete_elem(&disk_bios, &bio))
+        return 1;
+    xp_held_give(cgroup);
+    return 0;
+}
+
 /* ---- Beginning -----------------------------------------------------------------------------------------------------
  */
 
 /* Whether a bio counts. The end of one that was at the same address has been missed if it is still there. */
 XP_INLINE int xp_disk_counts(u64 bio)
 {
-    if (!bpf_map_delete_elem(&disk_bios, &bio))
+    if (!xp_disk_forget(bio))
         xp_lose(XP_LOSS_REQUEST);
     return xp_disk_is_wanted((struct bio *)bio);
 }
@@ -122,8 +134,12 @@ XP_INLINE void xp_disk_follow(u64 *ctx, struct xp_state *s, u64 bio)
     b.stack = s->hash;
     b.cgroup = s->sample.cgroup;
     b.label = XP_LABEL(xp_disk_what((struct bio *)bio), xp_disk_name((struct bio *)bio));
-    if (bpf_map_update_elem(&disk_bios, &bio, &b, BPF_ANY))
+    if (xp_held_take(b.cgroup, XP_DISK_BIOS)) {
         xp_lose(XP_LOSS_REQUEST);
+    } else if (bpf_map_update_elem(&disk_bios, &bio, &b, BPF_ANY)) {
+        xp_held_give(b.cgroup);
+        xp_lose(XP_LOSS_REQUEST);
+    }
 }
 
 /* A request is made of a bio. */
@@ -282,7 +298,7 @@ XP_INLINE void xp_disk_ends(u64 *ctx, struct xp_state *s)
         u64 bytes = size < left ? size : left;
         xp_disk_count(bio, bytes, over && !i, began);
         if (over || (bytes == size && next))
-            bpf_map_delete_elem(&disk_bios, &bio);
+            xp_disk_forget(bio);
         left -= bytes;
         bio = next;
     }

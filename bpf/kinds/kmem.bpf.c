@@ -9,6 +9,7 @@
  * before 6.3 do not let typed ones read arguments of type const void *.
  */
 #include "bpf/kind.bpf.h"
+#include "bpf/held.bpf.h"
 #include "bpf/odds.bpf.h"
 #include "bpf/kmem.h"
 #include "bpf/slab_name.bpf.h"
@@ -32,14 +33,6 @@ struct {
     __type(value, struct xp_kmem_block);
 } kmem_blocks SEC(".maps");
 
-/* Blocks of each cgroup. Those without any are removed. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, XP_KMEM_GROUPS);
-    __type(key, u64);
-    __type(value, s64);
-} kmem_groups SEC(".maps");
-
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -61,36 +54,6 @@ XP_INLINE struct xp_kmem_settings *xp_kmem_settings(void)
     return bpf_map_lookup_elem(&kmem_settings, &zero);
 }
 
-/* ---- Shares --------------------------------------------------------------------------------------------------------
- */
-
-/* Takes room for a block of a cgroup. Returns 0; 1: it has its share, or there are too many cgroups. */
-XP_NOINLINE int xp_kmem_take(u64 cgroup)
-{
-    struct xp_kmem_settings *k = xp_kmem_settings();
-    s64 none = 0, *n = bpf_map_lookup_elem(&kmem_groups, &cgroup);
-    if (!xp_config.wait_shares)
-        return 0;
-    if (!n) {
-        bpf_map_update_elem(&kmem_groups, &cgroup, &none, BPF_NOEXIST);
-        n = bpf_map_lookup_elem(&kmem_groups, &cgroup);
-    }
-    if (!k || !n || *n >= k->most)
-        return 1;
-    __sync_fetch_and_add(n, 1);
-    return 0;
-}
-
-/* Somebody else may take some while a group is removed: the count is one less then, until that one is freed. */
-XP_NOINLINE int xp_kmem_give(u64 cgroup)
-{
-    s64 *n = xp_config.wait_shares ? bpf_map_lookup_elem(&kmem_groups, &cgroup) : 0;
-    if (!n)
-        return 0;
-    __sync_fetch_and_add(n, -1);
-    return *n <= 0 ? (int)bpf_map_delete_elem(&kmem_groups, &cgroup) : 0;
-}
-
 /* ---- What is freed -------------------------------------------------------------------------------------------------
  */
 
@@ -106,7 +69,7 @@ XP_NOINLINE int xp_kmem_free(u64 address)
         xp_no_amounts(s);
         s->amounts[XP_KMEM_FREED] = gone.held;
         xp_count_for(gone.stack, 0, gone.cgroup);
-        xp_kmem_give(gone.cgroup);
+        xp_held_give(gone.cgroup);
     }
     xp_end_level();
     return 0;
@@ -244,13 +207,13 @@ XP_INLINE int xp_kmem_count(u64 *ctx, struct xp_state *s, u64 address, u64 size,
         xp_lose(XP_LOSS_SUM);
         return 1;
     }
-    if (xp_kmem_take(cgroup)) {
+    if (xp_held_take(cgroup, XP_KMEM_BLOCKS)) {
         xp_lose(XP_LOSS_BLOCK);
         return 1;
     }
     if (!xp_kmem_follow(address, cgroup))
         return 0;
-    xp_kmem_give(cgroup);
+    xp_held_give(cgroup);
     return 1;
 }
 

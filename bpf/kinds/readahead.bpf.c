@@ -9,6 +9,7 @@
  */
 #include "bpf/kind.bpf.h"
 #include "bpf/atomic.bpf.h"
+#include "bpf/held.bpf.h"
 
 #define XP_RA_BLOCKS 65536 /* of 64 pages, 600 bytes each, allocated as they are needed */
 #define XP_RA_LOOK   256   /* blocks that one read may judge: it may get 31 folios of 2 MB at once */
@@ -22,6 +23,7 @@ struct xp_ra_block {
     u64 pending; /* pages that are not judged yet: a bit each */
     u64 mapped;  /* pages that have been mapped, or may have been without telling */
     u64 cgroup;  /* of who brought the last ones */
+    u64 owner;   /* of who brought the first one: it counts against its share */
     u64 stack[64];
 };
 struct {
@@ -236,8 +238,9 @@ int xp_on_leave(u64 *ctx)
         if (!mapped && b->pending & pages)
             xp_ra_judge(b, pages, value);
         xp_atomic_and(&b->mapped, ~pages);
-        if (!(xp_atomic_and(&b->pending, ~pages) & ~pages))
-            bpf_map_delete_elem(&ra_blocks, &key);
+        u64 owner = b->owner;
+        if (!(xp_atomic_and(&b->pending, ~pages) & ~pages) && !bpf_map_delete_elem(&ra_blocks, &key))
+            xp_held_give(owner);
     }
     return 0;
 }
@@ -299,20 +302,29 @@ XP_KIND_PROGRAM("tp_btf/page_cache_ra_unbounded", xp_on_readahead, xp_ra_is_want
 XP_KIND_PROGRAM("tp_btf/page_cache_ra_order", xp_on_large_readahead, xp_ra_is_wanted((struct inode *)ctx[0]),
                 xp_ra_order)
 
-XP_INLINE struct xp_ra_block *xp_ra_make(const struct xp_ra_key *key)
+XP_INLINE struct xp_ra_block *xp_ra_make(const struct xp_ra_key *key, u64 cgroup)
 {
     static const struct xp_ra_block none = {};
-    bpf_map_update_elem(&ra_blocks, key, &none, BPF_NOEXIST); /* or somebody else has done so meanwhile */
-    return bpf_map_lookup_elem(&ra_blocks, key);
+    if (xp_held_take(cgroup, XP_RA_BLOCKS))
+        return 0;
+    int refused = bpf_map_update_elem(&ra_blocks, key, &none, BPF_NOEXIST); /* perhaps somebody else was faster */
+    struct xp_ra_block *b = bpf_map_lookup_elem(&ra_blocks, key);
+    if (refused)
+        xp_held_give(cgroup);
+    else if (b)
+        b->owner = cgroup;
+    return b;
 }
 
 /* Follows pages of a block. Returns 0; 1: it cannot. Out of line, so that it is verified once. */
 XP_NOINLINE int xp_ra_follow(struct xp_ra_key *key, struct xp_ra_reader *r, u64 pages, u64 mapped)
 {
     struct xp_ra_block *b = key ? bpf_map_lookup_elem(&ra_blocks, key) : 0;
+    if (!r)
+        return 1;
     if (!b && key)
-        b = xp_ra_make(key);
-    if (!b || !r)
+        b = xp_ra_make(key, r->cgroup);
+    if (!b)
         return 1;
     b->cgroup = r->cgroup;
     for (u32 i = 0; i < 64; i++)

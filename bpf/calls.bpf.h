@@ -2,8 +2,9 @@
  *
  * System calls that move bytes through descriptors, for the kinds `file` and `net`: what was really moved (the result,
  * not the request), from entry to exit. It is up to the kind which descriptors count: XP_CALL_MINE(mode), with the type
- * and permissions of an inode (stat(2): st_mode); what their stacks are labelled with: XP_CALL_LABEL(file); and what a
- * fourth value counts: XP_CALL_SUM(), a number that a task has at any time and which only grows.
+ * and permissions of an inode (stat(2): st_mode); what their stacks are labelled with: XP_CALL_LABEL(file); their tag,
+ * if they are to have one: XP_CALL_TAG(file, address), with the address that the call names or 0; and what a fourth
+ * value counts: XP_CALL_SUM(), a number that a task has at any time and which only grows.
  */
 #pragma once
 
@@ -68,9 +69,9 @@ XP_INLINE u32 xp_call_does(u64 number)
 }
 
 struct xp_transfer { /* that a thread is in */
-    u64 began, label, sum;
+    u64 began, label, sum, tag;
     u32 does; /* XP_CALL_*, as far as it counts */
-    u32 opens;
+    u16 opens, accepts;
 };
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -99,11 +100,37 @@ XP_NOINLINE u64 xp_label_of(u64 fd)
     return file ? XP_CALL_LABEL(file) : 0;
 }
 
+/* The same for its tag; 0: none. */
+XP_NOINLINE u64 xp_tag_of(u64 fd, u64 address)
+{
+    struct file *file = xp_config.tags ? xp_mine(fd) : 0;
+    asm volatile("" : "+r"(address)); /* also where nobody looks at it, the verifier asks for it */
+    return file ? XP_CALL_TAG((u64)file, address) : 0;
+}
+
 /* Whether a call of this number takes its path, or descriptor, in a way that only files have. */
 XP_INLINE int xp_opens(u64 number)
 {
     return number == 2 || number == 4 || number == 6 || number == 85 || number == 257 || number == 262 ||
            number == 332 || number == 437;
+}
+
+XP_INLINE int xp_accepts(u64 number)
+{
+    return number == 43 || number == 288;
+}
+
+/* Returns where in user space the address is that a call names as its peer's: connect, sendto, sendmsg, sendmmsg. */
+XP_INLINE u64 xp_named_by(u64 regs, u64 number)
+{
+    u64 address = 0;
+    if (number == 42)
+        return xp_saved_word(regs, XP_PT_RSI);
+    if (number == 44)
+        return xp_saved_word(regs, XP_PT_R8);
+    if (number == 46 || number == 307) /* struct msghdr begins with it */
+        xp_read_user(&address, sizeof(address), xp_saved_word(regs, XP_PT_RSI));
+    return address;
 }
 
 /* recv(2): what was only looked at stays. */
@@ -131,11 +158,15 @@ XP_INLINE u64 xp_bytes_of_messages(u64 regs, u64 messages)
  */
 
 /* A descriptor that counts. */
-XP_INLINE u32 xp_transfer_by(struct xp_transfer *t, u64 fd, u32 does)
+XP_INLINE u32 xp_transfer_by(struct xp_transfer *t, u64 fd, u64 address, u32 does)
 {
     u64 label = xp_label_of(fd);
+    if (!label)
+        return 0;
+    if (!t->label)
+        t->tag = xp_tag_of(fd, address);
     t->label = t->label ? t->label : label;
-    return label ? does : 0;
+    return does;
 }
 
 /* What a call that copies between two descriptors does, as far as these count. sendfile has the target first, the
@@ -145,21 +176,24 @@ XP_INLINE u32 xp_copies(struct xp_transfer *t, u64 regs, u64 number)
     int sendfile = number == 40;
     u64 source = xp_saved_word(regs, sendfile ? XP_PT_RSI : XP_PT_RDI);
     u64 target = xp_saved_word(regs, sendfile ? XP_PT_RDI : XP_PT_RDX);
-    return xp_transfer_by(t, source, XP_CALL_READS) | xp_transfer_by(t, target, XP_CALL_WRITES);
+    return xp_transfer_by(t, source, 0, XP_CALL_READS) | xp_transfer_by(t, target, 0, XP_CALL_WRITES);
 }
 
 /* Notes a call that counts. Arguments: registers, number (include/trace/events/syscalls.h). */
-XP_INLINE void xp_transfer_begins(u64 regs, u64 number, u32 does)
+XP_INLINE void xp_transfer_begins(u64 *ctx, struct xp_state *s)
 {
-    struct xp_transfer t = {.began = bpf_ktime_get_ns(), .sum = XP_CALL_SUM(), .opens = xp_opens(number)};
-    u32 tid = (u32)bpf_get_current_pid_tgid();
+    u64 regs = ctx[0], number = ctx[1];
+    struct xp_transfer t = {.began = bpf_ktime_get_ns(), .sum = XP_CALL_SUM()};
+    u32 tid = (u32)bpf_get_current_pid_tgid(), does = xp_call_does(number);
+    t.opens = xp_opens(number);
+    t.accepts = xp_accepts(number);
     does = xp_peeks(regs, number) ? XP_CALL_OTHER : does;
     if (does & XP_CALL_COPIES)
         t.does = xp_copies(&t, regs, number);
     else if (t.opens)
         t.does = XP_CALL_MINE(0) ? does : 0;
     else
-        t.does = xp_transfer_by(&t, xp_saved_word(regs, XP_PT_RDI), does);
+        t.does = xp_transfer_by(&t, xp_saved_word(regs, XP_PT_RDI), xp_named_by(regs, number), does);
     if (t.does && bpf_map_update_elem(&transfers, &tid, &t, BPF_ANY))
         xp_lose(XP_LOSS_SUM);
 }
@@ -176,6 +210,7 @@ XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
     u32 does = t->does;
     u64 bytes = result < 0 ? 0 : result, now = bpf_ktime_get_ns();
     u64 label = t->opens && result > 2 ? xp_label_of(bytes) : t->label;
+    u64 tag = (t->opens || t->accepts) && result > 2 ? xp_tag_of(bytes, 0) : t->tag;
     if (does & XP_CALL_MANY)
         bytes = xp_bytes_of_messages(ctx[0], bytes);
     xp_no_amounts(s);
@@ -185,16 +220,14 @@ XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
     s->amounts[2].value = now - t->began;
     s->amounts[3].value = XP_CALL_SUM() - t->sum;
     bpf_map_delete_elem(&transfers, &tid);
-    xp_count_here(0, s, label);
+    if (!xp_stack_here(0, s))
+        xp_count_tagged(s->hash, label, s->sample.cgroup, tag);
 }
 
-SEC("tp_btf/sys_enter")
-int xp_on_call(u64 *ctx)
+XP_INLINE int xp_transfer_counts(u64 regs, u64 number)
 {
-    u32 does = xp_call_does(ctx[1]);
-    if (does && xp_is_wanted() && (xp_saved_word(ctx[0], XP_PT_CS) & 0xffff) == XP_USER_CS64)
-        xp_transfer_begins(ctx[0], ctx[1], does);
-    return 0;
+    return xp_call_does(number) && xp_is_wanted() && (xp_saved_word(regs, XP_PT_CS) & 0xffff) == XP_USER_CS64;
 }
 
+XP_KIND_PROGRAM("tp_btf/sys_enter", xp_on_call, xp_transfer_counts(ctx[0], ctx[1]), xp_transfer_begins)
 XP_KIND_PROGRAM("tp_btf/sys_exit", xp_on_result, xp_call_does(xp_saved_word(ctx[0], XP_PT_ORIG_RAX)), xp_transfer_ends)

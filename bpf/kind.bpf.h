@@ -172,22 +172,40 @@ XP_INLINE struct xp_sum *xp_sum_make(const struct xp_sum_key *key, u32 odd)
     return xp_sum_get(key, odd);
 }
 
+/* Makes a sum if there is room in the share of its cgroup. Those that files or peers tell apart leave a part of it to
+ * those that all others have together. */
+XP_INLINE struct xp_sum *xp_sum_add(const struct xp_sum_key *key, u32 odd, u64 cgroup)
+{
+    int shared = xp_config.wait_shares != 0, tagged = key->tag > XP_TAG_OTHER;
+    struct xp_wait_group *g = shared || tagged ? xp_wait_group(shared ? cgroup : 0) : 0;
+    u32 most = shared ? XP_MAX_SUMS / XP_WAIT_SHARE : XP_MAX_SUMS;
+    if ((shared || tagged) && (!g || g->waits >= (tagged ? most / 4 * 3 : most)))
+        return 0;
+    if (g)
+        __sync_fetch_and_add(&g->waits, 1);
+    return xp_sum_make(key, odd);
+}
+
 /* Adds the amounts of the scratch state to a sum. `cgroup`: whose share of sums it counts against. Out of line, for its
  * part of the stack. */
-XP_NOINLINE int xp_count_for(u64 stack, u64 label, u64 cgroup)
+XP_NOINLINE int xp_count_tagged(u64 stack, u64 label, u64 cgroup, u64 tag)
 {
-    struct xp_sum_key key = {.stack = stack, .label = label};
+    struct xp_sum_key key = {.stack = stack, .label = label, .tag = tag};
     struct xp_state *s = xp_state_get();
     u32 odd = xp_live.interval & 1;
     struct xp_sum *sum = xp_sum_get(&key, odd);
     if (!s)
         return 1;
-    struct xp_wait_group *g = !sum && xp_config.wait_shares ? xp_wait_group(cgroup) : 0;
-    if (!sum && (!xp_config.wait_shares || (g && g->waits < XP_MAX_SUMS / XP_WAIT_SHARE))) {
-        sum = xp_sum_make(&key, odd);
-        if (g)
-            __sync_fetch_and_add(&g->waits, 1);
+    if (!sum)
+        sum = xp_sum_add(&key, odd, cgroup);
+    if (!sum && key.tag > XP_TAG_OTHER) {
+        key.tag = XP_TAG_OTHER;
+        sum = xp_sum_get(&key, odd);
+        if (!sum)
+            sum = xp_sum_add(&key, odd, cgroup);
     }
+    if (key.tag == XP_TAG_OTHER)
+        xp_lose(XP_LOSS_LABEL);
     if (!sum) {
         xp_lose(XP_LOSS_SUM);
         return 1;
@@ -200,6 +218,11 @@ XP_NOINLINE int xp_count_for(u64 stack, u64 label, u64 cgroup)
             __sync_fetch_and_add(&sum->of[i].value, s->amounts[i].value);
     }
     return 0;
+}
+
+XP_INLINE int xp_count_for(u64 stack, u64 label, u64 cgroup)
+{
+    return xp_count_tagged(stack, label, cgroup, 0);
 }
 
 /* Clears the amounts of the scratch state. */

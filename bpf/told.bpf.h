@@ -17,6 +17,7 @@ struct {
 struct xp_wait_group {
     u64 threads;
     u64 interval, waits, stacks; /* of that interval */
+    u64 tags;                    /* the same (tags.bpf.h) */
 };
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -42,7 +43,7 @@ XP_INLINE struct xp_wait_group *xp_wait_group(u64 cgroup)
     }
     if (g && g->interval != xp_live.interval) {
         g->interval = xp_live.interval;
-        g->waits = g->stacks = 0;
+        g->waits = g->stacks = g->tags = 0;
     }
     return g;
 }

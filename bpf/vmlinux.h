@@ -64,19 +64,72 @@ struct inode___split_ctime { /* 6.11 on */
     s64 i_ctime_sec;
     u32 i_ctime_nsec;
 } CORE;
+struct qstr {
+    u64 hash_len;
+    u32 len;
+    const char *name;
+} CORE;
+struct hlist_bl_node {
+    void *pprev;
+} CORE;
+struct dentry {
+    struct hlist_bl_node d_hash;
+    struct dentry *d_parent;
+    struct qstr d_name;
+} CORE;
+struct vfsmount {
+    struct dentry *mnt_root;
+} CORE;
+struct mount {
+    struct mount *mnt_parent;
+    struct dentry *mnt_mountpoint;
+    struct vfsmount mnt;
+} CORE;
+struct path {
+    struct vfsmount *mnt;
+    struct dentry *dentry;
+} CORE;
+struct fs_struct {
+    struct path root;
+} CORE;
 struct file {
+    struct path f_path;
     struct inode *f_inode;
     struct address_space *f_mapping;
     s64 f_pos;
     unsigned int f_flags;
     void *private_data;
 } CORE;
+struct in6_addr {
+    u8 bytes[16];
+} CORE;
 struct sock_common {
+    u32 skc_daddr, skc_portpair;
+    u16 skc_dport, skc_num;
     unsigned short skc_family;
+    struct in6_addr skc_v6_daddr;
 } CORE;
 struct sock {
     struct sock_common __sk_common;
+    u8 sk_userlocks : 4;
     u16 sk_protocol;
+} CORE;
+struct inet_bind_bucket {
+    signed char fastreuse;
+} CORE;
+struct inet_connection_sock {
+    struct inet_bind_bucket *icsk_bind_hash;
+} CORE;
+struct sockaddr_un {
+    u16 sun_family;
+} CORE;
+struct unix_address {
+    int len;
+    struct sockaddr_un name[1];
+} CORE;
+struct unix_sock {
+    struct unix_address *addr;
+    struct sock *peer;
 } CORE;
 struct socket {
     struct sock *sk;
@@ -231,6 +284,7 @@ struct task_struct {
     u64 start_boottime;
     char comm[16];
     struct css_set *cgroups;
+    struct fs_struct *fs;
     struct files_struct *files;
     struct task_io_accounting ioac;
     struct uprobe_task *utask;

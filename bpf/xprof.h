@@ -70,7 +70,8 @@ enum xp_mark {
     XP_MARK_INTERRUPT,   /* not by a thread: by a device or timer */
     XP_MARK_UNSEEN,      /* nobody knows by whom */
 };
-/* XP_WORD_LABEL: enum xp_label in bits 56-59, and a name of up to 7 bytes, the first one the lowest. */
+/* XP_WORD_LABEL: enum xp_label in bits 56-59, and a name of up to 7 bytes, the first one the lowest. Words of
+ * XP_WORD_NAME may follow: those of a long name, or up to XP_TAG_WORDS with the text of a tag (bpf/sums.h). */
 enum xp_label {
     XP_LABEL_NAME, /* the name says it */
     /* What was done with the disk of that name: */
@@ -80,6 +81,7 @@ enum xp_label {
     XP_LABEL_FLUSH,
     XP_LABEL_WRITE_BACK, /* written by a thread of the kernel, later than by who made the data */
     XP_LABEL_DIRECT,     /* files of the file system of that name, without the page cache */
+    XP_LABEL_LONG,       /* a name that continues: XP_NAME_WORDS in all */
     XP_LABELS
 };
 #define XP_LABEL(what, name) ((u64)XP_WORD_LABEL << 60 | (u64)(what) << 56 | (name))
@@ -167,6 +169,7 @@ enum xp_cause {
     X(BLOCK, "block", "a block of memory was not followed: too many at once")                    \
     X(PAGE, "page", "a page of a file was not followed: too many at once")                       \
     X(REQUEST, "request", "a request of a disk was not followed: too many at once")              \
+    X(LABEL, "label", "an event was counted with the label [other]: too many files or peers")    \
     X(CGROUP_EVENT, "cgroup-event", "the notification of a new cgroup was dropped: ring full")
 
 enum xp_loss {
@@ -244,6 +247,7 @@ enum xp_record {
      * process, or a kernel stack (process and user words missing). */
     XP_RECORD_STACK = 5,
     XP_RECORD_MAPPED = 6, /* bpf/heap.h */
+    XP_RECORD_TAG = 7,    /* bpf/sums.h */
 };
 
 #define XP_SAMPLE_KERNEL_MODE 1u /* the sample interrupted the kernel */
@@ -347,6 +351,7 @@ struct xp_config {
     u32 event;            /* of a kind in sums (bpf/kind.bpf.h): its number */
     u32 preempted;        /* programs on tracepoints may be preempted */
     u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
+    u32 tags, pad;        /* of a kind in sums: they are told apart by files or peers, too (bpf/tags.bpf.h) */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------

@@ -29,6 +29,9 @@ TEST(record_options_take_one_target)
                {"-a -o x", "--output x: unknown suffix"},
                {"-a --format nope", "nope"},
                {"-a --leaks", "give -e memory, too"},
+               {"-a --label file", "--label file: give -e file, too"},
+               {"-a -e file --label file,peer", "--label peer: give -e net, too"},
+               {"-a -e file --label nope", "nope"},
                {"-a -e memory --older-than 5s", "give --leaks, too"},
                {"-a -e memory --leaks -d 10s", "record longer"},
                {"-a -e memory --leaks --older-than 10s -d 5s", "record longer"},
@@ -81,6 +84,16 @@ TEST(record_options_know_aliases_of_events)
     CHECK_EQ(o.events.n, 2);
     CHECK_STR(o.events.v[0], "offcpu");
     CHECK_STR(o.events.v[1], "page-faults");
+    record_options_free(&o);
+}
+
+TEST(record_options_repeat_labels)
+{
+    struct record_options o;
+    AUTO_BUF struct buf message = {0};
+    CHECK_EQ(parse_record("-a -e io,net --label file --label peer", &o, &message), 0);
+    CHECK_EQ(o.labels.n, 2);
+    CHECK_STR(o.labels.v[1], "peer");
     record_options_free(&o);
 }
 

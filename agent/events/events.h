@@ -35,6 +35,7 @@ struct event_kind {
     const char *series;                      /* label __name__ on servers: first part of Pyroscope's profile type ID */
     unsigned default_hz;                     /* samples per second per CPU; 0: it has no rate, every event counts */
     enum event_cost cost;
+    const char *tag;   /* label of samples that says what they were about, if asked for; NULL: there is none */
     const char *needs; /* beyond what every recording needs; "": nothing */
     const char *help;  /* what it counts */
 };
@@ -59,6 +60,15 @@ const char *event_hideable(size_t i);
  * last. event_wait_stacks_of: the means that has this name; NULL has the first one, and so has an unknown name. */
 const char *event_wait_stacks(size_t i);
 enum probe_wait_stacks event_wait_stacks_of(const char *name);
+/* Names of the labels that kinds have if asked for, each once (struct event_kind: tag); NULL past the last. */
+const char *event_tag(size_t i);
+/* Whether it is one of these. */
+bool event_is_tag(const char *name);
+/* Returns the first kind that has this label; NULL: there is none. */
+const struct event_kind *event_kind_with_tag(const char *label);
+/* Has the probes of those kinds tagged whose label is listed. */
+void events_tag(const char *const *labels, size_t count, const struct event_kind *const *kinds,
+                struct probe_event *probes, size_t n);
 /* "low", "medium" or "high". */
 const char *event_cost_name(enum event_cost cost);
 

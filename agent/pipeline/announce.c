@@ -21,13 +21,20 @@ void announce_job(struct collector *c, struct job *j)
     }
 }
 
-void announce_file(struct collector *c, const struct xp_file_event *e)
+void announce_file(void *ctx, const struct xp_file_event *e)
 {
+    struct collector *c = ctx;
     struct job *j = job_new(JOB_FILE);
     if (!j)
         return;
     j->file.event = *e;
     announce_job(c, j);
+}
+
+void announce_tag(void *ctx, const struct xp_tag_event *e)
+{
+    struct collector *c = ctx;
+    tags_keep(&c->waits.tags, e);
 }
 
 /* The entry of a key that was not announced yet; NULL: it was. Forgetting all of them is harmless: the worker knows

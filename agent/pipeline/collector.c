@@ -75,11 +75,6 @@ static void on_cgroup(void *ctx, const struct xp_cgroup_event *e)
         c->config.cgroup(c->config.ctx, e);
 }
 
-static void on_file(void *ctx, const struct xp_file_event *e)
-{
-    announce_file(ctx, e);
-}
-
 static void on_dump(void *ctx, const struct xp_dump *d)
 {
     struct collector *c = ctx;
@@ -184,7 +179,8 @@ struct probe_handlers collector_handlers(struct collector *c)
     return (struct probe_handlers){.ctx = c,
                                    .sample = on_sample,
                                    .stack = on_stack,
-                                   .file = on_file,
+                                   .file = announce_file,
+                                   .tag = announce_tag,
                                    .dump = on_dump,
                                    .mapped = on_mapped,
                                    .cgroup = on_cgroup};
@@ -276,6 +272,7 @@ static void take_waits(struct collector *c, u64 deadline_ns)
     c->own.waits_lost += c->waits.lost + (rc != 0);
     c->waits.lost = 0;
     c->own.holders_refused = c->waits.holders.refused;
+    c->own.tags_lost = c->waits.tags.lost;
     c->waits_ns = now_ns();
     probe_waits_free(&rows);
 }

@@ -45,6 +45,7 @@ struct collector_figures {
     u64 queue_full;           /* announcements rejected because the queue was full; they are repeated */
     u64 malformed;            /* records and samples shorter than their stated length */
     u64 waits;                /* waits among the samples: the kernel side does not count these */
+    u64 tags_lost;            /* sums whose file or peer has no name: there was no room */
     u64 holders_refused;      /* holders of locks that were not looked for: there were too many */
     u64 waits_lost;           /* waits whose stack is not known, or intervals of waits that could not be read */
 };

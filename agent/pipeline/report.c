@@ -67,6 +67,7 @@ static void report_samples(const struct pipeline *p, struct pipeline_report *out
     out->unwind_ns = st.unwind_ns;
     memcpy(out->lost, st.lost, sizeof(out->lost));
     out->lost[XP_LOSS_WAIT] += c.waits_lost;
+    out->lost[XP_LOSS_LABEL] += c.tags_lost;
     out->holders_refused = c.holders_refused;
     out->lost_malformed = c.malformed;
     out->queue_full = c.queue_full;

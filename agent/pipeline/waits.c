@@ -19,7 +19,7 @@ struct wait_stack {
 
 void waits_init(struct waits *w)
 {
-    *w = (struct waits){.bytes.limit = WAITS_STACK_BYTES};
+    *w = (struct waits){.bytes.limit = WAITS_STACK_BYTES, .tags.bytes.limit = TAGS_BYTES};
 }
 
 static size_t words_of(const struct xp_sample *s)
@@ -53,6 +53,7 @@ void waits_free(struct waits *w)
     map_free(&w->places);
     shares_free(&w->bytes);
     holders_free(&w->holders);
+    tags_free(&w->tags);
 }
 
 static struct wait_stack *find(const struct waits *w, u64 key)
@@ -285,8 +286,7 @@ static u64 change_level(struct wait_stack *stack, struct xp_amount came, struct 
     u64 unknown = gone.count > now.count ? gone.count - now.count : 0;
     now.count -= gone.count - unknown;
     now.value -= gone.value < now.value ? gone.value : now.value;
-    if (!now.count)
-        now.value = 0;
+    now.value = now.count ? now.value : 0;
     stack->level = now;
     *value = (struct xp_amount){now.count - old.count, now.value - old.value};
     return unknown;
@@ -331,6 +331,7 @@ static void take_sum(struct waits *w, const struct probe_sum *row, const struct 
     make_of_kind(room, stack, row->key.label, row->event, levels ? values[0].count : open ? values[2].count : count);
     if (levels || open)
         change_levels(w, stack, row, events, values);
+    tags_put(&w->tags, row->key.tag, room);
     if (wrong_free_is(stack->sample))
         wrong_free_join(room, stack->sample, stack_of, w);
     to->sample(to->ctx, room, values, XP_MAX_VALUES);
@@ -387,14 +388,13 @@ int waits_take(struct waits *w, const struct probe_waits *rows, const struct wai
     AUTO_FREE struct xp_sample *room = room_for_sample();
     if (!room)
         return -ENOMEM;
-    for (size_t i = 0; i < rows->sums.n; i++) {
-        const struct probe_wait *row = &rows->sums.v[i];
-        take_row(w, row, event_of(events, row->key.flags), room, &to);
-    }
+    for (size_t i = 0; i < rows->sums.n; i++)
+        take_row(w, &rows->sums.v[i], event_of(events, rows->sums.v[i].key.flags), room, &to);
     for (size_t i = 0; i < rows->kinds.n; i++)
         take_sum(w, &rows->kinds.v[i], events, room, &to);
     w->interval++;
     holders_tick(&w->holders);
+    tags_tick(&w->tags);
     forget_old(w);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/shares.h"
 #include "base/vec.h"
 #include "pipeline/holders.h"
+#include "pipeline/tags.h"
 #include "probe/probe.h"
 
 #define WAITS_STACK_BYTES (32u << 20) /* limit of the stacks kept */
@@ -16,6 +17,7 @@ struct waits {
     VEC(struct wait_stack) stacks;
     struct shares bytes;    /* by cgroup; kernel stacks belong to nobody */
     struct holders holders; /* of locks */
+    struct tags tags;       /* of sums */
     u32 interval;
     size_t open; /* stacks that are still being unwound */
     u64 lost;    /* waits whose stack is not known */

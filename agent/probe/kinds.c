@@ -88,6 +88,7 @@ static struct xp_config config_of(const struct kinds *all, const struct probe *p
     c.wait_min = p->config.wait_min_ns;
     c.seed = all->seed;
     c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
+    c.tags = p->config.events[event].tagged;
     return c;
 }
 
@@ -268,6 +269,13 @@ static bool keep(void *ctx, const void *key, const void *value)
     return true;
 }
 
+/* Of a kind that has tags; of others, there is no such map. */
+static int forget_tags(const struct bpf_object *object)
+{
+    const struct bpf_map *told = bpf_object__find_map_by_name(object, "told_tags");
+    return told ? probe_empty(told, NULL, NULL) : 0;
+}
+
 /* Stacks are told, and count, again. */
 static int forget_told(const struct bpf_object *object)
 {
@@ -290,6 +298,8 @@ int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_wa
     for (size_t i = 0; i < all->list.n; i++) {
         const struct bpf_object *object = all->list.v[i]->object;
         int r = object == first || kind_is_slotted(object) ? forget_told(object) : 0;
+        rc = rc ? rc : r;
+        r = forget_tags(object);
         rc = rc ? rc : r;
     }
     drop_ended(all);

@@ -54,6 +54,7 @@ struct probe_event {
     const char *object; /* PROBE_KIND: the name of its file in bpf/kinds/; of others: that of what sees more of it */
     enum probe_levels levels; /* PROBE_KIND */
     bool allocators;          /* the same: its programs are attached to the allocators of wanted processes, */
+    bool tagged;              /* PROBE_KIND: what it counts is told apart by files or peers, too */
     bool strict;              /* of which it knows nothing while only some of their functions are followed */
     const char *since;        /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };

@@ -3,6 +3,7 @@
 #include "bpf/types.h"
 #include "bpf/xprof.h"
 #include "bpf/heap.h"
+#include "bpf/sums.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,6 +14,7 @@ struct probe_handlers {
     void (*file)(void *ctx, const struct xp_file_event *e);
     void (*dump)(void *ctx, const struct xp_dump *d);
     void (*mapped)(void *ctx, const struct xp_mapped_event *e); /* only if allocations are counted */
+    void (*tag)(void *ctx, const struct xp_tag_event *e);       /* only if some kind has tags */
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */
 };
 /* Passes one record to its handler. False: it is shorter than its type requires, or of unknown type. */

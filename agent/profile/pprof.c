@@ -169,6 +169,8 @@ static void sample(struct writer *w, const struct prof_stack *s)
     sample_values(w, s);
     if (w->labels)
         sample_labels(w, s);
+    if (s->tag && w->p->events[s->event]->tag) /* only if it was asked for */
+        label_text(w, w->p->events[s->event]->tag, s->tag);
     pb_end(w->b, m);
 }
 

@@ -273,7 +273,7 @@ TEST(pprof_shows_long_labels_as_leaves)
          1,
          4,
          1,
-         {XP_LABEL(XP_LABEL_NAME, XP_TEXT('k', 'm', 'a', 'l', 'l', 'o', 'c')),
+         {XP_LABEL(XP_LABEL_LONG, XP_TEXT('k', 'm', 'a', 'l', 'l', 'o', 'c')),
           (u64)XP_WORD_NAME << 60 | XP_TEXT('-', '1', 'k', 0, 0, 0, 0), (u64)XP_WORD_NAME << 60, W_KERNEL(0x200010),
           W_LEAF(2, 0x3010)}},
         {"b",

@@ -47,6 +47,7 @@ struct prof_process {
 struct prof_stack {
     u32 process;
     u32 holder;   /* string: name of the thread that held the lock; 0: not known, or no wait for one */
+    u32 tag;      /* string: the file or peer that it was about; 0: none. It is a label (struct event_kind: tag) */
     u32 first, n; /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
     u8 cause;     /* enum xp_cause */
     u8 found;     /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */

@@ -2,6 +2,7 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "bpf/sums.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -11,13 +12,23 @@ static inline size_t reason_words(const u64 *words, size_t n)
 {
     return n && XP_WORD_KIND(words[0]) == XP_WORD_WAIT ? XP_WAIT_WORDS(words[0]) : 0;
 }
-/* Returns the number of words of the label at the beginning of n kernel words; 0: they have none. */
+/* Returns the number of words of the name of the label at the beginning of n kernel words; 0: they have none. */
+static inline size_t label_name_words(const u64 *words, size_t n)
+{
+    if (!n || XP_WORD_KIND(words[0]) != XP_WORD_LABEL)
+        return 0;
+    bool is_long = XP_LABEL_WHAT(words[0]) == XP_LABEL_LONG && n >= XP_NAME_WORDS &&
+                   XP_WORD_KIND(words[1]) == XP_WORD_NAME && XP_WORD_KIND(words[2]) == XP_WORD_NAME;
+    return is_long ? XP_NAME_WORDS : 1;
+}
+
+/* The same with those of the tag behind it. */
 static inline size_t label_words(const u64 *words, size_t n)
 {
-    size_t label = n && XP_WORD_KIND(words[0]) == XP_WORD_LABEL;
-    bool is_long =
-        label && n >= XP_NAME_WORDS && XP_WORD_KIND(words[1]) == XP_WORD_NAME && XP_WORD_KIND(words[2]) == XP_WORD_NAME;
-    return is_long ? XP_NAME_WORDS : label;
+    size_t name = label_name_words(words, n), label = name;
+    while (name == 1 && label < n && label <= XP_TAG_WORDS && XP_WORD_KIND(words[label]) == XP_WORD_NAME)
+        label++;
+    return label;
 }
 /* Frames, and locks. */
 static inline bool word_in_file(u64 word)

@@ -187,7 +187,7 @@ static void read_location(struct reader *r, struct cursor c, u32 *row)
 /* ---- Samples ----------------------------------------------------------------------------------------------------- */
 
 struct labels {
-    u32 process, pid, holder;
+    u32 process, pid, holder, tag;
     u8 cause, found;
 };
 
@@ -208,6 +208,8 @@ static void read_label(struct reader *r, struct cursor c, struct labels *out)
         out->process = text(r, pb_number(c, 2));
     else if (!strcmp(key, "holder"))
         out->holder = text(r, pb_number(c, 2));
+    else if (event_is_tag(key))
+        out->tag = text(r, pb_number(c, 2));
     else if (!strcmp(key, "cut"))
         out->cause = cause_of(profile_text(r->p, text(r, pb_number(c, 2))));
     else if (!strcmp(key, "unwind"))
@@ -313,6 +315,7 @@ static void read_sample(struct reader *r, struct cursor c)
     s.process = process_row(r, &labels);
     s.cause = labels.cause;
     s.holder = labels.holder;
+    s.tag = labels.tag;
     s.found = labels.found;
     add_stacks(r, &s, &a);
 }

@@ -44,3 +44,13 @@ const char *sum_label_text(u64 word, char out[SUM_LABEL_TEXT])
     snprintf(out, SUM_LABEL_TEXT, "[%s%s]", what < XP_LABELS ? verbs[what] : "", name[0] ? name : "unknown");
     return out;
 }
+
+/* 7 bytes in each word, the first one the lowest. */
+const char *sum_tag_text(const u64 *words, size_t n, char out[SUM_TAG_TEXT])
+{
+    size_t len = 7 * (n < XP_TAG_WORDS ? n : XP_TAG_WORDS);
+    for (size_t i = 0; i < len; i++)
+        out[i] = (char)(words[i / 7] >> 8 * (i % 7));
+    out[len] = 0;
+    return out;
+}

@@ -4,6 +4,7 @@
 #include "profile/reason.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
+#include "profile/sum_label.h"
 #include "profile/told_stacks.h"
 #include "profile/wait_frames.h"
 #include <string.h>
@@ -170,6 +171,16 @@ static int add_reason(struct job *j, const struct agg_stack *s, struct prof_stac
     return r;
 }
 
+/* What is behind the name of the label is no frame. Returns the number of these words, with the name. */
+static size_t add_tag(struct job *j, const struct agg_stack *s, size_t name, struct prof_stack *to)
+{
+    size_t label = label_words(s->words, s->nkernel);
+    char text[SUM_TAG_TEXT];
+    if (label > name)
+        to->tag = profile_string(j->naming.out, sum_tag_text(s->words + name, label - name, text));
+    return label;
+}
+
 static int add_stack(struct job *j, const struct agg_stack *s)
 {
     struct profile *out = j->naming.out;
@@ -183,14 +194,13 @@ static int add_stack(struct job *j, const struct agg_stack *s)
         to->count[v] = s->values[v].count;
         to->value[v] = s->values[v].value;
     }
-    int r = reason ? add_reason(j, s, to) : 0;
-    size_t label = label_words(s->words, s->nkernel);
-    if (label > 1) {
-        r = add_place(j, &(struct wait_place){.words = s->words, .stack = (u32)out->stacks.n - 1});
-        reason = label;
-    }
-    for (size_t i = reason; i < n && !r; i++)
-        r = add_word(j, s->words[i], s->process, i == label);
+    size_t name = label_name_words(s->words, s->nkernel), label = add_tag(j, s, name, to);
+    int r = reason     ? add_reason(j, s, to)
+            : name > 1 ? add_place(j, &(struct wait_place){.words = s->words, .stack = (u32)out->stacks.n - 1})
+                       : 0;
+    for (size_t i = name > 1 ? label : reason; i < n && !r; i++)
+        if (!i || i >= label)
+            r = add_word(j, s->words[i], s->process, i == label);
     to->n = (u32)(out->stack_locations.n - to->first);
     return r;
 }

@@ -4,6 +4,7 @@
  * kernel read from disks. Labels are kinds of file systems.
  */
 #include "bpf/kind.bpf.h"
+#include "bpf/path.bpf.h"
 
 #define XP_O_DIRECT 040000u /* include/uapi/asm-generic/fcntl.h */
 
@@ -26,4 +27,5 @@ XP_INLINE u64 xp_fetched(void)
 #define XP_CALL_MINE(mode)  (((mode)&XP_S_IFMT) != XP_S_IFSOCK)
 #define XP_CALL_LABEL(file) xp_file_label(file)
 #define XP_CALL_SUM()       xp_fetched()
+#define XP_CALL_TAG(at, to) xp_path_tag(at)
 #include "bpf/calls.bpf.h"

@@ -8,6 +8,8 @@
 enum { XP_AF_UNIX = 1, XP_AF_INET = 2, XP_AF_INET6 = 10, XP_AF_NETLINK = 16, XP_AF_PACKET = 17, XP_AF_VSOCK = 40 };
 enum { XP_PROTO_ICMP = 1, XP_PROTO_TCP = 6, XP_PROTO_UDP = 17, XP_PROTO_ICMPV6 = 58, XP_PROTO_MPTCP = 262 };
 
+#include "bpf/peer.bpf.h"
+
 XP_INLINE u64 xp_inet_name(u32 protocol)
 {
     switch (protocol) {
@@ -49,4 +51,5 @@ XP_INLINE u64 xp_socket_name(struct file *file)
 #define XP_CALL_MINE(mode)  (((mode)&XP_S_IFMT) == XP_S_IFSOCK)
 #define XP_CALL_LABEL(file) XP_LABEL(XP_LABEL_NAME, xp_socket_name(file))
 #define XP_CALL_SUM()       0
+#define XP_CALL_TAG(at, to) xp_peer_tag(at, to)
 #include "bpf/calls.bpf.h"

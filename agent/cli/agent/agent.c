@@ -128,6 +128,7 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     const char *names[XP_MAX_EVENTS];
     size_t n = events_offered((const char *const *)o->events.v, o->events.n, names);
     events_choose(names, n, (unsigned)o->rate, c->events, c->probe.events, &c->probe.nevents);
+    events_tag((const char *const *)o->io_labels.v, o->io_labels.n, c->events, c->probe.events, c->probe.nevents);
 }
 
 static enum process_frames process_frames_of(const struct agent_options *o)

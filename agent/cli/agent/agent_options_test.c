@@ -31,7 +31,7 @@ static int ask(struct asked *a, const char *line, const char *text)
     char name[] = "agent", flag[] = "--config", *rest = a->line;
     snprintf(a->line, sizeof(a->line), "%s", line);
     a->argv[n++] = name;
-    for (char *word; n < 12 && (word = strsep(&rest, " "));)
+    for (char *word; n < 14 && (word = strsep(&rest, " "));)
         if (*word)
             a->argv[n++] = word;
     if (text) {
@@ -124,7 +124,9 @@ TEST(agent_options_that_need_a_start)
     AUTO_ASKED a = {0}, b = {0};
     size_t at = 0;
     CHECK_EQ(ask(&a, "--rate 20 --label a=b --debug-dir /x", NULL), 0);
-    CHECK_EQ(ask(&b, "--rate 30 --label a=c --debug-dir /x --stack-memory 32M --node-name n", NULL), 0);
+    CHECK_EQ(ask(&b, "--rate 30 --label a=c --debug-dir /x --stack-memory 32M --node-name n --io-labels file", NULL),
+             0);
+    CHECK_STR(agent_options_fixed(&a.o, &b.o, &at), "io-labels");
     CHECK_STR(agent_options_fixed(&a.o, &b.o, &at), "stack-memory");
     CHECK_STR(agent_options_fixed(&a.o, &b.o, &at), "node-name");
     CHECK_STR(agent_options_fixed(&a.o, &b.o, &at), "label");

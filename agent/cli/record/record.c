@@ -69,6 +69,7 @@ static int add_events(struct recording *r)
     for (size_t e = 0; e < c->probe.nevents && o->leaks; e++)
         if (c->probe.events[e].levels == PROBE_LEVELS_HELD)
             c->events[e] = event_kind_leaks();
+    events_tag((const char *const *)o->labels.v, o->labels.n, c->events, c->probe.events, c->probe.nevents);
     if (rc)
         snprintf(r->why, sizeof(r->why), "-e %s: %s", o->events.v[c->probe.nevents],
                  rc == -EEXIST  ? "this event is listed twice"

@@ -36,6 +36,8 @@ static const struct option_row rows[] = {
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
      .resolve = event_name_of, .listing = "xprof list", .help = "events to record"},
+    {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,
+     .help = "tell bytes apart by file (-e file) or peer (-e net), as a label of samples in pprof (repeatable)"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
      .help = "output file; its suffix selects the format (repeatable)"},
     {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min), 0, 10 * SECOND, .fallback = "1us",
@@ -143,6 +145,24 @@ static int check_leaks(const struct record_options *o, struct buf *message)
     return 0;
 }
 
+/* A label of something that is not recorded would be nowhere. */
+static int check_labels(const struct record_options *o, struct buf *message)
+{
+    for (size_t l = 0; l < o->labels.n; l++) {
+        bool any = false;
+        for (size_t i = 0; i < o->events.n; i++) {
+            const char *tag = event_kind_find(o->events.v[i])->tag;
+            any |= tag && !strcmp(tag, o->labels.v[l]);
+        }
+        if (any)
+            continue;
+        buf_printf(message, "xprof record: --label %s: give -e %s, too\n", o->labels.v[l],
+                   event_kind_with_tag(o->labels.v[l])->name);
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int check(const struct record_options *o, struct buf *message)
 {
     int targets = o->all + (o->pids.n > 0) + !!o->cgroup + !!o->command;
@@ -157,6 +177,8 @@ static int check(const struct record_options *o, struct buf *message)
     int rc = check_outputs(o, message);
     if (!rc)
         rc = check_leaks(o, message);
+    if (!rc)
+        rc = check_labels(o, message);
     return !rc && o->raw ? check_raw(o, message) : rc;
 }
 

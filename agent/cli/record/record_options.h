@@ -19,7 +19,7 @@ struct record_options {
     bool leaks;
     u64 older_than;  /* ns; 0: without `leaks` */
     u64 duration_ns; /* 0: until interrupted, or until the command ends */
-    struct option_list events;
+    struct option_list events, labels;
     bool no_kernel, no_user;
     bool threads;        /* root frames are names of threads */
     bool kernel_threads; /* their waits, too */

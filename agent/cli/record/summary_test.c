@@ -103,8 +103,8 @@ TEST(summary_as_json)
     buf_char(&out, 0);
     CHECK_STR(out.data,
               "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
-              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"cgroup-event\":0,\"stack-memory\":2,"
-              "\"malformed\":1},"
+              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"label\":0,\"cgroup-event\":0,"
+              "\"stack-memory\":2,\"malformed\":1},"
               "\"user_samples\":800,"
               "\"complete\":600,"
               "\"late\":7,\"cut\":{\"kernel-thread\":50,\"stuck\":100,\"depth\":200},"

@@ -168,7 +168,7 @@ enum xp_cause {
     X(SUM, "sum", "an event was not counted: too many distinct stacks")                          \
     X(BLOCK, "block", "a block of memory was not followed: too many at once")                    \
     X(PAGE, "page", "a page of a file was not followed: too many at once")                       \
-    X(REQUEST, "request", "a request of a disk was not followed: too many at once")              \
+    X(REQUEST, "request", "a request of a disk or io_uring was not followed: too many at once")  \
     X(LABEL, "label", "an event was counted with the label [other]: too many files or peers")    \
     X(CGROUP_EVENT, "cgroup-event", "the notification of a new cgroup was dropped: ring full")
 
@@ -351,7 +351,7 @@ struct xp_config {
     u32 event;            /* of a kind in sums (bpf/kind.bpf.h): its number */
     u32 preempted;        /* programs on tracepoints may be preempted */
     u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
-    u32 tags, pad;        /* of a kind in sums: they are told apart by files or peers, too (bpf/tags.bpf.h) */
+    u32 tags, ring_cqe;   /* sums have tags (bpf/tags.bpf.h); io_uring_complete has its result in a struct */
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------

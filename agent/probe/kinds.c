@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "probe/denied.h"
+#include "probe/object.h"
 #include "probe/probe_internal.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
@@ -89,6 +90,7 @@ static struct xp_config config_of(const struct kinds *all, const struct probe *p
     c.seed = all->seed;
     c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
     c.tags = p->config.events[event].tagged;
+    c.ring_cqe = object_arguments("io_uring_complete") == 3;
     return c;
 }
 

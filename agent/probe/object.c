@@ -11,6 +11,21 @@ bool object_kernel_has(const char *name, u32 kind)
     return has;
 }
 
+/* The first parameter of the prototype is not the tracepoint's. */
+size_t object_arguments(const char *tracepoint)
+{
+    char name[128];
+    snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+    struct btf *btf = btf__load_vmlinux_btf();
+    int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -1;
+    const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
+    for (int i = 0; t && i < 2; i++) /* typedef -> pointer -> prototype */
+        t = btf__type_by_id(btf, t->type);
+    size_t n = t && btf_is_func_proto(t) && btf_vlen(t) ? btf_vlen(t) - 1u : 0;
+    btf__free(btf);
+    return n;
+}
+
 /* Names of internal maps begin with that of their object. */
 static bool same_map(const struct bpf_map *one, const struct bpf_map *two)
 {

@@ -10,6 +10,8 @@ struct probe;
 
 /* Whether this kernel's type information has a type of this name (`kind`: BTF_KIND_*). */
 bool object_kernel_has(const char *name, u32 kind);
+/* Returns the number of arguments that this kernel's tracepoint has; 0: there is none of this name. */
+size_t object_arguments(const char *tracepoint);
 /* Makes maps that both objects know those of `first`, except those in the list `but` (NULL-terminated, or NULL). To be
  * called before `object` is loaded. Returns 0 or -errno. */
 int object_share_maps(struct bpf_object *object, struct bpf_object *first, const struct bpf_map *const *but);

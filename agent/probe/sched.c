@@ -7,7 +7,6 @@
 #include "sleepers.skel.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,19 +27,6 @@ struct sched {
     struct xp_live *live;   /* shared with all objects */
 };
 
-/* Whether sched_switch passes the state of the previous task (five parameters with the hidden one, Linux 5.18). */
-static bool passes_state(void)
-{
-    struct btf *btf = btf__load_vmlinux_btf();
-    int id = btf ? btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF) : -1;
-    const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
-    for (int i = 0; t && i < 2; i++) /* typedef -> pointer -> prototype */
-        t = btf__type_by_id(btf, t->type);
-    bool passes = t && btf_is_func_proto(t) && btf_vlen(t) >= 5;
-    btf__free(btf);
-    return passes;
-}
-
 static void configure(const struct sched *s, const struct probe *p, enum probe_wait_stacks means, struct xp_config *out)
 {
     struct xp_config c = *(const struct xp_config *)&p->skel->rodata->xp_config;
@@ -48,7 +34,7 @@ static void configure(const struct sched *s, const struct probe *p, enum probe_w
     c.runqueue = waits_bit(p, PROBE_RUNQUEUE);
     c.lock = waits_bit(p, PROBE_LOCK);
     c.wakeup = waits_bit(p, PROBE_WAKEUP);
-    c.prev_state = passes_state();
+    c.prev_state = object_arguments("sched_switch") >= 4; /* Linux 5.18 */
     c.kernel_threads = p->config.kernel_threads;
     c.wait_min = p->config.wait_min_ns;
     c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */

@@ -29,3 +29,4 @@ XP_INLINE u64 xp_fetched(void)
 #define XP_CALL_SUM()       xp_fetched()
 #define XP_CALL_TAG(at, to) xp_path_tag(at)
 #include "bpf/calls.bpf.h"
+#include "bpf/rings.bpf.h"

@@ -53,3 +53,4 @@ XP_INLINE u64 xp_socket_name(struct file *file)
 #define XP_CALL_SUM()       0
 #define XP_CALL_TAG(at, to) xp_peer_tag(at, to)
 #include "bpf/calls.bpf.h"
+#include "bpf/rings.bpf.h"

@@ -4,7 +4,9 @@
  * not the request), from entry to exit. It is up to the kind which descriptors count: XP_CALL_MINE(mode), with the type
  * and permissions of an inode (stat(2): st_mode); what their stacks are labelled with: XP_CALL_LABEL(file); their tag,
  * if they are to have one: XP_CALL_TAG(file, address), with the address that the call names or 0; and what a fourth
- * value counts: XP_CALL_SUM(), a number that a task has at any time and which only grows.
+ * value counts: XP_CALL_SUM(), a number that a task has at any time and which only grows. A kind that remembers who
+ * sends has sockets: XP_CALL_SOCKET(fd), other than 0, for XP_CALL_USES(s, socket, label, tag, does) before each call
+ * and XP_CALL_SENT(socket, label, tag), with the stack in the scratch state, after it.
  */
 #pragma once
 
@@ -22,6 +24,7 @@
 #define XP_CALL_OTHER  4u  /* open, fsync, getdents, stat, connect, accept: only the time counts */
 #define XP_CALL_COPIES 8u  /* reads from one descriptor and writes to another one */
 #define XP_CALL_MANY   16u /* the result is a number of messages */
+#define XP_CALL_ASKS   32u /* connect, accept: for a connection */
 
 /* By number (arch/x86/entry/syscalls/syscall_64.tbl). */
 static const u8 xp_calls[512] = {
@@ -36,8 +39,8 @@ static const u8 xp_calls[512] = {
     [19] = XP_CALL_READS,                  /* readv */
     [20] = XP_CALL_WRITES,                 /* writev */
     [40] = XP_CALL_COPIES,                 /* sendfile */
-    [42] = XP_CALL_OTHER,                  /* connect */
-    [43] = XP_CALL_OTHER,                  /* accept */
+    [42] = XP_CALL_OTHER | XP_CALL_ASKS,   /* connect */
+    [43] = XP_CALL_OTHER | XP_CALL_ASKS,   /* accept */
     [44] = XP_CALL_WRITES,                 /* sendto */
     [45] = XP_CALL_READS,                  /* recvfrom */
     [46] = XP_CALL_WRITES,                 /* sendmsg */
@@ -51,7 +54,7 @@ static const u8 xp_calls[512] = {
     [262] = XP_CALL_OTHER,                 /* newfstatat */
     [275] = XP_CALL_COPIES,                /* splice */
     [278] = XP_CALL_WRITES,                /* vmsplice */
-    [288] = XP_CALL_OTHER,                 /* accept4 */
+    [288] = XP_CALL_OTHER | XP_CALL_ASKS,  /* accept4 */
     [295] = XP_CALL_READS,                 /* preadv */
     [296] = XP_CALL_WRITES,                /* pwritev */
     [299] = XP_CALL_READS | XP_CALL_MANY,  /* recvmmsg */
@@ -70,7 +73,8 @@ XP_INLINE u32 xp_call_does(u64 number)
 
 struct xp_transfer { /* that a thread is in */
     u64 began, label, sum, tag;
-    u32 does; /* XP_CALL_*, as far as it counts */
+    u64 socket; /* that it sends on */
+    u32 does;   /* XP_CALL_*, as far as it counts */
     u16 opens, accepts;
 };
 struct {
@@ -165,6 +169,8 @@ XP_INLINE u32 xp_transfer_by(struct xp_transfer *t, u64 fd, u64 address, u32 doe
         return 0;
     if (!t->label)
         t->tag = xp_tag_of(fd, address);
+    if (does & (XP_CALL_READS | XP_CALL_WRITES | XP_CALL_ASKS))
+        t->socket = XP_CALL_SOCKET(fd);
     t->label = t->label ? t->label : label;
     return does;
 }
@@ -196,6 +202,8 @@ XP_INLINE void xp_transfer_begins(u64 *ctx, struct xp_state *s)
         t.does = xp_transfer_by(&t, xp_saved_word(regs, XP_PT_RDI), xp_named_by(regs, number), does);
     if (t.does && bpf_map_update_elem(&transfers, &tid, &t, BPF_ANY))
         xp_lose(XP_LOSS_SUM);
+    if (t.socket)
+        XP_CALL_USES(s, t.socket, t.label, t.tag, t.does);
 }
 
 /* Counts a call. Arguments: registers, result. Values of the kind: bytes read, bytes written, time, and by what the sum
@@ -208,6 +216,7 @@ XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
     if (!t)
         return;
     u32 does = t->does;
+    u64 socket = t->socket;
     u64 bytes = result < 0 ? 0 : result, now = bpf_ktime_get_ns();
     u64 label = t->opens && result > 2 ? xp_label_of(bytes) : t->label;
     u64 tag = (t->opens || t->accepts) && result > 2 ? xp_tag_of(bytes, 0) : t->tag;
@@ -220,8 +229,11 @@ XP_INLINE void xp_transfer_ends(u64 *ctx, struct xp_state *s)
     s->amounts[2].value = now - t->began;
     s->amounts[3].value = XP_CALL_SUM() - t->sum;
     bpf_map_delete_elem(&transfers, &tid);
-    if (!xp_stack_here(0, s))
-        xp_count_tagged(s->hash, label, s->sample.cgroup, tag);
+    if (xp_stack_here(0, s))
+        return;
+    xp_count_tagged(s->hash, label, s->sample.cgroup, tag);
+    if (socket && does & XP_CALL_WRITES)
+        XP_CALL_SENT(socket, label, tag);
 }
 
 XP_INLINE int xp_transfer_counts(u64 regs, u64 number)

@@ -166,7 +166,11 @@ XP_INLINE void xp_ring_begins(u64 *ctx, struct xp_state *s)
         return;
     r.stack = s->hash;
     r.cgroup = s->sample.cgroup;
-    if (BPF_CORE_READ(req, flags) & XP_RING_SKIPS || xp_ring_note(key, &r))
+    u64 fd = (u32)BPF_CORE_READ(req, cqe.fd), flags = BPF_CORE_READ(req, flags);
+    u64 socket = r.does & (XP_CALL_WRITES | XP_RING_CONNECTS) && !(flags & XP_RING_FIXED) ? XP_CALL_SOCKET(fd) : 0;
+    if (socket)
+        XP_CALL_SENT(socket, xp_label_of(fd), xp_tag_of(fd, 0));
+    if (flags & XP_RING_SKIPS || xp_ring_note(key, &r))
         xp_lose(XP_LOSS_REQUEST);
 }
 

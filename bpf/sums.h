@@ -10,6 +10,9 @@
 #define XP_WAIT_GROUPS 4096       /* cgroups that have something of it */
 #define XP_MAX_SUMS    (1u << 14) /* distinct stacks of a kind in an interval: twice 2.5 MB */
 
+/* Of stacks, beside the flags in bpf/xprof.h: whose it is, is not known, except for the cgroup. */
+#define XP_SAMPLE_NOBODY 16u
+
 struct xp_sum_key {
     u64 stack; /* key of a stack (XP_RECORD_STACK), kernel words and user words together */
     u64 label; /* what else tells sums apart: an XP_WORD_LABEL, which becomes the first of the stack; 0: nothing */

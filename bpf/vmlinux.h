@@ -109,10 +109,20 @@ struct sock_common {
     unsigned short skc_family;
     struct in6_addr skc_v6_daddr;
 } CORE;
+struct sock_cgroup_data {
+    struct cgroup *cgroup; /* up to 5.14 a number that has its address */
+} CORE;
 struct sock {
     struct sock_common __sk_common;
     u8 sk_userlocks : 4;
     u16 sk_protocol;
+    struct sock_cgroup_data sk_cgrp_data;
+} CORE;
+struct sk_buff {
+    char cb[48];
+} CORE;
+struct tcp_skb_cb {
+    u16 tcp_gso_segs;
 } CORE;
 struct inet_bind_bucket {
     signed char fastreuse;

@@ -322,7 +322,7 @@ static void take_sum(struct waits *w, const struct probe_sum *row, const struct 
     u64 count = 0, counted = events->lent_levels >> row->event & 1 ? 1 : XP_MAX_VALUES;
     for (size_t i = 0; i < counted; i++)
         count += row->sum.of[i].count;
-    if (!stack || !stack->sample->tgid) {
+    if (!stack || (!stack->sample->tgid && !(stack->sample->flags & XP_SAMPLE_NOBODY))) {
         w->lost += open ? row->sum.of[2].count : count;
         return;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Kind `net`: bytes received from and sent to sockets, and the time of all calls on them. Labels are protocols.
+ * Kind `net`: bytes received from and sent to sockets, the time of all calls on them, and segments that TCP had to send
+ * again. Labels are protocols.
  */
 #include "bpf/kind.bpf.h"
 
@@ -48,9 +49,18 @@ XP_INLINE u64 xp_socket_name(struct file *file)
     }
 }
 
+XP_NOINLINE u64 xp_sender_socket(u64 fd);
+XP_NOINLINE int xp_sender_note(u64 sk, u64 label, u64 tag, u32 asks);
+XP_INLINE void xp_sender_begins(struct xp_state *s, u64 sk, u64 label, u64 tag, u32 does);
+
 #define XP_CALL_MINE(mode)  (((mode)&XP_S_IFMT) == XP_S_IFSOCK)
 #define XP_CALL_LABEL(file) XP_LABEL(XP_LABEL_NAME, xp_socket_name(file))
 #define XP_CALL_SUM()       0
 #define XP_CALL_TAG(at, to) xp_peer_tag(at, to)
+
+#define XP_CALL_SOCKET(fd)                        xp_sender_socket(fd)
+#define XP_CALL_USES(s, socket, label, tag, does) xp_sender_begins(s, socket, label, tag, does)
+#define XP_CALL_SENT(socket, label, tag)          xp_sender_note(socket, label, tag, 0)
 #include "bpf/calls.bpf.h"
 #include "bpf/rings.bpf.h"
+#include "bpf/senders.bpf.h"

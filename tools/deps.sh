@@ -16,7 +16,7 @@ build="gcc:gcc make:make libc6-dev:stdio.h clang:clang llvm:llvm-strip bpftool:b
 test="g++:g++ xz-utils:xz python3:python3 perl:perl git:git clang-format:clang-format clang-tidy:clang-tidy shellcheck:shellcheck binutils:readelf jq:jq musl-tools:musl-gcc
     runc:runc chromium:chromium curl:curl openssl:openssl iproute2:ip procps:pgrep systemd:systemd-analyze
     containerd:containerd containernetworking-plugins:/usr/lib/cni/bridge busybox-static:busybox podman:podman
-    python3-grpcio:/usr/lib/python3/dist-packages/grpc python3-venv:/usr/share/doc/python3-venv nginx-light:nginx
+    python3-grpcio:/usr/lib/python3/dist-packages/grpc python3-venv:/usr/share/doc/python3-venv nginx-light:nginx fio:fio iptables:iptables
     prometheus:promtool buildah:buildah mmdebstrap:mmdebstrap elfutils:eu-addr2line dwz:dwz debuginfod:debuginfod libc6-dbg:/usr/lib/debug/.build-id
     nettle-dev:nettle/aes.h libsodium-dev:sodium.h libjpeg62-turbo-dev:jpeglib.h python3-gmpy2:/usr/lib/python3/dist-packages/gmpy2
     libopenblas0-pthread:/usr/lib/x86_64-linux-gnu/openblas-pthread ffmpeg:ffmpeg

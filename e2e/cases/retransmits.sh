@@ -48,7 +48,7 @@ static int stall(int l, struct sockaddr_in *a)
         return 1;
     puts("stalled");
     fflush(stdout);
-    sleep(9);
+    sleep(7);
     return 0;
 }
 int main(int argc, char **argv)
@@ -116,7 +116,7 @@ unshare -n bash -c "ip link set lo up; exec '$TMP/sender' 1 stall" >"$TMP/stalle
 running=$!
 at_exit "kill $running"
 await grep -q stalled "$TMP/stalled"
-record -e net -a -d 7s -o "$TMP/x.pb.gz"
+record -e net -a -d 5s -o "$TMP/x.pb.gz"
 all=$(sum_of "$TMP/x.pb.gz" retransmits)
 GOTOOLCHAIN=local go tool pprof -tags -sample_index=retransmits "$TMP/x.pb.gz" 2>/dev/null | grep -Fq '[unknown]' ||
     fail "$all segments, none of a process that was there before"

@@ -33,11 +33,14 @@ compare() { # KIND PROFILE OWN IN OUT: names of the values
         }' "$3" "$TMP/raw" || fail "not what $1 moved"
 }
 
-# The sum of a value, of samples whose stack matches REGEX (all of them without it).
-sum_of() { # PROFILE VALUE [REGEX]
-    GOTOOLCHAIN=local go tool pprof -symbolize=none -raw -sample_index="$2" ${3:+-focus="$3"} "$1" 2>/dev/null | awk -v value="$2" '
-        /^Samples:/ { getline; for (i = 1; i <= NF; i++) { split($i, half, "/"); if (half[1] == value) column = i } next }
-        /^Locations$/ { exit }
-        column && /^ *[0-9]+ .*:/ && !/:\[/ { sub(/:.*/, ""); n += $column }
-        END { printf "%.0f\n", n }'
+# The sum of a value, of samples whose stack matches REGEX (all of them without it), and other options of pprof.
+sum_of() { # PROFILE VALUE [REGEX [OPTION...]]
+    local options=()
+    if [ -n "${3:-}" ]; then options+=("-focus=$3"); fi
+    GOTOOLCHAIN=local go tool pprof -symbolize=none -raw -sample_index="$2" "${options[@]}" "${@:4}" "$1" 2>/dev/null |
+        awk -v value="$2" '
+            /^Samples:/ { getline; for (i = 1; i <= NF; i++) { split($i, half, "/"); if (half[1] == value) column = i } next }
+            /^Locations$/ { exit }
+            column && /^ *[0-9]+ .*:/ && !/:\[/ { sub(/:.*/, ""); n += $column }
+            END { printf "%.0f\n", n }'
 }

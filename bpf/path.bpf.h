@@ -88,7 +88,7 @@ XP_NOINLINE u64 xp_path_tag(u64 at)
     struct task_struct *t = (struct task_struct *)bpf_get_current_task();
     struct dentry *d = BPF_CORE_READ(file, f_path.dentry);
     struct xp_tag_room *r = xp_tag_room();
-    u32 gone = !BPF_CORE_READ(d, d_hash.pprev);
+    u32 gone = !BPF_CORE_READ(d, d_hash.pprev) && BPF_CORE_READ(d, d_parent) != d; /* roots are in no table either */
     u64 key = xp_path_key(file, gone);
     if (!r || xp_tag_is_told(key))
         return key;

@@ -239,4 +239,6 @@ XP_INLINE void xp_ring_ends(u64 *ctx, struct xp_state *s)
         xp_ring_forget(e.key);
 }
 
-XP_KIND_PROGRAM("?tp_btf/io_uring_complete", xp_on_complete, ctx[0] != 0, xp_ring_ends)
+/* Older kernels have this tracepoint without the other one. */
+#define XP_RING_KNOWN bpf_core_field_exists(((struct io_kiocb *)0)->cqe)
+XP_KIND_PROGRAM("?tp_btf/io_uring_complete", xp_on_complete, XP_RING_KNOWN, xp_ring_ends)

@@ -72,8 +72,9 @@ cat >"$TMP/inside.c" <<'END'
 #include <unistd.h>
 int main(void)
 {
+    int top = open("/data", O_RDONLY | O_DIRECTORY); /* the root of a mount is nobody's entry */
     int fd = open("/data/sub/file", O_CREAT | O_RDWR, 0600), own = open("/at-the-root", O_CREAT | O_RDWR, 0600);
-    return write(fd, "12345", 5) != 5 || write(own, "123", 3) != 3;
+    return write(fd, "12345", 5) != 5 || write(own, "123", 3) != 3 || close(top);
 }
 END
 gcc -O1 -static -o "$TMP/root/inside" "$TMP/inside.c"
@@ -84,6 +85,7 @@ record -e file --label file -o "$TMP/x.pb.gz" -- unshare -m --propagation privat
 files_of "$TMP/x.pb.gz" >"$TMP/files"
 expect_file 0 5 /data/sub/file
 expect_file 0 3 /at-the-root
+expect_file 0 0 /data
 
 # There is room for 8,192 files in five seconds. All bytes are there.
 cat >"$TMP/many.c" <<'END'

@@ -87,7 +87,7 @@ static const struct event_kind KINDS[] = {
         .tag = "peer",
         .cost = EVENT_COST_MEDIUM,
         .needs = "",
-        .help = "bytes received and sent by sockets, time of the calls, TCP retransmits",
+        .help = "bytes received and sent by sockets, time, TCP retransmits",
     },
     {
         .name = "disk",

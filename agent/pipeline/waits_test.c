@@ -441,3 +441,25 @@ TEST(waits_limit_the_waker)
     CHECK_EQ(seen->words[XP_MAX_REASON - XP_MAX_KERNEL - 1], 1000);
     CHECK_EQ(seen->words[XP_MAX_REASON], 100);
 }
+
+/* Sums are told apart by files and peers, too; and what nobody was seen to do is shown nevertheless. */
+TEST(waits_put_tags_and_owners_into_samples)
+{
+    CLEANUP(waits_free) struct waits w;
+    struct seen seen = {0};
+    waits_init(&w);
+    keep(&w, 11, 7, 100, 2, false);
+    struct xp_sample owner = {.type = XP_RECORD_STACK, .weight = 12, .cgroup = 7, .flags = XP_SAMPLE_NOBODY};
+    waits_keep(&w, &owner, false);
+    struct xp_tag_event e = {.type = XP_RECORD_TAG, .what = XP_TAG_PATH, .key = 6, .cgroup = 7, .len = 2};
+    memcpy(e.text + XP_TAG_TEXT - 2, "/a", 2);
+    tags_keep(&w.tags, &e);
+    u64 label = XP_LABEL(XP_LABEL_NAME, 0);
+    struct probe_sum sums[] = {{.key = {12, label, 0}, .sum.of = {{0, 5}}},
+                               {.key = {11, label, 6}, .sum.of = {{0, 9}}}};
+    struct probe_waits rows = {.kinds = {.v = sums, .n = 2, .cap = 2}};
+    CHECK_EQ(waits_take(&w, &rows, &EVENTS, see, &seen), 0);
+    CHECK(seen.n == 2 && !w.lost);
+    CHECK(seen.last.nkernel == 2 && seen.last.nuser == 2 && seen.words[2] == 100);
+    CHECK(seen.words[0] == label && seen.words[1] == ((u64)XP_WORD_NAME << 60 | '/' | 'a' << 8));
+}

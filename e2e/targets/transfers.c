@@ -234,5 +234,7 @@ int main(int argc, char **argv)
     RUN("net", with_tcp, "tcp");
     RUN("net", with_udp, "udp");
     printf("net with_sendfile %d %ld %ld unix\n", 2 * ROUNDS, 2000L * ROUNDS, 2000L * ROUNDS); /* the sockets' ends */
+    fflush(stdout);
+    usleep(300000); /* a file whose process has ended cannot be opened, and its functions have no names */
     return 0;
 }

@@ -7,6 +7,36 @@
 #pragma once
 #include "bpf/calls.bpf.h"
 
+struct io_ring_ctx;
+struct io_cqe {
+    u64 user_data;
+    s32 res;
+    int fd; /* before that */
+} CORE;
+struct io_uring_cqe {
+    u64 user_data;
+    s32 res;
+    u32 flags;
+} CORE;
+struct io_cmd_data {
+    u8 data[1];
+} CORE;
+struct io_kiocb {
+    struct file *file;
+    struct io_cmd_data cmd;
+    u8 opcode;
+    u32 flags;
+    struct io_cqe cqe;
+    struct io_ring_ctx *ctx;
+} CORE;
+struct io_sr_msg {
+    u32 msg_flags;
+    u16 flags;
+} CORE;
+struct io_accept {
+    u32 iou_flags;
+} CORE;
+
 #define XP_RING_REQUESTS 16384 /* on their way at once */
 #define XP_RING_SHARES   256   /* counters of these, each for the cgroups with one hash */
 

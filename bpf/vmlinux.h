@@ -144,35 +144,6 @@ struct unix_sock {
 struct socket {
     struct sock *sk;
 } CORE;
-struct io_ring_ctx;
-struct io_cqe {
-    u64 user_data;
-    s32 res;
-    int fd; /* before that */
-} CORE;
-struct io_uring_cqe {
-    u64 user_data;
-    s32 res;
-    u32 flags;
-} CORE;
-struct io_cmd_data {
-    u8 data[1];
-} CORE;
-struct io_kiocb {
-    struct file *file;
-    struct io_cmd_data cmd;
-    u8 opcode;
-    u32 flags;
-    struct io_cqe cqe;
-    struct io_ring_ctx *ctx;
-} CORE;
-struct io_sr_msg {
-    u32 msg_flags;
-    u16 flags;
-} CORE;
-struct io_accept {
-    u32 iou_flags;
-} CORE;
 struct file_ra_state {
     u32 size;
 } CORE;

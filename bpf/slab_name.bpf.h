@@ -55,8 +55,8 @@ XP_NOINLINE int xp_kmem_name(u64 name, u64 size, u64 gfp, u32 what)
         text[0] = XP_TEXT('o', 'b', 'j', 'e', 'c', 't', 's') | (u64)'-' << 56;
         text[1] = xp_kmem_digits(size);
     }
-    s->words[0] = XP_LABEL(XP_LABEL_LONG, text[0] & XP_SEVEN);
-    s->words[1] = (u64)XP_WORD_NAME << 60 | ((text[0] >> 56 | text[1] << 8) & XP_SEVEN);
-    s->words[2] = (u64)XP_WORD_NAME << 60 | ((text[1] >> 48 | text[2] << 16) & XP_SEVEN);
+    s->words[0] = XP_LABEL(XP_LABEL_NAME, text[0] & XP_SEVEN);
+    s->words[1] = XP_LABEL_MORE | ((text[0] >> 56 | text[1] << 8) & XP_SEVEN);
+    s->words[2] = XP_LABEL_MORE | ((text[1] >> 48 | text[2] << 16) & XP_SEVEN);
     return 0;
 }

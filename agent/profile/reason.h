@@ -17,9 +17,10 @@ static inline size_t label_name_words(const u64 *words, size_t n)
 {
     if (!n || XP_WORD_KIND(words[0]) != XP_WORD_LABEL)
         return 0;
-    bool is_long = XP_LABEL_WHAT(words[0]) == XP_LABEL_LONG && n >= XP_NAME_WORDS &&
-                   XP_WORD_KIND(words[1]) == XP_WORD_NAME && XP_WORD_KIND(words[2]) == XP_WORD_NAME;
-    return is_long ? XP_NAME_WORDS : 1;
+    size_t name = 1;
+    while (name < n && name < XP_NAME_WORDS && words[name] >> 56 == XP_LABEL_MORE >> 56)
+        name++;
+    return name == XP_NAME_WORDS ? name : 1;
 }
 
 /* The same with those of the tag behind it. */

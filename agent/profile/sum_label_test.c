@@ -35,9 +35,8 @@ TEST(sum_labels_that_nobody_knows_are_harmless)
 
 TEST(sum_labels_may_be_longer_than_a_word)
 {
-    const u64 words[XP_NAME_WORDS] = {XP_LABEL(XP_LABEL_LONG, XP_TEXT('k', 'm', 'a', 'l', 'l', 'o', 'c')),
-                                      (u64)XP_WORD_NAME << 60 | XP_TEXT('-', 'c', 'g', '-', '1', 'k', 0),
-                                      (u64)XP_WORD_NAME << 60};
+    const u64 words[XP_NAME_WORDS] = {XP_LABEL(XP_LABEL_NAME, XP_TEXT('k', 'm', 'a', 'l', 'l', 'o', 'c')),
+                                      XP_LABEL_MORE | XP_TEXT('-', 'c', 'g', '-', '1', 'k', 0), XP_LABEL_MORE};
     const u64 full[XP_NAME_WORDS] = {words[0], words[0], words[0]}, none[XP_NAME_WORDS] = {0};
     char text[32];
     sum_label_long(words, text, sizeof(text));

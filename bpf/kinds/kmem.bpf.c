@@ -2,7 +2,7 @@
  *
  * Kind `kmem`: memory of the kernel itself, by the stack of who had it allocated: objects of slab caches, and pages
  * that are no slabs. Blocks are sampled by their size, and those that are followed until they are freed, by whomever.
- * What interrupts allocate is nobody's. A stack begins with the name of its slab cache (XP_LABEL_LONG: longer than a
+ * What interrupts allocate is nobody's. A stack begins with the name of its slab cache (XP_LABEL_MORE: longer than a
  * word). Sums have two values: allocated, and freed, which is charged to the stack that had allocated.
  *
  * Programs run within the kernel's allocators: none of their maps allocates anything. They are raw, because kernels

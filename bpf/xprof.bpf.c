@@ -48,7 +48,7 @@ int xp_on_cgroup_rmdir(u64 *ctx)
     return xp_tell_cgroup((struct cgroup *)ctx[0], (const char *)ctx[1], 0);
 }
 
-/* Reading this iterator writes one xp_mapping per executable mapping of each process, and announces files that are new:
+/* Reading this iterator writes one xp_listed per executable mapping of each process, and announces files that are new:
  * before sampling starts, and when a process maps a file that nobody has seen (its other files come along). */
 SEC("iter/task_vma")
 int xp_list_mappings(struct bpf_iter__task_vma *ctx)
@@ -71,7 +71,8 @@ int xp_list_mappings(struct bpf_iter__task_vma *ctx)
     s->sample.cgroup = BPF_CORE_READ(xp_cgroup_of(t), kn, id);
     if (file && xp_file_of(s, file, XP_LANE_ITERATOR, m))
         return 0;
-    struct xp_mapping line = {m->start, m->end, m->start - m->bias, tgid, m->file.id};
+    u32 magic = file ? xp_file_system(file) : 0;
+    struct xp_listed line = {{m->start, m->end, m->start - m->bias, tgid, m->file.id}, magic, 0};
     bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
     return 0;
 }

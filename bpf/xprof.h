@@ -301,6 +301,10 @@ struct xp_mapping {
     u32 file; /* id; 0 = anonymous */
 };
 _Static_assert(sizeof(struct xp_mapping) == 32, "contract");
+struct xp_listed { /* as the iterator lists it */
+    struct xp_mapping at;
+    u32 magic, pad; /* magic: as in struct xp_file_event; 0: anonymous */
+};
 
 struct xp_dump {
     u32 type; /* XP_RECORD_DUMP */

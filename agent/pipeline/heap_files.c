@@ -1,5 +1,6 @@
 #include "pipeline/heap_files.h"
 #include "base/cleanup.h"
+#include "opener/hung.h"
 #include "opener/opener.h"
 #include <errno.h>
 #include <string.h>
@@ -77,9 +78,14 @@ void heap_files_rest(struct heap_files *f)
     opener_rest(f->opener);
 }
 
+static void add_to(u64 *figure, u64 n)
+{
+    __atomic_add_fetch(figure, n, __ATOMIC_RELAXED);
+}
+
 static void count(u64 *figure)
 {
-    __atomic_add_fetch(figure, 1, __ATOMIC_RELAXED);
+    add_to(figure, 1);
 }
 
 /* Reads a file. What cannot be read is known to have none: it is tried again, as the process may just have ended. */
@@ -101,6 +107,7 @@ static void read_file(struct heap_files *f, const struct xp_mapping *m, struct k
     known->fd = TAKE_FD(fd);
     known->sites = TAKE_PTR(sites);
     count(&f->found);
+    add_to(&f->left_out, known->sites->left_out);
 }
 
 struct known_file *heap_files_find(const struct heap_files *f, u32 id)
@@ -125,19 +132,22 @@ static struct known_file *add(struct heap_files *f, u32 id)
     return known;
 }
 
-struct known_file *heap_files_know(struct heap_files *f, const struct xp_mapping *m)
+struct known_file *heap_files_know(struct heap_files *f, const struct xp_listed *l)
 {
-    struct known_file *known = heap_files_find(f, m->file);
+    struct known_file *known = heap_files_find(f, l->at.file);
     bool unread = !known || known->closed;
     if (!known)
-        known = add(f, m->file);
+        known = add(f, l->at.file);
     if (!known) {
         count(&f->failed);
         return NULL;
     }
     known->closed = false;
-    if (unread)
-        read_file(f, m, known);
+    known->remote = hung_may(l->magic);
+    if (unread && known->remote)
+        count(&f->remote);
+    else if (unread)
+        read_file(f, &l->at, known);
     return known;
 }
 

@@ -17,6 +17,8 @@ struct known_file {
     u32 id;      /* as in stack words */
     int fd;      /* O_PATH; -1: it has no allocators, or nobody has needed it since it was closed */
     bool closed; /* it is to be read when it is needed */
+    bool remote; /* it is left alone: its file system may not answer (opener/hung.h) */
+    bool said;   /* that this is so, or that the kernel refuses probes in it */
     u8 failures; /* when it was to be read */
     u32 users;   /* processes in which it is followed */
     struct allocators *sites;
@@ -34,6 +36,8 @@ struct heap_files {
     struct parser *parser;
     bool ready;        /* the children that open and read files have been started */
     u64 found, failed; /* files with allocators; files that could not be read, or had no room; atomic */
+    u64 remote;        /* files that are left alone; atomic */
+    u64 left_out;      /* places in files that are not followed, because a file has too many; atomic */
     struct map places; /* file ID -> its place in `all`, plus 1 */
     VEC(struct known_file) all;
 };
@@ -46,8 +50,9 @@ void heap_files_prepare(struct heap_files *f);
 void heap_files_rest(struct heap_files *f);
 
 /* Returns the file of a mapping, which is read if it is new; NULL: there is no room, because so many are followed.
- * Valid until the next call. */
-struct known_file *heap_files_know(struct heap_files *f, const struct xp_mapping *m);
+ * Valid until the next call. Where a file system may not answer, nothing is read: a probe would wait for it while it
+ * keeps all processes of the machine from forking (kernel/events/uprobes.c: register_for_each_vma). */
+struct known_file *heap_files_know(struct heap_files *f, const struct xp_listed *l);
 struct known_file *heap_files_find(const struct heap_files *f, u32 id);
 /* Somebody no longer follows it. */
 void heap_files_give(struct heap_files *f, u32 id);

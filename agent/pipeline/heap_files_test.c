@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/test.h"
 #include <fcntl.h>
+#include <linux/magic.h>
 
 enum { FIRST = 100, TGID = 1u << 30 /* nobody's */ };
 
@@ -13,7 +14,7 @@ static int read_none(struct parser *parser, int fd, struct allocators *out)
 
 static struct known_file *know(struct heap_files *f, u32 id)
 {
-    return heap_files_know(f, &(struct xp_mapping){4096, 8192, 0, TGID, id});
+    return heap_files_know(f, &(struct xp_listed){{4096, 8192, 0, TGID, id}, TMPFS_MAGIC, 0});
 }
 
 /* As if it had allocators, and a process was followed in it. */
@@ -56,6 +57,20 @@ TEST(heap_files_that_are_followed_are_not_forgotten)
         CHECK(heap_files_find(&f, used[i])->closed && heap_files_find(&f, used[i])->fd < 0);
     }
     CHECK_EQ(test_descriptors(), before);
+}
+
+/* Whoever asks them may wait for ever. */
+TEST(heap_files_of_remote_file_systems_are_left_alone)
+{
+    CLEANUP(heap_files_free) struct heap_files f = {.read = read_none};
+    const struct xp_listed remote = {{4096, 8192, 0, TGID, FIRST}, FUSE_SUPER_MAGIC, 0};
+    for (int i = 0; i < 10; i++) {
+        const struct known_file *known = heap_files_know(&f, &remote);
+        CHECK(known && known->remote && known->fd < 0);
+    }
+    CHECK(f.remote == 1 && !f.failed);
+    know(&f, FIRST + 1);
+    CHECK(f.remote == 1 && f.failed == 1);
 }
 
 /* There is none that could go. */

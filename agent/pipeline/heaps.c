@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define EVENTS_MAX  4096
@@ -18,7 +17,6 @@
 #define SWEEP_TIMES 50    /* as long as a look takes */
 #define TABLES_MS   10000 /* for those of the files of a process that is stopped */
 #define SETTLE_US   1000
-#define CALLS_US    50000 /* calls of allocators take less */
 #define MS          1000000ull
 
 /* ---- Processes --------------------------------------------------------------------------------------------------- */
@@ -63,72 +61,13 @@ static struct process *process_of(struct heaps *h, u32 tgid)
     return p;
 }
 
-static struct followed *followed(const struct process *p, u32 file)
-{
-    for (size_t i = 0; i < p->files.n; i++)
-        if (p->files.v[i].file == file)
-            return &p->files.v[i];
-    return NULL;
-}
-
-/* Which file it is, whatever its ID. No file system is asked. */
-static bool identify(const struct known_file *f, struct followed *to)
-{
-    struct statx st;
-    if (statx(f->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st))
-        return false;
-    to->dev = (u64)st.stx_dev_major << 32 | st.stx_dev_minor;
-    to->ino = st.stx_ino;
-    return true;
-}
-
-/* Whether it is followed under another ID, in place of which this one comes. */
-static bool renames(struct heaps *h, const struct process *p, const struct followed *fresh)
-{
-    for (size_t i = 0; fresh->ino && i < p->files.n; i++) {
-        struct followed *old = &p->files.v[i];
-        if (old->dev != fresh->dev || old->ino != fresh->ino)
-            continue;
-        heap_files_give(&h->files, old->file);
-        old->file = fresh->file;
-        return true;
-    }
-    return false;
-}
-
-/* While one of its functions is followed and another is not yet, a process that runs does what is not seen: what was
- * known of it before is not worth anything. Nor is it until calls that had begun before have come to their end. One
- * that is stopped, and only by us, does nothing. */
-static int attach_strictly(struct heaps *h, const struct process *p, const struct known_file *f,
-                           struct probe_heap_links *links, bool held)
-{
-    if (!held)
-        probe_heap_rest(h->probe, h->event, p->place, true);
-    int rc = heaps_attach(h, p, f, links);
-    if (!held) {
-        usleep(CALLS_US);
-        probe_heap_rest(h->probe, h->event, p->place, false);
-    }
-    return rc;
-}
-
-static void follow(struct heaps *h, struct process *p, struct known_file *f, bool held)
-{
-    struct followed fresh = {.file = f->id, .links = PROBE_HEAP_LINKS_NONE};
-    bool known = identify(f, &fresh) && renames(h, p, &fresh);
-    struct followed *place = known ? NULL : VEC_PUSH(&p->files);
-    f->users += known || place;
-    if (!place)
-        return;
-    *place = fresh;
-    int rc = h->config.strict ? attach_strictly(h, p, f, &place->links, held) : heaps_attach(h, p, f, &place->links);
-    heaps_add(rc ? &h->figures.failed : &h->figures.attached, 1);
-}
-
 /* What a process has mapped. It needs a place if there is something to follow in it. */
-static void meet(struct heaps *h, const struct xp_mapping *m, bool held)
+static void meet(struct heaps *h, const struct xp_listed *l, bool held)
 {
-    struct known_file *f = heap_files_know(&h->files, m);
+    const struct xp_mapping *m = &l->at;
+    struct known_file *f = heap_files_know(&h->files, l);
+    if (f && f->remote)
+        heaps_say_remote(h, f, l);
     if (!f || (f->fd < 0 && !f->go.found))
         return;
     struct process *p = process_of(h, m->tgid);
@@ -138,8 +77,8 @@ static void meet(struct heaps *h, const struct xp_mapping *m, bool held)
     }
     if (f->go.found)
         heaps_go_follow(h, m, &f->go);
-    if (f->fd >= 0 && !followed(p, m->file))
-        follow(h, p, f, held);
+    if (f->fd >= 0)
+        heaps_follow(h, p, f, held);
 }
 
 /* The listing announces the files: a process that is stopped waits for their tables, too, so that its first stacks need
@@ -148,7 +87,7 @@ static void await_tables(const struct heaps *h, const probe_mappings *list)
 {
     u64 deadline = now_ns() + TABLES_MS * MS;
     for (size_t i = 0; i < list->n && now_ns() < deadline && !heaps_ending(h);)
-        if (list->v[i].file < XP_FILE_FIRST || probe_published(h->probe, list->v[i].file))
+        if (list->v[i].at.file < XP_FILE_FIRST || probe_published(h->probe, list->v[i].at.file))
             i++;
         else
             usleep(SETTLE_US);
@@ -160,7 +99,7 @@ static void see(struct heaps *h, const struct xp_mapped_event *e)
     heap_files_prepare(&h->files); /* not before somebody wants it: most agents are never asked */
     if (!probe_list_mappings(h->probe, e->tgid, &list)) {
         for (size_t i = 0; i < list.n && !heaps_ending(h); i++)
-            if (list.v[i].file >= XP_FILE_FIRST)
+            if (list.v[i].at.file >= XP_FILE_FIRST)
                 meet(h, &list.v[i], e->held && !h->config.beside);
         if (e->held)
             await_tables(h, &list);
@@ -244,6 +183,7 @@ static void tick(struct heaps *h)
         return;
     h->ticked_ns = now;
     leave_others(h, NULL);
+    heaps_retry(h);
     if (h->wants != probe_heap_wants(h->probe) || __atomic_exchange_n(&h->missed, false, __ATOMIC_RELAXED))
         see_all(h);
     if (!h->leaks && now >= h->forget_ns) /* those of programs that have ended may have leaked */
@@ -379,6 +319,8 @@ void heaps_figures(struct heaps *h, struct heaps_figures *out)
     figures_copy(out, &h->figures, sizeof(*out));
     out->files = __atomic_load_n(&h->files.found, __ATOMIC_RELAXED);
     out->failed += __atomic_load_n(&h->files.failed, __ATOMIC_RELAXED);
+    out->remote = __atomic_load_n(&h->files.remote, __ATOMIC_RELAXED);
+    out->left_out = __atomic_load_n(&h->files.left_out, __ATOMIC_RELAXED);
 }
 
 const leaks_list *heaps_leaks(const struct heaps *h)

@@ -21,6 +21,7 @@ enum heaps_go {
 struct heaps_config {
     struct probe *probe;   /* borrowed, like `hung` */
     size_t event;          /* the number of the kind */
+    const char *name;      /* its name; constant */
     heap_files_read *read; /* finds what is followed of it in a file */
     struct hung *hung;
     unsigned max_cost; /* what probes may cost a process, in percent of its own CPU time; 0: there is no limit */

@@ -8,6 +8,7 @@
 struct followed { /* a file in a process */
     u32 file;     /* its ID, which changes when the file does: it is attached to once all the same */
     u64 dev, ino;
+    bool refused; /* by the kernel */
     struct probe_heap_links links;
 };
 struct process {
@@ -33,6 +34,8 @@ struct heaps {
     u64 swept_ns;             /* when it may be looked at once more who has ended, if processes have been seen */
     bool seen;
     u64 forget_ns;                /* when blocks of those that are gone may be forgotten */
+    u64 retry_ns;                 /* when refused probes may be tried again */
+    unsigned said;                /* lines about files where nothing can be seen */
     bool missed;                  /* atomic: something could not be put; all are to be looked at again */
     struct heaps_figures figures; /* atomic, each one */
     struct heap_files files;
@@ -54,6 +57,16 @@ static inline bool heaps_ending(const struct heaps *h)
 {
     return __atomic_load_n(&h->ending, __ATOMIC_RELAXED);
 }
+
+/* ---- heaps_follow.c ---- */
+/* Follows a process in a file, unless that is done. `held`: it is stopped meanwhile. */
+void heaps_follow(struct heaps *h, struct process *p, struct known_file *f, bool held);
+/* Says, and counts, what came of attaching to a file of a process. */
+void heaps_note_attached(struct heaps *h, struct known_file *f, struct followed *in, int rc);
+/* Says that a file is left alone, unless that is done. */
+void heaps_say_remote(struct heaps *h, struct known_file *f, const struct xp_listed *l);
+/* Tries again what the kernel has refused, if it is time for that. */
+void heaps_retry(struct heaps *h);
 
 /* ---- heaps_watch.c: how much of what processes do is watched ---- */
 unsigned heaps_parts(enum heap_watch watch);

@@ -40,9 +40,10 @@ static void set_parts(struct heaps *h, struct process *p, enum heap_watch before
         probe_heap_detach(&p->files.v[i].links, heaps_parts(HEAP_ALL) & ~parts);
     probe_heap_rest(h->probe, h->event, p->place, p->cost.watch != HEAP_ALL);
     for (size_t i = 0; i < p->files.n; i++) {
-        const struct known_file *f = parts ? heap_files_find(&h->files, p->files.v[i].file) : NULL;
-        if (f && f->fd >= 0 && heaps_attach(h, p, f, &p->files.v[i].links))
-            heaps_add(&h->figures.failed, 1);
+        struct known_file *f = parts ? heap_files_find(&h->files, p->files.v[i].file) : NULL;
+        int rc = f && f->fd >= 0 ? heaps_attach(h, p, f, &p->files.v[i].links) : 0;
+        if (rc)
+            heaps_note_attached(h, f, &p->files.v[i], rc);
     }
 }
 

@@ -118,7 +118,11 @@ static int follow_files(struct pipeline *p)
         following += p->config.probe.events[e].allocators;
     for (size_t e = 0; e < p->config.probe.nevents && !rc; e++) {
         const struct probe_event *event = &p->config.probe.events[e];
-        struct heaps_config c = {.probe = p->probe, .event = e, .read = parser_allocators, .hung = p->hung};
+        struct heaps_config c = {.probe = p->probe,
+                                 .event = e,
+                                 .name = p->config.events[e]->name,
+                                 .read = parser_allocators,
+                                 .hung = p->hung};
         if (event->levels == PROBE_LEVELS_HELD) {
             c.max_cost = p->config.heap_cost;
             c.old_ns = p->config.heap_old_ns;

@@ -108,6 +108,11 @@ struct pipeline_report {
     bool run_time_known;
     u64 run_ns[PROBE_RUN_TIMES]; /* of the programs of each event (probe_run_times) */
     struct heaps_figures heaps;  /* event memory */
+    struct followed_figures {    /* all events whose programs are attached to places in files */
+        u64 refused;             /* pairs of process and file where the kernel refused that */
+        u64 remote;              /* files that are left alone, because their file systems may not answer */
+        u64 left_out;            /* places that are not followed, because a file has too many */
+    } followed;
 };
 const char *event_stack_slug(enum event_stack s);
 void pipeline_report(struct pipeline *p, struct pipeline_report *out);

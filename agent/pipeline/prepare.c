@@ -23,7 +23,7 @@ static void rank_files(const probe_mappings *list, struct map *ticks)
     u32 tgid = 0;
     u64 used = 0;
     for (size_t i = 0; i < list->n; i++) {
-        const struct xp_mapping *m = &list->v[i];
+        const struct xp_mapping *m = &list->v[i].at;
         if (m->tgid != tgid)
             used = proc_cpu_ticks(tgid = m->tgid);
         u64 *t = m->file ? map_put(ticks, m->file) : NULL;

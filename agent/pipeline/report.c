@@ -117,15 +117,29 @@ static double opening_seconds(const struct pipeline *p)
     return (double)(openings_cpu_ns(p->openings) + opener_cpu_ns(p->opener)) / 1e9;
 }
 
+/* What is attached to places in files of processes. */
+static void report_heaps(const struct pipeline *p, struct pipeline_report *out)
+{
+    for (size_t e = 0; e < p->config.probe.nevents; e++) {
+        struct heaps_figures f;
+        if (!p->heaps[e])
+            continue;
+        heaps_figures(p->heaps[e], &f);
+        out->followed.refused += f.probes_refused;
+        out->followed.remote += f.remote;
+        out->followed.left_out += f.left_out;
+        if (p->config.probe.events[e].levels == PROBE_LEVELS_HELD)
+            out->heaps = f;
+    }
+}
+
 static void report(const struct pipeline *p, const struct worker_figures *w, struct pipeline_report *out)
 {
     *out = (struct pipeline_report){0};
     report_samples(p, out);
     report_worker(w, out);
     report_events(p, w, out);
-    for (size_t e = 0; e < p->config.probe.nevents; e++)
-        if (p->heaps[e] && p->config.probe.events[e].levels == PROBE_LEVELS_HELD)
-            heaps_figures(p->heaps[e], &out->heaps);
+    report_heaps(p, out);
     out->hung_places = hung_places(p->hung, now_ns());
     out->hung_children = hung_children(p->hung);
     out->cpu_seconds = usage_cpu(p->parser) + opening_seconds(p);

@@ -281,15 +281,15 @@ const struct xp_rule *probe_rule_array(const struct probe *p)
 
 void fake_map(struct probe *p, const struct xp_mapping *m)
 {
-    struct xp_mapping *place = VEC_PUSH(&p->mappings);
+    struct xp_listed *place = VEC_PUSH(&p->mappings);
     if (place)
-        *place = *m;
+        *place = (struct xp_listed){.at = *m};
 }
 
 int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out)
 {
     for (size_t i = 0; i < p->mappings.n; i++) {
-        struct xp_mapping *m = VEC_PUSH(out);
+        struct xp_listed *m = VEC_PUSH(out);
         if (m)
             *m = p->mappings.v[i];
     }

@@ -230,7 +230,7 @@ int probe_heap_look(struct probe *p, size_t event, u64 by_ns, probe_heap_held *h
 /* Nothing that happens from now on counts. */
 void probe_heap_end(struct probe *p, size_t event);
 
-typedef VEC(struct xp_mapping) probe_mappings;
+typedef VEC(struct xp_listed) probe_mappings;
 /* Appends the executable mappings of process tgid (0: of all processes) to the list. Files new to the kernel side are
  * announced in the ring. Returns 0 or -errno; -ENOTSUP before Linux 5.12. */
 int probe_list_mappings(struct probe *p, u32 tgid, probe_mappings *out);

@@ -121,11 +121,11 @@ static int list_mappings(const struct probe *p, u32 tgid, probe_mappings *out)
     if (!link)
         return -errno;
     AUTO_CLOSE int fd = bpf_iter_create(bpf_link__fd(link));
-    struct xp_mapping lines[256];
+    struct xp_listed lines[256];
     ssize_t n = fd < 0 ? -1 : 1;
     while (n > 0 && (n = read(fd, lines, sizeof(lines))) > 0)
         for (size_t i = 0; i < (size_t)n / sizeof(*lines); i++) {
-            struct xp_mapping *m = tgid && lines[i].tgid != tgid ? NULL : VEC_PUSH(out);
+            struct xp_listed *m = tgid && lines[i].at.tgid != tgid ? NULL : VEC_PUSH(out);
             if (m)
                 *m = lines[i];
         }

@@ -33,3 +33,6 @@ bool health_worker_lives(const struct worker_lag *lag, struct buf *why);
 bool health_worker_keeps_up(const struct worker_lag *lag, struct buf *why);
 void health_write_disks(struct metrics *m, const struct health_figures *f); /* disk_metrics.c */
 void health_write(struct buf *out, bool openmetrics, const struct health_figures *f);
+/* The part about allocators, and others that are followed in files. */
+struct metrics;
+void health_write_heaps(struct metrics *m, const struct pipeline_report *r);

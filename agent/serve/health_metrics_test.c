@@ -44,6 +44,7 @@ static const struct pipeline_report the_pipeline = {
               .rested_ns = 89250000000,
               .unknown = 90,
               .go_refused = 91},
+    .followed = {.refused = 92, .remote = 93, .left_out = 94},
     .unwind_ns = 2500000000};
 
 static const struct publisher_stats the_publisher = {.profiles = 27,
@@ -222,6 +223,9 @@ static const char *const lines[] = {
     "xprof_memory_seconds_total{seen=\"false\"} 89.25",
     "xprof_memory_blocks_unknown_total 90",
     "xprof_memory_go_refused_total 91",
+    "xprof_probes_refused_total 92",
+    "xprof_probe_files_left_alone_total 93",
+    "xprof_probe_functions_left_out_total 94",
     "xprof_names_late_total{of=\"functions\"} 61",
     "xprof_names_late_total{of=\"lines\"} 62",
     "xprof_code_tables 44",

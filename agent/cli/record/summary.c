@@ -53,6 +53,19 @@ double summary_heaps_share(const struct heaps_figures *h)
     return h->rested_ns ? percent(h->watched_ns, h->watched_ns + h->rested_ns) : 100;
 }
 
+static void followed_text(const struct followed_figures *f, struct buf *out)
+{
+    if (f->refused)
+        buf_printf(out, "probes: the kernel refused them %llu times in a file of a process: samples are missing\n",
+                   (unsigned long long)f->refused);
+    if (f->remote)
+        buf_printf(out, "probes: %llu files were left alone, because their file systems may not answer\n",
+                   (unsigned long long)f->remote);
+    if (f->left_out)
+        buf_printf(out, "probes: %llu functions were left out, because their files have too many\n",
+                   (unsigned long long)f->left_out);
+}
+
 static void heaps_text(const struct heaps_figures *h, struct buf *out)
 {
     if (h->go_refused)
@@ -121,6 +134,7 @@ void summary_text(const struct pipeline_report *r, double seconds, struct buf *o
     if (r->idle || r->idle_ns)
         buf_printf(out, "%llu waits (%.1f s) of idle threads are left out\n", (unsigned long long)r->idle,
                    (double)r->idle_ns / 1e9);
+    followed_text(&r->followed, out);
     heaps_text(&r->heaps, out);
     if (r->parser_restarts)
         buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
@@ -176,6 +190,9 @@ void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds,
                (unsigned long long)r->heaps.unknown, (unsigned long long)r->heaps.go_refused);
     buf_printf(out, "\"leaks\":%llu,\"leaked_bytes\":%llu,\"leaks_seconds\":%.3f,", (unsigned long long)r->heaps.leaks,
                (unsigned long long)r->heaps.leaked_bytes, (double)r->heaps.leaks_span_ns / 1e9);
+    buf_printf(out, "\"probes_refused\":%llu,\"files_left_alone\":%llu,\"probes_left_out\":%llu,",
+               (unsigned long long)r->followed.refused, (unsigned long long)r->followed.remote,
+               (unsigned long long)r->followed.left_out);
     u64 start_us = start_ns / 1000; /* a double would round it */
     buf_printf(
         out, "\"parser_restarts\":%u,\"startup_seconds\":%.3f,\"start_seconds\":%llu.%06u,\"duration_seconds\":%.3f}\n",

@@ -54,6 +54,7 @@ static const struct pipeline_report dirty = {
     .idle_ns = 2500000000,
     .left_out_ns = 1500000000,
     .heaps = {.watched_ns = 1, .rested_ns = 3, .rests = 28, .hits = 29, .unknown = 30, .go_refused = 31},
+    .followed = {.refused = 32, .remote = 33, .left_out = 34},
     .lines = {.cut = 20, .failed = 4, .missing_parts = 25},
 };
 
@@ -90,6 +91,9 @@ TEST(summary_text_names_all_that_is_missing)
               "25 files lack parts of their debug information: the files with these parts were not found\n"
               "26 waits (1.5 s) were not for locks and are left out: joins, conditions, idle threads\n"
               "27 waits (2.5 s) of idle threads are left out\n"
+              "probes: the kernel refused them 32 times in a file of a process: samples are missing\n"
+              "probes: 33 files were left alone, because their file systems may not answer\n"
+              "probes: 34 functions were left out, because their files have too many\n"
               "memory: heap profiles of 31 Go programs are missing or incomplete: a limit was reached\n"
               "memory: allocations were seen 25.0 % of the time: more would cost too much (--memory-max-cost); "
               "30 blocks were lost sight of\n"
@@ -116,7 +120,7 @@ TEST(summary_as_json)
               "\"lock_waits_left_out\":26,\"lock_seconds_left_out\":1.500,\"idle_waits_left_out\":27,\"idle_seconds_"
               "left_out\":2.500,\"memory_seen_percent\":25.00,\"memory_rests\":28,\"memory_hits\":29,"
               "\"memory_unknown\":30,\"memory_go_refused\":31,\"leaks\":0,\"leaked_bytes\":0,\"leaks_seconds\":0.000,"
-              "\"parser_restarts\":23,"
+              "\"probes_refused\":32,\"files_left_alone\":33,\"probes_left_out\":34,\"parser_restarts\":23,"
               "\"startup_seconds\":0.250,\"start_seconds\":1767225600.000042,\"duration_seconds\":10.000}\n");
 }
 

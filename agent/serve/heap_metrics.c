@@ -1,0 +1,51 @@
+/* The part of the page of metrics about programs that are attached to files of processes. */
+#include "serve/health_internal.h"
+#include "serve/metrics.h"
+
+static void heaps(struct metrics *m, const struct heaps_figures *h)
+{
+    metrics_gauge(m, "xprof_memory_processes", "Number of processes whose allocators are followed (event memory).");
+    metrics_value(m, NULL, NULL, (double)h->processes);
+    metrics_counter(m, "xprof_memory_files", "Number of files with allocators that were found.");
+    metrics_value(m, NULL, NULL, (double)h->files);
+    metrics_counter(m, "xprof_memory_attachments",
+                    "Number of times the allocators of a file were followed in a process, by outcome.");
+    metrics_value(m, "outcome", "ok", (double)h->attached);
+    metrics_value(m, "outcome", "failed", (double)h->failed);
+    metrics_value(m, "outcome", "refused", (double)h->refused);
+    metrics_counter(m, "xprof_memory_hits", "Number of times that probes on allocators were hit.");
+    metrics_value(m, NULL, NULL, (double)h->hits);
+    metrics_counter(m, "xprof_memory_seconds",
+                    "Time of processes during which their allocations were seen, or not because of memory-max-cost.");
+    metrics_value(m, "seen", "true", (double)h->watched_ns / 1e9);
+    metrics_value(m, "seen", "false", (double)h->rested_ns / 1e9);
+    metrics_counter(m, "xprof_memory_rests",
+                    "Number of times that probes were detached from a process because of memory-max-cost.");
+    metrics_value(m, NULL, NULL, (double)h->rests);
+    metrics_counter(m, "xprof_memory_blocks_unknown",
+                    "Number of blocks no longer in use by an agent's account because their frees could not be seen.");
+    metrics_value(m, NULL, NULL, (double)h->unknown);
+    metrics_counter(
+        m, "xprof_memory_go_refused",
+        "Number of Go programs whose heap profile was not read because a limit of size or time was reached.");
+    metrics_value(m, NULL, NULL, (double)h->go_refused);
+}
+
+static void followed(struct metrics *m, const struct followed_figures *f)
+{
+    metrics_counter(m, "xprof_probes_refused",
+                    "Number of times that the kernel refused probes in a file of a process, which is not seen there.");
+    metrics_value(m, NULL, NULL, (double)f->refused);
+    metrics_counter(m, "xprof_probe_files_left_alone",
+                    "Number of files without probes because their file systems may not answer.");
+    metrics_value(m, NULL, NULL, (double)f->remote);
+    metrics_counter(m, "xprof_probe_functions_left_out",
+                    "Number of functions without probes because their files have too many.");
+    metrics_value(m, NULL, NULL, (double)f->left_out);
+}
+
+void health_write_heaps(struct metrics *m, const struct pipeline_report *r)
+{
+    heaps(m, &r->heaps);
+    followed(m, &r->followed);
+}

@@ -86,13 +86,16 @@ struct xp_wanted {
     char comm[16];
 };
 
-/* A process was born, or runs another program (start is 0), or mapped a file with code. `held`: it was stopped, and
- * waits for SIGCONT. */
+/* What becomes of processes that map code (heap_held): they are stopped, and wait for SIGCONT; or another kind stops
+ * them, and has user space tell this one (agent/pipeline/heaps.h: heaps_lead). */
+enum xp_held { XP_HELD = 1, XP_HELD_BY_OTHER };
+
+/* A process was born, or runs another program (start is 0), or mapped a file with code. */
 struct xp_mapped_event {
     u32 type; /* XP_RECORD_MAPPED */
     u32 tgid;
     u64 start, space; /* space: its address space */
-    u32 held;
+    u32 held;  /* enum xp_held; 0: it goes on */
     u32 event; /* that of the kind that tells it */
 };
 

@@ -6,7 +6,7 @@
 #pragma once
 #include "bpf/heap.h"
 
-/* Processes that are stopped when they map code, until user space has attached to it. */
+/* Processes that are stopped when they map code, until user space has attached to it -> enum xp_held. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 8192);
@@ -26,6 +26,9 @@ XP_INLINE u64 xp_space(void)
 /* The thread stops on its way back to user mode, before it runs any of the code. */
 XP_INLINE void xp_tell_mapped(u32 tgid, u64 start)
 {
+    u32 *held = bpf_map_lookup_elem(&heap_held, &tgid);
+    if (held && *held == XP_HELD_BY_OTHER)
+        return;
     struct xp_mapped_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
     if (!e) {
         xp_lose(XP_LOSS_FILE_EVENT);
@@ -35,7 +38,7 @@ XP_INLINE void xp_tell_mapped(u32 tgid, u64 start)
     e->tgid = tgid;
     e->start = start;
     e->space = xp_space();
-    e->held = bpf_map_lookup_elem(&heap_held, &tgid) && !bpf_send_signal(XP_SIGSTOP);
+    e->held = held && !bpf_send_signal(XP_SIGSTOP);
     e->event = xp_config.event;
     bpf_ringbuf_submit(e, BPF_RB_FORCE_WAKEUP);
 }

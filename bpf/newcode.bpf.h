@@ -15,11 +15,12 @@ XP_INLINE void xp_is_born(void)
 {
     u64 id = bpf_get_current_pid_tgid();
     struct task_struct *t = (struct task_struct *)bpf_get_current_task();
-    u32 tgid = id >> 32, parent = BPF_CORE_READ(t, real_parent, tgid), one = 1;
+    u32 tgid = id >> 32, parent = BPF_CORE_READ(t, real_parent, tgid);
     if (tgid != (u32)id || !xp_is_wanted())
         return;
-    if (bpf_map_lookup_elem(&heap_held, &parent))
-        bpf_map_update_elem(&heap_held, &tgid, &one, BPF_ANY);
+    u32 *held = bpf_map_lookup_elem(&heap_held, &parent), how = held ? *held : 0;
+    if (held)
+        bpf_map_update_elem(&heap_held, &tgid, &how, BPF_ANY);
     if (BPF_CORE_READ(t, mm) != BPF_CORE_READ(t, real_parent, mm))
         xp_tell_mapped(tgid, 0);
 }

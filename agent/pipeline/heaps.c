@@ -16,6 +16,7 @@
 #define SWEEP_MS    100   /* and in addition */
 #define SWEEP_TIMES 50    /* as long as a look takes */
 #define TABLES_MS   10000 /* for those of the files of a process that is stopped */
+#define OTHERS_MS   20000 /* for others that attach to a process that is stopped */
 #define SETTLE_US   1000
 #define MS          1000000ull
 
@@ -100,7 +101,7 @@ static void see(struct heaps *h, const struct xp_mapped_event *e)
     if (!probe_list_mappings(h->probe, e->tgid, &list)) {
         for (size_t i = 0; i < list.n && !heaps_ending(h); i++)
             if (list.v[i].at.file >= XP_FILE_FIRST)
-                meet(h, &list.v[i], e->held && !h->config.beside);
+                meet(h, &list.v[i], e->held);
         if (e->held)
             await_tables(h, &list);
     }
@@ -193,8 +194,26 @@ static void tick(struct heaps *h)
 
 static void let_go(const struct xp_mapped_event *e)
 {
-    if (e->held)
+    if (e->held == XP_HELD)
         kill((pid_t)e->tgid, SIGCONT);
+}
+
+/* Others are told of a process that is stopped. */
+static void tell_others(struct heaps *h, const struct xp_mapped_event *e)
+{
+    struct xp_mapped_event told = *e;
+    told.held = XP_HELD_BY_OTHER;
+    for (size_t i = 0; e->held == XP_HELD && i < h->led.n; i++)
+        heaps_put(h->led.v[i], &told);
+}
+
+/* It goes on once they have attached to it. */
+static void await_others(struct heaps *h, const struct xp_mapped_event *e)
+{
+    u64 deadline = now_ns() + OTHERS_MS * MS;
+    for (size_t i = 0; e->held == XP_HELD && i < h->led.n; i++)
+        while (!heaps_settled(h->led.v[i]) && !heaps_ending(h) && !heaps_ending(h->led.v[i]) && now_ns() < deadline)
+            usleep(SETTLE_US);
 }
 
 /* The program of before is gone. */
@@ -217,12 +236,15 @@ static void *run(void *heaps)
         struct xp_mapped_event *e = queue_get(h->queue, (int)heaps_pause_ms(h));
         if (!e && queue_closed(h->queue))
             break;
+        if (e)
+            tell_others(h, e);
         if (e && e->tgid && !e->start)
             replace(h, e);
         h->seen |= e != NULL;
         if (e && !heaps_ending(h))
             e->tgid ? see(h, e) : see_all(h);
         if (e) {
+            await_others(h, e);
             let_go(e);
             free(e);
             __atomic_add_fetch(&h->done, 1, __ATOMIC_RELEASE);
@@ -273,8 +295,17 @@ void heaps_free(struct heaps **hh)
     go_heaps_free(&h->go);
     leaks_free(&h->leaks);
     vec_free(&h->found);
+    vec_free(&h->led);
     free(h);
     *hh = NULL;
+}
+
+int heaps_lead(struct heaps *h, struct heaps *other)
+{
+    struct heaps **place = VEC_PUSH(&h->led);
+    if (place)
+        *place = other;
+    return place ? 0 : -ENOMEM;
 }
 
 void heaps_put(struct heaps *h, const struct xp_mapped_event *e)

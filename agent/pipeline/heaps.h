@@ -27,7 +27,6 @@ struct heaps_config {
     unsigned max_cost; /* what probes may cost a process, in percent of its own CPU time; 0: there is no limit */
     bool strict;       /* probe_event.strict */
     bool neighbours;   /* what goes on belongs to several containers, and intervals follow each other */
-    bool beside;       /* others follow allocators, too: they may let go of a process that we have stopped */
     u64 old_ns;        /* age of blocks that may have leaked; 0: nobody wants to know */
     enum heaps_go go;
 };
@@ -35,6 +34,9 @@ struct heaps_config {
 int heaps_new(struct heaps **out, const struct heaps_config *config);
 void heaps_free(struct heaps **h);
 
+/* Has `other` follow each process that is stopped because of `h`, before that goes on. To be called
+ * before anything is put. Returns 0 or -ENOMEM. */
+int heaps_lead(struct heaps *h, struct heaps *other);
 /* A process mapped a file, or was born; tgid 0: look at all that are wanted. Any thread may call it. */
 void heaps_put(struct heaps *h, const struct xp_mapped_event *e);
 /* Whether all that was put is done. */

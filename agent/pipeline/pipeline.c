@@ -113,9 +113,7 @@ static enum heaps_go follow_go(const struct pipeline *p)
 static int follow_files(struct pipeline *p)
 {
     int rc = 0;
-    unsigned following = 0;
-    for (size_t e = 0; e < p->config.probe.nevents; e++)
-        following += p->config.probe.events[e].allocators;
+    struct heaps *first = NULL; /* with allocators */
     for (size_t e = 0; e < p->config.probe.nevents && !rc; e++) {
         const struct probe_event *event = &p->config.probe.events[e];
         struct heaps_config c = {.probe = p->probe,
@@ -131,10 +129,13 @@ static int follow_files(struct pipeline *p)
             c.read = parser_go_locks;
         }
         c.strict = event->strict;
-        c.beside = following > 1;
         c.neighbours = p->config.neighbours;
         if (event->allocators || event->how == PROBE_LOCK)
             rc = heaps_new(&p->heaps[e], &c);
+        if (event->allocators && !rc && first)
+            rc = heaps_lead(first, p->heaps[e]);
+        else if (event->allocators)
+            first = p->heaps[e];
     }
     return rc;
 }

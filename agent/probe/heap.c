@@ -31,10 +31,19 @@ void heap_odds(u32 odds[XP_HEAP_ODDS], u64 period)
         odds[i] = odds_of(i, period ? period : PROBE_HEAP_PERIOD);
 }
 
-int heap_configure(struct bpf_object *object, const struct probe *p)
+/* The first event with allocators stops processes for all of them. */
+static enum xp_held held_by(const struct probe *p, size_t event)
+{
+    for (size_t e = 0; e < event; e++)
+        if (p->config.events[e].allocators)
+            return XP_HELD_BY_OTHER;
+    return XP_HELD;
+}
+
+int heap_configure(struct bpf_object *object, const struct probe *p, size_t event)
 {
     struct xp_heap_settings settings = {.exec = p->config.cgroup_files ? XP_GONE_FREED : XP_GONE_SILENTLY};
-    u32 zero = 0, one = 1;
+    u32 zero = 0, how = held_by(p, event);
     heap_odds(settings.odds, p->config.heap_period);
     int map = bpf_object__find_map_fd_by_name(object, "heap_settings");
     if (map < 0) /* another kind's */
@@ -43,7 +52,7 @@ int heap_configure(struct bpf_object *object, const struct probe *p)
     if (bpf_map_update_elem(map, &zero, &settings, BPF_ANY))
         return -errno;
     for (size_t i = 0; i < p->config.npids && p->config.heap_hold; i++)
-        if (bpf_map_update_elem(held, &p->config.pids[i], &one, BPF_ANY))
+        if (bpf_map_update_elem(held, &p->config.pids[i], &how, BPF_ANY))
             return -errno;
     return 0;
 }

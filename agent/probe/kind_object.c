@@ -152,7 +152,7 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     if (!rc)
         rc = bpf_object__load(object);
     if (!rc && kind_is_slotted(object))
-        rc = heap_configure(object, p);
+        rc = heap_configure(object, p, config->event);
     if (!rc)
         rc = kmem_configure(object, p);
     if (!rc)

@@ -61,7 +61,7 @@ struct bpf_object *uprobes_object(const struct probe *p, size_t event);
 /* ---- heap.c: what is special about kind `memory`; both do nothing to the objects of others ---- */
 
 /* Sets which blocks are sampled, and which processes are held, after loading. Returns 0 or -errno. */
-int heap_configure(struct bpf_object *object, const struct probe *p);
+int heap_configure(struct bpf_object *object, const struct probe *p, size_t event);
 /* Nothing that happens from now on counts. */
 void heap_end(struct bpf_object *object);
 /* Sets the odds of all sizes; a period of 0 is PROBE_HEAP_PERIOD. */

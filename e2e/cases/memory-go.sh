@@ -1,6 +1,7 @@
 #!/bin/bash
 # What a Go program has allocated and holds is what it writes into a heap profile itself at that moment, stack by stack,
-# for all four values: attached and launched, stripped, position-independent, before the first garbage collection.
+# for all four values: attached and launched, stripped, position-independent, before the first garbage collection. With
+# each Go that is there: Debian's golang-1.NN, and what GOTOOLCHAIN=go1.NN.N has brought, too.
 set -euo pipefail
 . e2e/lib.sh
 need_root
@@ -77,7 +78,14 @@ build go stripped -ldflags "-s -w"
 attached stripped "$TMP/stripped"
 build go pie -buildmode=pie -ldflags "-s -w"
 attached position-independent "$TMP/pie"
-old=/usr/lib/go-1.19/bin/go
-[ -x $old ] || skip "there is no $old: new Go is all that was looked at"
-build $old old -ldflags "-s -w"
-attached "Go 1.19, stripped" "$TMP/old"
+
+oldest=
+for old in $(compgen -G "/usr/lib/go-*/bin/go") $(compgen -G "$(go env GOMODCACHE)/golang.org/toolchain@*/bin/go"); do
+    version=$("$old" env GOVERSION)
+    build "$old" old
+    attached "$version" "$TMP/old"
+    build "$old" old -ldflags "-s -w"
+    attached "$version, stripped" "$TMP/old"
+    oldest+=" $version"
+done
+[ -n "$oldest" ] || skip "there is no older Go: new Go is all that was looked at"

@@ -8,6 +8,7 @@
 struct xp_bad_block {
     u64 stack; /* key of the stack that allocated it; 0: not known */
     u64 size;  /* 0: not known, too */
+    u64 cgroup;
     u32 round, pad;
 };
 struct {
@@ -96,13 +97,27 @@ XP_INLINE int xp_bad_cell(struct xp_bad_frame *f, u64 address, u64 size)
     return 1;
 }
 
+/* Forgets the block at f->key; f->block stays what it is. */
+XP_INLINE void xp_bad_drop(struct xp_bad_frame *f)
+{
+    struct xp_bad_block *b = bpf_map_lookup_elem(&bad_blocks, &f->key);
+    u64 cgroup = b ? b->cgroup : 0;
+    if (b && !bpf_map_delete_elem(&bad_blocks, &f->key))
+        xp_heap_give_share(cgroup);
+}
+
 /* Follows f->block at f->key. Out of line, for its part of the stack. */
 XP_NOINLINE int xp_bad_learn(struct xp_bad_frame *f)
 {
     if (!f)
         return 1;
-    if (bpf_map_update_elem(&bad_blocks, &f->key, &f->block, BPF_ANY)) {
-        bpf_map_delete_elem(&bad_blocks, &f->key);
+    xp_bad_drop(f); /* its free was not seen */
+    int full = xp_heap_take_share(f->block.cgroup);
+    if (!full && bpf_map_update_elem(&bad_blocks, &f->key, &f->block, BPF_ANY)) {
+        xp_heap_give_share(f->block.cgroup);
+        full = 1;
+    }
+    if (full) {
         xp_lose(XP_LOSS_BLOCK);
         return 1;
     }
@@ -122,7 +137,10 @@ XP_NOINLINE int xp_bad_unlearn(struct xp_bad_frame *f)
     u64 *begins = xp_bad_cell(f, f->key.address, f->block.size) ? bpf_map_lookup_elem(&bad_cells, &f->cell) : 0;
     if (begins && *begins == f->key.address)
         bpf_map_delete_elem(&bad_cells, &f->cell);
-    return bpf_map_delete_elem(&bad_blocks, &f->key) != 0;
+    if (bpf_map_delete_elem(&bad_blocks, &f->key))
+        return 1;
+    xp_heap_give_share(f->block.cgroup);
+    return 0;
 }
 
 /* Whether a block of a class is around the address f->key; it is in f->block then. */
@@ -155,11 +173,16 @@ SEC("iter/bpf_map_elem")
 int xp_forget_blocks(struct bpf_iter__bpf_map_elem *ctx)
 {
     struct xp_heap_key *at = ctx->key, key;
+    struct xp_bad_block *b = ctx->value;
     struct xp_heap_oblivion *o = xp_heap_oblivion();
-    if (!o || !at || !xp_heap_gone(at->space))
+    if (!o || !at || !b || !xp_heap_gone(at->space))
         return 0;
     key = *at;
-    o->blocks += !bpf_map_delete_elem(&bad_blocks, &key);
+    u64 cgroup = b->cgroup;
+    if (bpf_map_delete_elem(&bad_blocks, &key))
+        return 0;
+    xp_heap_give_share(cgroup);
+    o->blocks++;
     return 0;
 }
 

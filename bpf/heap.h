@@ -95,8 +95,8 @@ struct xp_mapped_event {
     u32 type; /* XP_RECORD_MAPPED */
     u32 tgid;
     u64 start, space; /* space: its address space */
-    u32 held;  /* enum xp_held; 0: it goes on */
-    u32 event; /* that of the kind that tells it */
+    u32 held;         /* enum xp_held; 0: it goes on */
+    u32 event;        /* that of the kind that tells it */
 };
 
 /* ---- Kind `badfree` (bpf/kinds/badfree.bpf.c) ---- */

@@ -52,6 +52,14 @@ const char *event_name(size_t i);
 const char *event_name_of(const char *name);
 /* Returns the number of values that a kind has, at least 1. */
 size_t event_width(const struct event_kind *kind);
+/* What one sample stands for, in the unit of the kind's period; 1: what is counted is exact. `heap_period`: as in
+ * struct probe_config. */
+static inline u64 event_period(const struct event_kind *kind, unsigned hz, u64 heap_period)
+{
+    if (kind->probe.time)
+        return 1000000000 / hz;
+    return kind->probe.levels != PROBE_LEVELS_HELD ? 1 : heap_period ? heap_period : PROBE_HEAP_PERIOD;
+}
 /* Returns what a value of a kind is called where there is no room for more: the kind's name if it has one only. */
 const char *event_value_name(const struct event_kind *kind, size_t value);
 /* Names of what may be left out of the time of `offcpu`: "idle" for 0, NULL past the last. */

@@ -75,6 +75,15 @@ TEST(events_rows_are_complete_and_distinct)
     CHECK(!event_hideable(1));
 }
 
+TEST(events_have_periods)
+{
+    CHECK_EQ(event_period(event_kind_find("cpu"), 50, 0), 20000000);
+    CHECK_EQ(event_period(event_kind_find("memory"), 50, 0), 524288);
+    CHECK_EQ(event_period(event_kind_find("memory"), 50, 1), 1);
+    CHECK_EQ(event_period(event_kind_leaks(), 50, 65536), 65536);
+    CHECK_EQ(event_period(event_kind_find("badfree"), 50, 0), 1);
+}
+
 TEST(events_are_chosen_in_the_order_of_their_names)
 {
     const char *const names[] = {"page-faults", "cpu"};

@@ -355,7 +355,7 @@ int namer_run(struct namer *n, const struct span *s, struct profile *out)
     out->nevents = n->config.nevents;
     for (size_t i = 0; i < out->nevents; i++) {
         out->events[i] = n->config.events[i];
-        out->period[i] = n->config.events[i]->probe.time ? NS_PER_SEC / s->hz : 1;
+        out->period[i] = event_period(n->config.events[i], s->hz, n->config.heap_period);
     }
     out->time_ns = s->time_ns;
     out->duration_ns = s->duration_ns;

@@ -24,6 +24,7 @@ struct namer_config { /* borrowed */
     const struct event_kind *events[XP_MAX_EVENTS]; /* of the profile's values, in the order of the sampler's events */
     size_t nevents;
     struct debug_sources debug;
+    u64 heap_period;  /* as in probe_config */
     bool short_names; /* functions without argument lists */
     bool raw;         /* do not symbolize frames of files */
     bool hide_idle;   /* leave out blocked time of idle threads (profile/locks.h) */

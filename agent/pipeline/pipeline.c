@@ -84,6 +84,7 @@ static int new_worker(struct pipeline *p)
                               .profile = p->config.sink.profile};
     c.names = (struct namer_config){.nevents = p->config.probe.nevents,
                                     .debug = p->config.debug,
+                                    .heap_period = p->config.probe.heap_period,
                                     .short_names = p->config.short_names,
                                     .raw = p->config.raw,
                                     .hide_idle = p->config.hide_idle};

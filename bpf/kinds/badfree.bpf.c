@@ -347,6 +347,7 @@ int xp_on_heap_return(void *ctx)
     f->key.address = xp_bad_result(f, call, pt[XP_PT_RAX], ends);
     f->block.stack = ends ? f->stack : 0;
     f->block.size = ends ? f->size : 0;
+    f->block.cgroup = xp_cgroup_id();
     f->block.round = f->freed.round;
     f->block.pad = 0;
     if (f->key.address) {

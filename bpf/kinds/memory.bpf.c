@@ -91,7 +91,23 @@ XP_INLINE int xp_heap_forget(const struct xp_heap_key *key, struct xp_heap_block
     if (!b)
         return 1;
     *to = *b;
-    return bpf_map_delete_elem(&heap_blocks, key) != 0;
+    if (bpf_map_delete_elem(&heap_blocks, key))
+        return 1;
+    xp_heap_give_share(to->cgroup);
+    return 0;
+}
+
+/* Follows a block. Returns 0; 1: there is no room, which is counted. */
+XP_INLINE int xp_heap_keep(const struct xp_heap_key *key, const struct xp_heap_block *b)
+{
+    int full = xp_heap_take_share(b->cgroup);
+    if (!full && bpf_map_update_elem(&heap_blocks, key, b, BPF_ANY)) {
+        xp_heap_give_share(b->cgroup);
+        full = 1;
+    }
+    if (full)
+        xp_lose(XP_LOSS_BLOCK);
+    return full;
 }
 
 /* The block that a call frees is no longer followed from here on: its address may be another thread's when the call
@@ -158,9 +174,7 @@ XP_INLINE void xp_heap_follow(struct xp_heap_frame *f, u64 address)
     if (!xp_heap_forget(&key, &f->old_block))
         xp_heap_count(&f->old_block, 1);
     f->block.born = bpf_ktime_get_ns();
-    if (bpf_map_update_elem(&heap_blocks, &key, &f->block, BPF_ANY))
-        xp_lose(XP_LOSS_BLOCK);
-    else
+    if (!xp_heap_keep(&key, &f->block))
         xp_heap_count(&f->block, 0);
 }
 
@@ -181,7 +195,7 @@ int xp_on_heap_return(void *ctx)
     if (f->old.address && (block || !f->size))
         xp_heap_count(&f->old_block, 1);
     else if (f->old.address)
-        bpf_map_update_elem(&heap_blocks, &f->old, &f->old_block, BPF_ANY);
+        xp_heap_keep(&f->old, &f->old_block);
     if (block && f->block.stack)
         xp_heap_follow(f, block);
     return 0;

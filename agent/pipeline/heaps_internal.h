@@ -29,7 +29,7 @@ struct heaps {
     bool runs;
     bool ending; /* atomic */
     u64 put, done;
-    VEC(struct heaps *) led; /* heaps_lead; borrowed */
+    VEC(struct heaps *) led;  /* heaps_lead; borrowed */
     u32 wants;                /* probe_heap_wants when all were seen */
     u64 ticked_ns, looked_ns; /* when it was last looked who has ended, and what probes cost */
     u64 swept_ns;             /* when it may be looked at once more who has ended, if processes have been seen */

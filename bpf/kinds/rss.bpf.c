@@ -78,12 +78,21 @@ XP_INLINE u64 xp_rss_parts(struct mm_struct *mm, u32 member)
     return (u64)mm->rss_stat[XP_RSS_SHARED].counters;
 }
 
+/* Linux 6.2: reads memory like a struct of the kernel's, without a call. */
+extern void *bpf_rdonly_cast(const void *at, u32 type) __ksym __weak;
+
 /* Whether this CPU may have added its part right now: it has none left. */
 XP_INLINE int xp_rss_is_added(struct mm_struct *mm, u32 member)
 {
     s32 part = 0;
-    if (!xp_rss_is_old())
-        bpf_probe_read_kernel(&part, 4, (void *)(xp_rss_parts(mm, member) + xp_rss_offset()));
+    if (xp_rss_is_old())
+        return 1;
+    u64 at = xp_rss_parts(mm, member) + xp_rss_offset();
+    if (!bpf_rdonly_cast)
+        bpf_probe_read_kernel(&part, 4, (void *)at);
+    else /* a struct that begins with 32 bits */
+        part =
+            (s32)((struct seqcount *)bpf_rdonly_cast((void *)at, bpf_core_type_id_kernel(struct seqcount)))->sequence;
     return !part;
 }
 

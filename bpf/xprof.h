@@ -70,25 +70,7 @@ enum xp_mark {
     XP_MARK_INTERRUPT,   /* not by a thread: by a device or timer */
     XP_MARK_UNSEEN,      /* nobody knows by whom */
 };
-/* XP_WORD_LABEL: enum xp_label in bits 56-59, and a name of up to 7 bytes, the first one the lowest. Words of
- * XP_WORD_NAME may follow: the rest of a long name, XP_NAME_WORDS in all, marked by XP_LABEL_MORE; or up to
- * XP_TAG_WORDS with the text of a tag (bpf/sums.h). */
-enum xp_label {
-    XP_LABEL_NAME, /* the name says it */
-    /* What was done with the disk of that name: */
-    XP_LABEL_READ,
-    XP_LABEL_WRITE,
-    XP_LABEL_DISCARD,
-    XP_LABEL_FLUSH,
-    XP_LABEL_WRITE_BACK, /* written by a thread of the kernel, later than by who made the data */
-    XP_LABEL_DIRECT,     /* files of the file system of that name, without the page cache */
-    XP_LABELS
-};
-#define XP_LABEL(what, name) ((u64)XP_WORD_LABEL << 60 | (u64)(what) << 56 | (name))
-#define XP_LABEL_MORE        ((u64)XP_WORD_NAME << 60 | 1ull << 56)
-#define XP_LABEL_WHAT(w)     ((u32)((w) >> 56) & 15)
-#define XP_TEXT(a, b, c, d, e, f, g) \
-    ((u64)(a) | (u64)(b) << 8 | (u64)(c) << 16 | (u64)(d) << 24 | (u64)(e) << 32 | (u64)(f) << 40 | (u64)(g) << 48)
+#include "bpf/labels.h"
 /* XP_WORD_LOCK: in a file if bit 59 is set, with file ID and offset as in file words: the offset is that of the byte in
  * the mapping, beyond the end of the file in .bss. Otherwise enum xp_lock_place in bits 56-58 and an address. */
 enum xp_lock_place {

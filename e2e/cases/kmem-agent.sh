@@ -44,6 +44,7 @@ is_held() { # TIMES
     held | awk -v n="$1" '$1 > 4e6 && $1 < 29e6 { k++ } END { exit k < n }'
 }
 
+sleep 8 # profiles wait for the names of containers first
 await is_held 1
 await is_held 3
 held

@@ -10,15 +10,16 @@ build_target wakeup -pthread
 cp "$TMP/wakeup" "$TMP/wakes-in-agent"
 cp "$(command -v sleep)" "$TMP/asleep-in-agent"
 INTERVAL=2s start_agent --events wakeup
-"$TMP/asleep-in-agent" 20 &
+"$TMP/asleep-in-agent" 40 &
 at_exit "kill $!"
-"$TMP/wakes-in-agent" >"$TMP/own"
 has_profiles() { # NAME NUMBER
     local n
     n=$(compgen -G "$out/host/$1/wakeup-*.pb.gz" | wc -l)
     [ "$n" -ge "$2" ]
 }
-for name in asleep-in-agent wakes-in-agent till; do await has_profiles $name 1; done
+await has_profiles asleep-in-agent 1 # the programs for an event are loaded when somebody wants it
+"$TMP/wakes-in-agent" >"$TMP/own"
+for name in wakes-in-agent till; do await has_profiles $name 1; done
 end_agent
 
 # The stacks of all profiles of a process.

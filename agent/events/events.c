@@ -1,4 +1,5 @@
 #include "events/events.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -322,6 +323,14 @@ size_t event_width(const struct event_kind *kind)
     while (n < EVENT_VALUES && kind->values[n].type)
         n++;
     return n;
+}
+
+u64 event_period(const struct event_kind *kind, unsigned hz, u64 heap_period)
+{
+    bool blocks = kind->probe.levels == PROBE_LEVELS_HELD || kind->probe.levels == PROBE_LEVELS_LENT;
+    if (kind->probe.time)
+        return NS_PER_SEC / hz;
+    return !blocks ? 1 : heap_period ? heap_period : PROBE_HEAP_PERIOD;
 }
 
 const char *event_value_name(const struct event_kind *kind, size_t value)

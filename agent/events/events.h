@@ -54,12 +54,7 @@ const char *event_name_of(const char *name);
 size_t event_width(const struct event_kind *kind);
 /* What one sample stands for, in the unit of the kind's period; 1: what is counted is exact. `heap_period`: as in
  * struct probe_config. */
-static inline u64 event_period(const struct event_kind *kind, unsigned hz, u64 heap_period)
-{
-    if (kind->probe.time)
-        return 1000000000 / hz;
-    return kind->probe.levels != PROBE_LEVELS_HELD ? 1 : heap_period ? heap_period : PROBE_HEAP_PERIOD;
-}
+u64 event_period(const struct event_kind *kind, unsigned hz, u64 heap_period);
 /* Returns what a value of a kind is called where there is no room for more: the kind's name if it has one only. */
 const char *event_value_name(const struct event_kind *kind, size_t value);
 /* Names of what may be left out of the time of `offcpu`: "idle" for 0, NULL past the last. */
@@ -72,6 +67,8 @@ enum probe_wait_stacks event_wait_stacks_of(const char *name);
 const char *event_tag(size_t i);
 /* Whether it is one of these. */
 bool event_is_tag(const char *name);
+/* Whether a kind has this label. */
+bool event_has_tag(const struct event_kind *kind, const char *label);
 /* Returns the first kind that has this label; NULL: there is none. */
 const struct event_kind *event_kind_with_tag(const char *label);
 /* Has the probes of those kinds tagged whose label is listed. */

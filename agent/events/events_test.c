@@ -80,6 +80,7 @@ TEST(events_have_periods)
     CHECK_EQ(event_period(event_kind_find("cpu"), 50, 0), 20000000);
     CHECK_EQ(event_period(event_kind_find("memory"), 50, 0), 524288);
     CHECK_EQ(event_period(event_kind_find("memory"), 50, 1), 1);
+    CHECK_EQ(event_period(event_kind_find("kmem"), 50, 0), 524288);
     CHECK_EQ(event_period(event_kind_leaks(), 50, 65536), 65536);
     CHECK_EQ(event_period(event_kind_find("badfree"), 50, 0), 1);
 }

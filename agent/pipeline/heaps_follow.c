@@ -93,11 +93,11 @@ static const char *may_say(struct heaps *h, struct known_file *f)
 static void say_refused(struct heaps *h, struct known_file *f, int rc)
 {
     char link[64], path[512];
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
-    ssize_t n = readlink(link, path, sizeof(path) - 1);
     const char *end = may_say(h, f);
     if (!end)
         return;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+    ssize_t n = readlink(link, path, sizeof(path) - 1);
     path[n > 0 ? n : 0] = 0;
     log_clean(path);
     log_warn(

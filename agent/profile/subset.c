@@ -131,9 +131,11 @@ static void stack(struct copy *c, const struct prof_stack *s, const struct subse
         c->failed = true;
         return;
     }
-    *to = (struct prof_stack){
-        .process = process(c, s->process), .holder = string(c, s->holder), .cause = s->cause, .n = s->n};
-    to->tag = string(c, s->tag);
+    *to = (struct prof_stack){.process = process(c, s->process),
+                              .holder = string(c, s->holder),
+                              .tag = string(c, s->tag),
+                              .cause = s->cause,
+                              .n = s->n};
     to->first = (u32)c->to->stack_locations.n;
     memcpy(to->count, s->count, sizeof(to->count));
     memcpy(to->value, s->value, sizeof(to->value));

@@ -31,8 +31,7 @@ struct health_figures {
 /* Tell whether the worker is alive, and whether profiles are not late; if not, `why` gets a line. */
 bool health_worker_lives(const struct worker_lag *lag, struct buf *why);
 bool health_worker_keeps_up(const struct worker_lag *lag, struct buf *why);
-void health_write_disks(struct metrics *m, const struct health_figures *f); /* disk_metrics.c */
 void health_write(struct buf *out, bool openmetrics, const struct health_figures *f);
-/* The part about allocators, and others that are followed in files. */
-struct metrics;
+/* The parts of it about programs that are attached to files of processes, and about disks. */
 void health_write_heaps(struct metrics *m, const struct pipeline_report *r);
+void health_write_disks(struct metrics *m, const struct health_figures *f);

@@ -1,6 +1,5 @@
 /* The part of the page of metrics about programs that are attached to files of processes. */
 #include "serve/health_internal.h"
-#include "serve/metrics.h"
 
 static void heaps(struct metrics *m, const struct heaps_figures *h)
 {

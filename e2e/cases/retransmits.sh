@@ -107,7 +107,8 @@ much=$(sum_of "$TMP/x.pb.gz" retransmits '^send_much$')
 little=$(sum_of "$TMP/x.pb.gz" retransmits '^send_little$')
 vain=$(sum_of "$TMP/x.pb.gz" retransmits '^ask_in_vain$')
 echo "$own segments were sent again, $all seen: $much by send_much, $little by send_little, $vain by ask_in_vain"
-# A SYN-ACK of a connection that is not accepted yet is nobody's, and left out of a command.
+# Two may be missing: a SYN-ACK of a connection that is not accepted yet is nobody's, and left out of a command. Now and
+# then the request of ask_in_vain is missing, too; the reason is not known.
 ((all <= own && all >= own - 2)) || fail "not as many as the kernel counts"
 ((vain > 0 || all < own)) || fail "no request for a connection was sent again"
 ((much > 0 && little > 0)) || fail "they are not where they were sent"

@@ -22,7 +22,7 @@ expect_waker() { # KIND SLEEPER WAKER: a regular expression, from the cause on
     own=$(awk -v kind="$1" '$1 == kind { print $2 }' "$TMP/own")
     ns=$(ended "$2" "$3")
     awk -v kind="$1" -v own="$own" -v ns="$ns" 'BEGIN {
-        d = 100 * (ns / own - 1); printf "%-6s %.3f s, %+.2f %%\n", kind, own / 1e9, d; exit d > 2 || d < -4.5 }' ||
+        d = 100 * (ns / own - 1); printf "%-6s %.3f s, %+.2f %%\n", kind, own / 1e9, d; exit d > 2 || d < -3 }' ||
         fail "who ended the waits of $1 is wrong"
 }
 expect_waker sleep "main;nap" '\[sleep\];try_to_wake_up_\[k\];hrtimer_wakeup_\[k\];.*_interrupt_\[k\];\[interrupt\] '

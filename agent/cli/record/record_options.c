@@ -150,10 +150,8 @@ static int check_labels(const struct record_options *o, struct buf *message)
 {
     for (size_t l = 0; l < o->labels.n; l++) {
         bool any = false;
-        for (size_t i = 0; i < o->events.n; i++) {
-            const char *tag = event_kind_find(o->events.v[i])->tag;
-            any |= tag && !strcmp(tag, o->labels.v[l]);
-        }
+        for (size_t i = 0; i < o->events.n; i++)
+            any |= event_has_tag(event_kind_find(o->events.v[i]), o->labels.v[l]);
         if (any)
             continue;
         buf_printf(message, "xprof record: --label %s: give -e %s, too\n", o->labels.v[l],

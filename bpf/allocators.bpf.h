@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "bpf/newcode.bpf.h"
+#include "bpf/shares.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -29,44 +30,6 @@ struct {
     __type(key, u64);
     __type(value, u32);
 } heap_gone SEC(".maps");
-
-/* Blocks of cgroups that are followed, if they have shares. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, XP_WAIT_GROUPS);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, u64);
-    __type(value, u64);
-} heap_groups SEC(".maps");
-
-/* Takes room for one more block of a cgroup. Returns 0; 1: it has its share. Out of line, for its part of the stack. */
-XP_NOINLINE int xp_heap_take_share(u64 cgroup)
-{
-    u64 one = 1, *n = xp_config.wait_shares ? bpf_map_lookup_elem(&heap_groups, &cgroup) : 0;
-    if (!xp_config.wait_shares)
-        return 0;
-    if (!n && !bpf_map_update_elem(&heap_groups, &cgroup, &one, BPF_NOEXIST))
-        return 0;
-    n = n ? n : bpf_map_lookup_elem(&heap_groups, &cgroup); /* somebody else was faster, or there are too many */
-    if (!n || *n >= XP_HEAP_BLOCKS / XP_WAIT_SHARE)
-        return 1;
-    __sync_fetch_and_add(n, 1);
-    return 0;
-}
-
-/* Gives it back. A cgroup without blocks is forgotten; one that takes one right then has one more than it is charged.
- */
-XP_NOINLINE int xp_heap_give_share(u64 cgroup)
-{
-    u64 *n = xp_config.wait_shares ? bpf_map_lookup_elem(&heap_groups, &cgroup) : 0;
-    if (!n)
-        return 1;
-    if (*n > 1)
-        __sync_fetch_and_add(n, -1);
-    else
-        bpf_map_delete_elem(&heap_groups, &cgroup);
-    return 0;
-}
 
 /* What the iterators have done. */
 struct {

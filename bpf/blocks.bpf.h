@@ -103,7 +103,7 @@ XP_INLINE void xp_bad_drop(struct xp_bad_frame *f)
     struct xp_bad_block *b = bpf_map_lookup_elem(&bad_blocks, &f->key);
     u64 cgroup = b ? b->cgroup : 0;
     if (b && !bpf_map_delete_elem(&bad_blocks, &f->key))
-        xp_heap_give_share(cgroup);
+        xp_share_give(cgroup);
 }
 
 /* Follows f->block at f->key. Out of line, for its part of the stack. */
@@ -112,9 +112,9 @@ XP_NOINLINE int xp_bad_learn(struct xp_bad_frame *f)
     if (!f)
         return 1;
     xp_bad_drop(f); /* its free was not seen */
-    int full = xp_heap_take_share(f->block.cgroup);
+    int full = xp_share_take(f->block.cgroup, XP_HEAP_BLOCKS);
     if (!full && bpf_map_update_elem(&bad_blocks, &f->key, &f->block, BPF_ANY)) {
-        xp_heap_give_share(f->block.cgroup);
+        xp_share_give(f->block.cgroup);
         full = 1;
     }
     if (full) {
@@ -139,7 +139,7 @@ XP_NOINLINE int xp_bad_unlearn(struct xp_bad_frame *f)
         bpf_map_delete_elem(&bad_cells, &f->cell);
     if (bpf_map_delete_elem(&bad_blocks, &f->key))
         return 1;
-    xp_heap_give_share(f->block.cgroup);
+    xp_share_give(f->block.cgroup);
     return 0;
 }
 
@@ -181,7 +181,7 @@ int xp_forget_blocks(struct bpf_iter__bpf_map_elem *ctx)
     u64 cgroup = b->cgroup;
     if (bpf_map_delete_elem(&bad_blocks, &key))
         return 0;
-    xp_heap_give_share(cgroup);
+    xp_share_give(cgroup);
     o->blocks++;
     return 0;
 }

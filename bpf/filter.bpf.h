@@ -30,12 +30,24 @@ XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
     return (int)decision;
 }
 
-XP_INLINE u32 xp_want_of(u64 id, struct task_struct *t)
+/* Returns the want of a cgroup, with its ID, if that is decided. */
+XP_INLINE u64 *xp_want_known(u64 id)
 {
     u64 *known = bpf_map_lookup_elem(&decisions, &id);
-    if (known && *known >> 32 == xp_live.wants)
-        return (u32)*known;
-    return (u32)xp_cgroup_decide((u64)xp_cgroup_of(t));
+    return known && *known >> 32 == xp_live.wants ? known : 0;
+}
+
+XP_INLINE u32 xp_want_of(u64 id, struct task_struct *t)
+{
+    u64 *known = xp_want_known(id);
+    return known ? (u32)*known : (u32)xp_cgroup_decide((u64)xp_cgroup_of(t));
+}
+
+/* The same of a cgroup that is not that of the running task. */
+XP_INLINE u32 xp_want_of_cgroup(u64 id, struct cgroup *c)
+{
+    u64 *known = xp_want_known(id);
+    return known ? (u32)*known : (u32)xp_cgroup_decide((u64)c);
 }
 
 /* How long a wait is, in ns, that is worth its stack: by the want of whose it is. */

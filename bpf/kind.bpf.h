@@ -118,6 +118,14 @@ XP_INLINE int xp_is_wanted(void)
         arg_;                                                                            \
     })
 
+/* The same as a number, which may be passed on and calculated with. */
+XP_INLINE u64 xp_argument(u64 *ctx, u32 number)
+{
+    u64 value = 0;
+    bpf_probe_read_kernel(&value, sizeof(value), ctx + number);
+    return value;
+}
+
 /* ---- Stacks --------------------------------------------------------------------------------------------------------
  */
 

@@ -48,9 +48,8 @@ XP_INLINE int xp_is_same_file(const struct xp_vma_origin *o)
            (!bpf_probe_read_kernel(&inode, 8, (void *)(o->file + XP_OFFSET_OF(file, f_inode))) && inode == o->inode);
 }
 
-/* Tells whether remembered mapping number i is there although mappings of the process have changed. That takes a fifth
- * of a walk. The VMA may have been freed, and used again for another mapping: what is left of one that was freed is in
- * no tree. */
+/* Tells whether remembered mapping number i is there although mappings of the process have changed. The VMA may have
+ * been freed, and used again for another mapping: what is left of one that was freed is in no tree. */
 XP_NOINLINE int xp_still_mapped(u32 i)
 {
     struct xp_state *s = xp_state_get();

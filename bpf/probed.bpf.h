@@ -10,7 +10,6 @@
 #define XP_XOL_BYTES    4096
 #define XP_XOL_SLOT     128 /* UPROBE_XOL_SLOT_BYTES (arch/x86/include/asm/uprobes.h) */
 #define XP_PROBED_CALLS 64  /* MAX_URETPROBE_DEPTH (include/linux/uprobes.h) */
-#define XP_UTASK_STEPS  1   /* UTASK_SSTEP (include/linux/uprobes.h) */
 
 /* Returns how many bytes the trampoline has on the stack at a place in it. Since Linux 6.11 its code is
  * (arch_uretprobe_trampoline): push rax, rcx, r11; mov rax; syscall; pop r11, rcx; ret. Before, it is a breakpoint. */
@@ -25,7 +24,7 @@ XP_INLINE int xp_leave_xol(struct xp_state *s, struct uprobe_task *u, u64 area)
 {
     u64 at = s->ip - BPF_CORE_READ(u, xol_vaddr), slot = s->sp + xp_pushed_at(s->ip - area) - 8;
     struct return_instance *r = BPF_CORE_READ(u, return_instances);
-    if (BPF_CORE_READ(u, state) == XP_UTASK_STEPS && at < XP_XOL_SLOT) {
+    if (BPF_CORE_READ(u, state) == UTASK_SSTEP && at < XP_XOL_SLOT) {
         s->ip = s->first.r[XP_RIP] = BPF_CORE_READ(u, vaddr) + at;
         return 0;
     }
@@ -64,9 +63,8 @@ XP_INLINE int xp_kept_return(struct uprobe_task *u)
 }
 
 /* Puts the current frame where it would be without a probe. Returns 0; 1: there is none. */
-XP_NOINLINE int xp_see_through_probe(u32 unused)
+XP_NOINLINE int xp_see_through_probe(void)
 {
-    asm volatile("" ::"r"(unused));
     struct xp_state *s = xp_state_get();
     if (!s || !bpf_core_field_exists(struct task_struct, utask))
         return 1;

@@ -6,6 +6,7 @@
  */
 #pragma once
 #include "bpf/calls.bpf.h"
+#include "bpf/shares.bpf.h"
 
 struct io_ring_ctx;
 struct io_cqe {
@@ -38,7 +39,6 @@ struct io_accept {
 } CORE;
 
 #define XP_RING_REQUESTS 16384 /* on their way at once */
-#define XP_RING_SHARES   256   /* counters of these, each for the cgroups with one hash */
 
 #define XP_RING_SKIPS \
     (1u << 6)                 /* IOSQE_CQE_SKIP_SUCCESS (include/uapi/linux/io_uring.h), and what follows from there */
@@ -86,50 +86,25 @@ struct {
     __type(key, u64); /* address of the request; of one that repeats, a hash of its ring and of what names it there */
     __type(value, struct xp_ring_request);
 } ring_requests SEC(".maps");
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, XP_RING_SHARES);
-    __type(key, u32);
-    __type(value, u64);
-} ring_shares SEC(".maps");
-
-/* ---- Shares --------------------------------------------------------------------------------------------------------
- */
-
-XP_INLINE u64 *xp_ring_share(u64 cgroup)
-{
-    u32 at = (u32)(xp_mix(xp_config.seed, cgroup) >> 32) & (XP_RING_SHARES - 1);
-    return bpf_map_lookup_elem(&ring_shares, &at);
-}
-
 /* Forgets a request: it is over, or another one has its address. */
 XP_NOINLINE int xp_ring_forget(u64 key)
 {
     struct xp_ring_request *r = bpf_map_lookup_elem(&ring_requests, &key);
-    u64 *n = r ? xp_ring_share(r->cgroup) : 0;
+    u64 cgroup = r ? r->cgroup : 0;
     if (!r || bpf_map_delete_elem(&ring_requests, &key))
         return 1;
-    if (n)
-        __sync_fetch_and_add(n, -1);
+    xp_share_give(cgroup);
     return 0;
 }
 
 XP_INLINE int xp_ring_note(u64 key, const struct xp_ring_request *r)
 {
-    u64 *n = xp_ring_share(r->cgroup);
-    if (!n || (xp_config.wait_shares && *n >= XP_RING_REQUESTS / XP_WAIT_SHARE) ||
-        bpf_map_update_elem(&ring_requests, &key, r, BPF_NOEXIST))
+    if (xp_share_take(r->cgroup, XP_RING_REQUESTS))
         return 1;
-    __sync_fetch_and_add(n, 1);
-    return 0;
-}
-
-/* An argument of a tracepoint as a number, which the verifier lets us pass on and calculate with. */
-XP_INLINE u64 xp_ring_argument(u64 *ctx, u32 number)
-{
-    u64 value = 0;
-    bpf_probe_read_kernel(&value, sizeof(value), ctx + number);
-    return value;
+    if (!bpf_map_update_elem(&ring_requests, &key, r, BPF_NOEXIST))
+        return 0;
+    xp_share_give(r->cgroup);
+    return 1;
 }
 
 /* ---- Submission ----------------------------------------------------------------------------------------------------
@@ -184,7 +159,7 @@ XP_NOINLINE int xp_ring_stack(void)
 
 XP_INLINE void xp_ring_begins(u64 *ctx, struct xp_state *s)
 {
-    u64 key = xp_ring_argument(ctx, 0);
+    u64 key = xp_argument(ctx, 0);
     struct io_kiocb *req = (void *)key;
     struct xp_ring_request r = {.began = bpf_ktime_get_ns(), .request = key};
     r.does = xp_ring_arguments(req, xp_ring_does(req));
@@ -218,8 +193,8 @@ struct xp_ring_end {
 
 XP_INLINE void xp_ring_end_of(u64 *ctx, struct xp_ring_end *e)
 {
-    struct io_uring_cqe *cqe = (void *)xp_ring_argument(ctx, 2);
-    struct io_kiocb *req = (void *)xp_ring_argument(ctx, 1);
+    struct io_uring_cqe *cqe = (void *)xp_argument(ctx, 2);
+    struct io_kiocb *req = (void *)xp_argument(ctx, 1);
     if (req) {
         e->result = BPF_CORE_READ(req, cqe.res);
         e->user_data = BPF_CORE_READ(req, cqe.user_data);
@@ -229,13 +204,13 @@ XP_INLINE void xp_ring_end_of(u64 *ctx, struct xp_ring_end *e)
         e->user_data = BPF_CORE_READ(cqe, user_data);
         e->more = BPF_CORE_READ(cqe, flags) & XP_RING_MORE;
     } else {
-        e->result = (s32)xp_ring_argument(ctx, 3);
+        e->result = (s32)xp_argument(ctx, 3);
         e->user_data = (u64)cqe;
         e->more = XP_RING_MORE;
     }
     e->key = (u64)req;
     if (!req || !bpf_map_lookup_elem(&ring_requests, &e->key))
-        e->key = xp_ring_key(xp_ring_argument(ctx, 0), e->user_data);
+        e->key = xp_ring_key(xp_argument(ctx, 0), e->user_data);
 }
 
 /* Counts a completion: `result` is the number of bytes. Out of line, for its part of the stack. */

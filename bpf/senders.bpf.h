@@ -106,11 +106,10 @@ XP_INLINE u64 xp_sender_cgroup(struct sock *sk)
     bpf_probe_read_kernel(&c, sizeof(c), (void *)((u64)sk + XP_OFFSET_OF(sock, sk_cgrp_data)));
     if (!c || (u64)c & 1 || !xp_hierarchy_counts(c)) /* in version 1 of cgroups, it may be no address */
         return 0;
-    u64 id = BPF_CORE_READ(c, kn, id), *known = bpf_map_lookup_elem(&decisions, &id);
+    u64 id = BPF_CORE_READ(c, kn, id);
     if (xp_config.target != XP_TARGET_CGROUP)
         return id;
-    u32 want = known && *known >> 32 == xp_live.wants ? (u32)*known : (u32)xp_cgroup_decide((u64)c);
-    return want >> (xp_config.event & 15) & 1 ? id : 0;
+    return xp_want_of_cgroup(id, c) >> (xp_config.event & 15) & 1 ? id : 0;
 }
 
 /* Out of line, so that it is verified once. */
@@ -138,15 +137,15 @@ XP_NOINLINE int xp_count_retransmits(u64 sk, u64 segments)
 /* As the kernel's own books have it (RetransSegs): segments, of which the card may make several packets. */
 XP_INLINE void xp_retransmits(u64 *ctx, struct xp_state *s)
 {
-    u64 skb = xp_ring_argument(ctx, 1);
+    u64 skb = xp_argument(ctx, 1);
     struct tcp_skb_cb *cb = (void *)(skb + XP_OFFSET_OF(sk_buff, cb));
-    xp_count_retransmits(xp_ring_argument(ctx, 0), BPF_CORE_READ(cb, tcp_gso_segs));
+    xp_count_retransmits(xp_argument(ctx, 0), BPF_CORE_READ(cb, tcp_gso_segs));
 }
 XP_KIND_PROGRAM("tp_btf/tcp_retransmit_skb", xp_on_retransmit, ctx[0] != 0, xp_retransmits)
 
 /* An answer to who asks for a connection: the socket is that of the listener. */
 XP_INLINE void xp_answers_again(u64 *ctx, struct xp_state *s)
 {
-    xp_count_retransmits(xp_ring_argument(ctx, 0), 1);
+    xp_count_retransmits(xp_argument(ctx, 0), 1);
 }
 XP_KIND_PROGRAM("tp_btf/tcp_retransmit_synack", xp_on_synack, ctx[0] != 0, xp_answers_again)

@@ -17,7 +17,6 @@ struct {
 struct xp_tag_room {
     u64 dentry, mount; /* where the walk to the root has come */
     u64 root, root_mount;
-    u64 parent, key;
     u32 at; /* the text so far begins here */
     u32 pad;
     struct xp_tag_event event;

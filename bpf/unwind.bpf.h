@@ -274,7 +274,7 @@ XP_NOINLINE int xp_enter(u64 pc)
     if (pc >= XP_VSYSCALL && pc < XP_VSYSCALL_END)
         return xp_step_vsyscall(s) ? 1 : 2;
     int cause = xp_switch_mapping(s, pc);
-    if ((cause == XP_CAUSE_NO_MAPPING || (!cause && xp_is_one_page(s))) && !xp_see_through_probe(0))
+    if ((cause == XP_CAUSE_NO_MAPPING || (!cause && xp_is_one_page(s))) && !xp_see_through_probe())
         return 2;
     return cause ? xp_stop_unmapped(s, cause) : 0;
 }

@@ -273,7 +273,7 @@ struct return_instance { /* of a uretprobe */
     unsigned long stack, orig_ret_vaddr;
     struct return_instance *next;
 } CORE;
-enum uprobe_task_state { UTASK_RUNNING };
+enum uprobe_task_state { UTASK_RUNNING, UTASK_SSTEP };
 struct uprobe_task {
     enum uprobe_task_state state;
     struct return_instance *return_instances;

@@ -52,7 +52,7 @@ XP_INLINE int xp_find_mapping(u64 pc)
 }
 
 /* What the kernel keeps for probes is not copied with a stack. */
-XP_INLINE int xp_see_through_probe(u32 unused)
+XP_INLINE int xp_see_through_probe(void)
 {
     return 1;
 }

@@ -9,7 +9,7 @@
 #include "bpf/kind.bpf.h"
 #include "bpf/cgroup.bpf.h"
 #include "bpf/disk.h"
-#include "bpf/held.bpf.h"
+#include "bpf/shares.bpf.h"
 
 #define XP_DISK_BIOS   16384      /* on their way at once */
 #define XP_DISK_MERGED 512        /* bios of a request that are looked at */
@@ -55,9 +55,7 @@ XP_INLINE int xp_disk_is_wanted(struct bio *bio)
     struct cgroup *owner = xp_config.target == XP_TARGET_CGROUP ? xp_disk_owner(bio) : 0;
     if (!owner)
         return xp_is_wanted();
-    u64 id = BPF_CORE_READ(owner, kn, id), *known = bpf_map_lookup_elem(&decisions, &id);
-    u32 want = known && *known >> 32 == xp_live.wants ? (u32)*known : (u32)xp_cgroup_decide((u64)owner);
-    return want >> (xp_config.event & 15) & 1;
+    return xp_want_of_cgroup(BPF_CORE_READ(owner, kn, id), owner) >> (xp_config.event & 15) & 1;
 }
 
 XP_INLINE int xp_disk_stack(void *ctx, struct xp_state *s, struct bio *bio)
@@ -111,7 +109,7 @@ XP_INLINE int xp_disk_forget(u64 bio)
     u64 cgroup = b ? b->cgroup : 0;
     if (!b || bpf_map_delete_elem(&disk_bios, &bio))
         return 1;
-    xp_held_give(cgroup);
+    xp_share_give(cgroup);
     return 0;
 }
 
@@ -134,10 +132,10 @@ XP_INLINE void xp_disk_follow(u64 *ctx, struct xp_state *s, u64 bio)
     b.stack = s->hash;
     b.cgroup = s->sample.cgroup;
     b.label = XP_LABEL(xp_disk_what((struct bio *)bio), xp_disk_name((struct bio *)bio));
-    if (xp_held_take(b.cgroup, XP_DISK_BIOS)) {
+    if (xp_share_take(b.cgroup, XP_DISK_BIOS)) {
         xp_lose(XP_LOSS_REQUEST);
     } else if (bpf_map_update_elem(&disk_bios, &bio, &b, BPF_ANY)) {
-        xp_held_give(b.cgroup);
+        xp_share_give(b.cgroup);
         xp_lose(XP_LOSS_REQUEST);
     }
 }

@@ -9,7 +9,7 @@
  * before 6.3 do not let typed ones read arguments of type const void *.
  */
 #include "bpf/kind.bpf.h"
-#include "bpf/held.bpf.h"
+#include "bpf/shares.bpf.h"
 #include "bpf/odds.bpf.h"
 #include "bpf/kmem.h"
 #include "bpf/slab_name.bpf.h"
@@ -69,7 +69,7 @@ XP_NOINLINE int xp_kmem_free(u64 address)
         xp_no_amounts(s);
         s->amounts[XP_KMEM_FREED] = gone.held;
         xp_count_for(gone.stack, 0, gone.cgroup);
-        xp_held_give(gone.cgroup);
+        xp_share_give(gone.cgroup);
     }
     xp_end_level();
     return 0;
@@ -207,13 +207,13 @@ XP_INLINE int xp_kmem_count(u64 *ctx, struct xp_state *s, u64 address, u64 size,
         xp_lose(XP_LOSS_SUM);
         return 1;
     }
-    if (xp_held_take(cgroup, XP_KMEM_BLOCKS)) {
+    if (xp_share_take(cgroup, XP_KMEM_BLOCKS)) {
         xp_lose(XP_LOSS_BLOCK);
         return 1;
     }
     if (!xp_kmem_follow(address, cgroup))
         return 0;
-    xp_held_give(cgroup);
+    xp_share_give(cgroup);
     return 1;
 }
 
@@ -242,7 +242,7 @@ XP_INLINE int xp_kmem_new(u64 *ctx, u64 address, u64 size, u64 name, u64 gfp, u3
 /* Arguments of the tracepoints: caller, object; then, in Linux 6.0, the cache; up to there, sizes as asked for and as
  * allocated, and flags. From 6.1 on, objects of caches have the cache and flags. */
 #define XP_KMEM_IS_OLD bpf_core_type_exists(struct trace_event_raw_kmem_alloc)
-#define XP_KMEM_IS_6_0 bpf_core_field_exists(struct trace_event_raw_kmem_alloc, accounted)
+#define XP_KMEM_IS_6_0 (XP_KMEM_IS_OLD && bpf_core_field_exists(struct trace_event_raw_kmem_alloc, accounted))
 
 XP_INLINE int xp_kmem_is_told_twice(u64 address)
 {
@@ -255,8 +255,8 @@ XP_INLINE int xp_kmem_is_told_twice(u64 address)
 
 XP_INLINE int xp_kmem_kmalloc(u64 *ctx)
 {
-    int new = XP_KMEM_IS_OLD &&XP_KMEM_IS_6_0;
-    u64 size = new ? XP_ARG(ctx, 4) : XP_ARG(ctx, 3), gfp = new ? XP_ARG(ctx, 5) : XP_ARG(ctx, 4);
+    int has_cache = XP_KMEM_IS_6_0;
+    u64 size = has_cache ? XP_ARG(ctx, 4) : XP_ARG(ctx, 3), gfp = has_cache ? XP_ARG(ctx, 5) : XP_ARG(ctx, 4);
     u64 address = XP_ARG(ctx, 1);
     if (size > XP_KMALLOC_MOST && xp_kmem_is_told_twice(address))
         return 0;

@@ -67,6 +67,7 @@ XP_NOINLINE int xp_heap_count(struct xp_heap_block *b, u32 which)
 
 /* ---- Which blocks count --------------------------------------------------------------------------------------------
  */
+
 /* Takes the stack of an allocation that counts. Out of line, for its part of the stack. */
 XP_NOINLINE int xp_heap_stack(struct xp_heap_frame *f)
 {
@@ -93,16 +94,16 @@ XP_INLINE int xp_heap_forget(const struct xp_heap_key *key, struct xp_heap_block
     *to = *b;
     if (bpf_map_delete_elem(&heap_blocks, key))
         return 1;
-    xp_heap_give_share(to->cgroup);
+    xp_share_give(to->cgroup);
     return 0;
 }
 
 /* Follows a block. Returns 0; 1: there is no room, which is counted. */
 XP_INLINE int xp_heap_keep(const struct xp_heap_key *key, const struct xp_heap_block *b)
 {
-    int full = xp_heap_take_share(b->cgroup);
+    int full = xp_share_take(b->cgroup, XP_HEAP_BLOCKS);
     if (!full && bpf_map_update_elem(&heap_blocks, key, b, BPF_ANY)) {
-        xp_heap_give_share(b->cgroup);
+        xp_share_give(b->cgroup);
         full = 1;
     }
     if (full)

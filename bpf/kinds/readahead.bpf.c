@@ -9,7 +9,7 @@
  */
 #include "bpf/kind.bpf.h"
 #include "bpf/atomic.bpf.h"
-#include "bpf/held.bpf.h"
+#include "bpf/shares.bpf.h"
 
 #define XP_RA_BLOCKS 65536 /* of 64 pages, 600 bytes each, allocated as they are needed */
 #define XP_RA_LOOK   256   /* blocks that one read may judge: it may get 31 folios of 2 MB at once */
@@ -240,7 +240,7 @@ int xp_on_leave(u64 *ctx)
         xp_atomic_and(&b->mapped, ~pages);
         u64 owner = b->owner;
         if (!(xp_atomic_and(&b->pending, ~pages) & ~pages) && !bpf_map_delete_elem(&ra_blocks, &key))
-            xp_held_give(owner);
+            xp_share_give(owner);
     }
     return 0;
 }
@@ -305,12 +305,12 @@ XP_KIND_PROGRAM("tp_btf/page_cache_ra_order", xp_on_large_readahead, xp_ra_is_wa
 XP_INLINE struct xp_ra_block *xp_ra_make(const struct xp_ra_key *key, u64 cgroup)
 {
     static const struct xp_ra_block none = {};
-    if (xp_held_take(cgroup, XP_RA_BLOCKS))
+    if (xp_share_take(cgroup, XP_RA_BLOCKS))
         return 0;
     int refused = bpf_map_update_elem(&ra_blocks, key, &none, BPF_NOEXIST); /* perhaps somebody else was faster */
     struct xp_ra_block *b = bpf_map_lookup_elem(&ra_blocks, key);
     if (refused)
-        xp_held_give(cgroup);
+        xp_share_give(cgroup);
     else if (b)
         b->owner = cgroup;
     return b;

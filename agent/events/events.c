@@ -1,5 +1,4 @@
 #include "events/events.h"
-#include "base/clock.h"
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
@@ -329,7 +328,7 @@ u64 event_period(const struct event_kind *kind, unsigned hz, u64 heap_period)
 {
     bool blocks = kind->probe.levels == PROBE_LEVELS_HELD || kind->probe.levels == PROBE_LEVELS_LENT;
     if (kind->probe.time)
-        return NS_PER_SEC / hz;
+        return 1000000000 / hz;
     return !blocks ? 1 : heap_period ? heap_period : PROBE_HEAP_PERIOD;
 }
 

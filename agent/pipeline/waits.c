@@ -1,35 +1,18 @@
-#include "pipeline/waits.h"
+#include "pipeline/waits_internal.h"
 #include "base/cleanup.h"
-#include "pipeline/wrong_frees.h"
 #include "profile/frames.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct wait_stack {
-    u64 key;
-    struct xp_sample *sample; /* owned, with its words */
-    u32 used;                 /* the interval in which it was sent or referred to last */
-    bool open;                /* still being unwound */
-    bool kept;                /* others may refer to it at any time */
-    u8 event;                 /* whose `level` it is, */
-    u8 value;                 /* and which of its values */
-    struct xp_amount level;   /* what is left of all that it brought (struct wait_events: levels) */
-};
 
 void waits_init(struct waits *w)
 {
     *w = (struct waits){.bytes.limit = WAITS_STACK_BYTES, .tags.bytes.limit = TAGS_BYTES};
 }
 
-static size_t words_of(const struct xp_sample *s)
-{
-    return (size_t)s->nkernel + s->nuser;
-}
-
 static size_t size_of(const struct wait_stack *k)
 {
-    return sizeof(*k) + sizeof(*k->sample) + 8 * words_of(k->sample);
+    return sizeof(*k) + sizeof(*k->sample) + 8 * waits_words(k->sample);
 }
 
 /* Stacks of the kernel, and of interrupts, have no process. */
@@ -56,7 +39,7 @@ void waits_free(struct waits *w)
     tags_free(&w->tags);
 }
 
-static struct wait_stack *find(const struct waits *w, u64 key)
+struct wait_stack *waits_find(const struct waits *w, u64 key)
 {
     const u64 *place = key ? map_get(&w->places, key) : NULL;
     return place ? &w->stacks.v[*place - 1] : NULL;
@@ -104,8 +87,8 @@ static bool replace(struct waits *w, struct wait_stack *k, struct xp_sample *sam
 
 void waits_keep(struct waits *w, const struct xp_sample *s, bool open)
 {
-    size_t len = sizeof(*s) + 8 * words_of(s);
-    struct wait_stack *known = find(w, s->weight);
+    size_t len = sizeof(*s) + 8 * waits_words(s);
+    struct wait_stack *known = waits_find(w, s->weight);
     if (known) { /* sent again in a new interval, or by another CPU at the same time, or for another kind */
         known->used = w->interval;
         known->kept |= (s->flags & XP_SAMPLE_KEPT) != 0;
@@ -127,11 +110,6 @@ size_t waits_open(const struct waits *w)
 
 /* ---- The end of an interval -------------------------------------------------------------------------------------- */
 
-static bool has_level(const struct wait_stack *k)
-{
-    return k->level.count || k->level.value;
-}
-
 /* Those that nobody referred to for an interval, and of which nothing is left, go. A stack may be sent at the end of
  * one for a wait that the next one brings. */
 static void forget_old(struct waits *w)
@@ -139,7 +117,7 @@ static void forget_old(struct waits *w)
     size_t n = 0;
     for (size_t i = 0; i < w->stacks.n; i++) {
         struct wait_stack *k = &w->stacks.v[i];
-        if (k->used + 1 < w->interval && !has_level(k) && !k->kept) {
+        if (k->used + 1 < w->interval && !waits_has_level(k) && !k->kept) {
             map_remove(&w->places, k->key);
             drop(w, k);
             continue;
@@ -151,11 +129,6 @@ static void forget_old(struct waits *w)
     }
     w->stacks.n = n;
 }
-
-struct user {
-    waits_use *sample;
-    void *ctx;
-};
 
 /* Only a limit of the room is cut off: the root's end of the waker. */
 static size_t put_words(u64 *to, size_t room, const u64 *words, size_t n)
@@ -188,7 +161,7 @@ static size_t put_waker(u64 *to, size_t room, const struct wait_stack *waker, u6
     char class = cause_class(s->cause);
     if (class == 'x' || (class == 'n' && s->cause != XP_CAUSE_KTHREAD))
         to[n++] = (u64)XP_WORD_MARK << 60 | s->cause;
-    return n + put_words(to + n, room - n, s->words, words_of(s));
+    return n + put_words(to + n, room - n, s->words, waits_words(s));
 }
 
 /* The lock and, if it is known, who held it. */
@@ -245,10 +218,10 @@ static int event_of(const struct wait_events *events, u32 flags)
 }
 
 static void take_row(struct waits *w, const struct probe_wait *row, int event, struct xp_sample *room,
-                     const struct user *to)
+                     const struct waits_user *to)
 {
-    struct wait_stack *user = find(w, row->key.user), *kernel = find(w, row->key.kernel);
-    struct wait_stack *waker = row->key.flags & XP_WAIT_WOKEN ? find(w, row->key.with) : NULL;
+    struct wait_stack *user = waits_find(w, row->key.user), *kernel = waits_find(w, row->key.kernel);
+    struct wait_stack *waker = row->key.flags & XP_WAIT_WOKEN ? waits_find(w, row->key.with) : NULL;
     if (event < 0)
         return;
     if (!user || user->sample->nkernel) {
@@ -264,134 +237,24 @@ static void take_row(struct waits *w, const struct probe_wait *row, int event, s
     to->sample(to->ctx, room, &(struct xp_amount){room->count, room->weight}, 1);
 }
 
-static void make_of_kind(struct xp_sample *to, const struct wait_stack *stack, u64 label, u8 event, u64 count)
-{
-    bool labelled = XP_WORD_KIND(label) == XP_WORD_LABEL;
-    *to = *stack->sample;
-    to->words[0] = label;
-    memcpy(to->words + labelled, stack->sample->words, 8 * words_of(stack->sample));
-    to->nkernel = (u16)(to->nkernel + labelled);
-    to->type = XP_RECORD_SAMPLE;
-    to->event = event;
-    to->count = count > UINT32_MAX ? UINT32_MAX : (u32)count;
-}
-
-/* Turns a value into the change of what is left: less than nothing is never left. Changes may be negative: they are
- * added modulo 2^64, and what an interval began with is there already (waits_carry). Returns what went away without
- * having come. */
-static u64 change_level(struct wait_stack *stack, struct xp_amount came, struct xp_amount gone, struct xp_amount *value)
-{
-    struct xp_amount old = stack->level;
-    struct xp_amount now = {old.count + came.count, old.value + came.value};
-    u64 unknown = gone.count > now.count ? gone.count - now.count : 0;
-    now.count -= gone.count - unknown;
-    now.value -= gone.value < now.value ? gone.value : now.value;
-    now.value = now.count ? now.value : 0;
-    stack->level = now;
-    *value = (struct xp_amount){now.count - old.count, now.value - old.value};
-    return unknown;
-}
-
-/* What an ended process had left was dropped (waits_carry), and may be decided, or freed, later: that is no loss. */
-static void change_levels(struct waits *w, struct wait_stack *stack, const struct probe_sum *row,
-                          const struct wait_events *events, struct xp_amount values[XP_MAX_VALUES])
-{
-    bool open = events->open_levels >> row->event & 1, lent = events->lent_levels >> row->event & 1;
-    struct xp_amount closed = {values[0].count + values[1].count, values[0].value + values[1].value};
-    stack->event = row->event;
-    stack->value = open ? 2 : 1;
-    if (open)
-        change_level(stack, values[2], closed, &values[2]);
-    else
-        w->lost += change_level(stack, values[0], values[1], &values[1]) * !lent;
-}
-
-static const struct xp_sample *stack_of(const void *waits, u64 key)
-{
-    const struct wait_stack *k = find(waits, key);
-    return k ? k->sample : NULL;
-}
-
-/* A sum of a kind: its stack is one, kernel words and user words. */
-static void take_sum(struct waits *w, const struct probe_sum *row, const struct wait_events *events,
-                     struct xp_sample *room, const struct user *to)
-{
-    bool levels = events->levels >> row->event & 1, open = events->open_levels >> row->event & 1;
-    struct wait_stack *stack = find(w, row->key.stack);
-    struct xp_amount values[XP_MAX_VALUES];
-    u64 count = 0, counted = events->lent_levels >> row->event & 1 ? 1 : XP_MAX_VALUES;
-    for (size_t i = 0; i < counted; i++)
-        count += row->sum.of[i].count;
-    if (!stack || (!stack->sample->tgid && !(stack->sample->flags & XP_SAMPLE_NOBODY))) {
-        w->lost += open ? row->sum.of[2].count : count;
-        return;
-    }
-    stack->used = w->interval;
-    memcpy(values, row->sum.of, sizeof(values));
-    make_of_kind(room, stack, row->key.label, row->event, levels ? values[0].count : open ? values[2].count : count);
-    if (levels || open)
-        change_levels(w, stack, row, events, values);
-    tags_put(&w->tags, row->key.tag, room);
-    if (wrong_free_is(stack->sample))
-        wrong_free_join(room, stack->sample, stack_of, w);
-    to->sample(to->ctx, room, values, XP_MAX_VALUES);
-}
-
-static struct xp_sample *room_for_sample(void)
+struct xp_sample *waits_room(void)
 {
     return malloc(sizeof(struct xp_sample) + 8 * (XP_MAX_REASON + XP_MAX_USER));
-}
-
-int waits_add(const struct waits *w, u64 key, u8 event, const struct xp_amount values[XP_MAX_VALUES], waits_use *use,
-              void *ctx)
-{
-    const struct wait_stack *stack = find(w, key);
-    AUTO_FREE struct xp_sample *room = stack ? room_for_sample() : NULL;
-    if (!room)
-        return stack ? -ENOMEM : -ENODATA;
-    make_of_kind(room, stack, 0, event, 0);
-    use(ctx, room, values, XP_MAX_VALUES);
-    return 0;
-}
-
-int waits_carry(struct waits *w, bool (*lives)(u32 tgid), waits_use *use, void *ctx)
-{
-    AUTO_FREE struct xp_sample *room = room_for_sample();
-    if (!room)
-        return -ENOMEM;
-    u32 asked = 0;
-    bool alive = false;
-    for (size_t i = 0; i < w->stacks.n; i++) {
-        struct wait_stack *k = &w->stacks.v[i];
-        if (!has_level(k) && !k->kept)
-            continue;
-        if (!asked || asked != k->sample->tgid)
-            alive = lives(asked = k->sample->tgid);
-        if (!alive) {
-            k->level = (struct xp_amount){0};
-            k->kept = false;
-        }
-        if (!has_level(k))
-            continue;
-        struct xp_amount values[XP_MAX_VALUES] = {{0}};
-        values[k->value] = k->level;
-        make_of_kind(room, k, 0, k->event, 0);
-        use(ctx, room, values, XP_MAX_VALUES);
-    }
-    return 0;
 }
 
 int waits_take(struct waits *w, const struct probe_waits *rows, const struct wait_events *events, waits_use *use,
                void *ctx)
 {
-    struct user to = {use, ctx};
-    AUTO_FREE struct xp_sample *room = room_for_sample();
+    struct waits_user to = {use, ctx};
+    AUTO_FREE struct xp_sample *room = waits_room();
     if (!room)
         return -ENOMEM;
-    for (size_t i = 0; i < rows->sums.n; i++)
-        take_row(w, &rows->sums.v[i], event_of(events, rows->sums.v[i].key.flags), room, &to);
+    for (size_t i = 0; i < rows->sums.n; i++) {
+        const struct probe_wait *row = &rows->sums.v[i];
+        take_row(w, row, event_of(events, row->key.flags), room, &to);
+    }
     for (size_t i = 0; i < rows->kinds.n; i++)
-        take_sum(w, &rows->kinds.v[i], events, room, &to);
+        waits_take_sum(w, &rows->kinds.v[i], events, room, &to);
     w->interval++;
     holders_tick(&w->holders);
     tags_tick(&w->tags);

@@ -304,10 +304,6 @@ int probe_start(struct probe *p, char *why, size_t why_len)
     return 0;
 }
 
-void probe_stop(struct probe *p)
-{
-}
-
 int probe_rescan(struct probe *p, char *why, size_t why_len)
 {
     why[0] = 0;
@@ -337,11 +333,6 @@ int probe_event_by(const struct probe *p, enum probe_how how)
         if (p->config.events[e].how == how)
             return (int)e;
     return -1;
-}
-
-bool probe_can_take(enum probe_wait_stacks means)
-{
-    return means == PROBE_STACKS_SWITCH;
 }
 
 void fake_wait(struct probe *p, const struct probe_wait *w)
@@ -381,20 +372,6 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
     return 0;
 }
 
-int probe_add_pid(struct probe *p, u32 tgid)
-{
-    return 0;
-}
-
-int probe_want(struct probe *p, u64 cgroup, u32 want)
-{
-    return 0;
-}
-
-void probe_unwant(struct probe *p, u64 cgroup)
-{
-}
-
 int probe_stats(const struct probe *p, struct xp_stats *out)
 {
     *out = p->stats;
@@ -419,92 +396,7 @@ void probe_run_time(const struct probe *p, u64 *ns, u64 *runs)
     *runs = p->runs;
 }
 
-int probe_cgroup_subsys(const char *controller)
-{
-    return -ENOENT;
-}
-
-int probe_cpus(const struct probe *p)
-{
-    return 4;
-}
-
 u64 probe_map_bytes(const struct probe *p)
 {
     return (u64)p->tables.nshards * 4 << XP_SHARD_SHIFT;
-}
-
-int probe_disks(struct probe *p, probe_disk_list *out, u64 *left_out)
-{
-    *left_out = 0;
-    return 0;
-}
-
-bool probe_run_times(const struct probe *p, u64 ns[PROBE_RUN_TIMES])
-{
-    for (size_t i = 0; i < PROBE_RUN_TIMES; i++)
-        ns[i] = 1000 * i;
-    return true;
-}
-
-bool probe_published(const struct probe *p, u32 id)
-{
-    return true;
-}
-
-u32 probe_heap_wants(const struct probe *p)
-{
-    return 0;
-}
-
-int probe_heap_wanted(struct probe *p, size_t event, probe_processes *out)
-{
-    return -ENODATA;
-}
-
-void probe_heap_begin(struct probe *p, size_t event, u32 place)
-{
-}
-
-int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_file *f, unsigned parts,
-                      struct probe_heap_links *l)
-{
-    return -ENOTSUP;
-}
-
-void probe_heap_detach(struct probe_heap_links *l, unsigned parts)
-{
-}
-
-int probe_heap_hits(struct probe *p, size_t event, u32 place, struct probe_heap_hits *out)
-{
-    return -ENODATA;
-}
-
-int probe_heap_prices(struct probe *p, size_t event, struct probe_heap_hits *out)
-{
-    return -ENODATA;
-}
-
-void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting)
-{
-}
-
-int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 but)
-{
-    return 0;
-}
-
-u64 probe_heap_forget(struct probe *p, size_t event)
-{
-    return 0;
-}
-
-int probe_heap_look(struct probe *p, size_t event, u64 by_ns, probe_heap_held *held, void *ctx)
-{
-    return 0;
-}
-
-void probe_heap_end(struct probe *p, size_t event)
-{
 }

@@ -1,161 +1,9 @@
-/* pprof read back by a decoder of its own: small, and it shares nothing with the writer but the standard. */
-#include "base/cursor.h"
-#include "base/gz.h"
 #include "base/utf8.h"
-#include "base/vec.h"
 #include "profile/encode.h"
-#include "profile/fixture_test.h"
+#include "profile/pprof_decode_test.h"
 
 #define AUTO_PROFILE __attribute__((cleanup(profile_free)))
 #define COUNT(a)     (sizeof(a) / sizeof((a)[0]))
-
-struct field {
-    unsigned number;
-    u64 value;         /* wire type 0 */
-    struct cursor sub; /* wire type 2 */
-};
-
-static bool next_field(struct cursor *c, struct field *f)
-{
-    if (c->bad || !cursor_left(c))
-        return false;
-    u64 tag = cursor_uleb(c);
-    *f = (struct field){.number = (unsigned)(tag >> 3)};
-    if ((tag & 7) == 2)
-        f->sub = cursor_sub(c, cursor_uleb(c));
-    else if ((tag & 7) == 0)
-        f->value = cursor_uleb(c);
-    else
-        c->bad = true;
-    return !c->bad;
-}
-
-struct decoded {
-    struct buf raw;
-    VEC(struct field) fields;
-    VEC(struct cursor) strings;
-    bool bad;
-};
-
-static void decode(const struct profile *p, struct decoded *d)
-{
-    AUTO_BUF struct buf packed = {0};
-    *d = (struct decoded){0};
-    d->bad = encoder_by_name("pprof")->encode(p, &packed) || gz_expand(packed.data, packed.len, 1 << 30, &d->raw);
-    struct cursor c = cursor_of(d->raw.data, d->raw.len);
-    for (struct field f; next_field(&c, &f);) {
-        *VEC_PUSH(&d->fields) = f;
-        if (f.number == 6)
-            *VEC_PUSH(&d->strings) = f.sub;
-    }
-    d->bad |= c.bad;
-}
-
-static void decoded_free(struct decoded *d)
-{
-    buf_free(&d->raw);
-    vec_free(&d->fields);
-    vec_free(&d->strings);
-}
-#define AUTO_DECODED __attribute__((cleanup(decoded_free)))
-
-static u64 number_of(struct cursor message, unsigned field)
-{
-    for (struct field f; next_field(&message, &f);)
-        if (f.number == field)
-            return f.value;
-    return 0;
-}
-
-static void add_text(const struct decoded *d, u64 string, struct buf *out)
-{
-    if (string < d->strings.n)
-        buf_add(out, d->strings.v[string].base, d->strings.v[string].len);
-    else
-        buf_str(out, "(no such string)");
-}
-
-/* The message with `field` = id among those of kind `kind`. */
-static bool by_id(const struct decoded *d, unsigned kind, u64 id, struct cursor *out)
-{
-    for (size_t i = 0; i < d->fields.n; i++)
-        if (d->fields.v[i].number == kind && number_of(d->fields.v[i].sub, 1) == id) {
-            *out = d->fields.v[i].sub;
-            return true;
-        }
-    return false;
-}
-
-static void location_text(struct decoded *d, u64 id, struct buf *out)
-{
-    struct cursor location, function;
-    if (!by_id(d, 4, id, &location)) {
-        d->bad = true;
-        return;
-    }
-    for (struct field f; next_field(&location, &f);) {
-        if (f.number != 4)
-            continue;
-        buf_char(out, ' ');
-        d->bad |= !by_id(d, 5, number_of(f.sub, 1), &function);
-        if (!d->bad)
-            add_text(d, number_of(function, 2), out);
-        if (number_of(f.sub, 2))
-            buf_printf(out, ":%u", (unsigned)number_of(f.sub, 2));
-    }
-}
-
-static void label_text(const struct decoded *d, struct cursor label, struct buf *out)
-{
-    buf_str(out, " {");
-    add_text(d, number_of(label, 1), out);
-    buf_char(out, '=');
-    if (number_of(label, 2))
-        add_text(d, number_of(label, 2), out);
-    else
-        buf_printf(out, "%u", (unsigned)number_of(label, 3));
-    buf_char(out, '}');
-}
-
-/* "values: leaf ... root {labels}" of each sample, a line each. */
-static void samples_text(struct decoded *d, struct buf *out)
-{
-    for (size_t i = 0; i < d->fields.n; i++) {
-        if (d->fields.v[i].number != 2)
-            continue;
-        AUTO_BUF struct buf values = {0}, names = {0};
-        struct cursor s = d->fields.v[i].sub;
-        for (struct field f; next_field(&s, &f);) {
-            while (f.number == 1 && cursor_left(&f.sub))
-                location_text(d, cursor_uleb(&f.sub), &names);
-            while (f.number == 2 && cursor_left(&f.sub))
-                buf_printf(&values, "%llu ", (unsigned long long)cursor_uleb(&f.sub));
-            if (f.number == 3)
-                label_text(d, f.sub, &names);
-        }
-        buf_printf(out, "%s:%s\n", values.data, names.data);
-    }
-}
-
-static void types_text(const struct decoded *d, unsigned kind, struct buf *out)
-{
-    for (size_t i = 0; i < d->fields.n; i++) {
-        if (d->fields.v[i].number != kind)
-            continue;
-        add_text(d, number_of(d->fields.v[i].sub, 1), out);
-        buf_char(out, '/');
-        add_text(d, number_of(d->fields.v[i].sub, 2), out);
-        buf_char(out, ' ');
-    }
-}
-
-static u64 top_number(const struct decoded *d, unsigned field)
-{
-    for (size_t i = 0; i < d->fields.n; i++)
-        if (d->fields.v[i].number == field)
-            return d->fields.v[i].value;
-    return 0;
-}
 
 static const struct fixture_sample PLAIN[] = {
     {"demo", 20, 0, XP_CAUSE_END, 10000000, 1, 3, {W_KERNEL(0x3010), W_LEAF(2, 0x3010), W(2, 0x2105), W(2, 0x1010)}},
@@ -170,21 +18,21 @@ TEST(pprof_samples)
     AUTO_PROFILE struct profile p = {0};
     CHECK_EQ(fixture_profile(PLAIN, COUNT(PLAIN), &p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0}, types = {0};
-    samples_text(&d, &b);
+    pprof_samples_text(&d, &b);
     CHECK(!d.bad);
     CHECK_STR(b.data,
               "1 10000000 : vfs_read leaf inner:14 outer:42 main {pid=20} {process=demo}\n"
               "2 20000000 : leaf [cut: no-rule] {pid=20} {process=demo} {cut=no-rule}\n"
               "1 10000000 : [no stack: no-memory-map] {pid=7} {process=idle}\n");
-    types_text(&d, 1, &types);
-    types_text(&d, 11, &types);
-    add_text(&d, top_number(&d, 14), &types);
+    pprof_types_text(&d, 1, &types);
+    pprof_types_text(&d, 11, &types);
+    pprof_add_text(&d, pprof_top_number(&d, 14), &types);
     CHECK_STR(types.data, "samples/count cpu/nanoseconds cpu/nanoseconds cpu");
-    CHECK_EQ(top_number(&d, 9), 1700000000ll * 1000000000);
-    CHECK_EQ(top_number(&d, 10), 2000000000);
-    CHECK_EQ(top_number(&d, 12), 10000000);
+    CHECK_EQ(pprof_top_number(&d, 9), 1700000000ll * 1000000000);
+    CHECK_EQ(pprof_top_number(&d, 10), 2000000000);
+    CHECK_EQ(pprof_top_number(&d, 12), 10000000);
 }
 
 TEST(pprof_says_how_frames_were_found)
@@ -204,9 +52,9 @@ TEST(pprof_says_how_frames_were_found)
     AUTO_PROFILE struct profile p = {0};
     CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0};
-    samples_text(&d, &b);
+    pprof_samples_text(&d, &b);
     CHECK(strstr(b.data, "{process=a} {unwind=synthesised}\n"));
     CHECK(strstr(b.data, "{process=b} {unwind=inferred}\n")); /* the weaker of the two */
     CHECK(strstr(b.data, "{process=c}\n"));
@@ -222,9 +70,9 @@ TEST(pprof_says_what_threads_wait_for)
     AUTO_PROFILE struct profile p = {0};
     CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0};
-    samples_text(&d, &b);
+    pprof_samples_text(&d, &b);
     CHECK(!d.bad);
     CHECK_STR(b.data,
               "1 1 : [pipe] schedule anon_pipe_read leaf {pid=20} {process=a} {wait=pipe}\n"
@@ -251,9 +99,9 @@ TEST(pprof_says_which_locks_threads_wait_for)
     AUTO_PROFILE struct profile p = {0};
     CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0};
-    samples_text(&d, &b);
+    pprof_samples_text(&d, &b);
     CHECK(!d.bad);
     CHECK_STR(b.data,
               "1 1 : [lock: heap] leaf {pid=20} {process=a} {wait=lock} {lock=heap 0x1000}\n"
@@ -287,9 +135,9 @@ TEST(pprof_shows_long_labels_as_leaves)
     AUTO_PROFILE struct profile p = {0};
     CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0};
-    samples_text(&d, &b);
+    pprof_samples_text(&d, &b);
     CHECK(!d.bad);
     CHECK_STR(b.data,
               "1 1 : [kmalloc-1k] schedule leaf {pid=20} {process=a}\n"
@@ -304,10 +152,10 @@ TEST(pprof_several_events)
     p.period[1] = 1;
     p.nevents = 2;
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0}, types = {0};
-    samples_text(&d, &b);
-    types_text(&d, 1, &types);
+    pprof_samples_text(&d, &b);
+    pprof_types_text(&d, 1, &types);
     CHECK(!d.bad);
     CHECK(strstr(b.data, "1 10000000 0 : vfs_read"));
     CHECK(strstr(b.data, "1 0 5 : [libplain.so.1+0x1000] {pid=9} {process=plain}\n"));
@@ -331,13 +179,13 @@ TEST(pprof_counts_contentions_of_locks_alone)
         p.nevents = i == 1 ? 2 : 1;
         p.period[0] = 1;
         AUTO_DECODED struct decoded d;
-        decode(&p, &d);
+        pprof_decode(&p, &d);
         AUTO_BUF struct buf types = {0};
-        types_text(&d, 1, &types);
-        types_text(&d, 11, &types);
-        add_text(&d, top_number(&d, 14), &types);
+        pprof_types_text(&d, 1, &types);
+        pprof_types_text(&d, 11, &types);
+        pprof_add_text(&d, pprof_top_number(&d, 14), &types);
         CHECK_STR(types.data, want[i]);
-        CHECK_EQ(top_number(&d, 12), i < 2);
+        CHECK_EQ(pprof_top_number(&d, 12), i < 2);
     }
 }
 
@@ -346,23 +194,23 @@ TEST(pprof_mappings_hold_their_locations)
     AUTO_PROFILE struct profile p = {0};
     CHECK_EQ(fixture_profile(PLAIN, COUNT(PLAIN), &p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0};
     for (size_t i = 0; i < d.fields.n; i++) {
-        if (d.fields.v[i].number == 4 && number_of(d.fields.v[i].sub, 2)) {
+        if (d.fields.v[i].number == 4 && pprof_number(d.fields.v[i].sub, 2)) {
             struct cursor m;
-            CHECK(by_id(&d, 3, number_of(d.fields.v[i].sub, 2), &m));
-            u64 address = number_of(d.fields.v[i].sub, 3);
-            CHECK(address >= number_of(m, 2) && address < number_of(m, 3));
+            CHECK(pprof_by_id(&d, 3, pprof_number(d.fields.v[i].sub, 2), &m));
+            u64 address = pprof_number(d.fields.v[i].sub, 3);
+            CHECK(address >= pprof_number(m, 2) && address < pprof_number(m, 3));
         } else if (d.fields.v[i].number == 3) {
             struct cursor m = d.fields.v[i].sub;
-            add_text(&d, number_of(m, 5), &b);
+            pprof_add_text(&d, pprof_number(m, 5), &b);
             buf_char(&b, ' ');
-            add_text(&d, number_of(m, 6), &b);
-            buf_printf(&b, " %llx+%llx %llu%llu%llu%llu\n", (unsigned long long)number_of(m, 2),
-                       (unsigned long long)number_of(m, 4), (unsigned long long)number_of(m, 7),
-                       (unsigned long long)number_of(m, 8), (unsigned long long)number_of(m, 9),
-                       (unsigned long long)number_of(m, 10));
+            pprof_add_text(&d, pprof_number(m, 6), &b);
+            buf_printf(&b, " %llx+%llx %llu%llu%llu%llu\n", (unsigned long long)pprof_number(m, 2),
+                       (unsigned long long)pprof_number(m, 4), (unsigned long long)pprof_number(m, 7),
+                       (unsigned long long)pprof_number(m, 8), (unsigned long long)pprof_number(m, 9),
+                       (unsigned long long)pprof_number(m, 10));
         }
     }
     CHECK(!d.bad);
@@ -382,12 +230,12 @@ TEST(pprof_main_binary_first)
     };
     CHECK_EQ(fixture_profile(s, COUNT(s), &p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     AUTO_BUF struct buf b = {0};
     for (size_t i = 0; i < d.fields.n; i++) {
         if (d.fields.v[i].number != 3)
             continue;
-        add_text(&d, number_of(d.fields.v[i].sub, 5), &b);
+        pprof_add_text(&d, pprof_number(d.fields.v[i].sub, 5), &b);
         buf_char(&b, ' ');
     }
     CHECK_STR(b.data, "/tmp/broken [vdso] /usr/bin/demo /usr/lib/libplain.so.1 [kernel.kallsyms] ");
@@ -398,7 +246,7 @@ TEST(pprof_strings)
     AUTO_PROFILE struct profile p = {0};
     CHECK_EQ(fixture_hostile(&p), 0);
     AUTO_DECODED struct decoded d;
-    decode(&p, &d);
+    pprof_decode(&p, &d);
     CHECK(!d.bad);
     CHECK(d.strings.n > 10);
     CHECK_EQ(d.strings.v[0].len, 0);
@@ -415,11 +263,11 @@ TEST(pprof_strings)
     for (size_t i = 0; i < d.fields.n; i++) {
         comments += d.fields.v[i].number == 13;
         if (d.fields.v[i].number == 5)
-            CHECK(number_of(d.fields.v[i].sub, 2)); /* no function without a name */
+            CHECK(pprof_number(d.fields.v[i].sub, 2)); /* no function without a name */
     }
     CHECK_EQ(comments, 2);
     AUTO_BUF struct buf b = {0};
-    samples_text(&d, &b);
+    pprof_samples_text(&d, &b);
     CHECK(!d.bad);
     CHECK(strstr(b.data, " semi;colon new\nline\r\ttab \x1b[31m:7 [cut: no-rule] {pid=11}"));
 }

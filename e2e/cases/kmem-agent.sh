@@ -6,6 +6,7 @@ set -euo pipefail
 need_root
 need go
 . e2e/agent/lib.sh
+. e2e/pprof.sh
 
 build_target kernel_memory -pthread
 cp "$TMP/kernel_memory" "$TMP/neighbour"
@@ -26,17 +27,9 @@ at_exit "kill -KILL $pid"
 held() {
     local f
     for f in $(compgen -G "$out/host/${id:0:12}/*.pb.gz" | sort); do
-        GOTOOLCHAIN=local go tool pprof -raw -symbolize=none "$f" 2>/dev/null | awk '
-            /^Locations/ { on = 0; places = 1; next }
-            on && /^ *[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+:/ { n++; v[n] = $4; sub(/:.*/, "", v[n]); sub(/^[^:]*: */, ""); at[n] = $0 " " }
-            /^Samples:/ { getline; on = 1; next }
-            places && /\[pages\]/ { id = $1; sub(/:/, "", id); pages[id] = 1 }
-            places && / fill_pipes / { id = $1; sub(/:/, "", id); fill[id] = 1 }
-            END { for (i = 1; i <= n; i++) {
-                    k = split(at[i], ids, " "); is = 0
-                    for (j = 2; j <= k; j++) is = is || ids[j] in fill
-                    if (is && ids[1] in pages) sum += v[i] }
-                printf "%.0f\n", sum }'
+        profile_rows "$f" | awk -F '\t' '
+            $2 ~ /^[^;]*\[pages\]/ && $2 ~ / fill_pipes / { split($1, v, " "); sum += v[4] }
+            END { printf "%.0f\n", sum }'
     done
 }
 # 4,000 pages are left, each of which is sampled with a probability of 1 / 128: four standard deviations.

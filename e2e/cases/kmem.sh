@@ -5,6 +5,7 @@ set -euo pipefail
 . e2e/lib.sh
 need_root
 need go
+. e2e/pprof.sh
 
 build_target kernel_memory -pthread
 files=/dev/shm/xprof-e2e-$$ # a tmpfs
@@ -13,29 +14,20 @@ at_exit "rm -rf $files"
 
 # Lines FUNCTION CACHE OBJECTS HELD BYTES, of a profile.
 seen() { # PROFILE
-    GOTOOLCHAIN=local go tool pprof -symbolize=none -raw "$1" 2>/dev/null | awk '
-        /^Samples:/ { getline; sub(/\[dflt\]/, "")
-            if ($0 !~ /kmem_alloc_objects\/count kmem_alloc_space\/bytes kmem_inuse_objects\/count kmem_inuse_space\/bytes/)
-                exit 1
-            next }
-        /^Locations$/ { places = 1; next }
-        /^Mappings$/ { places = 0 }
-        !places && /^ *[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+:/ {
-            n++; split($0, half, ":"); split(half[1], v, " "); stack[n] = half[2]
-            objects[n] = v[1]; bytes[n] = v[2]; held[n] = v[3]; next }
-        places && /^ *[0-9]+:/ { id = $1; sub(/:/, "", id); name[id] = $0; next }
-        places { name[id] = name[id] $0 }
-        END {
-            for (i = 1; i <= n; i++) {
-                k = split(stack[i], ids, " "); who = ""
-                for (j = 1; j <= k; j++)
-                    if (match(name[ids[j]], /(make|fill|widen)_[a-z]+/)) who = substr(name[ids[j]], RSTART, RLENGTH)
-                if (who == "" || !match(name[ids[1]], /\[[^]]*\]/)) continue
-                key = who " " substr(name[ids[1]], RSTART + 1, RLENGTH - 2)
-                a[key] += objects[i]; h[key] += held[i]; b[key] += bytes[i]
-            }
-            for (key in a) printf "%s %.0f %.0f %.0f\n", key, a[key], h[key], b[key]
-        }' | sort
+    profile_rows "$1" | awk -F '\t' '
+        NR == 1 {
+            if ($0 !~ /kmem_alloc_objects kmem_alloc_space kmem_inuse_objects kmem_inuse_space/) exit 1
+            next
+        }
+        {
+            split($1, v, " "); k = split($2, frame, ";"); who = ""
+            for (j = 1; j <= k; j++)
+                if (match(frame[j], /(make|fill|widen)_[a-z]+/)) who = substr(frame[j], RSTART, RLENGTH)
+            if (who == "" || !match(frame[1], /\[[^]]*\]/)) next
+            key = who " " substr(frame[1], RSTART + 1, RLENGTH - 2)
+            a[key] += v[1]; b[key] += v[2]; h[key] += v[3]
+        }
+        END { for (key in a) printf "%s %.0f %.0f %.0f\n", key, a[key], h[key], b[key] }' | sort
 }
 
 # Starts the program, which begins after some seconds, and records it.

@@ -7,20 +7,7 @@ set -euo pipefail
 . e2e/lib.sh
 need_root
 need go unshare
-
-# "READ WRITTEN FILE" of a profile.
-files_of() { # PROFILE
-    GOTOOLCHAIN=local go tool pprof -symbolize=none -raw "$1" 2>/dev/null | awk '
-        /^Samples:/ { getline; for (i = 1; i <= NF; i++) { sub(/\/.*/, "", $i); column[$i] = i } next }
-        /^Locations$/ { exit }
-        /^ *[0-9]+ +[0-9]+.*:/ && !/:\[/ { split($0, half, ":"); split(half[1], v, " "); next }
-        match($0, /file:\[[^]]*\]?\]/) {
-            file = substr($0, RSTART + 6, RLENGTH - 7)
-            sub(/\] .*/, "", file)
-            r[file] += v[column["read"]]; w[file] += v[column["written"]]
-        }
-        END { for (file in r) print r[file], w[file], file }'
-}
+. e2e/pprof.sh
 
 expect_file() { # READ WRITTEN FILE
     grep -Fxq "$1 $2 $3" "$TMP/files" || { grep -F "$3" "$TMP/files" || true; fail "not $1 bytes read and $2 written of $3"; }
@@ -54,7 +41,7 @@ END
 
 python3=$(python3 -c "import sys; print(sys.executable)") # not a script that starts it
 record -e file --label file -o "$TMP/x.pb.gz" -- "$python3" -I "$TMP/program.py" "$TMP/top"
-files_of "$TMP/x.pb.gz" >"$TMP/files"
+sums_by_label "$TMP/x.pb.gz" file read written >"$TMP/files"
 expect_file 300 1000 "$TMP/top/deep/er/one"
 expect_file 0 70 "$TMP/top/deep/two"
 expect_file 0 5 "$TMP/top/deep/two (deleted)"
@@ -82,7 +69,7 @@ cat >"$TMP/enter.sh" <<END
 mount -t tmpfs none "$TMP/root/data" && mkdir "$TMP/root/data/sub" && exec chroot "$TMP/root" /inside
 END
 record -e file --label file -o "$TMP/x.pb.gz" -- unshare -m --propagation private bash "$TMP/enter.sh"
-files_of "$TMP/x.pb.gz" >"$TMP/files"
+sums_by_label "$TMP/x.pb.gz" file read written >"$TMP/files"
 expect_file 0 5 /data/sub/file
 expect_file 0 3 /at-the-root
 expect_file 0 0 /data
@@ -108,7 +95,7 @@ END
 gcc -O1 -o "$TMP/many" "$TMP/many.c"
 mkdir "$TMP/crowd"
 record -e file --label file -o "$TMP/x.pb.gz" -- env -C "$TMP/crowd" "$TMP/many" /
-files_of "$TMP/x.pb.gz" >"$TMP/files"
+sums_by_label "$TMP/x.pb.gz" file read written >"$TMP/files"
 expect .lost.label '>' 1000
 expect .lost.sum == 0
 others=$(awk '$3 == "[other]" { print $2 }' "$TMP/files")
@@ -120,5 +107,5 @@ echo "$distinct files of 12000, $others bytes of others"
 
 # Without the option, there are no labels; and a label of something that is not recorded is refused.
 record -e file -o "$TMP/x.pb.gz" -- "$TMP/root/inside" || true
-[ -z "$(files_of "$TMP/x.pb.gz")" ] || fail "there are labels that nobody asked for"
+[ -z "$(sums_by_label "$TMP/x.pb.gz" file read written)" ] || fail "there are labels that nobody asked for"
 expect_exit 2 '--label file: give -e file, too' "$XPROF" record -a -d 1s --label file

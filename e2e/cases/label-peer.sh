@@ -6,6 +6,7 @@ set -euo pipefail
 . e2e/lib.sh
 need_root
 need go python3
+. e2e/pprof.sh
 
 cat >"$TMP/program.py" <<'END'
 import os, socket, sys, time
@@ -51,20 +52,6 @@ free.sendmsg([b"d" * 5], [], 0, ("127.0.0.1", ports[0]))
 bound.recvfrom(100)
 END
 
-# "RECEIVED SENT PEER" of a profile.
-peers_of() { # PROFILE
-    GOTOOLCHAIN=local go tool pprof -symbolize=none -raw "$1" 2>/dev/null | awk '
-        /^Samples:/ { getline; for (i = 1; i <= NF; i++) { sub(/\/.*/, "", $i); column[$i] = i } next }
-        /^Locations$/ { exit }
-        /^ *[0-9]+ +[0-9]+.*:/ && !/:\[/ { split($0, half, ":"); split(half[1], v, " "); next }
-        match($0, /peer:\[.*/) {
-            peer = substr($0, RSTART + 6)
-            sub(/\]( [a-z]+:\[.*)?$/, "", peer)
-            r[peer] += v[column["received"]]; s[peer] += v[column["sent"]]
-        }
-        END { for (peer in r) print r[peer], s[peer], peer }'
-}
-
 expect_peer() { # RECEIVED SENT PEER
     grep -Fxq "$1 $2 $3" "$TMP/peers" || { cat "$TMP/peers"; fail "not $1 bytes received and $2 sent: $3"; }
 }
@@ -73,7 +60,7 @@ free_ports
 python3=$(python3 -c "import sys; print(sys.executable)")
 record -e net --label peer -o "$TMP/x.pb.gz" -- \
     "$python3" -I "$TMP/program.py" "$TMP" $port $((port + 1)) $((port + 2)) $((port + 3))
-peers_of "$TMP/x.pb.gz" >"$TMP/peers"
+sums_by_label "$TMP/x.pb.gz" peer received sent >"$TMP/peers"
 expect_peer 200000 1095 "127.0.0.1:$port" # with the 95 of datagrams
 expect_peer 1000 200000 "127.0.0.1->:$port"
 expect_peer 95 0 "*->:$port" # datagrams do not say where they come from before they are there
@@ -99,7 +86,7 @@ touch "$TMP/go"
 sends_label() {
     local f
     for f in $(compgen -G "$out/host/python3*/*.pb.gz"); do
-        peers_of "$f" >"$TMP/peers"
+        sums_by_label "$f" peer received sent >"$TMP/peers"
         if grep -Fxq "1000 200000 127.0.0.1->:$served" "$TMP/peers"; then return 0; fi
     done
     return 1

@@ -31,8 +31,8 @@
 /* ---- Stack words ------------------------------------------------------------------------------------------------
  * A stack is a sequence of u64 words, leaf first. The top four bits contain the kind of the word and how its frame was
  * found. File words: kind(4) exact(1) file id(24) file offset(35). "Exact" pcs (leaf, interrupted by a signal) are
- * looked up as they are; all others are return addresses, looked up at pc - 1. Runtimes will add kinds that consist of
- * two words.
+ * looked up as they are; all others are return addresses, looked up at pc - 1. Frames of runtimes consist of two words,
+ * the second of which is an XP_WORD_MORE.
  */
 enum xp_word {
     XP_WORD_ANON = 0,     /* address in anonymous memory (JIT), exact flag in bit 59, address in bits 0-55 */
@@ -41,6 +41,8 @@ enum xp_word {
     XP_WORD_SYNTH = 3,    /* file frame, found through a synthesised row of its callee (XP_RULE_SYNTH) */
     XP_WORD_INFERRED = 4, /* the same, but the row was derived backwards from the end of the code */
     XP_WORD_TOLD = 5, /* file frame of a stack that a runtime took: one function; its callers, inlined or not, follow */
+    XP_WORD_JAVA = 6, /* first of the two words of a frame of Java (bpf/hotspot.h) */
+    XP_WORD_MORE = 7, /* the further word of a frame */
     XP_WORD_LABEL = 10, /* no frame: what tells sums of one stack apart; the first word of the stack */
     XP_WORD_MARK = 11,  /* no frame: stands for what is missing of a waker: a cause, or enum xp_mark, in bits 0-7 */
     XP_WORD_NAME = 12,  /* no frame: XP_NAME_WORDS of these are the name of a thread or process, 7 bytes in each */
@@ -71,6 +73,7 @@ enum xp_mark {
     XP_MARK_UNSEEN,      /* nobody knows by whom */
 };
 #include "bpf/labels.h"
+#include "bpf/hotspot.h"
 /* XP_WORD_LOCK: in a file if bit 59 is set, with file ID and offset as in file words: the offset is that of the byte in
  * the mapping, beyond the end of the file in .bss. Otherwise enum xp_lock_place in bits 56-58 and an address. */
 enum xp_lock_place {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * The part of the contract (bpf/xprof.h, which includes it) about HotSpot, the Java virtual machine of OpenJDK: where a
- * process has its code and how the structures there are laid out, as the virtual machine itself says in gHotSpotVMStructs
- * (src/hotspot/share/runtime/vmStructs.hpp); and what frames of Java look like in stacks. User space fills this in
- * (agent/runtime/hotspot.h). Everything in it is the container's to choose: it leads to reads of its own process only.
+ * process has its code and how the structures there are laid out, as the virtual machine itself says in
+ * gHotSpotVMStructs (src/hotspot/share/runtime/vmStructs.hpp); and what frames of Java look like in stacks. User space
+ * fills this in (agent/runtime/hotspot.h). Everything in it is the container's to choose: it leads to reads of its own
+ * process only.
  */
 #pragma once
 
@@ -23,10 +24,10 @@ enum xp_java_form {
 #define XP_JAVA_WORD(form, at)      ((u64)XP_WORD_JAVA << 60 | (u64)(form) << 56 | XP_JAVA_ADDRESS(at))
 #define XP_JAVA_FORM(w)             ((u32)((w) >> 56) & 7)
 #define XP_JAVA_ADDRESS(w)          ((w) & ((1ull << 56) - 1))
-#define XP_MORE_WORD(cookie, at)    ((u64)XP_WORD_MORE << 60 | ((u64)(cookie) & 0xfffffff) << 32 | (u32)(at))
+#define XP_MORE_WORD(cookie, at)    ((u64)XP_WORD_MORE << 60 | ((u64)(cookie)&0xfffffff) << 32 | (u32)(at))
 #define XP_MORE_COOKIE(w)           ((u32)((w) >> 32) & 0xfffffff)
 #define XP_MORE_POSITION(w)         ((u32)(w))
-#define XP_JAVA_NO_BCI              0xffffffffu /* position: not known */
+#define XP_JAVA_NO_BCI              0xffffffffu                             /* position: not known */
 #define XP_JAVA_COOKIE(constmethod) ((u32)((constmethod) >> 3) & 0xfffffff) /* its address: aligned to 8 */
 
 /* ---- A process -----------------------------------------------------------------------------------------------------
@@ -53,12 +54,13 @@ struct xp_jvm_heap {
 struct xp_jvm {
     u64 low, high; /* of all heaps; those that are missing have low = high = 0 */
     struct xp_jvm_heap heap[XP_JVM_HEAPS];
-    u64 return_barrier; /* StubRoutines::_cont_returnBarrier: callers of a virtual thread are frozen; 0: there is none */
+    u64 return_barrier; /* StubRoutines::_cont_returnBarrier: callers of a virtual thread are frozen; 0: there is none
+                         */
     u64 entry_return;   /* ContinuationEntry::_return_pc: in the frame that a virtual thread was mounted by */
     u16 block_header;   /* sizeof(HeapBlock): from a segment to its CodeBlob */
     u16 blob_name, blob_frame_size, blob_frame_complete, blob_code; /* CodeBlob */
     u16 method_id, method_orig_pc, method_deopt, method_deopt_mh;   /* nmethod; deopt: 0: there is none */
-    u16 constmethod, bytecodes; /* Method._constMethod; sizeof(ConstMethod), behind which the bytecodes are */
+    u16 constmethod, bytecodes;   /* Method._constMethod; sizeof(ConstMethod), behind which the bytecodes are */
     u16 thread_entry, entry_size; /* JavaThread._cont_entry, sizeof(ContinuationEntry); 0: no virtual threads */
     u8 frame_complete_bytes;      /* 2 or 4 */
     u8 code_is_offset;            /* blob_code is an s32 from the blob, not a pointer */

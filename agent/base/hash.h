@@ -30,3 +30,12 @@ static inline uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
     memcpy(&w, b, n);
     return hash_u64(h ^ w);
 }
+
+/* The hash of a symbol's name in DT_GNU_HASH. */
+static inline uint32_t hash_gnu(const char *name)
+{
+    uint32_t h = 5381;
+    for (; *name; name++)
+        h = h * 33 + (uint8_t)*name;
+    return h;
+}

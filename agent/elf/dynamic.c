@@ -1,4 +1,5 @@
 #include "elf/dynamic.h"
+#include "base/hash.h"
 #include <string.h>
 
 #define MAX_CHAIN 4096 /* symbols of one bucket; real ones have a dozen */
@@ -77,19 +78,11 @@ static bool symbol_is(const struct elf_file *e, const struct elf_dynamic *d, u32
     return p && left >= n && !memcmp(p, name, n) && sym.st_shndx != SHN_UNDEF;
 }
 
-u32 elf_gnu_hash(const char *name)
-{
-    u32 h = 5381;
-    for (; *name; name++)
-        h = h * 33 + (u8)*name;
-    return h;
-}
-
 /* As the dynamic linker does it. */
 bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name)
 {
     struct elf_dynamic d;
-    u32 head[4], i, h = elf_gnu_hash(name); /* nbuckets, first symbol, bloom words, bloom shift */
+    u32 head[4], i, h = hash_gnu(name); /* nbuckets, first symbol, bloom words, bloom shift */
     if (!elf_dynamic(e, &d) || !d.hash || !d.symtab || !d.strtab)
         return false;
     for (unsigned k = 0; k < 4; k++)

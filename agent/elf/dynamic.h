@@ -12,7 +12,5 @@ struct elf_dynamic {
 
 /* Returns false if there is no dynamic section. */
 bool elf_dynamic(const struct elf_file *e, struct elf_dynamic *out);
-/* The hash of a name in DT_GNU_HASH. */
-u32 elf_gnu_hash(const char *name);
 /* Tells whether .dynsym defines a symbol, by DT_GNU_HASH: a few reads, regardless of the size of the table. */
 bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name);

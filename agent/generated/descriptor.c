@@ -4,7 +4,7 @@
 #include "generated/descriptor.h"
 #include "base/cleanup.h"
 #include "elf/elf.h"
-#include "generated/symbol.h"
+#include "proc/module.h"
 #include <string.h>
 
 #define NAME        "__jit_debug_descriptor"

@@ -6,7 +6,7 @@
 #include "cfi/table.h"
 #include "generated/descriptor.h"
 #include "generated/regions.h"
-#include "generated/symbol.h"
+#include "proc/module.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

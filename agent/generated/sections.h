@@ -1,7 +1,7 @@
 /* Sections with CFI that were found in the memory of a process. */
 #pragma once
 #include "base/vec.h"
-#include "generated/memory.h"
+#include "proc/memory.h"
 
 #define SECTIONS_MAX       4096
 #define SECTIONS_MAX_BYTES ((size_t)64 << 20) /* of all */

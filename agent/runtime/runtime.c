@@ -1,9 +1,64 @@
 #include "runtime/runtime.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "proc/memory.h"
+#include <errno.h>
+#include <string.h>
 
-static const struct runtime *const RUNTIMES[] = {&runtime_go, &runtime_jit};
+static const struct runtime *const RUNTIMES[] = {&runtime_go, &runtime_jit, &runtime_hotspot};
+#define ROWS (sizeof(RUNTIMES) / sizeof(*RUNTIMES))
 
 const struct runtime *const *runtimes(size_t *n)
 {
-    *n = sizeof(RUNTIMES) / sizeof(*RUNTIMES);
+    *n = ROWS;
     return RUNTIMES;
+}
+
+/* What the first row says that knows the process. */
+int runtime_attach(int mem, int maps, struct buf *out)
+{
+    CLEANUP(memory_free) struct memory m = {0};
+    AUTO_BUF struct buf bytes = {0};
+    struct runtime_attached a = {0};
+    int rc = memory_open(&m, mem, maps);
+    if (rc)
+        return rc;
+    rc = -ENODATA;
+    for (u32 i = 0; i < ROWS && rc == -ENODATA; i++) {
+        a.row = i;
+        rc = RUNTIMES[i]->memory ? RUNTIMES[i]->memory->attach(&m, &bytes) : -ENODATA;
+    }
+    if (rc)
+        return rc;
+    a.bytes = (u32)bytes.len;
+    buf_add(out, &a, sizeof(a));
+    buf_add(out, bytes.data, bytes.len);
+    return out->failed ? -ENOMEM : 0;
+}
+
+const struct runtime *runtime_attached(const void *reply, size_t len, const void **bytes)
+{
+    struct runtime_attached a;
+    if (len < sizeof(a))
+        return NULL;
+    memcpy(&a, reply, sizeof(a));
+    const void *at = (const char *)reply + sizeof(a);
+    if (a.row >= ROWS || !RUNTIMES[a.row]->memory || a.bytes != len - sizeof(a) ||
+        RUNTIMES[a.row]->memory->check(at, a.bytes))
+        return NULL;
+    *bytes = at;
+    return RUNTIMES[a.row];
+}
+
+int runtime_names(int mem, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)
+{
+    CLEANUP(memory_free) struct memory m = {0};
+    const void *bytes;
+    const struct runtime *r = runtime_attached(attached, len, &bytes);
+    if (!r || n % 2)
+        return -EBADMSG;
+    if (n > RUNTIME_MAX_WORDS)
+        return -E2BIG;
+    int rc = memory_open(&m, mem, -1);
+    return rc ? rc : r->memory->names(&m, bytes, len - sizeof(struct runtime_attached), words, n, out);
 }

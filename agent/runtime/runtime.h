@@ -1,10 +1,12 @@
 /* The table of language runtimes, which know more about their own code than CFI and symbols do. Each runtime has one
- * row and its own file. There are two kinds of access; a row implements what it needs of each:
+ * row and its own file. There are three kinds of access; a row implements what it needs of each:
  *
  *   file     a program contains tables (Go's pclntab). The parser process reads them: it recognises the file, and
  *            provides unwind rows and names for its code.
  *   process  a running process generates code (a JIT). The agent recognises it by its samples and keeps open what is
  *            needed for its names, which the parser process reads.
+ *   memory   a running process has structures that say where its code is and what it is called (HotSpot). The parser
+ *            process reads them from its memory: once for what the unwinder must know, then for names of frames.
  *
  * The kernel side steps over the frames of a runtime by a rule kind in its rows (bpf/NAME.bpf.h), or by frame pointer.
  * A new runtime needs a file that fills a struct runtime, and a row in runtime.c.
@@ -16,7 +18,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct buf;
 struct elf_file;
+struct memory;
 struct names;
 struct opener;
 
@@ -96,13 +100,55 @@ struct runtime_process_ops {
     void (*set_age)(void *set); /* an interval ended */
 };
 
+/* ---- Memory ---- */
+
+/* What kind of code a frame is of: names_frame.start (dwarf/names.h) in replies of runtime_names. */
+enum runtime_kind {
+    RUNTIME_INTERPRETED = 1,
+    RUNTIME_C1,      /* compiled quickly */
+    RUNTIME_C2,      /* compiled well */
+    RUNTIME_INLINED, /* into the next frame */
+    RUNTIME_NATIVE,  /* a function of the language that is implemented in another one */
+    RUNTIME_STUB,    /* code of the runtime itself */
+    RUNTIME_GONE,    /* whatever it was, it is something else by now */
+    RUNTIME_KINDS,
+};
+
+struct runtime_memory_ops {
+    /* Appends what has to be known of the process. Returns 0; -ENODATA: not such a runtime; -EAGAIN: it still starts;
+     * -ENOTSUP: it is one whose structures are not understood; -ENOMEM. `m` has the mappings. */
+    int (*attach)(struct memory *m, struct buf *out);
+    /* Checks what `attach` appended, in the parent. 0 or -EBADMSG. */
+    int (*check)(const void *attached, size_t len);
+    /* Finds the frames of n words of a stack (bpf/xprof.h), two for each frame; n is even. Appends a reply in the
+     * format of dwarf/names.h: the frames of pair i are those of offset i. Returns 0, -EBADMSG or -ENOMEM. `m` needs no
+     * mappings. */
+    int (*names)(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
+};
+
+/* Runs in the parser process. Both descriptors are borrowed: /proc/PID/mem and /proc/PID/maps. Tries all rows; appends
+ * a struct runtime_attached and the bytes of the row. Returns 0; the -errno of runtime_memory_ops.attach; or that of
+ * reading the mappings. */
+int runtime_attach(int mem, int maps, struct buf *out);
+/* The same for names, with a reply of runtime_attach. */
+int runtime_names(int mem, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
+#define RUNTIME_MAX_WORDS (1u << 20) /* of a call of runtime_names; more: -E2BIG */
+
+struct runtime_attached {
+    u32 row;   /* of runtimes() */
+    u32 bytes; /* of the row, which follow */
+};
+/* Checks a reply of runtime_attach, in the parent: the row's `check` agrees, too. Returns the row; NULL: it is bad. */
+const struct runtime *runtime_attached(const void *reply, size_t len, const void **bytes);
+
 struct runtime {
     const char *name;
     const struct runtime_file_ops *file;       /* NULL: its programs contain no tables */
     const struct runtime_process_ops *process; /* NULL: its processes are not queried */
+    const struct runtime_memory_ops *memory;   /* NULL: its memory is not read */
 };
 
-extern const struct runtime runtime_go, runtime_jit;
+extern const struct runtime runtime_go, runtime_jit, runtime_hotspot;
 
 /* All rows. */
 const struct runtime *const *runtimes(size_t *n);

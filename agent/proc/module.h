@@ -1,6 +1,6 @@
 /* Finds a dynamic symbol of the modules that a process has mapped, in its memory, as its dynamic linker would. */
 #pragma once
-#include "generated/memory.h"
+#include "proc/memory.h"
 
 struct module { /* an ELF file that is mapped from its start */
     u64 base;   /* where that is */
@@ -11,6 +11,6 @@ struct module { /* an ELF file that is mapped from its start */
 
 /* False: there is none at this address, or it cannot be read. */
 bool module_read(struct memory *m, u64 base, struct module *out);
-/* Returns the address of a data symbol that the module defines; 0: it has none. By DT_GNU_HASH only, which all linkers
- * have written by default since 2010. */
+/* Returns the address of a data symbol that the module defines; 0: it has none. By DT_GNU_HASH, or
+ * DT_HASH. */
 u64 module_symbol(struct memory *m, const struct module *mod, const char *name);

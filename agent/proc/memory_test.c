@@ -1,10 +1,11 @@
-#include "generated/memory.h"
+#include "proc/memory.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static bool parse(const char *line, struct mapping *out)
 {
@@ -74,5 +75,31 @@ TEST(memory_is_read_up_to_a_limit)
     CHECK(!memory_read(&m, 4, some, sizeof(some)));
     CHECK(memory_read(&m, 4, some, 7));
     memory_free(&m);
-    CHECK_EQ(memory_open(&m, mem, -1), -EBADF);
+    CHECK_EQ(memory_open(&m, mem, mem + 1000), -EBADF);
+    CHECK(memory_open(&m, mem, -1) == 0 && m.maps.n == 0);
+}
+
+TEST(pages_of_memory_are_kept_until_they_are_forgotten)
+{
+    static char text[3 * MEMORY_PAGE / 2];
+    CLEANUP(memory_free) struct memory m = {0};
+    AUTO_CLOSE int mem = memfd_create("mem", MFD_CLOEXEC);
+    char some[16];
+    memset(text, 'a', sizeof(text) - 1);
+    CHECK_EQ(fs_write_all(mem, text, sizeof(text)), 0);
+    CHECK_EQ(memory_open(&m, mem, -1), 0);
+    u64 before = m.left;
+    CHECK(memory_near(&m, MEMORY_PAGE - 8, some, sizeof(some)) && !memcmp(some, text, sizeof(some)));
+    CHECK(before - m.left > 2 * MEMORY_PAGE && before - m.left < 3 * MEMORY_PAGE);
+    CHECK_EQ(pwrite(mem, "b", 1, 0), 1);
+    CHECK(memory_near(&m, 0, some, 1) && some[0] == 'a');
+    memory_forget(&m);
+    CHECK(memory_near(&m, 0, some, 1) && some[0] == 'b');
+    CHECK(!memory_near(&m, sizeof(text) - 4, some, 5) && memory_near(&m, sizeof(text) - 4, some, 4));
+    CHECK(!memory_near(&m, ~0ull - 2, some, sizeof(some)));
+    CHECK(memory_text(&m, sizeof(text) - 4, some, 4) && !strcmp(some, "aaa"));
+    CHECK(!memory_text(&m, sizeof(text) - 4, some, 3) && !memory_text(&m, sizeof(text), some, 4));
+    m.left = MEMORY_PAGE - 1;
+    memory_forget(&m);
+    CHECK(!memory_near(&m, 0, some, 1));
 }

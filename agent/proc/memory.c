@@ -1,12 +1,14 @@
-#include "generated/memory.h"
+#include "proc/memory.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/hash.h"
 #include <errno.h>
 #include <string.h>
 
 #define MAX_MAPS     ((size_t)8 << 20) /* bytes: 65,530 mappings, the default limit */
 #define MAX_MAPPINGS (1u << 17)
 #define MAX_READ     ((u64)256 << 20)
+#define STEP         16 /* bytes that a read of a page counts which is there: it takes its time, too */
 
 static bool take_hex(const char **p, const char *end, char stop, u64 *out)
 {
@@ -96,6 +98,8 @@ int memory_open(struct memory *m, int mem, int maps)
     AUTO_FREE char *text = NULL;
     size_t len = 0;
     *m = (struct memory){.fd = mem, .left = MAX_READ};
+    if (maps < 0)
+        return 0;
     int rc = read_text(maps, &text, &len);
     if (rc)
         return rc;
@@ -114,6 +118,8 @@ int memory_open(struct memory *m, int mem, int maps)
 void memory_free(struct memory *m)
 {
     vec_free(&m->maps);
+    free(m->pages);
+    m->pages = NULL;
 }
 
 bool memory_read(struct memory *m, u64 at, void *to, size_t len)
@@ -123,6 +129,76 @@ bool memory_read(struct memory *m, u64 at, void *to, size_t len)
     m->left -= len;
     return !fs_read_at(m->fd, to, len, at);
 }
+
+/* ---- Pages that are kept ---------------------------------------------------------------------------------------- */
+
+/* What can be read of a page: it may be the last one of a file that ends in it. */
+static u32 fill(int fd, u64 at, u8 *to)
+{
+    size_t n = 0;
+    for (ssize_t got = 1; got > 0 && n<MEMORY_PAGE; n += got> 0 ? (size_t)got : 0)
+        got = pread(fd, to + n, MEMORY_PAGE - n, (off_t)(at + n));
+    return (u32)n;
+}
+
+/* A page has one place only. */
+static const struct memory_page *page_of(struct memory *m, u64 number)
+{
+    if (!m->pages)
+        m->pages = calloc(MEMORY_PAGES, sizeof(*m->pages));
+    if (!m->pages)
+        return NULL;
+    struct memory_page *p = &m->pages[hash_u64(number) % MEMORY_PAGES];
+    if (p->number == number + 1)
+        return p;
+    if (m->left < MEMORY_PAGE)
+        return NULL;
+    m->left -= MEMORY_PAGE;
+    p->len = fill(m->fd, number * MEMORY_PAGE, p->bytes);
+    p->number = number + 1;
+    return p;
+}
+
+bool memory_near(struct memory *m, u64 at, void *to, size_t len)
+{
+    if (at > (u64)INT64_MAX - len)
+        return false;
+    for (u8 *p = to; len;) {
+        const struct memory_page *page = page_of(m, at / MEMORY_PAGE);
+        size_t from = at % MEMORY_PAGE, n = len < MEMORY_PAGE - from ? len : MEMORY_PAGE - from;
+        if (!page || from + n > page->len || m->left < STEP + n)
+            return false;
+        m->left -= STEP + n;
+        memcpy(p, page->bytes + from, n);
+        p += n;
+        at += n;
+        len -= n;
+    }
+    return true;
+}
+
+void memory_forget(struct memory *m)
+{
+    for (unsigned i = 0; m->pages && i < MEMORY_PAGES; i++)
+        m->pages[i].number = 0;
+}
+
+bool memory_text(struct memory *m, u64 at, char *to, size_t size)
+{
+    for (size_t n = 0; n < size;) {
+        size_t part = MEMORY_PAGE - (at + n) % MEMORY_PAGE;
+        part = part < 16 ? part : 16;
+        part = part < size - n ? part : size - n;
+        if (!memory_near(m, at + n, to + n, part))
+            return false;
+        if (memchr(to + n, 0, part))
+            return true;
+        n += part;
+    }
+    return false;
+}
+
+/* ---- Mappings --------------------------------------------------------------------------------------------------- */
 
 const struct mapping *memory_mapping(const struct memory *m, u64 at)
 {

@@ -1,5 +1,5 @@
-#include "generated/symbol.h"
-#include "elf/dynamic.h"
+#include "proc/module.h"
+#include "base/hash.h"
 #include <elf.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ bool module_read(struct memory *m, u64 base, struct module *out)
 }
 
 struct tables {
-    u64 symbols, strings, hash;
+    u64 symbols, strings, gnu, sysv; /* DT_GNU_HASH, DT_HASH */
 };
 
 /* glibc has put addresses in the place of the numbers in the file, musl leaves them alone. */
@@ -68,9 +68,11 @@ static bool read_dynamic(struct memory *m, const struct module *mod, struct tabl
         else if (d[i].d_tag == DT_STRTAB)
             out->strings = at;
         else if (d[i].d_tag == DT_GNU_HASH)
-            out->hash = at;
+            out->gnu = at;
+        else if (d[i].d_tag == DT_HASH)
+            out->sysv = at;
     }
-    return out->symbols && out->strings && out->hash;
+    return out->symbols && out->strings;
 }
 
 /* The symbol's address if it is the one that is meant. */
@@ -87,21 +89,54 @@ static u64 symbol_at(struct memory *m, const struct module *mod, const struct ta
 
 /* The table: 4 numbers, a Bloom filter of 64-bit words, buckets with the first symbol of each, and a hash per symbol
  * whose lowest bit ends a chain. */
-u64 module_symbol(struct memory *m, const struct module *mod, const char *name)
+static u64 by_gnu(struct memory *m, const struct module *mod, const struct tables *t, const char *name)
 {
-    struct tables t;
-    u32 head[4], bucket, hash = elf_gnu_hash(name), one;
-    if (!read_dynamic(m, mod, &t) || !memory_read(m, t.hash, head, sizeof(head)) || !head[0])
+    u32 head[4], bucket, hash = hash_gnu(name), one;
+    if (!memory_read(m, t->gnu, head, sizeof(head)) || !head[0])
         return 0;
-    u64 buckets = t.hash + sizeof(head) + 8ull * head[2], chains = buckets + 4ull * head[0];
+    u64 buckets = t->gnu + sizeof(head) + 8ull * head[2], chains = buckets + 4ull * head[0];
     if (!memory_read(m, buckets + 4ull * (hash % head[0]), &bucket, sizeof(bucket)) || bucket < head[1])
         return 0;
     for (u32 i = bucket; i - bucket < MAX_CHAIN; i++) {
         if (!memory_read(m, chains + 4ull * (i - head[1]), &one, sizeof(one)))
             return 0;
-        u64 at = (one | 1) == (hash | 1) ? symbol_at(m, mod, &t, i, name) : 0;
+        u64 at = (one | 1) == (hash | 1) ? symbol_at(m, mod, t, i, name) : 0;
         if (at || one & 1)
             return at;
     }
     return 0;
+}
+
+/* The hash of DT_HASH (System V ABI, "Hash Table"). */
+static u32 hash_sysv(const char *name)
+{
+    u32 h = 0;
+    for (; *name; name++) {
+        h = (h << 4) + (u8)*name;
+        h = (h ^ (h >> 24 & 0xf0)) & 0x0fffffff;
+    }
+    return h;
+}
+
+/* The table: the numbers of buckets and chains, the first symbol of each bucket, and the next one of each symbol. */
+static u64 by_sysv(struct memory *m, const struct module *mod, const struct tables *t, const char *name)
+{
+    u32 head[2], i;
+    if (!memory_read(m, t->sysv, head, sizeof(head)) || !head[0] ||
+        !memory_read(m, t->sysv + sizeof(head) + 4ull * (hash_sysv(name) % head[0]), &i, sizeof(i)))
+        return 0;
+    for (unsigned n = 0; i && n < MAX_CHAIN; n++) {
+        u64 at = symbol_at(m, mod, t, i, name);
+        if (at || !memory_read(m, t->sysv + sizeof(head) + 4ull * head[0] + 4ull * i, &i, sizeof(i)))
+            return at;
+    }
+    return 0;
+}
+
+u64 module_symbol(struct memory *m, const struct module *mod, const char *name)
+{
+    struct tables t;
+    if (!read_dynamic(m, mod, &t))
+        return 0;
+    return t.gnu ? by_gnu(m, mod, &t, name) : t.sysv ? by_sysv(m, mod, &t, name) : 0;
 }

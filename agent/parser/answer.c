@@ -8,6 +8,7 @@
 #include "parser/synth_table.h"
 #include "runtime/go_heap.h"
 #include "runtime/go_locks.h"
+#include "runtime/runtime.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -83,6 +84,11 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
         return -EPROTO;
     struct dwarf_index lines;
     if (rq->op == PARSER_LINES && dwarf_index_open(&lines, reply.data, reply.len))
+        return -EPROTO;
+    const void *row;
+    if (rq->op == PARSER_ATTACH && !runtime_attached(reply.data, reply.len, &row))
+        return -EPROTO;
+    if (rq->op == PARSER_RUNTIME_NAMES && names_view(reply.data, reply.len, rq->n / 2, &names))
         return -EPROTO;
     if ((rq->op == PARSER_NAMES || rq->op == PARSER_JIT) && names_view(reply.data, reply.len, rq->n, &names))
         return -EPROTO;

@@ -4,15 +4,16 @@
 #include "base/fs.h"
 #include "dwarf/dwarf.h"
 #include "generated/generated.h"
+#include "parser/child_internal.h"
 #include "parser/merged_names.h"
 #include "parser/merged_table.h"
-#include "parser/protocol.h"
 #include "parser/sandbox.h"
 #include "parser/synth_kept.h"
 #include "parser/synth_table.h"
 #include "runtime/go_heap.h"
 #include "runtime/go_locks.h"
 #include "runtime/jit_map.h"
+#include "runtime/runtime.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -60,7 +61,7 @@ static int receive(struct parser_request *rq, struct parser_slots *out)
     return rc;
 }
 
-static int reply_bytes(const void *data, size_t len, struct parser_answer *a, int *fd)
+int child_reply(const void *data, size_t len, struct parser_answer *a, int *fd)
 {
     if (!len || len > PARSER_MAX_REPLY)
         return -ENOSPC;
@@ -93,7 +94,7 @@ static int do_table(struct child *c, const struct parser_request *rq, int file, 
         rc = -ESTALE;
     if (!rc)
         rc = c->work->table(c->held, &limits, &image, &len);
-    return rc ? rc : reply_bytes(image, len, a, fd);
+    return rc ? rc : child_reply(image, len, a, fd);
 }
 
 /* Has the parent open a file that debug information names. An owned fd or -errno. */
@@ -138,7 +139,7 @@ static int do_lines(const struct parser_work *work, const struct parser_request 
     size_t len = 0;
     int rc = work->lines(&files, &index, &len);
     if (!rc)
-        rc = reply_bytes(index, len, a, fd);
+        rc = child_reply(index, len, a, fd);
     free(index);
     return rc;
 }
@@ -150,7 +151,7 @@ static int do_name_index(const struct parser_work *work, const int *fds, struct 
     AUTO_FREE void *index = NULL;
     size_t len = 0;
     int rc = work->name_index(&files, &index, &len);
-    return rc ? rc : reply_bytes(index, len, a, fd);
+    return rc ? rc : child_reply(index, len, a, fd);
 }
 
 static int do_synth(const struct parser_work *work, const struct parser_request *rq, int file, struct parser_answer *a,
@@ -159,7 +160,7 @@ static int do_synth(const struct parser_work *work, const struct parser_request 
     struct table_limits limits = TABLE_LIMITS_DEFAULT;
     AUTO_BUF struct buf out = {0};
     int rc = work->synth(file, rq->secret, rq->n ? &rq->key : NULL, &limits, &out);
-    return rc ? rc : reply_bytes(out.data, out.len, a, fd);
+    return rc ? rc : child_reply(out.data, out.len, a, fd);
 }
 
 static int do_stretches(struct child *c, const struct parser_request *rq, const int *fds, struct parser_answer *a,
@@ -176,7 +177,7 @@ static int do_stretches(struct child *c, const struct parser_request *rq, const 
         return -errno;
     int rc = c->work->stretches(fds[SLOT_FILE], fds[SLOT_INDEX], wanted, rq->n, &limits, &c->kept, &out);
     munmap(wanted, rq->n * sizeof(*wanted));
-    return rc ? rc : reply_bytes(out.data, out.len, a, fd);
+    return rc ? rc : child_reply(out.data, out.len, a, fd);
 }
 
 static int do_links(const struct parser_work *work, const struct parser_request *rq, const int *fds,
@@ -184,36 +185,28 @@ static int do_links(const struct parser_work *work, const struct parser_request 
 {
     struct debug_links links;
     int rc = work->links(fds[SLOT_FILE], rq->n != 0, &links);
-    return rc ? rc : reply_bytes(&links, sizeof(links), a, fd);
+    return rc ? rc : child_reply(&links, sizeof(links), a, fd);
 }
 
 static int do_facts(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
 {
     struct facts facts;
     int rc = work->facts(file, &facts);
-    return rc ? rc : reply_bytes(&facts, sizeof(facts), a, fd);
+    return rc ? rc : child_reply(&facts, sizeof(facts), a, fd);
 }
 
 static int do_sites(int (*read)(int fd, struct allocators *out), int file, struct parser_answer *a, int *fd)
 {
     struct allocators found;
     int rc = read(file, &found);
-    return rc ? rc : reply_bytes(&found, sizeof(found), a, fd);
+    return rc ? rc : child_reply(&found, sizeof(found), a, fd);
 }
 
 static int do_go_heap(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
 {
     struct go_heap found;
     int rc = work->go_heap(file, &found);
-    return rc ? rc : reply_bytes(&found, sizeof(found), a, fd);
-}
-
-static int do_generated(const struct parser_work *work, const int *fds, struct parser_answer *a, int *fd)
-{
-    AUTO_BUF struct buf out = {0};
-    int rc =
-        fds[SLOT_SYMBOLS] < 0 ? -EPROTO : work->generated(fds[SLOT_FILE], fds[SLOT_SYMBOLS], fds[SLOT_DEBUG], &out);
-    return rc ? rc : reply_bytes(out.data, out.len, a, fd);
+    return rc ? rc : child_reply(&found, sizeof(found), a, fd);
 }
 
 static int do_names(const struct parser_work *work, const struct parser_request *rq, const int *fds,
@@ -236,7 +229,7 @@ static int do_names(const struct parser_work *work, const struct parser_request 
     int rc = rq->op == PARSER_JIT ? work->jit(files.file, files.symbols, offsets, n, &out)
                                   : work->names(&files, offsets, n, &out);
     if (!rc)
-        rc = out.failed ? -ENOMEM : reply_bytes(out.data, out.len, a, fd);
+        rc = out.failed ? -ENOMEM : child_reply(out.data, out.len, a, fd);
     if (n)
         munmap(offsets, n * sizeof(u64));
     return rc;
@@ -280,7 +273,9 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
     case PARSER_STRETCHES:
         return do_stretches(c, rq, fds, a, fd);
     case PARSER_GENERATED:
-        return do_generated(work, fds, a, fd);
+    case PARSER_ATTACH:
+    case PARSER_RUNTIME_NAMES:
+        return child_memory(work, rq, fds, a, fd);
     default:
         return -EPROTO;
     }
@@ -387,6 +382,8 @@ int parser_child_main(int argc, char **argv)
         .synth = synth_table,
         .stretches = synth_stretches,
         .generated = generated_read,
+        .attach = runtime_attach,
+        .runtime_names = runtime_names,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */
     _exit(parser_child_run(argc, argv, &work));

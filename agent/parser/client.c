@@ -137,8 +137,7 @@ static int await_answer(struct parser *p, const struct parser_request *rq, const
     return rc;
 }
 
-/* The whole exchange; slot SLOT_FILE is the file. Outputs may be NULL where the operation has none. */
-static int ask(struct parser *p, struct parser_request *rq, const struct parser_slots *slots,
+int client_ask(struct parser *p, struct parser_request *rq, const struct parser_slots *slots,
                const struct dwarf_fds *files, struct parser_answer *a, struct parser_reply *out, struct names *view)
 {
     AUTO_CLOSE int fd = -1;
@@ -172,7 +171,7 @@ static int ask_about(struct parser *p, struct parser_request *rq, int fd, struct
 {
     struct parser_slots slots = PARSER_SLOTS_NONE;
     slots.fd[SLOT_FILE] = fd;
-    return ask(p, rq, &slots, NULL, a, out, NULL);
+    return client_ask(p, rq, &slots, NULL, a, out, NULL);
 }
 
 static int ask_key(struct parser *p, enum parser_op op, int fd, struct table_key *out)
@@ -224,23 +223,12 @@ int parser_stretches(struct parser *p, int fd, int image, const u32 *wanted, siz
     slots.fd[SLOT_FILE] = fd;
     slots.fd[SLOT_OFFSETS] = memfd;
     slots.fd[SLOT_INDEX] = image;
-    int rc = ask(p, &rq, &slots, NULL, &a, &found.bytes, NULL);
+    int rc = client_ask(p, &rq, &slots, NULL, &a, &found.bytes, NULL);
     if (rc)
         return rc;
     synth_reply_open(found.bytes.data, found.bytes.len, &found); /* sound, as above */
     *out = found;
     return 0;
-}
-
-int parser_generated(struct parser *p, int mem, int maps, int program, struct parser_reply *out)
-{
-    struct parser_request rq = {.op = PARSER_GENERATED};
-    struct parser_answer a;
-    struct parser_slots slots = PARSER_SLOTS_NONE;
-    slots.fd[SLOT_FILE] = mem;
-    slots.fd[SLOT_SYMBOLS] = maps;
-    slots.fd[SLOT_DEBUG] = program;
-    return ask(p, &rq, &slots, NULL, &a, out, NULL);
 }
 
 int parser_table(struct parser *p, int fd, const struct table_key *key, struct parser_reply *out)
@@ -300,7 +288,7 @@ int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_
     slots.fd[SLOT_DEBUG] = files->debug;
     slots.fd[SLOT_ALT] = files->alt;
     slots.fd[SLOT_DWP] = files->dwp;
-    return ask(p, &rq, &slots, files, &a, out, NULL);
+    return client_ask(p, &rq, &slots, files, &a, out, NULL);
 }
 
 int parser_name_index(struct parser *p, const struct names_fds *files, struct parser_reply *out)
@@ -310,7 +298,7 @@ int parser_name_index(struct parser *p, const struct names_fds *files, struct pa
     struct parser_slots slots = PARSER_SLOTS_NONE;
     slots.fd[SLOT_FILE] = files->file;
     slots.fd[SLOT_SYMBOLS] = files->symbols;
-    return ask(p, &rq, &slots, NULL, &a, out, NULL);
+    return client_ask(p, &rq, &slots, NULL, &a, out, NULL);
 }
 
 static int ask_names(struct parser *p, enum parser_op op, const struct names_fds *files, const u64 *offsets, size_t n,
@@ -329,7 +317,7 @@ static int ask_names(struct parser *p, enum parser_op op, const struct names_fds
     slots.fd[SLOT_INDEX] = files->index;
     slots.fd[SLOT_SYMBOLS] = files->symbols;
     slots.fd[SLOT_NAMES] = files->names;
-    return ask(p, &rq, &slots, NULL, &a, out, view);
+    return client_ask(p, &rq, &slots, NULL, &a, out, view);
 }
 
 int parser_names(struct parser *p, const struct names_fds *files, const u64 *offsets, size_t n,

@@ -30,3 +30,10 @@ int client_start(struct parser *p);
 /* Makes sure that there is an idle child; starts a new one if necessary. Returns 0 or -ECHILD. */
 int client_ensure_child(struct parser *p);
 void client_end_child(struct parser *p);
+
+/* ---- client.c ---- */
+
+/* The whole exchange; slot SLOT_FILE is the file. `files`: what the child may want; outputs may be NULL where the
+ * operation has none. Returns 0 or the errors of parser.h. */
+int client_ask(struct parser *p, struct parser_request *rq, const struct parser_slots *slots,
+               const struct dwarf_fds *files, struct parser_answer *a, struct parser_reply *out, struct names *view);

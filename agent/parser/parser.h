@@ -77,6 +77,14 @@ int parser_stretches(struct parser *p, int fd, int image, const u32 *wanted, siz
 /* Reads the code that a process has generated (generated/generated.h): /proc/PID/mem, /proc/PID/maps, and its program
  * (-1: none). The reply is one for generated_open, which has checked it. */
 int parser_generated(struct parser *p, int mem, int maps, int program, struct parser_reply *out);
+/* Finds the runtime of a process in its memory (runtime_attach in runtime/runtime.h): /proc/PID/mem and /proc/PID/maps.
+ * The reply is one for runtime_attached, which has checked it. -ENODATA: there is none; -EAGAIN: it still starts;
+ * -ENOTSUP: it is not understood. */
+int parser_attach(struct parser *p, int mem, int maps, struct parser_reply *out);
+/* Finds the names of n words of its frames, two for each (runtime_names): `attached` is a sealed memfd with the bytes
+ * of that reply. The view has n / 2 entries. -E2BIG: more than RUNTIME_MAX_WORDS. */
+int parser_runtime_names(struct parser *p, int mem, int attached, const u64 *words, size_t n, struct parser_reply *out,
+                         struct names *view);
 /* Returns the file's references to debug information (elf/debug_links.h), which are not trusted. `crc`: also compute
  * the CRC of the whole file. */
 int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);

@@ -39,16 +39,18 @@ enum parser_op {
     PARSER_ALLOCATORS,
     PARSER_GO_LOCKS,
     PARSER_GO_HEAP,
+    PARSER_ATTACH,
+    PARSER_RUNTIME_NAMES,
     PARSER_GIVE,
 };
 
 /* Descriptors of a request; those present are sent in this order. */
 enum parser_slot {
-    SLOT_FILE, /* the program; GIVE: the requested file; GENERATED: a process's memory */
-    SLOT_OFFSETS,
-    SLOT_INDEX,
+    SLOT_FILE,    /* the program; GIVE: the requested file; GENERATED, ATTACH, RUNTIME_NAMES: a process's memory */
+    SLOT_OFFSETS, /* RUNTIME_NAMES: words */
+    SLOT_INDEX,   /* RUNTIME_NAMES: the reply of ATTACH */
     SLOT_NAMES,
-    SLOT_SYMBOLS, /* GENERATED: the mappings; JIT: symbols from memory */
+    SLOT_SYMBOLS, /* GENERATED, ATTACH: the mappings; JIT: symbols from memory */
     SLOT_DEBUG,   /* GENERATED: the program */
     SLOT_ALT,
     SLOT_DWP,
@@ -67,8 +69,8 @@ struct parser_slots {
 struct parser_request {
     u32 id; /* never 0; comes back in the reply */
     u32 op;
-    u64 n; /* NAMES, JIT: offsets in the memfd; STRETCHES: numbers in it; LINKS: 1: with the CRC; SYNTH: 1: by key;
-              GIVE: errno, 0: a file came */
+    u64 n; /* NAMES, JIT: offsets in the memfd; RUNTIME_NAMES: words in it; STRETCHES: numbers in it; LINKS: 1: with the
+              CRC; SYNTH: 1: by key; GIVE: errno, 0: a file came */
     u8 secret[16];
     u32 slots;            /* bit i: slot i is there */
     u32 short_names;      /* NAMES */
@@ -90,7 +92,7 @@ struct parser_answer {
 _Static_assert(sizeof(struct parser_answer) == 64, "the wire format has no hidden padding");
 
 /* Checks an answer in the parent. Returns 0 (with *out mapped, except for the two IDENTIFY requests, and *view checked,
- * for NAMES), the child's status, or -EPROTO. fd is borrowed; -1: there is none. */
+ * for NAMES, JIT and RUNTIME_NAMES), the child's status, or -EPROTO. fd is borrowed; -1: there is none. */
 int answer_check(const struct parser_request *rq, const struct parser_answer *a, int fd, struct parser_reply *out,
                  struct names *view);
 
@@ -120,6 +122,8 @@ struct parser_work {
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                  struct buf *out);
     int (*generated)(int mem, int maps, int program, struct buf *out);
+    int (*attach)(int mem, int maps, struct buf *out);
+    int (*runtime_names)(int mem, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
     int (*stretches)(int fd, int image, const u32 *wanted, size_t n, const struct table_limits *limits,
                      struct synth_kept **kept, struct buf *out);
 };

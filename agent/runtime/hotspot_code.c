@@ -138,7 +138,7 @@ static bool read_scope(struct hotspot_query *q, const struct code *c, u32 *offse
     u64 found = cur.bad || sender >= *offset ? 0 : metadata_at(q, c, method);
     if (!found)
         return false;
-    *out = (struct hotspot_scope){.method = found, .bci = bci - 1}; /* -1: before the first one */
+    *out = (struct hotspot_scope){.method = found, .bci = bci ? bci - 1 : 0}; /* -1: at the entry */
     *offset = sender;
     return true;
 }

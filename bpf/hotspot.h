@@ -54,14 +54,14 @@ struct xp_jvm_heap {
 struct xp_jvm {
     u64 low, high; /* of all heaps; those that are missing have low = high = 0 */
     struct xp_jvm_heap heap[XP_JVM_HEAPS];
-    u64 return_barrier; /* StubRoutines::_cont_returnBarrier: callers of a virtual thread are frozen; 0: there is none
-                         */
-    u64 entry_return;   /* ContinuationEntry::_return_pc: in the frame that a virtual thread was mounted by */
+    u64 return_barrier; /* a return address: callers of a virtual thread are frozen; 0: there are no virtual threads */
+    u64 entry_return;   /* a return address in the frame that a virtual thread was mounted by; 0: until 24 it is known
+                           only once there was a virtual thread: look again when a stack meets the barrier */
     u16 block_header;   /* sizeof(HeapBlock): from a segment to its CodeBlob */
     u16 blob_name, blob_frame_size, blob_frame_complete, blob_code; /* CodeBlob */
     u16 method_id, method_orig_pc, method_deopt, method_deopt_mh;   /* nmethod; deopt: 0: there is none */
     u16 constmethod, bytecodes;   /* Method._constMethod; sizeof(ConstMethod), behind which the bytecodes are */
-    u16 thread_entry, entry_size; /* JavaThread._cont_entry, sizeof(ContinuationEntry); 0: no virtual threads */
+    u16 thread_entry, entry_size; /* JavaThread._cont_entry, sizeof(ContinuationEntry); 0: as entry_return */
     u8 frame_complete_bytes;      /* 2 or 4 */
     u8 code_is_offset;            /* blob_code is an s32 from the blob, not a pointer */
     u8 deopt_is_offset;           /* the same of method_deopt and method_deopt_mh, from the blob */

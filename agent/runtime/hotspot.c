@@ -36,7 +36,8 @@ static u32 list_heaps(struct memory *m, const struct hotspot_structs *s, u64 out
     return len;
 }
 
-static bool read_heap(struct memory *m, const struct hotspot_structs *s, u64 at, struct xp_jvm_heap *out)
+/* *end: of the memory that is in use. */
+static bool read_heap(struct memory *m, const struct hotspot_structs *s, u64 at, struct xp_jvm_heap *out, u64 *end)
 {
     const struct hotspot_field *f = s->fields;
     u64 memory = f[FIELD_HEAP_MEMORY].value, segmap = f[FIELD_HEAP_SEGMAP].value;
@@ -45,13 +46,14 @@ static bool read_heap(struct memory *m, const struct hotspot_structs *s, u64 at,
                             .segmap = pointer(m, at, segmap + f[FIELD_SPACE_LOW].value)};
     bool got = memory_near(m, at + f[FIELD_HEAP_SHIFT].value, &h.shift, sizeof(h.shift));
     *out = h;
+    *end = pointer(m, at, memory + f[FIELD_SPACE_HIGH].value);
     return got && h.low && h.segmap;
 }
 
 static bool can_have_heaps(const struct hotspot_field *f)
 {
-    static const u8 all[] = {FIELD_HEAP_MEMORY,        FIELD_HEAP_SEGMAP,         FIELD_HEAP_SHIFT,
-                             FIELD_SPACE_LOW_BOUNDARY, FIELD_SPACE_HIGH_BOUNDARY, FIELD_SPACE_LOW};
+    static const u8 all[] = {FIELD_HEAP_MEMORY,         FIELD_HEAP_SEGMAP, FIELD_HEAP_SHIFT, FIELD_SPACE_LOW_BOUNDARY,
+                             FIELD_SPACE_HIGH_BOUNDARY, FIELD_SPACE_LOW,   FIELD_SPACE_HIGH};
     for (unsigned i = 0; i < sizeof(all); i++)
         if (!f[all[i]].found)
             return false;
@@ -61,7 +63,7 @@ static bool can_have_heaps(const struct hotspot_field *f)
 }
 
 /* 0; -EAGAIN: the interpreter, which is made after the heaps, is not there yet; -ENOTSUP. */
-static int read_heaps(struct memory *m, const struct hotspot_structs *s, struct xp_jvm *j)
+static int read_heaps(struct memory *m, const struct hotspot_structs *s, struct xp_jvm *j, u64 ends[XP_JVM_HEAPS])
 {
     const struct hotspot_field *f = s->fields;
     u64 at[XP_JVM_HEAPS] = {0};
@@ -74,7 +76,7 @@ static int read_heaps(struct memory *m, const struct hotspot_structs *s, struct 
         return -ENOTSUP;
     j->low = UINT64_MAX;
     for (u32 i = 0; i < n; i++) {
-        if (!read_heap(m, s, at[i], &j->heap[i]))
+        if (!read_heap(m, s, at[i], &j->heap[i], &ends[i]))
             return -EAGAIN;
         j->low = j->heap[i].low < j->low ? j->heap[i].low : j->low;
         j->high = j->heap[i].high > j->high ? j->heap[i].high : j->high;
@@ -88,16 +90,19 @@ static int read_module(struct memory *m, const struct module *mod, struct hotspo
 {
     struct hotspot_structs s;
     struct hotspot h = {0};
+    u64 ends[XP_JVM_HEAPS] = {0};
     int rc = hotspot_structs_read(m, mod, &s);
     if (!rc)
         rc = hotspot_layout(m, &s, &h);
     if (!rc)
-        rc = read_heaps(m, &s, &h.jvm);
+        rc = read_heaps(m, &s, &h.jvm, ends);
     if (!rc && hotspot_check(&h, sizeof(h)))
         rc = -ENOTSUP;
-    if (!rc)
-        *out = h;
-    return rc;
+    if (rc)
+        return rc;
+    hotspot_threads(m, ends, &h);
+    *out = h;
+    return 0;
 }
 
 /* A file that is mapped from its start; the first such module counts that can be read. */

@@ -7,6 +7,7 @@
  *   hotspot.c          finds the virtual machine, and what the unwinder must know of it (struct xp_jvm)
  *   hotspot_structs.c  reads the tables
  *   hotspot_layout.c   chooses from them, for all versions since 8
+ *   hotspot_threads.c  finds how stacks of virtual threads go on
  *   hotspot_code.c     from a place in compiled code to the methods that are inlined there
  *   hotspot_method.c   from a method to its names, file and lines
  *   hotspot_names.c    from words of a stack (bpf/hotspot.h) to frames

@@ -22,6 +22,7 @@
     X(SPACE_LOW_BOUNDARY, "VirtualSpace", "_low_boundary")            \
     X(SPACE_HIGH_BOUNDARY, "VirtualSpace", "_high_boundary")          \
     X(SPACE_LOW, "VirtualSpace", "_low")                              \
+    X(SPACE_HIGH, "VirtualSpace", "_high")                            \
     X(BLOCK_HEADER, "HeapBlock", "_header")                           \
     X(BLOCK_USED, "HeapBlock::Header", "_used")                       \
     X(BLOB_NAME, "CodeBlob", "_name")                                 \
@@ -171,3 +172,9 @@ enum hotspot_blob { HOTSPOT_NONE, HOTSPOT_NMETHOD, HOTSPOT_NATIVE, HOTSPOT_STUB 
 #define HOTSPOT_BLOB_NAME 128
 /* What kind of code is at an address, and how it is called. */
 enum hotspot_blob hotspot_blob(struct hotspot_query *q, u64 at, char name[HOTSPOT_BLOB_NAME]);
+
+/* ---- Virtual threads: hotspot_threads.c ---- */
+
+/* Fills in what is missing of return_barrier, entry_return, thread_entry and entry_size. `ends`: of the memory that is
+ * in use, for each heap. */
+void hotspot_threads(struct memory *m, const u64 ends[XP_JVM_HEAPS], struct hotspot *h);

@@ -1,0 +1,227 @@
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/test.h"
+#include "dwarf/names.h"
+#include "proc/memory.h"
+#include "runtime/hotspot.h"
+#include "runtime/hotspot_crafted.h"
+#include "runtime/runtime.h"
+#include <errno.h>
+#include <stdlib.h>
+
+static const enum crafted_age AGES[] = {CRAFTED_8, CRAFTED_17, CRAFTED_23, CRAFTED_25};
+
+static int attach(const struct crafted *c, struct buf *out)
+{
+    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
+    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
+    return runtime_attach(mem, maps, out);
+}
+
+static int names_of(const struct crafted *c, const struct buf *attached, const u64 *words, size_t n, struct buf *out)
+{
+    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
+    return runtime_names(mem, attached->data, attached->len, words, n, out);
+}
+
+/* "kind name(signature) file:line" of each frame, innermost first, of one pair of words. */
+static const char *frames_of(const struct crafted *c, const struct buf *attached, u64 java, u64 more)
+{
+    static char text[1024];
+    AUTO_BUF struct buf out = {0};
+    struct names v;
+    const u64 words[] = {java, more};
+    size_t len = 0;
+    if (names_of(c, attached, words, 2, &out) || names_view(out.data, out.len, 1, &v))
+        return "failed";
+    for (u32 i = v.first[0]; i < v.first[1]; i++) {
+        const struct names_frame *f = &v.frames[i];
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d %s %s:%u", i ? ", " : "", (int)f->start,
+                                v.strings + f->system_name, v.strings + f->file, f->line);
+    }
+    return text;
+}
+
+TEST(hotspot_says_where_its_code_is)
+{
+    for (unsigned i = 0; i < sizeof(AGES) / sizeof(*AGES); i++) {
+        AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+        AUTO_BUF struct buf out = {0};
+        struct hotspot h;
+        const void *bytes;
+        crafted_make(c, AGES[i]);
+        CHECK_EQ(attach(c, &out), 0);
+        CHECK(runtime_attached(out.data, out.len, &bytes) == &runtime_hotspot);
+        memcpy(&h, bytes, sizeof(h));
+        const struct xp_jvm *j = &h.jvm;
+        CHECK_STR(h.version, "1.2+3");
+        CHECK(j->low == CRAFTED_HEAP && j->high == CRAFTED_END && j->heap[0].segmap == CRAFTED_SEGMAP);
+        CHECK(j->heap[0].shift == CRAFTED_SHIFT && !j->heap[1].low && j->block_header == 16);
+        CHECK_EQ(j->bcp_slot, AGES[i] == CRAFTED_8 ? 7 : 8);
+        CHECK_EQ(j->frame_complete_bytes, AGES[i] >= CRAFTED_23 ? 2 : 4);
+        CHECK(j->code_is_offset == (AGES[i] != CRAFTED_17) && j->deopt_is_offset == (AGES[i] != CRAFTED_17));
+        CHECK(j->method_deopt == 96 && !j->method_deopt_mh && j->bytecodes == 48);
+        CHECK_EQ(j->return_barrier, c->stub + 168);
+        CHECK_EQ(j->entry_return, c->native + 165);
+        CHECK(j->thread_entry == 0x618 && j->entry_size == 64);
+    }
+}
+
+TEST(frames_of_compiled_code_have_their_inlined_calls)
+{
+    for (unsigned i = 0; i < sizeof(AGES) / sizeof(*AGES); i++) {
+        AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+        AUTO_BUF struct buf a = {0};
+        crafted_make(c, AGES[i]);
+        CHECK_EQ(attach(c, &a), 0);
+        u64 java = XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod), exact = java | XP_WORD_EXACT;
+        CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(77, 32)), "3 a.b.C$D.outer(I)V File.java:10");
+        CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(77, 16)),
+                  "4 a.Inner.<init>()V File.java:6, 3 a.b.C$D.outer(I)V File.java:10");
+        CHECK_STR(frames_of(c, &a, exact, XP_MORE_WORD(77, 9)),
+                  "4 a.Inner.<init>()V File.java:6, 3 a.b.C$D.outer(I)V File.java:10");
+        CHECK_STR(frames_of(c, &a, exact, XP_MORE_WORD(77, 17)), "3 a.b.C$D.outer(I)V File.java:10");
+        CHECK_STR(frames_of(c, &a, exact, XP_MORE_WORD(77, 7)), "3 a.b.C$D.outer(I)V File.java:7");
+        CHECK_STR(frames_of(c, &a, exact, XP_MORE_WORD(77, 33)), "3 a.b.C$D.outer(I)V File.java:0");
+        java = XP_JAVA_WORD(XP_JAVA_COMPILED, c->native);
+        CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(78, 5)), "5 a.b.C$D.outer(I)V File.java:0");
+    }
+}
+
+static u32 cookie_of(const struct crafted *c, u32 method)
+{
+    u64 constmethod;
+    memcpy(&constmethod, c->bytes + method + 8, sizeof(constmethod));
+    return XP_JAVA_COOKIE(constmethod);
+}
+
+TEST(frames_of_the_interpreter_and_stubs_are_named)
+{
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    AUTO_BUF struct buf a = {0};
+    crafted_make(c, CRAFTED_25);
+    CHECK_EQ(attach(c, &a), 0);
+    u64 java = XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda), stub = XP_JAVA_WORD(XP_JAVA_STUB, c->stub);
+    u32 cookie = cookie_of(c, c->lambda);
+    CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(cookie, 1)), "1 x.Foo$$Lambda.run()V File.java:50");
+    CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(cookie, 0)), "1 x.Foo$$Lambda.run()V File.java:0");
+    CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(cookie, XP_JAVA_NO_BCI)), "1 x.Foo$$Lambda.run()V File.java:0");
+    CHECK_STR(frames_of(c, &a, stub, XP_MORE_WORD(0, 1)), "6 [jvm: StubRoutines (continuation stubs)] :0");
+}
+
+TEST(frames_whose_owner_is_another_one_are_gone)
+{
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    AUTO_BUF struct buf a = {0};
+    crafted_make(c, CRAFTED_17);
+    CHECK_EQ(attach(c, &a), 0);
+    u64 compiled = XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod), more = XP_MORE_WORD(77, 32);
+    u64 method = XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->outer);
+    static const char gone[] = "7 [java: gone] :0";
+    CHECK_STR(frames_of(c, &a, compiled, XP_MORE_WORD(76, 32)), gone);
+    CHECK_STR(frames_of(c, &a, XP_JAVA_WORD(XP_JAVA_COMPILED, c->stub), XP_MORE_WORD(0, 32)), gone);
+    CHECK_STR(frames_of(c, &a, XP_JAVA_WORD(XP_JAVA_STUB, c->nmethod), XP_MORE_WORD(0, 32)), gone);
+    CHECK_STR(frames_of(c, &a, XP_JAVA_WORD(XP_JAVA_COMPILED, 0xfffffff0), more), gone);
+    CHECK_STR(frames_of(c, &a, XP_JAVA_WORD(5, c->nmethod), more), gone);
+    CHECK_STR(frames_of(c, &a, method, XP_MORE_WORD(cookie_of(c, c->outer) + 1, 0)), gone);
+    crafted_put(c, c->nmethod + 88, 4, 1); /* unloaded */
+    CHECK_STR(frames_of(c, &a, compiled, more), gone);
+    crafted_put(c, c->nmethod + 88, 2, 1);
+    CHECK_STR(frames_of(c, &a, compiled, more), "3 a.b.C$D.outer(I)V File.java:10");
+    crafted_put(c, c->nmethod - 8, 0, 1); /* the block is free */
+    CHECK_STR(frames_of(c, &a, compiled, more), gone);
+}
+
+TEST(virtual_machines_that_start_or_are_not_understood_are_told_apart)
+{
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    AUTO_BUF struct buf out = {0};
+    crafted_make(c, CRAFTED_17);
+    crafted_put(c, c->heaps, 0, 8);
+    CHECK_EQ(attach(c, &out), -EAGAIN);
+    crafted_make(c, CRAFTED_17);
+    crafted_put(c, c->types, c->types, 8); /* not HeapBlock */
+    CHECK_EQ(attach(c, &out), -ENOTSUP);
+    crafted_make(c, CRAFTED_17);
+    c->bytes[CRAFTED_STRTAB + 1] = 'x';
+    CHECK_EQ(attach(c, &out), -ENODATA);
+    CHECK_EQ(out.len, 0);
+}
+
+static struct hotspot sound(struct crafted *c)
+{
+    AUTO_BUF struct buf out = {0};
+    struct hotspot h = {0};
+    crafted_make(c, CRAFTED_25);
+    if (!attach(c, &out))
+        memcpy(&h, out.data + sizeof(struct runtime_attached), sizeof(h));
+    return h;
+}
+
+#define REFUSES(change)                              \
+    do {                                             \
+        struct hotspot bad = h;                      \
+        bad.change;                                  \
+        CHECK(hotspot_check(&bad, sizeof(bad)) < 0); \
+    } while (0)
+
+TEST(what_is_said_of_a_virtual_machine_is_checked)
+{
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    struct hotspot h = sound(c);
+    CHECK_EQ(hotspot_check(&h, sizeof(h)), 0);
+    CHECK(hotspot_check(&h, sizeof(h) - 1) < 0);
+    REFUSES(jvm.heap[0].shift = 31);
+    REFUSES(jvm.heap[0].shift = 0);
+    REFUSES(jvm.heap[0].low = h.jvm.heap[0].high);
+    REFUSES(jvm.heap[0].high++);
+    REFUSES(jvm.heap[0].segmap = 1ull << 56);
+    REFUSES(jvm.heap[1].high = 1);
+    REFUSES(jvm.high = 1ull << 57);
+    REFUSES(jvm.blob_name = 0xffff);
+    REFUSES(jvm.frame_complete_bytes = 3);
+    REFUSES(jvm.bcp_slot = 0);
+    REFUSES(jvm.code_is_offset = 2);
+    REFUSES(layout.pcdesc_size = 4);
+    REFUSES(layout.pcdesc_pc = 13);
+    REFUSES(layout.symbol_body = 0xffff);
+    REFUSES(layout.metadata_bytes = 8);
+    REFUSES(layout.byte_zero = 2);
+    REFUSES(version[0] = '\n');
+    memset(h.version, 'x', sizeof(h.version));
+    CHECK(hotspot_check(&h, sizeof(h)) < 0);
+}
+
+/* Whatever bytes change: no reply that is not sound, and none that is not one. */
+TEST(crafted_virtual_machines_do_no_harm)
+{
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    AUTO_FREE struct crafted *bad = malloc(sizeof(*bad));
+    u64 seed = 1;
+    for (unsigned i = 0; i < 400; i++) {
+        AUTO_BUF struct buf a = {0};
+        AUTO_BUF struct buf b = {0};
+        AUTO_BUF struct buf out = {0};
+        struct names v;
+        crafted_make(c, AGES[i % 4]);
+        *bad = *c;
+        for (unsigned k = 0; k < 1 + i % 32; k++) {
+            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+            bad->bytes[CRAFTED_MODULE + (seed >> 40) % (CRAFTED_SIZE - CRAFTED_MODULE)] = (u8)(seed >> 32);
+        }
+        const u64 words[] = {XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod),
+                             XP_MORE_WORD(77, 16),
+                             XP_JAVA_WORD(XP_JAVA_COMPILED, c->native),
+                             XP_MORE_WORD(78, 16),
+                             XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda),
+                             XP_MORE_WORD(cookie_of(c, c->lambda), 1),
+                             XP_JAVA_WORD(XP_JAVA_INTERPRETED, seed & 0xffff),
+                             XP_MORE_WORD(seed >> 3, 1),
+                             XP_JAVA_WORD(XP_JAVA_STUB, c->stub),
+                             XP_MORE_WORD(0, 1)};
+        attach(bad, &b);
+        CHECK_EQ(attach(c, &a), 0);
+        CHECK_EQ(names_of(bad, &a, words, 10, &out), 0);
+        CHECK_EQ(names_view(out.data, out.len, 5, &v), 0);
+    }
+}

@@ -8,6 +8,8 @@
 #include "parser/doubles_test.h"
 #include "parser/protocol.h"
 #include "parser/synth_table.h"
+#include "runtime/hotspot_crafted.h"
+#include "runtime/runtime.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -194,4 +196,46 @@ TEST(parser_reads_maps_of_runtimes)
     CHECK_EQ(n, 3);
     CHECK_EQ(parser_jit_read(p, -1, -1, addresses, 3, count_names, &n), -EBADF);
     CHECK_EQ(n, 3);
+}
+
+TEST(parser_attaches_to_runtimes_and_names_their_frames)
+{
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CLEANUP(parser_reply_free) struct parser_reply attached = {0}, names = {0};
+    struct names view;
+    const void *row;
+    crafted_make(c, CRAFTED_25);
+    AUTO_CLOSE int mem = file_saying("");
+    AUTO_CLOSE int maps = file_saying(CRAFTED_MAPS);
+    CHECK_EQ(parser_new(&p, &patient), 0);
+    CHECK_EQ(parser_attach(p, mem, maps, &attached), -ENODATA);
+    CHECK_EQ(parser_runtime_names(p, mem, maps, (u64[2]){0}, 2, &names, &view), -EBADMSG);
+    CHECK_EQ(parser_runtime_names(p, mem, maps, NULL, RUNTIME_MAX_WORDS + 1, &names, &view), -E2BIG);
+    xp_cleanup_close(&mem);
+    mem = file_with(c->bytes, sizeof(c->bytes));
+    CHECK_EQ(parser_attach(p, mem, maps, &attached), 0);
+    CHECK(runtime_attached(attached.data, attached.len, &row) == &runtime_hotspot);
+    AUTO_CLOSE int kept = fs_sealed_memfd("attached", attached.data, attached.len);
+    const u64 words[] = {XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod), XP_MORE_WORD(77, 16),
+                         XP_JAVA_WORD(XP_JAVA_STUB, c->stub), XP_MORE_WORD(0, 1)};
+    CHECK_EQ(parser_runtime_names(p, mem, kept, words, 4, &names, &view), 0);
+    CHECK(view.n == 2 && view.first[1] == 2 && view.first[2] == 3);
+    CHECK_STR(view.strings + view.frames[1].name, "a.b.C$D.outer");
+    CHECK_EQ(parser_restarts(p), 0);
+    parser_reply_free(&names);
+    CHECK_EQ(parser_attach(p, mem, -1, &attached), -EPROTO);
+    CHECK_EQ(parser_runtime_names(p, mem, -1, NULL, 0, &names, &view), -EPROTO);
+}
+
+/* The whole way to a process: the memory of this one, which has no runtime that is known. */
+TEST(parser_may_read_the_memory_of_a_process)
+{
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CLEANUP(parser_reply_free) struct parser_reply attached = {0};
+    AUTO_CLOSE int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    CHECK_EQ(parser_new(&p, &patient), 0);
+    CHECK_EQ(parser_attach(p, mem, maps, &attached), -ENODATA);
+    CHECK_EQ(parser_restarts(p), 0);
 }

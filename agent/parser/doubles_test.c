@@ -12,9 +12,14 @@
 
 int file_saying(const char *order)
 {
+    return file_with(order, strlen(order));
+}
+
+int file_with(const void *data, size_t len)
+{
     char path[64];
     AUTO_CLOSE int fd = memfd_create("order", MFD_CLOEXEC);
-    if (fd < 0 || fs_write_all(fd, order, strlen(order)))
+    if (fd < 0 || fs_write_all(fd, data, len))
         return -1;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     return open(path, O_RDONLY | O_CLOEXEC);

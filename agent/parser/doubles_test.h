@@ -2,6 +2,7 @@
  * receive tells them what to do.
  */
 #pragma once
+#include <stddef.h>
 
 #define ROLE_WORKER "--parser-test-worker" /* the real child with other operations */
 #define ROLE_LIAR   "--parser-test-liar"   /* violates the protocol */
@@ -10,3 +11,4 @@
 
 /* A regular file, opened read-only, that says `order`. -1: there is none. */
 int file_saying(const char *order);
+int file_with(const void *data, size_t len);

@@ -145,6 +145,8 @@ TEST(virtual_machines_that_start_or_are_not_understood_are_told_apart)
     crafted_make(c, CRAFTED_17);
     c->bytes[CRAFTED_STRTAB + 1] = 'x';
     CHECK_EQ(attach(c, &out), -ENODATA);
+    strcpy((char *)c->bytes + CRAFTED_STRTAB + 1, "J9_CreateJavaVM"); /* OpenJ9 */
+    CHECK_EQ(attach(c, &out), -ENOTSUP);
     CHECK_EQ(out.len, 0);
 }
 

@@ -8,8 +8,8 @@
 #include <errno.h>
 
 #define BUILDS 4
-#define NO     -1 /* there is no such field */
-#define AT     -2 /* a static one */
+#define NO     (-1) /* there is no such field */
+#define AT     (-2) /* a static one */
 
 static const struct {
     s16 at[BUILDS]; /* offsets */

@@ -6,7 +6,9 @@
 #include <string.h>
 
 static const struct runtime *const RUNTIMES[] = {&runtime_go, &runtime_jit, &runtime_hotspot};
-#define ROWS (sizeof(RUNTIMES) / sizeof(*RUNTIMES))
+#define LEAST_READ    ((u64)64 << 20) /* bytes, for names */
+#define READ_PER_WORD 32768           /* a frame that is met for the first time takes some ten pages */
+#define ROWS          (sizeof(RUNTIMES) / sizeof(*RUNTIMES))
 
 const struct runtime *const *runtimes(size_t *n)
 {
@@ -60,5 +62,6 @@ int runtime_names(int mem, const void *attached, size_t len, const u64 *words, s
     if (n > RUNTIME_MAX_WORDS)
         return -E2BIG;
     int rc = memory_open(&m, mem, -1);
+    m.left = LEAST_READ + n * READ_PER_WORD;
     return rc ? rc : r->memory->names(&m, bytes, len - sizeof(struct runtime_attached), words, n, out);
 }

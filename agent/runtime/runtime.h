@@ -130,9 +130,9 @@ struct runtime_memory_ops {
  * a struct runtime_attached and the bytes of the row. Returns 0; the -errno of runtime_memory_ops.attach; or that of
  * reading the mappings. */
 int runtime_attach(int mem, int maps, struct buf *out);
-/* The same for names, with a reply of runtime_attach. */
+/* The same for names, with a reply of runtime_attach. Words in ascending order take fewer reads. */
 int runtime_names(int mem, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
-#define RUNTIME_MAX_WORDS (1u << 20) /* of a call of runtime_names; more: -E2BIG */
+#define RUNTIME_MAX_WORDS (1u << 17) /* of a call of runtime_names; more: -E2BIG */
 
 struct runtime_attached {
     u32 row;   /* of runtimes() */

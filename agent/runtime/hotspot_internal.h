@@ -105,7 +105,7 @@ struct hotspot_structs {
     u64 constants[CONSTANTS]; /* 0: no such constant */
 };
 
-/* Reads the tables of a module that exports gHotSpotVMStructs. 0 or -ENOTSUP. */
+/* Reads the tables of a module that exports gHotSpotVMStructs. 0; -EAGAIN: they are not there yet; -ENOTSUP. */
 int hotspot_structs_read(struct memory *m, const struct module *mod, struct hotspot_structs *out);
 
 /* ---- The choice: hotspot_layout.c ---- */

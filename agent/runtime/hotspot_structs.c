@@ -42,12 +42,15 @@ static bool variable(struct memory *m, const struct module *mod, const char *tab
     return at && memory_read(m, at, out, sizeof(*out));
 }
 
-/* `plural`: the table's name; `entry`: that of its rows; `columns`: NULL-terminated. */
+/* Returns 0; -EAGAIN: the dynamic linker has not relocated it yet; -ENOTSUP. `plural`: the table's name; `entry`: that
+ * of its rows; `columns`: NULL-terminated. */
 static int open_table(struct memory *m, const struct module *mod, const char *plural, const char *entry,
                       const char *const *columns, struct table *out)
 {
     struct table t = {0};
-    if (!variable(m, mod, plural, "", &t.at) || !variable(m, mod, entry, "ArrayStride", &t.stride) || !t.at ||
+    if (variable(m, mod, plural, "", &t.at) && !t.at)
+        return -EAGAIN;
+    if (!variable(m, mod, plural, "", &t.at) || !variable(m, mod, entry, "ArrayStride", &t.stride) ||
         t.stride < sizeof(u64) || t.stride > MAX_STRIDE)
         return -ENOTSUP;
     for (unsigned i = 0; columns[i]; i++)
@@ -102,9 +105,10 @@ static int read_fields(struct memory *m, const struct module *mod, struct hotspo
     struct row row;
     char type[MAX_NAME];
     int rc = open_table(m, mod, "Structs", "StructEntry", columns, &t);
-    for (unsigned i = 0; !rc && next_row(m, &t, i, &row, type); i++)
+    unsigned rows = 0;
+    for (; !rc && next_row(m, &t, rows, &row, type); rows++)
         take_field(m, &t, &row, type, out->fields);
-    return rc;
+    return rc ? rc : rows ? 0 : -EAGAIN;
 }
 
 static int read_values(struct memory *m, const struct module *mod, const char *plural, const char *entry,

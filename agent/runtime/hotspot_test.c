@@ -140,6 +140,9 @@ TEST(virtual_machines_that_start_or_are_not_understood_are_told_apart)
     crafted_put(c, c->heaps, 0, 8);
     CHECK_EQ(attach(c, &out), -EAGAIN);
     crafted_make(c, CRAFTED_17);
+    crafted_put(c, c->fields, 0, 8); /* not relocated yet */
+    CHECK_EQ(attach(c, &out), -EAGAIN);
+    crafted_make(c, CRAFTED_17);
     crafted_put(c, c->types, c->types, 8); /* not HeapBlock */
     CHECK_EQ(attach(c, &out), -ENOTSUP);
     crafted_make(c, CRAFTED_17);

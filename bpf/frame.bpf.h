@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Ends an unwind step: with the caller as the current frame, or with a cause. Both functions return the result of the
+ * Ends an unwind step: with the caller as the current frame, or with a cause. All functions return the result of the
  * step.
  */
 #pragma once
@@ -20,4 +20,25 @@ XP_INLINE int xp_arrive(struct xp_state *s, u64 ip, u64 sp, u64 bp, u32 found_by
     s->leaf = XP_LEAF_NO;
     s->found_by = found_by;
     return 0;
+}
+
+/* Steps by frame pointer in code without unwind information. In anonymous code, the chain must stay on one stack; code
+ * of a file (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code or in a leaf,
+ * because the compiler may use rbp as a general register. */
+XP_INLINE int xp_step_fp(struct xp_state *s)
+{
+    u32 in_file = s->cur.file.id != 0;
+    u64 bp = s->bp, caller_bp, ra;
+    if (!bp && in_file)
+        return xp_stop(s, s->leaf ? XP_CAUSE_FP_BROKEN : XP_CAUSE_END_FP);
+    if (!bp)
+        return xp_stop(s, XP_CAUSE_FP_ANON_END);
+    if ((bp & 7) || bp < 4096 || (!in_file && bp < s->sp))
+        return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
+    if (xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
+        return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
+    if (!ra)
+        return xp_stop(s, in_file ? XP_CAUSE_END_FP : XP_CAUSE_FP_ANON_END);
+    s->fp_frames++;
+    return xp_arrive(s, ra, bp + 16, caller_bp, XP_WORD_FP);
 }

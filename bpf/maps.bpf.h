@@ -65,6 +65,15 @@ struct {
     __type(value, struct xp_file);
 } regions SEC(".maps");
 
+/* Virtual machines of Java. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, XP_MAX_JVMS);
+    __uint(map_flags, BPF_F_NO_PREALLOC); /* user space alone writes it */
+    __type(key, struct xp_jvm_key);
+    __type(value, struct xp_jvm);
+} jvms SEC(".maps");
+
 /* pc -> rule, one value per CPU. An ordinary array, because per-CPU values are limited to 32 KiB. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);

@@ -33,6 +33,7 @@ volatile u64 xp_woken = 0;
 #include "bpf/mapping.bpf.h"
 #include "bpf/frame.bpf.h"
 #include "bpf/go.bpf.h"
+#include "bpf/hotspot.bpf.h"
 #include "bpf/probed.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/who.bpf.h"

@@ -15,6 +15,9 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
     struct xp_file file; /* id 0: anonymous memory */
 };
 
+#define XP_BLOB_BYTES 512 /* room for the start of a blob of Java code */
+#define XP_BLOB_READ  384 /* of these: all fields that are read are there (hotspot_check) */
+
 #define XP_RBP_UNKNOWN 1 /* not an address: using it fails; not 0, because 0 would end a stack */
 
 enum xp_leaf {                /* what is known about the position in the current frame */
@@ -82,7 +85,8 @@ struct xp_state {
     struct xp_regs first; /* registers of the sample, for a dump: signal frames overwrite regs */
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
-    u32 hops;               /* between stacks of Go */
+    u16 hops;               /* between stacks of Go */
+    u16 jvm_known;          /* `jvm` is that of the sample */
     u32 holder;             /* of the lock that the thread waits for (lock.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
     struct xp_vma_set sets[XP_VMA_SETS];
@@ -107,4 +111,9 @@ struct xp_state {
     u64 saved; /* where the kernel has the user registers of the thread that waits */
 
     struct xp_vma_origin found; /* of the last walk */
+
+    /* Java (hotspot.bpf.h): the virtual machine, and the blob of the current frame. */
+    struct xp_jvm jvm;
+    u64 blob_kind; /* enum xp_blob_kind */
+    u8 blob[XP_BLOB_BYTES];
 };

@@ -124,10 +124,12 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
 }
 
 /* User space polls the ring twice per second; it is woken up only if the ring fills faster than that, or, now and then,
- * for generated code that may have unwind information in the memory of its process, which may end soon. */
+ * for generated code that may have unwind information in the memory of its process, or has names there: the process may
+ * end soon. */
 XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
 {
-    if ((s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END) && s->sample.time - xp_woken > XP_WAKE_NS) {
+    if ((s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END || s->jvm_known) &&
+        s->sample.time - xp_woken > XP_WAKE_NS) {
         xp_woken = s->sample.time; /* of all CPUs: it does not matter whose time stays */
         return BPF_RB_FORCE_WAKEUP;
     }

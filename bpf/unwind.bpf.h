@@ -26,27 +26,6 @@ XP_INLINE void xp_note_frame(struct xp_state *s)
     s->depth = s->leaf ? 1 : s->depth + 1;
 }
 
-/* Steps by frame pointer in code without unwind information. In anonymous code, the chain must stay on one stack; code
- * of a file (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code or in a leaf,
- * because the compiler may use rbp as a general register. */
-XP_INLINE int xp_step_fp(struct xp_state *s)
-{
-    u32 in_file = s->cur.file.id != 0;
-    u64 bp = s->bp, caller_bp, ra;
-    if (!bp && in_file)
-        return xp_stop(s, s->leaf ? XP_CAUSE_FP_BROKEN : XP_CAUSE_END_FP);
-    if (!bp)
-        return xp_stop(s, XP_CAUSE_FP_ANON_END);
-    if ((bp & 7) || bp < 4096 || (!in_file && bp < s->sp))
-        return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
-    if (xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
-        return xp_stop(s, in_file ? XP_CAUSE_FP_BROKEN : XP_CAUSE_FP_ANON);
-    if (!ra)
-        return xp_stop(s, in_file ? XP_CAUSE_END_FP : XP_CAUSE_FP_ANON_END);
-    s->fp_frames++;
-    return xp_arrive(s, ra, bp + 16, caller_bp, XP_WORD_FP);
-}
-
 /* Steps from a leaf whose return address is in a register (vfork). */
 XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
 {
@@ -307,6 +286,8 @@ XP_INLINE int xp_step(struct xp_state *s)
     u32 kind = (r.kind & (31u | XP_RULE_SYNTH)) | (s->cur.file.flags & XP_FILE_GENERATED);
     if (kind == XP_CFA_RSP || kind == XP_CFA_RBP) /* one copy of the code for both: it is long */
         return xp_step_cfa(s, r, (kind == XP_CFA_RSP ? s->sp : s->bp) + r.cfa_off, XP_WORD_CFI);
+    if (s->cur.file.state == XP_FILE_JVM)
+        return xp_java_step(0);
     return xp_step_rare(xp_rule_word(r));
 }
 
@@ -332,7 +313,7 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
     s->window_len = 0;
     s->pending = 0;
-    s->hops = 0;
+    s->hops = s->jvm_known = 0;
     s->callee = 0;
     s->found_by = XP_WORD_CFI;
     s->sample.nuser = 0;

@@ -88,16 +88,40 @@ XP_INLINE u64 xp_walk(struct xp_state *s, u64 at)
     return bpf_core_field_exists(struct mm_struct, mm_mt) ? xp_walk_maple(s, at) : xp_walk_rb(s, at);
 }
 
-/* Looks up the table of generated code. Its file ID stays 0: frames in it are addresses of the process. */
+XP_INLINE struct xp_jvm *xp_jvm_find(struct xp_state *s)
+{
+    struct xp_jvm_key k = {.process = s->who.start, .stack = s->who.stack, .tgid = s->sample.tgid};
+    return bpf_map_lookup_elem(&jvms, &k);
+}
+
+/* Has the virtual machine of the process in s->jvm. Returns 0: there is none any more. */
+XP_INLINE int xp_jvm_take(struct xp_state *s)
+{
+    if (s->jvm_known)
+        return 1;
+    struct xp_jvm *j = xp_jvm_find(s);
+    if (!j)
+        return 0;
+    s->jvm = *j;
+    s->jvm_known = 1;
+    return 1;
+}
+
+/* Looks up the table of generated code, or finds that it is that of a virtual machine. Its file ID stays 0: frames in
+ * it are addresses of the process. */
 XP_INLINE void xp_region_of(struct xp_state *s, struct xp_vma *m)
 {
     struct xp_region_key k = {
         .process = s->who.start, .stack = s->who.stack, .start = m->start, .tgid = s->sample.tgid};
     struct xp_file *f = bpf_map_lookup_elem(&regions, &k);
-    if (!f)
+    if (f) {
+        m->file = *f;
+        m->bias = m->start;
         return;
-    m->file = *f;
-    m->bias = m->start;
+    }
+    struct xp_jvm *j = xp_jvm_find(s);
+    if (j && m->start < j->high && m->end > j->low)
+        m->file.state = XP_FILE_JVM;
 }
 
 /* What has no file: generated code, or the vdso. */

@@ -130,6 +130,7 @@ enum xp_lock_place {
     X(LEAF_RULE, "leaf-rule", 'x', "a caller has an unwind rule that is valid in the innermost frame only")   \
     X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the stack of the goroutine could not be read")    \
     X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and the layout of its runtime is not known")          \
+    X(JAVA_FRAME, "java-frame", 'x', "the frame of Java code was not recognised")                             \
     X(STUCK, "stuck", 'x', "the stack pointer did not move towards the outermost frame")                      \
     X(FP_BROKEN, "frame-pointer", 'x', "code of a file has neither unwind information nor frame pointers")    \
     X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code has no usable frame pointer")                     \
@@ -188,6 +189,7 @@ enum xp_file_state {
     XP_FILE_NO_SHARE,    /* its table exceeded the share of its cgroup */
     XP_FILE_NO_RULES,    /* it has too many rules for one file */
     XP_FILE_HUNG,        /* its file system does not answer */
+    XP_FILE_JVM,         /* no file: code of a Java virtual machine (bpf/hotspot.h) */
 };
 /* OPEN: it is not decided yet whether code without rows gets derived rows; until then, samples that stop in such code
  * carry a dump, like samples that meet a file without table. NO_ELF: without a name, it is memory that looks like a

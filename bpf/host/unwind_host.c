@@ -51,6 +51,14 @@ XP_INLINE int xp_find_mapping(u64 pc)
     return XP_CAUSE_NO_MAPPING;
 }
 
+XP_INLINE int xp_jvm_take(struct xp_state *s)
+{
+    if (!space->jvm)
+        return 0;
+    s->jvm = *space->jvm;
+    return 1;
+}
+
 /* What the kernel keeps for probes is not copied with a stack. */
 XP_INLINE int xp_see_through_probe(void)
 {
@@ -69,6 +77,7 @@ XP_INLINE int xp_still_mapped(u32 i)
 #include "bpf/frame.bpf.h"
 #include "bpf/mapping.bpf.h"
 #include "bpf/go.bpf.h"
+#include "bpf/hotspot.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 void host_unwind(const struct host_space *with, const struct xp_regs *regs, struct xp_state *out)

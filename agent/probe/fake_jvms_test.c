@@ -1,0 +1,40 @@
+/* Virtual machines, as tests see them published (fake_test.h). */
+#include "probe/fake_test.h"
+#include <errno.h>
+#include <string.h>
+
+#define MAX_FAKES 16
+
+static struct fake_jvm all[MAX_FAKES]; /* of one test after the other */
+static size_t nall;
+
+static struct fake_jvm *find(const struct xp_jvm_key *key)
+{
+    for (size_t i = 0; i < nall; i++)
+        if (!memcmp(&all[i].key, key, sizeof(*key)))
+            return &all[i];
+    return NULL;
+}
+
+int probe_publish_jvm(struct probe *p, const struct xp_jvm_key *key, const struct xp_jvm *jvm)
+{
+    struct fake_jvm *j = find(key);
+    if (!j && nall == MAX_FAKES)
+        return -ENOSPC;
+    if (!j)
+        j = &all[nall++];
+    *j = (struct fake_jvm){*key, *jvm};
+    return 0;
+}
+
+void probe_forget_jvm(struct probe *p, const struct xp_jvm_key *key)
+{
+    struct fake_jvm *j = find(key);
+    if (j)
+        *j = all[--nall];
+}
+
+const struct fake_jvm *fake_jvm(const struct xp_jvm_key *key)
+{
+    return find(key);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Unwinds code of HotSpot. Its code heaps consist of blobs: compiled methods, the interpreter, stubs, adapters. A map
+ * of segments leads from a pc to its blob, and the blob says how large its frames are. rbp is a general register in
+ * compiled code, but each frame saves it below its return address, and the interpreter's frames, which need it, are
+ * found by it. All of this is memory of the process, so it is not trusted.
+ *
+ * Sources: src/hotspot/share/memory/heap.cpp (CodeHeap::find_start), src/hotspot/share/code/codeBlob.hpp,
+ * src/hotspot/cpu/x86/frame_x86.inline.hpp (sender) and frame_x86.hpp (the interpreter's frame), of OpenJDK.
+ */
+#pragma once
+
+#define XP_SEGMENT_HOPS 24    /* in the map of segments: each one leads back over up to 254 */
+#define XP_JAVA_REACH   65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
+#define XP_JAVA_SLOTS   16    /* words above the stack pointer where a return address is looked for */
+
+enum xp_blob_kind { XP_BLOB_STUB, XP_BLOB_METHOD, XP_BLOB_INTERPRETER, XP_BLOB_BARE };
+
+/* Fields of the blob of the current frame, in s->blob; all are aligned (hotspot_check). */
+XP_INLINE u32 xp_blob32(const struct xp_state *s, u32 at)
+{
+    return *(const u32 *)(s->blob + (at & (XP_BLOB_BYTES - 4)));
+}
+
+XP_INLINE u64 xp_blob64(const struct xp_state *s, u32 at)
+{
+    return *(const u64 *)(s->blob + (at & (XP_BLOB_BYTES - 8)));
+}
+
+/* By the first letters of its name: all versions use the same. Those that are bare have no frame of their own. */
+XP_INLINE u32 xp_blob_kind(u64 name)
+{
+    u32 letters = (u32)name;
+    return letters == 0x74656d6e || letters == 0x6974616e ? XP_BLOB_METHOD      /* nmet(hod), nati(ve nmethod) */
+           : letters == 0x65746e49                        ? XP_BLOB_INTERPRETER /* Inte(rpreter) */
+           : letters == 0x62617476 || letters == 0x62617469 || letters == 0x2f433249
+               ? XP_BLOB_BARE /* vtab(le chunks), itab(le), I2C/(C2I adapters) */
+               : XP_BLOB_STUB;
+}
+
+XP_INLINE int xp_in_code(const struct xp_state *s, u64 at)
+{
+    return at - s->jvm.low < s->jvm.high - s->jvm.low;
+}
+
+/* Returns the heap's number; XP_JVM_HEAPS: it is in none. */
+XP_INLINE u32 xp_java_heap(const struct xp_state *s, u64 at)
+{
+    u32 found = XP_JVM_HEAPS;
+    for (u32 i = 0; i < XP_JVM_HEAPS; i++)
+        if (at - s->jvm.heap[i].low < s->jvm.heap[i].high - s->jvm.heap[i].low)
+            found = i;
+    return found;
+}
+
+/* Finds the blob of an address, and reads the start of it and of its name. Returns its address, or 0. Out of line, so
+ * that it is verified once. */
+XP_NOINLINE u64 xp_find_blob(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 0;
+    u32 i = xp_java_heap(s, at);
+    if (i >= XP_JVM_HEAPS)
+        return 0;
+    const struct xp_jvm_heap *h = &s->jvm.heap[i & (XP_JVM_HEAPS - 1)];
+    u64 segment = (at - h->low) >> (h->shift & 31), name = 0;
+    u8 tag = 0;
+    for (u32 hop = 0; hop < XP_SEGMENT_HOPS; hop++) {
+        if (xp_read_user(&tag, 1, h->segmap + segment) || tag == 0xff || tag > segment)
+            return 0;
+        if (!tag)
+            break;
+        segment -= tag;
+    }
+    u64 blob = h->low + (segment << (h->shift & 31)) + s->jvm.block_header;
+    if (tag || blob > at || xp_read_user(s->blob, XP_BLOB_READ, blob) ||
+        xp_read_user(&name, 8, xp_blob64(s, s->jvm.blob_name)))
+        return 0;
+    s->blob_kind = xp_blob_kind(name);
+    return blob;
+}
+
+XP_INLINE u64 xp_blob_code(const struct xp_state *s, u64 blob)
+{
+    return s->jvm.code_is_offset ? blob + (s32)xp_blob32(s, s->jvm.blob_code) : xp_blob64(s, s->jvm.blob_code);
+}
+
+XP_INLINE u32 xp_frame_complete(const struct xp_state *s)
+{
+    u32 at = s->jvm.blob_frame_complete;
+    return s->jvm.frame_complete_bytes == 2 ? (u32)(s32) * (const s16 *)(s->blob + (at & (XP_BLOB_BYTES - 2)))
+                                            : xp_blob32(s, at);
+}
+
+/* Turns the word of the frame, which was taken for anonymous code, into the two words of Java. */
+XP_INLINE void xp_note_java(struct xp_state *s, u64 word, u64 more)
+{
+    u32 at = s->sample.nkernel + s->sample.nuser;
+    if (s->leaf)
+        word |= XP_WORD_EXACT;
+    if (at && at < XP_MAX_KERNEL + XP_MAX_USER) {
+        s->words[at - 1] = word;
+        s->words[at] = more;
+        s->sample.nuser++;
+    }
+}
+
+/* ---- The caller ----------------------------------------------------------------------------------------------------
+ * Functions that find the frame return its CFA, or 0.
+ */
+/* Goes to the caller whose return address is below `cfa`. `saved`: rbp is saved below that. Returns 0; 1: stopped. */
+XP_INLINE int xp_java_return(struct xp_state *s, u64 cfa, u32 saved)
+{
+    u64 bp = s->bp, ra;
+    if (cfa <= s->sp && !s->leaf)
+        return xp_stop(s, XP_CAUSE_STUCK);
+    if ((saved && xp_load(s, cfa - 16, &bp)) || xp_load(s, cfa - 8, &ra))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
+}
+
+/* Whether this is a return address into Java code: behind a call, or where the interpreter goes on, which it pushes
+ * itself. */
+XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra)
+{
+    return xp_in_code(s, ra) &&
+           (xp_follows_call(s, ra) > 0 || (xp_find_blob(ra) && s->blob_kind == XP_BLOB_INTERPRETER));
+}
+
+/* Looks for the return address of a frame that does not look like what its blob says: at its entry or end, or with
+ * arguments on it. Out of line, because it is rare; not through the window, because calls are nested deep already. */
+XP_NOINLINE u64 xp_java_search(u64 sp)
+{
+    struct xp_state *s = xp_state_get();
+    u64 ra;
+    if (!s)
+        return 0;
+    for (u32 i = 0; i < XP_JAVA_SLOTS; i++, sp += 8)
+        if (!xp_read_user(&ra, 8, sp) && xp_is_java_return(s, ra))
+            return sp + 8;
+    return 0;
+}
+
+/* A frame whose size is known, if that leads to Java code. What calls a method is always there; a frame that is to be
+ * deoptimised, or whose callers are frozen, returns to what is not behind a call. */
+XP_INLINE u64 xp_java_sized(struct xp_state *s, u64 size)
+{
+    u64 ra;
+    return size && size < XP_JAVA_REACH * 8 && !xp_load(s, s->sp + size - 8, &ra) && xp_in_code(s, ra) ? s->sp + size
+                                                                                                       : 0;
+}
+
+/* By frame pointer, as stubs and what calls Java have it. */
+XP_INLINE u64 xp_java_by_fp(struct xp_state *s)
+{
+    u64 ra, bp = s->bp;
+    return !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH && !xp_load(s, bp + 8, &ra) &&
+                   xp_follows_call(s, ra) > 0
+               ? bp + 16
+               : 0;
+}
+
+/* ---- Compiled methods ---------------------------------------------------------------------------------------------
+ */
+/* Returns how many bytes the leaf has on the stack at its entry or end, its return address included; 0: its whole
+ * frame. The entry is over when the frame is complete: (stack bang;) push rbp; (mov rbp, rsp;) sub rsp, N, or sub and
+ * mov in place of push. The end: add rsp, N; pop rbp; a poll for safepoints; ret. */
+XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
+{
+    u8 *code = s->object; /* 8 bytes in front of ip, and 16 from there on */
+    if (xp_read_user(code, 24, s->ip - 8))
+        return 0;
+    if (entry) {
+        if (code[7] == 0x55 ||
+            (code[5] == 0x48 && (code[6] == 0x8b || code[6] == 0x89) && (code[7] == 0xec || code[7] == 0xe5)))
+            return 16;
+        return (code[4] == 0x48 && code[5] == 0x83 && code[6] == 0xec) ||
+                       (code[1] == 0x48 && code[2] == 0x81 && code[3] == 0xec)
+                   ? 0
+                   : 8;
+    }
+    if (code[8] == 0x5d) /* pop rbp, as the end of a frame has it */
+        return code[5] == 0x83 || code[2] == 0x81 || code[9] == 0xc3 ? 16 : 0;
+    if (code[8] == 0xc3)
+        return 8;
+    if (code[7] == 0x5d) /* cmp rsp, [r15 + N]; test eax, [rip + N]; test [r10], eax */
+        return 8;
+    return (code[8] == 0x0f && code[9] == 0x87 && code[14] == 0xc3) ||
+                   (code[8] == 0x41 && code[9] == 0x85 && code[11] == 0xc3)
+               ? 8
+               : 0;
+}
+
+/* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. */
+XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
+{
+    u64 handler[2] = {}, pc;
+    if (s->jvm.method_deopt)
+        handler[0] =
+            s->jvm.deopt_is_offset ? blob + (s32)xp_blob32(s, s->jvm.method_deopt) : xp_blob64(s, s->jvm.method_deopt);
+    if (s->jvm.method_deopt_mh)
+        handler[1] = s->jvm.deopt_is_offset ? blob + (s32)xp_blob32(s, s->jvm.method_deopt_mh)
+                                            : xp_blob64(s, s->jvm.method_deopt_mh);
+    if (s->leaf || (s->ip != handler[0] && s->ip != handler[1]))
+        return s->ip;
+    return xp_load(s, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc), &pc) ? s->ip : pc;
+}
+
+XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob)
+{
+    u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob);
+    u32 partial = 0;
+    xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
+    if (s->leaf)
+        partial = xp_java_partial(s, s->ip - code < xp_frame_complete(s));
+    return xp_java_sized(s, partial ? partial : 8ull * xp_blob32(s, s->jvm.blob_frame_size));
+}
+
+/* Stubs save registers, or have a frame pointer. */
+XP_INLINE u64 xp_java_stub(struct xp_state *s, u64 blob)
+{
+    xp_note_java(s, XP_JAVA_WORD(XP_JAVA_STUB, blob), XP_MORE_WORD(0, s->ip - blob));
+    if (s->blob_kind == XP_BLOB_BARE)
+        return 0;
+    u64 cfa = xp_java_sized(s, 8ull * xp_blob32(s, s->jvm.blob_frame_size));
+    return cfa ? cfa : xp_java_by_fp(s);
+}
+
+/* ---- The interpreter ----------------------------------------------------------------------------------------------
+ * Its frame (in words from rbp): 1 return address, 0 rbp of the caller, -1 rsp of the caller, -3 Method, and the
+ * pointer to the bytecode at hand, which is in r13 while that runs.
+ */
+XP_INLINE u32 xp_java_bci(struct xp_state *s, u64 bytecodes)
+{
+    u64 at = s->regs.r[13] - bytecodes;
+    if (s->leaf == XP_LEAF_REGS && at < 65536)
+        return (u32)at;
+    if (xp_load(s, s->bp - 8ull * s->jvm.bcp_slot, &at))
+        return XP_JAVA_NO_BCI;
+    at -= bytecodes;
+    return at < 65536 ? (u32)at : XP_JAVA_NO_BCI;
+}
+
+/* Returns 0; 1: stopped; 2: this is no frame of a method. */
+XP_INLINE int xp_java_interpreted(struct xp_state *s)
+{
+    u64 bp = s->bp, method, constant = 0, sp, ra, caller_bp;
+    int sound = !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH && !xp_load(s, bp - 24, &method) &&
+                !xp_read_user(&constant, 8, method + s->jvm.constmethod) && constant;
+    if (!sound)
+        return 2;
+    u32 bci = xp_java_bci(s, constant + s->jvm.bytecodes);
+    xp_note_java(s, XP_JAVA_WORD(XP_JAVA_INTERPRETED, method), XP_MORE_WORD(XP_JAVA_COOKIE(constant), bci));
+    if (xp_load(s, bp - 8, &sp) || xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    if (sp < bp + 16 || sp - bp > XP_JAVA_REACH * 8)
+        sp = bp + 16;
+    return xp_arrive(s, ra, sp, caller_bp, XP_WORD_CFI);
+}
+
+/* ---- All of them ---------------------------------------------------------------------------------------------------
+ */
+/* The callers of this frame of a virtual thread are not on the stack; the frame that mounted it is the next one. */
+XP_INLINE int xp_java_frozen(struct xp_state *s)
+{
+    xp_note_java(s, XP_JAVA_WORD(XP_JAVA_FROZEN, s->ip), XP_MORE_WORD(0, 0));
+    return xp_arrive(s, s->jvm.entry_return, s->sp, s->bp, XP_WORD_CFI);
+}
+
+/* Unwinds a frame in a mapping of a virtual machine. Its word is there already, as one of anonymous code. */
+XP_NOINLINE int xp_java_step(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    if (!xp_jvm_take(s) || !xp_in_code(s, s->ip))
+        return xp_step_fp(s);
+    if (s->jvm.return_barrier && s->ip == s->jvm.return_barrier)
+        return xp_java_frozen(s);
+    u64 blob = xp_find_blob(s->ip);
+    if (!blob)
+        return xp_step_fp(s);
+    int stopped = s->blob_kind == XP_BLOB_INTERPRETER ? xp_java_interpreted(s) : 2;
+    if (stopped != 2)
+        return stopped;
+    u64 cfa = s->blob_kind == XP_BLOB_METHOD ? xp_java_compiled(s, blob) : xp_java_stub(s, blob);
+    if (!cfa)
+        cfa = xp_java_search(s->sp);
+    return cfa ? xp_java_return(s, cfa, cfa - s->sp > 8) : xp_stop(s, XP_CAUSE_JAVA_FRAME);
+}

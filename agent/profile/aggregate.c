@@ -224,6 +224,20 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
     return s;
 }
 
+/* Frames of runtimes are whole: each first word is followed by its second one, which stands nowhere else. */
+static bool user_words_valid(const u64 *words, size_t n)
+{
+    u32 kinds = 0, may = 2u * (1u << XP_WORD_MORE) - 1; /* bit k: there is a word of kind k */
+    bool whole = true, begun = false;
+    for (size_t i = 0; i < n; i++) {
+        u32 kind = XP_WORD_KIND(words[i]);
+        kinds |= 1u << kind;
+        whole &= begun == (kind == XP_WORD_MORE);
+        begun = kind == XP_WORD_JAVA;
+    }
+    return whole && !begun && !(kinds & ~(may | 1u << XP_WORD_LABEL));
+}
+
 /* A record that is not from our own programs, or from another version of them, must not become a stack. */
 static bool valid(const struct aggregate *a, const struct xp_sample *s)
 {
@@ -234,13 +248,10 @@ static bool valid(const struct aggregate *a, const struct xp_sample *s)
     if (s->nkernel > XP_MAX_REASON || s->nkernel - reason > XP_MAX_KERNEL)
         return false;
     u64 kernel = ~0ull;
-    u32 user = 0, may = 2u * (1u << XP_WORD_TOLD) - 1; /* bit k: there is a word of kind k */
     for (size_t i = reason; i < s->nkernel; i++)
         kernel &= s->words[i];
-    for (size_t i = 0; i < s->nuser; i++)
-        user |= 1u << XP_WORD_KIND(s->words[s->nkernel + i]);
     _Static_assert(XP_WORD_KERNEL == 15, "all bits of the kind set");
-    return XP_WORD_KIND(kernel) == XP_WORD_KERNEL && !(user & ~(may | 1u << XP_WORD_LABEL));
+    return XP_WORD_KIND(kernel) == XP_WORD_KERNEL && user_words_valid(s->words + s->nkernel, s->nuser);
 }
 
 static void add_values(struct agg_stack *to, const struct xp_amount *from, size_t n)

@@ -172,6 +172,26 @@ static const char *source_kernel(void *ctx, u64 address, u64 *start, const char 
     return offset >> 12 < 4 ? names[offset >> 12] : NULL;
 }
 
+/* Methods are named by the cookie of their frame; from position 100 on, one of them is inlined. */
+static int source_runtime(void *ctx, u32 tgid, u64 start, const u64 *words, size_t n,
+                          void (*use)(void *arg, const struct names *names), void *arg)
+{
+    struct reply r = {0};
+    char name[64];
+    reply_string(&r, "");
+    for (size_t i = 0; i < n; i++) {
+        u32 position = XP_MORE_POSITION(words[2 * i + 1]);
+        *VEC_PUSH(&r.first) = (u32)r.frames.n;
+        if (position >= 100)
+            reply_frame(&r, 0, "p.Small.get", "Small.java", 3);
+        snprintf(name, sizeof(name), "p.Demo.m%u", XP_MORE_COOKIE(words[2 * i + 1]));
+        if (position)
+            reply_frame(&r, 0, name, "Demo.java", position);
+    }
+    reply_use(&r, n, use, arg);
+    return 0;
+}
+
 static int source_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,
                             void (*use)(void *arg, const struct names *names), void *arg)
 {
@@ -194,7 +214,8 @@ void fixture_source(struct fixture_source *f)
                                             .address = source_address,
                                             .segment = source_segment,
                                             .kernel = source_kernel,
-                                            .anonymous = source_anonymous}};
+                                            .anonymous = source_anonymous,
+                                            .runtime = source_runtime}};
 }
 
 /* ---- Profiles ---------------------------------------------------------------------------------------------------- */

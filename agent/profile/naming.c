@@ -223,11 +223,15 @@ static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nro
 
 #define ANONYMOUS (1ull << 63)
 #define LOCKS     (1ull << 62)
+#define RUNTIME   (3ull << 62)
 
-/* What a row belongs to: a file and whose names it has, its locks apart; or the anonymous memory of a process. */
+/* What a row belongs to: a file and whose names it has, its locks apart; or the anonymous memory of a process, or its
+ * runtime. */
 static u64 group_of(const struct naming *n, u32 row)
 {
     u64 word = n->words.v[row];
+    if (XP_WORD_KIND(word) == XP_WORD_JAVA)
+        return RUNTIME | n->owners.v[row];
     u64 locks = XP_WORD_KIND(word) == XP_WORD_LOCK ? LOCKS : 0;
     return (word_in_file(word) ? (u64)XP_WORD_FILE(word) << 32 | locks : ANONYMOUS) | n->owners.v[row];
 }
@@ -254,6 +258,12 @@ static int by_group_and_offset(const void *x, const void *y, void *arg)
         return fa < fb ? -1 : 1;
     u64 a = n->words.v[*(const u32 *)x], b = n->words.v[*(const u32 *)y];
     u64 oa = lookup_offset(a), ob = lookup_offset(b);
+    if (fa >= RUNTIME) {
+        oa = a;
+        ob = b;
+        a = n->more.v[*(const u32 *)x];
+        b = n->more.v[*(const u32 *)y];
+    }
     if (oa != ob)
         return oa < ob ? -1 : 1;
     return a < b ? -1 : a > b;
@@ -261,7 +271,9 @@ static int by_group_and_offset(const void *x, const void *y, void *arg)
 
 static void name_group(struct naming *n, const struct group *g, const u32 *rows)
 {
-    if (g->key & ANONYMOUS)
+    if (g->key >= RUNTIME)
+        naming_runtime(n, (u32)g->key, rows + g->first, g->end - g->first);
+    else if (g->key & ANONYMOUS)
         name_memory(n, (u32)g->key, rows + g->first, g->end - g->first);
     else
         name_file(n, (u32)((g->key & ~LOCKS) >> 32), (u32)g->key, g->key & LOCKS, rows + g->first, g->end - g->first);
@@ -299,7 +311,8 @@ static void name_user(struct naming *n)
     }
     for (u32 i = 0; i < n->words.n; i++) {
         u64 word = n->words.v[i];
-        if ((word_in_file(word) || XP_WORD_KIND(word) == XP_WORD_ANON) && !n->out->locations.v[i].nlines)
+        bool memory = XP_WORD_KIND(word) == XP_WORD_ANON || XP_WORD_KIND(word) == XP_WORD_JAVA;
+        if ((word_in_file(word) || memory) && !n->out->locations.v[i].nlines)
             rows.v[rows.n++] = i;
     }
     if (n->words.n)
@@ -374,6 +387,7 @@ void naming_run(struct naming *n)
 void naming_free(struct naming *n)
 {
     vec_free(&n->words);
+    vec_free(&n->more);
     vec_free(&n->owners);
     lookup_free(&n->functions);
     lookup_free(&n->mappings);

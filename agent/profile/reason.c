@@ -15,6 +15,19 @@ static bool kind_valid(u64 word)
     return kind <= XP_WORD_INFERRED || kind == XP_WORD_MARK || kind == XP_WORD_LOCK || kind == XP_WORD_KERNEL;
 }
 
+/* The words of an item at the beginning of n; 0: it is not whole, or none. */
+static size_t item_words(const u64 *words, size_t n)
+{
+    size_t name = 0;
+    while (name < XP_NAME_WORDS && name < n && XP_WORD_KIND(words[name]) == XP_WORD_NAME)
+        name++;
+    if (name)
+        return name == XP_NAME_WORDS ? name : 0;
+    if (XP_WORD_KIND(words[0]) == XP_WORD_JAVA)
+        return n > 1 && XP_WORD_KIND(words[1]) == XP_WORD_MORE ? 2 : 0;
+    return kind_valid(words[0]);
+}
+
 bool reason_valid(const u64 *words, size_t n)
 {
     if (!n || XP_WORD_KIND(words[0]) != XP_WORD_WAIT)
@@ -22,14 +35,9 @@ bool reason_valid(const u64 *words, size_t n)
     size_t end = XP_WAIT_WORDS(words[0]);
     if (!end || end > n)
         return false;
-    for (size_t i = 1; i < end;) {
-        size_t name = 0;
-        while (name < XP_NAME_WORDS && i + name < end && XP_WORD_KIND(words[i + name]) == XP_WORD_NAME)
-            name++;
-        if (name ? name < XP_NAME_WORDS : !kind_valid(words[i]))
+    for (size_t i = 1, item; i < end; i += item)
+        if (!(item = item_words(words + i, end - i)))
             return false;
-        i += name ? name : 1;
-    }
     return true;
 }
 
@@ -43,7 +51,7 @@ bool reason_next(struct reason_walk *w, struct reason_item *out)
     size_t n = 1;
     if (w->done < waker) {
         at += 1 + lock + w->done;
-        n = XP_WORD_KIND(*at) == XP_WORD_NAME ? XP_NAME_WORDS : 1;
+        n = item_words(at, waker - w->done);
     } else if (w->done < waker + lock) {
         bool holder = lock > 1 && w->done == waker;
         at += holder ? 2 : 1;

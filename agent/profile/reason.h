@@ -40,7 +40,8 @@ static inline bool word_in_file(u64 word)
 /* Whether n kernel words begin with a reason that they contain as a whole, or with none. */
 bool reason_valid(const u64 *words, size_t n);
 
-/* What is to be shown of a reason: its items, leaf first. Kernel and user frames are items of one word. */
+/* What is to be shown of a reason: its items, leaf first. Frames are items of one word, those of runtimes of two.
+ */
 struct reason_item {
     const u64 *words;
     size_t n;

@@ -124,7 +124,7 @@ static void read_line(struct reader *r, struct cursor line, struct prof_location
 /* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]" and files. */
 static enum frame_origin origin_of(const char *mapping)
 {
-    if (!strcmp(mapping, "[anon]"))
+    if (!strcmp(mapping, "[anon]") || !strcmp(mapping, RUNTIME_MAPPING))
         return FRAME_JIT;
     if (wait_mapping_kind(mapping))
         return FRAME_WAIT;

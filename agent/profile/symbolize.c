@@ -91,7 +91,8 @@ static u32 owner_of(const struct job *j, u64 word, u32 process)
 {
     const struct name_source *src = j->naming.src;
     bool lock = XP_WORD_KIND(word) == XP_WORD_LOCK && !word_in_file(word);
-    if (XP_WORD_KIND(word) == XP_WORD_ANON || (lock && !XP_LOCK_IN_KERNEL(XP_LOCK_PLACE(word))))
+    if (XP_WORD_KIND(word) == XP_WORD_ANON || XP_WORD_KIND(word) == XP_WORD_JAVA ||
+        (lock && !XP_LOCK_IN_KERNEL(XP_LOCK_PLACE(word))))
         return process == NOBODYS ? NOBODYS : j->rank[process];
     if (!word_in_file(word) || !src->names_id || process == NOBODYS)
         return 0;
@@ -99,24 +100,25 @@ static u32 owner_of(const struct job *j, u64 word, u32 process)
     return id == XP_WORD_FILE(word) ? 0 : id;
 }
 
-/* The location of a word, made when it is new. */
-static int location(struct job *j, u64 word, u32 process, u32 *out)
+/* The location of a frame, made when it is new. `more`: its second word; 0: it has one only. */
+static int location(struct job *j, u64 word, u64 more, u32 process, u32 *out)
 {
     struct naming *n = &j->naming;
     u32 owner = owner_of(j, word, process), row;
-    u64 hash = hash_u64(word ^ hash_u64(owner));
+    u64 hash = hash_u64(word ^ hash_u64(owner ^ more));
     for (struct probe p = lookup_start(&j->locations, hash); lookup_next(&j->locations, &p, &row);)
-        if (n->words.v[row] == word && n->owners.v[row] == owner) {
+        if (n->words.v[row] == word && n->more.v[row] == more && n->owners.v[row] == owner) {
             *out = row;
             return 0;
         }
     row = (u32)n->words.n;
-    u64 *w = VEC_PUSH(&n->words);
+    u64 *w = VEC_PUSH(&n->words), *m = VEC_PUSH(&n->more);
     u32 *o = VEC_PUSH(&n->owners);
     struct prof_location *l = VEC_PUSH(&n->out->locations);
-    if (!w || !o || !l || lookup_put(&j->locations, hash, row))
+    if (!w || !m || !o || !l || lookup_put(&j->locations, hash, row))
         return -ENOMEM;
     *w = word;
+    *m = more;
     *o = owner;
     *l = (struct prof_location){.word_kind = (u8)XP_WORD_KIND(word)};
     *out = row;
@@ -137,12 +139,12 @@ static int add_place(struct job *j, const struct wait_place *place)
 }
 
 /* Only the leaf of an interrupted kernel is exact (and kernel words always have the bit). */
-static int add_word(struct job *j, u64 word, u32 process, bool exact)
+static int add_frame(struct job *j, u64 word, u64 more, u32 process, bool exact)
 {
     struct profile *out = j->naming.out;
     if (XP_WORD_KIND(word) == XP_WORD_KERNEL && !exact)
         word &= ~XP_WORD_EXACT;
-    int r = location(j, word, process, &out->stack_locations.v[out->stack_locations.n]);
+    int r = location(j, word, more, process, &out->stack_locations.v[out->stack_locations.n]);
     out->stack_locations.n += !r;
     return r;
 }
@@ -159,9 +161,11 @@ static int add_reason(struct job *j, const struct agg_stack *s, struct prof_stac
     for (struct reason_item item; !r && reason_next(&walk, &item);) {
         u32 kind = XP_WORD_KIND(item.words[0]);
         if (kind == XP_WORD_KERNEL || kind <= XP_WORD_INFERRED)
-            r = add_word(j, item.words[0], waker, false);
+            r = add_frame(j, item.words[0], 0, waker, false);
+        else if (kind == XP_WORD_JAVA)
+            r = add_frame(j, item.words[0], item.words[1], waker, false);
         else if (kind == XP_WORD_LOCK)
-            r = add_word(j, item.words[0], s->process, lock = true);
+            r = add_frame(j, item.words[0], 0, s->process, lock = true);
         else if (kind == XP_WORD_NAME && !item.waker)
             to->holder = profile_string(j->naming.out, reason_name(item.words, name));
         else if (kind != XP_WORD_WAIT || !lock) /* a lock is the cause itself */
@@ -179,6 +183,12 @@ static size_t add_tag(struct job *j, const struct agg_stack *s, size_t name, str
     if (label > name)
         to->tag = profile_string(j->naming.out, sum_tag_text(s->words + name, label - name, text));
     return label;
+}
+
+/* The second word of the frame at i of n words; 0: it has none. */
+static u64 more_of(const struct agg_stack *s, size_t i, size_t n)
+{
+    return i + 1 < n && XP_WORD_KIND(s->words[i + 1]) == XP_WORD_MORE ? s->words[i + 1] : 0;
 }
 
 static int add_stack(struct job *j, const struct agg_stack *s)
@@ -199,8 +209,8 @@ static int add_stack(struct job *j, const struct agg_stack *s)
             : name > 1 ? add_place(j, &(struct wait_place){.words = s->words, .stack = (u32)out->stacks.n - 1})
                        : 0;
     for (size_t i = name > 1 ? label : reason; i < n && !r; i++)
-        if (!i || i >= label)
-            r = add_word(j, s->words[i], s->process, i == label);
+        if ((!i || i >= label) && XP_WORD_KIND(s->words[i]) != XP_WORD_MORE)
+            r = add_frame(j, s->words[i], more_of(s, i, n), s->process, i == label);
     to->n = (u32)(out->stack_locations.n - to->first);
     return r;
 }

@@ -31,6 +31,10 @@ struct name_source {
     /* Returns the name of a kernel address (borrowed), its start, and its module ("": the kernel itself); NULL:
      * unknown. */
     const char *(*kernel)(void *ctx, u64 address, u64 *start, const char **module);
+    /* The same as `names` for n frames of a runtime of a process, of two words each, ascending (bpf/hotspot.h). May be
+     * NULL. */
+    int (*runtime)(void *ctx, u32 tgid, u64 start, const u64 *words, size_t n,
+                   void (*use)(void *arg, const struct names *names), void *arg);
     /* The same as `names` for n ascending addresses in anonymous memory of a process, from the maps that runtimes write
      * for generated code. May be NULL. */
     int (*anonymous)(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,

@@ -12,8 +12,9 @@ struct naming {
     const struct name_source *src;
     struct profile *out;
     VEC(u64) words; /* same rows as out->locations */
-    /* Row in out->processes of an anonymous word, or NOBODYS; of a file's, the ID of its names if that is not the
-     * file's own; 0 for all others. */
+    VEC(u64) more;  /* second words of frames of runtimes; 0: there is none */
+    /* Row in out->processes of an anonymous word or a frame of a runtime, or NOBODYS; of a file's, the ID of its names
+     * if that is not the file's own; 0 for all others. */
     VEC(u32) owners;
     struct lookup functions; /* of out->functions */
     struct lookup mappings;  /* of out->mappings */
@@ -23,6 +24,9 @@ struct naming {
 /* Symbolizes all locations without lines, grouped by file, in the order of files and offsets. */
 void naming_run(struct naming *n);
 void naming_free(struct naming *n);
+
+/* Names the frames of the runtime of one process (runtime_frames.c): rows of locations, ascending by their words. */
+void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows);
 
 /* ---- Rows (naming_rows.c). What they return is not to be used once `failed` is set. ---- */
 

@@ -1,0 +1,76 @@
+/* Names of the frames of runtimes, which consist of two words: the runtime's reader knows what they are (struct
+ * name_source.runtime). */
+#include "base/cleanup.h"
+#include "parser/parser.h"
+#include "profile/strings.h"
+#include "profile/symbolize_internal.h"
+
+#define UNNAMED "[java]"
+#define FROZEN  "[virtual thread: frozen callers]"
+
+struct job { /* the frames of one process */
+    struct naming *n;
+    const u32 *rows;
+    size_t nrows;
+    u32 mapping;
+    bool named;
+};
+
+static void add_line(struct job *j, struct prof_location *l, const struct names *names, const struct names_frame *f)
+{
+    struct profile *p = j->n->out;
+    struct prof_function function = {
+        .name = profile_string(p, names->strings + f->name),
+        .system_name = profile_string(p, names->strings + f->system_name),
+        .file = profile_string(p, names->strings + f->file),
+    };
+    if (function.name)
+        naming_line(j->n, l, &function, f->line);
+}
+
+static void use_names(void *arg, const struct names *names)
+{
+    struct job *j = arg;
+    if (j->named || names->n != j->nrows || j->n->failed)
+        return;
+    j->named = true;
+    for (size_t i = 0; i < j->nrows; i++)
+        for (u32 f = names->first[i]; f < names->first[i + 1]; f++)
+            add_line(j, &j->n->out->locations.v[j->rows[i]], names, &names->frames[f]);
+    if (!j->n->failed)
+        j->n->out->mappings.v[j->mapping].has_functions = true;
+}
+
+static void ask(struct job *j, u32 owner)
+{
+    const struct name_source *src = j->n->src;
+    const struct prof_process *who = &j->n->out->processes.v[owner];
+    AUTO_FREE u64 *words = calloc(2 * j->nrows + 1, sizeof(*words));
+    j->n->failed |= !words;
+    if (!words)
+        return;
+    for (size_t i = 0; i < j->nrows; i++) {
+        words[2 * i] = j->n->words.v[j->rows[i]];
+        words[2 * i + 1] = j->n->more.v[j->rows[i]];
+    }
+    src->runtime(src->ctx, who->tgid, who->start, words, j->nrows, use_names, j);
+}
+
+void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
+{
+    struct job j = {.n = n, .rows = rows, .nrows = nrows};
+    j.mapping = naming_mapping(n, RUNTIME_MAPPING, "", false);
+    for (size_t i = 0; i < nrows && !n->failed; i++) {
+        struct prof_location *l = &n->out->locations.v[rows[i]];
+        naming_put(n, l, j.mapping, XP_JAVA_ADDRESS(n->words.v[rows[i]]) + XP_MORE_POSITION(n->more.v[rows[i]]), 0);
+        l->origin = FRAME_JIT;
+    }
+    if (!n->failed && n->src->runtime && owner != NOBODYS)
+        ask(&j, owner);
+    for (size_t i = 0; i < nrows && !n->failed; i++) {
+        struct prof_location *l = &n->out->locations.v[rows[i]];
+        bool frozen = XP_JAVA_FORM(n->words.v[rows[i]]) == XP_JAVA_FROZEN;
+        if (!l->nlines)
+            naming_plain_line(n, l, frozen ? FROZEN : UNNAMED);
+    }
+}

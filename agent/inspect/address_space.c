@@ -1,4 +1,4 @@
-#include "inspect/address_space.h"
+#include "inspect/address_space_internal.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/map.h"
@@ -16,24 +16,9 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define MAX_MAPS  ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
-#define MAX_TRIES 64                 /* tables of a file with more and more stretches */
-
-struct address_space {
-    u32 tgid, tid; /* tid: through which thread it is seen */
-    struct binaries *binaries;
-    VEC(struct xp_vma) vmas;
-    size_t unopened; /* mappings whose file was refused */
-    int open_error;
-    /* Laid out as agent/probe/shards.c does it in the kernel's maps. */
-    VEC(u32) words;
-    VEC(struct xp_rule) rules; /* XP_MAX_RULES of them */
-    struct map rule_ids;       /* rule as u64 -> number + 1 */
-    u32 nrules;
-    u32 uids;         /* of tables so far */
-    struct map whole; /* id -> how often rows for the rest of its code were asked for */
-    bool code_read;   /* generated code was looked for */
-};
+#define MAX_MAPS    ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
+#define STACK_REACH ((u64)8 << 20)     /* above a stack pointer, at most, there may be stack */
+#define MAX_TRIES   64                 /* tables of a file with more and more stretches */
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------- */
 
@@ -182,8 +167,7 @@ static void drop_last(struct address_space *s, u32 id)
     }
 }
 
-/* 0, -ENOSPC (rules), -ENOMEM. */
-static int load(struct address_space *s, const struct xp_table *t, struct xp_file *f)
+int address_space_load(struct address_space *s, const struct xp_table *t, struct xp_file *f)
 {
     const u32 *index = table_index(t), *rows = table_rows(t);
     AUTO_FREE u32 *number = calloc(t->nrules + 1, sizeof(*number));
@@ -221,7 +205,7 @@ static void fetch(struct address_space *s, u32 id)
     struct xp_file f = {.id = id};
     int rc = binaries_table(s->binaries, id, &table);
     if (!rc)
-        rc = load(s, table, &f);
+        rc = address_space_load(s, table, &f);
     if (rc)
         f.state = rc == -ENOEXEC ? XP_FILE_FP : rc == -ENOSPC || rc == -ENOMEM ? XP_FILE_NO_ROOM : XP_FILE_FAILED;
     set_file(s, &f);
@@ -292,59 +276,11 @@ static bool fetch_whole(struct address_space *s, const struct xp_state *state, c
         return false;
     size_t before = s->words.n;
     drop_last(s, f.id);
-    if (load(s, table, &f)) {
+    if (address_space_load(s, table, &f)) {
         s->words.n = before;
         return false;
     }
     set_file(s, &f);
-    return true;
-}
-
-static int open_of(const struct address_space *s, const char *name)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%u/%s", s->tid, name);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/* 0 or an error. */
-static int read_code(struct address_space *s, struct parser_reply *reply, struct generated *out)
-{
-    AUTO_CLOSE int mem = open_of(s, "mem");
-    AUTO_CLOSE int maps = open_of(s, "maps");
-    AUTO_CLOSE int program = open_of(s, "exe");
-    if (mem < 0 || maps < 0)
-        return -ESRCH;
-    int rc = binaries_generated(s->binaries, mem, maps, program, reply);
-    return rc ? rc : generated_open(reply->data, reply->len, out);
-}
-
-static void load_code(struct address_space *s, const struct generated *code)
-{
-    for (size_t i = 0; i < s->vmas.n; i++)
-        for (size_t k = 0; k < code->nregions; k++) {
-            struct xp_vma *m = &s->vmas.v[i];
-            if (m->file.id || m->start != code->regions[k].start || load(s, code->regions[k].image, &m->file))
-                continue;
-            m->bias = m->start;
-            m->file.flags |= XP_FILE_GENERATED;
-        }
-}
-
-/* The stack runs through generated code: what can be found of it, once. False: there is none. */
-static bool fetch_code(struct address_space *s, const struct xp_state *state)
-{
-    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    struct generated code;
-    bool any = false;
-    for (u32 i = 0; i < state->sample.nuser; i++)
-        any |= XP_WORD_KIND(state->words[i]) == XP_WORD_ANON;
-    if (!any || s->code_read)
-        return false;
-    s->code_read = true;
-    if (read_code(s, &reply, &code))
-        return false;
-    load_code(s, &code);
     return true;
 }
 
@@ -357,10 +293,27 @@ int address_space_read(void *space, void *to, u32 len, u64 from)
     return process_vm_readv((pid_t)s->tid, &local, 1, &remote, 1, 0) != (ssize_t)len;
 }
 
+struct reading {
+    const struct address_space *s;
+    u64 sp;
+    int (*read)(void *ctx, void *to, u32 len, u64 from); /* of the stack */
+    void *ctx;
+};
+
+/* Of a thread that runs, only its stack was copied: what a virtual machine has elsewhere is read now. */
+static int read_both(void *ctx, void *to, u32 len, u64 from)
+{
+    const struct reading *r = ctx;
+    if (!r->read(r->ctx, to, len, from))
+        return 0;
+    return !r->s->has_jvm || from - r->sp < STACK_REACH || address_space_read((void *)r->s, to, len, from);
+}
+
 void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u64 fs_base,
                           int (*read)(void *ctx, void *to, u32 len, u64 from), void *ctx, struct xp_state *state)
 {
     struct host_space space;
+    struct reading both = {.s = s, .sp = regs->r[7], .read = read, .ctx = ctx};
     do {
         space = (struct host_space){.words = s->words.v,
                                     .nwords = (u32)s->words.n,
@@ -368,8 +321,9 @@ void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u
                                     .vmas = s->vmas.v,
                                     .nvmas = s->vmas.n,
                                     .tls = fs_base,
-                                    .read = read,
-                                    .ctx = ctx};
+                                    .jvm = s->has_jvm ? &s->jvm : NULL,
+                                    .read = read_both,
+                                    .ctx = &both};
         host_unwind(&space, regs, state);
-    } while (fetch_missing(s, state) || fetch_code(s, state) || fetch_whole(s, state, &space));
+    } while (fetch_missing(s, state) || address_space_fetch_code(s, state) || fetch_whole(s, state, &space));
 }

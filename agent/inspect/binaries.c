@@ -1,17 +1,7 @@
-#include "inspect/binaries.h"
-#include "base/buf.h"
+#include "inspect/binaries_internal.h"
 #include "base/cleanup.h"
-#include "base/shares.h"
-#include "base/vec.h"
 #include "runtime/processes.h"
-#include "debug/line_indexes.h"
-#include "cache/cache.h"
 #include "dwarf/dwarf.h"
-#include "elf/facts.h"
-#include "generated/generated.h"
-#include "inspect/binary_stretches.h"
-#include "inspect/kernel_reader.h"
-#include "parser/synth_table.h"
 #include "proc/proc.h"
 #include "profile/name_cache.h"
 #include <errno.h>
@@ -24,38 +14,12 @@
 
 #define NAMED_BYTES ((size_t)64 << 20)
 
-struct entry {
-    struct binary binary;
-    struct table_key table_key;
-    struct cache_image cached; /* the table: one of these two */
-    struct parser_reply made;
-    struct cache_image whole; /* the table with all rows, if it was kept */
-    struct parser_synth synth;
-    struct binary_stretches stretches;
-    bool table_tried, synth_tried, facts_tried;
-    int table_error, synth_error, facts_error;
-    struct facts facts;
-};
-struct binaries {
-    struct parser *parser;
-    struct cache *cache;
-    struct debug_search_paths places;
-    bool short_names;
-    struct line_indexes *lines;
-    struct name_cache *named;
-    VEC(struct entry *) list; /* entries stay where they are */
-    struct kernel_reader kernel;
-    struct runtime_processes *processes;
-    struct buf symbols; /* of its generated code */
-    u32 tgid;           /* of the process in it */
-    u64 start;
-};
-
 int binaries_new(struct binaries **out, const struct binaries_config *config)
 {
     struct binaries *b = calloc(1, sizeof(*b));
     if (!b)
         return -ENOMEM;
+    b->attached = -1;
     b->parser = config->parser;
     b->cache = b->kernel.cache = config->cache;
     b->short_names = config->short_names;
@@ -102,6 +66,7 @@ void binaries_free(struct binaries **b)
     runtime_processes_free(&(*b)->processes);
     buf_free(&(*b)->symbols);
     kernel_reader_free(&(*b)->kernel);
+    xp_cleanup_close(&(*b)->attached);
     free(TAKE_PTR(*b));
 }
 
@@ -285,100 +250,4 @@ int binaries_lines(struct binaries *b, u32 id, struct dwarf_index_header *out)
     if (!rc && pread(index.fd, out, sizeof(*out), 0) != sizeof(*out))
         rc = -EIO;
     return rc;
-}
-
-/* ---- Names ------------------------------------------------------------------------------------------------------ */
-
-static bool source_file(void *ctx, u32 id, const char **path, const char **build_id)
-{
-    const struct binary *f = binaries_get(ctx, id);
-    if (!f || !f->path)
-        return false;
-    *path = f->path;
-    *build_id = f->build_id;
-    return true;
-}
-
-static int ask(void *ctx, u32 id, const u64 *offsets, size_t n, void (*use)(void *arg, const struct names *names),
-               void *arg)
-{
-    struct binaries *b = ctx;
-    const struct binary *f = binaries_get(b, id);
-    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    struct names view;
-    if (!f || f->error)
-        return f ? f->error : -ENODATA;
-    struct line_index index = {.fd = -1, .symbols = -1};
-    if (id != XP_FILE_VDSO)
-        line_indexes_get(b->lines, &f->key, f->fd, &index);
-    struct names_fds fds = {
-        .file = f->fd, .index = index.fd, .symbols = index.symbols, .names = -1, .short_names = b->short_names};
-    int rc = parser_names(b->parser, &fds, offsets, n, &reply, &view);
-    if (!rc)
-        use(arg, &view);
-    return rc;
-}
-
-static int source_names(void *ctx, u32 id, const u64 *offsets, size_t n,
-                        void (*use)(void *arg, const struct names *names), void *arg)
-{
-    struct binaries *b = ctx;
-    struct name_cache_query q = {
-        .id = id, .owner = SHARES_ALL, .offsets = offsets, .n = n, .ask = ask, .ctx = b, .use = use, .arg = arg};
-    return name_cache_answer(b->named, &q);
-}
-
-int binaries_generated(struct binaries *b, int mem, int maps, int program, struct parser_reply *out)
-{
-    struct generated code;
-    int rc = parser_generated(b->parser, mem, maps, program, out);
-    if (!rc)
-        rc = generated_open(out->data, out->len, &code);
-    if (!rc)
-        buf_add(&b->symbols, code.text, code.text_len);
-    return rc;
-}
-
-void binaries_set_process(struct binaries *b, u32 tgid, u64 start)
-{
-    b->tgid = tgid;
-    b->start = start;
-    runtime_processes_add_pid(b->processes, tgid, start);
-    if (b->symbols.len)
-        runtime_processes_add_symbols(b->processes, tgid, start, SHARES_ALL, b->symbols.data, b->symbols.len);
-}
-
-static u64 source_address(void *ctx, u32 id, u64 offset)
-{
-    struct facts f;
-    u64 address;
-    return !binaries_facts(ctx, id, &f) && facts_address(&f, offset, &address) ? address : offset;
-}
-
-static int source_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses, size_t n,
-                            void (*use)(void *arg, const struct names *names), void *arg)
-{
-    const struct binaries *b = ctx;
-    return runtime_processes_names(b->processes, b->tgid, b->start, addresses, n, use, arg);
-}
-
-static const char *source_kernel(void *ctx, u64 address, u64 *start, const char **module)
-{
-    struct binaries *b = ctx;
-    struct kallsym found;
-    if (!kernel_reader_find(&b->kernel, address, &found))
-        return NULL;
-    *start = found.start;
-    *module = found.module;
-    return found.name;
-}
-
-struct name_source binaries_source(struct binaries *b)
-{
-    return (struct name_source){.ctx = b,
-                                .file = source_file,
-                                .names = source_names,
-                                .address = source_address,
-                                .kernel = source_kernel,
-                                .anonymous = source_anonymous};
 }

@@ -216,6 +216,14 @@ static int read_name(const char *link, char **path)
     return 0;
 }
 
+int proc_open(u32 pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
 int proc_open_mapping(u32 pid, u64 start, u64 end, char **path)
 {
     char link[96];

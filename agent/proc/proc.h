@@ -41,6 +41,9 @@ bool proc_alive(u32 tgid);
 /* Appends all living descendants of the processes already in the list. 0 or -errno. */
 int proc_add_descendants(proc_pids *pids);
 
+/* Opens /proc/PID/NAME for reading. Returns an owned fd or -errno. */
+int proc_open(u32 pid, const char *name);
+
 /* Opens the file behind a mapping through /proc/PID/map_files, which works for deleted files and other mount
  * namespaces. *path (owned, NUL-terminated) is the name shown by the kernel, without " (deleted)". Returns an owned
  * O_PATH fd; -ENOEXEC: not a regular file; or another -errno. */

@@ -94,6 +94,14 @@ void announce_code(struct collector *c, const struct xp_sample *s)
         *last = s->time;
 }
 
+/* If there is no room, they stay without names. */
+void announce_frames(struct collector *c, u64 now)
+{
+    for (struct job *j; (j = frame_asks_take(&c->asks, now));)
+        if (openings_put(c->config.openings, j))
+            job_free(j);
+}
+
 void announce_gap(struct collector *c, const struct xp_sample *s)
 {
     u64 offset = 0;

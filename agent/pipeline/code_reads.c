@@ -83,8 +83,8 @@ bool code_reads_end(struct code_reads *r, const struct code_job *job, int error,
         *owner = now + CODE_READS_PART * took;
     if (!p)
         return false;
-    bool fresh = !error && hash != p->hash, hung = error && error != -ENODATA;
-    p->pause_ns = fresh ? CODE_READS_FIRST_NS : hung ? CODE_READS_LONGEST_NS : 2 * p->pause_ns;
+    bool fresh = !error && hash != p->hash, hung = error && error != -ENODATA && error != -EAGAIN;
+    p->pause_ns = fresh || error == -EAGAIN ? CODE_READS_FIRST_NS : hung ? CODE_READS_LONGEST_NS : 2 * p->pause_ns;
     p->pause_ns = p->pause_ns < CODE_READS_LONGEST_NS ? p->pause_ns : CODE_READS_LONGEST_NS;
     p->due_ns = now + p->pause_ns;
     p->hash = error ? p->hash : hash;
@@ -111,9 +111,12 @@ static int read_process(struct code_job *job, struct opener *o, struct parser *p
         return mem < 0 ? mem : maps;
     if (proc_start_ticks(job->tgid) != ticks)
         return -ESRCH;
-    int rc = parser_generated(p, mem, maps, program < 0 ? -1 : program, &job->reply);
+    int rc = parser_attach(p, mem, maps, &job->attached);
+    if (rc == -ENODATA)
+        rc = parser_generated(p, mem, maps, program < 0 ? -1 : program, &job->reply);
     if (!rc && proc_start_stack(job->tgid) != job->stack) { /* another program by now */
         parser_reply_free(&job->reply);
+        parser_reply_free(&job->attached);
         return -ENODATA;
     }
     return rc;
@@ -128,12 +131,14 @@ bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o
     int rc = read_process(job, o, p);
     if (rc == -EREMOTEIO || rc == -ETIMEDOUT)
         hung_note(h, &place, now_ns());
-    u64 hash = rc ? 0 : hash_bytes(job->reply.data, job->reply.len, job->stack), now = now_ns();
+    const struct parser_reply *reply = job->attached.len ? &job->attached : &job->reply;
+    u64 hash = rc ? 0 : hash_bytes(reply->data, reply->len, job->stack), now = now_ns();
     if (rc && rc != -ENODATA)
         log_info("cannot read the generated code of process %u: %s", job->tgid, strerror(-rc));
     else
-        log_info("generated code of process %u: %zu bytes in %.1f ms", job->tgid, job->reply.len,
-                 (double)(now - began) / 1e6);
+        log_info(job->attached.len ? "runtime of process %u: %zu bytes in %.1f ms"
+                                   : "generated code of process %u: %zu bytes in %.1f ms",
+                 job->tgid, reply->len, (double)(now - began) / 1e6);
     code_reads_end(r, job, rc, hash, now - began, now);
     return !rc; /* also what is known: it may have found no room */
 }

@@ -3,10 +3,7 @@
 #include "base/log.h"
 #include "pipeline/collector_internal.h"
 #include "pipeline/heaps.h"
-#include "pipeline/sleepers.h"
-#include "proc/proc.h"
 #include "profile/frames.h"
-#include "profile/leaks.h"
 #include <errno.h>
 #include <string.h>
 
@@ -62,6 +59,7 @@ void collector_free(struct collector **cc)
     map_free(&c->runtimes_seen);
     map_free(&c->code_seen);
     map_free(&c->gap_seen);
+    frame_asks_free(&c->asks);
     free(c);
     *cc = NULL;
 }
@@ -126,7 +124,7 @@ static bool sound(struct collector *c, const struct xp_sample *s, size_t len)
     return false;
 }
 
-static void count_sample(struct collector *c, const struct xp_sample *s)
+void collector_count(struct collector *c, const struct xp_sample *s)
 {
     char class = cause_class(s->cause);
     c->own.seen += s->count;
@@ -140,6 +138,7 @@ static void announce(struct collector *c, const struct xp_sample *s)
     announce_runtime(c, s);
     announce_code(c, s);
     announce_gap(c, s);
+    frame_asks_note(&c->asks, s, now_ns());
 }
 
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
@@ -147,7 +146,7 @@ static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
     struct collector *c = ctx;
     if (!sound(c, s, len))
         return;
-    count_sample(c, s);
+    collector_count(c, s);
     collector_note_unwind(c, s);
     announce(c, s);
     struct xp_dump *dump = take_dump(c, s);
@@ -188,93 +187,10 @@ struct probe_handlers collector_handlers(struct collector *c)
 
 /* ---- Polling ---- */
 
-static int poll_ring(struct collector *c, int timeout_ms)
+int collector_poll_ring(struct collector *c, int timeout_ms)
 {
     struct probe_handlers h = collector_handlers(c);
     return probe_poll(c->config.probe, &h, timeout_ms);
-}
-
-/* A wait of the interval that ends; its sample looks like those that come out of the ring. */
-static void on_wait(void *ctx, const struct xp_sample *s, const struct xp_amount *values, size_t n)
-{
-    struct collector *c = ctx;
-    count_sample(c, s);
-    c->own.waits += s->count;
-    aggregate_add_values(c->live, s, values, n);
-}
-
-/* Stacks of waits that the worker has unwound. */
-static void take_returned(struct collector *c)
-{
-    for (struct xp_sample *s; (s = jobs_returned_stack(c->config.jobs)); free(s))
-        waits_keep(&c->waits, s, false);
-}
-
-/* Has the stacks of sleeping threads taken. */
-static void meet_sleepers(struct collector *c, const struct probe_waits *rows)
-{
-    size_t first = 0, end = 0;
-    for (size_t i = 0; i < rows->sleepers.n; i++) {
-        const struct xp_sleeper *z = &rows->sleepers.v[i];
-        first = z->same_maps ? first : end;
-        end = z->same_maps ? end : end + z->nmaps;
-        struct job *j = job_new(JOB_SLEEPER);
-        if (!j || sleepers_job(&j->deferred, z, rows->mappings.v + first, end - first)) {
-            free(j);
-            continue;
-        }
-        bool open = !jobs_crowded(c->config.jobs);
-        waits_keep(&c->waits, j->deferred.sample, open);
-        if (open && !openings_put(c->config.openings, j))
-            continue;
-        waits_keep(&c->waits, j->deferred.sample, false); /* it stays as it is */
-        job_free(j);
-    }
-}
-
-static void take_heaps(struct collector *c)
-{
-    for (size_t e = 0; e < c->config.nevents; e++)
-        if (c->config.heaps && c->config.heaps[e])
-            heaps_take(c->config.heaps[e], on_wait, c);
-}
-
-static void begin_heaps(const struct collector *c)
-{
-    for (size_t e = 0; e < c->config.nevents; e++)
-        if (c->config.heaps && c->config.heaps[e])
-            heaps_begin(c->config.heaps[e]);
-}
-
-/* Adds the waits of the interval to its stacks. Those still being unwound are waited for until `deadline_ns`. */
-static void take_waits(struct collector *c, u64 deadline_ns)
-{
-    struct probe *p = c->config.probe;
-    struct probe_waits rows = {0};
-    struct probe_handlers h = collector_handlers(c);
-    const struct wait_events events = {.offcpu = probe_event_by(p, PROBE_OFFCPU),
-                                       .runqueue = probe_event_by(p, PROBE_RUNQUEUE),
-                                       .wakeup = probe_event_by(p, PROBE_WAKEUP),
-                                       .lock = probe_event_by(p, PROBE_LOCK),
-                                       .levels = c->config.levels,
-                                       .open_levels = c->config.open_levels,
-                                       .lent_levels = c->config.lent_levels};
-    int rc = probe_take_waits(p, &h, &rows);
-    while (poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
-        ;
-    meet_sleepers(c, &rows);
-    take_returned(c);
-    for (; waits_open(&c->waits) && now_ns() < deadline_ns; take_returned(c))
-        poll_ring(c, 10);
-    if (!rc)
-        rc = waits_take(&c->waits, &rows, &events, on_wait, c);
-    take_heaps(c);
-    c->own.waits_lost += c->waits.lost + (rc != 0);
-    c->waits.lost = 0;
-    c->own.holders_refused = c->waits.holders.refused;
-    c->own.tags_lost = c->waits.tags.lost;
-    c->waits_ns = now_ns();
-    probe_waits_free(&rows);
 }
 
 static void adjust_rate(struct collector *c)
@@ -298,17 +214,18 @@ unsigned collector_rate(const struct collector *c)
 void collector_begin(struct collector *c)
 {
     c->rescan_ns = c->span_ns = now_ns();
-    take_waits(c, 0); /* those that go on already: their stacks are taken now */
+    collector_take_waits(c, 0); /* those that go on already: their stacks are taken now */
 }
 
 void collector_poll(struct collector *c, int timeout_ms)
 {
     u64 now = now_ns();
-    poll_ring(c, timeout_ms);
+    collector_poll_ring(c, timeout_ms);
     if (now - c->waits_ns > c->waits_pause_ns) {
         c->waits_pause_ns = 2 * c->waits_pause_ns < WAITS_NS ? 2 * c->waits_pause_ns : WAITS_NS;
-        take_waits(c, 0);
+        collector_take_waits(c, 0);
     }
+    announce_frames(c, now_ns());
     collector_publish(c);
     if (now - c->rescan_ns > NS_PER_SEC) {
         c->rescan_ns = now;
@@ -317,31 +234,23 @@ void collector_poll(struct collector *c, int timeout_ms)
         if (why[0])
             log_warn("%s", why);
         if (rc > 0)
-            take_waits(c, 0);
+            collector_take_waits(c, 0);
         adjust_rate(c);
     }
 }
 
 void collector_drain(struct collector *c, bool wait)
 {
-    while (poll_ring(c, 0) > 0)
+    while (collector_poll_ring(c, 0) > 0)
         ;
-    take_waits(c, wait ? now_ns() + LAST_STACKS_NS : 0);
+    collector_take_waits(c, wait ? now_ns() + LAST_STACKS_NS : 0);
     /* A dump announced the files of its process: let those announcements reach the worker, too. */
     while (wait && now_ns() - c->postponed_ns < SETTLE_MS * 1000000ull)
-        poll_ring(c, 10);
+        collector_poll_ring(c, 10);
+    announce_frames(c, UINT64_MAX);
     if (wait)
         openings_settle(c->config.openings, now_ns() + LAST_OPENINGS_NS);
     collector_publish(c);
-}
-
-void collector_add_leaks(struct collector *c, size_t event, const struct leak *leaks, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct xp_amount values[XP_MAX_VALUES] = {[2] = leaks[i].grown};
-        if (waits_add(&c->waits, leaks[i].stack, (u8)event, values, on_wait, c))
-            c->own.waits_lost++;
-    }
 }
 
 /* ---- Intervals ---- */
@@ -350,7 +259,7 @@ struct span collector_take_span(struct collector *c)
 {
     struct span s = {0};
     struct aggregate *fresh;
-    take_waits(c, 0);
+    collector_take_waits(c, 0);
     u64 now = now_ns();
     if (new_stacks(c, &fresh))
         return s;
@@ -362,19 +271,14 @@ struct span collector_take_span(struct collector *c)
     return s;
 }
 
-static void carry_over(struct collector *c)
-{
-    if (waits_carry(&c->waits, proc_alive, on_wait, c))
-        c->own.waits_lost++;
-    begin_heaps(c);
-}
-
 int collector_rotate(struct collector *c)
 {
     struct job *j = job_new(JOB_SPAN);
     if (!j)
         return -ENOMEM;
     j->span = collector_take_span(c);
+    announce_frames(c, UINT64_MAX);
+    frame_asks_age(&c->asks);
     if (!j->span.stacks) {
         free(j);
         return -ENOMEM;
@@ -386,7 +290,7 @@ int collector_rotate(struct collector *c)
         c->span_ns -= j->span.duration_ns;
         job_free(j);
     } else {
-        carry_over(c);
+        collector_carry_over(c);
     }
     return 0;
 }

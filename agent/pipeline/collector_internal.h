@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "pipeline/collector.h"
+#include "pipeline/frame_asks.h"
 #include "pipeline/waits.h"
 
 struct collector {
@@ -17,6 +18,7 @@ struct collector {
     struct map runtimes_seen; /* processes passed to the worker, by a hash of their identity */
     struct map code_seen;     /* the same for those with generated code: time of the last report */
     struct map gap_seen;      /* files passed to the worker because stacks stopped in them */
+    struct frame_asks asks;   /* frames of runtimes, to be named */
     unsigned hz_wanted;       /* atomic: set by collector_set_rate; 0: that of the configuration */
     unsigned hz;              /* atomic: rate in effect; 0: that of the configuration */
     u64 waits_ns;             /* time of the last look at waits */
@@ -35,10 +37,21 @@ void announce_tag(void *collector, const struct xp_tag_event *e);
 void announce_runtime(struct collector *c, const struct xp_sample *s);
 void announce_code(struct collector *c, const struct xp_sample *s);
 void announce_gap(struct collector *c, const struct xp_sample *s);
+/* Has the frames named that were noted before a time. */
+void announce_frames(struct collector *c, u64 now_ns);
 /* Queues the job of a file and takes ownership of it. If the queue is full, the file will be announced again. */
 void announce_job(struct collector *c, struct job *j);
 
 struct probe_handlers collector_handlers(struct collector *c);
+/* Passes on what is in the ring. Returns the number of records or -errno. */
+int collector_poll_ring(struct collector *c, int timeout_ms);
+void collector_count(struct collector *c, const struct xp_sample *s);
+
+/* ---- collector_waits.c ---- */
+/* Adds the waits of the interval to its stacks. Those still being unwound are waited for until `deadline_ns`. */
+void collector_take_waits(struct collector *c, u64 deadline_ns);
+/* The next interval begins with what is held of the last one. */
+void collector_carry_over(struct collector *c);
 
 /* ---- collector_figures.c ---- */
 /* Keeps the time that the user stack of a sample took, if it was measured. */

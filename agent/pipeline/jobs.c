@@ -30,6 +30,10 @@ void job_free(struct job *j)
         aggregate_free(&j->span.stacks);
     } else if (j->kind == JOB_CODE) {
         parser_reply_free(&j->code.reply);
+        parser_reply_free(&j->code.attached);
+    } else if (j->kind == JOB_NAMES) {
+        free(j->names.words);
+        parser_reply_free(&j->names.reply);
     }
     free(j);
 }
@@ -62,11 +66,15 @@ void jobs_free(struct jobs *j)
 /* What a job takes of the queue's memory: of whose share of what, and how much. NULL: nothing that matters. */
 static struct shares *room_of(struct jobs *j, const struct job *job, u64 *owner, u64 *bytes)
 {
-    bool is_dump = job->kind == JOB_DEFERRED;
-    if (!is_dump && job->kind != JOB_CODE)
+    bool is_dump = job->kind == JOB_DEFERRED, is_names = job->kind == JOB_NAMES;
+    if (!is_dump && !is_names && job->kind != JOB_CODE)
         return NULL;
-    *bytes = is_dump ? sizeof(struct xp_dump) : job->code.reply.len;
-    *owner = !j->share ? SHARES_ALL : is_dump ? job->deferred.sample->cgroup : job->code.cgroup;
+    *bytes = is_dump    ? sizeof(struct xp_dump)
+             : is_names ? job->names.reply.len
+                        : job->code.reply.len + job->code.attached.len;
+    *owner = is_dump ? job->deferred.sample->cgroup : is_names ? job->names.cgroup : job->code.cgroup;
+    if (!j->share)
+        *owner = SHARES_ALL;
     return is_dump ? &j->dumps : &j->code;
 }
 
@@ -99,6 +107,21 @@ int jobs_put(struct jobs *j, struct job *job)
     if (rc)
         give_room(j, job);
     return rc;
+}
+
+void jobs_names_asked(struct jobs *j)
+{
+    __atomic_add_fetch(&j->names_asked, 1, __ATOMIC_RELAXED);
+}
+
+void jobs_names_done(struct jobs *j)
+{
+    __atomic_add_fetch(&j->names_done, 1, __ATOMIC_RELAXED);
+}
+
+bool jobs_names_open(const struct jobs *j)
+{
+    return __atomic_load_n(&j->names_done, __ATOMIC_RELAXED) < __atomic_load_n(&j->names_asked, __ATOMIC_RELAXED);
 }
 
 void jobs_return_stack(struct jobs *j, struct xp_sample *stack)

@@ -28,14 +28,23 @@ enum job_kind {
     JOB_RUNTIME,  /* a process whose runtime generates code */
     JOB_GAP,      /* a file where a stack stopped in code without unwind information */
     JOB_CODE,     /* a process that runs generated code without known unwind information */
+    JOB_NAMES,    /* frames of a runtime, to be named soon */
     JOB_SLEEPER,  /* a stack whose bytes are still to be read: becomes JOB_DEFERRED (pipeline/sleepers.h) */
 };
 struct code_job {
     u32 tgid;
-    u64 start;                 /* of the process, as in samples */
-    u64 cgroup;                /* whose share its tables count against */
-    u64 stack;                 /* proc_start_stack */
-    struct parser_reply reply; /* for generated_open; empty before it was read */
+    u64 start;                    /* of the process, as in samples */
+    u64 cgroup;                   /* whose share its tables count against */
+    u64 stack;                    /* proc_start_stack */
+    struct parser_reply reply;    /* for generated_open; empty before it was read */
+    struct parser_reply attached; /* instead of that: what there is of its runtime (runtime/runtime.h) */
+};
+struct names_job {
+    u32 tgid;
+    u64 start, cgroup;         /* as above */
+    u64 *words;                /* owned: two of each frame */
+    size_t n;                  /* frames */
+    struct parser_reply reply; /* for names_view; empty before it was read */
 };
 struct job {
     enum job_kind kind;
@@ -50,6 +59,7 @@ struct job {
             u64 offset;
         } gap;
         struct code_job code;
+        struct names_job names;
     };
 };
 /* Returns NULL if out of memory. */
@@ -66,9 +76,10 @@ struct jobs {
     u64 deadline_ns;      /* jobs_end_by */
     bool share;           /* jobs_share */
     pthread_mutex_t lock;
-    struct shares dumps; /* under the lock: bytes of JOB_DEFERRED, by cgroup */
-    struct shares code;  /* the same of JOB_CODE */
-    size_t span_bytes;   /* under the lock: of intervals that wait, here or on their way */
+    struct shares dumps;         /* under the lock: bytes of JOB_DEFERRED, by cgroup */
+    struct shares code;          /* the same of JOB_CODE */
+    size_t span_bytes;           /* under the lock: of intervals that wait, here or on their way */
+    u64 names_asked, names_done; /* atomic: jobs of that kind */
 };
 /* 0 or -ENOMEM. */
 int jobs_new(struct jobs *j);
@@ -85,6 +96,11 @@ bool jobs_reserve_span(struct jobs *j, const struct span *s);
 void jobs_release_span(struct jobs *j, const struct span *s);
 /* Takes the oldest job, waiting up to timeout_ms; NULL: there is none. */
 struct job *jobs_get(struct jobs *j, int timeout_ms);
+/* Note that frames are to be named, and that this is over, whatever came of it. */
+void jobs_names_asked(struct jobs *j);
+void jobs_names_done(struct jobs *j);
+/* Tells whether names of frames that were asked for are still to come. */
+bool jobs_names_open(const struct jobs *j);
 /* The way back: a stack of a wait that was unwound (XP_RECORD_STACK). Takes ownership. */
 void jobs_return_stack(struct jobs *j, struct xp_sample *stack);
 /* Returns an owned stack that came back; NULL: there is none. */

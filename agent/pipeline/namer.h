@@ -28,6 +28,7 @@ struct namer_config { /* borrowed */
     bool short_names; /* functions without argument lists */
     bool raw;         /* do not symbolize frames of files */
     bool hide_idle;   /* leave out blocked time of idle threads (profile/locks.h) */
+    bool neighbours;  /* each cgroup has a share of the room for names of runtimes */
     bool again;       /* several intervals: names are kept from one to the next */
 };
 
@@ -41,6 +42,8 @@ void namer_note_file(struct namer *n, const struct xp_file_event *e);
 void namer_add_process(struct namer *n, struct runtime_process *p);
 /* Takes the symbols of what was read of a process. */
 void namer_add_code(struct namer *n, const struct code_job *job, const struct generated *code);
+/* Takes the names of frames of a runtime. */
+void namer_add_frames(struct namer *n, const struct names_job *job);
 /* Symbolizes a span into a profile that is empty except for comments. Returns 0 or -ENOMEM. */
 int namer_run(struct namer *n, const struct span *s, struct profile *out);
 /* Ends an interval: drops what was not used in it. */

@@ -7,6 +7,7 @@
 #include "parser/parser.h"
 #include "pipeline/code_reads.h"
 #include "pipeline/jobs.h"
+#include "pipeline/runtime_reads.h"
 #include "pipeline/sleepers.h"
 #include "probe/probe.h"
 #include <errno.h>
@@ -34,7 +35,8 @@ struct openings {
     struct probe *probe;
     struct jobs *jobs;
     struct hung *hung;
-    struct code_reads *code; /* belongs to lane OTHER */
+    struct code_reads *code; /* these two belong to lane OTHER */
+    struct runtime_reads *runtimes;
     struct lane lanes[LANES];
     u64 refused; /* atomic */
     bool ending; /* atomic */
@@ -57,6 +59,15 @@ static struct parser *parser_of(struct lane *l)
     return p;
 }
 
+static bool open_code(struct lane *l, struct code_job *j)
+{
+    if (!parser_of(l) || !code_reads_one(l->all->code, j, l->opener, l->parser, l->all->hung))
+        return false;
+    if (j->attached.len)
+        runtime_reads_keep(l->all->runtimes, j);
+    return true;
+}
+
 /* False: there is nothing to pass on. */
 static bool open_job(struct lane *l, struct job *j)
 {
@@ -72,13 +83,22 @@ static bool open_job(struct lane *l, struct job *j)
     if (j->kind == JOB_SLEEPER)
         j->kind = JOB_DEFERRED;
     if (j->kind == JOB_CODE)
-        return parser_of(l) && code_reads_one(l->all->code, &j->code, l->opener, l->parser, l->all->hung);
+        return open_code(l, &j->code);
+    if (j->kind == JOB_NAMES)
+        return parser_of(l) && runtime_reads_names(l->all->runtimes, &j->names, l->opener, l->parser, l->all->hung);
     return j->kind != JOB_RUNTIME || runtime_process_open(l->opener, &j->process);
 }
 
 static bool is_ending(const struct openings *o)
 {
     return __atomic_load_n(&o->ending, __ATOMIC_RELAXED);
+}
+
+static void drop(struct openings *o, struct job *j)
+{
+    if (j->kind == JOB_NAMES)
+        jobs_names_done(o->jobs);
+    job_free(j);
 }
 
 /* An interval waits for room: there is none other like it. */
@@ -95,7 +115,7 @@ static void pass_on(struct openings *o, struct job *j)
         probe_forget(o->probe, &j->file.event.key);
         __atomic_add_fetch(&o->refused, 1, __ATOMIC_RELAXED);
     }
-    job_free(j);
+    drop(o, j);
 }
 
 static void rest(struct lane *l)
@@ -120,7 +140,7 @@ static void *run(void *lane)
         if (!j)
             rest(l); /* memory for nothing */
         else if (is_ending(l->all) || !open_job(l, j))
-            job_free(j);
+            drop(l->all, j);
         else
             pass_on(l->all, j);
         if (j)
@@ -166,7 +186,7 @@ int openings_new(struct openings **out, struct probe *probe, struct jobs *jobs, 
     o->probe = probe;
     o->jobs = jobs;
     o->hung = hung;
-    if (code_reads_new(&o->code))
+    if (code_reads_new(&o->code) || runtime_reads_new(&o->runtimes))
         return -ENOMEM;
     for (size_t i = 0; i < LANES; i++) {
         int rc = start(o, &o->lanes[i]);
@@ -186,19 +206,25 @@ void openings_free(struct openings **oo)
     for (size_t i = 0; i < LANES; i++)
         end(&o->lanes[i]);
     code_reads_free(&o->code);
+    runtime_reads_free(&o->runtimes);
     free(o);
     *oo = NULL;
 }
 
 int openings_put(struct openings *o, struct job *job)
 {
-    bool process = job->kind == JOB_RUNTIME || job->kind == JOB_CODE || job->kind == JOB_SLEEPER;
+    bool process =
+        job->kind == JOB_RUNTIME || job->kind == JOB_CODE || job->kind == JOB_SLEEPER || job->kind == JOB_NAMES;
     bool other = process || (job->kind == JOB_FILE && hung_may(job->file.event.magic));
     struct lane *l = &o->lanes[other ? OTHER : LOCAL];
     if (job->kind == JOB_SPAN && !jobs_reserve_span(o->jobs, &job->span))
         return -ENOSPC;
     __atomic_add_fetch(&l->put, 1, __ATOMIC_RELAXED);
+    if (job->kind == JOB_NAMES)
+        jobs_names_asked(o->jobs);
     int rc = queue_put(l->queue, job);
+    if (rc && job->kind == JOB_NAMES)
+        jobs_names_done(o->jobs);
     if (rc)
         __atomic_sub_fetch(&l->put, 1, __ATOMIC_RELAXED);
     if (rc && job->kind == JOB_SPAN)

@@ -130,12 +130,20 @@ static void forget_old(struct waits *w)
     w->stacks.n = n;
 }
 
-/* Only a limit of the room is cut off: the root's end of the waker. */
+/* The other way round, frame by frame. Only a limit of the room is cut off: the root's end of the waker. */
 static size_t put_words(u64 *to, size_t room, const u64 *words, size_t n)
 {
     size_t put = n < room ? n : room;
+    if (put && XP_WORD_KIND(words[put - 1]) == XP_WORD_JAVA)
+        put--; /* without its second word */
     for (size_t i = 0; i < put; i++)
         to[i] = words[put - 1 - i];
+    for (size_t i = 0; i + 1 < put; i++)
+        if (XP_WORD_KIND(to[i]) == XP_WORD_MORE) {
+            u64 more = to[i];
+            to[i] = to[i + 1];
+            to[++i] = more;
+        }
     return put;
 }
 

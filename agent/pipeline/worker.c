@@ -1,47 +1,17 @@
-#include "pipeline/worker.h"
+#include "pipeline/worker_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/map.h"
-#include "base/turns.h"
-#include "events/events.h"
-#include "files/code_tables.h"
 #include "opener/opener.h"
 #include "parser/parser.h"
-#include "pipeline/backlog.h"
-#include "pipeline/reclassify.h"
 #include "pipeline/usage.h"
-#include "profile/frames.h"
-#include "profile/reason.h"
+#include "runtime/hotspot.h"
 #include <errno.h>
-#include <malloc.h>
-#include <pthread.h>
 
 #define DEFERRED_AGE_MS 150 /* long enough for the files that a deferred stack announced to be opened and built */
 #define IDLE_MS         20
 #define TICK_MS         500
 #define BUILDS_NS       (5 * NS_PER_SEC) /* the time for building files in the first interval; later, a quarter of one */
 #define CODE_AGE_NS     (5 * NS_PER_SEC)
-
-struct worker {
-    struct worker_config config;
-    struct files *files;
-    struct code_tables *code;
-    u64 code_aged_ns;
-    struct deferred *deferred;
-    struct aggregate *deferred_stacks; /* unwound since the last interval */
-    struct namer *namer;
-    struct turns builds;    /* the time of an interval for building files */
-    struct backlog backlog; /* files of cgroups that used up theirs */
-    u64 refused;
-    struct tally tally;
-    struct span last; /* worker_stop's, to end with */
-    u64 rss_bytes;
-    pthread_t thread;
-    bool running;
-    struct worker_figures shown;
-    u64 began_ns, put_ns; /* the job at hand, for other threads; 0: none */
-};
 
 static void return_stack(void *jobs, struct xp_sample *stack)
 {
@@ -57,6 +27,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
     w->backlog.shares.limit = BACKLOG_MAX;
     if (files_new(&w->files, config->probe, config->parser, config->cache, !config->no_synth) ||
         code_tables_new(&w->code, config->probe, config->neighbours) ||
+        machines_new(&w->machines, config->probe, config->neighbours) ||
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->names.nevents, config->aggregate_bytes / 8))
         return -ENOMEM;
@@ -75,6 +46,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
     names.files = w->files;
     names.cache = config->cache;
     names.again = config->profile != NULL;
+    names.neighbours = config->neighbours;
     if (namer_new(&w->namer, &names))
         return -ENOMEM;
     *out = TAKE_PTR(w);
@@ -90,6 +62,8 @@ void worker_free(struct worker **ww)
     deferred_free(&w->deferred);
     namer_free(&w->namer);
     code_tables_free(&w->code);
+    machines_free(&w->machines);
+    job_free(w->held);
     files_free(&w->files);
     backlog_free(&w->backlog);
     turns_free(&w->builds);
@@ -100,30 +74,6 @@ void worker_free(struct worker **ww)
 }
 
 /* ---- Figures ---- */
-
-static u64 *tally_of(struct worker *w, const struct agg_stack *s)
-{
-    char class = cause_class(s->cause);
-    return &w->tally.events[s->event][class == 'n'   ? EVENT_STACK_NONE
-                                      : class == 'c' ? EVENT_STACK_COMPLETE
-                                                     : EVENT_STACK_CUT];
-}
-
-static void count_stacks(struct worker *w, const struct aggregate *from)
-{
-    size_t n;
-    const struct agg_stack *stacks = aggregate_stacks(from, &n);
-    struct tally *t = &w->tally;
-    for (size_t i = 0; i < n; i++) {
-        u64 count = agg_count(&stacks[i]);
-        char class = cause_class(stacks[i].cause);
-        t->cause[stacks[i].cause] += count;
-        t->user_samples += class != 'n' ? count : 0;
-        t->complete += class == 'c' ? count : 0;
-        *tally_of(w, &stacks[i]) += count;
-    }
-    t->dropped += aggregate_dropped(from);
-}
 
 static void count_files(const struct files *files, struct worker_figures *out)
 {
@@ -155,72 +105,6 @@ void worker_figures_now(const struct worker *w, struct worker_figures *out)
 void worker_figures(const struct worker *w, struct worker_figures *out)
 {
     figures_copy(out, &w->shown, sizeof(*out));
-}
-
-static void publish_figures(struct worker *w)
-{
-    struct worker_figures f;
-    worker_figures_now(w, &f);
-    figures_copy(&w->shown, &f, sizeof(f));
-}
-
-/* ---- Intervals ---- */
-
-/* The files that stacks of this interval ran through stay. */
-static void age_files(struct files *files, const struct aggregate *from)
-{
-    struct map seen = {0};
-    VEC(u32) used = {0};
-    size_t n;
-    const struct agg_stack *stacks = aggregate_stacks(from, &n);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < (size_t)stacks[i].nkernel + stacks[i].nuser; k++) { /* wakers have files, too */
-            u64 word = stacks[i].words[k];
-            u64 *known = word_in_file(word) ? map_put(&seen, XP_WORD_FILE(word)) : NULL;
-            u32 *id = known && !*known ? VEC_PUSH(&used) : NULL;
-            if (id)
-                *id = XP_WORD_FILE(word);
-            if (known)
-                *known = 1;
-        }
-    }
-    files_age(files, used.v, used.n);
-    map_free(&seen);
-    vec_free(&used);
-}
-
-void worker_finish(struct worker *w, struct aggregate *stacks)
-{
-    aggregate_merge(stacks, w->deferred_stacks);
-    aggregate_reclassify(stacks, reclassify_stack, w->files);
-    count_stacks(w, stacks);
-}
-
-int worker_name(struct worker *w, const struct span *s, struct profile *out)
-{
-    return namer_run(w->namer, s, out);
-}
-
-/* What an interval brought, deferred stacks of the one before included, goes to the sink. */
-static void deliver(struct worker *w, struct span *s)
-{
-    struct profile p;
-    if (!s->stacks || profile_init(&p))
-        return;
-    worker_finish(w, s->stacks);
-    if (!worker_name(w, s, &p))
-        w->config.profile(w->config.ctx, &p);
-    else
-        log_warn("out of memory during symbolization: the profile of this interval is lost");
-    if (files_starved(w->files) || code_tables_starved(w->code))
-        code_tables_make_room(w->code);
-    age_files(w->files, s->stacks);
-    namer_age(w->namer, s->duration_ns);
-    if (w->config.neighbours)
-        turns_begin(&w->builds, s->duration_ns / 4);
-    publish_figures(w);
-    profile_free(&p);
-    malloc_trim(0); /* an interval's memory is the next one's at the earliest */
 }
 
 /* ---- Jobs ---- */
@@ -261,10 +145,19 @@ static void take_code(struct worker *w, const struct code_job *j)
 {
     const struct code_owner who = {j->tgid, j->start, j->stack, j->cgroup};
     struct generated code;
-    if (generated_open(j->reply.data, j->reply.len, &code)) /* as answer_check has found */
+    const struct xp_jvm *jvm = hotspot_machine(j->attached.data, j->attached.len);
+    if (jvm)
+        machines_put(w->machines, &who, jvm);
+    if (!j->reply.len || generated_open(j->reply.data, j->reply.len, &code)) /* as answer_check has found */
         return;
     code_tables_put(w->code, &who, &code);
     namer_add_code(w->namer, j, &code);
+}
+
+static void take_names(struct worker *w, const struct names_job *j)
+{
+    namer_add_frames(w->namer, j);
+    jobs_names_done(w->config.jobs);
 }
 
 static void work(struct worker *w, struct job *j)
@@ -277,7 +170,10 @@ static void work(struct worker *w, struct job *j)
         deferred_add(w->deferred, j->deferred, w->deferred_stacks);
         j->deferred = (struct deferred_job){0};
     } else if (j->kind == JOB_SPAN) {
-        deliver(w, &j->span);
+        worker_hold(w, j);
+        return;
+    } else if (j->kind == JOB_NAMES) {
+        take_names(w, &j->names);
     } else if (j->kind == JOB_RUNTIME) {
         namer_add_process(w->namer, &j->process);
     } else if (j->kind == JOB_CODE) {
@@ -308,6 +204,7 @@ static void age_code(struct worker *w, u64 now)
         return;
     w->code_aged_ns = now;
     code_tables_age(w->code);
+    machines_age(w->machines);
 }
 
 static void set_at_hand(struct worker *w, u64 put_ns, u64 began_ns)
@@ -330,7 +227,7 @@ static int patience(struct worker *w)
 {
     if (w->backlog.files.n && !jobs_too_late(w->config.jobs, now_ns()))
         return 0;
-    return deferred_waiting(w->deferred) || files_synth_waiting(w->files, now_ns()) ? IDLE_MS : TICK_MS;
+    return w->held || deferred_waiting(w->deferred) || files_synth_waiting(w->files, now_ns()) ? IDLE_MS : TICK_MS;
 }
 
 static void *run(void *worker)
@@ -343,17 +240,19 @@ static void *run(void *worker)
         set_at_hand(w, j ? j->put_ns : now, now);
         if (j)
             work(w, j);
-        else if (jobs_done(w->config.jobs) && !deferred_waiting(w->deferred))
+        else if (jobs_done(w->config.jobs) && !deferred_waiting(w->deferred) && !w->held)
             break;
         if (jobs_done(w->config.jobs))
             deferred_end(w->deferred);
+        worker_release(w, false);
         files_tick(w->files, now_ns());
         age_code(w, now);
         deferred_run(w->deferred, DEFERRED_AGE_MS, w->deferred_stacks);
         work_at_leisure(w);
         set_at_hand(w, 0, 0);
     }
-    deliver(w, &w->last);
+    worker_release(w, true);
+    worker_deliver(w, &w->last);
     w->rss_bytes = usage_rss(w->config.parser);
     parser_rest(w->config.parser); /* its child would end with this thread; so would the opener's */
     opener_rest(w->config.opener);

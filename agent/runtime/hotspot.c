@@ -193,3 +193,9 @@ int hotspot_check(const void *data, size_t len)
 
 static const struct runtime_memory_ops ops = {.attach = attach, .check = hotspot_check, .names = hotspot_names};
 const struct runtime runtime_hotspot = {.name = "hotspot", .memory = &ops};
+
+const struct xp_jvm *hotspot_machine(const void *reply, size_t len)
+{
+    const void *bytes;
+    return runtime_attached(reply, len, &bytes) == &runtime_hotspot ? &((const struct hotspot *)bytes)->jvm : NULL;
+}

@@ -1,0 +1,84 @@
+#include "pipeline/frame_asks.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include <string.h>
+
+#define SEEN_MAX      (1u << 18) /* frames of all processes */
+#define PROCESSES_MAX 1024       /* that wait at once */
+
+void frame_asks_free(struct frame_asks *a)
+{
+    for (size_t i = 0; i < a->list.n; i++)
+        vec_free(&a->list.v[i].words);
+    vec_free(&a->list);
+    map_free(&a->seen);
+}
+
+static struct frame_asking *asking_of(struct frame_asks *a, const struct xp_sample *s, u64 now)
+{
+    for (size_t i = 0; i < a->list.n; i++)
+        if (a->list.v[i].tgid == s->tgid && a->list.v[i].start == s->start)
+            return &a->list.v[i];
+    struct frame_asking *new = a->list.n < PROCESSES_MAX ? VEC_PUSH(&a->list) : NULL;
+    if (new)
+        *new = (struct frame_asking){.tgid = s->tgid, .start = s->start, .cgroup = s->cgroup, .since_ns = now};
+    return new;
+}
+
+/* True: it was not seen in this interval, nor in the one before. */
+static bool is_new(struct frame_asks *a, u64 process, const u64 *words)
+{
+    if (a->seen.n >= SEEN_MAX)
+        map_free(&a->seen);
+    u64 *seen = map_put(&a->seen, hash_u64(words[0] ^ hash_u64(words[1] ^ process)));
+    if (!seen)
+        return false;
+    u64 before = *seen;
+    *seen = a->interval + 1ull;
+    return !before || before < a->interval;
+}
+
+static void add(struct frame_asks *a, const struct xp_sample *s, const u64 *words, u64 now)
+{
+    struct frame_asking *to = asking_of(a, s, now);
+    if (!to || to->words.n >= 2 * FRAME_ASKS_MAX || VEC_RESERVE(&to->words, to->words.n + 2)) {
+        a->lost++;
+        return;
+    }
+    memcpy(to->words.v + to->words.n, words, 2 * sizeof(*words));
+    to->words.n += 2;
+}
+
+void frame_asks_note(struct frame_asks *a, const struct xp_sample *s, u64 now)
+{
+    u64 process = hash_u64(s->start ^ hash_u64(s->tgid));
+    for (unsigned i = s->nkernel; i + 1 < (unsigned)s->nkernel + s->nuser; i++)
+        if (XP_WORD_KIND(s->words[i]) == XP_WORD_JAVA && XP_JAVA_FORM(s->words[i]) != XP_JAVA_FROZEN &&
+            is_new(a, process, s->words + i))
+            add(a, s, s->words + i, now);
+}
+
+struct job *frame_asks_take(struct frame_asks *a, u64 now)
+{
+    for (size_t i = 0; i < a->list.n; i++) {
+        struct frame_asking *from = &a->list.v[i];
+        if (now - from->since_ns < FRAME_ASKS_NS)
+            continue;
+        struct job *j = job_new(JOB_NAMES);
+        if (!j)
+            return NULL;
+        j->names = (struct names_job){.tgid = from->tgid,
+                                      .start = from->start,
+                                      .cgroup = from->cgroup,
+                                      .words = from->words.v,
+                                      .n = from->words.n / 2};
+        *from = a->list.v[--a->list.n];
+        return j;
+    }
+    return NULL;
+}
+
+void frame_asks_age(struct frame_asks *a)
+{
+    a->interval++;
+}

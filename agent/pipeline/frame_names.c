@@ -1,0 +1,154 @@
+#include "pipeline/frame_names.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/shares.h"
+#include "profile/name_set.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define PLACES_MAX    (1u << 17) /* of an interval: 20 MB */
+#define PROCESSES_MAX (1u << 16)
+
+struct frame_names {
+    struct name_set young, old; /* of this interval, and of the one before */
+    struct map ids;             /* hash of a process -> its number in the sets, and its cgroup's */
+    struct shares shares;       /* of places in the young set */
+    bool share;
+    u32 next;
+    u64 lost;
+};
+
+int frame_names_new(struct frame_names **out, bool share)
+{
+    struct frame_names *r = calloc(1, sizeof(*r));
+    if (!r)
+        return -ENOMEM;
+    r->share = share;
+    r->shares.limit = PLACES_MAX;
+    *out = r;
+    return 0;
+}
+
+void frame_names_free(struct frame_names **rr)
+{
+    struct frame_names *r = *rr;
+    if (!r)
+        return;
+    name_set_free(&r->young);
+    name_set_free(&r->old);
+    map_free(&r->ids);
+    shares_free(&r->shares);
+    free(r);
+    *rr = NULL;
+}
+
+/* A process has one number as long as it is known; 0: there is no memory. */
+static u32 id_of(struct frame_names *r, u32 tgid, u64 start)
+{
+    if (r->ids.n >= PROCESSES_MAX)
+        map_free(&r->ids);
+    u64 *id = map_put(&r->ids, hash_u64(start ^ hash_u64(tgid)));
+    if (id && !*id)
+        *id = ++r->next;
+    return id ? (u32)*id : 0;
+}
+
+static u64 place_of(const u64 *words)
+{
+    return hash_u64(words[0] ^ hash_u64(words[1]));
+}
+
+static void reset_young(struct frame_names *r)
+{
+    name_set_free(&r->young);
+    shares_free(&r->shares);
+}
+
+/* Adds a place to the young set. */
+static void put(struct frame_names *r, u64 owner, u32 id, u64 place, const struct names_frame *frames, u32 n,
+                const char *strings)
+{
+    if (name_set_find(&r->young, id, place))
+        return;
+    if (!shares_take(&r->shares, owner, 1)) {
+        r->lost++;
+        return;
+    }
+    if (name_set_add(&r->young, id, place, frames, n, strings))
+        reset_young(r);
+}
+
+void frame_names_add(struct frame_names *r, u32 tgid, u64 start, u64 cgroup, const u64 *words, size_t n,
+                     const struct names *names)
+{
+    u32 id = id_of(r, tgid, start);
+    for (size_t i = 0; i < n && id && i < names->n; i++)
+        put(r, r->share ? cgroup : SHARES_ALL, id, place_of(words + 2 * i), names->frames + names->first[i],
+            names->first[i + 1] - names->first[i], names->strings);
+}
+
+/* Appends the frames of a place, which stays for the next interval. */
+static int append(struct frame_names *r, u32 id, u64 place, struct name_set *to)
+{
+    const struct named_place *p = name_set_find(&r->young, id, place);
+    const struct name_set *from = &r->young;
+    if (!p) {
+        from = &r->old;
+        p = name_set_find(from, id, place);
+    }
+    if (!p)
+        return 0;
+    if (from == &r->old)
+        put(r, SHARES_ALL, id, place, from->frames.v + p->first, p->n, from->strings.data);
+    return name_set_find(to, id, place)
+               ? 0
+               : name_set_add(to, id, place, from->frames.v + p->first, p->n, from->strings.data);
+}
+
+static int tell(const struct name_set *set, u32 id, const u64 *words, size_t n,
+                void (*use)(void *arg, const struct names *names), void *arg)
+{
+    AUTO_FREE u32 *first = calloc(n + 1, sizeof(*first));
+    VEC(struct names_frame) frames = {0};
+    int rc = first ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct named_place *p = name_set_find(set, id, place_of(words + 2 * i));
+        if (p && VEC_RESERVE(&frames, frames.n + p->n))
+            rc = -ENOMEM;
+        for (u32 f = 0; p && !rc && f < p->n; f++)
+            frames.v[frames.n++] = set->frames.v[p->first + f];
+        first[i + 1] = (u32)frames.n;
+    }
+    struct names view = {first, frames.v, set->strings.data ? set->strings.data : "", (u32)n};
+    if (!rc)
+        use(arg, &view);
+    vec_free(&frames);
+    return rc;
+}
+
+int frame_names_answer(struct frame_names *r, u32 tgid, u64 start, const u64 *words, size_t n,
+                       void (*use)(void *arg, const struct names *names), void *arg)
+{
+    struct name_set own = {0};
+    u32 id = id_of(r, tgid, start);
+    int rc = id ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = append(r, id, place_of(words + 2 * i), &own);
+    if (!rc)
+        rc = tell(&own, id, words, n, use, arg);
+    name_set_free(&own);
+    return rc;
+}
+
+void frame_names_age(struct frame_names *r)
+{
+    name_set_free(&r->old);
+    r->old = r->young;
+    r->young = (struct name_set){0};
+    shares_free(&r->shares);
+}
+
+u64 frame_names_lost(const struct frame_names *r)
+{
+    return r->lost;
+}

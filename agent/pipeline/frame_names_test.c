@@ -1,0 +1,75 @@
+#include "pipeline/frame_names.h"
+#include "base/cleanup.h"
+#include "base/test.h"
+
+static const u64 words[] = {XP_JAVA_WORD(XP_JAVA_COMPILED, 16), XP_MORE_WORD(1, 4), XP_JAVA_WORD(XP_JAVA_COMPILED, 16),
+                            XP_MORE_WORD(1, 8)};
+
+/* The first frame is two calls, the second one has no name. */
+static const u32 first[] = {0, 2, 2};
+static const struct names_frame frames[] = {{.name = 1, .system_name = 7, .file = 14, .line = 3},
+                                            {.name = 7, .line = 5}};
+static const struct names view = {first, frames, "\0a.b.c\0d.e.f\0F.java", 2};
+
+struct answer {
+    unsigned calls;
+    u32 n[2];
+    char name[16];
+    u32 line;
+};
+
+static void use(void *arg, const struct names *names)
+{
+    struct answer *a = arg;
+    a->calls++;
+    for (u32 i = 0; i < names->n && i < 2; i++)
+        a->n[i] = names->first[i + 1] - names->first[i];
+    if (names->n && a->n[0]) {
+        snprintf(a->name, sizeof(a->name), "%s", names->strings + names->frames[0].name);
+        a->line = names->frames[0].line;
+    }
+}
+
+static struct answer ask(struct frame_names *r, u32 tgid)
+{
+    struct answer a = {0};
+    frame_names_answer(r, tgid, 1, words, 2, use, &a);
+    return a;
+}
+
+TEST(frame_names_stay_for_the_interval_after)
+{
+    CLEANUP(frame_names_free) struct frame_names *r = NULL;
+    CHECK_EQ(frame_names_new(&r, true), 0);
+    frame_names_add(r, 7, 1, 9, words, 2, &view);
+    struct answer a = ask(r, 7);
+    CHECK_EQ(a.calls, 1);
+    CHECK_EQ(a.n[0], 2);
+    CHECK_EQ(a.n[1], 0);
+    CHECK_STR(a.name, "a.b.c");
+    CHECK_EQ(a.line, 3);
+    CHECK_EQ(ask(r, 8).n[0], 0); /* another process */
+    for (int interval = 0; interval < 3; interval++) {
+        frame_names_age(r);
+        CHECK_EQ(ask(r, 7).n[0], 2); /* it was used */
+    }
+    frame_names_age(r);
+    frame_names_age(r);
+    CHECK_EQ(ask(r, 7).n[0], 0);
+    CHECK_EQ(ask(r, 7).calls, 1);
+}
+
+TEST(frame_names_of_one_cgroup_leave_room_for_others)
+{
+    CLEANUP(frame_names_free) struct frame_names *r = NULL;
+    static const u32 one[] = {0, 1};
+    const struct names single = {one, frames, view.strings, 1};
+    CHECK_EQ(frame_names_new(&r, true), 0);
+    for (u32 i = 0; i < 1u << 18; i++) {
+        u64 w[] = {words[0], XP_MORE_WORD(1, i)};
+        frame_names_add(r, 7, 1, 9, w, 1, &single);
+    }
+    CHECK(frame_names_lost(r) > 1u << 16);
+    frame_names_add(r, 8, 1, 10, words, 2, &view);
+    CHECK_EQ(ask(r, 8).n[0], 2);
+}

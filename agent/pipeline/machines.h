@@ -1,0 +1,22 @@
+/* Keeps the virtual machines of Java whose code the kernel side unwinds (bpf/hotspot.h). Each cgroup has a share of
+ * them. Owned by the worker thread.
+ */
+#pragma once
+#include "files/code_tables.h"
+#include "probe/probe.h"
+
+struct machines;
+
+struct machines_stats {
+    u64 processes; /* now */
+    u64 refused;   /* for which there was no room */
+};
+
+/* `share`: each cgroup has a share of XP_MAX_JVMS. Returns 0 or -ENOMEM. */
+int machines_new(struct machines **out, struct probe *probe, bool share);
+void machines_free(struct machines **m);
+/* Takes what is known of a process by now, in place of what was known of it. */
+void machines_put(struct machines *m, const struct code_owner *who, const struct xp_jvm *jvm);
+/* Forgets the processes that have ended. Call it every few seconds. */
+void machines_age(struct machines *m);
+struct machines_stats machines_stats(const struct machines *m);

@@ -28,6 +28,7 @@ enum xp_leaf {                /* what is known about the position in the current
 
 #define XP_WAITS_TABLE 1u /* the stack met a file without table */
 #define XP_WAITS_ROWS  2u /* the stack stopped in code that may get rows soon */
+#define XP_WAITS_CODE  4u /* it stopped in generated code of a process that is new */
 
 struct xp_who { /* the interrupted task: kernel addresses */
     u64 task, mm, vdso, exe, stack;

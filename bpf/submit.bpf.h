@@ -137,6 +137,14 @@ XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
                                                                                   : BPF_RB_NO_WAKEUP;
 }
 
+#define XP_YOUNG_NS 5000000000ull /* what makes code in a process is not known in its first seconds */
+
+XP_INLINE int xp_is_young(const struct xp_state *s)
+{
+    return (s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END) &&
+           bpf_ktime_get_boot_ns() - s->sample.start < XP_YOUNG_NS;
+}
+
 /* Returns 0; 1: there was no room. */
 XP_INLINE int xp_send(struct xp_state *s, struct xp_stats *st)
 {
@@ -146,6 +154,8 @@ XP_INLINE int xp_send(struct xp_state *s, struct xp_stats *st)
         smp->flags |= XP_SAMPLE_KERNEL_MODE;
     if (s->fp_frames)
         smp->flags |= XP_SAMPLE_FP_USED;
+    if (xp_is_young(s))
+        s->pending |= XP_WAITS_CODE;
     if (s->pending) {
         if (xp_send_dump(smp->time))
             smp->flags |= XP_SAMPLE_DUMP;

@@ -72,7 +72,9 @@ int xp_list_mappings(struct bpf_iter__task_vma *ctx)
     if (file && xp_file_of(s, file, XP_LANE_ITERATOR, m))
         return 0;
     u32 magic = file ? xp_file_system(file) : 0;
-    struct xp_listed line = {{m->start, m->end, m->start - m->bias, tgid, m->file.id}, magic, 0};
+    struct xp_listed line = {.at = {m->start, m->end, m->start - m->bias, tgid, m->file.id}, .magic = magic};
+    line.start = BPF_CORE_READ(t, start_boottime);
+    line.cgroup = s->sample.cgroup;
     bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
     return 0;
 }

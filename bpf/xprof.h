@@ -291,6 +291,8 @@ _Static_assert(sizeof(struct xp_mapping) == 32, "contract");
 struct xp_listed { /* as the iterator lists it */
     struct xp_mapping at;
     u32 magic, pad; /* magic: as in struct xp_file_event; 0: anonymous */
+    u64 start;      /* of the process, as in samples */
+    u64 cgroup;     /* the same */
 };
 
 struct xp_dump {

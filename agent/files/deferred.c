@@ -4,6 +4,7 @@
 #include "bpf/host/unwind_host.h"
 #include "files/code_tables.h"
 #include "files/files_internal.h"
+#include "files/machine_memory.h"
 #include "profile/frames.h"
 #include <errno.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #define DEFERRED_GAPS     256   /* of these, for rows: the others are for files that are new */
 #define DEFERRED_ROWS_MS  2500  /* longer than a file is open */
 #define DEFERRED_NEXT_MS  16000 /* for the next table of a file that is read by stretches: there are pauses */
+#define DEFERRED_CODE_MS  600   /* for a look at what made code in its process */
 #define DEFERRED_FILES_MS 10000 /* for a file to be opened and built: thousands may be in front of it */
 
 struct waiting {
@@ -26,13 +28,14 @@ struct deferred {
     struct probe *probe;
     struct files *files;
     const struct code_tables *code; /* NULL: none */
+    struct machine_memory *machine; /* the same */
     VEC(struct waiting) list;
     struct shares shares;   /* of these, by cgroup */
     struct shares gaps;     /* of those that wait for rows */
     struct xp_state *state; /* large: one for all */
     u64 rescued;
     bool ending;                                           /* deferred_end */
-    void (*use_stack)(void *ctx, struct xp_sample *stack); /* NULL: there are none */
+    bool (*use_stack)(void *ctx, struct xp_sample *stack); /* NULL: there are none */
     void *stack_ctx;
 };
 
@@ -62,19 +65,32 @@ void deferred_use_code(struct deferred *l, const struct code_tables *code)
     l->code = code;
 }
 
-void deferred_use_stacks(struct deferred *l, void (*use)(void *ctx, struct xp_sample *stack), void *ctx)
+int deferred_use_machines(struct deferred *l, const struct machine_source *from)
+{
+    return machine_memory_new(&l->machine, from);
+}
+
+void deferred_use_stacks(struct deferred *l, bool (*use)(void *ctx, struct xp_sample *stack), void *ctx)
 {
     l->use_stack = use;
     l->stack_ctx = ctx;
 }
 
+/* Its frames are still to be named, which those do who count others. */
+static bool has_runtime(const struct xp_sample *s)
+{
+    for (unsigned i = s->nkernel; i < (unsigned)s->nkernel + s->nuser; i++)
+        if (XP_WORD_KIND(s->words[i]) == XP_WORD_JAVA)
+            return true;
+    return false;
+}
+
 /* Takes ownership. */
 static void pass_on(struct deferred *l, struct xp_sample *s, struct aggregate *into)
 {
-    if (s->type == XP_RECORD_STACK && l->use_stack) {
-        l->use_stack(l->stack_ctx, s);
+    bool back = s->type == XP_RECORD_STACK || has_runtime(s);
+    if (back && l->use_stack && l->use_stack(l->stack_ctx, s))
         return;
-    }
     aggregate_add(into, s);
     free(s);
 }
@@ -89,6 +105,7 @@ void deferred_free(struct deferred **ll)
     vec_free(&l->list);
     shares_free(&l->shares);
     shares_free(&l->gaps);
+    machine_memory_free(&l->machine);
     free(l->state);
     free(l);
     *ll = NULL;
@@ -148,9 +165,11 @@ static int read_dump(void *ctx, void *to, u32 len, u64 from)
 }
 
 /* Without the process, it cannot be checked that return addresses follow calls. */
-static void resolve_code(const struct deferred *l, const struct waiting *w, struct xp_vma *m)
+static void resolve_code(const struct deferred *l, const struct waiting *w, const struct xp_jvm *jvm, struct xp_vma *m)
 {
     const struct xp_sample *s = w->job.sample;
+    if (jvm && m->start < jvm->high && m->end > jvm->low)
+        m->file.state = XP_FILE_JVM;
     const struct xp_file *known = l->code ? code_tables_find(l->code, s->tgid, s->start, m->start, s->time) : NULL;
     if (!known)
         return;
@@ -158,7 +177,8 @@ static void resolve_code(const struct deferred *l, const struct waiting *w, stru
     m->bias = m->start;
 }
 
-static size_t resolve_mappings(const struct deferred *l, const struct waiting *w, struct xp_vma *out)
+static size_t resolve_mappings(const struct deferred *l, const struct waiting *w, const struct xp_jvm *jvm,
+                               struct xp_vma *out)
 {
     size_t n = 0;
     for (; n < w->job.dump->nmaps; n++) {
@@ -171,7 +191,7 @@ static size_t resolve_mappings(const struct deferred *l, const struct waiting *w
         else if (m->file) /* its table is still to be built */
             out[n].file = (struct xp_file){.id = m->file, .state = XP_FILE_PENDING};
         else
-            resolve_code(l, w, &out[n]);
+            resolve_code(l, w, jvm, &out[n]);
     }
     return n;
 }
@@ -205,12 +225,14 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     l->state->cause = XP_CAUSE_NO_MAPPING;
     if (!vmas || !w->job.dump->nmaps)
         return NULL;
+    const struct xp_jvm *jvm = machine_memory_begin(l->machine, old, w->job.dump);
     struct host_space space = {
         .rules = probe_rule_array(l->probe),
         .vmas = vmas,
-        .nvmas = resolve_mappings(l, w, vmas),
-        .read = read_dump,
-        .ctx = w->job.dump,
+        .nvmas = resolve_mappings(l, w, jvm, vmas),
+        .jvm = jvm,
+        .read = jvm ? machine_memory_read : read_dump,
+        .ctx = jvm ? (void *)l->machine : w->job.dump,
     };
     space.words = probe_shard_words(l->probe, &space.nwords);
     host_unwind(&space, &w->job.dump->regs, l->state);
@@ -239,6 +261,14 @@ static bool table_comes(const struct deferred *l, const struct waiting *w)
     return f && f->value.state == XP_FILE_PENDING && now_ns() - w->since < patience * 1000000ull;
 }
 
+/* Tells whether it stopped in code of no file whose process may still be looked at. */
+static bool code_comes(const struct deferred *l, const struct waiting *w)
+{
+    u32 cause = l->state->cause;
+    return l->machine && !l->ending && (cause == XP_CAUSE_FP_ANON || cause == XP_CAUSE_FP_ANON_END) &&
+           now_ns() - w->since < DEFERRED_CODE_MS * 1000000ull;
+}
+
 /* The file in which it stopped because there is no table; 0: in none. */
 static u32 missed_table(const struct deferred *l)
 {
@@ -252,7 +282,7 @@ static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggr
     AUTO_FREE struct xp_sample *better = rebuild(l, w);
     u64 offset;
     w->table = missed_table(l);
-    if (table_comes(l, w))
+    if (table_comes(l, w) || code_comes(l, w))
         return false;
     u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser, &offset);
     if (wait_for_rows(l, w, last ? 0 : gap))
@@ -302,6 +332,7 @@ void deferred_run(struct deferred *l, unsigned min_age_ms, struct aggregate *int
             l->list.v[kept++] = *w;
     }
     l->list.n = kept;
+    machine_memory_forget(l->machine);
 }
 
 size_t deferred_waiting(const struct deferred *l)

@@ -24,9 +24,13 @@ struct deferred;
 int deferred_new(struct deferred **out, struct probe *probe, struct files *files);
 /* Generated code is unwound by these tables (borrowed). */
 void deferred_use_code(struct deferred *l, const struct code_tables *code);
-/* Stacks without value (XP_RECORD_STACK) go to `use`, which takes ownership, once they are unwound; as they came if
- * they cannot be. */
-void deferred_use_stacks(struct deferred *l, void (*use)(void *ctx, struct xp_sample *stack), void *ctx);
+struct machine_source;
+/* Stacks through virtual machines are unwound with what is known of these, and their memory (machine_memory.h). Returns
+ * 0 or -ENOMEM. */
+int deferred_use_machines(struct deferred *l, const struct machine_source *from);
+/* Stacks without value (XP_RECORD_STACK), and those with frames of a runtime, go to `use`, which takes ownership, once
+ * they are unwound; as they came if they cannot be. False: it does not want it. */
+void deferred_use_stacks(struct deferred *l, bool (*use)(void *ctx, struct xp_sample *stack), void *ctx);
 void deferred_free(struct deferred **l);
 
 /* Takes ownership of the job. If the limit is reached, its stack is added to `into` unchanged. */

@@ -144,11 +144,12 @@ TEST(deferred_stacks_wait_for_tables_of_known_files)
     CHECK_EQ(deferred_waiting(d.deferred), 0);
 }
 
-static void keep_stack(void *ctx, struct xp_sample *stack)
+static bool keep_stack(void *ctx, struct xp_sample *stack)
 {
     struct xp_sample **kept = ctx;
     free(*kept);
     *kept = stack;
+    return true;
 }
 
 /* Stacks of waits have no value yet: they go to whoever knows what refers to them. */

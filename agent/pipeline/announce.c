@@ -75,11 +75,15 @@ static bool misses_code(const struct xp_sample *s)
     return false;
 }
 
-/* Those who read it decide when they do. */
 void announce_code(struct collector *c, const struct xp_sample *s)
 {
-    if (!misses_code(s))
-        return;
+    if (misses_code(s))
+        announce_code_of(c, s);
+}
+
+/* Those who read it decide when they do. */
+void announce_code_of(struct collector *c, const struct xp_sample *s)
+{
     if (c->code_seen.n >= PROCESSES_SEEN)
         map_free(&c->code_seen);
     u64 *last = map_put(&c->code_seen, hash_u64(s->start ^ hash_u64(s->tgid)));

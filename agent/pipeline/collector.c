@@ -225,6 +225,7 @@ void collector_poll(struct collector *c, int timeout_ms)
         c->waits_pause_ns = 2 * c->waits_pause_ns < WAITS_NS ? 2 * c->waits_pause_ns : WAITS_NS;
         collector_take_waits(c, 0);
     }
+    collector_take_returned(c);
     announce_frames(c, now_ns());
     collector_publish(c);
     if (now - c->rescan_ns > NS_PER_SEC) {
@@ -251,6 +252,11 @@ void collector_drain(struct collector *c, bool wait)
     if (wait)
         openings_settle(c->config.openings, now_ns() + LAST_OPENINGS_NS);
     collector_publish(c);
+}
+
+void collector_take_last(struct collector *c)
+{
+    collector_take_returned(c);
 }
 
 /* ---- Intervals ---- */

@@ -23,6 +23,7 @@ struct collector_config {
     struct heaps *const *heaps; /* by event; NULL: nothing in files is followed for it */
     size_t aggregate_bytes;     /* budget of distinct stacks */
     bool neighbours;            /* aggregate_share */
+    bool generators;            /* collector_prepare has processes read that run generated code: all are wanted */
     void *ctx;
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *event); /* NULL: no cgroup events */
 };
@@ -42,6 +43,8 @@ void collector_poll(struct collector *c, int timeout_ms);
 /* After probe_stop: drains the remaining records and announcements. `wait`: the worker runs and takes the jobs. */
 void collector_drain(struct collector *c, bool wait);
 
+/* Once the worker has ended: takes what it returned last. */
+void collector_take_last(struct collector *c);
 /* Adds what stacks of an event leak, as their third value. */
 void collector_add_leaks(struct collector *c, size_t event, const struct leak *leaks, size_t n);
 

@@ -37,6 +37,8 @@ void announce_tag(void *collector, const struct xp_tag_event *e);
 void announce_runtime(struct collector *c, const struct xp_sample *s);
 void announce_code(struct collector *c, const struct xp_sample *s);
 void announce_gap(struct collector *c, const struct xp_sample *s);
+/* Has the process of a sample read for generated code, unless that was asked for just now. */
+void announce_code_of(struct collector *c, const struct xp_sample *s);
 /* Has the frames named that were noted before a time. */
 void announce_frames(struct collector *c, u64 now_ns);
 /* Queues the job of a file and takes ownership of it. If the queue is full, the file will be announced again. */
@@ -50,6 +52,8 @@ void collector_count(struct collector *c, const struct xp_sample *s);
 /* ---- collector_waits.c ---- */
 /* Adds the waits of the interval to its stacks. Those still being unwound are waited for until `deadline_ns`. */
 void collector_take_waits(struct collector *c, u64 deadline_ns);
+/* Takes the stacks that the worker has unwound. */
+void collector_take_returned(struct collector *c);
 /* The next interval begins with what is held of the last one. */
 void collector_carry_over(struct collector *c);
 

@@ -15,11 +15,16 @@ static void on_wait(void *ctx, const struct xp_sample *s, const struct xp_amount
     aggregate_add_values(c->live, s, values, n);
 }
 
-/* Stacks of waits that the worker has unwound. */
-static void take_returned(struct collector *c)
+/* Frames of runtimes are to be named, too. */
+void collector_take_returned(struct collector *c)
 {
-    for (struct xp_sample *s; (s = jobs_returned_stack(c->config.jobs)); free(s))
-        waits_keep(&c->waits, s, false);
+    for (struct xp_sample *s; (s = jobs_returned_stack(c->config.jobs)); free(s)) {
+        frame_asks_note(&c->asks, s, now_ns());
+        if (s->type == XP_RECORD_SAMPLE)
+            aggregate_add(c->live, s);
+        else
+            waits_keep(&c->waits, s, false);
+    }
 }
 
 /* Has the stacks of sleeping threads taken. */
@@ -74,8 +79,8 @@ void collector_take_waits(struct collector *c, u64 deadline_ns)
     while (collector_poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;
     meet_sleepers(c, &rows);
-    take_returned(c);
-    for (; waits_open(&c->waits) && now_ns() < deadline_ns; take_returned(c))
+    collector_take_returned(c);
+    for (; waits_open(&c->waits) && now_ns() < deadline_ns; collector_take_returned(c))
         collector_poll_ring(c, 10);
     if (!rc)
         rc = waits_take(&c->waits, &rows, &events, on_wait, c);

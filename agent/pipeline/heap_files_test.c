@@ -14,7 +14,7 @@ static int read_none(struct parser *parser, int fd, struct allocators *out)
 
 static struct known_file *know(struct heap_files *f, u32 id)
 {
-    return heap_files_know(f, &(struct xp_listed){{4096, 8192, 0, TGID, id}, TMPFS_MAGIC, 0});
+    return heap_files_know(f, &(struct xp_listed){.at = {4096, 8192, 0, TGID, id}, .magic = TMPFS_MAGIC});
 }
 
 /* As if it had allocators, and a process was followed in it. */
@@ -63,7 +63,7 @@ TEST(heap_files_that_are_followed_are_not_forgotten)
 TEST(heap_files_of_remote_file_systems_are_left_alone)
 {
     CLEANUP(heap_files_free) struct heap_files f = {.read = read_none};
-    const struct xp_listed remote = {{4096, 8192, 0, TGID, FIRST}, FUSE_SUPER_MAGIC, 0};
+    const struct xp_listed remote = {.at = {4096, 8192, 0, TGID, FIRST}, .magic = FUSE_SUPER_MAGIC};
     for (int i = 0; i < 10; i++) {
         const struct known_file *known = heap_files_know(&f, &remote);
         CHECK(known && known->remote && known->fd < 0);

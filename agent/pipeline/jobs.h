@@ -101,7 +101,8 @@ void jobs_names_asked(struct jobs *j);
 void jobs_names_done(struct jobs *j);
 /* Tells whether names of frames that were asked for are still to come. */
 bool jobs_names_open(const struct jobs *j);
-/* The way back: a stack of a wait that was unwound (XP_RECORD_STACK). Takes ownership. */
+/* The way back: a stack of a wait (XP_RECORD_STACK), or with frames that are to be named, that was unwound. Takes
+ * ownership. */
 void jobs_return_stack(struct jobs *j, struct xp_sample *stack);
 /* Returns an owned stack that came back; NULL: there is none. */
 struct xp_sample *jobs_returned_stack(struct jobs *j);

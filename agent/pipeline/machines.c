@@ -8,6 +8,7 @@
 
 struct machine {
     struct xp_jvm_key key;
+    struct xp_jvm jvm;
     u64 owner; /* whose share it counts against */
 };
 struct machines {
@@ -59,6 +60,7 @@ static void forget_process(struct machines *m, const struct code_owner *who)
 void machines_put(struct machines *m, const struct code_owner *who, const struct xp_jvm *jvm)
 {
     struct machine fresh = {.key = {.process = who->start, .stack = who->stack, .tgid = who->tgid},
+                            .jvm = *jvm,
                             .owner = m->share ? who->cgroup : SHARES_ALL};
     forget_process(m, who);
     bool room = !VEC_RESERVE(&m->list, m->list.n + 1) && shares_take(&m->shares, fresh.owner, 1);
@@ -69,6 +71,16 @@ void machines_put(struct machines *m, const struct code_owner *who, const struct
     }
     shares_give(&m->shares, fresh.owner, room);
     m->refused++;
+}
+
+bool machines_find(const struct machines *m, u32 tgid, u64 start, struct xp_jvm *out)
+{
+    for (size_t i = 0; i < m->list.n; i++)
+        if (m->list.v[i].key.tgid == tgid && m->list.v[i].key.process == start) {
+            *out = m->list.v[i].jvm;
+            return true;
+        }
+    return false;
 }
 
 void machines_age(struct machines *m)

@@ -14,6 +14,7 @@
 #define PARSER_MS      5000 /* for one file: a hundred times what the largest ones need */
 #define FIRST_HEAPS_MS 3000 /* for the allocators of processes that run when sampling begins */
 #define FIRST_LOCKS_MS 1000 /* for those that goroutines wait for */
+#define FIRST_CODE_MS  300  /* for the virtual machines that run when sampling begins */
 #define SETTLE_MS      10
 #define LAST_TABLES_MS 3000 /* for the tables that are still to be built when sampling ends */
 
@@ -56,6 +57,7 @@ static int new_collector(struct pipeline *p)
                                  .nevents = p->config.probe.nevents,
                                  .aggregate_bytes = p->config.aggregate_bytes,
                                  .neighbours = p->config.neighbours,
+                                 .generators = p->config.probe.target != XP_TARGET_CGROUP,
                                  .ctx = p->config.sink.ctx,
                                  .cgroup = p->config.sink.cgroup};
     c.heaps = p->heaps;
@@ -244,6 +246,7 @@ int pipeline_start(struct pipeline *p, char *why, size_t why_len)
         return rc;
     }
     p->started = true;
+    openings_settle(p->openings, now_ns() + FIRST_CODE_MS * 1000000ull);
     rc = probe_start(p->probe, why, why_len);
     if (rc >= 0 && why[0]) /* what it does without */
         log_warn("%s", why);
@@ -320,6 +323,7 @@ void pipeline_stop(struct pipeline *p)
     if (p->config.sink.profile)
         last = collector_take_span(p->collector);
     worker_stop(p->worker, &last);
+    collector_take_last(p->collector);
     aggregate_free(&last.stacks); /* of a worker that never started */
     if (!p->config.sink.profile)
         worker_finish(p->worker, collector_stacks(p->collector));

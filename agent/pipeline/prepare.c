@@ -6,6 +6,9 @@
 #include "proc/proc.h"
 #include <errno.h>
 
+#define MIN_CODE       16384 /* bytes of a mapping */
+#define MAX_GENERATORS 256   /* processes */
+
 struct ranked {
     struct job *job;
     u64 ticks;
@@ -48,6 +51,25 @@ static struct ranked *rank_gathered(const struct collector *c, const probe_mappi
     return order;
 }
 
+/* Generated code, not the vdso or a page of probes. */
+static bool is_generated(const struct xp_mapping *m)
+{
+    return !m->file && m->end - m->start > MIN_CODE;
+}
+
+/* Has the processes read that run generated code. */
+static void announce_generators(struct collector *c, const probe_mappings *list)
+{
+    u32 tgid = 0, n = 0;
+    for (size_t i = 0; i < list->n && n < MAX_GENERATORS; i++) {
+        const struct xp_listed *l = &list->v[i];
+        if (l->at.tgid == tgid || !is_generated(&l->at))
+            continue;
+        announce_code_of(c, &(struct xp_sample){.tgid = tgid = l->at.tgid, .start = l->start, .cgroup = l->cgroup});
+        n++;
+    }
+}
+
 int collector_prepare(struct collector *c, void (*build)(void *ctx, struct job *j), void *ctx, u64 deadline_ns)
 {
     probe_mappings list = {0};
@@ -66,6 +88,8 @@ int collector_prepare(struct collector *c, void (*build)(void *ctx, struct job *
     }
     if (order)
         c->gathered.n = 0;
+    if (c->config.generators)
+        announce_generators(c, &list);
     vec_free(&list);
     return rc == -ENOTSUP ? 0 : rc;
 }

@@ -1,6 +1,9 @@
 #include "pipeline/worker_internal.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
+#include "files/machine_memory.h"
+#include "opener/hung.h"
 #include "opener/opener.h"
 #include "parser/parser.h"
 #include "pipeline/usage.h"
@@ -13,9 +16,32 @@
 #define BUILDS_NS       (5 * NS_PER_SEC) /* the time for building files in the first interval; later, a quarter of one */
 #define CODE_AGE_NS     (5 * NS_PER_SEC)
 
-static void return_stack(void *jobs, struct xp_sample *stack)
+/* At the end, nobody waits for samples any more. */
+static bool return_stack(void *jobs, struct xp_sample *stack)
 {
+    if (stack->type == XP_RECORD_SAMPLE && jobs_ended(jobs))
+        return false;
     jobs_return_stack(jobs, stack);
+    return true;
+}
+
+static bool find_machine(void *worker, u32 tgid, u64 start, struct xp_jvm *out)
+{
+    const struct worker *w = worker;
+    return machines_find(w->machines, tgid, start, out);
+}
+
+/* As in sleepers_read, memory may be in a file that does not answer. */
+static int read_process(void *worker, const struct xp_sample *s, u64 at, void *to, size_t len)
+{
+    const struct worker *w = worker;
+    struct hung_place place = {.id = hash_u64(s->start ^ hash_u64(s->tgid)), .owner = s->cgroup};
+    if (hung_is(w->config.hung, &place, now_ns()))
+        return -EREMOTEIO;
+    int n = opener_memory(w->config.opener, s->tgid, at, to, len);
+    if (n == -EREMOTEIO)
+        hung_note(w->config.hung, &place, now_ns());
+    return n;
 }
 
 int worker_new(struct worker **out, const struct worker_config *config)
@@ -30,6 +56,9 @@ int worker_new(struct worker **out, const struct worker_config *config)
         machines_new(&w->machines, config->probe, config->neighbours) ||
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->names.nevents, config->aggregate_bytes / 8))
+        return -ENOMEM;
+    struct machine_source machines = {w, find_machine, read_process};
+    if (deferred_use_machines(w->deferred, &machines))
         return -ENOMEM;
     files_open_with(w->files, config->opener, config->hung);
     deferred_use_code(w->deferred, w->code);

@@ -1,0 +1,101 @@
+#include "files/machine_memory.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGES       128 /* 512 KB: the blobs and methods of some dozens of stacks */
+#define PAGE        4096u
+#define STACK_REACH ((u64)8 << 20) /* above a stack pointer, at most, there may be stack */
+
+struct page {
+    u64 at, start; /* start: of its process; 0: none */
+    u32 tgid, len;
+    u8 bytes[PAGE];
+};
+struct machine_memory {
+    struct machine_source from;
+    struct xp_jvm jvm;
+    const struct xp_sample *sample;
+    const struct xp_dump *dump;
+    bool failed; /* the process does not answer */
+    struct page pages[PAGES];
+};
+
+int machine_memory_new(struct machine_memory **out, const struct machine_source *from)
+{
+    struct machine_memory *m = calloc(1, sizeof(*m));
+    if (!m)
+        return -ENOMEM;
+    m->from = *from;
+    *out = m;
+    return 0;
+}
+
+void machine_memory_free(struct machine_memory **m)
+{
+    free(*m);
+    *m = NULL;
+}
+
+const struct xp_jvm *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s, const struct xp_dump *d)
+{
+    if (!m || !m->from.find(m->from.ctx, s->tgid, s->start, &m->jvm))
+        return NULL;
+    m->sample = s;
+    m->dump = d;
+    m->failed = false;
+    return &m->jvm;
+}
+
+/* The page at an address, which is a multiple of its size; NULL: it cannot be read. */
+static const struct page *page_of(struct machine_memory *m, u64 at)
+{
+    const struct xp_sample *s = m->sample;
+    struct page *p = &m->pages[(at / PAGE ^ s->tgid) % PAGES];
+    if (p->start == s->start && p->tgid == s->tgid && p->at == at)
+        return p;
+    p->start = 0;
+    int n = m->failed ? -EIO : m->from.read(m->from.ctx, s, at, p->bytes, PAGE);
+    m->failed |= n == -EREMOTEIO;
+    if (n <= 0)
+        return NULL;
+    p->start = s->start;
+    p->tgid = s->tgid;
+    p->at = at;
+    p->len = (u32)n;
+    return p;
+}
+
+static int read_now(struct machine_memory *m, u8 *to, u32 len, u64 from)
+{
+    while (len) {
+        u32 in = (u32)(from % PAGE), n = len < PAGE - in ? len : PAGE - in;
+        const struct page *p = page_of(m, from - in);
+        if (!p || in + n > p->len)
+            return 1;
+        memcpy(to, p->bytes + in, n);
+        to += n;
+        from += n;
+        len -= n;
+    }
+    return 0;
+}
+
+int machine_memory_read(void *memory, void *to, u32 len, u64 from)
+{
+    struct machine_memory *m = memory;
+    const struct xp_dump *d = m->dump;
+    u64 at = from - d->regs.r[7];
+    if (at >= STACK_REACH)
+        return read_now(m, to, len, from);
+    if (at > d->len || len > d->len - at)
+        return 1;
+    memcpy(to, d->stack + at, len);
+    return 0;
+}
+
+void machine_memory_forget(struct machine_memory *m)
+{
+    for (size_t i = 0; m && i < PAGES; i++)
+        m->pages[i].start = 0;
+}

@@ -1,0 +1,30 @@
+/* The memory of a process whose stack was copied: of its virtual machine, more is needed than the stack
+ * (bpf/hotspot.h). What is read stays for the stacks of the same round. Owned by one thread.
+ */
+#pragma once
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Where virtual machines, and memory of processes, come from. */
+struct machine_source {
+    void *ctx;
+    /* What is known of a process's. False: nothing. */
+    bool (*find)(void *ctx, u32 tgid, u64 start, struct xp_jvm *out);
+    /* Reads up to `len` bytes of the process of a sample. Returns how many there were, or -errno. */
+    int (*read)(void *ctx, const struct xp_sample *s, u64 at, void *to, size_t len);
+};
+
+struct machine_memory;
+
+/* The source is copied. Returns 0 or -ENOMEM. */
+int machine_memory_new(struct machine_memory **out, const struct machine_source *from);
+void machine_memory_free(struct machine_memory **m);
+/* Begins with another stack. Returns its virtual machine, valid until the next call; NULL: there is none. m may be NULL.
+ */
+const struct xp_jvm *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s, const struct xp_dump *d);
+/* For struct host_space: reads the copied stack, and other memory as it is now. Returns 0 or 1. */
+int machine_memory_read(void *m, void *to, u32 len, u64 from);
+/* A round ended: what was read may not be there any more. m may be NULL. */
+void machine_memory_forget(struct machine_memory *m);

@@ -109,23 +109,25 @@ XP_INLINE void xp_note_java(struct xp_state *s, u64 word, u64 more)
 /* ---- The caller ----------------------------------------------------------------------------------------------------
  * Functions that find the frame return its CFA, or 0.
  */
-/* Goes to the caller whose return address is below `cfa`. `saved`: rbp is saved below that. Returns 0; 1: stopped. */
-XP_INLINE int xp_java_return(struct xp_state *s, u64 cfa, u32 saved)
+/* Goes to the caller whose return address is below `cfa`. `saved`: where rbp is saved; 0: nowhere. Returns 0; 1:
+ * stopped.
+ */
+XP_INLINE int xp_java_return(struct xp_state *s, u64 cfa, u64 saved)
 {
     u64 bp = s->bp, ra;
     if (cfa <= s->sp && !s->leaf)
         return xp_stop(s, XP_CAUSE_STUCK);
-    if ((saved && xp_load(s, cfa - 16, &bp)) || xp_load(s, cfa - 8, &ra))
+    if ((saved && xp_load(s, saved, &bp)) || xp_load(s, cfa - 8, &ra))
         return xp_stop(s, XP_CAUSE_STACK_READ);
     return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
 }
 
 /* Whether this is a return address into Java code: behind a call, or where the interpreter goes on, which it pushes
- * itself. */
-XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra)
+ * itself, if rbp may be that of its frame. */
+XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra, u64 at)
 {
-    return xp_in_code(s, ra) &&
-           (xp_follows_call(s, ra) > 0 || (xp_find_blob(ra) && s->blob_kind == XP_BLOB_INTERPRETER));
+    return xp_in_code(s, ra) && (xp_follows_call(s, ra) > 0 || (s->bp - at < XP_JAVA_REACH && xp_find_blob(ra) &&
+                                                                s->blob_kind == XP_BLOB_INTERPRETER));
 }
 
 /* Looks for the return address of a frame that does not look like what its blob says: at its entry or end, or with
@@ -137,7 +139,7 @@ XP_NOINLINE u64 xp_java_search(u64 sp)
     if (!s)
         return 0;
     for (u32 i = 0; i < XP_JAVA_SLOTS; i++, sp += 8)
-        if (!xp_read_user(&ra, 8, sp) && xp_is_java_return(s, ra))
+        if (!xp_read_user(&ra, 8, sp) && xp_is_java_return(s, ra, sp))
             return sp + 8;
     return 0;
 }
@@ -151,14 +153,16 @@ XP_INLINE u64 xp_java_sized(struct xp_state *s, u64 size)
                                                                                                        : 0;
 }
 
-/* By frame pointer, as stubs and what calls Java have it. */
+/* By frame pointer, as stubs and what calls Java have it. The stub between a method's entry and the collector has a
+ * word of its own above the saved rbp, which is -1. */
 XP_INLINE u64 xp_java_by_fp(struct xp_state *s)
 {
-    u64 ra, bp = s->bp;
-    return !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH && !xp_load(s, bp + 8, &ra) &&
-                   xp_follows_call(s, ra) > 0
-               ? bp + 16
-               : 0;
+    u64 ra, bp = s->bp, cfa = bp + 16;
+    if ((bp & 7) || bp < s->sp || bp - s->sp >= XP_JAVA_REACH || xp_load(s, bp + 8, &ra))
+        return 0;
+    if (ra == ~0ull && !xp_load(s, bp + 16, &ra))
+        cfa += 8;
+    return xp_follows_call(s, ra) > 0 ? cfa : 0;
 }
 
 /* ---- Compiled methods ---------------------------------------------------------------------------------------------
@@ -217,13 +221,14 @@ XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob)
     return xp_java_sized(s, partial ? partial : 8ull * xp_blob32(s, s->jvm.blob_frame_size));
 }
 
-/* Stubs save registers, or have a frame pointer. */
-XP_INLINE u64 xp_java_stub(struct xp_state *s, u64 blob)
+/* Stubs save registers, or have a frame pointer. *saved: as in xp_java_return. */
+XP_INLINE u64 xp_java_stub(struct xp_state *s, u64 blob, u64 *saved)
 {
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_STUB, blob), XP_MORE_WORD(0, s->ip - blob));
     if (s->blob_kind == XP_BLOB_BARE)
         return 0;
     u64 cfa = xp_java_sized(s, 8ull * xp_blob32(s, s->jvm.blob_frame_size));
+    *saved = cfa ? cfa - 16 : s->bp;
     return cfa ? cfa : xp_java_by_fp(s);
 }
 
@@ -285,8 +290,16 @@ XP_NOINLINE int xp_java_step(u32 unused)
     int stopped = s->blob_kind == XP_BLOB_INTERPRETER ? xp_java_interpreted(s) : 2;
     if (stopped != 2)
         return stopped;
-    u64 cfa = s->blob_kind == XP_BLOB_METHOD ? xp_java_compiled(s, blob) : xp_java_stub(s, blob);
-    if (!cfa)
+    u64 saved = 0, cfa;
+    if (s->blob_kind == XP_BLOB_METHOD) {
+        cfa = xp_java_compiled(s, blob);
+        saved = cfa - s->sp > 8 ? cfa - 16 : 0;
+    } else {
+        cfa = xp_java_stub(s, blob, &saved);
+    }
+    if (!cfa) {
         cfa = xp_java_search(s->sp);
-    return cfa ? xp_java_return(s, cfa, cfa - s->sp > 8) : xp_stop(s, XP_CAUSE_JAVA_FRAME);
+        saved = cfa - s->sp > 8 ? cfa - 16 : 0;
+    }
+    return cfa ? xp_java_return(s, cfa, saved) : xp_stop(s, XP_CAUSE_JAVA_FRAME);
 }

@@ -179,6 +179,21 @@ TEST(hotspot_leaf_at_its_entry_and_its_end)
     }
 }
 
+/* The stub behind a method's entry: between its saved rbp and its return address is a word that is -1. */
+TEST(hotspot_entry_barrier)
+{
+    AUTO_MACHINE m = machine_new();
+    u64 fp = STACK + 8 * 13;
+    unwind(m, CODE(COMPILED) + 50, STACK + 8 * 16);
+    world_set(m->w, fp, 0x99);
+    world_set(m->w, fp + 8, ~0ull);
+    world_set(m->w, fp + 16, ret(COMPILED, 2));
+    CHECK_EQ(world_unwind(m->w, CODE(STUB) + 50, STACK, fp), 9);
+    CHECK(java_is(m, 0, XP_JAVA_STUB, BLOB(STUB), 0x80 + 50, true));
+    CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 16, false));
+    CHECK(callers_are_right(m, 4));
+}
+
 /* Arguments lie on the stack that the blob does not know of. */
 TEST(hotspot_return_address_is_looked_for)
 {

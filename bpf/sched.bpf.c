@@ -55,15 +55,17 @@ int xp_on_switch(u64 *ctx)
     u32 wanted = prev_tid && XP_MAY_WAIT(prev) ? xp_waits_wanted(prev, prev->tgid, &cgroup) : 0;
     if (prev_tid && state & XP_TASK_DEAD) {
         xp_forget_late(prev_tid);
+        if (wanted)
+            xp_switch_last(prev, wanted, cgroup);
         wanted = 0;
     }
     struct xp_thread *t = xp_thread_of(next_tid);
     if (!wanted && !t) /* most switches of the machine: nothing else may cost them anything */
         return 0;
-    u64 now = bpf_ktime_get_ns(), lag = xp_clock_lag(next, now);
+    u64 now = bpf_ktime_get_ns();
     if (wanted)
-        xp_switch_out(prev, wanted, cgroup, state, ctx[0], now, lag);
-    if (!t || !xp_switch_in(next, t, now, lag) || !xp_config.late_work)
+        xp_switch_out(prev, wanted, cgroup, state, ctx[0], now, xp_clock_lag(prev, next, now));
+    if (!t || !xp_switch_in(next, t, now, xp_clock_lag(next, next, now)) || !xp_config.late_work)
         return 0;
     bpf_tail_call(ctx, &resume_later, 0);
     t->late = 0; /* it is not there yet, or not any more */

@@ -21,11 +21,18 @@ XP_INLINE u64 xp_queued(struct task_struct *next, const struct xp_thread *t, u32
     return queued;
 }
 
-/* Returns by how many ns the scheduler's clock is behind on this CPU; 0: not known. By it, a thread that an interrupt
- * woke up runs from that interrupt on: microseconds before it is switched to. */
-XP_INLINE u64 xp_clock_lag(struct task_struct *next, u64 now)
+/* Returns how many ns ago the scheduler began, or ceased, to count the time of the thread that is switched to or from
+ * as time on this CPU; 0: not known. A thread that an interrupt woke up runs from that interrupt on, and one that
+ * leaves its CPU idle has left before that CPU looked for work elsewhere: both microseconds before the switch. The
+ * moment is in se.exec_start, for all classes, by a clock without the time of interrupts and other virtual machines
+ * (rq.clock_task).
+ */
+XP_INLINE u64 xp_clock_lag(struct task_struct *task, struct task_struct *next, u64 now)
 {
-    return bpf_core_field_exists(struct cfs_rq, rq) ? now - next->se.cfs_rq->rq->clock : 0;
+    if (!bpf_core_field_exists(struct cfs_rq, rq))
+        return 0;
+    struct rq *rq = next->se.cfs_rq->rq;
+    return now - (task->se.exec_start + (rq->clock - rq->clock_task));
 }
 
 /* Returns the time since then, when the thread was seen last, by the scheduler's clock. */
@@ -54,6 +61,29 @@ XP_INLINE void xp_recover(struct task_struct *task, struct xp_thread *t, u64 now
     xp_count_wait(t, task->pid, t->out ? t->user : t->nobody, missed - (told != 0), ns > told ? ns - told : 0,
                   xp_queued(task, t, !leaves));
     t->out = 0;
+}
+
+/* A thread that leaves its CPU for the first time has waited for it before it ran at all, for as long as its sum of run
+ * queues says. Nothing was known of the thread then. `who`: the key that says whose it is. Out of line, for its part of
+ * the stack. */
+XP_NOINLINE int xp_add_birth(u64 who, u64 queued, u32 tid)
+{
+    return xp_add_wait(who, 0, XP_COUNTED(XP_WAIT_RUNQUEUE, 1), queued, tid);
+}
+
+XP_INLINE u64 xp_queued_before(struct task_struct *prev, u32 wanted)
+{
+    u32 first = prev->nvcsw + prev->nivcsw == 1; /* this switch is in the sums already */
+    return first && wanted & xp_config.runqueue && prev->start_time >= xp_config.since ? prev->sched_info.run_delay : 0;
+}
+
+/* The thread ends, and may never have left before. */
+XP_INLINE void xp_switch_last(struct task_struct *prev, u32 wanted, u64 cgroup)
+{
+    struct xp_state *s = xp_state_get();
+    u64 queued = xp_queued_before(prev, wanted);
+    if (s && queued && !xp_take_wait_stack(cgroup, 0))
+        xp_add_birth(s->hash, queued, prev->pid);
 }
 
 /* ---- A thread leaves -----------------------------------------------------------------------------------------------
@@ -172,6 +202,9 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u
     if (lock)
         xp_note_lock(tid, lock, cgroup);
     t->out = now;
+    u64 queued = xp_queued_before(prev, wanted);
+    if (queued)
+        xp_add_birth(t->nobody, queued, tid);
 }
 
 /* ---- It comes back -------------------------------------------------------------------------------------------------

@@ -254,13 +254,13 @@ struct sched_info {
     unsigned long long run_delay, last_queued;
 } CORE;
 struct rq {
-    u64 clock;
+    u64 clock, clock_task;
 } CORE;
 struct cfs_rq {
     struct rq *rq; /* with CONFIG_FAIR_GROUP_SCHED */
 } CORE;
 struct sched_entity {
-    u64 sum_exec_runtime;
+    u64 exec_start, sum_exec_runtime;
     struct cfs_rq *cfs_rq; /* the same */
 } CORE;
 struct restart_block {
@@ -291,7 +291,7 @@ struct task_struct {
     struct mm_struct *mm;
     int pid, tgid;
     struct task_struct *real_parent, *group_leader;
-    u64 start_boottime;
+    u64 start_time, start_boottime;
     char comm[16];
     struct css_set *cgroups;
     struct fs_struct *fs;

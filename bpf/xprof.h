@@ -342,6 +342,7 @@ struct xp_config {
     u32 late;             /* enum xp_late_stacks */
     u32 late_work;        /* they are taken by task work, to be called for */
     u64 wait_min;         /* ns; of shorter waits, the user stack need not be taken */
+    u64 since;            /* CLOCK_MONOTONIC: earlier waits do not count */
     u32 event;            /* of a kind in sums (bpf/kind.bpf.h): its number */
     u32 preempted;        /* programs on tracepoints may be preempted */
     u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */

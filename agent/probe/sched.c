@@ -1,5 +1,6 @@
 #include "probe/probe_internal.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "probe/denied.h"
 #include "probe/object.h"
 #include "probe/object_options.h"
@@ -37,6 +38,7 @@ static void configure(const struct sched *s, const struct probe *p, enum probe_w
     c.prev_state = object_arguments("sched_switch") >= 4; /* Linux 5.18 */
     c.kernel_threads = p->config.kernel_threads;
     c.wait_min = p->config.wait_min_ns;
+    c.since = now_ns();
     c.wait_shares = p->config.cgroup_files != 0; /* as they have shares of files */
     if (getrandom(&c.seed, sizeof(c.seed), GRND_NONBLOCK) != sizeof(c.seed))
         c.seed = (uintptr_t)s;

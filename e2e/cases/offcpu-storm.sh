@@ -11,5 +11,5 @@ record -e offcpu,runqueue -o "$TMP/x.pb.gz" -- "$TMP/offcpu" storm storm >"$TMP/
 stolen=$(($(stolen) - before))
 expect .lost.wait == 0
 expect '.lost["ring-full"]' == 0
-expect_truth "$TMP/x.pb.gz" "$TMP/own" 0.5 1 "$stolen"
+expect_truth "$TMP/x.pb.gz" "$TMP/own" 0.2 "$stolen"
 awk '$3 < 20000 { exit 1 }' "$TMP/own" || fail "this was no storm: $(cat "$TMP/own")"

@@ -22,7 +22,7 @@ record -e offcpu,runqueue -o "$TMP/x.pb.gz" -- "$TMP/offcpu" "${kinds[@]}" >"$TM
 stolen=$(($(stolen) - before))
 expect .lost.wait == 0
 expect '.lost["ring-full"]' == 0
-expect_truth "$TMP/x.pb.gz" "$TMP/own" 0.2 1 "$stolen"
+expect_truth "$TMP/x.pb.gz" "$TMP/own" 0.2 "$stolen"
 
 # Waits that the kernel did not announce have the cause `other`: their time is known, but not their stack.
 while read -r kind pid _; do

@@ -1,7 +1,8 @@
 /* Processes that each wait for one thing. `offcpu KIND[:FILE]...` runs all at once and prints, for each:
  *     KIND PID SWITCHES WALL CPU RUN_DELAY
- * the number of its voluntary switches and, in ns between two moments, the time by the clock, on CPUs (by the thread's
- * own clock) and on run queues (by /proc/self/schedstat). A process ends right behind the second moment. */
+ * the number of its voluntary switches and, in ns, the time by the clock, on CPUs (by the thread's own clock) and on
+ * run queues (by /proc/PID/schedstat). The first and the last are those of its whole life; the others are between two
+ * moments, but the time by the clock has what it was on run queues before and after these. */
 #define _GNU_SOURCE
 #include "burn.h"
 #include <err.h>
@@ -14,7 +15,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,13 +51,10 @@ static void measure(struct figures *f)
 {
     static int fd = -1;
     char text[128] = "";
-    struct rusage usage;
     if (fd < 0)
         fd = open("/proc/self/schedstat", O_RDONLY);
     if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || sscanf(text, "%*d %ld", &f->delay) != 1)
         err(2, "schedstat");
-    getrusage(RUSAGE_SELF, &usage);
-    f->switches = usage.ru_nvcsw;
     f->cpu = now(CLOCK_THREAD_CPUTIME_ID);
     f->wall = now(CLOCK_MONOTONIC);
 }
@@ -230,6 +227,35 @@ static const struct kind {
     {"disk", do_disk, NULL},      {"fault", do_fault, NULL},       {"storm", do_storm, answer},
 };
 
+/* Reads a number of a process that has ended from its file in /proc: the first one behind KEY. */
+static long number_of(pid_t pid, const char *file, const char *key, const char *format)
+{
+    char path[64], text[4096];
+    long n = -1;
+    snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+    FILE *f = fopen(path, "r");
+    size_t len = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+    text[len] = 0;
+    char *at = strstr(text, key);
+    if (!at || sscanf(at + strlen(key), format, &n) != 1)
+        err(2, "%s", path);
+    fclose(f);
+    return n;
+}
+
+/* What was before and after the two moments is added. The last switch is no wait. */
+static void end(pid_t pid, struct figures *f)
+{
+    siginfo_t info;
+    waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+    nap(20 * MS); /* it says so shortly before it leaves its CPU for good */
+    long delay = number_of(pid, "schedstat", "", "%*d %ld");
+    f->switches = number_of(pid, "status", "\nvoluntary_ctxt_switches:", "%ld") - 1;
+    f->wall += delay - f->delay;
+    f->delay = delay;
+    waitpid(pid, NULL, 0);
+}
+
 /* ---- All of them --------------------------------------------------------------------------------------------------
  */
 static pid_t start(const struct kind *kind, struct pair *p, const char *file, struct figures *to)
@@ -241,8 +267,7 @@ static pid_t start(const struct kind *kind, struct pair *p, const char *file, st
     measure(&begin);
     kind->run(p, file);
     measure(&end);
-    *to = (struct figures){end.switches - begin.switches, end.wall - begin.wall, end.cpu - begin.cpu,
-                           end.delay - begin.delay};
+    *to = (struct figures){0, end.wall - begin.wall, end.cpu - begin.cpu, end.delay - begin.delay};
     _exit(0);
 }
 
@@ -267,7 +292,7 @@ int main(int argc, char **argv)
         pids[i] = start(kind, p, file, figures + i);
     }
     for (int i = 1; i < argc; i++) {
-        waitpid(pids[i], NULL, 0);
+        end(pids[i], figures + i);
         if (peers[i])
             kill(peers[i], SIGKILL);
         printf("%s %d %ld %ld %ld %ld\n", argv[i], pids[i], figures[i].switches, figures[i].wall, figures[i].cpu,

@@ -39,26 +39,32 @@ XP_INLINE int xp_leave_xol(struct xp_state *s, struct uprobe_task *u, u64 area)
     return 0;
 }
 
-/* Returns the next note; 0: there is none; 1: this one is of the current frame, whose pc is what it says then. Its
- * place is where the return address was. Out of line, so that it is verified once. */
-XP_NOINLINE u64 xp_try_return(u64 note)
+#define XP_PROBED_STEP 4
+
+/* Goes through the next notes. Returns where to go on; 0: there are no more; 1: one is of the current frame, whose pc
+ * is what it says then. Its place is where the return address was. Out of line, so that it is verified once. */
+XP_NOINLINE u64 xp_try_returns(u64 note)
 {
     struct xp_state *s = xp_state_get();
-    struct return_instance *r = (void *)note;
-    if (!s || !note)
+    if (!s)
         return 0;
-    if (BPF_CORE_READ(r, stack) != s->sp - 8)
-        return (u64)BPF_CORE_READ(r, next);
-    s->ip = BPF_CORE_READ(r, orig_ret_vaddr);
-    return 1;
+    for (u32 i = 0; i < XP_PROBED_STEP && note; i++) {
+        struct return_instance *r = (void *)note;
+        if (BPF_CORE_READ(r, stack) == s->sp - 8) {
+            s->ip = BPF_CORE_READ(r, orig_ret_vaddr);
+            return 1;
+        }
+        note = (u64)BPF_CORE_READ(r, next);
+    }
+    return note;
 }
 
 /* Any other frame. */
 XP_INLINE int xp_kept_return(struct uprobe_task *u)
 {
     u64 note = (u64)BPF_CORE_READ(u, return_instances);
-    for (u32 i = 0; i < XP_PROBED_CALLS && note > 1; i++)
-        note = xp_try_return(note);
+    for (u32 i = 0; i < XP_PROBED_CALLS / XP_PROBED_STEP && note > 1; i++)
+        note = xp_try_returns(note);
     return note != 1;
 }
 

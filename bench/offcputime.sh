@@ -24,14 +24,30 @@ for event in offcpu runqueue wakeup; do
     "$XPROF" record -e $event --no-cache -p $chains -o "$TMP/$event.collapsed" 2>"$TMP/$event.err" &
     recorders+=($!)
 done
-sleep 3
-offcputime --stack-storage-size 16384 -p $chains 12 >"$TMP/offcputime" 2>/dev/null &
+follow() { # PROGRAM PID...: they do, with such an eBPF program
+    local name=$1 pid
+    shift
+    for pid; do await attached "$name" "$pid"; done
+    sleep 1
+}
+attached() { # PROGRAM PID
+    local id
+    for id in $(programs_of "$2"); do
+        [ "$(name_of_program "$id")" != "$1" ] || return 0
+    done
+    return 1
+}
+follow xp_on_switch "${recorders[@]}"
+offcputime --stack-storage-size 16384 -p $chains >"$TMP/offcputime" 2>/dev/null &
 theirs=($!)
-wakeuptime --stack-storage-size 16384 -p $chains 12 >"$TMP/wakeuptime" 2>/dev/null &
+wakeuptime --stack-storage-size 16384 -p $chains >"$TMP/wakeuptime" 2>/dev/null &
 theirs+=($!)
-sleep 2
+follow sched_switch "${theirs[0]}"
+follow sched_wakeup "${theirs[1]}"
 echo >"$TMP/go"
-wait "${recorders[@]}" "${theirs[@]}" 2>/dev/null || true
+wait $chains "${recorders[@]}" 2>/dev/null || true
+kill -INT "${theirs[@]}"
+wait "${theirs[@]}" 2>/dev/null || true
 
 # "ns;frame;frame..." of the program, from the root of the kernel's stack, and from the waker's wake-up on.
 blocked_ours() {
@@ -50,7 +66,7 @@ woken_ours() {
 }
 # The same of the tools: their lines are from the leaf to the root, and a number ends a stack.
 blocked_theirs() {
-    awk '/^ *[0-9]+$/ { print $1 * 1000 kernel; kernel = ""; below = 0; next }
+    awk '/^ *[0-9]+$/ { printf "%.0f%s\n", $1 * 1000, kernel; kernel = ""; below = 0; next }
         /^ +[A-Za-z_]/ && !below { kernel = ";" $1 kernel; below = $1 ~ /^(entry_SYSCALL|asm_)/ }' "$TMP/offcputime"
 }
 woken_theirs() {

@@ -7,7 +7,7 @@ set -u
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 B=${B:-build}
 export B
-rules=(format rooms sizes text headers shell docs chart code)
+rules=(format rooms sizes text headers shell docs chart stacks code)
 
 # Files of the tree that are checked: tracked ones and new ones, in a git tree; else all of them.
 files() {
@@ -163,6 +163,18 @@ check_options() {
 # --- What is made from the chart is what the chart makes.
 rule_chart() {
     [ ! -d deploy/helm/xprof ] || "$tools/chart.sh" --check
+}
+
+# --- Old kernels accept the stacks of eBPF programs.
+rule_stacks() {
+    local status=0 object name
+    command -v llvm-objdump >/dev/null || return 0
+    for object in "$B"/bpf/*.bpf.o "$B"/bpf/kinds/*.bpf.o; do
+        name=${object#"$B"/}
+        [ ! -e "$object" ] || llvm-objdump -d -r --no-show-raw-insn "$object" |
+            awk -v file="${name%.o}.c" -f "$tools/stacks.awk" || status=1
+    done
+    return $status
 }
 
 # --- gcc, clang and clang-tidy have nothing to say.

@@ -118,6 +118,18 @@ expect sizes 'Makefile:201: the file has 201 lines'
 if B=build "$tools/lint.sh" sizes 2>&1 | grep -q fits; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
 
 fresh_tree
+mkdir -p build/bpf
+object_of() { # NAME BYTES: a program that takes so many, and a function that takes 256
+    printf '__attribute__((noinline)) int callee(int a) { volatile long v[32]; v[a & 31] = a; return v[0]; }
+__attribute__((section("p"))) int %s(int *a) { volatile long v[%s]; v[*a & 7] = *a; return callee(*a) + v[0]; }\n' \
+        "$1" "$(($2 / 8))" | clang -target bpf -O2 -x c -c -o "build/bpf/$1.bpf.o" -
+}
+object_of shallow 232
+object_of deep 280
+expect stacks 'bpf/deep.bpf.c:1: deep and what it calls take 544 bytes of stack'
+if B=build "$tools/lint.sh" stacks 2>&1 | grep -q shallow; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
+
+fresh_tree
 printf '/* caf\303\251 */\n' >>agent/base/thing.c
 expect text 'agent/base/thing.c:7: a character that is not ASCII'
 printf 'int y; \n' >agent/base/thing.c

@@ -1,8 +1,9 @@
 /* Processes that each wait for one thing. `offcpu KIND[:FILE]...` runs all at once and prints, for each:
- *     KIND PID SWITCHES WALL CPU RUN_DELAY
+ *     KIND PID SWITCHES WALL CPU RUN_DELAY LIFE
  * the number of its voluntary switches and, in ns, the time by the clock, on CPUs (by the thread's own clock) and on
- * run queues (by /proc/PID/schedstat). The first and the last are those of its whole life; the others are between two
- * moments, but the time by the clock has what it was on run queues before and after these. */
+ * run queues (by /proc/PID/schedstat). WALL and CPU are between two moments, WALL with what it was on run queues before
+ * and after these; the others are of its whole life, which may end with a wait. LIFE is the time until its parent
+ * knows. */
 #define _GNU_SOURCE
 #include "burn.h"
 #include <err.h>
@@ -25,6 +26,7 @@
 
 struct figures {
     long switches, wall, cpu, delay;
+    long began, ended; /* set by the parent */
 };
 
 /* What a process shares with the one that lets it wait. */
@@ -246,8 +248,6 @@ static long number_of(pid_t pid, const char *file, const char *key, const char *
 /* What was before and after the two moments is added. The last switch is no wait. */
 static void end(pid_t pid, struct figures *f)
 {
-    siginfo_t info;
-    waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
     nap(20 * MS); /* it says so shortly before it leaves its CPU for good */
     long delay = number_of(pid, "schedstat", "", "%*d %ld");
     f->switches = number_of(pid, "status", "\nvoluntary_ctxt_switches:", "%ld") - 1;
@@ -261,14 +261,31 @@ static void end(pid_t pid, struct figures *f)
 static pid_t start(const struct kind *kind, struct pair *p, const char *file, struct figures *to)
 {
     struct figures begin, end;
+    to->began = now(CLOCK_MONOTONIC);
     pid_t pid = fork();
     if (pid)
         return pid;
     measure(&begin);
     kind->run(p, file);
     measure(&end);
-    *to = (struct figures){0, end.wall - begin.wall, end.cpu - begin.cpu, end.delay - begin.delay};
+    to->wall = end.wall - begin.wall;
+    to->cpu = end.cpu - begin.cpu;
+    to->delay = end.delay - begin.delay;
     _exit(0);
+}
+
+/* Notes when each of them ends, until all have. */
+static void watch(int n, const pid_t *pids, struct figures *figures)
+{
+    for (int left = n; left; nap(MS / 10)) {
+        left = 0;
+        for (int i = 0; i < n; i++) {
+            siginfo_t info = {};
+            if (!figures[i].ended && !waitid(P_PID, (id_t)pids[i], &info, WEXITED | WNOWAIT | WNOHANG) && info.si_pid)
+                figures[i].ended = now(CLOCK_MONOTONIC);
+            left += !figures[i].ended;
+        }
+    }
 }
 
 int main(int argc, char **argv)
@@ -291,12 +308,13 @@ int main(int argc, char **argv)
         }
         pids[i] = start(kind, p, file, figures + i);
     }
+    watch(argc - 1, pids + 1, figures + 1);
     for (int i = 1; i < argc; i++) {
         end(pids[i], figures + i);
         if (peers[i])
             kill(peers[i], SIGKILL);
-        printf("%s %d %ld %ld %ld %ld\n", argv[i], pids[i], figures[i].switches, figures[i].wall, figures[i].cpu,
-               figures[i].delay);
+        printf("%s %d %ld %ld %ld %ld %ld\n", argv[i], pids[i], figures[i].switches, figures[i].wall, figures[i].cpu,
+               figures[i].delay, figures[i].ended - figures[i].began);
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "cache/cache.h"
+#include "cache/kernel_asked.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct kernel_names {
     struct kernel_paths paths;
     struct cache *cache; /* NULL: do not use it */
     struct identity of;
+    struct kernel_asked *asked;    /* not NULL: it answers, and there is nothing else */
     struct kallsyms *index, *text; /* the index has all, or the text, or both */
     bool text_tried, fresh;        /* fresh: the text was read because there is no such index */
     void *map;
@@ -169,13 +171,20 @@ int kernel_names_open(struct kernel_names **out, struct cache *cache)
                                               .boot_id = "/proc/sys/kernel/random/boot_id",
                                               .modules = "/proc/modules",
                                               .modules_dir = "/sys/module"};
-    return kernel_names_new(out, &paths, geteuid() ? NULL : cache);
+    CLEANUP(kernel_names_free) struct kernel_names *n = calloc(1, sizeof(*n));
+    if (!n)
+        return -ENOMEM;
+    if (kernel_asked_open(&n->asked))
+        return kernel_names_new(out, &paths, geteuid() ? NULL : cache);
+    *out = TAKE_PTR(n);
+    return 0;
 }
 
 void kernel_names_free(struct kernel_names **n)
 {
     if (!*n)
         return;
+    kernel_asked_free(&(*n)->asked);
     kallsyms_free(&(*n)->index);
     kallsyms_free(&(*n)->text);
     unmap(*n);
@@ -210,6 +219,8 @@ bool kernel_names_hidden(const struct kernel_names *n)
 
 bool kernel_names_find(struct kernel_names *n, u64 address, struct kallsym *out)
 {
+    if (n->asked)
+        return kernel_asked_find(n->asked, address, out);
     if (n->index && kallsyms_find_inside(n->index, address, out))
         return true;
     if (!n->text_tried)

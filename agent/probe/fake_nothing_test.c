@@ -1,5 +1,6 @@
 /* What the fake of the kernel side does not have: programs that are attached to files of processes, and other kinds. */
 #include "probe/fake_test.h"
+#include "probe/address.h"
 #include <errno.h>
 
 int probe_disks(struct probe *p, probe_disk_list *out, u64 *left_out)
@@ -108,4 +109,18 @@ int probe_heap_look(struct probe *p, size_t event, u64 by_ns, probe_heap_held *h
 
 void probe_heap_end(struct probe *p, size_t event)
 {
+}
+
+int address_namer_new(struct address_namer **out)
+{
+    return -EPERM;
+}
+
+void address_namer_free(struct address_namer **a)
+{
+}
+
+int address_namer_find(struct address_namer *a, u64 address, char *text, size_t len)
+{
+    return -EPERM;
 }

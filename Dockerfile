@@ -14,7 +14,7 @@ RUN make -j"$(nproc)" OPT="-O2 -ffile-prefix-map=/src=." && \
     install -D -m 0555 build/xprof /image/usr/bin/xprof && strip --strip-debug /image/usr/bin/xprof && \
     install -D -m 0444 LICENSE /image/usr/share/doc/xprof/LICENSE && \
     install -D -m 0444 /etc/ssl/certs/ca-certificates.crt /image/etc/ssl/certs/ca-certificates.crt && \
-    ldd build/xprof | grep -o '/[^ ]*' | while read -r library; do \
+    tools/libraries.sh build/xprof | sort -u | while read -r library; do \
         install -D -m 0555 "$(realpath "$library")" "/image$library" || exit 1; done && \
     /usr/sbin/chroot /image /usr/bin/xprof --version
 

@@ -13,8 +13,8 @@ WARN    := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-pr
 CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. -I$(B)
 OPT     ?= -O2
 CFLAGS  := -std=gnu11 -g $(OPT) $(WARN)
-LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lcurl -lnghttp2 -lprotobuf-c -lcgroup -ljansson \
-           -lmicrohttpd -lyaml -lm -lpthread
+LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lnghttp2 -lprotobuf-c -lcgroup -ljansson \
+           -lyaml -lm -lpthread
 SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 
 # Stubs of the CRI API: agent/container/NAME.proto -> NAME.pb-c.{h,c}, generated.

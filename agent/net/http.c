@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include <curl/curl.h>
+#include "net/curl_library.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -22,6 +22,7 @@ enum {
 };
 
 struct http_client {
+    struct curl_library curl;
     CURLM *multi;
     char *ca_file, *cert_file, *key_file, *unix_socket;
     struct proxy proxy;
@@ -31,7 +32,9 @@ struct http_client {
 
 /* What the callbacks of one call share. `failed` is why they broke it off. */
 struct call {
+    const struct http_client *client;
     const struct http_request *r;
+    struct curl_slist *headers;
     struct http_response *out;
     CURL *easy;
     size_t max, header_bytes;
@@ -69,20 +72,25 @@ static int take_config(struct http_client *c, const struct http_config *config)
 
 int http_client_new(struct http_client **out, const struct http_config *config)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT)) /* counted, and safe in any thread since 7.84 */
+    struct curl_library curl;
+    int rc = curl_library_load(&curl);
+    if (rc)
+        return rc;
+    if (curl.global_init(CURL_GLOBAL_DEFAULT)) /* counted, and safe in any thread since 7.84 */
         return -ENOMEM;
     struct http_client *c CLEANUP(http_client_free) = calloc(1, sizeof(*c));
     if (!c) {
-        curl_global_cleanup();
+        curl.global_cleanup();
         return -ENOMEM;
     }
-    int rc = take_config(c, config);
+    c->curl = curl;
+    rc = take_config(c, config);
     if (rc)
         return rc;
-    c->multi = curl_multi_init();
+    c->multi = c->curl.multi_init();
     if (!c->multi)
         return -ENOMEM;
-    curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)MAX_CONNECTIONS);
+    c->curl.multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)MAX_CONNECTIONS);
     *out = TAKE_PTR(c);
     return 0;
 }
@@ -91,8 +99,9 @@ void http_client_free(struct http_client **c)
 {
     if (!*c)
         return;
+    void (*cleanup)(void) = (*c)->curl.global_cleanup;
     if ((*c)->multi)
-        curl_multi_cleanup((*c)->multi);
+        (*c)->curl.multi_cleanup((*c)->multi);
     free((*c)->ca_file);
     free((*c)->cert_file);
     free((*c)->key_file);
@@ -100,7 +109,7 @@ void http_client_free(struct http_client **c)
     proxy_free(&(*c)->proxy);
     free(*c);
     *c = NULL;
-    curl_global_cleanup();
+    cleanup();
 }
 
 /* ---- What arrives ------------------------------------------------------------------------------------------------ */
@@ -118,7 +127,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *ctx)
 static bool is_piece(const struct call *call)
 {
     long status = 0;
-    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    call->client->curl.easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
     return call->r->piece && status >= 200 && status < 300;
 }
 
@@ -126,7 +135,7 @@ static bool is_piece(const struct call *call)
 static bool is_too_long(const struct call *call)
 {
     curl_off_t stated = -1;
-    curl_easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &stated);
+    call->client->curl.easy_getinfo(call->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &stated);
     return call->r->max_stream && stated > 0 && (uint64_t)stated > call->r->max_stream;
 }
 
@@ -157,111 +166,108 @@ static bool is_line(const char *s)
     return true;
 }
 
-static int add_header(struct curl_slist **list, const char *line)
+static int add_header(struct call *call, const char *line)
 {
-    struct curl_slist *longer = curl_slist_append(*list, line);
+    struct curl_slist *longer = call->client->curl.slist_append(call->headers, line);
     if (!longer)
         return -ENOMEM;
-    *list = longer;
+    call->headers = longer;
     return 0;
 }
 
-static int make_headers(const struct http_request *r, struct curl_slist **list)
+static int make_headers(struct call *call)
 {
+    const struct http_request *r = call->r;
     bool typed = false;
-    int rc = add_header(list, "Expect:"); /* no 100-continue: it costs a round trip */
+    int rc = add_header(call, "Expect:"); /* no 100-continue: it costs a round trip */
     for (size_t i = 0; !rc && i < r->nheaders; i++) {
         typed |= strncasecmp(r->headers[i], "Content-Type:", 13) == 0;
-        rc = is_line(r->headers[i]) ? add_header(list, r->headers[i]) : -EINVAL;
+        rc = is_line(r->headers[i]) ? add_header(call, r->headers[i]) : -EINVAL;
     }
-    return rc || typed ? rc : add_header(list, "Content-Type:"); /* else libcurl says it is a form */
-}
-
-static void free_headers(struct curl_slist **list)
-{
-    curl_slist_free_all(*list);
+    return rc || typed ? rc : add_header(call, "Content-Type:"); /* else libcurl says it is a form */
 }
 
 static void set_proxy(const struct http_client *c, const char *url, CURL *e)
 {
-    curl_easy_setopt(e, CURLOPT_PROXY, proxy_for(&c->proxy, url));
-    curl_easy_setopt(e, CURLOPT_NOPROXY, c->proxy.except ? c->proxy.except : "");
+    c->curl.easy_setopt(e, CURLOPT_PROXY, proxy_for(&c->proxy, url));
+    c->curl.easy_setopt(e, CURLOPT_NOPROXY, c->proxy.except ? c->proxy.except : "");
     if (c->ca_file)
-        curl_easy_setopt(e, CURLOPT_PROXY_CAINFO, c->ca_file);
+        c->curl.easy_setopt(e, CURLOPT_PROXY_CAINFO, c->ca_file);
 }
 
 static void set_server(const struct http_client *c, CURL *e)
 {
-    curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a resolver that hangs does not hold up who stops */
-    curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)c->connect_ms);
-    curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, c->unix_socket);
+    c->curl.easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    c->curl.easy_setopt(e, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    c->curl.easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    c->curl.easy_setopt(e, CURLOPT_QUICK_EXIT, 1L); /* a resolver that hangs does not hold up who stops */
+    c->curl.easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)c->connect_ms);
+    c->curl.easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, c->unix_socket);
     if (c->ca_file) {
-        curl_easy_setopt(e, CURLOPT_CAINFO, c->ca_file);
-        curl_easy_setopt(e, CURLOPT_CAPATH, NULL); /* this authority and no other */
+        c->curl.easy_setopt(e, CURLOPT_CAINFO, c->ca_file);
+        c->curl.easy_setopt(e, CURLOPT_CAPATH, NULL); /* this authority and no other */
     }
-    curl_easy_setopt(e, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_SECONDS);
-    curl_easy_setopt(e, CURLOPT_SSLCERT, c->cert_file);
-    curl_easy_setopt(e, CURLOPT_SSLKEY, c->key_file);
-    curl_easy_setopt(e, CURLOPT_SSL_VERIFYPEER, c->insecure_skip_verify ? 0L : 1L);
-    curl_easy_setopt(e, CURLOPT_SSL_VERIFYHOST, c->insecure_skip_verify ? 0L : 2L);
+    c->curl.easy_setopt(e, CURLOPT_CA_CACHE_TIMEOUT, (long)CA_CACHE_SECONDS);
+    c->curl.easy_setopt(e, CURLOPT_SSLCERT, c->cert_file);
+    c->curl.easy_setopt(e, CURLOPT_SSLKEY, c->key_file);
+    c->curl.easy_setopt(e, CURLOPT_SSL_VERIFYPEER, c->insecure_skip_verify ? 0L : 1L);
+    c->curl.easy_setopt(e, CURLOPT_SSL_VERIFYHOST, c->insecure_skip_verify ? 0L : 2L);
 }
 
-static void set_method(const struct http_request *r, CURL *e)
+static void set_method(const struct http_client *c, const struct http_request *r, CURL *e)
 {
     if (strcmp(r->method, "HEAD") == 0) {
-        curl_easy_setopt(e, CURLOPT_NOBODY, 1L);
+        c->curl.easy_setopt(e, CURLOPT_NOBODY, 1L);
         return;
     }
     if (r->body || strcmp(r->method, "GET") != 0) {
-        curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
-        curl_easy_setopt(e, CURLOPT_POSTFIELDS, r->body ? r->body : "");
+        c->curl.easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_len);
+        c->curl.easy_setopt(e, CURLOPT_POSTFIELDS, r->body ? r->body : "");
     }
-    curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+    c->curl.easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
 }
 
-static void set_auth(const struct http_request *r, CURL *e)
+static void set_auth(const struct http_client *c, const struct http_request *r, CURL *e)
 {
     if (r->bearer) {
-        curl_easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-        curl_easy_setopt(e, CURLOPT_XOAUTH2_BEARER, r->bearer);
+        c->curl.easy_setopt(e, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+        c->curl.easy_setopt(e, CURLOPT_XOAUTH2_BEARER, r->bearer);
     } else if (r->user) { /* basic: libcurl's default */
-        curl_easy_setopt(e, CURLOPT_USERNAME, r->user);
-        curl_easy_setopt(e, CURLOPT_PASSWORD, r->password ? r->password : "");
+        c->curl.easy_setopt(e, CURLOPT_USERNAME, r->user);
+        c->curl.easy_setopt(e, CURLOPT_PASSWORD, r->password ? r->password : "");
     }
 }
 
-static void set_request(struct call *call, struct curl_slist *headers, char *why)
+static void set_request(struct call *call, char *why)
 {
+    const struct http_client *c = call->client;
     const struct http_request *r = call->r;
     CURL *e = call->easy;
-    set_method(r, e);
-    set_auth(r, e);
-    curl_easy_setopt(e, CURLOPT_URL, r->url);
-    curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, ""); /* whatever libcurl can undo */
-    curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
-    curl_easy_setopt(e, CURLOPT_HEADERDATA, call);
-    curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(e, CURLOPT_WRITEDATA, call);
-    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, why);
+    set_method(c, r, e);
+    set_auth(c, r, e);
+    c->curl.easy_setopt(e, CURLOPT_URL, r->url);
+    c->curl.easy_setopt(e, CURLOPT_HTTPHEADER, call->headers);
+    c->curl.easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
+    c->curl.easy_setopt(e, CURLOPT_ACCEPT_ENCODING, ""); /* whatever libcurl can undo */
+    c->curl.easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    c->curl.easy_setopt(e, CURLOPT_HEADERDATA, call);
+    c->curl.easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    c->curl.easy_setopt(e, CURLOPT_WRITEDATA, call);
+    c->curl.easy_setopt(e, CURLOPT_ERRORBUFFER, why);
 }
 
 /* ---- The call ---------------------------------------------------------------------------------------------------- */
 
-static int connect_error(CURL *e)
+static int connect_error(const struct http_client *c, CURL *e)
 {
     long number = 0;
-    curl_easy_getinfo(e, CURLINFO_OS_ERRNO, &number);
+    c->curl.easy_getinfo(e, CURLINFO_OS_ERRNO, &number);
     return number == ETIMEDOUT                               ? -ETIMEDOUT
            : number == EHOSTUNREACH || number == ENETUNREACH ? -EHOSTUNREACH
                                                              : -ECONNREFUSED;
 }
 
-static int error_of(CURLcode code, CURL *e)
+static int error_of(const struct http_client *c, CURLcode code, CURL *e)
 {
     switch (code) {
     case CURLE_OK:
@@ -271,7 +277,7 @@ static int error_of(CURLcode code, CURL *e)
     case CURLE_OUT_OF_MEMORY:
         return -ENOMEM;
     case CURLE_COULDNT_CONNECT:
-        return connect_error(e);
+        return connect_error(c, e);
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
         return -EHOSTUNREACH;
@@ -300,13 +306,13 @@ static int error_of(CURLcode code, CURL *e)
     }
 }
 
-static uint64_t bytes_moved(CURL *e)
+static uint64_t bytes_moved(const struct http_client *c, CURL *e)
 {
     curl_off_t up = 0, down = 0;
     long header = 0;
-    curl_easy_getinfo(e, CURLINFO_SIZE_UPLOAD_T, &up);
-    curl_easy_getinfo(e, CURLINFO_SIZE_DOWNLOAD_T, &down);
-    curl_easy_getinfo(e, CURLINFO_HEADER_SIZE, &header);
+    c->curl.easy_getinfo(e, CURLINFO_SIZE_UPLOAD_T, &up);
+    c->curl.easy_getinfo(e, CURLINFO_SIZE_DOWNLOAD_T, &down);
+    c->curl.easy_getinfo(e, CURLINFO_HEADER_SIZE, &header);
     return (uint64_t)up + (uint64_t)down + (uint64_t)header;
 }
 
@@ -318,32 +324,32 @@ static int transfer(const struct http_client *c, const struct call *call, CURLco
         int running = 0, left = 0;
         if (stop_requested(call->r->stop) || stop_requested(call->r->cancel))
             return -ECANCELED;
-        if (curl_multi_perform(c->multi, &running))
+        if (c->curl.multi_perform(c->multi, &running))
             return -EIO;
-        CURLMsg *m = curl_multi_info_read(c->multi, &left);
+        CURLMsg *m = c->curl.multi_info_read(c->multi, &left);
         if (m && m->msg == CURLMSG_DONE) {
             *code = m->data.result;
             return 0;
         }
-        uint64_t bytes = bytes_moved(call->easy), now = now_ns();
+        uint64_t bytes = bytes_moved(c, call->easy), now = now_ns();
         if (bytes != moved)
             moved_ns = now;
         else if (call->r->idle_ms && now - moved_ns > call->r->idle_ms * 1000000ull)
             return -ETIMEDOUT;
         moved = bytes;
-        if (curl_multi_poll(c->multi, NULL, 0, POLL_MS, NULL))
+        if (c->curl.multi_poll(c->multi, NULL, 0, POLL_MS, NULL))
             return -EIO;
     }
 }
 
-static void take_answer(CURL *e, struct http_response *out)
+static void take_answer(const struct http_client *c, CURL *e, struct http_response *out)
 {
     long status = 0;
     const char *type = NULL;
     curl_off_t retry = 0;
-    curl_easy_getinfo(e, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_getinfo(e, CURLINFO_CONTENT_TYPE, &type);
-    curl_easy_getinfo(e, CURLINFO_RETRY_AFTER, &retry);
+    c->curl.easy_getinfo(e, CURLINFO_RESPONSE_CODE, &status);
+    c->curl.easy_getinfo(e, CURLINFO_CONTENT_TYPE, &type);
+    c->curl.easy_getinfo(e, CURLINFO_RETRY_AFTER, &retry);
     out->status = (int)status;
     out->retry_after_ms = retry > 0 && retry < 1 << 30 ? (uint64_t)retry * 1000 : 0;
     snprintf(out->content_type, sizeof(out->content_type), "%s", type ? type : "");
@@ -358,32 +364,33 @@ static const char *reason_of(const struct call *call, int rc, CURLcode code, con
         return "cancelled";
     if (rc == -ETIMEDOUT && code == CURLE_OK)
         return "timed out: no data arrived";
-    return *why ? why : code ? curl_easy_strerror(code) : strerror(-rc);
+    return *why ? why : code ? call->client->curl.easy_strerror(code) : strerror(-rc);
 }
 
-static void free_easy(CURL **e)
+static void call_free(struct call *call)
 {
-    curl_easy_cleanup(*e);
+    call->client->curl.easy_cleanup(call->easy);
+    call->client->curl.slist_free_all(call->headers);
 }
 
 int http_call(struct http_client *c, const struct http_request *r, struct http_response *out)
 {
-    struct curl_slist *headers CLEANUP(free_headers) = NULL;
     char why[CURL_ERROR_SIZE] = "";
     CURLcode code = CURLE_OK;
     uint64_t start = now_ns(), cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     *out = (struct http_response){0};
-    CURL *e CLEANUP(free_easy) = curl_easy_init();
-    struct call call = {.r = r, .out = out, .easy = e, .max = r->max_bytes ? r->max_bytes : MAX_BODY};
-    int rc = !e ? -ENOMEM : is_line(r->bearer) && is_line(r->url) ? make_headers(r, &headers) : -EINVAL;
+    CURL *e = c->curl.easy_init();
+    CLEANUP(call_free)
+    struct call call = {.client = c, .r = r, .out = out, .easy = e, .max = r->max_bytes ? r->max_bytes : MAX_BODY};
+    int rc = !e ? -ENOMEM : is_line(r->bearer) && is_line(r->url) ? make_headers(&call) : -EINVAL;
     if (!rc) {
         set_server(c, e);
         set_proxy(c, r->url, e);
-        set_request(&call, headers, why);
-        rc = curl_multi_add_handle(c->multi, e) ? -ENOMEM : transfer(c, &call, &code);
-        curl_multi_remove_handle(c->multi, e);
-        take_answer(e, out);
-        rc = call.failed ? call.failed : rc ? rc : error_of(code, e);
+        set_request(&call, why);
+        rc = c->curl.multi_add_handle(c->multi, e) ? -ENOMEM : transfer(c, &call, &code);
+        c->curl.multi_remove_handle(c->multi, e);
+        take_answer(c, e, out);
+        rc = call.failed ? call.failed : rc ? rc : error_of(c, code, e);
     }
     if (rc) {
         snprintf(out->error, sizeof(out->error), "%s", reason_of(&call, rc, code, why));

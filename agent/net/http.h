@@ -50,7 +50,8 @@ struct http_response {
     char error[256];             /* one line without control characters, if the call failed */
 };
 
-/* Returns 0; -ENOENT, -EACCES: a file of the configuration cannot be read; -ENOMEM; or another -errno. */
+/* Returns 0; -ENOENT, -EACCES: a file of the configuration cannot be read; -ELIBACC: libcurl
+ * is not installed; -ENOMEM; or another -errno. */
 int http_client_new(struct http_client **out, const struct http_config *config);
 void http_client_free(struct http_client **c);
 

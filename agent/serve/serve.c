@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "serve/connections.h"
 #include "serve/guard.h"
+#include "serve/httpd_library.h"
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <string.h>
 
 #define MAX_SOCKETS  (2 * CONNECTIONS_MAX) /* those that are about to be closed included */
@@ -13,6 +13,7 @@
 #define MEMORY_LIMIT (16u << 10) /* of a connection: request line and headers */
 
 struct serve {
+    struct httpd_library httpd;
     struct MHD_Daemon *daemon;
     struct serve_handlers handlers;
     const char *targets_token_file;
@@ -71,18 +72,19 @@ static const struct page pages[] = {
     {"/readyz", TEXT, readyz, NULL},   {"/targets", "application/json", targets, NULL},
 };
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, struct buf *body)
+static enum MHD_Result answer(const struct serve *s, struct MHD_Connection *c, unsigned status, const char *type,
+                              struct buf *body)
 {
     size_t len = body->failed ? 0 : body->len;
     if (body->failed)
         status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-    struct MHD_Response *r = MHD_create_response_from_buffer(len, len ? body->data : (char *)"",
-                                                             len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *r = s->httpd.create_response_from_buffer(len, len ? body->data : (char *)"",
+                                                                  len ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
     if (!r)
         return MHD_NO;
-    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    enum MHD_Result rc = MHD_queue_response(c, status, r);
-    MHD_destroy_response(r);
+    s->httpd.add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    enum MHD_Result rc = s->httpd.queue_response(c, status, r);
+    s->httpd.destroy_response(r);
     return rc;
 }
 
@@ -91,8 +93,8 @@ static unsigned admit(struct serve *s, struct MHD_Connection *c, const struct pa
 {
     if (p->make != targets)
         return MHD_HTTP_OK;
-    switch (guard_request(MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
-                          MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION),
+    switch (guard_request(s->httpd.get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
+                          s->httpd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION),
                           s->targets_token_file)) {
     case GUARD_PASS:
         return MHD_HTTP_OK;
@@ -108,12 +110,12 @@ static unsigned admit(struct serve *s, struct MHD_Connection *c, const struct pa
     return MHD_HTTP_UNAUTHORIZED;
 }
 
-static const struct page *page_of(struct MHD_Connection *c, const char *url)
+static const struct page *page_of(const struct serve *s, struct MHD_Connection *c, const char *url)
 {
     for (size_t i = 0; i < sizeof(pages) / sizeof(*pages); i++) {
         const char *q = pages[i].query;
         if (!strcmp(url, pages[i].path) &&
-            (!q || MHD_lookup_connection_value_n(c, MHD_GET_ARGUMENT_KIND, q, strlen(q), NULL, NULL) == MHD_YES))
+            (!q || s->httpd.lookup_connection_value_n(c, MHD_GET_ARGUMENT_KIND, q, strlen(q), NULL, NULL) == MHD_YES))
             return &pages[i];
     }
     return NULL;
@@ -131,43 +133,43 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
     }
     if (!get) {
         buf_str(&body, "only GET\n");
-        return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, TEXT, &body);
+        return answer(s, c, MHD_HTTP_METHOD_NOT_ALLOWED, TEXT, &body);
     }
-    const struct page *p = page_of(c, url);
+    const struct page *p = page_of(s, c, url);
     if (!p) {
         buf_str(&body, "available pages: /metrics, /healthz, /readyz, /readyz?exports and /targets\n");
-        return answer(c, MHD_HTTP_NOT_FOUND, TEXT, &body);
+        return answer(s, c, MHD_HTTP_NOT_FOUND, TEXT, &body);
     }
-    const char *accept = MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    const char *accept = s->httpd.lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
     bool open = p->make == metrics && accept && strstr(accept, "application/openmetrics-text");
     unsigned status = admit(s, c, p, &body);
     if (status != MHD_HTTP_OK)
-        return answer(c, status, TEXT, &body);
+        return answer(s, c, status, TEXT, &body);
     status = p->make(s, open, &body);
-    return answer(c, status, open ? OPENMETRICS : p->type, &body);
+    return answer(s, c, status, open ? OPENMETRICS : p->type, &body);
 }
 
 /* ---- Connections ---- */
 
-static int socket_of(struct MHD_Connection *c)
+static int socket_of(const struct serve *s, struct MHD_Connection *c)
 {
-    return MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    return s->httpd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
 static void on_connection(void *ctx, struct MHD_Connection *c, void **own, enum MHD_ConnectionNotificationCode what)
 {
     struct serve *s = ctx;
     if (what == MHD_CONNECTION_NOTIFY_STARTED)
-        connections_begin(&s->connections, socket_of(c),
-                          MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr, now_ns());
+        connections_begin(&s->connections, socket_of(s, c),
+                          s->httpd.get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr, now_ns());
     else
-        connections_end(&s->connections, socket_of(c));
+        connections_end(&s->connections, socket_of(s, c));
 }
 
 static void on_answered(void *ctx, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode how)
 {
     struct serve *s = ctx;
-    connections_answered(&s->connections, socket_of(c), now_ns());
+    connections_answered(&s->connections, socket_of(s, c), now_ns());
 }
 
 /* ---- Addresses ---- */
@@ -240,15 +242,21 @@ int serve_new(struct serve **out, const struct serve_config *config, char *why, 
     struct serve *s = calloc(1, sizeof(*s));
     if (!s)
         return -ENOMEM;
+    rc = httpd_library_load(&s->httpd);
+    if (rc) {
+        snprintf(why, len, "cannot serve %s: libmicrohttpd cannot be loaded (%s)", config->address, strerror(-rc));
+        free(s);
+        return rc;
+    }
     s->handlers = config->handlers;
     s->targets_token_file = config->targets_token_file;
     unsigned flags =
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | (a.any.sa_family == AF_INET6 ? MHD_USE_DUAL_STACK : 0);
     errno = 0;
-    s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &a.any,
-                                 MHD_OPTION_CONNECTION_LIMIT, MAX_SOCKETS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-                                 MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT, MHD_OPTION_NOTIFY_CONNECTION,
-                                 on_connection, s, MHD_OPTION_NOTIFY_COMPLETED, on_answered, s, MHD_OPTION_END);
+    s->daemon = s->httpd.start_daemon(
+        flags, 0, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &a.any, MHD_OPTION_CONNECTION_LIMIT, MAX_SOCKETS,
+        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_LIMIT,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_NOTIFY_COMPLETED, on_answered, s, MHD_OPTION_END);
     if (!s->daemon) {
         int err = errno ? errno : EADDRINUSE;
         snprintf(why, len, "cannot listen on %s: %s", config->address, strerror(err));
@@ -263,12 +271,12 @@ void serve_free(struct serve **s)
 {
     if (!*s)
         return;
-    MHD_stop_daemon((*s)->daemon);
+    (*s)->httpd.stop_daemon((*s)->daemon);
     free(TAKE_PTR(*s));
 }
 
 unsigned serve_port(const struct serve *s)
 {
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    const union MHD_DaemonInfo *info = s->httpd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
     return info ? info->port : 0;
 }

@@ -142,6 +142,6 @@ xprof_image() {
         return
     fi
     local files=("xprof=$XPROF")
-    mapfile -t -O 1 files < <(ldd "$XPROF" | grep -o '/[^ ]*' | sort -u | while read -r f; do echo "${f#/}=$(realpath "$f")"; done)
+    mapfile -t -O 1 files < <(tools/libraries.sh "$XPROF" | sort -u | while read -r f; do echo "${f#/}=$(realpath "$f")"; done)
     e2e/kube/image.py "$images/xprof.tar" registry.local/xprof:1 '["/xprof"]' "${files[@]}"
 }

@@ -31,6 +31,6 @@ for item; do
     files=("$name=$program")
     while read -r library; do
         files+=("${library#/}=$(realpath "$library")")
-    done < <({ ldd "$program" 2>/dev/null || true; } | { grep -o '/[^ ]*' || true; } | sort -u)
+    done < <(tools/libraries.sh "$program" 2>/dev/null | sort -u)
     image "$name" "[\"/$name\"]" "${files[@]}"
 done

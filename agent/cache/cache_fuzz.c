@@ -17,7 +17,7 @@ static void read_stretches(char *copy, size_t len)
         return;
     i->magic = STRETCH_IMAGE_MAGIC;
     i->version = STRETCH_IMAGE_VERSION;
-    i->checksum = hash_bytes(copy + from, len - from, 0);
+    i->checksum = hash_block(copy + from, len - from, 0);
     if (!stretch_image_check(copy, len) && stretch_image_wanted(copy, &n) && stretch_image_read(copy, &s))
         __builtin_trap();
 }
@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (len >= sizeof(*t)) {
         t->magic = XP_TABLE_MAGIC;
         t->version = XP_TABLE_VERSION;
-        t->checksum = hash_bytes(t + 1, len - sizeof(*t), 0);
+        t->checksum = hash_block(t + 1, len - sizeof(*t), 0);
     }
     u8 sum = 0;
     if (!table_check(copy, len))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAX_TEXT    1024
+#define MAX_RECENT  4096       /* addresses, which are forgotten together */
 #define MAX_SYMBOLS (1u << 20) /* ever seen: more than a kernel has; programs that come and go have their own */
 
 struct symbol {
@@ -147,8 +148,13 @@ static u64 ask(struct kernel_asked *k, u64 address)
         return 0;
     u64 number = intern(k, name, module, start);
     /* A module may go, and another one come to lie there: it is asked for again. */
-    if (number && !*module && k->by_address.n < MAX_SYMBOLS && (kept = map_put(&k->by_address, address)))
-        *kept = number;
+    if (number && !*module) {
+        if (k->by_address.n >= MAX_RECENT)
+            map_free(&k->by_address);
+        kept = map_put(&k->by_address, address);
+        if (kept)
+            *kept = number;
+    }
     return number;
 }
 

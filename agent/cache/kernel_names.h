@@ -1,7 +1,7 @@
 /* Provides names for kernel addresses. The kernel generates /proc/kallsyms for each reader, 4 KiB per read, which takes
- * longer than the rest of a short recording. So the kernel is asked for single addresses (cache/kernel_asked.h). One that
- * does not answer is read, and an index in the cache directory replaces that as long as the machine is not rebooted and
- * has the same modules loaded.
+ * longer than the rest of a short recording. So the kernel is asked for single addresses (cache/kernel_asked.h). Where
+ * it does not answer, the file is read, and an index in the cache directory replaces it as long as the machine is not
+ * rebooted and has the same modules loaded.
  *
  * The index never returns a name that could be wrong: it omits symbols that change without notice (BPF programs,
  * trampolines), and it only covers addresses between two symbols of the same module. For all other addresses the text

@@ -210,7 +210,7 @@ static int seal(struct builder *b, struct xp_table **out, size_t *len)
     memcpy((char *)t + fixed, b->rows.rules, rules);
     t->nrows = b->rows.n;
     t->nrules = b->rows.nrules;
-    t->checksum = hash_bytes(t + 1, fixed + rules - sizeof(*t), 0);
+    t->checksum = hash_block(t + 1, fixed + rules - sizeof(*t), 0);
     *out = TAKE_PTR(b->t);
     *len = fixed + rules;
     return 0;

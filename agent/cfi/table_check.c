@@ -62,7 +62,7 @@ static bool rows_ascend(const u32 *index, const u32 *rows, const struct xp_table
 int table_check(const void *image, size_t len)
 {
     const struct xp_table *t = image;
-    if (len < sizeof(*t) || !sizes_fit(t, len) || t->checksum != hash_bytes(t + 1, len - sizeof(*t), 0) ||
+    if (len < sizeof(*t) || !sizes_fit(t, len) || t->checksum != hash_block(t + 1, len - sizeof(*t), 0) ||
         !rules_known(table_rules(t), t->nrules) || !rows_ascend(table_index(t), table_rows(t), t))
         return -EBADMSG;
     /* Behind the last row nothing is known. */

@@ -13,7 +13,7 @@ static int check_with(const struct xp_table *t, size_t len, size_t at, u32 value
     memcpy(copy, t, len);
     memcpy(copy + at, &value, sizeof(value));
     struct xp_table *x = (struct xp_table *)copy;
-    x->checksum = hash_bytes(x + 1, len - sizeof(*x), 0);
+    x->checksum = hash_block(x + 1, len - sizeof(*x), 0);
     return table_check(copy, len);
 }
 

@@ -105,7 +105,7 @@ static void put(const struct writer *w, const u32 *wanted, size_t n, struct buf 
     if (out->failed)
         return;
     char *image = out->data + at, *rest = image + offsetof(struct stretch_image, counts);
-    head.checksum = hash_bytes(rest, out->len - (size_t)(rest - out->data), 0);
+    head.checksum = hash_block(rest, out->len - (size_t)(rest - out->data), 0);
     memcpy(image, &head, sizeof(head));
 }
 
@@ -151,7 +151,7 @@ int stretch_image_check(const void *data, size_t len)
         return -EBADMSG;
     struct parts p = parts_of(i);
     if (p.len != len || !is_wanted_sound(p.wanted, i->nwanted) ||
-        i->checksum != hash_bytes(&i->counts, len - offsetof(struct stretch_image, counts), 0))
+        i->checksum != hash_block(&i->counts, len - offsetof(struct stretch_image, counts), 0))
         return -EBADMSG;
     u64 end = 0;
     u32 row = 0;

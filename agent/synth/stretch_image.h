@@ -10,7 +10,7 @@
 #include "synth/synth.h"
 
 #define STRETCH_IMAGE_MAGIC   0x54535058u /* "XPST" */
-#define STRETCH_IMAGE_VERSION 1           /* of the format; that of the analysis is part of the key */
+#define STRETCH_IMAGE_VERSION 2           /* of the format; that of the analysis is part of the key */
 
 struct stretch_image {
     u32 magic, version;

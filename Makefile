@@ -13,7 +13,7 @@ WARN    := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-pr
 CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. -I$(B)
 OPT     ?= -O2
 CFLAGS  := -std=gnu11 -g $(OPT) $(WARN)
-LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -lzstd -llzma -liberty -lnghttp2 -lprotobuf-c -lcgroup -ljansson \
+LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -ldeflate -lzstd -llzma -liberty -lnghttp2 -lprotobuf-c -lcgroup -ljansson \
            -lyaml -lm -lpthread
 SAN     := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 

@@ -9,7 +9,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 # package : what proves that it is there (a command, a header, or a file)
 build="gcc:gcc make:make libc6-dev:stdio.h clang:clang llvm:llvm-strip bpftool:bpftool libbpf-dev:bpf/libbpf.h
-    libelf-dev:libelf.h libdw-dev:elfutils/libdw.h libseccomp-dev:seccomp.h zlib1g-dev:zlib.h libzstd-dev:zstd.h
+    libelf-dev:libelf.h libdw-dev:elfutils/libdw.h libseccomp-dev:seccomp.h zlib1g-dev:zlib.h libdeflate-dev:libdeflate.h libzstd-dev:zstd.h
     liblzma-dev:lzma.h libiberty-dev:libiberty/demangle.h libcurl4-openssl-dev:curl/curl.h libnghttp2-dev:nghttp2/nghttp2.h
     libjansson-dev:jansson.h libcgroup-dev:libcgroup.h libprotobuf-c-dev:protobuf-c/protobuf-c.h
     protobuf-c-compiler:protoc-c libmicrohttpd-dev:microhttpd.h libyaml-dev:yaml.h"

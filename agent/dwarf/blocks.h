@@ -22,5 +22,5 @@ static inline size_t blocks_find(const u32 *start, size_t n, u32 rel)
 /* Returns the checksum of an index of `len` bytes. `header`: a copy of its first `size` bytes, with a checksum of 0. */
 static inline u64 blocks_checksum(const void *header, size_t size, const void *index, size_t len)
 {
-    return hash_bytes((const u8 *)index + size, len - size, hash_bytes(header, size, 0));
+    return hash_block((const u8 *)index + size, len - size, hash_bytes(header, size, 0));
 }

@@ -157,7 +157,7 @@ static bool lacks_alt(const struct input *in)
 static int build(const struct input *in, bool stream, const struct dwarf_limits *limits, void **out, size_t *len)
 {
     CLEANUP(dwarf_file_close) struct dwarf_file d = {0};
-    int err = dwarf_file_open(&d, in->e, NULL, stream);
+    int err = dwarf_file_open(&d, in->e, NULL, stream ? limits->whole_bytes : DWARF_ANY_SIZE);
     if (err)
         return err;
     d.alt = in->alt;
@@ -181,7 +181,7 @@ int dwarf_index_build(const struct elf_file *e, const struct dwarf_parts *parts,
 {
     CLEANUP(dwarf_file_close) struct dwarf_file alt = {0};
     struct input in = {.e = e, .parts = parts, .deadline_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + limits->cpu_ns};
-    if (parts && parts->alt && !dwarf_file_open(&alt, parts->alt, NULL, false))
+    if (parts && parts->alt && !dwarf_file_open(&alt, parts->alt, NULL, DWARF_ANY_SIZE))
         in.alt = &alt;
     alt.deadline_ns = in.deadline_ns;
     int err = build(&in, true, limits, out, len);

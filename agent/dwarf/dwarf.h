@@ -34,7 +34,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DWARF_INDEX_MAGIC      0x32494458u /* "XDI2" */
+#define DWARF_INDEX_MAGIC      0x33494458u /* "XDI3" */
 #define DWARF_INDEX_STRINGS    16          /* one of so many strings shares no prefix */
 #define DWARF_INDEX_MAX_TEXT   (16u << 10) /* bytes of a string, without NUL */
 #define DWARF_INDEX_BLOCK_ROWS 64
@@ -74,10 +74,11 @@ _Static_assert(sizeof(struct dwarf_node) == 12, "as on disk");
 struct dwarf_limits {
     u64 cpu_ns;       /* CPU time of the whole process, since the start of the build */
     size_t max_bytes; /* of the index */
+    u64 whole_bytes;  /* .debug_info up to this size is inflated at once, which takes a third of the time */
 };
-#define DWARF_LIMITS_DEFAULT                                    \
-    {                                                           \
-        .cpu_ns = 6000000000ull, .max_bytes = (size_t)192 << 20 \
+#define DWARF_LIMITS_DEFAULT                                                             \
+    {                                                                                    \
+        .cpu_ns = 6000000000ull, .max_bytes = (size_t)192 << 20, .whole_bytes = 16 << 20 \
     }
 
 /* Parts of a file's debug information that are in other files. */

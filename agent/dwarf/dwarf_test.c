@@ -26,6 +26,15 @@ static int open_split(void *fixture, const char *dir, const char *name)
     return *name ? fixture_fd(beside) : -ENOENT;
 }
 
+/* Compressed, small .debug_info is inflated at once; that is the same as unit by unit. */
+static bool is_same_by_units(const struct elf_file *e, const struct dwarf_parts *parts, const void *index, size_t len)
+{
+    static const struct dwarf_limits by_units = {.cpu_ns = 6000000000ull, .max_bytes = 192 << 20, .whole_bytes = 0};
+    AUTO_FREE void *other = NULL;
+    size_t n;
+    return !dwarf_index_build(e, parts, &by_units, &other, &n) && n == len && !memcmp(other, index, len);
+}
+
 /* Names the first bytes of a function in a fixture, with the line index of `debug`, a line for each. False: a fixture
  * is not there. */
 static bool chains(const char *file, const char *debug, const char *package, const char *function, struct buf *out)
@@ -47,6 +56,8 @@ static bool chains(const char *file, const char *debug, const char *package, con
     if (dwarf_index_build(&d, &parts, &limits, &index, &len) || dwarf_index_check(index, len) ||
         dwarf_index_open(&x, index, len))
         return true;
+    if (!is_same_by_units(&d, &parts, index, len))
+        test_fail(__FILE__, __LINE__, "%s: read by units, the index is another one", debug);
     for (u64 i = 0; i < SPAN; i++)
         offsets[i] = fixture_symbol(&d, function) + i;
     if (names_resolve_elf(&e, &x, NULL, DEMANGLE_FULL, offsets, SPAN, &reply) ||

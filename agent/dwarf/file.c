@@ -60,23 +60,40 @@ static int read_exec(struct dwarf_file *d, const struct elf_file *e)
     return 0;
 }
 
-static int read_section(struct dwarf_file *d, const struct elf_file *e, enum dwarf_section id, bool stream)
+/* Whole, or what is left of it. -EBADMSG: it is compressed, and damaged. */
+static int read_whole(struct dwarf_file *d, const struct elf_file *e, enum dwarf_section id,
+                      const struct elf_section *s)
+{
+    int err = elf_section_bytes(s, DWARF_MAX_SECTION, &d->sec[id]);
+    if (!err && id == SEC_INFO)
+        d->info_size = d->sec[id].len;
+    if (!err && d->sec[id].owned)
+        elf_have_read(e, s->data, s->len);
+    return err;
+}
+
+static int read_stream(struct dwarf_file *d, const struct elf_section *s)
+{
+    d->dropped = s->data;
+    return elf_stream_new(&d->stream, s, DWARF_MAX_SECTION, &d->info_size);
+}
+
+static int read_section(struct dwarf_file *d, const struct elf_file *e, enum dwarf_section id, u64 whole_bytes)
 {
     char name[32];
     struct elf_section s;
     snprintf(name, sizeof(name), "%s%s", names[id], d->skeleton ? ".dwo" : "");
     if (!elf_debug_section(e, name, &s) || s.type == SHT_NOBITS)
         return 0;
-    if (id != SEC_INFO || !stream || !(s.flags & SHF_COMPRESSED)) {
-        int err = elf_section_bytes(&s, DWARF_MAX_SECTION, &d->sec[id]);
-        if (!err && id == SEC_INFO)
-            d->info_size = d->sec[id].len;
-        if (!err && d->sec[id].owned)
-            elf_have_read(e, s.data, s.len);
+    if (id != SEC_INFO || whole_bytes == DWARF_ANY_SIZE || !(s.flags & SHF_COMPRESSED))
+        return read_whole(d, e, id, &s);
+    int err = read_stream(d, &s);
+    if (err || d->info_size > whole_bytes)
         return err;
-    }
-    d->dropped = s.data;
-    return elf_stream_new(&d->stream, &s, DWARF_MAX_SECTION, &d->info_size);
+    elf_stream_free(&d->stream);
+    d->dropped = NULL;
+    err = read_whole(d, e, id, &s);
+    return err == -EBADMSG ? read_stream(d, &s) : err;
 }
 
 /* Objects and kernel modules hold addresses that a linker has yet to fill in; what dwz makes only looks like one. */
@@ -237,14 +254,14 @@ struct dwarf_unit *dwarf_unit_at(struct dwarf_file *d, u64 off)
 
 /* ---- The file --------------------------------------------------------------------------------------------------- */
 
-int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, struct dwarf_file *skeleton, bool stream)
+int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, struct dwarf_file *skeleton, u64 whole_bytes)
 {
     CLEANUP(dwarf_file_close) struct dwarf_file f = {.e = e, .skeleton = skeleton};
     if (needs_linking(e))
         return -ENOTSUP;
     int err = read_exec(&f, e);
     for (int i = 0; i < SEC_COUNT && !err; i++)
-        err = read_section(&f, e, i, stream);
+        err = read_section(&f, e, i, whole_bytes);
     if (!err && !f.info_size)
         err = -ENODATA;
     if (!err && !f.stream)

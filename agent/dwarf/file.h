@@ -9,9 +9,9 @@
  * The rest is in .dwo files or in one package (dwarf_split.c). Each of these is a struct dwarf_file that refers to the
  * linked one.
  *
- * .debug_info is the largest section. If it is compressed, it is inflated unit by unit, so that only one unit is in
- * memory (the window). If units refer to each other (LTO, dwz), `strayed` is set, and the file must be read again as a
- * whole.
+ * .debug_info is the largest section. If it is compressed and not small, it is inflated unit by unit, so that only one
+ * unit is in memory (the window). If units refer to each other (LTO, dwz), `strayed` is set, and the file must be read
+ * again as a whole.
  */
 #pragma once
 #include "base/vec.h"
@@ -149,10 +149,13 @@ struct dwarf_file {
     bool late;
 };
 
-/* Reads the sections and, unless it is read as a stream, the list of units. `stream`: read a compressed .debug_info by
- * units. `skeleton`: read the sections of split units. `e` must outlive the file. Returns 0; -ENODATA: no debug
- * information; -ENOTSUP: an object that is not linked; -EBADMSG; -ENOSPC; -ENOMEM. */
-int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, struct dwarf_file *skeleton, bool stream);
+#define DWARF_ANY_SIZE UINT64_MAX
+
+/* Reads the sections and, unless it is read as a stream, the list of units. A compressed .debug_info is read by units
+ * if it is larger than `whole_bytes`, or damaged; DWARF_ANY_SIZE: never. `skeleton`: read the sections of split units.
+ * `e` must outlive the file. Returns 0; -ENODATA: no debug information; -ENOTSUP: an object that is not linked;
+ * -EBADMSG; -ENOSPC; -ENOMEM. */
+int dwarf_file_open(struct dwarf_file *d, const struct elf_file *e, struct dwarf_file *skeleton, u64 whole_bytes);
 void dwarf_file_close(struct dwarf_file *d);
 /* Reads the next unit, in the order of the file. In a stream, data of previous units is no longer available. Returns 0;
  * -ENODATA: no more units; -EBADMSG: the rest is damaged; -ENOSPC; -ENOMEM. */

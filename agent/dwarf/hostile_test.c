@@ -39,7 +39,7 @@ static size_t begin_unit(struct craft *c, u32 abbrev_off, bool function)
     return at;
 }
 
-static const struct dwarf_limits limits = {.cpu_ns = 2000000000ull, .max_bytes = 32 << 20};
+static const struct dwarf_limits limits = {.cpu_ns = 2000000000ull, .max_bytes = 32 << 20, .whole_bytes = 8192};
 
 /* 0 with the index's cuts, or the error. */
 static int build(const struct craft *c, u32 *cuts, struct dwarf_frame *at_start)
@@ -264,7 +264,9 @@ TEST(dwarf_compressed_bombs)
     CHECK_EQ(build(&c, &cuts, NULL), -EBADMSG);
 }
 
-/* The stream ends in the midst of a unit: those before it are there. */
+/* The stream ends in the midst of a unit: those before it are there, though so small a section is to be inflated at
+ * once.
+ */
 TEST(dwarf_compressed_section_that_breaks_off)
 {
     AUTO_CRAFT c = {0};

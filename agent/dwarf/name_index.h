@@ -23,7 +23,7 @@
 #include "bpf/types.h"
 #include "elf/symbols.h"
 
-#define NAME_INDEX_MAGIC        0x31494e58u /* "XNI1" */
+#define NAME_INDEX_MAGIC        0x32494e58u /* "XNI2" */
 #define NAME_INDEX_ROWS         16
 #define NAME_INDEX_MAX_SEGMENTS 16
 #define NAME_INDEX_MAX_BYTES    ((size_t)96 << 20)

@@ -113,7 +113,7 @@ static int package_new(struct package *p, unsigned i, u32 more, u64 flags)
     rc = rc ? rc : elf_open_memory(&p->elf, p->file.data, p->file.len);
     p->parts.dwp = &p->elf;
     p->split = (struct dwarf_split){.parts = &p->parts, .linked = &p->d};
-    return rc ? rc : dwarf_file_open(&p->d, &p->linked, NULL, false);
+    return rc ? rc : dwarf_file_open(&p->d, &p->linked, NULL, DWARF_ANY_SIZE);
 }
 
 static const struct dwarf_unit *unit_in(struct package *p, u64 id)

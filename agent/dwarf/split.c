@@ -101,7 +101,7 @@ static bool open_dwo(struct dwarf_split *s, const struct dwarf_unit *skeleton)
     elf_close(&s->elf);
     if (fd < 0 || elf_open(&s->elf, fd))
         return false;
-    bool opened = !dwarf_file_open(&s->file, &s->elf, s->linked, false);
+    bool opened = !dwarf_file_open(&s->file, &s->elf, s->linked, DWARF_ANY_SIZE);
     dwarf_look_at_clock(s->linked); /* it may have been large */
     return opened;
 }
@@ -121,7 +121,7 @@ static struct dwarf_unit *unit_of_dwo(struct dwarf_file *d, u64 id)
 static void open_package(struct dwarf_split *s)
 {
     s->tried = true;
-    s->package = s->parts->dwp && !dwarf_file_open(&s->file, s->parts->dwp, s->linked, false);
+    s->package = s->parts->dwp && !dwarf_file_open(&s->file, s->parts->dwp, s->linked, DWARF_ANY_SIZE);
 }
 
 struct dwarf_unit *dwarf_split_unit(struct dwarf_split *s, const struct dwarf_unit *skeleton, struct dwarf_file **file)

@@ -120,7 +120,7 @@ static void made_free(struct made *m)
 
 static int make(struct made *m)
 {
-    static const struct dwarf_limits limits = DWARF_LIMITS_DEFAULT;
+    static const struct dwarf_limits limits = {.cpu_ns = 6000000000ull, .max_bytes = 192 << 20, .whole_bytes = 0};
     int rc = craft_file(&m->craft, "", &m->file);
     rc = rc ? rc : elf_open_memory(&m->elf, m->file.data, m->file.len);
     rc = rc ? rc : dwarf_index_build(&m->elf, NULL, &limits, &m->index, &m->len);

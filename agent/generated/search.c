@@ -7,12 +7,14 @@
 #include "generated/sections.h"
 #include <string.h>
 
-#define MAX_BYTES  ((u64)16 << 20) /* searched of read-only memory */
-#define SOME_BYTES ((u64)4 << 20)  /* of other memory, and of the code itself */
-#define MAX_ENTRY  (1u << 20)
-#define MIN_CIE    9              /* ID, version, augmentation "", factors, register */
-#define LAST_CIES  8              /* that FDEs may refer to; compilers write one or two per object */
-#define MAX_STEPS  ((u64)4 << 20) /* entries of all chains that are followed; chains may overlap */
+#define MAX_BYTES   ((u64)16 << 20) /* searched of read-only memory */
+#define SOME_BYTES  ((u64)4 << 20)  /* of other memory, and of the code itself */
+#define PIECE_BYTES ((size_t)256 << 10)
+#define LAP_BYTES   ((size_t)4096) /* a CIE and an FDE behind it, which may begin in one piece and end in the next */
+#define MAX_ENTRY   (1u << 20)
+#define MIN_CIE     9              /* ID, version, augmentation "", factors, register */
+#define LAST_CIES   8              /* that FDEs may refer to; compilers write one or two per object */
+#define MAX_STEPS   ((u64)4 << 20) /* entries of all chains that are followed; chains may overlap */
 
 bool sections_add(struct sections *s, u64 at, const void *bytes, size_t len, bool debug)
 {
@@ -46,13 +48,12 @@ struct chain {
     unsigned ncies, fdes, strays;
 };
 
-/* The cheap test, for every 4 bytes of memory. */
+/* The cheap test, for every 4 bytes of memory: a length, and an ID of 0 as the upper half of the same word. */
 static bool looks_like_cie(const u8 *p)
 {
-    u32 len, id;
-    memcpy(&len, p, 4);
-    memcpy(&id, p + 4, 4);
-    return !id && len >= MIN_CIE && len <= CFI_MAX_CIE && (p[8] == 1 || p[8] == 3) && (!p[9] || p[9] == 'z');
+    u64 word;
+    memcpy(&word, p, 8);
+    return word - MIN_CIE <= CFI_MAX_CIE - MIN_CIE && (p[8] == 1 || p[8] == 3) && (!p[9] || p[9] == 'z');
 }
 
 static bool parse_cie(struct chain *ch, u64 offset)
@@ -202,17 +203,31 @@ static void search_bytes(struct sections *s, const struct memory *m, u64 at, con
             return;
 }
 
+/* Most memory holds nothing: it is looked through in pieces that stay in the CPU's cache. `piece` has room for one. */
+static bool has_section(struct memory *m, u64 start, size_t len, u8 *piece, u64 *steps)
+{
+    for (size_t at = 0; at < len; at += PIECE_BYTES) {
+        size_t left = len - at, n = left < PIECE_BYTES + LAP_BYTES ? left : PIECE_BYTES + LAP_BYTES, pos = 0;
+        if (!memory_read(m, start + at, piece, n))
+            return false;
+        if (sections_next(m, start + at, piece, n, &pos, steps))
+            return true;
+    }
+    return false;
+}
+
 void sections_search(struct sections *s, struct memory *m)
 {
     size_t n;
     AUTO_FREE struct place *places = find_places(m, &n);
     u64 left[3] = {MAX_BYTES, SOME_BYTES, SOME_BYTES}, steps = MAX_STEPS;
-    AUTO_FREE u8 *bytes = malloc(MAX_BYTES);
-    for (size_t i = 0; bytes && places && i < n; i++) {
+    AUTO_FREE u8 *bytes = malloc(MAX_BYTES); /* its pages are touched as needed */
+    AUTO_FREE u8 *piece = malloc(PIECE_BYTES + LAP_BYTES);
+    for (size_t i = 0; bytes && piece && places && i < n; i++) {
         u64 *may = &left[places[i].rank];
         size_t len = places[i].len < *may ? places[i].len : *may;
         *may -= len;
-        if (len && memory_read(m, places[i].start, bytes, len))
+        if (has_section(m, places[i].start, len, piece, &steps) && memory_read(m, places[i].start, bytes, len))
             search_bytes(s, m, places[i].start, bytes, len, &steps);
     }
 }

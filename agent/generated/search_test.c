@@ -4,6 +4,8 @@
 #include "generated/sections.h"
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define CODE 0x10000ull /* of 64 KiB */
 #define AT   0x20000ull
@@ -139,4 +141,34 @@ TEST(search_reads_memory_beside_the_code)
         found |= s.list.v[i].at == (u64)made.data + 32;
     CHECK(found);
     CHECK(m.left >= (256u << 20) - (24u << 20));
+}
+
+/* Where memory is looked through in pieces, a section lies in two of them. */
+TEST(search_finds_a_section_across_pieces)
+{
+    size_t size = 1 << 20, edge = 256 << 10;
+    AUTO_CLOSE int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    AUTO_CLOSE int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    AUTO_MADE made = {0};
+    CHECK_EQ(made_new(&made), 0);
+    u8 *data = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(data != MAP_FAILED);
+    for (size_t before = 4; before < 128; before += 12) {
+        AUTO_BUF struct buf b = {0};
+        CLEANUP(memory_free) struct memory m = {0};
+        CLEANUP(sections_free) struct sections s = {0};
+        made_section(&b, (u64)data + edge - before, made.code, 0);
+        mprotect(data, size, PROT_READ | PROT_WRITE);
+        memset(data + edge - 256, 0, 512);
+        memcpy(data + edge - before, b.data, b.len);
+        mprotect(data, size, PROT_READ);
+        lseek(maps, 0, SEEK_SET);
+        CHECK_EQ(memory_open(&m, mem, maps), 0);
+        sections_search(&s, &m);
+        bool found = false;
+        for (size_t i = 0; i < s.list.n; i++)
+            found |= s.list.v[i].at == (u64)data + edge - before;
+        CHECK(found);
+    }
+    munmap(data, size);
 }

@@ -19,3 +19,5 @@ struct curl_library {
 
 /* Returns 0; -ELIBACC, -ELIBBAD: it is not installed, or another one. */
 int curl_library_load(struct curl_library *out);
+/* The -errno of http_call for the result of a transfer. */
+int curl_library_error(const struct curl_library *c, CURLcode code, CURL *e);

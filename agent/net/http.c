@@ -258,54 +258,6 @@ static void set_request(struct call *call, char *why)
 
 /* ---- The call ---------------------------------------------------------------------------------------------------- */
 
-static int connect_error(const struct http_client *c, CURL *e)
-{
-    long number = 0;
-    c->curl.easy_getinfo(e, CURLINFO_OS_ERRNO, &number);
-    return number == ETIMEDOUT                               ? -ETIMEDOUT
-           : number == EHOSTUNREACH || number == ENETUNREACH ? -EHOSTUNREACH
-                                                             : -ECONNREFUSED;
-}
-
-static int error_of(const struct http_client *c, CURLcode code, CURL *e)
-{
-    switch (code) {
-    case CURLE_OK:
-        return 0;
-    case CURLE_URL_MALFORMAT:
-        return -EINVAL;
-    case CURLE_OUT_OF_MEMORY:
-        return -ENOMEM;
-    case CURLE_COULDNT_CONNECT:
-        return connect_error(c, e);
-    case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
-        return -EHOSTUNREACH;
-    case CURLE_OPERATION_TIMEDOUT:
-        return -ETIMEDOUT;
-    case CURLE_GOT_NOTHING:
-    case CURLE_PARTIAL_FILE:
-    case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR:
-        return -ECONNRESET;
-    case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_INVALIDCERTSTATUS:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_WEIRD_SERVER_REPLY:
-    case CURLE_UNSUPPORTED_PROTOCOL: /* an answer that is not HTTP, or a URL that is not */
-    case CURLE_BAD_CONTENT_ENCODING:
-    case CURLE_HTTP2:
-    case CURLE_HTTP2_STREAM:
-    case CURLE_WRITE_ERROR: /* not ours, see `failed`: a body that cannot be decoded */
-        return -EPROTO;
-    default:
-        return -EIO;
-    }
-}
-
 static uint64_t bytes_moved(const struct http_client *c, CURL *e)
 {
     curl_off_t up = 0, down = 0;
@@ -390,7 +342,7 @@ int http_call(struct http_client *c, const struct http_request *r, struct http_r
         rc = c->curl.multi_add_handle(c->multi, e) ? -ENOMEM : transfer(c, &call, &code);
         c->curl.multi_remove_handle(c->multi, e);
         take_answer(c, e, out);
-        rc = call.failed ? call.failed : rc ? rc : error_of(c, code, e);
+        rc = call.failed ? call.failed : rc ? rc : curl_library_error(&c->curl, code, e);
     }
     if (rc) {
         snprintf(out->error, sizeof(out->error), "%s", reason_of(&call, rc, code, why));

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "probe/denied.h"
+#include "probe/kernel_types.h"
 #include "probe/object_options.h"
 #include "probe/records.h"
 #include "xprof.skel.h"
@@ -9,6 +10,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
@@ -127,6 +129,20 @@ static int explain_load(int err, char *why, size_t len)
     return probe_why(err, why, len, "the kernel rejected the eBPF programs (%s): run `xprof check`", strerror(-err));
 }
 
+/* With an excerpt of the kernel's types, which is read when the object is loaded; without, if there is none. */
+static int open_object(struct probe *p, int types)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
+    const struct bpf_object_open_opts excerpt = {.sz = sizeof(excerpt), .btf_custom_path = path};
+    p->skel = types < 0 ? NULL : xprof_bpf__open_opts(&excerpt);
+    if (p->skel && !kernel_types_write(bpf_object__btf(p->skel->obj), types))
+        return 0;
+    xprof_bpf__destroy(p->skel);
+    p->skel = xprof_bpf__open_opts(object_options());
+    return p->skel ? 0 : -errno;
+}
+
 /* The iterator is 5.12's; without it files are found only as samples meet them. */
 static int load(struct probe *p)
 {
@@ -200,8 +216,10 @@ static int start_up(struct probe *p, char *why, size_t len)
     p->ncpus = libbpf_num_possible_cpus();
     if (p->ncpus < 1 || p->ncpus > PROBE_MAX_CPUS)
         return probe_why(-EINVAL, why, len, "cannot read the number of CPUs (/sys/devices/system/cpu/possible)");
-    p->skel = xprof_bpf__open_opts(object_options());
-    int rc = p->skel ? load(p) : -errno;
+    AUTO_CLOSE int types = memfd_create("kernel-types", MFD_CLOEXEC);
+    int rc = open_object(p, types);
+    if (!rc)
+        rc = load(p);
     if (rc)
         return explain_load(rc, why, len);
     if (log_shows(LOG_INFO))

@@ -11,7 +11,7 @@
 /* clang-format on */
 
 struct httpd_library {
-#define HTTPD_POINTER(name) __typeof__(MHD_##name) *name;
+#define HTTPD_POINTER(name) __typeof__(MHD_##name) *(name);
     HTTPD_FUNCTIONS(HTTPD_POINTER)
 };
 

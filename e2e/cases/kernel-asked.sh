@@ -14,7 +14,7 @@ read_zeros() { # KALLSYMS PROFILE: records what spends its time in the kernel
 printf 'ffffffff81000000 T wrong\n' >"$TMP/wrong"
 read_zeros "$TMP/wrong" "$profile"
 grep -q 'read_zero_\[k\]' "$profile" && asked=1 || asked=0
-if [ $asked = 0 ]; then
+if [ "$asked" = 0 ]; then
     [ "$(uname -r | cut -d. -f1)" -ge 6 ] && fail "this kernel answers, but was not asked"
     skip "Linux before 5.13"
 fi

@@ -93,12 +93,24 @@ XP_INLINE u32 xp_frame_complete(const struct xp_state *s)
                                             : xp_blob32(s, at);
 }
 
+/* Remembers frames, so that user space is woken up for those that are to be named, and for no others. */
+XP_INLINE void xp_meet_java(struct xp_state *s, u64 word, u64 more)
+{
+    u64 hash = (word ^ more << 7 ^ s->sample.tgid) * 0x9e3779b97f4a7c15ull;
+    u32 *met = &s->java_met[(hash >> 52) & (XP_JAVA_MET - 1)];
+    if (*met == (u32)hash)
+        return;
+    *met = (u32)hash;
+    s->jvm_known |= XP_JVM_NEWS;
+}
+
 /* Turns the word of the frame, which was taken for anonymous code, into the two words of Java. */
 XP_INLINE void xp_note_java(struct xp_state *s, u64 word, u64 more)
 {
     u32 at = s->sample.nkernel + s->sample.nuser;
     if (s->leaf)
         word |= XP_WORD_EXACT;
+    xp_meet_java(s, word, more);
     if (at && at < XP_MAX_KERNEL + XP_MAX_USER) {
         s->words[at - 1] = word;
         s->words[at] = more;

@@ -15,8 +15,11 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
     struct xp_file file; /* id 0: anonymous memory */
 };
 
-#define XP_BLOB_BYTES 512 /* room for the start of a blob of Java code */
-#define XP_BLOB_READ  384 /* of these: all fields that are read are there (hotspot_check) */
+#define XP_JVM_KNOWN  1u   /* `jvm` is that of the sample */
+#define XP_JVM_NEWS   2u   /* it has frames that were not met on this CPU before */
+#define XP_JAVA_MET   4096 /* frames that are remembered */
+#define XP_BLOB_BYTES 512  /* room for the start of a blob of Java code */
+#define XP_BLOB_READ  384  /* of these: all fields that are read are there (hotspot_check) */
 
 #define XP_RBP_UNKNOWN 1 /* not an address: using it fails; not 0, because 0 would end a stack */
 
@@ -87,7 +90,7 @@ struct xp_state {
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
     u16 hops;               /* between stacks of Go */
-    u16 jvm_known;          /* `jvm` is that of the sample */
+    u16 jvm_known;          /* XP_JVM_* */
     u32 holder;             /* of the lock that the thread waits for (lock.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
     struct xp_vma_set sets[XP_VMA_SETS];
@@ -117,4 +120,5 @@ struct xp_state {
     struct xp_jvm jvm;
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
+    u32 java_met[XP_JAVA_MET]; /* hashes */
 };

@@ -8,7 +8,9 @@
 #define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
 #define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
 
-#define XP_WAKE_NS 100000000ull /* between two wake-ups because of generated code */
+/* Between two wake-ups because of generated code, and because of frames without name. */
+#define XP_WAKE_NS 100000000ull
+#define XP_NEWS_NS 20000000ull
 
 #define XP_DUMP_WALKS 4096 /* mappings and gaps examined for a dump; a browser's heap has a thousand and more */
 #define XP_DUMP_STEP  64   /* of these at once: two short loops take the verifier less than a long one */
@@ -128,9 +130,11 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
  * end soon. */
 XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
 {
-    if ((s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END || s->jvm_known) &&
-        s->sample.time - xp_woken > XP_WAKE_NS) {
-        xp_woken = s->sample.time; /* of all CPUs: it does not matter whose time stays */
+    u32 news = s->jvm_known & XP_JVM_NEWS;
+    u64 since = s->sample.time - xp_woken; /* of all CPUs: it does not matter whose time stays */
+    if ((news && since > XP_NEWS_NS) ||
+        ((s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END) && since > XP_WAKE_NS)) {
+        xp_woken = s->sample.time;
         return BPF_RB_FORCE_WAKEUP;
     }
     return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > xp_config.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP

@@ -97,13 +97,13 @@ XP_INLINE struct xp_jvm *xp_jvm_find(struct xp_state *s)
 /* Has the virtual machine of the process in s->jvm. Returns 0: there is none any more. */
 XP_INLINE int xp_jvm_take(struct xp_state *s)
 {
-    if (s->jvm_known)
+    if (s->jvm_known & XP_JVM_KNOWN)
         return 1;
     struct xp_jvm *j = xp_jvm_find(s);
     if (!j)
         return 0;
     s->jvm = *j;
-    s->jvm_known = 1;
+    s->jvm_known |= XP_JVM_KNOWN;
     return 1;
 }
 

@@ -99,9 +99,9 @@ void announce_code_of(struct collector *c, const struct xp_sample *s)
 }
 
 /* If there is no room, they stay without names. */
-void announce_frames(struct collector *c, u64 now)
+void announce_frames(struct collector *c)
 {
-    for (struct job *j; (j = frame_asks_take(&c->asks, now));)
+    for (struct job *j; (j = frame_asks_take(&c->asks));)
         if (openings_put(c->config.openings, j))
             job_free(j);
 }

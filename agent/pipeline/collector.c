@@ -138,7 +138,7 @@ static void announce(struct collector *c, const struct xp_sample *s)
     announce_runtime(c, s);
     announce_code(c, s);
     announce_gap(c, s);
-    frame_asks_note(&c->asks, s, now_ns());
+    frame_asks_note(&c->asks, s);
 }
 
 static void on_sample(void *ctx, const struct xp_sample *s, size_t len)
@@ -226,7 +226,7 @@ void collector_poll(struct collector *c, int timeout_ms)
         collector_take_waits(c, 0);
     }
     collector_take_returned(c);
-    announce_frames(c, now_ns());
+    announce_frames(c);
     collector_publish(c);
     if (now - c->rescan_ns > NS_PER_SEC) {
         c->rescan_ns = now;
@@ -248,7 +248,7 @@ void collector_drain(struct collector *c, bool wait)
     /* A dump announced the files of its process: let those announcements reach the worker, too. */
     while (wait && now_ns() - c->postponed_ns < SETTLE_MS * 1000000ull)
         collector_poll_ring(c, 10);
-    announce_frames(c, UINT64_MAX);
+    announce_frames(c);
     if (wait)
         openings_settle(c->config.openings, now_ns() + LAST_OPENINGS_NS);
     collector_publish(c);
@@ -283,7 +283,7 @@ int collector_rotate(struct collector *c)
     if (!j)
         return -ENOMEM;
     j->span = collector_take_span(c);
-    announce_frames(c, UINT64_MAX);
+    announce_frames(c);
     frame_asks_age(&c->asks);
     if (!j->span.stacks) {
         free(j);

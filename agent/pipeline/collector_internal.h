@@ -39,8 +39,8 @@ void announce_code(struct collector *c, const struct xp_sample *s);
 void announce_gap(struct collector *c, const struct xp_sample *s);
 /* Has the process of a sample read for generated code, unless that was asked for just now. */
 void announce_code_of(struct collector *c, const struct xp_sample *s);
-/* Has the frames named that were noted before a time. */
-void announce_frames(struct collector *c, u64 now_ns);
+/* Has the frames named that were noted. */
+void announce_frames(struct collector *c);
 /* Queues the job of a file and takes ownership of it. If the queue is full, the file will be announced again. */
 void announce_job(struct collector *c, struct job *j);
 

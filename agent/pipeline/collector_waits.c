@@ -19,7 +19,7 @@ static void on_wait(void *ctx, const struct xp_sample *s, const struct xp_amount
 void collector_take_returned(struct collector *c)
 {
     for (struct xp_sample *s; (s = jobs_returned_stack(c->config.jobs)); free(s)) {
-        frame_asks_note(&c->asks, s, now_ns());
+        frame_asks_note(&c->asks, s);
         if (s->type == XP_RECORD_SAMPLE)
             aggregate_add(c->live, s);
         else

@@ -14,14 +14,14 @@ void frame_asks_free(struct frame_asks *a)
     map_free(&a->seen);
 }
 
-static struct frame_asking *asking_of(struct frame_asks *a, const struct xp_sample *s, u64 now)
+static struct frame_asking *asking_of(struct frame_asks *a, const struct xp_sample *s)
 {
     for (size_t i = 0; i < a->list.n; i++)
         if (a->list.v[i].tgid == s->tgid && a->list.v[i].start == s->start)
             return &a->list.v[i];
     struct frame_asking *new = a->list.n < PROCESSES_MAX ? VEC_PUSH(&a->list) : NULL;
     if (new)
-        *new = (struct frame_asking){.tgid = s->tgid, .start = s->start, .cgroup = s->cgroup, .since_ns = now};
+        *new = (struct frame_asking){.tgid = s->tgid, .start = s->start, .cgroup = s->cgroup};
     return new;
 }
 
@@ -38,9 +38,9 @@ static bool is_new(struct frame_asks *a, u64 process, const u64 *words)
     return !before || before < a->interval;
 }
 
-static void add(struct frame_asks *a, const struct xp_sample *s, const u64 *words, u64 now)
+static void add(struct frame_asks *a, const struct xp_sample *s, const u64 *words)
 {
-    struct frame_asking *to = asking_of(a, s, now);
+    struct frame_asking *to = asking_of(a, s);
     if (!to || to->words.n >= 2 * FRAME_ASKS_MAX || VEC_RESERVE(&to->words, to->words.n + 2)) {
         a->lost++;
         return;
@@ -49,33 +49,27 @@ static void add(struct frame_asks *a, const struct xp_sample *s, const u64 *word
     to->words.n += 2;
 }
 
-void frame_asks_note(struct frame_asks *a, const struct xp_sample *s, u64 now)
+void frame_asks_note(struct frame_asks *a, const struct xp_sample *s)
 {
     u64 process = hash_u64(s->start ^ hash_u64(s->tgid));
     for (unsigned i = s->nkernel; i + 1 < (unsigned)s->nkernel + s->nuser; i++)
         if (XP_WORD_KIND(s->words[i]) == XP_WORD_JAVA && XP_JAVA_FORM(s->words[i]) != XP_JAVA_FROZEN &&
             is_new(a, process, s->words + i))
-            add(a, s, s->words + i, now);
+            add(a, s, s->words + i);
 }
 
-struct job *frame_asks_take(struct frame_asks *a, u64 now)
+struct job *frame_asks_take(struct frame_asks *a)
 {
-    for (size_t i = 0; i < a->list.n; i++) {
-        struct frame_asking *from = &a->list.v[i];
-        if (now - from->since_ns < FRAME_ASKS_NS)
-            continue;
-        struct job *j = job_new(JOB_NAMES);
-        if (!j)
-            return NULL;
-        j->names = (struct names_job){.tgid = from->tgid,
-                                      .start = from->start,
-                                      .cgroup = from->cgroup,
-                                      .words = from->words.v,
-                                      .n = from->words.n / 2};
-        *from = a->list.v[--a->list.n];
-        return j;
-    }
-    return NULL;
+    struct job *j = a->list.n ? job_new(JOB_NAMES) : NULL;
+    if (!j)
+        return NULL;
+    const struct frame_asking *from = &a->list.v[--a->list.n];
+    j->names = (struct names_job){.tgid = from->tgid,
+                                  .start = from->start,
+                                  .cgroup = from->cgroup,
+                                  .words = from->words.v,
+                                  .n = from->words.n / 2};
+    return j;
 }
 
 void frame_asks_age(struct frame_asks *a)

@@ -7,13 +7,11 @@
 #include "base/vec.h"
 #include "pipeline/jobs.h"
 
-#define FRAME_ASKS_NS  50000000ull /* frames are collected for this long */
-#define FRAME_ASKS_MAX 4096        /* of a process at once */
+#define FRAME_ASKS_MAX 4096 /* of a process at once */
 
 struct frame_asking {
     u32 tgid;
     u64 start, cgroup;
-    u64 since_ns;
     VEC(u64) words; /* two of each frame */
 };
 struct frame_asks {  /* all zero: empty */
@@ -25,8 +23,8 @@ struct frame_asks {  /* all zero: empty */
 
 void frame_asks_free(struct frame_asks *a);
 /* Notes the frames of a sample. */
-void frame_asks_note(struct frame_asks *a, const struct xp_sample *s, u64 now_ns);
-/* Returns a job (JOB_NAMES) for frames that are due by a time; NULL: there are none. UINT64_MAX: all are due. */
-struct job *frame_asks_take(struct frame_asks *a, u64 now_ns);
+void frame_asks_note(struct frame_asks *a, const struct xp_sample *s);
+/* Returns a job (JOB_NAMES) for those of a process; NULL: there are none. */
+struct job *frame_asks_take(struct frame_asks *a);
 /* An interval ended. */
 void frame_asks_age(struct frame_asks *a);

@@ -15,40 +15,38 @@ static struct stack stack_of(u32 tgid, u64 method, u32 position)
                                     XP_JAVA_WORD(XP_JAVA_FROZEN, 0), XP_MORE_WORD(0, 0), XP_WORD_ADDR(5)}};
 }
 
-static void note(struct frame_asks *a, u32 tgid, u64 method, u32 position, u64 now)
+static void note(struct frame_asks *a, u32 tgid, u64 method, u32 position)
 {
     struct stack st = stack_of(tgid, method, position);
     st.s.nuser = 5;
-    frame_asks_note(a, &st.s, now);
+    frame_asks_note(a, &st.s);
 }
 
 TEST(frame_asks_are_made_once_while_frames_go_on)
 {
     CLEANUP(frame_asks_free) struct frame_asks a = {0};
-    note(&a, 1, 16, 4, 100);
-    note(&a, 1, 16, 4, 101);
-    note(&a, 1, 16, 8, 102);
-    note(&a, 2, 16, 4, 103);
-    CHECK(!frame_asks_take(&a, 100 + FRAME_ASKS_NS - 1)); /* some more may come */
-    struct job *j = frame_asks_take(&a, 100 + FRAME_ASKS_NS);
-    CHECK(j && j->kind == JOB_NAMES);
-    CHECK_EQ(j->names.tgid, 1);
+    note(&a, 1, 16, 4);
+    note(&a, 1, 16, 4);
+    note(&a, 1, 16, 8);
+    note(&a, 2, 16, 4);
+    struct job *j = frame_asks_take(&a);
+    CHECK(j && j->kind == JOB_NAMES && j->names.tgid == 2 && j->names.n == 1);
+    job_free(j);
+    j = frame_asks_take(&a);
+    CHECK(j && j->names.tgid == 1);
     CHECK_EQ(j->names.n, 2); /* and none of frozen callers: there is nothing to ask for */
     CHECK_EQ(XP_MORE_POSITION(j->names.words[3]), 8);
     job_free(j);
-    j = frame_asks_take(&a, UINT64_MAX);
-    CHECK(j && j->names.tgid == 2 && j->names.n == 1);
-    job_free(j);
-    CHECK(!frame_asks_take(&a, UINT64_MAX));
+    CHECK(!frame_asks_take(&a));
     for (int interval = 0; interval < 3; interval++) { /* its name is known, as long as each interval has it */
         frame_asks_age(&a);
-        note(&a, 1, 16, 4, 200);
-        CHECK(!frame_asks_take(&a, UINT64_MAX));
+        note(&a, 1, 16, 4);
+        CHECK(!frame_asks_take(&a));
     }
     frame_asks_age(&a);
     frame_asks_age(&a);
-    note(&a, 1, 16, 4, 300);
-    j = frame_asks_take(&a, UINT64_MAX);
+    note(&a, 1, 16, 4);
+    j = frame_asks_take(&a);
     CHECK(j && j->names.n == 1);
     job_free(j);
 }
@@ -57,9 +55,9 @@ TEST(frame_asks_are_bounded)
 {
     CLEANUP(frame_asks_free) struct frame_asks a = {0};
     for (u32 i = 0; i < FRAME_ASKS_MAX + 10; i++)
-        note(&a, 1, 16, i, 100);
+        note(&a, 1, 16, i);
     CHECK_EQ(a.lost, 10);
-    struct job *j = frame_asks_take(&a, UINT64_MAX);
+    struct job *j = frame_asks_take(&a);
     CHECK(j && j->names.n == FRAME_ASKS_MAX);
     job_free(j);
 }

@@ -12,6 +12,7 @@
 
 #define XP_SEGMENT_HOPS 24    /* in the map of segments: each one leads back over up to 254 */
 #define XP_JAVA_REACH   65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
+#define XP_JAVA_TICKS   4u    /* 67 ms: a method that was seen at its place is believed to be there for so long */
 #define XP_JAVA_SLOTS   16    /* words above the stack pointer where a return address is looked for */
 
 enum xp_blob_kind { XP_BLOB_STUB, XP_BLOB_METHOD, XP_BLOB_INTERPRETER, XP_BLOB_BARE };
@@ -105,17 +106,48 @@ XP_INLINE void xp_meet_java(struct xp_state *s, u64 word, u64 more)
 }
 
 /* Turns the word of the frame, which was taken for anonymous code, into the two words of Java. */
-XP_INLINE void xp_note_java(struct xp_state *s, u64 word, u64 more)
+XP_INLINE void xp_put_java(struct xp_state *s, u64 word, u64 more)
 {
     u32 at = s->sample.nkernel + s->sample.nuser;
-    if (s->leaf)
-        word |= XP_WORD_EXACT;
-    xp_meet_java(s, word, more);
     if (at && at < XP_MAX_KERNEL + XP_MAX_USER) {
         s->words[at - 1] = word;
         s->words[at] = more;
         s->sample.nuser++;
     }
+}
+
+/* The same for one that may be new. */
+XP_INLINE void xp_note_java(struct xp_state *s, u64 word, u64 more)
+{
+    if (s->leaf)
+        word |= XP_WORD_EXACT;
+    xp_meet_java(s, word, more);
+    xp_put_java(s, word, more);
+}
+
+/* ---- Return addresses that were met before --------------------------------------------------------------------------
+ */
+XP_INLINE u64 xp_java_owner(const struct xp_state *s)
+{
+    return s->who.mm ^ s->who.start;
+}
+
+XP_INLINE struct xp_java_place *xp_java_place(struct xp_state *s)
+{
+    return &s->java_places[(s->ip * 0x9e3779b97f4a7c15ull >> 40) & (XP_JAVA_PLACES - 1)];
+}
+
+/* `bytes`: of the frame; 0: it is the interpreter's. */
+XP_INLINE void xp_keep_place(struct xp_state *s, u64 blob, u32 position, u32 bytes)
+{
+    struct xp_java_place *p = xp_java_place(s);
+    p->ip = s->ip;
+    p->owner = xp_java_owner(s);
+    p->blob = blob;
+    p->position = position;
+    p->bytes = bytes;
+    p->id = bytes ? xp_blob32(s, s->jvm.method_id) : 0;
+    p->seen = XP_VMA_TICK(s);
 }
 
 /* ---- The caller ----------------------------------------------------------------------------------------------------
@@ -228,6 +260,8 @@ XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob)
     u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob);
     u32 partial = 0;
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
+    if (!s->leaf && pc == s->ip)
+        xp_keep_place(s, blob, (u32)(pc - code), 8 * xp_blob32(s, s->jvm.blob_frame_size));
     if (s->leaf)
         partial = xp_java_partial(s, s->ip - code < xp_frame_complete(s));
     return xp_java_sized(s, partial ? partial : 8ull * xp_blob32(s, s->jvm.blob_frame_size));
@@ -285,6 +319,35 @@ XP_INLINE int xp_java_frozen(struct xp_state *s)
     return xp_arrive(s, s->jvm.entry_return, s->sp, s->bp, XP_WORD_CFI);
 }
 
+/* Whether the method is still there. Reading that costs as much as all else of a frame. To take the place of one that
+ * is on a stack, another one needs it to return, a cycle of the collector that finds it gone, and a compiler. */
+XP_INLINE int xp_is_same_method(struct xp_state *s, struct xp_java_place *p)
+{
+    u32 id = 0;
+    if (XP_VMA_TICK(s) - p->seen < XP_JAVA_TICKS)
+        return 1;
+    if (xp_read_user(&id, 4, p->blob + s->jvm.method_id) || id != p->id)
+        return 0;
+    p->seen = XP_VMA_TICK(s);
+    return 1;
+}
+
+/* The same for a return address that was met before. Returns 0; 1: stopped; 2: it was not, or the code is another one
+ * by now. */
+XP_INLINE int xp_java_known(struct xp_state *s)
+{
+    struct xp_java_place *p = xp_java_place(s);
+    if (s->leaf || p->ip != s->ip || p->owner != xp_java_owner(s))
+        return 2;
+    if (!p->bytes)
+        return xp_java_interpreted(s);
+    u64 cfa = xp_java_sized(s, p->bytes);
+    if (!cfa || !xp_is_same_method(s, p))
+        return 2;
+    xp_put_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, p->blob), XP_MORE_WORD(p->id, p->position));
+    return xp_java_return(s, cfa, cfa - 16);
+}
+
 /* Unwinds a frame in a mapping of a virtual machine. Its word is there already, as one of anonymous code. */
 XP_NOINLINE int xp_java_step(u32 unused)
 {
@@ -296,12 +359,19 @@ XP_NOINLINE int xp_java_step(u32 unused)
         return xp_step_fp(s);
     if (s->jvm.return_barrier && s->ip == s->jvm.return_barrier)
         return xp_java_frozen(s);
+    int stopped = xp_java_known(s);
+    if (stopped != 2)
+        return stopped;
     u64 blob = xp_find_blob(s->ip);
     if (!blob)
         return xp_step_fp(s);
-    int stopped = s->blob_kind == XP_BLOB_INTERPRETER ? xp_java_interpreted(s) : 2;
-    if (stopped != 2)
-        return stopped;
+    if (s->blob_kind == XP_BLOB_INTERPRETER) {
+        if (!s->leaf)
+            xp_keep_place(s, blob, 0, 0);
+        stopped = xp_java_interpreted(s);
+        if (stopped != 2)
+            return stopped;
+    }
     u64 saved = 0, cfa;
     if (s->blob_kind == XP_BLOB_METHOD) {
         cfa = xp_java_compiled(s, blob);

@@ -179,6 +179,19 @@ TEST(hotspot_leaf_at_its_entry_and_its_end)
     }
 }
 
+/* Recursion: what is known of a return address holds for its next frame, unless the code is another method's by now. */
+TEST(hotspot_return_addresses_are_remembered)
+{
+    AUTO_MACHINE m = machine_new();
+    for (u32 i = 0; i < 4; i++)
+        world_set(m->w, STACK + 8 * (3 + 4 * i), ret(COMPILED, 3));
+    unwind(m, CODE(COMPILED) + 50, STACK);
+    CHECK_EQ(m->w->state->sample.nuser, 2 + 8 + 5);
+    for (u32 i = 0; i < 4; i++)
+        CHECK(java_is(m, 2 + 2 * i, XP_JAVA_COMPILED, BLOB(COMPILED), 24, false));
+    CHECK(callers_are_right(m, 10));
+}
+
 /* The stub behind a method's entry: between its saved rbp and its return address is a word that is -1. */
 TEST(hotspot_entry_barrier)
 {

@@ -15,11 +15,12 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
     struct xp_file file; /* id 0: anonymous memory */
 };
 
-#define XP_JVM_KNOWN  1u   /* `jvm` is that of the sample */
-#define XP_JVM_NEWS   2u   /* it has frames that were not met on this CPU before */
-#define XP_JAVA_MET   4096 /* frames that are remembered */
-#define XP_BLOB_BYTES 512  /* room for the start of a blob of Java code */
-#define XP_BLOB_READ  384  /* of these: all fields that are read are there (hotspot_check) */
+#define XP_JVM_KNOWN   1u   /* `jvm` is that of the sample */
+#define XP_JVM_NEWS    2u   /* it has frames that were not met on this CPU before */
+#define XP_JAVA_MET    1024 /* frames that are remembered */
+#define XP_JAVA_PLACES 512  /* return addresses that are remembered, a power of two */
+#define XP_BLOB_BYTES  512  /* room for the start of a blob of Java code */
+#define XP_BLOB_READ   384  /* of these: all fields that are read are there (hotspot_check) */
 
 #define XP_RBP_UNKNOWN 1 /* not an address: using it fails; not 0, because 0 would end a stack */
 
@@ -72,6 +73,15 @@ struct xp_cache {
     struct xp_cache_entry slot[XP_CACHE_SLOTS];
 };
 
+struct xp_java_place { /* a return address in code of HotSpot */
+    u64 ip, owner;     /* owner: of its process */
+    u64 blob;
+    u32 position; /* in its code */
+    u32 bytes;    /* of its frame; 0: the interpreter's */
+    u32 id;       /* of its method: another one may take its place */
+    u32 seen;     /* when it was last seen to be there, in units of 2^24 ns */
+};
+
 struct xp_state {
     /* the current frame */
     u64 ip, sp, bp, bx;
@@ -121,4 +131,5 @@ struct xp_state {
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 java_met[XP_JAVA_MET]; /* hashes */
+    struct xp_java_place java_places[XP_JAVA_PLACES];
 };

@@ -88,6 +88,7 @@ void host_unwind(const struct host_space *with, const struct xp_regs *regs, stru
     out->regs = *regs;
     out->set = 0;
     xp_vma_set_reset(&out->sets[0]);
+    memset(out->java_places, 0, sizeof(out->java_places)); /* of another process */
     xp_unwind_reset(out);
     xp_unwind(out);
     state = NULL;

@@ -323,10 +323,6 @@ public class Chains {
 
     // ---- All of them ----
 
-    static void say(String name, String frames) {
-        System.out.println(name + " Chains.main;Chains.all;" + frames);
-    }
-
     static void run(String name, Chain c, String frames) {
         if (!name.startsWith(prefix))
             return;
@@ -507,5 +503,6 @@ public class Chains {
             sink += Late.value;
             System.out.println("clinit $Late.<clinit>;spin");
         }
+        Thread.sleep(300); // so that there is time to read the last names
     }
 }

@@ -334,6 +334,13 @@ public class Chains {
         System.out.println(name + " " + frames);
     }
 
+    // A recording that begins with the program has the time to look at its virtual machine.
+    static void warmUp() {
+        until = System.nanoTime() + 400000000;
+        while (System.nanoTime() < until)
+            sink++;
+    }
+
     static String times(String frame, int n) {
         String[] all = new String[n];
         Arrays.fill(all, frame);
@@ -483,6 +490,7 @@ public class Chains {
 
     public static void main(String[] args) throws Exception {
         milliseconds = Long.parseLong(args[0]);
+        warmUp();
         if (args.length > 1)
             prefix = args[1];
         for (int i = 0; i < FRAMES.length; i++)

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Java: known chains of calls have exactly their frames and lines, compiled, inlined, interpreted, launched and attached to,
+# with default flags of the virtual machine and others.
+set -euo pipefail
+. e2e/lib.sh
+. e2e/java/lib.sh
+need_root
+need python3
+
+build_java Chains
+
+check() { # WHAT OPTION...
+    echo -n "$1: "
+    python3 e2e/java/chains.py "$TMP/x.pb.gz" "$TMP/own" "${@:2}" || fail "$1: the chains are not as the program has them"
+    expect '.lost["ring-full"] + .lost.scratch + .lost["stack-memory"] + .lost.malformed' == 0
+}
+
+launched() { # JAVA MILLISECONDS PREFIX [FLAG...]
+    record -o "$TMP/x.pb.gz" -- "$1" "${@:4}" -cp "$TMP" Chains "$2" "$3" >"$TMP/own"
+    check "$version ${*:4} launched"
+}
+
+# It runs for a while already; its first chains are missed.
+attached() { # JAVA MILLISECONDS [FLAG...]
+    "$1" "${@:3}" -cp "$TMP" Chains "$2" >"$TMP/own" &
+    local java=$!
+    at_exit "kill -KILL $java"
+    await grep -q c00 "$TMP/own"
+    record_in_background -o "$TMP/x.pb.gz" -p $java
+    local missed
+    missed=$(($(wc -l <"$TMP/own") + 1)) # this one may have begun already
+    wait "$recorder"
+    check "$version ${*:3} attached" --missed "$missed"
+}
+
+CACHE=$TMP/cache
+for_each_java 17 25
+for java in "${javas[@]}"; do
+    version=$(version_of "$java")
+    record -- "$java" -version 2>/dev/null # so that the unwind tables of its libraries are there
+    launched "$java" 40 ''
+    attached "$java" 40
+    launched "$java" 40 '' -Xint
+    launched "$java" 40 '' -XX:TieredStopAtLevel=1
+    launched "$java" 60 c0 -Xcomp
+done

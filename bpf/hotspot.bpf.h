@@ -293,17 +293,22 @@ XP_INLINE u32 xp_java_bci(struct xp_state *s, u64 bytecodes)
     return at < 65536 ? (u32)at : XP_JAVA_NO_BCI;
 }
 
-/* Returns 0; 1: stopped; 2: this is no frame of a method. */
+/* Returns 0; 1: stopped; 2: this is no frame of a method. At its entry the leaf has not pushed all words of its frame:
+ * its method is in rbx and, before that, rsp of the caller in r13 (generate_fixed_frame). */
 XP_INLINE int xp_java_interpreted(struct xp_state *s)
 {
-    u64 bp = s->bp, method, constant = 0, sp, ra, caller_bp;
-    int sound = !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH && !xp_load(s, bp - 24, &method) &&
-                !xp_read_user(&constant, 8, method + s->jvm.constmethod) && constant;
-    if (!sound)
+    u64 bp = s->bp, method, constant = 0, sp = s->regs.r[13], ra, caller_bp;
+    u64 pushed = s->leaf == XP_LEAF_REGS ? bp - s->sp : 24;
+    int sound = !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH;
+    if (sound && pushed < 24)
+        method = s->regs.r[3];
+    else
+        sound = sound && !xp_load(s, bp - 24, &method);
+    if (!sound || xp_read_user(&constant, 8, method + s->jvm.constmethod) || !constant)
         return 2;
-    u32 bci = xp_java_bci(s, constant + s->jvm.bytecodes);
+    u32 bci = pushed < 24 ? 0 : xp_java_bci(s, constant + s->jvm.bytecodes);
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_INTERPRETED, method), XP_MORE_WORD(XP_JAVA_COOKIE(constant), bci));
-    if (xp_load(s, bp - 8, &sp) || xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
+    if ((pushed >= 8 && xp_load(s, bp - 8, &sp)) || xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
         return xp_stop(s, XP_CAUSE_STACK_READ);
     if (sp < bp + 16 || sp - bp > XP_JAVA_REACH * 8)
         sp = bp + 16;

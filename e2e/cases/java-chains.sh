@@ -42,5 +42,5 @@ for java in "${javas[@]}"; do
     attached "$java" 40
     launched "$java" 40 '' -Xint
     launched "$java" 40 '' -XX:TieredStopAtLevel=1
-    launched "$java" 60 c0 -Xcomp
+    launched "$java" 80 c0 -Xcomp
 done

@@ -18,7 +18,7 @@ SOURCE = open(sys.path[0] + "/Chains.java").read().splitlines()
 JAVA = re.compile(r"(java|javax|jdk|sun|Chains)(\.|\$)|\[java|\[jvm|JavaMain$|JavaCalls::")
 UNKNOWN = re.compile(r"\[(java|java: gone)\]$")
 UNSEEN = re.compile(r"\[anonymous\]$")
-FEW = 10  # samples that each chain has
+FEW = 5  # samples that each chain has
 RARE = re.compile(r"Chains.thrown$|.*<(cl)?init>$")  # frames of the program above a chain's, of no chain
 
 
@@ -76,7 +76,7 @@ def main():
     options.add_argument("printed")
     options.add_argument("--missed", type=int, default=0)
     args = options.parse_args()
-    bad, whole, below, cut, unknown, unseen = [], collections.Counter(), 0, 0, 0, 0
+    bad, whole, below, cut, unknown, unseen, cuts = [], collections.Counter(), 0, 0, 0, 0, []
     all_of = collections.Counter()
     chains = dict(line.split(" ", 1) for line in open(args.printed, encoding="utf-8").read().splitlines())
     chains = {name: expected(name, frames) for name, frames in chains.items()}
@@ -89,6 +89,7 @@ def main():
         below += value
         cut += value * is_cut
         if is_cut:
+            cuts.append(";".join(names))
             continue
         unknown += value * any(UNKNOWN.match(name) for name in names)
         unseen += value * any(UNSEEN.match(name) for name in names)
@@ -119,6 +120,7 @@ def main():
         bad.append(f"only {sum(whole.values()) // period} of {sum(all_of.values()) // period} stacks have all frames")
     if not below or cut > 0.005 * below:
         bad.append(f"{cut // period} of {below // period} stacks with Java are cut")
+        bad += cuts
     if unseen > 0.3e9:  # the first moments of a virtual machine
         bad.append(f"{unseen // period} of {below // period} stacks are through code that nobody looked at")
     if unknown > 0.1e9:  # in the last 100 ms of a program there may be no time to read names
@@ -126,7 +128,7 @@ def main():
     print(f"{below // period} samples with Java, {cut // period} cut, {unknown // period} without names, "
           f"{unseen // period} too early; "
           f"{sum(whole.values()) // period} of {sum(all_of.values()) // period} in {len(chains)} chains are whole")
-    for line in list(dict.fromkeys(bad))[:8]:
+    for line in list(dict.fromkeys(bad))[:12]:
         print("  " + (line if len(line) < 600 else line[:200] + " ... " + line[-400:]))
     sys.exit(bool(bad))
 

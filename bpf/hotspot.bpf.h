@@ -32,8 +32,10 @@ XP_INLINE u64 xp_blob64(const struct xp_state *s, u32 at)
 XP_INLINE u32 xp_blob_kind(u64 name)
 {
     u32 letters = (u32)name;
-    return letters == 0x74656d6e || letters == 0x6974616e ? XP_BLOB_METHOD      /* nmet(hod), nati(ve nmethod) */
-           : letters == 0x65746e49                        ? XP_BLOB_INTERPRETER /* Inte(rpreter) */
+    if (letters == 0x6974616e) /* native nmethod; native signature handlers */
+        return name >> 56 == 'n' ? XP_BLOB_METHOD : XP_BLOB_BARE;
+    return letters == 0x74656d6e   ? XP_BLOB_METHOD      /* nmet(hod) */
+           : letters == 0x65746e49 ? XP_BLOB_INTERPRETER /* Inte(rpreter) */
            : letters == 0x62617476 || letters == 0x62617469 || letters == 0x2f433249
                ? XP_BLOB_BARE /* vtab(le chunks), itab(le), I2C/(C2I adapters) */
                : XP_BLOB_STUB;

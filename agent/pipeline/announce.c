@@ -75,9 +75,18 @@ static bool misses_code(const struct xp_sample *s)
     return false;
 }
 
+/* Its last frame is that of callers that are frozen. What is below it is known once a virtual thread has run; whoever
+ * looked at the process may have done that before. */
+static bool misses_mounting(const struct xp_sample *s)
+{
+    unsigned n = (unsigned)s->nkernel + s->nuser;
+    const u64 *last = s->words + n - 2;
+    return s->nuser >= 2 && XP_WORD_KIND(*last) == XP_WORD_JAVA && XP_JAVA_FORM(*last) == XP_JAVA_FROZEN;
+}
+
 void announce_code(struct collector *c, const struct xp_sample *s)
 {
-    if (misses_code(s))
+    if (misses_code(s) || misses_mounting(s))
         announce_code_of(c, s);
 }
 

@@ -6,7 +6,7 @@ set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 files=("$1")
 while read -r name; do
-    file=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ { print $NF; exit }')
+    file=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ && !seen++ { print $NF }')
     [ -n "$file" ] || { echo "$name is not installed" >&2 && exit 1; }
     echo "$file"
     files+=("$file")

@@ -21,7 +21,8 @@ struct machine_memory;
 /* The source is copied. Returns 0 or -ENOMEM. */
 int machine_memory_new(struct machine_memory **out, const struct machine_source *from);
 void machine_memory_free(struct machine_memory **m);
-/* Begins with another stack. Returns its virtual machine, valid until the next call; NULL: there is none. m may be NULL.
+/* Begins with another stack. Returns its virtual machine, valid until the next call; NULL: there is none. m may be
+ * NULL.
  */
 const struct xp_jvm *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s, const struct xp_dump *d);
 /* For struct host_space: reads the copied stack, and other memory as it is now. Returns 0 or 1. */

@@ -3,7 +3,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need java javac 
+need java javac
 javac -d "$TMP" e2e/targets/Locks.java
 
 # Compares the time of a FRAME with what the program has printed, in $TMP/own.

@@ -11,7 +11,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/xprof/image
 week=$suite-$(date +%G-%V)
 key=$({
     echo "$week"
-    find Dockerfile .dockerignore Makefile VERSION LICENSE agent bpf tools/deps.sh -type f -not -name '*_test.c' \
+    find Dockerfile .dockerignore Makefile VERSION LICENSE agent bpf tools/deps.sh tools/libraries.sh -type f -not -name '*_test.c' \
         -not -name '*_fuzz.c' -not -path '*/testdata/*' -not -name README.md | LC_ALL=C sort | xargs sha256sum
 } | sha256sum | cut -c1-16)
 

@@ -1,17 +1,21 @@
 // Runs through known chains of calls, one after the other, and says which: a line per chain, the names of its methods
 // from the root on with ";" between them. What the chain's last method does takes most of the time.
 //
-//   java Chains MILLISECONDS [PREFIX]    PREFIX: only chains whose name begins with it
+//   java Chains MILLISECONDS [PREFIX [MICROSECONDS]]    PREFIX: only chains whose name begins with it
+//
+// A chain is one call that takes all of the time, so that most of it is interpreted, or many calls that take MICROSECONDS,
+// so that it is compiled and its methods are inlined.
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.function.LongUnaryOperator;
 
 public class Chains {
     static long until, sink;
-    static long milliseconds;
+    static long milliseconds, part = Long.MAX_VALUE; // part: of a call, in ns
     static String prefix = "";
 
     interface Chain {
@@ -326,11 +330,12 @@ public class Chains {
     static void run(String name, Chain c, String frames) {
         if (!name.startsWith(prefix))
             return;
-        until = System.nanoTime() + milliseconds * 1000000;
+        long end = System.nanoTime() + milliseconds * 1000000;
         long i = 0;
-        do {
+        for (long now; (now = System.nanoTime()) < end;) {
+            until = end - now < part ? end : now + part;
             sink += c.run(i++);
-        } while (System.nanoTime() < until);
+        }
         System.out.println(name + " " + frames);
     }
 
@@ -493,17 +498,22 @@ public class Chains {
         warmUp();
         if (args.length > 1)
             prefix = args[1];
+        if (args.length > 2)
+            part = Long.parseLong(args[2]) * 1000;
         for (int i = 0; i < FRAMES.length; i++)
             run(name(i), new Direct(i), FRAMES[i]);
         if ("sort".startsWith(prefix)) {
-            until = System.nanoTime() + milliseconds * 1000000;
             Integer[] numbers = {3, 1, 2};
-            Arrays.sort(numbers, Chains::compareSlowly);
+            Comparator<Integer> slowly = Chains::compareSlowly;
+            until = System.nanoTime() + milliseconds * 1000000;
+            Arrays.sort(numbers, slowly);
             System.out.println("sort compareSlowly;spin");
         }
         if ("reflect".startsWith(prefix)) {
+            Method handled = Chains.class.getDeclaredMethod("handled", long.class);
+            handled.invoke(null, 5L); // what the library needs for it is made
             until = System.nanoTime() + milliseconds * 1000000;
-            Chains.class.getDeclaredMethod("handled", long.class).invoke(null, 5L);
+            handled.invoke(null, 5L);
             System.out.println("reflect handled;spin");
         }
         if ("clinit".startsWith(prefix)) {

@@ -38,14 +38,14 @@ java_runs() {
 }
 
 check() { # FOLDER WHAT
-    local first all ns with cut
+    local first all with cut
     await has_function "$1" Chains.in5
     sleep 3
     first=$(compgen -G "$out/$1/*.pb.gz" | sort | head -n 2)
     # shellcheck disable=SC2086
     go tool pprof -raw -symbolize=none $first 2>/dev/null | grep -F ' Chains.in5 ' >/dev/null ||
         fail "$2: there is no Java in the first two intervals"
-    read -r all ns with cut <<<"$(tally "$1" Chains.in5)"
+    read -r all _ with cut <<<"$(tally "$1" Chains.in5)"
     echo "$2: $all samples, $with of them in Chains.in5, $cut cut"
     is "$with" '>=' "0.8 * $all" || fail "$2: only $with of $all samples have the chain"
     is "$cut" '<=' "0.02 * $all" || fail "$2: $cut of $all stacks are cut"

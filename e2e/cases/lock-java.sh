@@ -3,7 +3,8 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need java javac
+need java javac bpftool jq
+
 javac -d "$TMP" e2e/targets/Locks.java
 
 # Compares the time of a FRAME with what the program has printed, in $TMP/own.

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2034,SC2086,SC2154
 # What cases about Java share. To be sourced after e2e/lib.sh.
 
 # Compiles e2e/java/NAME.java into $TMP. The oldest virtual machine that is here must be able to run it.

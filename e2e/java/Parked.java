@@ -69,13 +69,13 @@ public class Parked {
     // Long enough for it to be compiled while it runs.
     static long loop(IntUnaryOperator f) {
         long sum = 0;
-        for (int i = 0; i < 3000000; i++)
+        for (int i = 0; i < 300000; i++)
             sum += f.applyAsInt(i);
         return sum;
     }
 
     static int last(int i) {
-        if (i == 2999999)
+        if (i == 299999)
             park();
         return i + 1;
     }

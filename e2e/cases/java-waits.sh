@@ -45,12 +45,12 @@ for java in "${javas[@]}"; do
         attached "$java" offcpu $flags
         seconds "java.lang.Thread.run;.*Waits.outerLong;Waits.longPark;$park;.*Unsafe.park;.*" 0.9 9
         seconds "java.lang.Thread.run;.*Waits.outerShort;Waits.shortPark;${park}Nanos;.*Unsafe.park;.*" 0.5 1.3
-        seconds 'Waits.outerMonitor;Waits.enterMonitor;.*ObjectMonitor::enter.*' 0.2 3
+        seconds 'Waits.outerMonitor;Waits.enterMonitor;.*ObjectMonitor::enter.*' 0.05 3
         expect_no_stack '.*\[(java|java: gone|anonymous)\].*'
     done
     flags="default flags"
     attached "$java" lock
-    seconds 'Waits.outerMonitor;Waits.enterMonitor;.*\[lock: Java monitor\]' 0.2 3
-    seconds 'Waits.outerLock;Waits.enterLock;.*\[lock: Java lock\]' 0.2 3
+    seconds 'Waits.outerMonitor;Waits.enterMonitor;.*\[lock: Java monitor\]' 0.05 3
+    seconds 'Waits.outerLock;Waits.enterLock;.*\[lock: Java lock\]' 0.05 3
     if grep 'Waits.outerLong' "$profile" >"$TMP/part"; then fail "parking is no lock: $(head -n 1 "$TMP/part")"; fi
 done

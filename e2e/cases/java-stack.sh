@@ -13,7 +13,7 @@ build_java Parked
 compare() { # JAVA [FLAG...]
     local java=$1 pid
     shift
-    "$java" "$@" -cp "$TMP" Parked 500 >"$TMP/out" 2>&1 &
+    "$java" "$@" -cp "$TMP" Parked 1200 >"$TMP/out" 2>&1 &
     pid=$!
     at_exit "kill -KILL $pid"
     await grep -q ready "$TMP/out"

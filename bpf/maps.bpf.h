@@ -69,7 +69,6 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, XP_MAX_JVMS);
-    __uint(map_flags, BPF_F_NO_PREALLOC); /* user space alone writes it */
     __type(key, struct xp_jvm_key);
     __type(value, struct xp_jvm);
 } jvms SEC(".maps");

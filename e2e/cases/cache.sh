@@ -23,7 +23,9 @@ named_kernel() {
 check
 named_kernel
 [ "$(tables | wc -l)" -ge 3 ] || fail "nothing was kept"
-[ "$(stat -c %a "$CACHE/kernel.xpk")" = 600 ] || fail "others may read where the kernel's code lies"
+if [ -e "$CACHE/kernel.xpk" ]; then # not where the kernel is asked for single names
+    [ "$(stat -c %a "$CACHE/kernel.xpk")" = 600 ] || fail "others may read where the kernel's code lies"
+fi
 kept() { find "$CACHE" -type f -printf '%i %p\n' | sort; }
 kept >"$TMP/made"
 check

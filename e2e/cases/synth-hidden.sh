@@ -13,7 +13,7 @@ for source in agent/base/*.c agent/elf/*.c agent/cfi/*.c agent/dwarf/*.c agent/s
 done
 make -s B="$build" "${objects[@]}" >/dev/null
 gcc -std=gnu11 -D_GNU_SOURCE -O2 -Iagent -I. -o "$TMP/hidden" e2e/synth/hidden.c \
-    "${objects[@]}" -lelf -ldw -lz -lzstd -llzma -liberty -ljansson -lm
+    "${objects[@]}" -lelf -ldw -lz -ldeflate -lzstd -llzma -liberty -ljansson -lm
 
 lib=/usr/lib/x86_64-linux-gnu
 files=()

@@ -10,6 +10,7 @@ static const struct {
     u8 function;
 } TABLE[] = {
     {"bpf_prog_", WAKER_TRACING},
+    {"[kernel]", WAKER_TRACING}, /* a program that is gone by now: nothing else lies above bpf_trace_run */
     {"bpf_trace_run", WAKER_TRACING},
     {"bpf_trampoline_", WAKER_TRACING},
     {"bpf_get_stack", WAKER_TRACING},

@@ -20,8 +20,7 @@ enum xp_java_form {
     XP_JAVA_COMPILED,    /* address of an nmethod; position: pc - code_begin; cookie: its compile ID */
     XP_JAVA_INTERPRETED, /* address of a Method; position: index of the bytecode (bci); cookie: XP_JAVA_COOKIE */
     XP_JAVA_STUB,        /* address of any other CodeBlob; position: pc - address; cookie: 0 */
-    XP_JAVA_FROZEN,      /* callers of a virtual thread that are not on the stack; position and cookie: 0 */
-    XP_JAVA_FORMS
+    XP_JAVA_FROZEN       /* callers of a virtual thread that are not on the stack; position and cookie: 0 */
 };
 #define XP_JAVA_WORD(form, at)      ((u64)XP_WORD_JAVA << 60 | (u64)(form) << 56 | XP_JAVA_ADDRESS(at))
 #define XP_JAVA_FORM(w)             ((u32)((w) >> 56) & 7)
@@ -36,6 +35,9 @@ enum xp_java_form {
  */
 #define XP_MAX_JVMS  1024 /* processes */
 #define XP_JVM_HEAPS 8    /* code heaps: three if segmented, else one */
+
+/* Tells whether a mapping (struct xp_vma) holds code of a virtual machine (struct xp_jvm). */
+#define XP_JVM_MEETS(jvm, vma) ((vma)->start < (jvm)->high && (vma)->end > (jvm)->low)
 
 struct xp_jvm_key { /* as in struct xp_region_key */
     u64 process;

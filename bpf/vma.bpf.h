@@ -120,7 +120,7 @@ XP_INLINE void xp_region_of(struct xp_state *s, struct xp_vma *m)
         return;
     }
     struct xp_jvm *j = xp_jvm_find(s);
-    if (j && m->start < j->high && m->end > j->low)
+    if (j && XP_JVM_MEETS(j, m))
         m->file.state = XP_FILE_JVM;
 }
 

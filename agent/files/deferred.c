@@ -168,7 +168,7 @@ static int read_dump(void *ctx, void *to, u32 len, u64 from)
 static void resolve_code(const struct deferred *l, const struct waiting *w, const struct xp_jvm *jvm, struct xp_vma *m)
 {
     const struct xp_sample *s = w->job.sample;
-    if (jvm && m->start < jvm->high && m->end > jvm->low)
+    if (jvm && XP_JVM_MEETS(jvm, m))
         m->file.state = XP_FILE_JVM;
     const struct xp_file *known = l->code ? code_tables_find(l->code, s->tgid, s->start, m->start, s->time) : NULL;
     if (!known)

@@ -24,7 +24,7 @@ static bool fetch_machine(struct address_space *s)
     s->has_jvm = !rc;
     for (size_t i = 0; s->has_jvm && i < s->vmas.n; i++) {
         struct xp_vma *m = &s->vmas.v[i];
-        if (!m->file.id && m->start < s->jvm.high && m->end > s->jvm.low)
+        if (!m->file.id && XP_JVM_MEETS(&s->jvm, m))
             m->file.state = XP_FILE_JVM;
     }
     return s->has_jvm;

@@ -254,11 +254,6 @@ void collector_drain(struct collector *c, bool wait)
     collector_publish(c);
 }
 
-void collector_take_last(struct collector *c)
-{
-    collector_take_returned(c);
-}
-
 /* ---- Intervals ---- */
 
 struct span collector_take_span(struct collector *c)

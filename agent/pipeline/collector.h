@@ -43,8 +43,8 @@ void collector_poll(struct collector *c, int timeout_ms);
 /* After probe_stop: drains the remaining records and announcements. `wait`: the worker runs and takes the jobs. */
 void collector_drain(struct collector *c, bool wait);
 
-/* Once the worker has ended: takes what it returned last. */
-void collector_take_last(struct collector *c);
+/* Takes the stacks that the worker has unwound; once more when it has ended. */
+void collector_take_returned(struct collector *c);
 /* Adds what stacks of an event leak, as their third value. */
 void collector_add_leaks(struct collector *c, size_t event, const struct leak *leaks, size_t n);
 

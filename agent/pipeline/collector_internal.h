@@ -52,8 +52,6 @@ void collector_count(struct collector *c, const struct xp_sample *s);
 /* ---- collector_waits.c ---- */
 /* Adds the waits of the interval to its stacks. Those still being unwound are waited for until `deadline_ns`. */
 void collector_take_waits(struct collector *c, u64 deadline_ns);
-/* Takes the stacks that the worker has unwound. */
-void collector_take_returned(struct collector *c);
 /* The next interval begins with what is held of the last one. */
 void collector_carry_over(struct collector *c);
 

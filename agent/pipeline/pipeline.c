@@ -323,7 +323,7 @@ void pipeline_stop(struct pipeline *p)
     if (p->config.sink.profile)
         last = collector_take_span(p->collector);
     worker_stop(p->worker, &last);
-    collector_take_last(p->collector);
+    collector_take_returned(p->collector);
     aggregate_free(&last.stacks); /* of a worker that never started */
     if (!p->config.sink.profile)
         worker_finish(p->worker, collector_stacks(p->collector));

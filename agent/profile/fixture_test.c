@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "dwarf/names.h"
+#include "runtime/kinds.h"
 #include <errno.h>
 
 int fixture_add(struct aggregate *a, const struct fixture_sample *s)
@@ -172,7 +173,8 @@ static const char *source_kernel(void *ctx, u64 address, u64 *start, const char 
     return offset >> 12 < 4 ? names[offset >> 12] : NULL;
 }
 
-/* Methods are named by the cookie of their frame; from position 100 on, one of them is inlined. */
+/* Methods are named by the cookie of their frame, and interpreted if it is even; from position 100 on, another one is
+ * inlined. */
 static int source_runtime(void *ctx, u32 tgid, u64 start, const u64 *words, size_t n,
                           void (*use)(void *arg, const struct names *names), void *arg)
 {
@@ -183,10 +185,11 @@ static int source_runtime(void *ctx, u32 tgid, u64 start, const u64 *words, size
         u32 position = XP_MORE_POSITION(words[2 * i + 1]);
         *VEC_PUSH(&r.first) = (u32)r.frames.n;
         if (position >= 100)
-            reply_frame(&r, 0, "p.Small.get", "Small.java", 3);
-        snprintf(name, sizeof(name), "p.Demo.m%u", XP_MORE_COOKIE(words[2 * i + 1]));
+            reply_frame(&r, RUNTIME_INLINED, "p.Small.get", "Small.java", 3);
+        u32 cookie = XP_MORE_COOKIE(words[2 * i + 1]);
+        snprintf(name, sizeof(name), "p.Demo.m%u", cookie);
         if (position)
-            reply_frame(&r, 0, name, "Demo.java", position);
+            reply_frame(&r, cookie % 2 ? RUNTIME_C2 : RUNTIME_INTERPRETED, name, "Demo.java", position);
     }
     reply_use(&r, n, use, arg);
     return 0;

@@ -1,4 +1,5 @@
 #include "profile/frames.h"
+#include "runtime/kinds.h"
 #include <string.h>
 
 /* ---- Causes and marks -------------------------------------------------------------------------------------------- */
@@ -97,6 +98,16 @@ const char *found_slug(u8 found)
     return found & FOUND_INFERRED ? "inferred" : found & FOUND_SYNTH ? "synthesised" : NULL;
 }
 
+u8 stack_code(const struct profile *p, const struct prof_stack *s)
+{
+    u8 code = s->code;
+    for (u32 i = 0; i < s->n && !code; i++) {
+        const struct prof_location *l = &p->locations.v[p->stack_locations.v[s->first + i]];
+        code = l->nlines ? p->lines.v[l->first_line].code : 0;
+    }
+    return code;
+}
+
 u32 stack_wait(const struct profile *p, const struct prof_stack *s)
 {
     for (u32 i = 0; i < s->n; i++) { /* who ended it comes first */
@@ -118,6 +129,7 @@ static void add_location(const struct profile *p, const struct prof_location *l,
                                           .line = line->line,
                                           .kind = l->origin,
                                           .found = found_of(l),
+                                          .code = line->code,
                                           .inlined = i + 1 < l->nlines};
     }
 }
@@ -151,6 +163,13 @@ static void widen(struct frame_row *r, u32 line)
         r->line_hi = line;
 }
 
+_Static_assert(RUNTIME_KINDS <= 8, "a bit for each in frame_row.codes");
+
+static u8 code_bit(const struct frame *f)
+{
+    return f->code ? (u8)(1u << f->code) : 0;
+}
+
 s64 frame_table_add(struct frame_table *t, const struct frame *f)
 {
     bool inlined = t->inlines && f->inlined;
@@ -163,6 +182,7 @@ s64 frame_table_add(struct frame_table *t, const struct frame *f)
             r->kind == f->kind && r->inlined == inlined) {
             widen(r, f->line);
             r->found |= f->found;
+            r->codes |= code_bit(f);
             return row;
         }
     }
@@ -173,6 +193,7 @@ s64 frame_table_add(struct frame_table *t, const struct frame *f)
     *r = (struct frame_row){.name = f->name, .module = f->module, .file = f->file, .pid = f->pid, .kind = f->kind};
     r->inlined = inlined;
     r->found = f->found;
+    r->codes = code_bit(f);
     widen(r, f->line);
     return row;
 }

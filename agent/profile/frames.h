@@ -21,6 +21,7 @@ struct frame {
     u32 pid;    /* of a process; 0 for all others */
     u8 kind;    /* enum frame_origin or enum frame_kind */
     u8 found;   /* FOUND_*: how the frame was found; 0 in general */
+    u8 code;    /* enum runtime_kind; 0: it is not code of a runtime */
     bool inlined;
 };
 struct frames { /* reused for each stack; release with vec_free */
@@ -40,6 +41,8 @@ const char *frame_text(const struct profile *p, u32 name);
 u32 frame_mark(const struct prof_stack *s);
 /* Returns FOUND_* of all its frames, combined. */
 u8 stack_found(const struct profile *p, const struct prof_stack *s);
+/* Returns what kind of code the innermost frame of a runtime is (enum runtime_kind); 0: there is none. */
+u8 stack_code(const struct profile *p, const struct prof_stack *s);
 /* Returns what the thread waited for, as a string of the profile: "[disk]"; 0: the stack is not of a wait. */
 u32 stack_wait(const struct profile *p, const struct prof_stack *s);
 /* For output: "synthesised" or "inferred", the less reliable one of a set; NULL: neither. */
@@ -61,6 +64,7 @@ struct frame_row {
     u32 line_lo, line_hi; /* range of its lines; 0: none */
     u8 kind;
     u8 found;     /* FOUND_* of all frames, combined */
+    u8 codes;     /* bit k: there is a frame of enum runtime_kind k */
     bool inlined; /* only if `inlines` is set */
 };
 struct frame_table {

@@ -102,7 +102,8 @@ static u32 page_string(struct strings *strings, const char *text, struct buf *ou
     return clean.len ? strings_add(strings, clean.data) : 0;
 }
 
-/* Rows of seven numbers, the first three of them strings; bit 3 of the kind: inlined; from bit 4 on: FOUND_*. */
+/* Rows of seven numbers, the first three of them strings; bit 3 of the kind: inlined; from bit 4 on: FOUND_*; from bit
+ * 6 on: codes. */
 static void put_frames(const struct profile *p, const struct frame_table *t, struct strings *strings, struct buf *out)
 {
     buf_str(out, ",\"frames\":[");
@@ -113,7 +114,7 @@ static void put_frames(const struct profile *p, const struct frame_table *t, str
                            page_string(strings, profile_text(p, f->file), out),
                            f->line_lo,
                            f->line_hi,
-                           f->kind | (f->inlined ? 8u : 0u) | (u32)f->found << 4,
+                           f->kind | (f->inlined ? 8u : 0u) | (u32)f->found << 4 | (u32)f->codes << 6,
                            f->pid};
         for (size_t k = 0; k < sizeof(row) / sizeof(row[0]); k++) {
             buf_str(out, i || k ? "," : "");

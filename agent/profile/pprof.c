@@ -11,6 +11,7 @@
 #include "profile/frames.h"
 #include "profile/locks.h"
 #include "profile/strings.h"
+#include "runtime/kinds.h"
 #include <string.h>
 
 enum profile_field {
@@ -137,6 +138,9 @@ static void sample_labels(struct writer *w, const struct prof_stack *s)
     const char *found = found_slug(stack_found(w->p, s));
     if (found)
         label_text(w, "unwind", extra_string(w, found));
+    const char *code = runtime_kind_slug(stack_code(w->p, s));
+    if (code)
+        label_text(w, "runtime", extra_string(w, code));
     const struct prof_location *lock = stack_lock(w->p, s);
     if (lock)
         label_lock(w, s, lock);

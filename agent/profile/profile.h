@@ -32,6 +32,7 @@ struct prof_function {
 struct prof_line { /* innermost (inlined) first */
     u32 function;
     u32 line;
+    u8 code; /* enum runtime_kind (runtime/kinds.h); 0: it is not code of a runtime */
 };
 struct prof_location {
     u64 address; /* of a caller: return address - 1, as in profile.proto */
@@ -52,6 +53,7 @@ struct prof_stack {
     u32 first, n; /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
     u8 cause;     /* enum xp_cause */
     u8 found;     /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */
+    u8 code;      /* the same for stack_code */
     u8 event;     /* place of its kind in profile.events */
     u64 count[EVENT_VALUES];
     u64 value[EVENT_VALUES];

@@ -10,6 +10,7 @@
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include "profile/wait_frames.h"
+#include "runtime/kinds.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -188,7 +189,7 @@ static void read_location(struct reader *r, struct cursor c, u32 *row)
 
 struct labels {
     u32 process, pid, holder, tag;
-    u8 cause, found;
+    u8 cause, found, code;
 };
 
 static u8 cause_of(const char *slug)
@@ -197,6 +198,14 @@ static u8 cause_of(const char *slug)
         if (!strcmp(cause_slug((u8)i), slug))
             return (u8)i;
     return XP_CAUSE_END;
+}
+
+static u8 code_of(const char *slug)
+{
+    for (u8 i = 1; i < RUNTIME_KINDS; i++)
+        if (!strcmp(runtime_kind_slug(i), slug))
+            return i;
+    return 0;
 }
 
 static void read_label(struct reader *r, struct cursor c, struct labels *out)
@@ -214,6 +223,8 @@ static void read_label(struct reader *r, struct cursor c, struct labels *out)
         out->cause = cause_of(profile_text(r->p, text(r, pb_number(c, 2))));
     else if (!strcmp(key, "unwind"))
         out->found = found_of_slug(profile_text(r->p, text(r, pb_number(c, 2))));
+    else if (!strcmp(key, "runtime"))
+        out->code = code_of(profile_text(r->p, text(r, pb_number(c, 2))));
 }
 
 static u32 process_row(struct reader *r, const struct labels *l)
@@ -317,6 +328,7 @@ static void read_sample(struct reader *r, struct cursor c)
     s.holder = labels.holder;
     s.tag = labels.tag;
     s.found = labels.found;
+    s.code = labels.code;
     add_stacks(r, &s, &a);
 }
 

@@ -4,6 +4,7 @@
 #include "parser/parser.h"
 #include "profile/strings.h"
 #include "profile/symbolize_internal.h"
+#include "runtime/kinds.h"
 
 #define UNNAMED "[java]"
 #define FROZEN  "[virtual thread: frozen callers]"
@@ -24,8 +25,11 @@ static void add_line(struct job *j, struct prof_location *l, const struct names 
         .system_name = profile_string(p, names->strings + f->system_name),
         .file = profile_string(p, names->strings + f->file),
     };
-    if (function.name)
-        naming_line(j->n, l, &function, f->line);
+    if (!function.name)
+        return;
+    naming_line(j->n, l, &function, f->line);
+    if (!j->n->failed && f->start < RUNTIME_KINDS)
+        p->lines.v[p->lines.n - 1].code = (u8)f->start;
 }
 
 static void use_names(void *arg, const struct names *names)

@@ -3,7 +3,12 @@
 #include "base/cleanup.h"
 #include "profile/encode.h"
 #include "profile/fixture_test.h"
+#include "profile/formats.h"
+#include "profile/frames.h"
+#include "profile/pprof_decode_test.h"
 #include "profile/reason.h"
+#include "profile/recorded.h"
+#include "runtime/kinds.h"
 #include <errno.h>
 
 #define AUTO_PROFILE   __attribute__((cleanup(profile_free)))
@@ -54,6 +59,45 @@ TEST(runtime_frames_are_locations)
     CHECK_EQ(p.locations.n, 7); /* m1:7, m2, m1:8, frozen, m3, main, m1:7 of process 21 */
     for (size_t i = 0; i < p.stacks.n; i++)
         CHECK(p.stacks.v[i].n == 2 || p.stacks.v[i].n == 3);
+}
+
+/* A sample is of the kind of its innermost frame of the runtime, and still is when it was read back. */
+TEST(runtime_frames_say_what_code_they_are)
+{
+    AUTO_PROFILE struct profile p = {0}, back = {0};
+    AUTO_BUF struct buf text = {0}, plain = {0};
+    struct decoded d AUTO_DECODED;
+    CLEANUP(recorded_free) struct recorded files = {0};
+    char why[200];
+    CHECK_EQ(fixture_profile(SAMPLES, COUNT(SAMPLES), &p), 0);
+    pprof_decode(&p, &d);
+    pprof_samples_text(&d, &text);
+    buf_char(&text, 0);
+    CHECK(strstr(text.data, "runtime=c2") && !strstr(text.data, "runtime=interpreted"));
+    CHECK(!encode_pprof_plain(&p, true, &plain) && !profile_init(&back));
+    CHECK_EQ(recorded_read(plain.data, plain.len, &back, &files, why, sizeof(why)), 0);
+    CHECK_EQ(back.stacks.n, p.stacks.n);
+    for (size_t i = 0; i < p.stacks.n; i++)
+        CHECK_EQ(stack_code(&back, &back.stacks.v[i]), stack_code(&p, &p.stacks.v[i]));
+}
+
+TEST(runtime_frames_of_one_method_are_one_frame)
+{
+    AUTO_PROFILE struct profile p = {0};
+    struct frames f = {0};
+    struct frame_table t = {0};
+    u8 codes = 0;
+    CHECK_EQ(fixture_profile(SAMPLES, COUNT(SAMPLES), &p), 0);
+    for (size_t i = 0; i < p.stacks.n; i++) {
+        CHECK_EQ(frames_of(&p, &p.stacks.v[i], &f), 0);
+        for (size_t k = 0; k < f.n; k++)
+            frame_table_add(&t, &f.v[k]);
+    }
+    for (size_t i = 0; i < t.rows.n; i++)
+        codes |= t.rows.v[i].codes;
+    CHECK_EQ(codes, 1 << RUNTIME_C2 | 1 << RUNTIME_INTERPRETED | 1 << RUNTIME_INLINED);
+    frame_table_free(&t);
+    vec_free(&f);
 }
 
 static int add(const u64 *words, unsigned n)

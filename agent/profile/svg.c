@@ -5,6 +5,7 @@
 #include "profile/calltree.h"
 #include "profile/formats.h"
 #include "profile/text.h"
+#include "runtime/kinds.h"
 #include <string.h>
 
 #define WIDTH       1200
@@ -31,13 +32,14 @@ static void put_colour(const struct canvas *c, const struct frame_row *f)
 {
     static const struct {
         unsigned hue, spread, saturation, light;
-    } kinds[FRAME_KINDS] = {{44, 14, 88, 66}, {12, 12, 82, 69}, {150, 20, 48, 66},
-                            {199, 8, 66, 72}, {215, 0, 18, 78}, {0, 0, 0, 62}};
+    } kinds[FRAME_KINDS + 1] = {{44, 14, 88, 66}, {12, 12, 82, 69}, {150, 20, 48, 66}, {199, 8, 66, 72},
+                                {215, 0, 18, 78}, {0, 0, 0, 62},    {88, 18, 44, 70}};
+    size_t kind = f->codes == 1u << RUNTIME_INTERPRETED ? FRAME_KINDS : f->kind;
     const char *name = frame_text(c->p, f->name);
     u64 h = hash_bytes(name, strlen(name), 0);
-    unsigned hue = kinds[f->kind].hue + (unsigned)(h % (kinds[f->kind].spread + 1)) + 360 - kinds[f->kind].spread / 2;
-    buf_printf(c->out, "hsl(%u,%u%%,%u%%)", hue % 360, kinds[f->kind].saturation,
-               kinds[f->kind].light + (unsigned)(h >> 32) % 7);
+    unsigned hue = kinds[kind].hue + (unsigned)(h % (kinds[kind].spread + 1)) + 360 - kinds[kind].spread / 2;
+    buf_printf(c->out, "hsl(%u,%u%%,%u%%)", hue % 360, kinds[kind].saturation,
+               kinds[kind].light + (unsigned)(h >> 32) % 7);
 }
 
 static void put_node(const struct canvas *c, const struct tree_node *n, double x, u64 total, u64 self, u64 count)

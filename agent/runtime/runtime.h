@@ -15,6 +15,7 @@
 #include "bpf/types.h"
 #include "bpf/xprof.h"
 #include "cfi/table.h"
+#include "runtime/kinds.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -102,18 +103,6 @@ struct runtime_process_ops {
 
 /* ---- Memory ---- */
 
-/* What kind of code a frame is of: names_frame.start (dwarf/names.h) in replies of runtime_names. */
-enum runtime_kind {
-    RUNTIME_INTERPRETED = 1,
-    RUNTIME_C1,      /* compiled quickly */
-    RUNTIME_C2,      /* compiled well */
-    RUNTIME_INLINED, /* into the next frame */
-    RUNTIME_NATIVE,  /* a function of the language that is implemented in another one */
-    RUNTIME_STUB,    /* code of the runtime itself */
-    RUNTIME_GONE,    /* whatever it was, it is something else by now */
-    RUNTIME_KINDS,
-};
-
 struct runtime_memory_ops {
     /* Appends what has to be known of the process. Returns 0; -ENODATA: not such a runtime; -EAGAIN: it still starts;
      * -ENOTSUP: it is one whose structures are not understood; -ENOMEM. `m` has the mappings. */
@@ -121,8 +110,8 @@ struct runtime_memory_ops {
     /* Checks what `attach` appended, in the parent. 0 or -EBADMSG. */
     int (*check)(const void *attached, size_t len);
     /* Finds the frames of n words of a stack (bpf/xprof.h), two for each frame; n is even. Appends a reply in the
-     * format of dwarf/names.h: the frames of pair i are those of offset i. Returns 0, -EBADMSG or -ENOMEM. `m` needs no
-     * mappings. */
+     * format of dwarf/names.h: the frames of pair i are those of offset i, and `start` is a runtime_kind. Returns 0,
+     * -EBADMSG or -ENOMEM. `m` needs no mappings. */
     int (*names)(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
 };
 

@@ -6,6 +6,7 @@
 set -euo pipefail
 . e2e/lib.sh
 . e2e/java/lib.sh
+. e2e/pprof.sh
 need_root
 need python3
 
@@ -37,6 +38,17 @@ attached() { # JAVA ARGUMENTS [FLAG...]
     check "$version ${*:3} attached" --missed "$missed" --coarse
 }
 
+# The label `runtime` of the last profile, most of whose samples are of one kind of code, and none of others.
+code() { # KIND KIND-THAT-IS-NOT-THERE...
+    local sums part
+    sums=$(sums_by_label "$TMP/x.pb.gz" runtime samples cpu)
+    part=$(awk -v kind="$1" '{ all += $1; if ($3 == kind) part = $1 } END { printf "%d", 100 * part / all }' <<<"$sums")
+    [ "$part" -ge 50 ] || fail "$part % of the samples are of code of the kind $1: $sums"
+    for kind in "${@:2}"; do
+        ! grep -q " $kind\$" <<<"$sums" || fail "there is code of the kind $kind: $sums"
+    done
+}
+
 CACHE=$TMP/cache
 for_each_java 17 25
 for java in "${javas[@]}"; do
@@ -46,6 +58,8 @@ for java in "${javas[@]}"; do
     launched "$java" '80 c 20' -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints
     attached "$java" '60 c 20'
     launched "$java" 40 -Xint
+    code interpreted c1 c2 inlined
     launched "$java" '40 c 20' -XX:TieredStopAtLevel=1
+    code c1 c2
     launched "$java" '80 c0' -Xcomp
 done

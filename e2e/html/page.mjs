@@ -153,6 +153,13 @@ async function zooming() {
     await b.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 5, y: 5 });
     same(await b.run("document.getElementById('tip').hidden"), true, 'hidden afterwards');
   });
+  await check('interpreted code has a colour and says what it is', async () => {
+    const { x, y } = await box('~onRequest'), [r, g, blue] = await colourAt({ x, y });
+    if (!(g > r + 10 && r > blue + 10)) throw new Error(`its colour is ${[r, g, blue]}`);
+    await b.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
+    same((await text('tip')).includes('interpreted code: interpreted'), true, 'details');
+    await b.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: 5, y: 5 });
+  });
 }
 
 async function searching() {

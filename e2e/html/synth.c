@@ -1,5 +1,6 @@
 #include "synth.h"
 #include "base/hash.h"
+#include "runtime/kinds.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static void about(struct profile *p, const char *command)
 
 /* ---- demo -------------------------------------------------------------------------------------------------------- */
 
-/* "file:function" pieces, root first, separated by spaces: "nginx:main nginx:ngx_worker k:do_syscall_64". */
+/* "file:function" pieces, root first, separated by spaces: "nginx:main nginx:ngx_worker k:do_syscall_64"; j: and i: are
+ * code of a JIT and of an interpreter. */
 static void story(struct profile *p, u32 who, u8 cause, u64 count, const char *text)
 {
     u32 locations[64], n = 0;
@@ -79,7 +81,8 @@ static void story(struct profile *p, u32 who, u8 cause, u64 count, const char *t
     snprintf(copy, sizeof(copy), "%s", text);
     for (char *piece = strtok_r(copy, " ", &save); piece && n < 64; piece = strtok_r(NULL, " ", &save)) {
         char *colon = strchr(piece, ':'), path[256], source[256];
-        bool kernel = piece[0] == 'k' && colon == piece + 1, jit = piece[0] == 'j' && colon == piece + 1;
+        bool kernel = piece[0] == 'k' && colon == piece + 1,
+             jit = (piece[0] == 'j' || piece[0] == 'i') && colon == piece + 1;
         *colon = 0;
         const char *name = colon + 1;
         u32 line = (u32)(hash_bytes(name, strlen(name), 0) % 900);
@@ -91,6 +94,8 @@ static void story(struct profile *p, u32 who, u8 cause, u64 count, const char *t
                                   kernel ? FRAME_KERNEL
                                   : jit  ? FRAME_JIT
                                          : FRAME_NATIVE);
+        if (piece[0] == 'i' && jit)
+            p->lines.v[p->locations.v[locations[n - 1]].first_line].code = RUNTIME_INTERPRETED;
     }
     stack(p, who, cause, count, locations, n);
 }
@@ -106,7 +111,7 @@ static void story(struct profile *p, u32 who, u8 cause, u64 count, const char *t
          "k:tcp_sendmsg k:tcp_sendmsg_locked "
 #define NODE \
     "node:_start node:node::Start node:node::SpinEventLoop node:uv_run node:v8::Function::Call j:Builtins_JSEntry "
-#define HANDLE NODE "j:~onRequest j:*handle j:*render "
+#define HANDLE NODE "i:~onRequest j:*handle j:*render "
 #define GCC    "cc1plus:main cc1plus:toplev::main cc1plus:compile_file cc1plus:symbol_table::finalize_compilation_unit "
 
 /* Processes: name, stacks and their weights. */

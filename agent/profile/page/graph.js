@@ -7,9 +7,9 @@ const FONT = '11.5px ui-monospace, "SF Mono", SFMono-Regular, Menlo, Consolas, "
 
 /* Hue says where code runs, or that it waits; shade (by name) tells neighbours apart. [hue, hue spread, saturation, lightness] */
 const PALETTES = {
-  light: { native: [43, 16, 88, 68], kernel: [13, 14, 82, 72], jit: [152, 22, 46, 69], wait: [199, 8, 68, 74], process: [217, 0, 20, 82],
+  light: { native: [43, 16, 88, 68], kernel: [13, 14, 82, 72], jit: [152, 22, 46, 69], interpreted: [88, 18, 44, 72], wait: [199, 8, 68, 74], process: [217, 0, 20, 82],
     mark: [225, 0, 8, 68], match: [277, 8, 78, 80], all: '#e4e7ee', narrow: '#eceef3', text: '#1c212b', soft: '#1c212b', dim: 0.34, edge: '#1c212b' },
-  dark: { native: [41, 16, 68, 58], kernel: [12, 14, 66, 63], jit: [154, 22, 36, 56], wait: [199, 8, 52, 62], process: [217, 0, 14, 60],
+  dark: { native: [41, 16, 68, 58], kernel: [12, 14, 66, 63], jit: [154, 22, 36, 56], interpreted: [88, 18, 34, 58], wait: [199, 8, 52, 62], process: [217, 0, 14, 60],
     mark: [225, 0, 6, 50], match: [277, 8, 82, 76], all: '#4a5264', narrow: '#2a303b', text: '#11141a', soft: '#e6e9f0', dim: 0.3, edge: '#ffffff' },
 };
 
@@ -123,7 +123,7 @@ class Graph {
 
   colour(palette, v, matches) {
     if (v.frame < 0) return palette.all;
-    const kind = matches ? 'match' : KINDS[this.model.frames[v.frame].kind];
+    const kind = matches ? 'match' : kindOf(this.model.frames[v.frame]);
     const [hue, spread, saturation, light] = palette[kind], h = this.hashes[v.frame];
     return `hsl(${hue + h % (spread + 1) - spread / 2} ${saturation}% ${light + (h >>> 8) % 7 - 3}%)`;
   }

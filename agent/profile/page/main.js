@@ -290,9 +290,9 @@ class Page {
     rows.push(['samples', quantity(v.count, 'count'), '']);
     if (focus.depth && v.depth >= focus.depth) rows.push(['of focus', '', percent(v.total, focus.total)]);
     if (v.parent && v.parent.depth) rows.push([this.state.inverted ? 'of callee' : 'of caller', '', percent(v.total, v.parent.total)]);
-    const kinds = { native: 'native code', kernel: 'kernel', jit: 'JIT code', wait: 'what the thread waited for', process: 'process', mark: 'frames are missing here' };
+    const kinds = { native: 'native code', kernel: 'kernel', jit: 'JIT code', interpreted: 'interpreted code', wait: 'what the thread waited for', process: 'process', mark: 'frames are missing here' };
     const found = ['', ', found through rows synthesised from its callee\'s instructions', ', found through rows inferred from how its callee ends'];
-    const kind = f ? kinds[KINDS[f.kind]] + (f.inlined ? ', inlined into its caller' : '') + found[Math.min(f.found, 2)] : '';
+    const kind = f ? kinds[kindOf(f)] + (f.codes && codesOf(f) ? `: ${codesOf(f)}` : '') + (f.inlined ? ', inlined into its caller' : '') + found[Math.min(f.found, 2)] : '';
     return { name: v.label, kind, module: f ? f.module : '', source: f ? sourceOf(f) : '', rows };
   }
 

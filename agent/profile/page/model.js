@@ -4,6 +4,18 @@
  */
 const KINDS = ['native', 'kernel', 'jit', 'wait', 'process', 'mark'];
 const PROCESS = 4, MARK = 5;
+/* Kinds of code of a runtime: bit k of a frame's `codes`. */
+const CODES = ['', 'interpreted', 'compiled (C1)', 'compiled (C2)', '', 'native method', 'stub', 'gone'];
+const INTERPRETED = 1 << 1;
+
+/* What a frame has its colour by. */
+function kindOf(f) {
+  return f.codes === INTERPRETED ? 'interpreted' : KINDS[f.kind];
+}
+
+function codesOf(f) {
+  return CODES.filter((name, i) => name && f.codes >> i & 1).join(', ');
+}
 
 function bytesOfBase64(text) {
   const binary = atob(text);
@@ -47,7 +59,7 @@ class Model {
   }
 
   /* [name, module, file, first line, last line, kind (+ 8: inlined into its caller; + 16, + 32: found through synthesised,
-   * inferred unwind rows), pid] a frame. `twin` is the first
+   * inferred unwind rows; + 64 and beyond: codes), pid] a frame. `twin` is the first
    * frame of the same function: inlined here and called there, it is one. */
   readFrames(strings, flat) {
     const n = flat.length / 7, first = new Map();
@@ -57,7 +69,7 @@ class Model {
       const f = flat.slice(7 * i, 7 * i + 7);
       this.frames[i] = {
         name: strings[f[0]], module: strings[f[1]], file: strings[f[2]], lo: f[3], hi: f[4], kind: f[5] & 7, inlined: (f[5] & 8) > 0,
-        found: f[5] >> 4, pid: f[6],
+        found: f[5] >> 4 & 3, codes: f[5] >> 6, pid: f[6],
       };
       const key = `${f[0]} ${f[1]} ${f[2]} ${f[5] & 7} ${f[6]}`;
       if (!first.has(key)) first.set(key, i);

@@ -64,7 +64,7 @@ class Table {
     const td = document.createElement('td'), dot = document.createElement('i');
     const name = document.createElement('span'), module = document.createElement('small');
     td.className = 'function';
-    dot.className = `dot ${KINDS[f.kind]}`;
+    dot.className = `dot ${kindOf(f)}`;
     name.textContent = f.name.slice(0, 400);
     module.textContent = f.module ? baseName(f.module) : '';
     td.title = `${f.name.slice(0, 1000)}\n${f.module}${f.file ? '\n' + sourceOf(f) : ''}`;

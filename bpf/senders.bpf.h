@@ -92,6 +92,7 @@ XP_NOINLINE int xp_tell_owner(u64 cgroup, u64 sk)
     s->sample.tgid = e ? e->tgid : 0;
     s->sample.start = e ? e->start : 0;
     __builtin_memcpy(s->sample.comm, e ? e->comm : unknown, sizeof(unknown));
+    __builtin_memset(s->sample.thread, 0, sizeof(s->sample.thread));
     if (!e)
         s->sample.flags |= XP_SAMPLE_NOBODY;
     return xp_tell_here(cgroup, 2);

@@ -57,6 +57,7 @@ XP_INLINE int xp_write_sleeper(struct xp_state *s, struct seq_file *seq, u64 key
     z->nmaps = n;
     z->same_maps = same;
     __builtin_memcpy(z->comm, s->sample.comm, sizeof(z->comm));
+    __builtin_memcpy(z->thread, s->sample.thread, sizeof(z->thread));
     __builtin_memcpy(&z->regs, &s->first, sizeof(z->regs));
     if (bpf_seq_write(seq, z, sizeof(*z)) || (n && bpf_seq_write(seq, s->maps, n * sizeof(s->maps[0]))))
         return 1;

@@ -180,6 +180,8 @@ XP_INLINE void xp_identify(struct xp_sample *smp, struct task_struct *t, u64 sta
 {
     struct task_struct *named = xp_config.thread_names ? t : BPF_CORE_READ(t, group_leader);
     bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)named + XP_OFFSET_OF(task_struct, comm));
+    if (xp_config.thread_labels)
+        bpf_probe_read_kernel(smp->thread, sizeof(smp->thread), (void *)t + XP_OFFSET_OF(task_struct, comm));
     smp->start = start;
     smp->type = XP_RECORD_SAMPLE;
     smp->cpu = bpf_get_smp_processor_id();

@@ -92,8 +92,9 @@ XP_INLINE u64 xp_key_of_words(struct xp_state *s, u64 with)
 /* Whose stack it is, and how it ended. */
 XP_INLINE u64 xp_process_key(const struct xp_state *s)
 {
-    const u64 *name = (const u64 *)s->sample.comm;
-    return xp_mix(xp_mix(name[0], name[1]), s->sample.start) ^ (u64)s->sample.tgid << 40 ^ (u64)s->cause << 32;
+    const u64 *name = (const u64 *)s->sample.comm, *thread = (const u64 *)s->sample.thread;
+    u64 own = xp_config.thread_labels ? xp_mix(thread[0], thread[1]) : 0;
+    return xp_mix(xp_mix(name[0], name[1]) ^ own, s->sample.start) ^ (u64)s->sample.tgid << 40 ^ (u64)s->cause << 32;
 }
 
 /* The same for a stack of a task. What is unwound later must not be shared with stacks that look the same so far. */

@@ -56,6 +56,7 @@ XP_NOINLINE int xp_user_stack_of_waker(u64 cgroup, u32 take)
         s->sample.tgid = s->sample.tid = 0;
         s->sample.start = s->sample.cgroup = 0;
         __builtin_memset(s->sample.comm, 0, sizeof(s->sample.comm));
+        __builtin_memset(s->sample.thread, 0, sizeof(s->sample.thread));
         s->cause = XP_CAUSE_KTHREAD;
     } else if (take && xp_may_see(s, cgroup)) {
         xp_user_stack(s, 0, &s->who);

@@ -254,6 +254,7 @@ struct xp_sample {
     u32 unwind_ns;      /* time for the user stack; 0 unless measured */
     u32 count;          /* occurrences that it stands for; `weight` is their sum */
     char comm[16];      /* of the process (its main thread) */
+    char thread[16];    /* name of the thread, if xp_config.thread_labels is set; "": not known */
     u16 nkernel, nuser; /* words */
     u8 event;           /* row of the table of event kinds */
     u8 cause;           /* enum xp_cause */
@@ -261,7 +262,7 @@ struct xp_sample {
     u8 pad;
     u64 words[]; /* kernel words, then user words; each leaf first */
 };
-_Static_assert(sizeof(struct xp_sample) == 80, "contract");
+_Static_assert(sizeof(struct xp_sample) == 96, "contract");
 
 struct xp_file_event { /* a file was seen for the first time, or again (xp_file.asked) */
     u32 type;          /* XP_RECORD_FILE */
@@ -331,6 +332,7 @@ struct xp_config {
     u32 ring_bytes;
     u32 perf_event[XP_MAX_PERF]; /* the number of the event that a program of perf events samples */
     u32 thread_names;            /* xp_sample.comm is the name of the thread, not of the process */
+    u32 thread_labels;           /* xp_sample.thread is to be set */
     u32 cgroup_files;            /* maximum number of files that stacks of one cgroup may add to `files`; 0: no limit */
     /* Of waits (bpf/waits.bpf.h): */
     u32 offcpu, runqueue; /* bits of these events: 1 << event; 0: not recorded */

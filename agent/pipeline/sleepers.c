@@ -26,6 +26,7 @@ int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const str
                             .cause = XP_CAUSE_NOT_TAKEN,
                             .flags = XP_SAMPLE_KERNEL_MODE};
     memcpy(s->comm, z->comm, sizeof(s->comm));
+    memcpy(s->thread, z->thread, sizeof(s->thread));
     d->type = XP_RECORD_DUMP;
     d->tgid = z->tgid;
     d->len = 0;

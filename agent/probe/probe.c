@@ -97,6 +97,7 @@ static void configure(struct probe *p)
         .measure = c->measure,
         .ring_bytes = ring,
         .thread_names = c->thread_names,
+        .thread_labels = c->thread_labels,
         .cgroup_files = c->cgroup_files,
         .preempted = kernel_major() >= 7,
     };

@@ -76,6 +76,7 @@ struct probe_config {
     size_t ring_bytes;    /* 0: derived from the number of CPUs */
     u32 cgroup_files;     /* limit of files from stacks of one cgroup; 0: no limit */
     bool thread_names;    /* samples have the names of threads, not of processes */
+    bool thread_labels;   /* samples have the names of threads, too */
     bool kernel_threads;  /* waits of kernel threads count, too */
     u64 wait_min_ns;      /* of shorter waits, the user stack need not be taken */
     enum probe_wait_stacks wait_stacks;

@@ -17,6 +17,9 @@ struct chunk {
     struct chunk *next;
     u64 words[CHUNK_WORDS]; /* of each stack: its words, then its values */
 };
+struct thread {
+    char name[17]; /* NUL-terminated, and zero behind that */
+};
 struct aggregate {
     size_t nevents;
     u8 nvalues[XP_MAX_EVENTS], ncounted[XP_MAX_EVENTS]; /* of each event */
@@ -28,7 +31,8 @@ struct aggregate {
     size_t used;          /* words of the newest chunk */
     VEC(struct agg_process) processes;
     VEC(struct agg_stack) stacks;
-    struct lookup process_rows, stack_rows;
+    VEC(struct thread) threads;
+    struct lookup process_rows, stack_rows, thread_rows;
     u32 last_process; /* consecutive samples are often of one process */
 };
 
@@ -71,8 +75,10 @@ static void clear(struct aggregate *a)
     a->last_process = 0;
     vec_free(&a->processes);
     vec_free(&a->stacks);
+    vec_free(&a->threads);
     lookup_free(&a->process_rows);
     lookup_free(&a->stack_rows);
+    lookup_free(&a->thread_rows);
     shares_free(&a->shares);
 }
 
@@ -186,12 +192,44 @@ static int process_row(struct aggregate *a, const struct agg_process *key, u32 *
     return 0;
 }
 
+/* ---- Threads: names, each once ----------------------------------------------------------------------------------- */
+
+/* 0 stands for no name. */
+static int thread_row(struct aggregate *a, u64 cgroup, const struct thread *key, u32 *out)
+{
+    u64 words[2];
+    u32 row;
+    *out = 0;
+    if (!key->name[0])
+        return 0;
+    memcpy(words, key->name, sizeof(words));
+    u64 hash = lookup_hash(words, 2, a->seed);
+    for (struct probe p = lookup_start(&a->thread_rows, hash); lookup_next(&a->thread_rows, &p, &row);)
+        if (!memcmp(a->threads.v[row].name, key->name, sizeof(key->name))) {
+            *out = row + 1;
+            return 0;
+        }
+    if (!take_share(a, cgroup, sizeof(*key) + ROW_BYTES))
+        return -ENOSPC;
+    if (!ROOM_ROW(a, &a->threads) || !put_row(a, &a->thread_rows, hash, a->threads.n))
+        return -ENOSPC;
+    a->threads.v[a->threads.n++] = *key;
+    *out = (u32)a->threads.n;
+    return 0;
+}
+
+const char *aggregate_thread(const struct aggregate *a, u32 thread)
+{
+    return thread ? a->threads.v[thread - 1].name : "";
+}
+
 /* ---- Stacks ----------------------------------------------------------------------------------------------------- */
 
 static bool same_stack(const struct agg_stack *x, const struct agg_stack *y)
 {
-    return x->process == y->process && x->nkernel == y->nkernel && x->nuser == y->nuser && x->cause == y->cause &&
-           x->event == y->event && !memcmp(x->words, y->words, (x->nkernel + x->nuser) * sizeof(u64));
+    return x->process == y->process && x->thread == y->thread && x->nkernel == y->nkernel && x->nuser == y->nuser &&
+           x->cause == y->cause && x->event == y->event &&
+           !memcmp(x->words, y->words, (x->nkernel + x->nuser) * sizeof(u64));
 }
 
 /* The stack equal to `key`, made when it is new (with a copy of the words, and counts of 0); NULL without room. */
@@ -199,7 +237,7 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
 {
     size_t n = (size_t)key->nkernel + key->nuser;
     u64 who = (u64)key->process << 32 | (u64)key->nkernel << 16 | (u64)key->event << 8 | key->cause;
-    u64 hash = lookup_hash(key->words, n, a->seed ^ hash_u64(who));
+    u64 hash = lookup_hash(key->words, n, a->seed ^ hash_u64(who ^ hash_u64(key->thread)));
     u32 row;
     for (struct probe p = lookup_start(&a->stack_rows, hash); lookup_next(&a->stack_rows, &p, &row);)
         if (same_stack(&a->stacks.v[row], key))
@@ -269,7 +307,10 @@ int aggregate_add_values(struct aggregate *a, const struct xp_sample *s, const s
         return -EBADMSG;
     }
     struct agg_process who = {.start = s->start, .cgroup = s->cgroup, .tgid = s->tgid};
-    memcpy(who.comm, s->comm, strnlen(s->comm, sizeof(s->comm))); /* bytes after the NUL are no part of the name */
+    struct thread thread = {0};
+    /* bytes after the NUL are no part of a name */
+    memcpy(who.comm, s->comm, strnlen(s->comm, sizeof(s->comm)));
+    memcpy(thread.name, s->thread, strnlen(s->thread, sizeof(s->thread)));
     struct agg_stack key = {.nkernel = s->nkernel,
                             .nuser = s->nuser,
                             .cause = s->cause,
@@ -277,7 +318,9 @@ int aggregate_add_values(struct aggregate *a, const struct xp_sample *s, const s
                             .nvalues = a->nvalues[s->event],
                             .ncounted = a->ncounted[s->event],
                             .words = s->words};
-    struct agg_stack *stack = process_row(a, &who, &key.process) ? NULL : stack_get(a, &key);
+    struct agg_stack *stack = NULL;
+    if (!process_row(a, &who, &key.process) && !thread_row(a, s->cgroup, &thread, &key.thread))
+        stack = stack_get(a, &key);
     if (!stack) {
         a->dropped++;
         return -ENOSPC;
@@ -295,7 +338,10 @@ static int merge_stack(struct aggregate *into, const struct aggregate *from, con
 {
     struct agg_stack key = *s;
     struct agg_stack *to = NULL;
-    if (s->event < into->nevents && !process_row(into, &from->processes.v[s->process], &key.process))
+    const struct agg_process *who = &from->processes.v[s->process];
+    struct thread thread = s->thread ? from->threads.v[s->thread - 1] : (struct thread){0};
+    if (s->event < into->nevents && !process_row(into, who, &key.process) &&
+        !thread_row(into, who->cgroup, &thread, &key.thread))
         to = stack_get(into, &key);
     if (to)
         add_values(to, s->values, s->nvalues);

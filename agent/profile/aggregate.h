@@ -17,6 +17,7 @@ struct agg_process {
 };
 struct agg_stack {
     u32 process;              /* row in aggregate_processes */
+    u32 thread;               /* for aggregate_thread */
     u16 nkernel, nuser;       /* words */
     u8 cause, event;          /* enum xp_cause; the kind of event: parts of the identity of a stack */
     u8 nvalues, ncounted;     /* of that kind, and the first ones that count it */
@@ -56,6 +57,8 @@ int aggregate_merge(struct aggregate *into, struct aggregate *from);
 /* Lets `judge` change the cause of each stack. Nothing may be added or merged afterwards. */
 void aggregate_reclassify(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx);
 
+/* The name of a thread, bytes from the kernel; "": not known. */
+const char *aggregate_thread(const struct aggregate *a, u32 thread);
 const struct agg_process *aggregate_processes(const struct aggregate *a, size_t *n);
 /* Returns the stacks in the order in which they were first added; valid until the next add or merge. */
 const struct agg_stack *aggregate_stacks(const struct aggregate *a, size_t *n);

@@ -257,6 +257,28 @@ TEST(aggregate_merges)
     CHECK_EQ(fixture_add(b, &s), 0); /* and it can be used again */
 }
 
+TEST(aggregate_tells_threads_apart_by_name)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    AUTO_AGGREGATE struct aggregate *b = make(1 << 20);
+    struct fixture_sample one = PLAIN, two = PLAIN, none = PLAIN;
+    one.comm = "demo/one";
+    two.comm = "demo/two";
+    fixture_add(a, &none);
+    fixture_add(a, &one);
+    fixture_add(b, &two); /* so that the name has another row there */
+    fixture_add(b, &one);
+    CHECK_EQ(aggregate_merge(a, b), 0);
+    size_t n, np;
+    const struct agg_stack *stacks = aggregate_stacks(a, &n);
+    aggregate_processes(a, &np);
+    CHECK(n == 3 && np == 1);
+    CHECK_STR(aggregate_thread(a, stacks[0].thread), "");
+    CHECK_STR(aggregate_thread(a, stacks[1].thread), "one");
+    CHECK_STR(aggregate_thread(a, stacks[2].thread), "two");
+    CHECK(stacks[1].values[0].count == 2 && stacks[2].values[0].count == 1);
+}
+
 TEST(aggregate_merge_counts_what_does_not_fit)
 {
     AUTO_AGGREGATE struct aggregate *small = make(0);

@@ -133,6 +133,8 @@ static void sample_labels(struct writer *w, const struct prof_stack *s)
     label_number(w, "pid", process->tgid);
     if (process->name)
         label_text(w, "process", process->name);
+    if (s->thread)
+        label_text(w, "thread", s->thread);
     if (cause_class(s->cause) == 'x' || s->cause == XP_CAUSE_NOT_TAKEN)
         label_text(w, "cut", extra_string(w, cause_slug(s->cause)));
     const char *found = found_slug(stack_found(w->p, s));

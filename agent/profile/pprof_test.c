@@ -6,7 +6,14 @@
 #define COUNT(a)     (sizeof(a) / sizeof((a)[0]))
 
 static const struct fixture_sample PLAIN[] = {
-    {"demo", 20, 0, XP_CAUSE_END, 10000000, 1, 3, {W_KERNEL(0x3010), W_LEAF(2, 0x3010), W(2, 0x2105), W(2, 0x1010)}},
+    {"demo/pool-1",
+     20,
+     0,
+     XP_CAUSE_END,
+     10000000,
+     1,
+     3,
+     {W_KERNEL(0x3010), W_LEAF(2, 0x3010), W(2, 0x2105), W(2, 0x1010)}},
     {"demo", 20, 0, XP_CAUSE_NO_RULE, 10000000, 0, 1, {W_LEAF(2, 0x3010)}},
     {"demo", 20, 0, XP_CAUSE_NO_RULE, 10000000, 0, 1, {W_LEAF(2, 0x3010)}},
     {"idle", 7, 0, XP_CAUSE_NO_MM, 10000000, 0, 0, {0}},
@@ -23,7 +30,7 @@ TEST(pprof_samples)
     pprof_samples_text(&d, &b);
     CHECK(!d.bad);
     CHECK_STR(b.data,
-              "1 10000000 : vfs_read leaf inner:14 outer:42 main {pid=20} {process=demo}\n"
+              "1 10000000 : vfs_read leaf inner:14 outer:42 main {pid=20} {process=demo} {thread=pool-1}\n"
               "2 20000000 : leaf [cut: no-rule] {pid=20} {process=demo} {cut=no-rule}\n"
               "1 10000000 : [no stack: no-memory-map] {pid=7} {process=idle}\n");
     pprof_types_text(&d, 1, &types);

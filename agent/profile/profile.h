@@ -48,6 +48,7 @@ struct prof_process {
 };
 struct prof_stack {
     u32 process;
+    u32 thread;   /* string: its name; 0: not known */
     u32 holder;   /* string: name of the thread that held the lock; 0: not known, or no wait for one */
     u32 tag;      /* string: the file or peer that it was about; 0: none. It is a label (struct event_kind: tag) */
     u32 first, n; /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */

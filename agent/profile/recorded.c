@@ -6,11 +6,11 @@
 #include "base/pprof_read.h"
 #include "profile/frames.h"
 #include "profile/locks.h"
+#include "profile/recorded_labels.h"
 #include "profile/recorded_types.h"
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include "profile/wait_frames.h"
-#include "runtime/kinds.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -187,47 +187,12 @@ static void read_location(struct reader *r, struct cursor c, u32 *row)
 
 /* ---- Samples ----------------------------------------------------------------------------------------------------- */
 
-struct labels {
-    u32 process, pid, holder, tag;
-    u8 cause, found, code;
-};
-
-static u8 cause_of(const char *slug)
+static void read_label(struct reader *r, struct cursor c, struct recorded_labels *out)
 {
-    for (unsigned i = 0; i < XP_CAUSE_COUNT; i++)
-        if (!strcmp(cause_slug((u8)i), slug))
-            return (u8)i;
-    return XP_CAUSE_END;
+    recorded_label(r->p, text(r, pb_number(c, 1)), text(r, pb_number(c, 2)), pb_number(c, 3), out);
 }
 
-static u8 code_of(const char *slug)
-{
-    for (u8 i = 1; i < RUNTIME_KINDS; i++)
-        if (!strcmp(runtime_kind_slug(i), slug))
-            return i;
-    return 0;
-}
-
-static void read_label(struct reader *r, struct cursor c, struct labels *out)
-{
-    const char *key = profile_text(r->p, text(r, pb_number(c, 1)));
-    if (!strcmp(key, "pid"))
-        out->pid = (u32)pb_number(c, 3);
-    else if (!strcmp(key, "process"))
-        out->process = text(r, pb_number(c, 2));
-    else if (!strcmp(key, "holder"))
-        out->holder = text(r, pb_number(c, 2));
-    else if (event_is_tag(key))
-        out->tag = text(r, pb_number(c, 2));
-    else if (!strcmp(key, "cut"))
-        out->cause = cause_of(profile_text(r->p, text(r, pb_number(c, 2))));
-    else if (!strcmp(key, "unwind"))
-        out->found = found_of_slug(profile_text(r->p, text(r, pb_number(c, 2))));
-    else if (!strcmp(key, "runtime"))
-        out->code = code_of(profile_text(r->p, text(r, pb_number(c, 2))));
-}
-
-static u32 process_row(struct reader *r, const struct labels *l)
+static u32 process_row(struct reader *r, const struct recorded_labels *l)
 {
     u64 *known = map_put(&r->processes, 1ull << 63 | (u64)l->process << 32 | l->pid);
     if (known && *known)
@@ -312,7 +277,7 @@ static void add_stacks(struct reader *r, const struct prof_stack *s, const struc
 
 static void read_sample(struct reader *r, struct cursor c)
 {
-    struct labels labels = {.cause = XP_CAUSE_END};
+    struct recorded_labels labels = {.cause = XP_CAUSE_END};
     struct prof_stack s = {.first = (u32)r->p->stack_locations.n};
     struct amounts a = {0};
     for (struct pb_field f; !r->error && pb_next(&c, &f);)
@@ -325,6 +290,7 @@ static void read_sample(struct reader *r, struct cursor c)
     split_samples(r, &a);
     s.process = process_row(r, &labels);
     s.cause = labels.cause;
+    s.thread = labels.thread;
     s.holder = labels.holder;
     s.tag = labels.tag;
     s.found = labels.found;

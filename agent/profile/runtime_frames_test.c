@@ -18,7 +18,7 @@
 #define FROZEN         XP_JAVA_WORD(XP_JAVA_FROZEN, 0x900), MORE(0, 0)
 
 static const struct fixture_sample SAMPLES[] = {
-    {"demo",
+    {"demo/pool-1",
      20,
      0,
      XP_CAUSE_END,
@@ -77,8 +77,12 @@ TEST(runtime_frames_say_what_code_they_are)
     CHECK(!encode_pprof_plain(&p, true, &plain) && !profile_init(&back));
     CHECK_EQ(recorded_read(plain.data, plain.len, &back, &files, why, sizeof(why)), 0);
     CHECK_EQ(back.stacks.n, p.stacks.n);
-    for (size_t i = 0; i < p.stacks.n; i++)
-        CHECK_EQ(stack_code(&back, &back.stacks.v[i]), stack_code(&p, &p.stacks.v[i]));
+    CHECK(strstr(text.data, "thread=pool-1"));
+    for (size_t i = 0; i < p.stacks.n; i++) {
+        const struct prof_stack *was = &p.stacks.v[i], *is = &back.stacks.v[i];
+        CHECK_EQ(stack_code(&back, is), stack_code(&p, was));
+        CHECK_STR(profile_text(&back, is->thread), profile_text(&p, was->thread));
+    }
 }
 
 TEST(runtime_frames_of_one_method_are_one_frame)

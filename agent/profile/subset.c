@@ -132,6 +132,7 @@ static void stack(struct copy *c, const struct prof_stack *s, const struct subse
         return;
     }
     *to = (struct prof_stack){.process = process(c, s->process),
+                              .thread = string(c, s->thread),
                               .holder = string(c, s->holder),
                               .tag = string(c, s->tag),
                               .cause = s->cause,

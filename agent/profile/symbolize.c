@@ -10,6 +10,7 @@
 #include <string.h>
 
 struct job {
+    const struct aggregate *from;
     const struct agg_process *processes; /* of the aggregate */
     const struct agg_stack *stacks;
     size_t nprocesses, nstacks;
@@ -55,7 +56,9 @@ static int by_frames(const void *x, const void *y, void *arg)
         r = compare_u64(a->nkernel, b->nkernel);
     if (!r)
         r = compare_u64(a->cause, b->cause);
-    return r ? r : compare_u64(a->event, b->event);
+    if (!r)
+        r = compare_u64(a->event, b->event);
+    return r ? r : strcmp(aggregate_thread(j->from, a->thread), aggregate_thread(j->from, b->thread));
 }
 
 /* 0..n-1, sorted by `compare`. NULL without memory. */
@@ -198,7 +201,10 @@ static int add_stack(struct job *j, const struct agg_stack *s)
     struct prof_stack *to = VEC_PUSH(&out->stacks);
     if (!to || VEC_RESERVE(&out->stack_locations, out->stack_locations.n + n))
         return -ENOMEM;
-    *to = (struct prof_stack){.process = j->rank[s->process], .cause = s->cause, .event = s->event};
+    *to = (struct prof_stack){.process = j->rank[s->process],
+                              .thread = profile_string(out, aggregate_thread(j->from, s->thread)),
+                              .cause = s->cause,
+                              .event = s->event};
     to->first = (u32)out->stack_locations.n;
     for (size_t v = 0; v < s->nvalues; v++) {
         to->count[v] = s->values[v].count;
@@ -236,7 +242,7 @@ static int add_stacks(struct job *j)
 
 int symbolize(const struct aggregate *a, const struct name_source *src, struct profile *out)
 {
-    struct job j = {.naming = {.src = src, .out = out}};
+    struct job j = {.from = a, .naming = {.src = src, .out = out}};
     j.processes = aggregate_processes(a, &j.nprocesses);
     j.stacks = aggregate_stacks(a, &j.nstacks);
     AUTO_FREE u32 *rank = calloc(j.nprocesses + 1, sizeof(*rank));

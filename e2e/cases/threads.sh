@@ -2,6 +2,7 @@
 # Eight threads: each one's stack ends at the bottom of clone3.
 set -euo pipefail
 . e2e/lib.sh
+. e2e/pprof.sh
 need_root
 
 build_target threads -pthread
@@ -31,6 +32,13 @@ for ((i = 0; i < 8; i++)); do
     expect_stack "worker $i;.*;work;burn" "$profile" 50
 done
 expect_no_stack 'threads;.*;work;burn'
+
+# Their names are labels, too, also without that, of waits as of samples.
+record -e cpu,runqueue -o "$TMP/threads.pb.gz" -- "$TMP/threads"
+for value in cpu run_queue; do
+    [ "$(sums_by_label "$TMP/threads.pb.gz" thread samples $value | awk '$2 > 0' | grep -c ' worker [0-7]$')" = 8 ] ||
+        fail "not all threads have $value: $(sums_by_label "$TMP/threads.pb.gz" thread samples $value)"
+done
 
 # Kernel threads wait, too, but not for whom nobody asked. There is always a worker of a queue that sleeps.
 record -e offcpu -a -d 1s

@@ -98,6 +98,7 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->probe.kernel = !o->no_kernel;
     c->probe.user = !o->no_user;
     c->probe.thread_names = o->threads;
+    c->probe.thread_labels = true;
     c->probe.kernel_threads = o->kernel_threads;
     c->probe.wait_min_ns = o->offcpu_min;
     c->probe.wait_stacks = event_wait_stacks_of(o->wait_stacks);

@@ -57,7 +57,8 @@ static const struct option_row rows[] = {
      .help = "memory: limit of what probes cost a process, in percent of its CPU time (default: 5; with --leaks, off)"},
     {"kernel-threads", 0, OPTION_BOOL, NULL, AT(kernel_threads), .help = "follow the waits of kernel threads, too"},
     {"threads", 0, OPTION_BOOL, NULL, AT(threads),
-     .help = "give each thread's name, instead of its process's, as the root frame"},
+     .help = "give each thread's name, instead of its process's, as the root frame (it is a label in pprof files in "
+             "any case)"},
     {"format", 0, OPTION_TEXT, "NAME", AT(format), .value = format_name,
      .help = "format of all output files; overrides their suffixes"},
     {"short-names", 0, OPTION_BOOL, NULL, AT(short_names), .help = "show C++ functions without argument lists"},

@@ -18,7 +18,6 @@
 
 #define PATIENCE_MS 20000
 #define MAX_PID     4194304 /* PID_MAX_LIMIT */
-
 struct inspecting {
     struct inspect_options options;
     struct toolbox tools;
@@ -219,10 +218,16 @@ static int run(struct inspecting *c, char **v, int n, struct buf *out)
     if (json)
         buf_str(out, n > 1 ? "{\"addresses\":[" : "{\"files\":[");
     int rc = n > 1 ? addresses(c, v + 1, n - 1, out) : one(c, c->program, json ? inspect_json : inspect_text, out);
+    if (!rc && n == 1 && c->space && !json)
+        inspect_runtime(c->binaries, c->pid, json, out);
     if (!rc && n == 1 && c->space)
         rc = others(c, out);
     if (json)
-        buf_str(out, "]}\n");
+        buf_char(out, ']');
+    if (!rc && n == 1 && c->space && json)
+        inspect_runtime(c->binaries, c->pid, json, out);
+    if (json)
+        buf_str(out, "}\n");
     if (!rc)
         rc = fs_write_all(STDOUT_FILENO, out->data, out->len);
     if (rc && !c->why[0])

@@ -19,6 +19,8 @@ struct inspect_address {
 void inspect_text(const struct inspection *i, struct buf *out);
 void inspect_line(const struct inspection *i, struct buf *out);
 void inspect_json(const struct inspection *i, struct buf *out);
+/* Appends what the runtime of a process is; nothing: it has none. JSON: a member of an object that has others. */
+void inspect_runtime(struct binaries *b, u32 pid, bool json, struct buf *out);
 /* Append one address with its functions, innermost first, and its unwind rule. */
 void inspect_address_text(struct binaries *b, const struct inspect_address *a, struct buf *out);
 void inspect_address_json(struct binaries *b, const struct inspect_address *a, struct buf *out);

@@ -68,6 +68,8 @@ int binaries_generated(struct binaries *b, int mem, int maps, int program, struc
 /* Reads what there is of a process's runtime (parser_attach, with the same arguments), and keeps it for names. Returns
  * 0 with its virtual machine; -ENODATA: there is none; or another -errno. */
 int binaries_attach(struct binaries *b, int mem, int maps, struct xp_jvm *out);
+/* Reads what its runtime is (parser_about, with the same arguments). */
+int binaries_about(struct binaries *b, int mem, int maps, struct parser_reply *out);
 /* Sets the process whose anonymous memory is symbolized, whatever tgid is requested: its runtime may write a map. */
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start);
 /* Returns the source of names for files, the kernel and the generated code of that process; valid as long as `b`. */

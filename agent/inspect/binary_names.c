@@ -74,6 +74,11 @@ int binaries_attach(struct binaries *b, int mem, int maps, struct xp_jvm *out)
     return 0;
 }
 
+int binaries_about(struct binaries *b, int mem, int maps, struct parser_reply *out)
+{
+    return parser_about(b->parser, mem, maps, out);
+}
+
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start)
 {
     b->tgid = tgid;

@@ -88,6 +88,8 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
     const void *row;
     if (rq->op == PARSER_ATTACH && !runtime_attached(reply.data, reply.len, &row))
         return -EPROTO;
+    if (rq->op == PARSER_ABOUT && !runtime_about_sound(reply.data, reply.len))
+        return -EPROTO;
     if (rq->op == PARSER_RUNTIME_NAMES && names_view(reply.data, reply.len, rq->n / 2, &names))
         return -EPROTO;
     if ((rq->op == PARSER_NAMES || rq->op == PARSER_JIT) && names_view(reply.data, reply.len, rq->n, &names))

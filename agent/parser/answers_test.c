@@ -224,6 +224,9 @@ TEST(parser_attaches_to_runtimes_and_names_their_frames)
     CHECK_STR(view.strings + view.frames[1].name, "a.b.C$D.outer");
     CHECK_EQ(parser_restarts(p), 0);
     parser_reply_free(&names);
+    CHECK_EQ(parser_about(p, mem, maps, &names), 0);
+    CHECK(names.len > 16 && !memcmp(names.data, "machine\tHotSpot ", 16));
+    parser_reply_free(&names);
     CHECK_EQ(parser_attach(p, mem, -1, &attached), -EPROTO);
     CHECK_EQ(parser_runtime_names(p, mem, -1, NULL, 0, &names, &view), -EPROTO);
 }

@@ -275,6 +275,7 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
     case PARSER_GENERATED:
     case PARSER_ATTACH:
     case PARSER_RUNTIME_NAMES:
+    case PARSER_ABOUT:
         return child_memory(work, rq, fds, a, fd);
     default:
         return -EPROTO;
@@ -383,6 +384,7 @@ int parser_child_main(int argc, char **argv)
         .stretches = synth_stretches,
         .generated = generated_read,
         .attach = runtime_attach,
+        .about = runtime_about,
         .runtime_names = runtime_names,
     };
     /* Not through exit(): whatever the libraries registered there would run inside the cell. */

@@ -54,7 +54,8 @@ int child_memory(const struct parser_work *work, const struct parser_request *rq
     if (rq->op == PARSER_RUNTIME_NAMES)
         rc = names(work, rq, fds, &out);
     else if (maps >= 0)
-        rc = rq->op == PARSER_ATTACH ? work->attach(fds[SLOT_FILE], maps, &out)
-                                     : work->generated(fds[SLOT_FILE], maps, fds[SLOT_DEBUG], &out);
+        rc = rq->op == PARSER_ATTACH  ? work->attach(fds[SLOT_FILE], maps, &out)
+             : rq->op == PARSER_ABOUT ? work->about(fds[SLOT_FILE], maps, &out)
+                                      : work->generated(fds[SLOT_FILE], maps, fds[SLOT_DEBUG], &out);
     return rc ? rc : child_reply(out.data, out.len, a, fd);
 }

@@ -16,14 +16,24 @@ int parser_generated(struct parser *p, int mem, int maps, int program, struct pa
     return client_ask(p, &rq, &slots, NULL, &a, out, NULL);
 }
 
-int parser_attach(struct parser *p, int mem, int maps, struct parser_reply *out)
+static int ask_of_process(struct parser *p, enum parser_op op, int mem, int maps, struct parser_reply *out)
 {
-    struct parser_request rq = {.op = PARSER_ATTACH};
+    struct parser_request rq = {.op = op};
     struct parser_answer a;
     struct parser_slots slots = PARSER_SLOTS_NONE;
     slots.fd[SLOT_FILE] = mem;
     slots.fd[SLOT_SYMBOLS] = maps;
     return client_ask(p, &rq, &slots, NULL, &a, out, NULL);
+}
+
+int parser_attach(struct parser *p, int mem, int maps, struct parser_reply *out)
+{
+    return ask_of_process(p, PARSER_ATTACH, mem, maps, out);
+}
+
+int parser_about(struct parser *p, int mem, int maps, struct parser_reply *out)
+{
+    return ask_of_process(p, PARSER_ABOUT, mem, maps, out);
 }
 
 int parser_runtime_names(struct parser *p, int mem, int attached, const u64 *words, size_t n, struct parser_reply *out,

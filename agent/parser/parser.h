@@ -81,6 +81,9 @@ int parser_generated(struct parser *p, int mem, int maps, int program, struct pa
  * The reply is one for runtime_attached, which has checked it. -ENODATA: there is none; -EAGAIN: it still starts;
  * -ENOTSUP: it is not understood. */
 int parser_attach(struct parser *p, int mem, int maps, struct parser_reply *out);
+/* Says what there is to know of it: text that runtime_about_sound (runtime/runtime.h) has checked. Takes the same, with
+ * the same errors. */
+int parser_about(struct parser *p, int mem, int maps, struct parser_reply *out);
 /* Finds the names of n words of its frames, two for each (runtime_names): `attached` is a sealed memfd with the bytes
  * of that reply. The view has n / 2 entries. -E2BIG: more than RUNTIME_MAX_WORDS. */
 int parser_runtime_names(struct parser *p, int mem, int attached, const u64 *words, size_t n, struct parser_reply *out,

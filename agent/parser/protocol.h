@@ -41,16 +41,18 @@ enum parser_op {
     PARSER_GO_HEAP,
     PARSER_ATTACH,
     PARSER_RUNTIME_NAMES,
+    PARSER_ABOUT,
     PARSER_GIVE,
 };
 
 /* Descriptors of a request; those present are sent in this order. */
 enum parser_slot {
-    SLOT_FILE,    /* the program; GIVE: the requested file; GENERATED, ATTACH, RUNTIME_NAMES: a process's memory */
+    SLOT_FILE,    /* the program; GIVE: the requested file; of GENERATED and the requests about runtimes: a process's
+                     memory */
     SLOT_OFFSETS, /* RUNTIME_NAMES: words */
     SLOT_INDEX,   /* RUNTIME_NAMES: the reply of ATTACH */
     SLOT_NAMES,
-    SLOT_SYMBOLS, /* GENERATED, ATTACH: the mappings; JIT: symbols from memory */
+    SLOT_SYMBOLS, /* GENERATED, ATTACH, ABOUT: the mappings; JIT: symbols from memory */
     SLOT_DEBUG,   /* GENERATED: the program */
     SLOT_ALT,
     SLOT_DWP,
@@ -123,6 +125,7 @@ struct parser_work {
                  struct buf *out);
     int (*generated)(int mem, int maps, int program, struct buf *out);
     int (*attach)(int mem, int maps, struct buf *out);
+    int (*about)(int mem, int maps, struct buf *out);
     int (*runtime_names)(int mem, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
     int (*stretches)(int fd, int image, const u32 *wanted, size_t n, const struct table_limits *limits,
                      struct synth_kept **kept, struct buf *out);

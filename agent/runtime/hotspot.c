@@ -86,45 +86,45 @@ static int read_heaps(struct memory *m, const struct hotspot_structs *s, struct 
 
 /* ---- The process ------------------------------------------------------------------------------------------------ */
 
-static int read_module(struct memory *m, const struct module *mod, struct hotspot *out)
+static int read_module(struct memory *m, const struct module *mod, struct hotspot_found *out)
 {
-    struct hotspot_structs s;
-    struct hotspot h = {0};
-    u64 ends[XP_JVM_HEAPS] = {0};
-    int rc = hotspot_structs_read(m, mod, &s);
+    *out = (struct hotspot_found){0};
+    int rc = hotspot_structs_read(m, mod, &out->structs);
     if (!rc)
-        rc = hotspot_layout(m, &s, &h);
+        rc = hotspot_layout(m, &out->structs, &out->h);
     if (!rc)
-        rc = read_heaps(m, &s, &h.jvm, ends);
-    if (!rc && hotspot_check(&h, sizeof(h)))
-        rc = -ENOTSUP;
-    if (rc)
-        return rc;
-    hotspot_threads(m, ends, &h);
-    *out = h;
-    return 0;
+        rc = read_heaps(m, &out->structs, &out->h.jvm, out->ends);
+    return !rc && hotspot_check(&out->h, sizeof(out->h)) ? -ENOTSUP : rc;
 }
 
 /* A file that is mapped from its start; the first such module counts that can be read. */
-static int attach(struct memory *m, struct buf *out)
+int hotspot_find(struct memory *m, struct hotspot_found *out)
 {
     int rc = -ENODATA;
     unsigned modules = 0;
     struct module mod;
-    struct hotspot h;
     for (size_t i = 0; i < m->maps.n && rc && modules < MAX_MODULES; i++) {
         const struct mapping *map = &m->maps.v[i];
         if (map->offset || !map->read || map->plain || !module_read(m, map->start, &mod))
             continue;
         modules++;
         if (module_symbol(m, &mod, "gHotSpotVMStructs"))
-            rc = read_module(m, &mod, &h);
+            rc = read_module(m, &mod, out);
         else if (rc == -ENODATA && module_symbol(m, &mod, "J9_CreateJavaVM"))
             rc = -ENOTSUP;
     }
-    if (!rc)
-        buf_add(out, &h, sizeof(h));
-    return rc ? rc : out->failed ? -ENOMEM : 0;
+    return rc;
+}
+
+static int attach(struct memory *m, struct buf *out)
+{
+    struct hotspot_found found;
+    int rc = hotspot_find(m, &found);
+    if (rc)
+        return rc;
+    hotspot_threads(m, found.ends, &found.h);
+    buf_add(out, &found.h, sizeof(found.h));
+    return out->failed ? -ENOMEM : 0;
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
@@ -191,7 +191,8 @@ int hotspot_check(const void *data, size_t len)
     return jvm_fits(&h.jvm) && layout_fits(&h.layout) && version_fits(h.version, sizeof(h.version)) ? 0 : -EBADMSG;
 }
 
-static const struct runtime_memory_ops ops = {.attach = attach, .check = hotspot_check, .names = hotspot_names};
+static const struct runtime_memory_ops ops = {
+    .attach = attach, .check = hotspot_check, .names = hotspot_names, .about = hotspot_about};
 const struct runtime runtime_hotspot = {.name = "hotspot", .memory = &ops};
 
 const struct xp_jvm *hotspot_machine(const void *reply, size_t len)

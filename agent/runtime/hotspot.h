@@ -11,6 +11,7 @@
  *   hotspot_code.c     from a place in compiled code to the methods that are inlined there
  *   hotspot_method.c   from a method to its names, file and lines
  *   hotspot_names.c    from words of a stack (bpf/hotspot.h) to frames
+ *   hotspot_about.c    what `inspect` says of it
  *
  * Frames are named "package.Class.method", as jstack, async-profiler and others do, with "<init>" and "<clinit>". The
  * classes of lambdas lose their number and address ("Foo$$Lambda"), as do other hidden classes. The system name has the

@@ -32,9 +32,8 @@ struct crafted {
     u32 scopes;               /* of the nmethod */
 };
 
-#define CRAFTED_ROW     48 /* bytes of a row of each table */
-#define CRAFTED_ROWS    96
-#define CRAFTED_SYMBOLS 40
+#define CRAFTED_ROW  48 /* bytes of a row of each table */
+#define CRAFTED_ROWS 96
 
 static inline void crafted_put(struct crafted *c, u64 at, u64 v, unsigned n)
 {
@@ -192,6 +191,7 @@ static inline u32 crafted_method(struct crafted *c, const char *klass, const cha
 static inline u32 crafted_blob(struct crafted *c, u32 segment, const char *name, u32 size)
 {
     u32 block = CRAFTED_HEAP + (segment << CRAFTED_SHIFT), at = block + 16;
+    crafted_put(c, block, ((16 + size) >> CRAFTED_SHIFT) + 1, 4);
     crafted_put(c, block + 8, 1, 1);
     crafted_put(c, at + 16, crafted_text(c, name), 8);
     crafted_put(c, at + 24, size, 4);
@@ -343,7 +343,25 @@ static inline void crafted_fields_of_heaps(struct crafted *c)
     crafted_field(c, "VirtualSpace", "_low", "char*", 16);
     crafted_field(c, "VirtualSpace", "_high", "char*", 24);
     crafted_field(c, "HeapBlock", "_header", "HeapBlock::Header", 0);
+    crafted_field(c, "HeapBlock::Header", "_length", "uint32_t", 0);
     crafted_field(c, "HeapBlock::Header", "_used", "bool", 8);
+}
+
+/* Two flags, which choose the collector. */
+static inline void crafted_flags(struct crafted *c)
+{
+    u32 flags = crafted_alloc(c, 2 * 24), values = crafted_alloc(c, 8);
+    const char *type = c->age == CRAFTED_8 ? "Flag" : "JVMFlag";
+    for (u32 i = 0; i < 2; i++) {
+        crafted_put(c, flags + 24 * i, values + i, 8);
+        crafted_put(c, flags + 24 * i + 8, crafted_text(c, i ? "UseSerialGC" : "UseZGC"), 8);
+        crafted_put(c, values + i, i, 1);
+    }
+    crafted_static(c, type, "flags", flags);
+    crafted_static(c, type, "numFlags", 2);
+    crafted_field(c, type, "_addr", "void*", 0);
+    crafted_field(c, type, "_name", "const char*", 8);
+    crafted_size(c, type, 24);
 }
 
 static inline void crafted_methods(struct crafted *c)
@@ -370,6 +388,7 @@ static inline void crafted_make(struct crafted *c, enum crafted_age age)
     crafted_size(c, "PcDesc", 16);
     crafted_size(c, "ConstMethod", 48);
     crafted_size(c, "ConstantPool", 72);
+    crafted_flags(c);
     crafted_put(c, crafted_row(c, &c->constants, "ConstMethod::_has_linenumber_table") + 8, 1, 4);
     c->fields = fields;
     c->types = types;

@@ -76,13 +76,24 @@
     X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")           \
     X(INTERPRETER, "AbstractInterpreter", "_code")                    \
     X(THREAD_ENTRY, "JavaThread", "_cont_entry")                      \
-    X(ENTRY_RETURN, "ContinuationEntry", "_return_pc")
+    X(ENTRY_RETURN, "ContinuationEntry", "_return_pc")                \
+    X(BLOCK_LENGTH, "HeapBlock::Header", "_length")                   \
+    X(FLAGS, "JVMFlag", "flags")                                      \
+    X(FLAGS_8, "Flag", "flags")                                       \
+    X(FLAG_COUNT, "JVMFlag", "numFlags")                              \
+    X(FLAG_COUNT_8, "Flag", "numFlags")                               \
+    X(FLAG_NAME, "JVMFlag", "_name")                                  \
+    X(FLAG_NAME_8, "Flag", "_name")                                   \
+    X(FLAG_ADDRESS, "JVMFlag", "_addr")                               \
+    X(FLAG_ADDRESS_8, "Flag", "_addr")
 #define HOTSPOT_TYPES(X)           \
     X(BLOCK, "HeapBlock")          \
     X(PCDESC, "PcDesc")            \
     X(CONST_METHOD, "ConstMethod") \
     X(POOL, "ConstantPool")        \
-    X(ENTRY, "ContinuationEntry")
+    X(ENTRY, "ContinuationEntry")  \
+    X(FLAG, "JVMFlag")             \
+    X(FLAG_8, "Flag")
 #define HOTSPOT_CONSTANTS(X)                              \
     X(LINES_FLAG_8, "ConstMethod::_has_linenumber_table") \
     X(LINES_FLAG, "ConstMethodFlags::_misc_has_linenumber_table")
@@ -172,6 +183,21 @@ enum hotspot_blob { HOTSPOT_NONE, HOTSPOT_NMETHOD, HOTSPOT_NATIVE, HOTSPOT_STUB 
 #define HOTSPOT_BLOB_NAME 128
 /* What kind of code is at an address, and how it is called. */
 enum hotspot_blob hotspot_blob(struct hotspot_query *q, u64 at, char name[HOTSPOT_BLOB_NAME]);
+
+/* ---- The process: hotspot.c ---- */
+
+struct hotspot_found {
+    struct hotspot_structs structs;
+    struct hotspot h;       /* without what hotspot_threads fills in */
+    u64 ends[XP_JVM_HEAPS]; /* of the memory that is in use, for each heap */
+};
+/* Finds the virtual machine of a process. Returns what runtime_memory_ops.attach does. */
+int hotspot_find(struct memory *m, struct hotspot_found *out);
+
+/* ---- What inspect says: hotspot_about.c ---- */
+
+/* See runtime_memory_ops.about. */
+int hotspot_about(struct memory *m, struct buf *out);
 
 /* ---- Virtual threads: hotspot_threads.c ---- */
 

@@ -67,6 +67,36 @@ TEST(hotspot_says_where_its_code_is)
     }
 }
 
+static const char *about(const struct crafted *c, struct buf *out)
+{
+    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
+    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
+    out->len = 0;
+    if (runtime_about(mem, maps, out) || !runtime_about_sound(out->data, out->len))
+        return "failed";
+    buf_char(out, 0);
+    return out->data;
+}
+
+TEST(hotspot_says_what_it_is)
+{
+    AUTO_BUF struct buf out = {0};
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    for (unsigned i = 0; i < sizeof(AGES) / sizeof(*AGES); i++) {
+        crafted_make(c, AGES[i]);
+        CHECK_STR(about(c, &out),
+                  "machine\tHotSpot 1.2+3\ncollector\tSerial\ncode\t1 heap of 0.0 MiB, 0.0 MiB in use\n"
+                  "methods\t0 compiled by C1, 1 by C2, 1 native\n");
+    }
+    crafted_put(c, CRAFTED_HEAP, 1u << 20, 4); /* a block longer than its heap */
+    CHECK(strstr(about(c, &out), "not all of it could be read"));
+    crafted_put(c, c->heaps, 0, 8);
+    CHECK_STR(about(c, &out), "failed");
+    CHECK(runtime_about_sound("", 0) && runtime_about_sound("key\ttext 1\n", 11));
+    CHECK(!runtime_about_sound("key\ttext", 8) && !runtime_about_sound("key\n", 4));
+    CHECK(!runtime_about_sound("key\ta\tb\n", 8) && !runtime_about_sound("Key\ta\n", 6));
+}
+
 TEST(frames_of_compiled_code_have_their_inlined_calls)
 {
     for (unsigned i = 0; i < sizeof(AGES) / sizeof(*AGES); i++) {

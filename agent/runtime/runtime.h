@@ -113,7 +113,15 @@ struct runtime_memory_ops {
      * format of dwarf/names.h: the frames of pair i are those of offset i, and `start` is a runtime_kind. Returns 0,
      * -EBADMSG or -ENOMEM. `m` needs no mappings. */
     int (*names)(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
+    /* Appends what people may want to know of the process: lines of a key (lower-case letters), a tab, and printable
+     * text. Returns what `attach` does. `m` has the mappings. */
+    int (*about)(struct memory *m, struct buf *out);
 };
+
+/* Appends what the first row that knows the process says of it (runtime_memory_ops.about). The error of `attach`. */
+int runtime_about(int mem, int maps, struct buf *out);
+/* Tells whether a reply of runtime_about consists of such lines, in the parent. */
+bool runtime_about_sound(const char *text, size_t len);
 
 /* Runs in the parser process. Both descriptors are borrowed: /proc/PID/mem and /proc/PID/maps. Tries all rows; appends
  * a struct runtime_attached and the bytes of the row. Returns 0; the -errno of runtime_memory_ops.attach; or that of

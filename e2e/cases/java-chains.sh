@@ -26,6 +26,7 @@ launched() { # JAVA ARGUMENTS [FLAG...]
 
 # It runs for a while already; its first chains are missed.
 attached() { # JAVA ARGUMENTS [FLAG...]
+    : >"$TMP/own" # what an earlier one said is gone before this one begins
     # shellcheck disable=SC2086
     "$1" "${@:3}" -cp "$TMP" Chains $2 >"$TMP/own" &
     local java=$!

@@ -26,6 +26,7 @@ for java in "${javas[@]}"; do
         record -o "$TMP/x.pb.gz" -- "$java" $two $flags -cp "$TMP" Virtual 1000 >/dev/null
         check "$version $flags launched"
     done
+    : >"$TMP/out" # what an earlier one said is gone before this one begins
     "$java" $two -cp "$TMP" Virtual 3000 >"$TMP/out" &
     pid=$!
     at_exit "kill -KILL $pid"

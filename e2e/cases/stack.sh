@@ -14,6 +14,7 @@ strip -o "$root/bin/stacks" "$TMP/whole"
 objcopy --only-keep-debug "$TMP/whole" "$root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 
 start() { # COMMAND...: in the background; its number is in $pid
+    : >"$TMP/out" # what an earlier one said is gone before this one begins
     "$@" >"$TMP/out" 2>&1 &
     pid=$!
     at_exit "kill -9 $pid"

@@ -10,16 +10,19 @@
 
 #define MAX_PROCESSES 1024
 #define MAX_OWNERS    4096
+#define REFUSALS      5 /* within some seconds: one that starts, or changes while it is read, may look unknown */
 
 struct process {
     u32 tgid;
     u64 start;
     u64 due_ns, pause_ns;
-    u64 hash; /* of the last reply; 0: none */
+    u64 hash;     /* of the last reply; 0: none */
+    u32 refusals; /* how often its runtime was not understood */
 };
 struct code_reads {
     VEC(struct process) list;
     struct map owners; /* cgroup -> when it may be read again */
+    u64 unknown;       /* processes; read by other threads */
 };
 
 int code_reads_new(struct code_reads **out)
@@ -73,6 +76,18 @@ bool code_reads_begin(struct code_reads *r, const struct code_job *job, u64 now)
     return p && now >= p->due_ns && (!owner || now >= *owner);
 }
 
+static void note_unknown(struct code_reads *r, const struct code_job *job)
+{
+    __atomic_add_fetch(&r->unknown, 1, __ATOMIC_RELAXED);
+    log_warn("process %u: the structures of its virtual machine are not known; its stacks go by frame pointers",
+             job->tgid);
+}
+
+u64 code_reads_unknown(const struct code_reads *r)
+{
+    return __atomic_load_n(&r->unknown, __ATOMIC_RELAXED);
+}
+
 bool code_reads_end(struct code_reads *r, const struct code_job *job, int error, u64 hash, u64 took, u64 now)
 {
     struct process *p = find(r, job);
@@ -88,6 +103,8 @@ bool code_reads_end(struct code_reads *r, const struct code_job *job, int error,
     p->pause_ns = p->pause_ns < CODE_READS_LONGEST_NS ? p->pause_ns : CODE_READS_LONGEST_NS;
     p->due_ns = now + p->pause_ns;
     p->hash = error ? p->hash : hash;
+    if (error == -ENOTSUP && ++p->refusals == REFUSALS)
+        note_unknown(r, job);
     return fresh;
 }
 

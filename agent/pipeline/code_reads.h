@@ -24,3 +24,5 @@ bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o
  * of a read: a hash of the reply, or -errno. Returns whether the reply is new. */
 bool code_reads_begin(struct code_reads *r, const struct code_job *job, u64 now_ns);
 bool code_reads_end(struct code_reads *r, const struct code_job *job, int error, u64 hash, u64 took_ns, u64 now_ns);
+/* Returns the number of processes whose runtime was not understood, each of which was said. Any thread may call it. */
+u64 code_reads_unknown(const struct code_reads *r);

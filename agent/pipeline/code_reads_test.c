@@ -37,6 +37,17 @@ TEST(code_reads_become_rare_when_nothing_is_new)
     CHECK(!code_reads_begin(r, &one, now + CODE_READS_LONGEST_NS - 1));
 }
 
+TEST(code_reads_count_runtimes_that_are_not_understood)
+{
+    CLEANUP(code_reads_free) struct code_reads *r = NULL;
+    CHECK_EQ(code_reads_new(&r), 0);
+    for (u64 i = 1; i <= 8; i++) {
+        CHECK(code_reads_begin(r, &one, i * CODE_READS_LONGEST_NS));
+        CHECK(!code_reads_end(r, &one, -ENOTSUP, 0, 0, i * CODE_READS_LONGEST_NS));
+        CHECK_EQ(code_reads_unknown(r), i >= 5);
+    }
+}
+
 TEST(code_reads_share_the_time)
 {
     CLEANUP(code_reads_free) struct code_reads *r = NULL;

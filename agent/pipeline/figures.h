@@ -10,6 +10,8 @@
 #include "debug/name_indexes.h"
 #include "files/code_tables.h"
 #include "files/files.h"
+#include "pipeline/frame_names.h"
+#include "pipeline/machines.h"
 
 enum event_stack { EVENT_STACK_COMPLETE, EVENT_STACK_CUT, EVENT_STACK_NONE, EVENT_STACKS };
 
@@ -17,6 +19,12 @@ struct tally { /* sums over all symbolized stacks */
     u64 user_samples, complete, dropped;
     u64 cause[XP_CAUSE_COUNT];
     u64 events[XP_MAX_EVENTS][EVENT_STACKS]; /* occurrences of each event, by what there is of their user stacks */
+};
+
+struct runtime_figures { /* runtimes whose memory is read */
+    struct machines_stats machines;
+    struct frame_names_stats frames;
+    u64 unknown; /* processes whose runtime was recognised, but not understood */
 };
 
 struct worker_figures {
@@ -29,6 +37,7 @@ struct worker_figures {
     u64 synth[FILES_SYNTH_COUNT];
     struct files_held held;
     struct code_tables_stats code;
+    struct runtime_figures runtime;
     struct line_indexes_stats lines;
     struct name_indexes_stats names;
     struct debuginfod_stats server;

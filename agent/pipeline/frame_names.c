@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/shares.h"
 #include "profile/name_set.h"
+#include "runtime/kinds.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ struct frame_names {
     struct shares shares;       /* of places in the young set */
     bool share;
     u32 next;
-    u64 lost;
+    struct frame_names_stats stats;
 };
 
 int frame_names_new(struct frame_names **out, bool share)
@@ -71,7 +72,7 @@ static void put(struct frame_names *r, u64 owner, u32 id, u64 place, const struc
     if (name_set_find(&r->young, id, place))
         return;
     if (!shares_take(&r->shares, owner, 1)) {
-        r->lost++;
+        r->stats.lost++;
         return;
     }
     if (name_set_add(&r->young, id, place, frames, n, strings))
@@ -82,6 +83,12 @@ void frame_names_add(struct frame_names *r, u32 tgid, u64 start, u64 cgroup, con
                      const struct names *names)
 {
     u32 id = id_of(r, tgid, start);
+    for (size_t i = 0; i < n && i < names->n; i++) {
+        u32 first = names->first[i], frames = names->first[i + 1] - first;
+        bool gone = frames && names->frames[first].start == RUNTIME_GONE;
+        r->stats.gone += gone;
+        r->stats.named += frames && !gone;
+    }
     for (size_t i = 0; i < n && id && i < names->n; i++)
         put(r, r->share ? cgroup : SHARES_ALL, id, place_of(words + 2 * i), names->frames + names->first[i],
             names->first[i + 1] - names->first[i], names->strings);
@@ -148,7 +155,7 @@ void frame_names_age(struct frame_names *r)
     shares_free(&r->shares);
 }
 
-u64 frame_names_lost(const struct frame_names *r)
+struct frame_names_stats frame_names_stats(const struct frame_names *r)
 {
-    return r->lost;
+    return r->stats;
 }

@@ -17,5 +17,9 @@ int frame_names_answer(struct frame_names *r, u32 tgid, u64 start, const u64 *wo
                        void (*use)(void *arg, const struct names *names), void *arg);
 /* An interval ended: forgets what it did not use. */
 void frame_names_age(struct frame_names *r);
-/* Returns the number of frames that found no room. */
-u64 frame_names_lost(const struct frame_names *r);
+struct frame_names_stats { /* frames, since the start */
+    u64 named;
+    u64 gone; /* whose owner was another one by then */
+    u64 lost; /* that found no room */
+};
+struct frame_names_stats frame_names_stats(const struct frame_names *r);

@@ -1,6 +1,7 @@
 #include "pipeline/frame_names.h"
 #include "base/cleanup.h"
 #include "base/test.h"
+#include "runtime/kinds.h"
 
 static const u64 words[] = {XP_JAVA_WORD(XP_JAVA_COMPILED, 16), XP_MORE_WORD(1, 4), XP_JAVA_WORD(XP_JAVA_COMPILED, 16),
                             XP_MORE_WORD(1, 8)};
@@ -69,7 +70,13 @@ TEST(frame_names_of_one_cgroup_leave_room_for_others)
         u64 w[] = {words[0], XP_MORE_WORD(1, i)};
         frame_names_add(r, 7, 1, 9, w, 1, &single);
     }
-    CHECK(frame_names_lost(r) > 1u << 16);
+    CHECK(frame_names_stats(r).lost > 1u << 16);
+    u64 named = frame_names_stats(r).named;
     frame_names_add(r, 8, 1, 10, words, 2, &view);
     CHECK_EQ(ask(r, 8).n[0], 2);
+    CHECK_EQ(frame_names_stats(r).named, named + 1);
+    CHECK_EQ(frame_names_stats(r).gone, 0);
+    const struct names_frame gone = {.start = RUNTIME_GONE, .name = 1};
+    frame_names_add(r, 8, 1, 10, words + 2, 1, &(struct names){one, &gone, view.strings, 1});
+    CHECK_EQ(frame_names_stats(r).gone, 1);
 }

@@ -210,6 +210,7 @@ void namer_count(const struct namer *n, struct worker_figures *out)
 {
     out->lines = line_indexes_stats(n->lines);
     out->names = name_indexes_stats(n->names);
+    out->runtime.frames = frame_names_stats(n->frames);
     out->cut_names = n->cut_names;
     out->late_names = n->late_names;
     out->left_out = n->left_out;

@@ -251,6 +251,11 @@ u64 openings_refused(struct openings *o)
     return __atomic_load_n(&o->refused, __ATOMIC_RELAXED);
 }
 
+u64 openings_unknown(struct openings *o)
+{
+    return code_reads_unknown(o->code);
+}
+
 u64 openings_cpu_ns(struct openings *o)
 {
     struct parser *p = __atomic_load_n(&o->lanes[OTHER].parser, __ATOMIC_ACQUIRE);

@@ -27,7 +27,8 @@ int openings_put(struct openings *o, struct job *job);
  * (monotonic). */
 void openings_settle(struct openings *o, u64 deadline_ns);
 
-/* Any thread may call these: files that the worker had no room for, so that they are announced again; CPU time of the
- * children, in ns. */
+/* Any thread may call these: files that the worker had no room for, so that they are announced again; processes whose
+ * runtime was not understood; CPU time of the children, in ns. */
 u64 openings_refused(struct openings *o);
+u64 openings_unknown(struct openings *o);
 u64 openings_cpu_ns(struct openings *o);

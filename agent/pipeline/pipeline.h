@@ -90,6 +90,7 @@ struct pipeline_report {
     size_t files, failed_files, evicted_files;
     struct files_held held;
     struct code_tables_stats code;
+    struct runtime_figures runtime;
     u64 rows, synth_rows;
     u64 synth[FILES_SYNTH_COUNT]; /* files where stacks stopped in their code, by result */
     unsigned parser_restarts;

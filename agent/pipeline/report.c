@@ -86,6 +86,7 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
     out->evicted_files = w->evicted_files;
     out->held = w->held;
     out->code = w->code;
+    out->runtime = w->runtime;
     out->rows = w->rows;
     out->synth_rows = w->synth_rows;
     memcpy(out->synth, w->synth, sizeof(out->synth));
@@ -140,6 +141,7 @@ static void report(const struct pipeline *p, const struct worker_figures *w, str
     report_worker(w, out);
     report_events(p, w, out);
     report_heaps(p, out);
+    out->runtime.unknown = openings_unknown(p->openings);
     out->hung_places = hung_places(p->hung, now_ns());
     out->hung_children = hung_children(p->hung);
     out->cpu_seconds = usage_cpu(p->parser) + opening_seconds(p);

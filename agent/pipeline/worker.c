@@ -127,6 +127,7 @@ void worker_figures_now(const struct worker *w, struct worker_figures *out)
                                    .refused = w->refused,
                                    .map_bytes = probe_map_bytes(w->config.probe)};
     out->code = code_tables_stats(w->code);
+    out->runtime.machines = machines_stats(w->machines);
     count_files(w->files, out);
     namer_count(w->namer, out);
 }

@@ -47,7 +47,7 @@ static bool read_heap(struct memory *m, const struct hotspot_structs *s, u64 at,
     bool got = memory_near(m, at + f[FIELD_HEAP_SHIFT].value, &h.shift, sizeof(h.shift));
     *out = h;
     *end = pointer(m, at, memory + f[FIELD_SPACE_HIGH].value);
-    return got && h.low && h.segmap;
+    return got && h.low < h.high && h.shift && h.segmap; /* else it is just being made */
 }
 
 static bool can_have_heaps(const struct hotspot_field *f)

@@ -18,6 +18,13 @@ static int attach(const struct crafted *c, struct buf *out)
     return runtime_attach(mem, maps, out);
 }
 
+static u64 crafted_get(const struct crafted *c, u32 at)
+{
+    u64 v;
+    memcpy(&v, c->bytes + at, sizeof(v));
+    return v;
+}
+
 static int names_of(const struct crafted *c, const struct buf *attached, const u64 *words, size_t n, struct buf *out)
 {
     AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
@@ -168,6 +175,9 @@ TEST(virtual_machines_that_start_or_are_not_understood_are_told_apart)
     AUTO_BUF struct buf out = {0};
     crafted_make(c, CRAFTED_17);
     crafted_put(c, c->heaps, 0, 8);
+    CHECK_EQ(attach(c, &out), -EAGAIN);
+    crafted_make(c, CRAFTED_8);
+    crafted_put(c, crafted_get(c, c->heaps) + 64, 0, 4); /* a heap that has no size of segments yet */
     CHECK_EQ(attach(c, &out), -EAGAIN);
     crafted_make(c, CRAFTED_17);
     crafted_put(c, c->fields, 0, 8); /* not relocated yet */

@@ -121,6 +121,22 @@ static void generated_code(struct metrics *m, const struct health_figures *f)
     metrics_value(m, "outcome", "no-room", (double)c->refused);
 }
 
+static void runtimes(struct metrics *m, const struct health_figures *f)
+{
+    const struct runtime_figures *r = &f->pipeline.runtime;
+    metrics_gauge(m, "xprof_virtual_machines",
+                  "Number of processes whose virtual machine (Java) is unwound and named.");
+    metrics_value(m, NULL, NULL, (double)r->machines.processes);
+    metrics_counter(m, "xprof_virtual_machines_left_out",
+                    "Number of processes whose virtual machine is neither unwound nor named, by reason.");
+    metrics_value(m, "reason", "no-room", (double)r->machines.refused);
+    metrics_value(m, "reason", "not-understood", (double)r->unknown);
+    metrics_counter(m, "xprof_runtime_frames", "Number of distinct frames of virtual machines, by outcome of naming.");
+    metrics_value(m, "outcome", "ok", (double)r->frames.named);
+    metrics_value(m, "outcome", "gone", (double)r->frames.gone);
+    metrics_value(m, "outcome", "no-room", (double)r->frames.lost);
+}
+
 static void names(struct metrics *m, const struct health_figures *f)
 {
     const struct pipeline_report *r = &f->pipeline;
@@ -346,6 +362,7 @@ void health_write(struct buf *out, bool openmetrics, const struct health_figures
     events(&m, f);
     resources(&m, f);
     generated_code(&m, f);
+    runtimes(&m, f);
     names(&m, f);
     health_write_heaps(&m, &f->pipeline);
     health_write_disks(&m, f);

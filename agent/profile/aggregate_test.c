@@ -262,8 +262,8 @@ TEST(aggregate_tells_threads_apart_by_name)
     AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
     AUTO_AGGREGATE struct aggregate *b = make(1 << 20);
     struct fixture_sample one = PLAIN, two = PLAIN, none = PLAIN;
-    one.comm = "demo/one";
-    two.comm = "demo/two";
+    one.comm = "demo@one";
+    two.comm = "demo@two";
     fixture_add(a, &none);
     fixture_add(a, &one);
     fixture_add(b, &two); /* so that the name has another row there */

@@ -16,9 +16,9 @@ int fixture_add(struct aggregate *a, const struct fixture_sample *s)
     raw->weight = s->weight;
     raw->start = s->tgid * 1000ull;
     raw->tgid = raw->tid = s->tgid;
-    const char *slash = strchrnul(s->comm, '/');
-    snprintf(raw->comm, sizeof(raw->comm), "%.*s", (int)(slash - s->comm), s->comm);
-    snprintf(raw->thread, sizeof(raw->thread), "%s", *slash ? slash + 1 : "");
+    const char *at = strchrnul(s->comm, '@');
+    snprintf(raw->comm, sizeof(raw->comm), "%.*s", (int)(at - s->comm), s->comm);
+    snprintf(raw->thread, sizeof(raw->thread), "%s", *at ? at + 1 : "");
     raw->nkernel = (u16)s->nkernel;
     raw->nuser = (u16)s->nuser;
     raw->event = s->event;

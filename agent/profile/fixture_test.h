@@ -26,7 +26,7 @@
 #define W_KERNEL(offset)     (0xffffffff81000000ull + (offset))
 
 struct fixture_sample {
-    const char *comm; /* with the name of the thread, if it has one: "demo/pool-1" */
+    const char *comm; /* with the name of the thread, if it has one: "demo@pool-1" */
     u32 tgid;
     u8 event, cause;
     u64 weight;

@@ -6,7 +6,7 @@
 #define COUNT(a)     (sizeof(a) / sizeof((a)[0]))
 
 static const struct fixture_sample PLAIN[] = {
-    {"demo/pool-1",
+    {"demo@pool-1",
      20,
      0,
      XP_CAUSE_END,

@@ -18,7 +18,7 @@
 #define FROZEN         XP_JAVA_WORD(XP_JAVA_FROZEN, 0x900), MORE(0, 0)
 
 static const struct fixture_sample SAMPLES[] = {
-    {"demo/pool-1",
+    {"demo@pool-1",
      20,
      0,
      XP_CAUSE_END,

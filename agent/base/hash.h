@@ -31,6 +31,12 @@ static inline uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
     return hash_u64(h ^ w);
 }
 
+/* Of a process: its PID, and its start, which tells it from others that had the number. */
+static inline uint64_t hash_process(uint32_t tgid, uint64_t start)
+{
+    return hash_u64(start ^ hash_u64(tgid));
+}
+
 /* The hash of a symbol's name in DT_GNU_HASH. */
 static inline uint32_t hash_gnu(const char *name)
 {

@@ -34,7 +34,7 @@ void roots_free(struct roots *r)
 u32 roots_hold(struct roots *roots, struct opener *o, u32 tgid, u64 start_ns)
 {
     AUTO_CLOSE int fd = opener_root(o, tgid);
-    if (start_ns && proc_start_ticks(tgid) != start_ns / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK)))
+    if (start_ns && !proc_is(tgid, start_ns))
         return 0; /* the number is another process's */
     struct root new = {.fd = fd, .refs = 1}, *place = NULL;
     if (fd < 0 || identify(&new))

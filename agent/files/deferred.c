@@ -154,16 +154,6 @@ void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate 
     *w = (struct waiting){.job = job, .since = now_ns()};
 }
 
-static int read_dump(void *ctx, void *to, u32 len, u64 from)
-{
-    const struct xp_dump *d = ctx;
-    u64 at = from - d->regs.r[7];
-    if (at > d->len || len > d->len - at)
-        return 1;
-    memcpy(to, d->stack + at, len);
-    return 0;
-}
-
 /* Without the process, it cannot be checked that return addresses follow calls. */
 static void resolve_code(const struct deferred *l, const struct waiting *w, const struct xp_jvm *jvm, struct xp_vma *m)
 {
@@ -231,7 +221,7 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
         .vmas = vmas,
         .nvmas = resolve_mappings(l, w, jvm, vmas),
         .jvm = jvm,
-        .read = jvm ? machine_memory_read : read_dump,
+        .read = jvm ? machine_memory_read : dump_read,
         .ctx = jvm ? (void *)l->machine : w->job.dump,
     };
     space.words = probe_shard_words(l->probe, &space.nwords);

@@ -81,17 +81,21 @@ static int read_now(struct machine_memory *m, u8 *to, u32 len, u64 from)
     return 0;
 }
 
-int machine_memory_read(void *memory, void *to, u32 len, u64 from)
+int dump_read(void *dump, void *to, u32 len, u64 from)
 {
-    struct machine_memory *m = memory;
-    const struct xp_dump *d = m->dump;
+    const struct xp_dump *d = dump;
     u64 at = from - d->regs.r[7];
-    if (at >= STACK_REACH)
-        return read_now(m, to, len, from);
     if (at > d->len || len > d->len - at)
         return 1;
     memcpy(to, d->stack + at, len);
     return 0;
+}
+
+int machine_memory_read(void *memory, void *to, u32 len, u64 from)
+{
+    struct machine_memory *m = memory;
+    bool above = from - m->dump->regs.r[7] >= STACK_REACH;
+    return above ? read_now(m, to, len, from) : dump_read((void *)m->dump, to, len, from);
 }
 
 void machine_memory_forget(struct machine_memory *m)

@@ -25,7 +25,9 @@ void machine_memory_free(struct machine_memory **m);
  * NULL.
  */
 const struct xp_jvm *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s, const struct xp_dump *d);
-/* For struct host_space: reads the copied stack, and other memory as it is now. Returns 0 or 1. */
+/* For struct host_space: reads the copied stack, `dump` being a struct xp_dump. Returns 0 or 1. */
+int dump_read(void *dump, void *to, u32 len, u64 from);
+/* The same, and other memory as it is now. */
 int machine_memory_read(void *m, void *to, u32 len, u64 from);
 /* A round ended: what was read may not be there any more. m may be NULL. */
 void machine_memory_forget(struct machine_memory *m);

@@ -29,6 +29,11 @@ struct hung_place hung_place_of(const struct xp_file_event *e)
     return (struct hung_place){.id = hung_may(e->magic) ? device : hash_u64(device ^ e->key.ino), .owner = e->cgroup};
 }
 
+struct hung_place hung_place_of_process(u32 tgid, u64 start, u64 cgroup)
+{
+    return (struct hung_place){.id = hash_process(tgid, start), .owner = cgroup};
+}
+
 struct hung_place hung_place_of_root(int fd)
 {
     struct stat st = {.st_dev = 0};

@@ -30,6 +30,8 @@ struct xp_file_event;
 bool hung_may(u32 magic);
 /* Returns the place of a file: its device; on a local file system, which others use, too, the file itself. */
 struct hung_place hung_place_of(const struct xp_file_event *e);
+/* Returns the place of the memory of a process, which may be in such files: the process itself. */
+struct hung_place hung_place_of_process(u32 tgid, u64 start, u64 cgroup);
 /* Returns the place of a directory (O_PATH) below which files are looked for; -1: "/". */
 struct hung_place hung_place_of_root(int fd);
 

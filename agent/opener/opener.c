@@ -1,6 +1,8 @@
 #include "opener/opener.h"
 #include "base/child.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "bpf/xprof.h"
 #include "opener/hung.h"
 #include "opener/protocol.h"
 #include <errno.h>
@@ -179,6 +181,17 @@ int opener_memory(struct opener *o, u32 tgid, u64 at, void *to, size_t len)
     AUTO_CLOSE int fd = ask(o, &rq, NULL, 0, &a);
     ssize_t n = fd < 0 ? fd : pread(fd, to, len, 0);
     return fd < 0 ? fd : n < 0 ? -errno : n ? (int)n : -ENODATA;
+}
+
+int opener_sample_memory(struct opener *o, struct hung *h, const struct xp_sample *s, u64 at, void *to, size_t len)
+{
+    struct hung_place place = hung_place_of_process(s->tgid, s->start, s->cgroup);
+    if (hung_is(h, &place, now_ns()))
+        return -EREMOTEIO;
+    int n = opener_memory(o, s->tgid, at, to, len);
+    if (n == -EREMOTEIO)
+        hung_note(h, &place, now_ns());
+    return n;
 }
 
 int opener_send(struct opener *o, int sock, const void *data, size_t len, const int *fds, unsigned nfds)

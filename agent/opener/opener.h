@@ -63,6 +63,11 @@ int opener_read(struct opener *o, int fd, u64 offset, void *to, size_t len);
  * on; -ENODATA: none; or another -errno. */
 int opener_memory(struct opener *o, u32 tgid, u64 at, void *to, size_t len);
 
+struct hung;
+struct xp_sample;
+/* The same of the process of a sample, unless its memory does not answer, which is noted. -EREMOTEIO: it does not. */
+int opener_sample_memory(struct opener *o, struct hung *h, const struct xp_sample *s, u64 at, void *to, size_t len);
+
 /* CPU time of all children so far, in ns. Any thread may call it. */
 u64 opener_cpu_ns(struct opener *o);
 /* Ends the child. To be called by a thread that used the opener and is about to end, because the child ends with it. */

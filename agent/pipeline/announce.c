@@ -54,7 +54,7 @@ void announce_runtime(struct collector *c, const struct xp_sample *s)
     struct runtime_process p;
     if (!runtime_recognises(s, &p))
         return;
-    u64 *announced = first_sight(&c->runtimes_seen, PROCESSES_SEEN, hash_u64(s->start ^ hash_u64(s->tgid)));
+    u64 *announced = first_sight(&c->runtimes_seen, PROCESSES_SEEN, hash_process(s->tgid, s->start));
     struct job *j = announced ? job_new(JOB_RUNTIME) : NULL;
     if (!j)
         return;
@@ -95,7 +95,7 @@ void announce_code_of(struct collector *c, const struct xp_sample *s)
 {
     if (c->code_seen.n >= PROCESSES_SEEN)
         map_free(&c->code_seen);
-    u64 *last = map_put(&c->code_seen, hash_u64(s->start ^ hash_u64(s->tgid)));
+    u64 *last = map_put(&c->code_seen, hash_process(s->tgid, s->start));
     bool due = last && (!*last || s->time - *last >= CODE_PAUSE_NS);
     struct job *j = due ? job_new(JOB_CODE) : NULL;
     if (!j)

@@ -119,14 +119,13 @@ static int open_file(struct opener *o, u32 tgid, const char *name)
 
 static int read_process(struct code_job *job, struct opener *o, struct parser *p)
 {
-    u64 ticks = job->start / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
     job->stack = proc_start_stack(job->tgid);
     AUTO_CLOSE int mem = open_file(o, job->tgid, "mem");
     AUTO_CLOSE int maps = mem < 0 ? -1 : open_file(o, job->tgid, "maps");
     AUTO_CLOSE int program = maps < 0 ? -1 : open_file(o, job->tgid, "exe");
     if (mem < 0 || maps < 0)
         return mem < 0 ? mem : maps;
-    if (proc_start_ticks(job->tgid) != ticks)
+    if (!proc_is(job->tgid, job->start))
         return -ESRCH;
     int rc = parser_attach(p, mem, maps, &job->attached);
     if (rc == -ENODATA)
@@ -142,7 +141,7 @@ static int read_process(struct code_job *job, struct opener *o, struct parser *p
 bool code_reads_one(struct code_reads *r, struct code_job *job, struct opener *o, struct parser *p, struct hung *h)
 {
     u64 began = now_ns();
-    struct hung_place place = {.id = hash_u64(job->start ^ hash_u64(job->tgid)), .owner = job->cgroup};
+    struct hung_place place = hung_place_of_process(job->tgid, job->start, job->cgroup);
     if (hung_is(h, &place, began) || !code_reads_begin(r, job, began))
         return false;
     int rc = read_process(job, o, p);

@@ -51,7 +51,7 @@ static void add(struct frame_asks *a, const struct xp_sample *s, const u64 *word
 
 void frame_asks_note(struct frame_asks *a, const struct xp_sample *s)
 {
-    u64 process = hash_u64(s->start ^ hash_u64(s->tgid));
+    u64 process = hash_process(s->tgid, s->start);
     for (unsigned i = s->nkernel; i + 1 < (unsigned)s->nkernel + s->nuser; i++)
         if (XP_WORD_KIND(s->words[i]) == XP_WORD_JAVA && XP_JAVA_FORM(s->words[i]) != XP_JAVA_FROZEN &&
             is_new(a, process, s->words + i))

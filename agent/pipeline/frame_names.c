@@ -48,7 +48,7 @@ static u32 id_of(struct frame_names *r, u32 tgid, u64 start)
 {
     if (r->ids.n >= PROCESSES_MAX)
         map_free(&r->ids);
-    u64 *id = map_put(&r->ids, hash_u64(start ^ hash_u64(tgid)));
+    u64 *id = map_put(&r->ids, hash_process(tgid, start));
     if (id && !*id)
         *id = ++r->next;
     return id ? (u32)*id : 0;

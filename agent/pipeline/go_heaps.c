@@ -230,7 +230,7 @@ static int read_once(struct go_heaps *g, struct program *p)
 {
     struct go_table fresh = {0};
     u64 base = p->map.start - p->map.pgoff;
-    g->place = (struct hung_place){.id = hash_u64(p->who.start ^ hash_u64(p->who.tgid)), .owner = p->who.cgroup};
+    g->place = hung_place_of_process(p->who.tgid, p->who.start, p->who.cgroup);
     int rc = go_table_read(g->memory, p->who.tgid, base, &p->where, room_for(g, p), &fresh);
     if (!rc) {
         pthread_mutex_lock(&g->lock);

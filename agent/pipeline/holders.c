@@ -95,10 +95,10 @@ static void look(struct holders *h, u64 cgroup, u32 tgid, u64 process, u32 tid)
 
 const char *holders_name(struct holders *h, u64 cgroup, u32 tgid, u64 start, u32 tid)
 {
-    u64 process = hash_u64(start ^ hash_u64(tgid)), id = thread_id(process, tid);
+    u64 process = hash_process(tgid, start), id = thread_id(process, tid);
     if (map_get(&h->now.places, id))
         return find(&h->now, id);
-    if (proc_start_ticks(tgid) == start / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK)))
+    if (proc_is(tgid, start))
         look(h, cgroup, tgid, process, tid);
     if (!map_get(&h->now.places, id))
         keep(&h->now, id, find(&h->before, id));

@@ -84,8 +84,7 @@ static int read_names(const struct process *p, struct names_job *job, struct ope
     AUTO_CLOSE int mem = opener_file(o, -1, path);
     if (mem < 0)
         return mem;
-    if (proc_start_ticks(job->tgid) != job->start / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK)) ||
-        proc_start_stack(job->tgid) != p->stack)
+    if (!proc_is(job->tgid, job->start) || proc_start_stack(job->tgid) != p->stack)
         return -ESRCH;
     return parser_runtime_names(parser, mem, p->attached, job->words, 2 * job->n, &job->reply, &view);
 }
@@ -95,7 +94,7 @@ bool runtime_reads_names(struct runtime_reads *r, struct names_job *job, struct 
 {
     struct process *p = find(r, job->tgid, job->start);
     u64 began = now_ns();
-    struct hung_place place = {.id = hash_u64(job->start ^ hash_u64(job->tgid)), .owner = job->cgroup};
+    struct hung_place place = hung_place_of_process(job->tgid, job->start, job->cgroup);
     if (!p || hung_is(h, &place, began))
         return false;
     p->used_ns = began;

@@ -43,12 +43,7 @@ int sleepers_read(struct deferred_job *job, struct opener *o, struct hung *h)
 {
     const struct xp_sample *s = job->sample;
     struct xp_dump *d = job->dump;
-    struct hung_place place = {.id = hash_u64(s->start ^ hash_u64(s->tgid)), .owner = s->cgroup};
-    if (hung_is(h, &place, now_ns()))
-        return -EREMOTEIO;
-    int n = opener_memory(o, s->tgid, d->regs.r[7], d->stack, XP_DUMP_BYTES);
-    if (n == -EREMOTEIO)
-        hung_note(h, &place, now_ns());
+    int n = opener_sample_memory(o, h, s, d->regs.r[7], d->stack, XP_DUMP_BYTES);
     if (n < 0)
         return n;
     d->len = (u32)n;

@@ -31,17 +31,10 @@ static bool find_machine(void *worker, u32 tgid, u64 start, struct xp_jvm *out)
     return machines_find(w->machines, tgid, start, out);
 }
 
-/* As in sleepers_read, memory may be in a file that does not answer. */
 static int read_process(void *worker, const struct xp_sample *s, u64 at, void *to, size_t len)
 {
     const struct worker *w = worker;
-    struct hung_place place = {.id = hash_u64(s->start ^ hash_u64(s->tgid)), .owner = s->cgroup};
-    if (hung_is(w->config.hung, &place, now_ns()))
-        return -EREMOTEIO;
-    int n = opener_memory(w->config.opener, s->tgid, at, to, len);
-    if (n == -EREMOTEIO)
-        hung_note(w->config.hung, &place, now_ns());
-    return n;
+    return opener_sample_memory(w->config.opener, w->config.hung, s, at, to, len);
 }
 
 int worker_new(struct worker **out, const struct worker_config *config)

@@ -1,5 +1,6 @@
 #include "proc/proc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include <dirent.h>
 #include <errno.h>
@@ -58,6 +59,11 @@ static u64 stat_field(u32 pid, int number)
 u64 proc_start_ticks(u32 pid)
 {
     return stat_field(pid, 22);
+}
+
+bool proc_is(u32 pid, u64 start_ns)
+{
+    return proc_start_ticks(pid) == start_ns / (NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
 }
 
 u64 proc_start_stack(u32 pid)

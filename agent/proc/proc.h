@@ -18,6 +18,8 @@ int proc_parse_stat(const char *text, u32 *ppid, u64 *ticks);
 /* Returns the start of the process in clock ticks since boot (starttime in proc_pid_stat(5)); 0 if it exited. Together
  * with the PID it identifies a process. */
 u64 proc_start_ticks(u32 pid);
+/* Tells whether the process with this PID is the one that started then (ns since boot, as in samples). */
+bool proc_is(u32 pid, u64 start_ns);
 /* Returns how many times a thread has left a CPU (/proc/PID/task/TID/status); 0: it is not known. */
 u64 proc_switches(u32 pid, u32 tid);
 

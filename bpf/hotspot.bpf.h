@@ -46,14 +46,16 @@ XP_INLINE int xp_in_code(const struct xp_state *s, u64 at)
     return at - s->jvm.low < s->jvm.high - s->jvm.low;
 }
 
-/* Returns the heap's number; XP_JVM_HEAPS: it is in none. */
-XP_INLINE u32 xp_java_heap(const struct xp_state *s, u64 at)
+/* Returns the heap's number; XP_JVM_HEAPS: it is in none. It goes through memory, of which the verifier does not know
+ * the value: else it would follow what comes next for each heap. */
+XP_INLINE u32 xp_java_heap(struct xp_state *s, u64 at)
 {
-    u32 found = XP_JVM_HEAPS;
+    volatile u64 *found = &s->loaded;
+    *found = XP_JVM_HEAPS;
     for (u32 i = 0; i < XP_JVM_HEAPS; i++)
         if (at - s->jvm.heap[i].low < s->jvm.heap[i].high - s->jvm.heap[i].low)
-            found = i;
-    return found;
+            *found = i;
+    return (u32)*found;
 }
 
 /* Finds the blob of an address, and reads the start of it and of its name. Returns its address, or 0. Out of line, so
@@ -66,6 +68,7 @@ XP_NOINLINE u64 xp_find_blob(u64 at)
     u32 i = xp_java_heap(s, at);
     if (i >= XP_JVM_HEAPS)
         return 0;
+    asm volatile("" : "+r"(i)); /* clang would leave out the mask, which the verifier needs */
     const struct xp_jvm_heap *h = &s->jvm.heap[i & (XP_JVM_HEAPS - 1)];
     u64 segment = (at - h->low) >> (h->shift & 31), name = 0;
     u8 tag = 0;

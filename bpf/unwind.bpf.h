@@ -320,7 +320,7 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->cause = XP_CAUSE_DEPTH;
 }
 
-#define XP_STEP_CALLS 32 /* batches per call of xp_step_on */
+#define XP_STEP_CALLS 64 /* batches per call of xp_step_on */
 
 /* Unwinds many batches. The verifier follows each call of a loop, so two short loops take it less than a long one. */
 XP_NOINLINE int xp_step_on(u32 unused)

@@ -1,6 +1,8 @@
 /* What the unwinder makes of each kind of synthesised rule: a program of one page, each rule in force for 16 bytes of
  * it, and a page of stack. */
 #include "cfi/unwind_fixture.h"
+#include "bpf/host/unwind_host.h"
+#include <string.h>
 
 #define STACK            WORLD_MEMORY
 #define SYNTH(cfa, rbp)  ((u8)(XP_RULE_KIND(cfa, rbp) | XP_RULE_SYNTH))
@@ -262,4 +264,29 @@ TEST(unwind_generated_code_without_rows_by_frame_pointer)
     CHECK_EQ(w->state->fp_frames, 1);
     CHECK_EQ(world_unwind(w, leaf, STACK + 200, 0), 1);
     CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON_END);
+}
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
+
+static int follows_call(const u8 code[8])
+{
+    for (int at = 1; at < 7; at++)
+        if (code[at] == 0xff && (code[at + 1] & 0x38) == 0x10)
+            return 1;
+    return code[3] == 0xe8;
+}
+
+TEST(unwind_sees_calls_of_every_form)
+{
+    static const u8 bytes[] = {0x00, 0x01, 0x0f, 0x10, 0x17, 0x18, 0x50, 0x7f, 0x80, 0x90, 0xd0, 0xe8, 0xfe, 0xff};
+    for (int at = 0; at < 7; at++)
+        for (int opcode = 0; opcode < 256; opcode++)
+            for (int operand = 0; operand < 256; operand++)
+                for (size_t i = 0; i < sizeof(bytes); i++) {
+                    u8 code[8];
+                    memset(code, bytes[i], sizeof(code));
+                    code[at] = (u8)opcode;
+                    code[at + 1] = (u8)operand;
+                    CHECK_EQ(host_is_call(code), follows_call(code));
+                }
 }

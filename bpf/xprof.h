@@ -8,7 +8,7 @@
 /* ---- Limits --------------------------------------------------------------------------------------------------- */
 #define XP_MAX_USER     4096       /* frames of a user stack: garbage collectors recurse; deeper stacks are truncated */
 #define XP_MAX_KERNEL   127        /* the kernel's own default (perf_event_max_stack) */
-#define XP_STEP_BATCH   8          /* frames per call of the verified step function */
+#define XP_STEP_BATCH   2          /* frames per call of the verified step function: each takes the verifier a while */
 #define XP_DUMP_BYTES   16384      /* stack copied for a sample whose file has no table yet */
 #define XP_DUMP_MAPS    256        /* executable mappings sent with it: a power of two; a browser has 110 */
 #define XP_MAX_EVENTS   16         /* event kinds recorded at once: their bits in a want */

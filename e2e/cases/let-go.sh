@@ -37,12 +37,19 @@ strip -o "$disk/image/bin/layout" "$TMP/layout"
 head -c 100M /dev/zero >>"$disk/image/bin/layout"
 cp "$TMP/layout" "$disk/program"
 head -c 500M /dev/zero >>"$disk/program"
-INTERVAL=10s start_agent --host-processes off
+first_id=$(printf 'ab%.0s' {1..32}) second_id=$(printf 'cd%.0s' {1..32})
+cat >"$TMP/config.yaml" <<END
+targets-only: on # of other containers of the machine it holds files, too
+targets:
+  - container-id: $first_id
+  - container-id: $second_id
+END
+INTERVAL=10s start_agent --host-processes off --config "$TMP/config.yaml"
 descriptors=$(find "/proc/$agent_pid/fd" -type l | wc -l)
-make_container "$(printf 'ab%.0s' {1..32})"
+make_container "$first_id"
 (contained "$disk/program" 10000) &
 first=$!
-make_container "$(printf 'cd%.0s' {1..32})"
+make_container "$second_id"
 # shellcheck disable=SC2016
 (contained unshare -m sh -c 'cd "$0" && mount -t overlay -o lowerdir=image,upperdir=upper,workdir=work xprof-e2e root &&
     exec chroot root /bin/layout 10000' "$disk") &

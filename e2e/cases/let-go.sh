@@ -37,9 +37,10 @@ strip -o "$disk/image/bin/layout" "$TMP/layout"
 head -c 100M /dev/zero >>"$disk/image/bin/layout"
 cp "$TMP/layout" "$disk/program"
 head -c 500M /dev/zero >>"$disk/program"
-first_id=$(printf 'ab%.0s' {1..32}) second_id=$(printf 'cd%.0s' {1..32})
+# Of other containers of the machine it would hold files, too, and they may come at any time.
+first_id=$(sha256sum <<<"first $TMP" | cut -c 1-64) second_id=$(sha256sum <<<"second $TMP" | cut -c 1-64)
 cat >"$TMP/config.yaml" <<END
-targets-only: on # of other containers of the machine it holds files, too
+targets-only: on
 targets:
   - container-id: $first_id
   - container-id: $second_id
@@ -77,7 +78,7 @@ echo "$now descriptors, $descriptors before"
 [ "$now" -le $((descriptors + 15)) ] || fail "there are many more descriptors than before"
 end_agent # the last profiles go out
 for name in main outer middle inner; do
-    for container in abababababab cdcdcdcdcdcd; do
+    for container in "${first_id:0:12}" "${second_id:0:12}"; do
         part=$(percent_with "host/$container" $name)
         echo "$part % of the samples of $container have $name"
         [ "$part" -ge 90 ] || fail "the profile has lost its names"

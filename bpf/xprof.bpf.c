@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * The eBPF programs: they take a sample for every requested perf event, follow the children of requested processes, and
- * list executable mappings for user space.
+ * list executable mappings for user space. Sections of typed programs have names of their own (agent/probe/typed.h).
  */
 #include "bpf/vmlinux.h"
 #include "bpf/xprof.h"
@@ -12,7 +12,7 @@
 #include "bpf/events/perf.bpf.h"
 
 /* A child of a wanted process is wanted. Arguments: parent, child (include/trace/events/sched.h). */
-SEC("tp_btf/sched_process_fork")
+SEC("typed_tp/sched_process_fork")
 int xp_on_fork(u64 *ctx)
 {
     struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
@@ -25,7 +25,7 @@ int xp_on_fork(u64 *ctx)
 }
 
 /* A process has exited completely: its PID may be reused by a process that is not wanted. */
-SEC("tp_btf/sched_process_free")
+SEC("typed_tp/sched_process_free")
 int xp_on_free(u64 *ctx)
 {
     struct task_struct *t = (void *)ctx[0];
@@ -36,13 +36,13 @@ int xp_on_free(u64 *ctx)
 }
 
 /* Arguments: cgroup, path (include/trace/events/cgroup.h). */
-SEC("tp_btf/cgroup_mkdir")
+SEC("typed_tp/cgroup_mkdir")
 int xp_on_cgroup_mkdir(u64 *ctx)
 {
     return xp_tell_cgroup((struct cgroup *)ctx[0], (const char *)ctx[1], 1);
 }
 
-SEC("tp_btf/cgroup_rmdir")
+SEC("typed_tp/cgroup_rmdir")
 int xp_on_cgroup_rmdir(u64 *ctx)
 {
     return xp_tell_cgroup((struct cgroup *)ctx[0], (const char *)ctx[1], 0);
@@ -50,7 +50,7 @@ int xp_on_cgroup_rmdir(u64 *ctx)
 
 /* Reading this iterator writes one xp_listed per executable mapping of each process, and announces files that are new:
  * before sampling starts, and when a process maps a file that nobody has seen (its other files come along). */
-SEC("iter/task_vma")
+SEC("typed_iter/task_vma")
 int xp_list_mappings(struct bpf_iter__task_vma *ctx)
 {
     struct task_struct *t = ctx->task;

@@ -26,6 +26,8 @@ struct excerpt {
     VEC(u32) kept;     /* numbers of those in the excerpt, in its order */
     struct map number; /* kernel's -> excerpt's */
     struct map wanted; /* hashes of names */
+    struct kernel_type *asked;
+    size_t nasked;
     struct buf out, names;
 };
 
@@ -107,6 +109,13 @@ static u32 keep(struct excerpt *x, u32 number)
     return (u32)(*mine = x->kept.n);
 }
 
+static void answer(struct excerpt *x, const struct btf_type *t, u32 number)
+{
+    for (size_t i = 0; i < x->nasked; i++)
+        if (btf_kind(t) == x->asked[i].kind && !strcmp(x->strings + t->name_off, x->asked[i].name))
+            x->asked[i].number = number;
+}
+
 static int list(struct excerpt *x)
 {
     size_t at = 0, len = x->head->type_len;
@@ -124,6 +133,7 @@ static int list(struct excerpt *x)
             return -EBADMSG;
         *place = (u32)at;
         at += sizeof(*t) + rest;
+        answer(x, t, (u32)x->at.n - 1);
         if (has_relevant_name(t) && map_get(&x->wanted, hash_name(x->strings + t->name_off)))
             keep(x, (u32)x->at.n - 1);
     }
@@ -206,9 +216,10 @@ static int write_out(struct excerpt *x, int fd)
     return fs_write_all(fd, x->out.data, x->out.len);
 }
 
-int kernel_types_excerpt(const struct btf *object, const void *all, size_t len, int fd)
+int kernel_types_excerpt(const struct btf *object, const void *all, size_t len, int fd, struct kernel_type *asked,
+                         size_t n)
 {
-    CLEANUP(excerpt_free) struct excerpt x = {.head = all};
+    CLEANUP(excerpt_free) struct excerpt x = {.head = all, .asked = asked, .nasked = n};
     const struct btf_header *h = all;
     if (len < sizeof(*h) || h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h) || h->hdr_len > len || h->type_off & 3 ||
         h->type_off > len - h->hdr_len || h->type_len > len - h->hdr_len - h->type_off ||
@@ -235,14 +246,14 @@ static void *map_types(size_t *len)
     return map == MAP_FAILED ? NULL : map;
 }
 
-int kernel_types_write(const struct btf *object, int fd)
+int kernel_types_write(const struct btf *object, int fd, struct kernel_type *asked, size_t n)
 {
     AUTO_FREE char *all = NULL;
     size_t len;
     void *map = map_types(&len);
     int rc = map ? 0 : fs_read_file(KERNEL_TYPES, MAX_BYTES, &all, &len);
     if (!rc)
-        rc = kernel_types_excerpt(object, map ? map : all, len, fd);
+        rc = kernel_types_excerpt(object, map ? map : all, len, fd, asked, n);
     if (map)
         munmap(map, len);
     return rc;

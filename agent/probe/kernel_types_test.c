@@ -51,7 +51,7 @@ static int excerpt(const struct btf *object, const void *all, size_t len, struct
 {
     static char bytes[4096];
     AUTO_CLOSE int fd = memfd_create("types", MFD_CLOEXEC);
-    int rc = kernel_types_excerpt(object, all, len, fd);
+    int rc = kernel_types_excerpt(object, all, len, fd, NULL, 0);
     if (rc)
         return rc;
     ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
@@ -116,4 +116,19 @@ TEST(kernel_types_that_break_off)
     struct btf *x CLEANUP(free_btf) = NULL;
     h->type_len -= 4; /* the last type is cut */
     CHECK_EQ(excerpt(object, copy, len, &x), -EBADMSG);
+}
+
+TEST(kernel_types_that_programs_are_attached_to)
+{
+    struct btf *kernel CLEANUP(free_btf) = make_kernel();
+    struct btf *object CLEANUP(free_btf) = make_object();
+    u32 len;
+    const void *all = btf__raw_data(kernel, &len);
+    AUTO_CLOSE int fd = memfd_create("types", MFD_CLOEXEC);
+    struct kernel_type asked[] = {
+        {BTF_KIND_STRUCT, 0, "other"}, {BTF_KIND_FUNC, 0, "other"}, {BTF_KIND_ENUM, 0, "calls"}};
+    CHECK_EQ(kernel_types_excerpt(object, all, len, fd, asked, 3), 0);
+    CHECK_EQ(asked[0].number, btf__find_by_name_kind(kernel, "other", BTF_KIND_STRUCT));
+    CHECK_EQ(asked[1].number, 0);
+    CHECK_EQ(asked[2].number, btf__find_by_name_kind(kernel, "calls", BTF_KIND_ENUM));
 }

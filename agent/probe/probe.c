@@ -137,7 +137,7 @@ static int open_object(struct probe *p, int types)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
     const struct bpf_object_open_opts excerpt = {.sz = sizeof(excerpt), .btf_custom_path = path};
     p->skel = types < 0 ? NULL : xprof_bpf__open_opts(&excerpt);
-    if (p->skel && !kernel_types_write(bpf_object__btf(p->skel->obj), types))
+    if (p->skel && !kernel_types_write(bpf_object__btf(p->skel->obj), types, p->typed.type, TYPED_MAX))
         return 0;
     xprof_bpf__destroy(p->skel);
     p->skel = xprof_bpf__open_opts(object_options());
@@ -164,8 +164,8 @@ static int load(struct probe *p)
 
 static int link_pair(struct probe *p, struct bpf_link **links, struct bpf_program *one, struct bpf_program *two)
 {
-    links[0] = bpf_program__attach(one);
-    links[1] = links[0] ? bpf_program__attach(two) : NULL;
+    links[0] = bpf_program__attach_trace(one);
+    links[1] = links[0] ? bpf_program__attach_trace(two) : NULL;
     return links[1] ? 0 : -errno;
 }
 
@@ -218,7 +218,9 @@ static int start_up(struct probe *p, char *why, size_t len)
     if (p->ncpus < 1 || p->ncpus > PROBE_MAX_CPUS)
         return probe_why(-EINVAL, why, len, "cannot read the number of CPUs (/sys/devices/system/cpu/possible)");
     AUTO_CLOSE int types = memfd_create("kernel-types", MFD_CLOEXEC);
-    int rc = open_object(p, types);
+    int rc = typed_begin(&p->typed);
+    if (!rc)
+        rc = open_object(p, types);
     if (!rc)
         rc = load(p);
     if (rc)
@@ -273,6 +275,7 @@ void probe_free(struct probe **pp)
     xp_cleanup_close(&p->stats_fd);
     xp_cleanup_close(&p->run_time.fd);
     xprof_bpf__destroy(p->skel);
+    typed_end(&p->typed);
     free(p->published);
     disks_free(&p->disks);
     pthread_mutex_destroy(&p->listing);

@@ -2,6 +2,7 @@
 #pragma once
 #include "probe/probe.h"
 #include "probe/shards.h"
+#include "probe/typed.h"
 #include <bpf/libbpf.h>
 #include <pthread.h>
 
@@ -41,6 +42,7 @@ void disks_free(struct disks *d);
 
 struct probe {
     struct xprof_bpf *skel;
+    struct typed typed; /* its programs refer to this */
     struct probe_config config;
     struct ring_buffer *ring;
     const struct probe_handlers *handlers; /* during probe_poll */

@@ -261,7 +261,9 @@ static int start(struct service *s, const struct discover_rules *rules, const st
 static int serve_until_stopped(struct service *s, const struct discover_rules *rules, struct agent_exports *exports)
 {
     mallopt(M_ARENA_MAX, 2); /* an arena for each of ten threads is memory that only lies there */
-    char spool[512];         /* the options are freed with the agent */
+    /* Else each large block that is freed raises it, and later ones leave holes between what stays. */
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    char spool[512]; /* the options are freed with the agent */
     snprintf(spool, sizeof(spool), "%s",
              agent_rules_options(rules)->state_dir ? agent_rules_options(rules)->state_dir : "");
     apply(s, agent_rules_options(rules));

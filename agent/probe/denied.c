@@ -1,6 +1,8 @@
 #include "probe/denied.h"
+#include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <string.h>
 
 static bool has(const struct denied_facts *f, unsigned capability)
 {
@@ -59,6 +61,18 @@ static bool lacks_capability(const struct denied_facts *f, enum denied_call call
 static bool is_filtered(const struct denied_facts *f, enum denied_call call)
 {
     return (call == DENIED_BPF && f->bpf_filtered) || (call == DENIED_PERF && f->perf_filtered);
+}
+
+/* The verifier says EINVAL of a helper that lockdown takes away. */
+bool denied_refuses(const struct denied_facts *f, int err, enum denied_call call)
+{
+    bool bpf = call == DENIED_BPF;
+    return err == -EPERM || (err == -EACCES && !(bpf && f->bpf_works)) || (bpf && f->lockdown);
+}
+
+const char *denied_rejection(int err)
+{
+    return err == -EACCES ? "its verifier does not take them" : strerror(-err);
 }
 
 static enum denied_by other_than_capability(const struct denied_facts *f, enum denied_call call)

@@ -28,6 +28,7 @@ struct denied_facts {
     bool user_namespace; /* another than the initial one: its capabilities do not count there */
     bool bpf_filtered;   /* a seccomp filter keeps bpf(2) from the kernel */
     bool perf_filtered;  /* and perf_event_open(2) */
+    bool bpf_works;      /* a map is made, and a program that does nothing is loaded */
     bool lockdown;       /* eBPF programs load, but not if they read kernel memory: mode confidentiality */
     bool memlock;        /* memory of maps counts as locked, and is limited: before Linux 5.11 */
     long paranoid;       /* kernel.perf_event_paranoid */
@@ -37,6 +38,11 @@ struct denied_facts {
 /* For who tried a call and got `err` (-errno): if it was refused, writes a line that says what and why. Collects the
  * facts itself. DENIED_BPF and DENIED_PERF only. */
 bool denied_explains(int err, enum denied_call call, char *why, size_t len);
+/* Whether that error says that the call was refused to this process. The verifier gives EACCES, too, to programs that
+ * it does not take: who may load others was refused nothing. */
+bool denied_refuses(const struct denied_facts *f, int err, enum denied_call call);
+/* What a kernel that lets this process load programs has against some of them. */
+const char *denied_rejection(int err);
 
 /* Finds out all of it. Needs no privileges. */
 void denied_collect(struct denied_facts *out);

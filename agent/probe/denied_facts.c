@@ -37,8 +37,16 @@ static bool loads(const struct bpf_insn *code, size_t n)
     return fd >= 0;
 }
 
-/* A program that does nothing is taken, and one that reads kernel memory is not. */
-static bool is_locked_down(void)
+static bool bpf_works(void)
+{
+    static const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV, .dst_reg = BPF_REG_0, .imm = 0},
+                                              {.code = BPF_JMP | BPF_EXIT}};
+    AUTO_CLOSE int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "try", sizeof(u32), sizeof(u32), 1, NULL);
+    return map >= 0 && loads(nothing, sizeof(nothing) / sizeof(*nothing));
+}
+
+/* Whether a program that reads kernel memory is not taken: others are. */
+static bool keeps_kernel_memory(void)
 {
     static const struct bpf_insn code[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10},
@@ -49,8 +57,7 @@ static bool is_locked_down(void)
         {.code = BPF_ALU64 | BPF_MOV, .dst_reg = BPF_REG_0, .imm = 0},
         {.code = BPF_JMP | BPF_EXIT},
     };
-    size_t n = sizeof(code) / sizeof(*code);
-    return loads(code + n - 2, 2) && !loads(code, n);
+    return !loads(code, sizeof(code) / sizeof(*code));
 }
 
 static bool memlock_is_limited(void)
@@ -100,18 +107,18 @@ void denied_collect(struct denied_facts *out)
     out->user_namespace = in_user_namespace();
     out->bpf_filtered = filter && bpf && bpf_is_filtered();
     out->perf_filtered = filter && perf_is_filtered();
-    out->lockdown = is_locked_down();
+    out->bpf_works = bpf_works();
+    out->lockdown = out->bpf_works && keeps_kernel_memory();
     out->memlock = memlock_is_limited();
     read_module(out->module, sizeof(out->module));
 }
 
-/* The verifier says EINVAL of a helper that lockdown takes away. */
 bool denied_explains(int err, enum denied_call call, char *why, size_t len)
 {
     struct denied_facts facts;
     char because[400];
     denied_collect(&facts);
-    if (err != -EPERM && err != -EACCES && (call != DENIED_BPF || !facts.lockdown))
+    if (!denied_refuses(&facts, err, call))
         return false;
     denied_why(&facts, call, 0, because, sizeof(because));
     snprintf(why, len, "%s refused: %s", call == DENIED_BPF ? "loading eBPF programs was" : "perf events were",

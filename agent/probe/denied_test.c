@@ -78,6 +78,28 @@ TEST(denied_by_what_is_not_a_capability)
         CHECK_EQ(why(f, (enum denied_call)call, CAP_SYS_PTRACE), DENIED_BY_USER_NAMESPACE);
 }
 
+/* EACCES is the word of the verifier, too, about programs: whoever may load others was refused nothing. */
+TEST(denied_is_not_what_the_verifier_does_not_take)
+{
+    static const struct {
+        int err;
+        enum denied_call call;
+        bool bpf_works, lockdown, refused;
+    } rows[] = {
+        {-EACCES, DENIED_BPF, true, false, false},  {-EACCES, DENIED_BPF, false, false, true},
+        {-EPERM, DENIED_BPF, true, false, true},    {-EINVAL, DENIED_BPF, true, false, false},
+        {-EINVAL, DENIED_BPF, true, true, true},    {-EACCES, DENIED_BPF, true, true, true},
+        {-EACCES, DENIED_PERF, true, false, true},  {-EPERM, DENIED_PERF, true, false, true},
+        {-ENOENT, DENIED_PERF, false, true, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct denied_facts f = {.capabilities = OURS, .bpf_works = rows[i].bpf_works, .lockdown = rows[i].lockdown};
+        CHECK_EQ(denied_refuses(&f, rows[i].err, rows[i].call), rows[i].refused);
+    }
+    CHECK_STR(denied_rejection(-EACCES), "its verifier does not take them");
+    CHECK_STR(denied_rejection(-E2BIG), strerror(E2BIG));
+}
+
 /* What is found out about the process that runs this: without a filter, all calls get to the kernel. */
 TEST(denied_facts_of_this_process)
 {
@@ -97,6 +119,7 @@ TEST(denied_facts_of_this_process)
     CHECK(!denied_explains(-EINVAL, DENIED_PERF, line, sizeof(line)));
     CHECK(denied_explains(-EACCES, DENIED_PERF, line, sizeof(line)));
     CHECK(!strncmp(line, "perf events were refused: ", 26));
+    CHECK_EQ(denied_explains(-EACCES, DENIED_BPF, line, sizeof(line)), !f.bpf_works || f.lockdown);
     CHECK(denied_explains(-EPERM, DENIED_BPF, line, sizeof(line)));
     CHECK(!strncmp(line, "loading eBPF programs was refused: ", 35));
 }

@@ -180,7 +180,7 @@ static void drop_ended(struct kinds *all)
 static int explain(int rc, const struct probe_event *event, char *why, size_t len)
 {
     const char *name = event->object, *since = event->since ? event->since : "";
-    if (rc != -EACCES && denied_explains(rc, DENIED_BPF, why, len)) /* EACCES: the verifier's; bpf(2) is not refused */
+    if (denied_explains(rc, DENIED_BPF, why, len))
         return rc;
     if (rc == -ENOTSUP && event->how == PROBE_LOCK)
         return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 6.6 or later");
@@ -190,7 +190,7 @@ static int explain(int rc, const struct probe_event *event, char *why, size_t le
         return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs%s%s", name,
                          since[0] ? ": Linux " : "", since);
     return probe_why(rc, why, len, "%s: the kernel rejected its eBPF programs (%s)%s%s: run `xprof check`", name,
-                     strerror(-rc), since[0] ? "; it needs Linux " : "", since);
+                     denied_rejection(rc), since[0] ? "; it needs Linux " : "", since);
 }
 
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */

@@ -127,7 +127,8 @@ static int explain_load(int err, char *why, size_t len)
     if (err == -ENOMEM)
         return probe_why(err, why, len,
                          "no memory for eBPF maps: raise the memory limit of this cgroup or RLIMIT_MEMLOCK");
-    return probe_why(err, why, len, "the kernel rejected the eBPF programs (%s): run `xprof check`", strerror(-err));
+    return probe_why(err, why, len, "the kernel rejected the eBPF programs (%s): run `xprof check`",
+                     denied_rejection(err));
 }
 
 /* With an excerpt of the kernel's types, which is read when the object is loaded; without, if there is none. */

@@ -155,7 +155,7 @@ static int explain(int rc, char *why, size_t len)
     if (denied_explains(rc, DENIED_BPF, why, len))
         return rc;
     return probe_why(rc, why, len, "the kernel rejected the eBPF programs that follow waits (%s): run `xprof check`",
-                     strerror(-rc));
+                     denied_rejection(rc));
 }
 
 int sched_start(struct sched **out, const struct probe *p, struct sched_sees sees, char *why, size_t len)

@@ -29,7 +29,7 @@ static int load(struct tasks *t, char *why, size_t len)
         return denied_explains(rc, DENIED_BPF, why, len)
                    ? rc
                    : probe_why(rc, why, len, "the kernel rejected the eBPF program that lists threads (%s)",
-                               strerror(-rc));
+                               denied_rejection(rc));
     union bpf_iter_link_info info = {.task.pid = t->tgid};
     LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &info, .link_info_len = sizeof(info));
     t->link = bpf_program__attach_iter(t->skel->progs.xp_list_tasks, &opts);

@@ -2,6 +2,7 @@
  * "FUNCTION ns" of its own clock for each; of a process that is killed, of its parent's.   interrupted */
 #define _GNU_SOURCE
 #include "burn.h"
+#include "unqueued.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,20 +21,6 @@
 static int ends[2];
 static unsigned long long in_handler;
 
-/* Time without that on run queues, of which a busy machine has much: the second number of the file. */
-static unsigned long long now(void)
-{
-    struct timespec t;
-    char text[128] = "", *end;
-    int fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-        abort();
-    close(fd);
-    strtoull(text, &end, 10);
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (unsigned long long)t.tv_sec * 1000 * MS + (unsigned long long)t.tv_nsec - strtoull(end, NULL, 10);
-}
-
 static void nap(unsigned long long ms)
 {
     nanosleep(&(struct timespec){0, (long)(ms * MS)}, NULL);
@@ -42,9 +29,9 @@ static void nap(unsigned long long ms)
 /* A handler that waits itself, on top of the wait that it interrupts. */
 static KEEP void handler(int sig)
 {
-    unsigned long long began = now();
+    unsigned long long began = unqueued_ns();
     poll(NULL, 0, 4);
-    in_handler += now() - began;
+    in_handler += unqueued_ns() - began;
 }
 
 static void each(int ms)
@@ -124,10 +111,10 @@ static KEEP void way_killed(void)
 }
 static KEEP void way_replaced(void)
 {
-    unsigned long long began = now();
+    unsigned long long began = unqueued_ns();
     for (int i = 0; i < 4; i++)
         nap(100);
-    printf("way_replaced %llu\n", now() - began);
+    printf("way_replaced %llu\n", unqueued_ns() - began);
     execl("/proc/self/exe", "interrupted", "done", NULL);
 }
 
@@ -142,7 +129,7 @@ static void in_child(void (*way)(void))
 }
 static void kill_child(void)
 {
-    unsigned long long began = now();
+    unsigned long long began = unqueued_ns();
     pid_t child = fork();
     if (!child) {
         way_killed();
@@ -151,16 +138,16 @@ static void kill_child(void)
     nap(350);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    printf("way_killed %llu\n", now() - began);
+    printf("way_killed %llu\n", unqueued_ns() - began);
 }
 
 static void in_here(const char *name, void (*way)(void), void (*help)(void))
 {
     pid_t other = help ? helper(help) : 0;
-    unsigned long long began = now();
+    unsigned long long began = unqueued_ns();
     in_handler = 0;
     way();
-    printf("%s %llu\n", name, now() - began - in_handler);
+    printf("%s %llu\n", name, unqueued_ns() - began - in_handler);
     if (in_handler)
         printf("%s.*;handler %llu\n", name, in_handler);
     if (other)

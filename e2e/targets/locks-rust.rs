@@ -1,5 +1,6 @@
 //! The same as locks.c, with std::sync::Mutex, or with --cfg parking_lot that of this crate: a static one and one in a
-//! Box.
+//! Box. A fourth number is how long, in ns, the waiting thread was on run queues meanwhile: parking_lot gives up the CPU
+//! (sched_yield) some times before it waits, and what others do then is no wait for the lock.
 use std::io::Read;
 use std::sync::{Arc, Barrier};
 use std::thread::{sleep, Builder, JoinHandle};
@@ -45,35 +46,48 @@ impl Lock for Box<Mutex<u32>> {
     }
 }
 
+#[derive(Default, Clone, Copy)]
+struct Waits {
+    number: u64,
+    ns: u64,
+    queued: u64,
+}
+
+fn queued() -> u64 {
+    let sums = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    sums.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
 #[inline(always)]
-fn take(mutex: &Mutex<u32>) -> (u64, u64) {
+fn take(mutex: &Mutex<u32>) -> Waits {
     if kind::is_free(mutex) {
-        return (0, 0);
+        return Waits::default();
     }
+    let before = queued();
     let from = Instant::now();
     let guard = kind::lock(mutex);
     let ns = from.elapsed().as_nanos() as u64;
     drop(guard);
-    (1, ns)
+    Waits { number: 1, ns, queued: queued() - before }
 }
 
 #[no_mangle]
 #[inline(never)]
-fn take_static(mutex: &Mutex<u32>) -> (u64, u64) {
+fn take_static(mutex: &Mutex<u32>) -> Waits {
     std::hint::black_box("static"); // or both are one function
     take(mutex)
 }
 
 #[no_mangle]
 #[inline(never)]
-fn take_heap(mutex: &Mutex<u32>) -> (u64, u64) {
+fn take_heap(mutex: &Mutex<u32>) -> Waits {
     std::hint::black_box("heap");
     take(mutex)
 }
 
-type Take = fn(&Mutex<u32>) -> (u64, u64);
+type Take = fn(&Mutex<u32>) -> Waits;
 
-fn contend(name: &'static str, hold: u64, rounds: u64, lock: Arc<dyn Lock>, by: Take) -> [JoinHandle<(u64, u64)>; 2] {
+fn contend(name: &'static str, hold: u64, rounds: u64, lock: Arc<dyn Lock>, by: Take) -> [JoinHandle<Waits>; 2] {
     let at = Arc::new(Barrier::new(2));
     let (lock2, at2) = (lock.clone(), at.clone());
     let holder = move || {
@@ -84,14 +98,16 @@ fn contend(name: &'static str, hold: u64, rounds: u64, lock: Arc<dyn Lock>, by: 
             drop(guard);
             at.wait();
         }
-        (0, 0)
+        Waits::default()
     };
     let waiter = move || {
-        let mut sum = (0, 0);
+        let mut sum = Waits::default();
         for _ in 0..rounds {
             at2.wait();
             let one = by(lock2.mutex());
-            sum = (sum.0 + one.0, sum.1 + one.1);
+            sum.number += one.number;
+            sum.ns += one.ns;
+            sum.queued += one.queued;
             at2.wait();
         }
         sum
@@ -109,7 +125,7 @@ fn main() {
     ];
     for (name, [holder, waiter]) in all {
         holder.join().unwrap();
-        let (waits, ns) = waiter.join().unwrap();
-        println!("{name} {waits} {ns}");
+        let Waits { number, ns, queued } = waiter.join().unwrap();
+        println!("{name} {number} {ns} {queued}");
     }
 }

@@ -1,6 +1,7 @@
 /* Waits 50 us, again and again, and 20 ms now and then: LONG times in all, and prints "seldom ns" of its own clock for
- * these.   seldom LONG */
+ * these, without time on run queues.   seldom LONG */
 #include "burn.h"
+#include "unqueued.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,11 +19,9 @@ static KEEP void often(void)
 }
 static KEEP unsigned long long seldom(void)
 {
-    struct timespec from, to;
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    unsigned long long from = unqueued_ns();
     nap(20000000);
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    return (unsigned long long)(to.tv_sec - from.tv_sec) * 1000000000 + (unsigned long long)(to.tv_nsec - from.tv_nsec);
+    return unqueued_ns() - from;
 }
 
 int main(int argc, char **argv)

@@ -7,12 +7,14 @@
  * then the want and the cgroup go.
  */
 #include "base/clock.h"
+#include "base/map.h"
 #include "events/events.h"
 #include "probe/probe.h"
 #include <bpf/bpf.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +28,48 @@ struct state { /* what could leak */
     u64 descriptors, programs, maps, links, rss_kib;
 };
 
-static u64 count_ids(int (*next)(u32, u32 *))
+/* ---- Whose they are ----
+ * Other profilers of this machine load and unload programs meanwhile: what another process has open is not ours.
+ */
+static const char *const object_ids[] = {"prog_id", "map_id", "link_id"};
+
+static u64 object_key(size_t kind, u32 id)
+{
+    return (u64)(kind + 1) << 32 | id;
+}
+
+static void note_descriptor(struct map *others, const char *path)
+{
+    char line[128];
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof(line), f)) {
+        char *value = strchr(line, ':');
+        for (size_t k = 0; value && k < sizeof(object_ids) / sizeof(*object_ids); k++)
+            if (!strncmp(line, object_ids[k], strlen(object_ids[k])))
+                map_put(others, object_key(k, (u32)strtoul(value + 1, NULL, 10)));
+    }
+    if (f)
+        fclose(f);
+}
+
+static void note_others(struct map *others)
+{
+    glob_t all;
+    char own[48];
+    int n = snprintf(own, sizeof(own), "/proc/%d/", getpid());
+    if (glob("/proc/[0-9]*/fdinfo/*", GLOB_NOSORT, NULL, &all))
+        return;
+    for (size_t i = 0; i < all.gl_pathc; i++)
+        if (strncmp(all.gl_pathv[i], own, (size_t)n) != 0)
+            note_descriptor(others, all.gl_pathv[i]);
+    globfree(&all);
+}
+
+static u64 count_ids(int (*next)(u32, u32 *), size_t kind, const struct map *others)
 {
     u64 n = 0;
     for (u32 id = 0; !next(id, &id);)
-        n++;
+        n += !map_get(others, object_key(kind, id));
     return n;
 }
 
@@ -58,9 +97,14 @@ static u64 resident_kib(void)
 
 static struct state look(void)
 {
+    struct map others = {0};
     usleep(SETTLE_MS * 1000);
-    return (struct state){count_descriptors(), count_ids(bpf_prog_get_next_id), count_ids(bpf_map_get_next_id),
-                          count_ids(bpf_link_get_next_id), resident_kib()};
+    note_others(&others);
+    struct state s = {count_descriptors(), count_ids(bpf_prog_get_next_id, 0, &others),
+                      count_ids(bpf_map_get_next_id, 1, &others), count_ids(bpf_link_get_next_id, 2, &others),
+                      resident_kib()};
+    map_free(&others);
+    return s;
 }
 
 /* ---- A round ---- */

@@ -3,6 +3,8 @@
 # time. Theirs have all frames of the scheduler, and of what an interrupt interrupted; ours, cut at both ends, are looked
 # for in them.
 #  - offcputime counts time on run queues, too.
+#  - Waits whose beginning the kernel did not announce are in ours only, without a stack or with an unknown waker: they
+#    are told apart, and all of ours is compared with the program's own clock.
 #  - wakeuptime prints sums of ns as signed numbers of 32 bits, in us: what is 2.1 s or more for one stack comes out
 #    negative, or too small by 4.3 s. This program's sums stay below 4.3 s.
 set -euo pipefail
@@ -74,11 +76,20 @@ woken_theirs() {
             kernel = ""; waker = 0; next }
         $1 ~ /^[0-9a-f]+$/ && NF == 2 { waker = waker || $2 ~ /^try_to_wake_up/; if (waker) kernel = kernel ";" $2 }' "$TMP/wakeuptime"
 }
+# Blocked time of all, and what the program has measured.
+truth() {
+    awk 'NR == FNR { own += $NF; next } /^chains;/ { all += $NF }
+        END {
+            d = all / own - 1
+            printf "offcputime truth, %.4f s, own clock %.4f s, %.4f, within 1 %%, %s\n", all / 1e9, own / 1e9, all / own,
+                (d < 0.01 && d > -0.01) ? "pass" : "fail"
+        }' "$TMP/own" "$TMP/offcpu.collapsed"
+}
 # The sum of what differs, and both totals. Each of their stacks belongs to the longest of ours that it begins with.
 compare() { # NAME OURS THEIRS TOOL
     awk -F';' -v name="$1" -v tool="$4" '
         function path(    p) { p = $0; sub(/^[0-9]+/, "", p); return p }
-        NR == FNR { ours[path()] += $1; all += $1; next }
+        NR == FNR { all += $1; if (path() == "") unseen += $1; else ours[path()] += $1; next }
         {
             theirs += $1
             best = "-"
@@ -92,8 +103,10 @@ compare() { # NAME OURS THEIRS TOOL
             printf "offcputime %s, %.4f s, %s %.4f s, %.4f, -, -\n", name, all / 1e9, tool, theirs / 1e9, all / theirs
             printf "offcputime %s by stack, %.2f %% elsewhere, -, -, <= 2 %%, %s\n", name, 100 * off / theirs,
                 off <= 0.02 * theirs ? "pass" : "fail"
+            printf "offcputime %s not announced, %.2f %%, -, -, -, -\n", name, 100 * unseen / all
         }' "$2" "$3"
 }
+truth
 blocked_ours >"$TMP/a"
 blocked_theirs >"$TMP/b"
 compare blocked "$TMP/a" "$TMP/b" offcputime

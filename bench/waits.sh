@@ -19,12 +19,15 @@ player=$!
 at_exit "kill $player"
 await test -s "$TMP/switches"
 
-# The median of the next ns of a switch, after those that began before.
+# ns of a switch: the lower quartile of what is measured next, after what began before, with switches less without.
 switch_ns() {
     local have
     have=$(wc -l <"$TMP/switches")
-    await_lines $((have + 8))
-    tail -n +$((have + 2)) "$TMP/switches" | sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+    await_lines $((have + 41))
+    echo $(($(quartile 1) - $(quartile 2)))
+}
+quartile() { # COLUMN
+    sed -n "$((have + 2)),$((have + 41))p" "$TMP/switches" | cut -d' ' -f"$1" | sort -g | sed -n 10p
 }
 await_lines() { # N
     while [ "$(wc -l <"$TMP/switches")" -lt "$1" ]; do sleep 0.1; done

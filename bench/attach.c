@@ -1,5 +1,6 @@
 /* Events that are wanted and no longer wanted, as pods come and go: what a change costs, and that nothing stays behind,
- * in this process or in the kernel. The reference is the first tenth of the rounds.
+ * in this process or in the kernel. The reference is the first tenth of the rounds. And a wait that goes on counts for
+ * events that are wanted only then.
  *
  *     bench/attach [ROUNDS]      (root)
  *
@@ -15,14 +16,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/futex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define SETTLE_MS 500 /* until the kernel has freed what was closed */
+#define SETTLE_MS  500 /* until the kernel has freed what was closed */
+#define LASTING_MS 400
 
 struct state { /* what could leak */
     u64 descriptors, programs, maps, links, rss_kib;
@@ -112,7 +118,7 @@ static struct state look(void)
 struct rounds {
     struct probe *probe;
     char folder[64];
-    u32 want;
+    u32 want, offcpu, lock; /* the last two: bits of these events */
     u64 stacks, sums, ns;
 };
 
@@ -152,22 +158,28 @@ static int change(struct rounds *r, u64 cgroup, u32 want)
     return rc < 0 ? rc : 0;
 }
 
-/* A process in the cgroup that waits three times. */
-static int wait_inside(const char *folder)
+/* A process in the cgroup. Returns its PID, 0 in it, or -1. */
+static pid_t fork_inside(const char *folder)
 {
     char path[96];
     snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
     pid_t child = fork();
-    if (!child) {
-        int fd = open(path, O_WRONLY);
-        if (fd < 0 || write(fd, "0", 1) != 1)
-            _exit(1);
-        for (int i = 0; i < 3; i++)
-            usleep(1000);
-        _exit(0);
-    }
+    int fd = child ? -1 : open(path, O_WRONLY);
+    if (!child && (fd < 0 || write(fd, "0", 1) != 1))
+        _exit(1);
+    return child;
+}
+
+/* One that waits three times. */
+static int wait_inside(const char *folder)
+{
     int status;
-    return child > 0 && waitpid(child, &status, 0) == child && !status ? 0 : -ECHILD;
+    pid_t child = fork_inside(folder);
+    if (child)
+        return child > 0 && waitpid(child, &status, 0) == child && !status ? 0 : -ECHILD;
+    for (int i = 0; i < 3; i++)
+        usleep(1000);
+    _exit(0);
 }
 
 /* A process that has ended leaves its cgroup a moment later. */
@@ -209,6 +221,85 @@ static int run(struct rounds *r, int n)
     return rc;
 }
 
+/* ---- A wait that goes on ---- */
+
+/* What a process waits for without end, what is wanted of it at first and later, and what is counted then. */
+struct lasting {
+    const char *name;
+    bool in_futex;
+    u32 first, later, flags;
+};
+
+/* Before that, it waits for a futex: a thread that never did would not be followed for `lock` alone. */
+static pid_t begin_lasting(const char *folder, bool in_futex)
+{
+    u32 futex = 0;
+    struct timespec soon = {0, 20000000};
+    pid_t child = fork_inside(folder);
+    if (child)
+        return child;
+    syscall(SYS_futex, &futex, FUTEX_WAIT, 0, &soon);
+    for (;;)
+        if (in_futex)
+            syscall(SYS_futex, &futex, FUTEX_WAIT, 0, NULL);
+        else
+            pause();
+}
+
+/* Returns the ns that were counted since the last time with these flags, or -errno. */
+static s64 take_lasting(struct rounds *r, u32 flags)
+{
+    struct probe_waits waits = {0};
+    struct probe_handlers h = handlers(r);
+    int rc = probe_take_waits(r->probe, &h, &waits);
+    u64 ns = 0;
+    for (size_t i = 0; i < waits.sums.n; i++)
+        ns += waits.sums.v[i].key.flags == flags ? waits.sums.v[i].sum.ns : 0;
+    probe_waits_free(&waits);
+    return rc ? rc : (s64)ns;
+}
+
+static s64 count_lasting(struct rounds *r, const struct lasting *l, u64 cgroup)
+{
+    s64 ns = change(r, cgroup, XP_WANT(l->first, 1));
+    pid_t child = ns ? -1 : begin_lasting(r->folder, l->in_futex);
+    usleep(LASTING_MS * 1000);
+    if (!ns)
+        ns = change(r, cgroup, XP_WANT(l->later, 1));
+    if (!ns)
+        ns = take_lasting(r, l->flags); /* from now on it counts */
+    usleep(LASTING_MS * 1000);
+    ns = child < 0 ? -ECHILD : ns < 0 ? ns : take_lasting(r, l->flags);
+    if (child > 0 && !kill(child, SIGKILL))
+        waitpid(child, NULL, 0);
+    return ns;
+}
+
+static int check_lasting(struct rounds *r, const struct lasting *l)
+{
+    struct stat st;
+    if (mkdir(r->folder, 0700) || stat(r->folder, &st))
+        return -errno;
+    s64 ns = count_lasting(r, l, st.st_ino);
+    int ended = change(r, st.st_ino, 0), removed = remove_cgroup(r->folder);
+    double ratio = (double)ns / 1e6 / LASTING_MS;
+    printf("attach %s wanted later, %.0f ms, %d ms, %.2f, 0.9 to 1.5, %s\n", l->name, (double)ns / 1e6, LASTING_MS,
+           ratio, ratio > 0.9 && ratio < 1.5 ? "pass" : "fail");
+    return ns < 0 ? (int)ns : ended ? ended : removed;
+}
+
+static int check_all_lasting(struct rounds *r)
+{
+    const struct lasting all[] = {{"offcpu", false, r->lock, r->lock | r->offcpu, 0},
+                                  {"lock", true, r->offcpu, r->lock | r->offcpu, XP_WAIT_LOCKED}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !rc; i++)
+        rc = check_lasting(r, &all[i]);
+    if (rc)
+        fprintf(stderr, "attach: a wait that goes on: %s\n", strerror(-rc));
+    return rc;
+}
+
 /* ---- All of them ---- */
 
 static int start(struct rounds *r)
@@ -222,9 +313,13 @@ static int start(struct rounds *r)
     char why[512] = "";
     size_t n;
     const struct event_kind *kinds = event_kinds(&n);
-    for (size_t i = 0; i < n && c.nevents < XP_MAX_EVENTS; i++)
-        if (kinds[i].probe.how != PROBE_PERF)
-            c.events[c.nevents++] = kinds[i].probe;
+    for (size_t i = 0; i < n && c.nevents < XP_MAX_EVENTS; i++) {
+        if (kinds[i].probe.how == PROBE_PERF)
+            continue;
+        r->offcpu |= kinds[i].probe.how == PROBE_OFFCPU ? 1u << c.nevents : 0;
+        r->lock |= kinds[i].probe.how == PROBE_LOCK ? 1u << c.nevents : 0;
+        c.events[c.nevents++] = kinds[i].probe;
+    }
     r->want = XP_WANT((1u << c.nevents) - 1, 1);
     int rc = probe_new(&r->probe, &c, why, sizeof(why));
     if (!rc)
@@ -264,6 +359,8 @@ int main(int argc, char **argv)
     struct state after = look();
     if (!rc)
         report(&r, n, &before, &after);
+    if (!rc)
+        rc = check_all_lasting(&r);
     probe_free(&r.probe);
     return rc ? 1 : 0;
 }

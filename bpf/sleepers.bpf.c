@@ -128,21 +128,35 @@ XP_INLINE int xp_catch_up(struct xp_state *s, struct seq_file *seq, struct task_
     return 0;
 }
 
-/* Counts the wait of a thread up to now. */
-XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, struct xp_thread *t,
-                               u64 now)
+/* Whether events are wanted of a wait for which it was not looked at when it began: whether it is one for a lock, or
+ * anything but that. */
+XP_INLINE u32 xp_wants_anew(const struct xp_thread *t, u32 wanted)
+{
+    u32 more = wanted & ~t->wanted;
+    if (t->flags & XP_WAIT_UNSEEN)
+        return more & (xp_config.offcpu | xp_config.runqueue | xp_config.wakeup);
+    return t->flags & XP_WAIT_RUNQUEUE ? 0 : more & xp_config.lock;
+}
+
+/* Counts the wait of a thread up to now. Returns 1 if the thread is to be met anew, and the rest of its wait with it.
+ */
+XP_INLINE u32 xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct task_struct *task, struct xp_thread *t,
+                              u64 now)
 {
     u64 cgroup = 0, changes = t->changes, out = t->out, told = t->told, first = told <= out, from = first ? out : told;
     u32 tid = task->pid;
     u32 wanted = xp_waits_wanted(task, task->tgid, &cgroup);
+    u32 anew = out && xp_wants_anew(t, wanted);
     if (!wanted) {
         xp_forget_late(tid);
-        return;
+        return 0;
     }
     if (!out && t->late && now - t->in >= XP_LATE_NS) /* its stack is lost */
         xp_settle(tid, 0);
-    if (!out || (s64)(now - from) <= 0 || t->flags & XP_WAIT_UNSEEN || xp_catch_up(s, seq, task, t, cgroup, now))
-        return;
+    if (t->flags & XP_WAIT_UNSEEN)
+        return anew;
+    if (!out || (s64)(now - from) <= 0 || xp_catch_up(s, seq, task, t, cgroup, now))
+        return 0;
     t->wants = xp_live.wants;
     t->wanted = wanted;
     if (xp_config.kernel && (first || !t->kernel))
@@ -151,11 +165,12 @@ XP_INLINE void xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct 
     /* An atomic addition is a barrier: either the thread that comes back sees `told`, or this sees that it did. */
     __sync_fetch_and_add(&t->looks, 1);
     if (*(volatile u64 *)&t->changes != changes)
-        return;
+        return 0;
     if (t->flags & XP_WAIT_RUNQUEUE)
         xp_add_wait(t->user, t->kernel, XP_COUNTED(t->flags, first), now - from, tid);
     else
         xp_count_wait(t, tid, t->user, first, now - from, 0);
+    return anew;
 }
 
 SEC("iter/task")
@@ -168,9 +183,10 @@ int xp_tell_waits(struct bpf_iter__task *ctx)
     u32 tid = task->pid;
     struct xp_thread *t = bpf_map_lookup_elem(&threads, &tid);
     u64 now = bpf_ktime_get_ns();
-    if (t)
-        xp_tell_sleeper(s, ctx->meta->seq, task, t, now);
-    else if (XP_MAY_WAIT(task))
+    u32 meet = t ? xp_tell_sleeper(s, ctx->meta->seq, task, t, now) : XP_MAY_WAIT(task);
+    if (t && meet)
+        xp_forget_late(tid);
+    if (meet)
         xp_meet_sleeper(s, ctx->meta->seq, task, now);
     return 0;
 }

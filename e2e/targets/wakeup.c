@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "burn.h"
+#include "unqueued.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,14 +17,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static int ready, orders[2];
-
-static long now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000 + t.tv_nsec;
-}
+static int ready, orders[2]; /* signals that nobody has waited for so far; a pipe */
 
 static KEEP void nap(void)
 {
@@ -72,7 +66,7 @@ static KEEP void await_cond(void)
     pthread_mutex_lock(&mutex);
     while (!ready)
         pthread_cond_wait(&cond, &mutex);
-    ready = 0;
+    ready--;
     pthread_mutex_unlock(&mutex);
     STAY;
 }
@@ -80,7 +74,7 @@ static KEEP void await_cond(void)
 static KEEP void signal_cond(void)
 {
     pthread_mutex_lock(&mutex);
-    ready = 1;
+    ready++;
     pthread_mutex_unlock(&mutex);
     pthread_cond_signal(&cond);
     STAY;
@@ -135,15 +129,15 @@ int main(void)
         {"child", none, fork_child, await_child},
     };
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-        long all = 0;
+        unsigned long long all = 0;
         kinds[k].begin();
         for (int i = 0; i < TIMES; i++) {
             kinds[k].before();
-            long from = now_ns();
+            unsigned long long from = unqueued_ns();
             kinds[k].sleep();
-            all += now_ns() - from;
+            all += unqueued_ns() - from;
         }
-        printf("%s %ld\n", kinds[k].name, all);
+        printf("%s %llu\n", kinds[k].name, all);
         fflush(stdout);
         if (kinds[k].begin == begin_pipe)
             wait(NULL);

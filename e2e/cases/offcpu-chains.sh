@@ -4,7 +4,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need go python3
+need bpftool go jq python3
 
 gcc -O2 -fPIC -shared -fomit-frame-pointer -o "$TMP/libchains.so" e2e/targets/chains_lib.c
 build_target chains -g -pthread -fno-optimize-sibling-calls -L"$TMP" -lchains -Wl,-rpath,"$TMP"
@@ -58,7 +58,7 @@ mkfifo "$TMP/go"
 { read -r <"$TMP/go" && exec "$TMP/chains" 25; } >"$TMP/own" &
 chains=$!
 record_in_background -e offcpu,cpu -p $chains
-sleep 0.5
+await follows_waits
 echo >"$TMP/go"
 wait $chains
 wait "$recorder"

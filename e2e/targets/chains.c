@@ -1,6 +1,7 @@
 /* Blocks in 40 call chains: each of eight kinds of waits by each of five ways, and prints "CHAIN ns" of its own clock
  * for each. chains_lib.c is built without frame pointers.   chains ROUNDS */
 #define _GNU_SOURCE
+#include "blocked.h"
 #include "burn.h"
 #include <fcntl.h>
 #include <poll.h>
@@ -126,31 +127,6 @@ static KEEP void way_handler(void)
 }
 
 static unsigned long total[40];
-
-static unsigned long clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (unsigned long)t.tv_sec * 1000000000 + (unsigned long)t.tv_nsec;
-}
-
-/* Time by the clock less that on a CPU and on run queues: looked at together, or not at all. */
-static unsigned long blocked_ns(void)
-{
-    static int fd = -1;
-    if (fd < 0)
-        fd = open("/proc/thread-self/schedstat", O_RDONLY);
-    for (;;) {
-        char text[80] = "";
-        unsigned long ran, queued, from = clock_ns(CLOCK_MONOTONIC);
-        if (pread(fd, text, sizeof(text) - 1, 0) < 3 || sscanf(text, "%lu %lu", &ran, &queued) != 2)
-            exit(1);
-        ran = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        unsigned long to = clock_ns(CLOCK_MONOTONIC);
-        if (to - from < 50000)
-            return to - ran - queued;
-    }
-}
 
 /* One function for each chain: it is the only one that says which it is. */
 #define CHAIN(number, way, kind)                \

@@ -1,8 +1,8 @@
 /* Waits after which the thread does not go on where it waited, in each of the ways below for 400 ms or more. Prints
  * "FUNCTION ns" of its own clock for each; of a process that is killed, of its parent's.   interrupted */
 #define _GNU_SOURCE
+#include "blocked.h"
 #include "burn.h"
-#include "unqueued.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,9 +29,9 @@ static void nap(unsigned long long ms)
 /* A handler that waits itself, on top of the wait that it interrupts. */
 static KEEP void handler(int sig)
 {
-    unsigned long long began = unqueued_ns();
+    unsigned long long began = blocked_ns();
     poll(NULL, 0, 4);
-    in_handler += unqueued_ns() - began;
+    in_handler += blocked_ns() - began;
 }
 
 static void each(int ms)
@@ -111,10 +111,10 @@ static KEEP void way_killed(void)
 }
 static KEEP void way_replaced(void)
 {
-    unsigned long long began = unqueued_ns();
+    unsigned long long began = blocked_ns();
     for (int i = 0; i < 4; i++)
         nap(100);
-    printf("way_replaced %llu\n", unqueued_ns() - began);
+    printf("way_replaced %llu\n", blocked_ns() - began);
     execl("/proc/self/exe", "interrupted", "done", NULL);
 }
 
@@ -129,7 +129,7 @@ static void in_child(void (*way)(void))
 }
 static void kill_child(void)
 {
-    unsigned long long began = unqueued_ns();
+    unsigned long long began = blocked_ns();
     pid_t child = fork();
     if (!child) {
         way_killed();
@@ -138,16 +138,16 @@ static void kill_child(void)
     nap(350);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    printf("way_killed %llu\n", unqueued_ns() - began);
+    printf("way_killed %llu\n", blocked_ns() - began);
 }
 
 static void in_here(const char *name, void (*way)(void), void (*help)(void))
 {
     pid_t other = help ? helper(help) : 0;
-    unsigned long long began = unqueued_ns();
+    unsigned long long began = blocked_ns();
     in_handler = 0;
     way();
-    printf("%s %llu\n", name, unqueued_ns() - began - in_handler);
+    printf("%s %llu\n", name, blocked_ns() - began - in_handler);
     if (in_handler)
         printf("%s.*;handler %llu\n", name, in_handler);
     if (other)

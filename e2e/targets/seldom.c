@@ -1,7 +1,7 @@
 /* Waits 50 us, again and again, and 20 ms now and then: LONG times in all, and prints "seldom ns" of its own clock for
- * these, without time on run queues.   seldom LONG */
+ * these, without time on CPUs and run queues.   seldom LONG */
+#include "blocked.h"
 #include "burn.h"
-#include "unqueued.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,9 +19,9 @@ static KEEP void often(void)
 }
 static KEEP unsigned long long seldom(void)
 {
-    unsigned long long from = unqueued_ns();
+    unsigned long long from = blocked_ns();
     nap(20000000);
-    return unqueued_ns() - from;
+    return blocked_ns() - from;
 }
 
 int main(int argc, char **argv)

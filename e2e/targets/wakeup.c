@@ -2,8 +2,8 @@
  * per kind how long its sleeper was blocked, by its own clock: "KIND NS".
  */
 #define _GNU_SOURCE
+#include "blocked.h"
 #include "burn.h"
-#include "unqueued.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -133,9 +133,9 @@ int main(void)
         kinds[k].begin();
         for (int i = 0; i < TIMES; i++) {
             kinds[k].before();
-            unsigned long long from = unqueued_ns();
+            unsigned long long from = blocked_ns();
             kinds[k].sleep();
-            all += unqueued_ns() - from;
+            all += blocked_ns() - from;
         }
         printf("%s %llu\n", kinds[k].name, all);
         fflush(stdout);

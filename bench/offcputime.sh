@@ -29,15 +29,8 @@ done
 follow() { # PROGRAM PID...: they do, with such an eBPF program
     local name=$1 pid
     shift
-    for pid; do await attached "$name" "$pid"; done
+    for pid; do await holds_program "$name" "$pid"; done
     sleep 1
-}
-attached() { # PROGRAM PID
-    local id
-    for id in $(programs_of "$2"); do
-        [ "$(name_of_program "$id")" != "$1" ] || return 0
-    done
-    return 1
 }
 follow xp_on_switch "${recorders[@]}"
 offcputime --stack-storage-size 16384 -p $chains >"$TMP/offcputime" 2>/dev/null &

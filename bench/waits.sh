@@ -32,13 +32,15 @@ quartile() { # COLUMN
 await_lines() { # N
     while [ "$(wc -l <"$TMP/switches")" -lt "$1" ]; do sleep 0.1; done
 }
-# Appends to FILE the ns of a switch while COMMAND runs.
+# Appends to FILE the ns of a switch while COMMAND runs, and follows the switches.
 beside() { # FILE COMMAND...
-    local file=$1 tool
+    local file=$1 tool program=xp_tell_waits
     shift
+    [ "$1" = "$XPROF" ] || program=sched_switch
     "$@" >"$TMP/tool.out" 2>&1 &
     tool=$!
-    sleep 1.5
+    await holds_program $program $tool
+    sleep 0.5
     switch_ns >>"$TMP/$file"
     kill -TERM $tool
     wait $tool 2>/dev/null || true

@@ -133,14 +133,18 @@ name_of_program() { # NUMBER
     bpftool -j prog show id "$1" | jq -r .name
 }
 
-# Whether the recording in the background has an eBPF program of this name; sets $xprof.
-has_program() { # NAME
+holds_program() { # NAME PID
     local id
-    xprof=$(pgrep -P "$recorder" -x xprof) || return
-    for id in $(programs_of "$xprof"); do
+    for id in $(programs_of "$2"); do
         [ "$(name_of_program "$id")" != "$1" ] || return 0
     done
     return 1
+}
+
+# Whether the recording in the background has an eBPF program of this name; sets $xprof.
+has_program() { # NAME
+    xprof=$(pgrep -P "$recorder" -x xprof) || return
+    holds_program "$1" "$xprof"
 }
 
 follows_waits() {

@@ -10,94 +10,12 @@
  */
 #pragma once
 
-#define XP_SEGMENT_HOPS 24    /* in the map of segments: each one leads back over up to 254 */
-#define XP_JAVA_REACH   65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
-#define XP_JAVA_TICKS   4u    /* 67 ms: a method that was seen at its place is believed to be there for so long */
-#define XP_JAVA_SLOTS   16    /* words above the stack pointer where a return address is looked for */
+#include "bpf/hotspot_blobs.bpf.h"
 
-enum xp_blob_kind { XP_BLOB_STUB, XP_BLOB_METHOD, XP_BLOB_INTERPRETER, XP_BLOB_BARE };
-
-/* Fields of the blob of the current frame, in s->blob; all are aligned (hotspot_check). */
-XP_INLINE u32 xp_blob32(const struct xp_state *s, u32 at)
-{
-    return *(const u32 *)(s->blob + (at & (XP_BLOB_BYTES - 4)));
-}
-
-XP_INLINE u64 xp_blob64(const struct xp_state *s, u32 at)
-{
-    return *(const u64 *)(s->blob + (at & (XP_BLOB_BYTES - 8)));
-}
-
-/* By the first letters of its name: all versions use the same. Those that are bare have no frame of their own. */
-XP_INLINE u32 xp_blob_kind(u64 name)
-{
-    u32 letters = (u32)name;
-    if (letters == 0x6974616e) /* native nmethod; native signature handlers */
-        return name >> 56 == 'n' ? XP_BLOB_METHOD : XP_BLOB_BARE;
-    return letters == 0x74656d6e   ? XP_BLOB_METHOD      /* nmet(hod) */
-           : letters == 0x65746e49 ? XP_BLOB_INTERPRETER /* Inte(rpreter) */
-           : letters == 0x62617476 || letters == 0x62617469 || letters == 0x2f433249
-               ? XP_BLOB_BARE /* vtab(le chunks), itab(le), I2C/(C2I adapters) */
-               : XP_BLOB_STUB;
-}
-
-XP_INLINE int xp_in_code(const struct xp_state *s, u64 at)
-{
-    return at - s->jvm.low < s->jvm.high - s->jvm.low;
-}
-
-/* Returns the heap's number; XP_JVM_HEAPS: it is in none. It goes through memory, of which the verifier does not know
- * the value: else it would follow what comes next for each heap. */
-XP_INLINE u32 xp_java_heap(struct xp_state *s, u64 at)
-{
-    volatile u64 *found = &s->loaded;
-    *found = XP_JVM_HEAPS;
-    for (u32 i = 0; i < XP_JVM_HEAPS; i++)
-        if (at - s->jvm.heap[i].low < s->jvm.heap[i].high - s->jvm.heap[i].low)
-            *found = i;
-    return (u32)*found;
-}
-
-/* Finds the blob of an address, and reads the start of it and of its name. Returns its address, or 0. Out of line, so
- * that it is verified once. */
-XP_NOINLINE u64 xp_find_blob(u64 at)
-{
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 0;
-    u32 i = xp_java_heap(s, at);
-    if (i >= XP_JVM_HEAPS)
-        return 0;
-    asm volatile("" : "+r"(i)); /* clang would leave out the mask, which the verifier needs */
-    const struct xp_jvm_heap *h = &s->jvm.heap[i & (XP_JVM_HEAPS - 1)];
-    u64 segment = (at - h->low) >> (h->shift & 31), name = 0;
-    u8 tag = 0;
-    for (u32 hop = 0; hop < XP_SEGMENT_HOPS; hop++) {
-        if (xp_read_user(&tag, 1, h->segmap + segment) || tag == 0xff || tag > segment)
-            return 0;
-        if (!tag)
-            break;
-        segment -= tag;
-    }
-    u64 blob = h->low + (segment << (h->shift & 31)) + s->jvm.block_header;
-    if (tag || blob > at || xp_read_user(s->blob, XP_BLOB_READ, blob) ||
-        xp_read_user(&name, 8, xp_blob64(s, s->jvm.blob_name)))
-        return 0;
-    s->blob_kind = xp_blob_kind(name);
-    return blob;
-}
-
-XP_INLINE u64 xp_blob_code(const struct xp_state *s, u64 blob)
-{
-    return s->jvm.code_is_offset ? blob + (s32)xp_blob32(s, s->jvm.blob_code) : xp_blob64(s, s->jvm.blob_code);
-}
-
-XP_INLINE u32 xp_frame_complete(const struct xp_state *s)
-{
-    u32 at = s->jvm.blob_frame_complete;
-    return s->jvm.frame_complete_bytes == 2 ? (u32)(s32) * (const s16 *)(s->blob + (at & (XP_BLOB_BYTES - 2)))
-                                            : xp_blob32(s, at);
-}
+#define XP_JAVA_REACH    65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
+#define XP_JAVA_TICKS    4u    /* 67 ms: a method that was seen at its place is believed to be there for so long */
+#define XP_JAVA_SLOTS    16    /* words above the stack pointer where a return address is looked for */
+#define XP_ADAPTER_REACH 2048  /* bytes of arguments that an adapter puts between its caller's frame and its own */
 
 /* Remembers frames, so that user space is woken up for those that are to be named, and for no others. */
 XP_INLINE void xp_meet_java(struct xp_state *s, u64 word, u64 more)
@@ -160,17 +78,23 @@ XP_INLINE void xp_keep_place(struct xp_state *s, u64 blob, u32 position, u32 byt
 /* ---- The caller ----------------------------------------------------------------------------------------------------
  * Functions that find the frame return its CFA, or 0.
  */
-/* Goes to the caller whose return address is below `cfa`. `saved`: where rbp is saved; 0: nowhere. Returns 0; 1:
- * stopped.
+/* Goes to the caller whose return address is below `cfa`. `saved`: where rbp is saved; 0: nowhere. `sp`: the caller's.
+ * Returns 0; 1: stopped.
  */
-XP_INLINE int xp_java_return(struct xp_state *s, u64 cfa, u64 saved)
+XP_INLINE int xp_java_return_to(struct xp_state *s, u64 cfa, u64 saved, u64 sp)
 {
     u64 bp = s->bp, ra;
+    s->jvm_known &= (u16)~XP_JVM_UNREADY;
     if (cfa <= s->sp && !s->leaf)
         return xp_stop(s, XP_CAUSE_STUCK);
     if ((saved && xp_load(s, saved, &bp)) || xp_load(s, cfa - 8, &ra))
         return xp_stop(s, XP_CAUSE_STACK_READ);
-    return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
+    return xp_arrive(s, ra, sp, bp, XP_WORD_CFI);
+}
+
+XP_INLINE int xp_java_return(struct xp_state *s, u64 cfa, u64 saved)
+{
+    return xp_java_return_to(s, cfa, saved, cfa);
 }
 
 /* Whether this is a return address into Java code: behind a call, or where the interpreter goes on, which it pushes
@@ -247,6 +171,14 @@ XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
                : 0;
 }
 
+/* The same for a stub that is `at` bytes from its start: push rbp; mov rbp, rsp; and the rest of its frame. */
+XP_INLINE u32 xp_stub_partial(struct xp_state *s, u64 at)
+{
+    if (at > 4)
+        return 0;
+    return at ? xp_java_partial(s, 1) : 8;
+}
+
 /* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. */
 XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
 {
@@ -278,9 +210,10 @@ XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob)
 XP_INLINE u64 xp_java_stub(struct xp_state *s, u64 blob, u64 *saved)
 {
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_STUB, blob), XP_MORE_WORD(0, s->ip - blob));
-    if (s->blob_kind == XP_BLOB_BARE)
+    if (s->blob_kind != XP_BLOB_STUB && s->blob_kind != XP_BLOB_DEOPT)
         return 0;
-    u64 cfa = xp_java_sized(s, 8ull * xp_blob32(s, s->jvm.blob_frame_size));
+    u32 partial = s->leaf ? xp_stub_partial(s, s->ip - xp_blob_code(s, blob)) : 0;
+    u64 cfa = xp_java_sized(s, partial ? partial : 8ull * xp_blob32(s, s->jvm.blob_frame_size));
     *saved = cfa ? cfa - 16 : s->bp;
     return cfa ? cfa : xp_java_by_fp(s);
 }
@@ -300,11 +233,44 @@ XP_INLINE u32 xp_java_bci(struct xp_state *s, u64 bytecodes)
     return at < 65536 ? (u32)at : XP_JAVA_NO_BCI;
 }
 
+XP_INLINE u32 xp_java_cookie(const struct xp_state *s, u64 constmethod)
+{
+    u64 pool, klass, name;
+    u16 hash;
+    if (xp_read_user(&pool, 8, constmethod + s->jvm.const_pool) || xp_read_user(&klass, 8, pool + s->jvm.pool_holder) ||
+        xp_read_user(&name, 8, klass + s->jvm.klass_name) || xp_read_user(&hash, 2, name + s->jvm.symbol_hash))
+        return XP_JAVA_COOKIE(constmethod, 0, 0);
+    return XP_JAVA_COOKIE(constmethod, name, hash);
+}
+
+/* `sp`: the caller's, if it is not in the frame yet; 0: it is. */
+XP_INLINE int xp_java_from_rbp(struct xp_state *s, u64 sp)
+{
+    u64 bp = s->bp, ra, caller_bp;
+    if ((!sp && xp_load(s, bp - 8, &sp)) || xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
+        return xp_stop(s, XP_CAUSE_STACK_READ);
+    if (sp < bp + 16 || sp - bp > XP_JAVA_REACH * 8)
+        sp = bp + 16;
+    return xp_arrive(s, ra, sp, caller_bp, XP_WORD_CFI);
+}
+
+/* When a compiled frame is deoptimised, frames of the interpreter take its place, and are filled in after all of them
+ * are there: what is at the place of a method may be anybody's. */
+XP_INLINE int xp_java_unready(struct xp_state *s, u64 blob)
+{
+    if ((s->bp & 7) || s->bp < s->sp || s->bp - s->sp >= XP_JAVA_REACH)
+        return 2;
+    xp_note_java(s, XP_JAVA_WORD(XP_JAVA_STUB, blob), XP_MORE_WORD(0, s->ip - blob));
+    return xp_java_from_rbp(s, 0);
+}
+
 /* Returns 0; 1: stopped; 2: this is no frame of a method. At its entry the leaf has not pushed all words of its frame:
  * its method is in rbx and, before that, rsp of the caller in r13 (generate_fixed_frame). */
-XP_INLINE int xp_java_interpreted(struct xp_state *s)
+XP_INLINE int xp_java_interpreted(struct xp_state *s, u64 blob)
 {
-    u64 bp = s->bp, method, constant = 0, sp = s->regs.r[13], ra, caller_bp;
+    if (s->jvm_known & XP_JVM_UNREADY)
+        return xp_java_unready(s, blob);
+    u64 bp = s->bp, method, constant = 0;
     u64 pushed = s->leaf == XP_LEAF_REGS ? bp - s->sp : 24;
     int sound = !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH;
     if (sound && pushed < 24)
@@ -314,12 +280,17 @@ XP_INLINE int xp_java_interpreted(struct xp_state *s)
     if (!sound || xp_read_user(&constant, 8, method + s->jvm.constmethod) || !constant)
         return 2;
     u32 bci = pushed < 24 ? 0 : xp_java_bci(s, constant + s->jvm.bytecodes);
-    xp_note_java(s, XP_JAVA_WORD(XP_JAVA_INTERPRETED, method), XP_MORE_WORD(XP_JAVA_COOKIE(constant), bci));
-    if ((pushed >= 8 && xp_load(s, bp - 8, &sp)) || xp_load(s, bp, &caller_bp) || xp_load(s, bp + 8, &ra))
-        return xp_stop(s, XP_CAUSE_STACK_READ);
-    if (sp < bp + 16 || sp - bp > XP_JAVA_REACH * 8)
-        sp = bp + 16;
-    return xp_arrive(s, ra, sp, caller_bp, XP_WORD_CFI);
+    xp_note_java(s, XP_JAVA_WORD(XP_JAVA_INTERPRETED, method), XP_MORE_WORD(xp_java_cookie(s, constant), bci));
+    return xp_java_from_rbp(s, pushed < 8 ? s->regs.r[13] : 0);
+}
+
+/* What an adapter, or the entry of the interpreter behind it, was called by. The arguments are moved to the stack, and
+ * the return address with them; r13 is where the caller's rsp was. Its old place may have it still. */
+XP_INLINE u64 xp_java_sender(const struct xp_state *s, u32 kind, u64 cfa)
+{
+    u64 beyond = s->regs.r[13] - cfa;
+    int moves = kind == XP_BLOB_ADAPTER || kind == XP_BLOB_INTERPRETER;
+    return moves && s->leaf == XP_LEAF_REGS && cfa && !(beyond & 7) && beyond <= XP_ADAPTER_REACH ? s->regs.r[13] : cfa;
 }
 
 /* ---- All of them ---------------------------------------------------------------------------------------------------
@@ -352,7 +323,7 @@ XP_INLINE int xp_java_known(struct xp_state *s)
     if (s->leaf || p->ip != s->ip || p->owner != xp_java_owner(s))
         return 2;
     if (!p->bytes)
-        return xp_java_interpreted(s);
+        return xp_java_interpreted(s, p->blob);
     u64 cfa = xp_java_sized(s, p->bytes);
     if (!cfa || !xp_is_same_method(s, p))
         return 2;
@@ -380,12 +351,13 @@ XP_NOINLINE int xp_java_step(u32 unused)
     if (s->blob_kind == XP_BLOB_INTERPRETER) {
         if (!s->leaf)
             xp_keep_place(s, blob, 0, 0);
-        stopped = xp_java_interpreted(s);
+        stopped = xp_java_interpreted(s, blob);
         if (stopped != 2)
             return stopped;
     }
     u64 saved = 0, cfa;
-    if (s->blob_kind == XP_BLOB_METHOD) {
+    u32 kind = s->blob_kind; /* the search finds other blobs */
+    if (kind == XP_BLOB_METHOD) {
         cfa = xp_java_compiled(s, blob);
         saved = cfa - s->sp > 8 ? cfa - 16 : 0;
     } else {
@@ -395,5 +367,10 @@ XP_NOINLINE int xp_java_step(u32 unused)
         cfa = xp_java_search(s->sp);
         saved = cfa - s->sp > 8 ? cfa - 16 : 0;
     }
-    return cfa ? xp_java_return(s, cfa, saved) : xp_stop(s, XP_CAUSE_JAVA_FRAME);
+    if (!cfa)
+        return xp_stop(s, XP_CAUSE_JAVA_FRAME);
+    stopped = xp_java_return_to(s, cfa, saved, xp_java_sender(s, kind, cfa));
+    if (kind == XP_BLOB_DEOPT)
+        s->jvm_known |= XP_JVM_UNREADY;
+    return stopped;
 }

@@ -22,14 +22,19 @@ enum xp_java_form {
     XP_JAVA_STUB,        /* address of any other CodeBlob; position: pc - address; cookie: 0 */
     XP_JAVA_FROZEN       /* callers of a virtual thread that are not on the stack; position and cookie: 0 */
 };
-#define XP_JAVA_WORD(form, at)      ((u64)XP_WORD_JAVA << 60 | (u64)(form) << 56 | XP_JAVA_ADDRESS(at))
-#define XP_JAVA_FORM(w)             ((u32)((w) >> 56) & 7)
-#define XP_JAVA_ADDRESS(w)          ((w) & ((1ull << 56) - 1))
-#define XP_MORE_WORD(cookie, at)    ((u64)XP_WORD_MORE << 60 | ((u64)(cookie)&0xfffffff) << 32 | (u32)(at))
-#define XP_MORE_COOKIE(w)           ((u32)((w) >> 32) & 0xfffffff)
-#define XP_MORE_POSITION(w)         ((u32)(w))
-#define XP_JAVA_NO_BCI              0xffffffffu                             /* position: not known */
-#define XP_JAVA_COOKIE(constmethod) ((u32)((constmethod) >> 3) & 0xfffffff) /* its address: aligned to 8 */
+#define XP_JAVA_WORD(form, at)   ((u64)XP_WORD_JAVA << 60 | (u64)(form) << 56 | XP_JAVA_ADDRESS(at))
+#define XP_JAVA_FORM(w)          ((u32)((w) >> 56) & 7)
+#define XP_JAVA_ADDRESS(w)       ((w) & ((1ull << 56) - 1))
+#define XP_MORE_WORD(cookie, at) ((u64)XP_WORD_MORE << 60 | ((u64)(cookie)&0xfffffff) << 32 | (u32)(at))
+#define XP_MORE_COOKIE(w)        ((u32)((w) >> 32) & 0xfffffff)
+#define XP_MORE_POSITION(w)      ((u32)(w))
+#define XP_JAVA_NO_BCI           0xffffffffu /* position: not known */
+
+/* What tells methods apart that have the same address, one after the other. The next class that is loaded may have all
+ * of its parts where one of the same shape had them that was unloaded; but symbols, its name among them, get a random
+ * number each. `name` and `hash`: of that symbol; both are 0 if they could not be read. */
+#define XP_JAVA_COOKIE(constmethod, name, hash) \
+    ((u32)((((u64)(constmethod) ^ (u64)(name) << 20 ^ (u64)(hash) << 44) * 0x9e3779b97f4a7c15ull) >> 36))
 
 /* ---- A process -----------------------------------------------------------------------------------------------------
  */
@@ -64,12 +69,14 @@ struct xp_jvm {
     u16 block_header;   /* sizeof(HeapBlock): from a segment to its CodeBlob */
     u16 blob_name, blob_frame_size, blob_frame_complete, blob_code; /* CodeBlob */
     u16 method_id, method_orig_pc, method_deopt, method_deopt_mh;   /* nmethod; deopt: 0: there is none */
-    u16 constmethod, bytecodes;   /* Method._constMethod; sizeof(ConstMethod), behind which the bytecodes are */
-    u16 thread_entry, entry_size; /* JavaThread._cont_entry, sizeof(ContinuationEntry); 0: as entry_return */
-    u8 frame_complete_bytes;      /* 2 or 4 */
-    u8 code_is_offset;            /* blob_code is an s32 from the blob, not a pointer */
-    u8 deopt_is_offset;           /* the same of method_deopt and method_deopt_mh, from the blob */
-    u8 bcp_slot;                  /* of the interpreter's frame: the pointer to the bytecode is at rbp - 8 * bcp_slot */
+    u16 constmethod, bytecodes; /* Method._constMethod; sizeof(ConstMethod), behind which the bytecodes are */
+    u16 const_pool, pool_holder, klass_name; /* ConstMethod._constants, ConstantPool._pool_holder, Klass._name */
+    u16 symbol_hash;                         /* Symbol: 16 random bits */
+    u16 thread_entry, entry_size;            /* JavaThread._cont_entry, sizeof(ContinuationEntry); 0: as entry_return */
+    u8 frame_complete_bytes;                 /* 2 or 4 */
+    u8 code_is_offset;                       /* blob_code is an s32 from the blob, not a pointer */
+    u8 deopt_is_offset;                      /* the same of method_deopt and method_deopt_mh, from the blob */
+    u8 bcp_slot; /* of the interpreter's frame: the pointer to the bytecode is at rbp - 8 * bcp_slot */
     u8 pad[2];
 };
-_Static_assert(sizeof(struct xp_jvm) == 32 + 32 * XP_JVM_HEAPS + 32, "no hidden padding");
+_Static_assert(sizeof(struct xp_jvm) == 32 + 32 * XP_JVM_HEAPS + 40, "no hidden padding");

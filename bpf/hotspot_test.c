@@ -10,7 +10,9 @@
 #define SEGMENT  128
 #define HEADER   16
 #define ID       77
-#define BYTECODE 48 /* sizeof(ConstMethod) */
+#define BYTECODE 48           /* sizeof(ConstMethod) */
+#define CLASS    (CONST + 16) /* also its ConstantPool */
+#define SYMBOL   (CONST + 40) /* its name */
 
 enum { COMPILED = HEAP, INTERPRETER = HEAP + 4 * SEGMENT, STUB = HEAP + 8 * SEGMENT }; /* their first segments */
 #define BLOB(first) ((first) + HEADER)
@@ -32,6 +34,10 @@ static const struct xp_jvm LAYOUT = {
     .method_orig_pc = 68,
     .method_deopt = 72,
     .bytecodes = BYTECODE,
+    .const_pool = 8,
+    .pool_holder = 8,
+    .klass_name = 16,
+    .symbol_hash = 2,
     .bcp_slot = 8,
 };
 
@@ -96,6 +102,10 @@ static struct machine *machine_new(void)
     make_blob(m, INTERPRETER, "Interpreter", 0, NAMES + 16);
     make_blob(m, STUB, "StubRoutines", 0, NAMES + 32);
     world_set(m->w, METHODS, CONST);
+    world_set(m->w, CONST + 8, CLASS);
+    world_set(m->w, CLASS + 8, CLASS);
+    world_set(m->w, CLASS + 16, SYMBOL);
+    world_set(m->w, SYMBOL, 0x12345678);
     m->vmas[0] = m->w->vma;
     m->vmas[1] = (struct xp_vma){.start = HEAP, .end = HEAP + 24 * SEGMENT, .bias = HEAP, .file.state = XP_FILE_JVM};
     m->w->space.vmas = m->vmas;
@@ -192,6 +202,24 @@ TEST(hotspot_return_addresses_are_remembered)
     CHECK(callers_are_right(m, 10));
 }
 
+/* A stub that has not made its frame yet. */
+TEST(hotspot_stubs_at_their_start)
+{
+    AUTO_MACHINE m = machine_new();
+    static const u8 enter[] = {0x55, 0x48, 0x8b, 0xec};
+    memcpy(at(m, CODE(STUB)), enter, sizeof(enter));
+    set32(m, BLOB(STUB) + 28, 5);
+    unwind(m, CODE(COMPILED) + 50, STACK + 8 * 16);
+    for (u32 i = 0; i < 3; i++) {
+        u64 sp = STACK + 8 * (i ? 14 : 15);
+        world_set(m->w, STACK + 8 * 14, 0x99);
+        world_set(m->w, STACK + 8 * 15, ret(COMPILED, 2));
+        world_unwind(m->w, CODE(STUB) + (i < 2 ? i : 4), sp, 0x77);
+        CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 16, false));
+        CHECK(java_is(m, 4, XP_JAVA_COMPILED, BLOB(COMPILED), 40, false));
+    }
+}
+
 /* The stub behind a method's entry: between its saved rbp and its return address is a word that is -1. */
 TEST(hotspot_entry_barrier)
 {
@@ -251,7 +279,7 @@ TEST(hotspot_interpreter_frames)
     m->w->regs.r[13] = CONST + BYTECODE + 3; /* the leaf's bytecode is in a register */
     CHECK_EQ(world_unwind(m->w, CODE(INTERPRETER) + 50, STACK, fp), 7);
     CHECK(java_is(m, 0, XP_JAVA_INTERPRETED, METHODS, 3, true));
-    CHECK_EQ(XP_MORE_COOKIE(m->w->state->words[1]), XP_JAVA_COOKIE(CONST));
+    CHECK_EQ(XP_MORE_COOKIE(m->w->state->words[1]), XP_JAVA_COOKIE(CONST, SYMBOL, 0x1234));
     CHECK(callers_are_right(m, 2));
     m->w->regs.r[13] = 0;
     CHECK_EQ(world_unwind(m->w, CODE(INTERPRETER) + 50, STACK, fp), 7);
@@ -259,6 +287,59 @@ TEST(hotspot_interpreter_frames)
     world_set(m->w, fp - 8 * 8, 5);
     CHECK_EQ(world_unwind(m->w, CODE(INTERPRETER) + 50, STACK, fp), 7);
     CHECK(java_is(m, 0, XP_JAVA_INTERPRETED, METHODS, XP_JAVA_NO_BCI, true));
+}
+
+/* Frames that take the place of a compiled one: they are there, and what they have for a method is what was there. */
+TEST(hotspot_frames_that_are_made_have_no_method_yet)
+{
+    AUTO_MACHINE m = machine_new();
+    make_blob(m, STUB, "DeoptimizationBlob", 4, NAMES + 32);
+    u64 fp = interpreted(m, CONST + BYTECODE + 9), sp = STACK + 8 * 2;
+    world_set(m->w, sp + 8 * 2, fp); /* the frame of the stub: rbp, return address */
+    world_set(m->w, sp + 8 * 3, ret(INTERPRETER, 3));
+    CHECK_EQ(world_unwind(m->w, CODE(STUB) + 50, sp, 0x77), 9);
+    CHECK(java_is(m, 2, XP_JAVA_STUB, BLOB(INTERPRETER), 0x80 + 24, false));
+    CHECK(callers_are_right(m, 4));
+    make_blob(m, STUB, "StubRoutines", 4, NAMES + 32);
+    world_unwind(m->w, CODE(STUB) + 50, sp, 0x77);
+    CHECK(java_is(m, 2, XP_JAVA_INTERPRETED, METHODS, 9, false));
+}
+
+/* A class that is loaded later has the same addresses, but not the same number. */
+TEST(hotspot_cookies_tell_classes_apart)
+{
+    AUTO_MACHINE m = machine_new();
+    u64 fp = interpreted(m, CONST + BYTECODE + 9);
+    world_unwind(m->w, CODE(INTERPRETER) + 50, STACK, fp);
+    u32 cookie = XP_MORE_COOKIE(m->w->state->words[1]);
+    set32(m, SYMBOL, 0x12355678);
+    world_unwind(m->w, CODE(INTERPRETER) + 50, STACK, fp);
+    CHECK(XP_MORE_COOKIE(m->w->state->words[1]) != cookie);
+    set32(m, SYMBOL, 0x12349999); /* who uses it */
+    world_unwind(m->w, CODE(INTERPRETER) + 50, STACK, fp);
+    CHECK_EQ(XP_MORE_COOKIE(m->w->state->words[1]), cookie);
+    world_set(m->w, CLASS + 16, 1);
+    world_unwind(m->w, CODE(INTERPRETER) + 50, STACK, fp);
+    CHECK_EQ(XP_MORE_COOKIE(m->w->state->words[1]), XP_JAVA_COOKIE(CONST, 0, 0));
+}
+
+/* Arguments are on the stack between the return address, which an adapter has moved, and its old place. */
+TEST(hotspot_adapters_have_moved_the_return_address)
+{
+    AUTO_MACHINE m = machine_new();
+    u64 sp = STACK + 8 * 4, old = STACK + 8 * 15;
+    make_blob(m, STUB, "I2C/C2I adapters", 0, NAMES + 32);
+    unwind(m, CODE(COMPILED) + 50, STACK + 8 * 16);
+    world_set(m->w, STACK + 8 * 19 + 8 * 3, ret(COMPILED, 4)); /* what called the caller is compiled, too */
+    world_set(m->w, sp, ret(COMPILED, 3));
+    world_set(m->w, old, ret(COMPILED, 3));
+    m->w->regs.r[13] = old + 8;
+    world_unwind(m->w, CODE(STUB) + 50, sp, 0x99);
+    CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 24, false));
+    CHECK(java_is(m, 4, XP_JAVA_COMPILED, BLOB(COMPILED), 40, false)); /* the next one, and not the same one again */
+    m->w->regs.r[13] = 0x1000;
+    world_unwind(m->w, CODE(STUB) + 50, old, 0x99);
+    CHECK(java_is(m, 4, XP_JAVA_COMPILED, BLOB(COMPILED), 40, false));
 }
 
 /* The frame of the method is not made yet. */

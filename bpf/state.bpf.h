@@ -17,6 +17,7 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
 
 #define XP_JVM_KNOWN   1u   /* `jvm` is that of the sample */
 #define XP_JVM_NEWS    2u   /* it has frames that were not met on this CPU before */
+#define XP_JVM_UNREADY 4u   /* frames of the interpreter that follow are being made */
 #define XP_JAVA_MET    1024 /* frames that are remembered */
 #define XP_JAVA_PLACES 512  /* return addresses that are remembered, a power of two */
 #define XP_BLOB_BYTES  512  /* room for the start of a blob of Java code */

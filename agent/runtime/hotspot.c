@@ -139,10 +139,10 @@ static bool heap_fits(const struct xp_jvm *j, const struct xp_jvm_heap *h)
 
 static bool jvm_fits(const struct xp_jvm *j)
 {
-    const u16 offsets[] = {j->block_header,    j->blob_name,   j->blob_frame_size, j->blob_frame_complete,
-                           j->blob_code,       j->method_id,   j->method_orig_pc,  j->method_deopt,
-                           j->method_deopt_mh, j->constmethod, j->bytecodes,       j->thread_entry,
-                           j->entry_size};
+    const u16 offsets[] = {
+        j->block_header,   j->blob_name,    j->blob_frame_size, j->blob_frame_complete, j->blob_code, j->method_id,
+        j->method_orig_pc, j->method_deopt, j->method_deopt_mh, j->constmethod,         j->bytecodes, j->const_pool,
+        j->pool_holder,    j->klass_name,   j->symbol_hash,     j->thread_entry,        j->entry_size};
     for (unsigned i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
         if (offsets[i] > MAX_OFFSET)
             return false;
@@ -157,14 +157,13 @@ static bool jvm_fits(const struct xp_jvm *j)
 
 static bool layout_fits(const struct hotspot_layout *l)
 {
-    const u16 offsets[] = {l->block_used,      l->blob_size,      l->blob_data,     l->blob_mutable,
-                           l->blob_relocation, l->nmethod_method, l->nmethod_level, l->nmethod_state,
-                           l->metadata,        l->scopes_data,    l->scopes_pcs,    l->pcs_end,
-                           l->immutable,       l->immutable_size, l->pcdesc_size,   l->pcdesc_pc,
-                           l->pcdesc_scope,    l->const_pool,     l->const_name,    l->const_signature,
-                           l->const_code_size, l->const_flags,    l->pool_size,     l->pool_holder,
-                           l->pool_file,       l->klass_name,     l->klass_file,    l->klass_pool,
-                           l->pool_length,     l->symbol_length,  l->symbol_body};
+    const u16 offsets[] = {l->block_used,      l->blob_size,      l->blob_data,       l->blob_mutable,
+                           l->blob_relocation, l->nmethod_method, l->nmethod_level,   l->nmethod_state,
+                           l->metadata,        l->scopes_data,    l->scopes_pcs,      l->pcs_end,
+                           l->immutable,       l->immutable_size, l->pcdesc_size,     l->pcdesc_pc,
+                           l->pcdesc_scope,    l->const_name,     l->const_signature, l->const_code_size,
+                           l->const_flags,     l->pool_size,      l->pool_file,       l->klass_file,
+                           l->klass_pool,      l->pool_length,    l->symbol_length,   l->symbol_body};
     for (unsigned i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
         if (offsets[i] > MAX_OFFSET)
             return false;

@@ -41,18 +41,18 @@ struct hotspot_layout {
     u16 scopes_pcs, pcs_end;       /* nmethod; the field that tells where the first one ends */
     u16 immutable, immutable_size; /* nmethod; 0: that data is part of the blob */
     u16 pcdesc_size, pcdesc_pc, pcdesc_scope;
-    u16 const_pool, const_name, const_signature, const_code_size, const_flags; /* ConstMethod */
-    u16 pool_size, pool_length, pool_holder, pool_file; /* ConstantPool; pool_file 0: klass_file */
-    u16 klass_name, klass_pool, klass_file;             /* Klass, InstanceKlass */
+    u16 const_name, const_signature, const_code_size, const_flags; /* ConstMethod */
+    u16 pool_size, pool_length, pool_file;                         /* ConstantPool; pool_file 0: klass_file */
+    u16 klass_pool, klass_file;                                    /* InstanceKlass */
     u16 symbol_length, symbol_body;
     u16 lines_flag;       /* of const_flags: there is a table of lines */
     u8 metadata_bytes;    /* 2 or 4; it is an offset from the blob, or, if there is immutable data, from its data */
     u8 scopes_is_pointer; /* scopes_data is a pointer, not an offset */
     u8 dead_state;        /* nmethod_state from which on its metadata may be unloaded */
     u8 byte_zero;         /* first byte of numbers: 0, or since 20: 1 (unsigned5.h) */
-    u8 pad[4];
+    u8 pad[2];
 };
-_Static_assert(sizeof(struct hotspot_layout) == 72, "no hidden padding");
+_Static_assert(sizeof(struct hotspot_layout) == 64, "no hidden padding");
 
 struct hotspot { /* what is known of a process; plain numbers, so that they can be sent and kept */
     struct xp_jvm jvm;

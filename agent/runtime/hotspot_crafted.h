@@ -150,10 +150,11 @@ static inline void crafted_tables(struct crafted *c)
 
 /* ---- Methods */
 
-/* A Symbol: 2 bytes of length at 4, text at 6. */
+/* A Symbol: a number at 0, 2 bytes of length at 4, text at 6. */
 static inline u32 crafted_name(struct crafted *c, const char *s)
 {
     u32 at = crafted_alloc(c, 6 + (u32)strlen(s));
+    crafted_put(c, at, at * 0x9e3779b1u, 4);
     crafted_put(c, at + 4, strlen(s), 2);
     memcpy(c->bytes + at + 6, s, strlen(s));
     return at;
@@ -183,6 +184,23 @@ static inline u32 crafted_method(struct crafted *c, const char *klass, const cha
     crafted_put(c, holder + 32, pool, 8);
     crafted_put(c, holder + 54, 3, 2);
     return method;
+}
+
+static inline u64 crafted_get(const struct crafted *c, u64 at)
+{
+    return *(const u64 *)(c->bytes + at);
+}
+
+/* The symbol with the name of a method's class. */
+static inline u64 crafted_class(const struct crafted *c, u32 method)
+{
+    return crafted_get(c, crafted_get(c, crafted_get(c, crafted_get(c, method + 8) + 8) + 24) + 24);
+}
+
+static inline u32 crafted_cookie(const struct crafted *c, u32 method)
+{
+    u64 name = crafted_class(c, method), hash = crafted_get(c, name) >> (c->age == CRAFTED_8 ? 0 : 16);
+    return XP_JAVA_COOKIE(crafted_get(c, method + 8), name, hash & 0xffff);
 }
 
 /* ---- Code */
@@ -318,6 +336,7 @@ static inline void crafted_fields_of_methods(struct crafted *c)
     crafted_field(c, "InstanceKlass", "_constants", "ConstantPool*", 32);
     crafted_field(c, "Klass", "_name", "Symbol*", 24);
     crafted_field(c, "Symbol", "_length", "u2", 4);
+    crafted_field(c, "Symbol", c->age == CRAFTED_8 ? "_identity_hash" : "_hash_and_refcount", "int", 0);
     crafted_field(c, "Symbol", c->age == CRAFTED_17 ? "_body[0]" : "_body", "u1", 6);
 }
 

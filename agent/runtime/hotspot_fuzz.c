@@ -17,8 +17,6 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
 {
     AUTO_BUF struct buf out = {0};
     struct names v;
-    u64 constmethod;
-    memcpy(&constmethod, c->bytes + c->lambda + 8, sizeof(constmethod));
     u64 compiled = XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod);
     const u64 words[2 * PAIRS] = {compiled,
                                   XP_MORE_WORD(77, 16),
@@ -29,7 +27,7 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
                                   XP_JAVA_WORD(XP_JAVA_COMPILED, c->native),
                                   XP_MORE_WORD(78, 0),
                                   XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda),
-                                  XP_MORE_WORD(XP_JAVA_COOKIE(constmethod), 5),
+                                  XP_MORE_WORD(crafted_cookie(c, c->lambda), 5),
                                   XP_JAVA_WORD(XP_JAVA_STUB, c->stub),
                                   XP_MORE_WORD(0, 1)};
     if (runtime_names(mem, attached->data, attached->len, words, 2 * PAIRS, &out))

@@ -70,6 +70,8 @@
     X(KLASS_NAME, "Klass", "_name")                                   \
     X(SYMBOL_LENGTH, "Symbol", "_length")                             \
     X(SYMBOL_LENGTH_12, "Symbol", "_length_and_refcount")             \
+    X(SYMBOL_HASH, "Symbol", "_hash_and_refcount")                    \
+    X(SYMBOL_HASH_8, "Symbol", "_identity_hash")                      \
     X(SYMBOL_BODY, "Symbol", "_body")                                 \
     X(SYMBOL_BODY_0, "Symbol", "_body[0]")                            \
     X(VM_RELEASE, "Abstract_VM_Version", "_s_vm_release")             \

@@ -73,6 +73,12 @@ static void choose_jvm(struct chooser *c, struct xp_jvm *j)
     choose_deopt(c, j);
     j->constmethod = need(c, FIELD_METHOD_CONST);
     j->bytecodes = size_of(c, TYPE_CONST_METHOD);
+    j->const_pool = need(c, FIELD_CONST_POOL);
+    j->pool_holder = need(c, FIELD_POOL_HOLDER);
+    j->klass_name = need(c, FIELD_KLASS_NAME);
+    j->symbol_hash = either(c, FIELD_SYMBOL_HASH, FIELD_SYMBOL_HASH_8);
+    if (has(c, FIELD_SYMBOL_HASH))
+        j->symbol_hash += 2; /* the upper half of a number */
     /* JDK 9 put the class's mirror into the frame of the interpreter, and the heaps into a list. */
     j->bcp_slot = has(c, FIELD_CACHE_HEAPS) ? 8 : 7;
     if (has(c, FIELD_THREAD_ENTRY) && has(c, FIELD_ENTRY_RETURN) && c->s->sizes[TYPE_ENTRY]) {
@@ -109,7 +115,6 @@ static void choose_code(struct chooser *c, struct hotspot_layout *l)
 static void choose_method(struct chooser *c, struct hotspot_layout *l)
 {
     const u64 *constants = c->s->constants;
-    l->const_pool = need(c, FIELD_CONST_POOL);
     l->const_name = need(c, FIELD_CONST_NAME);
     l->const_signature = need(c, FIELD_CONST_SIGNATURE);
     l->const_code_size = need(c, FIELD_CONST_CODE_SIZE);
@@ -118,11 +123,9 @@ static void choose_method(struct chooser *c, struct hotspot_layout *l)
         (u16)(constants[CONSTANT_LINES_FLAG] ? constants[CONSTANT_LINES_FLAG] : constants[CONSTANT_LINES_FLAG_8]);
     l->pool_size = size_of(c, TYPE_POOL);
     l->pool_length = need(c, FIELD_POOL_LENGTH);
-    l->pool_holder = need(c, FIELD_POOL_HOLDER);
     l->pool_file = maybe(c, FIELD_POOL_FILE);
     l->klass_file = l->pool_file ? 0 : maybe(c, FIELD_KLASS_FILE);
     l->klass_pool = need(c, FIELD_KLASS_POOL);
-    l->klass_name = need(c, FIELD_KLASS_NAME);
     l->symbol_body = either(c, FIELD_SYMBOL_BODY, FIELD_SYMBOL_BODY_0);
     l->symbol_length = either(c, FIELD_SYMBOL_LENGTH, FIELD_SYMBOL_LENGTH_12);
     if (!has(c, FIELD_SYMBOL_LENGTH))

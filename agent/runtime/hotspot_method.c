@@ -107,7 +107,7 @@ static void name_method(struct hotspot_query *q, u64 pool, u64 klass, struct hot
     const struct hotspot_layout *l = &q->h->layout;
     AUTO_BUF struct buf name = {0};
     bool ok = true;
-    if (add_symbol(q, hotspot_u(q->m, klass + l->klass_name, sizeof(u64), &ok), hotspot_spell_class, &name))
+    if (add_symbol(q, hotspot_u(q->m, klass + q->h->jvm.klass_name, sizeof(u64), &ok), hotspot_spell_class, &name))
         buf_char(&name, '.');
     if (!add_symbol(q, pool_entry(q, pool, to->constmethod + l->const_name), hotspot_spell, &name))
         return;
@@ -134,8 +134,8 @@ static struct hotspot_method read_method(struct hotspot_query *q, u64 method)
     struct hotspot_method m = {0};
     bool ok = true;
     m.constmethod = hotspot_u(q->m, method + q->h->jvm.constmethod, sizeof(u64), &ok);
-    u64 pool = hotspot_u(q->m, m.constmethod + l->const_pool, sizeof(u64), &ok);
-    u64 klass = hotspot_u(q->m, pool + l->pool_holder, sizeof(u64), &ok);
+    u64 pool = hotspot_u(q->m, m.constmethod + q->h->jvm.const_pool, sizeof(u64), &ok);
+    u64 klass = hotspot_u(q->m, pool + q->h->jvm.pool_holder, sizeof(u64), &ok);
     m.code_size = (u32)hotspot_u(q->m, m.constmethod + l->const_code_size, sizeof(u16), &ok);
     m.lines = hotspot_u(q->m, m.constmethod + l->const_flags, sizeof(u16), &ok) & l->lines_flag;
     if (!ok)

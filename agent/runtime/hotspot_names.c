@@ -37,14 +37,25 @@ static bool is_nmethod(struct hotspot_query *q, const struct word *w, enum hotsp
     return ok && (id & 0xfffffff) == w->cookie && state < (int8_t)l->dead_state && method;
 }
 
+/* The unwinder cannot read what is not in memory at that moment. */
+static bool is_method(struct hotspot_query *q, const struct word *w)
+{
+    const struct xp_jvm *j = &q->h->jvm;
+    bool ok = true;
+    u64 constmethod = hotspot_u(q->m, w->at + j->constmethod, sizeof(u64), &ok);
+    u64 pool = hotspot_u(q->m, constmethod + j->const_pool, sizeof(u64), &ok);
+    u64 klass = hotspot_u(q->m, pool + j->pool_holder, sizeof(u64), &ok);
+    u64 name = hotspot_u(q->m, klass + j->klass_name, sizeof(u64), &ok);
+    u16 hash = (u16)hotspot_u(q->m, name + j->symbol_hash, sizeof(u16), &ok);
+    return ok &&
+           (w->cookie == XP_JAVA_COOKIE(constmethod, name, hash) || w->cookie == XP_JAVA_COOKIE(constmethod, 0, 0));
+}
+
 /* What is at the address; HOTSPOT_NONE: not what was there. For an interpreted method any other value. */
 static enum hotspot_blob owner(struct hotspot_query *q, const struct word *w, char name[HOTSPOT_BLOB_NAME])
 {
-    bool ok = true;
-    if (w->form == XP_JAVA_INTERPRETED) {
-        u64 constmethod = hotspot_u(q->m, w->at + q->h->jvm.constmethod, sizeof(u64), &ok);
-        return ok && XP_JAVA_COOKIE(constmethod) == w->cookie ? HOTSPOT_NMETHOD : HOTSPOT_NONE;
-    }
+    if (w->form == XP_JAVA_INTERPRETED)
+        return is_method(q, w) ? HOTSPOT_NMETHOD : HOTSPOT_NONE;
     enum hotspot_blob kind = hotspot_blob(q, w->at, name);
     if (w->form == XP_JAVA_COMPILED)
         return is_nmethod(q, w, kind) ? kind : HOTSPOT_NONE;

@@ -73,6 +73,8 @@ static const struct {
     [FIELD_KLASS_NAME] = {{24, 24, 24, 24}},
     [FIELD_SYMBOL_LENGTH] = {{0, 4, 4, 4}},
     [FIELD_SYMBOL_LENGTH_12] = {{NO, NO, NO, NO}},
+    [FIELD_SYMBOL_HASH] = {{NO, 0, 0, 0}},
+    [FIELD_SYMBOL_HASH_8] = {{4, NO, NO, NO}},
     [FIELD_SYMBOL_BODY] = {{6, 6, 6, 6}},
     [FIELD_SYMBOL_BODY_0] = {{6, 6, 6, 6}},
     [FIELD_VM_RELEASE] = {{AT, AT, AT, AT}},
@@ -135,6 +137,7 @@ TEST(layouts_of_recorded_virtual_machines)
         CHECK(!h[i].layout.pool_file == (VERSIONS[i] < 15) && !h[i].layout.klass_file == (VERSIONS[i] >= 15));
         CHECK(!h[i].jvm.thread_entry == !is_new && h[i].jvm.entry_size == (is_new ? 64 : 0));
     }
+    CHECK(h[0].jvm.symbol_hash == 4 && h[1].jvm.symbol_hash == 2 && h[3].jvm.symbol_hash == 2);
     CHECK(h[0].layout.scopes_data == 120 && h[0].layout.pcs_end == 304 && h[0].layout.symbol_length == 0);
     CHECK(h[1].jvm.method_deopt == 128 && h[1].jvm.method_id == 304 && h[1].jvm.bytecodes == 48);
     CHECK(h[2].layout.const_flags == 28 && h[2].jvm.blob_frame_complete == 80);

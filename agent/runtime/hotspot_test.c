@@ -125,13 +125,6 @@ TEST(frames_of_compiled_code_have_their_inlined_calls)
     }
 }
 
-static u32 cookie_of(const struct crafted *c, u32 method)
-{
-    u64 constmethod;
-    memcpy(&constmethod, c->bytes + method + 8, sizeof(constmethod));
-    return XP_JAVA_COOKIE(constmethod);
-}
-
 TEST(frames_of_the_interpreter_and_stubs_are_named)
 {
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
@@ -139,7 +132,7 @@ TEST(frames_of_the_interpreter_and_stubs_are_named)
     crafted_make(c, CRAFTED_25);
     CHECK_EQ(attach(c, &a), 0);
     u64 java = XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda), stub = XP_JAVA_WORD(XP_JAVA_STUB, c->stub);
-    u32 cookie = cookie_of(c, c->lambda);
+    u32 cookie = crafted_cookie(c, c->lambda);
     CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(cookie, 1)), "1 x.Foo$$Lambda.run()V File.java:50");
     CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(cookie, 0)), "1 x.Foo$$Lambda.run()V File.java:0");
     CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(cookie, XP_JAVA_NO_BCI)), "1 x.Foo$$Lambda.run()V File.java:0");
@@ -160,7 +153,15 @@ TEST(frames_whose_owner_is_another_one_are_gone)
     CHECK_STR(frames_of(c, &a, XP_JAVA_WORD(XP_JAVA_STUB, c->nmethod), XP_MORE_WORD(0, 32)), gone);
     CHECK_STR(frames_of(c, &a, XP_JAVA_WORD(XP_JAVA_COMPILED, 0xfffffff0), more), gone);
     CHECK_STR(frames_of(c, &a, XP_JAVA_WORD(5, c->nmethod), more), gone);
-    CHECK_STR(frames_of(c, &a, method, XP_MORE_WORD(cookie_of(c, c->outer) + 1, 0)), gone);
+    CHECK_STR(frames_of(c, &a, method, XP_MORE_WORD(crafted_cookie(c, c->outer) + 1, 0)), gone);
+    more = XP_MORE_WORD(crafted_cookie(c, c->outer), 0);
+    CHECK_STR(frames_of(c, &a, method, more), "1 a.b.C$D.outer(I)V File.java:7");
+    u64 constmethod = crafted_get(c, c->outer + 8), name = crafted_class(c, c->outer);
+    CHECK_STR(frames_of(c, &a, method, XP_MORE_WORD(XP_JAVA_COOKIE(constmethod, 0, 0), 0)),
+              "1 a.b.C$D.outer(I)V File.java:7");
+    c->bytes[name + 2] ^= 1; /* another class at the same place */
+    CHECK_STR(frames_of(c, &a, method, more), gone);
+    more = XP_MORE_WORD(77, 32);
     crafted_put(c, c->nmethod + 88, 4, 1); /* unloaded */
     CHECK_STR(frames_of(c, &a, compiled, more), gone);
     crafted_put(c, c->nmethod + 88, 2, 1);
@@ -259,7 +260,7 @@ TEST(crafted_virtual_machines_do_no_harm)
                              XP_JAVA_WORD(XP_JAVA_COMPILED, c->native),
                              XP_MORE_WORD(78, 16),
                              XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda),
-                             XP_MORE_WORD(cookie_of(c, c->lambda), 1),
+                             XP_MORE_WORD(crafted_cookie(c, c->lambda), 1),
                              XP_JAVA_WORD(XP_JAVA_INTERPRETED, seed & 0xffff),
                              XP_MORE_WORD(seed >> 3, 1),
                              XP_JAVA_WORD(XP_JAVA_STUB, c->stub),

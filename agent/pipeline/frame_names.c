@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define PLACES_MAX    (1u << 17) /* of an interval: 20 MB */
+#define BYTES_MAX     (32u << 20) /* of an interval; a text may be as long as a process wants */
 #define PROCESSES_MAX (1u << 16)
 
 struct frame_names {
     struct name_set young, old; /* of this interval, and of the one before */
     struct map ids;             /* hash of a process -> its number in the sets, and its cgroup's */
-    struct shares shares;       /* of places in the young set */
+    struct shares shares;       /* of bytes in the young set */
     bool share;
     u32 next;
     struct frame_names_stats stats;
@@ -25,7 +25,7 @@ int frame_names_new(struct frame_names **out, bool share)
     if (!r)
         return -ENOMEM;
     r->share = share;
-    r->shares.limit = PLACES_MAX;
+    r->shares.limit = BYTES_MAX;
     *out = r;
     return 0;
 }
@@ -71,7 +71,7 @@ static void put(struct frame_names *r, u64 owner, u32 id, u64 place, const struc
 {
     if (name_set_find(&r->young, id, place))
         return;
-    if (!shares_take(&r->shares, owner, 1)) {
+    if (!shares_take(&r->shares, owner, name_set_cost(&r->young, frames, n, strings))) {
         r->stats.lost++;
         return;
     }

@@ -66,7 +66,7 @@ TEST(frame_names_of_one_cgroup_leave_room_for_others)
     static const u32 one[] = {0, 1};
     const struct names single = {one, frames, view.strings, 1};
     CHECK_EQ(frame_names_new(&r, true), 0);
-    for (u32 i = 0; i < 1u << 18; i++) {
+    for (u32 i = 0; i < 1u << 19; i++) {
         u64 w[] = {words[0], XP_MORE_WORD(1, i)};
         frame_names_add(r, 7, 1, 9, w, 1, &single);
     }
@@ -79,4 +79,23 @@ TEST(frame_names_of_one_cgroup_leave_room_for_others)
     const struct names_frame gone = {.start = RUNTIME_GONE, .name = 1};
     frame_names_add(r, 8, 1, 10, words + 2, 1, &(struct names){one, &gone, view.strings, 1});
     CHECK_EQ(frame_names_stats(r).gone, 1);
+}
+
+/* Names of 64 KiB, as a crafted process may have them. */
+TEST(frame_names_are_limited_by_their_bytes)
+{
+    CLEANUP(frame_names_free) struct frame_names *r = NULL;
+    static char text[65536 + 1];
+    static const u32 one[] = {0, 1};
+    static const struct names_frame long_frame[] = {{.name = 1}};
+    const struct names single = {one, long_frame, text, 1};
+    CHECK_EQ(frame_names_new(&r, false), 0);
+    memset(text + 1, 'x', sizeof(text) - 2);
+    for (u32 i = 0; i < 1000; i++) {
+        u64 w[] = {words[0], XP_MORE_WORD(1, i)};
+        text[1] = (char)('a' + i % 26);
+        text[2] = (char)('a' + i / 26);
+        frame_names_add(r, 7, 1, 9, w, 1, &single);
+    }
+    CHECK_EQ(frame_names_lost(r), 489);
 }

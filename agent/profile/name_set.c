@@ -33,6 +33,24 @@ static u32 intern(struct name_set *s, const char *text)
     return s->strings.failed ? 0 : place;
 }
 
+/* What the text would take. */
+static size_t text_cost(const struct name_set *s, const char *text)
+{
+    size_t len = strlen(text) + 1;
+    const u64 *at = len > 1 ? map_get(&s->string_of, hash_bytes(text, len, 0)) : NULL;
+    bool is_there = len == 1 || (at && *at && !strcmp(s->strings.data + *at - 1, text));
+    return is_there ? 0 : len + sizeof(struct map_slot);
+}
+
+size_t name_set_cost(const struct name_set *s, const struct names_frame *frames, u32 n, const char *strings)
+{
+    size_t cost = sizeof(s->places.v[0]) + sizeof(struct map_slot) + n * sizeof(*frames);
+    for (u32 i = 0; i < n; i++)
+        cost += text_cost(s, strings + frames[i].name) + text_cost(s, strings + frames[i].system_name) +
+                text_cost(s, strings + frames[i].file);
+    return cost;
+}
+
 int name_set_add(struct name_set *s, u32 id, u64 offset, const struct names_frame *frames, u32 n, const char *strings)
 {
     u64 *at = map_put(&s->by_key, key_of(id, offset));

@@ -25,6 +25,8 @@ const struct named_place *name_set_find(const struct name_set *s, u32 id, u64 of
 /* Adds a place that is not in the set, with n frames whose texts lie in `strings`; both must not be of this set.
  * Returns 0 or -ENOMEM; then the set must be given up. */
 int name_set_add(struct name_set *s, u32 id, u64 offset, const struct names_frame *frames, u32 n, const char *strings);
+/* Returns the bytes, at most, that name_set_add would take for a place that is not in the set. */
+size_t name_set_cost(const struct name_set *s, const struct names_frame *frames, u32 n, const char *strings);
 /* Returns the bytes in use, without those in reserve for more. */
 size_t name_set_bytes(const struct name_set *s);
 void name_set_free(struct name_set *s);

@@ -28,7 +28,6 @@ launched() { # JAVA ARGUMENTS [FLAG...]
 attached() { # JAVA ARGUMENTS [FLAG...]
     : >"$TMP/own" # what an earlier one said is gone before this one begins
     # shellcheck disable=SC2086
-    rm -f "$TMP/own" # of the one before
     "$1" "${@:3}" -cp "$TMP" Chains $2 >"$TMP/own" &
     local java=$!
     at_exit "kill -KILL $java"

@@ -2,13 +2,16 @@
 # A platform team installs the chart, a developer annotates a pod, and that pod's profile, no other's, is in Pyroscope.
 set -euo pipefail
 . e2e/install/lib.sh
+. e2e/install/java.sh
 
 workload_images
+java_image
 xprof_image
 start_cluster
 install_chart
 kubectl apply -f "$PWD"/e2e/install/workloads/pods.yaml
 kubectl -n shop rollout status deploy/web deploy/silent --timeout=60s
+check_java
 
 # Those that asked are there, soon, with exactly these labels.
 await_for 60 has_profile '{service_name="web"}' render
@@ -38,12 +41,12 @@ services() { # v2 storage tells of fresh profiles only to who names the service:
     if [ "${STORAGE:-v1}" = v1 ]; then
         series '{service_name=~".+"}' | jq -r .service_name | sort -u
     else
-        for s in "order store" report shy silent store web xprof; do
+        for s in jvm "order store" report shy silent store web xprof; do
             if has_profile "{service_name=\"$s\"}"; then echo "$s"; fi
         done
     fi | paste -sd,
 }
-[ "$(services)" = "order store,report,web" ] || fail "there are profiles of $(services)"
+[ "$(services)" = "jvm,order store,report,web" ] || fail "there are profiles of $(services)"
 
 # The time is where it is spent.
 at_least() { # NANOSECONDS FUNCTION SELECTOR: as many samples as three percent ask for

@@ -97,5 +97,5 @@ TEST(frame_names_are_limited_by_their_bytes)
         text[2] = (char)('a' + i / 26);
         frame_names_add(r, 7, 1, 9, w, 1, &single);
     }
-    CHECK_EQ(frame_names_lost(r), 489);
+    CHECK_EQ(frame_names_stats(r).lost, 489);
 }

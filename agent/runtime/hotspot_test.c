@@ -18,13 +18,6 @@ static int attach(const struct crafted *c, struct buf *out)
     return runtime_attach(mem, maps, out);
 }
 
-static u64 crafted_get(const struct crafted *c, u32 at)
-{
-    u64 v;
-    memcpy(&v, c->bytes + at, sizeof(v));
-    return v;
-}
-
 static int names_of(const struct crafted *c, const struct buf *attached, const u64 *words, size_t n, struct buf *out)
 {
     AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));

@@ -66,6 +66,7 @@ static u64 find_in_table(const struct elf_file *e)
     if (!elf_section(e, ".symtab", &table) || !elf_section_at(e, table.link, &strings) ||
         (table.flags & SHF_COMPRESSED))
         return 0;
+    elf_will_read(e, strings.data, strings.len);
     if (!memmem(strings.data, strings.len, NAME, sizeof(NAME)))
         return 0;
     for (size_t i = 0; i + sizeof(one) <= table.len; i += sizeof(one)) {

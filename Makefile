@@ -134,7 +134,7 @@ bench: all $(BENCHES) ## benchmarks against their references, as a table
 	$(Q)XPROF=$(B)/xprof tools/bench.sh $(BENCHES) $(filter-out bench/heaptrack.sh bench/peers% bench/programs.sh bench/sizing.sh,$(wildcard bench/*.sh))
 
 bench-peers: all ## the same against other profilers, which it builds into the user's cache (root)
-	$(Q)XPROF=$(B)/xprof tools/bench.sh bench/peers.sh bench/heaptrack.sh
+	$(Q)XPROF=$(B)/xprof tools/bench.sh bench/peers.sh bench/java.sh bench/heaptrack.sh
 
 deps: ## install what building needs and what is missing
 	$(Q)CC=$(CC) tools/deps.sh build

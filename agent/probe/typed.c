@@ -3,6 +3,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 static const struct typed types = {.type = {{BTF_KIND_FUNC, 0, "bpf_iter_task_vma"},
@@ -26,10 +27,23 @@ static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, lo
     return -ENOENT;
 }
 
+/* The list of handlers is the process's. Until libbpf 1.2, it is used again after it was freed when the last one is
+ * taken out of it, so that one stays. */
+static int keep_one(void)
+{
+    static bool kept;
+    int rc = kept ? 0 : libbpf_register_prog_handler("typed_none+", BPF_PROG_TYPE_UNSPEC, BPF_TRACE_RAW_TP, NULL);
+    kept |= rc >= 0;
+    return rc < 0 ? rc : 0;
+}
+
 int typed_begin(struct typed *t)
 {
+    int rc = keep_one();
     const struct libbpf_prog_handler_opts how = {.sz = sizeof(how), .cookie = (long)t, .prog_prepare_load_fn = prepare};
     *t = types;
+    if (rc)
+        return rc;
     int points = libbpf_register_prog_handler("typed_tp+", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP, &how);
     if (points < 0)
         return points;

@@ -4,8 +4,8 @@
 # the program gets done. JAVA is the virtual machine; ROUNDS are taken one tool after the other, the median counts.
 #
 # Inlined calls have no goal: async-profiler turns on -XX:+DebugNonSafepoints when it is loaded; without that, a loop counts
-# for the method that it is inlined into (docs/java.md). async-profiler comes from Maven's repository ($MAVEN_REPOSITORY); it
-# runs within the program, so that it has no CPU time of its own.
+# for the method that it is inlined into (docs/java.md). async-profiler comes from the Maven repository whose address is in
+# MAVEN_REPOSITORY; it runs within the program, so that it has no CPU time of its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 B=${B:-build}
@@ -22,7 +22,8 @@ trap '[ -z "$ours$receiver" ] || kill $ours $receiver 2>/dev/null; rm -rf "$tmp"
 
 get_async() { # FOLDER
     needs curl unzip || return 1
-    curl -sSfL -o "$1/a.jar" "${MAVEN_REPOSITORY:-https://repo1.maven.org/maven2}/tools/profiler/async-profiler/$ASYNC/async-profiler-$ASYNC.jar" &&
+    [ -n "${MAVEN_REPOSITORY:-}" ] || skipped async-profiler "set MAVEN_REPOSITORY to the address of a repository" || return 1
+    curl -sSfL -o "$1/a.jar" "$MAVEN_REPOSITORY/tools/profiler/async-profiler/$ASYNC/async-profiler-$ASYNC.jar" &&
         unzip -qoj "$1/a.jar" linux-x64/libasyncProfiler.so -d "$1"
 }
 

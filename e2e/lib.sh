@@ -133,6 +133,14 @@ name_of_program() { # NUMBER
     bpftool -j prog show id "$1" | jq -r .name
 }
 
+descendants() { # PID
+    local child
+    for child in $(pgrep -P "$1"); do
+        echo "$child"
+        descendants "$child"
+    done
+}
+
 holds_program() { # NAME PID
     local id
     for id in $(programs_of "$2"); do

@@ -18,6 +18,7 @@
 
 #define PATIENCE_MS 20000
 #define MAX_PID     4194304 /* PID_MAX_LIMIT */
+
 struct inspecting {
     struct inspect_options options;
     struct toolbox tools;
@@ -214,17 +215,17 @@ static int addresses(struct inspecting *c, char **v, int n, struct buf *out)
 /* Addresses alone are answered alone: what is asked for is not hidden among other things. */
 static int run(struct inspecting *c, char **v, int n, struct buf *out)
 {
-    bool json = c->options.json;
+    bool json = c->options.json, process = n == 1 && c->space;
     if (json)
         buf_str(out, n > 1 ? "{\"addresses\":[" : "{\"files\":[");
     int rc = n > 1 ? addresses(c, v + 1, n - 1, out) : one(c, c->program, json ? inspect_json : inspect_text, out);
-    if (!rc && n == 1 && c->space && !json)
+    if (!rc && process && !json)
         inspect_runtime(c->binaries, c->pid, json, out);
-    if (!rc && n == 1 && c->space)
+    if (!rc && process)
         rc = others(c, out);
     if (json)
         buf_char(out, ']');
-    if (!rc && n == 1 && c->space && json)
+    if (!rc && process && json)
         inspect_runtime(c->binaries, c->pid, json, out);
     if (json)
         buf_str(out, "}\n");

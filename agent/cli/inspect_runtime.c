@@ -3,26 +3,8 @@
 #include "base/log.h"
 #include "cli/inspect.h"
 #include "parser/parser.h"
-#include "proc/proc.h"
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
-
-#define TRIES    10 /* of one that starts, or changes while it is read */
-#define PAUSE_US 50000
-
-static int fetch(struct binaries *b, u32 pid, struct parser_reply *out)
-{
-    AUTO_CLOSE int mem = proc_open(pid, "mem");
-    AUTO_CLOSE int maps = proc_open(pid, "maps");
-    int rc = mem < 0 || maps < 0 ? -ENODATA : -EAGAIN;
-    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
-        if (i)
-            usleep(PAUSE_US);
-        rc = binaries_about(b, mem, maps, out);
-    }
-    return rc;
-}
 
 /* Lines of a key, a tab and a text, which the parser's client has checked. */
 static void add_lines(const char *at, size_t len, bool json, struct buf *out)
@@ -48,7 +30,7 @@ static void add_lines(const char *at, size_t len, bool json, struct buf *out)
 void inspect_runtime(struct binaries *b, u32 pid, bool json, struct buf *out)
 {
     CLEANUP(parser_reply_free) struct parser_reply about = {0};
-    int rc = fetch(b, pid, &about);
+    int rc = binaries_about(b, pid, &about);
     if (!rc) {
         buf_str(out, json ? ",\"runtime\":{" : "runtime\n");
         add_lines(about.data, about.len, json, out);

@@ -5,23 +5,11 @@
 #include "parser/parser.h"
 #include "proc/proc.h"
 #include <errno.h>
-#include <unistd.h>
-
-#define TRIES    5 /* of a virtual machine that starts, or changes while it is read */
-#define PAUSE_US 50000
 
 /* Takes what is known of the virtual machine. False: there is none. */
 static bool fetch_machine(struct address_space *s)
 {
-    AUTO_CLOSE int mem = proc_open(s->tid, "mem");
-    AUTO_CLOSE int maps = proc_open(s->tid, "maps");
-    int rc = mem < 0 || maps < 0 ? -ENODATA : -EAGAIN;
-    for (int i = 0; i < TRIES && (rc == -EAGAIN || rc == -ENOTSUP); i++) {
-        if (i)
-            usleep(PAUSE_US);
-        rc = binaries_attach(s->binaries, mem, maps, &s->jvm);
-    }
-    s->has_jvm = !rc;
+    s->has_jvm = !binaries_attach(s->binaries, s->tid, &s->jvm);
     for (size_t i = 0; s->has_jvm && i < s->vmas.n; i++) {
         struct xp_vma *m = &s->vmas.v[i];
         if (!m->file.id && XP_JVM_MEETS(&s->jvm, m))

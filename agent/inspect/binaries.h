@@ -65,11 +65,12 @@ void binaries_want_kernel(struct binaries *b);
 /* Reads the code that a process has generated (parser_generated, with the same arguments), and keeps its symbols for
  * binaries_set_process. */
 int binaries_generated(struct binaries *b, int mem, int maps, int program, struct parser_reply *out);
-/* Reads what there is of a process's runtime (parser_attach, with the same arguments), and keeps it for names. Returns
- * 0 with its virtual machine; -ENODATA: there is none; or another -errno. */
-int binaries_attach(struct binaries *b, int mem, int maps, struct xp_jvm *out);
-/* Reads what its runtime is (parser_about, with the same arguments). */
-int binaries_about(struct binaries *b, int mem, int maps, struct parser_reply *out);
+/* Reads what there is of a process's runtime (parser_attach), and keeps it for names. One that starts, or changes while
+ * it is read, is read again for a moment. Returns 0 with its virtual machine; -ENODATA: there is none; or another
+ * -errno. */
+int binaries_attach(struct binaries *b, u32 tid, struct xp_jvm *out);
+/* Reads what it is (parser_about), in the same way. */
+int binaries_about(struct binaries *b, u32 tid, struct parser_reply *out);
 /* Sets the process whose anonymous memory is symbolized, whatever tgid is requested: its runtime may write a map. */
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start);
 /* Returns the source of names for files, the kernel and the generated code of that process; valid as long as `b`. */

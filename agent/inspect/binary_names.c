@@ -11,6 +11,9 @@
 #include <errno.h>
 #include <unistd.h>
 
+#define TRIES    5 /* of a runtime that starts, or changes while it is read */
+#define PAUSE_US 50000
+
 static bool source_file(void *ctx, u32 id, const char **path, const char **build_id)
 {
     const struct binary *f = binaries_get(ctx, id);
@@ -61,10 +64,25 @@ int binaries_generated(struct binaries *b, int mem, int maps, int program, struc
     return rc;
 }
 
-int binaries_attach(struct binaries *b, int mem, int maps, struct xp_jvm *out)
+static int ask_runtime(struct binaries *b, u32 tid,
+                       int (*question)(struct parser *p, int mem, int maps, struct parser_reply *out),
+                       struct parser_reply *out)
+{
+    AUTO_CLOSE int mem = proc_open(tid, "mem");
+    AUTO_CLOSE int maps = proc_open(tid, "maps");
+    int rc = mem < 0 || maps < 0 ? -ENODATA : -EAGAIN;
+    for (int i = 0; i < TRIES && (rc == -EAGAIN || rc == -ENOTSUP); i++) {
+        if (i)
+            usleep(PAUSE_US);
+        rc = question(b->parser, mem, maps, out);
+    }
+    return rc;
+}
+
+int binaries_attach(struct binaries *b, u32 tid, struct xp_jvm *out)
 {
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    int rc = parser_attach(b->parser, mem, maps, &reply);
+    int rc = ask_runtime(b, tid, parser_attach, &reply);
     const struct xp_jvm *jvm = rc ? NULL : hotspot_machine(reply.data, reply.len);
     if (!jvm)
         return rc ? rc : -ENODATA;
@@ -74,9 +92,9 @@ int binaries_attach(struct binaries *b, int mem, int maps, struct xp_jvm *out)
     return 0;
 }
 
-int binaries_about(struct binaries *b, int mem, int maps, struct parser_reply *out)
+int binaries_about(struct binaries *b, u32 tid, struct parser_reply *out)
 {
-    return parser_about(b->parser, mem, maps, out);
+    return ask_runtime(b, tid, parser_about, out);
 }
 
 void binaries_set_process(struct binaries *b, u32 tgid, u64 start)

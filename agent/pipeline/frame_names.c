@@ -84,14 +84,14 @@ void frame_names_add(struct frame_names *r, u32 tgid, u64 start, u64 cgroup, con
 {
     u32 id = id_of(r, tgid, start);
     for (size_t i = 0; i < n && i < names->n; i++) {
-        u32 first = names->first[i], frames = names->first[i + 1] - first;
-        bool gone = frames && names->frames[first].start == RUNTIME_GONE;
+        u32 first = names->first[i], count = names->first[i + 1] - first;
+        bool gone = count && names->frames[first].start == RUNTIME_GONE;
         r->stats.gone += gone;
-        r->stats.named += frames && !gone;
+        r->stats.named += count && !gone;
+        if (id)
+            put(r, r->share ? cgroup : SHARES_ALL, id, place_of(words + 2 * i), names->frames + first, count,
+                names->strings);
     }
-    for (size_t i = 0; i < n && id && i < names->n; i++)
-        put(r, r->share ? cgroup : SHARES_ALL, id, place_of(words + 2 * i), names->frames + names->first[i],
-            names->first[i + 1] - names->first[i], names->strings);
 }
 
 /* Appends the frames of a place, which stays for the next interval. */

@@ -6,6 +6,7 @@
 #define MAX_FLAGS  8192
 #define MAX_FLAG   128
 #define MAX_NAME   64
+#define MAX_HEADER 32
 #define MAX_BLOCKS (1u << 20) /* of all heaps; each takes a segment at least */
 
 /* ---- The collector: the flag that chose it ---------------------------------------------------------------------- */
@@ -99,7 +100,7 @@ static void count_code(struct memory *m, const struct hotspot_found *found, stru
 {
     struct hotspot_query q = {.m = m, .h = &found->h};
     const struct hotspot_field *length = &found->structs.fields[FIELD_BLOCK_LENGTH];
-    t->cut = !length->found || length->value > sizeof(struct xp_jvm_heap);
+    t->cut = !length->found || length->value > MAX_HEADER;
     for (unsigned i = 0; i < XP_JVM_HEAPS && !t->cut; i++)
         if (found->h.jvm.heap[i].low)
             count_heap(&q, &found->h.jvm.heap[i], found->ends[i], length->value, t);

@@ -24,6 +24,16 @@ end_agent() { # [STATUS]
     [ "$rc" = "${1:-0}" ] || fail "the agent ended with $rc"
 }
 
+# In KiB, with its children's: VmRSS, now; VmHWM, the most that each of them has had.
+memory_of_agent() { # FIELD
+    local pid sum=0 kib
+    for pid in $agent_pid $(pgrep -P "$agent_pid"); do
+        kib=$(awk -v field="$1:" '$1 == field { print $2 }' "/proc/$pid/status" 2>/dev/null) || true
+        sum=$((sum + ${kib:-0}))
+    done
+    echo $sum
+}
+
 metric() { # NAME [LABELS_REGEX]: the sum; fails without the page or the metric
     local text
     text=$(curl -sf "$page/metrics") || fail "there is no page $page/metrics"

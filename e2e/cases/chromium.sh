@@ -12,13 +12,6 @@ HOME=$TMP unshare --fork --pid --mount-proc --kill-child chromium --headless=new
 browser=$!
 at_exit "kill -KILL $browser; wait $browser 2>/dev/null"
 
-descendants() { # PID
-    local child
-    for child in $(pgrep -P "$1"); do
-        echo "$child"
-        descendants "$child"
-    done
-}
 busiest() { # the renderer of the page: its PID is in $page
     local pid best=0 stat fields
     page=

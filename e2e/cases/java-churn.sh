@@ -16,19 +16,10 @@ printf 'Premain-Class: Churn\nCan-Redefine-Classes: true\n' >"$TMP/manifest"
 jar cfm "$TMP/churn.jar" "$TMP/manifest" -C "$TMP" Churn.class
 INTERVAL=2s
 
-memory_of_agent() { # in KiB, its children's included
-    local pid sum=0 kib
-    for pid in $agent_pid $(pgrep -P "$agent_pid"); do
-        kib=$(awk '/^VmRSS/ { print $2 }' "/proc/$pid/status" 2>/dev/null) || true
-        sum=$((sum + ${kib:-0}))
-    done
-    echo $sum
-}
-
 watch_memory() { # of the agent, while a process runs: its most in the second quarter of the time, and in the last one
     local pid=$1 now most='0 0' quarter start=$SECONDS
     while kill -0 "$pid" 2>/dev/null; do
-        now=$(memory_of_agent)
+        now=$(memory_of_agent VmRSS)
         quarter=$((4 * (SECONDS - start) / seconds))
         most=$(awk -v q=$quarter -v n="$now" '{ if (q == 1 && n > $1) $1 = n; if (q == 3 && n > $2) $2 = n; print }' <<<"$most")
         sleep 0.2

@@ -40,15 +40,6 @@ judge() { # TWO_HEX_DIGITS
         printf "%.2f %.2f\n", 100 * (all - cut) / all, 100 * with / begun }' || fail "there are only $begun of $all samples"
 }
 
-memory_of_agent() { # in MiB: the most that it has had, its children's included
-    local pid sum=0 kib
-    for pid in $agent_pid $(pgrep -P "$agent_pid"); do
-        kib=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null) || true
-        sum=$((sum + ${kib:-0}))
-    done
-    echo $((sum / 1024))
-}
-
 cpu_of_agent() { # in ms, its children's included
     local pid
     for pid in $agent_pid $(pgrep -P "$agent_pid"); do cat "/proc/$pid/stat"; done 2>/dev/null |
@@ -77,7 +68,7 @@ liars=("${groups[@]}")
 start_agent --host-processes off --rate 199 --max-rate 199 --max-cpu 100
 victim ab
 read -r whole chain < <(judge ab)
-echo "alone: $whole % of the stacks are whole, $chain % of the chains are, too; the agent has $(memory_of_agent) MiB"
+echo "alone: $whole % of the stacks are whole, $chain % of the chains are, too; the agent has $(($(memory_of_agent VmHWM) / 1024)) MiB"
 
 groups=("${liars[@]}")
 for pid in "${hanging[@]}"; do kill -CONT "$pid"; done
@@ -89,7 +80,7 @@ victim ef
 took=$(($(cpu_of_agent) - before))
 lasted=$((($(date +%s%N) - began) / 1000000))
 read -r beside in_chain < <(judge ef)
-mib=$(memory_of_agent)
+mib=$(($(memory_of_agent VmHWM) / 1024))
 echo "beside them: $beside % are whole, $in_chain % of the chains, too; the agent has $mib MiB and took $took ms in $lasted ms"
 is "$beside" '>=' 99 || fail "only $beside % of the other container's stacks are whole"
 is "$in_chain" '>=' "$chain - 2" || fail "only $in_chain % of the other container's chains are whole, not $chain %"

@@ -5,14 +5,6 @@ set -euo pipefail
 need_root
 need bpftool jq
 
-descendants() { # PID
-    local child
-    for child in $(pgrep -P "$1"); do
-        echo "$child"
-        descendants "$child"
-    done
-}
-
 sleep 1000 &
 sleeper=$!
 at_exit "kill $sleeper"

@@ -142,14 +142,21 @@ TEST(collector_spans_follow_one_another)
     CHECK(first.time_ns < second.time_ns + passed); /* other programs may run between the readings of two clocks */
 }
 
-/* Puts jobs of no consequence until the lane of intervals has no room: one interval waits for the worker there. */
+/* The lane of intervals has no room afterwards, and gets none: its thread holds an interval that waits for the worker.
+ */
 static void fill_lane(struct collector_desk *d)
 {
-    struct job *j;
     jobs_fill(&d->jobs, JOBS_MAX);
-    while (collector_rotate(d->c), j = job_new(JOB_GAP), !openings_put(d->openings, j))
-        ;
-    job_free(j);
+    collector_rotate(d->c);
+    for (size_t n = 0; n < OPENINGS_MAX;) { /* as many fit behind the interval only when the thread has taken it */
+        struct job *j = job_new(JOB_GAP);
+        if (!openings_put(d->openings, j)) {
+            n++;
+        } else {
+            job_free(j);
+            usleep(1000);
+        }
+    }
 }
 
 TEST(collector_interval_goes_on_without_a_place_in_the_queue)

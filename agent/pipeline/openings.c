@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define LANE_MAX 4096 /* jobs */
 #define AGAIN_US 2000
 #define IDLE_MS  10000
 #define TRY_MS   5000 /* for a file, as the worker has */
@@ -154,7 +153,7 @@ static int start(struct openings *o, struct lane *l)
 {
     l->all = o;
     l->put = 1; /* its start */
-    int rc = queue_new(&l->queue, LANE_MAX);
+    int rc = queue_new(&l->queue, OPENINGS_MAX);
     if (!rc)
         rc = opener_new(&l->opener, o->hung);
     if (!rc)

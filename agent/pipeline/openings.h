@@ -16,6 +16,8 @@ struct jobs;
 struct openings;
 struct probe;
 
+#define OPENINGS_MAX 4096 /* jobs that wait in a lane */
+
 /* All arguments are borrowed. The threads start at once. Returns 0, -ENOMEM or another -errno. */
 int openings_new(struct openings **out, struct probe *probe, struct jobs *jobs, struct hung *hung);
 /* What was not opened yet is dropped. */

@@ -136,7 +136,7 @@ XP_INLINE void xp_start_at_regs(struct xp_state *s)
 XP_INLINE int xp_signal_step(struct xp_state *s, u64 uc)
 {
     u64 *g = (u64 *)s->object;
-    if (xp_read_user(g, 17 * 8, uc + 40))
+    if (xp_read_stack(g, 17 * 8, uc + 40))
         return 1;
     s->regs.r[0] = g[13];
     s->regs.r[1] = g[12];

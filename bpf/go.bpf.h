@@ -58,8 +58,8 @@ XP_NOINLINE int xp_go_resume(u64 word)
 XP_INLINE u64 xp_go_call_cfa(struct xp_state *s, struct xp_rule r)
 {
     u64 g, depth, high = 0;
-    if (s->hops++ >= XP_MAX_HOPS || xp_read_user(&g, 8, s->sp + (s16)r.cfa_off) ||
-        xp_read_user(&depth, 8, s->sp + (r.cfa_off >> 16)))
+    if (s->hops++ >= XP_MAX_HOPS || xp_read_stack(&g, 8, s->sp + (s16)r.cfa_off) ||
+        xp_read_stack(&depth, 8, s->sp + (r.cfa_off >> 16)))
         return 0;
     if (g && xp_read_user(&high, 8, g + 8)) /* g.stack.hi */
         return 0;

@@ -114,7 +114,7 @@ XP_NOINLINE u64 xp_java_search(u64 sp)
     if (!s)
         return 0;
     for (u32 i = 0; i < XP_JAVA_SLOTS; i++, sp += 8)
-        if (!xp_read_user(&ra, 8, sp) && xp_is_java_return(s, ra, sp))
+        if (!xp_read_stack(&ra, 8, sp) && xp_is_java_return(s, ra, sp))
             return sp + 8;
     return 0;
 }

@@ -14,13 +14,13 @@ XP_NOINLINE int xp_window_fill(u64 at)
     s->refills++;
     s->window_at = at;
     s->window_len = XP_WINDOW;
-    if (!xp_read_user(s->window, XP_WINDOW, at))
+    if (!xp_read_stack(s->window, XP_WINDOW, at))
         return 0;
     u64 len = 4096 - (at & 4095);
     if (len > XP_WINDOW)
         len = XP_WINDOW;
     s->window_len = len;
-    if (!xp_read_user(s->window, len, at))
+    if (!xp_read_stack(s->window, len, at))
         return 0;
     s->window_len = 0;
     return 1;
@@ -33,7 +33,7 @@ XP_NOINLINE int xp_load_slow(u64 at)
     if (!s)
         return 1;
     if (at & 7)
-        return xp_read_user(&s->loaded, 8, at);
+        return xp_read_stack(&s->loaded, 8, at);
     if (xp_window_fill(at))
         return 1;
     s->loaded = s->window[0];

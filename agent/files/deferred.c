@@ -222,6 +222,7 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
         .nvmas = resolve_mappings(l, w, jvm, vmas),
         .jvm = jvm,
         .read = jvm ? machine_memory_read : dump_read,
+        .read_stack = jvm ? machine_memory_stack : dump_read,
         .ctx = jvm ? (void *)l->machine : w->job.dump,
     };
     space.words = probe_shard_words(l->probe, &space.nwords);

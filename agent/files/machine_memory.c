@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGES       128 /* 512 KB: the blobs and methods of some dozens of stacks */
-#define PAGE        4096u
-#define STACK_REACH ((u64)8 << 20) /* above a stack pointer, at most, there may be stack */
+#define PAGES 128 /* 512 KB: the blobs and methods of some dozens of stacks */
+#define PAGE  4096u
 
 struct page {
     u64 at, start; /* start: of its process; 0: none */
@@ -91,11 +90,15 @@ int dump_read(void *dump, void *to, u32 len, u64 from)
     return 0;
 }
 
+int machine_memory_stack(void *memory, void *to, u32 len, u64 from)
+{
+    const struct machine_memory *m = memory;
+    return dump_read((void *)m->dump, to, len, from);
+}
+
 int machine_memory_read(void *memory, void *to, u32 len, u64 from)
 {
-    struct machine_memory *m = memory;
-    bool above = from - m->dump->regs.r[7] >= STACK_REACH;
-    return above ? read_now(m, to, len, from) : dump_read((void *)m->dump, to, len, from);
+    return machine_memory_stack(memory, to, len, from) ? read_now(memory, to, len, from) : 0;
 }
 
 void machine_memory_forget(struct machine_memory *m)

@@ -27,7 +27,9 @@ void machine_memory_free(struct machine_memory **m);
 const struct xp_jvm *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s, const struct xp_dump *d);
 /* For struct host_space: reads the copied stack, `dump` being a struct xp_dump. Returns 0 or 1. */
 int dump_read(void *dump, void *to, u32 len, u64 from);
-/* The same, and other memory as it is now. */
+/* The same, and memory that is not the stack as it is now: a machine may have its own beside a stack. */
 int machine_memory_read(void *m, void *to, u32 len, u64 from);
+/* The copied stack, and nothing else. */
+int machine_memory_stack(void *m, void *to, u32 len, u64 from);
 /* A round ended: what was read may not be there any more. m may be NULL. */
 void machine_memory_forget(struct machine_memory *m);

@@ -16,9 +16,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define MAX_MAPS    ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
-#define STACK_REACH ((u64)8 << 20)     /* above a stack pointer, at most, there may be stack */
-#define MAX_TRIES   64                 /* tables of a file with more and more stretches */
+#define MAX_MAPS  ((size_t)64 << 20) /* bytes of /proc/PID/maps: 65,530 mappings are 10 MB */
+#define MAX_TRIES 64                 /* tables of a file with more and more stretches */
 
 /* ---- Mappings --------------------------------------------------------------------------------------------------- */
 
@@ -295,25 +294,30 @@ int address_space_read(void *space, void *to, u32 len, u64 from)
 
 struct reading {
     const struct address_space *s;
-    u64 sp;
     int (*read)(void *ctx, void *to, u32 len, u64 from); /* of the stack */
     void *ctx;
 };
+
+static int read_stack(void *ctx, void *to, u32 len, u64 from)
+{
+    const struct reading *r = ctx;
+    return r->read(r->ctx, to, len, from);
+}
 
 /* Of a thread that runs, only its stack was copied: what a virtual machine has elsewhere is read now. */
 static int read_both(void *ctx, void *to, u32 len, u64 from)
 {
     const struct reading *r = ctx;
-    if (!r->read(r->ctx, to, len, from))
+    if (!read_stack(ctx, to, len, from))
         return 0;
-    return !r->s->has_jvm || from - r->sp < STACK_REACH || address_space_read((void *)r->s, to, len, from);
+    return !r->s->has_jvm || address_space_read((void *)r->s, to, len, from);
 }
 
 void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u64 fs_base,
                           int (*read)(void *ctx, void *to, u32 len, u64 from), void *ctx, struct xp_state *state)
 {
     struct host_space space;
-    struct reading both = {.s = s, .sp = regs->r[7], .read = read, .ctx = ctx};
+    struct reading both = {.s = s, .read = read, .ctx = ctx};
     do {
         space = (struct host_space){.words = s->words.v,
                                     .nwords = (u32)s->words.n,
@@ -323,6 +327,7 @@ void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u
                                     .tls = fs_base,
                                     .jvm = s->has_jvm ? &s->jvm : NULL,
                                     .read = read_both,
+                                    .read_stack = read_stack,
                                     .ctx = &both};
         host_unwind(&space, regs, state);
     } while (fetch_missing(s, state) || address_space_fetch_code(s, state) || fetch_whole(s, state, &space));

@@ -36,6 +36,16 @@ XP_INLINE int xp_read_user(void *to, u32 len, u64 from)
     return space->read(space->ctx, to, len, from);
 }
 
+static int read_stack(const struct host_space *with, void *to, u32 len, u64 from)
+{
+    return (with->read_stack ? with->read_stack : with->read)(with->ctx, to, len, from);
+}
+
+XP_INLINE int xp_read_stack(void *to, u32 len, u64 from)
+{
+    return read_stack(space, to, len, from);
+}
+
 XP_INLINE u64 xp_tls_base(const struct xp_state *s)
 {
     return space->tls;
@@ -99,8 +109,7 @@ size_t host_chain(const struct host_space *with, const struct xp_state *from, u3
 {
     u64 bp = from->bp, link[2];
     size_t n = 0;
-    for (u32 steps = 0; steps < HOST_CHAIN_MAX && !(bp & 7) && !with->read(with->ctx, link, sizeof(link), bp);
-         steps++) {
+    for (u32 steps = 0; steps < HOST_CHAIN_MAX && !(bp & 7) && !read_stack(with, link, sizeof(link), bp); steps++) {
         for (size_t i = 0; i < with->nvmas && n < HOST_CHAIN_MAX; i++)
             if (with->vmas[i].file.id == file && link[1] > with->vmas[i].start && link[1] <= with->vmas[i].end)
                 out[n++] = link[1] - 1 - with->vmas[i].bias;

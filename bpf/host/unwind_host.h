@@ -21,6 +21,8 @@ struct host_space {
     const struct xp_jvm *jvm; /* NULL: it is no virtual machine; else mappings of its code have XP_FILE_JVM */
     /* Copies memory of the process. Returns 0, or 1 if part of it cannot be read. */
     int (*read)(void *ctx, void *to, u32 len, u64 from);
+    /* The same of the stack. NULL: it is read like all else. */
+    int (*read_stack)(void *ctx, void *to, u32 len, u64 from);
     void *ctx;
 };
 

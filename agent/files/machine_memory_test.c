@@ -1,0 +1,83 @@
+#include "base/test.h"
+#include "files/machine_memory.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SP 0x7f0000010000ull
+
+/* A process whose virtual machine has memory right behind the copied part of a stack, one page of it. */
+struct process {
+    int reads, error;
+};
+
+static bool find(void *ctx, u32 tgid, u64 start, struct xp_jvm *out)
+{
+    *out = (struct xp_jvm){.entry_return = 5};
+    return tgid == 7 && start == 8;
+}
+
+static int read_process(void *ctx, const struct xp_sample *s, u64 at, void *to, size_t len)
+{
+    struct process *p = ctx;
+    p->reads++;
+    if (p->error || at != SP + 4096)
+        return p->error ? p->error : -EFAULT;
+    memset(to, 0xaa, len);
+    return (int)len;
+}
+
+struct desk {
+    struct process process;
+    struct machine_memory *m;
+    struct xp_dump *dump;
+    struct xp_sample sample;
+};
+
+static void desk_open(struct desk *d)
+{
+    const struct machine_source from = {&d->process, find, read_process};
+    *d = (struct desk){.dump = calloc(1, sizeof(*d->dump)), .sample = {.tgid = 7, .start = 8}};
+    CHECK(d->dump && !machine_memory_new(&d->m, &from));
+    d->dump->regs.r[7] = SP;
+    d->dump->len = 4096;
+    memset(d->dump->stack, 0x11, 4096);
+}
+
+static void desk_close(struct desk *d)
+{
+    machine_memory_free(&d->m);
+    free(d->dump);
+}
+
+TEST(machine_memory_beside_a_stack)
+{
+    struct desk d;
+    u64 word = 0;
+    desk_open(&d);
+    const struct xp_jvm *jvm = machine_memory_begin(d.m, &d.sample, d.dump);
+    CHECK(jvm && jvm->entry_return == 5);
+    CHECK(!machine_memory_stack(d.m, &word, 8, SP + 8) && word == 0x1111111111111111ull);
+    CHECK(!machine_memory_read(d.m, &word, 8, SP + 4088) && word == 0x1111111111111111ull);
+    CHECK_EQ(d.process.reads, 0); /* what was copied is not read as it is now */
+    CHECK(!machine_memory_read(d.m, &word, 8, SP + 4096) && word == 0xaaaaaaaaaaaaaaaaull);
+    CHECK(!machine_memory_read(d.m, &word, 8, SP + 5000));
+    CHECK_EQ(d.process.reads, 1);
+    CHECK(machine_memory_stack(d.m, &word, 8, SP + 4096)); /* the thread has run since */
+    CHECK(machine_memory_read(d.m, &word, 8, SP + 8192));  /* nothing is there */
+    desk_close(&d);
+}
+
+TEST(machine_memory_of_a_process_that_does_not_answer)
+{
+    struct desk d;
+    u64 word = 0;
+    desk_open(&d);
+    d.process.error = -EREMOTEIO;
+    CHECK(machine_memory_begin(d.m, &d.sample, d.dump) != NULL);
+    CHECK(machine_memory_read(d.m, &word, 8, SP + 4096) && machine_memory_read(d.m, &word, 8, SP + 16384));
+    CHECK_EQ(d.process.reads, 1);
+    d.sample.tgid = 9;
+    CHECK(!machine_memory_begin(d.m, &d.sample, d.dump));
+    desk_close(&d);
+}

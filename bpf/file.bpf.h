@@ -42,7 +42,7 @@ XP_INLINE int xp_file_key(struct xp_state *s, u64 file, struct xp_file_key *k)
     bpf_probe_read_kernel(&inode, 8, (void *)(file + XP_OFFSET_OF(file, f_inode)));
     if (!inode || xp_object(s, inode))
         return 1;
-    s->found.inode = inode;
+    s->found.origin.inode = inode;
     k->ino = xp_field64(s, inode, XP_OFFSET_OF(inode, i_ino));
     k->size = xp_field64(s, inode, XP_OFFSET_OF(inode, i_size));
     k->generation = xp_field32(s, inode, XP_OFFSET_OF(inode, i_generation));

@@ -43,6 +43,19 @@ XP_INLINE u32 xp_want_of(u64 id, struct task_struct *t)
     return known ? (u32)*known : (u32)xp_cgroup_decide((u64)xp_cgroup_of(t));
 }
 
+/* The same, remembered by each CPU. */
+XP_INLINE u32 xp_want_again(struct xp_state *s, u64 id, struct task_struct *t)
+{
+    struct xp_decided *d = &s->decided[id & (XP_DECIDED - 1)];
+    u32 valid = xp_live.wants;
+    if (d->cgroup == id && d->valid == valid)
+        return d->want;
+    d->want = xp_want_of(id, t);
+    d->cgroup = id;
+    d->valid = valid;
+    return d->want;
+}
+
 /* The same of a cgroup that is not that of the running task. */
 XP_INLINE u32 xp_want_of_cgroup(u64 id, struct cgroup *c)
 {
@@ -67,8 +80,9 @@ XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
 
 /* Returns the number of samples that this one represents; 0: it is not wanted. Also fills in the cgroup of the
  * sample. */
-XP_INLINE u32 xp_wanted(struct xp_sample *smp, u32 event, struct xp_stats *st)
+XP_INLINE u32 xp_wanted(struct xp_state *s, u32 event, struct xp_stats *st)
 {
+    struct xp_sample *smp = &s->sample;
     if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &smp->tgid)) {
         st->not_wanted++;
         return 0;
@@ -76,7 +90,7 @@ XP_INLINE u32 xp_wanted(struct xp_sample *smp, u32 event, struct xp_stats *st)
     smp->cgroup = xp_cgroup_id();
     if (xp_config.target != XP_TARGET_CGROUP)
         return 1;
-    u32 want = xp_want_of(smp->cgroup, (struct task_struct *)bpf_get_current_task());
+    u32 want = xp_want_again(s, smp->cgroup, (struct task_struct *)bpf_get_current_task());
     u32 every = XP_WANT_EVERY(want);
     if (!(want >> event & 1)) {
         st->not_wanted++;

@@ -14,7 +14,7 @@ XP_INLINE struct xp_vma_set *xp_vma_set_of(struct xp_state *s)
 XP_INLINE void xp_vma_set_reset(struct xp_vma_set *set)
 {
     for (u32 i = 0; i < XP_VMA_CACHE; i++)
-        set->vma[i].start = set->vma[i].end = 0;
+        set->range[i].start = set->range[i].end = 0;
     set->n = 0;
 }
 
@@ -29,15 +29,20 @@ XP_INLINE int xp_is_attached(struct xp_state *s, u64 vma)
     return 0;
 }
 
-/* Whether it maps the same pages of code of the same file as a remembered mapping. */
-XP_INLINE int xp_is_same_vma(struct xp_state *s, const struct xp_vma *m, const struct xp_vma_origin *o)
+/* Whether the VMA that was read last is the executable one of a remembered range. */
+XP_INLINE int xp_is_same_range(struct xp_state *s, u64 vma, const struct xp_range *r)
 {
-    return xp_field64(s, o->vma, XP_OFFSET_OF(vm_area_struct, vm_start)) == m->start &&
-           xp_field64(s, o->vma, XP_OFFSET_OF(vm_area_struct, vm_end)) == m->end &&
-           xp_field64(s, o->vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff)) == o->pgoff &&
-           xp_field64(s, o->vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) == s->who.mm &&
-           xp_field64(s, o->vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC &&
-           xp_field64(s, o->vma, XP_OFFSET_OF(vm_area_struct, vm_file)) == o->file;
+    return xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_start)) == r->start &&
+           xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_end)) == r->end &&
+           xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) == s->who.mm &&
+           xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC;
+}
+
+/* Whether it maps the same pages of the same file. */
+XP_INLINE int xp_is_same_origin(struct xp_state *s, u64 vma, const struct xp_vma_origin *o)
+{
+    return xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff)) == o->pgoff &&
+           xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file)) == o->file;
 }
 
 /* Whether its file still is the same: another one that got its memory has another inode. */
@@ -46,6 +51,22 @@ XP_INLINE int xp_is_same_file(const struct xp_vma_origin *o)
     u64 inode = 0;
     return !o->file ||
            (!bpf_probe_read_kernel(&inode, 8, (void *)(o->file + XP_OFFSET_OF(file, f_inode))) && inode == o->inode);
+}
+
+#define XP_VMA_HEAD 64 /* bytes at the start of a VMA: its range, memory map, flags and, mostly, vm_lock_seq */
+
+/* Whether nobody has locked the VMA for writing since it was last seen. It must be locked, by a new number, for any
+ * change, for its removal, and before it becomes part of a tree again (vma_start_write). One cache line of the kernel
+ * tells. */
+XP_INLINE int xp_is_untouched(struct xp_state *s, const struct xp_vma_kept *k, const struct xp_range *r)
+{
+    if (!bpf_core_field_exists(struct vm_area_struct___lock, vm_lock_seq) ||
+        XP_OFFSET_OF(vm_area_struct___lock, vm_lock_seq) + 4 > XP_VMA_HEAD ||
+        XP_OFFSET_OF(vm_area_struct, vm_flags) + 8 > XP_VMA_HEAD)
+        return 0;
+    return k->lock && !bpf_probe_read_kernel(s->object, XP_VMA_HEAD, (void *)k->vma) &&
+           xp_field32(s, k->vma, XP_OFFSET_OF(vm_area_struct___lock, vm_lock_seq)) == (u32)k->lock &&
+           xp_is_same_range(s, k->vma, r);
 }
 
 /* Tells whether remembered mapping number i is there although mappings of the process have changed. The VMA may have
@@ -57,11 +78,15 @@ XP_NOINLINE int xp_still_mapped(u32 i)
         return 0;
     struct xp_vma_set *set = xp_vma_set_of(s);
     i &= XP_VMA_CACHE - 1;
+    struct xp_vma_kept *k = &set->kept[i];
     const struct xp_vma_origin *o = &set->origin[i];
-    if (xp_object(s, o->vma) || !xp_is_same_vma(s, &set->vma[i], o) || !xp_is_attached(s, o->vma) ||
-        !xp_is_same_file(o))
-        return 0;
-    set->seen[i].seq = (u32)set->seq;
+    if (!xp_is_untouched(s, k, &set->range[i])) {
+        if (xp_object(s, k->vma) || !xp_is_same_range(s, k->vma, &set->range[i]) || !xp_is_same_origin(s, k->vma, o) ||
+            !xp_is_attached(s, k->vma) || !xp_is_same_file(o))
+            return 0;
+        k->lock = xp_vma_lock(s, k->vma);
+    }
+    k->seq = (u32)set->seq;
     return 1;
 }
 #endif
@@ -78,22 +103,26 @@ XP_NOINLINE int xp_recall_mapping(u32 i)
         return 0;
     struct xp_vma_set *set = xp_vma_set_of(s);
     i &= XP_VMA_CACHE - 1;
-    if (XP_VMA_TICK(s) - set->seen[i].walked < XP_VMA_TICKS &&
-        (set->seen[i].seq == (u32)set->seq || xp_still_mapped(i))) {
-        s->cur = set->vma[i];
+    const struct xp_vma_kept *k = &set->kept[i];
+    if (XP_VMA_TICK(s) - k->walked < XP_VMA_TICKS && (k->seq == (u32)set->seq || xp_still_mapped(i))) {
+        s->cur = (struct xp_vma){set->range[i].start, set->range[i].end, k->bias, k->file};
         return 1;
     }
-    set->vma[i].start = set->vma[i].end = 0;
+    set->range[i].start = set->range[i].end = 0;
     return 0;
 }
 
 XP_INLINE void xp_remember_mapping(struct xp_state *s, struct xp_vma_set *set)
 {
     u32 i = set->n++ & (XP_VMA_CACHE - 1);
-    set->vma[i] = s->cur;
-    set->seen[i].seq = (u32)set->seq;
-    set->seen[i].walked = XP_VMA_TICK(s);
-    set->origin[i] = s->found;
+    set->range[i] = (struct xp_range){s->cur.start, s->cur.end};
+    set->kept[i] = (struct xp_vma_kept){.bias = s->cur.bias,
+                                        .file = s->cur.file,
+                                        .seq = (u32)set->seq,
+                                        .walked = XP_VMA_TICK(s),
+                                        .vma = s->found.vma,
+                                        .lock = s->found.lock};
+    set->origin[i] = s->found.origin;
 }
 
 /* Finds the mapping of pc: the current one, a remembered one, or by a walk of the process's tree. A mapping whose file
@@ -104,7 +133,7 @@ XP_INLINE int xp_switch_mapping(struct xp_state *s, u64 pc)
         return 0;
     struct xp_vma_set *set = xp_vma_set_of(s);
     for (u32 i = 0; i < XP_VMA_CACHE; i++)
-        if (pc >= set->vma[i].start && pc < set->vma[i].end && xp_recall_mapping(i))
+        if (pc >= set->range[i].start && pc < set->range[i].end && xp_recall_mapping(i))
             return 0;
     int cause = xp_find_mapping(pc);
     if (!cause && s->cur.file.state != XP_FILE_PENDING)

@@ -76,7 +76,8 @@ struct {
 /* pc -> rule, one value per CPU. An ordinary array, because per-CPU values are limited to 32 KiB. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1); /* set to the number of possible CPUs */
+    __uint(max_entries, 1);            /* set to the number of possible CPUs */
+    __uint(map_flags, BPF_F_MMAPABLE); /* only so that it begins with a cache line */
     __type(key, u32);
     __type(value, struct xp_cache);
 } pc_cache SEC(".maps");
@@ -86,7 +87,8 @@ struct {
  * a scratch and a pc_cache of their own. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(max_entries, 1); /* set to the number of possible CPUs */
+    __uint(max_entries, 1);            /* set to the number of possible CPUs */
+    __uint(map_flags, BPF_F_MMAPABLE); /* only so that it begins with a cache line */
     __type(key, u32);
     __type(value, struct xp_state);
 } scratch SEC(".maps");

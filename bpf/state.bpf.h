@@ -46,12 +46,27 @@ struct xp_area { /* any mapping, whatever is in it (area.bpf.h) */
     u64 unsure; /* what was found out about it may not last */
 };
 
-struct xp_vma_seen { /* when a remembered mapping was last known to be there */
-    u32 seq;         /* mm_lock_seq at that time */
-    u32 walked;      /* when it was found in the tree, in units of 2^24 ns */
+#define XP_DECIDED 4 /* cgroups whose want is remembered by each CPU */
+struct xp_decided {
+    u64 cgroup;
+    u32 valid; /* xp_live.wants */
+    u32 want;
 };
-struct xp_vma_origin { /* where it was found: kernel addresses; file 0: it is of none */
-    u64 vma, file, inode, pgoff;
+
+struct xp_range {
+    u64 start, end;
+};
+struct xp_vma_kept { /* a remembered mapping, but for its range: one cache line */
+    u64 bias;
+    struct xp_file file;
+    u32 seq;    /* mm_lock_seq when it was last known to be there */
+    u32 walked; /* when it was found in the tree, in units of 2^24 ns */
+    u64 vma;    /* kernel address */
+    u64 lock;   /* of the VMA: xp_vma_lock */
+};
+_Static_assert(sizeof(struct xp_vma_kept) == 64, "one cache line for each change of mapping");
+struct xp_vma_origin { /* what else a VMA has: kernel addresses; file 0: it is of none */
+    u64 file, inode, pgoff;
 };
 
 /* Mappings from earlier samples of a process. They are valid until its mmap lock is taken for writing, which
@@ -60,11 +75,16 @@ struct xp_vma_origin { /* where it was found: kernel addresses; file 0: it is of
 struct xp_vma_set {
     u64 mm, seq, exe, stack, start;
     u32 n, files; /* xp_live.files: tables of evicted files may be gone */
-    struct xp_vma vma[XP_VMA_CACHE];
-    struct xp_vma_seen seen[XP_VMA_CACHE];
+    u64 pad[2];   /* all parts are whole cache lines */
+    struct xp_range range[XP_VMA_CACHE];
+    struct xp_vma_kept kept[XP_VMA_CACHE];
     struct xp_vma_origin origin[XP_VMA_CACHE];
 };
-_Static_assert(sizeof(struct xp_vma_seen) * XP_VMA_CACHE == 64, "looked at for each change of mapping: one cache line");
+
+struct xp_found { /* where a mapping was found: kernel addresses */
+    struct xp_vma_origin origin;
+    u64 vma, lock;
+};
 
 struct xp_cache_entry {
     u64 tag; /* table uid << XP_OFFSET_BITS | offset; 0 = empty */
@@ -104,6 +124,8 @@ struct xp_state {
     u16 jvm_known;          /* XP_JVM_* */
     u32 holder;             /* of the lock that the thread waits for (lock.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
+    u64 pad1;               /* what follows begins with a cache line */
+    struct xp_decided decided[XP_DECIDED];
     struct xp_vma_set sets[XP_VMA_SETS];
     u64 node[32];              /* one maple tree node */
     u64 walked;                /* the last address for which the walk would have had the same result */
@@ -125,7 +147,7 @@ struct xp_state {
     struct xp_area area;
     u64 saved; /* where the kernel has the user registers of the thread that waits */
 
-    struct xp_vma_origin found; /* of the last walk */
+    struct xp_found found; /* by the last walk */
 
     /* Java (hotspot.bpf.h): the virtual machine, and the blob of the current frame. */
     struct xp_jvm jvm;
@@ -133,4 +155,9 @@ struct xp_state {
     u8 blob[XP_BLOB_BYTES];
     u32 java_met[XP_JAVA_MET]; /* hashes */
     struct xp_java_place java_places[XP_JAVA_PLACES];
+    u64 pad2[5];
 };
+_Static_assert(__builtin_offsetof(struct xp_state, sets) % 64 == 0 && sizeof(struct xp_state) % 64 == 0,
+               "whole cache lines");
+_Static_assert(sizeof(struct xp_vma_set) % 64 == 0 && __builtin_offsetof(struct xp_vma_set, range) % 64 == 0,
+               "the same");

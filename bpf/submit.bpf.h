@@ -215,7 +215,7 @@ XP_INLINE struct xp_state *xp_begin(u32 event, u64 weight, struct xp_stats *st)
     struct xp_sample *smp = &s->sample;
     smp->tgid = id >> 32;
     smp->tid = (u32)id;
-    u32 stands_for = xp_wanted(smp, event, st);
+    u32 stands_for = xp_wanted(s, event, st);
     if (!stands_for)
         return 0;
     xp_who_is(&s->who);

@@ -55,6 +55,15 @@ XP_INLINE u64 xp_rule_word(struct xp_rule r)
     return u.word;
 }
 
+/* Puts a rule into a pair of entries. That of a leaf, which is hardly ever met again, takes the place of no caller's
+ * but the older one's. */
+XP_INLINE void xp_cache_put(struct xp_cache_entry *pair, u64 tag, struct xp_rule r, u32 leaf)
+{
+    if (!leaf)
+        pair[1] = pair[0];
+    pair[leaf ? 1 : 0] = (struct xp_cache_entry){.tag = tag, .rule = r};
+}
+
 /* Returns the rule for `off` in the current table. */
 XP_INLINE struct xp_rule xp_find_rule(struct xp_state *s, u64 off)
 {
@@ -62,14 +71,13 @@ XP_INLINE struct xp_rule xp_find_rule(struct xp_state *s, u64 off)
     struct xp_cache *c = xp_cache_get(s);
     if (!c)
         return xp_as_rule(xp_table_rule(off));
-    struct xp_cache_entry *e = &c->slot[(tag * 0x9e3779b97f4a7c15ull >> 40) & (XP_CACHE_SLOTS - 1)];
-    if (e->tag == tag) {
+    struct xp_cache_entry *pair = &c->slot[(tag * 0x9e3779b97f4a7c15ull >> 40) & (XP_CACHE_SLOTS - 2)];
+    if (pair[0].tag == tag || pair[1].tag == tag) {
         s->hits++;
-        return e->rule;
+        return pair[0].tag == tag ? pair[0].rule : pair[1].rule;
     }
     s->misses++;
     struct xp_rule r = xp_as_rule(xp_table_rule(off));
-    e->tag = tag;
-    e->rule = r;
+    xp_cache_put(pair, tag, r, s->leaf);
     return r;
 }

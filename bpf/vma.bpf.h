@@ -88,6 +88,31 @@ XP_INLINE u64 xp_walk(struct xp_state *s, u64 at)
     return bpf_core_field_exists(struct mm_struct, mm_mt) ? xp_walk_maple(s, at) : xp_walk_rb(s, at);
 }
 
+/* Returns a number that changes whenever the mappings of the process may have changed; 0: not supported by this
+ * kernel. */
+XP_INLINE u64 xp_mappings_seq(u64 mm)
+{
+    u32 seq = 0, at;
+    if (bpf_core_field_exists(struct mm_struct___seqcount, mm_lock_seq))
+        at = XP_OFFSET_OF(mm_struct___seqcount, mm_lock_seq);
+    else if (bpf_core_field_exists(struct mm_struct___int_seq, mm_lock_seq))
+        at = XP_OFFSET_OF(mm_struct___int_seq, mm_lock_seq);
+    else
+        return 0;
+    bpf_probe_read_kernel(&seq, 4, (void *)(mm + at));
+    return seq | 1ull << 32;
+}
+
+/* Returns vm_lock_seq of the VMA that was read last, and bit 32. Returns 0 where there is none, and while the VMA is
+ * locked: further changes then do not show. */
+XP_INLINE u64 xp_vma_lock(struct xp_state *s, u64 vma)
+{
+    if (!bpf_core_field_exists(struct vm_area_struct___lock, vm_lock_seq))
+        return 0;
+    u64 lock = xp_field32(s, vma, XP_OFFSET_OF(vm_area_struct___lock, vm_lock_seq)) | 1ull << 32;
+    return lock == xp_mappings_seq(s->who.mm) ? 0 : lock;
+}
+
 XP_INLINE struct xp_jvm *xp_jvm_find(struct xp_state *s)
 {
     struct xp_jvm_key k = {.process = s->who.start, .stack = s->who.stack, .tgid = s->sample.tgid};
@@ -145,8 +170,10 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
         return XP_CAUSE_TREE;
     m->start = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_start));
     m->end = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_end));
-    s->found.pgoff = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff));
-    m->bias = m->start - (s->found.pgoff << 12);
+    s->found.vma = vma;
+    s->found.lock = xp_vma_lock(s, vma);
+    s->found.origin.pgoff = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_pgoff));
+    m->bias = m->start - (s->found.origin.pgoff << 12);
     m->file.id = 0;
     m->file.state = XP_FILE_FP;
     m->file.flags = 0;
@@ -155,8 +182,7 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
     if (!(xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC))
         return XP_CAUSE_NO_MAPPING;
     u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
-    s->found.vma = vma;
-    s->found.file = file;
+    s->found.origin.file = file;
     if (!file) {
         xp_no_file(s, m);
         return 0;

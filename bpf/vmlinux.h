@@ -170,6 +170,9 @@ struct vm_area_struct {
 struct refcount_struct {
     int refs;
 } CORE;
+struct vm_area_struct___lock { /* 6.4 on, with CONFIG_PER_VMA_LOCK */
+    u32 vm_lock_seq;
+} CORE;
 struct vm_area_struct___refcnt { /* 6.15 */
     struct refcount_struct vm_refcnt;
 } CORE;

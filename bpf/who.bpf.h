@@ -75,21 +75,6 @@ XP_INLINE u64 xp_cgroup_id(void)
     return BPF_CORE_READ(c, kn, id);
 }
 
-/* Returns a number that changes whenever the mappings of the process may have changed; 0: not supported by this
- * kernel. */
-XP_INLINE u64 xp_mappings_seq(u64 mm)
-{
-    u32 seq = 0, at;
-    if (bpf_core_field_exists(struct mm_struct___seqcount, mm_lock_seq))
-        at = XP_OFFSET_OF(mm_struct___seqcount, mm_lock_seq);
-    else if (bpf_core_field_exists(struct mm_struct___int_seq, mm_lock_seq))
-        at = XP_OFFSET_OF(mm_struct___int_seq, mm_lock_seq);
-    else
-        return 0;
-    bpf_probe_read_kernel(&seq, 4, (void *)(mm + at));
-    return seq | 1ull << 32;
-}
-
 /* Sets s->set to the remembered mappings of this process, and empties the set unless they are still valid. */
 XP_INLINE void xp_choose_set(struct xp_state *s, const struct xp_who *w)
 {

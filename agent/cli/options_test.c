@@ -354,7 +354,7 @@ TEST(options_rows_are_sound)
     size_t n;
     const struct command *const *all = commands(&n);
     for (size_t i = 0; i < n; i++) {
-        CHECK(all[i]->nrows <= 64);
+        CHECK(all[i]->nrows <= OPTIONS_MAX);
         for (size_t k = 0; k < all[i]->nrows; k++) {
             const struct option_row *r = &all[i]->rows[k];
             CHECK(r->help && (r->type == OPTION_BOOL) == !r->argument);

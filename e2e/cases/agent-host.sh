@@ -10,7 +10,8 @@ need runc go
 OUT=hotspot build_target layout
 OUT=other build_target layout
 build_target vdso
-start_agent
+build_target threads -pthread
+start_agent --thread-label on
 "$TMP/hotspot" 3000 &
 "$TMP/other" 3000 &
 await has_profiles host/hotspot
@@ -21,6 +22,11 @@ await has_function host/hotspot burn
 await has_function host/vdso '\[vdso\]'
 ! has_function host/vdso '\[anonymous\]' || fail "the vdso's functions have no names"
 wait %2 %3 %4
+
+# Threads are told apart by name on request.
+"$TMP/threads"
+workers() { [ "$(profiles_of host/threads | grep -o 'thread:\[worker [0-7]\]' | sort -u | wc -l)" = 8 ]; }
+await workers
 
 # The kernel's tables are not the agent's memory: it maps them while it writes to them. What stays are ring and rules.
 mapped() { awk '/^[0-9a-f]+-/ { map = /bpf-map/ } /^Rss/ && map { n += $2 } END { print n + 0 }' "/proc/$agent_pid/smaps"; }

@@ -119,6 +119,7 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->probe.kernel = o->kernel;
     c->probe.user = o->user;
     c->probe.measure = true;
+    c->probe.thread_labels = o->thread_label;
     c->probe.table_bytes = o->table_memory;
     c->probe.cgroup_events = true;
     c->probe.sample_run_time = true;

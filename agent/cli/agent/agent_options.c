@@ -108,6 +108,8 @@ static const struct option_row rows[] = {
     {"label", 0, OPTION_REPEAT, "NAME=VALUE", AT(labels), .most = 16, .help = "label for all profiles (repeatable)"},
     {"image-label", 0, OPTION_SWITCH, "on/off", AT(image_label), .fallback = "off",
      .help = "add the container image and its version as labels"},
+    {"thread-label", 0, OPTION_SWITCH, "on/off", AT(thread_label), .fallback = "off",
+     .help = "add the names of threads, the kernel's 15 characters, as a label of samples; many values"},
     {"short-names", 0, OPTION_SWITCH, "on/off", AT(short_names), .fallback = "off",
      .help = "show C++ functions without argument lists"},
     {"process-frames", 0, OPTION_TEXT, "WHEN", AT(process_frames), .fallback = "auto", .value = process_frames_name,
@@ -149,7 +151,7 @@ static const struct option_row rows[] = {
     {"exclusive", 0, OPTION_SWITCH, "on/off", AT(exclusive), .fallback = "on",
      .help = "refuse to start while another agent runs on this machine"},
 };
-_Static_assert(sizeof(rows) / sizeof(*rows) <= 64, "a bit for each");
+_Static_assert(sizeof(rows) / sizeof(*rows) <= OPTIONS_MAX, "they must fit");
 
 const struct command agent_command = {
     .name = "agent",
@@ -286,14 +288,14 @@ void agent_options_free(struct agent_options *o)
 const char *agent_options_fixed(const struct agent_options *a, const struct agent_options *b, size_t *at)
 {
     static const size_t fixed[] = {
-        AT(events),          AT(kernel),      AT(user),       AT(table_memory),
-        AT(stack_memory),    AT(cache_dir),   AT(cache_size), AT(debug_dirs),
-        AT(debuginfod_urls), AT(short_names), AT(kube),       AT(kubeconfig),
-        AT(api_url),         AT(kubelet_url), AT(node_name),  AT(kubelet_insecure),
-        AT(cri_socket),      AT(host_root),   AT(labels),     AT(synth),
-        AT(process_frames),  AT(state_dir),   AT(listen),     AT(targets_token_file),
-        AT(proxy),           AT(no_proxy),    AT(offcpu_min), AT(offcpu_hide),
-        AT(memory_max_cost), AT(io_labels),
+        AT(events),          AT(kernel),      AT(user),         AT(table_memory),
+        AT(stack_memory),    AT(cache_dir),   AT(cache_size),   AT(debug_dirs),
+        AT(debuginfod_urls), AT(short_names), AT(kube),         AT(kubeconfig),
+        AT(api_url),         AT(kubelet_url), AT(node_name),    AT(kubelet_insecure),
+        AT(cri_socket),      AT(host_root),   AT(labels),       AT(synth),
+        AT(process_frames),  AT(state_dir),   AT(listen),       AT(targets_token_file),
+        AT(proxy),           AT(no_proxy),    AT(offcpu_min),   AT(offcpu_hide),
+        AT(memory_max_cost), AT(io_labels),   AT(thread_label),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];

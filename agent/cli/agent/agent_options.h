@@ -35,7 +35,7 @@ struct agent_options {
     const char *cri_socket, *host_root;
     /* labels */
     struct option_list pod_labels, labels;
-    bool image_label;
+    bool image_label, thread_label;
     const char *process_frames;
     /* destinations of profiles */
     const char *pyroscope_url, *otlp_url, *output_dir;

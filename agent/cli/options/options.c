@@ -134,10 +134,10 @@ int options_parse_from(const struct command *c, int argc, char **argv, const str
     if (!rc && at < argc && !c->operands)
         rc = options_complain(&p, "unexpected argument \"%s\"\n", argv[at]);
     for (size_t i = 0; !rc && i < c->nrows; i++)
-        if (!(p.given >> i & 1))
+        if (!p.given[i])
             rc = store_from(&p, &c->rows[i], sources, n);
     for (size_t i = 0; !rc && i < c->nrows; i++)
-        if (c->rows[i].fallback && !(p.given >> i & 1))
+        if (c->rows[i].fallback && !p.given[i])
             rc = options_store(&p, &c->rows[i], c->rows[i].fallback);
     if (!rc)
         *operands = at;

@@ -54,13 +54,15 @@ struct option_row {
     const char *help;    /* one line */
 };
 
+#define OPTIONS_MAX 128 /* of a command */
+
 struct command {
     const char *name;
     const char *operands; /* "[-- COMMAND [ARGUMENT...]]"; NULL: takes none */
     const char *help;     /* one line */
     const char *details;  /* below the options in --help; NULL: nothing */
     const struct option_row *rows;
-    size_t nrows; /* <= 64 */
+    size_t nrows; /* <= OPTIONS_MAX */
     bool mixed;   /* options may also follow operands */
     bool hidden;  /* neither listed nor completed */
 };

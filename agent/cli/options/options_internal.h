@@ -7,8 +7,8 @@ struct options_parse {
     const struct command *command;
     char *out; /* the command's struct */
     struct buf *message;
-    u64 given;       /* one bit per row */
-    char where[256]; /* location of the current value; "": on the command line */
+    bool given[OPTIONS_MAX]; /* by row */
+    char where[256];         /* location of the current value; "": on the command line */
 };
 
 /* ---- options_values.c ---- */

@@ -239,7 +239,7 @@ static int store_text(const struct options_parse *p, const struct option_row *ro
 
 int options_store(struct options_parse *p, const struct option_row *row, const char *text)
 {
-    p->given |= 1ull << (row - p->command->rows);
+    p->given[row - p->command->rows] = true;
     switch (row->type) {
     case OPTION_BOOL:
         if (p->where[0]) /* an environment or a file says what it means */

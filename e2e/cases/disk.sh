@@ -15,7 +15,7 @@ name=${disk#/dev/}
 
 # What the kernel has counted of it: bytes read and written, requests and their milliseconds, of reads and of writes.
 books() {
-    awk -v d="$name" '$3 == d { print $6 * 512, $10 * 512, $4, $8, $7, $11 }' /proc/diskstats
+    awk -v d="$name" '$3 == d { printf "%.0f %.0f %d %d %d %d\n", $6 * 512, $10 * 512, $4, $8, $7, $11 }' /proc/diskstats
 }
 
 # What a profile has of it, by label: read, written, requests, time, queued.

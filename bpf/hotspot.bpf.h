@@ -52,9 +52,9 @@ XP_INLINE void xp_note_java(struct xp_state *s, u64 word, u64 more)
 
 /* ---- Return addresses that were met before --------------------------------------------------------------------------
  */
-XP_INLINE u64 xp_java_owner(const struct xp_state *s)
+XP_INLINE u64 xp_java_tag(const struct xp_state *s)
 {
-    return s->who.mm ^ s->who.start;
+    return s->ip + (s->who.mm ^ s->who.start) * 0x9e3779b97f4a7c15ull;
 }
 
 XP_INLINE struct xp_java_place *xp_java_place(struct xp_state *s)
@@ -66,8 +66,7 @@ XP_INLINE struct xp_java_place *xp_java_place(struct xp_state *s)
 XP_INLINE void xp_keep_place(struct xp_state *s, u64 blob, u32 position, u32 bytes)
 {
     struct xp_java_place *p = xp_java_place(s);
-    p->ip = s->ip;
-    p->owner = xp_java_owner(s);
+    p->tag = xp_java_tag(s);
     p->blob = blob;
     p->position = position;
     p->bytes = bytes;
@@ -199,7 +198,7 @@ XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob)
     u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob);
     u32 partial = 0;
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
-    if (!s->leaf && pc == s->ip)
+    if (!s->leaf && pc == s->ip && xp_blob32(s, s->jvm.blob_frame_size) < XP_JAVA_REACH)
         xp_keep_place(s, blob, (u32)(pc - code), 8 * xp_blob32(s, s->jvm.blob_frame_size));
     if (s->leaf)
         partial = xp_java_partial(s, s->ip - code < xp_frame_complete(s));
@@ -315,20 +314,53 @@ XP_INLINE int xp_is_same_method(struct xp_state *s, struct xp_java_place *p)
     return 1;
 }
 
-/* The same for a return address that was met before. Returns 0; 1: stopped; 2: it was not, or the code is another one
- * by now. */
+/* The same for a frame of compiled code whose return address was met before. `noted`: its word is there already.
+ * Returns 0; 2: the code is another one by now, or its frame looks different. */
+XP_INLINE int xp_java_again(struct xp_state *s, struct xp_java_place *p, int noted)
+{
+    u64 cfa = s->sp + p->bytes, bp, ra;
+    if (xp_load(s, cfa - 16, &bp) || xp_load(s, cfa - 8, &ra) || !xp_in_code(s, ra) || !xp_is_same_method(s, p))
+        return 2;
+    if (!noted)
+        xp_note_frame(s);
+    xp_put_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, p->blob), XP_MORE_WORD(p->id, p->position));
+    s->jvm_known &= (u16)~XP_JVM_UNREADY;
+    return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
+}
+
+/* Takes the next frame if it is such a one in the same mapping. Returns 0; 1: it is left to xp_step. */
+XP_NOINLINE int xp_java_next(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    struct xp_java_place *p = xp_java_place(s);
+    u64 pc = s->ip - 1;
+    return pc < s->cur.start || pc >= s->cur.end || s->sample.nuser + 2 > XP_MAX_USER || p->tag != xp_java_tag(s) ||
+           !p->bytes || xp_java_again(s, p, 0);
+}
+
+#define XP_JAVA_RUN 32 /* frames in a row */
+
+/* Most of a stack of Java is such frames: they take the short way. */
+XP_INLINE int xp_java_run(void)
+{
+    for (u32 i = 0; i < XP_JAVA_RUN; i++)
+        if (xp_java_next(i))
+            break;
+    return 0;
+}
+
+/* Returns 0; 1: stopped; 2: the return address was not met before, or the code is another one by now. */
 XP_INLINE int xp_java_known(struct xp_state *s)
 {
     struct xp_java_place *p = xp_java_place(s);
-    if (s->leaf || p->ip != s->ip || p->owner != xp_java_owner(s))
+    if (s->leaf || p->tag != xp_java_tag(s))
         return 2;
     if (!p->bytes)
         return xp_java_interpreted(s, p->blob);
-    u64 cfa = xp_java_sized(s, p->bytes);
-    if (!cfa || !xp_is_same_method(s, p))
-        return 2;
-    xp_put_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, p->blob), XP_MORE_WORD(p->id, p->position));
-    return xp_java_return(s, cfa, cfa - 16);
+    return xp_java_again(s, p, 1) ? 2 : xp_java_run();
 }
 
 /* Unwinds a frame in a mapping of a virtual machine. Its word is there already, as one of anonymous code. */

@@ -95,7 +95,7 @@ struct xp_cache {
 };
 
 struct xp_java_place { /* a return address in code of HotSpot */
-    u64 ip, owner;     /* owner: of its process */
+    u64 tag;           /* of it and its process: xp_java_tag */
     u64 blob;
     u32 position; /* in its code */
     u32 bytes;    /* of its frame; 0: the interpreter's */
@@ -154,10 +154,12 @@ struct xp_state {
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 java_met[XP_JAVA_MET]; /* hashes */
-    struct xp_java_place java_places[XP_JAVA_PLACES];
     u64 pad2[5];
+    struct xp_java_place java_places[XP_JAVA_PLACES]; /* two in a cache line */
 };
 _Static_assert(__builtin_offsetof(struct xp_state, sets) % 64 == 0 && sizeof(struct xp_state) % 64 == 0,
                "whole cache lines");
+_Static_assert(__builtin_offsetof(struct xp_state, java_places) % 64 == 0 && sizeof(struct xp_java_place) == 32,
+               "none in two cache lines");
 _Static_assert(sizeof(struct xp_vma_set) % 64 == 0 && __builtin_offsetof(struct xp_vma_set, range) % 64 == 0,
                "the same");

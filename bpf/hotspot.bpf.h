@@ -11,68 +11,11 @@
 #pragma once
 
 #include "bpf/hotspot_blobs.bpf.h"
+#include "bpf/hotspot_places.bpf.h"
 
 #define XP_JAVA_REACH    65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
-#define XP_JAVA_TICKS    4u    /* 67 ms: a method that was seen at its place is believed to be there for so long */
 #define XP_JAVA_SLOTS    16    /* words above the stack pointer where a return address is looked for */
 #define XP_ADAPTER_REACH 2048  /* bytes of arguments that an adapter puts between its caller's frame and its own */
-
-/* Remembers frames, so that user space is woken up for those that are to be named, and for no others. */
-XP_INLINE void xp_meet_java(struct xp_state *s, u64 word, u64 more)
-{
-    u64 hash = (word ^ more << 7 ^ s->sample.tgid) * 0x9e3779b97f4a7c15ull;
-    u32 *met = &s->java_met[(hash >> 52) & (XP_JAVA_MET - 1)];
-    if (*met == (u32)hash)
-        return;
-    *met = (u32)hash;
-    s->jvm_known |= XP_JVM_NEWS;
-}
-
-/* Turns the word of the frame, which was taken for anonymous code, into the two words of Java. */
-XP_INLINE void xp_put_java(struct xp_state *s, u64 word, u64 more)
-{
-    u64 last = s->sample.nkernel + s->sample.nuser - 1u;
-    asm volatile("" : "+r"(last)); /* clang would test something else than what it uses, which 6.1 does not follow */
-    if (last >= XP_MAX_KERNEL + XP_MAX_USER - 1)
-        return;
-    u64 *to = s->words + last;
-    to[0] = word;
-    to[1] = more;
-    s->sample.nuser++;
-}
-
-/* The same for one that may be new. */
-XP_INLINE void xp_note_java(struct xp_state *s, u64 word, u64 more)
-{
-    if (s->leaf)
-        word |= XP_WORD_EXACT;
-    xp_meet_java(s, word, more);
-    xp_put_java(s, word, more);
-}
-
-/* ---- Return addresses that were met before --------------------------------------------------------------------------
- */
-XP_INLINE u64 xp_java_tag(const struct xp_state *s)
-{
-    return s->ip + (s->who.mm ^ s->who.start) * 0x9e3779b97f4a7c15ull;
-}
-
-XP_INLINE struct xp_java_place *xp_java_place(struct xp_state *s)
-{
-    return &s->java_places[(s->ip * 0x9e3779b97f4a7c15ull >> 40) & (XP_JAVA_PLACES - 1)];
-}
-
-/* `bytes`: of the frame; 0: it is the interpreter's. */
-XP_INLINE void xp_keep_place(struct xp_state *s, u64 blob, u32 position, u32 bytes)
-{
-    struct xp_java_place *p = xp_java_place(s);
-    p->tag = xp_java_tag(s);
-    p->blob = blob;
-    p->position = position;
-    p->bytes = bytes;
-    p->id = bytes ? xp_blob32(s, s->jvm.method_id) : 0;
-    p->seen = XP_VMA_TICK(s);
-}
 
 /* ---- The caller ----------------------------------------------------------------------------------------------------
  * Functions that find the frame return its CFA, or 0.
@@ -299,57 +242,6 @@ XP_INLINE int xp_java_frozen(struct xp_state *s)
 {
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_FROZEN, s->ip), XP_MORE_WORD(0, 0));
     return xp_arrive(s, s->jvm.entry_return, s->sp, s->bp, XP_WORD_CFI);
-}
-
-/* Whether the method is still there. Reading that costs as much as all else of a frame. To take the place of one that
- * is on a stack, another one needs it to return, a cycle of the collector that finds it gone, and a compiler. */
-XP_INLINE int xp_is_same_method(struct xp_state *s, struct xp_java_place *p)
-{
-    u32 id = 0;
-    if (XP_VMA_TICK(s) - p->seen < XP_JAVA_TICKS)
-        return 1;
-    if (xp_read_user(&id, 4, p->blob + s->jvm.method_id) || id != p->id)
-        return 0;
-    p->seen = XP_VMA_TICK(s);
-    return 1;
-}
-
-/* The same for a frame of compiled code whose return address was met before. `noted`: its word is there already.
- * Returns 0; 2: the code is another one by now, or its frame looks different. */
-XP_INLINE int xp_java_again(struct xp_state *s, struct xp_java_place *p, int noted)
-{
-    u64 cfa = s->sp + p->bytes, bp, ra;
-    if (xp_load(s, cfa - 16, &bp) || xp_load(s, cfa - 8, &ra) || !xp_in_code(s, ra) || !xp_is_same_method(s, p))
-        return 2;
-    if (!noted)
-        xp_note_frame(s);
-    xp_put_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, p->blob), XP_MORE_WORD(p->id, p->position));
-    s->jvm_known &= (u16)~XP_JVM_UNREADY;
-    return xp_arrive(s, ra, cfa, bp, XP_WORD_CFI);
-}
-
-/* Takes the next frame if it is such a one in the same mapping. Returns 0; 1: it is left to xp_step. */
-XP_NOINLINE int xp_java_next(u32 unused)
-{
-    asm volatile("" ::"r"(unused));
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 1;
-    struct xp_java_place *p = xp_java_place(s);
-    u64 pc = s->ip - 1;
-    return pc < s->cur.start || pc >= s->cur.end || s->sample.nuser + 2 > XP_MAX_USER || p->tag != xp_java_tag(s) ||
-           !p->bytes || xp_java_again(s, p, 0);
-}
-
-#define XP_JAVA_RUN 32 /* frames in a row */
-
-/* Most of a stack of Java is such frames: they take the short way. */
-XP_INLINE int xp_java_run(void)
-{
-    for (u32 i = 0; i < XP_JAVA_RUN; i++)
-        if (xp_java_next(i))
-            break;
-    return 0;
 }
 
 /* Returns 0; 1: stopped; 2: the return address was not met before, or the code is another one by now. */

@@ -133,8 +133,6 @@ static void sample_labels(struct writer *w, const struct prof_stack *s)
     label_number(w, "pid", process->tgid);
     if (process->name)
         label_text(w, "process", process->name);
-    if (s->thread)
-        label_text(w, "thread", s->thread);
     if (cause_class(s->cause) == 'x' || s->cause == XP_CAUSE_NOT_TAKEN)
         label_text(w, "cut", extra_string(w, cause_slug(s->cause)));
     const char *found = found_slug(stack_found(w->p, s));
@@ -175,7 +173,9 @@ static void sample(struct writer *w, const struct prof_stack *s)
     sample_values(w, s);
     if (w->labels)
         sample_labels(w, s);
-    if (s->tag && w->p->events[s->event]->tag) /* only if it was asked for */
+    if (s->thread) /* these two only if they were asked for */
+        label_text(w, "thread", s->thread);
+    if (s->tag && w->p->events[s->event]->tag)
         label_text(w, w->p->events[s->event]->tag, s->tag);
     pb_end(w->b, m);
 }

@@ -141,7 +141,7 @@ XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob)
     u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob);
     u32 partial = 0;
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
-    if (!s->leaf && pc == s->ip && xp_blob32(s, s->jvm.blob_frame_size) < XP_JAVA_REACH)
+    if (!s->leaf && pc == s->ip)
         xp_keep_place(s, blob, (u32)(pc - code), 8 * xp_blob32(s, s->jvm.blob_frame_size));
     if (s->leaf)
         partial = xp_java_partial(s, s->ip - code < xp_frame_complete(s));
@@ -244,7 +244,8 @@ XP_INLINE int xp_java_frozen(struct xp_state *s)
     return xp_arrive(s, s->jvm.entry_return, s->sp, s->bp, XP_WORD_CFI);
 }
 
-/* Returns 0; 1: stopped; 2: the return address was not met before, or the code is another one by now. */
+/* The same for a return address that was met before. Returns 0; 1: stopped; 2: it was not, or the code is another one
+ * by now. */
 XP_INLINE int xp_java_known(struct xp_state *s)
 {
     struct xp_java_place *p = xp_java_place(s);
@@ -252,7 +253,11 @@ XP_INLINE int xp_java_known(struct xp_state *s)
         return 2;
     if (!p->bytes)
         return xp_java_interpreted(s, p->blob);
-    return xp_java_again(s, p, 1) ? 2 : xp_java_run();
+    u64 cfa = xp_java_sized(s, p->bytes);
+    if (!cfa || !xp_is_same_method(s, p))
+        return 2;
+    xp_put_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, p->blob), XP_MORE_WORD(p->id, p->position));
+    return xp_java_return(s, cfa, cfa - 16);
 }
 
 /* Unwinds a frame in a mapping of a virtual machine. Its word is there already, as one of anonymous code. */

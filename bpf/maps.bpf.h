@@ -253,5 +253,5 @@ XP_INLINE int xp_read_user(void *to, u32 len, u64 from)
 /* Reads the stack that is unwound. What was copied is read from the copy, and only there (bpf/host). */
 XP_INLINE int xp_read_stack(void *to, u32 len, u64 from)
 {
-    return bpf_probe_read_user(to, len, (void *)from);
+    return xp_read_user(to, len, from);
 }

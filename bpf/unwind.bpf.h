@@ -9,6 +9,23 @@
  */
 #pragma once
 
+/* Appends the current frame as the next word. */
+XP_INLINE void xp_note_frame(struct xp_state *s)
+{
+    u32 at = s->sample.nkernel + s->sample.nuser;
+    u64 word = XP_WORD_ADDR(s->ip);
+    if (s->cur.file.id)
+        word = XP_FILE_WORD(s->found_by, s->cur.file.id, (s->ip - s->cur.bias) & ((1ull << XP_OFFSET_BITS) - 1));
+    if (s->leaf)
+        word |= XP_WORD_EXACT;
+    if (at < XP_MAX_KERNEL + XP_MAX_USER) {
+        s->words[at] = word;
+        s->sample.nuser++;
+    }
+    s->callee = s->leaf ? 0 : s->ip;
+    s->depth = s->leaf ? 1 : s->depth + 1;
+}
+
 /* Steps from a leaf whose return address is in a register (vfork). */
 XP_INLINE int xp_step_ra_reg(struct xp_state *s, struct xp_rule r)
 {

@@ -173,7 +173,7 @@ static void sample(struct writer *w, const struct prof_stack *s)
     sample_values(w, s);
     if (w->labels)
         sample_labels(w, s);
-    if (s->thread) /* these two only if they were asked for */
+    if (s->thread) /* these two are known only where somebody wants them */
         label_text(w, "thread", s->thread);
     if (s->tag && w->p->events[s->event]->tag)
         label_text(w, w->p->events[s->event]->tag, s->tag);

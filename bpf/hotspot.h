@@ -38,19 +38,10 @@ enum xp_java_form {
 
 /* ---- A process -----------------------------------------------------------------------------------------------------
  */
-#define XP_MAX_JVMS  1024 /* processes */
-#define XP_JVM_HEAPS 8    /* code heaps: three if segmented, else one */
+#define XP_JVM_HEAPS 8 /* code heaps: three if segmented, else one */
 
 /* Tells whether a mapping (struct xp_vma) holds code of a virtual machine (struct xp_jvm). */
 #define XP_JVM_MEETS(jvm, vma) ((vma)->start < (jvm)->high && (vma)->end > (jvm)->low)
-
-struct xp_jvm_key { /* as in struct xp_region_key */
-    u64 process;
-    u64 stack;
-    u32 tgid;
-    u32 pad;
-};
-_Static_assert(sizeof(struct xp_jvm_key) == 24, "no hidden padding in a hash key");
 
 struct xp_jvm_heap {
     u64 low, high; /* addresses reserved for it */

@@ -68,8 +68,8 @@ struct {
 /* Virtual machines of Java. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, XP_MAX_JVMS);
-    __type(key, struct xp_jvm_key);
+    __uint(max_entries, XP_MAX_MACHINES);
+    __type(key, struct xp_process_key);
     __type(value, struct xp_jvm);
 } jvms SEC(".maps");
 

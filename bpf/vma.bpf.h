@@ -115,7 +115,7 @@ XP_INLINE u64 xp_vma_lock(struct xp_state *s, u64 vma)
 
 XP_INLINE struct xp_jvm *xp_jvm_find(struct xp_state *s)
 {
-    struct xp_jvm_key k = {.process = s->who.start, .stack = s->who.stack, .tgid = s->sample.tgid};
+    struct xp_process_key k = {.process = s->who.start, .stack = s->who.stack, .tgid = s->sample.tgid};
     return bpf_map_lookup_elem(&jvms, &k);
 }
 

@@ -43,6 +43,7 @@ enum xp_word {
     XP_WORD_TOLD = 5, /* file frame of a stack that a runtime took: one function; its callers, inlined or not, follow */
     XP_WORD_JAVA = 6, /* first of the two words of a frame of Java (bpf/hotspot.h) */
     XP_WORD_MORE = 7, /* the further word of a frame */
+    XP_WORD_PYTHON = 8, /* first of the two words of a frame of Python (bpf/python.h) */
     XP_WORD_LABEL = 10, /* no frame: what tells sums of one stack apart; the first word of the stack */
     XP_WORD_MARK = 11,  /* no frame: stands for what is missing of a waker: a cause, or enum xp_mark, in bits 0-7 */
     XP_WORD_NAME = 12,  /* no frame: XP_NAME_WORDS of these are the name of a thread or process, 7 bytes in each */
@@ -73,7 +74,7 @@ enum xp_mark {
     XP_MARK_UNSEEN,      /* nobody knows by whom */
 };
 #include "bpf/labels.h"
-#include "bpf/hotspot.h"
+#include "bpf/machine.h"
 /* XP_WORD_LOCK: in a file if bit 59 is set, with file ID and offset as in file words: the offset is that of the byte in
  * the mapping, beyond the end of the file in .bss. Otherwise enum xp_lock_place in bits 56-58 and an address. */
 enum xp_lock_place {

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 struct machine {
-    struct xp_jvm_key key;
+    struct xp_process_key key;
     struct xp_jvm jvm;
     u64 owner; /* whose share it counts against */
 };
 struct machines {
     struct probe *probe;
     VEC(struct machine) list;
-    struct shares shares; /* of XP_MAX_JVMS */
+    struct shares shares; /* of XP_MAX_MACHINES */
     bool share;
     u64 refused;
 };
@@ -24,7 +24,7 @@ int machines_new(struct machines **out, struct probe *probe, bool share)
     struct machines *m = calloc(1, sizeof(*m));
     if (!m)
         return -ENOMEM;
-    *m = (struct machines){.probe = probe, .share = share, .shares = {.limit = XP_MAX_JVMS}};
+    *m = (struct machines){.probe = probe, .share = share, .shares = {.limit = XP_MAX_MACHINES}};
     *out = m;
     return 0;
 }

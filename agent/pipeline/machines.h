@@ -12,7 +12,7 @@ struct machines_stats {
     u64 refused;   /* for which there was no room */
 };
 
-/* `share`: each cgroup has a share of XP_MAX_JVMS. Returns 0 or -ENOMEM. */
+/* `share`: each cgroup has a share of XP_MAX_MACHINES. Returns 0 or -ENOMEM. */
 int machines_new(struct machines **out, struct probe *probe, bool share);
 void machines_free(struct machines **m);
 /* Takes what is known of a process by now, in place of what was known of it. */

@@ -4,9 +4,9 @@
 #include "probe/fake_test.h"
 #include <unistd.h>
 
-static struct xp_jvm_key key_of(const struct code_owner *who)
+static struct xp_process_key key_of(const struct code_owner *who)
 {
-    return (struct xp_jvm_key){.process = who->start, .stack = who->stack, .tgid = who->tgid};
+    return (struct xp_process_key){.process = who->start, .stack = who->stack, .tgid = who->tgid};
 }
 
 TEST(machines_are_published_until_their_process_ends)
@@ -17,7 +17,7 @@ TEST(machines_are_published_until_their_process_ends)
     char why[64];
     const struct code_owner here = {.tgid = (u32)getpid(), .start = 5, .stack = 7, .cgroup = 9};
     const struct code_owner gone = {.tgid = 1u << 30, .start = 6, .stack = 7, .cgroup = 9};
-    struct xp_jvm_key here_key = key_of(&here), gone_key = key_of(&gone);
+    struct xp_process_key here_key = key_of(&here), gone_key = key_of(&gone);
     CHECK_EQ(probe_new(&probe, &config, why, sizeof(why)), 0);
     CHECK_EQ(machines_new(&m, probe, true), 0);
     machines_put(m, &here, &(struct xp_jvm){.low = 1});
@@ -30,7 +30,7 @@ TEST(machines_are_published_until_their_process_ends)
     CHECK(fake_jvm(&here_key) && !fake_jvm(&gone_key));
     struct code_owner again = here; /* the process executed another program */
     again.stack = 8;
-    struct xp_jvm_key again_key = key_of(&again);
+    struct xp_process_key again_key = key_of(&again);
     machines_put(m, &again, &(struct xp_jvm){.low = 3});
     CHECK(!fake_jvm(&here_key) && fake_jvm(&again_key));
     CHECK_EQ(machines_stats(m).processes, 1);
@@ -46,10 +46,10 @@ TEST(machines_of_one_cgroup_leave_room_for_others)
     char why[64];
     CHECK_EQ(probe_new(&probe, &config, why, sizeof(why)), 0);
     CHECK_EQ(machines_new(&m, probe, true), 0);
-    for (u32 i = 1; i <= 2 * XP_MAX_JVMS; i++) /* the fake has room for few: the others are refused by it */
+    for (u32 i = 1; i <= 2 * XP_MAX_MACHINES; i++) /* the fake has room for few: the others are refused by it */
         machines_put(m, &(struct code_owner){.tgid = 1u << 30 | i, .start = i, .stack = 1, .cgroup = 1},
                      &(struct xp_jvm){.low = 1});
-    CHECK(machines_stats(m).refused > XP_MAX_JVMS);
+    CHECK(machines_stats(m).refused > XP_MAX_MACHINES);
     machines_age(m);
     CHECK_EQ(machines_stats(m).processes, 0);
 }

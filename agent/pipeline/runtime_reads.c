@@ -9,7 +9,7 @@
 #include "proc/proc.h"
 #include <errno.h>
 
-#define MAX_PROCESSES XP_MAX_JVMS
+#define MAX_PROCESSES XP_MAX_MACHINES
 
 struct process {
     u32 tgid;

@@ -8,7 +8,7 @@
 static struct fake_jvm all[MAX_FAKES]; /* of one test after the other */
 static size_t nall;
 
-static struct fake_jvm *find(const struct xp_jvm_key *key)
+static struct fake_jvm *find(const struct xp_process_key *key)
 {
     for (size_t i = 0; i < nall; i++)
         if (!memcmp(&all[i].key, key, sizeof(*key)))
@@ -16,7 +16,7 @@ static struct fake_jvm *find(const struct xp_jvm_key *key)
     return NULL;
 }
 
-int probe_publish_jvm(struct probe *p, const struct xp_jvm_key *key, const struct xp_jvm *jvm)
+int probe_publish_jvm(struct probe *p, const struct xp_process_key *key, const struct xp_jvm *jvm)
 {
     struct fake_jvm *j = find(key);
     if (!j && nall == MAX_FAKES)
@@ -27,14 +27,14 @@ int probe_publish_jvm(struct probe *p, const struct xp_jvm_key *key, const struc
     return 0;
 }
 
-void probe_forget_jvm(struct probe *p, const struct xp_jvm_key *key)
+void probe_forget_jvm(struct probe *p, const struct xp_process_key *key)
 {
     struct fake_jvm *j = find(key);
     if (j)
         *j = all[--nall];
 }
 
-const struct fake_jvm *fake_jvm(const struct xp_jvm_key *key)
+const struct fake_jvm *fake_jvm(const struct xp_process_key *key)
 {
     return find(key);
 }

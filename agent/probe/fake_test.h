@@ -27,11 +27,11 @@ struct fake_region { /* generated code with a table */
 };
 const struct fake_region *fake_regions(const struct probe *p, size_t *n);
 struct fake_jvm { /* a virtual machine that was published, by any probe */
-    struct xp_jvm_key key;
+    struct xp_process_key key;
     struct xp_jvm value;
 };
 /* NULL: there is none, or it was forgotten. */
-const struct fake_jvm *fake_jvm(const struct xp_jvm_key *key);
+const struct fake_jvm *fake_jvm(const struct xp_process_key *key);
 /* Returns the space that holds the tables. */
 struct shard_space *fake_shards(struct probe *p);
 /* Return the number of forgotten files, and the number of calls of probe_files_changed. */

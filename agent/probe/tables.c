@@ -128,12 +128,12 @@ void probe_forget_region(struct probe *p, const struct xp_region_key *key)
     bpf_map__delete_elem(p->skel->maps.regions, key, sizeof(*key), 0);
 }
 
-int probe_publish_jvm(struct probe *p, const struct xp_jvm_key *key, const struct xp_jvm *jvm)
+int probe_publish_jvm(struct probe *p, const struct xp_process_key *key, const struct xp_jvm *jvm)
 {
     return bpf_map__update_elem(p->skel->maps.jvms, key, sizeof(*key), jvm, sizeof(*jvm), BPF_ANY);
 }
 
-void probe_forget_jvm(struct probe *p, const struct xp_jvm_key *key)
+void probe_forget_jvm(struct probe *p, const struct xp_process_key *key)
 {
     bpf_map__delete_elem(p->skel->maps.jvms, key, sizeof(*key), 0);
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * The part of the contract (bpf/xprof.h, which includes it) about CPython: where a process has its thread states and
+ * frames, and what frames of Python look like in stacks. User space fills this in (agent/runtime/python.h). Everything
+ * in it is the container's to choose: it leads to reads of its own process only.
+ */
+#pragma once
+
+/* ---- Frames --------------------------------------------------------------------------------------------------------
+ * A frame has two words, like those of Java: XP_WORD_PYTHON and, towards the root, XP_WORD_MORE.
+ *
+ *   PYTHON exact(1) 0(3) address of the code object(56)
+ *   MORE   cookie(28) position(32)
+ *
+ * The position is what the frame has of its instruction: a pointer into the code, less the code's start, in bytes; or
+ * the index of the instruction (co_lasti) where the frame has that (code_start 0); signed. The cookie tells whether
+ * the object at that address is still the same one when the frame gets its name.
+ */
+#define XP_PYTHON_WORD(code) ((u64)XP_WORD_PYTHON << 60 | ((u64)(code) & ((1ull << 56) - 1)))
+
+/* Code objects that are made of one another have their names in common, but not all of these words: file name, name,
+ * (qualified name,) table of lines. A word that is not part of it is 0; all are 0 if they could not be read. */
+#define XP_PYTHON_NAMES 4
+#define XP_PYTHON_COOKIE(w) \
+    ((u32)((((w)[0] ^ (w)[1] << 13 ^ (w)[2] << 26 ^ (w)[3] << 39) * 0x9e3779b97f4a7c15ull) >> 36))
+
+/* ---- A process -----------------------------------------------------------------------------------------------------
+ * The interpreter is a loop (_PyEval_EvalFrameDefault). Each call of it runs one or more frames: those of Python
+ * functions that were called by Python functions need no call of their own since 3.11. What tells where they end:
+ */
+enum xp_python_shape {
+    XP_PYTHON_EACH,   /* up to 3.9: each call has one frame; they are a list from the thread state on */
+    XP_PYTHON_CFRAME, /* 3.10: so it is; and each call has an object on the stack (CFrame), which are a list, too */
+    XP_PYTHON_ENTRY,  /* 3.11: the object has the innermost frame of its call; the outermost one has a flag */
+    XP_PYTHON_SHIM,   /* since 3.12: the outermost frame is none of Python, but an object on the stack of the call */
+};
+
+/* Offsets are in bytes from the start of their structure. */
+struct xp_python {
+    s64 tls;          /* where a thread has its state (PyThreadState *), from its TLS base on */
+    u32 slot;         /* 0: there; else: a pointer is there, and the state's is so many bytes behind where it leads */
+    u8 shape;         /* enum xp_python_shape */
+    u8 shim;          /* SHIM: the least value of `frame_owner` of such frames */
+    u8 names;         /* how many words from code_names on make the cookie: 3 or 4 */
+    u8 tag_bits;      /* low bits of frame_code that are not part of the address: 0 to 3 */
+    u16 state_thread; /* PyThreadState.thread_id: the TLS base of its thread */
+    u16 state_frame;  /* the current frame; 0: it is in the current cframe */
+    u16 state_cframe; /* the current CFrame; 0: there are none */
+    u16 cframe_frame, cframe_back;
+    u16 frame_code, frame_back;
+    u16 frame_position; /* prev_instr, instr_ptr; f_lasti (32 bits) if code_start is 0 */
+    u16 frame_owner;    /* SHIM: owner; ENTRY: is_entry; a byte */
+    u16 code_start;     /* co_code_adaptive */
+    u16 code_names;     /* co_filename: the first of `names` words in a row */
+    u16 pad;
+};
+_Static_assert(sizeof(struct xp_python) == 40, "no hidden padding");

@@ -157,7 +157,7 @@ bool hotspot_scopes(struct hotspot_query *q, u64 nmethod, u32 position, bool exa
         out->n++;
         whole = !offset;
     }
-    q->cut |= offset && out->n == HOTSPOT_MAX_SCOPES - 1;
+    q->reply.cut |= offset && out->n == HOTSPOT_MAX_SCOPES - 1;
     if (!whole)
         out->v[out->n++] = (struct hotspot_scope){.method = c.method, .bci = entry ? 0 : XP_JAVA_NO_BCI};
     return true;

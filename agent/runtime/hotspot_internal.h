@@ -2,9 +2,9 @@
 #pragma once
 #include "base/map.h"
 #include "base/vec.h"
-#include "dwarf/names.h"
 #include "proc/memory.h"
 #include "proc/module.h"
+#include "runtime/frame_reply.h"
 #include "runtime/hotspot.h"
 
 /* ---- Tables: hotspot_structs.c ---- */
@@ -138,12 +138,9 @@ struct hotspot_method {
 struct hotspot_query { /* one request */
     struct memory *m;
     const struct hotspot *h;
-    struct buf texts;
-    VEC(struct names_frame) frames;
-    VEC(u32) first;
+    struct frame_reply reply;
     struct map methods; /* address of a Method -> 1 + index of `known` */
     VEC(struct hotspot_method) known;
-    bool cut; /* a limit was reached */
 };
 
 static inline u64 hotspot_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
@@ -153,8 +150,6 @@ static inline u64 hotspot_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
     return *ok ? v : 0;
 }
 
-/* Adds a text. Returns its offset; 0: it is empty, or there is no room. */
-u32 hotspot_text(struct hotspot_query *q, const char *s, size_t len);
 /* The names of a method, read once; NULL: out of memory. Valid until the next call. */
 const struct hotspot_method *hotspot_method(struct hotspot_query *q, u64 method);
 /* The line of a bytecode; 0: unknown. */

@@ -6,23 +6,8 @@
 #include <string.h>
 
 #define MAX_METHODS (1u << 20)
-#define MAX_TEXTS   ((size_t)64 << 20)
 #define MAX_SYMBOL  65535 /* its length has 16 bits */
 #define MAX_LINES   65536 /* a bytecode has 16 bits */
-
-u32 hotspot_text(struct hotspot_query *q, const char *s, size_t len)
-{
-    size_t at = q->texts.len;
-    if (!len)
-        return 0;
-    if (at + len + 1 > MAX_TEXTS) {
-        q->cut = true;
-        return 0;
-    }
-    buf_add(&q->texts, s, len);
-    buf_char(&q->texts, 0);
-    return q->texts.failed ? 0 : (u32)at;
-}
 
 /* ---- Spelling --------------------------------------------------------------------------------------------------- */
 
@@ -111,9 +96,9 @@ static void name_method(struct hotspot_query *q, u64 pool, u64 klass, struct hot
         buf_char(&name, '.');
     if (!add_symbol(q, pool_entry(q, pool, to->constmethod + l->const_name), hotspot_spell, &name))
         return;
-    to->name = hotspot_text(q, name.data, name.len);
+    to->name = frame_reply_text(&q->reply, name.data, name.len);
     add_symbol(q, pool_entry(q, pool, to->constmethod + l->const_signature), hotspot_spell, &name);
-    to->system_name = hotspot_text(q, name.data, name.len);
+    to->system_name = frame_reply_text(&q->reply, name.data, name.len);
 }
 
 /* By the pool of the class: that of a method may be a part of another one (those of method handles). */
@@ -125,7 +110,7 @@ static void name_file(struct hotspot_query *q, u64 klass, struct hotspot_method 
     u64 pool = hotspot_u(q->m, klass + l->klass_pool, sizeof(u64), &ok);
     u64 at = l->pool_file ? pool + l->pool_file : l->klass_file ? klass + l->klass_file : 0;
     if (ok && at && add_symbol(q, pool_entry(q, pool, at), hotspot_spell, &name))
-        to->file = hotspot_text(q, name.data, name.len);
+        to->file = frame_reply_text(&q->reply, name.data, name.len);
 }
 
 static struct hotspot_method read_method(struct hotspot_query *q, u64 method)
@@ -152,7 +137,7 @@ const struct hotspot_method *hotspot_method(struct hotspot_query *q, u64 method)
     if (known)
         return &q->known.v[*known - 1];
     if (q->known.n >= MAX_METHODS) {
-        q->cut = true;
+        q->reply.cut = true;
         return &none;
     }
     struct hotspot_method m = read_method(q, method);

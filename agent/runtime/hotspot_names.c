@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_FRAMES (1u << 22)
-
 struct word {
     enum xp_java_form form;
     u64 at;
@@ -66,34 +64,19 @@ static enum hotspot_blob owner(struct hotspot_query *q, const struct word *w, ch
 
 /* ---- Frames ----------------------------------------------------------------------------------------------------- */
 
-static void add_frame(struct hotspot_query *q, struct names_frame f)
-{
-    struct names_frame *to = VEC_PUSH(&q->frames);
-    if (to)
-        *to = f;
-    else
-        q->texts.failed = true;
-}
-
-static void add_named(struct hotspot_query *q, enum runtime_kind kind, const char *name)
-{
-    u32 text = hotspot_text(q, name, strlen(name));
-    add_frame(q, (struct names_frame){.start = kind, .name = text, .system_name = text});
-}
-
 static void add_method(struct hotspot_query *q, u64 method, u32 bci, enum runtime_kind kind)
 {
     const struct hotspot_method *m = hotspot_method(q, method);
     if (!m) {
-        q->texts.failed = true;
+        q->reply.texts.failed = true;
     } else if (!m->name) {
-        add_named(q, kind, "[java]");
+        frame_reply_named(&q->reply, kind, "[java]");
     } else {
         struct names_frame f = {.start = kind, .name = m->name, .system_name = m->system_name, .file = m->file};
         if (kind == RUNTIME_INTERPRETED && !m->code_size)
             f.start = RUNTIME_NATIVE;
         f.line = hotspot_line(q, m, bci);
-        add_frame(q, f);
+        frame_reply_add(&q->reply, f);
     }
 }
 
@@ -101,7 +84,7 @@ static void add_compiled(struct hotspot_query *q, const struct word *w, enum hot
 {
     struct hotspot_scopes s;
     if (!hotspot_scopes(q, w->at, w->position, w->exact, &s)) {
-        add_named(q, RUNTIME_C1, "[java]");
+        frame_reply_named(&q->reply, RUNTIME_C1, "[java]");
         return;
     }
     enum runtime_kind own = kind == HOTSPOT_NATIVE ? RUNTIME_NATIVE : s.level >= 4 ? RUNTIME_C2 : RUNTIME_C1;
@@ -117,17 +100,12 @@ static void add_stub(struct hotspot_query *q, const char *name)
     buf_str(&text, "]");
     buf_char(&text, 0);
     if (!text.failed)
-        add_named(q, RUNTIME_STUB, text.data);
+        frame_reply_named(&q->reply, RUNTIME_STUB, text.data);
 }
 
 static void add_word(struct hotspot_query *q, const struct word *w)
 {
     char name[HOTSPOT_BLOB_NAME];
-    size_t before = q->frames.n;
-    if (before >= MAX_FRAMES) {
-        q->cut = true;
-        return;
-    }
     enum hotspot_blob kind = owner(q, w, name);
     if (kind == HOTSPOT_NONE)
         return;
@@ -141,82 +119,46 @@ static void add_word(struct hotspot_query *q, const struct word *w)
 
 /* ---- The reply -------------------------------------------------------------------------------------------------- */
 
-/* Words without frames, and those whose owner is another one by now, get one frame: the last one. */
-static bool is_gone(struct hotspot_query *q, const u64 *words, size_t i)
+struct request {
+    struct hotspot_query *q;
+    const u64 *words;
+};
+
+static bool is_gone(void *arg, size_t i)
 {
-    struct word w = word_of(words + 2 * i);
+    struct request *r = arg;
+    struct word w = word_of(r->words + 2 * i);
     char name[HOTSPOT_BLOB_NAME];
-    return q->first.v[i] == q->first.v[i + 1] || owner(q, &w, name) == HOTSPOT_NONE;
-}
-
-static void write_frames(struct hotspot_query *q, const u64 *words, size_t n, struct buf *firsts, struct buf *frames)
-{
-    const struct names_frame *gone = &q->frames.v[q->frames.n - 1];
-    u32 count = 0;
-    buf_add(firsts, &count, sizeof(count));
-    for (size_t i = 0; i < n; i++) {
-        u32 k = q->first.v[i + 1] - q->first.v[i];
-        bool is_one = is_gone(q, words, i);
-        buf_add(frames, is_one ? gone : q->frames.v + q->first.v[i], (is_one ? 1 : k) * sizeof(*gone));
-        count += is_one ? 1 : k;
-        buf_add(firsts, &count, sizeof(count));
-    }
-}
-
-static void write_reply(struct hotspot_query *q, const u64 *words, size_t n, struct buf *out)
-{
-    AUTO_BUF struct buf firsts = {0};
-    AUTO_BUF struct buf frames = {0};
-    write_frames(q, words, n, &firsts, &frames);
-    struct names_header h = {.magic = NAMES_MAGIC,
-                             .n = (u32)n,
-                             .nframes = (u32)(frames.len / sizeof(struct names_frame)),
-                             .strings = (u32)q->texts.len,
-                             .cut = q->cut};
-    size_t at = out->len;
-    buf_add(out, &h, sizeof(h));
-    buf_add(out, firsts.data, firsts.len);
-    while (!out->failed && out->len - at < names_frames_at(n))
-        buf_char(out, 0);
-    buf_add(out, frames.data, frames.len);
-    buf_add(out, q->texts.data, q->texts.len);
-    q->texts.failed |= firsts.failed || frames.failed || out->failed;
+    return owner(r->q, &w, name) == HOTSPOT_NONE;
 }
 
 static int add_all(struct hotspot_query *q, const u64 *words, size_t n)
 {
-    if (VEC_RESERVE(&q->first, n + 1))
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
+    int rc = frame_reply_begin(&q->reply, n);
+    for (size_t i = 0; i < n && !rc; i++) {
         struct word w = word_of(words + 2 * i);
-        q->first.v[i] = (u32)q->frames.n;
-        add_word(q, &w);
+        if (frame_reply_pair(&q->reply))
+            add_word(q, &w);
     }
-    q->first.v[n] = (u32)q->frames.n;
-    add_named(q, RUNTIME_GONE, "[java: gone]");
-    return q->texts.failed ? -ENOMEM : 0;
+    return rc;
 }
 
 int hotspot_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)
 {
     struct hotspot h;
     struct hotspot_query q = {.m = m, .h = &h};
+    struct request r = {.q = &q, .words = words};
     if (hotspot_check(attached, len) || n % 2)
         return -EBADMSG;
     memcpy(&h, attached, sizeof(h));
     u64 reserved = m->left / 4; /* for the second look */
-    buf_char(&q.texts, 0);
     m->left -= reserved;
     int rc = add_all(&q, words, n / 2);
     memory_forget(m);
     m->left += reserved;
     if (!rc)
-        write_reply(&q, words, n / 2, out);
-    if (!rc && q.texts.failed)
-        rc = -ENOMEM;
-    buf_free(&q.texts);
-    vec_free(&q.frames);
-    vec_free(&q.first);
+        rc = frame_reply_write(&q.reply, "[java: gone]", is_gone, &r, out);
+    frame_reply_free(&q.reply);
     vec_free(&q.known);
     map_free(&q.methods);
     return rc;

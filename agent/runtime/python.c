@@ -1,0 +1,107 @@
+/* The row of CPython in the table of runtimes. */
+#include "base/cleanup.h"
+#include "runtime/python_internal.h"
+#include "runtime/runtime.h"
+#include <errno.h>
+#include <string.h>
+
+#define MAX_MODULES 1024
+#define MAX_ADDRESS (1ull << 56) /* what fits into a word of a stack */
+#define MAX_OFFSET  8192
+#define MAX_SLOT    (1u << 16)
+
+/* ---- The process ------------------------------------------------------------------------------------------------ */
+
+static int read_module(struct memory *m, const struct module *mod, u64 runtime, struct python_found *out)
+{
+    *out = (struct python_found){.runtime = runtime};
+    int rc = python_layout(m, mod, out);
+    if (!rc)
+        rc = python_threads(m, out);
+    return !rc && python_check(&out->p, sizeof(out->p)) ? -ENOTSUP : rc;
+}
+
+/* A file that is mapped from its start. A program and a library of it may both have an interpreter, of which one is not
+ * used: the first that runs counts. */
+int python_find(struct memory *m, struct python_found *out)
+{
+    int rc = -ENODATA;
+    unsigned modules = 0;
+    struct module mod;
+    for (size_t i = 0; i < m->maps.n && rc && modules < MAX_MODULES; i++) {
+        const struct mapping *map = &m->maps.v[i];
+        if (map->offset || !map->read || map->plain || !module_read(m, map->start, &mod))
+            continue;
+        modules++;
+        u64 runtime = module_symbol(m, &mod, "_PyRuntime");
+        int got = runtime ? read_module(m, &mod, runtime, out) : -ENODATA;
+        if (!got || rc == -ENODATA || got == -EAGAIN)
+            rc = got;
+    }
+    return rc;
+}
+
+static int attach(struct memory *m, struct buf *out)
+{
+    struct python_found found;
+    int rc = python_find(m, &found);
+    if (rc)
+        return rc;
+    buf_add(out, &found.p, sizeof(found.p));
+    return out->failed ? -ENOMEM : 0;
+}
+
+/* ---- Checks ----------------------------------------------------------------------------------------------------- */
+
+static bool offsets_fit(const u16 *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i] > MAX_OFFSET)
+            return false;
+    return true;
+}
+
+static bool machine_fits(const struct xp_python *x)
+{
+    const u16 offsets[] = {x->state_thread, x->state_frame, x->state_cframe, x->cframe_frame,
+                           x->cframe_back,  x->frame_code,  x->frame_back,   x->frame_position,
+                           x->frame_owner,  x->code_start,  x->code_names};
+    bool has_cframes = x->shape == XP_PYTHON_CFRAME || x->shape == XP_PYTHON_ENTRY;
+    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets)) && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET &&
+           x->slot <= MAX_SLOT && x->shape <= XP_PYTHON_SHIM && (x->names == 3 || x->names == XP_PYTHON_NAMES) &&
+           x->tag_bits <= 3 && (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && !x->pad;
+}
+
+static bool layout_fits(const struct python_layout *l)
+{
+    static const u8 none[sizeof(l->pad)];
+    const u16 offsets[] = {l->type,        l->bytes_size, l->bytes_data, l->str_length, l->str_state,  l->str_ascii,
+                           l->str_compact, l->code_first, l->code_size,  l->code_bytes, l->code_copies};
+    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets)) && l->code_type < MAX_ADDRESS &&
+           l->str_type < MAX_ADDRESS && l->bytes_type < MAX_ADDRESS && l->kind_shift <= 16 &&
+           l->lines <= PYTHON_LINES_LOCATIONS && (l->unit == 1 || l->unit == 2) && l->free_threaded <= 1 &&
+           l->by_offsets <= 1 && !memcmp(l->pad, none, sizeof(none));
+}
+
+static bool version_fits(const char *s, size_t size)
+{
+    size_t len = strnlen(s, size);
+    for (size_t i = 0; i < len; i++)
+        if (s[i] <= ' ' || s[i] > '~')
+            return false;
+    return len < size;
+}
+
+int python_check(const void *data, size_t len)
+{
+    struct python p;
+    if (len != sizeof(p))
+        return -EBADMSG;
+    memcpy(&p, data, sizeof(p));
+    return machine_fits(&p.machine) && layout_fits(&p.layout) && version_fits(p.version, sizeof(p.version)) ? 0
+                                                                                                            : -EBADMSG;
+}
+
+static const struct runtime_memory_ops ops = {
+    .attach = attach, .check = python_check, .names = python_names, .about = python_about};
+const struct runtime runtime_python = {.name = "python", .memory = &ops};

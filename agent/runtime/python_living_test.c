@@ -1,0 +1,250 @@
+/* Reads interpreters that run, of all versions that are installed, and compares with what they say themselves. */
+#include "base/cleanup.h"
+#include "base/test.h"
+#include "dwarf/names.h"
+#include "proc/memory.h"
+#include "runtime/python_internal.h"
+#include "runtime/runtime.h"
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_TEXT 16384
+
+/* Three threads wait below functions of all kinds, among them some that C calls. Each line of what is printed is a
+ * thread: its ID, and its frames as "name|file|line;", innermost first. */
+static const char SCRIPT[] =
+    "import sys, threading\n"
+    "said = []\n"
+    "def frames(f):\n"
+    "    s = '%d ' % threading.get_ident()\n"
+    "    while f:\n"
+    "        c = f.f_code\n"
+    "        s += '%s|%s|%d;' % (getattr(c, 'co_qualname', c.co_name), c.co_filename, f.f_lineno)\n"
+    "        f = f.f_back\n"
+    "    return s\n"
+    "def tell(wait):\n"
+    "    if wait == sys.stdin.readline:\n"
+    "        sys.stdout.buffer.write(('\\n'.join(said) + '\\n\\n').encode())\n"
+    "        sys.stdout.flush()\n"
+    "def stop(wait):\n"
+    "    said.append(frames(sys._getframe())); tell(wait); wait()\n"
+    "class Class:\n"
+    "    def method(self, wait):\n"
+    "        return sorted([1], key=lambda x: max(\n"
+    "            1,\n"
+    "            2 if stop(wait) else\n"
+    "            3))\n"
+    "    def \u6f22(self, wait):\n"
+    "        [self.method(w) for w in [wait]]\n"
+    "def generator(wait):\n"
+    "    yield Class().\u6f22(wait)\n"
+    "def outer(wait):\n"
+    "    def inner():\n"
+    "        for x in generator(wait):\n"
+    "            pass\n"
+    "    try:\n"
+    "        inner()\n"
+    "    finally:\n"
+    "        pass\n"
+    "exec(compile('def far(wait):\\n'\n"
+    "             '  x = [\\n' + '    1,\\n' * 700 + '    outer(wait)]\\n', 'd\u00e9f.py', 'exec'))\n"
+    "exec(compile('def back(wait):\\n'\n"
+    "             '  far(\\n' + '\\n' * 300 + '    wait=wait)\\n', 'back.py', 'exec'))\n"
+    "lock = threading.Lock()\n"
+    "lock.acquire()\n"
+    "for f in (far, stop):\n"
+    "    threading.Thread(target=f, args=(lock.acquire,), daemon=True).start()\n"
+    "while len(said) < 2:\n"
+    "    pass\n"
+    "back(sys.stdin.readline)\n";
+
+struct child {
+    pid_t pid;
+    int in, out;
+    char said[MAX_TEXT];
+};
+
+static bool read_said(struct child *c)
+{
+    size_t n = 0;
+    ssize_t got = 1;
+    while (got > 0 && n < sizeof(c->said) - 1 && !(n > 1 && !memcmp(c->said + n - 2, "\n\n", 2))) {
+        got = read(c->out, c->said + n, sizeof(c->said) - 1 - n);
+        n += got > 0 ? (size_t)got : 0;
+    }
+    c->said[n] = 0;
+    return got > 0;
+}
+
+static bool begin(struct child *c, const char *path, const char *script)
+{
+    int in[2], out[2];
+    *c = (struct child){.in = -1, .out = -1};
+    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+        return false;
+    c->pid = fork();
+    if (!c->pid) {
+        dup2(in[0], STDIN_FILENO);
+        dup2(out[1], STDOUT_FILENO);
+        execl(path, path, "-I", "-S", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    c->in = in[1];
+    c->out = out[0];
+    return c->pid > 0 && read_said(c);
+}
+
+static void end(struct child *c)
+{
+    if (c->pid > 0) {
+        kill(c->pid, SIGKILL);
+        waitpid(c->pid, NULL, 0);
+    }
+    close(c->in);
+    close(c->out);
+}
+
+static int open_of(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* ---- The walk, as the unwinder does it */
+
+struct walk {
+    int mem;
+    struct python p;
+    u64 words[2 * 64];
+    u32 n, calls;
+};
+
+static u64 word(const struct walk *w, u64 at)
+{
+    u64 v = 0;
+    return pread(w->mem, &v, sizeof(v), (off_t)at) == sizeof(v) ? v : 0;
+}
+
+static void add_frame(struct walk *w, u64 frame)
+{
+    const struct xp_python *x = &w->p.machine;
+    u64 code = word(w, frame + x->frame_code) & ~((1ull << x->tag_bits) - 1), names[XP_PYTHON_NAMES] = {0};
+    u64 position = word(w, frame + x->frame_position);
+    for (u32 i = 0; i < x->names; i++)
+        names[i] = word(w, code + x->code_names + 8 * i);
+    w->words[w->n++] = XP_PYTHON_WORD(code);
+    w->words[w->n++] =
+        XP_MORE_WORD(XP_PYTHON_COOKIE(names), x->code_start ? position - code - x->code_start : position);
+}
+
+/* Also counts the calls of the interpreter, as far as frames tell them. */
+static void walk_thread(struct walk *w, u64 tls)
+{
+    const struct xp_python *x = &w->p.machine;
+    u64 state = word(w, tls + (u64)x->tls);
+    if (x->slot)
+        state = word(w, state + x->slot);
+    u64 frame =
+        x->state_frame ? word(w, state + x->state_frame) : word(w, word(w, state + x->state_cframe) + x->cframe_frame);
+    w->n = w->calls = 0;
+    for (; frame && w->n < 2 * 64; frame = word(w, frame + x->frame_back)) {
+        u8 owner = (u8)word(w, frame + x->frame_owner);
+        bool shim = x->shape == XP_PYTHON_SHIM && owner >= x->shim;
+        w->calls += x->shape == XP_PYTHON_ENTRY ? owner != 0 : x->shape != XP_PYTHON_SHIM || shim;
+        if (!shim)
+            add_frame(w, frame);
+    }
+}
+
+/* Calls that have an object on the stack; one more does not belong to a call. */
+static u32 count_cframes(const struct walk *w, u64 tls)
+{
+    const struct xp_python *x = &w->p.machine;
+    u32 n = 0;
+    u64 at = word(w, word(w, tls + (u64)x->tls) + x->state_cframe);
+    for (; at && n < 100; at = word(w, at + x->cframe_back))
+        n++;
+    return n;
+}
+
+static void spell(const struct walk *w, const struct names *v, char *out, size_t size)
+{
+    size_t len = 0;
+    for (u32 i = 0; i < v->first[w->n / 2]; i++) {
+        const struct names_frame *f = &v->frames[i];
+        len +=
+            (size_t)snprintf(out + len, size - len, "%s|%s|%u;", v->strings + f->name, v->strings + f->file, f->line);
+    }
+}
+
+static void compare(struct walk *w, const struct buf *attached, const char *line, const char *path)
+{
+    char *rest, got[MAX_TEXT] = "";
+    u64 tls = strtoull(line, &rest, 10);
+    AUTO_BUF struct buf out = {0};
+    struct names v;
+    walk_thread(w, tls);
+    CHECK(w->n > 4);
+    CHECK_EQ(runtime_names(w->mem, attached->data, attached->len, w->words, w->n, &out), 0);
+    CHECK_EQ(names_view(out.data, out.len, w->n / 2, &v), 0);
+    spell(w, &v, got, sizeof(got));
+    if (strcmp(got, rest + 1) != 0)
+        fprintf(stderr, "%s\n", path);
+    CHECK_STR(got, rest + 1);
+    if (w->p.machine.state_cframe && w->p.machine.shape != XP_PYTHON_CFRAME) /* 3.10: the last one leads anywhere */
+        CHECK_EQ(count_cframes(w, tls), w->calls + 1);
+    else if (w->p.machine.state_cframe)
+        CHECK(count_cframes(w, tls) > w->calls);
+}
+
+static void check_interpreter(const char *path)
+{
+    struct child c;
+    struct walk w = {.mem = -1};
+    AUTO_BUF struct buf attached = {0};
+    const void *bytes;
+    bool began = begin(&c, path, SCRIPT);
+    AUTO_CLOSE int mem = open_of(c.pid, "mem");
+    AUTO_CLOSE int maps = open_of(c.pid, "maps");
+    int rc = runtime_attach(mem, maps, &attached);
+    if (began && !rc && runtime_attached(attached.data, attached.len, &bytes) == &runtime_python) {
+        memcpy(&w.p, bytes, sizeof(w.p));
+        w.mem = mem;
+        for (char *line = strtok(c.said, "\n"); line; line = strtok(NULL, "\n"))
+            compare(&w, &attached, line, path);
+    }
+    end(&c);
+    CHECK(began);
+    CHECK_EQ(rc, 0);
+    CHECK(w.mem >= 0);
+}
+
+/* ---- The interpreters */
+
+static void add_paths(glob_t *g, const char *folder, const char *pattern)
+{
+    char path[512];
+    if (folder && snprintf(path, sizeof(path), "%s%s", folder, pattern) < (int)sizeof(path))
+        glob(path, g->gl_pathc ? GLOB_APPEND : 0, NULL, g);
+}
+
+TEST(frames_of_living_interpreters_have_their_names_and_lines)
+{
+    glob_t g = {0};
+    add_paths(&g, getenv("HOME"), "/.pyenv/versions/3.[89].*/bin/python3");
+    add_paths(&g, getenv("HOME"), "/.pyenv/versions/3.1[0-9].*/bin/python3");
+    add_paths(&g, getenv("HOME"), "/.cache/xprof/python-3.*/bin/python3.1[0-9]");
+    add_paths(&g, "", "/usr/bin/python3");
+    for (size_t i = 0; i < g.gl_pathc; i++)
+        check_interpreter(g.gl_pathv[i]);
+    if (!g.gl_pathc)
+        test_skip("no python3 is installed");
+    globfree(&g);
+}

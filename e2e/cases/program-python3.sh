@@ -1,5 +1,5 @@
 #!/bin/bash
-# A real program: the Python interpreter, its loop inside of its loop.
+# A real program: the Python interpreter, with the frames of its script in place of its loop.
 set -euo pipefail
 . e2e/lib.sh
 need_root
@@ -19,5 +19,5 @@ for i in range(80):
 '
 expect_samples 150
 expect_complete 99
-expect_share 95 '(_start|main|Py_BytesMain);(.*;)?_PyEval_EvalFrameDefault' '_PyEval_EvalFrameDefault;?.*'
-expect_stack '_PyEval_EvalFrameDefault;(.*;)?_PyEval_EvalFrameDefault' "$profile" 5
+expect_share 90 '(_start|main|Py_BytesMain);(.*;)?<module>' '(<module>|_PyEval_EvalFrameDefault);?.*'
+expect_stack '<module>;fib;fib;fib' "$profile" 20

@@ -201,8 +201,6 @@ static void spell_version(u32 hex, char *out, size_t size)
 int python_layout(struct memory *m, const struct module *mod, struct python_found *out)
 {
     u32 hex = read_version(m, mod), minor = hex >> 16 & 0xff;
-    if (!hex)
-        return -EAGAIN;
     int rc = hex >> 24 != 3 ? -ENOTSUP : minor >= 13 ? by_words(m, minor, out) : by_version(minor, out);
     if (rc)
         return rc;

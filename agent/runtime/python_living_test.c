@@ -150,7 +150,7 @@ static void walk_thread(struct walk *w, u64 tls)
     const struct xp_python *x = &w->p.machine;
     u64 state = word(w, tls + (u64)x->tls);
     if (x->slot)
-        state = word(w, state + x->slot);
+        state = word(w, state + x->slot - 1);
     u64 frame =
         x->state_frame ? word(w, state + x->state_frame) : word(w, word(w, state + x->state_cframe) + x->cframe_frame);
     w->n = w->calls = 0;

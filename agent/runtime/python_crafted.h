@@ -33,8 +33,18 @@ struct crafted_version {
     u8 owner; /* of the outermost frame */
 };
 
-#define CRAFTED_VERSIONS 7
-enum { CRAFTED_3_8, CRAFTED_3_9, CRAFTED_3_10, CRAFTED_3_11, CRAFTED_3_12, CRAFTED_3_13, CRAFTED_3_14T };
+#define CRAFTED_VERSIONS 9
+enum {
+    CRAFTED_3_8,
+    CRAFTED_3_9,
+    CRAFTED_3_10,
+    CRAFTED_3_11,
+    CRAFTED_3_12,
+    CRAFTED_3_13,
+    CRAFTED_3_14T,
+    CRAFTED_3_15A,
+    CRAFTED_3_15
+};
 static const struct crafted_version CRAFTED[CRAFTED_VERSIONS] = {
     {"PyCode_NewWithPosOnlyArgs", 0x03080000, 32, 8, 0, 176, 24, 0, 0, 0, 32, 24, 104, 0, 104, 40, 0, 0, 16, 48, 2, 0},
     {"PyObject_CallNoArgs", 0x03090000, 32, 8, 0, 176, 24, 0, 0, 0, 32, 24, 104, 0, 104, 40, 0, 0, 16, 48, 2, 0},
@@ -42,7 +52,9 @@ static const struct crafted_version CRAFTED[CRAFTED_VERSIONS] = {
     {"Py_Version", 0x030b02f0, 40, 16, 0, 152, 0, 56, 8, 16, 32, 48, 56, 68, 112, 72, 184, 0, 16, 48, 2, 1},
     {"Py_Version", 0x030c01f0, 40, 72, 0, 136, 0, 56, 0, 8, 0, 8, 56, 70, 112, 68, 192, 0, 16, 40, 2, 3},
     {"Py_Version", 0x030d00c2, 648, 200, 208, 144, 64, 0, 0, 0, 16, 24, 32, 41, 120, 64, 192, 0, 16, 40, 2, 3},
-    {"Py_Version", 0x030e03f0, 656, 216, 200, 160, 80, 0, 0, 0, 8, 0, 48, 62, 128, 80, 224, 216, 32, 56, 8, 4}};
+    {"Py_Version", 0x030e03f0, 656, 216, 200, 160, 80, 0, 0, 0, 8, 0, 48, 62, 128, 80, 224, 216, 32, 56, 8, 4},
+    {"Py_Version", 0x030f00a5, 656, 216, 200, 168, 80, 0, 0, 0, 8, 0, 48, 62, 128, 80, 208, 0, 16, 40, 2, 3},
+    {"Py_Version", 0x030f00f0, 656, 216, 200, 176, 80, 0, 0, 0, 8, 0, 48, 62, 128, 80, 208, 0, 16, 40, 2, 3}};
 
 struct crafted {
     u8 bytes[CRAFTED_SIZE];
@@ -203,14 +215,16 @@ static inline void crafted_thread(struct crafted *c, unsigned i, u32 next)
 
 /* ---- All of it */
 
-/* _Py_DebugOffsets: groups of words, the first of which is a size that nobody reads, but that of objects. */
+/* _Py_DebugOffsets: groups of words, the first of which is a size that nobody reads, but that of objects. The numbers
+ * of words before the groups of thread states, frames, code objects and objects; and of the thread's ID. */
 static inline void crafted_offsets(struct crafted *c)
 {
+    static const u8 groups[][5] = {
+        {19, 28, 34, 44, 24}, {22, 31, 39, 50, 27}, {22, 38, 46, 57, 29}, {22, 39, 47, 58, 30}};
     const struct crafted_version *v = c->v;
-    bool is_14 = v->hex >= 0x030e0000;
-    u64 at = c->runtime, state = at + 8 * (is_14 ? 22 : 19), frame = at + 8 * (is_14 ? 31 : 28);
-    u64 code = at + 8 * (is_14 ? 39 : 34), object = at + 8 * (is_14 ? 50 : 44);
-    const u64 states[] = {256, 0, 8, 16, v->frame, v->thread, 0, 0, 0};
+    const u8 *group = groups[v - CRAFTED - CRAFTED_3_13];
+    u64 at = c->runtime, state = at + 8 * group[0], frame = at + 8 * group[1], code = at + 8 * group[2];
+    const u64 states[] = {256, 0, 8, 16, v->frame};
     const u64 frames[] = {88, v->frame_back, v->frame_code, v->frame_position, 80, v->frame_owner};
     const u64 codes[] = {
         256, v->code_names, v->code_names + 8u, v->code_names + 16u, v->code_names + 24u, v->code_first, 0, 0,
@@ -224,9 +238,10 @@ static inline void crafted_offsets(struct crafted *c)
     memcpy(c->bytes + state, states, sizeof(states));
     memcpy(c->bytes + frame, frames, sizeof(frames));
     memcpy(c->bytes + code, codes, sizeof(codes));
-    if (is_14)
-        crafted_put(c, code + 80, v->code_copies, 8);
-    crafted_put(c, object, v->header, 8);
+    crafted_put(c, at + 8 * group[4], v->thread, 8);
+    crafted_put(c, code + 80, v->code_copies, v->hex >= 0x030e0000 ? 8 : 0);
+    crafted_put(c, at + 8 * group[3], v->header, 8);
+    crafted_put(c, at + 8 * group[3] + 8, v->header - 8, 8);
 }
 
 static inline u32 crafted_export(struct crafted *c, const char *name, u32 size)

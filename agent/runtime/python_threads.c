@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #define MAX_INTERPRETERS 1024
-#define MAX_THREADS      (1u << 16)
+#define MAX_THREADS      4096
 #define MAX_STATES       64 /* that are looked at */
 #define MAX_STEPS        16 /* frames without code on top of a stack */
 #define TRIES            3  /* frames change while they are read */

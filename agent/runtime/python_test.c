@@ -179,7 +179,7 @@ TEST(versions_of_python_that_are_not_known_are_refused)
         CHECK_EQ(attach_alone(c), -ENOTSUP);
     }
     CRAFT(CRAFTED_3_8, CRAFTED_GLIBC);
-    memcpy(memmem(c->bytes, 0x2000, "PyCode_NewWithPosOnlyArgs", 8), "x", 1);
+    *(char *)memmem(c->bytes, 0x2000, "PyCode_NewWithPosOnlyArgs", 8) = 'x';
     CHECK_EQ(attach_alone(c), -ENOTSUP);
 }
 

@@ -26,7 +26,7 @@
 XP_INLINE int xp_java_return_to(struct xp_state *s, u64 cfa, u64 saved, u64 sp)
 {
     u64 bp = s->bp, ra;
-    s->jvm_known &= (u16)~XP_JVM_UNREADY;
+    s->runtime &= (u16)~XP_JVM_UNREADY;
     if (cfa <= s->sp && !s->leaf)
         return xp_stop(s, XP_CAUSE_STUCK);
     if ((saved && xp_load(s, saved, &bp)) || xp_load(s, cfa - 8, &ra))
@@ -210,7 +210,7 @@ XP_INLINE int xp_java_unready(struct xp_state *s, u64 blob)
  * its method is in rbx and, before that, rsp of the caller in r13 (generate_fixed_frame). */
 XP_INLINE int xp_java_interpreted(struct xp_state *s, u64 blob)
 {
-    if (s->jvm_known & XP_JVM_UNREADY)
+    if (s->runtime & XP_JVM_UNREADY)
         return xp_java_unready(s, blob);
     u64 bp = s->bp, method, constant = 0;
     u64 pushed = s->leaf == XP_LEAF_REGS ? bp - s->sp : 24;
@@ -300,6 +300,6 @@ XP_NOINLINE int xp_java_step(u32 unused)
         return xp_stop(s, XP_CAUSE_JAVA_FRAME);
     stopped = xp_java_return_to(s, cfa, saved, xp_java_sender(s, kind, cfa));
     if (kind == XP_BLOB_DEOPT)
-        s->jvm_known |= XP_JVM_UNREADY;
+        s->runtime |= XP_JVM_UNREADY;
     return stopped;
 }

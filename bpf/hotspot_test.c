@@ -44,7 +44,7 @@ static const struct xp_jvm LAYOUT = {
 struct machine {
     struct world *w;
     struct xp_vma vmas[2];
-    struct xp_jvm jvm;
+    struct xp_machine machine;
     u64 root; /* native code: the outermost frame, called from root - 1 on */
 };
 
@@ -96,7 +96,7 @@ static struct machine *machine_new(void)
 {
     struct machine *m = calloc(1, sizeof(*m));
     m->w = world_new();
-    m->jvm = LAYOUT;
+    m->machine = (struct xp_machine){.kind = XP_MACHINE_JVM, .jvm = LAYOUT};
     memset(at(m, SEGMENTS), 0xff, 24);
     make_blob(m, COMPILED, "nmethod", 4, NAMES);
     make_blob(m, INTERPRETER, "Interpreter", 0, NAMES + 16);
@@ -110,7 +110,7 @@ static struct machine *machine_new(void)
     m->vmas[1] = (struct xp_vma){.start = HEAP, .end = HEAP + 24 * SEGMENT, .bias = HEAP, .file.state = XP_FILE_JVM};
     m->w->space.vmas = m->vmas;
     m->w->space.nvmas = 2;
-    m->w->space.jvm = &m->jvm;
+    m->w->space.machine = &m->machine;
     m->w->space.read = read_machine;
     m->root = world_add(m->w, (struct xp_rule){.kind = XP_CFA_END}) + 4;
     return m;
@@ -356,8 +356,8 @@ TEST(hotspot_interpreter_entry)
 TEST(hotspot_virtual_thread)
 {
     AUTO_MACHINE m = machine_new();
-    m->jvm.return_barrier = ret(STUB, 2);
-    m->jvm.entry_return = ret(COMPILED, 5);
+    m->machine.jvm.return_barrier = ret(STUB, 2);
+    m->machine.jvm.entry_return = ret(COMPILED, 5);
     unwind(m, CODE(COMPILED) + 50, STACK + 8 * 16);
     world_set(m->w, STACK + 8 * 19, ret(STUB, 2));
     CHECK_EQ(world_unwind(m->w, CODE(COMPILED) + 50, STACK + 8 * 16, 0x99), 9);
@@ -378,9 +378,9 @@ TEST(hotspot_crafted_memory)
             *b = (u8)(x >> 24);
         }
         if (round & 1)
-            m->jvm.heap[0].segmap = HEAP + (x & 0xfff);
+            m->machine.jvm.heap[0].segmap = HEAP + (x & 0xfff);
         if (round & 2)
-            m->jvm.blob_frame_size = (u16)(x & 0x17f);
+            m->machine.jvm.blob_frame_size = (u16)(x & 0x17f);
         world_unwind(m->w, CODE(round & 4 ? COMPILED : INTERPRETER) + x % 128, STACK + x % 200 * 8, fp);
         CHECK(m->w->state->cause < XP_CAUSE_COUNT);
     }

@@ -65,13 +65,13 @@ struct {
     __type(value, struct xp_file);
 } regions SEC(".maps");
 
-/* Virtual machines of Java. */
+/* What is known of processes with a runtime. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, XP_MAX_MACHINES);
     __type(key, struct xp_process_key);
-    __type(value, struct xp_jvm);
-} jvms SEC(".maps");
+    __type(value, struct xp_machine);
+} machines SEC(".maps");
 
 /* pc -> rule, one value per CPU. An ordinary array, because per-CPU values are limited to 32 KiB. */
 struct {

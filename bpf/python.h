@@ -35,6 +35,8 @@ enum xp_python_shape {
     XP_PYTHON_SHIM,   /* since 3.12: the outermost frame is none of Python, but an object on the stack of the call */
 };
 
+#define XP_PYTHON_FRAME 128 /* bytes of a frame: those that are read of it are among these */
+
 /* Offsets are in bytes from the start of their structure. */
 struct xp_python {
     s64 tls;          /* where a thread has its state (PyThreadState *), from its TLS base on */

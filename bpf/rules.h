@@ -31,6 +31,8 @@ enum xp_cfa {
     XP_CFA_RSP_DEREF, /* CFA = rsp + *(rsp + lo16(cfa_off)) + hi16(cfa_off): the frame contains its size */
     XP_CFA_INDEXED,   /* CFA = *(rsp + 8 * register hi8 + lo16) + byte 2 of cfa_off (OpenSSL): known in the leaf only */
     XP_CFA_UNPROVEN,  /* as NONE, but the code was analysed without result */
+    XP_CFA_RSP_LOOP,  /* as RSP, in the loop of an interpreter: its script's frames take its place (python.bpf.h) */
+    XP_CFA_RBP_LOOP,  /* as RBP, the same */
     XP_CFA_UNSUPPORTED, /* not supported yet: stop with a cause */
     XP_CFA_COUNT
 };
@@ -118,4 +120,4 @@ struct xp_table {
     u8 pad[7];
 };
 _Static_assert(sizeof(struct xp_table) == 96, "the disk format");
-#define XP_TABLE_VERSION 8
+#define XP_TABLE_VERSION 9

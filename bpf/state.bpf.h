@@ -15,13 +15,16 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
     struct xp_file file; /* id 0: anonymous memory */
 };
 
-#define XP_JVM_KNOWN   1u   /* `jvm` is that of the sample */
-#define XP_JVM_NEWS    2u   /* it has frames that were not met on this CPU before */
-#define XP_JVM_UNREADY 4u   /* frames of the interpreter that follow are being made */
-#define XP_JAVA_MET    1024 /* frames that are remembered */
-#define XP_JAVA_PLACES 512  /* return addresses that are remembered, a power of two */
-#define XP_BLOB_BYTES  512  /* room for the start of a blob of Java code */
-#define XP_BLOB_READ   384  /* of these: all fields that are read are there (hotspot_check) */
+#define XP_JVM_KNOWN      1u   /* `jvm` is that of the sample */
+#define XP_RUNTIME_NEWS   2u   /* it has frames that were not met on this CPU before */
+#define XP_JVM_UNREADY    4u   /* frames of the interpreter that follow are being made */
+#define XP_PYTHON_KNOWN   8u   /* `python` is that of the sample, and so is `py` */
+#define XP_PYTHON_OVER    16u  /* nothing more is to be had of it */
+#define XP_RUNTIME_SOUGHT 32u  /* the stack has a loop of an interpreter of which nothing is known */
+#define XP_RUNTIME_MET    1024 /* frames that are remembered */
+#define XP_JAVA_PLACES    512  /* return addresses that are remembered, a power of two */
+#define XP_BLOB_BYTES     512  /* room for the start of a blob of Java code */
+#define XP_BLOB_READ      384  /* of these: all fields that are read are there (hotspot_check) */
 
 #define XP_RBP_UNKNOWN 1 /* not an address: using it fails; not 0, because 0 would end a stack */
 
@@ -94,6 +97,16 @@ struct xp_cache {
     struct xp_cache_entry slot[XP_CACHE_SLOTS];
 };
 
+struct xp_py {  /* how far the frames of Python are (python.bpf.h) */
+    u64 frame;  /* the next one */
+    u64 cframe; /* that of the next call of the loop; 0: there are none */
+    u64 call;   /* the object of the call whose frames were taken last; ~0: it is not known */
+    u64 bytes;  /* of a frame that are read */
+    u64 low;    /* the stack pointer of the loop's frame */
+    u64 last;   /* where its word is */
+    u64 exact;  /* XP_WORD_EXACT, if the next one is where the thread was interrupted */
+};
+
 struct xp_java_place { /* a return address in code of HotSpot */
     u64 tag;           /* of it and its process: xp_java_tag */
     u64 blob;
@@ -121,7 +134,7 @@ struct xp_state {
     u32 kernel_mode, set; /* number of the process's xp_vma_set */
     u32 walks, refills, hits, misses, fp_frames;
     u16 hops;               /* between stacks of Go */
-    u16 jvm_known;          /* XP_JVM_* */
+    u16 runtime;            /* XP_JVM_*, XP_PYTHON_*, XP_RUNTIME_* */
     u32 holder;             /* of the lock that the thread waits for (lock.bpf.h) */
     u64 dump_second, dumps; /* rate limit; kept between samples */
     u64 pad1;               /* what follows begins with a cache line */
@@ -149,12 +162,16 @@ struct xp_state {
 
     struct xp_found found; /* by the last walk */
 
-    /* Java (hotspot.bpf.h): the virtual machine, and the blob of the current frame. */
-    struct xp_jvm jvm;
+    /* Java (hotspot.bpf.h): the virtual machine, and the blob of the current frame; Python (python.bpf.h). */
+    union {
+        struct xp_jvm jvm;
+        struct xp_python python;
+    };
+    struct xp_py py;
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
-    u32 java_met[XP_JAVA_MET]; /* hashes */
-    u64 pad2[5];
+    u32 met[XP_RUNTIME_MET]; /* hashes */
+    u64 pad2[6];
     struct xp_java_place java_places[XP_JAVA_PLACES]; /* two in a cache line */
 };
 _Static_assert(__builtin_offsetof(struct xp_state, sets) % 64 == 0 && sizeof(struct xp_state) % 64 == 0,

@@ -71,9 +71,9 @@ XP_INLINE u64 xp_rare_cfa(struct xp_state *s, struct xp_rule r)
         return xp_plt_cfa(s, r.cfa_off);
     if (kind == XP_CFA_RBX)
         return s->bx + r.cfa_off;
-    if (kind == XP_CFA_RSP || kind == XP_CFA_RSP_EXACT)
+    if (kind == XP_CFA_RSP || kind == XP_CFA_RSP_EXACT || kind == XP_CFA_RSP_LOOP)
         return s->sp + r.cfa_off;
-    if (kind == XP_CFA_RBP || kind == XP_CFA_RBP_HOP)
+    if (kind == XP_CFA_RBP || kind == XP_CFA_RBP_HOP || kind == XP_CFA_RBP_LOOP)
         return s->bp + r.cfa_off;
     if (kind == XP_CFA_GO_CALL)
         return xp_go_call_cfa(s, r);
@@ -243,6 +243,8 @@ XP_INLINE int xp_is_one_page(const struct xp_state *s)
     return !s->cur.file.id && s->cur.end - s->cur.start == 4096;
 }
 
+#include "bpf/python.bpf.h"
+
 /* Enters another mapping; out of line for the same reason. Returns 0; 1: stopped; 2: there is none, but the frame was
  * unwound, or is elsewhere now. */
 XP_NOINLINE int xp_enter(u64 pc)
@@ -265,7 +267,9 @@ XP_NOINLINE int xp_enter(u64 pc)
 #define XP_AT_ENTRY 0
 #endif
 
-/* Unwinds one frame. Returns 0: continue with the caller; 1: the unwind has ended with s->cause. */
+#define XP_LOOP 2 /* result of a step: it was that of an interpreter's loop */
+
+/* Unwinds one frame. Returns 0 or XP_LOOP: continue with the caller; 1: the unwind has ended with s->cause. */
 XP_INLINE int xp_step(struct xp_state *s)
 {
     u64 pc = s->leaf ? s->ip : s->ip - 1;
@@ -288,7 +292,11 @@ XP_INLINE int xp_step(struct xp_state *s)
         return xp_step_cfa(s, r, (kind == XP_CFA_RSP ? s->sp : s->bp) + r.cfa_off, XP_WORD_CFI);
     if (s->cur.file.state == XP_FILE_JVM)
         return xp_java_step(0);
-    return xp_step_rare(xp_rule_word(r));
+    u32 loop = kind == XP_CFA_RSP_LOOP || kind == XP_CFA_RBP_LOOP;
+    if (loop)
+        xp_loop_note(s);
+    int stopped = xp_step_rare(xp_rule_word(r));
+    return stopped ? 1 : loop ? XP_LOOP : 0;
 }
 
 /* Unwinds a batch of frames. As a global function (Linux 5.6) it is verified once, however often it is called. The
@@ -299,10 +307,10 @@ XP_NOINLINE int xp_step_batch(u32 unused)
     struct xp_state *s = xp_state_get();
     if (!s)
         return 1;
-    for (int i = 0; i < XP_STEP_BATCH; i++)
-        if (xp_step(s))
-            return 1;
-    return 0;
+    int outcome = 0;
+    for (int i = 0; i < XP_STEP_BATCH && !outcome; i++)
+        outcome = xp_step(s);
+    return outcome;
 }
 
 /* Forgets the last sample. */
@@ -313,7 +321,7 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
     s->window_len = 0;
     s->pending = 0;
-    s->hops = s->jvm_known = 0;
+    s->hops = s->runtime = 0;
     s->callee = 0;
     s->found_by = XP_WORD_CFI;
     s->sample.nuser = 0;
@@ -326,9 +334,13 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
 XP_NOINLINE int xp_step_on(u32 unused)
 {
     asm volatile("" ::"r"(unused));
-    for (u32 i = 0; i < XP_STEP_CALLS; i++)
-        if (xp_step_batch(i))
+    for (u32 i = 0; i < XP_STEP_CALLS; i++) {
+        int outcome = xp_step_batch(i);
+        if (outcome == XP_LOOP)
+            outcome = xp_loop_splice(i);
+        if (outcome)
             return 1;
+    }
     return 0;
 }
 

@@ -113,22 +113,32 @@ XP_INLINE u64 xp_vma_lock(struct xp_state *s, u64 vma)
     return lock == xp_mappings_seq(s->who.mm) ? 0 : lock;
 }
 
-XP_INLINE struct xp_jvm *xp_jvm_find(struct xp_state *s)
+XP_INLINE struct xp_machine *xp_machine_find(struct xp_state *s)
 {
     struct xp_process_key k = {.process = s->who.start, .stack = s->who.stack, .tgid = s->sample.tgid};
-    return bpf_map_lookup_elem(&jvms, &k);
+    return bpf_map_lookup_elem(&machines, &k);
 }
 
 /* Has the virtual machine of the process in s->jvm. Returns 0: there is none any more. */
 XP_INLINE int xp_jvm_take(struct xp_state *s)
 {
-    if (s->jvm_known & XP_JVM_KNOWN)
+    if (s->runtime & XP_JVM_KNOWN)
         return 1;
-    struct xp_jvm *j = xp_jvm_find(s);
-    if (!j)
+    struct xp_machine *m = xp_machine_find(s);
+    if (!m || m->kind != XP_MACHINE_JVM)
         return 0;
-    s->jvm = *j;
-    s->jvm_known |= XP_JVM_KNOWN;
+    s->jvm = m->jvm;
+    s->runtime |= XP_JVM_KNOWN;
+    return 1;
+}
+
+/* The same of an interpreter of Python, in s->python. */
+XP_INLINE int xp_python_take(struct xp_state *s)
+{
+    struct xp_machine *m = xp_machine_find(s);
+    if (!m || m->kind != XP_MACHINE_PYTHON)
+        return 0;
+    s->python = m->python;
     return 1;
 }
 
@@ -144,8 +154,8 @@ XP_INLINE void xp_region_of(struct xp_state *s, struct xp_vma *m)
         m->bias = m->start;
         return;
     }
-    struct xp_jvm *j = xp_jvm_find(s);
-    if (j && XP_JVM_MEETS(j, m))
+    struct xp_machine *j = xp_machine_find(s);
+    if (j && j->kind == XP_MACHINE_JVM && XP_JVM_MEETS(&j->jvm, m))
         m->file.state = XP_FILE_JVM;
 }
 

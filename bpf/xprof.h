@@ -92,6 +92,7 @@ enum xp_lock_place {
 #define XP_LOCK_IN_FILE          (1ull << 59)
 #define XP_LOCK_PLACE(w)         ((u32)((w) >> 56) & 7)
 #define XP_WORD_KIND(w)          ((u32)((w) >> 60))
+#define XP_IS_RUNTIME(word)      (XP_WORD_KIND(word) == XP_WORD_JAVA || XP_WORD_KIND(word) == XP_WORD_PYTHON)
 #define XP_WORD_EXACT            (1ull << 59)
 #define XP_WORD_ADDR(w)          ((w) & ((1ull << 56) - 1))
 #define XP_OFFSET_BITS           35
@@ -239,10 +240,11 @@ enum xp_record {
     XP_RECORD_TAG = 7,    /* bpf/sums.h */
 };
 
-#define XP_SAMPLE_KERNEL_MODE 1u /* the sample interrupted the kernel */
-#define XP_SAMPLE_DUMP        2u /* it follows an XP_RECORD_DUMP with the same cpu and time */
-#define XP_SAMPLE_FP_USED     4u /* at least one frame was found through a frame pointer */
-#define XP_SAMPLE_KEPT        8u /* of a stack: others may refer to it at any time */
+#define XP_SAMPLE_KERNEL_MODE 1u  /* the sample interrupted the kernel */
+#define XP_SAMPLE_DUMP        2u  /* it follows an XP_RECORD_DUMP with the same cpu and time */
+#define XP_SAMPLE_FP_USED     4u  /* at least one frame was found through a frame pointer */
+#define XP_SAMPLE_RUNTIME     16u /* it met the loop of an interpreter of which nothing is known */
+#define XP_SAMPLE_KEPT        8u  /* of a stack: others may refer to it at any time */
 
 struct xp_sample {
     u32 type; /* XP_RECORD_SAMPLE, XP_RECORD_STACK */

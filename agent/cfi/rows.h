@@ -8,6 +8,7 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "cfi/loops.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ struct rows {
     u32 n, cap;
     u32 block; /* index[] is filled up to here */
     u32 nblocks;
-    int err; /* sticky: -ENOSPC too many rules, -ENOMEM */
+    bool loop; /* rows that follow are of a loop (loops.h) */
+    int err;   /* sticky: -ENOSPC too many rules, -ENOMEM */
     /* The dictionary: rule -> number, open addressing; slots hold number + 1. */
     u64 *rules;
     u16 *slots;
@@ -60,10 +62,20 @@ static inline u32 rows_rule(struct rows *w, u64 word)
     return rows_new_rule(w, word);
 }
 
+static inline u64 rows_loop_word(u64 word)
+{
+    struct xp_rule r;
+    memcpy(&r, &word, sizeof(r));
+    r.kind = loop_kind(r.kind);
+    return rule_word(r);
+}
+
 /* Adds a row: from `offset` on the rule is `word`. `offset` is above every earlier one and below the end of block
  * nblocks - 1. The caller makes sure that w->cap is not exceeded. */
 static inline void rows_emit(struct rows *w, u64 offset, u64 word)
 {
+    if (w->loop)
+        word = rows_loop_word(word);
     if (word == w->last)
         return;
     u32 at = (u32)(offset - w->lo) & (XP_BLOCK - 1), block = (u32)((offset - w->lo) >> XP_BLOCK_SHIFT);

@@ -127,7 +127,9 @@ static int add_fde(struct builder *b, const struct cfi_fde *f)
         add_gap(b, f->start, false);
     u32 before = b->rows.n;
     struct rows_mark mark = rows_mark(&b->rows);
+    b->rows.loop = loops_has(&b->in->loops, f->start);
     int err = cfi_run(b->cfi, f, &b->rows);
+    b->rows.loop = false;
     if (err == -EBADMSG) {
         rows_rewind(&b->rows, mark);
         rows_emit(&b->rows, f->start, word_of(XP_CFA_UNSUPPORTED));

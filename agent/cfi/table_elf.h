@@ -2,6 +2,7 @@
 #pragma once
 #include "cfi/cfi.h"
 #include "cfi/gap.h"
+#include "cfi/loops.h"
 #include "cfi/table.h"
 
 /* All data needed to build a table, read from the file once and never read again. So a key and an image built from one
@@ -10,6 +11,7 @@ struct table_input {
     struct cfi cfi; /* sections found, FDEs not listed yet */
     u8 *copy[2];    /* its sections */
     struct gap_codes known;
+    struct loops loops;
     bool keeps_frame_pointers;     /* code without FDEs keeps frame pointers as well */
     const struct table_code *code; /* rows from elsewhere, or NULL */
     const struct table_code *gaps; /* rows that hold in gaps only: ascending, disjoint; borrowed, set by the caller */

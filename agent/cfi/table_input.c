@@ -33,6 +33,7 @@ int table_read(struct table_input *in, const struct elf_file *e, int fd, const s
     AUTO_INPUT struct table_input new = {.code = code, .keeps_frame_pointers = table_keeps_frame_pointers(e)};
     int err = 0;
     gap_codes_find(e, &new.known);
+    loops_find(e, &new.loops);
     cfi_find(&new.cfi, e);
     for (size_t i = 0; fd >= 0 && i < new.cfi.nsections && !err; i++)
         err = copy_section(&new, i, fd);
@@ -80,8 +81,8 @@ static void add_code(struct siphash *h, const struct table_code *code)
     siphash_add(h, code->rows, code->n * sizeof(*code->rows));
 }
 
-/* All of the input: the CFI as it is stored, where it and the code lie, known gaps, V8, and the rows from elsewhere and
- * for gaps. */
+/* All of the input: the CFI as it is stored, where it and the code lie, known gaps, V8, loops, and the rows from
+ * elsewhere and for gaps. */
 void table_key_of(const struct table_input *in, const u8 secret[16], struct table_key *out)
 {
     const struct elf_file *e = in->cfi.elf;
@@ -93,6 +94,11 @@ void table_key_of(const struct table_input *in, const u8 secret[16], struct tabl
     for (size_t i = 0; i < in->known.n; i++)
         add_gap_code(&h, &in->known.v[i]);
     add_u64(&h, in->keeps_frame_pointers);
+    add_u64(&h, in->loops.n);
+    for (size_t i = 0; i < in->loops.n; i++) {
+        add_u64(&h, in->loops.v[i].start);
+        add_u64(&h, in->loops.v[i].end);
+    }
     add_code(&h, in->code);
     add_u64(&h, in->ngaps);
     for (size_t i = 0; i < in->ngaps; i++)

@@ -28,6 +28,7 @@ static void fill(struct parts *p)
     p->code = (struct table_code){.start = 0x10, .end = 0x30, .rows = p->rows, .n = 2, .bad = 1};
     p->in = (struct table_input){.cfi = {.elf = &p->e, .nsections = 1}, .code = &p->code};
     p->in.cfi.section[0] = (struct cfi_section){.data = p->cfi, .len = 8, .vaddr = 0x100};
+    p->in.loops = (struct loops){.n = 1, .v = {{0x60, 0x70}}};
     p->in.known.n = 1;
     p->in.known.v[0] = (struct gap_code){.start = 0x40, .end = 0x50, .n = 1, .row = {{0x40, 9}}};
 }
@@ -66,6 +67,9 @@ TEST(table_keys_depend_on_every_input)
     CHANGES(p.in.cfi.section[0].open_ended = true);
     CHANGES(p.in.cfi.nsections = 0);
     CHANGES(p.in.keeps_frame_pointers = true);
+    CHANGES(p.in.loops.n = 0);
+    CHANGES(p.in.loops.v[0].start++);
+    CHANGES(p.in.loops.v[0].end++);
     CHANGES(p.in.known.n = 0);
     CHANGES(p.in.known.v[0].start++);
     CHANGES(p.in.known.v[0].end++);

@@ -206,6 +206,11 @@ static void add_cfa(const struct xp_rule *r, struct buf *out)
     case XP_CFA_RBP:
         buf_printf(out, "CFA = rbp%+d", r->cfa_off);
         break;
+    case XP_CFA_RSP_LOOP:
+    case XP_CFA_RBP_LOOP:
+        buf_printf(out, "CFA = %s%+d, in the loop of an interpreter",
+                   XP_RULE_CFA(r->kind) == XP_CFA_RSP_LOOP ? "rsp" : "rbp", r->cfa_off);
+        break;
     case XP_CFA_RBX:
         buf_printf(out, "CFA = rbx%+d", r->cfa_off);
         break;

@@ -66,7 +66,7 @@ static bool u32_at(const struct elf_file *e, u64 vaddr, u32 *out)
     return true;
 }
 
-static bool symbol_is(const struct elf_file *e, const struct elf_dynamic *d, u32 i, const char *name)
+static bool symbol_is(const struct elf_file *e, const struct elf_dynamic *d, u32 i, const char *name, Elf64_Sym *out)
 {
     Elf64_Sym sym;
     size_t left, n = strlen(name) + 1;
@@ -74,12 +74,13 @@ static bool symbol_is(const struct elf_file *e, const struct elf_dynamic *d, u32
     if (!p || left < sizeof(sym))
         return false;
     memcpy(&sym, p, sizeof(sym));
+    *out = sym;
     p = elf_at(e, d->strtab + sym.st_name, &left);
     return p && left >= n && !memcmp(p, name, n) && sym.st_shndx != SHN_UNDEF;
 }
 
 /* As the dynamic linker does it. */
-bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name)
+bool elf_dynamic_symbol(const struct elf_file *e, const char *name, Elf64_Sym *out)
 {
     struct elf_dynamic d;
     u32 head[4], i, h = hash_gnu(name); /* nbuckets, first symbol, bloom words, bloom shift */
@@ -95,10 +96,16 @@ bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name)
         u32 c;
         if (!u32_at(e, chains + 4ull * (i - head[1]), &c))
             return false;
-        if ((c | 1) == (h | 1) && symbol_is(e, &d, i, name))
+        if ((c | 1) == (h | 1) && symbol_is(e, &d, i, name, out))
             return true;
         if (c & 1) /* the last of its bucket */
             return false;
     }
     return false;
+}
+
+bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name)
+{
+    Elf64_Sym sym;
+    return elf_dynamic_symbol(e, name, &sym);
 }

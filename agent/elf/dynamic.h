@@ -14,3 +14,5 @@ struct elf_dynamic {
 bool elf_dynamic(const struct elf_file *e, struct elf_dynamic *out);
 /* Tells whether .dynsym defines a symbol, by DT_GNU_HASH: a few reads, regardless of the size of the table. */
 bool elf_has_dynamic_symbol(const struct elf_file *e, const char *name);
+/* The same, with what .dynsym has of it. */
+bool elf_dynamic_symbol(const struct elf_file *e, const char *name, Elf64_Sym *out);

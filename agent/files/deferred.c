@@ -80,7 +80,7 @@ void deferred_use_stacks(struct deferred *l, bool (*use)(void *ctx, struct xp_sa
 static bool has_runtime(const struct xp_sample *s)
 {
     for (unsigned i = s->nkernel; i < (unsigned)s->nkernel + s->nuser; i++)
-        if (XP_WORD_KIND(s->words[i]) == XP_WORD_JAVA)
+        if (XP_IS_RUNTIME(s->words[i]))
             return true;
     return false;
 }
@@ -155,10 +155,11 @@ void deferred_add(struct deferred *l, struct deferred_job job, struct aggregate 
 }
 
 /* Without the process, it cannot be checked that return addresses follow calls. */
-static void resolve_code(const struct deferred *l, const struct waiting *w, const struct xp_jvm *jvm, struct xp_vma *m)
+static void resolve_code(const struct deferred *l, const struct waiting *w, const struct xp_machine *machine,
+                         struct xp_vma *m)
 {
     const struct xp_sample *s = w->job.sample;
-    if (jvm && XP_JVM_MEETS(jvm, m))
+    if (machine && XP_JVM_MEETS(&machine->jvm, m))
         m->file.state = XP_FILE_JVM;
     const struct xp_file *known = l->code ? code_tables_find(l->code, s->tgid, s->start, m->start, s->time) : NULL;
     if (!known)
@@ -167,7 +168,7 @@ static void resolve_code(const struct deferred *l, const struct waiting *w, cons
     m->bias = m->start;
 }
 
-static size_t resolve_mappings(const struct deferred *l, const struct waiting *w, const struct xp_jvm *jvm,
+static size_t resolve_mappings(const struct deferred *l, const struct waiting *w, const struct xp_machine *machine,
                                struct xp_vma *out)
 {
     size_t n = 0;
@@ -181,7 +182,7 @@ static size_t resolve_mappings(const struct deferred *l, const struct waiting *w
         else if (m->file) /* its table is still to be built */
             out[n].file = (struct xp_file){.id = m->file, .state = XP_FILE_PENDING};
         else
-            resolve_code(l, w, jvm, &out[n]);
+            resolve_code(l, w, machine, &out[n]);
     }
     return n;
 }
@@ -215,15 +216,15 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     l->state->cause = XP_CAUSE_NO_MAPPING;
     if (!vmas || !w->job.dump->nmaps)
         return NULL;
-    const struct xp_jvm *jvm = machine_memory_begin(l->machine, old, w->job.dump);
+    const struct xp_machine *machine = machine_memory_begin(l->machine, old, w->job.dump);
     struct host_space space = {
         .rules = probe_rule_array(l->probe),
         .vmas = vmas,
-        .nvmas = resolve_mappings(l, w, jvm, vmas),
-        .jvm = jvm,
-        .read = jvm ? machine_memory_read : dump_read,
-        .read_stack = jvm ? machine_memory_stack : dump_read,
-        .ctx = jvm ? (void *)l->machine : w->job.dump,
+        .nvmas = resolve_mappings(l, w, machine, vmas),
+        .machine = machine,
+        .read = machine ? machine_memory_read : dump_read,
+        .read_stack = machine ? machine_memory_stack : dump_read,
+        .ctx = machine ? (void *)l->machine : w->job.dump,
     };
     space.words = probe_shard_words(l->probe, &space.nwords);
     host_unwind(&space, &w->job.dump->regs, l->state);

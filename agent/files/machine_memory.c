@@ -13,7 +13,7 @@ struct page {
 };
 struct machine_memory {
     struct machine_source from;
-    struct xp_jvm jvm;
+    struct xp_machine machine;
     const struct xp_sample *sample;
     const struct xp_dump *dump;
     bool failed; /* the process does not answer */
@@ -36,14 +36,15 @@ void machine_memory_free(struct machine_memory **m)
     *m = NULL;
 }
 
-const struct xp_jvm *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s, const struct xp_dump *d)
+const struct xp_machine *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s,
+                                              const struct xp_dump *d)
 {
-    if (!m || !m->from.find(m->from.ctx, s->tgid, s->start, &m->jvm))
+    if (!m || !m->from.find(m->from.ctx, s->tgid, s->start, &m->machine))
         return NULL;
     m->sample = s;
     m->dump = d;
     m->failed = false;
-    return &m->jvm;
+    return &m->machine;
 }
 
 /* The page at an address, which is a multiple of its size; NULL: it cannot be read. */

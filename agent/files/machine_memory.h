@@ -11,7 +11,7 @@
 struct machine_source {
     void *ctx;
     /* What is known of a process's. False: nothing. */
-    bool (*find)(void *ctx, u32 tgid, u64 start, struct xp_jvm *out);
+    bool (*find)(void *ctx, u32 tgid, u64 start, struct xp_machine *out);
     /* Reads up to `len` bytes of the process of a sample. Returns how many there were, or -errno. */
     int (*read)(void *ctx, const struct xp_sample *s, u64 at, void *to, size_t len);
 };
@@ -21,10 +21,11 @@ struct machine_memory;
 /* The source is copied. Returns 0 or -ENOMEM. */
 int machine_memory_new(struct machine_memory **out, const struct machine_source *from);
 void machine_memory_free(struct machine_memory **m);
-/* Begins with another stack. Returns its virtual machine, valid until the next call; NULL: there is none. m may be
+/* Begins with another stack. Returns its machine, valid until the next call; NULL: there is none. m may be
  * NULL.
  */
-const struct xp_jvm *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s, const struct xp_dump *d);
+const struct xp_machine *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s,
+                                              const struct xp_dump *d);
 /* For struct host_space: reads the copied stack, `dump` being a struct xp_dump. Returns 0 or 1. */
 int dump_read(void *dump, void *to, u32 len, u64 from);
 /* The same, and memory that is not the stack as it is now: a machine may have its own beside a stack. */

@@ -11,9 +11,9 @@ struct process {
     int reads, error;
 };
 
-static bool find(void *ctx, u32 tgid, u64 start, struct xp_jvm *out)
+static bool find(void *ctx, u32 tgid, u64 start, struct xp_machine *out)
 {
-    *out = (struct xp_jvm){.entry_return = 5};
+    *out = (struct xp_machine){.jvm.entry_return = 5};
     return tgid == 7 && start == 8;
 }
 
@@ -55,8 +55,8 @@ TEST(machine_memory_beside_a_stack)
     struct desk d;
     u64 word = 0;
     desk_open(&d);
-    const struct xp_jvm *jvm = machine_memory_begin(d.m, &d.sample, d.dump);
-    CHECK(jvm && jvm->entry_return == 5);
+    const struct xp_machine *jvm = machine_memory_begin(d.m, &d.sample, d.dump);
+    CHECK(jvm && jvm->jvm.entry_return == 5);
     CHECK(!machine_memory_stack(d.m, &word, 8, SP + 8) && word == 0x1111111111111111ull);
     CHECK(!machine_memory_read(d.m, &word, 8, SP + 4088) && word == 0x1111111111111111ull);
     CHECK_EQ(d.process.reads, 0); /* what was copied is not read as it is now */

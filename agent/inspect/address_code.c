@@ -6,16 +6,17 @@
 #include "proc/proc.h"
 #include <errno.h>
 
-/* Takes what is known of the virtual machine. False: there is none. */
+/* Takes what is known of the runtime. False: there is none. */
 static bool fetch_machine(struct address_space *s)
 {
-    s->has_jvm = !binaries_attach(s->binaries, s->tid, &s->jvm);
-    for (size_t i = 0; s->has_jvm && i < s->vmas.n; i++) {
+    if (binaries_attach(s->binaries, s->tid, &s->machine))
+        s->machine.kind = XP_MACHINE_NONE;
+    for (size_t i = 0; s->machine.kind == XP_MACHINE_JVM && i < s->vmas.n; i++) {
         struct xp_vma *m = &s->vmas.v[i];
-        if (!m->file.id && XP_JVM_MEETS(&s->jvm, m))
+        if (!m->file.id && XP_JVM_MEETS(&s->machine.jvm, m))
             m->file.state = XP_FILE_JVM;
     }
-    return s->has_jvm;
+    return s->machine.kind;
 }
 
 /* 0 or an error. */
@@ -47,14 +48,17 @@ bool address_space_fetch_code(struct address_space *s, const struct xp_state *st
 {
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
     struct generated code;
-    bool any = false;
+    bool any = false, loop = state->sample.flags & XP_SAMPLE_RUNTIME;
     for (u32 i = 0; i < state->sample.nuser; i++)
         any |= XP_WORD_KIND(state->words[i]) == XP_WORD_ANON;
-    if (!any || s->code_read)
+    if ((any || loop) && !s->runtime_sought) {
+        s->runtime_sought = true;
+        if (fetch_machine(s))
+            return true;
+    }
+    if (!any || s->code_read || s->machine.kind == XP_MACHINE_JVM)
         return false;
     s->code_read = true;
-    if (fetch_machine(s))
-        return true;
     if (read_code(s, &reply, &code))
         return false;
     load_code(s, &code);

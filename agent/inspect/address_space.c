@@ -310,7 +310,15 @@ static int read_both(void *ctx, void *to, u32 len, u64 from)
     const struct reading *r = ctx;
     if (!read_stack(ctx, to, len, from))
         return 0;
-    return !r->s->has_jvm || address_space_read((void *)r->s, to, len, from);
+    return !r->s->machine.kind || address_space_read((void *)r->s, to, len, from);
+}
+
+/* Of a thread that ran, the frames of Python are others by now. */
+static const struct xp_machine *machine_for(const struct address_space *s,
+                                            int (*read)(void *ctx, void *to, u32 len, u64 from))
+{
+    bool known = s->machine.kind == XP_MACHINE_JVM || (s->machine.kind && read == address_space_read);
+    return known ? &s->machine : NULL;
 }
 
 void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u64 fs_base,
@@ -325,7 +333,7 @@ void address_space_unwind(struct address_space *s, const struct xp_regs *regs, u
                                     .vmas = s->vmas.v,
                                     .nvmas = s->vmas.n,
                                     .tls = fs_base,
-                                    .jvm = s->has_jvm ? &s->jvm : NULL,
+                                    .machine = machine_for(s, read),
                                     .read = read_both,
                                     .read_stack = read_stack,
                                     .ctx = &both};

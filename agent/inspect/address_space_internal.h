@@ -19,8 +19,8 @@ struct address_space {
     u32 uids;         /* of tables so far */
     struct map whole; /* id -> how often rows for the rest of its code were asked for */
     bool code_read;   /* generated code was looked for */
-    bool has_jvm;
-    struct xp_jvm jvm; /* its virtual machine */
+    bool runtime_sought;
+    struct xp_machine machine; /* of the process's runtime; kind 0: none is known */
 };
 
 /* Loads a table behind all others; `f` has the ID of its file. Returns 0, -ENOSPC (rules) or -ENOMEM. */

@@ -66,9 +66,9 @@ void binaries_want_kernel(struct binaries *b);
  * binaries_set_process. */
 int binaries_generated(struct binaries *b, int mem, int maps, int program, struct parser_reply *out);
 /* Reads what there is of a process's runtime (parser_attach), and keeps it for names. One that starts, or changes while
- * it is read, is read again for a moment. Returns 0 with its virtual machine; -ENODATA: there is none; or another
- * -errno. */
-int binaries_attach(struct binaries *b, u32 tid, struct xp_jvm *out);
+ * it is read, is read again for a moment. Returns 0 with what an unwinder must know; -ENODATA: there is none; or
+ * another -errno. */
+int binaries_attach(struct binaries *b, u32 tid, struct xp_machine *out);
 /* Reads what it is (parser_about), in the same way. */
 int binaries_about(struct binaries *b, u32 tid, struct parser_reply *out);
 /* Sets the process whose anonymous memory is symbolized, whatever tgid is requested: its runtime may write a map. */

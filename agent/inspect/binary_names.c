@@ -6,7 +6,7 @@
 #include "inspect/binaries_internal.h"
 #include "proc/proc.h"
 #include "profile/name_cache.h"
-#include "runtime/hotspot.h"
+#include "runtime/runtime.h"
 #include "runtime/processes.h"
 #include <errno.h>
 #include <unistd.h>
@@ -79,16 +79,14 @@ static int ask_runtime(struct binaries *b, u32 tid,
     return rc;
 }
 
-int binaries_attach(struct binaries *b, u32 tid, struct xp_jvm *out)
+int binaries_attach(struct binaries *b, u32 tid, struct xp_machine *out)
 {
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
     int rc = ask_runtime(b, tid, parser_attach, &reply);
-    const struct xp_jvm *jvm = rc ? NULL : hotspot_machine(reply.data, reply.len);
-    if (!jvm)
+    if (rc || !runtime_machine(reply.data, reply.len, out))
         return rc ? rc : -ENODATA;
     xp_cleanup_close(&b->attached);
     b->attached = fs_sealed_memfd("xprof-runtime", reply.data, reply.len);
-    *out = *jvm;
     return 0;
 }
 

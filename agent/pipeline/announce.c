@@ -86,7 +86,7 @@ static bool misses_mounting(const struct xp_sample *s)
 
 void announce_code(struct collector *c, const struct xp_sample *s)
 {
-    if (misses_code(s) || misses_mounting(s))
+    if (s->flags & XP_SAMPLE_RUNTIME || misses_code(s) || misses_mounting(s))
         announce_code_of(c, s);
 }
 
@@ -100,7 +100,7 @@ void announce_code_of(struct collector *c, const struct xp_sample *s)
     struct job *j = due ? job_new(JOB_CODE) : NULL;
     if (!j)
         return;
-    j->code = (struct code_job){.tgid = s->tgid, .start = s->start, .cgroup = s->cgroup};
+    j->code = (struct code_job){.tgid = s->tgid, .start = s->start, .cgroup = s->cgroup, .anonymous = misses_code(s)};
     if (openings_put(c->config.openings, j))
         job_free(j);
     else

@@ -6,6 +6,7 @@
 #include "opener/hung.h"
 #include "opener/opener.h"
 #include "proc/proc.h"
+#include "runtime/runtime.h"
 #include <errno.h>
 
 #define MAX_PROCESSES 1024
@@ -117,6 +118,20 @@ static int open_file(struct opener *o, u32 tgid, const char *name)
     return opener_file(o, -1, path);
 }
 
+/* Whether the runtime has all generated code of its process. */
+static bool has_all_code(const struct code_job *job)
+{
+    struct xp_machine machine;
+    return runtime_machine(job->attached.data, job->attached.len, &machine) && machine.kind == XP_MACHINE_JVM;
+}
+
+/* `attached`: what came of looking for a runtime; if there is one, it is well without generated code. */
+static int read_generated(struct code_job *job, int mem, int maps, int program, struct parser *p, int attached)
+{
+    int rc = parser_generated(p, mem, maps, program < 0 ? -1 : program, &job->reply);
+    return rc == -ENODATA ? attached : rc;
+}
+
 static int read_process(struct code_job *job, struct opener *o, struct parser *p)
 {
     job->stack = proc_start_stack(job->tgid);
@@ -128,8 +143,8 @@ static int read_process(struct code_job *job, struct opener *o, struct parser *p
     if (!proc_is(job->tgid, job->start))
         return -ESRCH;
     int rc = parser_attach(p, mem, maps, &job->attached);
-    if (rc == -ENODATA)
-        rc = parser_generated(p, mem, maps, program < 0 ? -1 : program, &job->reply);
+    if (rc == -ENODATA || (!rc && job->anonymous && !has_all_code(job)))
+        rc = read_generated(job, mem, maps, program, p, rc);
     if (!rc && proc_start_stack(job->tgid) != job->stack) { /* another program by now */
         parser_reply_free(&job->reply);
         parser_reply_free(&job->attached);

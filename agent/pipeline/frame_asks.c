@@ -49,12 +49,16 @@ static void add(struct frame_asks *a, const struct xp_sample *s, const u64 *word
     to->words.n += 2;
 }
 
+static bool has_name(u64 word)
+{
+    return XP_IS_RUNTIME(word) && !(XP_WORD_KIND(word) == XP_WORD_JAVA && XP_JAVA_FORM(word) == XP_JAVA_FROZEN);
+}
+
 void frame_asks_note(struct frame_asks *a, const struct xp_sample *s)
 {
     u64 process = hash_process(s->tgid, s->start);
     for (unsigned i = s->nkernel; i + 1 < (unsigned)s->nkernel + s->nuser; i++)
-        if (XP_WORD_KIND(s->words[i]) == XP_WORD_JAVA && XP_JAVA_FORM(s->words[i]) != XP_JAVA_FROZEN &&
-            is_new(a, process, s->words + i))
+        if (has_name(s->words[i]) && is_new(a, process, s->words + i))
             add(a, s, s->words + i);
 }
 

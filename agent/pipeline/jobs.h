@@ -36,6 +36,7 @@ struct code_job {
     u64 start;                    /* of the process, as in samples */
     u64 cgroup;                   /* whose share its tables count against */
     u64 stack;                    /* proc_start_stack */
+    bool anonymous;               /* a sample had generated code */
     struct parser_reply reply;    /* for generated_open; empty before it was read */
     struct parser_reply attached; /* instead of that: what there is of its runtime (runtime/runtime.h) */
 };

@@ -8,7 +8,7 @@
 
 struct machine {
     struct xp_process_key key;
-    struct xp_jvm jvm;
+    struct xp_machine value;
     u64 owner; /* whose share it counts against */
 };
 struct machines {
@@ -42,7 +42,7 @@ void machines_free(struct machines **mm)
 
 static void forget(struct machines *m, size_t i)
 {
-    probe_forget_jvm(m->probe, &m->list.v[i].key);
+    probe_forget_machine(m->probe, &m->list.v[i].key);
     shares_give(&m->shares, m->list.v[i].owner, 1);
     m->list.v[i] = m->list.v[--m->list.n];
 }
@@ -57,14 +57,14 @@ static void forget_process(struct machines *m, const struct code_owner *who)
         }
 }
 
-void machines_put(struct machines *m, const struct code_owner *who, const struct xp_jvm *jvm)
+void machines_put(struct machines *m, const struct code_owner *who, const struct xp_machine *value)
 {
     struct machine fresh = {.key = {.process = who->start, .stack = who->stack, .tgid = who->tgid},
-                            .jvm = *jvm,
+                            .value = *value,
                             .owner = m->share ? who->cgroup : SHARES_ALL};
     forget_process(m, who);
     bool room = !VEC_RESERVE(&m->list, m->list.n + 1) && shares_take(&m->shares, fresh.owner, 1);
-    if (room && !probe_publish_jvm(m->probe, &fresh.key, jvm)) {
+    if (room && !probe_publish_machine(m->probe, &fresh.key, value)) {
         m->list.v[m->list.n++] = fresh;
         probe_files_changed(m->probe);
         return;
@@ -73,11 +73,11 @@ void machines_put(struct machines *m, const struct code_owner *who, const struct
     m->refused++;
 }
 
-bool machines_find(const struct machines *m, u32 tgid, u64 start, struct xp_jvm *out)
+bool machines_find(const struct machines *m, u32 tgid, u64 start, struct xp_machine *out)
 {
     for (size_t i = 0; i < m->list.n; i++)
         if (m->list.v[i].key.tgid == tgid && m->list.v[i].key.process == start) {
-            *out = m->list.v[i].jvm;
+            *out = m->list.v[i].value;
             return true;
         }
     return false;

@@ -20,22 +20,22 @@ TEST(machines_are_published_until_their_process_ends)
     struct xp_process_key here_key = key_of(&here), gone_key = key_of(&gone);
     CHECK_EQ(probe_new(&probe, &config, why, sizeof(why)), 0);
     CHECK_EQ(machines_new(&m, probe, true), 0);
-    machines_put(m, &here, &(struct xp_jvm){.low = 1});
-    machines_put(m, &gone, &(struct xp_jvm){.low = 2});
+    machines_put(m, &here, &(struct xp_machine){.jvm.low = 1});
+    machines_put(m, &gone, &(struct xp_machine){.jvm.low = 2});
     CHECK_EQ(machines_stats(m).processes, 2);
-    CHECK(fake_jvm(&here_key) && fake_jvm(&here_key)->value.low == 1 && fake_jvm(&gone_key));
+    CHECK(fake_machine(&here_key) && fake_machine(&here_key)->value.jvm.low == 1 && fake_machine(&gone_key));
     CHECK(fake_changes(probe) >= 2); /* mappings that were remembered as ordinary memory */
     machines_age(m);
     CHECK_EQ(machines_stats(m).processes, 1);
-    CHECK(fake_jvm(&here_key) && !fake_jvm(&gone_key));
+    CHECK(fake_machine(&here_key) && !fake_machine(&gone_key));
     struct code_owner again = here; /* the process executed another program */
     again.stack = 8;
     struct xp_process_key again_key = key_of(&again);
-    machines_put(m, &again, &(struct xp_jvm){.low = 3});
-    CHECK(!fake_jvm(&here_key) && fake_jvm(&again_key));
+    machines_put(m, &again, &(struct xp_machine){.jvm.low = 3});
+    CHECK(!fake_machine(&here_key) && fake_machine(&again_key));
     CHECK_EQ(machines_stats(m).processes, 1);
     again.tgid = 1u << 30;
-    probe_forget_jvm(probe, &again_key);
+    probe_forget_machine(probe, &again_key);
 }
 
 TEST(machines_of_one_cgroup_leave_room_for_others)
@@ -48,7 +48,7 @@ TEST(machines_of_one_cgroup_leave_room_for_others)
     CHECK_EQ(machines_new(&m, probe, true), 0);
     for (u32 i = 1; i <= 2 * XP_MAX_MACHINES; i++) /* the fake has room for few: the others are refused by it */
         machines_put(m, &(struct code_owner){.tgid = 1u << 30 | i, .start = i, .stack = 1, .cgroup = 1},
-                     &(struct xp_jvm){.low = 1});
+                     &(struct xp_machine){.jvm.low = 1});
     CHECK(machines_stats(m).refused > XP_MAX_MACHINES);
     machines_age(m);
     CHECK_EQ(machines_stats(m).processes, 0);

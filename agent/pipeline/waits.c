@@ -134,7 +134,7 @@ static void forget_old(struct waits *w)
 static size_t put_words(u64 *to, size_t room, const u64 *words, size_t n)
 {
     size_t put = n < room ? n : room;
-    if (put && XP_WORD_KIND(words[put - 1]) == XP_WORD_JAVA)
+    if (put && XP_IS_RUNTIME(words[put - 1]))
         put--; /* without its second word */
     for (size_t i = 0; i < put; i++)
         to[i] = words[put - 1 - i];

@@ -7,7 +7,7 @@
 #include "opener/opener.h"
 #include "parser/parser.h"
 #include "pipeline/usage.h"
-#include "runtime/hotspot.h"
+#include "runtime/runtime.h"
 #include <errno.h>
 
 #define DEFERRED_AGE_MS 150 /* long enough for the files that a deferred stack announced to be opened and built */
@@ -25,10 +25,11 @@ static bool return_stack(void *jobs, struct xp_sample *stack)
     return true;
 }
 
-static bool find_machine(void *worker, u32 tgid, u64 start, struct xp_jvm *out)
+/* An interpreter of Python has other frames by now than when the stack was copied. */
+static bool find_machine(void *worker, u32 tgid, u64 start, struct xp_machine *out)
 {
     const struct worker *w = worker;
-    return machines_find(w->machines, tgid, start, out);
+    return machines_find(w->machines, tgid, start, out) && out->kind == XP_MACHINE_JVM;
 }
 
 static int read_process(void *worker, const struct xp_sample *s, u64 at, void *to, size_t len)
@@ -168,9 +169,9 @@ static void take_code(struct worker *w, const struct code_job *j)
 {
     const struct code_owner who = {j->tgid, j->start, j->stack, j->cgroup};
     struct generated code;
-    const struct xp_jvm *jvm = hotspot_machine(j->attached.data, j->attached.len);
-    if (jvm)
-        machines_put(w->machines, &who, jvm);
+    struct xp_machine machine;
+    if (runtime_machine(j->attached.data, j->attached.len, &machine))
+        machines_put(w->machines, &who, &machine);
     if (!j->reply.len || generated_open(j->reply.data, j->reply.len, &code)) /* as answer_check has found */
         return;
     code_tables_put(w->code, &who, &code);

@@ -24,7 +24,7 @@ static u64 key_of(const u64 halves[2])
 static size_t put(u64 *to, size_t room, const u64 *words, size_t n)
 {
     size_t put = n < room ? n : room;
-    if (put && XP_WORD_KIND(words[put - 1]) == XP_WORD_JAVA)
+    if (put && XP_IS_RUNTIME(words[put - 1]))
         put--; /* without its second word */
     memcpy(to, words, put * sizeof(*to));
     return put;

@@ -26,12 +26,12 @@ struct fake_region { /* generated code with a table */
     struct xp_file value;
 };
 const struct fake_region *fake_regions(const struct probe *p, size_t *n);
-struct fake_jvm { /* a virtual machine that was published, by any probe */
+struct fake_machine { /* what was published of a process, by any probe */
     struct xp_process_key key;
-    struct xp_jvm value;
+    struct xp_machine value;
 };
 /* NULL: there is none, or it was forgotten. */
-const struct fake_jvm *fake_jvm(const struct xp_process_key *key);
+const struct fake_machine *fake_machine(const struct xp_process_key *key);
 /* Returns the space that holds the tables. */
 struct shard_space *fake_shards(struct probe *p);
 /* Return the number of forgotten files, and the number of calls of probe_files_changed. */

@@ -262,9 +262,9 @@ void probe_forget(struct probe *p, const struct xp_file_key *key);
 int probe_publish_region(struct probe *p, const struct xp_region_key *key, const struct probe_table *table,
                          struct xp_file *out);
 void probe_forget_region(struct probe *p, const struct xp_region_key *key);
-/* Set and forget what is known of a virtual machine of Java. Set takes effect after probe_files_changed. */
-int probe_publish_jvm(struct probe *p, const struct xp_process_key *key, const struct xp_jvm *jvm);
-void probe_forget_jvm(struct probe *p, const struct xp_process_key *key);
+/* Set and forget what is known of a process with a runtime. Set takes effect after probe_files_changed. */
+int probe_publish_machine(struct probe *p, const struct xp_process_key *key, const struct xp_machine *machine);
+void probe_forget_machine(struct probe *p, const struct xp_process_key *key);
 /* Tells whether an owner holds more than its share of the tables. The tables of such owners are evicted first. */
 bool probe_over_share(const struct probe *p, u64 owner);
 /* Sets the number of files that remain of those that the stacks of a cgroup brought (config.cgroup_files). */

@@ -128,12 +128,12 @@ void probe_forget_region(struct probe *p, const struct xp_region_key *key)
     bpf_map__delete_elem(p->skel->maps.regions, key, sizeof(*key), 0);
 }
 
-int probe_publish_jvm(struct probe *p, const struct xp_process_key *key, const struct xp_jvm *jvm)
+int probe_publish_machine(struct probe *p, const struct xp_process_key *key, const struct xp_machine *machine)
 {
-    return bpf_map__update_elem(p->skel->maps.jvms, key, sizeof(*key), jvm, sizeof(*jvm), BPF_ANY);
+    return bpf_map__update_elem(p->skel->maps.machines, key, sizeof(*key), machine, sizeof(*machine), BPF_ANY);
 }
 
-void probe_forget_jvm(struct probe *p, const struct xp_process_key *key)
+void probe_forget_machine(struct probe *p, const struct xp_process_key *key)
 {
-    bpf_map__delete_elem(p->skel->maps.jvms, key, sizeof(*key), 0);
+    bpf_map__delete_elem(p->skel->maps.machines, key, sizeof(*key), 0);
 }

@@ -265,13 +265,13 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
 /* Frames of runtimes are whole: each first word is followed by its second one, which stands nowhere else. */
 static bool user_words_valid(const u64 *words, size_t n)
 {
-    u32 kinds = 0, may = 2u * (1u << XP_WORD_MORE) - 1; /* bit k: there is a word of kind k */
+    u32 kinds = 0, may = 2u * (1u << XP_WORD_PYTHON) - 1; /* bit k: there is a word of kind k */
     bool whole = true, begun = false;
     for (size_t i = 0; i < n; i++) {
         u32 kind = XP_WORD_KIND(words[i]);
         kinds |= 1u << kind;
         whole &= begun == (kind == XP_WORD_MORE);
-        begun = kind == XP_WORD_JAVA;
+        begun = XP_IS_RUNTIME(words[i]);
     }
     return whole && !begun && !(kinds & ~(may | 1u << XP_WORD_LABEL));
 }

@@ -230,7 +230,7 @@ static void name_memory(struct naming *n, u32 owner, const u32 *rows, size_t nro
 static u64 group_of(const struct naming *n, u32 row)
 {
     u64 word = n->words.v[row];
-    if (XP_WORD_KIND(word) == XP_WORD_JAVA)
+    if (XP_IS_RUNTIME(word))
         return RUNTIME | n->owners.v[row];
     u64 locks = XP_WORD_KIND(word) == XP_WORD_LOCK ? LOCKS : 0;
     return (word_in_file(word) ? (u64)XP_WORD_FILE(word) << 32 | locks : ANONYMOUS) | n->owners.v[row];
@@ -311,7 +311,7 @@ static void name_user(struct naming *n)
     }
     for (u32 i = 0; i < n->words.n; i++) {
         u64 word = n->words.v[i];
-        bool memory = XP_WORD_KIND(word) == XP_WORD_ANON || XP_WORD_KIND(word) == XP_WORD_JAVA;
+        bool memory = XP_WORD_KIND(word) == XP_WORD_ANON || XP_IS_RUNTIME(word);
         if ((word_in_file(word) || memory) && !n->out->locations.v[i].nlines)
             rows.v[rows.n++] = i;
     }

@@ -23,7 +23,7 @@ static size_t item_words(const u64 *words, size_t n)
         name++;
     if (name)
         return name == XP_NAME_WORDS ? name : 0;
-    if (XP_WORD_KIND(words[0]) == XP_WORD_JAVA)
+    if (XP_IS_RUNTIME(words[0]))
         return n > 1 && XP_WORD_KIND(words[1]) == XP_WORD_MORE ? 2 : 0;
     return kind_valid(words[0]);
 }

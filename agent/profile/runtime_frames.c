@@ -6,8 +6,7 @@
 #include "profile/symbolize_internal.h"
 #include "runtime/kinds.h"
 
-#define UNNAMED "[java]"
-#define FROZEN  "[virtual thread: frozen callers]"
+#define FROZEN "[virtual thread: frozen callers]"
 
 struct job { /* the frames of one process */
     struct naming *n;
@@ -60,6 +59,13 @@ static void ask(struct job *j, u32 owner)
     src->runtime(src->ctx, who->tgid, who->start, words, j->nrows, use_names, j);
 }
 
+static const char *unnamed(u64 word)
+{
+    if (XP_WORD_KIND(word) == XP_WORD_PYTHON)
+        return "[python]";
+    return XP_JAVA_FORM(word) == XP_JAVA_FROZEN ? FROZEN : "[java]";
+}
+
 void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
 {
     struct job j = {.n = n, .rows = rows, .nrows = nrows};
@@ -73,8 +79,7 @@ void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
         ask(&j, owner);
     for (size_t i = 0; i < nrows && !n->failed; i++) {
         struct prof_location *l = &n->out->locations.v[rows[i]];
-        bool frozen = XP_JAVA_FORM(n->words.v[rows[i]]) == XP_JAVA_FROZEN;
         if (!l->nlines)
-            naming_plain_line(n, l, frozen ? FROZEN : UNNAMED);
+            naming_plain_line(n, l, unnamed(n->words.v[rows[i]]));
     }
 }

@@ -94,8 +94,7 @@ static u32 owner_of(const struct job *j, u64 word, u32 process)
 {
     const struct name_source *src = j->naming.src;
     bool lock = XP_WORD_KIND(word) == XP_WORD_LOCK && !word_in_file(word);
-    if (XP_WORD_KIND(word) == XP_WORD_ANON || XP_WORD_KIND(word) == XP_WORD_JAVA ||
-        (lock && !XP_LOCK_IN_KERNEL(XP_LOCK_PLACE(word))))
+    if (XP_WORD_KIND(word) == XP_WORD_ANON || XP_IS_RUNTIME(word) || (lock && !XP_LOCK_IN_KERNEL(XP_LOCK_PLACE(word))))
         return process == NOBODYS ? NOBODYS : j->rank[process];
     if (!word_in_file(word) || !src->names_id || process == NOBODYS)
         return 0;
@@ -165,7 +164,7 @@ static int add_reason(struct job *j, const struct agg_stack *s, struct prof_stac
         u32 kind = XP_WORD_KIND(item.words[0]);
         if (kind == XP_WORD_KERNEL || kind <= XP_WORD_INFERRED)
             r = add_frame(j, item.words[0], 0, waker, false);
-        else if (kind == XP_WORD_JAVA)
+        else if (XP_IS_RUNTIME(item.words[0]))
             r = add_frame(j, item.words[0], item.words[1], waker, false);
         else if (kind == XP_WORD_LOCK)
             r = add_frame(j, item.words[0], 0, s->process, lock = true);

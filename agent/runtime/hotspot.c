@@ -190,12 +190,12 @@ int hotspot_check(const void *data, size_t len)
     return jvm_fits(&h.jvm) && layout_fits(&h.layout) && version_fits(h.version, sizeof(h.version)) ? 0 : -EBADMSG;
 }
 
-static const struct runtime_memory_ops ops = {
-    .attach = attach, .check = hotspot_check, .names = hotspot_names, .about = hotspot_about};
-const struct runtime runtime_hotspot = {.name = "hotspot", .memory = &ops};
-
-const struct xp_jvm *hotspot_machine(const void *reply, size_t len)
+static void machine(const void *attached, struct xp_machine *out)
 {
-    const void *bytes;
-    return runtime_attached(reply, len, &bytes) == &runtime_hotspot ? &((const struct hotspot *)bytes)->jvm : NULL;
+    out->kind = XP_MACHINE_JVM;
+    memcpy(&out->jvm, (const char *)attached + offsetof(struct hotspot, jvm), sizeof(out->jvm));
 }
+
+static const struct runtime_memory_ops ops = {
+    .attach = attach, .check = hotspot_check, .machine = machine, .names = hotspot_names, .about = hotspot_about};
+const struct runtime runtime_hotspot = {.name = "hotspot", .memory = &ops};

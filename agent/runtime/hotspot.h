@@ -64,9 +64,6 @@ struct hotspot { /* what is known of a process; plain numbers, so that they can 
  * -EBADMSG. */
 int hotspot_check(const void *data, size_t len);
 
-/* The virtual machine in a reply of runtime_attach; NULL: it is of another runtime, or empty. */
-const struct xp_jvm *hotspot_machine(const void *reply, size_t len);
-
 struct memory;
 /* See struct runtime_memory_ops (runtime/runtime.h). */
 int hotspot_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);

@@ -16,6 +16,8 @@ struct word {
 
 static struct word word_of(const u64 *w)
 {
+    if (XP_WORD_KIND(w[0]) != XP_WORD_JAVA) /* of another runtime in the process: nothing has this form */
+        return (struct word){.form = XP_JAVA_FROZEN};
     return (struct word){.form = XP_JAVA_FORM(w[0]),
                          .at = XP_JAVA_ADDRESS(w[0]),
                          .exact = (w[0] & XP_WORD_EXACT) != 0,

@@ -105,6 +105,12 @@ int python_check(const void *data, size_t len)
                                                                                                             : -EBADMSG;
 }
 
+static void machine(const void *attached, struct xp_machine *out)
+{
+    out->kind = XP_MACHINE_PYTHON;
+    memcpy(&out->python, (const char *)attached + offsetof(struct python, machine), sizeof(out->python));
+}
+
 static const struct runtime_memory_ops ops = {
-    .attach = attach, .check = python_check, .names = python_names, .about = python_about};
+    .attach = attach, .check = python_check, .machine = machine, .names = python_names, .about = python_about};
 const struct runtime runtime_python = {.name = "python", .memory = &ops};

@@ -90,6 +90,17 @@ const struct runtime *runtime_attached(const void *reply, size_t len, const void
     return RUNTIMES[a.row];
 }
 
+bool runtime_machine(const void *reply, size_t len, struct xp_machine *out)
+{
+    const void *bytes;
+    const struct runtime *r = runtime_attached(reply, len, &bytes);
+    if (!r)
+        return false;
+    *out = (struct xp_machine){0};
+    r->memory->machine(bytes, out);
+    return true;
+}
+
 int runtime_names(int mem, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)
 {
     CLEANUP(memory_free) struct memory m = {0};

@@ -109,6 +109,8 @@ struct runtime_memory_ops {
     int (*attach)(struct memory *m, struct buf *out);
     /* Checks what `attach` appended, in the parent. 0 or -EBADMSG. */
     int (*check)(const void *attached, size_t len);
+    /* What the kernel side must know, from what `check` has accepted. */
+    void (*machine)(const void *attached, struct xp_machine *out);
     /* Finds the frames of n words of a stack (bpf/xprof.h), two for each frame; n is even. Appends a reply in the
      * format of dwarf/names.h: the frames of pair i are those of offset i, and `start` is a runtime_kind. Returns 0,
      * -EBADMSG or -ENOMEM. `m` needs no mappings. */
@@ -127,6 +129,8 @@ bool runtime_about_sound(const char *text, size_t len);
  * a struct runtime_attached and the bytes of the row. Returns 0; the -errno of runtime_memory_ops.attach; or that of
  * reading the mappings. */
 int runtime_attach(int mem, int maps, struct buf *out);
+/* What the kernel side must know of it, from such a reply. False: it is a bad one, or empty. */
+bool runtime_machine(const void *reply, size_t len, struct xp_machine *out);
 /* The same for names, with a reply of runtime_attach. Words in ascending order take fewer reads. */
 int runtime_names(int mem, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);
 #define RUNTIME_MAX_WORDS (1u << 17) /* of a call of runtime_names; more: -E2BIG */

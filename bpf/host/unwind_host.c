@@ -63,9 +63,17 @@ XP_INLINE int xp_find_mapping(u64 pc)
 
 XP_INLINE int xp_jvm_take(struct xp_state *s)
 {
-    if (!space->jvm)
+    if (!space->machine || space->machine->kind != XP_MACHINE_JVM)
         return 0;
-    s->jvm = *space->jvm;
+    s->jvm = space->machine->jvm;
+    return 1;
+}
+
+XP_INLINE int xp_python_take(struct xp_state *s)
+{
+    if (!space->machine || space->machine->kind != XP_MACHINE_PYTHON)
+        return 0;
+    s->python = space->machine->python;
     return 1;
 }
 

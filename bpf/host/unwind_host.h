@@ -17,8 +17,8 @@ struct host_space {
     /* The process: executable mappings in any order, and its memory. */
     const struct xp_vma *vmas;
     size_t nvmas;
-    u64 tls;                  /* the thread's fs base */
-    const struct xp_jvm *jvm; /* NULL: it is no virtual machine; else mappings of its code have XP_FILE_JVM */
+    u64 tls;                          /* the thread's fs base */
+    const struct xp_machine *machine; /* NULL: none is known; mappings of code of a JVM have XP_FILE_JVM */
     /* Copies memory of the process. Returns 0, or 1 if part of it cannot be read. */
     int (*read)(void *ctx, void *to, u32 len, u64 from);
     /* The same of the stack. NULL: it is read like all else. */

@@ -22,6 +22,8 @@ link moved -static -no-pie -Wl,-e,first -Wl,-Ttext-segment=0x10000000 -Wl,--sect
 link start -static -no-pie "$src/start.s"
 link symbols.so -shared -Wl,--version-script="$src/symbols.map" "$src/symbols.s"
 link data.so -shared -fPIC "$src/data.c"
+link loop.so -shared "$src/loop.s"
+strip -o "$out/loop-stripped.so" "$out/loop.so"
 link allocators.so -shared "$src/allocators.s"
 link allocators-wrapping.so -shared -Wa,--defsym,WRAPS=1 "$src/allocators.s"
 objcopy --add-section .gopclntab="$src/allocators.s" "$out/allocators.so" "$out/allocators-go.so"

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Puts frames of Python in place of those of the loop that interprets them. They are a list in the memory of the
+ * process, innermost first, which begins in the state of the thread. The state is found where the thread keeps it for
+ * itself (pthread_getspecific), so that nothing depends on who holds the interpreter's lock. A call of the loop runs
+ * one frame or more; which ones, bpf/python.h says. The loop may be interrupted before it has entered its first frame
+ * into the list, or after it has taken it out: since 3.10 each call has an object on its own stack, and frames belong
+ * to a call only if that object lies below the end of the call's own frame.
+ *
+ * Sources: CPython's Python/ceval.c, Include/cpython/pystate.h and Include/internal/pycore_frame.h
+ * (pycore_interpframe.h since 3.14), Objects/codeobject.c. All of this is memory of the process, so it is not trusted.
+ */
+#pragma once
+
+#define XP_PYTHON_BATCH 8   /* frames per call of a verified function */
+#define XP_PYTHON_CALLS 256 /* of these */
+#define XP_PYTHON_RUNS  4   /* calls of the loop for one that is seen, where others are not seen */
+
+enum xp_py_end { XP_PY_ON, XP_PY_DONE, XP_PY_FULL, XP_PY_LOST };
+
+XP_INLINE u64 xp_py64(const struct xp_state *s, u32 at)
+{
+    return *(const u64 *)(s->object + (at & (sizeof(s->object) - 8)));
+}
+
+XP_INLINE int xp_python_over(struct xp_state *s)
+{
+    s->runtime |= XP_PYTHON_OVER;
+    return 1;
+}
+
+/* How much of a frame is read: no more than there is, for it may be at the end of a page. */
+XP_INLINE u32 xp_python_bytes(const struct xp_python *p)
+{
+    u32 n = p->frame_code > p->frame_back ? p->frame_code : p->frame_back;
+    n = p->frame_position > n ? p->frame_position : n;
+    return p->frame_owner > n + 7 ? p->frame_owner + 1u : n + 8;
+}
+
+/* Finds the innermost frame of the thread. Returns 0; 1: there is none. */
+XP_INLINE int xp_python_begin(struct xp_state *s)
+{
+    const struct xp_python *p = &s->python;
+    u64 base = xp_tls_base(s), at = 0, thread = 0;
+    if (!xp_python_take(s)) {
+        s->runtime |= XP_RUNTIME_SOUGHT;
+        s->sample.flags |= XP_SAMPLE_RUNTIME;
+        return xp_python_over(s);
+    }
+    s->runtime |= XP_PYTHON_KNOWN;
+    s->py.frame = s->py.cframe = 0;
+    s->py.bytes = xp_python_bytes(p);
+    if (xp_read_user(&at, 8, base + p->tls) || (p->slot && xp_read_user(&at, 8, at + p->slot)) ||
+        xp_read_user(&thread, 8, at + p->state_thread) || thread != base)
+        return xp_python_over(s);
+    if ((p->state_cframe && xp_read_user(&s->py.cframe, 8, at + p->state_cframe)) ||
+        xp_read_user(&s->py.frame, 8, p->state_frame ? at + p->state_frame : s->py.cframe + p->cframe_frame))
+        return xp_python_over(s);
+    return 0;
+}
+
+XP_INLINE int xp_push_python(struct xp_state *s, u64 word, u64 more)
+{
+    u64 at = s->sample.nkernel + s->sample.nuser;
+    asm volatile("" : "+r"(at)); /* as in xp_put_java */
+    if (at >= XP_MAX_KERNEL + XP_MAX_USER - 1 || s->sample.nuser >= XP_MAX_USER - 1)
+        return 1;
+    s->words[at] = word | s->py.exact;
+    s->words[at + 1] = more;
+    s->sample.nuser += 2;
+    s->py.exact = 0;
+    xp_meet_frame(s, word, more);
+    return 0;
+}
+
+/* The frame whose bytes are in s->object. */
+XP_INLINE int xp_note_python(struct xp_state *s)
+{
+    const struct xp_python *p = &s->python;
+    u64 names[XP_PYTHON_NAMES] = {}, code = xp_py64(s, p->frame_code) >> (p->tag_bits & 3) << (p->tag_bits & 3);
+    u32 position = (u32)(xp_py64(s, p->frame_position) - code - p->code_start), at = p->frame_position;
+    if (!p->code_start)
+        position = *(const u32 *)(s->object + (at & (sizeof(s->object) - 4)));
+    if (xp_read_user(names, p->names == 3 ? 24 : 32, code + p->code_names))
+        names[0] = names[1] = names[2] = names[3] = 0;
+    return xp_push_python(s, XP_PYTHON_WORD(code), XP_MORE_WORD(XP_PYTHON_COOKIE(names), position)) ? XP_PY_FULL
+                                                                                                    : XP_PY_ON;
+}
+
+/* Takes the next frame. Returns enum xp_py_end. */
+XP_INLINE int xp_python_next(struct xp_state *s)
+{
+    const struct xp_python *p = &s->python;
+    u64 frame = s->py.frame;
+    if (!frame)
+        return XP_PY_DONE;
+    u64 bytes = s->py.bytes;
+    asm volatile("" : "+r"(bytes)); /* the verifier follows what is compared */
+    if (bytes > XP_PYTHON_FRAME || xp_read_user(s->object, bytes, frame))
+        return XP_PY_LOST;
+    u32 owner = s->object[p->frame_owner & (sizeof(s->object) - 1)];
+    s->py.frame = xp_py64(s, p->frame_back);
+    if (p->shape == XP_PYTHON_SHIM && owner >= p->shim) {
+        s->py.call = frame;
+        return XP_PY_DONE;
+    }
+    int end = xp_note_python(s);
+    return end || p->shape == XP_PYTHON_SHIM || (p->shape == XP_PYTHON_ENTRY && !owner) ? end : XP_PY_DONE;
+}
+
+XP_NOINLINE int xp_python_batch(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    int end = XP_PY_ON;
+    if (!s)
+        return XP_PY_LOST;
+    for (int i = 0; i < XP_PYTHON_BATCH && !end; i++)
+        end = xp_python_next(s);
+    return end;
+}
+
+/* Goes to the frames of the next call where the calls' objects tell which they are. Returns 0; 1: they belong to a call
+ * whose frame begins at `cfa`, or beyond. */
+XP_INLINE int xp_python_call(struct xp_state *s, u64 cfa)
+{
+    const struct xp_python *p = &s->python;
+    s->py.call = ~0ull;
+    if (p->shape != XP_PYTHON_CFRAME && p->shape != XP_PYTHON_ENTRY)
+        return 0;
+    if (s->py.cframe >= cfa)
+        return 1;
+    s->py.call = s->py.cframe;
+    if (p->shape == XP_PYTHON_ENTRY && xp_read_user(&s->py.frame, 8, s->py.cframe + p->cframe_frame))
+        return xp_python_over(s);
+    if (xp_read_user(&s->py.cframe, 8, s->py.cframe + p->cframe_back))
+        return xp_python_over(s);
+    return 0;
+}
+
+/* The frames of one call of the loop. Returns 0: of one whose object lies below `low`; 1: there are no more for this
+ * frame. */
+XP_NOINLINE int xp_python_run(u64 low, u64 cfa)
+{
+    struct xp_state *s = xp_state_get();
+    int end = XP_PY_ON;
+    if (!s || xp_python_call(s, cfa))
+        return 1;
+    u64 frame = s->py.frame;
+    u16 n = s->sample.nuser;
+    for (u32 i = 0; i < XP_PYTHON_CALLS && !end; i++)
+        end = xp_python_batch(i);
+    if (s->python.shape == XP_PYTHON_SHIM && end == XP_PY_DONE && s->py.call >= cfa) {
+        s->sample.nuser = n;
+        s->py.frame = frame;
+        return 1;
+    }
+    if (end != XP_PY_DONE)
+        xp_python_over(s);
+    return s->py.call >= low || end != XP_PY_DONE;
+}
+
+/* The frame of the loop is the current one, and is about to be unwound: its word is the last one. */
+XP_INLINE void xp_loop_note(struct xp_state *s)
+{
+    s->py.low = s->sp;
+    s->py.exact = s->leaf ? XP_WORD_EXACT : 0;
+    s->py.last = s->sample.nkernel + s->sample.nuser - 1u;
+}
+
+/* It was unwound: has the frames of Python in its place. Not called from where it was unwound, because calls are nested
+ * deep there. Returns 0. */
+XP_NOINLINE int xp_loop_splice(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s || (s->runtime & XP_PYTHON_OVER) || (!(s->runtime & XP_PYTHON_KNOWN) && xp_python_begin(s)))
+        return 0;
+    u64 last = s->py.last;
+    asm volatile("" : "+r"(last));
+    if (last >= XP_MAX_KERNEL + XP_MAX_USER)
+        return 0;
+    u64 own = s->words[last];
+    u16 n = s->sample.nuser--;
+    for (u32 i = 0; i < XP_PYTHON_RUNS; i++)
+        if (xp_python_run(s->py.low, s->sp))
+            break;
+    if (s->sample.nuser == n - 1) {
+        s->words[last] = own;
+        s->sample.nuser = n;
+    }
+    return 0;
+}

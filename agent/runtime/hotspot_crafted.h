@@ -251,7 +251,7 @@ static inline void crafted_methods(struct crafted *c)
 static inline void crafted_make(struct crafted *c, enum crafted_age age)
 {
     *c = (struct crafted){.age = age, .top = 0x2000};
-    crafted_elf(c);
+    crafted_module(c->bytes, CRAFTED_MODULE);
     crafted_tables(c);
     c->top = CRAFTED_END;
     u32 fields = c->fields, types = c->types, constants = c->constants;

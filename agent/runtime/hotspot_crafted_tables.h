@@ -4,7 +4,7 @@
 #pragma once
 #include "bpf/types.h"
 #include "bpf/xprof.h"
-#include <elf.h>
+#include "runtime/crafted_module.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -53,41 +53,15 @@ static inline u32 crafted_text(struct crafted *c, const char *s)
     return at;
 }
 
-/* ---- The module: header, one segment, symbols in one bucket of DT_HASH, at fixed places. */
-
-#define CRAFTED_DYNAMIC (CRAFTED_MODULE + 0x100)
-#define CRAFTED_HASH    (CRAFTED_MODULE + 0x180)
-#define CRAFTED_SYMTAB  (CRAFTED_MODULE + 0x300)
-#define CRAFTED_STRTAB  (CRAFTED_MODULE + 0x800)
+/* ---- The module */
 
 static inline void crafted_symbol(struct crafted *c, const char *table, const char *what, u64 value)
 {
-    u32 i = ++c->nsymbols, at = crafted_alloc(c, 8), str = 1;
-    while (c->bytes[CRAFTED_STRTAB + str])
-        str += (u32)strlen((char *)c->bytes + CRAFTED_STRTAB + str) + 1;
-    sprintf((char *)c->bytes + CRAFTED_STRTAB + str, "gHotSpotVM%s%s", table, what);
+    char name[64];
+    u32 at = crafted_alloc(c, 8);
+    snprintf(name, sizeof(name), "gHotSpotVM%s%s", table, what);
     crafted_put(c, at, value, 8);
-    Elf64_Sym s = {.st_name = str, .st_shndx = 1, .st_value = at - CRAFTED_MODULE};
-    memcpy(c->bytes + CRAFTED_SYMTAB + i * sizeof(s), &s, sizeof(s));
-    crafted_put(c, CRAFTED_HASH, 1, 4); /* buckets, chains, the first symbol, the next ones */
-    crafted_put(c, CRAFTED_HASH + 4, i + 1, 4);
-    crafted_put(c, CRAFTED_HASH + 8, 1, 4);
-    crafted_put(c, CRAFTED_HASH + 12 + 4 * (i - 1), i == 1 ? 0 : i, 4);
-    crafted_put(c, CRAFTED_HASH + 12 + 4 * i, 0, 4);
-}
-
-static inline void crafted_elf(struct crafted *c)
-{
-    Elf64_Ehdr h = {
-        .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64}, .e_phoff = sizeof(h), .e_phentsize = 56, .e_phnum = 2};
-    Elf64_Phdr p[2] = {{.p_type = PT_LOAD},
-                       {.p_type = PT_DYNAMIC, .p_vaddr = CRAFTED_DYNAMIC - CRAFTED_MODULE, .p_memsz = 4 * 16}};
-    Elf64_Dyn d[4] = {{.d_tag = DT_SYMTAB, .d_un.d_ptr = CRAFTED_SYMTAB},
-                      {.d_tag = DT_STRTAB, .d_un.d_ptr = CRAFTED_STRTAB},
-                      {.d_tag = DT_HASH, .d_un.d_ptr = CRAFTED_HASH}};
-    memcpy(c->bytes + CRAFTED_MODULE, &h, sizeof(h));
-    memcpy(c->bytes + CRAFTED_MODULE + sizeof(h), p, sizeof(p));
-    memcpy(c->bytes + CRAFTED_DYNAMIC, d, sizeof(d));
+    crafted_module_export(c->bytes, CRAFTED_MODULE, &c->nsymbols, name, at);
 }
 
 /* ---- Tables */

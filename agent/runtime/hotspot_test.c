@@ -180,9 +180,9 @@ TEST(virtual_machines_that_start_or_are_not_understood_are_told_apart)
     crafted_put(c, c->types, c->types, 8); /* not HeapBlock */
     CHECK_EQ(attach(c, &out), -ENOTSUP);
     crafted_make(c, CRAFTED_17);
-    c->bytes[CRAFTED_STRTAB + 1] = 'x';
+    c->bytes[CRAFTED_MODULE + CRAFTED_MODULE_STRTAB + 1] = 'x';
     CHECK_EQ(attach(c, &out), -ENODATA);
-    strcpy((char *)c->bytes + CRAFTED_STRTAB + 1, "J9_CreateJavaVM"); /* OpenJ9 */
+    strcpy((char *)c->bytes + CRAFTED_MODULE + CRAFTED_MODULE_STRTAB + 1, "J9_CreateJavaVM"); /* OpenJ9 */
     CHECK_EQ(attach(c, &out), -ENOTSUP);
     CHECK_EQ(out.len, 0);
 }

@@ -8,6 +8,7 @@
 #define MAX_MODULES 1024
 #define MAX_ADDRESS (1ull << 56) /* what fits into a word of a stack */
 #define MAX_OFFSET  8192
+#define MAX_FRAME   128 /* bytes of a frame that the unwinder may read */
 #define MAX_SLOT    (1u << 16)
 
 /* ---- The process ------------------------------------------------------------------------------------------------ */
@@ -53,10 +54,10 @@ static int attach(struct memory *m, struct buf *out)
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
 
-static bool offsets_fit(const u16 *v, size_t n)
+static bool offsets_fit(const u16 *v, size_t n, u16 max)
 {
     for (size_t i = 0; i < n; i++)
-        if (v[i] > MAX_OFFSET)
+        if (v[i] > max)
             return false;
     return true;
 }
@@ -64,12 +65,14 @@ static bool offsets_fit(const u16 *v, size_t n)
 static bool machine_fits(const struct xp_python *x)
 {
     const u16 offsets[] = {x->state_thread, x->state_frame, x->state_cframe, x->cframe_frame,
-                           x->cframe_back,  x->frame_code,  x->frame_back,   x->frame_position,
-                           x->frame_owner,  x->code_start,  x->code_names};
+                           x->cframe_back,  x->code_start,  x->code_names};
+    const u16 frames[] = {x->frame_code, x->frame_back, x->frame_position};
     bool has_cframes = x->shape == XP_PYTHON_CFRAME || x->shape == XP_PYTHON_ENTRY;
-    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets)) && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET &&
-           x->slot <= MAX_SLOT && x->shape <= XP_PYTHON_SHIM && (x->names == 3 || x->names == XP_PYTHON_NAMES) &&
-           x->tag_bits <= 3 && (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && !x->pad;
+    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
+           offsets_fit(frames, sizeof(frames) / sizeof(*frames), MAX_FRAME - sizeof(u64)) &&
+           x->frame_owner < MAX_FRAME && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET && x->slot <= MAX_SLOT &&
+           x->shape <= XP_PYTHON_SHIM && (x->names == 3 || x->names == XP_PYTHON_NAMES) && x->tag_bits <= 3 &&
+           (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && !x->pad;
 }
 
 static bool layout_fits(const struct python_layout *l)
@@ -77,7 +80,7 @@ static bool layout_fits(const struct python_layout *l)
     static const u8 none[sizeof(l->pad)];
     const u16 offsets[] = {l->type,        l->bytes_size, l->bytes_data, l->str_length, l->str_state,  l->str_ascii,
                            l->str_compact, l->code_first, l->code_size,  l->code_bytes, l->code_copies};
-    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets)) && l->code_type < MAX_ADDRESS &&
+    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) && l->code_type < MAX_ADDRESS &&
            l->str_type < MAX_ADDRESS && l->bytes_type < MAX_ADDRESS && l->kind_shift <= 16 &&
            l->lines <= PYTHON_LINES_LOCATIONS && (l->unit == 1 || l->unit == 2) && l->free_threaded <= 1 &&
            l->by_offsets <= 1 && !memcmp(l->pad, none, sizeof(none));

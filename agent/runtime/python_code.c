@@ -155,6 +155,7 @@ static struct python_code read_code(struct python_query *q, u64 code)
     c.file = text_of(q, words[0]);
     c.name = text_of(q, words[names - 2]);
     c.first = (u32)python_u(q->m, code + l->code_first, sizeof(u32), &ok);
+    c.first = c.first <= INT32_MAX ? c.first : 0;
     c.size = size_of(q->m, l, code);
     if (python_bytes(q->m, l, table, &c.table_size))
         c.table = table + l->bytes_data;

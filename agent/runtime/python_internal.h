@@ -27,7 +27,7 @@ struct python_found {
     u64 runtime; /* address of _PyRuntime */
     u32 interpreters, threads;
 };
-/* Fills in all but the numbers, `tls`, `slot` and `kind_shift`. 0; -EAGAIN; -ENOTSUP. */
+/* Fills in all but the numbers, `tls`, `slot` and `kind_shift`. 0 or -ENOTSUP. */
 int python_layout(struct memory *m, const struct module *mod, struct python_found *out);
 
 /* ---- Threads: python_threads.c ---- */

@@ -96,12 +96,16 @@ static int by_version(u32 minor, struct python_found *out)
 enum { WORD_VERSION = 1, WORD_FREE_THREADED = 2, WORD_INTERPRETERS = 5, WORD_INTERPRETER = 6, MAX_WORDS = 64 };
 struct words {
     u8 state, frame, code, object; /* where these groups begin */
+    u8 thread;                     /* PyThreadState.thread_id */
     bool copies;                   /* the group of code objects ends with co_tlbc */
     u8 tag_bits;
 };
-static const struct words WORDS_13 = {.state = 19, .frame = 28, .code = 34, .object = 44};
-static const struct words WORDS_14 = {
-    .state = 22, .frame = 31, .code = 39, .object = 50, .copies = true, .tag_bits = 2};
+static const struct words WORDS_13 = {.state = 19, .thread = 24, .frame = 28, .code = 34, .object = 44};
+static const struct words WORDS_14[] = {
+    {.state = 22, .thread = 27, .frame = 31, .code = 39, .object = 50, .copies = true, .tag_bits = 2},
+    /* What became 3.15 had these in the course of time; no such process was seen yet. */
+    {.state = 22, .thread = 29, .frame = 38, .code = 46, .object = 57, .copies = true, .tag_bits = 2},
+    {.state = 22, .thread = 30, .frame = 39, .code = 47, .object = 58, .copies = true, .tag_bits = 2}};
 
 /* Objects have a longer header where there is no GIL (Include/object.h). */
 static void fill_objects(u16 header, u16 ascii, struct python_layout *l)
@@ -126,7 +130,7 @@ static void fill_by_words(const u64 *v, const struct words *w, struct python_fou
                                         .names = 4,
                                         .tag_bits = w->tag_bits,
                                         .state_frame = (u16)state[4],
-                                        .state_thread = (u16)state[5],
+                                        .state_thread = (u16)v[w->thread],
                                         .frame_back = (u16)frame[1],
                                         .frame_code = (u16)frame[2],
                                         .frame_position = (u16)frame[3],
@@ -142,31 +146,39 @@ static void fill_by_words(const u64 *v, const struct words *w, struct python_fou
                                            .by_offsets = 1};
 }
 
-/* Names are the first words of the group of code objects. */
+/* Where objects are described, nothing else could be; and names are the first words of the group of code objects. */
 static bool words_fit(const u64 *v, const struct words *w)
 {
-    const u64 *code = v + w->code;
-    for (unsigned i = WORD_INTERPRETER + 2; i <= WORD_INTERPRETER + 3; i++)
+    const u64 *code = v + w->code, *object = v + w->object;
+    for (unsigned i = w->state + 1; i < w->object; i++)
         if (v[i] > MAX_OFFSET)
             return false;
-    for (unsigned i = w->state + 1; i <= w->object; i++)
-        if (v[i] > MAX_OFFSET)
-            return false;
-    return v[WORD_INTERPRETERS] <= MAX_OFFSET && v[w->object] >= 16 && code[2] == code[1] + 8 &&
-           code[3] == code[1] + 16 && code[4] == code[1] + 24 && v[w->state + 4] && code[9];
+    return v[WORD_INTERPRETERS] <= MAX_OFFSET && v[WORD_INTERPRETER + 2] <= MAX_OFFSET &&
+           v[WORD_INTERPRETER + 3] <= MAX_OFFSET && (object[0] == 16 || object[0] == 32) &&
+           object[1] == object[0] - 8 && code[2] == code[1] + 8 && code[3] == code[1] + 16 && code[4] == code[1] + 24 &&
+           v[w->state + 4] && code[9];
+}
+
+static const struct words *words_of(const u64 *v, u32 minor)
+{
+    if (minor == 13)
+        return words_fit(v, &WORDS_13) ? &WORDS_13 : NULL;
+    for (unsigned i = 0; i < sizeof(WORDS_14) / sizeof(*WORDS_14); i++)
+        if (words_fit(v, &WORDS_14[i]))
+            return &WORDS_14[i];
+    return NULL;
 }
 
 static int by_words(struct memory *m, u32 minor, struct python_found *out)
 {
-    const struct words *w = minor == 13 ? &WORDS_13 : minor == 14 ? &WORDS_14 : NULL;
     u64 v[MAX_WORDS];
+    if (!memory_near(m, out->runtime, v, sizeof(v)) || memcmp(v, "xdebugpy", 8) != 0)
+        return -ENOTSUP;
+    const struct words *w = words_of(v, minor);
     if (!w)
         return -ENOTSUP;
-    if (!memory_near(m, out->runtime, v, sizeof(v)) || memcmp(v, "xdebugpy", 8) != 0 || !words_fit(v, w))
-        return -ENOTSUP;
     fill_by_words(v, w, out);
-    out->p.layout.str_ascii = (u16)(v[w->object] + 24);
-    fill_objects((u16)v[w->object], out->p.layout.str_ascii, &out->p.layout);
+    fill_objects((u16)v[w->object], (u16)(v[w->object] + 24), &out->p.layout);
     return 0;
 }
 
@@ -201,8 +213,6 @@ static void spell_version(u32 hex, char *out, size_t size)
 int python_layout(struct memory *m, const struct module *mod, struct python_found *out)
 {
     u32 hex = read_version(m, mod), minor = hex >> 16 & 0xff;
-    if (!hex)
-        return -EAGAIN;
     int rc = hex >> 24 != 3 ? -ENOTSUP : minor >= 13 ? by_words(m, minor, out) : by_version(minor, out);
     if (rc)
         return rc;

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #define MAX_INTERPRETERS 1024
-#define MAX_THREADS      (1u << 16)
+#define MAX_THREADS      4096
 #define MAX_STATES       64 /* that are looked at */
 #define MAX_STEPS        16 /* frames without code on top of a stack */
 #define TRIES            3  /* frames change while they are read */
@@ -18,7 +18,7 @@
 
 #define PTHREAD_BYTES 0x900 /* of struct pthread that are searched */
 #define GLIBC_FIRST   0x318 /* the value of key 0; a value each 16 bytes */
-#define GLIBC_BLOCKS  0x518 /* glibc: pointers to blocks of values, of keys from 32 on */
+#define GLIBC_BLOCKS  0x510 /* glibc: pointers to blocks of values, of keys from 32 on */
 #define GLIBC_END     0x610
 #define GLIBC_BLOCK   512
 #define MUSL_POINTERS 0x120 /* musl: where the pointer to the values is, at most */
@@ -156,7 +156,7 @@ static u32 count_indirect(struct memory *m, const struct states *s, u32 offset, 
 /* Keys of others may have the same values in some threads: the place that holds for most of them counts; of equal ones,
  * the first, because the runtime makes its key early. A thread may have several states, or none of its own yet. */
 struct best {
-    u32 offset, slot, count;
+    u32 offset, slot, count; /* offset and slot as in struct xp_python */
 };
 static void consider(struct best *b, u32 offset, u32 slot, u32 count)
 {
@@ -173,7 +173,7 @@ static void search_blocks(struct memory *m, const struct states *s, u32 from, u3
             u64 values = python_u(m, s->v[i].tls + offset, sizeof(u64), &ok);
             for (u32 slot = start; ok && values && values < MAX_POINTER && slot < end; slot += step)
                 if (is_at(m, values + slot, s->v[i].at))
-                    consider(b, offset, slot, count_indirect(m, s, offset, slot));
+                    consider(b, offset, slot + 1, count_indirect(m, s, offset, slot));
         }
 }
 
@@ -183,10 +183,10 @@ static void search(struct memory *m, const struct states *s, struct best *b)
         consider(b, offset, 0, count_direct(m, s, offset));
     if (b->count)
         return;
-    search_blocks(m, s, GLIBC_BLOCKS - 8, GLIBC_END, 8, 16, GLIBC_BLOCK, b);
+    search_blocks(m, s, GLIBC_BLOCKS, GLIBC_END, 8, 16, GLIBC_BLOCK, b);
     if (b->count)
         return;
-    search_blocks(m, s, 8, MUSL_POINTERS, 8, 8, MUSL_VALUES, b);
+    search_blocks(m, s, 8, MUSL_POINTERS, 0, 8, MUSL_VALUES, b);
     if (b->count)
         return;
     for (u32 offset = 0; offset < PTHREAD_BYTES && s->ids > 1; offset += 8)

@@ -13,7 +13,7 @@ import json, re
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 data = [{"id": i, "text": "x" * (i % 50), "list": list(range(i % 20))} for i in range(2000)]
-for i in range(80):
+for i in range(200):
     fib(21)
     json.loads(json.dumps(data))
     re.findall(r"(x+)y?", "xxxxzxxx" * 20000)

@@ -76,7 +76,7 @@ $(B)/testdata/%.stamp: agent/%/testdata/build.sh $$(wildcard agent/%/testdata/*)
 	$(Q)mkdir -p $(@D) && CC=$(CC) CLANG=$(CLANG) bash $< $(@D) && touch $@
 
 # libFuzzer targets: agent/ROOM/NAME_fuzz.c, linked with everything that the unit tests link but the tests.
-FUZZ_SRC := $(filter-out %_test.c agent/base/test_main.c,$(UNIT_SRC)) agent/probe/fake_test.c agent/probe/fake_nothing_test.c
+FUZZ_SRC := $(filter-out %_test.c agent/base/test_main.c,$(UNIT_SRC)) $(wildcard agent/probe/fake_*test.c)
 FUZZ_OBJ := $(FUZZ_SRC:%.c=$(B)/fuzz-obj/%.o) $(STUBS:.c=.o)
 FUZZERS  := $(patsubst %_fuzz.c,$(B)/fuzz/%,$(notdir $(wildcard agent/*/*_fuzz.c)))
 

@@ -8,7 +8,6 @@
 #define MAX_MODULES 1024
 #define MAX_ADDRESS (1ull << 56) /* what fits into a word of a stack */
 #define MAX_OFFSET  8192
-#define MAX_FRAME   128 /* bytes of a frame that the unwinder may read */
 #define MAX_SLOT    (1u << 16)
 
 /* ---- The process ------------------------------------------------------------------------------------------------ */
@@ -69,8 +68,8 @@ static bool machine_fits(const struct xp_python *x)
     const u16 frames[] = {x->frame_code, x->frame_back, x->frame_position};
     bool has_cframes = x->shape == XP_PYTHON_CFRAME || x->shape == XP_PYTHON_ENTRY;
     return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
-           offsets_fit(frames, sizeof(frames) / sizeof(*frames), MAX_FRAME - sizeof(u64)) &&
-           x->frame_owner < MAX_FRAME && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET && x->slot <= MAX_SLOT &&
+           offsets_fit(frames, sizeof(frames) / sizeof(*frames), XP_PYTHON_FRAME - sizeof(u64)) &&
+           x->frame_owner < XP_PYTHON_FRAME && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET && x->slot <= MAX_SLOT &&
            x->shape <= XP_PYTHON_SHIM && (x->names == 3 || x->names == XP_PYTHON_NAMES) && x->tag_bits <= 3 &&
            (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && !x->pad;
 }

@@ -62,13 +62,18 @@ static const struct {
     {LOCK_KIND_CONDITION, HIGHEST, "*java.util.concurrent.CountDownLatch.await"},
     {LOCK_KIND_SEMAPHORE, HIGHEST, "*java.util.concurrent.Semaphore.*cquire*"},
     {LOCK_KIND_JOIN, HIGHEST, "*java.lang.Thread.join"},
-    /* ---- Python: the GIL and locks are conditions or semaphores of the C library's ---- */
-    {LOCK_KIND_LOCK, BUILT, "take_gil PyThread_acquire_lock* PyMutex_Lock* _PyMutex_Lock*"},
+    /* ---- Python: the GIL and locks are conditions or semaphores of the C library's. Names of its functions have
+     * their class since 3.11; "py::" is how its own map of generated code has them ---- */
+    {LOCK_KIND_LOCK, BUILT,
+     "take_gil PyEval_RestoreThread PyEval_AcquireThread PyThread_acquire_lock* PyMutex_Lock* _PyMutex_Lock*"},
     {LOCK_KIND_CONDITION, HIGHER,
-     "PyEvent_Wait* py::Condition.wait:* py::Event.wait:* _queue_SimpleQueue_get* simplequeue_get*"},
-    {LOCK_KIND_SEMAPHORE, HIGHER, "py::Semaphore.acquire:*"},
-    {LOCK_KIND_BARRIER, HIGHER, "py::Barrier.*"},
-    {LOCK_KIND_JOIN, HIGHEST, "py::Thread.join:* py::Thread._wait_for_tstate_lock:* ThreadHandle_join"},
+     "PyEvent_Wait* Condition.wait Event.wait py::Condition.wait:* py::Event.wait:* _queue_SimpleQueue_get* "
+     "simplequeue_get*"},
+    {LOCK_KIND_SEMAPHORE, HIGHEST, "Semaphore.acquire py::Semaphore.acquire:*"},
+    {LOCK_KIND_BARRIER, HIGHEST, "Barrier.wait py::Barrier.*"},
+    {LOCK_KIND_JOIN, HIGHEST,
+     "Thread.join Thread._wait_for_tstate_lock py::Thread.join:* py::Thread._wait_for_tstate_lock:* "
+     "ThreadHandle_join"},
 };
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
@@ -178,6 +183,7 @@ const char *lock_called(const char *function)
         const char *function, *name;
     } names[] = {
         {"take_gil", "GIL"},
+        {"PyEval_RestoreThread", "GIL"},           /* where take_gil has no name */
         {"ObjectMonitor::*nter*", "Java monitor"}, /* enter, EnterI, reenter, ... */
         {"ObjectSynchronizer::*enter*", "Java monitor"},
         {"*java.util.concurrent.locks.*", "Java lock"},

@@ -107,6 +107,11 @@ static const struct {
     /* ---- Python ---- */
     {LOCK_KIND_LOCK, {"___pthread_cond_timedwait", "take_gil", "PyEval_RestoreThread"}},
     {LOCK_KIND_LOCK, {"do_futex_wait", "__new_sem_wait_slow64", "PyThread_acquire_lock_timed", "acquire_timed"}},
+    {LOCK_KIND_LOCK, {"pthread_cond_timedwait", "[python3.11+0xf92c0]", "PyEval_RestoreThread", "inner"}},
+    {LOCK_KIND_CONDITION, {"PyThread_acquire_lock_timed", "lock_acquire", "Condition.wait", "Event.wait"}},
+    {LOCK_KIND_JOIN, {"do_futex_wait", "PyThread_acquire_lock_timed", "Thread._wait_for_tstate_lock", "Thread.join"}},
+    {LOCK_KIND_SEMAPHORE, {"PyThread_acquire_lock_timed", "Condition.wait", "Semaphore.acquire"}},
+    {LOCK_KIND_BARRIER, {"PyThread_acquire_lock_timed", "Barrier.wait", "main"}},
     {LOCK_KIND_CONDITION, {"PyThread_acquire_lock_timed", "py::Condition.wait:/usr/lib/python3.12/threading.py"}},
     /* ---- Others ---- */
     {LOCK_KIND_CONDITION, {"pthread_cond_wait", "uv_cond_wait", "worker"}},

@@ -262,7 +262,7 @@ static void check_running(const char *path)
     char got[MAX_TEXT] = "";
     unsigned seen = 0;
     usleep(20000);
-    for (unsigned i = 0; i < 300 && found; i++) {
+    for (unsigned i = 0; i < 100 && found; i++) {
         u32 line = 0;
         found = name_thread(&w, &attached, strtoull(c.said, NULL, 10), got, sizeof(got)) &&
                 sscanf(got, "run|<string>|%u;<module>|<string>|9;", &line) == 1 && line >= 3 && line <= 6;

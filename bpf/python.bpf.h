@@ -18,9 +18,35 @@
 
 enum xp_py_end { XP_PY_ON, XP_PY_DONE, XP_PY_FULL, XP_PY_LOST };
 
-XP_INLINE u64 xp_py64(const struct xp_state *s, u32 at)
+/* Fields of the frame at s->py.at of the window. */
+XP_INLINE u64 xp_py64(const struct xp_state *s, u32 field)
 {
-    return *(const u64 *)(s->object + (at & (sizeof(s->object) - 8)));
+    return *(const u64 *)((const u8 *)s->py_window + ((s->py.at + field) & (XP_PY_WINDOW - 8)));
+}
+
+XP_INLINE u8 xp_py8(const struct xp_state *s, u32 field)
+{
+    return ((const u8 *)s->py_window)[(s->py.at + field) & (XP_PY_WINDOW - 1)];
+}
+
+/* Has a frame in the window. Since 3.11, callers are mostly just below what they call, so memory up to the frame's end
+ * is read, as far as it is in the same page. Returns 0; 1: it cannot be read. */
+XP_INLINE int xp_python_see(struct xp_state *s, u64 frame)
+{
+    u64 bytes = s->py.bytes, end = frame + bytes, from = frame, len;
+    if (frame - s->py.window >= s->py.len || end - s->py.window > s->py.len) {
+        if (s->python.shape >= XP_PYTHON_ENTRY)
+            from = end - XP_PY_WINDOW > (frame & ~4095ull) ? end - XP_PY_WINDOW : frame & ~4095ull;
+        len = end - from;
+        s->py.window = from;
+        s->py.len = 0;
+        asm volatile("" : "+r"(len)); /* the verifier follows what is compared */
+        if ((frame & 7) || len > XP_PY_WINDOW || xp_read_user(s->py_window, len, from))
+            return 1;
+        s->py.len = len;
+    }
+    s->py.at = frame - s->py.window;
+    return 0;
 }
 
 XP_INLINE int xp_python_over(struct xp_state *s)
@@ -34,7 +60,8 @@ XP_INLINE u32 xp_python_bytes(const struct xp_python *p)
 {
     u32 n = p->frame_code > p->frame_back ? p->frame_code : p->frame_back;
     n = p->frame_position > n ? p->frame_position : n;
-    return p->frame_owner > n + 7 ? p->frame_owner + 1u : n + 8;
+    n = p->frame_owner > n + 7 ? p->frame_owner - 7u : n;
+    return (n + 15) & ~7u;
 }
 
 /* Finds the innermost frame of the thread. Returns 0; 1: there is none. */
@@ -50,6 +77,7 @@ XP_INLINE int xp_python_begin(struct xp_state *s)
     s->runtime |= XP_PYTHON_KNOWN;
     s->py.frame = s->py.cframe = 0;
     s->py.bytes = xp_python_bytes(p);
+    s->py.len = 0;
     if (xp_read_user(&at, 8, base + p->tls) || (p->slot && xp_read_user(&at, 8, at + p->slot)) ||
         xp_read_user(&thread, 8, at + p->state_thread) || thread != base)
         return xp_python_over(s);
@@ -73,14 +101,14 @@ XP_INLINE int xp_push_python(struct xp_state *s, u64 word, u64 more)
     return 0;
 }
 
-/* The frame whose bytes are in s->object. */
+/* The frame that is seen. */
 XP_INLINE int xp_note_python(struct xp_state *s)
 {
     const struct xp_python *p = &s->python;
     u64 names[XP_PYTHON_NAMES] = {}, code = xp_py64(s, p->frame_code) >> (p->tag_bits & 3) << (p->tag_bits & 3);
-    u32 position = (u32)(xp_py64(s, p->frame_position) - code - p->code_start), at = p->frame_position;
+    u32 position = (u32)(xp_py64(s, p->frame_position) - code - p->code_start);
     if (!p->code_start)
-        position = *(const u32 *)(s->object + (at & (sizeof(s->object) - 4)));
+        position = (u32)(xp_py64(s, p->frame_position & ~7u) >> 8 * (p->frame_position & 4));
     if (xp_read_user(names, p->names == 3 ? 24 : 32, code + p->code_names))
         names[0] = names[1] = names[2] = names[3] = 0;
     return xp_push_python(s, XP_PYTHON_WORD(code), XP_MORE_WORD(XP_PYTHON_COOKIE(names), position)) ? XP_PY_FULL
@@ -94,11 +122,9 @@ XP_INLINE int xp_python_next(struct xp_state *s)
     u64 frame = s->py.frame;
     if (!frame)
         return XP_PY_DONE;
-    u64 bytes = s->py.bytes;
-    asm volatile("" : "+r"(bytes)); /* the verifier follows what is compared */
-    if (bytes > XP_PYTHON_FRAME || xp_read_user(s->object, bytes, frame))
+    if (xp_python_see(s, frame))
         return XP_PY_LOST;
-    u32 owner = s->object[p->frame_owner & (sizeof(s->object) - 1)];
+    u32 owner = xp_py8(s, p->frame_owner);
     s->py.frame = xp_py64(s, p->frame_back);
     if (p->shape == XP_PYTHON_SHIM && owner >= p->shim) {
         s->py.call = frame;

@@ -97,14 +97,17 @@ struct xp_cache {
     struct xp_cache_entry slot[XP_CACHE_SLOTS];
 };
 
-struct xp_py {  /* how far the frames of Python are (python.bpf.h) */
-    u64 frame;  /* the next one */
-    u64 cframe; /* that of the next call of the loop; 0: there are none */
-    u64 call;   /* the object of the call whose frames were taken last; ~0: it is not known */
-    u64 bytes;  /* of a frame that are read */
-    u64 low;    /* the stack pointer of the loop's frame */
-    u64 last;   /* where its word is */
-    u64 exact;  /* XP_WORD_EXACT, if the next one is where the thread was interrupted */
+#define XP_PY_WINDOW 1024
+struct xp_py {       /* how far the frames of Python are (python.bpf.h) */
+    u64 frame;       /* the next one */
+    u64 cframe;      /* that of the next call of the loop; 0: there are none */
+    u64 call;        /* the object of the call whose frames were taken last; ~0: it is not known */
+    u64 bytes;       /* of a frame that are read */
+    u64 window, len; /* what of memory is in py_window */
+    u64 at;          /* where the frame is in it */
+    u64 low;         /* the stack pointer of the loop's frame */
+    u64 last;        /* where its word is */
+    u64 exact;       /* XP_WORD_EXACT, if the next one is where the thread was interrupted */
 };
 
 struct xp_java_place { /* a return address in code of HotSpot */
@@ -171,7 +174,8 @@ struct xp_state {
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */
-    u64 pad2[6];
+    u64 pad2[3];
+    u64 py_window[XP_PY_WINDOW / 8];
     struct xp_java_place java_places[XP_JAVA_PLACES]; /* two in a cache line */
 };
 _Static_assert(__builtin_offsetof(struct xp_state, sets) % 64 == 0 && sizeof(struct xp_state) % 64 == 0,

@@ -5,7 +5,7 @@
 #include "profile/frames.h"
 
 #define PROCESSES_SEEN 4096
-#define CODE_PAUSE_NS  100000000 /* between two reports of one process */
+#define CODE_PAUSE_NS  50000000 /* between two reports of one process */
 #define GAPS_SEEN      4096
 #define GAP_BYTES      65536 /* one stack that stops in so much code is enough */
 

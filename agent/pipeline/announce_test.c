@@ -107,7 +107,8 @@ TEST(collector_reports_generated_code_without_rows)
     CHECK(!is_reported(&d, t, XP_CAUSE_END, 0, anon));
     CHECK(!is_reported(&d, t, XP_CAUSE_END, XP_SAMPLE_FP_USED, file));
     CHECK(is_reported(&d, t, XP_CAUSE_FP_ANON, 0, anon));
-    CHECK(!is_reported(&d, t + 50000000, XP_CAUSE_FP_ANON, 0, anon));
+    CHECK(!is_reported(&d, t + 40000000, XP_CAUSE_FP_ANON, 0, anon));
     CHECK(is_reported(&d, t + 100000000, XP_CAUSE_FP_ANON_END, 0, anon));
     CHECK(is_reported(&d, t + 200000000, XP_CAUSE_END, XP_SAMPLE_FP_USED, anon));
+    CHECK(is_reported(&d, t + 300000000, XP_CAUSE_END, XP_SAMPLE_RUNTIME, file));
 }

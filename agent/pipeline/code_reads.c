@@ -96,11 +96,14 @@ bool code_reads_end(struct code_reads *r, const struct code_job *job, int error,
         map_free(&r->owners);
     u64 *owner = map_put(&r->owners, job->cgroup);
     if (owner)
-        *owner = now + CODE_READS_PART * took;
+        *owner = now + (error == -EAGAIN ? CODE_READS_AGAIN_PART : CODE_READS_PART) * took;
     if (!p)
         return false;
     bool fresh = !error && hash != p->hash, hung = error && error != -ENODATA && error != -EAGAIN && error != -ENOTSUP;
-    p->pause_ns = fresh || error == -EAGAIN ? CODE_READS_FIRST_NS : hung ? CODE_READS_LONGEST_NS : 2 * p->pause_ns;
+    p->pause_ns = error == -EAGAIN ? CODE_READS_AGAIN_NS
+                  : fresh          ? CODE_READS_FIRST_NS
+                  : hung           ? CODE_READS_LONGEST_NS
+                                   : 2 * p->pause_ns;
     p->pause_ns = p->pause_ns < CODE_READS_LONGEST_NS ? p->pause_ns : CODE_READS_LONGEST_NS;
     p->due_ns = now + p->pause_ns;
     p->hash = error ? p->hash : hash;

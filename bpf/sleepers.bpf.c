@@ -52,6 +52,7 @@ XP_INLINE int xp_write_sleeper(struct xp_state *s, struct seq_file *seq, u64 key
     z->start = s->sample.start;
     z->cgroup = s->sample.cgroup;
     z->switches = switches;
+    z->tls = xp_tls_base(s);
     z->tgid = tgid;
     z->tid = s->sample.tid;
     z->nmaps = n;

@@ -97,6 +97,7 @@ XP_NOINLINE int xp_send_dump(u64 now)
     d->pad = 0;
     bpf_probe_read_kernel(d->maps, sizeof(d->maps), s->maps);
     __builtin_memcpy(&d->regs, &s->first, sizeof(d->regs));
+    d->tls = xp_tls_base(s);
     u64 at = s->first.r[XP_RSP], to_page = 4096 - (at & 4095);
     u32 len = 0;
     if (to_page <= 4096 && !xp_read_user(d->stack, to_page, at))

@@ -44,6 +44,7 @@ struct xp_hints {
 struct xp_sleeper {
     u64 key; /* of its user stack */
     u64 start, cgroup;
+    u64 tls;      /* TLS base */
     u64 switches; /* number of times that it had left a CPU: if it is another one, it has run since */
     u32 tgid, tid;
     u32 nmaps, same_maps;

@@ -229,6 +229,7 @@ _Static_assert(sizeof(struct xp_region_key) == 32, "no hidden padding in a hash 
 /* ---- Records in the ring ------------------------------------------------------------------------------------------
  */
 enum xp_record {
+    XP_RECORD_NONE, /* not in the ring: see deferred_use_stacks in agent/files/deferred.h */
     XP_RECORD_SAMPLE = 1,
     XP_RECORD_FILE = 2,
     XP_RECORD_DUMP = 3,
@@ -309,6 +310,7 @@ struct xp_dump {
     u32 pad;
     struct xp_mapping maps[XP_DUMP_MAPS];
     struct xp_regs regs;
+    u64 tls;                        /* TLS base of the thread */
     u8 stack[XP_DUMP_BYTES + 4096]; /* the slack lets the verifier see that a page always fits */
 };
 

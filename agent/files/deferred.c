@@ -19,9 +19,10 @@
 struct waiting {
     struct deferred_job job;
     u64 since;
-    u32 gap;   /* the file whose rows it waits for; 0: none */
-    u32 uid;   /* of that file's table */
-    u32 table; /* the file whose table it waits for */
+    u32 gap;    /* the file whose rows it waits for; 0: none */
+    u32 uid;    /* of that file's table */
+    u32 table;  /* the file whose table it waits for */
+    bool asked; /* for what is to be known of its runtime */
 };
 
 struct deferred {
@@ -159,7 +160,7 @@ static void resolve_code(const struct deferred *l, const struct waiting *w, cons
                          struct xp_vma *m)
 {
     const struct xp_sample *s = w->job.sample;
-    if (machine && XP_JVM_MEETS(&machine->jvm, m))
+    if (machine && machine->kind == XP_MACHINE_JVM && XP_JVM_MEETS(&machine->jvm, m))
         m->file.state = XP_FILE_JVM;
     const struct xp_file *known = l->code ? code_tables_find(l->code, s->tgid, s->start, m->start, s->time) : NULL;
     if (!known)
@@ -207,6 +208,27 @@ static bool rows_come(const struct deferred *l, const struct waiting *w)
     return e && e->value.uid == w->uid && files_is_open(l->files, w->gap);
 }
 
+/* False: the machine was no help, because the thread had others of its frames by now. */
+static bool unwind(struct deferred *l, const struct waiting *w, const struct xp_machine *machine, struct xp_vma *vmas)
+{
+    struct host_space space = {
+        .rules = probe_rule_array(l->probe),
+        .vmas = vmas,
+        .nvmas = resolve_mappings(l, w, machine, vmas),
+        .machine = machine,
+        .tls = w->job.dump->tls,
+        .read = machine ? machine_memory_read : dump_read,
+        .read_stack = machine ? machine_memory_stack : dump_read,
+        .ctx = machine ? (void *)l->machine : w->job.dump,
+    };
+    space.words = probe_shard_words(l->probe, &space.nwords);
+    host_unwind(&space, &w->job.dump->regs, l->state);
+    if (machine && machine->kind == XP_MACHINE_PYTHON && !machine_memory_sleeps(l->machine))
+        return false;
+    want_rows(l, &space);
+    return true;
+}
+
 /* The sample with the frames that the second unwind found; NULL when they are no better. */
 static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
 {
@@ -217,18 +239,10 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     if (!vmas || !w->job.dump->nmaps)
         return NULL;
     const struct xp_machine *machine = machine_memory_begin(l->machine, old, w->job.dump);
-    struct host_space space = {
-        .rules = probe_rule_array(l->probe),
-        .vmas = vmas,
-        .nvmas = resolve_mappings(l, w, machine, vmas),
-        .machine = machine,
-        .read = machine ? machine_memory_read : dump_read,
-        .read_stack = machine ? machine_memory_stack : dump_read,
-        .ctx = machine ? (void *)l->machine : w->job.dump,
-    };
-    space.words = probe_shard_words(l->probe, &space.nwords);
-    host_unwind(&space, &w->job.dump->regs, l->state);
-    want_rows(l, &space);
+    if (machine && machine->kind == XP_MACHINE_PYTHON && !machine_memory_sleeps(l->machine))
+        machine = NULL;
+    if (!unwind(l, w, machine, vmas))
+        unwind(l, w, NULL, vmas);
     u32 cause = l->state->cause, n = l->state->sample.nuser;
     if (cause_class((u8)cause) != 'c' && n <= old->nuser)
         return NULL;
@@ -261,6 +275,23 @@ static bool code_comes(const struct deferred *l, const struct waiting *w)
            now_ns() - w->since < DEFERRED_CODE_MS * 1000000ull;
 }
 
+/* The same of one that meets the loop of an interpreter of which nothing is known, while its thread sleeps. Whoever
+ * knows how to look at the process is asked, once. */
+static bool runtime_comes(const struct deferred *l, struct waiting *w)
+{
+    bool sought = l->state->sample.flags & XP_SAMPLE_RUNTIME && !l->ending && machine_memory_sleeps(l->machine);
+    struct xp_sample *ask = sought && !w->asked && l->use_stack ? malloc(sizeof(*ask)) : NULL;
+    if (ask) {
+        *ask = *w->job.sample;
+        ask->type = XP_RECORD_NONE;
+        ask->nkernel = ask->nuser = 0;
+        if (!l->use_stack(l->stack_ctx, ask))
+            free(ask);
+        w->asked = true;
+    }
+    return sought && now_ns() - w->since < DEFERRED_CODE_MS * 1000000ull;
+}
+
 /* The file in which it stopped because there is no table; 0: in none. */
 static u32 missed_table(const struct deferred *l)
 {
@@ -274,7 +305,7 @@ static bool finish(struct deferred *l, struct waiting *w, bool last, struct aggr
     AUTO_FREE struct xp_sample *better = rebuild(l, w);
     u64 offset;
     w->table = missed_table(l);
-    if (table_comes(l, w) || code_comes(l, w))
+    if (table_comes(l, w) || code_comes(l, w) || runtime_comes(l, w))
         return false;
     u32 gap = gap_of(l->state->cause, l->state->words, l->state->sample.nuser, &offset);
     if (wait_for_rows(l, w, last ? 0 : gap))

@@ -29,7 +29,8 @@ struct machine_source;
  * 0 or -ENOMEM. */
 int deferred_use_machines(struct deferred *l, const struct machine_source *from);
 /* Stacks without value (XP_RECORD_STACK), and those with frames of a runtime, go to `use`, which takes ownership, once
- * they are unwound; as they came if they cannot be. False: it does not want it. */
+ * they are unwound; as they came if they cannot be. False: it does not want it. So does what is needed of a process
+ * whose runtime is to be looked at: XP_RECORD_NONE, without words. */
 void deferred_use_stacks(struct deferred *l, bool (*use)(void *ctx, struct xp_sample *stack), void *ctx);
 void deferred_free(struct deferred **l);
 

@@ -39,12 +39,17 @@ void machine_memory_free(struct machine_memory **m)
 const struct xp_machine *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s,
                                               const struct xp_dump *d)
 {
-    if (!m || !m->from.find(m->from.ctx, s->tgid, s->start, &m->machine))
+    if (!m)
         return NULL;
     m->sample = s;
     m->dump = d;
     m->failed = false;
-    return &m->machine;
+    return m->from.find(m->from.ctx, s->tgid, s->start, &m->machine) ? &m->machine : NULL;
+}
+
+bool machine_memory_sleeps(const struct machine_memory *m)
+{
+    return m && m->from.sleeps && m->from.sleeps(m->from.ctx, m->sample, m->dump);
 }
 
 /* The page at an address, which is a multiple of its size; NULL: it cannot be read. */

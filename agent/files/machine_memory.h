@@ -12,6 +12,8 @@ struct machine_source {
     void *ctx;
     /* What is known of a process's. False: nothing. */
     bool (*find)(void *ctx, u32 tgid, u64 start, struct xp_machine *out);
+    /* Tells whether the thread of a stack has slept since it was copied. NULL: nobody knows. */
+    bool (*sleeps)(void *ctx, const struct xp_sample *s, const struct xp_dump *d);
     /* Reads up to `len` bytes of the process of a sample. Returns how many there were, or -errno. */
     int (*read)(void *ctx, const struct xp_sample *s, u64 at, void *to, size_t len);
 };
@@ -26,6 +28,8 @@ void machine_memory_free(struct machine_memory **m);
  */
 const struct xp_machine *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s,
                                               const struct xp_dump *d);
+/* Tells whether the thread of that stack has slept since, so that its memory is as it was. m may be NULL. */
+bool machine_memory_sleeps(const struct machine_memory *m);
 /* For struct host_space: reads the copied stack, `dump` being a struct xp_dump. Returns 0 or 1. */
 int dump_read(void *dump, void *to, u32 len, u64 from);
 /* The same, and memory that is not the stack as it is now: a machine may have its own beside a stack. */

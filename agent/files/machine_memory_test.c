@@ -36,7 +36,7 @@ struct desk {
 
 static void desk_open(struct desk *d)
 {
-    const struct machine_source from = {&d->process, find, read_process};
+    const struct machine_source from = {&d->process, find, NULL, read_process};
     *d = (struct desk){.dump = calloc(1, sizeof(*d->dump)), .sample = {.tgid = 7, .start = 8}};
     CHECK(d->dump && !machine_memory_new(&d->m, &from));
     d->dump->regs.r[7] = SP;

@@ -80,8 +80,7 @@ bool code_reads_begin(struct code_reads *r, const struct code_job *job, u64 now)
 static void note_unknown(struct code_reads *r, const struct code_job *job)
 {
     __atomic_add_fetch(&r->unknown, 1, __ATOMIC_RELAXED);
-    log_warn("process %u: the structures of its virtual machine are not known; its stacks go by frame pointers",
-             job->tgid);
+    log_warn("process %u: the structures of its runtime are not known; its frames have no names", job->tgid);
 }
 
 u64 code_reads_unknown(const struct code_reads *r)

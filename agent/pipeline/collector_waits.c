@@ -20,7 +20,9 @@ void collector_take_returned(struct collector *c)
 {
     for (struct xp_sample *s; (s = jobs_returned_stack(c->config.jobs)); free(s)) {
         frame_asks_note(&c->asks, s);
-        if (s->type == XP_RECORD_SAMPLE)
+        if (s->type == XP_RECORD_NONE)
+            announce_code_of(c, s);
+        else if (s->type == XP_RECORD_SAMPLE)
             aggregate_add(c->live, s);
         else
             waits_keep(&c->waits, s, false);

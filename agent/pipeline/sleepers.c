@@ -32,6 +32,7 @@ int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const str
     d->len = 0;
     d->nmaps = (u32)(nmaps < XP_DUMP_MAPS ? nmaps : XP_DUMP_MAPS);
     d->regs = z->regs;
+    d->tls = z->tls;
     for (u32 i = 0; i < d->nmaps; i++)
         d->maps[i] = maps[i];
     SWITCHES(d) = z->switches;
@@ -47,5 +48,10 @@ int sleepers_read(struct deferred_job *job, struct opener *o, struct hung *h)
     if (n < 0)
         return n;
     d->len = (u32)n;
-    return proc_switches(s->tgid, s->tid) == SWITCHES(d) ? 0 : -EAGAIN;
+    return sleepers_sleep(s, d) ? 0 : -EAGAIN;
+}
+
+bool sleepers_sleep(const struct xp_sample *s, const struct xp_dump *d)
+{
+    return s->type == XP_RECORD_STACK && !(s->flags & XP_SAMPLE_DUMP) && proc_switches(s->tgid, s->tid) == SWITCHES(d);
 }

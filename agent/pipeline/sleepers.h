@@ -12,3 +12,5 @@ struct opener;
 int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const struct xp_mapping *maps, size_t nmaps);
 /* Reads the bytes of the dump. Returns 0; -EAGAIN: the thread has run since; or another -errno. */
 int sleepers_read(struct deferred_job *job, struct opener *o, struct hung *h);
+/* Tells whether the thread of such a stack has not run since. False also for stacks of other threads. */
+bool sleepers_sleep(const struct xp_sample *s, const struct xp_dump *d);

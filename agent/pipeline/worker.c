@@ -6,6 +6,7 @@
 #include "opener/hung.h"
 #include "opener/opener.h"
 #include "parser/parser.h"
+#include "pipeline/sleepers.h"
 #include "pipeline/usage.h"
 #include "runtime/runtime.h"
 #include <errno.h>
@@ -25,11 +26,15 @@ static bool return_stack(void *jobs, struct xp_sample *stack)
     return true;
 }
 
-/* An interpreter of Python has other frames by now than when the stack was copied. */
 static bool find_machine(void *worker, u32 tgid, u64 start, struct xp_machine *out)
 {
     const struct worker *w = worker;
-    return machines_find(w->machines, tgid, start, out) && out->kind == XP_MACHINE_JVM;
+    return machines_find(w->machines, tgid, start, out);
+}
+
+static bool sleeps(void *worker, const struct xp_sample *s, const struct xp_dump *d)
+{
+    return sleepers_sleep(s, d);
 }
 
 static int read_process(void *worker, const struct xp_sample *s, u64 at, void *to, size_t len)
@@ -51,7 +56,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->names.nevents, config->aggregate_bytes / 8))
         return -ENOMEM;
-    struct machine_source machines = {w, find_machine, read_process};
+    struct machine_source machines = {w, find_machine, sleeps, read_process};
     if (deferred_use_machines(w->deferred, &machines))
         return -ENOMEM;
     files_open_with(w->files, config->opener, config->hung);

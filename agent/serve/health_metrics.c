@@ -124,14 +124,13 @@ static void generated_code(struct metrics *m, const struct health_figures *f)
 static void runtimes(struct metrics *m, const struct health_figures *f)
 {
     const struct runtime_figures *r = &f->pipeline.runtime;
-    metrics_gauge(m, "xprof_virtual_machines",
-                  "Number of processes whose virtual machine (Java) is unwound and named.");
+    metrics_gauge(m, "xprof_runtime_processes", "Number of processes whose runtime (Java, Python) is known.");
     metrics_value(m, NULL, NULL, (double)r->machines.processes);
-    metrics_counter(m, "xprof_virtual_machines_left_out",
-                    "Number of processes whose virtual machine is neither unwound nor named, by reason.");
+    metrics_counter(m, "xprof_runtime_processes_left_out",
+                    "Number of processes whose runtime is not known, so that its frames have no names, by reason.");
     metrics_value(m, "reason", "no-room", (double)r->machines.refused);
     metrics_value(m, "reason", "not-understood", (double)r->unknown);
-    metrics_counter(m, "xprof_runtime_frames", "Number of distinct frames of virtual machines, by outcome of naming.");
+    metrics_counter(m, "xprof_runtime_frames", "Number of distinct frames of runtimes, by outcome of naming.");
     metrics_value(m, "outcome", "ok", (double)r->frames.named);
     metrics_value(m, "outcome", "gone", (double)r->frames.gone);
     metrics_value(m, "outcome", "no-room", (double)r->frames.lost);

@@ -57,7 +57,7 @@ start_agent --host-processes off --rate 199 --max-rate 199 --max-cpu 100
 start_container cd "${javas[-1]}"
 check host/abababababab 'before the agent'
 check host/cdcdcdcdcdcd 'after the agent'
-[ "$(metric xprof_virtual_machines)" = 2 ] || fail "the agent knows $(metric xprof_virtual_machines) virtual machines, not 2"
+[ "$(metric xprof_runtime_processes)" = 2 ] || fail "the agent knows $(metric xprof_runtime_processes) virtual machines, not 2"
 is "$(metric xprof_runtime_frames_total 'outcome="ok"')" '>' 10 || fail "no frames are counted"
 end_agent
 if grep -i 'java\|hotspot' "$errors"; then fail "the agent has to say something about Java"; fi

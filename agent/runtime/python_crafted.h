@@ -132,8 +132,8 @@ static inline u32 crafted_lines(struct crafted *c)
 {
     static const char pairs[] = {4, 1, 8, 100, 4, (char)-3};
     static const char ranges[] = {4, 0, 4, 1, 4, (char)-128, 4, 100, 4, (char)-3};
-    static const char locations[] = {(char)0x81, 0,   (char)0xd9, 0, 0, (char)0xf9, (char)0xe9,
-                                     0x48,       0x3, (char)0xf1, 7, 0, 1,          2};
+    static const char locations[] = {(char)0x81, 0, (char)0xd9, 0, 0, (char)0xf9, (char)0xf1,
+                                     0x48,       3, 0,          1, 2, (char)0xe9, 7};
     if (c->v->hex < 0x030a0000)
         return crafted_bytes(c, pairs, sizeof(pairs));
     return crafted_is_old(c) ? crafted_bytes(c, ranges, sizeof(ranges))

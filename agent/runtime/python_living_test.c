@@ -144,13 +144,18 @@ static void add_frame(struct walk *w, u64 frame)
         XP_MORE_WORD(XP_PYTHON_COOKIE(names), x->code_start ? position - code - x->code_start : position);
 }
 
+static u64 state_of(const struct walk *w, u64 tls)
+{
+    const struct xp_python *x = &w->p.machine;
+    u64 at = word(w, tls + (u64)x->tls);
+    return x->slot ? word(w, at + x->slot - 1) : at;
+}
+
 /* Also counts the calls of the interpreter, as far as frames tell them. */
 static void walk_thread(struct walk *w, u64 tls)
 {
     const struct xp_python *x = &w->p.machine;
-    u64 state = word(w, tls + (u64)x->tls);
-    if (x->slot)
-        state = word(w, state + x->slot - 1);
+    u64 state = state_of(w, tls);
     u64 frame =
         x->state_frame ? word(w, state + x->state_frame) : word(w, word(w, state + x->state_cframe) + x->cframe_frame);
     w->n = w->calls = 0;
@@ -168,7 +173,7 @@ static u32 count_cframes(const struct walk *w, u64 tls)
 {
     const struct xp_python *x = &w->p.machine;
     u32 n = 0;
-    u64 at = word(w, word(w, tls + (u64)x->tls) + x->state_cframe);
+    u64 at = word(w, state_of(w, tls) + x->state_cframe);
     for (; at && n < 100; at = word(w, at + x->cframe_back))
         n++;
     return n;
@@ -262,7 +267,7 @@ static void check_running(const char *path)
     char got[MAX_TEXT] = "";
     unsigned seen = 0;
     usleep(20000);
-    for (unsigned i = 0; i < 300 && found; i++) {
+    for (unsigned i = 0; i < 100 && found; i++) {
         u32 line = 0;
         found = name_thread(&w, &attached, strtoull(c.said, NULL, 10), got, sizeof(got)) &&
                 sscanf(got, "run|<string>|%u;<module>|<string>|9;", &line) == 1 && line >= 3 && line <= 6;

@@ -78,7 +78,7 @@ XP_INLINE int xp_python_begin(struct xp_state *s)
     s->py.frame = s->py.cframe = 0;
     s->py.bytes = xp_python_bytes(p);
     s->py.len = 0;
-    if (xp_read_user(&at, 8, base + p->tls) || (p->slot && xp_read_user(&at, 8, at + p->slot)) ||
+    if (xp_read_user(&at, 8, base + p->tls) || (p->slot && xp_read_user(&at, 8, at + p->slot - 1)) ||
         xp_read_user(&thread, 8, at + p->state_thread) || thread != base)
         return xp_python_over(s);
     if ((p->state_cframe && xp_read_user(&s->py.cframe, 8, at + p->state_cframe)) ||

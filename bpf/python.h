@@ -40,7 +40,7 @@ enum xp_python_shape {
 /* Offsets are in bytes from the start of their structure. */
 struct xp_python {
     s64 tls;          /* where a thread has its state (PyThreadState *), from its TLS base on */
-    u32 slot;         /* 0: there; else: a pointer is there, and the state's is so many bytes behind where it leads */
+    u32 slot;         /* 0: there; else: a pointer is there, and that of the state is `slot` - 1 bytes behind it */
     u8 shape;         /* enum xp_python_shape */
     u8 shim;          /* SHIM: the least value of `frame_owner` of such frames */
     u8 names;         /* how many words from code_names on make the cookie: 3 or 4 */

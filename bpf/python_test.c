@@ -253,7 +253,7 @@ TEST(python_3_10_knows_which_call_is_which)
 TEST(python_state_in_an_array)
 {
     AUTO_PYTHON p = shim_new();
-    p->machine.python.slot = 0x18;
+    p->machine.python.slot = 0x19;
     world_set(p->w, TLS + SLOT, TLS + 0x80);
     world_set(p->w, TLS + 0x98, STATE);
     world_unwind(p->w, p->loop + 2, STACK, 0);

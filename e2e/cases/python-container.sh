@@ -36,12 +36,13 @@ END
 # In namespaces of its own: the program is where only it sees it. What it can write to is nothing.
 cat >"$TMP/inside.sh" <<'END'
 set -eu
-mount -t tmpfs tmpfs /mnt
-cp "$1/app.py" /mnt
-mount -o remount,bind,ro /mnt
+own=/mnt
+mount -t tmpfs tmpfs $own
+cp "$1/app.py" $own
+mount -o remount,bind,ro $own
 mount -o remount,bind,ro /
 ! touch /tmp/written 2>/dev/null
-exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs /usr/bin/python3 /mnt/app.py "${@:2}"
+exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs /usr/bin/python3 $own/app.py "${@:2}"
 END
 
 start_container() { # TWO_HEX_DIGITS ARGUMENT...

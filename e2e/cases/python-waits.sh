@@ -20,6 +20,7 @@ attached() { # EVENT
     recorder=$!
     at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
     await follows_waits
+    sleep 1 # what is to be known of the process is read
     echo >&3
     exec 3>&-
     wait "$recorder" || fail "the recording ended with $?"
@@ -37,8 +38,9 @@ CACHE=$TMP/cache
 find_pythons
 for python in "${pythons[@]}"; do
     version=$(python_version "$python")
+    record -- "$python" -c 'import threading' 2>/dev/null # so that unwind tables are there
     attached offcpu
-    seconds '.*outer_long;(.*;)?long_sleep;.*' 1 3
+    seconds '.*outer_long;(.*;)?long_sleep;.*' 2 4
     seconds '.*short_sleep;.*' 0.45 2
     seconds '.*hold;.*' 0.8 4
     seconds '.*outer_take;(.*;)?take;.*' 0.1 4

@@ -7,7 +7,7 @@ lock = threading.Lock()
 
 
 def long_sleep():
-    time.sleep(3)
+    time.sleep(4)
 
 
 def outer_long():

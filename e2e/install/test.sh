@@ -16,7 +16,11 @@ check_java
 # Those that asked are there, soon, with exactly these labels.
 await_for 60 has_profile '{service_name="web"}' render
 await_for 60 has_profile '{service_name="order store"}' main.compact
-await_for 60 has_profile '{service_name="report"}'
+await_for 60 has_profile '{service_name="report"}' digest_all
+has_rests() { # of Python, off its CPU
+    [ "$(nanoseconds off_cpu:off_cpu:nanoseconds:: '{service_name="report"}' rest)" -gt 0 ]
+}
+await_for 60 has_rests
 pod_of() { # NAMESPACE LABEL
     kubectl -n "$1" get pod -l "$2" -o jsonpath='{.items[0].metadata.name}'
 }
@@ -65,7 +69,7 @@ followed() {
 not_followed() {
     ! followed
 }
-not_followed || fail "threads are followed, and nobody asks for it"
+await_for 30 not_followed # the job that asked for it is over
 kubectl -n shop annotate pod -l app=silent xprof.io/profile=cpu,offcpu,runqueue,lock
 profiled() { # LABEL_IN_TARGETS TRUE_OR_FALSE
     targets | jq -e --arg p "$1" --argjson want "$2" \

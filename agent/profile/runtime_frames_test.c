@@ -8,6 +8,7 @@
 #include "profile/pprof_decode_test.h"
 #include "profile/reason.h"
 #include "profile/recorded.h"
+#include "profile/runtime_only.h"
 #include "runtime/kinds.h"
 #include <errno.h>
 
@@ -59,6 +60,23 @@ TEST(runtime_frames_are_locations)
     CHECK_EQ(p.locations.n, 7); /* m1:7, m2, m1:8, frozen, m3, main, m1:7 of process 21 */
     for (size_t i = 0; i < p.stacks.n; i++)
         CHECK(p.stacks.v[i].n == 2 || p.stacks.v[i].n == 3);
+}
+
+TEST(runtime_frames_alone)
+{
+    static const struct fixture_sample samples[] = {
+        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 4, {W(2, 0x1010), JAVA(0x200), MORE(2, 120), W(2, 0x1010)}},
+        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 1, {W(2, 0x1010)}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    profile_runtime_only(&p);
+    CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
+    buf_char(&b, 0);
+    CHECK_STR(b.data,
+              "demo;main 1\n"
+              "demo;p.Demo.m2;p.Small.get 1\n");
 }
 
 /* A sample is of the kind of its innermost frame of the runtime, and still is when it was read back. */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "profile/runtime_only.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -279,6 +280,8 @@ static int finish(struct recording *r, int argc, char **argv)
     add_comments(&p, argc, argv);
     pipeline_figures(r->agent, &report);
     add_share(&p, &report.heaps);
+    if (r->options.runtime_only)
+        profile_runtime_only(&p);
     u64 start_ns = p.time_ns;
     double seconds = (double)p.duration_ns / 1e9;
     if (!rc)

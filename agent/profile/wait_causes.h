@@ -20,6 +20,7 @@
     X(UFFD, "uffd")                      \
     X(RECLAIM, "reclaim")                \
     X(LOCK, "lock")                      \
+    X(GIL, "gil")                        \
     X(SOCKET, "socket")                  \
     X(PIPE, "pipe")                      \
     X(EPOLL, "epoll")                    \

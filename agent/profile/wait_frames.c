@@ -1,6 +1,7 @@
 #include "profile/wait_frames.h"
 #include "base/cleanup.h"
 #include "profile/frames.h"
+#include "profile/lock_kinds.h"
 #include "profile/lookup.h"
 #include "profile/reason.h"
 #include "profile/sum_label.h"
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #define INTERRUPT "[interrupt]"
+#define GIL_DEEP  8 /* frames: those of the C library's condition, and what waits for it */
 
 struct causes {
     struct profile *p;
@@ -34,6 +36,23 @@ static int read_functions(struct causes *c)
     return 0;
 }
 
+/* Tells by the functions next to the kernel's whether the lock is the one that all threads of Python want. */
+static bool waits_for_gil(const struct causes *c, const struct wait_place *w)
+{
+    const struct prof_stack *s = &c->p->stacks.v[w->stack];
+    size_t at = w->at + 1 + w->nkernel, end = (size_t)s->first + s->n;
+    for (size_t i = at; i < end && i < at + GIL_DEEP; i++) {
+        const struct prof_location *l = &c->p->locations.v[c->p->stack_locations.v[i]];
+        for (u32 k = 0; k < l->nlines; k++) {
+            u32 function = c->p->lines.v[l->first_line + k].function;
+            const char *called = lock_called(profile_text(c->p, c->p->functions.v[function].name));
+            if (called && !strcmp(called, "GIL"))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void cause_text_of(const struct causes *c, const struct wait_place *w, char *text, size_t size)
 {
     u8 functions[XP_MAX_KERNEL];
@@ -42,6 +61,8 @@ static void cause_text_of(const struct causes *c, const struct wait_place *w, ch
     for (size_t i = 0; i < n; i++)
         functions[i] = c->functions[kernel[i]];
     enum wait_cause cause = wait_decide(functions, n, XP_WAIT_FLAGS(w->words[0]), &named);
+    if (cause == WAIT_LOCK && waits_for_gil(c, w))
+        cause = WAIT_GIL;
     wait_text(cause, named < n ? profile_function(c->p, &c->p->locations.v[kernel[named]]) : NULL, text, size);
 }
 

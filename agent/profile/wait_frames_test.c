@@ -44,6 +44,22 @@ TEST(waits_are_the_leaves_of_their_stacks)
               "h;main;schedule_[k] 1\n");
 }
 
+TEST(waits_for_the_lock_of_python)
+{
+    static const struct fixture_sample samples[] = {
+        {"a", 20, 0, XP_CAUSE_END, 3, 2, 3, {W_WAIT(XP_WAIT_DEEP), VFS_READ, W(2, 0x4010), W(2, 0x5010), W(2, 0x1010)}},
+        {"a", 20, 0, XP_CAUSE_END, 4, 2, 2, {W_WAIT(XP_WAIT_DEEP), VFS_READ, W(2, 0x4010), W(2, 0x1010)}},
+    };
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
+    buf_char(&b, 0);
+    CHECK_STR(b.data,
+              "a;main;pthread_cond_wait;vfs_read_[k];[lock] 4\n"
+              "a;main;take_gil;pthread_cond_wait;vfs_read_[k];[gil] 3\n");
+}
+
 TEST(waits_of_one_cause_share_a_location)
 {
     AUTO_PROFILE struct profile p = {0};

@@ -22,6 +22,16 @@ XP_INLINE int xp_arrive(struct xp_state *s, u64 ip, u64 sp, u64 bp, u32 found_by
     return 0;
 }
 
+/* Steps from a caller that does nothing more than to return: trampolines need no frame pointer (CPython's
+ * Python/asm_trampoline.S). Returns 1: it is none, or the stack could not be read. */
+XP_INLINE int xp_step_trampoline(struct xp_state *s)
+{
+    u64 ra, left = s->leaf ? ~0ull : xp_frame_left(s);
+    if (left == ~0ull || xp_load(s, s->sp + left, &ra))
+        return 1;
+    return xp_arrive(s, ra, s->sp + left + 8, s->bp, XP_WORD_SYNTH);
+}
+
 /* Steps by frame pointer in code without unwind information. In anonymous code, the chain must stay on one stack; code
  * of a file (Go) may hop between stacks. rbp == 0 ends a stack, but proves nothing in anonymous code or in a leaf,
  * because the compiler may use rbp as a general register. */

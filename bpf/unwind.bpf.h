@@ -160,6 +160,8 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     u32 by_fp = s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up ||
                 xp_is_appended(s);
     int stopped = by_fp ? xp_step_fp(s) : xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
+    if (stopped && !s->cur.file.id && !xp_step_trampoline(s))
+        return 0;
     if (stopped && (s->cause == XP_CAUSE_NO_RULE || s->cause == XP_CAUSE_FP_BROKEN) &&
         (s->cur.file.flags & XP_FILE_OPEN))
         s->pending |= XP_WAITS_ROWS;

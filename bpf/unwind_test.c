@@ -266,6 +266,30 @@ TEST(unwind_generated_code_without_rows_by_frame_pointer)
     CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON_END);
 }
 
+/* add rsp, 8; ret: there is no frame pointer, but nothing else can come. */
+TEST(unwind_trampolines_in_generated_code)
+{
+    AUTO_WORLD w = generated_world();
+    u64 leaf = world_add(w, (struct xp_rule){.kind = XP_CFA_RSP, .cfa_off = 8}) - WORLD_TEXT + STACK;
+    u64 middle = world_add(w, (struct xp_rule){.kind = XP_CFA_NONE}) - WORLD_TEXT + STACK;
+    u64 root = world_add(w, (struct xp_rule){.kind = XP_CFA_END}) - WORLD_TEXT + STACK;
+    u64 sp = STACK + 256;
+    world_set(w, middle, call);
+    world_set(w, middle + 8, 0x909090c308c48348);
+    world_set(w, root, call);
+    world_set(w, sp, middle + 8);
+    world_set(w, sp + 16, root + 8);
+    CHECK_EQ(world_unwind(w, leaf, sp, 1), 3);
+    CHECK_EQ(w->state->cause, XP_CAUSE_END);
+    CHECK_EQ(w->state->words[2], root + 8);
+    world_set(w, middle + 8, 0x909090c309c48348); /* no frame is so large */
+    CHECK_EQ(world_unwind(w, leaf, sp, 1), 2);
+    CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON);
+    world_set(w, middle + 8, 0x909090c308c48348);
+    CHECK_EQ(world_unwind(w, middle + 8, sp, 1), 1); /* a leaf may jump there */
+    CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON);
+}
+
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
 static int follows_call(const u8 code[8])

@@ -5,6 +5,7 @@
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include "profile/sum_label.h"
+#include "profile/python_frames.h"
 #include "profile/told_stacks.h"
 #include "profile/wait_frames.h"
 #include <string.h>
@@ -257,6 +258,8 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
         r = locks_judge(out, src->hide_idle);
     if (!r)
         told_stacks_trim(out);
+    if (!r)
+        python_frames_fold(out);
     if (j.naming.failed || strings_failed(out->strings))
         r = -ENOMEM;
     vec_free(&j.waits);

@@ -19,6 +19,15 @@ launched() { # PYTHON
     check "$version launched" --missed 200
 }
 
+# It writes a map for profilers, for which it calls each function through generated code.
+mapped() { # PYTHON
+    # shellcheck disable=SC2016
+    record -F 199 -o "$TMP/x.pb.gz" -- sh -c 'echo $$ >"$1"; exec "$2" -X perf e2e/python/chains_target.py 60' - \
+        "$TMP/pid" "$1" >"$TMP/own"
+    rm -f "/tmp/perf-$(cat "$TMP/pid").map"
+    check "$version with a map" --missed 200
+}
+
 # It runs for a while already.
 attached() { # PYTHON
     : >"$TMP/own" # what an earlier one said is gone before this one begins
@@ -38,4 +47,5 @@ for python in "${pythons[@]}"; do
     record -- "$python" -c 'import asyncio, contextlib, hashlib, json' 2>/dev/null # so that unwind tables are there
     launched "$python"
     attached "$python"
+    [ "${version#*.}" -lt 12 ] || mapped "$python"
 done

@@ -44,7 +44,7 @@ def main():
         if not python and not loops:
             continue
         below += value
-        if "[table-pending]" in labels:
+        if "[table-pending]" in labels or "[dump-end]" in labels:
             pending += value
             continue
         cut += value * is_cut

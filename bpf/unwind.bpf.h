@@ -159,8 +159,11 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     u32 start_up = !s->bp && !s->leaf && !s->fp_frames && s->found_by == XP_WORD_CFI;
     u32 by_fp = s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up ||
                 xp_is_appended(s);
+    u32 anonymous = !s->cur.file.id, tried = anonymous && s->runtime & XP_PYTHON_MET; /* rbp may be anything there */
+    if (tried && !xp_step_trampoline(s))
+        return 0;
     int stopped = by_fp ? xp_step_fp(s) : xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
-    if (stopped && !s->cur.file.id && !xp_step_trampoline(s))
+    if (stopped && anonymous && !tried && !xp_step_trampoline(s))
         return 0;
     if (stopped && (s->cause == XP_CAUSE_NO_RULE || s->cause == XP_CAUSE_FP_BROKEN) &&
         (s->cur.file.flags & XP_FILE_OPEN))

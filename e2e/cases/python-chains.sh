@@ -16,7 +16,7 @@ check() { # WHAT OPTION...
 
 launched() { # PYTHON
     record -F 199 -o "$TMP/x.pb.gz" -- "$1" e2e/python/chains_target.py 60 >"$TMP/own"
-    check "$version launched" --missed 200
+    check "$version launched" --missed 300
 }
 
 # It writes a map for profilers, for which it calls each function through generated code.
@@ -25,7 +25,7 @@ mapped() { # PYTHON
     record -F 199 -o "$TMP/x.pb.gz" -- sh -c 'echo $$ >"$1"; exec "$2" -X perf e2e/python/chains_target.py 60' - \
         "$TMP/pid" "$1" >"$TMP/own"
     rm -f "/tmp/perf-$(cat "$TMP/pid").map"
-    check "$version with a map" --missed 200
+    check "$version with a map" --missed 300
 }
 
 # It runs for a while already.
@@ -37,7 +37,7 @@ attached() { # PYTHON
     await grep -q c03 "$TMP/own"
     record_in_background -F 199 -o "$TMP/x.pb.gz" -p $python
     wait "$recorder"
-    check "$version attached" --missed 200 --few 0
+    check "$version attached" --missed 300 --few 0
 }
 
 CACHE=$TMP/cache

@@ -77,7 +77,7 @@ XP_INLINE int xp_python_begin(struct xp_state *s)
     s->runtime |= XP_PYTHON_KNOWN;
     s->py.frame = s->py.cframe = 0;
     s->py.bytes = xp_python_bytes(p);
-    s->py.len = 0;
+    s->py.len = s->py.file = 0;
     if (xp_read_user(&at, 8, base + p->tls) || (p->slot && xp_read_user(&at, 8, at + p->slot - 1)) ||
         xp_read_user(&thread, 8, at + p->state_thread) || thread != base)
         return xp_python_over(s);
@@ -101,18 +101,42 @@ XP_INLINE int xp_push_python(struct xp_state *s, u64 word, u64 more)
     return 0;
 }
 
+/* Where code objects have a version, it is read with the words behind it. */
+XP_INLINE u32 xp_python_version_cookie(struct xp_state *s, u64 code)
+{
+    u64 w[7];
+    if (xp_read_user(w, sizeof(w), code + s->python.code_names - 24))
+        return 0;
+    return XP_PYTHON_COOKIE(w + 3, w[0] >> 32);
+}
+
+/* Else the end of the file's name is read, if it is another one than that of the frame before. */
+XP_INLINE u32 xp_python_cookie(struct xp_state *s, u64 code)
+{
+    u64 w[XP_PYTHON_NAMES] = {}, head[3], tail[2];
+    if (xp_read_user(w, s->python.names == 3 ? 24 : 32, code + s->python.code_names))
+        return 0;
+    if (w[0] != s->py.file) {
+        u64 text = w[0] + s->python.text;
+        s->py.file = 0;
+        if (xp_read_user(head, sizeof(head), text) || xp_read_user(tail, sizeof(tail), text + XP_PYTHON_TAIL(head)))
+            return 0;
+        s->py.file = w[0];
+        s->py.mark = XP_PYTHON_MARK(tail);
+    }
+    return XP_PYTHON_COOKIE(w, s->py.mark);
+}
+
 /* The frame that is seen. */
 XP_INLINE int xp_note_python(struct xp_state *s)
 {
     const struct xp_python *p = &s->python;
-    u64 names[XP_PYTHON_NAMES] = {}, code = xp_py64(s, p->frame_code) >> (p->tag_bits & 3) << (p->tag_bits & 3);
+    u64 code = xp_py64(s, p->frame_code) >> (p->tag_bits & 3) << (p->tag_bits & 3);
     u32 position = (u32)(xp_py64(s, p->frame_position) - code - p->code_start);
     if (!p->code_start)
         position = (u32)(xp_py64(s, p->frame_position & ~7u) >> 8 * (p->frame_position & 4));
-    if (xp_read_user(names, p->names == 3 ? 24 : 32, code + p->code_names))
-        names[0] = names[1] = names[2] = names[3] = 0;
-    return xp_push_python(s, XP_PYTHON_WORD(code), XP_MORE_WORD(XP_PYTHON_COOKIE(names), position)) ? XP_PY_FULL
-                                                                                                    : XP_PY_ON;
+    u32 cookie = p->text ? xp_python_cookie(s, code) : xp_python_version_cookie(s, code);
+    return xp_push_python(s, XP_PYTHON_WORD(code), XP_MORE_WORD(cookie, position)) ? XP_PY_FULL : XP_PY_ON;
 }
 
 /* Takes the next frame. Returns enum xp_py_end. */
@@ -172,7 +196,7 @@ XP_NOINLINE int xp_python_run(u64 low, u64 cfa)
     int end = XP_PY_ON;
     if (!s || xp_python_call(s, cfa))
         return 1;
-    u64 frame = s->py.frame;
+    u64 frame = s->py.frame, exact = s->py.exact;
     u16 n = s->sample.nuser;
     for (u32 i = 0; i < XP_PYTHON_CALLS && !end; i++)
         end = xp_python_batch(i);
@@ -183,6 +207,8 @@ XP_NOINLINE int xp_python_run(u64 low, u64 cfa)
     }
     if (end != XP_PY_DONE)
         xp_python_over(s);
+    if (end != XP_PY_DONE && exact && s->python.state_cframe) /* the object may not be filled in yet: 3.11, 3.12 */
+        s->sample.nuser = n;
     return s->py.call >= low || end != XP_PY_DONE;
 }
 

@@ -18,11 +18,25 @@
  */
 #define XP_PYTHON_WORD(code) ((u64)XP_WORD_PYTHON << 60 | ((u64)(code) & ((1ull << 56) - 1)))
 
-/* Code objects that are made of one another have their names in common, but not all of these words: file name, name,
- * (qualified name,) table of lines. A word that is not part of it is 0; all are 0 if they could not be read. */
-#define XP_PYTHON_NAMES 4
-#define XP_PYTHON_COOKIE(w) \
-    ((u32)((((w)[0] ^ (w)[1] << 13 ^ (w)[2] << 26 ^ (w)[3] << 39) * 0x9e3779b97f4a7c15ull) >> 36))
+/* What tells code objects apart that have the same address, one after the other. The next one often has its names and
+ * its table of lines where the one before had them, so that words that lead there are not enough: the mark is
+ * co_version, which no two have (since 3.12), or the end of the file's name. A word that is not part of it is 0; all
+ * are 0 if they could not be read. */
+#define XP_PYTHON_NAMES 4 /* file name, name, (qualified name,) table of lines */
+#define XP_PYTHON_WORDS 5 /* and the mark */
+#define XP_PYTHON_COOKIE(w, mark)                                                                  \
+    ((u32)((((w)[0] ^ (w)[1] << 13 ^ (w)[2] << 26 ^ (w)[3] << 39 ^ (mark)*0xbf58476d1ce4e5b9ull) * \
+            0x9e3779b97f4a7c15ull) >>                                                              \
+           36))
+#define XP_PYTHON_VERSION 20 /* bytes between co_version and the names */
+
+/* The last bytes of a str, by three words of it from its length on: length, hash, state
+ * (Include/cpython/unicodeobject.h, up to 3.11). They are at `text` + XP_PYTHON_TAIL; `text` is the address of the
+ * length. */
+#define XP_PYTHON_BYTES(head) ((head)[0] * ((head)[2] >> 2 & 7))
+#define XP_PYTHON_TAIL(head) \
+    (((head)[2] >> 6 & 1 ? 32ull : 56ull) + (XP_PYTHON_BYTES(head) > 16 ? XP_PYTHON_BYTES(head) - 16 : 0))
+#define XP_PYTHON_MARK(tail) ((tail)[0] * 0x94d049bb133111ebull ^ (tail)[1])
 
 /* ---- A process -----------------------------------------------------------------------------------------------------
  * The interpreter is a loop (_PyEval_EvalFrameDefault). Each call of it runs one or more frames: those of Python
@@ -54,6 +68,6 @@ struct xp_python {
     u16 frame_owner;    /* SHIM: owner; ENTRY: is_entry; a byte */
     u16 code_start;     /* co_code_adaptive */
     u16 code_names;     /* co_filename: the first of `names` words in a row */
-    u16 pad;
+    u16 text;           /* PyASCIIObject.length: the mark is the end of the file's name; 0: it is co_version */
 };
 _Static_assert(sizeof(struct xp_python) == 40, "no hidden padding");

@@ -6,7 +6,8 @@
 #define STATE      (TLS + 0x100)
 #define FRAME(n)   (TLS + 0x200 + 0x80 * (n)) /* on the heap */
 #define FRAMES     8
-#define CODE(n)    (TLS + 0x600 + 0x40 * (n))
+#define CODE(n)    (TLS + 0x618 + 0x40 * (n))
+#define TEXT(n)    (TLS + 0x900 + 0x40 * (n)) /* a file name, from its length on */
 #define STACK      (TLS + 0xa00)
 #define LOOP_BYTES 64 /* of the frame of a call of the loop */
 #define C_BYTES    32 /* of what it calls */
@@ -72,7 +73,11 @@ static void set_frame(struct python *p, u32 i, u64 at, u64 back, u8 owner)
     world_set(p->w, at + POSITION, l->code_start ? CODE(i) + l->code_start + 10 + i : 10 + i);
     *byte_at(p, at + l->frame_owner) = owner;
     for (u32 k = 0; k < 4; k++)
-        world_set(p->w, CODE(i) + 8 * k, 0x1111 * (i + 1) + k);
+        world_set(p->w, CODE(i) + 8 * k, k ? 0x1111 * (i + 1) + k : TEXT(i) - l->text);
+    world_set(p->w, CODE(i) - 24, (i + 7ull) << 32); /* its version */
+    world_set(p->w, TEXT(i), 20 + i);
+    world_set(p->w, TEXT(i) + 16, 1 << 2 | 1 << 6);
+    world_set(p->w, TEXT(i) + 40, 0x3333 * (i + 1));
 }
 
 /* The stack: a call of the loop, innermost first; below it (unless it is the leaf) a C function that it called. */
@@ -99,12 +104,17 @@ static void two_calls(struct python *p)
 static bool python_is(const struct python *p, u32 word, u32 i, bool exact)
 {
     const u64 *w = p->w->state->words + word;
-    u64 names[4] = {};
-    for (u32 k = 0; k < p->machine.python.names; k++)
+    const struct xp_python *l = &p->machine.python;
+    u64 names[4] = {TEXT(i) - l->text}, mark = i + 7, head[3], tail[2];
+    for (u32 k = 1; k < l->names; k++)
         names[k] = 0x1111 * (i + 1) + k;
+    world_read(p->w, head, sizeof(head), TEXT(i));
+    world_read(p->w, tail, sizeof(tail), TEXT(i) + XP_PYTHON_TAIL(head));
+    if (l->text)
+        mark = XP_PYTHON_MARK(tail);
     return XP_WORD_KIND(w[0]) == XP_WORD_PYTHON && XP_WORD_ADDR(w[0]) == CODE(i) && !(w[0] & XP_WORD_EXACT) == !exact &&
            XP_WORD_KIND(w[1]) == XP_WORD_MORE && XP_MORE_POSITION(w[1]) == 10 + i &&
-           XP_MORE_COOKIE(w[1]) == XP_PYTHON_COOKIE(names);
+           XP_MORE_COOKIE(w[1]) == XP_PYTHON_COOKIE(names, mark);
 }
 
 static bool native_is(const struct python *p, u32 word, u64 code)
@@ -163,6 +173,25 @@ TEST(python_frames_below_a_function_of_c)
     CHECK(python_is(p, 1, 0, false) && python_is(p, 3, 1, false) && python_is(p, 6, 2, false));
 }
 
+/* Another code object may have its names where one had them that had its place: its cookie is another one. */
+TEST(python_code_that_took_the_place_of_other_code)
+{
+    struct xp_python l = SHIM;
+    l.shape = XP_PYTHON_EACH;
+    for (l.text = 0; l.text <= 16; l.text += 16) {
+        AUTO_PYTHON p = python_new(&l);
+        call_loop(p, 0, p->root + 2);
+        world_set(p->w, STATE + CURRENT, FRAME(0));
+        set_frame(p, 0, FRAME(0), 0, 0);
+        world_unwind(p->w, p->loop + 2, STACK, 0);
+        u32 before = XP_MORE_COOKIE(p->w->state->words[1]);
+        world_set(p->w, CODE(0) - 24, 99ull << 32);
+        world_set(p->w, TEXT(0) + 40, 99);
+        world_unwind(p->w, p->loop + 2, STACK, 0);
+        CHECK(before && before != XP_MORE_COOKIE(p->w->state->words[1]));
+    }
+}
+
 /* The leaf has not entered its frame into the list: the frames there are those of calls further out. */
 TEST(python_calls_that_have_just_begun)
 {
@@ -193,6 +222,7 @@ TEST(python_3_11_tells_by_a_flag)
     l.cframe_frame = 8;
     l.cframe_back = 16;
     l.tag_bits = 0;
+    l.text = 16;
     AUTO_PYTHON p = python_new(&l);
     two_calls(p);
     three_frames(p);
@@ -218,6 +248,7 @@ static struct python *each_new(u8 shape)
     l.state_cframe = shape == XP_PYTHON_CFRAME ? CURRENT_CALL : 0;
     l.cframe_back = 16;
     l.names = 3;
+    l.text = 16;
     l.tag_bits = 0;
     l.code_start = 0;
     struct python *p = python_new(&l);

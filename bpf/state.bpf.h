@@ -109,6 +109,7 @@ struct xp_py {       /* how far the frames of Python are (python.bpf.h) */
     u64 low;         /* the stack pointer of the loop's frame */
     u64 last;        /* where its word is */
     u64 exact;       /* XP_WORD_EXACT, if the next one is where the thread was interrupted */
+    u64 file, mark;  /* the file name that was read last, and what it adds to cookies */
 };
 
 struct xp_java_place { /* a return address in code of HotSpot */
@@ -175,7 +176,7 @@ struct xp_state {
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */
-    u64 pad2[3];
+    u64 pad2[1];
     u64 py_window[XP_PY_WINDOW / 8];
     struct xp_java_place java_places[XP_JAVA_PLACES]; /* two in a cache line */
 };

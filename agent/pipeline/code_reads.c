@@ -95,7 +95,7 @@ bool code_reads_end(struct code_reads *r, const struct code_job *job, int error,
         map_free(&r->owners);
     u64 *owner = map_put(&r->owners, job->cgroup);
     if (owner)
-        *owner = now + (error == -EAGAIN ? CODE_READS_AGAIN_PART : CODE_READS_PART) * took;
+        *owner = now + (job->attached.len || error == -EAGAIN ? CODE_READS_RUNTIME_PART : CODE_READS_PART) * took;
     if (!p)
         return false;
     bool fresh = !error && hash != p->hash, hung = error && error != -ENODATA && error != -EAGAIN && error != -ENOTSUP;

@@ -9,11 +9,11 @@
 struct code_reads;
 struct hung;
 
-#define CODE_READS_FIRST_NS   100000000ull /* after a read that brought something new */
-#define CODE_READS_LONGEST_NS (600ull * 1000000000)
-#define CODE_READS_AGAIN_NS   50000000ull /* when a runtime still starts */
-#define CODE_READS_PART       20          /* a cgroup's reads take this part of the time, at most */
-#define CODE_READS_AGAIN_PART 5           /* and this one if a runtime still starts */
+#define CODE_READS_FIRST_NS     100000000ull /* after a read that brought something new */
+#define CODE_READS_LONGEST_NS   (600ull * 1000000000)
+#define CODE_READS_AGAIN_NS     50000000ull /* when a runtime still starts */
+#define CODE_READS_PART         20          /* a cgroup's reads take this part of the time, at most */
+#define CODE_READS_RUNTIME_PART 5           /* and those that find a runtime this one: each process is read once */
 
 /* 0 or -ENOMEM. */
 int code_reads_new(struct code_reads **out);

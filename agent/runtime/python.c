@@ -71,7 +71,7 @@ static bool machine_fits(const struct xp_python *x)
            offsets_fit(frames, sizeof(frames) / sizeof(*frames), XP_PYTHON_FRAME - sizeof(u64)) &&
            x->frame_owner < XP_PYTHON_FRAME && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET && x->slot <= MAX_SLOT &&
            x->shape <= XP_PYTHON_SHIM && (x->names == 3 || x->names == XP_PYTHON_NAMES) && x->tag_bits <= 3 &&
-           (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && !x->pad;
+           (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && (x->text || x->code_names >= 24);
 }
 
 static bool layout_fits(const struct python_layout *l)

@@ -114,11 +114,26 @@ bool python_bytes(struct memory *m, const struct python_layout *l, u64 bytes, u3
 
 /* ---- Code objects ----------------------------------------------------------------------------------------------- */
 
-bool python_code_words(struct memory *m, const struct python *p, u64 code, u64 words[XP_PYTHON_NAMES])
+/* As the unwinder does it. */
+static bool read_mark(struct memory *m, const struct xp_python *x, u64 code, u64 file, u64 *mark)
 {
-    memset(words, 0, XP_PYTHON_NAMES * sizeof(*words));
+    u64 head[3], tail[2], text = file + x->text;
+    bool ok = true;
+    if (!x->text) {
+        *mark = python_u(m, code + x->code_names - XP_PYTHON_VERSION, sizeof(u32), &ok);
+        return ok;
+    }
+    ok = memory_near(m, text, head, sizeof(head)) && memory_near(m, text + XP_PYTHON_TAIL(head), tail, sizeof(tail));
+    *mark = ok ? XP_PYTHON_MARK(tail) : 0;
+    return ok;
+}
+
+bool python_code_words(struct memory *m, const struct python *p, u64 code, u64 words[XP_PYTHON_WORDS])
+{
+    memset(words, 0, XP_PYTHON_WORDS * sizeof(*words));
     return is_a(m, &p->layout, code, p->layout.code_type) &&
-           memory_near(m, code + p->machine.code_names, words, p->machine.names * sizeof(*words));
+           memory_near(m, code + p->machine.code_names, words, p->machine.names * sizeof(*words)) &&
+           read_mark(m, &p->machine, code, words[0], &words[XP_PYTHON_NAMES]);
 }
 
 /* The offset of a text; 0: it cannot be read. */
@@ -145,13 +160,13 @@ static struct python_code read_code(struct python_query *q, u64 code)
 {
     const struct python_layout *l = &q->p->layout;
     struct python_code c = {0};
-    u64 words[XP_PYTHON_NAMES];
+    u64 words[XP_PYTHON_WORDS];
     bool ok = true;
     if (!python_code_words(q->m, q->p, code, words))
         return c;
     unsigned names = q->p->machine.names;
     u64 table = words[names - 1];
-    c.cookie = XP_PYTHON_COOKIE(words);
+    c.cookie = XP_PYTHON_COOKIE(words, words[XP_PYTHON_NAMES]);
     c.file = text_of(q, words[0]);
     c.name = text_of(q, words[names - 2]);
     c.first = (u32)python_u(q->m, code + l->code_first, sizeof(u32), &ok);

@@ -161,9 +161,21 @@ static inline u32 crafted_code(struct crafted *c, u32 file, u32 name)
 
 static inline u32 crafted_cookie(const struct crafted *c, u32 code)
 {
-    u64 words[XP_PYTHON_NAMES] = {0};
+    u64 words[XP_PYTHON_NAMES] = {0}, mark = 0, head[3], tail[2], text = c->v->hex < 0x030c0000 ? c->v->header : 0;
     memcpy(words, c->bytes + code + c->v->code_names, crafted_is_old(c) ? 24 : 32);
-    return XP_PYTHON_COOKIE(words);
+    if (text && words[0] >= CRAFTED_SIZE - 4096)
+        return 1; /* tests put anything there */
+    if (text) {
+        memcpy(head, c->bytes + words[0] + text, sizeof(head));
+        u64 at = words[0] + text + XP_PYTHON_TAIL(head);
+        if (at >= CRAFTED_SIZE - sizeof(tail))
+            return 1;
+        memcpy(tail, c->bytes + at, sizeof(tail));
+        mark = XP_PYTHON_MARK(tail);
+    } else {
+        memcpy(&mark, c->bytes + code + c->v->code_names - XP_PYTHON_VERSION, 4);
+    }
+    return XP_PYTHON_COOKIE(words, mark);
 }
 
 /* ---- Threads */

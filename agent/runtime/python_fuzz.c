@@ -17,9 +17,8 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
 {
     AUTO_BUF struct buf out = {0};
     struct names v;
-    static const u64 unread[XP_PYTHON_NAMES];
     u64 first = XP_PYTHON_WORD(c->thread[0].code), second = XP_PYTHON_WORD(c->thread[1].code);
-    u32 any = XP_PYTHON_COOKIE(unread);
+    u32 any = 0;
     const u64 words[2 * PAIRS] = {first,
                                   XP_MORE_WORD(crafted_cookie(c, c->thread[0].code), 2),
                                   first | XP_WORD_EXACT,

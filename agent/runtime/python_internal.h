@@ -57,7 +57,7 @@ struct python_query { /* one request */
 };
 
 /* Reads what makes the cookie of a code object. False: it is none, or it cannot be read. */
-bool python_code_words(struct memory *m, const struct python *p, u64 code, u64 words[XP_PYTHON_NAMES]);
+bool python_code_words(struct memory *m, const struct python *p, u64 code, u64 words[XP_PYTHON_WORDS]);
 /* Reads a code object once. NULL: out of memory. Valid until the next call. */
 const struct python_code *python_code(struct python_query *q, u64 code);
 /* Appends a str, shortened if it is long. False: it is none, or its text cannot be read. */

@@ -26,7 +26,8 @@ static const struct known FRAMES = {
                 .frame_code = 32,
                 .frame_back = 24,
                 .frame_position = 104,
-                .code_names = 104},
+                .code_names = 104,
+                .text = 16},
     .layout = {.str_ascii = 48, .code_first = 40, .code_bytes = 48, .lines = PYTHON_LINES_PAIRS, .unit = 1},
 };
 static const struct known CFRAMES = {
@@ -41,7 +42,8 @@ static const struct known CFRAMES = {
                 .frame_code = 32,
                 .frame_back = 24,
                 .frame_position = 96,
-                .code_names = 104},
+                .code_names = 104,
+                .text = 16},
     .layout = {.str_ascii = 48, .code_first = 40, .code_bytes = 48, .lines = PYTHON_LINES_RANGES, .unit = 2},
 };
 static const struct known ENTRIES = {
@@ -58,7 +60,8 @@ static const struct known ENTRIES = {
                 .frame_position = 56,
                 .frame_owner = 68,
                 .code_start = 184,
-                .code_names = 112},
+                .code_names = 112,
+                .text = 16},
     .layout = {.str_ascii = 48, .code_first = 72, .code_size = 16, .lines = PYTHON_LINES_LOCATIONS, .unit = 1},
 };
 static const struct known SHIMS = {

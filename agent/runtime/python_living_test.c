@@ -136,12 +136,18 @@ static void add_frame(struct walk *w, u64 frame)
 {
     const struct xp_python *x = &w->p.machine;
     u64 code = word(w, frame + x->frame_code) & ~((1ull << x->tag_bits) - 1), names[XP_PYTHON_NAMES] = {0};
+    u64 mark = word(w, code + x->code_names - 24) >> 32;
     u64 position = word(w, frame + x->frame_position);
     for (u32 i = 0; i < x->names; i++)
         names[i] = word(w, code + x->code_names + 8 * i);
+    if (x->text) {
+        u64 text = names[0] + x->text, head[3] = {word(w, text), word(w, text + 8), word(w, text + 16)};
+        u64 at = text + XP_PYTHON_TAIL(head), tail[2] = {word(w, at), word(w, at + 8)};
+        mark = XP_PYTHON_MARK(tail);
+    }
     w->words[w->n++] = XP_PYTHON_WORD(code);
     w->words[w->n++] =
-        XP_MORE_WORD(XP_PYTHON_COOKIE(names), x->code_start ? position - code - x->code_start : position);
+        XP_MORE_WORD(XP_PYTHON_COOKIE(names, mark), x->code_start ? position - code - x->code_start : position);
 }
 
 static u64 state_of(const struct walk *w, u64 tls)

@@ -23,17 +23,16 @@ static bool is_python(const u64 *w)
 /* The unwinder cannot read what is not in memory at that moment: then the cookie is that of zeros. */
 static bool fits(u32 cookie, const u64 *w)
 {
-    static const u64 unread[XP_PYTHON_NAMES];
-    return XP_MORE_COOKIE(w[1]) == cookie || XP_MORE_COOKIE(w[1]) == XP_PYTHON_COOKIE(unread);
+    return XP_MORE_COOKIE(w[1]) == cookie || !XP_MORE_COOKIE(w[1]);
 }
 
 static bool is_gone(void *arg, size_t i)
 {
     const struct request *r = arg;
     const u64 *w = r->words + 2 * i;
-    u64 words[XP_PYTHON_NAMES];
-    return is_python(w) &&
-           (!python_code_words(r->q->m, r->q->p, XP_WORD_ADDR(w[0]), words) || !fits(XP_PYTHON_COOKIE(words), w));
+    u64 words[XP_PYTHON_WORDS];
+    return is_python(w) && (!python_code_words(r->q->m, r->q->p, XP_WORD_ADDR(w[0]), words) ||
+                            !fits(XP_PYTHON_COOKIE(words, words[XP_PYTHON_NAMES]), w));
 }
 
 static void add_pair(struct python_query *q, const u64 *w)

@@ -89,7 +89,7 @@ static bool is_sound(struct memory *m, struct python_found *f, u64 code)
 {
     AUTO_BUF struct buf text = {0};
     struct python_layout *l = &f->p.layout;
-    u64 words[XP_PYTHON_NAMES];
+    u64 words[XP_PYTHON_WORDS];
     u32 size;
     return python_code_words(m, &f->p, code, words) && python_kind_shift(m, l, words[1]) &&
            python_text(m, l, words[0], &text) && python_text(m, l, words[1], &text) &&
@@ -208,10 +208,12 @@ int python_threads(struct memory *m, struct python_found *f)
         list_all(m, f, &s);
         rc = check_all(m, f, &s);
     }
-    if (rc)
+    if (rc && rc != -EAGAIN)
         return rc;
     search(m, &s, &best);
     f->p.machine.tls = best.offset;
     f->p.machine.slot = best.slot;
-    return best.count ? 0 : -ENOTSUP;
+    if (rc) /* servers seldom have frames when they are looked at; that threads have their states is enough */
+        f->p.layout.kind_shift = f->p.layout.free_threaded ? 8 : 2;
+    return best.count ? 0 : rc ? rc : -ENOTSUP;
 }

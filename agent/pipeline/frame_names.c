@@ -8,11 +8,13 @@
 #include <stdlib.h>
 
 #define BYTES_MAX     (32u << 20) /* of an interval; a text may be as long as a process wants */
+#define OWNER_MAX     (8u << 20)  /* of these, of a cgroup: each is copied several times until it is published */
 #define PROCESSES_MAX (1u << 16)
 
 struct frame_names {
     struct name_set young, old; /* of this interval, and of the one before */
-    struct map ids;             /* hash of a process -> its number in the sets, and its cgroup's */
+    struct map ids;             /* hash of a process -> its number in the sets */
+    struct map owners;          /* hash of a process -> its cgroup */
     struct shares shares;       /* of bytes in the young set */
     bool share;
     u32 next;
@@ -38,6 +40,7 @@ void frame_names_free(struct frame_names **rr)
     name_set_free(&r->young);
     name_set_free(&r->old);
     map_free(&r->ids);
+    map_free(&r->owners);
     shares_free(&r->shares);
     free(r);
     *rr = NULL;
@@ -46,12 +49,21 @@ void frame_names_free(struct frame_names **rr)
 /* A process has one number as long as it is known; 0: there is no memory. */
 static u32 id_of(struct frame_names *r, u32 tgid, u64 start)
 {
-    if (r->ids.n >= PROCESSES_MAX)
+    if (r->ids.n >= PROCESSES_MAX) {
         map_free(&r->ids);
+        map_free(&r->owners);
+    }
     u64 *id = map_put(&r->ids, hash_process(tgid, start));
     if (id && !*id)
         *id = ++r->next;
     return id ? (u32)*id : 0;
+}
+
+/* Whose share the names of a process count against. */
+static u64 owner_of(const struct frame_names *r, u32 tgid, u64 start)
+{
+    const u64 *owner = r->share ? map_get(&r->owners, hash_process(tgid, start)) : NULL;
+    return owner ? *owner : SHARES_ALL;
 }
 
 static u64 place_of(const u64 *words)
@@ -65,13 +77,19 @@ static void reset_young(struct frame_names *r)
     shares_free(&r->shares);
 }
 
+static bool take(struct frame_names *r, u64 owner, u64 cost)
+{
+    return (owner == SHARES_ALL || shares_held(&r->shares, owner) + cost <= OWNER_MAX) &&
+           shares_take(&r->shares, owner, cost);
+}
+
 /* Adds a place to the young set. */
 static void put(struct frame_names *r, u64 owner, u32 id, u64 place, const struct names_frame *frames, u32 n,
                 const char *strings)
 {
     if (name_set_find(&r->young, id, place))
         return;
-    if (!shares_take(&r->shares, owner, name_set_cost(&r->young, frames, n, strings))) {
+    if (!take(r, owner, name_set_cost(&r->young, frames, n, strings))) {
         r->stats.lost++;
         return;
     }
@@ -83,19 +101,22 @@ void frame_names_add(struct frame_names *r, u32 tgid, u64 start, u64 cgroup, con
                      const struct names *names)
 {
     u32 id = id_of(r, tgid, start);
+    u64 *owner = id ? map_put(&r->owners, hash_process(tgid, start)) : NULL;
+    if (owner)
+        *owner = cgroup;
     for (size_t i = 0; i < n && i < names->n; i++) {
         u32 first = names->first[i], count = names->first[i + 1] - first;
         bool gone = count && names->frames[first].start == RUNTIME_GONE;
         r->stats.gone += gone;
         r->stats.named += count && !gone;
-        if (id)
+        if (owner)
             put(r, r->share ? cgroup : SHARES_ALL, id, place_of(words + 2 * i), names->frames + first, count,
                 names->strings);
     }
 }
 
-/* Appends the frames of a place, which stays for the next interval. */
-static int append(struct frame_names *r, u32 id, u64 place, struct name_set *to)
+/* Appends the frames of a place, which stays for the next interval, in the share of its owner. */
+static int append(struct frame_names *r, u64 owner, u32 id, u64 place, struct name_set *to)
 {
     const struct named_place *p = name_set_find(&r->young, id, place);
     const struct name_set *from = &r->young;
@@ -106,7 +127,7 @@ static int append(struct frame_names *r, u32 id, u64 place, struct name_set *to)
     if (!p)
         return 0;
     if (from == &r->old)
-        put(r, SHARES_ALL, id, place, from->frames.v + p->first, p->n, from->strings.data);
+        put(r, owner, id, place, from->frames.v + p->first, p->n, from->strings.data);
     return name_set_find(to, id, place)
                ? 0
                : name_set_add(to, id, place, from->frames.v + p->first, p->n, from->strings.data);
@@ -138,9 +159,10 @@ int frame_names_answer(struct frame_names *r, u32 tgid, u64 start, const u64 *wo
 {
     struct name_set own = {0};
     u32 id = id_of(r, tgid, start);
+    u64 owner = owner_of(r, tgid, start);
     int rc = id ? 0 : -ENOMEM;
     for (size_t i = 0; i < n && !rc; i++)
-        rc = append(r, id, place_of(words + 2 * i), &own);
+        rc = append(r, owner, id, place_of(words + 2 * i), &own);
     if (!rc)
         rc = tell(&own, id, words, n, use, arg);
     name_set_free(&own);

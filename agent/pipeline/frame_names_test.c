@@ -81,6 +81,38 @@ TEST(frame_names_of_one_cgroup_leave_room_for_others)
     CHECK_EQ(frame_names_stats(r).gone, 1);
 }
 
+/* What is kept for the next interval counts as well, so that it cannot fill up, interval by interval. */
+TEST(frame_names_that_are_kept_leave_room_for_others)
+{
+    CLEANUP(frame_names_free) struct frame_names *r = NULL;
+    static char text[1024 + 1];
+    static const u32 one[] = {0, 1};
+    static const struct names_frame long_frame[] = {{.name = 1}};
+    const struct names single = {one, long_frame, text, 1};
+    struct answer a = {0};
+    CHECK_EQ(frame_names_new(&r, true), 0);
+    memset(text + 1, 'x', sizeof(text) - 2);
+    for (u32 interval = 0; interval < 8; interval++) {
+        frame_names_age(r);
+        for (u32 i = 0; i < 1u << 16; i++) {
+            u64 w[] = {words[0], XP_MORE_WORD(1, i)};
+            snprintf(text + 1, 8, "%06u", i);
+            text[7] = 'x';
+            frame_names_answer(r, 7, 1, w, 1, use, &a);
+            frame_names_add(r, 7, 1, 9, w, 1, &single);
+        }
+        CHECK(frame_names_stats(r).lost > interval << 15);
+    }
+    u64 lost = frame_names_stats(r).lost;
+    for (u32 i = 0; i < 1000; i++) {
+        u64 w[] = {words[0], XP_MORE_WORD(1, i)};
+        snprintf(text + 1, 8, "%06u", i);
+        text[7] = 'y';
+        frame_names_add(r, 8, 1, 10, w, 1, &single);
+    }
+    CHECK_EQ(frame_names_stats(r).lost, lost);
+}
+
 /* Names of 64 KiB, as a crafted process may have them. */
 TEST(frame_names_are_limited_by_their_bytes)
 {
@@ -98,4 +130,22 @@ TEST(frame_names_are_limited_by_their_bytes)
         frame_names_add(r, 7, 1, 9, w, 1, &single);
     }
     CHECK_EQ(frame_names_stats(r).lost, 489);
+}
+
+TEST(frame_names_of_one_cgroup_are_limited_though_there_is_room)
+{
+    CLEANUP(frame_names_free) struct frame_names *r = NULL;
+    static char text[65536 + 1];
+    static const u32 one[] = {0, 1};
+    static const struct names_frame long_frame[] = {{.name = 1}};
+    const struct names single = {one, long_frame, text, 1};
+    CHECK_EQ(frame_names_new(&r, true), 0);
+    memset(text + 1, 'x', sizeof(text) - 2);
+    for (u32 i = 0; i < 256; i++) {
+        u64 w[] = {words[0], XP_MORE_WORD(1, i)};
+        text[1] = (char)('a' + i % 26);
+        text[2] = (char)('a' + i / 26);
+        frame_names_add(r, 7, 1, 9 + i / 200, w, 1, &single);
+    }
+    CHECK_EQ(frame_names_stats(r).lost, 200 - 127);
 }

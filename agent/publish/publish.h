@@ -61,7 +61,7 @@ struct publisher_stats {
     u64 unwanted;          /* samples of cgroups that are no longer wanted */
     u64 unknown;           /* samples of unknown cgroups, published without a name */
     u64 waiting;           /* parts currently waiting for a name */
-    u64 refused;           /* samples refused by the exports, or lost because memory ran out */
+    u64 refused;           /* samples refused by the exports, of too much text, or lost because memory ran out */
     u64 splits;            /* profiles split because they were too large for one push */
     u64 labels_left_out;
 };

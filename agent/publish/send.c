@@ -8,11 +8,20 @@
 
 #define MAX_BYTES  (1400u << 10) /* of a pprof: Pyroscope's burst limit is 2 MiB, labels included */
 #define MAX_STACKS 15000         /* of its 16,000 samples a profile */
+#define MAX_WORK   (32u << 20)   /* bytes of a group that are encoded, in whichever part: names may be long in each */
 
-static u64 samples_of(const struct profile *p)
+struct sending {
+    struct publisher *p;
+    const struct profile *whole;
+    const struct label_set *labels;
+    bool process_frames;
+    size_t left; /* bytes that may still be encoded */
+};
+
+static u64 samples_of(const struct profile *p, size_t lo, size_t hi)
 {
     u64 n = 0;
-    for (size_t i = 0; i < p->stacks.n; i++)
+    for (size_t i = lo; i < hi; i++)
         n += stack_count(&p->stacks.v[i]);
     return n;
 }
@@ -70,34 +79,41 @@ static int put(struct publisher *p, const struct profile *part, const struct lab
     return exports_put(p->config.exports, &item);
 }
 
-/* Encodes stacks lo..hi of `whole`; in halves, when that is more than a server takes at once. */
-static void send_stacks(struct publisher *p, const struct profile *whole, const struct label_set *labels, size_t lo,
-                        size_t hi, bool process_frames)
+static int encode(struct sending *s, const struct subset *rows, struct profile *part, struct buf *pprof)
+{
+    int rc = profile_subset(s->whole, rows, part);
+    if (!rc)
+        rc = encode_pprof_plain(part, false, pprof);
+    s->left -= pprof->len < s->left ? pprof->len : s->left;
+    return rc;
+}
+
+/* Encodes stacks lo..hi of `whole`; in halves, when that is more than a server takes at once. A single stack may be
+ * that, too: thousands of frames with names as long as a process wants. */
+static void send_stacks(struct sending *s, size_t lo, size_t hi)
 {
     struct profile part = {0};
+    struct publisher *p = s->p;
     AUTO_BUF struct buf pprof = {0};
     AUTO_FREE u32 *rows = calloc(hi - lo + 1, sizeof(*rows));
     for (size_t i = lo; rows && i < hi; i++)
         rows[i - lo] = (u32)i;
-    struct subset s = {.stacks = rows, .n = hi - lo, .process_frames = process_frames};
+    struct subset subset = {.stacks = rows, .n = hi - lo, .process_frames = s->process_frames};
     bool fits = hi - lo <= MAX_STACKS;
-    int rc = !rows || profile_init(&part) ? -ENOMEM : 0;
+    int rc = !s->left ? -ENOSPC : !rows || profile_init(&part) ? -ENOMEM : 0;
     if (!rc && fits)
-        rc = profile_subset(whole, &s, &part);
-    if (!rc && fits)
-        rc = encode_pprof_plain(&part, false, &pprof);
+        rc = encode(s, &subset, &part, &pprof);
     if (!rc && (!fits || pprof.len > MAX_BYTES) && hi - lo > 1) {
         publish_count(&p->stats.splits, 1);
         profile_free(&part);
-        send_stacks(p, whole, labels, lo, lo + (hi - lo) / 2, process_frames);
-        send_stacks(p, whole, labels, lo + (hi - lo) / 2, hi, process_frames);
+        send_stacks(s, lo, lo + (hi - lo) / 2);
+        send_stacks(s, lo + (hi - lo) / 2, hi);
         return;
     }
-    u64 samples = samples_of(&part);
     bool any = part.stacks.n; /* perhaps without samples: waits that go on were counted when they began */
     if (!rc && any)
-        rc = put(p, &part, labels, &pprof);
-    publish_count(rc ? &p->stats.refused : &p->stats.samples, samples);
+        rc = pprof.len > MAX_BYTES ? -E2BIG : put(p, &part, s->labels, &pprof);
+    publish_count(rc ? &p->stats.refused : &p->stats.samples, samples_of(s->whole, lo, hi));
     publish_count(&p->stats.profiles, !rc && any);
     profile_free(&part);
 }
@@ -148,7 +164,8 @@ void publish_group(struct publisher *p, const struct profile *all, const struct 
         program = profile_text(all, all->processes.v[g->program].name);
     if (!profile_subset(all, &s, &part) && part.stacks.n) {
         labels_of(p, g, all->events[event], program, &labels);
-        send_stacks(p, &part, &labels, 0, part.stacks.n, wants_process_frames(p, g));
+        struct sending sending = {p, &part, &labels, wants_process_frames(p, g), MAX_WORK};
+        send_stacks(&sending, 0, part.stacks.n);
     }
     labels_free(&labels);
     profile_free(&part);

@@ -146,6 +146,54 @@ TEST(send_halves_what_has_too_many_bytes)
     close_place(&p);
 }
 
+/* A name for all functions, or for each of them. */
+static void rename_all(struct profile *all, char *text, size_t size, bool each)
+{
+    memset(text, 'x', size - 1);
+    for (size_t i = 0; i < all->functions.n; i++) {
+        text[0] = (char)('a' + (each ? i : 0));
+        all->functions.v[i].name = profile_string(all, text);
+    }
+}
+
+TEST(send_encodes_only_so_much_of_a_group)
+{
+    static const struct share one = {"one", 1};
+    static char text[1 << 20];
+    struct place p;
+    struct profile all;
+    CHECK_EQ(open_place(&p, PROCESS_FRAMES_AUTO, NULL), 0);
+    CHECK_EQ(make(&all, &one, 1, 16, 1), 0);
+    rename_all(&all, text, sizeof(text), true);
+    publish(&p, &all, (struct group){.cgroup = 1});
+    CHECK_EQ(stats(&p).splits, 4); /* of 16, 8, 4 and 2 MiB */
+    CHECK_EQ(stats(&p).profiles, 2);
+    CHECK_EQ(stats(&p).samples, 2);
+    CHECK_EQ(stats(&p).refused, 14);
+    profile_free(&all);
+    close_place(&p);
+}
+
+TEST(send_leaves_out_stacks_that_no_server_takes)
+{
+    static const struct share one = {"one", 1};
+    static char text[2 << 20];
+    struct place p;
+    struct profile all;
+    CHECK_EQ(open_place(&p, PROCESS_FRAMES_AUTO, NULL), 0);
+    CHECK_EQ(make(&all, &one, 1, 8, 1), 0);
+    rename_all(&all, text, sizeof(text), false);
+    all.functions.v[2].name = profile_string(&all, "short");
+    publish(&p, &all, (struct group){.cgroup = 1});
+    CHECK_EQ(stats(&p).splits, 7);
+    CHECK_EQ(stats(&p).profiles, 1);
+    CHECK_EQ(stats(&p).samples, 1);
+    CHECK_EQ(stats(&p).refused, 7);
+    CHECK(exported(&p, "short"));
+    profile_free(&all);
+    close_place(&p);
+}
+
 /* Who has the busiest program's name, and which others are worth telling apart. */
 TEST(send_finds_the_busiest_program)
 {

@@ -34,6 +34,12 @@ memory_of_agent() { # FIELD
     echo $sum
 }
 
+cpu_of_agent() { # in ms, its children's included
+    local pid
+    for pid in $agent_pid $(pgrep -P "$agent_pid"); do cat "/proc/$pid/stat"; done 2>/dev/null |
+        awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); n += $12 + $13 + $14 + $15 } END { print int(n * 1000 / hz) }'
+}
+
 metric() { # NAME [LABELS_REGEX]: the sum; fails without the page or the metric
     local text
     text=$(curl -sf "$page/metrics") || fail "there is no page $page/metrics"

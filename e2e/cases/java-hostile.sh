@@ -40,12 +40,6 @@ judge() { # TWO_HEX_DIGITS
         printf "%.2f %.2f\n", 100 * (all - cut) / all, 100 * with / begun }' || fail "there are only $begun of $all samples"
 }
 
-cpu_of_agent() { # in ms, its children's included
-    local pid
-    for pid in $agent_pid $(pgrep -P "$agent_pid"); do cat "/proc/$pid/stat"; done 2>/dev/null |
-        awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); n += $12 + $13 + $14 + $15 } END { print int(n * 1000 / hz) }'
-}
-
 lie() { # KIND
     (echo $BASHPID >"$TMP/pid" && contained nice -n 19 "$TMP/hostile" "$TMP/lib-$1" "$1" 90 "$TMP/fs/program") >"$TMP/out-$1" 2>&1 &
     at_exit "kill -KILL $!"

@@ -11,11 +11,13 @@
 /* FRAME_WAIT: no code, but what the thread waited for, or whom (wait_frames.h). */
 enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT, FRAME_WAIT };
 
-#define KERNEL_MAPPING  "[kernel.kallsyms]"
-#define RUNTIME_MAPPING "[java]"
+#define KERNEL_MAPPING "[kernel.kallsyms]"
+#define JAVA_MAPPING   "[java]"
+#define PYTHON_MAPPING "[python]"
 
 struct prof_mapping {
-    u32 name; /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[java]", "[wait]", "[waker]", "[lock]" */
+    u32 name; /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[java]", "[python]", "[wait]", "[waker]",
+                 "[lock]" */
     u32 build_id;       /* lower-case hex, or 0 */
     u64 lo, hi;         /* the executable segment, or the lowest and highest address used: covers all its locations */
     u64 lo_offset;      /* the file offset of lo */

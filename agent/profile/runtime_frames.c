@@ -69,7 +69,8 @@ static const char *unnamed(u64 word)
 void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
 {
     struct job j = {.n = n, .rows = rows, .nrows = nrows};
-    j.mapping = naming_mapping(n, RUNTIME_MAPPING, "", false);
+    bool python = nrows && XP_WORD_KIND(n->words.v[rows[0]]) == XP_WORD_PYTHON; /* a process has one runtime */
+    j.mapping = naming_mapping(n, python ? PYTHON_MAPPING : JAVA_MAPPING, "", false);
     for (size_t i = 0; i < nrows && !n->failed; i++) {
         struct prof_location *l = &n->out->locations.v[rows[i]];
         naming_put(n, l, j.mapping, XP_JAVA_ADDRESS(n->words.v[rows[i]]) + XP_MORE_POSITION(n->more.v[rows[i]]), 0);

@@ -153,7 +153,16 @@ def our_stacks():
 
 
 def addresses(ours):
-    return [int(f["address"], 16) for f in ours["frames"] if f["kind"] != "kernel" and not f["inlined"]]
+    """None: frames of a script, in a row, which stand for one frame of the loop that interprets them"""
+    out = []
+    for f in ours["frames"]:
+        if f["kind"] == "kernel" or f["inlined"]:
+            continue
+        if f["kind"] != "jit" or f["module"] not in ("[python]", "[java]"):
+            out.append(int(f["address"], 16))
+        elif not out or out[-1] is not None:
+            out.append(None)
+    return out
 
 
 def as_ours(maps, theirs):
@@ -164,7 +173,7 @@ def as_ours(maps, theirs):
 
 def agree(mine, want):
     """By frame pointers, it ends where libc has called: we go on in there. The vdso has no file: nothing is wanted of it."""
-    same = len(mine) >= len(want) and all(w is None or m == w for m, w in zip(mine, want))
+    same = len(mine) >= len(want) and all(w is None or m is None or m == w for m, w in zip(mine, want))
     return same and (FRAMES or len(mine) == len(want))
 
 
@@ -195,7 +204,7 @@ def compare(maps, theirs, ours):
     if agree(mine, want):
         return None
     cut = not ours["complete"] and mine == want[: len(mine)]
-    return {"cut": cut, "ours": [hex(a) for a in mine], "theirs": [a and hex(a) for a in want], "end": ours["end"]}
+    return {"cut": cut, "ours": [a and hex(a) for a in mine], "theirs": [a and hex(a) for a in want], "end": ours["end"]}
 
 
 for setting in ("pagination off", "confirm off", "backtrace past-main on", "backtrace past-entry on", "backtrace limit 200",

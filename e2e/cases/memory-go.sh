@@ -30,7 +30,8 @@ stacks() { # PROFILE
                 c[text] += v[column["inuse_objects"]]; d[text] += v[column["inuse_space"]]
             }
             for (t in a)
-                if (a[t] + b[t] + c[t] + d[t]) print a[t], b[t], c[t], d[t], t
+                if (t !~ /;runtime\/pprof\./ && a[t] + b[t] + c[t] + d[t]) # those are made while it says so
+                    print a[t], b[t], c[t], d[t], t
         }' | sort -k5
 }
 

@@ -7,8 +7,9 @@ need_root
 build_target layout -g
 record_in_background -a -v
 parser_of() { # waits for one with its seccomp filter on, then kills it
-    local child
-    child=$(pgrep -P "$xprof" -x xprof-parser) && kill -KILL "$child"
+    local children
+    mapfile -t children < <(pgrep -P "$xprof" -x xprof-parser) # those who read processes may have one, too
+    [ ${#children[@]} -gt 0 ] && kill -KILL "${children[@]}"
 }
 for i in 1 2 3 4 5; do
     await parser_of

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Ends an unwind step: with the caller as the current frame, or with a cause. All functions return the result of the
- * step.
+ * Ends an unwind step: with the caller as the current frame, or with a cause. Functions of steps return their result.
  */
 #pragma once
+
+/* Remembers frames of runtimes, so that user space is woken up for those that are to be named, and for no others. */
+XP_INLINE void xp_meet_frame(struct xp_state *s, u64 word, u64 more)
+{
+    u64 hash = (word ^ more << 7 ^ s->sample.tgid) * 0x9e3779b97f4a7c15ull;
+    u32 *met = &s->met[(hash >> 52) & (XP_RUNTIME_MET - 1)];
+    if (*met == (u32)hash)
+        return;
+    *met = (u32)hash;
+    s->runtime |= XP_RUNTIME_NEWS;
+}
 
 XP_INLINE int xp_stop(struct xp_state *s, u32 cause)
 {

@@ -22,13 +22,10 @@ enum xp_java_form {
     XP_JAVA_STUB,        /* address of any other CodeBlob; position: pc - address; cookie: 0 */
     XP_JAVA_FROZEN       /* callers of a virtual thread that are not on the stack; position and cookie: 0 */
 };
-#define XP_JAVA_WORD(form, at)   ((u64)XP_WORD_JAVA << 60 | (u64)(form) << 56 | XP_JAVA_ADDRESS(at))
-#define XP_JAVA_FORM(w)          ((u32)((w) >> 56) & 7)
-#define XP_JAVA_ADDRESS(w)       ((w) & ((1ull << 56) - 1))
-#define XP_MORE_WORD(cookie, at) ((u64)XP_WORD_MORE << 60 | ((u64)(cookie)&0xfffffff) << 32 | (u32)(at))
-#define XP_MORE_COOKIE(w)        ((u32)((w) >> 32) & 0xfffffff)
-#define XP_MORE_POSITION(w)      ((u32)(w))
-#define XP_JAVA_NO_BCI           0xffffffffu /* position: not known */
+#define XP_JAVA_WORD(form, at) ((u64)XP_WORD_JAVA << 60 | (u64)(form) << 56 | XP_JAVA_ADDRESS(at))
+#define XP_JAVA_FORM(w)        ((u32)((w) >> 56) & 7)
+#define XP_JAVA_ADDRESS(w)     ((w) & ((1ull << 56) - 1))
+#define XP_JAVA_NO_BCI         0xffffffffu /* position: not known */
 
 /* What tells methods apart that have the same address, one after the other. The next class that is loaded may have all
  * of its parts where one of the same shape had them that was unloaded; but symbols, its name among them, get a random

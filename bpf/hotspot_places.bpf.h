@@ -7,17 +7,6 @@
 
 #define XP_JAVA_TICKS 4u /* 67 ms: a method that was seen at its place is believed to be there for so long */
 
-/* Remembers frames, so that user space is woken up for those that are to be named, and for no others. */
-XP_INLINE void xp_meet_frame(struct xp_state *s, u64 word, u64 more)
-{
-    u64 hash = (word ^ more << 7 ^ s->sample.tgid) * 0x9e3779b97f4a7c15ull;
-    u32 *met = &s->met[(hash >> 52) & (XP_RUNTIME_MET - 1)];
-    if (*met == (u32)hash)
-        return;
-    *met = (u32)hash;
-    s->runtime |= XP_RUNTIME_NEWS;
-}
-
 /* Turns the word of the frame, which was taken for anonymous code, into the two words of Java. */
 XP_INLINE void xp_put_java(struct xp_state *s, u64 word, u64 more)
 {

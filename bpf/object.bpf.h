@@ -34,6 +34,7 @@ volatile u64 xp_woken = 0;
 #include "bpf/frame.bpf.h"
 #include "bpf/go.bpf.h"
 #include "bpf/hotspot.bpf.h"
+#include "bpf/python.bpf.h"
 #include "bpf/probed.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/who.bpf.h"

@@ -70,7 +70,6 @@ XP_INLINE int xp_python_begin(struct xp_state *s)
     const struct xp_python *p = &s->python;
     u64 base = xp_tls_base(s), at = 0, thread = 0;
     if (!xp_python_take(s)) {
-        s->runtime |= XP_RUNTIME_SOUGHT;
         s->sample.flags |= XP_SAMPLE_RUNTIME;
         return xp_python_over(s);
     }

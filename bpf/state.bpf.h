@@ -15,17 +15,16 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
     struct xp_file file; /* id 0: anonymous memory */
 };
 
-#define XP_JVM_KNOWN      1u  /* `jvm` is that of the sample */
-#define XP_RUNTIME_NEWS   2u  /* it has frames that were not met on this CPU before */
-#define XP_JVM_UNREADY    4u  /* frames of the interpreter that follow are being made */
-#define XP_PYTHON_KNOWN   8u  /* `python` is that of the sample, and so is `py` */
-#define XP_PYTHON_OVER    16u /* nothing more is to be had of it */
-#define XP_RUNTIME_SOUGHT 32u /* the stack has a loop of an interpreter of which nothing is known */
-#define XP_PYTHON_MET     (XP_PYTHON_KNOWN | XP_PYTHON_OVER)
-#define XP_RUNTIME_MET    1024 /* frames that are remembered */
-#define XP_JAVA_PLACES    512  /* return addresses that are remembered, a power of two */
-#define XP_BLOB_BYTES     512  /* room for the start of a blob of Java code */
-#define XP_BLOB_READ      384  /* of these: all fields that are read are there (hotspot_check) */
+#define XP_JVM_KNOWN    1u  /* `jvm` is that of the sample */
+#define XP_RUNTIME_NEWS 2u  /* it has frames that were not met on this CPU before */
+#define XP_JVM_UNREADY  4u  /* frames of the interpreter that follow are being made */
+#define XP_PYTHON_KNOWN 8u  /* `python` is that of the sample, and so is `py` */
+#define XP_PYTHON_OVER  16u /* nothing more is to be had of it */
+#define XP_PYTHON_MET   (XP_PYTHON_KNOWN | XP_PYTHON_OVER)
+#define XP_RUNTIME_MET  1024 /* frames that are remembered */
+#define XP_JAVA_PLACES  512  /* return addresses that are remembered, a power of two */
+#define XP_BLOB_BYTES   512  /* room for the start of a blob of Java code */
+#define XP_BLOB_READ    384  /* of these: all fields that are read are there (hotspot_check) */
 
 #define XP_RBP_UNKNOWN 1 /* not an address: using it fails; not 0, because 0 would end a stack */
 

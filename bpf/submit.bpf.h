@@ -131,7 +131,7 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
  * end soon. */
 XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
 {
-    u32 news = s->runtime & (XP_RUNTIME_NEWS | XP_RUNTIME_SOUGHT);
+    u32 news = s->runtime & XP_RUNTIME_NEWS || s->sample.flags & XP_SAMPLE_RUNTIME;
     u64 since = s->sample.time - xp_woken; /* of all CPUs: it does not matter whose time stays */
     if ((news && since > XP_NEWS_NS) ||
         ((s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END) && since > XP_WAKE_NS)) {

@@ -248,8 +248,6 @@ XP_INLINE int xp_is_one_page(const struct xp_state *s)
     return !s->cur.file.id && s->cur.end - s->cur.start == 4096;
 }
 
-#include "bpf/python.bpf.h"
-
 /* Enters another mapping; out of line for the same reason. Returns 0; 1: stopped; 2: there is none, but the frame was
  * unwound, or is elsewhere now. */
 XP_NOINLINE int xp_enter(u64 pc)

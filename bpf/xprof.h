@@ -171,8 +171,8 @@ enum xp_record {
 #define XP_SAMPLE_KERNEL_MODE 1u  /* the sample interrupted the kernel */
 #define XP_SAMPLE_DUMP        2u  /* it follows an XP_RECORD_DUMP with the same cpu and time */
 #define XP_SAMPLE_FP_USED     4u  /* at least one frame was found through a frame pointer */
-#define XP_SAMPLE_RUNTIME     16u /* it met the loop of an interpreter of which nothing is known */
 #define XP_SAMPLE_KEPT        8u  /* of a stack: others may refer to it at any time */
+#define XP_SAMPLE_RUNTIME     16u /* it met the loop of an interpreter of which nothing is known */
 
 struct xp_sample {
     u32 type; /* XP_RECORD_SAMPLE, XP_RECORD_STACK */

@@ -208,6 +208,12 @@ static bool rows_come(const struct deferred *l, const struct waiting *w)
     return e && e->value.uid == w->uid && files_is_open(l->files, w->gap);
 }
 
+/* Frames of Python are those of the copied stack only as long as its thread has slept. */
+static bool is_stale(const struct deferred *l, const struct xp_machine *machine)
+{
+    return machine && machine->kind == XP_MACHINE_PYTHON && !machine_memory_sleeps(l->machine);
+}
+
 /* False: the machine was no help, because the thread had others of its frames by now. */
 static bool unwind(struct deferred *l, const struct waiting *w, const struct xp_machine *machine, struct xp_vma *vmas)
 {
@@ -223,7 +229,7 @@ static bool unwind(struct deferred *l, const struct waiting *w, const struct xp_
     };
     space.words = probe_shard_words(l->probe, &space.nwords);
     host_unwind(&space, &w->job.dump->regs, l->state);
-    if (machine && machine->kind == XP_MACHINE_PYTHON && !machine_memory_sleeps(l->machine))
+    if (is_stale(l, machine))
         return false;
     want_rows(l, &space);
     return true;
@@ -239,9 +245,7 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     if (!vmas || !w->job.dump->nmaps)
         return NULL;
     const struct xp_machine *machine = machine_memory_begin(l->machine, old, w->job.dump);
-    if (machine && machine->kind == XP_MACHINE_PYTHON && !machine_memory_sleeps(l->machine))
-        machine = NULL;
-    if (!unwind(l, w, machine, vmas))
+    if (is_stale(l, machine) || !unwind(l, w, machine, vmas))
         unwind(l, w, NULL, vmas);
     u32 cause = l->state->cause, n = l->state->sample.nuser;
     if (cause_class((u8)cause) != 'c' && n <= old->nuser)

@@ -49,7 +49,7 @@ const struct xp_machine *machine_memory_begin(struct machine_memory *m, const st
 
 bool machine_memory_sleeps(const struct machine_memory *m)
 {
-    return m && m->from.sleeps && m->from.sleeps(m->from.ctx, m->sample, m->dump);
+    return m && m->from.sleeps && m->from.sleeps(m->sample, m->dump);
 }
 
 /* The page at an address, which is a multiple of its size; NULL: it cannot be read. */

@@ -13,7 +13,7 @@ struct machine_source {
     /* What is known of a process's. False: nothing. */
     bool (*find)(void *ctx, u32 tgid, u64 start, struct xp_machine *out);
     /* Tells whether the thread of a stack has slept since it was copied. NULL: nobody knows. */
-    bool (*sleeps)(void *ctx, const struct xp_sample *s, const struct xp_dump *d);
+    bool (*sleeps)(const struct xp_sample *s, const struct xp_dump *d);
     /* Reads up to `len` bytes of the process of a sample. Returns how many there were, or -errno. */
     int (*read)(void *ctx, const struct xp_sample *s, u64 at, void *to, size_t len);
 };
@@ -23,9 +23,7 @@ struct machine_memory;
 /* The source is copied. Returns 0 or -ENOMEM. */
 int machine_memory_new(struct machine_memory **out, const struct machine_source *from);
 void machine_memory_free(struct machine_memory **m);
-/* Begins with another stack. Returns its machine, valid until the next call; NULL: there is none. m may be
- * NULL.
- */
+/* Begins with another stack. Returns its machine, valid until the next call; NULL: there is none. m may be NULL. */
 const struct xp_machine *machine_memory_begin(struct machine_memory *m, const struct xp_sample *s,
                                               const struct xp_dump *d);
 /* Tells whether the thread of that stack has slept since, so that its memory is as it was. m may be NULL. */

@@ -68,6 +68,29 @@ TEST(machine_memory_beside_a_stack)
     desk_close(&d);
 }
 
+static bool slept(const struct xp_sample *s, const struct xp_dump *d)
+{
+    return s->tid == 3 && d->time == 4;
+}
+
+/* Nobody knows whether a thread has slept, if nobody is asked. */
+TEST(machine_memory_of_threads_that_sleep)
+{
+    struct desk d;
+    desk_open(&d);
+    machine_memory_begin(d.m, &d.sample, d.dump);
+    CHECK(!machine_memory_sleeps(d.m) && !machine_memory_sleeps(NULL));
+    machine_memory_free(&d.m);
+    const struct machine_source from = {&d.process, find, slept, read_process};
+    CHECK_EQ(machine_memory_new(&d.m, &from), 0);
+    d.dump->time = 4;
+    machine_memory_begin(d.m, &d.sample, d.dump);
+    CHECK(!machine_memory_sleeps(d.m));
+    d.sample.tid = 3;
+    CHECK(machine_memory_sleeps(d.m));
+    desk_close(&d);
+}
+
 TEST(machine_memory_of_a_process_that_does_not_answer)
 {
     struct desk d;

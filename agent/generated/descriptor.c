@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define NAME        "__jit_debug_descriptor"
-#define MAX_MODULES 1024
 #define MAX_FOUND   8
 #define MAX_OBJECTS 16384
 #define MAX_OBJECT  ((u64)32 << 20)
@@ -89,14 +88,11 @@ void descriptor_read(struct memory *m, int program, struct sections *s, struct b
 {
     AUTO_ELF struct elf_file e = {0};
     struct module mod;
-    unsigned modules = 0, found = 0;
+    struct module_walk walk = {0};
+    unsigned found = 0;
     if (program >= 0 && elf_open(&e, program))
         e = (struct elf_file){0};
-    for (size_t i = 0; i < m->maps.n && modules < MAX_MODULES && found < MAX_FOUND; i++) {
-        const struct mapping *v = &m->maps.v[i];
-        if (v->plain || v->offset || !v->read || !module_read(m, v->start, &mod))
-            continue;
-        modules++;
+    while (found < MAX_FOUND && module_next(m, &walk, &mod)) {
         u64 at = module_symbol(m, &mod, NAME);
         if (!at)
             at = find_in_program(&e, &mod);

@@ -61,6 +61,23 @@ TEST(code_reads_share_the_time)
     CHECK(code_reads_begin(r, &other, now + CODE_READS_PART * 100 * MS));
 }
 
+/* Others wait less where a runtime was found, or still starts. */
+TEST(code_reads_of_runtimes_take_a_larger_part)
+{
+    for (int error = 0; error >= -EAGAIN; error -= EAGAIN) {
+        CLEANUP(code_reads_free) struct code_reads *r = NULL;
+        struct code_job found = one;
+        u64 now = 1000 * MS;
+        found.attached.len = error ? 0 : 1;
+        CHECK_EQ(code_reads_new(&r), 0);
+        CHECK(code_reads_begin(r, &found, now));
+        CHECK_EQ(code_reads_end(r, &found, error, 11, 100 * MS, now), !error);
+        CHECK(!code_reads_begin(r, &other, now + CODE_READS_RUNTIME_PART * 100 * MS - 1));
+        CHECK(code_reads_begin(r, &other, now + CODE_READS_RUNTIME_PART * 100 * MS));
+        CHECK(!code_reads_begin(r, &found, now + (error ? CODE_READS_AGAIN_NS : CODE_READS_FIRST_NS) - 1));
+    }
+}
+
 /* More processes than are remembered: each may be read, and that is all. */
 TEST(code_reads_remember_so_many)
 {

@@ -63,6 +63,9 @@ TEST(sleepers_have_their_memory_read)
     CHECK_EQ(sleepers_read(&job, NULL, NULL), 0);
     CHECK_EQ(job.dump->len, XP_DUMP_BYTES);
     CHECK_STR((const char *)job.dump->stack, "on its stack");
+    CHECK(sleepers_sleep(job.sample, job.dump));
+    job.sample->flags |= XP_SAMPLE_DUMP; /* taken by its own thread */
+    CHECK(!sleepers_sleep(job.sample, job.dump));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     munmap(marked, 2 * ROOM);

@@ -32,11 +32,6 @@ static bool find_machine(void *worker, u32 tgid, u64 start, struct xp_machine *o
     return machines_find(w->machines, tgid, start, out);
 }
 
-static bool sleeps(void *worker, const struct xp_sample *s, const struct xp_dump *d)
-{
-    return sleepers_sleep(s, d);
-}
-
 static int read_process(void *worker, const struct xp_sample *s, u64 at, void *to, size_t len)
 {
     const struct worker *w = worker;
@@ -56,7 +51,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->names.nevents, config->aggregate_bytes / 8))
         return -ENOMEM;
-    struct machine_source machines = {w, find_machine, sleeps, read_process};
+    struct machine_source machines = {w, find_machine, sleepers_sleep, read_process};
     if (deferred_use_machines(w->deferred, &machines))
         return -ENOMEM;
     files_open_with(w->files, config->opener, config->hung);

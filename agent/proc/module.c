@@ -6,6 +6,7 @@
 #define MAX_DYNAMIC 256
 #define MAX_CHAIN   256 /* symbols in one bucket; linkers aim at 4 */
 #define MAX_NAME    64
+#define MAX_MODULES 1024 /* of a process */
 
 static Elf64_Phdr phdr_of(const struct module *mod, unsigned i)
 {
@@ -39,6 +40,18 @@ bool module_read(struct memory *m, u64 base, struct module *out)
     mod.bias = base - (load.p_vaddr - load.p_offset); /* the first one has the header */
     *out = mod;
     return true;
+}
+
+bool module_next(struct memory *m, struct module_walk *w, struct module *out)
+{
+    while (w->at < m->maps.n && w->modules < MAX_MODULES) {
+        const struct mapping *map = &m->maps.v[w->at++];
+        if (map->offset || !map->read || map->plain || !module_read(m, map->start, out))
+            continue;
+        w->modules++;
+        return true;
+    }
+    return false;
 }
 
 struct tables {

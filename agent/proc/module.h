@@ -11,6 +11,13 @@ struct module { /* an ELF file that is mapped from its start */
 
 /* False: there is none at this address, or it cannot be read. */
 bool module_read(struct memory *m, u64 base, struct module *out);
+struct module_walk { /* {0} at first */
+    size_t at;
+    unsigned modules;
+};
+/* Goes to the next module that is mapped from its start. False: there are no more, or there were too many. `m` has the
+ * mappings. */
+bool module_next(struct memory *m, struct module_walk *w, struct module *out);
 /* Returns the address of a data symbol that the module defines; 0: it has none. By DT_GNU_HASH, or
  * DT_HASH. */
 u64 module_symbol(struct memory *m, const struct module *mod, const char *name);

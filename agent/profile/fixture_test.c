@@ -205,7 +205,11 @@ static int source_anonymous(void *ctx, u32 tgid, u64 start, const u64 *addresses
     for (size_t i = 0; i < n; i++) {
         bool known = addresses[i] >= 0x7000 && addresses[i] < 0x8000;
         *VEC_PUSH(&r.first) = (u32)r.frames.n;
-        reply_frame(&r, addresses[i] & ~0xfffull, !known ? "" : tgid == 20 ? "jit::twenty" : "jit::other", "", 0);
+        const char *name = addresses[i] >> 12 == 6 ? "py::work:/work.py" /* code that Python calls it through */
+                           : !known                ? ""
+                           : tgid == 20            ? "jit::twenty"
+                                                   : "jit::other";
+        reply_frame(&r, addresses[i] & ~0xfffull, name, "", 0);
     }
     reply_use(&r, n, use, arg);
     return 0;

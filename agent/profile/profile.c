@@ -64,3 +64,21 @@ const char *profile_title(const struct profile *p)
     const char *colon = strstr(text, ": ");
     return colon ? colon + 2 : text;
 }
+
+static void reduce(struct profile *p, struct prof_stack *s, profile_choice *has, profile_choice *keeps)
+{
+    u32 *v = p->stack_locations.v + s->first, n = 0;
+    bool any = false;
+    for (u32 i = 0; i < s->n && !any; i++)
+        any = has(p, &p->locations.v[v[i]]);
+    for (u32 i = 0; any && i < s->n; i++)
+        if (keeps(p, &p->locations.v[v[i]]))
+            v[n++] = v[i];
+    s->n = any ? n : s->n;
+}
+
+void profile_reduce(struct profile *p, profile_choice *has, profile_choice *keeps)
+{
+    for (size_t i = 0; i < p->stacks.n; i++)
+        reduce(p, &p->stacks.v[i], has, keeps);
+}

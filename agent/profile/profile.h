@@ -120,6 +120,9 @@ u32 profile_string(struct profile *p, const char *s);
 const char *profile_text(const struct profile *p, u32 string);
 /* Returns the name of a location's innermost function, "" without one. Kernel frames have no other. */
 const char *profile_function(const struct profile *p, const struct prof_location *l);
+/* Of stacks with a location that `has`, leaves those that `keeps`. */
+typedef bool profile_choice(const struct profile *p, const struct prof_location *l);
+void profile_reduce(struct profile *p, profile_choice *has, profile_choice *keeps);
 /* The values that a profile has, those of one event next to each other; returns their number. */
 size_t profile_columns(const struct profile *p, struct prof_column out[PROF_COLUMNS]);
 /* Where there is room for one value only, it is this one. NULL: there are no events. */

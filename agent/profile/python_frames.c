@@ -5,33 +5,29 @@
 
 #define TRAMPOLINE "py::" /* CPython's Python/perf_trampoline.c */
 
-static const struct prof_location *location(const struct profile *p, const struct prof_stack *s, u32 at)
+static bool is_python(const struct profile *p, const struct prof_location *l)
 {
-    return &p->locations.v[p->stack_locations.v[s->first + at]];
+    return l->word_kind == XP_WORD_PYTHON;
 }
 
-static bool is_trampoline(const struct profile *p, const struct prof_location *l)
+static bool is_no_trampoline(const struct profile *p, const struct prof_location *l)
 {
     if (l->word_kind != XP_WORD_ANON || !l->nlines)
-        return false;
+        return true;
     const struct prof_function *f = &p->functions.v[p->lines.v[l->first_line].function];
-    return !strncmp(profile_text(p, f->system_name), TRAMPOLINE, strlen(TRAMPOLINE));
+    return strncmp(profile_text(p, f->system_name), TRAMPOLINE, strlen(TRAMPOLINE)) != 0;
 }
 
-static void fold(struct profile *p, struct prof_stack *s)
+static bool has_python(const struct profile *p)
 {
-    u32 *v = p->stack_locations.v + s->first, n = 0;
-    bool any = false;
-    for (u32 i = 0; i < s->n && !any; i++)
-        any = location(p, s, i)->word_kind == XP_WORD_PYTHON;
-    for (u32 i = 0; any && i < s->n; i++)
-        if (!is_trampoline(p, location(p, s, i)))
-            v[n++] = v[i];
-    s->n = any ? n : s->n;
+    for (size_t i = 0; i < p->mappings.n; i++)
+        if (!strcmp(profile_text(p, p->mappings.v[i].name), PYTHON_MAPPING))
+            return true;
+    return false;
 }
 
 void python_frames_fold(struct profile *p)
 {
-    for (size_t i = 0; i < p->stacks.n; i++)
-        fold(p, &p->stacks.v[i]);
+    if (has_python(p)) /* few profiles have that, and stacks are many */
+        profile_reduce(p, is_python, is_no_trampoline);
 }

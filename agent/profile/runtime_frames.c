@@ -73,7 +73,7 @@ void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
     j.mapping = naming_mapping(n, python ? PYTHON_MAPPING : JAVA_MAPPING, "", false);
     for (size_t i = 0; i < nrows && !n->failed; i++) {
         struct prof_location *l = &n->out->locations.v[rows[i]];
-        naming_put(n, l, j.mapping, XP_JAVA_ADDRESS(n->words.v[rows[i]]) + XP_MORE_POSITION(n->more.v[rows[i]]), 0);
+        naming_put(n, l, j.mapping, XP_WORD_ADDR(n->words.v[rows[i]]) + XP_MORE_POSITION(n->more.v[rows[i]]), 0);
         l->origin = FRAME_JIT;
     }
     if (!n->failed && n->src->runtime && owner != NOBODYS)

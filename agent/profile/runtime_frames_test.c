@@ -81,6 +81,22 @@ TEST(runtime_frames_of_python)
     CHECK(python);
 }
 
+TEST(runtime_frames_take_the_place_of_trampolines)
+{
+    static const struct fixture_sample samples[] = {
+        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 4, {XP_PYTHON_WORD(0x300), MORE(3, 0), 0x6010, W(2, 0x1010)}},
+        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 2, {0x6010, W(2, 0x1010)}}, /* nothing was known of Python yet */
+    };
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+    CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
+    buf_char(&b, 0);
+    CHECK_STR(b.data,
+              "demo;main;[python] 1\n"
+              "demo;main;py::work:/work.py 1\n");
+}
+
 TEST(runtime_frames_alone)
 {
     static const struct fixture_sample samples[] = {

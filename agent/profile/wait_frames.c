@@ -12,8 +12,11 @@
 #define INTERRUPT "[interrupt]"
 #define GIL_DEEP  8 /* frames: those of the C library's condition, and what waits for it */
 
+enum gil { NOT_LOOKED, NO_GIL, IS_GIL };
+
 struct causes {
     struct profile *p;
+    u8 *gil;                       /* by row of functions: enum gil */
     u8 *functions;                 /* by location: what wait_function says; 0 for all that are not the kernel's */
     struct lookup locations;       /* of causes that are there already, by name */
     u32 mapping[XP_WORD_WAIT + 1]; /* by kind of word: row + 1 */
@@ -28,12 +31,23 @@ static const char *const MAPPINGS[] = {[XP_WORD_LABEL] = LABEL_MAPPING,
 static int read_functions(struct causes *c)
 {
     c->functions = calloc(c->p->locations.n + 1, 1);
-    if (!c->functions)
+    c->gil = calloc(c->p->functions.n + 1, 1);
+    if (!c->functions || !c->gil)
         return -ENOMEM;
     for (u32 i = 0; i < c->p->locations.n; i++)
         if (c->p->locations.v[i].origin == FRAME_KERNEL)
             c->functions[i] = wait_function(profile_function(c->p, &c->p->locations.v[i]));
     return 0;
+}
+
+static bool wants_gil(const struct causes *c, u32 function)
+{
+    u8 *known = &c->gil[function];
+    if (*known == NOT_LOOKED) {
+        const char *called = lock_called(profile_text(c->p, c->p->functions.v[function].name));
+        *known = called && !strcmp(called, "GIL") ? IS_GIL : NO_GIL;
+    }
+    return *known == IS_GIL;
 }
 
 /* Tells by the functions next to the kernel's whether the lock is the one that all threads of Python want. */
@@ -43,12 +57,9 @@ static bool waits_for_gil(const struct causes *c, const struct wait_place *w)
     size_t at = w->at + 1 + w->nkernel, end = (size_t)s->first + s->n;
     for (size_t i = at; i < end && i < at + GIL_DEEP; i++) {
         const struct prof_location *l = &c->p->locations.v[c->p->stack_locations.v[i]];
-        for (u32 k = 0; k < l->nlines; k++) {
-            u32 function = c->p->lines.v[l->first_line + k].function;
-            const char *called = lock_called(profile_text(c->p, c->p->functions.v[function].name));
-            if (called && !strcmp(called, "GIL"))
+        for (u32 k = 0; k < l->nlines; k++)
+            if (wants_gil(c, c->p->lines.v[l->first_line + k].function))
                 return true;
-        }
     }
     return false;
 }
@@ -177,6 +188,7 @@ int wait_frames_add(struct profile *p, const struct wait_place *places, size_t n
     if (!r)
         r = trim_wakers(&c, places, n);
     free(c.functions);
+    free(c.gil);
     lookup_free(&c.locations);
     return r;
 }

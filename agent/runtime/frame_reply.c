@@ -6,19 +6,6 @@
 #define MAX_FRAMES (1u << 22)
 #define MAX_TEXTS  ((size_t)64 << 20)
 
-int frame_reply_begin(struct frame_reply *r, size_t pairs)
-{
-    buf_char(&r->texts, 0); /* offset 0 is the empty text */
-    return VEC_RESERVE(&r->first, pairs + 1) || r->texts.failed ? -ENOMEM : 0;
-}
-
-void frame_reply_free(struct frame_reply *r)
-{
-    buf_free(&r->texts);
-    vec_free(&r->frames);
-    vec_free(&r->first);
-}
-
 u32 frame_reply_text(struct frame_reply *r, const char *s, size_t len)
 {
     size_t at = r->texts.len;
@@ -31,18 +18,6 @@ u32 frame_reply_text(struct frame_reply *r, const char *s, size_t len)
     buf_add(&r->texts, s, len);
     buf_char(&r->texts, 0);
     return r->texts.failed ? 0 : (u32)at;
-}
-
-bool frame_reply_pair(struct frame_reply *r)
-{
-    u32 *first = VEC_PUSH(&r->first);
-    bool has_room = r->frames.n < MAX_FRAMES;
-    r->cut |= !has_room;
-    if (first)
-        *first = (u32)r->frames.n;
-    else
-        r->texts.failed = true;
-    return first && has_room;
 }
 
 void frame_reply_add(struct frame_reply *r, struct names_frame f)
@@ -60,59 +35,90 @@ void frame_reply_named(struct frame_reply *r, enum runtime_kind kind, const char
     frame_reply_add(r, (struct names_frame){.start = kind, .name = text, .system_name = text});
 }
 
-/* ---- Writing ---------------------------------------------------------------------------------------------------- */
+/* ---- Pairs ------------------------------------------------------------------------------------------------------ */
 
-struct writer {
+struct job {
     struct frame_reply *r;
-    frame_reply_is_gone is_gone;
-    void *arg;
-    struct buf firsts, frames;
+    const struct frame_reply_ops *ops;
+    void *query;
+    const u64 *words;
+    size_t n;
 };
 
-/* The last frame is the one for what is gone. */
-static void write_frames(struct writer *w)
+static void free_reply(struct frame_reply *r)
 {
-    struct frame_reply *r = w->r;
+    buf_free(&r->texts);
+    vec_free(&r->frames);
+    vec_free(&r->first);
+}
+
+/* The last frame is the one for what is gone. */
+static void add_all(const struct job *j)
+{
+    struct frame_reply *r = j->r;
+    buf_char(&r->texts, 0); /* offset 0 is the empty text */
+    r->texts.failed |= VEC_RESERVE(&r->first, j->n + 1) != 0;
+    for (size_t i = 0; i < j->n && !r->texts.failed; i++) {
+        r->first.v[r->first.n++] = (u32)r->frames.n;
+        if (r->frames.n < MAX_FRAMES)
+            j->ops->add(j->query, j->words + 2 * i);
+        else
+            r->cut = true;
+    }
+    if (r->texts.failed)
+        return;
+    r->first.v[r->first.n++] = (u32)r->frames.n;
+    frame_reply_named(r, RUNTIME_GONE, j->ops->gone);
+}
+
+/* ---- Writing ---------------------------------------------------------------------------------------------------- */
+
+static void write_frames(const struct job *j, struct buf *firsts, struct buf *frames)
+{
+    const struct frame_reply *r = j->r;
     const struct names_frame *gone = &r->frames.v[r->frames.n - 1];
     u32 count = 0;
-    buf_add(&w->firsts, &count, sizeof(count));
-    for (size_t i = 0; i + 1 < r->first.n; i++) {
+    buf_add(firsts, &count, sizeof(count));
+    for (size_t i = 0; i < j->n; i++) {
         u32 k = r->first.v[i + 1] - r->first.v[i];
-        bool is_one = !k || w->is_gone(w->arg, i);
-        buf_add(&w->frames, is_one ? gone : r->frames.v + r->first.v[i], (is_one ? 1 : k) * sizeof(*gone));
+        bool is_one = !k || j->ops->is_gone(j->query, j->words + 2 * i);
+        buf_add(frames, is_one ? gone : r->frames.v + r->first.v[i], (is_one ? 1 : k) * sizeof(*gone));
         count += is_one ? 1 : k;
-        buf_add(&w->firsts, &count, sizeof(count));
+        buf_add(firsts, &count, sizeof(count));
     }
 }
 
-static void write_all(struct writer *w, struct buf *out)
+static int write_all(const struct job *j, struct buf *out)
 {
-    size_t n = w->r->first.n - 1, at = out->len;
+    AUTO_BUF struct buf firsts = {0};
+    AUTO_BUF struct buf frames = {0};
+    const struct buf *texts = &j->r->texts;
+    size_t at = out->len;
+    write_frames(j, &firsts, &frames);
     struct names_header h = {.magic = NAMES_MAGIC,
-                             .n = (u32)n,
-                             .nframes = (u32)(w->frames.len / sizeof(struct names_frame)),
-                             .strings = (u32)w->r->texts.len,
-                             .cut = w->r->cut};
+                             .n = (u32)j->n,
+                             .nframes = (u32)(frames.len / sizeof(struct names_frame)),
+                             .strings = (u32)texts->len,
+                             .cut = j->r->cut};
     buf_add(out, &h, sizeof(h));
-    buf_add(out, w->firsts.data, w->firsts.len);
-    while (!out->failed && out->len - at < names_frames_at(n))
+    buf_add(out, firsts.data, firsts.len);
+    while (!out->failed && out->len - at < names_frames_at(j->n))
         buf_char(out, 0);
-    buf_add(out, w->frames.data, w->frames.len);
-    buf_add(out, w->r->texts.data, w->r->texts.len);
+    buf_add(out, frames.data, frames.len);
+    buf_add(out, texts->data, texts->len);
+    return firsts.failed || frames.failed || out->failed ? -ENOMEM : 0;
 }
 
-int frame_reply_write(struct frame_reply *r, const char *gone, frame_reply_is_gone is_gone, void *arg, struct buf *out)
+int frame_reply_make(struct frame_reply *r, const struct frame_reply_ops *ops, void *query, struct memory *m,
+                     const u64 *words, size_t n, struct buf *out)
 {
-    struct writer w = {.r = r, .is_gone = is_gone, .arg = arg};
-    frame_reply_pair(r);
-    frame_reply_named(r, RUNTIME_GONE, gone);
-    bool ok = !r->texts.failed;
-    if (ok) {
-        write_frames(&w);
-        write_all(&w, out);
-        ok = !w.firsts.failed && !w.frames.failed && !out->failed;
-    }
-    buf_free(&w.firsts);
-    buf_free(&w.frames);
-    return ok ? 0 : -ENOMEM;
+    const struct job j = {r, ops, query, words, n};
+    u64 reserved = m->left / 4;
+    m->left -= reserved;
+    add_all(&j);
+    memory_forget(m);
+    m->left += reserved;
+    int rc = r->texts.failed ? -ENOMEM : write_all(&j, out);
+    free_reply(r);
+    return rc;
 }

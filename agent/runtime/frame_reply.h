@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "dwarf/names.h"
+#include "proc/memory.h"
 #include "runtime/kinds.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,20 +19,19 @@ struct frame_reply {
     bool cut;       /* a limit was reached */
 };
 
-/* Returns 0 or -ENOMEM. */
-int frame_reply_begin(struct frame_reply *r, size_t pairs);
-void frame_reply_free(struct frame_reply *r);
-
 /* Adds a text. Returns its offset; 0: it is empty, or there is no room. */
 u32 frame_reply_text(struct frame_reply *r, const char *s, size_t len);
-/* The frames that follow belong to the next pair. False: there are too many frames already. */
-bool frame_reply_pair(struct frame_reply *r);
 void frame_reply_add(struct frame_reply *r, struct names_frame f);
 /* Adds a frame without file. */
 void frame_reply_named(struct frame_reply *r, enum runtime_kind kind, const char *name);
 
-/* Tells whether the frames of pair i no longer belong to its words. */
-typedef bool (*frame_reply_is_gone)(void *arg, size_t i);
-/* Appends the reply. A pair that has no frames, or whose frames are gone, gets one frame with the name `gone`. Returns
- * 0 or -ENOMEM. */
-int frame_reply_write(struct frame_reply *r, const char *gone, frame_reply_is_gone is_gone, void *arg, struct buf *out);
+struct frame_reply_ops { /* of a runtime; `pair`: two words */
+    void (*add)(void *query, const u64 *pair);
+    /* Tells whether what owns the pair is another one by now. */
+    bool (*is_gone)(void *query, const u64 *pair);
+    const char *gone; /* the name of such frames, and of pairs without any */
+};
+/* Adds the frames of n pairs of words to r, which must be {0} and is freed, and appends the reply. A quarter of what
+ * may be read of `m` is left for the second look. Returns 0 or -ENOMEM. */
+int frame_reply_make(struct frame_reply *r, const struct frame_reply_ops *ops, void *query, struct memory *m,
+                     const u64 *words, size_t n, struct buf *out);

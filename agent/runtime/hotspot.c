@@ -2,13 +2,11 @@
 #include "base/cleanup.h"
 #include "runtime/hotspot_internal.h"
 #include "runtime/runtime.h"
+#include "runtime/sound.h"
 #include <errno.h>
 #include <string.h>
 
-#define MAX_MODULES 1024
-#define MAX_ADDRESS (1ull << 56) /* what fits into a word of a stack */
-#define MAX_SHIFT   30
-#define MAX_OFFSET  8192
+#define MAX_SHIFT 30
 
 /* ---- Heaps ------------------------------------------------------------------------------------------------------ */
 
@@ -101,13 +99,9 @@ static int read_module(struct memory *m, const struct module *mod, struct hotspo
 int hotspot_find(struct memory *m, struct hotspot_found *out)
 {
     int rc = -ENODATA;
-    unsigned modules = 0;
+    struct module_walk walk = {0};
     struct module mod;
-    for (size_t i = 0; i < m->maps.n && rc && modules < MAX_MODULES; i++) {
-        const struct mapping *map = &m->maps.v[i];
-        if (map->offset || !map->read || map->plain || !module_read(m, map->start, &mod))
-            continue;
-        modules++;
+    while (rc && module_next(m, &walk, &mod)) {
         if (module_symbol(m, &mod, "gHotSpotVMStructs"))
             rc = read_module(m, &mod, out);
         else if (rc == -ENODATA && module_symbol(m, &mod, "J9_CreateJavaVM"))
@@ -143,16 +137,14 @@ static bool jvm_fits(const struct xp_jvm *j)
         j->block_header,   j->blob_name,    j->blob_frame_size, j->blob_frame_complete, j->blob_code, j->method_id,
         j->method_orig_pc, j->method_deopt, j->method_deopt_mh, j->constmethod,         j->bytecodes, j->const_pool,
         j->pool_holder,    j->klass_name,   j->symbol_hash,     j->thread_entry,        j->entry_size};
-    for (unsigned i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
-        if (offsets[i] > MAX_OFFSET)
-            return false;
     for (unsigned i = 0; i < XP_JVM_HEAPS; i++)
         if (!heap_fits(j, &j->heap[i]))
             return false;
-    return j->low < j->high && j->high < MAX_ADDRESS && j->return_barrier < MAX_ADDRESS &&
-           j->entry_return < MAX_ADDRESS && (j->frame_complete_bytes == 2 || j->frame_complete_bytes == 4) &&
-           j->code_is_offset <= 1 && j->deopt_is_offset <= 1 && j->bcp_slot && j->bcp_slot <= 16 && !j->pad[0] &&
-           !j->pad[1] && j->bytecodes && j->block_header;
+    return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) && j->low < j->high &&
+           j->high < MAX_ADDRESS && j->return_barrier < MAX_ADDRESS && j->entry_return < MAX_ADDRESS &&
+           (j->frame_complete_bytes == 2 || j->frame_complete_bytes == 4) && j->code_is_offset <= 1 &&
+           j->deopt_is_offset <= 1 && j->bcp_slot && j->bcp_slot <= 16 && !j->pad[0] && !j->pad[1] && j->bytecodes &&
+           j->block_header;
 }
 
 static bool layout_fits(const struct hotspot_layout *l)
@@ -164,21 +156,10 @@ static bool layout_fits(const struct hotspot_layout *l)
                            l->pcdesc_scope,    l->const_name,     l->const_signature, l->const_code_size,
                            l->const_flags,     l->pool_size,      l->pool_file,       l->klass_file,
                            l->klass_pool,      l->pool_length,    l->symbol_length,   l->symbol_body};
-    for (unsigned i = 0; i < sizeof(offsets) / sizeof(*offsets); i++)
-        if (offsets[i] > MAX_OFFSET)
-            return false;
-    return l->pcdesc_size >= 2 * sizeof(u32) && l->pcdesc_size <= 256 && l->pcdesc_pc <= l->pcdesc_size - sizeof(u32) &&
+    return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
+           l->pcdesc_size >= 2 * sizeof(u32) && l->pcdesc_size <= 256 && l->pcdesc_pc <= l->pcdesc_size - sizeof(u32) &&
            l->pcdesc_scope <= l->pcdesc_size - sizeof(u32) && (l->metadata_bytes == 2 || l->metadata_bytes == 4) &&
            l->scopes_is_pointer <= 1 && l->byte_zero <= 1;
-}
-
-static bool version_fits(const char *s, size_t size)
-{
-    size_t len = strnlen(s, size);
-    for (size_t i = 0; i < len; i++)
-        if (s[i] <= ' ' || s[i] > '~')
-            return false;
-    return len < size;
 }
 
 int hotspot_check(const void *data, size_t len)
@@ -187,7 +168,7 @@ int hotspot_check(const void *data, size_t len)
     if (len != sizeof(h))
         return -EBADMSG;
     memcpy(&h, data, sizeof(h));
-    return jvm_fits(&h.jvm) && layout_fits(&h.layout) && version_fits(h.version, sizeof(h.version)) ? 0 : -EBADMSG;
+    return jvm_fits(&h.jvm) && layout_fits(&h.layout) && version_sound(h.version, sizeof(h.version)) ? 0 : -EBADMSG;
 }
 
 static void machine(const void *attached, struct xp_machine *out)

@@ -119,46 +119,28 @@ static void add_word(struct hotspot_query *q, const struct word *w)
 
 /* ---- The reply -------------------------------------------------------------------------------------------------- */
 
-struct request {
-    struct hotspot_query *q;
-    const u64 *words;
-};
-
-static bool is_gone(void *arg, size_t i)
+static void add_pair(void *query, const u64 *pair)
 {
-    struct request *r = arg;
-    struct word w = word_of(r->words + 2 * i);
-    char name[HOTSPOT_BLOB_NAME];
-    return owner(r->q, &w, name) == HOTSPOT_NONE;
+    struct word w = word_of(pair);
+    add_word(query, &w);
 }
 
-static int add_all(struct hotspot_query *q, const u64 *words, size_t n)
+static bool is_gone(void *query, const u64 *pair)
 {
-    int rc = frame_reply_begin(&q->reply, n);
-    for (size_t i = 0; i < n && !rc; i++) {
-        struct word w = word_of(words + 2 * i);
-        if (frame_reply_pair(&q->reply))
-            add_word(q, &w);
-    }
-    return rc;
+    struct word w = word_of(pair);
+    char name[HOTSPOT_BLOB_NAME];
+    return owner(query, &w, name) == HOTSPOT_NONE;
 }
 
 int hotspot_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)
 {
+    static const struct frame_reply_ops reply = {add_pair, is_gone, "[java: gone]"};
     struct hotspot h;
     struct hotspot_query q = {.m = m, .h = &h};
-    struct request r = {.q = &q, .words = words};
     if (hotspot_check(attached, len) || n % 2)
         return -EBADMSG;
     memcpy(&h, attached, sizeof(h));
-    u64 reserved = m->left / 4; /* for the second look */
-    m->left -= reserved;
-    int rc = add_all(&q, words, n / 2);
-    memory_forget(m);
-    m->left += reserved;
-    if (!rc)
-        rc = frame_reply_write(&q.reply, "[java: gone]", is_gone, &r, out);
-    frame_reply_free(&q.reply);
+    int rc = frame_reply_make(&q.reply, &reply, &q, m, words, n / 2, out);
     vec_free(&q.known);
     map_free(&q.methods);
     return rc;

@@ -2,13 +2,11 @@
 #include "base/cleanup.h"
 #include "runtime/python_internal.h"
 #include "runtime/runtime.h"
+#include "runtime/sound.h"
 #include <errno.h>
 #include <string.h>
 
-#define MAX_MODULES 1024
-#define MAX_ADDRESS (1ull << 56) /* what fits into a word of a stack */
-#define MAX_OFFSET  8192
-#define MAX_SLOT    (1u << 16)
+#define MAX_SLOT (1u << 16)
 
 /* ---- The process ------------------------------------------------------------------------------------------------ */
 
@@ -26,13 +24,9 @@ static int read_module(struct memory *m, const struct module *mod, u64 runtime, 
 int python_find(struct memory *m, struct python_found *out)
 {
     int rc = -ENODATA;
-    unsigned modules = 0;
+    struct module_walk walk = {0};
     struct module mod;
-    for (size_t i = 0; i < m->maps.n && rc && modules < MAX_MODULES; i++) {
-        const struct mapping *map = &m->maps.v[i];
-        if (map->offset || !map->read || map->plain || !module_read(m, map->start, &mod))
-            continue;
-        modules++;
+    while (rc && module_next(m, &walk, &mod)) {
         u64 runtime = module_symbol(m, &mod, "_PyRuntime");
         int got = runtime ? read_module(m, &mod, runtime, out) : -ENODATA;
         if (!got || rc == -ENODATA || got == -EAGAIN)
@@ -53,22 +47,14 @@ static int attach(struct memory *m, struct buf *out)
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
 
-static bool offsets_fit(const u16 *v, size_t n, u16 max)
-{
-    for (size_t i = 0; i < n; i++)
-        if (v[i] > max)
-            return false;
-    return true;
-}
-
 static bool machine_fits(const struct xp_python *x)
 {
     const u16 offsets[] = {x->state_thread, x->state_frame, x->state_cframe, x->cframe_frame,
                            x->cframe_back,  x->code_start,  x->code_names};
     const u16 frames[] = {x->frame_code, x->frame_back, x->frame_position};
     bool has_cframes = x->shape == XP_PYTHON_CFRAME || x->shape == XP_PYTHON_ENTRY;
-    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
-           offsets_fit(frames, sizeof(frames) / sizeof(*frames), XP_PYTHON_FRAME - sizeof(u64)) &&
+    return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
+           offsets_sound(frames, sizeof(frames) / sizeof(*frames), XP_PYTHON_FRAME - sizeof(u64)) &&
            x->frame_owner < XP_PYTHON_FRAME && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET && x->slot <= MAX_SLOT &&
            x->shape <= XP_PYTHON_SHIM && (x->names == 3 || x->names == XP_PYTHON_NAMES) && x->tag_bits <= 3 &&
            (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && (x->text || x->code_names >= 24);
@@ -79,19 +65,10 @@ static bool layout_fits(const struct python_layout *l)
     static const u8 none[sizeof(l->pad)];
     const u16 offsets[] = {l->type,        l->bytes_size, l->bytes_data, l->str_length, l->str_state,  l->str_ascii,
                            l->str_compact, l->code_first, l->code_size,  l->code_bytes, l->code_copies};
-    return offsets_fit(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) && l->code_type < MAX_ADDRESS &&
+    return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) && l->code_type < MAX_ADDRESS &&
            l->str_type < MAX_ADDRESS && l->bytes_type < MAX_ADDRESS && l->kind_shift <= 16 &&
            l->lines <= PYTHON_LINES_LOCATIONS && (l->unit == 1 || l->unit == 2) && l->free_threaded <= 1 &&
            l->by_offsets <= 1 && !memcmp(l->pad, none, sizeof(none));
-}
-
-static bool version_fits(const char *s, size_t size)
-{
-    size_t len = strnlen(s, size);
-    for (size_t i = 0; i < len; i++)
-        if (s[i] <= ' ' || s[i] > '~')
-            return false;
-    return len < size;
 }
 
 int python_check(const void *data, size_t len)
@@ -100,8 +77,8 @@ int python_check(const void *data, size_t len)
     if (len != sizeof(p))
         return -EBADMSG;
     memcpy(&p, data, sizeof(p));
-    return machine_fits(&p.machine) && layout_fits(&p.layout) && version_fits(p.version, sizeof(p.version)) ? 0
-                                                                                                            : -EBADMSG;
+    return machine_fits(&p.machine) && layout_fits(&p.layout) && version_sound(p.version, sizeof(p.version)) ? 0
+                                                                                                             : -EBADMSG;
 }
 
 static void machine(const void *attached, struct xp_machine *out)

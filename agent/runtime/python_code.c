@@ -2,18 +2,18 @@
 #include "base/cleanup.h"
 #include "dwarf/demangle.h"
 #include "runtime/python_internal.h"
+#include "runtime/sound.h"
 #include <errno.h>
 #include <string.h>
 
-#define MAX_CODES   (1u << 20)
-#define MAX_TEXT    4096 /* characters; longer names are shortened */
-#define MAX_BYTES   (1u << 20)
-#define SHORTENED   "..."
-#define MAX_POINTER (1ull << 56)
+#define MAX_CODES (1u << 20)
+#define MAX_TEXT  4096 /* characters; longer names are shortened */
+#define MAX_BYTES (1u << 20)
+#define SHORTENED "..."
 
 static bool is_a(struct memory *m, const struct python_layout *l, u64 at, u64 type)
 {
-    bool ok = at && at < MAX_POINTER;
+    bool ok = at && at < MAX_ADDRESS;
     return python_u(m, at + l->type, sizeof(u64), &ok) == type && ok;
 }
 

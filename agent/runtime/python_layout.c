@@ -2,11 +2,10 @@
  * are what the debug information of builds for x86-64 says.
  */
 #include "runtime/python_internal.h"
+#include "runtime/sound.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#define MAX_OFFSET 8192
 
 /* ---- Versions without a table ----------------------------------------------------------------------------------- */
 

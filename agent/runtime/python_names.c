@@ -10,11 +10,6 @@
 #define LINE_BYTES ((u64)1 << 20) /* of tables of lines, and as many as below for each frame */
 #define LINE_FRAME 2048
 
-struct request {
-    struct python_query *q;
-    const u64 *words;
-};
-
 static bool is_python(const u64 *w)
 {
     return XP_WORD_KIND(w[0]) == XP_WORD_PYTHON && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
@@ -26,17 +21,17 @@ static bool fits(u32 cookie, const u64 *w)
     return XP_MORE_COOKIE(w[1]) == cookie || !XP_MORE_COOKIE(w[1]);
 }
 
-static bool is_gone(void *arg, size_t i)
+static bool is_gone(void *query, const u64 *w)
 {
-    const struct request *r = arg;
-    const u64 *w = r->words + 2 * i;
+    const struct python_query *q = query;
     u64 words[XP_PYTHON_WORDS];
-    return is_python(w) && (!python_code_words(r->q->m, r->q->p, XP_WORD_ADDR(w[0]), words) ||
+    return is_python(w) && (!python_code_words(q->m, q->p, XP_WORD_ADDR(w[0]), words) ||
                             !fits(XP_PYTHON_COOKIE(words, words[XP_PYTHON_NAMES]), w));
 }
 
-static void add_pair(struct python_query *q, const u64 *w)
+static void add_pair(void *query, const u64 *w)
 {
+    struct python_query *q = query;
     u64 at = XP_WORD_ADDR(w[0]);
     const struct python_code *c = is_python(w) ? python_code(q, at) : NULL;
     if (!is_python(w)) {
@@ -54,31 +49,15 @@ static void add_pair(struct python_query *q, const u64 *w)
     }
 }
 
-static int add_all(struct python_query *q, const u64 *words, size_t n)
-{
-    int rc = frame_reply_begin(&q->reply, n);
-    for (size_t i = 0; i < n && !rc; i++)
-        if (frame_reply_pair(&q->reply))
-            add_pair(q, words + 2 * i);
-    return rc;
-}
-
 int python_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)
 {
+    static const struct frame_reply_ops reply = {add_pair, is_gone, "[python: gone]"};
     struct python p;
     struct python_query q = {.m = m, .p = &p, .line_bytes = LINE_BYTES + n * LINE_FRAME};
-    struct request r = {.q = &q, .words = words};
     if (python_check(attached, len) || n % 2)
         return -EBADMSG;
     memcpy(&p, attached, sizeof(p));
-    u64 reserved = m->left / 4; /* for the second look */
-    m->left -= reserved;
-    int rc = add_all(&q, words, n / 2);
-    memory_forget(m);
-    m->left += reserved;
-    if (!rc)
-        rc = frame_reply_write(&q.reply, "[python: gone]", is_gone, &r, out);
-    frame_reply_free(&q.reply);
+    int rc = frame_reply_make(&q.reply, &reply, &q, m, words, n / 2, out);
     vec_free(&q.known);
     map_free(&q.codes);
     return rc;

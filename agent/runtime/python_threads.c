@@ -7,6 +7,7 @@
  */
 #include "base/cleanup.h"
 #include "runtime/python_internal.h"
+#include "runtime/sound.h"
 #include <errno.h>
 
 #define MAX_INTERPRETERS 1024
@@ -14,7 +15,6 @@
 #define MAX_STATES       64 /* that are looked at */
 #define MAX_STEPS        16 /* frames without code on top of a stack */
 #define TRIES            3  /* frames change while they are read */
-#define MAX_POINTER      (1ull << 56)
 
 #define PTHREAD_BYTES 0x900 /* of struct pthread that are searched */
 #define GLIBC_FIRST   0x318 /* the value of key 0; a value each 16 bytes */
@@ -37,7 +37,7 @@ struct states {
 static void add_state(struct states *s, u64 at, u64 tls)
 {
     bool is_new = true;
-    if (s->n == MAX_STATES || !tls || tls % 8 || tls >= MAX_POINTER)
+    if (s->n == MAX_STATES || !tls || tls % 8 || tls >= MAX_ADDRESS)
         return;
     for (u32 i = 0; i < s->n; i++)
         is_new &= s->v[i].tls != tls;
@@ -51,7 +51,7 @@ static void list_threads(struct memory *m, struct python_found *f, u64 interpret
     const struct python_lists *l = &f->lists;
     bool ok = true;
     u64 at = python_u(m, interpreter + l->threads, sizeof(u64), &ok);
-    while (ok && at && at < MAX_POINTER && f->threads < MAX_THREADS) {
+    while (ok && at && at < MAX_ADDRESS && f->threads < MAX_THREADS) {
         u64 tls = python_u(m, at + f->p.machine.state_thread, sizeof(u64), &ok);
         if (python_u(m, at + l->state_interpreter, sizeof(u64), &ok) != interpreter || !ok)
             return; /* it has ended meanwhile */
@@ -66,7 +66,7 @@ static void list_all(struct memory *m, struct python_found *f, struct states *ou
     bool ok = true;
     u64 at = python_u(m, f->runtime + f->lists.interpreters, sizeof(u64), &ok);
     *out = (struct states){0};
-    for (f->interpreters = f->threads = 0; ok && at && at < MAX_POINTER && f->interpreters < MAX_INTERPRETERS;) {
+    for (f->interpreters = f->threads = 0; ok && at && at < MAX_ADDRESS && f->interpreters < MAX_INTERPRETERS;) {
         f->interpreters++;
         list_threads(m, f, at, out);
         at = python_u(m, at + f->lists.interpreter_next, sizeof(u64), &ok);
@@ -102,7 +102,7 @@ static enum verdict check_state(struct memory *m, struct python_found *f, u64 st
     const struct xp_python *x = &f->p.machine;
     bool ok = true;
     u64 at = first_frame(m, x, state, &ok);
-    for (unsigned i = 0; i < MAX_STEPS && ok && at && at < MAX_POINTER; i++) {
+    for (unsigned i = 0; i < MAX_STEPS && ok && at && at < MAX_ADDRESS; i++) {
         u64 owner = x->shape == XP_PYTHON_SHIM ? python_u(m, at + x->frame_owner, 1, &ok) : 0;
         if (x->shape != XP_PYTHON_SHIM || owner < x->shim) {
             u64 code = python_u(m, at + x->frame_code, sizeof(u64), &ok) & ~((1ull << x->tag_bits) - 1);
@@ -171,7 +171,7 @@ static void search_blocks(struct memory *m, const struct states *s, u32 from, u3
         for (u32 i = 0; i < s->n; i++) {
             bool ok = true;
             u64 values = python_u(m, s->v[i].tls + offset, sizeof(u64), &ok);
-            for (u32 slot = start; ok && values && values < MAX_POINTER && slot < end; slot += step)
+            for (u32 slot = start; ok && values && values < MAX_ADDRESS && slot < end; slot += step)
                 if (is_at(m, values + slot, s->v[i].at))
                     consider(b, offset, slot + 1, count_indirect(m, s, offset, slot));
         }

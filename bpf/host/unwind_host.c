@@ -96,6 +96,7 @@ XP_INLINE int xp_still_mapped(u32 i)
 #include "bpf/mapping.bpf.h"
 #include "bpf/go.bpf.h"
 #include "bpf/hotspot.bpf.h"
+#include "bpf/python.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 void host_unwind(const struct host_space *with, const struct xp_regs *regs, struct xp_state *out)

@@ -190,6 +190,35 @@ record_running() { # OPTION... -- COMMAND...
     wait "$recorder"
 }
 
+# record() of a COMMAND that is attached to while it waits for a line: it has said "ready". It gets one when its waits are
+# followed, and SECONDS later.
+record_waiting() { # EVENT SECONDS COMMAND...
+    local pid
+    [ -p "$TMP/gate" ] || mkfifo "$TMP/gate"
+    rm -f "$TMP/out"
+    "${@:3}" <"$TMP/gate" >"$TMP/out" 2>&1 &
+    pid=$!
+    exec 3>"$TMP/gate"
+    at_exit "kill -KILL $pid"
+    await grep -q ready "$TMP/out"
+    record -e "$1" -p $pid &
+    recorder=$!
+    at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
+    await follows_waits
+    sleep "$2"
+    echo >&3
+    exec 3>&-
+    wait "$recorder" || fail "the recording ended with $?"
+}
+
+expect_seconds() { # WHAT REGEX LEAST MOST: of waits in such stacks of the last recording, their root first
+    local ns
+    ns=$(awk -v regex="$2" '$0 ~ ";" regex "[; ]" { n += $NF } END { printf "%.0f", n }' "$profile")
+    echo "$1: $2: $((ns / 1000000)) ms"
+    is "$ns" '>=' "$3 * 1e9" || fail "$2: $ns ns, not $3 s"
+    is "$ns" '<=' "$4 * 1e9" || fail "$2: $ns ns, more than $4 s"
+}
+
 # CHECK must hold of a COMMAND that xprof starts, and of one that already runs: their files come different ways.
 record_both() { # CHECK OPTION... -- COMMAND...
     local check=$1

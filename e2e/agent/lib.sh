@@ -125,3 +125,35 @@ contained() { # COMMAND...
     exec bash -c 'n=$1; shift; for ((i = 0; i < n; i++)); do echo $$ >"$1"; shift; done 2>/dev/null; exec "$@"' - \
         ${#groups[@]} "${groups[@]}" "$@"
 }
+
+# The first process of a name, which may be a pattern, in the container that was made last: $inside_pid.
+runs_inside() { # NAME
+    while read -r inside_pid; do
+        # shellcheck disable=SC2053
+        [[ "$(cat "/proc/$inside_pid/comm")" != $1 ]] || return 0
+    done <"${groups[-1]}"
+    return 1
+}
+
+# A container in namespaces of its own, when a process of this NAME runs there; SCRIPT gets the arguments.
+start_inside() { # TWO_HEX_DIGITS NAME SCRIPT [ARGUMENT...]
+    make_container "$(printf "$1%.0s" {1..32})"
+    (contained unshare -m --propagation private -p -f --mount-proc bash "${@:3}") >"$TMP/$1" 2>&1 &
+    await runs_inside "$2"
+    at_exit "kill -KILL $inside_pid; wait $!"
+}
+
+# In the first two intervals there are stacks with the function, and in all of them most have it, and few are cut.
+expect_inside() { # FOLDER WHAT FUNCTION PERCENT
+    local first all with cut
+    await has_function "$1" "$3"
+    sleep 3
+    first=$(compgen -G "$out/$1/*.pb.gz" | sort | head -n 2)
+    # shellcheck disable=SC2086
+    go tool pprof -raw -symbolize=none $first 2>/dev/null | grep -F " $3 " >/dev/null ||
+        fail "$2: $3 is not in the first two intervals"
+    read -r all _ with cut <<<"$(tally "$1" "$3")"
+    echo "$2: $all samples, $with of them in $3, $cut cut"
+    is "$with" '>=' "$4 * $all / 100" || fail "$2: only $with of $all samples have the chain"
+    is "$cut" '<=' "0.02 * $all" || fail "$2: $cut of $all stacks are cut"
+}

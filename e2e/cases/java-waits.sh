@@ -9,32 +9,12 @@ need bpftool jq
 
 build_java Waits
 
-# record() of a Java program that is attached to while its first thread is parked.
 attached() { # JAVA EVENT [FLAG...]
-    local java=$1 event=$2 pid
-    shift 2
-    [ -p "$TMP/gate" ] || mkfifo "$TMP/gate"
-    rm -f "$TMP/out"
-    "$java" "$@" -cp "$TMP" Waits <"$TMP/gate" >"$TMP/out" 2>&1 &
-    pid=$!
-    exec 3>"$TMP/gate"
-    at_exit "kill -KILL $pid"
-    await grep -q ready "$TMP/out"
-    record -e "$event" -p $pid &
-    recorder=$!
-    at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
-    await follows_waits
-    echo >&3
-    exec 3>&-
-    wait "$recorder" || fail "the recording ended with $?"
+    record_waiting "$2" 0 "$1" "${@:3}" -cp "$TMP" Waits
 }
 
-seconds() { # REGEX LEAST MOST: of waits in such stacks, their root first
-    local ns
-    ns=$(awk -v regex="$1" '$0 ~ ";" regex "[; ]" { n += $NF } END { printf "%.0f", n }' "$profile")
-    echo "$version $flags: $1: $((ns / 1000000)) ms"
-    is "$ns" '>=' "$2 * 1e9" || fail "$1: $ns ns, not $2 s"
-    is "$ns" '<=' "$3 * 1e9" || fail "$1: $ns ns, more than $3 s"
+seconds() { # REGEX LEAST MOST
+    expect_seconds "$version $flags" "$@"
 }
 
 park='java.util.concurrent.locks.LockSupport.park'

@@ -7,31 +7,12 @@ set -euo pipefail
 need_root
 need bpftool jq
 
-# record() of a Python program that is attached to while its first thread sleeps.
-attached() { # EVENT
-    [ -p "$TMP/gate" ] || mkfifo "$TMP/gate"
-    rm -f "$TMP/out"
-    "$python" e2e/python/waits.py <"$TMP/gate" >"$TMP/out" 2>&1 &
-    local pid=$!
-    exec 3>"$TMP/gate"
-    at_exit "kill -KILL $pid"
-    await grep -q ready "$TMP/out"
-    record -e "$1" -p $pid &
-    recorder=$!
-    at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
-    await follows_waits
-    sleep 1 # what is to be known of the process is read
-    echo >&3
-    exec 3>&-
-    wait "$recorder" || fail "the recording ended with $?"
+attached() { # EVENT; meanwhile, what is to be known of the process is read
+    record_waiting "$1" 1 "$python" e2e/python/waits.py
 }
 
-seconds() { # REGEX LEAST MOST: of waits in such stacks, their root first
-    local ns
-    ns=$(awk -v regex="$1" '$0 ~ ";" regex "[; ]" { n += $NF } END { printf "%.0f", n }' "$profile")
-    echo "$version: $1: $((ns / 1000000)) ms"
-    is "$ns" '>=' "$2 * 1e9" || fail "$1: $ns ns, not $2 s"
-    is "$ns" '<=' "$3 * 1e9" || fail "$1: $ns ns, more than $3 s"
+seconds() { # REGEX LEAST MOST
+    expect_seconds "$version" "$@"
 }
 
 CACHE=$TMP/cache

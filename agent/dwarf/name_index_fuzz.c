@@ -58,7 +58,7 @@ static void compare(const struct elf_file *e, const struct name_index *x, u64 of
 
 static void symbols(const uint8_t *data, size_t len)
 {
-    static const u64 offsets[] = {0, 1, 100, 0x1000, 0x2020, 0x8000, 0x4141, 0xffff, ~0ull};
+    static const u64 offsets[] = {0, 1, 100, 0x1000, 0x2020, 0x8000, 0x4141, 0xffff, NAMES_DATA - 1};
     u8 file[CRAFTED_SYMBOLS];
     AUTO_ELF struct elf_file e = {0};
     AUTO_FREE void *index = NULL;

@@ -6,6 +6,7 @@
 #pragma once
 #include "bpf/hotspot.h"
 #include "bpf/python.h"
+#include "bpf/v8.h"
 
 #define XP_MAX_MACHINES 1024 /* processes */
 
@@ -17,13 +18,14 @@ struct xp_process_key { /* as in struct xp_region_key */
 };
 _Static_assert(sizeof(struct xp_process_key) == 24, "no hidden padding in a hash key");
 
-enum xp_machine_kind { XP_MACHINE_NONE, XP_MACHINE_JVM, XP_MACHINE_PYTHON };
+enum xp_machine_kind { XP_MACHINE_NONE, XP_MACHINE_JVM, XP_MACHINE_PYTHON, XP_MACHINE_V8 };
 struct xp_machine {
     u32 kind; /* enum xp_machine_kind */
     u32 pad;
     union {
         struct xp_jvm jvm;
         struct xp_python python;
+        struct xp_v8 v8;
     };
 };
 _Static_assert(sizeof(struct xp_machine) == 8 + sizeof(struct xp_jvm), "no hidden padding");

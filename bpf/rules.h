@@ -88,6 +88,7 @@ _Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rul
 #define XP_BLOCK       (1u << XP_BLOCK_SHIFT)
 #define XP_TABLE_MAGIC 0x31545058u /* "XPT1" */
 #define XP_TABLE_FP_OK 1u          /* the frame pointer is used in gaps (XP_CFA_NONE): no FDE at all, or known code */
+#define XP_TABLE_V8    8u          /* the gaps have builtins of V8 (bpf/v8.bpf.h) */
 
 /* Sources of rows: X(enum name, slug). */
 #define XP_SOURCES(X)             \
@@ -106,7 +107,7 @@ enum xp_source {
 struct xp_table {
     u32 magic;
     u32 version;  /* XP_TABLE_VERSION of the writer; tables of other versions are rebuilt */
-    u32 flags;    /* XP_TABLE_FP_OK */
+    u32 flags;    /* XP_TABLE_* */
     u32 nblocks;  /* 0: the file has no unwind information */
     u32 nrows;    /* sentinel included */
     u32 nrules;   /* <= 65,535 */
@@ -120,4 +121,4 @@ struct xp_table {
     u8 pad[7];
 };
 _Static_assert(sizeof(struct xp_table) == 96, "the disk format");
-#define XP_TABLE_VERSION 9
+#define XP_TABLE_VERSION 10

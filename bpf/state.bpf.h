@@ -20,6 +20,9 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
 #define XP_JVM_UNREADY  4u  /* frames of the interpreter that follow are being made */
 #define XP_PYTHON_KNOWN 8u  /* `python` is that of the sample, and so is `py` */
 #define XP_PYTHON_OVER  16u /* nothing more is to be had of it */
+#define XP_V8_KNOWN     32u /* `v8` is that of the sample */
+#define XP_V8_OVER      64u /* it is no process with V8, or nothing is known of it: */
+#define XP_V8_MISSED    128u
 #define XP_PYTHON_MET   (XP_PYTHON_KNOWN | XP_PYTHON_OVER)
 #define XP_RUNTIME_MET  1024 /* frames that are remembered */
 #define XP_JAVA_PLACES  512  /* return addresses that are remembered, a power of two */
@@ -111,6 +114,14 @@ struct xp_py {       /* how far the frames of Python are (python.bpf.h) */
     u64 file, mark;  /* the file name that was read last, and what it adds to cookies */
 };
 
+struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */
+    u64 bp;     /* its frame pointer */
+    u64 leaf;   /* enum xp_leaf */
+    u64 last;   /* where its word is */
+    u64 map;    /* that of arrays of bytecode; 0: none was met */
+    u64 pad[4]; /* whole cache lines */
+};
+
 struct xp_java_place { /* a return address in code of HotSpot */
     u64 tag;           /* of it and its process: xp_java_tag */
     u64 blob;
@@ -170,8 +181,10 @@ struct xp_state {
     union {
         struct xp_jvm jvm;
         struct xp_python python;
+        struct xp_v8 v8;
     };
     struct xp_py py;
+    struct xp_js js;
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */

@@ -260,6 +260,7 @@ XP_NOINLINE int xp_enter(u64 pc)
     int cause = xp_switch_mapping(s, pc);
     if ((cause == XP_CAUSE_NO_MAPPING || (!cause && xp_is_one_page(s))) && !xp_see_through_probe())
         return 2;
+    xp_v8_missed(s);
     return cause ? xp_stop_unmapped(s, cause) : 0;
 }
 
@@ -271,8 +272,9 @@ XP_NOINLINE int xp_enter(u64 pc)
 #endif
 
 #define XP_LOOP 2 /* result of a step: it was that of an interpreter's loop */
+#define XP_BARE 3 /* it was that of code that has no rows, but frame pointers */
 
-/* Unwinds one frame. Returns 0 or XP_LOOP: continue with the caller; 1: the unwind has ended with s->cause. */
+/* Unwinds one frame. Returns 0, XP_LOOP or XP_BARE: continue with the caller; 1: the unwind has ended with s->cause. */
 XP_INLINE int xp_step(struct xp_state *s)
 {
     u64 pc = s->leaf ? s->ip : s->ip - 1;
@@ -296,10 +298,13 @@ XP_INLINE int xp_step(struct xp_state *s)
     if (s->cur.file.state == XP_FILE_JVM)
         return xp_java_step(0);
     u32 loop = kind == XP_CFA_RSP_LOOP || kind == XP_CFA_RBP_LOOP;
+    u32 bare = kind == XP_CFA_NONE && (!s->cur.file.id || s->cur.file.flags & XP_TABLE_V8);
     if (loop)
         xp_loop_note(s);
+    if (bare)
+        xp_bare_note(s);
     int stopped = xp_step_rare(xp_rule_word(r));
-    return stopped ? 1 : loop ? XP_LOOP : 0;
+    return stopped ? 1 : loop ? XP_LOOP : bare ? XP_BARE : 0;
 }
 
 /* Unwinds a batch of frames. As a global function (Linux 5.6) it is verified once, however often it is called. The
@@ -341,6 +346,8 @@ XP_NOINLINE int xp_step_on(u32 unused)
         int outcome = xp_step_batch(i);
         if (outcome == XP_LOOP)
             outcome = xp_loop_splice(i);
+        else if (outcome == XP_BARE)
+            outcome = xp_v8_splice(i);
         if (outcome)
             return 1;
     }

@@ -142,6 +142,16 @@ XP_INLINE int xp_python_take(struct xp_state *s)
     return 1;
 }
 
+/* The same of a V8, in s->v8. -1: the process has another runtime. */
+XP_INLINE int xp_v8_take(struct xp_state *s)
+{
+    struct xp_machine *m = xp_machine_find(s);
+    if (!m || m->kind != XP_MACHINE_V8)
+        return m ? -1 : 0;
+    s->v8 = m->v8;
+    return 1;
+}
+
 /* Looks up the table of generated code, or finds that it is that of a virtual machine. Its file ID stays 0: frames in
  * it are addresses of the process. */
 XP_INLINE void xp_region_of(struct xp_state *s, struct xp_vma *m)

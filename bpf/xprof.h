@@ -130,7 +130,7 @@ struct xp_file {
     u32 id;    /* in stack words; never reused */
     u32 state; /* enum xp_file_state */
     u32 uid;   /* of the table: shared by files with the same content, never reused, so the pc cache needs no flush */
-    u16 flags; /* XP_TABLE_FP_OK, XP_FILE_* */
+    u16 flags; /* XP_TABLE_*, XP_FILE_* */
     u16 asked; /* user space wants to know who maps it: the next sight is announced, under the same ID */
     u32 nblocks;
     u32 index; /* word number of the block index in the shards; its values are word numbers of rows */

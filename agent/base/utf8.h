@@ -21,3 +21,17 @@ static inline size_t utf8_len(const char *s, size_t left)
         return 0;
     return n;
 }
+
+/* The bytes of a character below 0x110000. Returns how many. */
+static inline size_t utf8_put(uint32_t c, char out[4])
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n - 1; i; i--, c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)(0xf00 >> n | c);
+    return n;
+}

@@ -13,6 +13,7 @@ struct table_input {
     struct gap_codes known;
     struct loops loops;
     bool keeps_frame_pointers;     /* code without FDEs keeps frame pointers as well */
+    bool v8;                       /* because it is builtins of V8 */
     const struct table_code *code; /* rows from elsewhere, or NULL */
     const struct table_code *gaps; /* rows that hold in gaps only: ascending, disjoint; borrowed, set by the caller */
     size_t ngaps;
@@ -50,5 +51,5 @@ int table_covered(const struct elf_file *e, const struct table_code *code, const
 /* Restricts an FDE to the part not covered by `code` (or NULL); it may start before it. False: nothing remains. */
 bool table_trim_fde(const struct table_code *code, struct cfi_fde *f);
 
-/* Tells whether code without FDEs in this file keeps frame pointers. */
-bool table_keeps_frame_pointers(const struct elf_file *e);
+/* Tells whether code without FDEs in this file is builtins of V8, which keep frame pointers. */
+bool table_has_v8(const struct elf_file *e);

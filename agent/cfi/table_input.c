@@ -7,11 +7,13 @@
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-/* V8's embedded builtins have no FDEs but keep frame pointers; node exports what tells that they are there. */
-bool table_keeps_frame_pointers(const struct elf_file *e)
+/* V8's embedded builtins have no FDEs but keep frame pointers; node exports what tells that they are there: up to 22 a
+ * function that finds them, and what debuggers have to know of its frames. */
+bool table_has_v8(const struct elf_file *e)
 {
     return elf_has_dynamic_symbol(e, "_ZNK2v88internal7Isolate18embedded_blob_codeEv") ||
-           elf_has_dynamic_symbol(e, "v8_Default_embedded_blob_code_");
+           elf_has_dynamic_symbol(e, "v8_Default_embedded_blob_code_") ||
+           elf_has_dynamic_symbol(e, "v8dbg_off_fp_function");
 }
 
 static int copy_section(struct table_input *in, size_t i, int fd)
@@ -30,8 +32,9 @@ static int copy_section(struct table_input *in, size_t i, int fd)
 
 int table_read(struct table_input *in, const struct elf_file *e, int fd, const struct table_code *code)
 {
-    AUTO_INPUT struct table_input new = {.code = code, .keeps_frame_pointers = table_keeps_frame_pointers(e)};
+    AUTO_INPUT struct table_input new = {.code = code, .v8 = table_has_v8(e)};
     int err = 0;
+    new.keeps_frame_pointers = new.v8;
     gap_codes_find(e, &new.known);
     loops_find(e, &new.loops);
     cfi_find(&new.cfi, e);
@@ -94,6 +97,7 @@ void table_key_of(const struct table_input *in, const u8 secret[16], struct tabl
     for (size_t i = 0; i < in->known.n; i++)
         add_gap_code(&h, &in->known.v[i]);
     add_u64(&h, in->keeps_frame_pointers);
+    add_u64(&h, in->v8);
     add_u64(&h, in->loops.n);
     for (size_t i = 0; i < in->loops.n; i++) {
         add_u64(&h, in->loops.v[i].start);

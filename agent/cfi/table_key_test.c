@@ -67,6 +67,7 @@ TEST(table_keys_depend_on_every_input)
     CHANGES(p.in.cfi.section[0].open_ended = true);
     CHANGES(p.in.cfi.nsections = 0);
     CHANGES(p.in.keeps_frame_pointers = true);
+    CHANGES(p.in.v8 = true);
     CHANGES(p.in.loops.n = 0);
     CHANGES(p.in.loops.v[0].start++);
     CHANGES(p.in.loops.v[0].end++);

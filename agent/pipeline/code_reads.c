@@ -124,7 +124,7 @@ static int open_file(struct opener *o, u32 tgid, const char *name)
 static bool has_all_code(const struct code_job *job)
 {
     struct xp_machine machine;
-    return runtime_machine(job->attached.data, job->attached.len, &machine) && machine.kind == XP_MACHINE_JVM;
+    return runtime_machine(job->attached.data, job->attached.len, &machine) && machine.kind != XP_MACHINE_PYTHON;
 }
 
 /* `attached`: what came of looking for a runtime; if there is one, it is well without generated code. */

@@ -5,7 +5,7 @@
 
 #define MAX_DYNAMIC 256
 #define MAX_CHAIN   256 /* symbols in one bucket; linkers aim at 4 */
-#define MAX_NAME    64
+#define MAX_NAME    96
 #define MAX_MODULES 1024 /* of a process */
 
 static Elf64_Phdr phdr_of(const struct module *mod, unsigned i)

@@ -265,7 +265,7 @@ static struct agg_stack *stack_get(struct aggregate *a, const struct agg_stack *
 /* Frames of runtimes are whole: each first word is followed by its second one, which stands nowhere else. */
 static bool user_words_valid(const u64 *words, size_t n)
 {
-    u32 kinds = 0, may = 2u * (1u << XP_WORD_PYTHON) - 1; /* bit k: there is a word of kind k */
+    u32 kinds = 0, may = 2u * (1u << XP_WORD_V8) - 1; /* bit k: there is a word of kind k */
     bool whole = true, begun = false;
     for (size_t i = 0; i < n; i++) {
         u32 kind = XP_WORD_KIND(words[i]);

@@ -14,6 +14,7 @@ enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT, FRAME_WAIT };
 #define KERNEL_MAPPING "[kernel.kallsyms]"
 #define JAVA_MAPPING   "[java]"
 #define PYTHON_MAPPING "[python]"
+#define V8_MAPPING     "[javascript]"
 
 struct prof_mapping {
     u32 name; /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[java]", "[python]", "[wait]", "[waker]",

@@ -125,7 +125,8 @@ static void read_line(struct reader *r, struct cursor line, struct prof_location
 /* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]" and files. */
 static enum frame_origin origin_of(const char *mapping)
 {
-    if (!strcmp(mapping, "[anon]") || !strcmp(mapping, JAVA_MAPPING) || !strcmp(mapping, PYTHON_MAPPING))
+    if (!strcmp(mapping, "[anon]") || !strcmp(mapping, JAVA_MAPPING) || !strcmp(mapping, PYTHON_MAPPING) ||
+        !strcmp(mapping, V8_MAPPING))
         return FRAME_JIT;
     if (wait_mapping_kind(mapping))
         return FRAME_WAIT;

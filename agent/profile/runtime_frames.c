@@ -59,21 +59,34 @@ static void ask(struct job *j, u32 owner)
     src->runtime(src->ctx, who->tgid, who->start, words, j->nrows, use_names, j);
 }
 
+/* Machine code of V8 has no position in the function that it is of. */
+static u64 address_of(u64 word, u64 more)
+{
+    u32 position = XP_MORE_POSITION(more);
+    return XP_WORD_ADDR(word) + (XP_WORD_KIND(word) == XP_WORD_V8 && position == XP_V8_COMPILED ? 0 : position);
+}
+
+static const char *mapping_of(u64 word)
+{
+    u32 kind = XP_WORD_KIND(word);
+    return kind == XP_WORD_PYTHON ? PYTHON_MAPPING : kind == XP_WORD_V8 ? V8_MAPPING : JAVA_MAPPING;
+}
+
 static const char *unnamed(u64 word)
 {
-    if (XP_WORD_KIND(word) == XP_WORD_PYTHON)
-        return "[python]";
+    if (XP_WORD_KIND(word) != XP_WORD_JAVA)
+        return mapping_of(word);
     return XP_JAVA_FORM(word) == XP_JAVA_FROZEN ? FROZEN : "[java]";
 }
 
 void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
 {
     struct job j = {.n = n, .rows = rows, .nrows = nrows};
-    bool python = nrows && XP_WORD_KIND(n->words.v[rows[0]]) == XP_WORD_PYTHON; /* a process has one runtime */
-    j.mapping = naming_mapping(n, python ? PYTHON_MAPPING : JAVA_MAPPING, "", false);
+    const char *mapping = mapping_of(nrows ? n->words.v[rows[0]] : 0); /* a process has one runtime */
+    j.mapping = naming_mapping(n, mapping, "", false);
     for (size_t i = 0; i < nrows && !n->failed; i++) {
         struct prof_location *l = &n->out->locations.v[rows[i]];
-        naming_put(n, l, j.mapping, XP_WORD_ADDR(n->words.v[rows[i]]) + XP_MORE_POSITION(n->more.v[rows[i]]), 0);
+        naming_put(n, l, j.mapping, address_of(n->words.v[rows[i]], n->more.v[rows[i]]), 0);
         l->origin = FRAME_JIT;
     }
     if (!n->failed && n->src->runtime && owner != NOBODYS)

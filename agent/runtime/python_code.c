@@ -1,5 +1,6 @@
 /* From a code object to its names. Objects say what they are: their type is that of the module with the interpreter. */
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "dwarf/demangle.h"
 #include "runtime/python_internal.h"
 #include "runtime/sound.h"
@@ -50,21 +51,11 @@ bool python_kind_shift(struct memory *m, struct python_layout *l, u64 str)
 /* What a file name has of bytes that are not UTF-8 (PEP 383) becomes such bytes again, and other surrogates, too. */
 static void add_character(struct buf *out, u32 c)
 {
-    if (c < 0x80) {
-        buf_char(out, (char)c);
-    } else if (c < 0x800) {
-        const char two[] = {(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f))};
-        buf_add(out, two, sizeof(two));
-    } else if (c >= 0xd800 && c < 0xe000) {
+    char bytes[4];
+    if (c >= 0xd800 && c < 0xe000)
         buf_char(out, (char)(0x80 | (c & 0x7f)));
-    } else if (c < 0x10000) {
-        const char three[] = {(char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 0x3f)), (char)(0x80 | (c & 0x3f))};
-        buf_add(out, three, sizeof(three));
-    } else {
-        const char four[] = {(char)(0xf0 | (c >> 18 & 7)), (char)(0x80 | (c >> 12 & 0x3f)),
-                             (char)(0x80 | (c >> 6 & 0x3f)), (char)(0x80 | (c & 0x3f))};
-        buf_add(out, four, sizeof(four));
-    }
+    else
+        buf_add(out, bytes, utf8_put(c, bytes));
 }
 
 static bool add_text(struct memory *m, u64 at, u32 kind, u32 n, struct buf *out)

@@ -44,7 +44,7 @@ enum synth_drop guard_foreign(const struct elf_file *e)
 {
     if (is_go(e))
         return SYNTH_DROP_GO;
-    if (table_keeps_frame_pointers(e))
+    if (table_has_v8(e))
         return SYNTH_DROP_V8;
     if (elf_has_dynamic_symbol(e, "caml_resume") || elf_has_dynamic_symbol(e, "caml_runstack"))
         return SYNTH_DROP_OCAML;

@@ -77,6 +77,14 @@ XP_INLINE int xp_python_take(struct xp_state *s)
     return 1;
 }
 
+XP_INLINE int xp_v8_take(struct xp_state *s)
+{
+    if (!space->machine || space->machine->kind != XP_MACHINE_V8)
+        return space->machine ? -1 : 0;
+    s->v8 = space->machine->v8;
+    return 1;
+}
+
 /* What the kernel keeps for probes is not copied with a stack. */
 XP_INLINE int xp_see_through_probe(void)
 {
@@ -97,6 +105,7 @@ XP_INLINE int xp_still_mapped(u32 i)
 #include "bpf/go.bpf.h"
 #include "bpf/hotspot.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/v8.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 void host_unwind(const struct host_space *with, const struct xp_regs *regs, struct xp_state *out)

@@ -1,0 +1,59 @@
+/* Reads V8, the JavaScript engine of Node.js, out of the memory of its process, without any help of it. It exports
+ * numbers for debuggers (v8dbg_*, V8's tools/gen-postmortem-metadata.py): types, and offsets of most fields.
+ *
+ *   v8.c           finds the engine, and what the unwinder must know of it (struct xp_v8)
+ *   v8_layout.c    its numbers
+ *   v8_text.c      strings (src/objects/string.tq)
+ *   v8_function.c  from a SharedFunctionInfo to its name, its script and where it begins there
+ *   v8_lines.c     from a position in the bytecode to one in the source, and from there to a line
+ *   v8_names.c     from words of a stack (bpf/v8.h) to frames
+ *   v8_about.c     what `inspect` says of it
+ *
+ * Functions are named as in stack traces and by V8's own profiler: by their name, or by what V8 inferred for one that
+ * has none, or "(anonymous)". Names of methods are without their class. A function of the language itself
+ * (Array.prototype.map) has a name, and no file. The line is that of the bytecode at hand, or, if the function is
+ * compiled or V8 keeps no lines of it, that where the function begins. "[javascript: gone]" is a frame whose function
+ * is another object by now; "[javascript]" is one whose name cannot be read.
+ *
+ * All of it is the process's to choose: offsets, lengths and steps are bounded, and all reads are of its own memory.
+ * Runs in the parser process; v8_check runs in its parent, too.
+ */
+#pragma once
+#include "base/buf.h"
+#include "bpf/types.h"
+#include "bpf/xprof.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+enum v8_positions { /* how tables of positions tell what is a statement */
+                    V8_POSITIONS_SIGN,
+                    V8_POSITIONS_BITS, /* since 14: by two bits */
+};
+
+/* Offsets in bytes from the start of their structure, like those of struct xp_v8. */
+struct v8_layout {
+    u16 shared_type, script_type, scope_type; /* types of objects */
+    u16 shared_name, shared_data;             /* SharedFunctionInfo: name_or_scope_info, function_data */
+    u16 script_name, script_source, script_line_offset, script_line_ends;
+    u16 array_positions;             /* BytecodeArray.source_position_table */
+    u16 scope_first;                 /* ScopeInfo: the index of the first local */
+    u16 not_string;                  /* bits that types of strings do not have */
+    u16 string_length, string_first; /* the text of sequential strings; what others refer to */
+    u16 positions;                   /* enum v8_positions */
+    u16 pad;
+};
+_Static_assert(sizeof(struct v8_layout) == 32, "no hidden padding");
+
+struct v8 { /* what is known of a process; plain numbers, so that they can be sent and kept */
+    struct xp_v8 machine;
+    struct v8_layout layout;
+    char version[24]; /* "12.4.254.21-node.57", perhaps shortened; printable, terminated; empty: it is not known */
+};
+
+/* Checks what came from another process: whatever it says, nothing that is computed with it overflows. Returns 0 or
+ * -EBADMSG. */
+int v8_check(const void *data, size_t len);
+
+struct memory;
+/* See struct runtime_memory_ops (runtime/runtime.h). */
+int v8_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out);

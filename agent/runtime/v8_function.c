@@ -1,0 +1,129 @@
+/* From a SharedFunctionInfo, which all closures of a function share, to what it is called. Once a function has run, it
+ * has a ScopeInfo, which has its name and place beside its variables (src/objects/scope-info.tq). */
+#include "base/cleanup.h"
+#include "runtime/sound.h"
+#include "runtime/v8_internal.h"
+#include <string.h>
+
+#define MAX_FUNCTIONS (1u << 20)
+#define MAX_LOCALS    (1u << 16)
+#define INLINE_LOCALS 75 /* their names, if there are fewer, are in the scope itself */
+#define ANONYMOUS     "(anonymous)"
+
+/* Bits of the flags of a scope. */
+enum { HAS_CLASS_VARIABLE = 1 << 10, HAS_NAME = 3 << 12, HAS_INFERRED_NAME = 1 << 14 };
+enum { SLOT_FLAGS, SLOT_LOCALS = 2, SLOT_START = 3, PLACED_FIRST = 5 };
+
+bool v8_function_cookie(struct memory *m, const struct v8 *v, u64 shared, u32 *cookie)
+{
+    u64 w[3];
+    if (v8_type(m, v, shared) != v->layout.shared_type ||
+        !memory_near(m, shared + v->machine.shared_script, w, sizeof(w)))
+        return false;
+    *cookie = XP_V8_COOKIE(w);
+    return true;
+}
+
+/* The offset of a text; 0: it is empty, or cannot be read. */
+static u32 text_of(struct v8_query *q, u64 value)
+{
+    AUTO_BUF struct buf text = {0};
+    bool ok = XP_V8_IS_OBJECT(value) && v8_text(q->m, q->v8, value - XP_V8_TAG, &text);
+    q->reply.texts.failed |= text.failed;
+    return ok && text.len ? frame_reply_text(&q->reply, text.data, text.len) : 0;
+}
+
+/* ---- Scopes ----------------------------------------------------------------------------------------------------- */
+
+static u64 slot(struct v8_query *q, u64 scope, u32 i, bool *ok)
+{
+    return v8_u(q->m, scope + sizeof(u64) * (1 + (u64)i), sizeof(u64), ok);
+}
+
+static u32 place_of(u64 value)
+{
+    return v8_is_number(value) && v8_number(value) >= 0 ? (u32)v8_number(value) : V8_NOWHERE;
+}
+
+/* Up to V8 12 it is a number like others. */
+static u32 flags_of(u64 value)
+{
+    return v8_is_number(value) ? (u32)v8_number(value) : (u32)value;
+}
+
+/* Its names are behind those of its variables. */
+static void read_scope(struct v8_query *q, u64 scope, struct v8_function *f)
+{
+    bool ok = true;
+    u32 i = q->v8->layout.scope_first, flags = flags_of(slot(q, scope, SLOT_FLAGS, &ok));
+    u32 locals = (u32)v8_number(slot(q, scope, SLOT_LOCALS, &ok));
+    if (!ok || locals > MAX_LOCALS)
+        return;
+    i += locals < INLINE_LOCALS ? 2 * locals : locals + 1;
+    i += flags & HAS_CLASS_VARIABLE ? 1 : 0;
+    if (flags & HAS_NAME) {
+        f->name = text_of(q, slot(q, scope, i, &ok));
+        i += 2;
+    }
+    if (flags & HAS_INFERRED_NAME) {
+        u64 inferred = slot(q, scope, i++, &ok);
+        f->name = f->name ? f->name : text_of(q, inferred);
+    }
+    f->start = place_of(slot(q, scope, q->v8->layout.scope_first >= PLACED_FIRST ? SLOT_START : i, &ok));
+    f->start = ok ? f->start : V8_NOWHERE;
+}
+
+/* ---- Functions -------------------------------------------------------------------------------------------------- */
+
+static void read_script(struct v8_query *q, struct v8_function *f)
+{
+    const struct v8 *v = q->v8;
+    bool ok = true;
+    u64 script = v8_object(q->m, f->shared + v->machine.shared_script, &ok);
+    if (v8_type(q->m, v, script) != v->layout.script_type)
+        return;
+    f->script = script;
+    f->file = text_of(q, v8_u(q->m, script + v->layout.script_name, sizeof(u64), &ok));
+}
+
+/* Functions of the language have a number in place of their bytecode. */
+static struct v8_function read_function(struct v8_query *q, u64 shared)
+{
+    const struct v8_layout *l = &q->v8->layout;
+    struct v8_function f = {.shared = shared, .start = V8_NOWHERE, .kind = RUNTIME_INTERPRETED};
+    bool ok = true;
+    if (!v8_function_cookie(q->m, q->v8, shared, &f.cookie))
+        return f;
+    u64 name = v8_u(q->m, shared + l->shared_name, sizeof(u64), &ok);
+    u64 data = v8_u(q->m, shared + l->shared_data, sizeof(u64), &ok);
+    if (!ok)
+        return f;
+    f.kind = v8_is_number(data) ? RUNTIME_NATIVE : RUNTIME_INTERPRETED;
+    if (XP_V8_IS_OBJECT(name) && v8_type(q->m, q->v8, name - XP_V8_TAG) == l->scope_type)
+        read_scope(q, name - XP_V8_TAG, &f);
+    else
+        f.name = text_of(q, name);
+    read_script(q, &f);
+    f.name = f.name ? f.name : frame_reply_text(&q->reply, ANONYMOUS, strlen(ANONYMOUS));
+    return f;
+}
+
+const struct v8_function *v8_function(struct v8_query *q, u64 shared)
+{
+    static const struct v8_function none = {.start = V8_NOWHERE};
+    const u64 *known = map_get(&q->functions, shared);
+    if (known)
+        return &q->known.v[*known - 1];
+    if (q->known.n >= MAX_FUNCTIONS) {
+        q->reply.cut = true;
+        return &none;
+    }
+    struct v8_function f = read_function(q, shared);
+    struct v8_function *to = VEC_PUSH(&q->known);
+    u64 *place = to ? map_put(&q->functions, shared) : NULL;
+    if (!place)
+        return NULL;
+    *to = f;
+    *place = q->known.n;
+    return to;
+}

@@ -1,0 +1,101 @@
+/* Shared by the files that read V8 (runtime/v8.h). Addresses of objects are those without the tag, but for values of
+ * fields. */
+#pragma once
+#include "base/map.h"
+#include "base/vec.h"
+#include "proc/memory.h"
+#include "proc/module.h"
+#include "runtime/frame_reply.h"
+#include "runtime/v8.h"
+
+static inline u64 v8_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
+{
+    u64 v = 0;
+    *ok = *ok && memory_near(m, at, &v, bytes);
+    return *ok ? v : 0;
+}
+
+static inline bool v8_is_number(u64 v)
+{
+    return !(u32)v;
+}
+
+static inline s32 v8_number(u64 v)
+{
+    return (s32)(v >> 32);
+}
+
+/* The address of the object that a field refers to; 0: to none. */
+static inline u64 v8_object(struct memory *m, u64 at, bool *ok)
+{
+    u64 v = v8_u(m, at, sizeof(v), ok);
+    return XP_V8_IS_OBJECT(v) && *ok ? v - XP_V8_TAG : 0;
+}
+
+/* The type of an object; ~0: it cannot be read. */
+u32 v8_type(struct memory *m, const struct v8 *v, u64 object);
+
+/* ---- The layout: v8_layout.c ---- */
+
+/* Fills it in from what the module exports. 0; -ENODATA: it has no V8; -ENOTSUP: something is missing. */
+int v8_layout(struct memory *m, const struct module *mod, struct v8 *out);
+
+/* ---- Texts: v8_text.c ---- */
+
+#define V8_MAX_TEXT 4096 /* characters of a name; longer ones are shortened */
+bool v8_is_text(struct memory *m, const struct v8 *v, u64 object);
+/* Characters [from, from + n) of a string go to `use`, in pieces; they have 1 or 2 bytes each. Returns false if they
+ * cannot be read, or it is none; `use` returns false to end it. */
+typedef bool (*v8_use)(void *arg, const u8 *chars, size_t n, unsigned bytes);
+bool v8_text_each(struct memory *m, const struct v8 *v, u64 string, v8_use use, void *arg);
+/* Appends a string, as UTF-8, shortened if it is long. False: it is none, or cannot be read. */
+bool v8_text(struct memory *m, const struct v8 *v, u64 string, struct buf *out);
+
+/* ---- Functions: v8_function.c ---- */
+
+struct v8_function {
+    u32 name, file; /* offsets in texts; name 0: it cannot be read */
+    u32 start;      /* where it begins in its script's source; V8_NOWHERE */
+    u32 cookie;
+    u64 script; /* 0: it has none */
+    u64 shared;
+    u32 kind; /* enum runtime_kind */
+};
+#define V8_NOWHERE UINT32_MAX
+
+struct v8_lines {  /* of a script */
+    VEC(u32) ends; /* where its lines end, ascending */
+    bool known;
+};
+
+struct v8_query { /* one request */
+    struct memory *m;
+    const struct v8 *v8;
+    struct frame_reply reply;
+    struct map functions; /* address -> 1 + index of `known` */
+    VEC(struct v8_function) known;
+    struct map scripts; /* address -> 1 + index of `lines` */
+    VEC(struct v8_lines) lines;
+    u64 source_left; /* characters of sources that may still be read */
+};
+
+/* Reads what makes the cookie of a function. False: it is none, or it cannot be read. */
+bool v8_function_cookie(struct memory *m, const struct v8 *v, u64 shared, u32 *cookie);
+/* Reads a function once. NULL: out of memory. Valid until the next call. */
+const struct v8_function *v8_function(struct v8_query *q, u64 shared);
+
+/* ---- Lines: v8_lines.c ---- */
+
+/* The line of a position in the bytecode; 0: it has none. */
+u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 position);
+void v8_lines_free(struct v8_query *q);
+
+/* ---- The process: v8.c ---- */
+
+/* Finds the engine of a process. Returns what runtime_memory_ops.attach does. */
+int v8_find(struct memory *m, struct v8 *out);
+
+/* ---- What inspect says: v8_about.c ---- */
+
+/* See runtime_memory_ops.about. */
+int v8_about(struct memory *m, struct buf *out);

@@ -115,11 +115,12 @@ struct xp_py {       /* how far the frames of Python are (python.bpf.h) */
 };
 
 struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */
-    u64 bp;     /* its frame pointer */
+    u64 bp, ip; /* its frame pointer, and where it is */
     u64 leaf;   /* enum xp_leaf */
+    u64 file;   /* where its code is from; 0: generated */
     u64 last;   /* where its word is */
     u64 map;    /* that of arrays of bytecode; 0: none was met */
-    u64 pad[4]; /* whole cache lines */
+    u64 pad[2]; /* whole cache lines */
 };
 
 struct xp_java_place { /* a return address in code of HotSpot */

@@ -18,7 +18,9 @@ enum { XP_DWARF_R9 = 9, XP_DWARF_R12 = 12 };
 XP_INLINE void xp_bare_note(struct xp_state *s)
 {
     s->js.bp = s->bp;
+    s->js.ip = s->ip;
     s->js.leaf = s->leaf;
+    s->js.file = s->cur.file.id;
     s->js.last = s->sample.nkernel + s->sample.nuser - 1u;
 }
 
@@ -58,25 +60,25 @@ XP_INLINE int xp_v8_is_array(struct xp_state *s, u64 object)
     return 1;
 }
 
-/* The position in the bytecode that the frame runs. What is in its place in frames of other code is anything. While a
- * bytecode is executed its position is in a register, beside the array's. */
-XP_INLINE u32 xp_v8_position(struct xp_state *s)
+/* The position in the bytecode that the frame runs; -1: there is none. What is in its place in frames of other code is
+ * anything. While a bytecode is executed its position is in a register, beside the array's. */
+XP_INLINE s64 xp_v8_position(struct xp_state *s)
 {
     u64 array, at, bp = s->js.bp;
     if (!s->v8.array_type || xp_load(s, bp + s->v8.frame_position, &at) || xp_load(s, bp + s->v8.frame_array, &array))
-        return XP_V8_COMPILED;
+        return -1;
     if ((u32)at || !xp_v8_is_array(s, array))
-        return XP_V8_COMPILED;
-    u64 position = at >> 32;
+        return -1;
+    at >>= 32;
     if (s->js.leaf == XP_LEAF_REGS && s->regs.r[XP_DWARF_R12] == array)
-        position = s->regs.r[XP_DWARF_R9];
-    position -= s->v8.array_data - XP_V8_TAG;
-    return position < XP_V8_COMPILED ? (u32)position : XP_V8_COMPILED;
+        at = s->regs.r[XP_DWARF_R9];
+    at -= s->v8.array_data - XP_V8_TAG;
+    return at >> 31 ? -1 : (s64)at;
 }
 
-XP_INLINE int xp_push_v8(struct xp_state *s, u64 shared, u32 cookie, u32 position)
+XP_INLINE int xp_push_v8(struct xp_state *s, u64 word, u64 more)
 {
-    u64 last = s->js.last, word = XP_V8_WORD(shared), more = XP_MORE_WORD(cookie, position);
+    u64 last = s->js.last;
     asm volatile("" : "+r"(last)); /* as in xp_put_java */
     if (last >= XP_MAX_KERNEL + XP_MAX_USER - 1 || s->sample.nuser >= XP_MAX_USER - 1)
         return 0;
@@ -105,5 +107,10 @@ XP_NOINLINE int xp_v8_splice(u32 unused)
         return 0;
     shared -= XP_V8_TAG;
     u32 cookie = xp_read_user(w, sizeof(w), shared + s->v8.shared_script) ? 0 : XP_V8_COOKIE(w);
-    return xp_push_v8(s, shared, cookie, xp_v8_position(s));
+    if (!s->js.file) /* frames that code compiled in the middle of a loop took over still have a position */
+        return xp_push_v8(s, XP_V8_WORD(XP_V8_COMPILED, shared),
+                          XP_MORE_WORD(XP_V8_MACHINE_COOKIE(cookie, s->js.ip), s->js.ip));
+    s64 at = xp_v8_position(s);
+    return xp_push_v8(s, XP_V8_WORD(at < 0 ? XP_V8_PLAIN : XP_V8_BYTECODE, shared),
+                      XP_MORE_WORD(cookie, at < 0 ? 0 : at));
 }

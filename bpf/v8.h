@@ -10,14 +10,21 @@
 /* ---- Frames --------------------------------------------------------------------------------------------------------
  * A frame has two words, like those of Java: XP_WORD_V8 and, towards the root, XP_WORD_MORE.
  *
- *   V8     exact(1) 0(3) address of the SharedFunctionInfo(56)
+ *   V8     exact(1) form(3) address of the SharedFunctionInfo(56)
  *   MORE   cookie(28) position(32)
  *
- * The position is the offset of the bytecode at hand in its array; XP_V8_COMPILED: the function runs as machine code.
- * The cookie tells whether the object at that address is still the same one when the frame gets its name.
+ * The cookie tells whether the object at that address is still the same one when the frame gets its name. Machine code
+ * takes the upper bits of it, and is itself the rest of the proof: it says whose it is.
  */
-#define XP_V8_WORD(shared) ((u64)XP_WORD_V8 << 60 | ((u64)(shared) & ((1ull << 56) - 1)))
-#define XP_V8_COMPILED     0xffffffffu
+enum xp_v8_form {
+    XP_V8_PLAIN,    /* position: 0; it is not known */
+    XP_V8_BYTECODE, /* position: of the bytecode at hand, in its array */
+    XP_V8_COMPILED, /* position: bits 0-31 of the address; its bits 32-47 are those 0-15 of the cookie */
+};
+#define XP_V8_WORD(form, shared)         ((u64)XP_WORD_V8 << 60 | (u64)(form) << 56 | ((u64)(shared) & ((1ull << 56) - 1)))
+#define XP_V8_FORM(w)                    ((u32)((w) >> 56) & 7)
+#define XP_V8_MACHINE_COOKIE(cookie, pc) (((cookie)&0xfff0000) | ((u32)((pc) >> 32) & 0xffff))
+#define XP_V8_PC(more)                   ((u64)(XP_MORE_COOKIE(more) & 0xffff) << 32 | XP_MORE_POSITION(more))
 /* What tells functions apart that have the same address, one after the other, by words of the object from `script` on:
  * the script; the number of parameters and the place of the function's token; the number of the function in it. */
 #define XP_V8_COOKIE(w) \

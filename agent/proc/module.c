@@ -88,23 +88,30 @@ static bool read_dynamic(struct memory *m, const struct module *mod, struct tabl
     return out->symbols && out->strings;
 }
 
+struct wanted {
+    const char *name;
+    u64 size; /* once it was found */
+};
+
 /* The symbol's address if it is the one that is meant. */
-static u64 symbol_at(struct memory *m, const struct module *mod, const struct tables *t, u32 i, const char *name)
+static u64 symbol_at(struct memory *m, const struct module *mod, const struct tables *t, u32 i, struct wanted *w)
 {
+    const char *name = w->name;
     Elf64_Sym s;
     char text[MAX_NAME];
     size_t len = strlen(name) + 1;
     if (len > sizeof(text) || !memory_read(m, t->symbols + (u64)i * sizeof(s), &s, sizeof(s)) ||
         s.st_shndx == SHN_UNDEF || !memory_read(m, t->strings + s.st_name, text, len) || memcmp(text, name, len) != 0)
         return 0;
+    w->size = s.st_size;
     return mod->bias + s.st_value;
 }
 
 /* The table: 4 numbers, a Bloom filter of 64-bit words, buckets with the first symbol of each, and a hash per symbol
  * whose lowest bit ends a chain. */
-static u64 by_gnu(struct memory *m, const struct module *mod, const struct tables *t, const char *name)
+static u64 by_gnu(struct memory *m, const struct module *mod, const struct tables *t, struct wanted *w)
 {
-    u32 head[4], bucket, hash = hash_gnu(name), one;
+    u32 head[4], bucket, hash = hash_gnu(w->name), one;
     if (!memory_read(m, t->gnu, head, sizeof(head)) || !head[0])
         return 0;
     u64 buckets = t->gnu + sizeof(head) + 8ull * head[2], chains = buckets + 4ull * head[0];
@@ -113,7 +120,7 @@ static u64 by_gnu(struct memory *m, const struct module *mod, const struct table
     for (u32 i = bucket; i - bucket < MAX_CHAIN; i++) {
         if (!memory_read(m, chains + 4ull * (i - head[1]), &one, sizeof(one)))
             return 0;
-        u64 at = (one | 1) == (hash | 1) ? symbol_at(m, mod, t, i, name) : 0;
+        u64 at = (one | 1) == (hash | 1) ? symbol_at(m, mod, t, i, w) : 0;
         if (at || one & 1)
             return at;
     }
@@ -132,24 +139,33 @@ static u32 hash_sysv(const char *name)
 }
 
 /* The table: the numbers of buckets and chains, the first symbol of each bucket, and the next one of each symbol. */
-static u64 by_sysv(struct memory *m, const struct module *mod, const struct tables *t, const char *name)
+static u64 by_sysv(struct memory *m, const struct module *mod, const struct tables *t, struct wanted *w)
 {
     u32 head[2], i;
     if (!memory_read(m, t->sysv, head, sizeof(head)) || !head[0] ||
-        !memory_read(m, t->sysv + sizeof(head) + 4ull * (hash_sysv(name) % head[0]), &i, sizeof(i)))
+        !memory_read(m, t->sysv + sizeof(head) + 4ull * (hash_sysv(w->name) % head[0]), &i, sizeof(i)))
         return 0;
     for (unsigned n = 0; i && n < MAX_CHAIN; n++) {
-        u64 at = symbol_at(m, mod, t, i, name);
+        u64 at = symbol_at(m, mod, t, i, w);
         if (at || !memory_read(m, t->sysv + sizeof(head) + 4ull * head[0] + 4ull * i, &i, sizeof(i)))
             return at;
     }
     return 0;
 }
 
-u64 module_symbol(struct memory *m, const struct module *mod, const char *name)
+u64 module_symbol_sized(struct memory *m, const struct module *mod, const char *name, u64 *size)
 {
     struct tables t;
+    struct wanted w = {.name = name};
     if (!read_dynamic(m, mod, &t))
         return 0;
-    return t.gnu ? by_gnu(m, mod, &t, name) : t.sysv ? by_sysv(m, mod, &t, name) : 0;
+    u64 at = t.gnu ? by_gnu(m, mod, &t, &w) : t.sysv ? by_sysv(m, mod, &t, &w) : 0;
+    *size = w.size;
+    return at;
+}
+
+u64 module_symbol(struct memory *m, const struct module *mod, const char *name)
+{
+    u64 size;
+    return module_symbol_sized(m, mod, name, &size);
 }

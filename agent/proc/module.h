@@ -21,3 +21,5 @@ bool module_next(struct memory *m, struct module_walk *w, struct module *out);
 /* Returns the address of a data symbol that the module defines; 0: it has none. By DT_GNU_HASH, or
  * DT_HASH. */
 u64 module_symbol(struct memory *m, const struct module *mod, const char *name);
+/* The same with its size in bytes. */
+u64 module_symbol_sized(struct memory *m, const struct module *mod, const char *name, u64 *size);

@@ -163,11 +163,11 @@ static void widen(struct frame_row *r, u32 line)
         r->line_hi = line;
 }
 
-_Static_assert(RUNTIME_KINDS <= 8, "a bit for each in frame_row.codes");
+_Static_assert(RUNTIME_KINDS <= 16, "a bit for each in frame_row.codes");
 
-static u8 code_bit(const struct frame *f)
+static u16 code_bit(const struct frame *f)
 {
-    return f->code ? (u8)(1u << f->code) : 0;
+    return f->code ? (u16)(1u << f->code) : 0;
 }
 
 s64 frame_table_add(struct frame_table *t, const struct frame *f)

@@ -64,7 +64,7 @@ struct frame_row {
     u32 line_lo, line_hi; /* range of its lines; 0: none */
     u8 kind;
     u8 found;     /* FOUND_* of all frames, combined */
-    u8 codes;     /* bit k: there is a frame of enum runtime_kind k */
+    u16 codes;    /* bit k: there is a frame of enum runtime_kind k */
     bool inlined; /* only if `inlines` is set */
 };
 struct frame_table {

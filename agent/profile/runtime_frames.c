@@ -59,11 +59,11 @@ static void ask(struct job *j, u32 owner)
     src->runtime(src->ctx, who->tgid, who->start, words, j->nrows, use_names, j);
 }
 
-/* Machine code of V8 has no position in the function that it is of. */
+/* Machine code of V8 is where its function is not. */
 static u64 address_of(u64 word, u64 more)
 {
-    u32 position = XP_MORE_POSITION(more);
-    return XP_WORD_ADDR(word) + (XP_WORD_KIND(word) == XP_WORD_V8 && position == XP_V8_COMPILED ? 0 : position);
+    bool compiled = XP_WORD_KIND(word) == XP_WORD_V8 && XP_V8_FORM(word) == XP_V8_COMPILED;
+    return compiled ? XP_V8_PC(more) : XP_WORD_ADDR(word) + XP_MORE_POSITION(more);
 }
 
 static const char *mapping_of(u64 word)

@@ -4,12 +4,14 @@
 
 enum runtime_kind {
     RUNTIME_INTERPRETED = 1,
-    RUNTIME_C1,      /* compiled quickly */
-    RUNTIME_C2,      /* compiled well */
-    RUNTIME_INLINED, /* into the next frame */
-    RUNTIME_NATIVE,  /* a function of the language that is implemented in another one */
-    RUNTIME_STUB,    /* code of the runtime itself */
-    RUNTIME_GONE,    /* whatever it was, it is something else by now */
+    RUNTIME_C1,        /* compiled quickly */
+    RUNTIME_C2,        /* compiled well */
+    RUNTIME_INLINED,   /* into the next frame */
+    RUNTIME_NATIVE,    /* a function of the language that is implemented in another one */
+    RUNTIME_STUB,      /* code of the runtime itself */
+    RUNTIME_BASELINE,  /* compiled bytecode by bytecode */
+    RUNTIME_OPTIMISED, /* compiled well, by other runtimes than Java's */
+    RUNTIME_GONE,      /* whatever it was, it is something else by now */
     RUNTIME_KINDS,
 };
 
@@ -22,6 +24,8 @@ static inline const char *runtime_kind_slug(size_t kind)
                                                      [RUNTIME_INLINED] = "inlined",
                                                      [RUNTIME_NATIVE] = "native",
                                                      [RUNTIME_STUB] = "stub",
+                                                     [RUNTIME_BASELINE] = "baseline",
+                                                     [RUNTIME_OPTIMISED] = "optimised",
                                                      [RUNTIME_GONE] = "gone"};
     return kind < RUNTIME_KINDS ? slugs[kind] : NULL;
 }

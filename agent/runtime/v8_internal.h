@@ -76,6 +76,8 @@ struct v8_query { /* one request */
     VEC(struct v8_function) known;
     struct map scripts; /* address -> 1 + index of `lines` */
     VEC(struct v8_lines) lines;
+    VEC(struct v8_code) codes;
+    u64 map;         /* that of what instructions are in; 0: not met yet */
     u64 source_left; /* characters of sources that may still be read */
 };
 
@@ -84,11 +86,55 @@ bool v8_function_cookie(struct memory *m, const struct v8 *v, u64 shared, u32 *c
 /* Reads a function once. NULL: out of memory. Valid until the next call. */
 const struct v8_function *v8_function(struct v8_query *q, u64 shared);
 
+/* ---- Places: v8_places.c ---- */
+
+#define V8_MAX_BYTES (1u << 20) /* of a table */
+struct v8_bytes {               /* of an array of bytes */
+    struct memory *m;
+    u64 at, end;
+};
+/* False: it is none, or too long. */
+bool v8_bytes_open(struct v8_query *q, u64 array, struct v8_bytes *out);
+/* The next number (base 128). False: there are no more. */
+bool v8_bytes_next(struct v8_bytes *t, u64 *out);
+
+struct v8_place {
+    u32 place;    /* in the source; V8_NOWHERE */
+    s32 inlining; /* number of the inlined call that it is in; negative: in none */
+};
+/* From how V8 stores it (src/codegen/source-position.h). */
+struct v8_place v8_place_of(u64 position);
+/* What a table says of a position: the last entry up to there, and the one behind it. False: it cannot be read. */
+bool v8_places_find(struct v8_query *q, u64 table, u64 position, struct v8_place *at, struct v8_place *next);
+/* The place of a position in an array of bytecode, or in that of a function; V8_NOWHERE: it is not known. */
+u32 v8_place_in(struct v8_query *q, u64 array, u64 position);
+u32 v8_place(struct v8_query *q, const struct v8_function *f, u32 position);
+
 /* ---- Lines: v8_lines.c ---- */
 
-/* The line of a position in the bytecode; 0: it has none. */
-u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 position);
+/* The line of a place in the source of a function; 0: it has none. */
+u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 place);
 void v8_lines_free(struct v8_query *q);
+
+/* ---- Machine code: v8_code.c ---- */
+
+struct v8_code {
+    u64 start; /* of its instructions */
+    u32 size;
+    u64 data;   /* bytecode, or what is needed to return to that */
+    u64 places; /* its table */
+    bool baseline;
+};
+/* Finds the code that has an instruction. NULL: there is none. Valid until the next call. */
+const struct v8_code *v8_code_at(struct v8_query *q, u64 pc);
+
+/* ---- v8_compiled.c ---- */
+
+/* Adds the frames of a function (a copy: others are read meanwhile), and of what is inlined into it, at an instruction. `exact`: it was interrupted there,
+ * and has called nothing. False: the code there is not that of the function. */
+bool v8_compiled(struct v8_query *q, const struct v8_function *f, u64 pc, bool exact);
+/* Adds a frame. */
+void v8_add(struct v8_query *q, const struct v8_function *f, enum runtime_kind kind, u32 place);
 
 /* ---- The process: v8.c ---- */
 

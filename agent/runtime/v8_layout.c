@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_SYMBOL 96
-#define SPELLINGS  3
+#define MAX_SYMBOL    96
+#define SPELLINGS     3
+#define MAX_BYTECODES 256
 
 struct number {
     const char *names[SPELLINGS]; /* any of these */
@@ -51,6 +52,11 @@ static const struct number NUMBERS[] = {
     {{"scopeinfo_idx_first_vars"}, 3, offsetof(struct v8, layout.scope_first)},
     {{"IsNotStringMask"}, -128, offsetof(struct v8, layout.not_string)},
     {{"class_String__length__int32_t"}, 12, offsetof(struct v8, layout.string_length)},
+    {{"DeoptimizationDataLiteralArrayIndex"}, 2, offsetof(struct v8, layout.deopt_literals)},
+    {{"DeoptimizationDataInliningPositionsIndex"}, 7, offsetof(struct v8, layout.deopt_inlining)},
+    {{"DeoptimizationDataSharedFunctionInfoIndex", "DeoptimizationDataWrappedSharedFunctionInfoIndex"},
+     6,
+     offsetof(struct v8, layout.deopt_shared)},
     {{"class_SeqOneByteString__chars__char"}, 16, offsetof(struct v8, layout.string_first)},
 };
 
@@ -86,16 +92,63 @@ static void read_version(struct memory *m, const struct module *mod, struct v8 *
             v->version[i] = 0;
             break;
         }
-    v->layout.positions = strtoul(v->version, NULL, 10) >= 14 ? V8_POSITIONS_BITS : V8_POSITIONS_SIGN;
 }
 
-/* What is next to what is exported. Offsets of bytecode arrays are those of V8 9.4 to 11.3, and of what came after. */
+/* ---- What is not exported --------------------------------------------------------------------------------------- */
+
+/* Up to 10, Code has its instructions in itself. */
+static void old_code(struct memory *m, const struct module *mod, struct v8_layout *l)
+{
+    s32 type, head;
+    if (!number_of(m, mod, "type_Code__CODE_TYPE", &type) ||
+        !number_of(m, mod, "class_Code__instruction_start__uintptr_t", &head))
+        return;
+    l->stream_type = (u16)type;
+    l->stream_head = (u16)head;
+    l->code_data = 16;
+    l->code_places = 24;
+    l->code_size = 40;
+}
+
+static void new_code(struct memory *m, const struct module *mod, unsigned major, struct v8_layout *l)
+{
+    s32 type, size = 56;
+    if (!number_of(m, mod, "type_InstructionStream__INSTRUCTION_STREAM_TYPE", &type))
+        return;
+    number_of(m, mod, "class_Code__instruction_size__int", &size);
+    l->stream_type = (u16)type;
+    l->stream_head = major < 12 ? 16 : 32;
+    l->stream_code = 8;
+    l->code_data = major < 12 ? 16 : 8;
+    l->code_places = l->code_data + 8;
+    l->code_size = (u16)size;
+}
+
+/* For operands of 1, 2 and 4 bytes each (src/interpreter/bytecodes.h). From 13 on it is not exported. */
+static void read_sizes(struct memory *m, const struct module *mod, struct v8_layout *l)
+{
+    u64 bytes, at = module_symbol_sized(m, mod, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE", &bytes);
+    if (!at || bytes % 3 || bytes / 3 > MAX_BYTECODES)
+        return;
+    l->sizes = at;
+    l->bytecodes = (u16)(bytes / 3);
+}
+
+/* Offsets of bytecode arrays are those of V8 9.4 to 11.3, and of what came after. */
 static void derive(struct memory *m, const struct module *mod, struct v8 *v)
 {
-    s32 length;
-    bool recent = number_of(m, mod, "class_BytecodeArray__length__SMI", &length);
-    v->layout.array_positions = recent ? 24 : 32;
-    v->layout.script_line_offset = v->layout.script_name + 8;
+    struct v8_layout *l = &v->layout;
+    unsigned major = (unsigned)strtoul(v->version, NULL, 10);
+    s32 any;
+    l->array_positions = number_of(m, mod, "class_BytecodeArray__length__SMI", &any) ? 24 : 32;
+    l->script_line_offset = l->script_name + 8;
+    l->positions = major >= 14 ? V8_POSITIONS_BITS : V8_POSITIONS_SIGN;
+    l->deopt_wrapped = number_of(m, mod, "DeoptimizationDataWrappedSharedFunctionInfoIndex", &any) ? 8 : 0;
+    if (major && major <= 10)
+        old_code(m, mod, l);
+    else if (major)
+        new_code(m, mod, major, l);
+    read_sizes(m, mod, l);
 }
 
 int v8_layout(struct memory *m, const struct module *mod, struct v8 *out)
@@ -107,7 +160,7 @@ int v8_layout(struct memory *m, const struct module *mod, struct v8 *out)
     for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(*NUMBERS); i++)
         if (!read_number(m, mod, &NUMBERS[i], out))
             return -ENOTSUP;
-    derive(m, mod, out);
     read_version(m, mod, out);
+    derive(m, mod, out);
     return 0;
 }

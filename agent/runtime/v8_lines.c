@@ -1,99 +1,9 @@
-/* From a position in the bytecode of a function to one in its source (src/codegen/source-position-table.h), and from
- * there to a line, by the ends of lines of the source. V8 keeps positions of bytecode only where it has needed them, or
- * compiled the function at once. */
+/* From a place in a source to its line, by the ends of lines of the source. */
 #include "runtime/v8_internal.h"
 #include <string.h>
 
-#define MAX_TABLE   (1u << 20) /* bytes */
 #define MAX_LINES   (1u << 22)
 #define MAX_SCRIPTS (1u << 16)
-#define LENGTH      8 /* of an array of bytes: its offset, and that of the bytes */
-#define BYTES       16
-
-/* ---- Positions -------------------------------------------------------------------------------------------------- */
-
-struct table {
-    struct memory *m;
-    u64 at, end;
-};
-
-/* Base 128. */
-static bool next(struct table *t, u64 *out)
-{
-    u64 v = 0;
-    u8 byte = 0x80;
-    for (unsigned shift = 0; byte & 0x80; shift += 7) {
-        if (shift > 63 || t->at >= t->end || !memory_near(t->m, t->at++, &byte, 1))
-            return false;
-        v |= (u64)(byte & 0x7f) << shift;
-    }
-    *out = v;
-    return true;
-}
-
-static u64 signed_of(u64 v)
-{
-    return v >> 1 ^ -(v & 1);
-}
-
-/* How far an entry is from the one before. Those of expressions were stored as -1 - n. */
-static u64 step_of(enum v8_positions how, u64 v)
-{
-    if (how == V8_POSITIONS_BITS)
-        return v >> 2;
-    s64 step = (s64)signed_of(v);
-    return (u64)(step < 0 ? -(step + 1) : step);
-}
-
-/* Entries are of ascending positions in the bytecode, and apply up to the next one. Bits 1 to 30 of a place are 1 + the
- * position in the source. */
-static u32 search(struct table *t, enum v8_positions how, u32 position)
-{
-    u64 at = 0, place = 0, found = 0, step, more;
-    while (next(t, &step) && next(t, &more)) {
-        at += step_of(how, step);
-        if (at > position)
-            break;
-        place += signed_of(more);
-        found = place;
-    }
-    u32 v = (u32)(found >> 1) & 0x3fffffff;
-    return v ? v - 1 : V8_NOWHERE;
-}
-
-/* The bytecode of a function; 0: it has none. If it is compiled by now, that has the bytecode in its first or second
- * field. */
-static u64 bytecode_of(struct v8_query *q, u64 shared)
-{
-    const struct v8 *v = q->v8;
-    bool ok = true;
-    u64 data = v8_object(q->m, shared + v->layout.shared_data, &ok);
-    if (v8_type(q->m, v, data) == v->machine.array_type)
-        return data;
-    for (u64 field = 8; data && field <= 16; field += 8) {
-        u64 array = v8_object(q->m, data + field, &ok);
-        if (v8_type(q->m, v, array) == v->machine.array_type)
-            return array;
-    }
-    return 0;
-}
-
-static u32 place_of(struct v8_query *q, u64 shared, u32 position)
-{
-    const struct v8 *v = q->v8;
-    bool ok = true;
-    u64 array = position == XP_V8_COMPILED ? 0 : bytecode_of(q, shared);
-    if (!array)
-        return V8_NOWHERE;
-    u64 bytes = v8_object(q->m, array + v->layout.array_positions, &ok);
-    u64 length = bytes ? v8_u(q->m, bytes + LENGTH, sizeof(u64), &ok) : 0;
-    if (!ok || !v8_is_number(length) || length >> 32 > MAX_TABLE)
-        return V8_NOWHERE;
-    struct table t = {q->m, bytes + BYTES, bytes + BYTES + (length >> 32)};
-    return search(&t, v->layout.positions, position);
-}
-
-/* ---- Lines ------------------------------------------------------------------------------------------------------ */
 
 struct counting {
     struct v8_query *q;
@@ -162,10 +72,8 @@ static u32 ended(const struct v8_lines *l, u32 place)
     return (u32)lo;
 }
 
-u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 position)
+u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 place)
 {
-    u32 place = f->script ? place_of(q, f->shared, position) : V8_NOWHERE;
-    place = place == V8_NOWHERE ? f->start : place;
     if (!f->script || place == V8_NOWHERE)
         return 0;
     bool ok = true;

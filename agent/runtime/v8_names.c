@@ -13,10 +13,16 @@ static bool is_v8(const u64 *w)
     return XP_WORD_KIND(w[0]) == XP_WORD_V8 && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
 }
 
+static bool is_compiled(const u64 *w)
+{
+    return XP_V8_FORM(w[0]) == XP_V8_COMPILED;
+}
+
 /* The unwinder cannot read what is not in memory at that moment: then the cookie is 0. */
 static bool fits(u32 cookie, const u64 *w)
 {
-    return XP_MORE_COOKIE(w[1]) == cookie || !XP_MORE_COOKIE(w[1]);
+    u32 mask = is_compiled(w) ? 0xfff0000 : 0xfffffff, own = XP_MORE_COOKIE(w[1]) & mask;
+    return own == (cookie & mask) || !own;
 }
 
 static bool is_gone(void *query, const u64 *w)
@@ -26,23 +32,27 @@ static bool is_gone(void *query, const u64 *w)
     return is_v8(w) && (!v8_function_cookie(q->m, q->v8, XP_WORD_ADDR(w[0]), &cookie) || !fits(cookie, w));
 }
 
+static void add_frames(struct v8_query *q, const struct v8_function *f, const u64 *w)
+{
+    struct v8_function own = *f; /* others are read meanwhile */
+    u32 form = XP_V8_FORM(w[0]);
+    if (form == XP_V8_COMPILED && v8_compiled(q, &own, XP_V8_PC(w[1]), w[0] & XP_WORD_EXACT))
+        return;
+    v8_add(q, &own, own.kind, form == XP_V8_BYTECODE ? v8_place(q, &own, XP_MORE_POSITION(w[1])) : V8_NOWHERE);
+}
+
 static void add_pair(void *query, const u64 *w)
 {
     struct v8_query *q = query;
     const struct v8_function *f = is_v8(w) ? v8_function(q, XP_WORD_ADDR(w[0])) : NULL;
-    if (!is_v8(w)) {
-        frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[javascript]");
-    } else if (!f) {
+    if (is_v8(w) && !f)
         q->reply.texts.failed = true;
-    } else if (!fits(f->cookie, w)) {
+    else if (is_v8(w) && !fits(f->cookie, w))
         return;
-    } else if (!f->name) {
+    else if (!f || !f->name)
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[javascript]");
-    } else {
-        struct names_frame frame = {.start = f->kind, .name = f->name, .system_name = f->name, .file = f->file};
-        frame.line = v8_line(q, f, XP_MORE_POSITION(w[1]));
-        frame_reply_add(&q->reply, frame);
-    }
+    else
+        add_frames(q, f, w);
 }
 
 int v8_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)
@@ -56,6 +66,7 @@ int v8_names(struct memory *m, const void *attached, size_t len, const u64 *word
     int rc = frame_reply_make(&q.reply, &reply, &q, m, words, n / 2, out);
     vec_free(&q.known);
     map_free(&q.functions);
+    vec_free(&q.codes);
     v8_lines_free(&q);
     return rc;
 }

@@ -121,4 +121,4 @@ struct xp_table {
     u8 pad[7];
 };
 _Static_assert(sizeof(struct xp_table) == 96, "the disk format");
-#define XP_TABLE_VERSION 10
+#define XP_TABLE_VERSION 11

@@ -10,6 +10,7 @@
 
 #define SPARE_ROWS (4 + GAP_CODES * (GAP_ROWS + 1)) /* for a gap, and what becomes of a malformed program */
 #define PADDING    64 /* a gap up to this between two FDEs is alignment: no row of its own */
+#define NARROW     15 /* the same in a file that has more code without FDEs: small functions in assembler among it */
 
 static u64 word_of(unsigned kind)
 {
@@ -53,6 +54,11 @@ static void add_clipped(struct builder *b, const struct table_code *c, u64 from,
     b->t->source_rows[c->source] += b->rows.n - before;
 }
 
+static bool is_blank(const struct builder *b, u64 at, u64 to)
+{
+    return to - at > (b->in->keeps_frame_pointers ? NARROW : PADDING);
+}
+
 /* Code [at, to) that nobody knows, but for those whose rows hold in gaps only. `blank`: it is more than padding. */
 static void add_unknown(struct builder *b, u64 at, u64 to, bool blank, bool tail)
 {
@@ -65,7 +71,7 @@ static void add_unknown(struct builder *b, u64 at, u64 to, bool blank, bool tail
                 rows_emit(&b->rows, at, none);
             add_clipped(b, c, from, end);
             at = end;
-            blank = tail || to - at > PADDING;
+            blank = tail || is_blank(b, at, to);
         }
         if (c->end > to) /* the rest lies in the next gap */
             break;
@@ -80,7 +86,7 @@ static void add_unknown(struct builder *b, u64 at, u64 to, bool blank, bool tail
 static void add_gap(struct builder *b, u64 to, bool tail)
 {
     u64 at = b->done;
-    bool blank = tail || to - at > PADDING;
+    bool blank = tail || is_blank(b, at, to);
     for (; b->next < b->in->known.n && b->in->known.v[b->next].start < to; b->next++) {
         const struct gap_code *c = &b->in->known.v[b->next];
         if (c->start < at) /* an FDE covers its start */

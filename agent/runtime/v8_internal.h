@@ -44,10 +44,10 @@ int v8_layout(struct memory *m, const struct module *mod, struct v8 *out);
 
 #define V8_MAX_TEXT 4096 /* characters of a name; longer ones are shortened */
 bool v8_is_text(struct memory *m, const struct v8 *v, u64 object);
-/* Characters [from, from + n) of a string go to `use`, in pieces; they have 1 or 2 bytes each. Returns false if they
- * cannot be read, or it is none; `use` returns false to end it. */
+/* Characters [from, from + most) of a string, as far as there are any, go to `use`, in pieces; they have 1 or 2 bytes
+ * each. Returns false if they cannot be read, or it is none; `use` returns false to end it. */
 typedef bool (*v8_use)(void *arg, const u8 *chars, size_t n, unsigned bytes);
-bool v8_text_each(struct memory *m, const struct v8 *v, u64 string, v8_use use, void *arg);
+bool v8_text_each(struct memory *m, const struct v8 *v, u64 string, u64 from, u64 most, v8_use use, void *arg);
 /* Appends a string, as UTF-8, shortened if it is long. False: it is none, or cannot be read. */
 bool v8_text(struct memory *m, const struct v8 *v, u64 string, struct buf *out);
 
@@ -65,7 +65,9 @@ struct v8_function {
 
 struct v8_lines {  /* of a script */
     VEC(u32) ends; /* where its lines end, ascending */
-    bool known;
+    u64 source;    /* 0: it cannot be read */
+    u32 read;      /* characters that were looked at */
+    bool returned; /* the last one was a carriage return */
 };
 
 struct v8_query { /* one request */
@@ -130,8 +132,8 @@ const struct v8_code *v8_code_at(struct v8_query *q, u64 pc);
 
 /* ---- v8_compiled.c ---- */
 
-/* Adds the frames of a function (a copy: others are read meanwhile), and of what is inlined into it, at an instruction. `exact`: it was interrupted there,
- * and has called nothing. False: the code there is not that of the function. */
+/* Adds the frames of a function (a copy: others are read meanwhile), and of what is inlined into it, at an instruction.
+ * `exact`: it was interrupted there, and has called nothing. False: the code there is not that of the function. */
 bool v8_compiled(struct v8_query *q, const struct v8_function *f, u64 pc, bool exact);
 /* Adds a frame. */
 void v8_add(struct v8_query *q, const struct v8_function *f, enum runtime_kind kind, u32 place);

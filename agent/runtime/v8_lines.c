@@ -4,39 +4,57 @@
 
 #define MAX_LINES   (1u << 22)
 #define MAX_SCRIPTS (1u << 16)
+#define AHEAD       16384 /* characters */
 
 struct counting {
     struct v8_query *q;
     struct v8_lines *to;
-    u32 at;
-    bool returned; /* the character before was a carriage return */
 };
 
-static bool end_line(struct counting *c)
+static bool end_line(struct v8_lines *l, u32 at)
 {
-    u32 *end = c->to->ends.n < MAX_LINES ? VEC_PUSH(&c->to->ends) : NULL;
+    u32 *end = l->ends.n < MAX_LINES ? VEC_PUSH(&l->ends) : NULL;
     if (end)
-        *end = c->at;
+        *end = at;
     return end;
+}
+
+static bool add_slowly(struct v8_lines *l, const u8 *chars, size_t n, unsigned bytes)
+{
+    for (size_t i = 0; i < n; i++) {
+        u16 v = 0;
+        memcpy(&v, chars + i * bytes, bytes);
+        if (l->returned && v == '\n')
+            l->ends.v[l->ends.n - 1] = l->read + (u32)i;
+        else if ((v == '\n' || v == '\r' || v == 0x2028 || v == 0x2029) && !end_line(l, l->read + (u32)i))
+            return false;
+        l->returned = v == '\r';
+    }
+    return true;
+}
+
+/* Bytes without carriage returns: sources have megabytes. */
+static bool add_fast(struct v8_lines *l, const u8 *chars, size_t n)
+{
+    const u8 *end = chars + n;
+    for (const u8 *p = chars; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+        if (!end_line(l, l->read + (u32)(p - chars)))
+            return false;
+    return true;
 }
 
 /* Lines end with LF, CR, CR LF, U+2028 or U+2029 (ECMA-262, 12.3). */
 static bool add_lines(void *arg, const u8 *chars, size_t n, unsigned bytes)
 {
     struct counting *c = arg;
-    if (c->q->source_left < n)
+    struct v8_lines *l = c->to;
+    if (c->q->source_left < n || n > UINT32_MAX - l->read)
         return false;
     c->q->source_left -= n;
-    for (size_t i = 0; i < n; i++, c->at++) {
-        u16 v = 0;
-        memcpy(&v, chars + i * bytes, bytes);
-        if (c->returned && v == '\n')
-            c->to->ends.v[c->to->ends.n - 1] = c->at;
-        else if ((v == '\n' || v == '\r' || v == 0x2028 || v == 0x2029) && !end_line(c))
-            return false;
-        c->returned = v == '\r';
-    }
-    return true;
+    bool fast = bytes == 1 && !l->returned && !memchr(chars, '\r', n);
+    bool ok = fast ? add_fast(l, chars, n) : add_slowly(l, chars, n, bytes);
+    l->read += (u32)n;
+    return ok;
 }
 
 /* NULL: out of memory, or too many. */
@@ -51,11 +69,18 @@ static struct v8_lines *lines_of(struct v8_query *q, u64 script)
     if (!place)
         return NULL;
     *place = q->lines.n;
-    *to = (struct v8_lines){0};
-    struct counting c = {.q = q, .to = to};
-    u64 source = v8_object(q->m, script + q->v8->layout.script_source, &ok);
-    to->known = source && v8_text_each(q->m, q->v8, source, add_lines, &c);
+    *to = (struct v8_lines){.source = v8_object(q->m, script + q->v8->layout.script_source, &ok)};
     return to;
+}
+
+/* Looks at the source up to a place, and somewhat more. */
+static bool read_to(struct v8_query *q, struct v8_lines *l, u32 place)
+{
+    struct counting c = {.q = q, .to = l};
+    if (l->source && l->read <= place &&
+        !v8_text_each(q->m, q->v8, l->source, l->read, (u64)place - l->read + AHEAD, add_lines, &c))
+        l->source = 0;
+    return l->source && l->read >= place;
 }
 
 /* How many lines have ended before a place. */
@@ -77,9 +102,9 @@ u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 place)
     if (!f->script || place == V8_NOWHERE)
         return 0;
     bool ok = true;
-    const struct v8_lines *l = lines_of(q, f->script);
+    struct v8_lines *l = lines_of(q, f->script);
     u64 first = v8_u(q->m, f->script + q->v8->layout.script_line_offset, sizeof(u64), &ok);
-    if (!l || !l->known || !ok)
+    if (!l || !ok || !read_to(q, l, place))
         return 0;
     s64 line = 1 + (s64)ended(l, place) + (v8_is_number(first) ? v8_number(first) : 0);
     return line > 0 && line <= INT32_MAX ? (u32)line : 0;

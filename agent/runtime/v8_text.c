@@ -6,7 +6,8 @@
 #include "runtime/v8_internal.h"
 #include <string.h>
 
-#define MAX_PARTS 64 /* of a string that consists of others */
+#define MAX_PARTS 64    /* of a string that consists of others */
+#define PIECE     16384 /* bytes that are read at once */
 #define SHORTENED "..."
 
 /* Bits of the type of a string (src/objects/instance-type.h). */
@@ -42,10 +43,12 @@ struct reading {
 
 static bool read_chars(const struct reading *r, u64 at, u64 n, unsigned bytes)
 {
-    u8 chars[1024];
+    u8 chars[PIECE];
     for (u64 i = 0; i < n;) {
-        u64 some = n - i < sizeof(chars) / bytes ? n - i : sizeof(chars) / bytes;
-        if (!memory_near(r->m, at + i * bytes, chars, some * bytes) || !r->use(r->arg, chars, some, bytes))
+        u64 some = n - i < sizeof(chars) / bytes ? n - i : sizeof(chars) / bytes, len = some * bytes;
+        bool ok = len < MEMORY_PAGE ? memory_near(r->m, at + i * bytes, chars, len)
+                                    : memory_read(r->m, at + i * bytes, chars, len);
+        if (!ok || !r->use(r->arg, chars, some, bytes))
             return false;
         i += some;
     }
@@ -98,19 +101,21 @@ static bool read_part(struct reading *r, u64 string, u64 from, u64 n)
     }
 }
 
-static bool read_all(struct reading *r, u64 string, u64 most, bool *all)
+/* Those of [from, from + most) that there are. */
+static bool read_range(struct reading *r, u64 string, u64 from, u64 most, bool *more)
 {
     bool ok = v8_is_text(r->m, r->v8, string);
     u64 n = ok ? length_of(r, string, &ok) : 0;
-    *all = n <= most;
-    return ok && read_part(r, string, 0, n < most ? n : most);
+    u64 left = from < n ? n - from : 0;
+    *more = left > most;
+    return ok && read_part(r, string, from < n ? from : n, left < most ? left : most);
 }
 
-bool v8_text_each(struct memory *m, const struct v8 *v, u64 string, v8_use use, void *arg)
+bool v8_text_each(struct memory *m, const struct v8 *v, u64 string, u64 from, u64 most, v8_use use, void *arg)
 {
     struct reading r = {.m = m, .v8 = v, .use = use, .arg = arg};
-    bool all;
-    return read_all(&r, string, UINT32_MAX, &all);
+    bool more;
+    return read_range(&r, string, from, most, &more);
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
@@ -149,10 +154,10 @@ bool v8_text(struct memory *m, const struct v8 *v, u64 string, struct buf *out)
     AUTO_BUF struct buf plain = {0};
     struct text t = {.out = &plain};
     struct reading r = {.m = m, .v8 = v, .use = add_chars, .arg = &t};
-    bool all;
-    if (!read_all(&r, string, V8_MAX_TEXT, &all))
+    bool more;
+    if (!read_range(&r, string, 0, V8_MAX_TEXT, &more))
         return false;
-    if (!all)
+    if (more)
         buf_str(&plain, SHORTENED);
     out->failed |= plain.failed;
     if (plain.len)

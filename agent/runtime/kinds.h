@@ -9,9 +9,9 @@ enum runtime_kind {
     RUNTIME_INLINED,   /* into the next frame */
     RUNTIME_NATIVE,    /* a function of the language that is implemented in another one */
     RUNTIME_STUB,      /* code of the runtime itself */
+    RUNTIME_GONE,      /* whatever it was, it is something else by now */
     RUNTIME_BASELINE,  /* compiled bytecode by bytecode */
     RUNTIME_OPTIMISED, /* compiled well, by other runtimes than Java's */
-    RUNTIME_GONE,      /* whatever it was, it is something else by now */
     RUNTIME_KINDS,
 };
 

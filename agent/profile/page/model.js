@@ -5,7 +5,8 @@
 const KINDS = ['native', 'kernel', 'jit', 'wait', 'process', 'mark'];
 const PROCESS = 4, MARK = 5;
 /* Kinds of code of a runtime: bit k of a frame's `codes`. */
-const CODES = ['', 'interpreted', 'compiled (C1)', 'compiled (C2)', '', 'native method', 'stub', 'compiled (baseline)', 'compiled (optimised)', 'gone'];
+const CODES = ['', 'interpreted', 'compiled (C1)', 'compiled (C2)', '', 'native method', 'stub', 'gone',
+  'compiled (baseline)', 'compiled (optimised)'];
 const INTERPRETED = 1 << 1;
 
 /* What a frame has its colour by. */

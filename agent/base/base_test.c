@@ -109,6 +109,19 @@ TEST(utf8_refuses_overlong_and_surrogates)
     CHECK_EQ(utf8_len("\xe2\x82", 2), 0);
 }
 
+TEST(utf8_puts_characters_of_every_length)
+{
+    static const uint32_t first[] = {0, 0x80, 0x800, 0x10000}, last[] = {0x7f, 0x7ff, 0xffff, 0x10ffff};
+    static const char *const texts[] = {"\x7f", "\xdf\xbf", "\xef\xbf\xbf", "\xf4\x8f\xbf\xbf"};
+    char bytes[4];
+    for (size_t n = 1; n <= 4; n++) {
+        CHECK_EQ(utf8_put(first[n - 1], bytes), n);
+        CHECK_EQ(utf8_len(bytes, n), n);
+        CHECK_EQ(utf8_put(last[n - 1], bytes), n);
+        CHECK(!memcmp(bytes, texts[n - 1], n));
+    }
+}
+
 TEST(queue_is_bounded_and_ordered)
 {
     struct queue *q = NULL;

@@ -193,6 +193,7 @@ static void agree(const char *pattern)
     CHECK_EQ(oracle_compare(fd, &e, t, &n), 0);
     CHECK(n.rows > 0);
     CHECK_EQ(t->flags & XP_TABLE_FP_OK, strstr(pattern, "node") ? XP_TABLE_FP_OK : 0);
+    CHECK_EQ(t->flags & XP_TABLE_V8, strstr(pattern, "node") ? XP_TABLE_V8 : 0);
     if (n.differ)
         test_fail(__FILE__, __LINE__,
                   "%s: %zu of %zu rows differ, first at %#llx: kind %#x cfa %d rbp %d rbx %u, libdw "

@@ -1,0 +1,80 @@
+/* Changes to a crafted V8: a byte each, where and what. It is attached to with them, and functions are named with what
+ * was found before and after. Whatever is accepted must be sound.
+ */
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "dwarf/names.h"
+#include "runtime/runtime.h"
+#include "runtime/v8_crafted.h"
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+#define PAIRS 8
+
+/* Strings, scopes and code of all kinds, so that one changed byte leads to them. */
+static void add_kinds(struct crafted *c, u32 functions[3])
+{
+    static const u16 wide[] = {0x6f22, '\r', '\n', 0xd83d, 0xde00, 0x2028, 'x'};
+    u32 text = crafted_text(c, "text\n"), two = crafted_two(c, wide, 7), scope;
+    u32 thin = crafted_other(c, CRAFTED_THIN, 7, crafted_pointer(two), 0);
+    u32 outside = crafted_other(c, CRAFTED_EXTERNAL | CRAFTED_ONE, 5, 0, text + CRAFTED_FIRST);
+    u32 cons = crafted_cons(c, crafted_cons(c, text, thin), outside);
+    u32 part = crafted_other(c, CRAFTED_SLICED, 9, crafted_pointer(cons), crafted_number(3));
+    u32 script = crafted_script(c, part, cons, 3), compiled = crafted_object(c, 300, 32);
+    crafted_put(c, compiled + 16, crafted_pointer(c->array), 8);
+    scope = crafted_scope(c, (struct crafted_scope){.locals = 3, .class_variable = true, .inferred = cons, .start = 6});
+    functions[0] = crafted_function(c, scope, crafted_pointer(compiled), crafted_pointer(script));
+    scope = crafted_scope(c, (struct crafted_scope){.locals = 80, .has_name = 3, .name = part, .start = 9});
+    functions[1] = crafted_function(c, scope, crafted_pointer(c->array), crafted_pointer(script));
+    functions[2] = crafted_function(c, thin, crafted_number(1), crafted_pointer(c->script));
+}
+
+static void name_all(const struct crafted *c, int mem, const struct buf *attached, const u32 functions[3])
+{
+    AUTO_BUF struct buf out = {0};
+    struct names v;
+    u64 words[2 * PAIRS];
+    const u32 at[PAIRS] = {c->work,      c->work,      c->builtin,   functions[0],
+                           functions[0], functions[1], functions[2], c->script};
+    const u32 positions[PAIRS] = {4, 306, 0, 300, XP_V8_COMPILED, 4, 4, 4};
+    for (u32 i = 0; i < PAIRS; i++) {
+        words[2 * i] = XP_V8_WORD(at[i]);
+        words[2 * i + 1] = XP_MORE_WORD(i & 1 ? crafted_cookie(c, at[i]) : 0, positions[i]);
+    }
+    if (runtime_names(mem, attached->data, attached->len, words, sizeof(words) / sizeof(*words), &out))
+        return;
+    if (names_view(out.data, out.len, PAIRS, &v))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+    AUTO_BUF struct buf before = {0};
+    AUTO_BUF struct buf after = {0};
+    AUTO_BUF struct buf about = {0};
+    const void *bytes;
+    u32 functions[3];
+    if (!c || !len)
+        return 0;
+    crafted_make(c, data[0] % CRAFTED_VERSIONS);
+    add_kinds(c, functions);
+    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
+    AUTO_CLOSE int sound = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
+    if (runtime_attach(sound, maps, &before))
+        abort();
+    for (size_t i = 1; i + 2 < len; i += 3)
+        c->bytes[data[i] | data[i + 1] << 8] = data[i + 2];
+    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
+    name_all(c, mem, &before, functions);
+    if (!runtime_about(mem, maps, &about) && !runtime_about_sound(about.data, about.len))
+        abort();
+    if (runtime_attach(mem, maps, &after))
+        return 0;
+    if (!runtime_attached(after.data, after.len, &bytes))
+        abort();
+    name_all(c, mem, &after, functions);
+    return 0;
+}

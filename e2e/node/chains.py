@@ -101,6 +101,7 @@ def main():
         frames = [f for f in frames if f[:3] not in NATIVE]
         if frames not in chains[name]:
             chains[name].append(frames)
+    callers = {tuple(name_of(f[0]) for f in own[1:]) for c in chains.values() for own in c}
     count, seen, bad = collections.Counter(), collections.Counter(), []
     wrong, examples, period = collections.Counter(), {}, None
     for value, shown, labels in read(args.profile):
@@ -111,6 +112,8 @@ def main():
         count["without names"] += value * any(UNKNOWN.match(f[0]) for f in shown)
         leaf = next((i for i, f in enumerate(shown) if LEAF.match(f[0])), None)
         if leaf is None:
+            called = tuple(name_of(f[0]) for f in shown if f != HIDDEN)
+            count["callers"] += value * (called in callers)
             continue
         name, shown = shown[leaf][0], [f for f in shown[leaf:] if f != HIDDEN]
         if "[table-pending]" in labels or "[dump-end]" in labels:
@@ -142,7 +145,7 @@ def main():
         bad.append(f"{n['cut']} stacks are cut")
     print(f"{n.get('javascript', 0)} samples of JavaScript, {n.get('chains', 0)} in {len(seen)} of {len(chains)} chains: "
           f"{n.get('right', 0)} are right, {100 * count['exact'] / max(count['chains'], 1):.2f} % exact; "
-          f"{n.get('without names', 0)} without names, {n.get('cut', 0)} cut, {n.get('early', 0)} early")
+          f"{n.get('callers', 0)} in callers of leaves, {n.get('without names', 0)} without names, {n.get('cut', 0)} cut, {n.get('early', 0)} early")
     for line in bad[:12]:
         print("  " + (line if len(line) < 900 else line[:400] + " ... " + line[-400:]))
     sys.exit(bool(bad))

@@ -23,6 +23,7 @@ LEAF = re.compile(r"leaf_")
 HIDDEN = ("(anonymous)", "", 0)  # builtins that go on with async functions, which V8 leaves out of its stacks
 UNKNOWN = re.compile(r"\[javascript(: gone)?\]$")
 EVALUATED = ("eval", "anonymous")
+INITIALIZER = "<instance_members_initializer>"  # has the name of its class in later versions
 NATIVE = (["stringify", "", 0], ["parse", "", 0])  # builtins in C++, which are functions of C++ in the stack
 
 
@@ -57,7 +58,8 @@ def name_of(name):
 
 
 def fits(shown, own, lines):
-    if name_of(shown[0]) != name_of(own[0]) or shown[1] != own[1]:
+    named = name_of(shown[0]) == name_of(own[0]) or own[0] == INITIALIZER
+    if not named or shown[1] != own[1]:
         return False
     if lines == "none" or LEAF.match(own[0]) or shown[2] == own[2]:
         return True

@@ -1,10 +1,12 @@
 #!/bin/bash
 # Prints a node of a version, fetched once into the user's cache out of the package that npm has of it.   get.sh VERSION
+# Exit status 77: there is no npm.
 set -euo pipefail
 
 version=$1
 out=${XDG_CACHE_HOME:-$HOME/.cache}/xprof/node-$version
 if [ ! -e "$out/complete" ]; then
+    command -v npm >/dev/null || exit 77
     mkdir -p "$out"
     exec 9>"$out.lock"
     flock 9

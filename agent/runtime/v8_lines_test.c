@@ -41,6 +41,19 @@ TEST(lines_are_those_of_the_bytecode_at_hand)
     }
 }
 
+/* The end of a line is its last character. */
+TEST(positions_are_those_of_characters)
+{
+    static const struct crafted_position close[] = {{0, 7, true}, {1, 8, true}, {2, 0, true}};
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CRAFT(i);
+        crafted_put(c, c->array + c->v->array_positions, crafted_pointer(crafted_table(c, close, 3)), 8);
+        CHECK_EQ(line_at(c, &a, c->work, 0), 2);
+        CHECK_EQ(line_at(c, &a, c->work, 1), 3);
+        CHECK_EQ(line_at(c, &a, c->work, 2), 1);
+    }
+}
+
 /* Positions in front of the first one, and functions of which V8 keeps none. */
 TEST(lines_are_those_where_functions_begin_if_there_are_no_others)
 {
@@ -54,6 +67,10 @@ TEST(lines_are_those_where_functions_begin_if_there_are_no_others)
         crafted_put(c, at, crafted_pointer(crafted_table(c, late, 0)), 8);
         CHECK_EQ(line_at(c, &a, c->work, 10), 2);
         crafted_put(c, at, crafted_number(0), 8);
+        CHECK_EQ(line_at(c, &a, c->work, 10), 2);
+        u32 undefined = crafted_object(c, 131, 32); /* as a number it is NaN */
+        crafted_put(c, undefined + 8, 0x7ff8000000000000, 8);
+        crafted_put(c, at, crafted_pointer(undefined), 8);
         CHECK_EQ(line_at(c, &a, c->work, 10), 2);
         crafted_put(c, at, crafted_pointer(c->script), 8); /* no array of bytes */
         CHECK_EQ(line_at(c, &a, c->work, 10), 2);

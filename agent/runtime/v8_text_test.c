@@ -95,6 +95,11 @@ TEST(what_is_no_string_has_no_text)
             CHECK_STR(name_with(c, &a, crafted_other(c, form | CRAFTED_ONE, 4, crafted_pointer(one), 0)), NONE);
     CHECK_STR(name_with(c, &a, CRAFTED_SIZE), NONE);
     CHECK_STR(name_with(c, &a, CRAFTED_SIZE - 4), NONE);
+    u32 wide = crafted_two(c, (const u16[]){'w', 'x'}, 2);
+    crafted_put(c, wide, crafted_pointer(CRAFTED_SIZE - 8), 8); /* the type is beyond the memory */
+    CHECK_STR(name_with(c, &a, wide), NONE);
+    crafted_put(c, wide, crafted_number(1), 8);
+    CHECK_STR(name_with(c, &a, wide), NONE);
     u32 uncached = external(c, CRAFTED_ONE | CRAFTED_UNCACHED, "text", 4);
     CHECK_STR(name_with(c, &a, uncached), NONE);
 }
@@ -156,9 +161,11 @@ TEST(strings_without_end_are_bounded)
 
 TEST(long_strings_are_shortened)
 {
-    char many[5000];
+    _Alignas(u16) char many[5000];
     memset(many, 'm', sizeof(many));
     CRAFT(CRAFTED_18);
+    CHECK_EQ(strlen(name_with(c, &a, crafted_one(c, many, 1500))), 1500);
+    CHECK_EQ(strlen(name_with(c, &a, crafted_two(c, (const u16 *)(const void *)many, 1500))), 3 * 1500);
     CHECK_EQ(strlen(name_with(c, &a, crafted_one(c, many, 4096))), 4096);
     const char *cut = name_with(c, &a, crafted_one(c, many, 4097));
     CHECK(strlen(cut) == 4096 + 3 && !strcmp(cut + 4094, "mm..."));

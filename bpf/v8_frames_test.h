@@ -14,10 +14,11 @@
 #define STACK          (FRAME(0) - 0x40)
 #define NODE           0x600000ull /* the file with V8: the same code */
 #define IN_NODE(at)    ((at)-WORLD_TEXT + NODE)
+#define BUILTIN        IN_NODE(j->bare)
 #define OBJECT(at)     ((at) + XP_V8_TAG)
 #define NUMBER(v)      ((u64)(v) << 32)
 #define POSITION(v)    NUMBER((v) + V8.array_data - XP_V8_TAG)
-#define NOT_A_POSITION XP_V8_COMPILED
+#define NOT_A_POSITION (~0u)
 
 static const struct xp_v8 V8 = {.frame_function = -16,
                                 .frame_context = -8,
@@ -100,14 +101,30 @@ static inline u64 word(const struct js *j, u32 i)
     return j->w->state->words[i];
 }
 
-/* Whether words i and i + 1 are a frame of function number n. */
-static inline bool js_is(const struct js *j, u32 i, u32 n, u32 position)
+static inline bool frame_is(const struct js *j, u32 i, enum xp_v8_form form, u32 n, u64 more)
+{
+    return i + 1 < j->w->state->sample.nuser && XP_WORD_KIND(word(j, i)) == XP_WORD_V8 &&
+           XP_V8_FORM(word(j, i)) == form && XP_WORD_ADDR(word(j, i)) == SHARED(n) && word(j, i + 1) == more;
+}
+
+static inline u32 cookie_of(const struct js *j, u32 n)
 {
     u64 w[3];
     world_read(j->w, w, sizeof(w), SHARED(n) + V8.shared_script);
-    return i + 1 < j->w->state->sample.nuser && XP_WORD_KIND(word(j, i)) == XP_WORD_V8 &&
-           XP_WORD_ADDR(word(j, i)) == SHARED(n) && XP_WORD_KIND(word(j, i + 1)) == XP_WORD_MORE &&
-           XP_MORE_POSITION(word(j, i + 1)) == position && XP_MORE_COOKIE(word(j, i + 1)) == XP_V8_COOKIE(w);
+    return XP_V8_COOKIE(w);
+}
+
+/* Whether words i and i + 1 are a frame of function number n. */
+static inline bool js_is(const struct js *j, u32 i, u32 n, u32 position)
+{
+    bool plain = position == NOT_A_POSITION;
+    return frame_is(j, i, plain ? XP_V8_PLAIN : XP_V8_BYTECODE, n, XP_MORE_WORD(cookie_of(j, n), plain ? 0 : position));
+}
+
+/* The same of one that runs as machine code. */
+static inline bool compiled_is(const struct js *j, u32 i, u32 n, u64 pc)
+{
+    return frame_is(j, i, XP_V8_COMPILED, n, XP_MORE_WORD(XP_V8_MACHINE_COOKIE(cookie_of(j, n), pc), pc));
 }
 
 static inline bool is_exact(const struct js *j, u32 i)

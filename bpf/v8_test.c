@@ -11,17 +11,18 @@ TEST(javascript_takes_the_place_of_generated_code)
     add_frame(j, 2, 30, j->root + 2);
     CHECK_EQ(js_unwind(j, GENERATED), 7);
     CHECK_EQ(j->w->state->cause, XP_CAUSE_END);
-    CHECK(js_is(j, 0, 0, 10) && js_is(j, 2, 1, 20) && js_is(j, 4, 2, 30) && native_is(j, 6, j->root + 2));
+    CHECK(compiled_is(j, 0, 0, GENERATED) && compiled_is(j, 2, 1, GENERATED + 8) &&
+          compiled_is(j, 4, 2, GENERATED + 16) && native_is(j, 6, j->root + 2));
     CHECK_EQ(j->w->state->sample.flags & XP_SAMPLE_RUNTIME, 0);
 }
 
 TEST(javascript_takes_the_place_of_builtins)
 {
     AUTO_JS j = js_new();
-    add_frame(j, 0, 10, GENERATED + 8);
-    add_frame(j, 1, 20, IN_NODE(j->bare) + 2);
+    add_frame(j, 0, 10, BUILTIN + 2);
+    add_frame(j, 1, 20, BUILTIN + 2);
     add_frame(j, 2, 30, IN_NODE(j->root) + 2);
-    CHECK_EQ(js_unwind(j, IN_NODE(j->bare)), 7);
+    CHECK_EQ(js_unwind(j, BUILTIN), 7);
     CHECK(js_is(j, 0, 0, 10) && js_is(j, 2, 1, 20) && js_is(j, 4, 2, 30));
     CHECK(native_is(j, 6, IN_NODE(j->root) + 2));
 }
@@ -37,17 +38,17 @@ TEST(javascript_is_in_no_other_code)
     add_frame(k, 1, 10, k->root + 2);
     world_set(k->w, STACK + 8, GENERATED + 2);
     CHECK_EQ(world_unwind(k->w, IN_NODE(k->c), STACK, FRAME(1)), 4);
-    CHECK(native_is(k, 0, IN_NODE(k->c)) && js_is(k, 1, 1, 10) && native_is(k, 3, k->root + 2));
+    CHECK(native_is(k, 0, IN_NODE(k->c)) && compiled_is(k, 1, 1, GENERATED + 2) && native_is(k, 3, k->root + 2));
 }
 
 TEST(only_the_leaf_is_where_the_thread_was_interrupted)
 {
     AUTO_JS j = js_new();
-    add_frame(j, 0, 10, GENERATED + 8);
+    add_frame(j, 0, 10, BUILTIN + 2);
     add_frame(j, 1, 20, j->root + 2);
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 0, 10) && js_is(j, 2, 1, 20) && is_exact(j, 0) && !is_exact(j, 1) && !is_exact(j, 2));
-    world_set(j->w, STACK + 8, GENERATED + 2);
+    world_set(j->w, STACK + 8, BUILTIN + 2);
     js_unwind(j, j->c);
     CHECK(js_is(j, 1, 0, 10) && is_exact(j, 0) && !is_exact(j, 1));
 }
@@ -55,12 +56,12 @@ TEST(only_the_leaf_is_where_the_thread_was_interrupted)
 TEST(frames_of_javascript_that_were_met_before_are_no_news)
 {
     AUTO_JS j = one_frame();
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(j->w->state->runtime & XP_RUNTIME_NEWS);
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(!(j->w->state->runtime & XP_RUNTIME_NEWS));
     world_set(j->w, FRAME(0) - 40, POSITION(11));
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(j->w->state->runtime & XP_RUNTIME_NEWS);
 }
 
@@ -69,16 +70,16 @@ TEST(functions_that_took_the_place_of_others)
 {
     for (u32 i = 0; i < 3; i++) {
         AUTO_JS j = one_frame();
-        js_unwind(j, GENERATED);
+        js_unwind(j, BUILTIN);
         u32 before = XP_MORE_COOKIE(word(j, 1));
         world_set(j->w, SHARED(1) + V8.shared_script + 8 * i, 0x7777000000000000ull >> (i == 1 ? 24 : 0));
-        js_unwind(j, GENERATED);
+        js_unwind(j, BUILTIN);
         CHECK(js_is(j, 0, 1, 10) && before && before != XP_MORE_COOKIE(word(j, 1)));
     }
     AUTO_JS j = one_frame(); /* what it is made of cannot be read */
     u64 end = WORLD_MEMORY + 0x1000 - 16;
     world_set(j->w, FUNCTION(1) + V8.function_shared, OBJECT(end));
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(XP_WORD_ADDR(word(j, 0)) == end && XP_MORE_WORD(0, 10) == word(j, 1));
 }
 
@@ -107,12 +108,12 @@ TEST(frames_without_a_function_stay_native)
 TEST(native_frames_between_those_of_javascript)
 {
     AUTO_JS j = js_new();
-    add_frame(j, 0, 10, GENERATED + 8);
-    add_frame(j, 1, 20, GENERATED + 16);
+    add_frame(j, 0, 10, BUILTIN + 2);
+    add_frame(j, 1, 20, BUILTIN + 2);
     add_frame(j, 2, 30, j->root + 2);
     world_set(j->w, FRAME(1) - 8, NUMBER(1));
-    CHECK_EQ(js_unwind(j, GENERATED), 6);
-    CHECK(js_is(j, 0, 0, 10) && native_is(j, 2, GENERATED + 8) && js_is(j, 3, 2, 30) && native_is(j, 5, j->root + 2));
+    CHECK_EQ(js_unwind(j, BUILTIN), 6);
+    CHECK(js_is(j, 0, 0, 10) && native_is(j, 2, BUILTIN + 2) && js_is(j, 3, 2, 30) && native_is(j, 5, j->root + 2));
 }
 
 /* A trampoline was unwound by what it does, not by frame pointer: whatever that leads to, it is no frame of its own. */
@@ -135,20 +136,20 @@ TEST(frames_that_were_not_unwound_by_frame_pointer_stay_native)
 TEST(positions_of_the_leaf_are_in_registers)
 {
     AUTO_JS j = js_new();
-    add_frame(j, 0, 10, GENERATED + 8);
+    add_frame(j, 0, 10, BUILTIN + 2);
     add_frame(j, 1, 20, j->root + 2);
     j->w->regs.r[9] = V8.array_data - XP_V8_TAG + 77;
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 0, 10) && js_is(j, 2, 1, 20)); /* they have something else */
     j->w->regs.r[12] = OBJECT(ARRAY(0));
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 0, 77) && js_is(j, 2, 1, 20));
     j->w->regs.r[12] = OBJECT(ARRAY(1)); /* of a caller */
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 0, 10) && js_is(j, 2, 1, 20));
     j->w->regs.r[12] = OBJECT(ARRAY(0));
     j->w->regs.r[9] = 1ull << 40;
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 0, NOT_A_POSITION));
 }
 
@@ -156,35 +157,35 @@ TEST(positions_that_are_none)
 {
     AUTO_JS j = one_frame();
     world_set(j->w, FRAME(0) - 40, POSITION(10) | 1);
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 1, NOT_A_POSITION));
     world_set(j->w, FRAME(0) - 40, NUMBER(V8.array_data - XP_V8_TAG - 1)); /* in front of the bytecode */
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 1, NOT_A_POSITION));
     world_set(j->w, FRAME(0) - 40, POSITION(0));
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 1, 0));
     j->machine.v8.array_type = 0; /* its type is not known */
     world_set(j->w, MAP_OF_ARRAYS + 8, 0);
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 1, NOT_A_POSITION));
 }
 
 TEST(code_that_is_no_bytecode_has_no_position)
 {
     AUTO_JS j = js_new();
-    add_frame(j, 0, 10, GENERATED + 8);
-    add_frame(j, 1, 20, GENERATED + 16);
+    add_frame(j, 0, 10, BUILTIN + 2);
+    add_frame(j, 1, 20, BUILTIN + 2);
     add_frame(j, 2, 30, j->root + 2);
     world_set(j->w, FRAME(0) - 32, NUMBER(5));
     world_set(j->w, ARRAY(2), OBJECT(MAP_OF_OTHERS));
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 0, NOT_A_POSITION) && js_is(j, 2, 1, 20) && js_is(j, 4, 2, NOT_A_POSITION));
     world_set(j->w, ARRAY(1), OBJECT(1ull << 50)); /* its map cannot be read */
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 2, 1, NOT_A_POSITION));
     world_set(j->w, FRAME(1) - 32, OBJECT(1ull << 50));
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 2, 1, NOT_A_POSITION));
 }
 
@@ -228,14 +229,14 @@ TEST(stacks_full_of_javascript_have_whole_frames)
     for (u32 odd = 0; odd < 2; odd++) {
         AUTO_JS j = one_frame();
         world_set(j->w, FRAME(0), FRAME(0));
-        world_set(j->w, FRAME(0) + 8, IN_NODE(j->bare) + 2);
-        world_set(j->w, STACK + 8, IN_NODE(j->bare) + 2);
+        world_set(j->w, FRAME(0) + 8, BUILTIN + 2);
+        world_set(j->w, STACK + 8, BUILTIN + 2);
         CHECK_EQ(js_unwind(j, IN_NODE(odd ? j->c : j->bare)), XP_MAX_USER);
         CHECK_EQ(j->w->state->cause, XP_CAUSE_DEPTH);
         for (u32 i = odd; i < XP_MAX_USER - 2; i += 2)
             CHECK(js_is(j, i, 1, 10));
         for (u32 i = XP_MAX_USER - 2 + odd; i < XP_MAX_USER; i++)
-            CHECK(native_is(j, i, IN_NODE(j->bare) + 2));
+            CHECK(native_is(j, i, BUILTIN + 2));
     }
 }
 
@@ -243,7 +244,7 @@ TEST(javascript_of_hostile_processes)
 {
     AUTO_JS j = js_new();
     for (u32 i = 0; i < 8; i++)
-        add_frame(j, i & 3, i, i == 7 ? j->root + 2 : GENERATED + 8);
+        add_frame(j, i & 3, i, i == 7 ? j->root + 2 : BUILTIN + 2);
     u64 x = 88172645463325252ull;
     for (int i = 0; i < 20000; i++) {
         x ^= x << 13;
@@ -251,7 +252,7 @@ TEST(javascript_of_hostile_processes)
         x ^= x << 17;
         world_set(j->w, WORLD_MEMORY + (x >> 20 & 0x1ff) * 8, x & 1 ? FRAME(x >> 40 & 7) + (x >> 50 & 1) : x);
         j->w->regs.r[12] = OBJECT(ARRAY(x >> 30 & 3));
-        js_unwind(j, GENERATED);
+        js_unwind(j, BUILTIN);
         CHECK(j->w->state->sample.nuser <= XP_MAX_USER);
     }
 }

@@ -12,8 +12,8 @@
 
 /* Of bytecode, and of machine code. */
 static const struct fixture_sample SAMPLES[] = {
-    {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_V8_WORD(0x300), XP_MORE_WORD(3, 5), W(2, 0x1010)}},
-    {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_V8_WORD(0x400), XP_MORE_WORD(3, XP_V8_COMPILED), W(2, 0x1010)}},
+    {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_V8_WORD(XP_V8_BYTECODE, 0x300), XP_MORE_WORD(3, 5), W(2, 0x1010)}},
+    {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_V8_WORD(XP_V8_COMPILED, 0x400), XP_MORE_WORD(2, 0x500), W(2, 0x1010)}},
 };
 
 static int collapsed(const struct profile *p, struct buf *out)
@@ -27,7 +27,7 @@ TEST(javascript_without_names_has_that_of_its_mapping)
 {
     static const struct fixture_sample samples[] = {
         /* position 0: the fixture has no name there */
-        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_V8_WORD(0x300), XP_MORE_WORD(3, 0), W(2, 0x1010)}},
+        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_V8_WORD(XP_V8_PLAIN, 0x300), XP_MORE_WORD(3, 0), W(2, 0x1010)}},
     };
     AUTO_PROFILE struct profile p = {0};
     AUTO_BUF struct buf all = {0}, some = {0};
@@ -48,7 +48,7 @@ TEST(javascript_has_a_mapping_and_addresses)
         const struct prof_location *l = &p.locations.v[i];
         if (l->word_kind != XP_WORD_V8)
             continue;
-        found |= l->address == 0x305 ? 1 : l->address == 0x400 ? 2 : 4;
+        found |= l->address == 0x305 ? 1 : l->address == 0x200000500 ? 2 : 4;
         CHECK_EQ(l->origin, FRAME_JIT);
         CHECK_STR(profile_text(&p, p.mappings.v[l->mapping].name), V8_MAPPING);
     }

@@ -54,7 +54,7 @@ static bool layout_fits(const struct v8_layout *l)
                            l->code_data,          l->code_places,      l->code_size,       l->deopt_literals,
                            l->deopt_inlining,     l->deopt_shared,     l->deopt_wrapped};
     return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
-           l->positions <= V8_POSITIONS_BITS && l->bytecodes <= 256 && l->sizes < MAX_ADDRESS;
+           l->positions <= V8_POSITIONS_BITS && l->old_scopes <= 1 && l->bytecodes <= 256 && l->sizes < MAX_ADDRESS;
 }
 
 int v8_check(const void *data, size_t len)

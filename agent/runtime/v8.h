@@ -44,7 +44,8 @@ struct v8_layout {
     u16 scope_first;                 /* ScopeInfo: the index of the first local */
     u16 not_string;                  /* bits that types of strings do not have */
     u16 string_length, string_first; /* the text of sequential strings; what others refer to */
-    u16 positions;                   /* enum v8_positions */
+    u8 positions;                    /* enum v8_positions */
+    u8 old_scopes;                   /* ScopeInfo: names are always in it, and the place of the receiver */
 
     /* Machine code. 0 in `stream_type`: it is not known how that is laid out. */
     u16 stream_type, stream_head;       /* what instructions are in, and its bytes before them */

@@ -59,10 +59,13 @@ static inline const char *pair_name(const struct crafted *c, const struct buf *a
     return f->name == f->system_name ? text : "names differ";
 }
 
+#define NO_POSITION (~0u)
+
 /* The same of a function that is still there. */
 static inline const char *frame_of(const struct crafted *c, const struct buf *attached, u32 shared, u32 position)
 {
-    return pair_name(c, attached, XP_V8_WORD(shared), XP_MORE_WORD(crafted_cookie(c, shared), position));
+    enum xp_v8_form form = position == NO_POSITION ? XP_V8_PLAIN : XP_V8_BYTECODE;
+    return pair_name(c, attached, XP_V8_WORD(form, shared), XP_MORE_WORD(crafted_cookie(c, shared), position));
 }
 
 static inline u32 line_at(const struct crafted *c, const struct buf *attached, u32 shared, u32 position)

@@ -59,15 +59,15 @@ static u64 deopt_object(struct v8_query *q, const struct v8_code *c, u32 index)
     return ok ? v8_object(q->m, c->data + FIRST_ELEMENT + 8ull * index, &ok) : 0;
 }
 
-/* Whether the code is that of the function. */
-static bool is_of(struct v8_query *q, const struct v8_code *c, u64 shared)
+/* The function that the code is of. */
+static u64 own_function(struct v8_query *q, const struct v8_code *c)
 {
     const struct v8_layout *l = &q->v8->layout;
     bool ok = true;
     u64 own = deopt_object(q, c, l->deopt_shared);
     if (own && l->deopt_wrapped)
         own = v8_object(q->m, own + l->deopt_wrapped, &ok);
-    return own == shared;
+    return ok ? own : 0;
 }
 
 /* Inlined call number i: where it is, and its function (0: not known). */
@@ -81,6 +81,8 @@ static bool read_call(struct inlining *x, s32 i, struct v8_place *place, u64 *sh
     literals = ok && number < MAX_LITERALS ? deopt_object(q, x->code, q->v8->layout.deopt_literals) : 0;
     u64 v = literals ? v8_u(q->m, literals + FIRST_ELEMENT + 8ull * number, sizeof(u64), &ok) : 0;
     *shared = XP_V8_IS_OBJECT(v & ~2ull) && ok ? (v & ~2ull) - XP_V8_TAG : 0; /* it may be a weak reference */
+    if (number == UINT32_MAX)                                                 /* the function calls itself */
+        *shared = own_function(q, x->code);
     return ok && place->inlining < i; /* calls come after those that they are in */
 }
 
@@ -131,7 +133,7 @@ bool v8_compiled(struct v8_query *q, const struct v8_function *f, u64 pc, bool e
         return true;
     }
     struct inlining x = {.q = q, .code = c};
-    if (!is_of(q, c, f->shared) || !v8_places_find(q, c->places, offset, &at, &next))
+    if (own_function(q, c) != f->shared || !v8_places_find(q, c->places, offset, &at, &next))
         return false;
     if (!v8_bytes_open(q, deopt_object(q, c, q->v8->layout.deopt_inlining), &x.calls))
         at.inlining = -1;

@@ -209,7 +209,7 @@ static inline u32 crafted_table(struct crafted *c, const struct crafted_position
 {
     u8 bytes[256];
     u32 len = 0;
-    s64 before = 0, place = 0;
+    s64 before = -1, place = 0;
     for (u32 i = 0; i < n; i++) {
         s64 step = p[i].bytecode - before, now = 2 * (1 + (s64)p[i].place);
         u64 first =

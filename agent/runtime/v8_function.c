@@ -11,7 +11,14 @@
 #define ANONYMOUS     "(anonymous)"
 
 /* Bits of the flags of a scope. */
-enum { HAS_CLASS_VARIABLE = 1 << 10, HAS_NAME = 3 << 12, HAS_INFERRED_NAME = 1 << 14 };
+enum {
+    HAS_CLASS_VARIABLE = 1 << 10,
+    HAS_NAME = 3 << 12,
+    HAS_INFERRED_NAME = 1 << 14,
+    RECEIVER_SHIFT = 7,
+    ON_STACK = 1,
+    IN_CONTEXT
+};
 enum { SLOT_FLAGS, SLOT_LOCALS = 2, SLOT_START = 3, PLACED_FIRST = 5 };
 
 bool v8_function_cookie(struct memory *m, const struct v8 *v, u64 shared, u32 *cookie)
@@ -51,16 +58,25 @@ static u32 flags_of(u64 value)
     return v8_is_number(value) ? (u32)v8_number(value) : (u32)value;
 }
 
+/* Whether it is in a place of its own (VariableAllocationInfo), which is noted. */
+static bool has_receiver(u32 flags)
+{
+    u32 where = flags >> RECEIVER_SHIFT & 3;
+    return where == ON_STACK || where == IN_CONTEXT;
+}
+
 /* Its names are behind those of its variables. */
 static void read_scope(struct v8_query *q, u64 scope, struct v8_function *f)
 {
     bool ok = true;
-    u32 i = q->v8->layout.scope_first, flags = flags_of(slot(q, scope, SLOT_FLAGS, &ok));
+    const struct v8_layout *l = &q->v8->layout;
+    u32 i = l->scope_first, flags = flags_of(slot(q, scope, SLOT_FLAGS, &ok));
     u32 locals = (u32)v8_number(slot(q, scope, SLOT_LOCALS, &ok));
     if (!ok || locals > MAX_LOCALS)
         return;
-    i += locals < INLINE_LOCALS ? 2 * locals : locals + 1;
+    i += locals < INLINE_LOCALS || l->old_scopes ? 2 * locals : locals + 1;
     i += flags & HAS_CLASS_VARIABLE ? 1 : 0;
+    i += l->old_scopes && has_receiver(flags) ? 1 : 0;
     if (flags & HAS_NAME) {
         f->name = text_of(q, slot(q, scope, i, &ok));
         i += 2;
@@ -69,7 +85,7 @@ static void read_scope(struct v8_query *q, u64 scope, struct v8_function *f)
         u64 inferred = slot(q, scope, i++, &ok);
         f->name = f->name ? f->name : text_of(q, inferred);
     }
-    f->start = place_of(slot(q, scope, q->v8->layout.scope_first >= PLACED_FIRST ? SLOT_START : i, &ok));
+    f->start = place_of(slot(q, scope, l->scope_first >= PLACED_FIRST ? SLOT_START : i, &ok));
     f->start = ok ? f->start : V8_NOWHERE;
 }
 

@@ -38,9 +38,9 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
     u64 words[2 * PAIRS];
     const u32 at[PAIRS] = {c->work,      c->work,      c->builtin,   functions[0],
                            functions[0], functions[1], functions[2], c->script};
-    const u32 positions[PAIRS] = {4, 306, 0, 300, XP_V8_COMPILED, 4, 4, 4};
+    const u32 positions[PAIRS] = {4, 306, 0, 300, ~0u, 4, 4, 4};
     for (u32 i = 0; i < PAIRS; i++) {
-        words[2 * i] = XP_V8_WORD(at[i]);
+        words[2 * i] = XP_V8_WORD(XP_V8_BYTECODE, at[i]);
         words[2 * i + 1] = XP_MORE_WORD(i & 1 ? crafted_cookie(c, at[i]) : 0, positions[i]);
     }
     if (runtime_names(mem, attached->data, attached->len, words, sizeof(words) / sizeof(*words), &out))

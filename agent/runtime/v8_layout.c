@@ -143,6 +143,7 @@ static void derive(struct memory *m, const struct module *mod, struct v8 *v)
     l->array_positions = number_of(m, mod, "class_BytecodeArray__length__SMI", &any) ? 24 : 32;
     l->script_line_offset = l->script_name + 8;
     l->positions = major >= 14 ? V8_POSITIONS_BITS : V8_POSITIONS_SIGN;
+    l->old_scopes = major == 9;
     l->deopt_wrapped = number_of(m, mod, "DeoptimizationDataWrappedSharedFunctionInfoIndex", &any) ? 8 : 0;
     if (major && major <= 10)
         old_code(m, mod, l);

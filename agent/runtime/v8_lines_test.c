@@ -37,7 +37,7 @@ TEST(lines_are_those_of_the_bytecode_at_hand)
         static const u32 lines[] = {3, 3, 4, 4, 4, 5, 5, 3, 3, 3, 3};
         for (unsigned k = 0; k < sizeof(at) / sizeof(*at); k++)
             CHECK_EQ(line_at(c, &a, c->work, at[k]), lines[k]);
-        CHECK_EQ(line_at(c, &a, c->work, XP_V8_COMPILED), 2);
+        CHECK_EQ(line_at(c, &a, c->work, NO_POSITION), 2);
     }
 }
 
@@ -170,7 +170,7 @@ TEST(sources_that_cannot_be_read_have_no_lines)
     CRAFT(CRAFTED_22);
     u32 source = crafted_text(c, CRAFTED_LINES);
     crafted_put(c, source + CRAFTED_LENGTH, UINT32_MAX, 4);
-    CHECK_EQ(line_in(c, &a, source, 4, 0), 0);
+    CHECK_EQ(line_in(c, &a, source, 4, 0), 2); /* no more is read than what is needed */
     CHECK_EQ(line_in(c, &a, c->script, 4, 0), 0);
     CHECK_EQ(line_in(c, &a, crafted_other(c, CRAFTED_EXTERNAL | CRAFTED_ONE, 100, 0, 0), 4, 0), 0);
     crafted_put(c, c->script + CRAFTED_SOURCE, crafted_number(0), 8); /* it has been thrown away */
@@ -189,7 +189,7 @@ TEST(sources_are_read_up_to_a_limit)
         struct v8 v = v8_of(&a);
         struct v8_query q = {.m = &m, .v8 = &v, .source_left = left};
         struct v8_function f = {.start = 4, .script = c->script, .shared = c->work};
-        u32 first = v8_line(&q, &f, 4), second = v8_line(&q, &f, XP_V8_COMPILED); /* it is not read again */
+        u32 first = v8_line(&q, &f, 14), second = v8_line(&q, &f, 4); /* it is not read again */
         v8_lines_free(&q);
         CHECK_EQ(first, left < chars ? 0 : 4);
         CHECK_EQ(second, left < chars ? 0 : 2);

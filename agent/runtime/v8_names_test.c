@@ -6,7 +6,7 @@
 static const char *scope_name(struct crafted *c, const struct buf *attached, struct crafted_scope s)
 {
     u32 shared = crafted_function(c, crafted_scope(c, s), crafted_pointer(c->array), crafted_pointer(c->script));
-    return frame_of(c, attached, shared, XP_V8_COMPILED);
+    return frame_of(c, attached, shared, NO_POSITION);
 }
 
 /* ---- Names */
@@ -17,8 +17,9 @@ TEST(frames_of_javascript_have_names_files_and_lines)
         CRAFT(i);
         CHECK_STR(frame_of(c, &a, c->work, 0), "1 work /app/main.js:3");
         CHECK_STR(frame_of(c, &a, c->work, 4), "1 work /app/main.js:4");
-        CHECK_STR(frame_of(c, &a, c->work, XP_V8_COMPILED), "1 work /app/main.js:2");
-        CHECK_STR(pair_name(c, &a, XP_V8_WORD(c->work) | XP_WORD_EXACT, XP_MORE_WORD(crafted_cookie(c, c->work), 4)),
+        CHECK_STR(frame_of(c, &a, c->work, NO_POSITION), "1 work /app/main.js:2");
+        CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, c->work) | XP_WORD_EXACT,
+                            XP_MORE_WORD(crafted_cookie(c, c->work), 4)),
                   "1 work /app/main.js:4");
     }
 }
@@ -65,7 +66,7 @@ TEST(functions_of_the_language_have_a_name_alone)
 {
     for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
         CRAFT(i);
-        CHECK_STR(frame_of(c, &a, c->builtin, XP_V8_COMPILED), "5 map :0");
+        CHECK_STR(frame_of(c, &a, c->builtin, NO_POSITION), "5 map :0");
         CHECK_STR(frame_of(c, &a, c->builtin, 4), "5 map :0");
         u32 lazy = crafted_function(c, crafted_text(c, "lazy"), crafted_pointer(c->table), crafted_pointer(c->script));
         CHECK_STR(frame_of(c, &a, lazy, 4), "1 lazy /app/main.js:0");
@@ -90,9 +91,15 @@ TEST(many_frames_are_named_at_once)
     CRAFT(CRAFTED_18);
     AUTO_BUF struct buf out = {0};
     struct names v;
-    const u64 work = XP_V8_WORD(c->work), cookie = crafted_cookie(c, c->work);
-    const u64 words[] = {work, XP_MORE_WORD(cookie, 4), work, XP_MORE_WORD(cookie + 1, 4),
-                         work, XP_MORE_WORD(0, 300),    work, XP_MORE_WORD(cookie, XP_V8_COMPILED)};
+    const u64 work = XP_V8_WORD(XP_V8_BYTECODE, c->work), cookie = crafted_cookie(c, c->work);
+    const u64 words[] = {work,
+                         XP_MORE_WORD(cookie, 4),
+                         work,
+                         XP_MORE_WORD(cookie + 1, 4),
+                         work,
+                         XP_MORE_WORD(0, 300),
+                         XP_V8_WORD(XP_V8_PLAIN, c->work),
+                         XP_MORE_WORD(cookie, 0)};
     CHECK_EQ(names_of(c, &a, words, 8, &out), 0);
     CHECK_EQ(names_view(out.data, out.len, 4, &v), 0);
     CHECK_EQ(v.first[4], 4);
@@ -107,19 +114,19 @@ TEST(frames_whose_function_is_another_one_are_gone)
 {
     CRAFT(CRAFTED_22);
     u32 shared = c->work, cookie = crafted_cookie(c, shared);
-    CHECK_STR(pair_name(c, &a, XP_V8_WORD(shared), XP_MORE_WORD(cookie, 0)), "1 work /app/main.js:3");
-    CHECK_STR(pair_name(c, &a, XP_V8_WORD(shared), XP_MORE_WORD(0, 0)), "1 work /app/main.js:3");
-    CHECK_STR(pair_name(c, &a, XP_V8_WORD(shared), XP_MORE_WORD(cookie + 1, 0)), GONE);
+    CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, shared), XP_MORE_WORD(cookie, 0)), "1 work /app/main.js:3");
+    CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, shared), XP_MORE_WORD(0, 0)), "1 work /app/main.js:3");
+    CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, shared), XP_MORE_WORD(cookie + 1, 0)), GONE);
     for (u32 i = 0; i < 3; i++) { /* another script, another place in it, another number in it */
         static const u32 bytes[] = {1, 8 + 4, 16 + 4};
         u8 *at = c->bytes + shared + c->v->shared_script + bytes[i];
         ++*at;
-        CHECK_STR(pair_name(c, &a, XP_V8_WORD(shared), XP_MORE_WORD(cookie, 0)), GONE);
+        CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, shared), XP_MORE_WORD(cookie, 0)), GONE);
         --*at;
     }
     crafted_put(c, shared, crafted_get(c, c->script), 8); /* what has taken its place is no function */
-    CHECK_STR(pair_name(c, &a, XP_V8_WORD(shared), XP_MORE_WORD(cookie, 0)), GONE);
-    CHECK_STR(pair_name(c, &a, XP_V8_WORD(shared), XP_MORE_WORD(0, 0)), GONE);
+    CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, shared), XP_MORE_WORD(cookie, 0)), GONE);
+    CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, shared), XP_MORE_WORD(0, 0)), GONE);
 }
 
 TEST(what_is_no_function_is_gone)
@@ -127,8 +134,8 @@ TEST(what_is_no_function_is_gone)
     CRAFT(CRAFTED_18);
     const u64 bad[] = {0, c->script, c->scope, CRAFTED_SIZE - 8, CRAFTED_SIZE, 1ull << 55, (1ull << 56) - 1};
     for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        CHECK_STR(pair_name(c, &a, XP_V8_WORD(bad[i]), XP_MORE_WORD(0, 0)), GONE);
-        CHECK_STR(pair_name(c, &a, XP_V8_WORD(bad[i]), XP_MORE_WORD(1, 0)), GONE);
+        CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, bad[i]), XP_MORE_WORD(0, 0)), GONE);
+        CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, bad[i]), XP_MORE_WORD(1, 0)), GONE);
     }
 }
 
@@ -137,7 +144,8 @@ TEST(words_of_others_are_javascript_without_a_name)
     CRAFT(CRAFTED_18);
     u32 cookie = crafted_cookie(c, c->work);
     CHECK_STR(pair_name(c, &a, XP_PYTHON_WORD(c->work), XP_MORE_WORD(cookie, 0)), "1 [javascript] :0");
-    CHECK_STR(pair_name(c, &a, XP_V8_WORD(c->work), XP_V8_WORD(c->work)), "1 [javascript] :0");
+    CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, c->work), XP_V8_WORD(XP_V8_BYTECODE, c->work)),
+              "1 [javascript] :0");
     CHECK_STR(pair_name(c, &a, 0, 0), "1 [javascript] :0");
 }
 
@@ -149,16 +157,16 @@ TEST(scopes_may_be_nonsense)
         CRAFT(i);
         u64 locals = c->scope + 8 + 16;
         crafted_put(c, locals, crafted_number(65537), 8); /* too many */
-        CHECK_STR(frame_of(c, &a, c->work, XP_V8_COMPILED), "1 (anonymous) /app/main.js:0");
+        CHECK_STR(frame_of(c, &a, c->work, NO_POSITION), "1 (anonymous) /app/main.js:0");
         crafted_put(c, locals, crafted_number(-1), 8);
-        CHECK_STR(frame_of(c, &a, c->work, XP_V8_COMPILED), "1 (anonymous) /app/main.js:0");
+        CHECK_STR(frame_of(c, &a, c->work, NO_POSITION), "1 (anonymous) /app/main.js:0");
         crafted_put(c, locals, crafted_number(65535), 8); /* beyond the memory */
-        CHECK_STR(frame_of(c, &a, c->work, XP_V8_COMPILED), "1 (anonymous) /app/main.js:0");
+        CHECK_STR(frame_of(c, &a, c->work, NO_POSITION), "1 (anonymous) /app/main.js:0");
         CHECK_STR(frame_of(c, &a, c->work, 4), "1 (anonymous) /app/main.js:4");
         u32 end = CRAFTED_SIZE - 16; /* it is at the end of the memory */
         memcpy(c->bytes + end, c->bytes + c->scope, 16);
         crafted_put(c, c->work + c->v->shared_name, crafted_pointer(end), 8);
-        CHECK_STR(frame_of(c, &a, c->work, XP_V8_COMPILED), "1 (anonymous) /app/main.js:0");
+        CHECK_STR(frame_of(c, &a, c->work, NO_POSITION), "1 (anonymous) /app/main.js:0");
     }
 }
 
@@ -170,7 +178,7 @@ TEST(places_of_functions_may_be_nonsense)
         CHECK_STR(scope_name(c, &a, s), "1 f /app/main.js:0");
         s.start = INT32_MIN;
         CHECK_STR(scope_name(c, &a, s), "1 f /app/main.js:0");
-        s.start = INT32_MAX; /* behind the source: the last line */
-        CHECK_STR(scope_name(c, &a, s), "1 f /app/main.js:6");
+        s.start = INT32_MAX; /* behind the source */
+        CHECK_STR(scope_name(c, &a, s), "1 f /app/main.js:0");
     }
 }

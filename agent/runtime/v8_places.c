@@ -5,6 +5,7 @@
 
 #define LENGTH 8 /* of an array of bytes: its offset, and that of the bytes */
 #define BYTES  16
+#define ENTRY  (-1) /* the position of the entry of a function, with which tables begin */
 
 bool v8_bytes_open(struct v8_query *q, u64 array, struct v8_bytes *out)
 {
@@ -53,15 +54,16 @@ struct v8_place v8_place_of(u64 position)
 bool v8_places_find(struct v8_query *q, u64 table, u64 position, struct v8_place *at, struct v8_place *next)
 {
     struct v8_bytes t;
-    u64 where = 0, sum = 0, step, more;
+    s64 where = ENTRY;
+    u64 sum = 0, step, more;
     *at = *next = (struct v8_place){.place = V8_NOWHERE, .inlining = -1};
     if (!v8_bytes_open(q, table, &t))
         return false;
     while (v8_bytes_next(&t, &step) && v8_bytes_next(&t, &more)) {
-        where += step_of(q->v8->layout.positions, step);
+        where += (s64)step_of(q->v8->layout.positions, step);
         sum += signed_of(more);
         *next = v8_place_of(sum);
-        if (where > position)
+        if (where > (s64)position)
             return true;
         *at = *next;
     }
@@ -69,7 +71,8 @@ bool v8_places_find(struct v8_query *q, u64 table, u64 position, struct v8_place
     return true;
 }
 
-/* The bytecode of a function; 0: it has none. If it is compiled by now, that has the bytecode. */
+/* The bytecode of a function; 0: it has none. If it is compiled by now, that has the bytecode in its first or second
+ * field. */
 static u64 bytecode_of(struct v8_query *q, u64 shared)
 {
     const struct v8 *v = q->v8;
@@ -77,8 +80,12 @@ static u64 bytecode_of(struct v8_query *q, u64 shared)
     u64 data = v8_object(q->m, shared + v->layout.shared_data, &ok);
     if (v8_type(q->m, v, data) == v->machine.array_type)
         return data;
-    u64 array = data && v->layout.code_data ? v8_object(q->m, data + v->layout.code_data, &ok) : 0;
-    return v8_type(q->m, v, array) == v->machine.array_type ? array : 0;
+    for (u64 field = 8; data && field <= 16; field += 8) {
+        u64 array = v8_object(q->m, data + field, &ok);
+        if (v8_type(q->m, v, array) == v->machine.array_type)
+            return array;
+    }
+    return 0;
 }
 
 u32 v8_place_in(struct v8_query *q, u64 array, u64 position)

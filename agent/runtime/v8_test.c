@@ -221,7 +221,18 @@ TEST(v8_checks_what_it_is_told)
     REFUSES(layout.string_length = 8193);
     REFUSES(layout.string_first = 8193);
     REFUSES(layout.positions = 2);
-    REFUSES(layout.pad = 1);
+    REFUSES(layout.old_scopes = 2);
+    REFUSES(layout.bytecodes = 257);
+    REFUSES(layout.sizes = 1ull << 56);
+    REFUSES(layout.stream_head = 8193);
+    REFUSES(layout.stream_code = 8193);
+    REFUSES(layout.code_data = 8193);
+    REFUSES(layout.code_places = 8193);
+    REFUSES(layout.code_size = 8193);
+    REFUSES(layout.deopt_literals = 8193);
+    REFUSES(layout.deopt_inlining = 8193);
+    REFUSES(layout.deopt_shared = 8193);
+    REFUSES(layout.deopt_wrapped = 8193);
     REFUSES(version[0] = '\n');
     v = sound;
     v.machine.array_type = v.machine.array_data = 0; /* lines are those where functions begin */
@@ -245,10 +256,10 @@ TEST(crafted_engines_do_no_harm)
             seed = seed * 6364136223846793005ull + 1442695040888963407ull;
             bad->bytes[CRAFTED_MODULE + (seed >> 40) % (c->top - CRAFTED_MODULE)] = (u8)(seed >> 32);
         }
-        const u64 words[] = {XP_V8_WORD(c->work),    XP_MORE_WORD(crafted_cookie(c, c->work), 4),
-                             XP_V8_WORD(c->work),    XP_MORE_WORD(0, 300),
-                             XP_V8_WORD(c->builtin), XP_MORE_WORD(crafted_cookie(bad, c->builtin), XP_V8_COMPILED),
-                             XP_V8_WORD(seed),       seed};
+        const u64 words[] = {XP_V8_WORD(XP_V8_BYTECODE, c->work),    XP_MORE_WORD(crafted_cookie(c, c->work), 4),
+                             XP_V8_WORD(XP_V8_BYTECODE, c->work),    XP_MORE_WORD(0, 300),
+                             XP_V8_WORD(XP_V8_BYTECODE, c->builtin), XP_MORE_WORD(crafted_cookie(bad, c->builtin), 0),
+                             XP_V8_WORD(XP_V8_BYTECODE, seed),       seed};
         attach(bad, &b);
         CHECK_EQ(names_of(bad, &a, words, 8, &out), 0);
         CHECK_EQ(names_view(out.data, out.len, 4, &v), 0);

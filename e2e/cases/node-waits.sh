@@ -17,7 +17,7 @@ for node in "${nodes[@]}"; do
     version=$(node_version "$node")
     record -- "$node" -e 0 2>/dev/null # so that unwind tables are there
     record_waiting offcpu 1 "$node" e2e/node/waits.js "$TMP/fifo" # meanwhile, what is to be known of it is read
-    seconds '.*outerLong;(.*;)?longSleep;.*' 2 4.2
+    seconds '.*outerLong;(.*;)?longSleep;.*' 1 4.2
     seconds '.*waits;(.*;)?shortSleep;.*' 0.45 2
     seconds '.*waits;(.*;)?runShell;(.*;)?execSync;(.*;)?spawnSync;.*' 0.45 2
     seconds '.*waits;(.*;)?runProgram;(.*;)?spawnSync;.*' 0.45 2

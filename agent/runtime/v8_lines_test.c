@@ -108,7 +108,7 @@ TEST(tables_of_positions_may_be_bad)
         CHECK_EQ(line_at(c, &a, c->work, 4), 2);
         crafted_put(c, length, crafted_number(-1), 8);
         CHECK_EQ(line_at(c, &a, c->work, 4), 2);
-        crafted_put(c, length, bytes, 8); /* no number */
+        crafted_put(c, length, crafted_number((s32)bytes) | 1, 8); /* no number */
         CHECK_EQ(line_at(c, &a, c->work, 4), 2);
         crafted_put(c, length, crafted_number((s32)bytes), 8);
         memset(c->bytes + c->table + 16, 0xff, bytes); /* numbers without end */

@@ -160,8 +160,9 @@ static const char *about(const struct crafted *c)
     AUTO_BUF struct buf out = {0};
     AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
     AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    if (runtime_about(mem, maps, &out) || !runtime_about_sound(out.data, out.len))
-        return "failed";
+    int rc = runtime_about(mem, maps, &out);
+    if (rc || !runtime_about_sound(out.data, out.len))
+        return rc == -ENODATA ? "nothing" : rc == -ENOTSUP ? "not understood" : "failed";
     snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
     return text;
 }
@@ -177,6 +178,10 @@ TEST(v8_says_what_it_is)
     rename_symbol(c, "_ZN2v88internal7Version15version_string_E");
     rename_symbol(c, "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE");
     CHECK_STR(about(c), "machine\tV8 of an unknown version\nlines\twhere functions begin\n");
+    rename_symbol(c, "v8dbg_type_Script__SCRIPT_TYPE");
+    CHECK_STR(about(c), "not understood");
+    rename_symbol(c, "v8dbg_off_fp_function");
+    CHECK_STR(about(c), "nothing");
 }
 
 /* ---- Hostile input */

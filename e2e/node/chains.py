@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compares a profile of chains_target.js with what the program has printed.
 
-    chains.py PROFILE.pb.gz PRINTED [--lines exact|function|none] [--inlined missing|shown] [--few N] [--wrong PERCENT]
+    chains.py PROFILE.pb.gz PRINTED [--lines exact|function|none] [--inlined missing|shown] [--builtins missing|shown]
+              [--few N] [--wrong PERCENT]
 
 --lines: exact: those of the calls; function: or those where the functions begin. That of the leaf is not compared.
 --inlined: missing: callers that the compiler has inlined need not be there.
+--builtins: missing: the compiler has inlined some of them, of which it leaves no trace.
 --few: chains with fewer samples than N are bad (3).
 --wrong: so many percent of the samples in chains may differ from the program's stacks (0).
 """
@@ -66,7 +68,9 @@ def fits(shown, own, lines):
     return lines == "function" and shown[2] == own[3]
 
 
-def is_right(shown, own, lines, inlined):
+def is_right(shown, own, lines, inlined, builtins):
+    if builtins == "missing":
+        shown, own = [f for f in shown if f[1] or f[2]], [f for f in own if f[1] or f[2]]
     if inlined == "shown":
         return len(shown) == len(own) and all(fits(s, o, lines) for s, o in zip(shown, own))
     rest = iter(own)
@@ -94,6 +98,7 @@ def main():
     options.add_argument("printed")
     options.add_argument("--lines", choices=("exact", "function", "none"), default="exact")
     options.add_argument("--inlined", choices=("missing", "shown"), default="shown")
+    options.add_argument("--builtins", choices=("missing", "shown"), default="shown")
     options.add_argument("--few", type=int, default=3)
     options.add_argument("--wrong", type=float, default=0)
     args = options.parse_args()
@@ -125,15 +130,15 @@ def main():
         else:
             count["chains"] += value
             seen[name] += value
-            if any(is_right(shown, own, args.lines, args.inlined) for own in chains[name]):
+            if any(is_right(shown, own, args.lines, args.inlined, args.builtins) for own in chains[name]):
                 count["right"] += value
-                count["exact"] += value * any(is_right(shown, own, "exact", "shown") for own in chains[name])
+                exact = (is_right(shown, own, "exact", "shown", args.builtins) for own in chains[name])
+                count["exact"] += value * any(exact)
             else:
                 wrong[name] += value
                 own = min(chains[name], key=lambda c: (abs(len(c) - len(shown)), len(c)), default=[])
                 examples.setdefault(name, differs(shown, own, args.lines))
     period = period or 1
-    n = {key: v // period for key, v in count.items()}
     few = [name for name in chains if seen[name] < args.few * period]
     if len(few) > 4:  # the first ones may have run before anything was known
         bad.append(f"few samples: {' '.join(few)}")
@@ -142,12 +147,15 @@ def main():
     if sum(wrong.values()) > args.wrong / 100 * count["chains"]:
         bad += [f"{name}: {v // period} of {seen[name] // period} {examples[name]}" for name, v in wrong.most_common()]
     if count["without names"] > 0.01 * count["javascript"] + 0.15e9:  # what runs once, and the worker at its end
-        bad.append(f"{n['without names']} of {n['javascript']} samples have frames without name")
+        bad.append(f"{count['without names'] // period} of {count['javascript'] // period} samples have frames "
+                   "without name")
     if count["cut"] > 0.005 * count["javascript"]:
-        bad.append(f"{n['cut']} stacks are cut")
-    print(f"{n.get('javascript', 0)} samples of JavaScript, {n.get('chains', 0)} in {len(seen)} of {len(chains)} chains: "
-          f"{n.get('right', 0)} are right, {100 * count['exact'] / max(count['chains'], 1):.2f} % exact; "
-          f"{n.get('callers', 0)} in callers of leaves, {n.get('without names', 0)} without names, {n.get('cut', 0)} cut, {n.get('early', 0)} early")
+        bad.append(f"{count['cut'] // period} stacks are cut")
+    others = "callers", "without names", "cut", "early"
+    print(f"{count['javascript'] // period} samples of JavaScript, {count['chains'] // period} in {len(seen)} of "
+          f"{len(chains)} chains: {count['right'] // period} are right, "
+          f"{100 * count['exact'] / max(count['chains'], 1):.2f} % exact; "
+          + ", ".join(f"{count[key] // period} {key}" for key in others))
     for line in bad[:12]:
         print("  " + (line if len(line) < 900 else line[:400] + " ... " + line[-400:]))
     sys.exit(bool(bad))

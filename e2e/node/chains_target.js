@@ -316,6 +316,7 @@ function runWorker() {
 }
 
 async function main() {
+    for (const end = performance.now() + 200; performance.now() < end;); // meanwhile, it is seen what this is
     module_ = await import('./chains_module.mjs');
     for (const [name, chain] of Object.entries(chains)) {
         await null;
@@ -326,7 +327,9 @@ async function main() {
     await runWorker();
 }
 
-if (worker.isMainThread)
+if (worker.isMainThread) {
     main();
-else
-    run('worker', leaf => recursive(3, leaf), 5 * BUSY); // longer, as nothing can be read of it once it has ended
+} else {
+    run('worker', leaf => recursive(3, leaf), 3 * BUSY);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700); // nothing can be read of it once it has ended
+}

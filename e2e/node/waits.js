@@ -1,4 +1,4 @@
-// Waits of JavaScript: a worker that sleeps since long, short sleeps, programs that are waited for, and a pipe that is read.
+// Waits of JavaScript: a worker that sleeps since long, short sleeps, programs that are waited for, and a pipe.
 //
 //     waits.js FIFO
 const child = require('child_process');

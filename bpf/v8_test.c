@@ -166,7 +166,7 @@ TEST(positions_that_are_none)
     js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 1, 0));
     world_set(j->w, MAP_OF_ARRAYS + 8, NUMBER(V8.array_type + 1)); /* in another process, say */
-    js_unwind(j, GENERATED);
+    js_unwind(j, BUILTIN);
     CHECK(js_is(j, 0, 1, NOT_A_POSITION));
     j->machine.v8.array_type = 0; /* its type is not known */
     world_set(j->w, MAP_OF_ARRAYS + 8, 0);

@@ -208,8 +208,8 @@ static bool rows_come(const struct deferred *l, const struct waiting *w)
     return e && e->value.uid == w->uid && files_is_open(l->files, w->gap);
 }
 
-/* Frames of Python, and objects of V8 that frames refer to, are those of the copied stack only as long as its thread has
- * slept. */
+/* Frames of Python, and objects of V8 that frames refer to, are those of the copied stack only as long as its thread
+ * has slept. */
 static bool is_stale(const struct deferred *l, const struct xp_machine *machine)
 {
     return machine && machine->kind != XP_MACHINE_JVM && !machine_memory_sleeps(l->machine);

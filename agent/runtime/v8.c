@@ -48,13 +48,15 @@ static bool machine_fits(const struct xp_v8 *x)
 
 static bool layout_fits(const struct v8_layout *l)
 {
-    const u16 offsets[] = {l->shared_name,        l->shared_data,      l->script_name,     l->script_source,
-                           l->script_line_offset, l->script_line_ends, l->array_positions, l->scope_first,
-                           l->string_length,      l->string_first,     l->stream_head,     l->stream_code,
-                           l->code_data,          l->code_places,      l->code_size,       l->deopt_literals,
-                           l->deopt_inlining,     l->deopt_shared,     l->deopt_wrapped};
+    static const u16 none[3];
+    const u16 offsets[] = {l->shared_name,        l->shared_data,     l->script_name,    l->script_source,
+                           l->script_line_offset, l->array_positions, l->scope_first,    l->string_length,
+                           l->string_first,       l->stream_head,     l->stream_code,    l->code_data,
+                           l->code_places,        l->code_size,       l->deopt_literals, l->deopt_inlining,
+                           l->deopt_shared,       l->deopt_wrapped};
     return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
-           l->positions <= V8_POSITIONS_BITS && l->old_scopes <= 1 && l->bytecodes <= 256 && l->sizes < MAX_ADDRESS;
+           l->positions <= V8_POSITIONS_BITS && l->old_scopes <= 1 && l->bytecodes <= 256 && l->sizes < MAX_ADDRESS &&
+           !memcmp(l->pad, none, sizeof(none));
 }
 
 int v8_check(const void *data, size_t len)

@@ -17,8 +17,8 @@
  * (Array.prototype.map) has a name, and no file. The line is that of the bytecode at hand; in optimised code that of
  * the last call, for V8 notes places of calls; and if V8 keeps no places of a function, that where it begins. Where a
  * leaf in optimised code is between calls of two functions that are inlined, it is one of the function that both are
- * part of. "[javascript: gone]" is a frame whose function is another object by now; "[javascript]" is one whose name
- * cannot be read.
+ * part of. A name that cannot be read is "(anonymous)", too; "[javascript: gone]" is a frame whose function is another
+ * object by now, and "[javascript]" one of which nothing can be read.
  *
  * All of it is the process's to choose: offsets, lengths and steps are bounded, and all reads are of its own memory.
  * Runs in the parser process; v8_check runs in its parent, too.
@@ -39,7 +39,7 @@ enum v8_positions { /* how tables of positions tell what is a statement */
 struct v8_layout {
     u16 shared_type, script_type, scope_type; /* types of objects */
     u16 shared_name, shared_data;             /* SharedFunctionInfo: name_or_scope_info, function_data */
-    u16 script_name, script_source, script_line_offset, script_line_ends;
+    u16 script_name, script_source, script_line_offset;
     u16 array_positions;             /* BytecodeArray.source_position_table */
     u16 scope_first;                 /* ScopeInfo: the index of the first local */
     u16 not_string;                  /* bits that types of strings do not have */
@@ -56,7 +56,8 @@ struct v8_layout {
     u16 deopt_shared;                   /* the function itself */
     u16 deopt_wrapped;                  /* where what that index leads to refers to it; 0: it is it */
     u16 bytecodes;                      /* how many there are */
-    u64 sizes;                          /* address of the bytes of each, for three widths of operands; 0: not known */
+    u16 pad[3];
+    u64 sizes; /* address of the bytes of each, for three widths of operands; 0: not known */
 };
 _Static_assert(sizeof(struct v8_layout) == 64, "no hidden padding");
 

@@ -5,28 +5,31 @@
 #define MAX_LINES   (1u << 22)
 #define MAX_SCRIPTS (1u << 16)
 #define AHEAD       16384 /* characters */
+#define LINE_COST   8     /* characters of a source: what the end of a line takes */
 
 struct counting {
     struct v8_query *q;
     struct v8_lines *to;
 };
 
-static bool end_line(struct v8_lines *l, u32 at)
+static bool end_line(struct v8_query *q, struct v8_lines *l, u32 at)
 {
-    u32 *end = l->ends.n < MAX_LINES ? VEC_PUSH(&l->ends) : NULL;
+    bool may = l->ends.n < MAX_LINES && q->source_left >= LINE_COST;
+    q->source_left -= may ? LINE_COST : 0;
+    u32 *end = may ? VEC_PUSH(&l->ends) : NULL;
     if (end)
         *end = at;
     return end;
 }
 
-static bool add_slowly(struct v8_lines *l, const u8 *chars, size_t n, unsigned bytes)
+static bool add_slowly(struct v8_query *q, struct v8_lines *l, const u8 *chars, size_t n, unsigned bytes)
 {
     for (size_t i = 0; i < n; i++) {
         u16 v = 0;
         memcpy(&v, chars + i * bytes, bytes);
         if (l->returned && v == '\n')
             l->ends.v[l->ends.n - 1] = l->read + (u32)i;
-        else if ((v == '\n' || v == '\r' || v == 0x2028 || v == 0x2029) && !end_line(l, l->read + (u32)i))
+        else if ((v == '\n' || v == '\r' || v == 0x2028 || v == 0x2029) && !end_line(q, l, l->read + (u32)i))
             return false;
         l->returned = v == '\r';
     }
@@ -34,11 +37,11 @@ static bool add_slowly(struct v8_lines *l, const u8 *chars, size_t n, unsigned b
 }
 
 /* Bytes without carriage returns: sources have megabytes. */
-static bool add_fast(struct v8_lines *l, const u8 *chars, size_t n)
+static bool add_fast(struct v8_query *q, struct v8_lines *l, const u8 *chars, size_t n)
 {
     const u8 *end = chars + n;
     for (const u8 *p = chars; (p = memchr(p, '\n', (size_t)(end - p))); p++)
-        if (!end_line(l, l->read + (u32)(p - chars)))
+        if (!end_line(q, l, l->read + (u32)(p - chars)))
             return false;
     return true;
 }
@@ -52,7 +55,7 @@ static bool add_lines(void *arg, const u8 *chars, size_t n, unsigned bytes)
         return false;
     c->q->source_left -= n;
     bool fast = bytes == 1 && !l->returned && !memchr(chars, '\r', n);
-    bool ok = fast ? add_fast(l, chars, n) : add_slowly(l, chars, n, bytes);
+    bool ok = fast ? add_fast(c->q, l, chars, n) : add_slowly(c->q, l, chars, n, bytes);
     l->read += (u32)n;
     return ok;
 }

@@ -157,6 +157,8 @@ bool v8_text(struct memory *m, const struct v8 *v, u64 string, struct buf *out)
     bool more;
     if (!read_range(&r, string, 0, V8_MAX_TEXT, &more))
         return false;
+    if (t.high && !more) /* a half alone, at the end */
+        add(&plain, 0xfffd);
     if (more)
         buf_str(&plain, SHORTENED);
     out->failed |= plain.failed;

@@ -50,6 +50,7 @@ TEST(halves_of_characters_alone_are_replaced)
     static const u16 lone[] = {0xd83d, 'a', 0xde00, 'b', 0xd83d, 0xd83d, 0xde00, 0xdc00, 'c'};
     CRAFT(CRAFTED_22);
     CHECK_STR(name_with(c, &a, crafted_two(c, lone, 9)), "\ufffda\ufffdb\ufffd\U0001f600\ufffdc");
+    CHECK_STR(name_with(c, &a, crafted_two(c, lone, 1)), "\ufffd");
 }
 
 TEST(strings_may_have_their_text_elsewhere)

@@ -124,7 +124,8 @@ static void generated_code(struct metrics *m, const struct health_figures *f)
 static void runtimes(struct metrics *m, const struct health_figures *f)
 {
     const struct runtime_figures *r = &f->pipeline.runtime;
-    metrics_gauge(m, "xprof_runtime_processes", "Number of processes whose runtime (Java, Python, JavaScript) is known.");
+    metrics_gauge(m, "xprof_runtime_processes",
+                  "Number of processes whose runtime (Java, Python, JavaScript) is known.");
     metrics_value(m, NULL, NULL, (double)r->machines.processes);
     metrics_counter(m, "xprof_runtime_processes_left_out",
                     "Number of processes whose runtime is not known, so that its frames have no names, by reason.");

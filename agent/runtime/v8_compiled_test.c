@@ -1,0 +1,182 @@
+/* Frames of machine code: of the baseline compiler, and optimised, with what is inlined there. */
+#include "runtime/v8_ask_test.h"
+#include "runtime/v8_crafted_code.h"
+
+#define CODE_SIZE 64
+
+/* The frames at an instruction: kind, name and line of each. `exact`: it was interrupted there. */
+static const char *frames_at(const struct crafted *c, const struct buf *attached, u64 pc, bool exact)
+{
+    static char text[512];
+    AUTO_BUF struct buf out = {0};
+    struct names v;
+    u32 cookie = XP_V8_MACHINE_COOKIE(crafted_cookie(c, c->work), pc);
+    const u64 words[] = {XP_V8_WORD(XP_V8_COMPILED, c->work) | (exact ? XP_WORD_EXACT : 0), XP_MORE_WORD(cookie, pc)};
+    if (names_of(c, attached, words, 2, &out) || names_view(out.data, out.len, 1, &v))
+        return "failed";
+    size_t len = 0;
+    for (u32 i = 0; i < v.first[1] && len < sizeof(text) - 64; i++)
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d %s:%u", i ? ", " : "", (int)v.frames[i].start,
+                                v.strings + v.frames[i].name, v.frames[i].line);
+    return text;
+}
+
+static u32 function_called(struct crafted *c, const char *name, s32 start)
+{
+    u32 scope = crafted_scope(c, (struct crafted_scope){.has_name = 1, .name = crafted_text(c, name), .start = start});
+    return crafted_function(c, scope, crafted_number(0), crafted_pointer(c->script));
+}
+
+/* An engine with code, made by `with`, which is looked at. */
+#define CODED(i, start, with)                         \
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c)); \
+    crafted_make(c, i);                               \
+    crafted_code_exports(c);                          \
+    u32 start = with;                                 \
+    AUTO_BUF struct buf a = {0};                      \
+    CHECK_EQ(attach(c, &a), 0)
+
+/* ---- Optimised code */
+
+static u32 calls_of(struct crafted *c, u32 shared)
+{
+    static const struct crafted_call calls[] = {{4, 8, -1, 0}, {20, 14, -1, 0}};
+    u32 deopt = crafted_deopt(c, shared, crafted_inlined(c, NULL, 0), NULL, 0);
+    return crafted_code(c, CODE_SIZE, deopt, crafted_calls(c, calls, 2));
+}
+
+TEST(optimised_code_has_the_lines_of_its_calls)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CODED(i, start, calls_of(c, c->work));
+        CHECK_STR(frames_at(c, &a, start + 2, false), "9 work:2"); /* in front of the first one: where it begins */
+        CHECK_STR(frames_at(c, &a, start + 9, false), "9 work:3");
+        CHECK_STR(frames_at(c, &a, start + 20, false), "9 work:3"); /* a return address */
+        CHECK_STR(frames_at(c, &a, start + 20, true), "9 work:4");
+        CHECK_STR(frames_at(c, &a, start + CODE_SIZE, false), "9 work:4");
+    }
+}
+
+TEST(code_is_found_by_its_header)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CODED(i, start, calls_of(c, c->work));
+        CHECK_STR(frames_at(c, &a, start + CODE_SIZE, true), "1 work:2"); /* behind it */
+        CHECK_STR(frames_at(c, &a, start - 1, true), "1 work:2");
+        CHECK_STR(frames_at(c, &a, 0, true), "1 work:2");
+        CHECK_STR(frames_at(c, &a, 1ull << 40, false), "1 work:2");
+        CHECK_STR(frames_at(c, &a, (1ull << 48) - 1, false), "1 work:2");
+        crafted_put(c, start - crafted_code_layout(c)->head, crafted_pointer(crafted_map(c, 405)), 8);
+        CHECK_STR(frames_at(c, &a, start + 9, false), "1 work:2");
+    }
+}
+
+TEST(code_of_another_function_is_not_believed)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CODED(i, start, calls_of(c, c->builtin));
+        CHECK_STR(frames_at(c, &a, start + 9, false), "1 work:2");
+    }
+}
+
+/* ---- Inlined calls */
+
+/* work calls first, which calls second; and then the end of first, and of work. */
+static u32 inlining(struct crafted *c, u32 own)
+{
+    const u32 functions[] = {function_called(c, "first", 8), function_called(c, "second", 0)};
+    const struct crafted_call calls[] = {{4, 0, 1, 0}, {20, 14, 0, 0}, {40, 19, -1, 0}};
+    const struct crafted_call inlined[] = {{0, 19, -1, 0}, {0, 14, 0, own}};
+    u32 deopt = crafted_deopt(c, c->work, crafted_inlined(c, inlined, 2), functions, 2);
+    return crafted_code(c, CODE_SIZE, deopt, crafted_calls(c, calls, 3));
+}
+
+TEST(inlined_functions_are_frames)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CODED(i, start, inlining(c, 1));
+        CHECK_STR(frames_at(c, &a, start + 9, false), "4 second:1, 4 first:4, 9 work:5");
+        CHECK_STR(frames_at(c, &a, start + 30, false), "4 first:4, 9 work:5");
+        CHECK_STR(frames_at(c, &a, start + 50, false), "9 work:5");
+    }
+}
+
+TEST(leaves_between_calls_are_in_what_both_are_in)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CODED(i, start, inlining(c, 1));
+        CHECK_STR(frames_at(c, &a, start + 9, true), "4 first:4, 9 work:5");
+        CHECK_STR(frames_at(c, &a, start + 30, true), "9 work:5");
+        CHECK_STR(frames_at(c, &a, start + 50, true), "9 work:5");
+    }
+}
+
+TEST(functions_may_be_inlined_into_themselves)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CODED(i, start, inlining(c, UINT32_MAX));
+        CHECK_STR(frames_at(c, &a, start + 9, false), "4 work:1, 4 first:4, 9 work:5");
+    }
+}
+
+/* Calls that are in later ones, or in none that there is; functions that are none. */
+TEST(inlined_calls_may_be_nonsense)
+{
+    static const struct crafted_call calls[] = {{4, 0, 1, 0}};
+    static const struct crafted_call bad[][2] = {
+        {{0, 19, 1, 0}, {0, 14, 0, 0}}, {{0, 19, -1, 0}, {0, 14, 1, 0}}, {{0, 19, 7, 0}, {0, 14, 5000, 0}}};
+    for (unsigned i = 0; i < 3 * CRAFTED_VERSIONS; i++) {
+        u32 functions[] = {1, 1};
+        CODED(i / 3, start,
+              crafted_code(c, CODE_SIZE, crafted_deopt(c, c->work, crafted_inlined(c, bad[i % 3], 2), functions, 2),
+                           crafted_calls(c, calls, 1)));
+        const char *text = frames_at(c, &a, start + 9, false);
+        CHECK(strstr(text, "9 work") && !strstr(text, "4 "));
+    }
+}
+
+/* ---- Baseline code */
+
+/* Two bytecodes, of 4 bytes and of 2, whose lines are 3 and 4: see crafted_make. `wide`: the first one has a prefix. */
+static u32 baseline(struct crafted *c, u32 data, bool wide)
+{
+    static const u8 table[] = {10, 6, 8};
+    c->bytes[c->array + data] = wide ? 0 : 2;
+    c->bytes[c->array + data + 1] = 3;
+    c->bytes[c->array + data + 4] = 3;
+    return crafted_code(c, CODE_SIZE, c->array, crafted_bytes(c, table, sizeof(table)));
+}
+
+TEST(baseline_code_has_the_lines_of_its_bytecode)
+{
+    for (unsigned i = 0; i < 2 * CRAFTED_VERSIONS; i++) {
+        CODED(i / 2, start, baseline(c, i / 2 == CRAFTED_18 ? 56 : 54, i % 2));
+        CHECK_STR(frames_at(c, &a, start + 4, true), "8 work:3"); /* the entry */
+        CHECK_STR(frames_at(c, &a, start + 12, true), "8 work:3");
+        CHECK_STR(frames_at(c, &a, start + 16, false), "8 work:3");
+        CHECK_STR(frames_at(c, &a, start + 16, true), "8 work:4");
+    }
+}
+
+TEST(bytecodes_of_unknown_size_have_no_lines)
+{
+    CODED(CRAFTED_22, start, baseline(c, 54, false));
+    c->bytes[c->array + 54] = CRAFTED_BYTECODES;
+    CHECK_STR(frames_at(c, &a, start + 16, true), "8 work:2");
+    CHECK_STR(frames_at(c, &a, start + 12, true), "8 work:3");
+}
+
+TEST(crafted_code_does_no_harm)
+{
+    u64 seed = 1;
+    for (unsigned i = 0; i < 300; i++) {
+        CODED(i % CRAFTED_VERSIONS, start, i & 1 ? inlining(c, 1) : baseline(c, 54, i & 2));
+        u32 from = start - 400;
+        for (unsigned k = 0; k < 1 + i % 16; k++) {
+            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+            c->bytes[from + (seed >> 40) % 400] = (u8)(seed >> 32);
+        }
+        for (u32 pc = 0; pc < CODE_SIZE; pc += 3)
+            CHECK(frames_at(c, &a, start + pc, pc & 1)[0] != 'f');
+    }
+}

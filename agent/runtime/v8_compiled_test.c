@@ -119,19 +119,23 @@ TEST(functions_may_be_inlined_into_themselves)
     }
 }
 
+static u32 inlined_as(struct crafted *c, const struct crafted_call inlined[2])
+{
+    static const struct crafted_call call = {4, 0, 1, 0};
+    const u32 functions[] = {function_called(c, "first", 8), function_called(c, "second", 0)};
+    u32 deopt = crafted_deopt(c, c->work, crafted_inlined(c, inlined, 2), functions, 2);
+    return crafted_code(c, CODE_SIZE, deopt, crafted_calls(c, &call, 1));
+}
+
 /* Calls that are in later ones, or in none that there is; functions that are none. */
 TEST(inlined_calls_may_be_nonsense)
 {
-    static const struct crafted_call calls[] = {{4, 0, 1, 0}};
     static const struct crafted_call bad[][2] = {
         {{0, 19, 1, 0}, {0, 14, 0, 0}}, {{0, 19, -1, 0}, {0, 14, 1, 0}}, {{0, 19, 7, 0}, {0, 14, 5000, 0}}};
     for (unsigned i = 0; i < 3 * CRAFTED_VERSIONS; i++) {
-        u32 functions[] = {1, 1};
-        CODED(i / 3, start,
-              crafted_code(c, CODE_SIZE, crafted_deopt(c, c->work, crafted_inlined(c, bad[i % 3], 2), functions, 2),
-                           crafted_calls(c, calls, 1)));
-        const char *text = frames_at(c, &a, start + 9, false);
-        CHECK(strstr(text, "9 work") && !strstr(text, "4 "));
+        CODED(i / 3, start, inlined_as(c, bad[i % 3]));
+        const char *text = frames_at(c, &a, start + 9, false), *inlined = strstr(text, "4 ");
+        CHECK(strstr(text, "9 work") && (!inlined || !strstr(inlined + 1, "4 ")));
     }
 }
 

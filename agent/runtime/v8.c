@@ -48,7 +48,7 @@ static bool machine_fits(const struct xp_v8 *x)
 
 static bool layout_fits(const struct v8_layout *l)
 {
-    static const u16 none[3];
+    static const u16 none[2];
     const u16 offsets[] = {l->shared_name,        l->shared_data,     l->script_name,    l->script_source,
                            l->script_line_offset, l->array_positions, l->scope_first,    l->string_length,
                            l->string_first,       l->stream_head,     l->stream_code,    l->code_data,

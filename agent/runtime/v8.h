@@ -8,6 +8,7 @@
  *   v8_places.c    from a position in the bytecode to a place in the source (src/codegen/source-position-table.h)
  *   v8_lines.c     from there to a line
  *   v8_code.c      from an address in machine code to whose it is (src/objects/code.h)
+ *   v8_bytecodes.c sizes of bytecodes, where V8 does not tell them
  *   v8_compiled.c  from there to places: of the function, and of what is inlined into it
  *   v8_names.c     from words of a stack (bpf/v8.h) to frames
  *   v8_about.c     what `inspect` says of it
@@ -56,7 +57,8 @@ struct v8_layout {
     u16 deopt_shared;                   /* the function itself */
     u16 deopt_wrapped;                  /* where what that index leads to refers to it; 0: it is it */
     u16 bytecodes;                      /* how many there are */
-    u16 pad[3];
+    u16 table;                          /* v8_bytecodes_of: where `sizes` is not known */
+    u16 pad[2];
     u64 sizes; /* address of the bytes of each, for three widths of operands; 0: not known */
 };
 _Static_assert(sizeof(struct v8_layout) == 64, "no hidden padding");

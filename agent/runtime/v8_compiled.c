@@ -25,16 +25,19 @@ static u32 bytecode_size(struct v8_query *q, u64 at)
     u32 code = (u32)v8_u(q->m, at, 1, &ok), scale = code < 2 ? code + 1 : 0;
     if (scale)
         code = (u32)v8_u(q->m, at + 1, 1, &ok);
-    u32 size = code < l->bytecodes ? (u32)v8_u(q->m, l->sizes + scale * l->bytecodes + code, 1, &ok) : 0;
+    u32 size = l->table              ? v8_bytecodes_size(l->table, code, 1u << scale)
+               : code < l->bytecodes ? (u32)v8_u(q->m, l->sizes + scale * l->bytecodes + code, 1, &ok)
+                                     : 0;
     return ok && size ? size + (scale ? 1 : 0) : 0;
 }
 
 /* The place of an instruction. The table has the bytes of the entry, and then those of each bytecode. */
 static u32 baseline_place(struct v8_query *q, const struct v8_code *c, u64 offset)
 {
+    const struct v8_layout *l = &q->v8->layout;
     struct v8_bytes t;
     u64 end = 0, bytes, at = 0, code = c->data + q->v8->machine.array_data;
-    if (!q->v8->layout.sizes || !v8_bytes_open(q, c->places, &t) || !v8_bytes_next(&t, &end))
+    if ((!l->sizes && !l->table) || !v8_bytes_open(q, c->places, &t) || !v8_bytes_next(&t, &end))
         return V8_NOWHERE;
     for (u32 size = 0; offset >= end && at <= V8_MAX_BYTES && v8_bytes_next(&t, &bytes); at += size) {
         end += bytes;

@@ -1,6 +1,7 @@
 /* Frames of machine code: of the baseline compiler, and optimised, with what is inlined there. */
 #include "runtime/v8_ask_test.h"
 #include "runtime/v8_crafted_code.h"
+#include "runtime/v8_internal.h"
 
 #define CODE_SIZE 64
 
@@ -32,6 +33,7 @@ static u32 function_called(struct crafted *c, const char *name, s32 start)
     AUTO_FREE struct crafted *c = malloc(sizeof(*c)); \
     crafted_make(c, i);                               \
     crafted_code_exports(c);                          \
+    crafted_sizes_export(c);                          \
     u32 start = with;                                 \
     AUTO_BUF struct buf a = {0};                      \
     CHECK_EQ(attach(c, &a), 0)
@@ -168,6 +170,26 @@ TEST(bytecodes_of_unknown_size_have_no_lines)
     c->bytes[c->array + 54] = CRAFTED_BYTECODES;
     CHECK_STR(frames_at(c, &a, start + 16, true), "8 work:2");
     CHECK_STR(frames_at(c, &a, start + 12, true), "8 work:3");
+}
+
+/* Node.js 26 does not export sizes: they are those of its version. */
+TEST(sizes_of_bytecodes_that_are_known_by_version)
+{
+    for (unsigned wide = 0; wide < 2; wide++) {
+        AUTO_FREE struct crafted *c = malloc(sizeof(*c));
+        AUTO_BUF struct buf a = {0};
+        crafted_make(c, CRAFTED_26);
+        crafted_code_exports(c);
+        u32 start = baseline(c, 54, false);
+        c->bytes[c->array + 54] = wide ? 0 : 7; /* with three operands */
+        c->bytes[c->array + 55] = 5;            /* with one */
+        c->bytes[c->array + 58] = 5;
+        CHECK_EQ(attach(c, &a), 0);
+        CHECK_STR(frames_at(c, &a, start + 12, true), "8 work:3");
+        CHECK_STR(frames_at(c, &a, start + 16, true), "8 work:4");
+    }
+    CHECK(!v8_bytecodes_of("12.4.254") && !v8_bytecodes_of("") && v8_bytecodes_of("13.6.233.17-node.53") == 1);
+    CHECK(!v8_bytecodes_size(0, 5, 1) && !v8_bytecodes_size(1, 250, 1) && !v8_bytecodes_size(100, 5, 1));
 }
 
 TEST(crafted_code_does_no_harm)

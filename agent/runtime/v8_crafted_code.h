@@ -26,7 +26,6 @@ static const u8 CRAFTED_SIZES[3 * CRAFTED_BYTECODES] = {1, 1, 4, 2, 1, 1, 7, 3, 
 static inline void crafted_code_exports(struct crafted *c)
 {
     const struct crafted_code_layout *l = crafted_code_layout(c);
-    Elf64_Sym sizes;
     if (l->code) {
         crafted_export(c, "type_InstructionStream__INSTRUCTION_STREAM_TYPE", l->type);
         crafted_export(c, "class_Code__instruction_size__int", l->size);
@@ -39,6 +38,11 @@ static inline void crafted_code_exports(struct crafted *c)
         crafted_export(c, "DeoptimizationDataInliningPositionsIndex", l->inlining);
         crafted_export(c, "DeoptimizationDataWrappedSharedFunctionInfoIndex", l->shared);
     }
+}
+
+static inline void crafted_sizes_export(struct crafted *c)
+{
+    Elf64_Sym sizes;
     u32 at = crafted_alloc(c, sizeof(CRAFTED_SIZES));
     memcpy(c->bytes + at, CRAFTED_SIZES, sizeof(CRAFTED_SIZES));
     crafted_module_export(c->bytes, CRAFTED_MODULE, &c->nsymbols,

@@ -130,6 +130,13 @@ struct v8_code {
 /* Finds the code that has an instruction. NULL: there is none. Valid until the next call. */
 const struct v8_code *v8_code_at(struct v8_query *q, u64 pc);
 
+/* ---- Sizes of bytecodes: v8_bytecodes.c ---- */
+
+/* The table of a version ("13.6.233.17"); 0: there is none. */
+u32 v8_bytecodes_of(const char *version);
+/* The bytes of a bytecode whose operands are 1, 2 or 4 bytes wide; 0: there is none. */
+u32 v8_bytecodes_size(u32 table, u32 code, u32 width);
+
 /* ---- v8_compiled.c ---- */
 
 /* Adds the frames of a function (a copy: others are read meanwhile), and of what is inlined into it, at an instruction.

@@ -147,6 +147,7 @@ static void derive(struct memory *m, const struct module *mod, struct v8 *v)
     else if (major)
         new_code(m, mod, major, l);
     read_sizes(m, mod, l);
+    l->table = l->sizes ? 0 : (u16)v8_bytecodes_of(v->version);
 }
 
 int v8_layout(struct memory *m, const struct module *mod, struct v8 *out)

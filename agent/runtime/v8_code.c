@@ -4,7 +4,7 @@
 
 #define ALIGNMENT 32
 #define MAX_CODE  (1u << 20) /* bytes of a function's */
-#define MAX_CODES (1u << 16)
+#define MAX_CODES 4096       /* that are remembered */
 
 static bool is_head(struct v8_query *q, u64 head)
 {
@@ -35,7 +35,8 @@ static bool read_code(struct v8_query *q, u64 head, struct v8_code *out)
 static bool search(struct v8_query *q, u64 pc, struct v8_code *out)
 {
     u64 first = pc & ~(ALIGNMENT - 1ull), head = q->v8->layout.stream_head;
-    for (u64 start = first; start > head && first - start < MAX_CODE; start -= ALIGNMENT)
+    for (u64 start = first; start > head && first - start < MAX_CODE && q->search_left;
+         start -= ALIGNMENT, q->search_left--)
         if (is_head(q, start - head)) {
             out->start = start;
             return read_code(q, start - head, out) && pc - start < out->size;
@@ -51,7 +52,9 @@ const struct v8_code *v8_code_at(struct v8_query *q, u64 pc)
     for (size_t i = q->codes.n; i-- > 0;)
         if (pc - q->codes.v[i].start < q->codes.v[i].size)
             return &q->codes.v[i];
-    struct v8_code *to = q->codes.n < MAX_CODES && search(q, pc, &code) ? VEC_PUSH(&q->codes) : NULL;
+    if (!search(q, pc, &code))
+        return NULL;
+    struct v8_code *to = q->codes.n < MAX_CODES ? VEC_PUSH(&q->codes) : &q->codes.v[MAX_CODES - 1];
     if (to)
         *to = code;
     return to;

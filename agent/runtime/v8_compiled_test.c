@@ -192,6 +192,26 @@ TEST(sizes_of_bytecodes_that_are_known_by_version)
     CHECK(!v8_bytecodes_size(0, 5, 1) && !v8_bytecodes_size(1, 250, 1) && !v8_bytecodes_size(100, 5, 1));
 }
 
+/* What a process may cost. */
+TEST(searches_for_code_and_in_tables_have_limits)
+{
+    CODED(CRAFTED_22, start, calls_of(c, c->work));
+    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
+    struct v8 v = v8_of(&a);
+    const struct v8_function f = {.start = 4, .script = c->script, .shared = c->work};
+    u32 bytes = (u32)(crafted_get(c, c->table + 8) >> 32);
+    for (u32 left = 0; left < 40; left++) {
+        CLEANUP(memory_free) struct memory m = {0};
+        CHECK_EQ(memory_open(&m, mem, -1), 0);
+        struct v8_query q = {.m = &m, .v8 = &v, .search_left = left, .table_left = left};
+        bool found = v8_code_at(&q, start + CODE_SIZE - 1); /* one step back */
+        u32 place = v8_place(&q, &f, 1000);                 /* the last entry */
+        vec_free(&q.codes);
+        CHECK_EQ(found, left >= 2);
+        CHECK(left >= bytes ? place == 8 : left > 1 || place == V8_NOWHERE);
+    }
+}
+
 TEST(crafted_code_does_no_harm)
 {
     u64 seed = 1;

@@ -79,8 +79,11 @@ struct v8_query { /* one request */
     struct map scripts; /* address -> 1 + index of `lines` */
     VEC(struct v8_lines) lines;
     VEC(struct v8_code) codes;
-    u64 map;         /* that of what instructions are in; 0: not met yet */
-    u64 source_left; /* characters of sources that may still be read */
+    u64 map; /* that of what instructions are in; 0: not met yet */
+    /* What may still be done, whatever the process has: */
+    u64 source_left; /* characters of sources */
+    u64 table_left;  /* bytes of tables */
+    u64 search_left; /* places where code may begin */
 };
 
 /* Reads what makes the cookie of a function. False: it is none, or it cannot be read. */
@@ -92,7 +95,7 @@ const struct v8_function *v8_function(struct v8_query *q, u64 shared);
 
 #define V8_MAX_BYTES (1u << 20) /* of a table */
 struct v8_bytes {               /* of an array of bytes */
-    struct memory *m;
+    struct v8_query *q;
     u64 at, end;
 };
 /* False: it is none, or too long. */

@@ -6,7 +6,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define SOURCES ((u64)48 << 20) /* characters, for lines */
+#define SOURCES       ((u64)48 << 20) /* characters, for lines */
+#define TABLES        ((u64)4 << 20)  /* bytes, and as many as below for each frame */
+#define TABLES_EACH   8192
+#define SEARCHES      ((u64)2 << 20) /* steps back to the start of code: the same */
+#define SEARCHES_EACH 512
 
 static bool is_v8(const u64 *w)
 {
@@ -59,7 +63,11 @@ int v8_names(struct memory *m, const void *attached, size_t len, const u64 *word
 {
     static const struct frame_reply_ops reply = {add_pair, is_gone, "[javascript: gone]"};
     struct v8 v;
-    struct v8_query q = {.m = m, .v8 = &v, .source_left = SOURCES};
+    struct v8_query q = {.m = m,
+                         .v8 = &v,
+                         .source_left = SOURCES,
+                         .table_left = TABLES + n / 2 * TABLES_EACH,
+                         .search_left = SEARCHES + n / 2 * SEARCHES_EACH};
     if (v8_check(attached, len) || n % 2)
         return -EBADMSG;
     memcpy(&v, attached, sizeof(v));

@@ -13,7 +13,7 @@ bool v8_bytes_open(struct v8_query *q, u64 array, struct v8_bytes *out)
     u64 length = v8_u(q->m, array + LENGTH, sizeof(u64), &ok);
     if (!ok || !v8_is_number(length) || length >> 32 > V8_MAX_BYTES)
         return false;
-    *out = (struct v8_bytes){.m = q->m, .at = array + BYTES, .end = array + BYTES + (length >> 32)};
+    *out = (struct v8_bytes){.q = q, .at = array + BYTES, .end = array + BYTES + (length >> 32)};
     return true;
 }
 
@@ -22,8 +22,9 @@ bool v8_bytes_next(struct v8_bytes *t, u64 *out)
     u64 v = 0;
     u8 byte = 0x80;
     for (unsigned shift = 0; byte & 0x80; shift += 7) {
-        if (shift > 63 || t->at >= t->end || !memory_near(t->m, t->at++, &byte, 1))
+        if (shift > 63 || t->at >= t->end || !t->q->table_left || !memory_near(t->q->m, t->at++, &byte, 1))
             return false;
+        t->q->table_left--;
         v |= (u64)(byte & 0x7f) << shift;
     }
     *out = v;

@@ -5,13 +5,29 @@
 #include "base/fs.h"
 #include "dwarf/names.h"
 #include "runtime/runtime.h"
-#include "runtime/v8_crafted.h"
+#include "runtime/v8_crafted_code.h"
 #include <stdint.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define PAIRS 8
+#define PAIRS 12
+#define CODE  64 /* bytes */
+
+struct kinds {
+    u32 functions[3];
+    u32 optimised, baseline; /* where their code begins */
+};
+
+static void add_code(struct crafted *c, struct kinds *k)
+{
+    static const struct crafted_call calls[] = {{4, 0, 1, 0}, {20, 14, 0, 0}, {40, 19, -1, 0}};
+    static const struct crafted_call inlined[] = {{0, 19, -1, 0}, {0, 14, 0, 1}};
+    static const u8 table[] = {10, 6, 8};
+    u32 deopt = crafted_deopt(c, c->work, crafted_inlined(c, inlined, 2), k->functions, 2);
+    k->optimised = crafted_code(c, CODE, deopt, crafted_calls(c, calls, 3));
+    k->baseline = crafted_code(c, CODE, c->array, crafted_bytes(c, table, sizeof(table)));
+}
 
 /* Strings, scopes and code of all kinds, so that one changed byte leads to them. */
 static void add_kinds(struct crafted *c, u32 functions[3])
@@ -31,17 +47,20 @@ static void add_kinds(struct crafted *c, u32 functions[3])
     functions[2] = crafted_function(c, thin, crafted_number(1), crafted_pointer(c->script));
 }
 
-static void name_all(const struct crafted *c, int mem, const struct buf *attached, const u32 functions[3])
+static void name_all(const struct crafted *c, int mem, const struct buf *attached, const struct kinds *k)
 {
+    const u32 *functions = k->functions;
     AUTO_BUF struct buf out = {0};
     struct names v;
     u64 words[2 * PAIRS];
-    const u32 at[PAIRS] = {c->work,      c->work,      c->builtin,   functions[0],
-                           functions[0], functions[1], functions[2], c->script};
-    const u32 positions[PAIRS] = {4, 306, 0, 300, ~0u, 4, 4, 4};
+    const u32 at[PAIRS] = {c->work,      c->work,   c->builtin, functions[0], functions[0], functions[1],
+                           functions[2], c->script, c->work,    c->work,      c->work,      c->work};
+    const u32 positions[PAIRS] = {4, 306, 0, 300, ~0u, 4, 4, 4, k->optimised + 9, k->optimised + 30, k->baseline + 16,
+                                  0};
     for (u32 i = 0; i < PAIRS; i++) {
-        words[2 * i] = XP_V8_WORD(XP_V8_BYTECODE, at[i]);
-        words[2 * i + 1] = XP_MORE_WORD(i & 1 ? crafted_cookie(c, at[i]) : 0, positions[i]);
+        bool compiled = i >= 8;
+        words[2 * i] = XP_V8_WORD(compiled ? XP_V8_COMPILED : XP_V8_BYTECODE, at[i]) | (i & 1 ? XP_WORD_EXACT : 0);
+        words[2 * i + 1] = XP_MORE_WORD(i & 1 && !compiled ? crafted_cookie(c, at[i]) : 0, positions[i]);
     }
     if (runtime_names(mem, attached->data, attached->len, words, sizeof(words) / sizeof(*words), &out))
         return;
@@ -56,11 +75,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     AUTO_BUF struct buf after = {0};
     AUTO_BUF struct buf about = {0};
     const void *bytes;
-    u32 functions[3];
+    struct kinds k;
     if (!c || !len)
         return 0;
     crafted_make(c, data[0] % CRAFTED_VERSIONS);
-    add_kinds(c, functions);
+    crafted_code_exports(c);
+    if (len % 2)
+        crafted_sizes_export(c);
+    add_kinds(c, k.functions);
+    add_code(c, &k);
     AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
     AUTO_CLOSE int sound = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
     if (runtime_attach(sound, maps, &before))
@@ -68,13 +91,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     for (size_t i = 1; i + 2 < len; i += 3)
         c->bytes[data[i] | data[i + 1] << 8] = data[i + 2];
     AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    name_all(c, mem, &before, functions);
+    name_all(c, mem, &before, &k);
     if (!runtime_about(mem, maps, &about) && !runtime_about_sound(about.data, about.len))
         abort();
     if (runtime_attach(mem, maps, &after))
         return 0;
     if (!runtime_attached(after.data, after.len, &bytes))
         abort();
-    name_all(c, mem, &after, functions);
+    name_all(c, mem, &after, &k);
     return 0;
 }

@@ -41,7 +41,8 @@ struct reading {
     unsigned parts;
 };
 
-static bool read_chars(const struct reading *r, u64 at, u64 n, unsigned bytes)
+/* Out of line: what calls it calls itself, and needs no such room each time. */
+__attribute__((noinline)) static bool read_chars(const struct reading *r, u64 at, u64 n, unsigned bytes)
 {
     u8 chars[PIECE];
     for (u64 i = 0; i < n;) {

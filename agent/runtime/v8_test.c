@@ -225,7 +225,7 @@ TEST(v8_checks_what_it_is_told)
     REFUSES(layout.string_first = 8193);
     REFUSES(layout.positions = 2);
     REFUSES(layout.old_scopes = 2);
-    REFUSES(layout.pad[2] = 1);
+    REFUSES(layout.pad[1] = 1);
     REFUSES(layout.bytecodes = 257);
     REFUSES(layout.sizes = 1ull << 56);
     REFUSES(layout.stream_head = 8193);

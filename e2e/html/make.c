@@ -2,6 +2,7 @@
  *   demo.*     a small web service, its kernel side and a JIT; two processes of one name; stacks that were cut
  *   many.*     100,000 distinct stacks
  *   inlines.*  a function that is inlined into another and called by it as well
+ *   scripts.*  frames of JavaScript among native ones
  *   waits.*    time on a CPU and off it, with what threads waited for
  *   hostile.*  names with quotes, tags, newlines, bytes that are not UTF-8
  * in all formats.
@@ -29,8 +30,9 @@ static int write_all(const struct profile *p, const char *dir, const char *name)
 
 int main(int argc, char **argv)
 {
-    static int (*const make[])(struct profile *) = {synth_demo, synth_many, synth_hostile, synth_inlines, synth_waits};
-    static const char *const names[] = {"demo", "many", "hostile", "inlines", "waits"};
+    static int (*const make[])(struct profile *) = {synth_demo,    synth_many,    synth_hostile,
+                                                    synth_inlines, synth_scripts, synth_waits};
+    static const char *const names[] = {"demo", "many", "hostile", "inlines", "scripts", "waits"};
     for (size_t i = 0; argc == 2 && i < sizeof(make) / sizeof(make[0]); i++) {
         struct profile p __attribute__((cleanup(profile_free))) = {0};
         if (profile_init(&p) || make[i](&p) || write_all(&p, argv[1], names[i]))

@@ -111,6 +111,33 @@ async function inlining() {
   });
 }
 
+async function scripts() {
+  await open('scripts');
+  const node = 'node (78)', loop = `${node};main;loop;serve`;
+  const all = {
+    [`${node};main`]: 1, [`${node};main;gc`]: 2, [loop]: 4, [`${loop};builtin;render;gc`]: 8, [`${loop};builtin;[sleep]`]: 16,
+    [`${node};main;render`]: 32,
+  };
+  const sorted = (o) => Object.fromEntries(Object.entries(o).sort());
+  await check('frames of runtimes among others', async () => same(sorted(await collapsed()), sorted(all), 'stacks'));
+  await check('scripts only: others are left out where a stack has any', async () => {
+    await b.run("document.getElementById('scripts').click()");
+    same(sorted(await collapsed()), sorted({
+      [`${node};main`]: 1, [`${node};main;gc`]: 2, [`${node};serve`]: 4, [`${node};serve;render`]: 8, [`${node};serve;[sleep]`]: 16,
+      [`${node};render`]: 32,
+    }), 'stacks');
+    same(await b.run("document.getElementById('scripts').getAttribute('aria-pressed')"), 'true', 'pressed');
+    await b.run("document.getElementById('scripts').click()");
+    same(sorted(await collapsed()), sorted(all), 'stacks again');
+  });
+  await check('who has none has no such button', async () => {
+    same(await b.run("document.getElementById('scripts').hidden"), false, 'hidden');
+    await open('inlines');
+    same(await b.run("document.getElementById('scripts').hidden"), true, 'hidden');
+    await open('demo');
+  });
+}
+
 async function zooming() {
   await check('a click zooms', async () => {
     const before = await box('writev');
@@ -405,7 +432,7 @@ async function many() {
 }
 
 try {
-  for (const part of [opening, inlining, zooming, searching, keyboard, choosing, waiting, looks, hostile, many]) await part();
+  for (const part of [opening, inlining, scripts, zooming, searching, keyboard, choosing, waiting, looks, hostile, many]) await part();
 } catch (error) {
   failed++;
   console.log(`FAIL  ${error.stack}`);

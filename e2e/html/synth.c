@@ -284,6 +284,34 @@ int synth_inlines(struct profile *p)
     return 0;
 }
 
+/* ---- scripts ---------------------------------------------------------------------------------------------------- */
+
+static u32 script(struct profile *p, const char *name, u32 map)
+{
+    u32 at = location(p, name, map, "app.js", 7, FRAME_JIT);
+    p->lines.v[p->locations.v[at].first_line].code = RUNTIME_INTERPRETED;
+    return at;
+}
+
+int synth_scripts(struct profile *p)
+{
+    about(p, "xprof record -- node app.js");
+    u32 who = process(p, "node", 78), map = mapping(p, "/usr/bin/node"), own = mapping(p, "[javascript]");
+    u32 root = location(p, "main", map, "main.cc", 3, FRAME_NATIVE);
+    u32 loop = location(p, "loop", map, "loop.cc", 12, FRAME_NATIVE);
+    u32 builtin = location(p, "builtin", map, NULL, 0, FRAME_NATIVE);
+    u32 gc = location(p, "gc", map, "gc.cc", 20, FRAME_NATIVE);
+    u32 serve = script(p, "serve", own), render = script(p, "render", own);
+    u32 sleep = location(p, "[sleep]", mapping(p, "[wait]"), NULL, 0, FRAME_WAIT);
+    stack(p, who, XP_CAUSE_END, 1, (u32[]){root}, 1);
+    stack(p, who, XP_CAUSE_END, 2, (u32[]){root, gc}, 2);
+    stack(p, who, XP_CAUSE_END, 4, (u32[]){root, loop, serve}, 3);
+    stack(p, who, XP_CAUSE_END, 8, (u32[]){root, loop, serve, builtin, render, gc}, 6);
+    stack(p, who, XP_CAUSE_END, 16, (u32[]){root, loop, serve, builtin, sleep}, 5);
+    stack(p, who, XP_CAUSE_END, 32, (u32[]){root, render}, 2);
+    return 0;
+}
+
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
 /* A stack of two functions and up to two frames of the kernel; the last is the cause when there are any. */

@@ -7,4 +7,5 @@ int synth_demo(struct profile *p);
 int synth_many(struct profile *p); /* 100,000 distinct stacks */
 int synth_hostile(struct profile *p);
 int synth_inlines(struct profile *p); /* helper is inlined into serve, and called by it */
+int synth_scripts(struct profile *p); /* frames of JavaScript among native ones */
 int synth_waits(struct profile *p);   /* what threads did on a CPU, and what they waited for */

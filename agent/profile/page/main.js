@@ -5,7 +5,8 @@ const $ = (id) => document.getElementById(id);
 class Page {
   constructor(model) {
     this.model = this.whole = model;
-    this.state = { event: 0, merge: 'pid', only: '', inverted: false, inlines: true, rootAtBottom: false, show: 'both', search: '' };
+    this.models = new Map(); /* by what they show */
+    this.state = { event: 0, merge: 'pid', only: '', inverted: false, inlines: true, scripts: false, rootAtBottom: false, show: 'both', search: '' };
     this.graph = new Graph(model, $('canvas'), $('pane'), $('spacer'));
     this.table = new Table(model, $('rows'), $('more'), (f) => this.setSearch(regexOf(f.name)));
     this.past = []; /* focuses, for Backspace: paths of labels */
@@ -83,6 +84,8 @@ class Page {
     $('flip').addEventListener('click', () => this.flip());
     $('inlines').addEventListener('click', () => this.change({ inlines: !this.state.inlines }));
     $('inlines').hidden = !this.model.frames.some((f) => f.inlined);
+    $('scripts').addEventListener('click', () => this.change({ scripts: !this.state.scripts }));
+    $('scripts').hidden = !this.model.frames.some((f) => f.codes);
     $('reset').addEventListener('click', () => this.reset());
     $('help-button').addEventListener('click', () => $('help').showModal());
     $('search').addEventListener('input', () => this.searchSoon());
@@ -125,10 +128,14 @@ class Page {
     this.refresh(sameOrder ? path : []);
   }
 
-  /* Inlined calls as frames, or as parts of the functions that they were inlined into. */
+  /* Inlined calls as frames, or as parts of the functions that they were inlined into; all frames, or those of runtimes. */
   chooseModel() {
-    if (!this.state.inlines) this.outlined ||= this.whole.withoutInlines();
-    this.model = this.graph.model = this.table.model = this.state.inlines ? this.whole : this.outlined;
+    const { inlines, scripts } = this.state, key = `${inlines} ${scripts}`;
+    if (!this.models.has(key)) {
+      const model = inlines ? this.whole : this.whole.withoutInlines();
+      this.models.set(key, scripts ? model.withScriptsOnly() : model);
+    }
+    this.model = this.graph.model = this.table.model = this.models.get(key);
   }
 
   refresh(path = []) {
@@ -144,6 +151,7 @@ class Page {
     press('invert', this.state.inverted);
     press('flip', this.state.rootAtBottom);
     press('inlines', this.state.inlines);
+    press('scripts', this.state.scripts);
     [...$('events').children].forEach((b, i) => b.setAttribute('aria-pressed', i === this.state.event));
     this.setShow(this.state.show);
     const at = this.view.find(path);
@@ -360,6 +368,7 @@ class Page {
       i: () => this.change({ inverted: !this.state.inverted }),
       f: () => this.flip(),
       n: () => this.change({ inlines: !this.state.inlines }),
+      s: () => !$('scripts').hidden && this.change({ scripts: !this.state.scripts }),
       t: () => this.setShow({ table: 'both', both: 'graph', graph: 'table' }[this.state.show]),
       '?': () => $('help').showModal(),
     };

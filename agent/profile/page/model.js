@@ -3,7 +3,7 @@
  * then for each event the self counts, and the self values unless they are counts times the period.
  */
 const KINDS = ['native', 'kernel', 'jit', 'wait', 'process', 'mark'];
-const PROCESS = 4, MARK = 5;
+const PROCESS = 4, MARK = 5, REASONS = new Set([3, MARK]);
 /* Kinds of code of a runtime: bit k of a frame's `codes`. */
 const CODES = ['', 'interpreted', 'compiled (C1)', 'compiled (C2)', '', 'native method', 'stub', 'gone',
   'compiled (baseline)', 'compiled (optimised)'];
@@ -111,21 +111,48 @@ class Model {
 
   /* The same without inlined calls: what they took is their callers'. Nodes keep their order. */
   withoutInlines() {
-    const from = this, to = Object.create(Model.prototype), kept = [], place = new Int32Array(this.n);
-    for (let i = 0; i < from.n; i++) {
-      const hidden = i && from.frames[from.frame[i]].inlined;
+    const kept = [], place = new Int32Array(this.n);
+    for (let i = 0; i < this.n; i++) {
+      const hidden = i && this.frames[this.frame[i]].inlined;
       if (!hidden) kept.push(i);
-      place[i] = hidden ? place[from.parent[i]] : kept.length - 1;
+      place[i] = hidden ? place[this.parent[i]] : kept.length - 1;
     }
-    Object.assign(to, { about: from.about, frames: from.frames, twin: from.twin, n: kept.length });
-    const column = (of, value) => Int32Array.from(kept, (i) => value(of[i], i));
-    to.frame = column(from.frame, (f) => f);
-    to.parent = column(from.parent, (p) => place[p]);
+    return this.rebuilt(kept, place, (i) => place[this.parent[i]]);
+  }
+
+  /* The same with frames of runtimes only, and what a thread waited for, in the stacks that have any. In each process the
+   * others come first: they share native callers with those. */
+  withScriptsOnly() {
+    const n = this.n, kept = [0], place = new Int32Array(n), script = new Uint8Array(n); /* 1: it is one; 2: it is below one */
+    const up = new Int32Array(n); /* the node that is above it then */
+    for (let i = 1; i < n; i++) {
+      const p = this.parent[i], f = this.frames[this.frame[i]], shown = f.codes || (script[p] && REASONS.has(f.kind));
+      script[i] = shown ? 1 : script[p] ? 2 : 0;
+      up[i] = script[p] === 2 ? up[p] : script[i] === 1 && !script[p] ? this.processOf(i) : p;
+    }
+    for (const p of this.processes())
+      for (const wanted of [0, 1])
+        for (let i = p; i < this.end[p]; i++) if (script[i] === wanted) place[i] = kept.push(i) - 1;
+    for (let i = 1; i < n; i++) if (script[i] === 2) place[i] = place[this.parent[i]];
+    return this.rebuilt(kept, place, (i) => (i ? place[up[i]] : 0));
+  }
+
+  processOf(i) {
+    while (this.parent[i]) i = this.parent[i];
+    return i;
+  }
+
+  /* Of the nodes `kept`, in an order in which subtrees stay together. `place`: where each node is counted by now. */
+  rebuilt(kept, place, parentOf) {
+    const to = Object.create(Model.prototype);
+    Object.assign(to, { about: this.about, frames: this.frames, twin: this.twin, n: kept.length });
+    to.frame = Int32Array.from(kept, (i) => this.frame[i]);
+    to.parent = Int32Array.from(kept, parentOf);
     to.depth = new Int32Array(to.n);
     for (let i = 1; i < to.n; i++) to.depth[i] = to.depth[to.parent[i]] + 1;
     to.end = new Int32Array(to.n);
     to.closeSubtrees();
-    to.events = from.events.map((e) => to.gatherEvent(e, place));
+    to.events = this.events.map((e) => to.gatherEvent(e, place));
     return to;
   }
 

@@ -15,6 +15,18 @@ XP_INLINE void xp_meet_frame(struct xp_state *s, u64 word, u64 more)
     s->runtime |= XP_RUNTIME_NEWS;
 }
 
+/* Has a frame of a runtime as words `at` and `at` + 1. Returns 0; 1: there is no room. */
+XP_INLINE int xp_put_frame(struct xp_state *s, u64 at, u64 word, u64 more)
+{
+    asm volatile("" : "+r"(at)); /* clang would test something else than what it uses, which 6.1 does not follow */
+    if (at >= XP_MAX_KERNEL + XP_MAX_USER - 1)
+        return 1;
+    u64 *to = s->words + at;
+    to[0] = word;
+    to[1] = more;
+    return 0;
+}
+
 XP_INLINE int xp_stop(struct xp_state *s, u32 cause)
 {
     s->cause = cause;

@@ -10,14 +10,8 @@
 /* Turns the word of the frame, which was taken for anonymous code, into the two words of Java. */
 XP_INLINE void xp_put_java(struct xp_state *s, u64 word, u64 more)
 {
-    u64 last = s->sample.nkernel + s->sample.nuser - 1u;
-    asm volatile("" : "+r"(last)); /* clang would test something else than what it uses, which 6.1 does not follow */
-    if (last >= XP_MAX_KERNEL + XP_MAX_USER - 1)
-        return;
-    u64 *to = s->words + last;
-    to[0] = word;
-    to[1] = more;
-    s->sample.nuser++;
+    if (!xp_put_frame(s, s->sample.nkernel + s->sample.nuser - 1u, word, more))
+        s->sample.nuser++;
 }
 
 /* The same for one that may be new. */

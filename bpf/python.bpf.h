@@ -88,12 +88,9 @@ XP_INLINE int xp_python_begin(struct xp_state *s)
 
 XP_INLINE int xp_push_python(struct xp_state *s, u64 word, u64 more)
 {
-    u64 at = s->sample.nkernel + s->sample.nuser;
-    asm volatile("" : "+r"(at)); /* as in xp_put_java */
-    if (at >= XP_MAX_KERNEL + XP_MAX_USER - 1 || s->sample.nuser >= XP_MAX_USER - 1)
+    if (s->sample.nuser >= XP_MAX_USER - 1 ||
+        xp_put_frame(s, s->sample.nkernel + s->sample.nuser, word | s->py.exact, more))
         return 1;
-    s->words[at] = word | s->py.exact;
-    s->words[at + 1] = more;
     s->sample.nuser += 2;
     s->py.exact = 0;
     xp_meet_frame(s, word, more);

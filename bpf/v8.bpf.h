@@ -76,14 +76,11 @@ XP_INLINE s64 xp_v8_position(struct xp_state *s)
     return at >> 31 ? -1 : (s64)at;
 }
 
-XP_INLINE int xp_push_v8(struct xp_state *s, u64 word, u64 more)
+XP_INLINE int xp_put_v8(struct xp_state *s, u64 word, u64 more)
 {
-    u64 last = s->js.last;
-    asm volatile("" : "+r"(last)); /* as in xp_put_java */
-    if (last >= XP_MAX_KERNEL + XP_MAX_USER - 1 || s->sample.nuser >= XP_MAX_USER - 1)
+    if (s->sample.nuser >= XP_MAX_USER - 1 ||
+        xp_put_frame(s, s->js.last, word | (s->js.leaf ? XP_WORD_EXACT : 0), more))
         return 0;
-    s->words[last] = word | (s->js.leaf ? XP_WORD_EXACT : 0);
-    s->words[last + 1] = more;
     s->sample.nuser++;
     xp_meet_frame(s, word, more);
     return 0;
@@ -108,9 +105,9 @@ XP_NOINLINE int xp_v8_splice(u32 unused)
     shared -= XP_V8_TAG;
     u32 cookie = xp_read_user(w, sizeof(w), shared + s->v8.shared_script) ? 0 : XP_V8_COOKIE(w);
     if (!s->js.file) /* frames that code compiled in the middle of a loop took over still have a position */
-        return xp_push_v8(s, XP_V8_WORD(XP_V8_COMPILED, shared),
-                          XP_MORE_WORD(XP_V8_MACHINE_COOKIE(cookie, s->js.ip), s->js.ip));
+        return xp_put_v8(s, XP_V8_WORD(XP_V8_COMPILED, shared),
+                         XP_MORE_WORD(XP_V8_MACHINE_COOKIE(cookie, s->js.ip), s->js.ip));
     s64 at = xp_v8_position(s);
-    return xp_push_v8(s, XP_V8_WORD(at < 0 ? XP_V8_PLAIN : XP_V8_BYTECODE, shared),
-                      XP_MORE_WORD(cookie, at < 0 ? 0 : at));
+    return xp_put_v8(s, XP_V8_WORD(at < 0 ? XP_V8_PLAIN : XP_V8_BYTECODE, shared),
+                     XP_MORE_WORD(cookie, at < 0 ? 0 : at));
 }

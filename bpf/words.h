@@ -72,8 +72,8 @@ enum xp_lock_place {
 #define XP_MORE_WORD(cookie, at) ((u64)XP_WORD_MORE << 60 | ((u64)(cookie)&0xfffffff) << 32 | (u32)(at))
 #define XP_MORE_COOKIE(w)        ((u32)((w) >> 32) & 0xfffffff)
 #define XP_MORE_POSITION(w)      ((u32)(w))
-#define XP_IS_SCRIPT_KIND(kind)  ((kind) == XP_WORD_JAVA || (kind) == XP_WORD_PYTHON || (kind) == XP_WORD_V8)
-#define XP_IS_RUNTIME(word)      XP_IS_SCRIPT_KIND(XP_WORD_KIND(word))
+#define XP_IS_RUNTIME_KIND(kind) ((kind) == XP_WORD_JAVA || (kind) == XP_WORD_PYTHON || (kind) == XP_WORD_V8)
+#define XP_IS_RUNTIME(word)      XP_IS_RUNTIME_KIND(XP_WORD_KIND(word))
 #define XP_WORD_EXACT            (1ull << 59)
 #define XP_WORD_ADDR(w)          ((w) & ((1ull << 56) - 1))
 #define XP_OFFSET_BITS           35

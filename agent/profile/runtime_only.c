@@ -4,7 +4,7 @@
 
 static bool is_runtime(const struct profile *p, const struct prof_location *l)
 {
-    bool code = XP_IS_SCRIPT_KIND(l->word_kind);
+    bool code = XP_IS_RUNTIME_KIND(l->word_kind);
     for (u32 i = 0; i < l->nlines && !code; i++)
         code = p->lines.v[l->first_line + i].code;
     return code;

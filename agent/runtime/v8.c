@@ -55,8 +55,8 @@ static bool layout_fits(const struct v8_layout *l)
                            l->code_places,        l->code_size,       l->deopt_literals, l->deopt_inlining,
                            l->deopt_shared,       l->deopt_wrapped};
     return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
-           l->positions <= V8_POSITIONS_BITS && l->old_scopes <= 1 && l->bytecodes <= 256 && l->sizes < MAX_ADDRESS &&
-           !memcmp(l->pad, none, sizeof(none));
+           l->positions <= V8_POSITIONS_BITS && l->old_scopes <= 1 && l->bytecodes <= V8_MAX_BYTECODES &&
+           l->sizes < MAX_ADDRESS && !memcmp(l->pad, none, sizeof(none));
 }
 
 int v8_check(const void *data, size_t len)

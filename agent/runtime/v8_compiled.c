@@ -7,6 +7,7 @@
 #define FIRST_ELEMENT 16 /* of an array */
 #define INLINING      16 /* bytes of an inlined call: its place, its function */
 #define MAX_LITERALS  (1u << 16)
+#define WEAK          2ull /* in a reference: it keeps nothing alive */
 
 void v8_add(struct v8_query *q, const struct v8_function *f, enum runtime_kind kind, u32 place)
 {
@@ -73,28 +74,33 @@ static u64 own_function(struct v8_query *q, const struct v8_code *c)
     return ok ? own : 0;
 }
 
-/* Inlined call number i: where it is, and its function (0: not known). */
-static bool read_call(struct inlining *x, s32 i, struct v8_place *place, u64 *shared)
+/* Where inlined call number i is. False: it cannot be read, or is in a later one, as none is. */
+static bool read_call(struct inlining *x, s32 i, struct v8_place *place)
 {
-    struct v8_query *q = x->q;
-    u64 at = x->calls.at + INLINING * (u64)i, literals;
+    u64 at = x->calls.at + INLINING * (u64)i;
     bool ok = at + INLINING <= x->calls.end;
-    *place = v8_place_of(v8_u(q->m, at, sizeof(u64), &ok));
-    u32 number = (u32)v8_u(q->m, at + 8, sizeof(u32), &ok);
-    literals = ok && number < MAX_LITERALS ? deopt_object(q, x->code, q->v8->layout.deopt_literals) : 0;
-    u64 v = literals ? v8_u(q->m, literals + FIRST_ELEMENT + 8ull * number, sizeof(u64), &ok) : 0;
-    *shared = XP_V8_IS_OBJECT(v & ~2ull) && ok ? (v & ~2ull) - XP_V8_TAG : 0; /* it may be a weak reference */
-    if (number == UINT32_MAX)                                                 /* the function calls itself */
-        *shared = own_function(q, x->code);
-    return ok && place->inlining < i; /* calls come after those that they are in */
+    *place = v8_place_of(v8_u(x->q->m, at, sizeof(u64), &ok));
+    return ok && place->inlining < i;
+}
+
+/* The function that it calls; 0: it is not known. */
+static u64 called(struct inlining *x, s32 i)
+{
+    bool ok = true;
+    u32 number = (u32)v8_u(x->q->m, x->calls.at + INLINING * (u64)i + 8, sizeof(u32), &ok);
+    if (number == UINT32_MAX)
+        return own_function(x->q, x->code);
+    u64 literals = number < MAX_LITERALS ? deopt_object(x->q, x->code, x->q->v8->layout.deopt_literals) : 0;
+    ok = ok && literals;
+    u64 v = v8_u(x->q->m, literals + FIRST_ELEMENT + 8ull * number, sizeof(u64), &ok) & ~WEAK;
+    return ok && XP_V8_IS_OBJECT(v) ? v - XP_V8_TAG : 0;
 }
 
 /* Whether a call is the other one, or in it. */
 static bool is_in(struct inlining *x, s32 call, s32 outer)
 {
     struct v8_place place;
-    u64 shared;
-    for (unsigned n = 0; call > outer && n < MAX_INLINED && read_call(x, call, &place, &shared); n++)
+    for (unsigned n = 0; call > outer && n < MAX_INLINED && read_call(x, call, &place); n++)
         call = place.inlining;
     return call == outer;
 }
@@ -102,20 +108,17 @@ static bool is_in(struct inlining *x, s32 call, s32 outer)
 /* An instruction between two calls is only known to be in what both are in. */
 static struct v8_place common(struct inlining *x, struct v8_place at, s32 next)
 {
-    u64 shared;
     for (unsigned n = 0; at.inlining >= 0 && n < MAX_INLINED && !is_in(x, next, at.inlining); n++)
-        if (!read_call(x, at.inlining, &at, &shared))
+        if (!read_call(x, at.inlining, &at))
             break;
     return at;
 }
 
 static void add_inlined(struct inlining *x, const struct v8_function *f, struct v8_place at)
 {
-    u64 shared;
-    for (unsigned n = 0; at.inlining >= 0 && n < MAX_INLINED; n++) {
-        struct v8_place outer;
-        if (!read_call(x, at.inlining, &outer, &shared))
-            break;
+    struct v8_place outer;
+    for (unsigned n = 0; at.inlining >= 0 && n < MAX_INLINED && read_call(x, at.inlining, &outer); n++) {
+        u64 shared = called(x, at.inlining);
         const struct v8_function *inlined = shared ? v8_function(x->q, shared) : NULL;
         if (inlined && inlined->name)
             v8_add(x->q, inlined, RUNTIME_INLINED, at.place);
@@ -126,11 +129,12 @@ static void add_inlined(struct inlining *x, const struct v8_function *f, struct 
 
 bool v8_compiled(struct v8_query *q, const struct v8_function *f, u64 pc, bool exact)
 {
-    const struct v8_code *c = v8_code_at(q, exact ? pc : pc - 1);
+    u64 in = exact ? pc : pc - 1;
+    const struct v8_code *c = v8_code_at(q, in);
     struct v8_place at, next;
     if (!c)
         return false;
-    u64 offset = (exact ? pc : pc - 1) - c->start;
+    u64 offset = in - c->start;
     if (c->baseline) {
         v8_add(q, f, RUNTIME_BASELINE, baseline_place(q, c, offset));
         return true;

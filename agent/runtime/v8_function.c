@@ -1,7 +1,6 @@
 /* From a SharedFunctionInfo, which all closures of a function share, to what it is called. Once a function has run, it
  * has a ScopeInfo, which has its name and place beside its variables (src/objects/scope-info.tq). */
 #include "base/cleanup.h"
-#include "runtime/sound.h"
 #include "runtime/v8_internal.h"
 #include <string.h>
 

@@ -43,7 +43,6 @@ int v8_layout(struct memory *m, const struct module *mod, struct v8 *out);
 /* ---- Texts: v8_text.c ---- */
 
 #define V8_MAX_TEXT 4096 /* characters of a name; longer ones are shortened */
-bool v8_is_text(struct memory *m, const struct v8 *v, u64 object);
 /* Characters [from, from + most) of a string, as far as there are any, go to `use`, in pieces; they have 1 or 2 bytes
  * each. Returns false if they cannot be read, or it is none; `use` returns false to end it. */
 typedef bool (*v8_use)(void *arg, const u8 *chars, size_t n, unsigned bytes);
@@ -134,6 +133,8 @@ struct v8_code {
 const struct v8_code *v8_code_at(struct v8_query *q, u64 pc);
 
 /* ---- Sizes of bytecodes: v8_bytecodes.c ---- */
+
+#define V8_MAX_BYTECODES 256
 
 /* The table of a version ("13.6.233.17"); 0: there is none. */
 u32 v8_bytecodes_of(const char *version);

@@ -1,13 +1,12 @@
 /* The numbers that V8 exports. Names of fields have had the type of what is in them added, which changes. */
-#include "runtime/sound.h"
 #include "runtime/v8_internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define MAX_SYMBOL    96
-#define SPELLINGS     3
-#define MAX_BYTECODES 256
+#define MAX_SYMBOL 96
+#define SPELLINGS  3
 
 struct number {
     const char *names[SPELLINGS]; /* any of these */
@@ -125,7 +124,7 @@ static void new_code(struct memory *m, const struct module *mod, unsigned major,
 static void read_sizes(struct memory *m, const struct module *mod, struct v8_layout *l)
 {
     u64 bytes, at = module_symbol_sized(m, mod, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE", &bytes);
-    if (!at || bytes % 3 || bytes / 3 > MAX_BYTECODES)
+    if (!at || bytes % 3 || bytes / 3 > V8_MAX_BYTECODES)
         return;
     l->sizes = at;
     l->bytecodes = (u16)(bytes / 3);

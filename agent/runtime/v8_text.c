@@ -27,12 +27,6 @@ u32 v8_type(struct memory *m, const struct v8 *v, u64 object)
     return map && ok ? type : ~0u;
 }
 
-bool v8_is_text(struct memory *m, const struct v8 *v, u64 object)
-{
-    u32 type = v8_type(m, v, object);
-    return type != ~0u && !(type & v->layout.not_string);
-}
-
 struct reading {
     struct memory *m;
     const struct v8 *v8;
@@ -105,8 +99,8 @@ static bool read_part(struct reading *r, u64 string, u64 from, u64 n)
 /* Those of [from, from + most) that there are. */
 static bool read_range(struct reading *r, u64 string, u64 from, u64 most, bool *more)
 {
-    bool ok = v8_is_text(r->m, r->v8, string);
-    u64 n = ok ? length_of(r, string, &ok) : 0;
+    bool ok = string;
+    u64 n = length_of(r, string, &ok);
     u64 left = from < n ? n - from : 0;
     *more = left > most;
     return ok && read_part(r, string, from < n ? from : n, left < most ? left : most);

@@ -43,11 +43,6 @@ static inline u32 crafted_method(struct crafted *c, const char *klass, const cha
     return method;
 }
 
-static inline u64 crafted_get(const struct crafted *c, u64 at)
-{
-    return *(const u64 *)(c->bytes + at);
-}
-
 /* The symbol with the name of a method's class. */
 static inline u64 crafted_class(const struct crafted *c, u32 method)
 {

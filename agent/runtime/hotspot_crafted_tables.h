@@ -34,17 +34,7 @@ struct crafted {
 #define CRAFTED_ROW  48 /* bytes of a row of each table */
 #define CRAFTED_ROWS 96
 
-static inline void crafted_put(struct crafted *c, u64 at, u64 v, unsigned n)
-{
-    memcpy(c->bytes + at, &v, n);
-}
-
-static inline u32 crafted_alloc(struct crafted *c, u32 n)
-{
-    u32 at = c->top;
-    c->top += (n + 7) & ~7u;
-    return at;
-}
+#include "runtime/crafted_bytes.h"
 
 static inline u32 crafted_text(struct crafted *c, const char *s)
 {

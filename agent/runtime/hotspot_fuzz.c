@@ -1,19 +1,15 @@
 /* Changes to a crafted virtual machine: four bytes each, where and what. It is attached to with them, and named with
  * what was found before and after. Whatever is accepted must be sound.
  */
-#include "base/cleanup.h"
-#include "base/fs.h"
-#include "dwarf/names.h"
 #include "runtime/hotspot_crafted.h"
-#include "runtime/runtime.h"
+#include "runtime/crafted_ask.h"
 #include <stdint.h>
-#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 #define PAIRS 6
 
-static void name_all(const struct crafted *c, int mem, const struct buf *attached)
+static void name_all(const struct crafted *c, int mem, const struct buf *attached, const void *arg)
 {
     AUTO_BUF struct buf out = {0};
     struct names v;
@@ -36,30 +32,24 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
         abort();
 }
 
+/* Two bytes that follow each other. */
+static void change(struct crafted *c, const u8 *data, size_t len)
+{
+    for (size_t i = 0; i + 3 < len; i += 4) {
+        u32 at = data[i] | (u32)data[i + 1] << 8;
+        c->bytes[at] = data[i + 2];
+        c->bytes[(at + 1) % CRAFTED_SIZE] = data[i + 3];
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static const enum crafted_age ages[] = {CRAFTED_8, CRAFTED_17, CRAFTED_23, CRAFTED_25};
+    static const struct crafted_fuzzer fuzzer = {change, name_all, NULL};
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    AUTO_BUF struct buf before = {0};
-    AUTO_BUF struct buf after = {0};
-    const void *bytes;
     if (!c || !len)
         return 0;
     crafted_make(c, ages[data[0] % 4]);
-    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    AUTO_CLOSE int sound = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    if (runtime_attach(sound, maps, &before))
-        abort();
-    for (size_t i = 1; i + 3 < len; i += 4) {
-        memcpy(c->bytes + (data[i] | data[i + 1] << 8), data + i + 2, 1);
-        memcpy(c->bytes + ((data[i] | data[i + 1] << 8) + 1) % CRAFTED_SIZE, data + i + 3, 1);
-    }
-    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    name_all(c, mem, &before);
-    if (runtime_attach(mem, maps, &after))
-        return 0;
-    if (!runtime_attached(after.data, after.len, &bytes))
-        abort();
-    name_all(c, mem, &after);
+    crafted_fuzz(c, &fuzzer, data + 1, len - 1);
     return 0;
 }

@@ -1,45 +1,16 @@
-#include "base/cleanup.h"
-#include "base/fs.h"
 #include "base/test.h"
-#include "dwarf/names.h"
 #include "proc/memory.h"
 #include "runtime/hotspot.h"
 #include "runtime/hotspot_crafted.h"
-#include "runtime/runtime.h"
+#include "runtime/crafted_ask.h"
 #include <errno.h>
-#include <stdlib.h>
 
 static const enum crafted_age AGES[] = {CRAFTED_8, CRAFTED_17, CRAFTED_23, CRAFTED_25};
 
-static int attach(const struct crafted *c, struct buf *out)
-{
-    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    return runtime_attach(mem, maps, out);
-}
-
-static int names_of(const struct crafted *c, const struct buf *attached, const u64 *words, size_t n, struct buf *out)
-{
-    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    return runtime_names(mem, attached->data, attached->len, words, n, out);
-}
-
-/* "kind name(signature) file:line" of each frame, innermost first, of one pair of words. */
+/* Names have their signature. */
 static const char *frames_of(const struct crafted *c, const struct buf *attached, u64 java, u64 more)
 {
-    static char text[1024];
-    AUTO_BUF struct buf out = {0};
-    struct names v;
-    const u64 words[] = {java, more};
-    size_t len = 0;
-    if (names_of(c, attached, words, 2, &out) || names_view(out.data, out.len, 1, &v))
-        return "failed";
-    for (u32 i = v.first[0]; i < v.first[1]; i++) {
-        const struct names_frame *f = &v.frames[i];
-        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d %s %s:%u", i ? ", " : "", (int)f->start,
-                                v.strings + f->system_name, v.strings + f->file, f->line);
-    }
-    return text;
+    return frames_in(c, attached, java, more, false);
 }
 
 TEST(hotspot_says_where_its_code_is)
@@ -244,10 +215,7 @@ TEST(crafted_virtual_machines_do_no_harm)
         struct names v;
         crafted_make(c, AGES[i % 4]);
         *bad = *c;
-        for (unsigned k = 0; k < 1 + i % 32; k++) {
-            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-            bad->bytes[CRAFTED_MODULE + (seed >> 40) % (CRAFTED_SIZE - CRAFTED_MODULE)] = (u8)(seed >> 32);
-        }
+        crafted_spoil(bad, CRAFTED_MODULE, CRAFTED_SIZE - CRAFTED_MODULE, 1 + i % 32, &seed);
         const u64 words[] = {XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod),
                              XP_MORE_WORD(77, 16),
                              XP_JAVA_WORD(XP_JAVA_COMPILED, c->native),

@@ -1,19 +1,15 @@
 /* Changes to a crafted interpreter: a byte each, where and what. It is attached to with them, and named with what was
  * found before and after. Whatever is accepted must be sound.
  */
-#include "base/cleanup.h"
-#include "base/fs.h"
-#include "dwarf/names.h"
 #include "runtime/python_crafted.h"
-#include "runtime/runtime.h"
+#include "runtime/crafted_ask.h"
 #include <stdint.h>
-#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 #define PAIRS 6
 
-static void name_all(const struct crafted *c, int mem, const struct buf *attached)
+static void name_all(const struct crafted *c, int mem, const struct buf *attached, const void *arg)
 {
     AUTO_BUF struct buf out = {0};
     struct names v;
@@ -39,28 +35,11 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, name_all, NULL};
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    AUTO_BUF struct buf before = {0};
-    AUTO_BUF struct buf after = {0};
-    AUTO_BUF struct buf about = {0};
-    const void *bytes;
     if (!c || !len)
         return 0;
     crafted_make(c, data[0] % CRAFTED_VERSIONS, data[0] / CRAFTED_VERSIONS % 3);
-    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    AUTO_CLOSE int sound = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    if (runtime_attach(sound, maps, &before))
-        abort();
-    for (size_t i = 1; i + 2 < len; i += 3)
-        c->bytes[data[i] | data[i + 1] << 8] = data[i + 2];
-    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    name_all(c, mem, &before);
-    if (!runtime_about(mem, maps, &about) && !runtime_about_sound(about.data, about.len))
-        abort();
-    if (runtime_attach(mem, maps, &after))
-        return 0;
-    if (!runtime_attached(after.data, after.len, &bytes))
-        abort();
-    name_all(c, mem, &after);
+    crafted_fuzz(c, &fuzzer, data + 1, len - 1);
     return 0;
 }

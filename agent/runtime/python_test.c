@@ -191,10 +191,7 @@ TEST(crafted_interpreters_do_no_harm)
         struct names v;
         CRAFT(i % CRAFTED_VERSIONS, i % 3);
         *bad = *c;
-        for (unsigned k = 0; k < 1 + i % 32; k++) {
-            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-            bad->bytes[CRAFTED_MODULE + (seed >> 40) % (c->top - CRAFTED_MODULE)] = (u8)(seed >> 32);
-        }
+        crafted_spoil(bad, CRAFTED_MODULE, c->top - CRAFTED_MODULE, 1 + i % 32, &seed);
         const u64 words[] = {XP_PYTHON_WORD(c->thread[0].code),
                              XP_MORE_WORD(crafted_cookie(c, c->thread[0].code), 12),
                              XP_PYTHON_WORD(c->thread[1].code),

@@ -5,21 +5,12 @@
 
 #define CODE_SIZE 64
 
-/* The frames at an instruction: kind, name and line of each. `exact`: it was interrupted there. */
+/* The frames at an instruction. `exact`: it was interrupted there. */
 static const char *frames_at(const struct crafted *c, const struct buf *attached, u64 pc, bool exact)
 {
-    static char text[512];
-    AUTO_BUF struct buf out = {0};
-    struct names v;
     u32 cookie = XP_V8_MACHINE_COOKIE(crafted_cookie(c, c->work), pc);
-    const u64 words[] = {XP_V8_WORD(XP_V8_COMPILED, c->work) | (exact ? XP_WORD_EXACT : 0), XP_MORE_WORD(cookie, pc)};
-    if (names_of(c, attached, words, 2, &out) || names_view(out.data, out.len, 1, &v))
-        return "failed";
-    size_t len = 0;
-    for (u32 i = 0; i < v.first[1] && len < sizeof(text) - 64; i++)
-        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%d %s:%u", i ? ", " : "", (int)v.frames[i].start,
-                                v.strings + v.frames[i].name, v.frames[i].line);
-    return text;
+    u64 word = XP_V8_WORD(XP_V8_COMPILED, c->work) | (exact ? XP_WORD_EXACT : 0);
+    return frames_in(c, attached, word, XP_MORE_WORD(cookie, pc), true);
 }
 
 static u32 function_called(struct crafted *c, const char *name, s32 start)
@@ -51,11 +42,12 @@ TEST(optimised_code_has_the_lines_of_its_calls)
 {
     for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
         CODED(i, start, calls_of(c, c->work));
-        CHECK_STR(frames_at(c, &a, start + 2, false), "9 work:2"); /* in front of the first one: where it begins */
-        CHECK_STR(frames_at(c, &a, start + 9, false), "9 work:3");
-        CHECK_STR(frames_at(c, &a, start + 20, false), "9 work:3"); /* a return address */
-        CHECK_STR(frames_at(c, &a, start + 20, true), "9 work:4");
-        CHECK_STR(frames_at(c, &a, start + CODE_SIZE, false), "9 work:4");
+        CHECK_STR(frames_at(c, &a, start + 2, false),
+                  "9 work /app/main.js:2"); /* in front of the first one: where it begins */
+        CHECK_STR(frames_at(c, &a, start + 9, false), "9 work /app/main.js:3");
+        CHECK_STR(frames_at(c, &a, start + 20, false), "9 work /app/main.js:3"); /* a return address */
+        CHECK_STR(frames_at(c, &a, start + 20, true), "9 work /app/main.js:4");
+        CHECK_STR(frames_at(c, &a, start + CODE_SIZE, false), "9 work /app/main.js:4");
     }
 }
 
@@ -63,13 +55,13 @@ TEST(code_is_found_by_its_header)
 {
     for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
         CODED(i, start, calls_of(c, c->work));
-        CHECK_STR(frames_at(c, &a, start + CODE_SIZE, true), "1 work:2"); /* behind it */
-        CHECK_STR(frames_at(c, &a, start - 1, true), "1 work:2");
-        CHECK_STR(frames_at(c, &a, 0, true), "1 work:2");
-        CHECK_STR(frames_at(c, &a, 1ull << 40, false), "1 work:2");
-        CHECK_STR(frames_at(c, &a, (1ull << 48) - 1, false), "1 work:2");
+        CHECK_STR(frames_at(c, &a, start + CODE_SIZE, true), "1 work /app/main.js:2"); /* behind it */
+        CHECK_STR(frames_at(c, &a, start - 1, true), "1 work /app/main.js:2");
+        CHECK_STR(frames_at(c, &a, 0, true), "1 work /app/main.js:2");
+        CHECK_STR(frames_at(c, &a, 1ull << 40, false), "1 work /app/main.js:2");
+        CHECK_STR(frames_at(c, &a, (1ull << 48) - 1, false), "1 work /app/main.js:2");
         crafted_put(c, start - crafted_code_layout(c)->head, crafted_pointer(crafted_map(c, 405)), 8);
-        CHECK_STR(frames_at(c, &a, start + 9, false), "1 work:2");
+        CHECK_STR(frames_at(c, &a, start + 9, false), "1 work /app/main.js:2");
     }
 }
 
@@ -77,7 +69,7 @@ TEST(code_of_another_function_is_not_believed)
 {
     for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
         CODED(i, start, calls_of(c, c->builtin));
-        CHECK_STR(frames_at(c, &a, start + 9, false), "1 work:2");
+        CHECK_STR(frames_at(c, &a, start + 9, false), "1 work /app/main.js:2");
     }
 }
 
@@ -97,9 +89,10 @@ TEST(inlined_functions_are_frames)
 {
     for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
         CODED(i, start, inlining(c, 1));
-        CHECK_STR(frames_at(c, &a, start + 9, false), "4 second:1, 4 first:4, 9 work:5");
-        CHECK_STR(frames_at(c, &a, start + 30, false), "4 first:4, 9 work:5");
-        CHECK_STR(frames_at(c, &a, start + 50, false), "9 work:5");
+        CHECK_STR(frames_at(c, &a, start + 9, false),
+                  "4 second /app/main.js:1, 4 first /app/main.js:4, 9 work /app/main.js:5");
+        CHECK_STR(frames_at(c, &a, start + 30, false), "4 first /app/main.js:4, 9 work /app/main.js:5");
+        CHECK_STR(frames_at(c, &a, start + 50, false), "9 work /app/main.js:5");
     }
 }
 
@@ -107,9 +100,9 @@ TEST(leaves_between_calls_are_in_what_both_are_in)
 {
     for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
         CODED(i, start, inlining(c, 1));
-        CHECK_STR(frames_at(c, &a, start + 9, true), "4 first:4, 9 work:5");
-        CHECK_STR(frames_at(c, &a, start + 30, true), "9 work:5");
-        CHECK_STR(frames_at(c, &a, start + 50, true), "9 work:5");
+        CHECK_STR(frames_at(c, &a, start + 9, true), "4 first /app/main.js:4, 9 work /app/main.js:5");
+        CHECK_STR(frames_at(c, &a, start + 30, true), "9 work /app/main.js:5");
+        CHECK_STR(frames_at(c, &a, start + 50, true), "9 work /app/main.js:5");
     }
 }
 
@@ -117,7 +110,8 @@ TEST(functions_may_be_inlined_into_themselves)
 {
     for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
         CODED(i, start, inlining(c, UINT32_MAX));
-        CHECK_STR(frames_at(c, &a, start + 9, false), "4 work:1, 4 first:4, 9 work:5");
+        CHECK_STR(frames_at(c, &a, start + 9, false),
+                  "4 work /app/main.js:1, 4 first /app/main.js:4, 9 work /app/main.js:5");
     }
 }
 
@@ -157,10 +151,10 @@ TEST(baseline_code_has_the_lines_of_its_bytecode)
 {
     for (unsigned i = 0; i < 2 * CRAFTED_VERSIONS; i++) {
         CODED(i / 2, start, baseline(c, i / 2 == CRAFTED_18 ? 56 : 54, i % 2));
-        CHECK_STR(frames_at(c, &a, start + 4, true), "8 work:3"); /* the entry */
-        CHECK_STR(frames_at(c, &a, start + 12, true), "8 work:3");
-        CHECK_STR(frames_at(c, &a, start + 16, false), "8 work:3");
-        CHECK_STR(frames_at(c, &a, start + 16, true), "8 work:4");
+        CHECK_STR(frames_at(c, &a, start + 4, true), "8 work /app/main.js:3"); /* the entry */
+        CHECK_STR(frames_at(c, &a, start + 12, true), "8 work /app/main.js:3");
+        CHECK_STR(frames_at(c, &a, start + 16, false), "8 work /app/main.js:3");
+        CHECK_STR(frames_at(c, &a, start + 16, true), "8 work /app/main.js:4");
     }
 }
 
@@ -168,8 +162,8 @@ TEST(bytecodes_of_unknown_size_have_no_lines)
 {
     CODED(CRAFTED_22, start, baseline(c, 54, false));
     c->bytes[c->array + 54] = CRAFTED_BYTECODES;
-    CHECK_STR(frames_at(c, &a, start + 16, true), "8 work:2");
-    CHECK_STR(frames_at(c, &a, start + 12, true), "8 work:3");
+    CHECK_STR(frames_at(c, &a, start + 16, true), "8 work /app/main.js:2");
+    CHECK_STR(frames_at(c, &a, start + 12, true), "8 work /app/main.js:3");
 }
 
 /* Node.js 26 does not export sizes: they are those of its version. */
@@ -185,8 +179,8 @@ TEST(sizes_of_bytecodes_that_are_known_by_version)
         c->bytes[c->array + 55] = 5;            /* with one */
         c->bytes[c->array + 58] = 5;
         CHECK_EQ(attach(c, &a), 0);
-        CHECK_STR(frames_at(c, &a, start + 12, true), "8 work:3");
-        CHECK_STR(frames_at(c, &a, start + 16, true), "8 work:4");
+        CHECK_STR(frames_at(c, &a, start + 12, true), "8 work /app/main.js:3");
+        CHECK_STR(frames_at(c, &a, start + 16, true), "8 work /app/main.js:4");
     }
     CHECK(!v8_bytecodes_of("12.4.254") && !v8_bytecodes_of("") && v8_bytecodes_of("13.6.233.17-node.53") == 1);
     CHECK(!v8_bytecodes_size(0, 5, 1) && !v8_bytecodes_size(1, 250, 1) && !v8_bytecodes_size(100, 5, 1));
@@ -217,11 +211,7 @@ TEST(crafted_code_does_no_harm)
     u64 seed = 1;
     for (unsigned i = 0; i < 300; i++) {
         CODED(i % CRAFTED_VERSIONS, start, i & 1 ? inlining(c, 1) : baseline(c, 54, i & 2));
-        u32 from = start - 400;
-        for (unsigned k = 0; k < 1 + i % 16; k++) {
-            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-            c->bytes[from + (seed >> 40) % 400] = (u8)(seed >> 32);
-        }
+        crafted_spoil(c, start - 400, 400, 1 + i % 16, &seed);
         for (u32 pc = 0; pc < CODE_SIZE; pc += 3)
             CHECK(frames_at(c, &a, start + pc, pc & 1)[0] != 'f');
     }

@@ -50,24 +50,7 @@ struct crafted {
     u32 builtin;                           /* the function of the language */
 };
 
-static inline void crafted_put(struct crafted *c, u64 at, u64 v, unsigned n)
-{
-    memcpy(c->bytes + at, &v, n);
-}
-
-static inline u64 crafted_get(const struct crafted *c, u64 at)
-{
-    u64 v;
-    memcpy(&v, c->bytes + at, sizeof(v));
-    return v;
-}
-
-static inline u32 crafted_alloc(struct crafted *c, u32 n)
-{
-    u32 at = c->top;
-    c->top += (n + 15) & ~15u;
-    return at;
-}
+#include "runtime/crafted_bytes.h"
 
 /* ---- Values */
 

@@ -1,13 +1,9 @@
 /* Changes to a crafted V8: a byte each, where and what. It is attached to with them, and functions are named with what
  * was found before and after. Whatever is accepted must be sound.
  */
-#include "base/cleanup.h"
-#include "base/fs.h"
-#include "dwarf/names.h"
-#include "runtime/runtime.h"
 #include "runtime/v8_crafted_code.h"
+#include "runtime/crafted_ask.h"
 #include <stdint.h>
-#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -47,8 +43,9 @@ static void add_kinds(struct crafted *c, u32 functions[3])
     functions[2] = crafted_function(c, thin, crafted_number(1), crafted_pointer(c->script));
 }
 
-static void name_all(const struct crafted *c, int mem, const struct buf *attached, const struct kinds *k)
+static void name_all(const struct crafted *c, int mem, const struct buf *attached, const void *arg)
 {
+    const struct kinds *k = arg;
     const u32 *functions = k->functions;
     AUTO_BUF struct buf out = {0};
     struct names v;
@@ -70,12 +67,9 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    AUTO_BUF struct buf before = {0};
-    AUTO_BUF struct buf after = {0};
-    AUTO_BUF struct buf about = {0};
-    const void *bytes;
     struct kinds k;
+    const struct crafted_fuzzer fuzzer = {crafted_change_bytes, name_all, &k};
+    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     if (!c || !len)
         return 0;
     crafted_make(c, data[0] % CRAFTED_VERSIONS);
@@ -84,20 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         crafted_sizes_export(c);
     add_kinds(c, k.functions);
     add_code(c, &k);
-    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    AUTO_CLOSE int sound = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    if (runtime_attach(sound, maps, &before))
-        abort();
-    for (size_t i = 1; i + 2 < len; i += 3)
-        c->bytes[data[i] | data[i + 1] << 8] = data[i + 2];
-    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    name_all(c, mem, &before, &k);
-    if (!runtime_about(mem, maps, &about) && !runtime_about_sound(about.data, about.len))
-        abort();
-    if (runtime_attach(mem, maps, &after))
-        return 0;
-    if (!runtime_attached(after.data, after.len, &bytes))
-        abort();
-    name_all(c, mem, &after, &k);
+    crafted_fuzz(c, &fuzzer, data + 1, len - 1);
     return 0;
 }

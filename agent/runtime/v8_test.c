@@ -256,10 +256,7 @@ TEST(crafted_engines_do_no_harm)
         struct names v;
         CRAFT(i % CRAFTED_VERSIONS);
         *bad = *c;
-        for (unsigned k = 0; k < 1 + i % 32; k++) {
-            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-            bad->bytes[CRAFTED_MODULE + (seed >> 40) % (c->top - CRAFTED_MODULE)] = (u8)(seed >> 32);
-        }
+        crafted_spoil(bad, CRAFTED_MODULE, c->top - CRAFTED_MODULE, 1 + i % 32, &seed);
         const u64 words[] = {XP_V8_WORD(XP_V8_BYTECODE, c->work),    XP_MORE_WORD(crafted_cookie(c, c->work), 4),
                              XP_V8_WORD(XP_V8_BYTECODE, c->work),    XP_MORE_WORD(0, 300),
                              XP_V8_WORD(XP_V8_BYTECODE, c->builtin), XP_MORE_WORD(crafted_cookie(bad, c->builtin), 0),

@@ -10,11 +10,12 @@ def frame(text):
     return (parts[1].strip(), parts[2], int(parts[3])) if parts else (text, "", 0)
 
 
-def read(path):
-    """Returns a list of (count, frames, cut, labels); cut: the stack is truncated."""
+def read(path, mapping=""):
+    """Returns a list of (count, frames, cut, labels); cut: the stack is truncated. mapping: only frames of this one."""
     raw = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-raw", path],
                          check=True, capture_output=True, text=True).stdout.splitlines()
     locations, samples, part, at = {}, [], "", 0
+    number_of = next((line.split(":")[0] for line in raw if mapping and re.match(rf"\d+: \S+ {re.escape(mapping)}", line)), "")
     for line in raw:
         if line in ("Locations", "Mappings") or line.startswith("Samples:"):
             part = line
@@ -28,11 +29,13 @@ def read(path):
             if number:
                 at = int(number[1])
                 locations[at] = [number[4]]
-            else:
+                if mapping and number[3] != f"M={number_of} ":
+                    del locations[at]
+            elif at in locations:
                 locations[at].append(line.strip())
     named = {i: [frame(f) for f in frames] for i, frames in locations.items()}
     out = []
     for value, ids, labels in samples:
-        frames = [f for i in ids for f in named[i]]
+        frames = [f for i in ids for f in named.get(i, [])]
         out.append((value, frames[::-1], "cut:[" in labels or any(f[0].startswith("[cut") for f in frames), labels))
     return out

@@ -15,7 +15,6 @@ import collections
 import json
 import os
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(sys.path[0]) + "/java")
@@ -27,31 +26,6 @@ UNKNOWN = re.compile(r"\[javascript(: gone)?\]$")
 EVALUATED = ("eval", "anonymous")
 INITIALIZER = "<instance_members_initializer>"  # has the name of its class in later versions
 NATIVE = (["stringify", "", 0], ["parse", "", 0])  # builtins in C++, which are functions of C++ in the stack
-
-
-def read(path):
-    """Returns a list of (value, frames of JavaScript as (name, file, line), labels), the leaf first."""
-    raw = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-raw", path],
-                         check=True, capture_output=True, text=True).stdout.splitlines()
-    mapping = next((line.split(":")[0] for line in raw if re.match(r"\d+: \S+ \[javascript\]", line)), None)
-    frames, samples, part = {}, [], ""
-    for line in raw:
-        if line in ("Locations", "Mappings") or line.startswith("Samples:"):
-            part = line
-        elif part.startswith("Samples") and re.match(r"[ 0-9-]+:( \d+)*\s*$", line):
-            values, ids = line.split(":")
-            samples.append([int(values.split()[-1]), ids.split(), ""])
-        elif part.startswith("Samples") and samples:
-            samples[-1][2] += line.strip() + " "
-        elif part == "Locations":
-            location = re.match(rf" *(\d+): 0x\S+ M={mapping} (.*)$", line)
-            if location:
-                frames[location[1]] = at = [stacks.frame(location[2])]
-            elif re.match(r" *\d+:", line):
-                at = []
-            else:
-                at.append(stacks.frame(line.strip()))
-    return [(value, [f for i in ids for f in frames.get(i, [])], labels) for value, ids, labels in samples]
 
 
 def name_of(name):
@@ -111,8 +85,9 @@ def main():
     callers = {tuple(name_of(f[0]) for f in own[1:]) for c in chains.values() for own in c}
     count, seen, bad = collections.Counter(), collections.Counter(), []
     wrong, examples, period = collections.Counter(), {}, None
-    for value, shown, labels in read(args.profile):
+    for value, shown, _, labels in stacks.read(args.profile, "[javascript]"):
         period = min(period or value, value)
+        shown.reverse()  # the leaf first, as the program prints them
         if not shown:
             continue
         count["javascript"] += value

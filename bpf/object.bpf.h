@@ -35,6 +35,7 @@ volatile u64 xp_woken = 0;
 #include "bpf/go.bpf.h"
 #include "bpf/hotspot.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/script.bpf.h"
 #include "bpf/v8.bpf.h"
 #include "bpf/probed.bpf.h"
 #include "bpf/unwind.bpf.h"

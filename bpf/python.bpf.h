@@ -29,14 +29,23 @@ XP_INLINE u8 xp_py8(const struct xp_state *s, u32 field)
     return ((const u8 *)s->py_window)[(s->py.at + field) & (XP_PY_WINDOW - 1)];
 }
 
-/* Has a frame in the window. Since 3.11, callers are mostly just below what they call, so memory up to the frame's end
- * is read, as far as it is in the same page. Returns 0; 1: it cannot be read. */
-XP_INLINE int xp_python_see(struct xp_state *s, u64 frame)
+enum xp_callers {                   /* where the frames of callers mostly are: */
+                  XP_CALLERS_FAR,   /* anywhere */
+                  XP_CALLERS_BELOW, /* just below those of what they call */
+                  XP_CALLERS_ABOVE,
+};
+
+/* Has a frame in the window, with memory where its callers may be, as far as it is in the same page. Returns 0; 1: it
+ * cannot be read. */
+XP_INLINE int xp_frame_see(struct xp_state *s, u64 frame, enum xp_callers callers)
 {
     u64 bytes = s->py.bytes, end = frame + bytes, from = frame, len;
     if (frame - s->py.window >= s->py.len || end - s->py.window > s->py.len) {
-        if (s->python.shape >= XP_PYTHON_ENTRY)
-            from = end - XP_PY_WINDOW > (frame & ~4095ull) ? end - XP_PY_WINDOW : frame & ~4095ull;
+        u64 page = frame & ~4095ull;
+        if (callers == XP_CALLERS_BELOW)
+            from = end - XP_PY_WINDOW > page ? end - XP_PY_WINDOW : page;
+        if (callers == XP_CALLERS_ABOVE && end < page + 4096)
+            end = frame + XP_PY_WINDOW < page + 4096 ? frame + XP_PY_WINDOW : page + 4096;
         len = end - from;
         s->py.window = from;
         s->py.len = 0;
@@ -86,7 +95,7 @@ XP_INLINE int xp_python_begin(struct xp_state *s)
     return 0;
 }
 
-XP_INLINE int xp_push_python(struct xp_state *s, u64 word, u64 more)
+XP_INLINE int xp_push_script(struct xp_state *s, u64 word, u64 more)
 {
     if (s->sample.nuser >= XP_MAX_USER - 1 ||
         xp_put_frame(s, s->sample.nkernel + s->sample.nuser, word | s->py.exact, more))
@@ -132,7 +141,8 @@ XP_INLINE int xp_note_python(struct xp_state *s)
     if (!p->code_start)
         position = (u32)(xp_py64(s, p->frame_position & ~7u) >> 8 * (p->frame_position & 4));
     u32 cookie = p->text ? xp_python_cookie(s, code) : xp_python_version_cookie(s, code);
-    return xp_push_python(s, XP_PYTHON_WORD(code), XP_MORE_WORD(cookie, position)) ? XP_PY_FULL : XP_PY_ON;
+    return xp_push_script(s, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(cookie, position)) ? XP_PY_FULL
+                                                                                                       : XP_PY_ON;
 }
 
 /* Takes the next frame. Returns enum xp_py_end. */
@@ -142,7 +152,7 @@ XP_INLINE int xp_python_next(struct xp_state *s)
     u64 frame = s->py.frame;
     if (!frame)
         return XP_PY_DONE;
-    if (xp_python_see(s, frame))
+    if (xp_frame_see(s, frame, p->shape >= XP_PYTHON_ENTRY ? XP_CALLERS_BELOW : XP_CALLERS_FAR))
         return XP_PY_LOST;
     u32 owner = xp_py8(s, p->frame_owner);
     s->py.frame = xp_py64(s, p->frame_back);
@@ -211,31 +221,19 @@ XP_NOINLINE int xp_python_run(u64 low, u64 cfa)
 /* The frame of the loop is the current one, and is about to be unwound: its word is the last one. */
 XP_INLINE void xp_loop_note(struct xp_state *s)
 {
+    s->sc.language = XP_TABLE_LANGUAGE(s->cur.file.flags);
+    s->sc.opline = s->leaf == XP_LEAF_REGS ? s->regs.r[15] : 0;
     s->py.low = s->sp;
     s->py.exact = s->leaf ? XP_WORD_EXACT : 0;
     s->py.last = s->sample.nkernel + s->sample.nuser - 1u;
 }
 
-/* It was unwound: has the frames of Python in its place. Not called from where it was unwound, because calls are nested
- * deep there. Returns 0. */
-XP_NOINLINE int xp_loop_splice(u32 unused)
+/* It was unwound: has the frames of Python in its place. */
+XP_INLINE void xp_python_splice(struct xp_state *s)
 {
-    asm volatile("" ::"r"(unused));
-    struct xp_state *s = xp_state_get();
-    if (!s || (s->runtime & XP_PYTHON_OVER) || (!(s->runtime & XP_PYTHON_KNOWN) && xp_python_begin(s)))
-        return 0;
-    u64 last = s->py.last;
-    asm volatile("" : "+r"(last));
-    if (last >= XP_MAX_KERNEL + XP_MAX_USER)
-        return 0;
-    u64 own = s->words[last];
-    u16 n = s->sample.nuser--;
+    if ((s->runtime & XP_PYTHON_OVER) || (!(s->runtime & XP_PYTHON_KNOWN) && xp_python_begin(s)))
+        return;
     for (u32 i = 0; i < XP_PYTHON_RUNS; i++)
         if (xp_python_run(s->py.low, s->sp))
             break;
-    if (s->sample.nuser == n - 1) {
-        s->words[last] = own;
-        s->sample.nuser = n;
-    }
-    return 0;
 }

@@ -7,16 +7,11 @@
 #pragma once
 
 /* ---- Frames --------------------------------------------------------------------------------------------------------
- * A frame has two words, like those of Java: XP_WORD_PYTHON and, towards the root, XP_WORD_MORE.
- *
- *   PYTHON exact(1) 0(3) address of the code object(56)
- *   MORE   cookie(28) position(32)
- *
- * The position is what the frame has of its instruction: a pointer into the code, less the code's start, in bytes; or
- * the index of the instruction (co_lasti) where the frame has that (code_start 0); signed. The cookie tells whether
- * the object at that address is still the same one when the frame gets its name.
+ * A frame has two words, XP_WORD_SCRIPT and, towards the root, XP_WORD_MORE. The address is that of the code object
+ * (bpf/script.h). The position is what the frame has of its instruction: a pointer into the code, less the code's
+ * start, in bytes; or the index of the instruction (co_lasti) where the frame has that (code_start 0); signed. The
+ * cookie tells whether the object at that address is still the same one when the frame gets its name.
  */
-#define XP_PYTHON_WORD(code) ((u64)XP_WORD_PYTHON << 60 | ((u64)(code) & ((1ull << 56) - 1)))
 
 /* What tells code objects apart that have the same address, one after the other. The next one often has its names and
  * its table of lines where the one before had them, so that words that lead there are not enough: the mark is

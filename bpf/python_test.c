@@ -112,7 +112,7 @@ static bool python_is(const struct python *p, u32 word, u32 i, bool exact)
     world_read(p->w, tail, sizeof(tail), TEXT(i) + XP_PYTHON_TAIL(head));
     if (l->text)
         mark = XP_PYTHON_MARK(tail);
-    return XP_WORD_KIND(w[0]) == XP_WORD_PYTHON && XP_WORD_ADDR(w[0]) == CODE(i) && !(w[0] & XP_WORD_EXACT) == !exact &&
+    return XP_WORD_KIND(w[0]) == XP_WORD_SCRIPT && XP_WORD_ADDR(w[0]) == CODE(i) && !(w[0] & XP_WORD_EXACT) == !exact &&
            XP_WORD_KIND(w[1]) == XP_WORD_MORE && XP_MORE_POSITION(w[1]) == 10 + i &&
            XP_MORE_COOKIE(w[1]) == XP_PYTHON_COOKIE(names, mark);
 }

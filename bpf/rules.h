@@ -89,6 +89,9 @@ _Static_assert(sizeof(struct xp_rule) == 8, "a pc cache entry is a tag and a rul
 #define XP_TABLE_MAGIC 0x31545058u /* "XPT1" */
 #define XP_TABLE_FP_OK 1u          /* the frame pointer is used in gaps (XP_CFA_NONE): no FDE at all, or known code */
 #define XP_TABLE_V8    8u          /* the gaps have builtins of V8 (bpf/v8.bpf.h) */
+/* Which language the file's loops of an interpreter are of: enum xp_language. */
+#define XP_TABLE_LANGUAGE(flags)     ((flags) >> 4 & 7u)
+#define XP_TABLE_OF_LANGUAGE(number) ((number) << 4)
 
 /* Sources of rows: X(enum name, slug). */
 #define XP_SOURCES(X)             \
@@ -121,4 +124,4 @@ struct xp_table {
     u8 pad[7];
 };
 _Static_assert(sizeof(struct xp_table) == 96, "the disk format");
-#define XP_TABLE_VERSION 11
+#define XP_TABLE_VERSION 12

@@ -23,6 +23,8 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
 #define XP_V8_KNOWN     32u /* `v8` is that of the sample */
 #define XP_V8_OVER      64u /* it is no process with V8, or nothing is known of it: */
 #define XP_V8_MISSED    128u
+#define XP_SCRIPT_KNOWN 256u /* `script` is that of the sample, and so are `py` and `sc` */
+#define XP_SCRIPT_OVER  512u
 #define XP_PYTHON_MET   (XP_PYTHON_KNOWN | XP_PYTHON_OVER)
 #define XP_RUNTIME_MET  1024 /* frames that are remembered */
 #define XP_JAVA_PLACES  512  /* return addresses that are remembered, a power of two */
@@ -114,6 +116,16 @@ struct xp_py {       /* how far the frames of Python are (python.bpf.h) */
     u64 file, mark;  /* the file name that was read last, and what it adds to cookies */
 };
 
+struct xp_sc {    /* how far the frames of a script are, beside what `py` has (script.bpf.h) */
+    u64 language; /* of the loop's frame */
+    u64 left;     /* Ruby: where the control frames end; Perl: how many contexts are left of the stackinfo */
+    u64 info;     /* Perl: the stackinfo */
+    u64 cop;      /* Perl: where the next frame is */
+    u64 main;     /* Perl: the CV of the program; 0: it was taken */
+    u64 opline;   /* PHP: what may be the current instruction of the next frame */
+    u64 pad[2];   /* whole cache lines */
+};
+
 struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */
     u64 bp, ip; /* its frame pointer, and where it is */
     u64 leaf;   /* enum xp_leaf */
@@ -178,14 +190,17 @@ struct xp_state {
 
     struct xp_found found; /* by the last walk */
 
-    /* Java (hotspot.bpf.h): the virtual machine, and the blob of the current frame; Python (python.bpf.h). */
+    /* Java (hotspot.bpf.h): the virtual machine, and the blob of the current frame; Python (python.bpf.h),
+     * V8 (v8.bpf.h), Ruby, PHP and Perl (script.bpf.h). */
     union {
         struct xp_jvm jvm;
         struct xp_python python;
         struct xp_v8 v8;
+        struct xp_script script;
     };
     struct xp_py py;
     struct xp_js js;
+    struct xp_sc sc;
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */

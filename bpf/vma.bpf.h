@@ -142,6 +142,16 @@ XP_INLINE int xp_python_take(struct xp_state *s)
     return 1;
 }
 
+/* The same of Ruby, PHP or Perl, in s->script. */
+XP_INLINE int xp_script_take(struct xp_state *s)
+{
+    struct xp_machine *m = xp_machine_find(s);
+    if (!m || m->kind != XP_MACHINE_SCRIPT)
+        return 0;
+    s->script = m->script;
+    return 1;
+}
+
 /* The same of a V8, in s->v8. -1: the process has another runtime. */
 XP_INLINE int xp_v8_take(struct xp_state *s)
 {

@@ -19,7 +19,7 @@ enum xp_word {
     XP_WORD_TOLD = 5, /* file frame of a stack that a runtime took: one function; its callers, inlined or not, follow */
     XP_WORD_JAVA = 6, /* first of the two words of a frame of Java (bpf/hotspot.h) */
     XP_WORD_MORE = 7, /* the further word of a frame */
-    XP_WORD_PYTHON = 8, /* first of the two words of a frame of Python (bpf/python.h) */
+    XP_WORD_SCRIPT = 8, /* first of the two words of a frame of Python, Ruby, PHP or Perl (bpf/script.h) */
     XP_WORD_V8 = 9,     /* first of the two words of a frame of JavaScript (bpf/v8.h) */
     XP_WORD_LABEL = 10, /* no frame: what tells sums of one stack apart; the first word of the stack */
     XP_WORD_MARK = 11,  /* no frame: stands for what is missing of a waker: a cause, or enum xp_mark, in bits 0-7 */
@@ -72,7 +72,7 @@ enum xp_lock_place {
 #define XP_MORE_WORD(cookie, at) ((u64)XP_WORD_MORE << 60 | ((u64)(cookie)&0xfffffff) << 32 | (u32)(at))
 #define XP_MORE_COOKIE(w)        ((u32)((w) >> 32) & 0xfffffff)
 #define XP_MORE_POSITION(w)      ((u32)(w))
-#define XP_IS_RUNTIME_KIND(kind) ((kind) == XP_WORD_JAVA || (kind) == XP_WORD_PYTHON || (kind) == XP_WORD_V8)
+#define XP_IS_RUNTIME_KIND(kind) ((kind) == XP_WORD_JAVA || (kind) == XP_WORD_SCRIPT || (kind) == XP_WORD_V8)
 #define XP_IS_RUNTIME(word)      XP_IS_RUNTIME_KIND(XP_WORD_KIND(word))
 #define XP_WORD_EXACT            (1ull << 59)
 #define XP_WORD_ADDR(w)          ((w) & ((1ull << 56) - 1))

@@ -1,12 +1,25 @@
 #include "cfi/loops.h"
 #include "base/cleanup.h"
+#include "cfi/labels.h"
 #include "elf/dynamic.h"
 #include "elf/symbols.h"
 #include <string.h>
 
 #define MAX_SYMBOLS (1u << 20)
 
-static const char *const NAMES[] = {"_PyEval_EvalFrameDefault"}; /* CPython: Python/ceval.c */
+#define RUBY_LABELS 128 /* instructions: Ruby 2.5 has 194 with their traced forms, and each one since more */
+
+static const struct {
+    u32 language;
+    const char *name;
+} NAMES[] = {
+    {XP_LANGUAGE_PYTHON, "_PyEval_EvalFrameDefault"}, /* CPython: Python/ceval.c */
+    {XP_LANGUAGE_PHP, "execute_ex"},                  /* Zend/zend_vm_execute.h */
+    {XP_LANGUAGE_PERL, "Perl_runops_standard"},       /* run.c */
+    {XP_LANGUAGE_PERL, "Perl_runops_debug"},          /* dump.c */
+};
+/* What Ruby exports for those that embed it (include/ruby/internal/interpreter.h); its loop is vm_exec_core. */
+#define RUBY "ruby_run_node"
 
 static void add(struct loops *to, u64 start, u64 end)
 {
@@ -32,16 +45,29 @@ static void add_parts(const struct elf_file *e, const char *name, struct loops *
             add(to, all[i].start, all[i].end);
 }
 
+static void add_named(const struct elf_file *e, const char *name, struct loops *to)
+{
+    Elf64_Sym sym;
+    if (!elf_dynamic_symbol(e, name, &sym))
+        return;
+    const struct elf_segment *l = elf_segment_at(e, sym.st_value, PF_X);
+    u64 start = l ? sym.st_value - l->vaddr + l->offset : 0;
+    add(to, start, l ? start + sym.st_size : 0);
+    add_parts(e, name, to);
+}
+
 void loops_find(const struct elf_file *e, struct loops *out)
 {
+    u64 start, end;
     *out = (struct loops){0};
-    for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES); i++) {
-        Elf64_Sym sym;
-        if (!elf_dynamic_symbol(e, NAMES[i], &sym))
-            continue;
-        const struct elf_segment *l = elf_segment_at(e, sym.st_value, PF_X);
-        u64 start = l ? sym.st_value - l->vaddr + l->offset : 0;
-        add(out, start, l ? start + sym.st_size : 0);
-        add_parts(e, NAMES[i], out);
+    for (size_t i = 0; i < sizeof(NAMES) / sizeof(*NAMES); i++)
+        if (!out->n || out->language == NAMES[i].language) {
+            out->language = NAMES[i].language;
+            add_named(e, NAMES[i].name, out);
+        }
+    if (!out->n && elf_has_dynamic_symbol(e, RUBY) && labels_function(e, RUBY_LABELS, &start, &end)) {
+        out->language = XP_LANGUAGE_RUBY;
+        add(out, start, end);
     }
+    out->language = out->n ? out->language : 0;
 }

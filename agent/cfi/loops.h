@@ -1,6 +1,7 @@
 /* Finds the loops of interpreters: functions whose frames stand for those of scripts. On the kernel side their place is
  * taken by the script's own frames (XP_CFA_RSP_LOOP in bpf/rules.h). They are found by dynamic symbols, which stripped
- * files have, too. What compilers put elsewhere (NAME.cold) has a symbol only where the file is not stripped.
+ * files have, too, and Ruby's, which has none, by its table of labels. What compilers put elsewhere (NAME.cold) has a
+ * symbol only where the file is not stripped. A file has loops of one language.
  */
 #pragma once
 #include "bpf/types.h"
@@ -10,6 +11,7 @@
 #define LOOPS_MAX 16
 
 struct loops {
+    u32 language; /* enum xp_language */
     size_t n;
     struct loop {
         u64 start, end; /* file offsets */

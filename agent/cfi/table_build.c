@@ -240,7 +240,8 @@ static void fill_header(struct xp_table *t, const struct table_input *in)
     *t = (struct xp_table){
         .magic = XP_TABLE_MAGIC,
         .version = XP_TABLE_VERSION,
-        .flags = (no_cfi || in->keeps_frame_pointers ? XP_TABLE_FP_OK : 0) | (in->v8 ? XP_TABLE_V8 : 0),
+        .flags = (no_cfi || in->keeps_frame_pointers ? XP_TABLE_FP_OK : 0) | (in->v8 ? XP_TABLE_V8 : 0) |
+                 XP_TABLE_OF_LANGUAGE(in->loops.language),
         .bad_fdes = c->bad,
         .fdes = (u32)c->fdes.n,
     };

@@ -10,9 +10,10 @@ static bool sizes_fit(const struct xp_table *t, size_t len)
     for (unsigned i = 0; i < XP_SOURCE_COUNT; i++)
         sources += t->source_rows[i];
     return t->magic == XP_TABLE_MAGIC && t->version == XP_TABLE_VERSION &&
-           !(t->flags & ~(XP_TABLE_FP_OK | XP_TABLE_V8)) && t->nrows >= 1 && sources < t->nrows && t->nrules >= 1 &&
-           t->nrules < XP_MAX_RULES && !(t->lo & (XP_BLOCK - 1)) && t->lo < 1ull << XP_OFFSET_BITS &&
-           t->nblocks <= (1ull << XP_OFFSET_BITS) >> XP_BLOCK_SHIFT && t->build_id_len <= sizeof(t->build_id) &&
+           !(t->flags & ~(XP_TABLE_FP_OK | XP_TABLE_V8 | XP_TABLE_OF_LANGUAGE(7u))) && t->nrows >= 1 &&
+           sources < t->nrows && t->nrules >= 1 && t->nrules < XP_MAX_RULES && !(t->lo & (XP_BLOCK - 1)) &&
+           t->lo < 1ull << XP_OFFSET_BITS && t->nblocks <= (1ull << XP_OFFSET_BITS) >> XP_BLOCK_SHIFT &&
+           t->build_id_len <= sizeof(t->build_id) &&
            len == sizeof(*t) + 4 * ((u64)t->nblocks + 1 + t->nrows) + sizeof(struct xp_rule) * (u64)t->nrules;
 }
 

@@ -98,6 +98,7 @@ void table_key_of(const struct table_input *in, const u8 secret[16], struct tabl
         add_gap_code(&h, &in->known.v[i]);
     add_u64(&h, in->keeps_frame_pointers);
     add_u64(&h, in->v8);
+    add_u64(&h, in->loops.language);
     add_u64(&h, in->loops.n);
     for (size_t i = 0; i < in->loops.n; i++) {
         add_u64(&h, in->loops.v[i].start);

@@ -12,17 +12,14 @@
 enum frame_origin { FRAME_NATIVE, FRAME_KERNEL, FRAME_JIT, FRAME_WAIT };
 
 #define KERNEL_MAPPING "[kernel.kallsyms]"
-#define JAVA_MAPPING   "[java]"
-#define PYTHON_MAPPING "[python]"
-#define V8_MAPPING     "[javascript]"
 
 struct prof_mapping {
-    u32 name; /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[java]", "[python]", "[wait]", "[waker]",
-                 "[lock]" */
-    u32 build_id;       /* lower-case hex, or 0 */
-    u64 lo, hi;         /* the executable segment, or the lowest and highest address used: covers all its locations */
-    u64 lo_offset;      /* the file offset of lo */
-    s32 error;          /* -errno of querying its names; 0: success */
+    u32 name;      /* path, "[vdso]", "[kernel.kallsyms]" or a module, "[anon]", "[wait]", "[waker]", "[lock]", or of
+                      a runtime (runtime_mappings.h) */
+    u32 build_id;  /* lower-case hex, or 0 */
+    u64 lo, hi;    /* the executable segment, or the lowest and highest address used: covers all its locations */
+    u64 lo_offset; /* the file offset of lo */
+    s32 error;     /* -errno of querying its names; 0: success */
     bool has_functions; /* at least one name came from symbols */
     bool locks;         /* of nothing but locks */
 };

@@ -1,13 +1,14 @@
 #include "profile/python_frames.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
+#include "profile/runtime_mappings.h"
 #include <string.h>
 
 #define TRAMPOLINE "py::" /* CPython's Python/perf_trampoline.c */
 
 static bool is_python(const struct profile *p, const struct prof_location *l)
 {
-    return l->word_kind == XP_WORD_PYTHON;
+    return l->word_kind == XP_WORD_SCRIPT;
 }
 
 static bool is_no_trampoline(const struct profile *p, const struct prof_location *l)

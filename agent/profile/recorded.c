@@ -4,6 +4,7 @@
 #include "base/gz.h"
 #include "base/map.h"
 #include "base/pprof_read.h"
+#include "profile/runtime_mappings.h"
 #include "profile/frames.h"
 #include "profile/locks.h"
 #include "profile/recorded_labels.h"
@@ -125,8 +126,7 @@ static void read_line(struct reader *r, struct cursor line, struct prof_location
 /* As naming.c calls mappings: "[kernel.kallsyms]" and modules against "[anon]" and files. */
 static enum frame_origin origin_of(const char *mapping)
 {
-    if (!strcmp(mapping, "[anon]") || !strcmp(mapping, JAVA_MAPPING) || !strcmp(mapping, PYTHON_MAPPING) ||
-        !strcmp(mapping, V8_MAPPING))
+    if (!strcmp(mapping, "[anon]") || is_runtime_mapping(mapping))
         return FRAME_JIT;
     if (wait_mapping_kind(mapping))
         return FRAME_WAIT;

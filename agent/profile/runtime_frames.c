@@ -2,6 +2,7 @@
  * name_source.runtime). */
 #include "base/cleanup.h"
 #include "parser/parser.h"
+#include "profile/runtime_mappings.h"
 #include "profile/strings.h"
 #include "profile/symbolize_internal.h"
 #include "runtime/kinds.h"
@@ -66,23 +67,17 @@ static u64 address_of(u64 word, u64 more)
     return compiled ? XP_V8_PC(more) : XP_WORD_ADDR(word) + XP_MORE_POSITION(more);
 }
 
-static const char *mapping_of(u64 word)
-{
-    u32 kind = XP_WORD_KIND(word);
-    return kind == XP_WORD_PYTHON ? PYTHON_MAPPING : kind == XP_WORD_V8 ? V8_MAPPING : JAVA_MAPPING;
-}
-
 static const char *unnamed(u64 word)
 {
     if (XP_WORD_KIND(word) != XP_WORD_JAVA)
-        return mapping_of(word);
+        return runtime_mapping(word);
     return XP_JAVA_FORM(word) == XP_JAVA_FROZEN ? FROZEN : "[java]";
 }
 
 void naming_runtime(struct naming *n, u32 owner, const u32 *rows, size_t nrows)
 {
     struct job j = {.n = n, .rows = rows, .nrows = nrows};
-    const char *mapping = mapping_of(nrows ? n->words.v[rows[0]] : 0); /* a process has one runtime */
+    const char *mapping = runtime_mapping(nrows ? n->words.v[rows[0]] : 0); /* a process has one runtime */
     j.mapping = naming_mapping(n, mapping, "", false);
     for (size_t i = 0; i < nrows && !n->failed; i++) {
         struct prof_location *l = &n->out->locations.v[rows[i]];

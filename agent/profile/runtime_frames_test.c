@@ -1,6 +1,7 @@
 /* Frames of two words, from samples to text. */
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "profile/runtime_mappings.h"
 #include "profile/encode.h"
 #include "profile/fixture_test.h"
 #include "profile/formats.h"
@@ -65,7 +66,7 @@ TEST(runtime_frames_are_locations)
 TEST(runtime_frames_of_python)
 {
     static const struct fixture_sample samples[] = {
-        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_PYTHON_WORD(0x300), MORE(3, 0), W(2, 0x1010)}},
+        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, 0x300), MORE(3, 0), W(2, 0x1010)}},
     };
     AUTO_PROFILE struct profile p = {0};
     AUTO_BUF struct buf b = {0};
@@ -84,7 +85,14 @@ TEST(runtime_frames_of_python)
 TEST(runtime_frames_take_the_place_of_trampolines)
 {
     static const struct fixture_sample samples[] = {
-        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 4, {XP_PYTHON_WORD(0x300), MORE(3, 0), 0x6010, W(2, 0x1010)}},
+        {"demo",
+         20,
+         0,
+         XP_CAUSE_END,
+         1,
+         0,
+         4,
+         {XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, 0x300), MORE(3, 0), 0x6010, W(2, 0x1010)}},
         {"demo", 20, 0, XP_CAUSE_END, 1, 0, 2, {0x6010, W(2, 0x1010)}}, /* nothing was known of Python yet */
     };
     AUTO_PROFILE struct profile p = {0};

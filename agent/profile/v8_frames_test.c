@@ -1,6 +1,7 @@
 /* Frames of JavaScript, from samples to text. */
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "profile/runtime_mappings.h"
 #include "profile/encode.h"
 #include "profile/fixture_test.h"
 #include "profile/formats.h"

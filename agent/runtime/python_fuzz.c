@@ -13,7 +13,8 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
 {
     AUTO_BUF struct buf out = {0};
     struct names v;
-    u64 first = XP_PYTHON_WORD(c->thread[0].code), second = XP_PYTHON_WORD(c->thread[1].code);
+    u64 first = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[0].code),
+        second = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[1].code);
     u32 any = 0;
     const u64 words[2 * PAIRS] = {first,
                                   XP_MORE_WORD(crafted_cookie(c, c->thread[0].code), 2),
@@ -23,9 +24,9 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
                                   XP_MORE_WORD(any, 16),
                                   second,
                                   XP_MORE_WORD(any, c->thread[0].name),
-                                  XP_PYTHON_WORD(c->thread[0].name),
+                                  XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[0].name),
                                   XP_MORE_WORD(any, 0),
-                                  XP_PYTHON_WORD(c->thread[1].frame),
+                                  XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[1].frame),
                                   XP_MORE_WORD(any, -2)};
     if (runtime_names(mem, attached->data, attached->len, words, 2 * PAIRS, &out))
         return;

@@ -145,7 +145,7 @@ static void add_frame(struct walk *w, u64 frame)
         u64 at = text + XP_PYTHON_TAIL(head), tail[2] = {word(w, at), word(w, at + 8)};
         mark = XP_PYTHON_MARK(tail);
     }
-    w->words[w->n++] = XP_PYTHON_WORD(code);
+    w->words[w->n++] = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code);
     w->words[w->n++] =
         XP_MORE_WORD(XP_PYTHON_COOKIE(names, mark), x->code_start ? position - code - x->code_start : position);
 }

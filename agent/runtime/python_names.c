@@ -12,7 +12,7 @@
 
 static bool is_python(const u64 *w)
 {
-    return XP_WORD_KIND(w[0]) == XP_WORD_PYTHON && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
+    return XP_WORD_KIND(w[0]) == XP_WORD_SCRIPT && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
 }
 
 /* The unwinder cannot read what is not in memory at that moment: then the cookie is that of zeros. */

@@ -3,7 +3,8 @@
 static u32 line_at(const struct crafted *c, const struct buf *attached, s32 position)
 {
     u32 code = c->thread[0].code;
-    const char *s = frame_of(c, attached, XP_PYTHON_WORD(code), XP_MORE_WORD(crafted_cookie(c, code), position));
+    const char *s = frame_of(c, attached, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code),
+                             XP_MORE_WORD(crafted_cookie(c, code), position));
     return strchr(s, ':') ? (u32)atoi(strchr(s, ':') + 1) : UINT32_MAX;
 }
 
@@ -14,7 +15,8 @@ static const char *name_with(struct crafted *c, const struct buf *attached, u32 
     bool is_old = c->v->hex < 0x030b0000;
     u32 code = c->thread[0].code;
     crafted_put(c, code + c->v->code_names + (is_old ? 8 : 16), str, 8);
-    const char *s = frame_of(c, attached, XP_PYTHON_WORD(code), XP_MORE_WORD(crafted_cookie(c, code), 0));
+    const char *s =
+        frame_of(c, attached, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(crafted_cookie(c, code), 0));
     if (strncmp(s, "1 ", 2) != 0)
         return s;
     snprintf(name, sizeof(name), "%s", s + 2);
@@ -29,8 +31,9 @@ TEST(frames_of_python_have_names_and_lines)
         CRAFT(i, CRAFTED_GLIBC);
         u32 code = c->thread[1].code;
         u64 more = XP_MORE_WORD(crafted_cookie(c, code), i == CRAFTED_3_10 ? 2 : 4);
-        CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code), more), "1 outer.<locals>.second dir/file.py:11");
-        CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code) | XP_WORD_EXACT, more),
+        CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), more),
+                  "1 outer.<locals>.second dir/file.py:11");
+        CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code) | XP_WORD_EXACT, more),
                   "1 outer.<locals>.second dir/file.py:11");
         bool none = i >= CRAFTED_3_10;
         unsigned unit = i == CRAFTED_3_10 ? 2 : 1;
@@ -86,18 +89,20 @@ TEST(frames_whose_code_is_another_one_are_gone)
     static const char gone[] = "7 [python: gone] :0";
     CRAFT(CRAFTED_3_11, CRAFTED_GLIBC);
     u32 code = c->thread[0].code, cookie = crafted_cookie(c, code);
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code), XP_MORE_WORD(cookie, 0)), "1 Class.first dir/file.py:10");
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code), XP_MORE_WORD(0, 0)), "1 Class.first dir/file.py:10");
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code), XP_MORE_WORD(cookie + 1, 0)), gone);
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(c->thread[0].name), XP_MORE_WORD(cookie, 0)), gone);
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(0), XP_MORE_WORD(0, 0)), gone);
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(1ull << 55), XP_MORE_WORD(cookie, 0)), gone);
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(cookie, 0)),
+              "1 Class.first dir/file.py:10");
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(0, 0)),
+              "1 Class.first dir/file.py:10");
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(cookie + 1, 0)), gone);
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[0].name), XP_MORE_WORD(cookie, 0)), gone);
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, 0), XP_MORE_WORD(0, 0)), gone);
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, 1ull << 55), XP_MORE_WORD(cookie, 0)), gone);
     u64 file = crafted_get(c, code + c->v->code_names);
     crafted_put(c, file + c->v->ascii, 'x', 1); /* another file's code, with its names in the same places */
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code), XP_MORE_WORD(cookie, 0)), gone);
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(cookie, 0)), gone);
     crafted_put(c, file + c->v->ascii, 'd', 1);
     crafted_put(c, code + 8, c->str_type, 8);
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code), XP_MORE_WORD(cookie, 0)), gone);
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(cookie, 0)), gone);
 }
 
 TEST(words_of_others_get_no_name)
@@ -105,7 +110,8 @@ TEST(words_of_others_get_no_name)
     CRAFT(CRAFTED_3_11, CRAFTED_GLIBC);
     u32 code = c->thread[0].code, cookie = crafted_cookie(c, code);
     CHECK_STR(frame_of(c, &a, XP_JAVA_WORD(0, code), XP_MORE_WORD(cookie, 0)), "1 [python] :0");
-    CHECK_STR(frame_of(c, &a, XP_PYTHON_WORD(code), XP_PYTHON_WORD(code)), "1 [python] :0");
+    CHECK_STR(frame_of(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code)),
+              "1 [python] :0");
     CHECK_STR(name_with(c, &a, code), "[python]");
     CHECK_STR(name_with(c, &a, crafted_ascii(c, "")), "[python]");
 }

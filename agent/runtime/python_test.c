@@ -192,11 +192,11 @@ TEST(crafted_interpreters_do_no_harm)
         CRAFT(i % CRAFTED_VERSIONS, i % 3);
         *bad = *c;
         crafted_spoil(bad, CRAFTED_MODULE, c->top - CRAFTED_MODULE, 1 + i % 32, &seed);
-        const u64 words[] = {XP_PYTHON_WORD(c->thread[0].code),
+        const u64 words[] = {XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[0].code),
                              XP_MORE_WORD(crafted_cookie(c, c->thread[0].code), 12),
-                             XP_PYTHON_WORD(c->thread[1].code),
+                             XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[1].code),
                              XP_MORE_WORD(crafted_cookie(bad, c->thread[1].code), 16),
-                             XP_PYTHON_WORD(seed),
+                             XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, seed),
                              seed};
         attach(bad, &b);
         CHECK_EQ(names_of(bad, &a, words, 6, &out), 0);

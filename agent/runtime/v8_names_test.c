@@ -143,7 +143,8 @@ TEST(words_of_others_are_javascript_without_a_name)
 {
     CRAFT(CRAFTED_18);
     u32 cookie = crafted_cookie(c, c->work);
-    CHECK_STR(pair_name(c, &a, XP_PYTHON_WORD(c->work), XP_MORE_WORD(cookie, 0)), "1 [javascript] :0");
+    CHECK_STR(pair_name(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->work), XP_MORE_WORD(cookie, 0)),
+              "1 [javascript] :0");
     CHECK_STR(pair_name(c, &a, XP_V8_WORD(XP_V8_BYTECODE, c->work), XP_V8_WORD(XP_V8_BYTECODE, c->work)),
               "1 [javascript] :0");
     CHECK_STR(pair_name(c, &a, 0, 0), "1 [javascript] :0");

@@ -77,6 +77,14 @@ XP_INLINE int xp_python_take(struct xp_state *s)
     return 1;
 }
 
+XP_INLINE int xp_script_take(struct xp_state *s)
+{
+    if (!space->machine || space->machine->kind != XP_MACHINE_SCRIPT)
+        return 0;
+    s->script = space->machine->script;
+    return 1;
+}
+
 XP_INLINE int xp_v8_take(struct xp_state *s)
 {
     if (!space->machine || space->machine->kind != XP_MACHINE_V8)
@@ -105,6 +113,7 @@ XP_INLINE int xp_still_mapped(u32 i)
 #include "bpf/go.bpf.h"
 #include "bpf/hotspot.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/script.bpf.h"
 #include "bpf/v8.bpf.h"
 #include "bpf/unwind.bpf.h"
 

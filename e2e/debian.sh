@@ -1,0 +1,15 @@
+#!/bin/bash
+# Prints a folder with programs of another release of Debian, to be run by chroot, made once in the user's cache.
+#   e2e/debian.sh SUITE PACKAGE...
+set -euo pipefail
+# shellcheck source=e2e/once.sh
+. "$(dirname "${BASH_SOURCE[0]}")/once.sh"
+
+suite=$1
+shift
+out=${XDG_CACHE_HOME:-$HOME/.cache}/xprof/debian-$suite-$(printf '%s\n' "$@" | sha256sum | cut -c1-12)
+fetch() { # PACKAGE...
+    rm -rf "${out:?}/root" && mmdebstrap --quiet --variant=extract --include="${*// /,}" "$suite" "$out/root"
+}
+once "$out" fetch "$(IFS=, && echo "$*")"
+echo "$out/root"

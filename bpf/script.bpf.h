@@ -3,14 +3,15 @@
  * Puts frames of Ruby, PHP and Perl in place of those of the loops that interpret them. Each thread has one list of
  * frames, innermost first; a call of the loop has those up to one that says that it is the last (bpf/script.h). Callers
  * push a frame before they call the loop, and a sample may be taken in between: then frames are left when the stack has
- * ended. They follow it, and user space puts them where they belong (agent/profile/script_words.h).
+ * ended. They are callers of the last ones that were found.
  *
  * Sources: Ruby's vm_core.h and vm_insnhelper.c; PHP's Zend/zend_compile.h and zend_execute.h; Perl's cop.h, cv.h and
  * pp_hot.c. All of this is memory of the process, so it is not trusted.
  */
 #pragma once
 
-#define XP_SCRIPT_WORDS 4 /* of a cookie */
+#define XP_SCRIPT_WORDS   4                   /* of a cookie */
+#define XP_SCRIPT_CALLERS (XP_BLOB_BYTES / 8) /* of frames of a script: native ones that a stack may end with */
 
 XP_INLINE int xp_script_over(struct xp_state *s)
 {
@@ -278,14 +279,48 @@ XP_INLINE void xp_script_splice(struct xp_state *s)
         return;
     if (s->script.language == s->sc.language)
         xp_script_run(0);
+    s->sc.after = s->sample.nuser;
 }
 
-/* The stack has ended: appends frames that are left. */
-XP_INLINE void xp_script_rest(struct xp_state *s)
+XP_INLINE u64 *xp_user_word(struct xp_state *s, u64 n)
 {
-    for (u32 i = 0; i < XP_PYTHON_RUNS; i++)
-        if (!(s->runtime & XP_SCRIPT_KNOWN) || s->runtime & XP_SCRIPT_OVER || xp_script_run(i))
+    u64 at = s->sample.nkernel + n;
+    asm volatile("" : "+r"(at));
+    return at < XP_MAX_KERNEL + XP_MAX_USER ? s->words + at : NULL;
+}
+
+/* Words from `from` on, to `kept`, or back. */
+XP_INLINE void xp_keep_words(struct xp_state *s, u64 from, u64 n, int back)
+{
+    u64 *kept = (u64 *)s->blob;
+    for (u32 i = 0; i < XP_SCRIPT_CALLERS; i++) {
+        u64 *word = i < n ? xp_user_word(s, from + i) : NULL;
+        if (!word)
             break;
+        if (back)
+            *word = kept[i];
+        else
+            kept[i] = *word;
+    }
+}
+
+/* The stack has ended: frames that are left are callers of the last ones. */
+XP_NOINLINE int xp_script_rest(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s || s->sample.nuser >= XP_MAX_USER || s->sample.nuser - s->sc.after > XP_SCRIPT_CALLERS)
+        return 0;
+    u64 n = s->sample.nuser - s->sc.after;
+    xp_keep_words(s, s->sc.after, n, 0);
+    s->sample.nuser = s->sc.after;
+    for (u32 i = 0; i < XP_PYTHON_RUNS && !(s->runtime & XP_SCRIPT_OVER); i++)
+        xp_script_run(i);
+    u64 room = XP_MAX_USER - s->sample.nuser;
+    n = n < room ? n : room;
+    xp_keep_words(s, s->sample.nuser, n, 1);
+    s->sample.nuser += n;
+    return 0;
 }
 
 /* Frames of interpreters in place of a loop's, which was unwound. Not called from where that was, because calls are

@@ -361,7 +361,8 @@ XP_INLINE void xp_unwind(struct xp_state *s)
     for (u32 i = 0; i <= XP_MAX_USER / XP_STEP_BATCH / XP_STEP_CALLS; i++)
         if (xp_step_on(i))
             break;
-    xp_script_rest(s);
+    if ((s->runtime & (XP_SCRIPT_KNOWN | XP_SCRIPT_OVER)) == XP_SCRIPT_KNOWN)
+        xp_script_rest(0);
     /* Frames after a file without table are guesses, wherever they end. */
     if (s->pending & XP_WAITS_TABLE)
         s->cause = XP_CAUSE_PENDING;

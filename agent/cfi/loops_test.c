@@ -35,3 +35,23 @@ TEST(loops_of_stripped_files)
     CHECK_EQ(kind_at(t, fixture_symbol(&e, "_PyEval_EvalFrameDefault")), XP_CFA_RSP_LOOP);
     CHECK_EQ(kind_at(t, fixture_symbol(&e, "_PyEval_EvalFrameDefault.cold")), XP_CFA_RSP);
 }
+
+TEST(loops_of_other_languages)
+{
+    static const struct {
+        const char *file, *name;
+        u32 language;
+    } cases[] = {{"loop-execute_ex.so", "execute_ex", XP_LANGUAGE_PHP},
+                 {"loop-Perl_runops_standard.so", "Perl_runops_standard", XP_LANGUAGE_PERL},
+                 {"loop-Perl_runops_debug.so", "Perl_runops_debug", XP_LANGUAGE_PERL},
+                 {"labels.so", "vm_exec_core", XP_LANGUAGE_RUBY}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        AUTO_ELF struct elf_file e = {0};
+        CHECK_EQ(fixture_elf(cases[i].file, &e), 0);
+        AUTO_FREE struct xp_table *t = fixture_table(cases[i].file);
+        CHECK(t != NULL);
+        CHECK_EQ(kind_at(t, fixture_symbol(&e, cases[i].name)), XP_CFA_RSP_LOOP);
+        CHECK_EQ(kind_at(t, fixture_symbol(&e, "after")), XP_CFA_RSP);
+        CHECK_EQ(XP_TABLE_LANGUAGE(t->flags), cases[i].language);
+    }
+}

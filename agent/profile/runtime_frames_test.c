@@ -63,23 +63,27 @@ TEST(runtime_frames_are_locations)
         CHECK(p.stacks.v[i].n == 2 || p.stacks.v[i].n == 3);
 }
 
-TEST(runtime_frames_of_python)
+TEST(runtime_frames_of_scripts)
 {
-    static const struct fixture_sample samples[] = {
-        {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, 0x300), MORE(3, 0), W(2, 0x1010)}},
-    };
-    AUTO_PROFILE struct profile p = {0};
-    AUTO_BUF struct buf b = {0};
-    bool python = false;
-    CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
-    CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
-    buf_char(&b, 0);
-    CHECK_STR(b.data, "demo;main;[python] 1\n");
-    for (size_t i = 0; i < p.mappings.n; i++) {
-        python |= !strcmp(profile_text(&p, p.mappings.v[i].name), PYTHON_MAPPING);
-        CHECK(strcmp(profile_text(&p, p.mappings.v[i].name), JAVA_MAPPING) != 0);
+    static const char *const names[] = {PYTHON_MAPPING, RUBY_MAPPING, PHP_MAPPING, PERL_MAPPING};
+    for (u32 language = 0; language < COUNT(names); language++) {
+        const struct fixture_sample samples[] = {
+            {"demo", 20, 0, XP_CAUSE_END, 1, 0, 3, {XP_SCRIPT_WORD(language, 0x300), MORE(3, 0), W(2, 0x1010)}},
+        };
+        AUTO_PROFILE struct profile p = {0};
+        AUTO_BUF struct buf b = {0}, expected = {0};
+        bool found = false;
+        CHECK_EQ(fixture_profile(samples, COUNT(samples), &p), 0);
+        CHECK_EQ(encoder_by_name("collapsed")->encode(&p, &b), 0);
+        buf_char(&b, 0);
+        buf_printf(&expected, "demo;main;%s 1\n", names[language]);
+        CHECK_STR(b.data, expected.data);
+        for (size_t i = 0; i < p.mappings.n; i++) {
+            found |= !strcmp(profile_text(&p, p.mappings.v[i].name), names[language]);
+            CHECK(strcmp(profile_text(&p, p.mappings.v[i].name), JAVA_MAPPING) != 0);
+        }
+        CHECK(found && is_runtime_mapping(names[language]));
     }
-    CHECK(python);
 }
 
 TEST(runtime_frames_take_the_place_of_trampolines)

@@ -15,6 +15,7 @@
 #define XP_PYTHON_BATCH 8   /* frames per call of a verified function */
 #define XP_PYTHON_CALLS 256 /* of these */
 #define XP_PYTHON_RUNS  4   /* calls of the loop for one that is seen, where others are not seen */
+#define XP_PYTHON_REST  16  /* calls of the loop that are left when a stack has ended */
 
 enum xp_py_end { XP_PY_ON, XP_PY_DONE, XP_PY_FULL, XP_PY_LOST };
 
@@ -228,12 +229,24 @@ XP_INLINE void xp_loop_note(struct xp_state *s)
     s->py.last = s->sample.nkernel + s->sample.nuser - 1u;
 }
 
-/* It was unwound: has the frames of Python in its place. */
-XP_INLINE void xp_python_splice(struct xp_state *s)
+/* It was unwound: has the frames of Python in its place. `end`: where those of callers begin. */
+XP_INLINE void xp_python_splice(struct xp_state *s, u64 end)
 {
     if ((s->runtime & XP_PYTHON_OVER) || (!(s->runtime & XP_PYTHON_KNOWN) && xp_python_begin(s)))
         return;
     for (u32 i = 0; i < XP_PYTHON_RUNS; i++)
-        if (xp_python_run(s->py.low, s->sp))
+        if (xp_python_run(s->py.low, end))
             break;
+}
+
+XP_INLINE int xp_python_is_on(const struct xp_state *s)
+{
+    return (s->runtime & (XP_PYTHON_KNOWN | XP_PYTHON_OVER)) == XP_PYTHON_KNOWN && s->py.frame;
+}
+
+/* The stack has ended, and calls of the loop were not seen: appends their frames. */
+XP_INLINE void xp_python_rest(struct xp_state *s)
+{
+    for (u32 i = 0; i < XP_PYTHON_REST && xp_python_is_on(s); i++)
+        xp_python_run(~0ull, ~0ull);
 }

@@ -213,6 +213,28 @@ TEST(python_calls_that_are_not_seen)
     CHECK(native_is(p, 7, p->root));
 }
 
+/* The loop is many functions, which have the object of their call behind their frames, and some are not known as such.
+ */
+TEST(python_calls_of_a_loop_that_is_many_functions)
+{
+    AUTO_PYTHON p = shim_new();
+    p->w->vma.file.flags = XP_TABLE_OF_LANGUAGE(XP_LANGUAGE_PYTHON_CALLS);
+    p->w->rules[2].cfa_off = 8; /* calls have no objects in their own frames */
+    world_set(p->w, STACK, p->c + 2);
+    world_set(p->w, STACK + LOOP_BYTES, p->loop + 2);
+    world_set(p->w, STACK + 8 + C_BYTES - 8, p->c + 2);
+    world_set(p->w, STACK + 8 + 2 * C_BYTES - 8, p->loop + 2);
+    world_set(p->w, STACK + 8 + 2 * C_BYTES, p->root + 2);
+    world_unwind(p->w, p->loop + 2, STACK, 0);
+    CHECK_EQ(p->w->state->sample.nuser, 9);
+    CHECK(python_is(p, 0, 0, true) && python_is(p, 2, 1, false) && native_is(p, 4, p->c) && native_is(p, 5, p->c));
+    CHECK(python_is(p, 6, 2, false) && native_is(p, 8, p->root));
+    world_set(p->w, STACK + 8 + 2 * C_BYTES - 8, p->root + 2);
+    world_unwind(p->w, p->loop + 2, STACK, 0);
+    CHECK_EQ(p->w->state->sample.nuser, 9);
+    CHECK(python_is(p, 4, 2, false) && native_is(p, 6, p->c) && native_is(p, 7, p->c) && native_is(p, 8, p->root));
+}
+
 TEST(python_3_11_tells_by_a_flag)
 {
     struct xp_python l = SHIM;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Puts frames of Ruby, PHP and Perl in place of those of the loops that interpret them. Each thread has one list of
- * frames, innermost first; a call of the loop has those up to one that says that it is the last (bpf/script.h). Callers
- * push a frame before they call the loop, and a sample may be taken in between: then frames are left when the stack has
- * ended. They are callers of the last ones that were found.
+ * Puts frames of Ruby, PHP and Perl in place of those of the loops that interpret them, and for those and Python
+ * (python.bpf.h), what is left when a stack has ended. Each thread has one list of frames, innermost first; a call of
+ * the loop has those up to one that says that it is the last (bpf/script.h). Callers push a frame before they call the
+ * loop, and a sample may be taken in between: then frames are left when the stack has ended. They are callers of the
+ * last ones that were found.
  *
  * Sources: Ruby's vm_core.h and vm_insnhelper.c; PHP's Zend/zend_compile.h and zend_execute.h; Perl's cop.h, cv.h and
  * pp_hot.c. All of this is memory of the process, so it is not trusted.
@@ -11,7 +12,13 @@
 #pragma once
 
 #define XP_SCRIPT_WORDS   4                   /* of a cookie */
+#define XP_SCRIPT_RUNS    8                   /* calls of the loop that are left when a stack has ended */
 #define XP_SCRIPT_CALLERS (XP_BLOB_BYTES / 8) /* of frames of a script: native ones that a stack may end with */
+
+XP_INLINE int xp_script_is_on(const struct xp_state *s)
+{
+    return (s->runtime & (XP_SCRIPT_KNOWN | XP_SCRIPT_OVER)) == XP_SCRIPT_KNOWN;
+}
 
 XP_INLINE int xp_script_over(struct xp_state *s)
 {
@@ -279,7 +286,6 @@ XP_INLINE void xp_script_splice(struct xp_state *s)
         return;
     if (s->script.language == s->sc.language)
         xp_script_run(0);
-    s->sc.after = s->sample.nuser;
 }
 
 XP_INLINE u64 *xp_user_word(struct xp_state *s, u64 n)
@@ -314,7 +320,9 @@ XP_NOINLINE int xp_script_rest(u32 unused)
     u64 n = s->sample.nuser - s->sc.after;
     xp_keep_words(s, s->sc.after, n, 0);
     s->sample.nuser = s->sc.after;
-    for (u32 i = 0; i < XP_PYTHON_RUNS && !(s->runtime & XP_SCRIPT_OVER); i++)
+    if (s->runtime & XP_PYTHON_KNOWN)
+        xp_python_rest(s);
+    for (u32 i = 0; i < XP_SCRIPT_RUNS && xp_script_is_on(s); i++)
         xp_script_run(i);
     u64 room = XP_MAX_USER - s->sample.nuser;
     n = n < room ? n : room;
@@ -338,9 +346,12 @@ XP_NOINLINE int xp_loop_splice(u32 unused)
     u64 own = s->words[last];
     u16 n = s->sample.nuser--;
     if (s->sc.language == XP_LANGUAGE_PYTHON)
-        xp_python_splice(s);
+        xp_python_splice(s, s->sp);
+    else if (s->sc.language == XP_LANGUAGE_PYTHON_CALLS) /* what calls these has the object on its stack */
+        xp_python_splice(s, ~0ull);
     else
         xp_script_splice(s);
+    s->sc.after = s->sample.nuser;
     if (s->sample.nuser == n - 1) {
         s->words[last] = own;
         s->sample.nuser = n;

@@ -22,7 +22,13 @@
  * The cookie tells whether what is at the address is still the same when the frame gets its name. It is 0 if that could
  * not be read.
  */
-enum xp_language { XP_LANGUAGE_PYTHON, XP_LANGUAGE_RUBY, XP_LANGUAGE_PHP, XP_LANGUAGE_PERL };
+enum xp_language {
+    XP_LANGUAGE_PYTHON,
+    XP_LANGUAGE_RUBY,
+    XP_LANGUAGE_PHP,
+    XP_LANGUAGE_PERL,
+    XP_LANGUAGE_PYTHON_CALLS = 7, /* of files only (XP_TABLE_LANGUAGE): the loop is many functions (loops.h) */
+};
 
 #define XP_SCRIPT_WORD(language, address) \
     ((u64)XP_WORD_SCRIPT << 60 | (u64)(language) << 56 | ((u64)(address) & ((1ull << 56) - 1)))

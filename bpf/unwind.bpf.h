@@ -361,7 +361,7 @@ XP_INLINE void xp_unwind(struct xp_state *s)
     for (u32 i = 0; i <= XP_MAX_USER / XP_STEP_BATCH / XP_STEP_CALLS; i++)
         if (xp_step_on(i))
             break;
-    if ((s->runtime & (XP_SCRIPT_KNOWN | XP_SCRIPT_OVER)) == XP_SCRIPT_KNOWN)
+    if (xp_script_is_on(s) || xp_python_is_on(s))
         xp_script_rest(0);
     /* Frames after a file without table are guesses, wherever they end. */
     if (s->pending & XP_WAITS_TABLE)

@@ -1,5 +1,6 @@
 #include "cfi/labels.h"
 #include "elf/dynamic.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define HDR_FIXED  4    /* version and three encodings */
@@ -14,14 +15,19 @@ struct functions { /* the sorted table of .eh_frame_hdr */
 };
 
 struct search {
-    struct functions functions;
     const struct elf_file *e;
-    size_t least;
-    u64 at, start, end; /* of the current run: the next place, its function */
-    size_t n;
-    u64 best_start, best_end;
-    size_t best;
+    struct functions functions;
+    bool (*begins)(struct search *s, u64 to);    /* whether a pointer may be the first one of a table */
+    bool (*continues)(struct search *s, u64 to); /* or one that follows */
+    void (*ends)(struct search *s);
+    u64 at;   /* where the next pointer of this table would be */
+    size_t n; /* pointers */
+    size_t least, best;
+    u64 start, end, best_start, best_end; /* labels: their function */
+    u64 to[LABELS_MAX], handlers[LABELS_MAX];
 };
+
+/* ---- Functions of the file -------------------------------------------------------------------------------------- */
 
 static bool functions_find(const struct elf_file *e, struct functions *out)
 {
@@ -63,26 +69,25 @@ static bool function_at(const struct functions *f, u64 address, u64 *start, u64 
     return true;
 }
 
+/* ---- Pointers --------------------------------------------------------------------------------------------------- */
+
 static void finish(struct search *s)
 {
-    if (s->n >= s->least && s->n > s->best) {
-        s->best = s->n;
-        s->best_start = s->start;
-        s->best_end = s->end;
-    }
+    if (s->n >= s->least && s->n > s->best)
+        s->ends(s);
     s->n = 0;
 }
 
-/* There is a pointer `to` at `at`. The first instruction of a function is no label of it: most pointers are to those.
- */
+/* There is a pointer `to` at `at`. */
 static void see(struct search *s, u64 at, u64 to)
 {
-    bool more = s->n && at == s->at && to > s->start && to < s->end;
-    if (!more) {
+    if (!s->n || at != s->at || !s->continues(s, to)) {
         finish(s);
-        if (!elf_segment_at(s->e, to, PF_X) || !function_at(&s->functions, to, &s->start, &s->end) || to == s->start)
+        if (!elf_segment_at(s->e, to, PF_X) || !s->begins(s, to))
             return;
     }
+    if (s->n < LABELS_MAX)
+        s->to[s->n] = to;
     s->n++;
     s->at = at + sizeof(u64);
 }
@@ -119,16 +124,90 @@ static void see_data(struct search *s)
     }
 }
 
+static void search(struct search *s)
+{
+    if (!functions_find(s->e, &s->functions))
+        return;
+    see_relocations(s);
+    if (!s->best)
+        see_data(s);
+}
+
+static u64 offset_of(const struct elf_file *e, u64 vaddr)
+{
+    const struct elf_segment *l = elf_segment_at(e, vaddr, PF_X);
+    return l ? vaddr - l->vaddr + l->offset : 0;
+}
+
+/* ---- Labels ----------------------------------------------------------------------------------------------------- */
+
+/* The first instruction of a function is no label of it: most pointers are to those. */
+static bool label_begins(struct search *s, u64 to)
+{
+    return function_at(&s->functions, to, &s->start, &s->end) && to != s->start;
+}
+
+static bool label_continues(struct search *s, u64 to)
+{
+    return to > s->start && to < s->end;
+}
+
+static void labels_end(struct search *s)
+{
+    s->best = s->n;
+    s->best_start = s->start;
+    s->best_end = s->end;
+}
+
 bool labels_function(const struct elf_file *e, size_t least, u64 *start, u64 *end)
 {
-    struct search s = {.e = e, .least = least};
-    if (!functions_find(e, &s.functions))
-        return false;
-    see_relocations(&s);
-    if (!s.best)
-        see_data(&s);
-    const struct elf_segment *l = s.best ? elf_segment_at(e, s.best_start, PF_X) : NULL;
-    *start = l ? s.best_start - l->vaddr + l->offset : 0;
+    struct search s = {
+        .e = e, .least = least, .begins = label_begins, .continues = label_continues, .ends = labels_end};
+    search(&s);
+    *start = s.best ? offset_of(e, s.best_start) : 0;
     *end = *start + (s.best_end - s.best_start);
-    return l;
+    return *start;
+}
+
+/* ---- Functions -------------------------------------------------------------------------------------------------- */
+
+#define MANY_HANDLERS 128 /* of an interpreter: different ones */
+#define ALIKE         8   /* instructions that there are not */
+
+static bool handler_is(struct search *s, u64 to)
+{
+    u64 start, end;
+    return function_at(&s->functions, to, &start, &end) && to == start;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const u64 x = *(const u64 *)a, y = *(const u64 *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void handlers_end(struct search *s)
+{
+    size_t n = s->n < LABELS_MAX ? s->n : LABELS_MAX, different = 0, alike = 0, most = 0;
+    qsort(s->to, n, sizeof(*s->to), by_value);
+    for (size_t i = 0; i < n; i++) {
+        alike = i && s->to[i] == s->to[i - 1] ? alike + 1 : 1;
+        most = alike > most ? alike : most;
+        if (alike == 1)
+            s->to[different++] = s->to[i];
+    }
+    if (different < MANY_HANDLERS || most < ALIKE)
+        return;
+    s->best = different;
+    memcpy(s->handlers, s->to, different * sizeof(*s->to));
+}
+
+size_t labels_handlers(const struct elf_file *e, u64 starts[LABELS_MAX])
+{
+    struct search s = {
+        .e = e, .least = LABELS_HANDLERS, .begins = handler_is, .continues = handler_is, .ends = handlers_end};
+    search(&s);
+    for (size_t i = 0; i < s.best; i++)
+        starts[i] = offset_of(e, s.handlers[i]);
+    return s.best;
 }

@@ -45,6 +45,26 @@ TEST(labels_are_a_loop_in_ruby_only)
     CHECK_EQ(l.n, 0);
 }
 
+/* Each instruction has a function; those that there are not share one. */
+TEST(labels_of_loops_that_are_many_functions)
+{
+    AUTO_ELF struct elf_file e = {0}, labels = {0};
+    u64 starts[LABELS_MAX];
+    struct loops l;
+    CHECK_EQ(fixture_elf("handlers.so", &e), 0);
+    u64 loop = fixture_symbol(&e, "_PyEval_EvalFrameDefault");
+    CHECK_EQ(labels_handlers(&e, starts), 150);
+    CHECK_EQ(starts[0], loop + 1);
+    CHECK_EQ(starts[149], loop + 1 + 2 * 149);
+    loops_find(&e, &l);
+    CHECK_EQ(l.language, XP_LANGUAGE_PYTHON_CALLS);
+    CHECK_EQ(l.n, 150);
+    CHECK(!loops_has(&l, loop) && loops_has(&l, starts[0]) && loops_has(&l, starts[149]));
+    CHECK(!loops_has(&l, starts[0] + 1) && !loops_has(&l, starts[149] + 2));
+    CHECK_EQ(fixture_elf("labels.so", &labels), 0);
+    CHECK_EQ(labels_handlers(&labels, starts), 0);
+}
+
 /* What the table of functions says is the file's to choose. */
 TEST(labels_of_malformed_files)
 {

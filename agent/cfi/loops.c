@@ -3,6 +3,7 @@
 #include "cfi/labels.h"
 #include "elf/dynamic.h"
 #include "elf/symbols.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_SYMBOLS (1u << 20)
@@ -56,6 +57,23 @@ static void add_named(const struct elf_file *e, const char *name, struct loops *
     add_parts(e, name, to);
 }
 
+static void add_handlers(const struct elf_file *e, struct loops *to)
+{
+    u64 starts[LABELS_MAX];
+    size_t n = labels_handlers(e, starts);
+    if (!n)
+        return;
+    *to = (struct loops){.language = XP_LANGUAGE_PYTHON_CALLS};
+    for (size_t i = 0; i < n; i++)
+        add(to, starts[i], starts[i] + 1);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct loop *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
 void loops_find(const struct elf_file *e, struct loops *out)
 {
     u64 start, end;
@@ -65,9 +83,12 @@ void loops_find(const struct elf_file *e, struct loops *out)
             out->language = NAMES[i].language;
             add_named(e, NAMES[i].name, out);
         }
+    if (out->n && out->language == XP_LANGUAGE_PYTHON)
+        add_handlers(e, out);
     if (!out->n && elf_has_dynamic_symbol(e, RUBY) && labels_function(e, RUBY_LABELS, &start, &end)) {
         out->language = XP_LANGUAGE_RUBY;
         add(out, start, end);
     }
     out->language = out->n ? out->language : 0;
+    qsort(out->v, out->n, sizeof(*out->v), by_start);
 }

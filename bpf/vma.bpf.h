@@ -119,6 +119,23 @@ XP_INLINE struct xp_machine *xp_machine_find(struct xp_state *s)
     return bpf_map_lookup_elem(&machines, &k);
 }
 
+/* The same for an interpreter. A process that was just forked looks like its parent: memory is where it was there. */
+XP_INLINE struct xp_machine *xp_interpreter_find(struct xp_state *s)
+{
+    struct xp_machine *own = xp_machine_find(s);
+    if (own)
+        return own;
+    struct task_struct *task = (struct task_struct *)s->who.task, *parent = BPF_CORE_READ(task, real_parent);
+    struct mm_struct *mm = BPF_CORE_READ(parent, mm);
+    struct xp_process_key k = {.process = BPF_CORE_READ(parent, group_leader, start_boottime),
+                               .stack = BPF_CORE_READ(mm, start_stack),
+                               .tgid = BPF_CORE_READ(parent, tgid)};
+    if (k.stack != s->who.stack || (u64)BPF_CORE_READ(mm, exe_file) != s->who.exe)
+        return NULL;
+    s->sample.flags |= XP_SAMPLE_RUNTIME; /* what it has of its own is to be found out all the same */
+    return bpf_map_lookup_elem(&machines, &k);
+}
+
 /* Has the virtual machine of the process in s->jvm. Returns 0: there is none any more. */
 XP_INLINE int xp_jvm_take(struct xp_state *s)
 {
@@ -135,7 +152,7 @@ XP_INLINE int xp_jvm_take(struct xp_state *s)
 /* The same of an interpreter of Python, in s->python. */
 XP_INLINE int xp_python_take(struct xp_state *s)
 {
-    struct xp_machine *m = xp_machine_find(s);
+    struct xp_machine *m = xp_interpreter_find(s);
     if (!m || m->kind != XP_MACHINE_PYTHON)
         return 0;
     s->python = m->python;
@@ -145,7 +162,7 @@ XP_INLINE int xp_python_take(struct xp_state *s)
 /* The same of Ruby, PHP or Perl, in s->script. */
 XP_INLINE int xp_script_take(struct xp_state *s)
 {
-    struct xp_machine *m = xp_machine_find(s);
+    struct xp_machine *m = xp_interpreter_find(s);
     if (!m || m->kind != XP_MACHINE_SCRIPT)
         return 0;
     s->script = m->script;

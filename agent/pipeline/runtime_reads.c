@@ -49,6 +49,17 @@ static struct process *find(struct runtime_reads *r, u32 tgid, u64 start)
     return NULL;
 }
 
+/* A process that was just forked looks like its parent: what is known of that one holds until it is read itself. */
+static struct process *find_parent(struct runtime_reads *r, u32 tgid)
+{
+    u32 parent = proc_parent(tgid);
+    u64 stack = proc_start_stack(tgid);
+    for (size_t i = 0; parent && i < r->list.n; i++)
+        if (r->list.v[i].tgid == parent && r->list.v[i].stack == stack)
+            return &r->list.v[i];
+    return NULL;
+}
+
 /* If there are too many, the one gives way that was used longest ago. */
 static struct process *add(struct runtime_reads *r)
 {
@@ -95,6 +106,7 @@ bool runtime_reads_names(struct runtime_reads *r, struct names_job *job, struct 
     struct process *p = find(r, job->tgid, job->start);
     u64 began = now_ns();
     struct hung_place place = hung_place_of_process(job->tgid, job->start, job->cgroup);
+    p = p ? p : find_parent(r, job->tgid);
     if (!p || hung_is(h, &place, began))
         return false;
     p->used_ns = began;

@@ -71,6 +71,11 @@ u64 proc_start_stack(u32 pid)
     return stat_field(pid, 28);
 }
 
+u32 proc_parent(u32 pid)
+{
+    return (u32)stat_field(pid, 4);
+}
+
 u64 proc_switches(u32 pid, u32 tid)
 {
     AUTO_FREE char *text = NULL;

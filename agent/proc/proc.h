@@ -33,6 +33,8 @@ int proc_threads(u32 pid, size_t max, proc_pids *out);
 /* Returns the address of the bottom of the first stack (startstack); 0 if it exited. Another program has another one.
  */
 u64 proc_start_stack(u32 pid);
+/* The parent of a process; 0: there is no such process, or it has none. */
+u32 proc_parent(u32 pid);
 
 /* Finds the process that a PID or thread ID belongs to. Returns 0 or -ESRCH. */
 int proc_tgid(u32 pid, u32 *tgid);

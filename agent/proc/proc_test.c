@@ -218,3 +218,9 @@ TEST(proc_cgroup_of_a_folder)
     if (!found)
         SKIP("no cgroups are mounted");
 }
+
+TEST(parents_of_processes)
+{
+    CHECK_EQ(proc_parent((u32)getpid()), getppid());
+    CHECK_EQ(proc_parent(1u << 30), 0);
+}

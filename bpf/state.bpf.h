@@ -25,6 +25,7 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
 #define XP_V8_MISSED    128u
 #define XP_SCRIPT_KNOWN 256u /* `script` is that of the sample, and so are `py` and `sc` */
 #define XP_SCRIPT_OVER  512u
+#define XP_SCANNED      1024u /* it ran through generated code that had no other way (scan.bpf.h) */
 #define XP_PYTHON_MET   (XP_PYTHON_KNOWN | XP_PYTHON_OVER)
 #define XP_RUNTIME_MET  1024 /* frames that are remembered */
 #define XP_JAVA_PLACES  512  /* return addresses that are remembered, a power of two */
@@ -136,6 +137,11 @@ struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */
     u64 pad[2]; /* whole cache lines */
 };
 
+struct xp_seek { /* a frame that may be that of a caller (scan.bpf.h) */
+    u64 ra, sp, bp;
+    u64 pad[5]; /* whole cache lines */
+};
+
 struct xp_java_place { /* a return address in code of HotSpot */
     u64 tag;           /* of it and its process: xp_java_tag */
     u64 blob;
@@ -202,6 +208,7 @@ struct xp_state {
     struct xp_py py;
     struct xp_js js;
     struct xp_sc sc;
+    struct xp_seek seek;
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */

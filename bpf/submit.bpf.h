@@ -126,6 +126,12 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
     st->unwind_ns += s->sample.unwind_ns;
 }
 
+/* Generated code of which the process may have unwind information. */
+XP_INLINE int xp_misses_code(const struct xp_state *s)
+{
+    return s->runtime & XP_SCANNED || s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END;
+}
+
 /* User space polls the ring twice per second; it is woken up only if the ring fills faster than that, or, now and then,
  * for generated code that may have unwind information in the memory of its process, or has names there: the process may
  * end soon. */
@@ -133,8 +139,7 @@ XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
 {
     u32 news = s->runtime & XP_RUNTIME_NEWS || s->sample.flags & XP_SAMPLE_RUNTIME;
     u64 since = s->sample.time - xp_woken; /* of all CPUs: it does not matter whose time stays */
-    if ((news && since > XP_NEWS_NS) ||
-        ((s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END) && since > XP_WAKE_NS)) {
+    if ((news && since > XP_NEWS_NS) || (xp_misses_code(s) && since > XP_WAKE_NS)) {
         xp_woken = s->sample.time;
         return BPF_RB_FORCE_WAKEUP;
     }
@@ -146,8 +151,7 @@ XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
 
 XP_INLINE int xp_is_young(const struct xp_state *s)
 {
-    return (s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END) &&
-           bpf_ktime_get_boot_ns() - s->sample.start < XP_YOUNG_NS;
+    return xp_misses_code(s) && bpf_ktime_get_boot_ns() - s->sample.start < XP_YOUNG_NS;
 }
 
 /* Returns 0; 1: there was no room. */

@@ -273,8 +273,15 @@ XP_NOINLINE int xp_enter(u64 pc)
 
 #define XP_LOOP 2 /* result of a step: it was that of an interpreter's loop */
 #define XP_BARE 3 /* it was that of code that has no rows, but frame pointers */
+#define XP_LOST 4 /* it could not be unwound, and is generated code */
 
-/* Unwinds one frame. Returns 0, XP_LOOP or XP_BARE: continue with the caller; 1: the unwind has ended with s->cause. */
+XP_INLINE int xp_is_lost(const struct xp_state *s)
+{
+    return !s->cur.file.id && (s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END ||
+                               s->cause == XP_CAUSE_BAD_RULE);
+}
+
+/* Unwinds one frame. Returns 0, XP_LOOP or XP_BARE: continue with the caller; XP_LOST, or 1: the unwind has ended with s->cause. */
 XP_INLINE int xp_step(struct xp_state *s)
 {
     u64 pc = s->leaf ? s->ip : s->ip - 1;
@@ -304,7 +311,9 @@ XP_INLINE int xp_step(struct xp_state *s)
     if (bare)
         xp_bare_note(s);
     int stopped = xp_step_rare(xp_rule_word(r));
-    return stopped ? 1 : loop ? XP_LOOP : bare ? XP_BARE : 0;
+    if (stopped)
+        return xp_is_lost(s) ? XP_LOST : 1;
+    return loop ? XP_LOOP : bare ? XP_BARE : 0;
 }
 
 /* Unwinds a batch of frames. As a global function (Linux 5.6) it is verified once, however often it is called. The
@@ -336,6 +345,8 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->cause = XP_CAUSE_DEPTH;
 }
 
+#include "bpf/scan.bpf.h"
+
 #define XP_STEP_CALLS 64 /* batches per call of xp_step_on */
 
 /* Unwinds many batches. The verifier follows each call of a loop, so two short loops take it less than a long one. */
@@ -348,6 +359,8 @@ XP_NOINLINE int xp_step_on(u32 unused)
             outcome = xp_loop_splice(i);
         else if (outcome == XP_BARE)
             outcome = xp_v8_splice(i);
+        else if (outcome == XP_LOST)
+            outcome = xp_scan();
         if (outcome)
             return 1;
     }

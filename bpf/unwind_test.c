@@ -228,6 +228,7 @@ static struct world *generated_world(void)
 }
 
 static const u64 call = 0xfffffffbe8909090; /* "call -5", up to the end */
+static const u64 nops = 0x9090909090909090;
 
 TEST(unwind_generated_code_by_its_rows)
 {
@@ -244,7 +245,8 @@ TEST(unwind_generated_code_by_its_rows)
     CHECK_EQ(w->state->cause, XP_CAUSE_END);
     CHECK_EQ(w->state->words[1], middle + 8); /* an address of the process */
     CHECK_EQ(w->state->fp_frames, 0);
-    world_set(w, middle, 0x9090909090909090); /* other code is there now: its rows are of no use */
+    world_set(w, middle, nops); /* other code is there now: its rows are of no use */
+    world_set(w, root, nops);
     CHECK_EQ(world_unwind(w, leaf, sp, sp + 32), 1);
     CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON);
     world_set(w, sp + 8, 0);
@@ -282,9 +284,11 @@ TEST(unwind_trampolines_in_generated_code)
     CHECK_EQ(world_unwind(w, leaf, sp, 1), 3);
     CHECK_EQ(w->state->cause, XP_CAUSE_END);
     CHECK_EQ(w->state->words[2], root + 8);
+    world_set(w, root, nops);
     world_set(w, middle + 8, 0x909090c309c48348); /* no frame is so large */
     CHECK_EQ(world_unwind(w, leaf, sp, 1), 2);
     CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON);
+    world_set(w, middle, nops);
     world_set(w, middle + 8, 0x909090c308c48348);
     CHECK_EQ(world_unwind(w, middle + 8, sp, 1), 1); /* a leaf may jump there */
     CHECK_EQ(w->state->cause, XP_CAUSE_FP_ANON);

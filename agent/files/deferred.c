@@ -249,7 +249,7 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     if (is_stale(l, machine) || !unwind(l, w, machine, vmas))
         unwind(l, w, NULL, vmas);
     u32 cause = l->state->cause, n = l->state->sample.nuser;
-    if (cause_class((u8)cause) != 'c' && n <= old->nuser)
+    if (cause_class((u8)cause) != 'c' && (n <= old->nuser || cause_class(old->cause) == 'c'))
         return NULL;
     struct xp_sample *s = malloc(sizeof(*s) + 8ull * (old->nkernel + n));
     if (!s)

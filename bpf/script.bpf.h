@@ -176,22 +176,26 @@ XP_INLINE int xp_perl_begin(struct xp_state *s, u64 base)
            xp_read_user(&s->sc.main, 8, base + p->main) || xp_perl_info(s, info);
 }
 
+/* A COP that was optimised away (the first one of code in a pattern) has 0 for its type, and op_targ says what it was.
+ */
 XP_INLINE u32 xp_perl_position(struct xp_state *s, u64 cv)
 {
-    u64 word;
+    u64 words[2];
     s64 distance = (s64)(s->sc.cop - cv) >> 3;
-    if (xp_read_user(&word, 8, s->sc.cop + s->script.perl.cop_type))
+    if (xp_read_user(words, sizeof(words), s->sc.cop + s->script.perl.cop_words))
         return 0;
-    return (word & 511) && (u64)(distance + (1 << 30)) < 1ull << 31 ? XP_PERL_AT(distance) : XP_PERL_LINE(word >> 32);
+    int is_own = words[0] || (words[1] & 511);
+    return is_own && (u64)(distance + (1 << 30)) < 1ull << 31 ? XP_PERL_AT(distance) : XP_PERL_LINE(words[1] >> 32);
 }
 
 XP_INLINE int xp_note_perl(struct xp_state *s, u64 cv)
 {
     const struct xp_perl *p = &s->script.perl;
-    u64 body, w[XP_SCRIPT_WORDS];
-    u32 cookie = 0;
-    if (!xp_read_user(&body, 8, cv + p->cv_body) && !xp_read_user(w, sizeof(w), body + p->body_words))
-        cookie = XP_SCRIPT_COOKIE(w[0], w[1], w[2], w[3]);
+    u64 body, w[XP_PERL_WORDS];
+    u32 id, cookie = 0;
+    if (!xp_read_user(&body, 8, cv + p->cv_body) && !xp_read_user(w, sizeof(w), body + p->body_words) &&
+        !xp_read_user(&id, 4, w[XP_PERL_WORDS - 1] + p->pad_id))
+        cookie = XP_PERL_COOKIE(w, id);
     return xp_push_frame(s, cv, cookie, xp_perl_position(s, cv));
 }
 

@@ -294,7 +294,8 @@ static const struct xp_script PERL = {.tls = SLOT,
                                                .evals = 1 << T_EVAL,
                                                .cv_body = 0,
                                                .body_words = 8,
-                                               .cop_type = 0}};
+                                               .cop_words = 0,
+                                               .pad_id = 0x18}};
 
 static void set_context(struct script *s, u64 at, u8 type, u32 sub, u64 cop, u64 returns_to)
 {
@@ -324,17 +325,18 @@ static struct script *perl_new(void)
     set_context(s, OTHER, T_BLOCK, 0, COP(5), 0);
     for (u32 i = 1; i <= 4; i++) {
         world_set(s->w, CODE(i), BODY(i));
-        world_set(s->w, COP(i), 200 | (u64)(100 + i) << 32); /* type and line */
-        for (u32 k = 0; k < 4; k++)
-            world_set(s->w, BODY(i) + 8 + 8 * k, 0x555 * i + k);
+        world_set(s->w, COP(i) + 8, 200 | (u64)(100 + i) << 32); /* type and line */
+        for (u32 k = 0; k < XP_PERL_WORDS; k++)
+            world_set(s->w, BODY(i) + 8 + 8 * k, k == XP_PERL_WORDS - 1 ? CODE(i) + 0x10 : 0x555 * i + k);
+        world_set(s->w, CODE(i) + 0x28, 0x1234567800000000ull | (0x900 + i));
     }
     return s;
 }
 
 static bool sub_is(const struct script *s, u32 word, u32 i, u64 cop)
 {
-    u64 w = 0x555ull * i;
-    return frame_is(s, word, CODE(i), XP_SCRIPT_COOKIE(w, w + 1, w + 2, w + 3), XP_PERL_AT((cop - CODE(i)) / 8));
+    u64 w[4] = {0x555ull * i, 0, 0, 0x555ull * i + 3};
+    return frame_is(s, word, CODE(i), XP_PERL_COOKIE(w, 0x900 + i), XP_PERL_AT((cop - CODE(i)) / 8));
 }
 
 TEST(perl_frames_take_the_place_of_the_loop)
@@ -350,10 +352,14 @@ TEST(perl_places_that_do_not_fit)
 {
     AUTO_SCRIPT s = perl_new();
     u64 *position = &s->w->state->words[1];
-    world_set(s->w, COP(1), 101ull << 32);
+    world_set(s->w, COP(1) + 8, 101ull << 32);
     CHECK_EQ(unwind(s), 10);
     CHECK_EQ(XP_MORE_POSITION(*position), XP_PERL_LINE(101));
-    world_set(s->w, COP(1), 200 | 102ull << 32);
+    world_set(s->w, COP(1), 200); /* it was optimised away */
+    CHECK_EQ(unwind(s), 10);
+    CHECK(sub_is(s, 0, 1, COP(1)));
+    world_set(s->w, COP(1), 0);
+    world_set(s->w, COP(1) + 8, 200 | 102ull << 32);
     for (u64 far = 1ull << 33; far <= 1ull << 34; far <<= 1) { /* 8 GB either way */
         set_context(s, FRAMES + 2 * CONTEXT, T_SUB, 1, COP(2), 1);
         world_set(s->w, FRAMES + 2 * CONTEXT + SUB, COP(1) - far);
@@ -371,6 +377,14 @@ TEST(perl_places_that_do_not_fit)
     world_set(s->w, STATE + 8, CODE(1) - 64);
     CHECK_EQ(unwind(s), 10);
     CHECK_EQ((s32)XP_MORE_POSITION(*position), -16);
+}
+
+TEST(perl_subs_that_cannot_be_told_apart)
+{
+    AUTO_SCRIPT s = perl_new();
+    world_set(s->w, BODY(1) + 8 * XP_PERL_WORDS, 8); /* its pads cannot be read */
+    CHECK_EQ(unwind(s), 10);
+    CHECK(frame_is(s, 0, CODE(1), 0, XP_PERL_AT((COP(1) - CODE(1)) / 8)));
 }
 
 /* Code of the sub around it, that is run by a loop of its own: a block of sort, and one in a pattern. */

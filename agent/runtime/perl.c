@@ -59,11 +59,12 @@ static bool places_fit(const struct xp_perl *p, u8 build)
 
 static bool perl_fits(const struct xp_perl *p)
 {
-    const u16 offsets[] = {p->info_contexts, p->info_prev, p->info_index, p->cv_body, p->body_words, p->cop_type};
+    const u16 offsets[] = {p->info_contexts, p->info_prev, p->info_index, p->cv_body,
+                           p->body_words,    p->cop_words, p->pad_id};
     const u16 contexts[] = {p->context_cop, p->context_sub_return, p->context_sub, p->context_eval};
     return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) && p->context_bytes >= 8 &&
            p->context_bytes <= MAX_CONTEXT && p->context_bytes % 8 == 0 &&
-           offsets_sound(contexts, sizeof(contexts) / sizeof(*contexts), p->context_bytes - 8u) && !p->pad;
+           offsets_sound(contexts, sizeof(contexts) / sizeof(*contexts), p->context_bytes - 8u);
 }
 
 static bool layout_fits(const struct perl_layout *l)

@@ -29,6 +29,7 @@ enum { /* XPVCV (cv.h): offsets, and flags */
        CV_NAME = 56,
        CV_OUTSIDE = 80,
        CV_FLAGS = 92,
+       CV_DEPTH = 96,
        CV_UNIQUE = 0x100,
        CV_NAMED = 0x8000,
        CV_LEXICAL = 0x10000,
@@ -36,6 +37,7 @@ enum { /* XPVCV (cv.h): offsets, and flags */
 enum { /* OP and COP (op.h, cop.h) */
        OP_NEXT = 0,
        OP_FUNCTION = 16,
+       OP_TARGET = 24,
        OP_TYPE = 32,
        OP_TYPES = 512,
        COP_LINE = 36,
@@ -74,10 +76,14 @@ int perl_threads(struct memory *m, struct perl_found *f);
 
 /* ---- Subs: perl_sub.c ------------------------------------------------------------------------------------------- */
 
+struct perl_mark {
+    u32 cookie; /* as the unwinder computes it */
+    bool over;  /* a file, or text, that has run: its statements are gone, also if subs in it keep its CV */
+};
 struct perl_sub {
-    u32 name;   /* offset in texts; 0: it cannot be read */
-    u32 file;   /* of its first statement */
-    u32 cookie; /* of a sub that is there no longer: that of zeros */
+    u32 name; /* offset in texts; 0: it cannot be read */
+    u32 file; /* of its first statement */
+    struct perl_mark mark;
 };
 
 struct perl_query { /* one request */
@@ -89,8 +95,8 @@ struct perl_query { /* one request */
     struct map files; /* address of a name -> its offset in texts */
 };
 
-/* The cookie of a CV. False: it is none, or it cannot be read. */
-bool perl_cookie(struct memory *m, const struct perl *p, u64 cv, u32 *cookie);
+/* What tells whether a CV is still the same one. False: it is none, or it cannot be read. */
+bool perl_mark(struct memory *m, const struct perl *p, u64 cv, struct perl_mark *out);
 /* Reads a CV once. NULL: out of memory. Valid until the next call. */
 const struct perl_sub *perl_sub(struct perl_query *q, u64 cv);
 /* The file and line of a COP. False: it is none. */

@@ -38,7 +38,8 @@ static void by_version(u8 minor, struct perl *p)
                                           .subs = 1 << 9 | 1 << 10,
                                           .evals = 1 << 11,
                                           .body_words = CV_STASH,
-                                          .cop_type = OP_TYPE};
+                                          .cop_words = OP_TARGET,
+                                          .pad_id = 16};
     p->machine.language = XP_LANGUAGE_PERL;
     p->machine.perl = narrow;
     if (minor >= WIDE_CONTEXTS) {

@@ -14,23 +14,28 @@ static bool is_perl(const u64 *w)
     return XP_IS_SCRIPT(w[0], XP_LANGUAGE_PERL) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
 }
 
-/* The unwinder cannot read what is not in memory at that moment: then the cookie is 0. */
-static bool fits(u32 cookie, const u64 *w)
+static bool has_line(const u64 *w)
 {
-    return XP_MORE_COOKIE(w[1]) == cookie || !XP_MORE_COOKIE(w[1]);
+    return XP_MORE_POSITION(w[1]) & 1;
+}
+
+/* The unwinder cannot read what is not in memory at that moment: then the cookie is 0. */
+static bool fits(const struct perl_mark *mark, const u64 *w)
+{
+    return (XP_MORE_COOKIE(w[1]) == mark->cookie || !XP_MORE_COOKIE(w[1])) && (!mark->over || has_line(w));
 }
 
 static bool is_gone(void *query, const u64 *w)
 {
     const struct perl_query *q = query;
-    u32 cookie;
-    return is_perl(w) && (!perl_cookie(q->m, q->p, XP_WORD_ADDR(w[0]), &cookie) || !fits(cookie, w));
+    struct perl_mark mark;
+    return is_perl(w) && (!perl_mark(q->m, q->p, XP_WORD_ADDR(w[0]), &mark) || !fits(&mark, w));
 }
 
 static void add_place(struct perl_query *q, const u64 *w, struct names_frame *f)
 {
     u32 position = XP_MORE_POSITION(w[1]);
-    if (position & 1)
+    if (has_line(w))
         f->line = position >> 1 < NO_LINE ? position >> 1 : 0;
     else if (position)
         perl_place(q, XP_WORD_ADDR(w[0]) + (u64)((s64)((s32)position >> 1) * 8), &f->file, &f->line);
@@ -44,7 +49,7 @@ static void add_pair(void *query, const u64 *w)
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[perl]");
     } else if (!s) {
         q->reply.texts.failed = true;
-    } else if (!fits(s->cookie, w)) {
+    } else if (!fits(&s->mark, w)) {
         return;
     } else if (!s->name) {
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[perl]");

@@ -99,6 +99,17 @@ static bool add_glob(struct memory *m, const struct perl *p, u64 gv, struct buf 
     return ok && add_name(m, p, stash, name, out);
 }
 
+static bool is_eval(u32 flags, u32 own)
+{
+    return (own & CV_UNIQUE) && !(flags & SV_FAKE);
+}
+
+static bool is_main(struct memory *m, const struct perl *p, u64 cv)
+{
+    bool ok = true;
+    return memory_u(m, p->layout.main, sizeof(u64), &ok) == cv && ok;
+}
+
 static bool add_sub(struct perl_query *q, u64 cv, u64 body, struct buf *out)
 {
     struct memory *m = q->m;
@@ -107,12 +118,10 @@ static bool add_sub(struct perl_query *q, u64 cv, u64 body, struct buf *out)
     u64 name = memory_u(m, body + CV_NAME, sizeof(u64), &ok), stash = memory_u(m, body + CV_STASH, sizeof(u64), &ok);
     if (!ok)
         return false;
-    if (own & CV_UNIQUE && !(flags & SV_FAKE)) {
-        bool main = memory_u(m, q->p->layout.main, sizeof(u64), &ok) == cv && ok;
-        ok = true;
+    if (is_eval(flags, own)) {
         u64 outside = memory_u(m, body + CV_OUTSIDE, sizeof(u64), &ok);
-        buf_str(out, main ? "(main)" : outside ? "(eval)" : "(require)");
-        return true;
+        buf_str(out, is_main(m, q->p, cv) ? "(main)" : outside ? "(eval)" : "(require)");
+        return ok;
     }
     if ((flags & SV_TYPE) == SV_FORMAT)
         buf_str(out, "format ");
@@ -123,10 +132,13 @@ static bool add_sub(struct perl_query *q, u64 cv, u64 body, struct buf *out)
 
 /* ---- Statements ------------------------------------------------------------------------------------------------- */
 
+/* The first one of code in a pattern is an OP_NULL that says what it was. */
 static bool is_cop(struct memory *m, const struct perl *p, u64 op)
 {
     bool ok = op && op % 8 == 0 && op < MAX_ADDRESS;
     u64 type = memory_u(m, op + OP_TYPE, sizeof(u32), &ok) % OP_TYPES;
+    if (!type)
+        type = memory_u(m, op + OP_TARGET, sizeof(u64), &ok);
     return ok && (type == p->layout.nextstate || type == p->layout.dbstate);
 }
 
@@ -185,21 +197,31 @@ static u32 first_file(struct perl_query *q, u64 op)
 
 /* ---- Subs ------------------------------------------------------------------------------------------------------- */
 
-static bool read_words(struct memory *m, u64 cv, u64 *body, u64 words[4])
+/* What the unwinder has read of a CV. */
+static bool read_words(struct memory *m, u64 cv, u64 *body, u64 words[XP_PERL_WORDS])
 {
     u32 type = cv < MAX_ADDRESS ? perl_flags(m, cv) & SV_TYPE : 0;
     bool ok = type == SV_CV || type == SV_FORMAT;
     *body = memory_u(m, cv, sizeof(u64), &ok);
-    return ok && *body < MAX_ADDRESS && memory_near(m, *body + CV_STASH, words, 4 * sizeof(*words));
+    return ok && *body < MAX_ADDRESS && memory_near(m, *body + CV_STASH, words, XP_PERL_WORDS * sizeof(*words));
 }
 
-bool perl_cookie(struct memory *m, const struct perl *p, u64 cv, u32 *cookie)
+static struct perl_mark mark_of(struct memory *m, const struct perl *p, u64 cv, u64 body, const u64 *words)
 {
-    u64 body, w[4];
-    (void)p;
-    if (!read_words(m, cv, &body, w))
+    bool ok = true;
+    u32 own = (u32)memory_u(m, body + CV_FLAGS, sizeof(u32), &ok);
+    u64 depth = memory_u(m, body + CV_DEPTH, sizeof(u32), &ok);
+    u32 id = (u32)memory_u(m, words[XP_PERL_WORDS - 1] + p->machine.perl.pad_id, sizeof(u32), &ok);
+    return (struct perl_mark){.cookie = XP_PERL_COOKIE(words, id),
+                              .over = is_eval(perl_flags(m, cv), own) && !depth && !is_main(m, p, cv)};
+}
+
+bool perl_mark(struct memory *m, const struct perl *p, u64 cv, struct perl_mark *out)
+{
+    u64 body, words[XP_PERL_WORDS];
+    if (!read_words(m, cv, &body, words))
         return false;
-    *cookie = XP_SCRIPT_COOKIE(w[0], w[1], w[2], w[3]);
+    *out = mark_of(m, p, cv, body, words);
     return true;
 }
 
@@ -207,14 +229,14 @@ static struct perl_sub read_sub(struct perl_query *q, u64 cv)
 {
     AUTO_BUF struct buf text = {0};
     struct perl_sub s = {0};
-    u64 body, w[4];
-    if (!read_words(q->m, cv, &body, w))
+    u64 body, words[XP_PERL_WORDS];
+    if (!read_words(q->m, cv, &body, words))
         return s;
-    s.cookie = XP_SCRIPT_COOKIE(w[0], w[1], w[2], w[3]);
+    s.mark = mark_of(q->m, q->p, cv, body, words);
     if (add_sub(q, cv, body, &text) && text.len)
         s.name = frame_reply_text(&q->reply, text.data, text.len);
     q->reply.texts.failed |= text.failed;
-    s.file = first_file(q, w[1]);
+    s.file = first_file(q, words[1]);
     return s;
 }
 

@@ -31,6 +31,7 @@ enum { /* XPVCV (cv.h): offsets, and flags */
        CV_FLAGS = 92,
        CV_DEPTH = 96,
        CV_UNIQUE = 0x100,
+       CV_COMPILED = 0x800, /* CVf_SLABBED: it still is, and the start is none yet */
        CV_NAMED = 0x8000,
        CV_LEXICAL = 0x10000,
 };

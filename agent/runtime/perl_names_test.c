@@ -69,7 +69,10 @@ TEST(files_and_evals_of_perl_that_have_run_are_gone)
         CRAFT(CRAFTED_5_36, CRAFTED_THREADS, CRAFTED_GLIBC);
         crafted_put(c, c->body[subs[i]] + 96, 0, 4);
         CHECK_STR(frame_of(c, &a, subs[i], at_cop(c, subs[i], c->cop)), "7 [perl: gone] :0");
-        CHECK_STR(frame_of(c, &a, subs[i], XP_PERL_LINE(3)), i ? "1 (require) :3" : "1 (eval) :3"); /* compiled */
+        CHECK_STR(frame_of(c, &a, subs[i], XP_PERL_LINE(3)), i ? "1 (require) :3" : "1 (eval) :3");
+        crafted_put(c, c->body[subs[i]] + 92, 0x900, 4); /* it is compiled, and a block of BEGIN runs */
+        CHECK_STR(frame_of(c, &a, subs[i], at_cop(c, subs[i], c->cop)),
+                  i ? "1 (require) page.tt:42" : "1 (eval) page.tt:42");
     }
     CRAFT(CRAFTED_5_36, CRAFTED_THREADS, CRAFTED_GLIBC);
     crafted_put(c, c->body[CRAFTED_MAIN] + 96, 0, 4);

@@ -213,7 +213,8 @@ static struct perl_mark mark_of(struct memory *m, const struct perl *p, u64 cv, 
     u64 depth = memory_u(m, body + CV_DEPTH, sizeof(u32), &ok);
     u32 id = (u32)memory_u(m, words[XP_PERL_WORDS - 1] + p->machine.perl.pad_id, sizeof(u32), &ok);
     return (struct perl_mark){.cookie = XP_PERL_COOKIE(words, id),
-                              .over = is_eval(perl_flags(m, cv), own) && !depth && !is_main(m, p, cv)};
+                              .over = is_eval(perl_flags(m, cv), own) && !depth && !(own & CV_COMPILED) &&
+                                      !is_main(m, p, cv)};
 }
 
 bool perl_mark(struct memory *m, const struct perl *p, u64 cv, struct perl_mark *out)

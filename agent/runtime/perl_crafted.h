@@ -219,14 +219,13 @@ static inline u32 crafted_export(struct crafted *c, const char *name, u32 size)
 
 static inline void crafted_variables(struct crafted *c)
 {
-    u32 end = c->statement[CRAFTED_MAIN]; /* may be any op */
+    crafted_put(c, crafted_export(c, "PL_curinterp", 8), c->info, 8); /* there is none */
     crafted_put(c, crafted_export(c, "PL_curstack", 8), c->stack, 8);
     crafted_put(c, c->interpreter = crafted_export(c, "PL_curstackinfo", 8), c->info, 8);
     crafted_put(c, crafted_export(c, "PL_curcop", 8), c->cop, 8);
-    c->current = crafted_export(c, "PL_main_cv", 24);
-    crafted_put(c, c->current, c->cv[CRAFTED_MAIN], 8);
-    crafted_put(c, c->current + 8, end, 8);
-    crafted_put(c, c->current + 16, end, 8);
+    crafted_put(c, c->current = crafted_export(c, "PL_main_cv", 8), c->cv[CRAFTED_MAIN], 8);
+    memset(c->bytes + c->current + 8, 0xff, 16); /* what follows is of others */
+    c->top += 16;
 }
 
 static inline void crafted_interpreter(struct crafted *c)

@@ -116,18 +116,24 @@ static bool is_op(struct memory *m, u64 op)
     return ok && function && function < MAX_ADDRESS;
 }
 
+/* The CV of a program: it is of no sub. */
+static bool is_program(struct memory *m, u64 cv)
+{
+    bool ok = true;
+    u32 flags = perl_flags(m, cv);
+    if ((flags & SV_TYPE) != SV_CV || (flags & SV_FAKE))
+        return false;
+    u64 body = memory_u(m, cv, sizeof(u64), &ok);
+    return (memory_u(m, body + CV_FLAGS, sizeof(u32), &ok) & CV_UNIQUE) && ok;
+}
+
 /* PL_main_cv, PL_main_root, PL_main_start: the latter are 0 while the program is compiled. */
 static bool is_main(struct memory *m, u64 at)
 {
     bool ok = true;
     u64 cv = memory_u(m, at, sizeof(u64), &ok), root = memory_u(m, at + 8, sizeof(u64), &ok);
     u64 start = memory_u(m, at + 16, sizeof(u64), &ok);
-    u32 flags = ok ? perl_flags(m, cv) : 0;
-    if ((flags & SV_TYPE) != SV_CV || (flags & SV_FAKE))
-        return false;
-    u64 body = memory_u(m, cv, sizeof(u64), &ok);
-    return (memory_u(m, body + CV_FLAGS, sizeof(u32), &ok) & CV_UNIQUE) && ok &&
-           ((!root && !start) || (is_op(m, root) && is_op(m, start)));
+    return ok && is_program(m, cv) && ((!root && !start) || (is_op(m, root) && is_op(m, start)));
 }
 
 static int find_places(struct memory *m, struct perl_found *f)
@@ -165,7 +171,8 @@ static int read_plain(struct memory *m, struct perl_found *f)
         !distance(info, f->p.layout.main, &p->main))
         return -ENOTSUP;
     u64 at = memory_u(m, info, sizeof(u64), &ok), stack = variable(m, f, "PL_curstack", sizeof(u64), &ok);
-    if (!ok || !at || !is_main(m, f->p.layout.main))
+    u64 cv = memory_u(m, f->p.layout.main, sizeof(u64), &ok);
+    if (!ok || !at || !is_program(m, cv))
         return ok ? -EAGAIN : -ENOTSUP;
     return is_info(m, p, at, stack) ? 0 : -ENOTSUP;
 }
@@ -227,10 +234,12 @@ static int look(struct memory *m, struct perl_found *f, u64 current)
     return rc ? rc : check_frames(m, f);
 }
 
+/* What would be in an interpreter has symbols where there is none; PL_curinterp is there all the same. */
 int perl_layout(struct memory *m, struct perl_found *f)
 {
-    u64 current = module_symbol(m, &f->module, "PL_curinterp");
-    if (!module_symbol(m, &f->module, "PL_revision") || (!current && !module_symbol(m, &f->module, "PL_curstackinfo")))
+    bool plain = module_symbol(m, &f->module, "PL_curstackinfo") != 0;
+    u64 current = plain ? 0 : module_symbol(m, &f->module, "PL_curinterp");
+    if (!module_symbol(m, &f->module, "PL_revision") || (!current && !plain))
         return -ENODATA;
     int rc = read_version(m, f);
     if (!rc)

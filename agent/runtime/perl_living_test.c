@@ -29,14 +29,14 @@ static const char SCRIPT[] =
     "    <STDIN>;\n"
     "}\n"
     "package A::B; sub new { bless [] } sub DESTROY { eval {\n"
-    "    main::stop() } } sub straße { my $x = shift;\n"
+    "    main::stop() } } sub stra\u00dfe { my $x = shift;\n"
     "    my $f = sub { $x->(@_) };\n"
     "    return $f->(2) }\n"
-    "sub AUTOLOAD { &straße }\n"
+    "sub AUTOLOAD { &stra\u00dfe }\n"
     "package main;\n"
     "my sub lexical { my @x = sort { A::B->missing; 0 } 1, 2 }\n"
     "sub deep { my $n = shift; $n ? deep($n - 1) : lexical() }\n"
-    "*A::B::missing = sub { A::B::straße(sub {\n"
+    "*A::B::missing = sub { A::B::stra\u00dfe(sub {\n"
     "    eval qq{\\n#line 70 \"page.tt\"\\nmy \\$x = A::B->new;\\n undef \\$x} }) };\n"
     "deep(3);\n";
 

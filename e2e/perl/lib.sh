@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 # What cases about Perl share. To be sourced after e2e/lib.sh.
 
 # Runs each COMMAND with the Perl of this machine and those of other releases of Debian, in $perl; $own is the folder of the

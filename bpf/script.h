@@ -17,7 +17,7 @@
  *   Ruby       iseq                            of the next instruction, in bytes   XP_RUBY_WORDS of its body
  *              method entry                    XP_RUBY_NATIVE                      XP_RUBY_WORDS of it
  *   PHP        function (zend_function)        line; 0: unknown                    XP_PHP_WORDS of it
- *   Perl       CV                              (COP - CV) / 8, signed; 0: unknown  XP_PERL_WORDS of its body
+ *   Perl       CV                              see XP_PERL_AT                      its code: XP_PERL_COOKIE
  *
  * The cookie tells whether what is at the address is still the same when the frame gets its name. It is 0 if that could
  * not be read.
@@ -79,7 +79,19 @@ struct xp_php {
 };
 
 /* Perl: the state is an interpreter; without ithreads, its variables are at these distances from each other. Contexts
- * are an array for each stackinfo, the outermost one first; only those of subs, formats and evals are frames. */
+ * are an array for each stackinfo, the outermost one first; only those of subs, formats and evals are frames.
+ *
+ * The position of a frame tells its COP, by its distance from the CV in units of 8 bytes; or, if the COP is too far
+ * away or none of the program's (PL_compiling), its line. 0: unknown. */
+#define XP_PERL_AT(distance) ((u32)(distance) << 1)
+#define XP_PERL_LINE(line)   ((u32)(line) << 1 | 1)
+/* The cookie: stash, name, and the number that a piece of code has, whichever closure it is of. */
+#define XP_PERL_WORDS         6 /* xcv_stash, xcv_start_u, xcv_root_u, xcv_gv_u, xcv_file, xcv_padlist_u */
+#define XP_PERL_COOKIE(w, id) XP_SCRIPT_COOKIE((w)[0], (w)[3], (id), 0)
+
+#define XP_PERL_NULL  0     /* CXt_NULL: a block of sort. Its code is the sub's around it, in a loop of its own */
+#define XP_PERL_BLOCK 2     /* CXt_BLOCK: what the program itself begins with */
+#define XP_PERL_FAKE  0x80u /* CXp_SUB_RE_FAKE: code in a pattern, which is the sub's around it, too */
 struct xp_perl {
     s32 stackinfo, cop, main;      /* PL_curstackinfo, PL_curcop, PL_main_cv */
     u16 info_contexts, info_prev;  /* si_cxstack, si_prev */
@@ -90,8 +102,9 @@ struct xp_perl {
     u16 context_sub, context_eval; /* blk_sub.cv, blk_eval.cv; blocks of eval have none */
     u16 subs, evals;               /* bit n: contexts of type n (CXTYPE) are subs or formats, evals */
     u16 cv_body;                   /* SV.sv_any */
-    u16 body_words;                /* four words in a row of XPVCV: xcv_stash .. xcv_gv_u */
-    u16 pad[2];
+    u16 body_words;                /* of XPVCV: XP_PERL_WORDS in a row from xcv_stash on */
+    u16 cop_words;                 /* two of a COP: op_targ; 9 bits of its type, and in the upper half its line */
+    u16 pad_id;                    /* xpadl_id */
 };
 
 struct xp_script {

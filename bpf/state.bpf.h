@@ -125,7 +125,7 @@ struct xp_sc {    /* how far the frames of a script are, beside what `py` has (s
     u64 main;     /* Perl: the CV of the program; 0: it was taken */
     u64 opline;   /* PHP: what may be the current instruction of the next frame */
     u64 after;    /* how many words there were behind the frames of the last loop */
-    u64 pad;      /* whole cache lines */
+    u64 type;     /* Perl: of the last context */
 };
 
 struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */

@@ -1,13 +1,11 @@
 /* The thread states of a process, and where its threads have theirs: by pthread_setspecific, with a key that the
- * runtime keeps for itself (autoTSSkey). What a C library makes of that is found by looking for known states behind the
- * TLS bases of their threads, which are the thread IDs:
- *
- *   glibc    struct pthread has the values of the first 32 keys (specific_1stblock), and pointers to blocks of as many
- *   musl     struct pthread has a pointer to an array of values (tsd)
+ * runtime keeps for itself (autoTSSkey). What a C library makes of that (runtime/thread_slots.h) is found by looking
+ * for known states behind the TLS bases of their threads, which are the thread IDs.
  */
 #include "base/cleanup.h"
 #include "runtime/python_internal.h"
 #include "runtime/sound.h"
+#include "runtime/thread_slots.h"
 #include <errno.h>
 
 #define MAX_INTERPRETERS 1024
@@ -17,12 +15,6 @@
 #define TRIES            3  /* frames change while they are read */
 
 #define PTHREAD_BYTES 0x900 /* of struct pthread that are searched */
-#define GLIBC_FIRST   0x318 /* the value of key 0; a value each 16 bytes */
-#define GLIBC_BLOCKS  0x510 /* glibc: pointers to blocks of values, of keys from 32 on */
-#define GLIBC_END     0x610
-#define GLIBC_BLOCK   512
-#define MUSL_POINTERS 0x120 /* musl: where the pointer to the values is, at most */
-#define MUSL_VALUES   1024
 
 struct states {
     struct {

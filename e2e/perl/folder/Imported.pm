@@ -1,0 +1,4 @@
+# Is loaded by use.
+package Imported;
+sub import { main::spin() }
+1;

@@ -1,0 +1,2 @@
+# Is loaded by do.
+main::spin();

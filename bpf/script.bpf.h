@@ -120,34 +120,37 @@ XP_INLINE u64 xp_php_opline(struct xp_state *s, u64 function)
     return at - first < (u64)n * p->op_bytes ? at : saved;
 }
 
-XP_INLINE int xp_note_php(struct xp_state *s, u64 function)
+XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
 {
     const struct xp_php *p = &s->script.php;
-    u64 w[XP_SCRIPT_WORDS] = {};
+    u64 w[3], file[2] = {};
     u32 line = 0;
-    u8 type = XP_PHP_INTERNAL;
-    if (xp_read_user(&type, 1, function + p->function_type) || xp_read_user(w, 24, function + p->function_words))
+    u8 type = 0;
+    if (xp_read_user(&type, 1, function + p->function_type) || xp_read_user(w, sizeof(w), function + p->function_words))
         return xp_push_frame(s, function, 0, 0);
-    if (type != XP_PHP_INTERNAL) {
-        u64 op = xp_php_opline(s, function);
-        if (xp_read_user(&w[3], 8, function + p->function_file) || xp_read_user(&line, 4, op + p->op_line))
-            line = 0;
-    }
-    return xp_push_frame(s, function, XP_SCRIPT_COOKIE(w[0], w[1], w[2], w[3]), line);
+    if (type == XP_PHP_INTERNAL) /* without a name, it is the engine's own */
+        return w[0] ? xp_push_frame(s, function, XP_SCRIPT_COOKIE(w[0], w[1], w[2], 0), 0) : XP_PY_ON;
+    u64 op = xp_php_opline(s, function);
+    if (xp_read_user(file, sizeof(file), function + p->function_file) || xp_read_user(&line, 4, op + p->op_line))
+        line = 0;
+    u32 top = info & XP_PHP_TOP ? XP_PHP_MAIN : 0,
+        cookie = XP_SCRIPT_COOKIE(w[0], w[1], w[2], XP_PHP_FILE(file[0], file[1]));
+    int end = xp_push_frame(s, function, cookie, (line & ~XP_PHP_MAIN) | top);
+    return end ? end : top ? XP_PY_DONE : XP_PY_ON;
 }
 
+/* Functions that are implemented in C have no call of the loop, whoever called them. Frames without function copy
+ * another one. */
 XP_INLINE int xp_php_next(struct xp_state *s)
 {
     const struct xp_php *p = &s->script.php;
-    int end = XP_PY_ON;
     if (!s->py.frame || xp_frame_see(s, s->py.frame, XP_CALLERS_BELOW))
         return XP_PY_LOST;
     u64 function = xp_py64(s, p->call_func);
     u32 info = xp_py32(s, p->call_info);
+    int end = function ? xp_note_php(s, function, info) : XP_PY_ON;
     s->py.frame = xp_py64(s, p->call_prev);
-    if (function)
-        end = xp_note_php(s, function);
-    return end ? end : info & XP_PHP_TOP ? XP_PY_DONE : XP_PY_ON;
+    return end;
 }
 
 /* ---- Perl ------------------------------------------------------------------------------------------------------- */

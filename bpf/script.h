@@ -16,7 +16,7 @@
  *   Python     code object                     see bpf/python.h
  *   Ruby       iseq                            of the next instruction, in bytes   XP_RUBY_WORDS of its body
  *              method entry                    XP_RUBY_NATIVE                      XP_RUBY_WORDS of it
- *   PHP        function (zend_function)        line; 0: unknown                    XP_PHP_WORDS of it
+ *   PHP        function (zend_function)        line, 0: unknown; and XP_PHP_MAIN   XP_PHP_WORDS of it
  *   Perl       CV                              (COP - CV) / 8, signed; 0: unknown  XP_PERL_WORDS of its body
  *
  * The cookie tells whether what is at the address is still the same when the frame gets its name. It is 0 if that could
@@ -59,15 +59,18 @@ struct xp_ruby {
 };
 
 /* PHP: the state is executor_globals. Its frames are a list. */
-#define XP_PHP_TOP      (1u << 17) /* ZEND_CALL_TOP: the outermost frame of a call of the loop */
+#define XP_PHP_TOP      (1u << 17) /* ZEND_CALL_TOP: the outermost frame of a call of the loop, if it is no INTERNAL one */
 #define XP_PHP_INTERNAL 1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
+#define XP_PHP_MAIN     (1u << 31) /* of a position: XP_PHP_TOP is set, so that code of no function is the script's */
+/* The fourth word of a cookie: code that is in no function often has the place of the one before. */
+#define XP_PHP_FILE(file, lines) ((file) ^ (u64)(lines) << 20)
 struct xp_php {
     u16 frame;                         /* current_execute_data */
     u16 call_opline, call_func;        /* zend_execute_data */
     u16 call_info, call_prev;          /* This.u1.type_info; prev_execute_data */
     u16 op_line, op_bytes;             /* zend_op.lineno; its size */
     u16 function_type, function_words; /* a byte; three words in a row: function_name, scope, prototype */
-    u16 function_file;                 /* op_array.filename, the fourth word; only of functions that are not INTERNAL */
+    u16 function_file;                 /* op_array.filename, and the lines behind it; not of INTERNAL functions */
     u16 function_ops, function_nops;   /* opcodes; last (32 bits) */
     u16 pad[4];
 };

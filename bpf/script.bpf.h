@@ -103,7 +103,9 @@ XP_INLINE int xp_php_begin(struct xp_state *s, u64 base)
     u32 n = p->call_func > p->call_opline ? p->call_func : p->call_opline;
     n = p->call_info > n ? p->call_info : n;
     n = p->call_prev > n ? p->call_prev : n;
+    n = p->call_result > n ? p->call_result : n;
     s->py.bytes = (n + 15) & ~7u;
+    s->sc.info = 0;
     return xp_read_user(&s->py.frame, 8, base + p->frame);
 }
 
@@ -139,8 +141,26 @@ XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
     return end ? end : top ? XP_PY_DONE : XP_PY_ON;
 }
 
-/* Functions that are implemented in C have no call of the loop, whoever called them. Frames without function copy
- * another one. */
+/* A frame without function is one that copies another, or where generators wait for the one that runs to which they
+ * delegate (yield from): from that one to the outermost. */
+XP_INLINE int xp_php_waiting(struct xp_state *s)
+{
+    const struct xp_php *p = &s->script.php;
+    u64 generator = s->sc.info, before = xp_py64(s, p->call_prev), call;
+    u32 children = 0;
+    s->sc.info = 0;
+    if (!generator || !p->generator_child || xp_read_user(&children, 4, generator + p->generator_children) ||
+        children != 1 || xp_read_user(&generator, 8, generator + p->generator_child) ||
+        xp_read_user(&call, 8, generator + p->generator_call) || xp_frame_see(s, call, XP_CALLERS_BELOW)) {
+        s->py.frame = before;
+        return XP_PY_ON;
+    }
+    s->sc.info = generator;
+    u64 function = xp_py64(s, p->call_func);
+    return function ? xp_note_php(s, function, 0) : XP_PY_ON;
+}
+
+/* Functions that are implemented in C have no call of the loop, whoever called them. */
 XP_INLINE int xp_php_next(struct xp_state *s)
 {
     const struct xp_php *p = &s->script.php;
@@ -148,7 +168,10 @@ XP_INLINE int xp_php_next(struct xp_state *s)
         return XP_PY_LOST;
     u64 function = xp_py64(s, p->call_func);
     u32 info = xp_py32(s, p->call_info);
-    int end = function ? xp_note_php(s, function, info) : XP_PY_ON;
+    if (!function)
+        return xp_php_waiting(s);
+    s->sc.info = info & XP_PHP_GENERATOR ? xp_py64(s, p->call_result) : 0;
+    int end = xp_note_php(s, function, info);
     s->py.frame = xp_py64(s, p->call_prev);
     return end;
 }

@@ -59,20 +59,23 @@ struct xp_ruby {
 };
 
 /* PHP: the state is executor_globals. Its frames are a list. */
-#define XP_PHP_TOP      (1u << 17) /* ZEND_CALL_TOP: the outermost frame of a call of the loop, if it is no INTERNAL one */
-#define XP_PHP_INTERNAL 1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
-#define XP_PHP_MAIN     (1u << 31) /* of a position: XP_PHP_TOP is set, so that code of no function is the script's */
+#define XP_PHP_TOP       (1u << 17) /* ZEND_CALL_TOP: the outermost frame of a call of the loop, if it is no INTERNAL one */
+#define XP_PHP_GENERATOR (1u << 24) /* ZEND_CALL_GENERATOR */
+#define XP_PHP_INTERNAL  1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
+#define XP_PHP_MAIN      (1u << 31) /* of a position: XP_PHP_TOP is set, so that code of no function is the script's */
 /* The fourth word of a cookie: code that is in no function often has the place of the one before. */
 #define XP_PHP_FILE(file, lines) ((file) ^ (u64)(lines) << 20)
 struct xp_php {
-    u16 frame;                         /* current_execute_data */
-    u16 call_opline, call_func;        /* zend_execute_data */
-    u16 call_info, call_prev;          /* This.u1.type_info; prev_execute_data */
-    u16 op_line, op_bytes;             /* zend_op.lineno; its size */
-    u16 function_type, function_words; /* a byte; three words in a row: function_name, scope, prototype */
-    u16 function_file;                 /* op_array.filename, and the lines behind it; not of INTERNAL functions */
-    u16 function_ops, function_nops;   /* opcodes; last (32 bits) */
-    u16 pad[4];
+    u16 frame;                               /* current_execute_data */
+    u16 call_opline, call_func;              /* zend_execute_data */
+    u16 call_info, call_prev;                /* This.u1.type_info; prev_execute_data */
+    u16 op_line, op_bytes;                   /* zend_op.lineno; its size */
+    u16 function_type, function_words;       /* a byte; three words in a row: function_name, scope, prototype */
+    u16 function_file;                       /* op_array.filename, and the lines behind it; not of INTERNAL functions */
+    u16 function_ops, function_nops;         /* opcodes; last (32 bits) */
+    u16 call_result;                         /* return_value: that of a generator is the zend_generator */
+    u16 generator_call;                      /* execute_data */
+    u16 generator_children, generator_child; /* node.children (32 bits); the only one of them. 0: not known */
 };
 
 /* Perl: the state is an interpreter; without ithreads, its variables are at these distances from each other. Contexts

@@ -47,11 +47,12 @@ static int attach(struct memory *m, struct buf *out)
 
 static bool offsets_fit(const struct xp_php *x)
 {
-    static const u16 none[sizeof(x->pad) / sizeof(*x->pad)];
-    const u16 offsets[] = {x->call_opline,   x->call_func,      x->call_info,     x->call_prev,    x->op_line,
-                           x->function_type, x->function_words, x->function_file, x->function_ops, x->function_nops};
+    const u16 offsets[] = {
+        x->call_opline,   x->call_func,      x->call_info,          x->call_prev,      x->op_line,
+        x->function_type, x->function_words, x->function_file,      x->function_ops,   x->function_nops,
+        x->call_result,   x->generator_call, x->generator_children, x->generator_child};
     return x->frame <= 2 * MAX_OFFSET && offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), 512) &&
-           x->op_bytes >= 16 && x->op_bytes <= 64 && !memcmp(x->pad, none, sizeof(none));
+           x->op_bytes >= 16 && x->op_bytes <= 64;
 }
 
 static bool machine_fits(const struct xp_script *x)

@@ -23,17 +23,21 @@ struct version {
     u16 count, ops; /* op_array.last, opcodes */
     u16 file;       /* op_array.filename; its lines follow */
     u16 module;     /* zend_internal_function.module */
+    u16 generator;  /* zend_generator.execute_data; 0: not known */
 };
-#define CURRENT 56
+#define CURRENT  56
+#define CHILDREN 104 /* from zend_generator.execute_data to node.children */
+#define CHILD    112 /* to node.child.single */
+#define CHILD_7  120 /* to node.child.single.child */
 
 static const struct version VERSIONS[] = {
-    {.api = 20190902, .functions = 432, .count = 60, .ops = 64, .file = 136, .module = 56},  /* 7.4 */
-    {.api = 20200930, .functions = 432, .count = 68, .ops = 72, .file = 144, .module = 64},  /* 8.0 */
-    {.api = 20210902, .functions = 432, .count = 68, .ops = 72, .file = 144, .module = 64},  /* 8.1 */
-    {.api = 20220829, .functions = 432, .count = 80, .ops = 88, .file = 152, .module = 80},  /* 8.2 */
-    {.api = 20230831, .functions = 432, .count = 76, .ops = 80, .file = 144, .module = 80},  /* 8.3 */
-    {.api = 20240924, .functions = 432, .count = 96, .ops = 104, .file = 168, .module = 96}, /* 8.4 */
-    {.api = 20250925, .functions = 456, .count = 96, .ops = 104, .file = 168, .module = 96}, /* 8.5 */
+    {.api = 20190902, .functions = 432, .count = 60, .ops = 64, .file = 136, .module = 56, .generator = 64},  /* 7.4 */
+    {.api = 20200930, .functions = 432, .count = 68, .ops = 72, .file = 144, .module = 64},                   /* 8.0 */
+    {.api = 20210902, .functions = 432, .count = 68, .ops = 72, .file = 144, .module = 64, .generator = 56},  /* 8.1 */
+    {.api = 20220829, .functions = 432, .count = 80, .ops = 88, .file = 152, .module = 80, .generator = 56},  /* 8.2 */
+    {.api = 20230831, .functions = 432, .count = 76, .ops = 80, .file = 144, .module = 80, .generator = 56},  /* 8.3 */
+    {.api = 20240924, .functions = 432, .count = 96, .ops = 104, .file = 168, .module = 96, .generator = 56}, /* 8.4 */
+    {.api = 20250925, .functions = 456, .count = 96, .ops = 104, .file = 168, .module = 96, .generator = 56}, /* 8.5 */
 };
 
 static void fill(const struct version *v, struct php_found *out)
@@ -50,7 +54,13 @@ static void fill(const struct version *v, struct php_found *out)
                                                 .function_words = 8,
                                                 .function_file = v->file,
                                                 .function_ops = v->ops,
-                                                .function_nops = v->count}};
+                                                .function_nops = v->count,
+                                                .call_result = 16}};
+    if (!v->generator)
+        return;
+    out->p.machine.php.generator_call = v->generator;
+    out->p.machine.php.generator_children = v->generator + CHILDREN;
+    out->p.machine.php.generator_child = v->generator + (v->api < 20200930 ? CHILD_7 : CHILD);
 }
 
 /* ---- Modules ---------------------------------------------------------------------------------------------------- */

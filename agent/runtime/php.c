@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_TLS (1 << 20) /* of a static TLS block */
+#define MAX_TLS   8192        /* of what a thread has in struct pthread */
+#define MAX_FRAME (50u << 10) /* with threads, the state is part of something larger */
 
 /* ---- The process ------------------------------------------------------------------------------------------------ */
 
@@ -51,7 +52,7 @@ static bool offsets_fit(const struct xp_php *x)
         x->call_opline,   x->call_func,      x->call_info,          x->call_prev,      x->op_line,
         x->function_type, x->function_words, x->function_file,      x->function_ops,   x->function_nops,
         x->call_result,   x->generator_call, x->generator_children, x->generator_child};
-    return x->frame <= 2 * MAX_OFFSET && offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), 512) &&
+    return x->frame <= MAX_FRAME && offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), 512) &&
            x->op_bytes >= 16 && x->op_bytes <= 64;
 }
 
@@ -59,7 +60,7 @@ static bool machine_fits(const struct xp_script *x)
 {
     bool threads = x->found == XP_ROOT_THREAD;
     return x->language == XP_LANGUAGE_PHP && (threads || x->found == XP_ROOT_AT) && x->root < MAX_ADDRESS &&
-           x->tls >= -MAX_TLS && x->tls <= MAX_TLS && !x->slot && !x->pad && offsets_fit(&x->php);
+           x->tls >= 0 && x->tls <= MAX_TLS && x->slot <= MAX_TLS && !x->pad && offsets_fit(&x->php);
 }
 
 int php_check(const void *data, size_t len)

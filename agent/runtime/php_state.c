@@ -1,8 +1,9 @@
 /* Where a PHP has its state, and whether that is what it should be.
  *
- * Without threads there is one, which has a symbol. With threads (ZTS) each of them has its own: in what a variable of
- * the thread points to, so many bytes behind its start (executor_globals_offset). The variable has no symbol, but a
- * function returns it (tsrm_get_ls_cache, TSRM/TSRM.c), which consists of nothing else.
+ * Without threads there is one, which has a symbol. With threads (ZTS) each of them has its own, so many bytes behind
+ * the start (executor_globals_offset) of what the thread has by pthread_setspecific. The key is a variable without
+ * symbol, but a function returns the value (tsrm_get_ls_cache, TSRM/TSRM.c), and begins with nothing but loading the
+ * key.
  */
 #include "runtime/php_internal.h"
 #include "runtime/sound.h"
@@ -12,6 +13,12 @@
 #define MAX_STEPS 64 /* frames that are looked at */
 #define MAX_OPS   (1u << 24)
 #define TRIES     3 /* frames change while they are read */
+
+#define MAX_THREAD   (48u << 10) /* of what a thread has in a row (tsrm_reserve_fast) */
+#define GLIBC_KEYS   1024
+#define GLIBC_BLOCK  32    /* keys */
+#define GLIBC_FIRST  0x310 /* struct pthread: specific_1stblock, 16 bytes for each key, its value behind 8 of them */
+#define GLIBC_BLOCKS 0x510 /* specific: pointers to blocks; the first one is the one above */
 
 /* ---- One state -------------------------------------------------------------------------------------------------- */
 
@@ -83,44 +90,60 @@ static int check_state(struct memory *m, const struct php_found *f, u64 state)
 
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
-static const u8 ENDBR64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-static const u8 LOAD[] = {0x64, 0x48, 0x8b, 0x04, 0x25};       /* mov %fs:TLS, %rax */
-static const u8 LOAD_OFFSET[] = {0x48, 0x8b, 0x05};            /* mov OFFSET(%rip), %rax */
-static const u8 LOAD_THERE[] = {0x64, 0x48, 0x8b, 0x00, 0xc3}; /* mov %fs:(%rax), %rax; ret */
-#define RET 0xc3
+static const u8 ENDBR64[] = {0xf3, 0x0f, 0x1e, 0xfa}, SUB_RSP[] = {0x48, 0x83, 0xec, 8};
+static const u8 LOAD_KEY[] = {0x8b, 0x3d}; /* mov KEY(%rip), %edi; then a call or a jump */
+#define LOAD_BYTES 6
 
-/* Where the function that consists of such instructions reads its variable, from the TLS base on. */
-static bool read_getter(struct memory *m, u64 at, s64 *tls)
+static u64 skip(struct memory *m, u64 at, const u8 *code, size_t n)
 {
-    u8 code[16];
-    s32 number;
+    u8 found[sizeof(ENDBR64)];
+    return memory_near(m, at, found, n) && !memcmp(found, code, n) ? at + n : at;
+}
+
+static bool read_key(struct memory *m, u64 getter, u32 *key)
+{
+    u8 code[LOAD_BYTES + 1];
+    s32 distance;
     bool ok = true;
-    if (!memory_near(m, at, code, sizeof(ENDBR64)))
+    u64 at = skip(m, skip(m, getter, ENDBR64, sizeof(ENDBR64)), SUB_RSP, sizeof(SUB_RSP));
+    if (!memory_near(m, at, code, sizeof(code)) || memcmp(code, LOAD_KEY, sizeof(LOAD_KEY)) != 0 ||
+        (code[LOAD_BYTES] != 0xe8 && code[LOAD_BYTES] != 0xe9 && code[LOAD_BYTES] != 0xff))
         return false;
-    at += memcmp(code, ENDBR64, sizeof(ENDBR64)) ? 0 : sizeof(ENDBR64);
-    if (!memory_near(m, at, code, 12))
-        return false;
-    if (!memcmp(code, LOAD, sizeof(LOAD)) && code[9] == RET) {
-        memcpy(&number, code + sizeof(LOAD), sizeof(number));
-        *tls = number;
-        return true;
-    }
-    if (memcmp(code, LOAD_OFFSET, sizeof(LOAD_OFFSET)) != 0 || memcmp(code + 7, LOAD_THERE, sizeof(LOAD_THERE)) != 0)
-        return false;
-    memcpy(&number, code + sizeof(LOAD_OFFSET), sizeof(number));
-    *tls = (s64)php_u(m, at + 7 + (u64)(s64)number, sizeof(u64), &ok);
-    return ok;
+    memcpy(&distance, code + sizeof(LOAD_KEY), sizeof(distance));
+    *key = (u32)php_u(m, at + LOAD_BYTES + (u64)(s64)distance, sizeof(u32), &ok);
+    return ok && *key < GLIBC_KEYS;
+}
+
+static bool has_glibc(struct memory *m)
+{
+    struct module_walk walk = {0};
+    struct module mod;
+    while (module_next(m, &walk, &mod))
+        if (module_symbol(m, &mod, "gnu_get_libc_version"))
+            return true;
+    return false;
+}
+
+/* Where glibc has the value of a key: of the first ones in struct pthread itself (specific_1stblock). */
+static void place_key(u32 key, struct xp_script *x)
+{
+    bool first = key < GLIBC_BLOCK;
+    u32 in_block = 16 * (key % GLIBC_BLOCK) + 8;
+    x->tls = first ? GLIBC_FIRST + in_block : GLIBC_BLOCKS + 8 * (key / GLIBC_BLOCK);
+    x->slot = first ? 0 : in_block + 1;
 }
 
 static int find_threads(struct memory *m, const struct module *mod, u64 offset_at, struct php_found *f)
 {
     struct xp_script *x = &f->p.machine;
     bool ok = true;
+    u32 key;
     u64 getter = module_symbol(m, mod, "tsrm_get_ls_cache"), offset = php_u(m, offset_at, sizeof(u64), &ok);
-    if (!ok || !getter || offset > MAX_OFFSET || !read_getter(m, getter, &x->tls))
-        return -ENOTSUP;
-    if (!offset)
+    if (ok && !offset)
         return -EAGAIN;
+    if (!ok || !getter || offset > MAX_THREAD || !read_key(m, getter, &key) || !has_glibc(m))
+        return -ENOTSUP;
+    place_key(key, x);
     x->found = XP_ROOT_THREAD;
     x->php.frame = (u16)(x->php.frame + offset);
     return 0;

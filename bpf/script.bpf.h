@@ -176,6 +176,23 @@ XP_INLINE int xp_php_next(struct xp_state *s)
     return end;
 }
 
+/* The current frame is in anonymous code. What opcache's JIT has made runs in the frame of the loop, which leaves room
+ * for it (ZEND_VM_HYBRID_JIT_RED_ZONE_SIZE), so that it is unwound as if it were the loop's own. R14 has the frame of
+ * PHP there, too (ZEND_VM_FP_GLOBAL_REG). Returns 1: it is other code. */
+XP_NOINLINE int xp_php_generated(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    u64 frame;
+    if (!s || !xp_script_take(s) || s->script.language != XP_LANGUAGE_PHP || !s->script.php.loop)
+        return 1;
+    if (s->leaf && (s->leaf != XP_LEAF_REGS || xp_read_user(&frame, 8, s->script.root + s->script.php.frame) ||
+                    s->regs.r[14] != frame))
+        return 1;
+    s->ip = s->script.root + (s64)s->script.php.loop + !s->leaf;
+    return 0;
+}
+
 /* ---- Perl ------------------------------------------------------------------------------------------------------- */
 
 XP_INLINE int xp_perl_info(struct xp_state *s, u64 info)

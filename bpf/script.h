@@ -76,6 +76,7 @@ struct xp_php {
     u16 call_result;                         /* return_value: that of a generator is the zend_generator */
     u16 generator_call;                      /* execute_data */
     u16 generator_children, generator_child; /* node.children (32 bits); the only one of them. 0: not known */
+    s32 loop;                                /* some code of the loop, from `root` on; 0: not known */
 };
 
 /* Perl: the state is an interpreter; without ithreads, its variables are at these distances from each other. Contexts

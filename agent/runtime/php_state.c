@@ -12,7 +12,8 @@
 
 #define MAX_STEPS 64 /* frames that are looked at */
 #define MAX_OPS   (1u << 24)
-#define TRIES     3 /* frames change while they are read */
+#define MAX_STATE 8192 /* bytes */
+#define TRIES     3    /* frames change while they are read */
 
 #define MAX_THREAD   (48u << 10) /* of what a thread has in a row (tsrm_reserve_fast) */
 #define GLIBC_KEYS   1024
@@ -88,6 +89,23 @@ static int check_state(struct memory *m, const struct php_found *f, u64 state)
     return rc;
 }
 
+/* ---- The loop --------------------------------------------------------------------------------------------------- */
+
+/* Instructions have the address of the code of the loop that handles them, also those that the state itself has (for
+ * exceptions). */
+static void find_loop(struct memory *m, const struct module *mod, u64 state, u64 size, struct xp_script *x)
+{
+    u64 bytes, start = module_symbol_sized(m, mod, "execute_ex", &bytes);
+    bool ok = start != 0;
+    for (u64 at = state; ok && at + sizeof(u64) <= state + size && at < state + MAX_STATE; at += sizeof(u64)) {
+        u64 handler = php_u(m, at, sizeof(u64), &ok), distance = handler - state;
+        if (!ok || handler <= start || handler - start >= bytes || (s64)distance != (s32)distance)
+            continue;
+        x->php.loop = (s32)distance;
+        return;
+    }
+}
+
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
 static const u8 ENDBR64[] = {0xf3, 0x0f, 0x1e, 0xfa}, SUB_RSP[] = {0x48, 0x83, 0xec, 8};
@@ -151,11 +169,12 @@ static int find_threads(struct memory *m, const struct module *mod, u64 offset_a
 
 int php_state(struct memory *m, const struct module *mod, struct php_found *f)
 {
-    u64 state = module_symbol(m, mod, "executor_globals");
+    u64 size = 0, state = module_symbol_sized(m, mod, "executor_globals", &size);
     u64 offset = state ? 0 : module_symbol(m, mod, "executor_globals_offset");
     if (!state)
         return offset ? find_threads(m, mod, offset, f) : -ENODATA;
     f->p.machine.found = XP_ROOT_AT;
     f->p.machine.root = state;
+    find_loop(m, mod, state, size, &f->p.machine);
     return check_state(m, f, state);
 }

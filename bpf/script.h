@@ -64,7 +64,7 @@ struct xp_ruby {
 #define XP_PHP_INTERNAL  1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
 #define XP_PHP_MAIN      (1u << 31) /* of a position: XP_PHP_TOP is set, so that code of no function is the script's */
 /* The fourth word of a cookie: code that is in no function often has the place of the one before. */
-#define XP_PHP_FILE(file, lines) ((file) ^ (u64)(lines) << 20)
+#define XP_PHP_FILE(file, lines) ((file) ^ (lines)*0xbf58476d1ce4e5b9ull >> 40)
 struct xp_php {
     u16 frame;                               /* current_execute_data */
     u16 call_opline, call_func;              /* zend_execute_data */

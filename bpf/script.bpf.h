@@ -122,6 +122,20 @@ XP_INLINE u64 xp_php_opline(struct xp_state *s, u64 function)
     return at - first < (u64)n * p->op_bytes ? at : saved;
 }
 
+/* Out of line, so that it is verified once. */
+XP_NOINLINE int xp_note_code(u64 file, u32 position)
+{
+    struct xp_state *s = xp_state_get();
+    u64 length, tail[3] = {};
+    u32 cookie = 0;
+    if (!s)
+        return XP_PY_LOST;
+    if (!xp_read_user(&length, 8, file + XP_PHP_LENGTH) &&
+        (length < XP_PHP_TAIL || !xp_read_user(tail, XP_PHP_TAIL, file + XP_PHP_TEXT - XP_PHP_TAIL + length)))
+        cookie = XP_SCRIPT_COOKIE(length, tail[0], tail[1], tail[2]);
+    return xp_push_frame(s, file | XP_PHP_CODE, cookie, position);
+}
+
 XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
 {
     const struct xp_php *p = &s->script.php;
@@ -135,9 +149,10 @@ XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
     u64 op = xp_php_opline(s, function);
     if (xp_read_user(file, sizeof(file), function + p->function_file) || xp_read_user(&line, 4, op + p->op_line))
         line = 0;
-    u32 top = info & XP_PHP_TOP ? XP_PHP_MAIN : 0,
-        cookie = XP_SCRIPT_COOKIE(w[0], w[1], w[2], XP_PHP_FILE(file[0], file[1]));
-    int end = xp_push_frame(s, function, cookie, (line & ~XP_PHP_MAIN) | top);
+    u32 top = info & XP_PHP_TOP ? XP_PHP_MAIN : 0, position = (line & ~XP_PHP_MAIN) | top;
+    int end =
+        w[0] ? xp_push_frame(s, function, XP_SCRIPT_COOKIE(w[0], w[1], w[2], XP_PHP_FILE(file[0], file[1])), position)
+             : xp_note_code(file[0], position);
     return end ? end : top ? XP_PY_DONE : XP_PY_ON;
 }
 

@@ -17,6 +17,7 @@
  *   Ruby       iseq                            of the next instruction, in bytes   XP_RUBY_WORDS of its body
  *              method entry                    XP_RUBY_NATIVE                      XP_RUBY_WORDS of it
  *   PHP        function (zend_function)        line, 0: unknown; and XP_PHP_MAIN   XP_PHP_WORDS of it
+ *              XP_PHP_CODE and a file's name   the same                            the text
  *   Perl       CV                              (COP - CV) / 8, signed; 0: unknown  XP_PERL_WORDS of its body
  *
  * The cookie tells whether what is at the address is still the same when the frame gets its name. It is 0 if that could
@@ -63,8 +64,14 @@ struct xp_ruby {
 #define XP_PHP_GENERATOR (1u << 24) /* ZEND_CALL_GENERATOR */
 #define XP_PHP_INTERNAL  1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
 #define XP_PHP_MAIN      (1u << 31) /* of a position: XP_PHP_TOP is set, so that code of no function is the script's */
-/* The fourth word of a cookie: code that is in no function often has the place of the one before. */
+/* The fourth word of a cookie. */
 #define XP_PHP_FILE(file, lines) ((file) ^ (lines)*0xbf58476d1ce4e5b9ull >> 40)
+/* Code of no function (of a script, or of what it includes) is thrown away when it has run, and the next one often is
+ * where it was. So the address is that of its file's name (zend_string), and the cookie is that of its text. */
+#define XP_PHP_CODE   (1ull << 55) /* is added to the address */
+#define XP_PHP_LENGTH 16           /* zend_string.len, and its text */
+#define XP_PHP_TEXT   24
+#define XP_PHP_TAIL   24 /* so many bytes at the end of a text are part of the cookie */
 struct xp_php {
     u16 frame;                               /* current_execute_data */
     u16 call_opline, call_func;              /* zend_execute_data */

@@ -17,7 +17,7 @@ static inline struct php php_of(const struct buf *attached)
 /* "kind name file:line" of one function. */
 static inline const char *frame_of(const struct crafted *c, const struct buf *attached, u32 function, u32 position)
 {
-    return frames_in(c, attached, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, function),
+    return frames_in(c, attached, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, crafted_address(c, function)),
                      XP_MORE_WORD(crafted_cookie(c, function), position), true);
 }
 

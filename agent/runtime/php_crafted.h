@@ -113,10 +113,30 @@ static inline u32 crafted_function(struct crafted *c, u8 type, u32 name, u32 sco
     return at;
 }
 
+/* Code of no function is known by its file. */
+static inline u64 crafted_address(const struct crafted *c, u32 function)
+{
+    bool code = c->bytes[function] != 1 && !crafted_get(c, function + 8);
+    return code ? crafted_get(c, function + c->v->file) | XP_PHP_CODE : function;
+}
+
+static inline u32 crafted_code_cookie(const struct crafted *c, u64 string)
+{
+    u64 tail[3] = {0}, length;
+    if (string >= CRAFTED_SIZE - 256)
+        return 1; /* tests put anything there */
+    length = crafted_get(c, string + 16);
+    if (length >= 24 && length < CRAFTED_SIZE - string)
+        memcpy(tail, c->bytes + string + length, sizeof(tail));
+    return XP_SCRIPT_COOKIE(length, tail[0], tail[1], tail[2]);
+}
+
 static inline u32 crafted_cookie(const struct crafted *c, u32 function)
 {
     u64 words[3], file[2] = {0};
     memcpy(words, c->bytes + function + 8, sizeof(words));
+    if (c->bytes[function] != 1 && !words[0])
+        return crafted_code_cookie(c, crafted_get(c, function + c->v->file));
     if (c->bytes[function] != 1)
         memcpy(file, c->bytes + function + c->v->file, sizeof(file));
     return XP_SCRIPT_COOKIE(words[0], words[1], words[2], XP_PHP_FILE(file[0], file[1]));

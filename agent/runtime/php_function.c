@@ -20,9 +20,9 @@ bool php_text(struct memory *m, u64 string, struct buf *out)
     char text[MAX_TEXT];
     bool ok = string && string < MAX_ADDRESS;
     u32 type = (u32)php_u(m, string + PHP_STRING_TYPE, sizeof(u32), &ok);
-    u64 length = php_u(m, string + PHP_STRING_LENGTH, sizeof(u64), &ok);
+    u64 length = php_u(m, string + XP_PHP_LENGTH, sizeof(u64), &ok);
     size_t n = length < MAX_TEXT ? (size_t)length : MAX_TEXT;
-    if (!ok || (type & 15) != IS_STRING || length > MAX_LENGTH || !memory_near(m, string + PHP_STRING_TEXT, text, n))
+    if (!ok || (type & 15) != IS_STRING || length > MAX_LENGTH || !memory_near(m, string + XP_PHP_TEXT, text, n))
         return false;
     size_t len = strnlen(text, n);
     if (len)
@@ -50,9 +50,32 @@ bool php_words(struct memory *m, const struct xp_php *x, u64 function, struct ph
     return true;
 }
 
-u32 php_cookie(const struct php_words *w)
+static u32 cookie_of(const struct php_words *w)
 {
     return XP_SCRIPT_COOKIE(w->name, w->scope, w->prototype, XP_PHP_FILE(w->file, w->lines));
+}
+
+static bool code_cookie(struct memory *m, u64 file, u32 *cookie)
+{
+    u64 tail[3] = {0};
+    bool ok = file != 0;
+    u64 length = php_u(m, file + XP_PHP_LENGTH, sizeof(u64), &ok);
+    if (!ok || length > MAX_LENGTH ||
+        (length >= XP_PHP_TAIL && !memory_near(m, file + XP_PHP_TEXT - XP_PHP_TAIL + length, tail, XP_PHP_TAIL)))
+        return false;
+    *cookie = XP_SCRIPT_COOKIE(length, tail[0], tail[1], tail[2]);
+    return true;
+}
+
+bool php_cookie(struct memory *m, const struct xp_php *x, u64 at, u32 *cookie)
+{
+    struct php_words w;
+    if (at & XP_PHP_CODE)
+        return code_cookie(m, at & ~XP_PHP_CODE, cookie);
+    if (!php_words(m, x, at, &w))
+        return false;
+    *cookie = cookie_of(&w);
+    return true;
 }
 
 /* "Class::function"; the closures of a class belong to it, too. */
@@ -74,6 +97,15 @@ static u32 text_of(struct php_query *q, struct buf *text, bool ok)
     return ok ? frame_reply_text(&q->reply, text->data, text->len) : 0;
 }
 
+static struct php_function read_code(struct php_query *q, u64 string)
+{
+    AUTO_BUF struct buf file = {0};
+    struct php_function f = {0};
+    if (code_cookie(q->m, string, &f.cookie))
+        f.file = text_of(q, &file, php_text(q->m, string, &file));
+    return f;
+}
+
 static struct php_function read_function(struct php_query *q, u64 at)
 {
     AUTO_BUF struct buf name = {0};
@@ -83,10 +115,8 @@ static struct php_function read_function(struct php_query *q, u64 at)
     if (!php_words(q->m, &q->p->machine.php, at, &w))
         return f;
     f.type = w.type;
-    f.cookie = php_cookie(&w);
-    f.nameless = !w.name && w.type != XP_PHP_INTERNAL;
-    if (w.name)
-        f.name = text_of(q, &name, spell_name(q->m, &w, &name));
+    f.cookie = cookie_of(&w);
+    f.name = text_of(q, &name, spell_name(q->m, &w, &name));
     if (w.file)
         f.file = text_of(q, &file, php_text(q->m, w.file, &file));
     return f;
@@ -102,7 +132,7 @@ const struct php_function *php_function(struct php_query *q, u64 at)
         q->reply.cut = true;
         return &none;
     }
-    struct php_function f = read_function(q, at);
+    struct php_function f = at & XP_PHP_CODE ? read_code(q, at & ~XP_PHP_CODE) : read_function(q, at);
     struct php_function *to = VEC_PUSH(&q->known);
     u64 *place = to ? map_put(&q->functions, at) : NULL;
     if (!place)

@@ -14,7 +14,7 @@ static void name_all(const struct crafted *c, int mem, const struct buf *attache
     AUTO_BUF struct buf out = {0};
     struct names v;
     u32 any = 0;
-    const u64 words[2 * PAIRS] = {XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->main),
+    const u64 words[2 * PAIRS] = {XP_SCRIPT_WORD(XP_LANGUAGE_PHP, crafted_address(c, c->main)),
                                   XP_MORE_WORD(any, 2 | XP_PHP_MAIN),
                                   XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->method) | XP_WORD_EXACT,
                                   XP_MORE_WORD(crafted_cookie(c, c->method), 3),

@@ -17,8 +17,6 @@ static inline u64 php_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
 /* What is the same in all versions, in bytes from the start of the structure. */
 enum {
     PHP_STRING_TYPE = 4, /* zend_string */
-    PHP_STRING_LENGTH = 16,
-    PHP_STRING_TEXT = 24,
     PHP_CLASS_NAME = 8,  /* zend_class_entry */
     PHP_TABLE_DATA = 16, /* HashTable: arData */
     PHP_TABLE_USED = 24, /* nNumUsed (32 bits) */
@@ -53,25 +51,25 @@ struct php_words { /* what makes the cookie */
     u64 lines; /* the first and the last one */
     u8 type;
 };
-struct php_function {
-    u32 name, file; /* offsets in texts; 0: it has none, or it cannot be read */
+struct php_function { /* or the code of a file */
+    u32 name, file;   /* offsets in texts; 0: it has none, or it cannot be read */
     u32 cookie;
-    u8 type;
-    bool nameless; /* code that is in no function */
+    u8 type; /* 0: code */
 };
 
 struct php_query { /* one request */
     struct memory *m;
     const struct php *p;
     struct frame_reply reply;
-    struct map functions; /* address -> 1 + index of `known` */
+    struct map functions; /* address, with XP_PHP_CODE, -> 1 + index of `known` */
     VEC(struct php_function) known;
 };
 
 /* False: it is no function, or it cannot be read. */
 bool php_words(struct memory *m, const struct xp_php *x, u64 function, struct php_words *out);
-u32 php_cookie(const struct php_words *w);
-/* Reads a function once. NULL: out of memory. Valid until the next call. */
+/* The cookie of a function, or of code (XP_PHP_CODE). False: it is none, or it cannot be read. */
+bool php_cookie(struct memory *m, const struct xp_php *x, u64 at, u32 *cookie);
+/* Reads one of them once. NULL: out of memory. Valid until the next call. */
 const struct php_function *php_function(struct php_query *q, u64 function);
 /* Appends a zend_string up to a NUL, shortened if it is long. False: it is none, or its text cannot be read. */
 bool php_text(struct memory *m, u64 string, struct buf *out);

@@ -70,8 +70,8 @@ static u64 module_at(struct memory *m, u64 data, u32 i, char *name)
     bool ok = true;
     u64 bucket = data + (u64)i * PHP_BUCKET_BYTES, at = php_u(m, bucket, sizeof(u64), &ok);
     u64 key = php_u(m, bucket + PHP_BUCKET_KEY, sizeof(u64), &ok);
-    bool sound = ok && at && at < MAX_ADDRESS && key && key < MAX_ADDRESS - PHP_STRING_TEXT;
-    return sound && memory_text(m, key + PHP_STRING_TEXT, name, MAX_NAME) ? at : 0;
+    bool sound = ok && at && at < MAX_ADDRESS && key && key < MAX_ADDRESS - XP_PHP_TEXT;
+    return sound && memory_text(m, key + XP_PHP_TEXT, name, MAX_NAME) ? at : 0;
 }
 
 /* Longer versions are shortened: distributions add their own to them. */

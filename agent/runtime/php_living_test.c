@@ -50,10 +50,17 @@ static u64 word(const struct walk *w, u64 at)
     return pread(w->mem, &v, sizeof(v), (off_t)at) == sizeof(v) ? v : 0;
 }
 
+static u32 code_cookie(const struct walk *w, u64 file)
+{
+    u64 length = word(w, file + XP_PHP_LENGTH), end = file + XP_PHP_TEXT + length;
+    return length < XP_PHP_TAIL ? XP_SCRIPT_COOKIE(length, 0, 0, 0)
+                                : XP_SCRIPT_COOKIE(length, word(w, end - 24), word(w, end - 16), word(w, end - 8));
+}
+
 static void add_frame(struct walk *w, u64 frame, u64 function)
 {
     const struct xp_php *x = &w->p.machine.php;
-    u64 words = function + x->function_words, file = 0, lines = 0, position = 0;
+    u64 words = function + x->function_words, name = word(w, words), file = 0, lines = 0, position = 0;
     bool user = (u8)word(w, function + x->function_type) != XP_PHP_INTERNAL;
     if (user) {
         file = word(w, function + x->function_file);
@@ -61,9 +68,9 @@ static void add_frame(struct walk *w, u64 frame, u64 function)
         position = (u32)word(w, word(w, frame + x->call_opline) + x->op_line);
         position |= word(w, frame + x->call_info) & XP_PHP_TOP ? XP_PHP_MAIN : 0;
     }
-    w->words[w->n++] = XP_SCRIPT_WORD(XP_LANGUAGE_PHP, function);
-    w->words[w->n++] = XP_MORE_WORD(
-        XP_SCRIPT_COOKIE(word(w, words), word(w, words + 8), word(w, words + 16), XP_PHP_FILE(file, lines)), position);
+    u32 cookie = XP_SCRIPT_COOKIE(name, word(w, words + 8), word(w, words + 16), XP_PHP_FILE(file, lines));
+    w->words[w->n++] = XP_SCRIPT_WORD(XP_LANGUAGE_PHP, name ? function : file | XP_PHP_CODE);
+    w->words[w->n++] = XP_MORE_WORD(name ? cookie : code_cookie(w, file), position);
 }
 
 static void walk_all(struct walk *w)

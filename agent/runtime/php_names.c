@@ -19,29 +19,39 @@ static bool fits(u32 cookie, const u64 *w)
 static bool is_gone(void *query, const u64 *w)
 {
     const struct php_query *q = query;
-    struct php_words words;
-    return is_php(w) &&
-           (!php_words(q->m, &q->p->machine.php, XP_WORD_ADDR(w[0]), &words) || !fits(php_cookie(&words), w));
+    u32 cookie;
+    return is_php(w) && (!php_cookie(q->m, &q->p->machine.php, XP_WORD_ADDR(w[0]), &cookie) || !fits(cookie, w));
 }
 
-/* The code of a file is a function without name. The outermost one is the script. */
-static const char *name_of_code(const struct php_function *f, u32 position)
+/* The outermost code is the script. Zend/zend_compile.c adds the mark of texts to the name of the file that has them
+ * (zend_make_compiled_string_description). */
+static const char *name_of_code(const char *file, u32 position)
 {
-    return position & XP_PHP_MAIN ? "{main}" : f->type == PHP_EVAL_CODE ? "eval" : "include";
+    static const char mark[] = " : eval()'d code";
+    size_t len = strlen(file);
+    if (position & XP_PHP_MAIN)
+        return "{main}";
+    return len >= sizeof(mark) - 1 && !strcmp(file + len - (sizeof(mark) - 1), mark) ? "eval" : "include";
+}
+
+static void add_code(struct php_query *q, u32 file, u32 position)
+{
+    const char *name = name_of_code(q->reply.texts.data + file, position);
+    u32 text = frame_reply_text(&q->reply, name, strlen(name));
+    frame_reply_add(&q->reply, (struct names_frame){.start = RUNTIME_INTERPRETED,
+                                                    .name = text,
+                                                    .system_name = text,
+                                                    .file = file,
+                                                    .line = position & ~XP_PHP_MAIN});
 }
 
 static void add_function(struct php_query *q, const struct php_function *f, u32 position)
 {
-    struct names_frame frame = {.start = RUNTIME_INTERPRETED, .name = f->name, .file = f->file};
+    struct names_frame frame = {.start = RUNTIME_INTERPRETED, .name = f->name, .system_name = f->name, .file = f->file};
     if (f->type == XP_PHP_INTERNAL)
         frame.start = RUNTIME_NATIVE;
     else
         frame.line = position & ~XP_PHP_MAIN;
-    if (f->nameless) {
-        const char *name = name_of_code(f, position);
-        frame.name = frame_reply_text(&q->reply, name, strlen(name));
-    }
-    frame.system_name = frame.name;
     frame_reply_add(&q->reply, frame);
 }
 
@@ -49,12 +59,15 @@ static void add_pair(void *query, const u64 *w)
 {
     struct php_query *q = query;
     const struct php_function *f = is_php(w) ? php_function(q, XP_WORD_ADDR(w[0])) : NULL;
+    bool code = is_php(w) && w[0] & XP_PHP_CODE;
     if (is_php(w) && !f)
         q->reply.texts.failed = true;
     else if (is_php(w) && !fits(f->cookie, w))
         return;
-    else if (!f || (!f->name && !f->nameless))
+    else if (!f || !(code ? f->file : f->name))
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[php]");
+    else if (code)
+        add_code(q, f->file, XP_MORE_POSITION(w[1]));
     else
         add_function(q, f, XP_MORE_POSITION(w[1]));
 }

@@ -13,16 +13,44 @@ TEST(php_functions_have_their_names)
     }
 }
 
+static const char *code_with(struct crafted *c, const struct buf *a, const char *file, u32 position)
+{
+    crafted_put(c, c->main + c->v->file, crafted_string(c, file), 8);
+    return frame_of(c, a, c->main, position);
+}
+
 TEST(php_code_of_files_is_named_by_what_runs_it)
 {
     CRAFT(CRAFTED_8_2, false);
     CHECK_STR(frame_of(c, &a, c->main, 7 | XP_PHP_MAIN), "1 {main} /srv/app.php:7");
     CHECK_STR(frame_of(c, &a, c->main, 7), "1 include /srv/app.php:7");
-    c->bytes[c->main] = 4;
-    CHECK_STR(frame_of(c, &a, c->main, 7), "1 eval /srv/app.php:7");
-    CHECK_STR(frame_of(c, &a, c->main, XP_PHP_MAIN), "1 {main} /srv/app.php:0"); /* php -r */
-    crafted_put(c, c->main + c->v->file, 0, 8);
-    CHECK_STR(frame_of(c, &a, c->main, 7), "1 eval :7");
+    CHECK_STR(code_with(c, &a, "/srv/a.php(3) : eval()'d code", 7), "1 eval /srv/a.php(3) : eval()'d code:7");
+    CHECK_STR(code_with(c, &a, "Command line code", 7 | XP_PHP_MAIN), "1 {main} Command line code:7");
+    CHECK_STR(code_with(c, &a, "/a/file/with/a/long/name.php", 7), "1 include /a/file/with/a/long/name.php:7");
+    CHECK_STR(code_with(c, &a, "", 7), "1 [php] :0");
+}
+
+/* Where its function was, another one may be; the name of its file often stays. */
+TEST(php_code_of_files_is_gone_with_the_name_of_its_file)
+{
+    static const char gone[] = "7 [php: gone] :0", there[] = "1 include /srv/some/folder/index.php:7";
+    CRAFT(CRAFTED_8_2, false);
+    u32 file = crafted_string(c, "/srv/some/folder/index.php");
+    u64 word = XP_SCRIPT_WORD(XP_LANGUAGE_PHP, file | XP_PHP_CODE),
+        more = XP_MORE_WORD(crafted_code_cookie(c, file), 7);
+    memset(c->bytes + c->main, 0xff, 256);
+    CHECK_STR(frames_in(c, &a, word, more, true), there);
+    c->bytes[file + 24 + 6]++; /* near the end of the name */
+    CHECK_STR(frames_in(c, &a, word, more, true), gone);
+    c->bytes[file + 24 + 6]--;
+    crafted_put(c, file + 16, 25, 8);
+    CHECK_STR(frames_in(c, &a, word, more, true), gone);
+    crafted_put(c, file + 16, (1u << 20) + 1, 8);
+    CHECK_STR(frames_in(c, &a, word, XP_MORE_WORD(0, 7), true), gone);
+    CHECK_STR(frames_in(c, &a, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, XP_PHP_CODE), XP_MORE_WORD(0, 7), true), gone);
+    crafted_put(c, file + 16, 26, 8);
+    crafted_put(c, file + 4, 7, 4); /* it is no string any more */
+    CHECK_STR(frames_in(c, &a, word, more, true), "1 [php] :0");
 }
 
 /* The name of an anonymous class has its file behind a NUL. */
@@ -122,7 +150,7 @@ TEST(php_names_many_frames_at_once)
     struct names v;
     u64 words[2 * 100];
     for (u32 i = 0; i < 100; i++) {
-        words[2 * i] = XP_SCRIPT_WORD(XP_LANGUAGE_PHP, i % 2 ? c->method : c->main);
+        words[2 * i] = XP_SCRIPT_WORD(XP_LANGUAGE_PHP, crafted_address(c, i % 2 ? c->method : c->main));
         words[2 * i + 1] = XP_MORE_WORD(crafted_cookie(c, i % 2 ? c->method : c->main), i);
     }
     CHECK_EQ(names_of(c, &a, words, 200, &out), 0);

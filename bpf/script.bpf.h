@@ -139,7 +139,7 @@ XP_NOINLINE int xp_note_code(u64 file, u32 position)
 XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
 {
     const struct xp_php *p = &s->script.php;
-    u64 w[3], file[2] = {};
+    u64 w[3], file[2] = {}, text[2] = {};
     u32 line = 0;
     u8 type = 0;
     if (xp_read_user(&type, 1, function + p->function_type) || xp_read_user(w, sizeof(w), function + p->function_words))
@@ -150,9 +150,9 @@ XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
     if (xp_read_user(file, sizeof(file), function + p->function_file) || xp_read_user(&line, 4, op + p->op_line))
         line = 0;
     u32 top = info & XP_PHP_TOP ? XP_PHP_MAIN : 0, position = (line & ~XP_PHP_MAIN) | top;
-    int end =
-        w[0] ? xp_push_frame(s, function, XP_SCRIPT_COOKIE(w[0], w[1], w[2], XP_PHP_FILE(file[0], file[1])), position)
-             : xp_note_code(file[0], position);
+    u32 known = !w[0] || !xp_read_user(text, sizeof(text), w[0] + XP_PHP_LENGTH);
+    u32 cookie = XP_SCRIPT_COOKIE(XP_PHP_NAME(w[0], text), w[1], w[2], XP_PHP_FILE(file[0], file[1]));
+    int end = w[0] ? xp_push_frame(s, function, known ? cookie : 0, position) : xp_note_code(file[0], position);
     return end ? end : top ? XP_PY_DONE : XP_PY_ON;
 }
 

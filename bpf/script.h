@@ -64,7 +64,10 @@ struct xp_ruby {
 #define XP_PHP_GENERATOR (1u << 24) /* ZEND_CALL_GENERATOR */
 #define XP_PHP_INTERNAL  1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
 #define XP_PHP_MAIN      (1u << 31) /* of a position: XP_PHP_TOP is set, so that code of no function is the script's */
-/* The fourth word of a cookie. */
+/* The first word of a cookie, where its function is not INTERNAL: its name, and two words of that from the length on.
+ * Requests have the same things in the same places, but others in other scripts. */
+#define XP_PHP_NAME(name, text) ((name) ^ ((text)[0] ^ (text)[1] << 8) * 0x94d049bb133111ebull)
+/* The fourth word. */
 #define XP_PHP_FILE(file, lines) ((file) ^ (lines)*0xbf58476d1ce4e5b9ull >> 40)
 /* Code of no function (of a script, or of what it includes) is thrown away when it has run, and the next one often is
  * where it was. So the address is that of its file's name (zend_string), and the cookie is that of its text. */

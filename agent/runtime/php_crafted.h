@@ -137,8 +137,13 @@ static inline u32 crafted_cookie(const struct crafted *c, u32 function)
     memcpy(words, c->bytes + function + 8, sizeof(words));
     if (c->bytes[function] != 1 && !words[0])
         return crafted_code_cookie(c, crafted_get(c, function + c->v->file));
-    if (c->bytes[function] != 1)
+    if (c->bytes[function] != 1) {
+        u64 text[2] = {0};
         memcpy(file, c->bytes + function + c->v->file, sizeof(file));
+        if (words[0] <= CRAFTED_SIZE - 32)
+            memcpy(text, c->bytes + words[0] + 16, sizeof(text));
+        words[0] = XP_PHP_NAME(words[0], text);
+    }
     return XP_SCRIPT_COOKIE(words[0], words[1], words[2], XP_PHP_FILE(file[0], file[1]));
 }
 

@@ -37,7 +37,7 @@ bool php_text(struct memory *m, u64 string, struct buf *out)
 /* As the unwinder does it. */
 bool php_words(struct memory *m, const struct xp_php *x, u64 function, struct php_words *out)
 {
-    u64 words[3], file[2] = {0};
+    u64 words[3], file[2] = {0}, text[2] = {0};
     u8 type;
     if (!function || function >= MAX_ADDRESS || !memory_near(m, function + x->function_type, &type, 1) ||
         !memory_near(m, function + x->function_words, words, sizeof(words)))
@@ -46,13 +46,17 @@ bool php_words(struct memory *m, const struct xp_php *x, u64 function, struct ph
         return false;
     if (type != XP_PHP_INTERNAL && !memory_near(m, function + x->function_file, file, sizeof(file)))
         return false;
-    *out = (struct php_words){words[0], words[1], words[2], file[0], file[1], type};
+    if (type != XP_PHP_INTERNAL && words[0] &&
+        (words[0] >= MAX_ADDRESS || !memory_near(m, words[0] + XP_PHP_LENGTH, text, sizeof(text))))
+        return false;
+    *out = (struct php_words){words[0], words[1], words[2], file[0], file[1], {text[0], text[1]}, type};
     return true;
 }
 
 static u32 cookie_of(const struct php_words *w)
 {
-    return XP_SCRIPT_COOKIE(w->name, w->scope, w->prototype, XP_PHP_FILE(w->file, w->lines));
+    u64 name = w->type == XP_PHP_INTERNAL ? w->name : XP_PHP_NAME(w->name, w->text);
+    return XP_SCRIPT_COOKIE(name, w->scope, w->prototype, XP_PHP_FILE(w->file, w->lines));
 }
 
 static bool code_cookie(struct memory *m, u64 file, u32 *cookie)

@@ -48,7 +48,8 @@ int php_state(struct memory *m, const struct module *mod, struct php_found *f);
 
 struct php_words { /* what makes the cookie */
     u64 name, scope, prototype, file;
-    u64 lines; /* the first and the last one */
+    u64 lines;   /* the first and the last one */
+    u64 text[2]; /* of the name: its length, and how it begins */
     u8 type;
 };
 struct php_function { /* or the code of a file */

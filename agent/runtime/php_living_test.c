@@ -68,7 +68,9 @@ static void add_frame(struct walk *w, u64 frame, u64 function)
         position = (u32)word(w, word(w, frame + x->call_opline) + x->op_line);
         position |= word(w, frame + x->call_info) & XP_PHP_TOP ? XP_PHP_MAIN : 0;
     }
-    u32 cookie = XP_SCRIPT_COOKIE(name, word(w, words + 8), word(w, words + 16), XP_PHP_FILE(file, lines));
+    u64 text[2] = {word(w, name + XP_PHP_LENGTH), word(w, name + XP_PHP_TEXT)};
+    u32 cookie = XP_SCRIPT_COOKIE(user ? XP_PHP_NAME(name, text) : name, word(w, words + 8), word(w, words + 16),
+                                  XP_PHP_FILE(file, lines));
     w->words[w->n++] = XP_SCRIPT_WORD(XP_LANGUAGE_PHP, name ? function : file | XP_PHP_CODE);
     w->words[w->n++] = XP_MORE_WORD(name ? cookie : code_cookie(w, file), position);
 }

@@ -98,9 +98,9 @@ TEST(php_names_that_cannot_be_read)
     CHECK_STR(name_with(c, &a, name), none);
     crafted_put(c, name + 16, 4, 8);
     CHECK_STR(name_with(c, &a, name), "1 name /srv/app.php:7");
-    u32 end = CRAFTED_SIZE - 28; /* it goes on beyond the memory */
-    memcpy(c->bytes + end, c->bytes + name, 28);
-    crafted_put(c, end + 16, 5, 8);
+    u32 end = CRAFTED_SIZE - 32; /* it goes on beyond the memory */
+    memcpy(c->bytes + end, c->bytes + name, 32);
+    crafted_put(c, end + 16, 9, 8);
     CHECK_STR(name_with(c, &a, end), none);
     crafted_put(c, c->class + 8, 0, 8);
     CHECK_STR(frame_of(c, &a, c->method, 7), none);
@@ -129,6 +129,10 @@ TEST(php_frames_whose_function_is_another_one_are_gone)
     c->bytes[c->method] = 3; /* no kind of function */
     CHECK_STR(frame_with(c, &a, c->method, 0), gone);
     c->bytes[c->method] = 2;
+    crafted_put(c, crafted_get(c, c->method + 8) + 24, 'M', 1); /* another name in the same place */
+    CHECK_STR(frame_with(c, &a, c->method, cookie), gone);
+    crafted_put(c, crafted_get(c, c->method + 8) + 24, 'm', 1);
+    CHECK_STR(frame_with(c, &a, c->method, cookie), there);
     crafted_put(c, c->method + c->v->file + 8, 3 | 10ull << 32, 8); /* other code of the same file */
     CHECK_STR(frame_with(c, &a, c->method, cookie), gone);
 }

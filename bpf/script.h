@@ -16,7 +16,8 @@
  *   Python     code object                     see bpf/python.h
  *   Ruby       iseq                            of the next instruction, in bytes   XP_RUBY_WORDS of its body
  *              method entry                    XP_RUBY_NATIVE                      XP_RUBY_WORDS of it
- *   PHP        function (zend_function)        line; 0: unknown                    XP_PHP_WORDS of it
+ *   PHP        function (zend_function)        line, 0: unknown; and XP_PHP_MAIN   XP_PHP_WORDS of it
+ *              XP_PHP_CODE and a file's name   the same                            the text
  *   Perl       CV                              see XP_PERL_AT                      its code: XP_PERL_COOKIE
  *
  * The cookie tells whether what is at the address is still the same when the frame gets its name. It is 0 if that could
@@ -65,17 +66,33 @@ struct xp_ruby {
 };
 
 /* PHP: the state is executor_globals. Its frames are a list. */
-#define XP_PHP_TOP      (1u << 17) /* ZEND_CALL_TOP: the outermost frame of a call of the loop */
-#define XP_PHP_INTERNAL 1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
+#define XP_PHP_TOP       (1u << 17) /* ZEND_CALL_TOP: the outermost frame of a call of the loop, if it is no INTERNAL one */
+#define XP_PHP_GENERATOR (1u << 24) /* ZEND_CALL_GENERATOR */
+#define XP_PHP_INTERNAL  1          /* ZEND_INTERNAL_FUNCTION: implemented in C */
+#define XP_PHP_MAIN      (1u << 31) /* of a position: XP_PHP_TOP is set, so that code of no function is the script's */
+/* The first word of a cookie, where its function is not INTERNAL: its name, and two words of that from the length on.
+ * Requests have the same things in the same places, but others in other scripts. */
+#define XP_PHP_NAME(name, text) ((name) ^ ((text)[0] ^ (text)[1] << 8) * 0x94d049bb133111ebull)
+/* The fourth word. */
+#define XP_PHP_FILE(file, lines) ((file) ^ (lines)*0xbf58476d1ce4e5b9ull >> 40)
+/* Code of no function (of a script, or of what it includes) is thrown away when it has run, and the next one often is
+ * where it was. So the address is that of its file's name (zend_string), and the cookie is that of its text. */
+#define XP_PHP_CODE   (1ull << 55) /* is added to the address */
+#define XP_PHP_LENGTH 16           /* zend_string.len, and its text */
+#define XP_PHP_TEXT   24
+#define XP_PHP_TAIL   24 /* so many bytes at the end of a text are part of the cookie */
 struct xp_php {
-    u16 frame;                         /* current_execute_data */
-    u16 call_opline, call_func;        /* zend_execute_data */
-    u16 call_info, call_prev;          /* This.u1.type_info; prev_execute_data */
-    u16 op_line, op_bytes;             /* zend_op.lineno; its size */
-    u16 function_type, function_words; /* a byte; three words in a row: function_name, scope, prototype */
-    u16 function_file;                 /* op_array.filename, the fourth word; only of functions that are not INTERNAL */
-    u16 function_ops, function_nops;   /* opcodes; last (32 bits) */
-    u16 pad[4];
+    u16 frame;                               /* current_execute_data */
+    u16 call_opline, call_func;              /* zend_execute_data */
+    u16 call_info, call_prev;                /* This.u1.type_info; prev_execute_data */
+    u16 op_line, op_bytes;                   /* zend_op.lineno; its size */
+    u16 function_type, function_words;       /* a byte; three words in a row: function_name, scope, prototype */
+    u16 function_file;                       /* op_array.filename, and the lines behind it; not of INTERNAL functions */
+    u16 function_ops, function_nops;         /* opcodes; last (32 bits) */
+    u16 call_result;                         /* return_value: that of a generator is the zend_generator */
+    u16 generator_call;                      /* execute_data */
+    u16 generator_children, generator_child; /* node.children (32 bits); the only one of them. 0: not known */
+    s32 loop;                                /* some code of the loop, from `root` on; 0: not known */
 };
 
 /* Perl: the state is an interpreter; without ithreads, its variables are at these distances from each other. Contexts

@@ -120,7 +120,7 @@ struct xp_py {       /* how far the frames of Python are (python.bpf.h) */
 struct xp_sc {    /* how far the frames of a script are, beside what `py` has (script.bpf.h) */
     u64 language; /* of the loop's frame */
     u64 left;     /* Ruby: where the control frames end; Perl: how many contexts are left of the stackinfo */
-    u64 info;     /* Perl: the stackinfo */
+    u64 info;     /* Perl: the stackinfo; PHP: the generator whose frame was the last one */
     u64 cop;      /* Perl: where the next frame is */
     u64 main;     /* Perl: the CV of the program; 0: it was taken */
     u64 opline;   /* PHP: what may be the current instruction of the next frame */

@@ -6,6 +6,7 @@
 #define START_BYTES  96   /* the longest _start without CFI: that of older dynamic linkers */
 #define INIT_BYTES   64   /* _init and _fini: a dozen instructions */
 #define CHACHA_BYTES 1024 /* more than __arch_chacha20_blocks_nostack has */
+#define FIBER_BYTES  128  /* more than make_fcontext has */
 #define PLT_BYTES    16   /* of an entry, and of the first one, which calls the resolver */
 
 static const u8 endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -129,6 +130,29 @@ static void find_chacha(const struct elf_file *e, struct gap_codes *out)
     }
 }
 
+/* What the stacks of fibers begin with (Boost.Context, in which PHP and others have it): make_fcontext, and behind it
+ * "push %rbp; jmp *%rbx" and "xor %rdi,%rdi; call _exit; hlt", to which they would return. */
+static void find_fiber(const struct elf_file *e, struct gap_codes *out)
+{
+    static const u8 jump[] = {0x55, 0xff, 0xe3}, ends[] = {0x48, 0x31, 0xff, 0xe8};
+    Elf64_Sym sym;
+    const struct elf_segment *s =
+        elf_dynamic_symbol(e, "make_fcontext", &sym) ? elf_segment_at(e, sym.st_value, PF_X) : NULL;
+    size_t left;
+    const u8 *code = s ? elf_at(e, sym.st_value, &left) : NULL;
+    if (!code)
+        return;
+    left = left < FIBER_BYTES ? left : FIBER_BYTES;
+    const u8 *p = memmem(code, left, jump, sizeof(jump));
+    const u8 *q = p ? memmem(p, left - (size_t)(p - code), ends, sizeof(ends)) : NULL;
+    if (!q || left - (size_t)(q - code) < sizeof(ends) + 5 || q[sizeof(ends) + 4] != 0xf4)
+        return;
+    u64 at = s->offset + (sym.st_value - s->vaddr) + (u64)(p - code);
+    struct gap_code *c = add(out, at, at + (u64)(q - p) + sizeof(ends) + 5);
+    if (c)
+        add_row(c, at, rule_word((struct xp_rule){.kind = XP_CFA_END}));
+}
+
 /* By start; of two that overlap, the later one goes. */
 static void sort(struct gap_codes *out)
 {
@@ -158,5 +182,6 @@ void gap_codes_find(const struct elf_file *e, struct gap_codes *out)
     find_plt(e, ".plt.sec", out);
     find_plt(e, ".plt.got", out);
     find_chacha(e, out);
+    find_fiber(e, out);
     sort(out);
 }

@@ -1,10 +1,11 @@
 /* Writes rows for known code without FDEs: _start, _init and _fini of C start-up files, PLTs without CFI from the
- * linker (or post-link optimiser), and the only assembly function of the vdso. Each is recognised by its bytes.
+ * linker (or post-link optimiser), where the stacks of Boost's fibers begin, and the only assembly function of the
+ * vdso. Each is recognised by its bytes.
  */
 #pragma once
 #include "elf/elf.h"
 
-#define GAP_CODES 8
+#define GAP_CODES 9
 #define GAP_ROWS  3
 
 struct gap_code {   /* one piece of code; its rows apply in gaps only: FDEs take precedence */

@@ -23,7 +23,7 @@ static void put_dynamic(struct file *f)
     const Elf64_Dyn d[] = {{DT_INIT, {f->init}},        {DT_FINI, {f->fini}},        {DT_GNU_HASH, {AT + HASH}},
                            {DT_SYMTAB, {AT + SYMBOLS}}, {DT_STRTAB, {AT + STRINGS}}, {DT_NULL, {0}}};
     u32 h = 5381, table[8] = {1, 1, 1, 0, 0, 0, 1};
-    const Elf64_Sym s[2] = {{0}, {.st_name = 1, .st_shndx = 1}};
+    const Elf64_Sym s[2] = {{0}, {.st_name = 1, .st_shndx = 1, .st_value = AT + CODE}};
     for (const char *c = f->symbol; c && *c; c++)
         h = h * 33 + (u8)*c;
     table[7] = h | 1;
@@ -251,4 +251,30 @@ TEST(gap_chacha_by_its_loads)
     f.b[CODE + 7 + 1024] = 0xc3;
     find(&f, 0, &far);
     CHECK_STR(far.data, "");
+}
+
+#define JUMP "\x48\x89\xf8\xc3\x55\xff\xe3"
+
+TEST(gap_fiber_by_its_end)
+{
+    static const struct {
+        const char *symbol, *code;
+        size_t len;
+        const char *says;
+    } cases[] = {
+        {"make_fcontext", BYTES(JUMP "\x48\x31\xff\xe8\1\2\3\4\xf4"), "4-10 4:end+0, "},
+        {"make_fcontext", BYTES(JUMP "\xf3\x0f\x1e\xfa\x48\x31\xff\xe8\1\2\3\4\xf4"), "4-14 4:end+0, "},
+        {"make_fcontext", BYTES(JUMP "\x48\x31\xff\xe8\1\2\3\4\x90"), ""},
+        {"make_fcontext", BYTES(JUMP "\x48\x31\xfe\xe8\1\2\3\4\xf4"), ""},
+        {"make_fcontext", BYTES("\x55\xff\xe4\x48\x31\xff\xe8\1\2\3\4\xf4"), ""},
+        {"jump_fcontext", BYTES(JUMP "\x48\x31\xff\xe8\1\2\3\4\xf4"), ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        for (int far = 0; far < 2; far++) {
+            AUTO_BUF struct buf text = {0};
+            struct file f = {.symbol = cases[i].symbol};
+            memcpy(f.b + CODE + far * 128, cases[i].code, cases[i].len);
+            find(&f, 0, &text);
+            CHECK_STR(text.data, far ? "" : cases[i].says);
+        }
 }

@@ -3,16 +3,12 @@
 #include "base/test.h"
 #include "dwarf/names.h"
 #include "proc/memory.h"
+#include "runtime/living_test.h"
 #include "runtime/python_internal.h"
 #include "runtime/runtime.h"
-#include <fcntl.h>
 #include <glob.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define MAX_TEXT 16384
 
 /* Three threads wait below functions of all kinds, among them some that C calls. Each line of what is printed is a
  * thread: its ID, and its frames as "name|file|line;", innermost first. */
@@ -61,61 +57,6 @@ static const char SCRIPT[] =
     "while len(said) < 2:\n"
     "    pass\n"
     "back(sys.stdin.readline)\n";
-
-struct child {
-    pid_t pid;
-    int in, out;
-    char said[MAX_TEXT];
-};
-
-static bool read_said(struct child *c)
-{
-    size_t n = 0;
-    ssize_t got = 1;
-    while (got > 0 && n < sizeof(c->said) - 1 && !(n > 1 && !memcmp(c->said + n - 2, "\n\n", 2))) {
-        got = read(c->out, c->said + n, sizeof(c->said) - 1 - n);
-        n += got > 0 ? (size_t)got : 0;
-    }
-    c->said[n] = 0;
-    return got > 0;
-}
-
-static bool begin(struct child *c, const char *path, const char *script)
-{
-    int in[2], out[2];
-    *c = (struct child){.in = -1, .out = -1};
-    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
-        return false;
-    c->pid = fork();
-    if (!c->pid) {
-        dup2(in[0], STDIN_FILENO);
-        dup2(out[1], STDOUT_FILENO);
-        execl(path, path, "-I", "-S", "-c", script, (char *)NULL);
-        _exit(127);
-    }
-    close(in[0]);
-    close(out[1]);
-    c->in = in[1];
-    c->out = out[0];
-    return c->pid > 0 && read_said(c);
-}
-
-static void end(struct child *c)
-{
-    if (c->pid > 0) {
-        kill(c->pid, SIGKILL);
-        waitpid(c->pid, NULL, 0);
-    }
-    close(c->in);
-    close(c->out);
-}
-
-static int open_of(pid_t pid, const char *name)
-{
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
 
 /* ---- The walk, as the unwinder does it */
 
@@ -185,6 +126,12 @@ static u32 count_cframes(const struct walk *w, u64 tls)
     return n;
 }
 
+static bool begin(struct living *c, const char *path, const char *script)
+{
+    const char *const argv[] = {path, "-I", "-S", "-c", script, NULL};
+    return living_begin(c, argv);
+}
+
 static void spell(const struct walk *w, const struct names *v, char *out, size_t size)
 {
     size_t len = 0;
@@ -210,7 +157,7 @@ static bool name_thread(struct walk *w, const struct buf *attached, u64 tls, cha
 /* A thread may still be on its way to where it waits. */
 static void compare(struct walk *w, const struct buf *attached, const char *line, const char *path)
 {
-    char *rest, got[MAX_TEXT] = "";
+    char *rest, got[LIVING_TEXT] = "";
     u64 tls = strtoull(line, &rest, 10);
     for (unsigned i = 0; i < 500 && strcmp(got, rest + 1) != 0; i++) {
         if (i)
@@ -226,11 +173,11 @@ static void compare(struct walk *w, const struct buf *attached, const char *line
         CHECK(count_cframes(w, tls) > w->calls);
 }
 
-static bool attach(const struct child *c, struct walk *w, struct buf *attached)
+static bool attach(const struct living *c, struct walk *w, struct buf *attached)
 {
     const void *bytes;
-    AUTO_CLOSE int maps = open_of(c->pid, "maps");
-    w->mem = open_of(c->pid, "mem");
+    AUTO_CLOSE int maps = living_open(c, "maps");
+    w->mem = living_open(c, "mem");
     if (runtime_attach(w->mem, maps, attached) ||
         runtime_attached(attached->data, attached->len, &bytes) != &runtime_python)
         return false;
@@ -240,14 +187,14 @@ static bool attach(const struct child *c, struct walk *w, struct buf *attached)
 
 static void check_waiting(const char *path)
 {
-    struct child c;
+    struct living c;
     struct walk w = {.mem = -1};
     AUTO_BUF struct buf attached = {0};
     bool began = begin(&c, path, SCRIPT), found = began && attach(&c, &w, &attached);
     for (char *line = found ? strtok(c.said, "\n") : NULL; line; line = strtok(NULL, "\n"))
         compare(&w, &attached, line, path);
     close(w.mem);
-    end(&c);
+    living_end(&c);
     CHECK(began);
     CHECK(found);
 }
@@ -266,11 +213,11 @@ static const char RUNNING[] =
 
 static void check_running(const char *path)
 {
-    struct child c;
+    struct living c;
     struct walk w = {.mem = -1};
     AUTO_BUF struct buf attached = {0};
     bool began = begin(&c, path, RUNNING), found = began && attach(&c, &w, &attached);
-    char got[MAX_TEXT] = "";
+    char got[LIVING_TEXT] = "";
     unsigned seen = 0;
     usleep(20000);
     for (unsigned i = 0; i < 100 && found; i++) {
@@ -281,7 +228,7 @@ static void check_running(const char *path)
         usleep(100);
     }
     close(w.mem);
-    end(&c);
+    living_end(&c);
     if (!found)
         fprintf(stderr, "%s: %s\n", path, got);
     CHECK(found);

@@ -1,0 +1,5 @@
+<?php
+spin();
+class Loaded
+{
+}

@@ -1,0 +1,7 @@
+<?php
+function ofFile()
+{
+    return include PARTS . 'plain.php';
+}
+
+return ofFile();

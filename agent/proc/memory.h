@@ -41,6 +41,13 @@ bool memory_near(struct memory *m, u64 at, void *to, size_t len);
 void memory_forget(struct memory *m);
 /* Reads a NUL-terminated text of less than `size` bytes in this way. False: it cannot be read, or is longer. */
 bool memory_text(struct memory *m, u64 at, char *to, size_t size);
+/* An unsigned number of up to 8 bytes, read in this way. 0 if *ok is false or becomes so: it cannot be read. */
+static inline u64 memory_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
+{
+    u64 v = 0;
+    *ok = *ok && memory_near(m, at, &v, bytes);
+    return *ok ? v : 0;
+}
 /* NULL: none. */
 const struct mapping *memory_mapping(const struct memory *m, u64 at);
 

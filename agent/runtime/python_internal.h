@@ -9,9 +9,7 @@
 
 static inline u64 python_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
 {
-    u64 v = 0;
-    *ok = *ok && memory_near(m, at, &v, bytes);
-    return *ok ? v : 0;
+    return memory_u(m, at, bytes, ok);
 }
 
 /* ---- The layout: python_layout.c ---- */

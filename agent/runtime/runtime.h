@@ -149,7 +149,7 @@ struct runtime {
     const struct runtime_memory_ops *memory;   /* NULL: its memory is not read */
 };
 
-extern const struct runtime runtime_go, runtime_jit, runtime_hotspot, runtime_python, runtime_v8;
+extern const struct runtime runtime_go, runtime_jit, runtime_hotspot, runtime_python, runtime_v8, runtime_ruby;
 
 /* All rows. */
 const struct runtime *const *runtimes(size_t *n);

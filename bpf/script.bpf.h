@@ -57,14 +57,36 @@ XP_INLINE int xp_ruby_begin(struct xp_state *s, u64 base)
     return 0;
 }
 
-XP_INLINE int xp_note_iseq(struct xp_state *s, u64 iseq, u64 pc)
+/* The method that code belongs to, by the environment of its frame: that of a block leads to the one around it. Those
+ * of text that is evaluated lead to methods whose code does not have it. Returns the method entry; 0: none. */
+XP_NOINLINE u64 xp_ruby_method(u64 entry, u64 block, u64 flags)
+{
+    u64 env[3] = {entry, block, flags}, head[2];
+    for (u32 i = 0; i < XP_RUBY_BLOCKS && !(env[2] & XP_RUBY_LOCAL); i++) {
+        u64 magic = env[2] & XP_RUBY_MAGIC;
+        if ((magic != XP_RUBY_BLOCK && magic != XP_RUBY_RESCUE) ||
+            xp_read_user(env, sizeof(env), (env[1] & ~3ull) - 16))
+            return 0;
+    }
+    if ((env[2] & (XP_RUBY_MAGIC | XP_RUBY_LOCAL)) != (XP_RUBY_METHOD | XP_RUBY_LOCAL) ||
+        xp_read_user(head, sizeof(head), env[0]))
+        return 0;
+    if ((head[0] & XP_RUBY_IMEMO) == XP_RUBY_SVAR) { /* it is in between once the method uses $~ or $_ */
+        env[0] = head[1];
+        if (xp_read_user(head, 8, env[0]))
+            return 0;
+    }
+    return (head[0] & XP_RUBY_IMEMO) == XP_RUBY_ENTRY ? env[0] : 0;
+}
+
+XP_INLINE int xp_note_iseq(struct xp_state *s, u64 iseq, u64 pc, u64 method)
 {
     const struct xp_ruby *p = &s->script.ruby;
     u64 body, code, w[3];
     if (xp_read_user(&body, 8, iseq + p->iseq_body) || xp_read_user(&code, 8, body + p->body_code) ||
         xp_read_user(w, sizeof(w), body + p->body_words))
         return xp_push_frame(s, iseq, 0, 0);
-    return xp_push_frame(s, iseq, XP_SCRIPT_COOKIE(code, w[0], w[1], w[2]), (u32)(pc - code));
+    return xp_push_frame(s, method ? method : iseq, XP_SCRIPT_COOKIE(code, w[0], w[1], w[2]), (u32)(pc - code));
 }
 
 XP_INLINE int xp_note_cfunc(struct xp_state *s, u64 entry)
@@ -89,9 +111,10 @@ XP_INLINE int xp_ruby_next(struct xp_state *s)
     if (xp_read_user(env, sizeof(env), xp_py64(s, p->frame_ep) - 16))
         return XP_PY_LOST;
     s->py.frame = frame + p->frame_bytes;
-    if (iseq)
-        end = xp_note_iseq(s, iseq, pc);
-    else if ((env[2] & XP_RUBY_MAGIC) == XP_RUBY_CFUNC && env[0])
+    u64 magic = env[2] & XP_RUBY_MAGIC;
+    if (iseq && pc && magic != XP_RUBY_DUMMY) /* without pc, it is a function in C in the place of a block */
+        end = xp_note_iseq(s, iseq, pc, xp_ruby_method(env[0], env[1], env[2]));
+    else if (magic == XP_RUBY_CFUNC && env[0])
         end = xp_note_cfunc(s, env[0]);
     return end ? end : env[2] & XP_RUBY_FINISH ? XP_PY_DONE : XP_PY_ON;
 }

@@ -129,24 +129,44 @@ static bool see_iseq(struct inner *s, u64 iseq, u64 body)
     return s->found != 0;
 }
 
-/* Blocks and the like are operands of instructions of the code around them. */
-static void look_into(struct inner *s, u64 outer)
+static bool see_word(struct inner *s, u64 outer, u64 word)
 {
-    u64 words[128], w[3], code, body = body_of(s->m, s->r, outer);
-    if (!ruby_body_words(s->m, &s->r->machine.ruby, body, &code, w))
-        return;
-    for (u32 i = 0, size = size_of(s->m, body), n; i < size; i += n) {
-        n = size - i < 128 ? size - i : 128;
-        if (!memory_near(s->m, code + 8ull * i, words, n * sizeof(*words)))
-            return;
-        for (u32 k = 0; k < n; k++) {
-            bool ok = true;
-            u64 child = ruby_may_point(words[k]) ? body_of(s->m, s->r, words[k]) : 0;
-            if (child && memory_u(s->m, child + s->r->layout.parent, sizeof(u64), &ok) == outer && ok &&
-                see_iseq(s, words[k], child))
-                return;
+    bool ok = true;
+    u64 child = ruby_may_point(word) ? body_of(s->m, s->r, word) : 0;
+    return child && memory_u(s->m, child + s->r->layout.parent, sizeof(u64), &ok) == outer && ok &&
+           see_iseq(s, word, child);
+}
+
+static bool see_words(struct inner *s, u64 outer, u64 at, u64 bytes, u32 step)
+{
+    u8 some[1024];
+    for (u64 done = 0, n; done + 8 <= bytes; done += n - 8 + step) {
+        n = bytes - done < sizeof(some) ? bytes - done : sizeof(some);
+        if (!memory_near(s->m, at + done, some, (size_t)n))
+            return false;
+        for (u64 i = 0; i + 8 <= n; i += step) {
+            u64 word;
+            memcpy(&word, some + i, sizeof(word));
+            if (see_word(s, outer, word))
+                return true;
         }
     }
+    return false;
+}
+
+/* Blocks are operands of instructions of the code around them; those of rescue and ensure are in its catch table, which
+ * is a number of entries of 32 bytes that is not aligned. */
+static void look_into(struct inner *s, u64 outer)
+{
+    u64 w[3], code, body = body_of(s->m, s->r, outer);
+    bool ok = true;
+    if (!ruby_body_words(s->m, &s->r->machine.ruby, body, &code, w) ||
+        see_words(s, outer, code, 8ull * size_of(s->m, body), 8))
+        return;
+    u64 table = memory_u(s->m, body + s->r->layout.parent - 8, sizeof(u64), &ok),
+        n = table ? memory_u(s->m, table, sizeof(u32), &ok) : 0;
+    if (ok && n && n <= MAX_INNER)
+        see_words(s, outer, table + 4, 32 * n + 4, 4);
 }
 
 /* The body with this cookie, of the method's iseq or of one within; 0: there is none. */

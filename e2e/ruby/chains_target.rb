@@ -35,7 +35,7 @@ end
 def prefix_of(known, location)
   return "" if location.path.to_s.start_with?("(") || location.label =~ /<[a-z]/
   lines = known[[location.base_label.sub(/.*[#.]/, ""), location.path]].select { |line, _| line <= location.lineno }
-  lines.empty? ? "" : lines.max[1]
+  lines.empty? ? "" : lines.max_by { |line, prefix| [line, prefix[-1] == "#" ? 1 : 0] }[1]
 end
 
 KNOWN = Hash.new

@@ -250,7 +250,9 @@ static inline void crafted_thread(struct crafted *c, unsigned i)
     crafted_put(c, ec + 8, words, 8);
     crafted_put(c, ec + 16, frame, 8);
     crafted_put(c, ec + c->v->ec_thread, at, 8);
-    crafted_put(c, frame + c->v->frame + 16, c->method, 8); /* the inner one is of a method in C */
+    crafted_put(c, frame + 16, c->path, 8); /* the inner one is of a function in C in the place of a block */
+    crafted_put(c, frame + c->v->frame, crafted_get(c, crafted_body(c, c->method) + 8) + 8, 8);
+    crafted_put(c, frame + c->v->frame + 16, c->method, 8);
 }
 
 /* ---- All of it */

@@ -130,8 +130,9 @@ static enum verdict check_thread(struct memory *m, const struct ruby_found *f, u
     u64 stack = memory_u(m, ec + x->stack, sizeof(u64), &ok), words = memory_u(m, ec + x->stack_size, sizeof(u64), &ok),
         frame = memory_u(m, ec + x->frame, sizeof(u64), &ok);
     for (unsigned i = 0; i < MAX_FRAMES && ok && frame < stack + 8 * words; i++, frame += x->frame_bytes) {
-        u64 iseq = memory_u(m, frame + x->frame_iseq, sizeof(u64), &ok);
-        if (iseq && ok)
+        u64 iseq = memory_u(m, frame + x->frame_iseq, sizeof(u64), &ok),
+            pc = memory_u(m, frame + x->frame_pc, sizeof(u64), &ok);
+        if (iseq && pc && ok) /* without pc, it is a function in C in the place of a block */
             return ruby_iseq_sound(m, &f->r, iseq) ? SOUND : UNSOUND;
     }
     return ok ? NOTHING : UNSOUND;

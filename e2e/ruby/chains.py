@@ -21,13 +21,13 @@ NATIVE = re.compile(r"(?:[A-Z][\w:]*[#.])?(?:\w+[?!=]?|[-+*/%<>=!~\[\]&|^]+)$")
 SPIN = "Object#spin"
 
 
-def same(ours, label, path, line, prefix, caller):
+def same(ours, label, path, line, prefixes, caller):
     """Tells whether a frame is what Ruby says."""
     name, file, at = ours
     if not file:  # in C: Ruby gives such frames the place of their callers
         return NATIVE.match(name) and re.sub(r"^.*?[#.](?=.)", "", name) == label and (path or "", line) == caller
     start = re.match(r"(?:block (?:\(\d+ levels\) )?in |rescue in |ensure in )*", label)[0]
-    return (file, at) == (path, line) and name == start + prefix + label[len(start):]
+    return (file, at) == (path, line) and name in [start + p + label[len(start):] for p in prefixes]
 
 
 def is_chain(ours, truth):

@@ -3,8 +3,8 @@
 #
 #   chains_target.rb MILLISECONDS
 #
-# A line is a JSON list: the name of the chain, and the frames from the root on, as [label, file, line, class]; class:
-# "Class#" or "Class." of the method that the code belongs to, "" if it is not of a method.
+# A line is a JSON list: the name of the chain, and the frames from the root on, as [label, file, line, classes]: "Class#"
+# or "Class." of the method that the code belongs to, both if it is a module's function, "" if it is not of a method.
 require "json"
 
 BUSY = ARGV[0].to_f / 1000
@@ -32,10 +32,11 @@ def all_methods
   found
 end
 
-def prefix_of(known, location)
-  return "" if location.path.to_s.start_with?("(") || location.label =~ /<[a-z]/
+def prefixes_of(known, location)
+  return [""] if location.path.to_s.start_with?("(") || location.label =~ /<[a-z]/
   lines = known[[location.base_label.sub(/.*[#.]/, ""), location.path]].select { |line, _| line <= location.lineno }
-  lines.empty? ? "" : lines.max_by { |line, prefix| [line, prefix[-1] == "#" ? 1 : 0] }[1]
+  last = lines.map(&:first).max
+  last ? lines.select { |line, _| line == last }.map(&:last) : [""]
 end
 
 KNOWN = Hash.new
@@ -43,7 +44,7 @@ KNOWN = Hash.new
 def tell(locations)
   KNOWN.replace(all_methods)
   KNOWN.default = []
-  puts JSON.generate([$chain, locations.reverse.map { |l| [l.label, l.path, l.lineno, prefix_of(KNOWN, l)] }])
+  puts JSON.generate([$chain, locations.reverse.map { |l| [l.label, l.path, l.lineno, prefixes_of(KNOWN, l)] }])
 end
 
 def spin(*)

@@ -184,6 +184,24 @@ TEST(ruby_frames_without_a_method_are_known_by_their_code)
     CHECK(methods_are(s, CODE(0), CODE(1)));
 }
 
+/* Code of YJIT: the return address is behind what it has saved. */
+TEST(ruby_frames_take_the_place_of_code_that_it_made)
+{
+    const u64 text = STACK + 0x100, sp = STACK + 0x200;
+    AUTO_SCRIPT s = ruby_new();
+    u64 made = world_add(s->w, (struct xp_rule){.kind = XP_CFA_NONE}) - WORLD_TEXT + text;
+    u64 root = s->root - WORLD_TEXT + text;
+    s->w->vma = (struct xp_vma){.start = text, .end = text + 0x1000, .bias = text};
+    s->w->vma.file = (struct xp_file){.state = XP_FILE_READY, .uid = 1, .nblocks = 1};
+    world_set(s->w, root, 0xfffffffbe8909090); /* "call -5", up to the end */
+    world_set(s->w, sp + 24, root + 8);
+    CHECK_EQ(world_unwind(s->w, made, sp, 1), 9);
+    CHECK(iseq_is(s, 0, 0) && iseq_is(s, 2, 1) && XP_WORD_ADDR(s->w->state->words[8]) == root + 8);
+    CHECK_EQ(s->w->state->cause, XP_CAUSE_END);
+    s->machine.script.language = XP_LANGUAGE_PERL;
+    CHECK_EQ(world_unwind(s->w, made, sp, 1), 1);
+}
+
 /* Functions in C in the place of blocks, and what a thread begins with. */
 TEST(ruby_frames_that_are_none_of_ruby)
 {

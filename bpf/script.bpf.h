@@ -50,58 +50,7 @@ XP_INLINE int xp_push_frame(struct xp_state *s, u64 address, u32 cookie, u32 pos
     return xp_push_script(s, word, XP_MORE_WORD(cookie, position)) ? XP_PY_FULL : XP_PY_ON;
 }
 
-/* ---- Ruby ------------------------------------------------------------------------------------------------------- */
-
-XP_INLINE int xp_ruby_begin(struct xp_state *s, u64 base)
-{
-    const struct xp_ruby *p = &s->script.ruby;
-    u64 stack, words;
-    if (xp_read_user(&stack, 8, base + p->stack) || xp_read_user(&words, 8, base + p->stack_size) ||
-        xp_read_user(&s->py.frame, 8, base + p->frame))
-        return 1;
-    s->sc.left = stack + 8 * words;
-    s->py.bytes = p->frame_bytes;
-    return 0;
-}
-
-XP_INLINE int xp_note_iseq(struct xp_state *s, u64 iseq, u64 pc)
-{
-    const struct xp_ruby *p = &s->script.ruby;
-    u64 body, code, w[3];
-    if (xp_read_user(&body, 8, iseq + p->iseq_body) || xp_read_user(&code, 8, body + p->body_code) ||
-        xp_read_user(w, sizeof(w), body + p->body_words))
-        return xp_push_frame(s, iseq, 0, 0);
-    return xp_push_frame(s, iseq, XP_SCRIPT_COOKIE(code, w[0], w[1], w[2]), (u32)(pc - code));
-}
-
-XP_INLINE int xp_note_cfunc(struct xp_state *s, u64 entry)
-{
-    u64 w[3];
-    u32 cookie = 0;
-    if (!xp_read_user(w, sizeof(w), entry + s->script.ruby.entry_words))
-        cookie = XP_SCRIPT_COOKIE(0, w[0], w[1], w[2]);
-    return xp_push_frame(s, entry, cookie, XP_RUBY_NATIVE);
-}
-
-XP_INLINE int xp_ruby_next(struct xp_state *s)
-{
-    const struct xp_ruby *p = &s->script.ruby;
-    u64 frame = s->py.frame, env[3]; /* method entry, block, flags */
-    int end = XP_PY_ON;
-    if (frame >= s->sc.left)
-        return XP_PY_LOST;
-    if (xp_frame_see(s, frame, XP_CALLERS_ABOVE))
-        return XP_PY_LOST;
-    u64 pc = xp_py64(s, p->frame_pc), iseq = xp_py64(s, p->frame_iseq);
-    if (xp_read_user(env, sizeof(env), xp_py64(s, p->frame_ep) - 16))
-        return XP_PY_LOST;
-    s->py.frame = frame + p->frame_bytes;
-    if (iseq)
-        end = xp_note_iseq(s, iseq, pc);
-    else if ((env[2] & XP_RUBY_MAGIC) == XP_RUBY_CFUNC && env[0])
-        end = xp_note_cfunc(s, env[0]);
-    return end ? end : env[2] & XP_RUBY_FINISH ? XP_PY_DONE : XP_PY_ON;
-}
+#include "bpf/ruby.bpf.h"
 
 /* ---- PHP -------------------------------------------------------------------------------------------------------- */
 

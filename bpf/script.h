@@ -14,7 +14,7 @@
  *
  *   language   address of                      position                            cookie of
  *   Python     code object                     see bpf/python.h
- *   Ruby       iseq                            of the next instruction, in bytes   XP_RUBY_WORDS of its body
+ *   Ruby       iseq; its method's entry        of the next instruction, in bytes   XP_RUBY_WORDS of the iseq's body
  *              method entry                    XP_RUBY_NATIVE                      XP_RUBY_WORDS of it
  *   PHP        function (zend_function)        line, 0: unknown; and XP_PHP_MAIN   XP_PHP_WORDS of it
  *              XP_PHP_CODE and a file's name   the same                            the text
@@ -55,7 +55,16 @@ enum xp_script_root {
 #define XP_RUBY_NATIVE 0xffffffffu /* the position of a method that is implemented in C */
 #define XP_RUBY_FINISH 0x20u       /* VM_FRAME_FLAG_FINISH: the outermost frame of a call of the loop */
 #define XP_RUBY_MAGIC  0x7fff0001u /* VM_FRAME_MAGIC_MASK */
-#define XP_RUBY_CFUNC  0x55550001u /* VM_FRAME_MAGIC_CFUNC */
+#define XP_RUBY_METHOD 0x11110001u /* VM_FRAME_MAGIC_METHOD */
+#define XP_RUBY_BLOCK  0x22220001u
+#define XP_RUBY_CFUNC  0x55550001u
+#define XP_RUBY_RESCUE 0x78880001u
+#define XP_RUBY_DUMMY  0x79990001u /* the first frame of a thread, which Ruby does not show either */
+#define XP_RUBY_LOCAL  2u          /* VM_ENV_FLAG_LOCAL: not that of a block, which has the one around it in ep[-1] */
+#define XP_RUBY_BLOCKS 8           /* in each other, whose method is looked for */
+#define XP_RUBY_IMEMO  0xf01fu     /* of an object's flags: its type, and the kind of objects of the machine itself */
+#define XP_RUBY_SVAR   0x201au     /* T_IMEMO, imemo_svar: has what would be in its place */
+#define XP_RUBY_ENTRY  0x601au     /* imemo_ment: a method entry */
 struct xp_ruby {
     u16 stack, stack_size, frame;       /* vm_stack, vm_stack_size (in words), cfp */
     u16 frame_pc, frame_iseq, frame_ep; /* rb_control_frame_t; *ep is its flags, ep[-2] the method entry of a cfunc */

@@ -131,6 +131,87 @@ TEST(ruby_frames_take_the_place_of_the_loop)
     CHECK_EQ(s->w->state->sample.flags & XP_SAMPLE_RUNTIME, 0);
 }
 
+/* Frame 0 is that of a block in frame 1, which is that of a method, whose entry is the object of frame 3. */
+static struct script *ruby_method_new(void)
+{
+    struct script *s = ruby_new();
+    u64 outer = PC(1) + 16;
+    world_set(s->w, PC(0) + 8, outer | 1);
+    world_set(s->w, PC(0) + 16, XP_RUBY_BLOCK);
+    world_set(s->w, outer - 16, CODE(3));
+    world_set(s->w, outer, XP_RUBY_METHOD | XP_RUBY_LOCAL | XP_RUBY_FINISH);
+    world_set(s->w, CODE(3), XP_RUBY_ENTRY | 0xabc << 16);
+    return s;
+}
+
+/* The frames of the inner call, by these addresses; they are otherwise what they were. */
+static bool methods_are(struct script *s, u64 first, u64 second)
+{
+    u64 w = 0x777;
+    return unwind(s) == 10 && frame_is(s, 0, first, XP_SCRIPT_COOKIE(PC(0), w + 1, w + 2, w + 3), 0x30) &&
+           frame_is(s, 2, second, XP_SCRIPT_COOKIE(PC(1), 2 * w + 1, 2 * w + 2, 2 * w + 3), 0x30);
+}
+
+TEST(ruby_frames_are_known_by_their_methods)
+{
+    AUTO_SCRIPT s = ruby_method_new();
+    CHECK(methods_are(s, CODE(3), CODE(3)));
+    world_set(s->w, PC(0) + 16, XP_RUBY_RESCUE);
+    CHECK(methods_are(s, CODE(3), CODE(3)));
+    world_set(s->w, CODE(2), XP_RUBY_SVAR); /* in between */
+    world_set(s->w, CODE(2) + 8, CODE(3));
+    world_set(s->w, PC(1), CODE(2));
+    CHECK(methods_are(s, CODE(3), CODE(3)));
+    world_set(s->w, CODE(2) + 8, 8);
+    CHECK(methods_are(s, CODE(0), CODE(1)));
+}
+
+TEST(ruby_frames_without_a_method_are_known_by_their_code)
+{
+    AUTO_SCRIPT s = ruby_method_new();
+    world_set(s->w, PC(0) + 16, 0x77770001); /* VM_FRAME_MAGIC_EVAL */
+    CHECK(methods_are(s, CODE(0), CODE(3)));
+    world_set(s->w, PC(0) + 16, XP_RUBY_BLOCK);
+    world_set(s->w, PC(0) + 8, PC(0) + 16); /* in itself */
+    CHECK(methods_are(s, CODE(0), CODE(3)));
+    world_set(s->w, PC(0) + 8, 8);
+    CHECK(methods_are(s, CODE(0), CODE(3)));
+    world_set(s->w, PC(0) + 8, PC(1) + 16);
+    world_set(s->w, CODE(3), 0x701a); /* imemo_iseq */
+    CHECK(methods_are(s, CODE(0), CODE(1)));
+    world_set(s->w, PC(1) + 16, 0x33330001 | XP_RUBY_LOCAL | XP_RUBY_FINISH); /* VM_FRAME_MAGIC_CLASS */
+    world_set(s->w, CODE(3), XP_RUBY_ENTRY);
+    CHECK(methods_are(s, CODE(0), CODE(1)));
+}
+
+/* Code of YJIT: the return address is behind what it has saved. */
+TEST(ruby_frames_take_the_place_of_code_that_it_made)
+{
+    const u64 text = STACK + 0x100, sp = STACK + 0x200;
+    AUTO_SCRIPT s = ruby_new();
+    u64 made = world_add(s->w, (struct xp_rule){.kind = XP_CFA_NONE}) - WORLD_TEXT + text;
+    u64 root = s->root - WORLD_TEXT + text;
+    s->w->vma = (struct xp_vma){.start = text, .end = text + 0x1000, .bias = text};
+    s->w->vma.file = (struct xp_file){.state = XP_FILE_READY, .uid = 1, .nblocks = 1};
+    world_set(s->w, root, 0xfffffffbe8909090); /* "call -5", up to the end */
+    world_set(s->w, sp + 24, root + 8);
+    CHECK_EQ(world_unwind(s->w, made, sp, 1), 9);
+    CHECK(iseq_is(s, 0, 0) && iseq_is(s, 2, 1) && XP_WORD_ADDR(s->w->state->words[8]) == root + 8);
+    CHECK_EQ(s->w->state->cause, XP_CAUSE_END);
+    s->machine.script.language = XP_LANGUAGE_PERL;
+    CHECK_EQ(world_unwind(s->w, made, sp, 1), 1);
+}
+
+/* Functions in C in the place of blocks, and what a thread begins with. */
+TEST(ruby_frames_that_are_none_of_ruby)
+{
+    AUTO_SCRIPT s = ruby_new();
+    world_set(s->w, FRAMES + PC_AT, 0);
+    world_set(s->w, PC(3) + 16, XP_RUBY_DUMMY | XP_RUBY_FINISH);
+    CHECK_EQ(unwind(s), 6);
+    CHECK(iseq_is(s, 0, 1) && native_is(s, 2, s->c) && cfunc_is(s, 3, 2) && native_is(s, 5, s->root));
+}
+
 /* A frame was pushed, but the loop is not called yet: the last frames are left when the stack has ended. */
 TEST(script_frames_that_are_left_are_callers_of_the_last_ones)
 {

@@ -164,6 +164,8 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     u32 anonymous = !s->cur.file.id, tried = anonymous && s->runtime & XP_PYTHON_MET; /* rbp may be anything there */
     if (tried && !xp_step_trampoline(s))
         return 0;
+    if (anonymous && !tried && xp_is_ruby(s))
+        return XP_MADE;
     int stopped = by_fp ? xp_step_fp(s) : xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
     if (stopped && anonymous && !tried && !xp_step_trampoline(s))
         return 0;
@@ -273,17 +275,13 @@ XP_NOINLINE int xp_enter(u64 pc)
 #define XP_AT_ENTRY 0
 #endif
 
-#define XP_LOOP 2 /* result of a step: it was that of an interpreter's loop */
-#define XP_BARE 3 /* it was that of code that has no rows, but frame pointers */
-#define XP_LOST 4 /* it could not be unwound, and is generated code */
-
 XP_INLINE int xp_is_lost(const struct xp_state *s)
 {
-    return !s->cur.file.id && (s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END ||
-                               s->cause == XP_CAUSE_BAD_RULE);
+    return !s->cur.file.id &&
+           (s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END || s->cause == XP_CAUSE_BAD_RULE);
 }
 
-/* Unwinds one frame. Returns 0, XP_LOOP or XP_BARE: continue with the caller; XP_LOST, or 1: the unwind has ended with s->cause. */
+/* Unwinds one frame. Returns 0 or one of these: continue with the caller; 1: the unwind has ended with s->cause. */
 XP_INLINE int xp_step(struct xp_state *s)
 {
     u64 pc = s->leaf ? s->ip : s->ip - 1;
@@ -314,7 +312,7 @@ XP_INLINE int xp_step(struct xp_state *s)
         xp_bare_note(s);
     int stopped = xp_step_rare(xp_rule_word(r));
     if (stopped)
-        return xp_is_lost(s) ? XP_LOST : 1;
+        return stopped == 1 && xp_is_lost(s) ? XP_LOST : stopped;
     return loop ? XP_LOOP : bare ? XP_BARE : 0;
 }
 
@@ -357,6 +355,8 @@ XP_NOINLINE int xp_step_on(u32 unused)
     asm volatile("" ::"r"(unused));
     for (u32 i = 0; i < XP_STEP_CALLS; i++) {
         int outcome = xp_step_batch(i);
+        if (outcome == XP_MADE)
+            outcome = xp_step_ruby_jit(i);
         if (outcome == XP_LOOP)
             outcome = xp_loop_splice(i);
         else if (outcome == XP_BARE)

@@ -2,7 +2,7 @@
 import re
 import subprocess
 
-FRAME = re.compile(r"(?:.* M=\d+ )?(.+?) (\S*?):(\d+):\d+ s=\d+(?:\(.*\))?$")
+FRAME = re.compile(r"(?:.* M=\d+ )?(.+?) (\(eval at .*?\)|\S*?):(\d+):\d+ s=\d+(?:\(.*\))?$")
 
 
 def frame(text):

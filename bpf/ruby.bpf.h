@@ -21,22 +21,26 @@ XP_INLINE int xp_ruby_begin(struct xp_state *s, u64 base)
  * of text that is evaluated lead to methods whose code does not have it. Returns the method entry; 0: none. */
 XP_NOINLINE u64 xp_ruby_method(u64 entry, u64 block, u64 flags)
 {
-    u64 env[3] = {entry, block, flags}, head[2];
-    for (u32 i = 0; i < XP_RUBY_BLOCKS && !(env[2] & XP_RUBY_LOCAL); i++) {
-        u64 magic = env[2] & XP_RUBY_MAGIC;
-        if ((magic != XP_RUBY_BLOCK && magic != XP_RUBY_RESCUE) ||
-            xp_read_user(env, sizeof(env), (env[1] & ~3ull) - 16))
-            return 0;
-    }
-    if ((env[2] & (XP_RUBY_MAGIC | XP_RUBY_LOCAL)) != (XP_RUBY_METHOD | XP_RUBY_LOCAL) ||
-        xp_read_user(head, sizeof(head), env[0]))
+    struct xp_state *s = xp_state_get();
+    if (!s)
         return 0;
-    if ((head[0] & XP_RUBY_IMEMO) == XP_RUBY_SVAR) { /* it is in between once the method uses $~ or $_ */
-        env[0] = head[1];
-        if (xp_read_user(head, 8, env[0]))
+    u64 *env = (u64 *)s->object; /* not on the stack: calls are nested deep here */
+    for (u32 i = 0; i < XP_RUBY_BLOCKS && !(flags & XP_RUBY_LOCAL); i++) {
+        u64 magic = flags & XP_RUBY_MAGIC;
+        if ((magic != XP_RUBY_BLOCK && magic != XP_RUBY_RESCUE) || xp_read_user(env, 24, (block & ~3ull) - 16))
+            return 0;
+        entry = env[0];
+        block = env[1];
+        flags = env[2];
+    }
+    if ((flags & (XP_RUBY_MAGIC | XP_RUBY_LOCAL)) != (XP_RUBY_METHOD | XP_RUBY_LOCAL) || xp_read_user(env, 16, entry))
+        return 0;
+    if ((env[0] & XP_RUBY_IMEMO) == XP_RUBY_SVAR) { /* it is in between once the method uses $~ or $_ */
+        entry = env[1];
+        if (xp_read_user(env, 8, entry))
             return 0;
     }
-    return (head[0] & XP_RUBY_IMEMO) == XP_RUBY_ENTRY ? env[0] : 0;
+    return (env[0] & XP_RUBY_IMEMO) == XP_RUBY_ENTRY ? entry : 0;
 }
 
 XP_INLINE int xp_note_iseq(struct xp_state *s, u64 iseq, u64 pc, u64 method)

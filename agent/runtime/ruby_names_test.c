@@ -1,13 +1,13 @@
 #include "runtime/ruby_ask_test.h"
 
-#define EACH_VERSION(v) for (unsigned v = 0; v < CRAFTED_VERSIONS; v++)
+#define EACH_VERSION for (unsigned v = 0; v < CRAFTED_VERSIONS; v++)
 
 TEST(ruby_frames_have_names_files_and_lines)
 {
     static const struct {
         u32 word, line; /* the instruction before it is executed */
     } lines[] = {{0, 10}, {1, 10}, {5, 10}, {6, 12}, {54, 12}, {60, 12}, {61, 200}, {128, 200}, {129, 0}};
-    EACH_VERSION(v)
+    EACH_VERSION
     {
         CRAFT(v, CRAFTED_GLIBC);
         for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -21,7 +21,7 @@ TEST(ruby_frames_have_names_files_and_lines)
 
 TEST(ruby_frames_of_methods_have_classes)
 {
-    EACH_VERSION(v)
+    EACH_VERSION
     {
         CRAFT(v, CRAFTED_GLIBC);
         CHECK_STR(frame_by(c, &a, c->entry, c->method, 6), "1 Object#run dir/file.rb:12");
@@ -34,7 +34,7 @@ TEST(ruby_frames_of_methods_have_classes)
 
 TEST(ruby_classes_may_have_no_name)
 {
-    EACH_VERSION(v)
+    EACH_VERSION
     {
         CRAFT(v, CRAFTED_GLIBC);
         crafted_put(c, c->entry + 32, c->path, 8);
@@ -53,7 +53,7 @@ TEST(ruby_classes_may_have_no_name)
 
 TEST(ruby_code_that_is_another_one_is_gone)
 {
-    EACH_VERSION(v)
+    EACH_VERSION
     {
         CRAFT(v, CRAFTED_GLIBC);
         u64 word = XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->entry), more = XP_MORE_WORD(crafted_cookie(c, c->block), 48);
@@ -90,7 +90,7 @@ TEST(ruby_names_may_not_be_readable)
 TEST(strings_of_ruby)
 {
     static char text[5000];
-    EACH_VERSION(v)
+    EACH_VERSION
     {
         CRAFT(v, CRAFTED_GLIBC);
         u32 body = crafted_body(c, c->method);

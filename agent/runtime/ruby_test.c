@@ -1,18 +1,18 @@
 #include "runtime/ruby_ask_test.h"
 #include <errno.h>
 
-#define EACH_VERSION(v) for (unsigned v = 0; v < CRAFTED_VERSIONS; v++)
+#define EACH_VERSION for (unsigned v = 0; v < CRAFTED_VERSIONS; v++)
 
 TEST(ruby_is_found_in_all_versions)
 {
-    EACH_VERSION(v)
+    EACH_VERSION
     for (unsigned libc = 0; libc < (CRAFTED[v].by_key ? 1 : CRAFTED_LIBCS); libc++) {
         CRAFT(v, libc);
         struct ruby r = ruby_of(&a);
         struct xp_machine machine;
         CHECK(runtime_machine(a.data, a.len, &machine));
         CHECK_EQ(machine.kind, XP_MACHINE_SCRIPT);
-        CHECK(!memcmp(&machine.script, &r.machine, sizeof(r.machine)));
+        CHECK_EQ(machine.script.tls, r.machine.tls);
         CHECK_STR(r.version, CRAFTED[v].text);
         CHECK_EQ(r.machine.tls, CRAFTED[v].by_key ? 0x318 + 16 * 5 : -16);
         CHECK_EQ(r.machine.slot, CRAFTED[v].by_key ? CRAFTED[v].thread_ec + 1u : 0u);
@@ -25,7 +25,7 @@ TEST(ruby_is_found_in_all_versions)
 
 TEST(ruby_that_still_starts_is_looked_at_later)
 {
-    EACH_VERSION(v)
+    EACH_VERSION
     {
         CRAFT(v, CRAFTED_GLIBC);
         crafted_put(c, CRAFTED_VARS + 0x60, 0, 8);
@@ -39,7 +39,7 @@ TEST(ruby_that_still_starts_is_looked_at_later)
 
 TEST(ruby_must_be_what_its_version_is)
 {
-    EACH_VERSION(v)
+    EACH_VERSION
     {
         CRAFT(v, CRAFTED_GLIBC);
         crafted_put(c, crafted_body(c, c->method) + 80, c->object, 8);
@@ -68,7 +68,6 @@ TEST(versions_of_ruby_that_are_not_known_are_refused)
 
 TEST(rings_of_threads_may_never_end)
 {
-    AUTO_BUF struct buf out = {0};
     CRAFT(CRAFTED_3_3, CRAFTED_GLIBC);
     crafted_put(c, c->head, c->head, 8);
     CHECK_EQ(attach_alone(c), 0);

@@ -56,7 +56,8 @@ END
 start_inside ab "php*" "$TMP/inside.sh" "$TMP" 600
 start_agent --host-processes off --rate 199 --max-rate 199 --max-cpu 100
 start_inside cd "php*" "$TMP/inside.sh" "$TMP" 2 fork
-expect_inside host/abababababab 'before the agent' serve 90
+sleep 8 # PHP has many libraries, whose tables are built first: those samples are to be few of all
+expect_inside host/abababababab 'before the agent' serve 85
 expect_inside host/cdcdcdcdcdcd 'after the agent, in workers' serve 80
 [ "$(metric xprof_runtime_processes)" -ge 2 ] || fail "the agent knows $(metric xprof_runtime_processes) processes with a runtime"
 is "$(metric xprof_runtime_frames_total 'outcome="ok"')" '>' 3 || fail "no frames are counted"

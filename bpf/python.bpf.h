@@ -74,9 +74,14 @@ XP_INLINE u32 xp_python_bytes(const struct xp_python *p)
     return (n + 15) & ~7u;
 }
 
-/* Finds the innermost frame of the thread. Returns 0; 1: there is none. */
-XP_INLINE int xp_python_begin(struct xp_state *s)
+/* Finds the innermost frame of the thread. Returns 0; 1: there is none. Out of line, because what calls it has little
+ * stack left. */
+XP_NOINLINE int xp_python_begin(u32 unused)
 {
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
     const struct xp_python *p = &s->python;
     u64 base = xp_tls_base(s), at = 0, thread = 0;
     if (!xp_python_take(s)) {
@@ -232,7 +237,7 @@ XP_INLINE void xp_loop_note(struct xp_state *s)
 /* It was unwound: has the frames of Python in its place. `end`: where those of callers begin. */
 XP_INLINE void xp_python_splice(struct xp_state *s, u64 end)
 {
-    if ((s->runtime & XP_PYTHON_OVER) || (!(s->runtime & XP_PYTHON_KNOWN) && xp_python_begin(s)))
+    if ((s->runtime & XP_PYTHON_OVER) || (!(s->runtime & XP_PYTHON_KNOWN) && xp_python_begin(0)))
         return;
     for (u32 i = 0; i < XP_PYTHON_RUNS; i++)
         if (xp_python_run(s->py.low, end))

@@ -46,18 +46,18 @@ XP_NOINLINE u64 xp_ruby_method(u64 entry, u64 block, u64 flags)
 XP_INLINE int xp_note_iseq(struct xp_state *s, u64 iseq, u64 pc, u64 method)
 {
     const struct xp_ruby *p = &s->script.ruby;
-    u64 body, code, w[3];
+    u64 body, code, *w = s->noted;
     if (xp_read_user(&body, 8, iseq + p->iseq_body) || xp_read_user(&code, 8, body + p->body_code) ||
-        xp_read_user(w, sizeof(w), body + p->body_words))
+        xp_read_user(w, 24, body + p->body_words))
         return xp_push_frame(s, iseq, 0, 0);
     return xp_push_frame(s, method ? method : iseq, XP_SCRIPT_COOKIE(code, w[0], w[1], w[2]), (u32)(pc - code));
 }
 
 XP_INLINE int xp_note_cfunc(struct xp_state *s, u64 entry)
 {
-    u64 w[3];
+    u64 *w = s->noted;
     u32 cookie = 0;
-    if (!xp_read_user(w, sizeof(w), entry + s->script.ruby.entry_words))
+    if (!xp_read_user(w, 24, entry + s->script.ruby.entry_words))
         cookie = XP_SCRIPT_COOKIE(0, w[0], w[1], w[2]);
     return xp_push_frame(s, entry, cookie, XP_RUBY_NATIVE);
 }
@@ -65,14 +65,14 @@ XP_INLINE int xp_note_cfunc(struct xp_state *s, u64 entry)
 XP_INLINE int xp_ruby_next(struct xp_state *s)
 {
     const struct xp_ruby *p = &s->script.ruby;
-    u64 frame = s->py.frame, env[3]; /* method entry, block, flags */
+    u64 frame = s->py.frame, *env = s->noted + 3; /* method entry, block, flags */
     int end = XP_PY_ON;
     if (frame >= s->sc.left)
         return XP_PY_LOST;
     if (xp_frame_see(s, frame, XP_CALLERS_ABOVE))
         return XP_PY_LOST;
     u64 pc = xp_py64(s, p->frame_pc), iseq = xp_py64(s, p->frame_iseq);
-    if (xp_read_user(env, sizeof(env), xp_py64(s, p->frame_ep) - 16))
+    if (xp_read_user(env, 24, xp_py64(s, p->frame_ep) - 16))
         return XP_PY_LOST;
     s->py.frame = frame + p->frame_bytes;
     u64 magic = env[2] & XP_RUBY_MAGIC;

@@ -12,6 +12,7 @@
 #pragma once
 
 #define XP_SCRIPT_WORDS   4                   /* of a cookie */
+#define XP_SCRIPT_FRAMES  2048                /* of one call of the loop; all that a stack has room for */
 #define XP_SCRIPT_RUNS    8                   /* calls of the loop that are left when a stack has ended */
 #define XP_SCRIPT_CALLERS (XP_BLOB_BYTES / 8) /* of frames of a script: native ones that a stack may end with */
 
@@ -96,18 +97,21 @@ XP_NOINLINE int xp_note_code(u64 file, u32 position)
 XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
 {
     const struct xp_php *p = &s->script.php;
-    u64 w[3], file[2] = {}, text[2] = {};
+    u64 *w = s->noted, *file = w + 3, *text = w + 5;
     u32 line = 0;
     u8 type = 0;
-    if (xp_read_user(&type, 1, function + p->function_type) || xp_read_user(w, sizeof(w), function + p->function_words))
+    if (xp_read_user(&type, 1, function + p->function_type) || xp_read_user(w, 24, function + p->function_words))
         return xp_push_frame(s, function, 0, 0);
     if (type == XP_PHP_INTERNAL) /* without a name, it is the engine's own */
         return w[0] ? xp_push_frame(s, function, XP_SCRIPT_COOKIE(w[0], w[1], w[2], 0), 0) : XP_PY_ON;
     u64 op = xp_php_opline(s, function);
-    if (xp_read_user(file, sizeof(file), function + p->function_file) || xp_read_user(&line, 4, op + p->op_line))
+    text[0] = text[1] = 0;
+    if (xp_read_user(file, 16, function + p->function_file))
+        file[0] = file[1] = 0;
+    else if (xp_read_user(&line, 4, op + p->op_line))
         line = 0;
     u32 top = info & XP_PHP_TOP ? XP_PHP_MAIN : 0, position = (line & ~XP_PHP_MAIN) | top;
-    u32 known = !w[0] || !xp_read_user(text, sizeof(text), w[0] + XP_PHP_LENGTH);
+    u32 known = !w[0] || !xp_read_user(text, 16, w[0] + XP_PHP_LENGTH);
     u32 cookie = XP_SCRIPT_COOKIE(XP_PHP_NAME(w[0], text), w[1], w[2], XP_PHP_FILE(file[0], file[1]));
     int end = w[0] ? xp_push_frame(s, function, known ? cookie : 0, position) : xp_note_code(file[0], position);
     return end ? end : top ? XP_PY_DONE : XP_PY_ON;
@@ -194,9 +198,9 @@ XP_INLINE int xp_perl_begin(struct xp_state *s, u64 base)
  */
 XP_INLINE u32 xp_perl_position(struct xp_state *s, u64 cv)
 {
-    u64 words[2];
+    u64 *words = s->noted + XP_PERL_WORDS;
     s64 distance = (s64)(s->sc.cop - cv) >> 3;
-    if (xp_read_user(words, sizeof(words), s->sc.cop + s->script.perl.cop_words))
+    if (xp_read_user(words, 16, s->sc.cop + s->script.perl.cop_words))
         return 0;
     int is_own = words[0] || (words[1] & 511);
     return is_own && (u64)(distance + (1 << 30)) < 1ull << 31 ? XP_PERL_AT(distance) : XP_PERL_LINE(words[1] >> 32);
@@ -205,9 +209,9 @@ XP_INLINE u32 xp_perl_position(struct xp_state *s, u64 cv)
 XP_INLINE int xp_note_perl(struct xp_state *s, u64 cv)
 {
     const struct xp_perl *p = &s->script.perl;
-    u64 body, w[XP_PERL_WORDS];
+    u64 body, *w = s->noted;
     u32 id, cookie = 0;
-    if (!xp_read_user(&body, 8, cv + p->cv_body) && !xp_read_user(w, sizeof(w), body + p->body_words) &&
+    if (!xp_read_user(&body, 8, cv + p->cv_body) && !xp_read_user(w, 8 * XP_PERL_WORDS, body + p->body_words) &&
         !xp_read_user(&id, 4, w[XP_PERL_WORDS - 1] + p->pad_id))
         cookie = XP_PERL_COOKIE(w, id);
     return xp_push_frame(s, cv, cookie, xp_perl_position(s, cv));
@@ -258,18 +262,15 @@ XP_INLINE int xp_perl_next(struct xp_state *s)
 
 /* ---- All of them ------------------------------------------------------------------------------------------------ */
 
-XP_NOINLINE int xp_script_batch(u32 unused)
+XP_NOINLINE int xp_script_next(u32 unused)
 {
     asm volatile("" ::"r"(unused));
     struct xp_state *s = xp_state_get();
-    int end = XP_PY_ON;
     if (!s)
         return XP_PY_LOST;
-    for (int i = 0; i < XP_PYTHON_BATCH && !end; i++)
-        end = s->script.language == XP_LANGUAGE_RUBY  ? xp_ruby_next(s)
-              : s->script.language == XP_LANGUAGE_PHP ? xp_php_next(s)
-                                                      : xp_perl_next(s);
-    return end;
+    return s->script.language == XP_LANGUAGE_RUBY  ? xp_ruby_next(s)
+           : s->script.language == XP_LANGUAGE_PHP ? xp_php_next(s)
+                                                   : xp_perl_next(s);
 }
 
 /* The frames of one call of the loop. Returns 0; 1: there are no more. */
@@ -280,8 +281,8 @@ XP_NOINLINE int xp_script_run(u32 unused)
     int end = XP_PY_ON;
     if (!s)
         return 1;
-    for (u32 i = 0; i < XP_PYTHON_CALLS && !end; i++)
-        end = xp_script_batch(i);
+    for (u32 i = 0; i < XP_SCRIPT_FRAMES && !end; i++)
+        end = xp_script_next(i);
     return end != XP_PY_DONE && xp_script_over(s);
 }
 

@@ -210,6 +210,7 @@ struct xp_state {
     struct xp_js js;
     struct xp_sc sc;
     struct xp_seek seek;
+    u64 noted[8];  /* what is read of a function (script.bpf.h) */
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */

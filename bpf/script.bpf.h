@@ -114,45 +114,43 @@ XP_INLINE int xp_php_begin(struct xp_state *s, u64 base)
 XP_INLINE u64 xp_php_opline(struct xp_state *s, u64 function)
 {
     const struct xp_php *p = &s->script.php;
-    u64 at = s->sc.opline, first, saved = xp_py64(s, p->call_opline);
-    u32 n;
+    u64 at = s->sc.opline, saved = xp_py64(s, p->call_opline), *ops = s->sc.words + 7;
     s->sc.opline = 0;
-    if (!at || xp_read_user(&first, 8, function + p->function_ops) || xp_read_user(&n, 4, function + p->function_nops))
+    if (!at || xp_read_user(ops, 8, function + p->function_ops))
         return saved;
-    return at - first < (u64)n * p->op_bytes ? at : saved;
+    at -= *ops;
+    *ops = 0;
+    return !xp_read_user(ops, 4, function + p->function_nops) && at < *ops * p->op_bytes ? s->regs.r[15] : saved;
 }
 
-/* Out of line, so that it is verified once. */
-XP_NOINLINE int xp_note_code(u64 file, u32 position)
+XP_INLINE int xp_note_code(struct xp_state *s, u64 file, u32 position)
 {
-    struct xp_state *s = xp_state_get();
-    u64 length, tail[3] = {};
     u32 cookie = 0;
-    if (!s)
-        return XP_PY_LOST;
-    if (!xp_read_user(&length, 8, file + XP_PHP_LENGTH) &&
-        (length < XP_PHP_TAIL || !xp_read_user(tail, XP_PHP_TAIL, file + XP_PHP_TEXT - XP_PHP_TAIL + length)))
-        cookie = XP_SCRIPT_COOKIE(length, tail[0], tail[1], tail[2]);
+    u64 *tail = s->sc.words, *length = tail + 3;
+    tail[0] = tail[1] = tail[2] = 0;
+    if (!xp_read_user(length, 8, file + XP_PHP_LENGTH) &&
+        (*length < XP_PHP_TAIL || !xp_read_user(tail, XP_PHP_TAIL, file + XP_PHP_TEXT - XP_PHP_TAIL + *length)))
+        cookie = XP_SCRIPT_COOKIE(*length, tail[0], tail[1], tail[2]);
     return xp_push_frame(s, file | XP_PHP_CODE, cookie, position);
 }
 
 XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
 {
     const struct xp_php *p = &s->script.php;
-    u64 w[3], file[2] = {}, text[2] = {};
-    u32 line = 0;
-    u8 type = 0;
-    if (xp_read_user(&type, 1, function + p->function_type) || xp_read_user(w, sizeof(w), function + p->function_words))
+    u64 *w = s->sc.words, *file = w + 3, *text = w + 5, *one = w + 7;
+    file[0] = file[1] = text[0] = text[1] = *one = 0;
+    if (xp_read_user(one, 1, function + p->function_type) || xp_read_user(w, 24, function + p->function_words))
         return xp_push_frame(s, function, 0, 0);
-    if (type == XP_PHP_INTERNAL) /* without a name, it is the engine's own */
+    if (*one == XP_PHP_INTERNAL) /* without a name, it is the engine's own */
         return w[0] ? xp_push_frame(s, function, XP_SCRIPT_COOKIE(w[0], w[1], w[2], 0), 0) : XP_PY_ON;
     u64 op = xp_php_opline(s, function);
-    if (xp_read_user(file, sizeof(file), function + p->function_file) || xp_read_user(&line, 4, op + p->op_line))
-        line = 0;
-    u32 top = info & XP_PHP_TOP ? XP_PHP_MAIN : 0, position = (line & ~XP_PHP_MAIN) | top;
-    u32 known = !w[0] || !xp_read_user(text, sizeof(text), w[0] + XP_PHP_LENGTH);
+    *one = 0;
+    if (xp_read_user(file, 16, function + p->function_file) || xp_read_user(one, 4, op + p->op_line))
+        *one = 0;
+    u32 top = info & XP_PHP_TOP ? XP_PHP_MAIN : 0, position = ((u32)*one & ~XP_PHP_MAIN) | top;
+    u32 known = !w[0] || !xp_read_user(text, 16, w[0] + XP_PHP_LENGTH);
     u32 cookie = XP_SCRIPT_COOKIE(XP_PHP_NAME(w[0], text), w[1], w[2], XP_PHP_FILE(file[0], file[1]));
-    int end = w[0] ? xp_push_frame(s, function, known ? cookie : 0, position) : xp_note_code(file[0], position);
+    int end = w[0] ? xp_push_frame(s, function, known ? cookie : 0, position) : xp_note_code(s, file[0], position);
     return end ? end : top ? XP_PY_DONE : XP_PY_ON;
 }
 
@@ -161,16 +159,15 @@ XP_INLINE int xp_note_php(struct xp_state *s, u64 function, u32 info)
 XP_INLINE int xp_php_waiting(struct xp_state *s)
 {
     const struct xp_php *p = &s->script.php;
-    u64 generator = s->sc.info, before = xp_py64(s, p->call_prev), call;
-    u32 children = 0;
-    s->sc.info = 0;
-    if (!generator || !p->generator_child || xp_read_user(&children, 4, generator + p->generator_children) ||
-        children != 1 || xp_read_user(&generator, 8, generator + p->generator_child) ||
-        xp_read_user(&call, 8, generator + p->generator_call) || xp_frame_see(s, call, XP_CALLERS_BELOW)) {
+    u64 generator = s->sc.info, before = xp_py64(s, p->call_prev), *w = s->sc.words;
+    s->sc.info = w[0] = 0;
+    if (!generator || !p->generator_child || xp_read_user(w, 4, generator + p->generator_children) || w[0] != 1 ||
+        xp_read_user(w + 1, 8, generator + p->generator_child) || xp_read_user(w + 2, 8, w[1] + p->generator_call) ||
+        xp_frame_see(s, w[2], XP_CALLERS_BELOW)) {
         s->py.frame = before;
         return XP_PY_ON;
     }
-    s->sc.info = generator;
+    s->sc.info = w[1];
     u64 function = xp_py64(s, p->call_func);
     return function ? xp_note_php(s, function, 0) : XP_PY_ON;
 }

@@ -124,6 +124,7 @@ struct xp_sc {    /* how far the frames of a script are, beside what `py` has (s
     u64 main;     /* Perl: the CV of the program; 0: it was taken */
     u64 opline;   /* PHP: what may be the current instruction of the next frame */
     u64 pad[2];   /* whole cache lines */
+    u64 words[8]; /* PHP: what is read of a function; the stack has no room for it */
 };
 
 struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */

@@ -142,8 +142,6 @@ XP_INLINE int xp_is_appended(const struct xp_state *s)
 /* No row for pc: a function start (makecontext, clone), a signal trampoline, the outermost frame, or a real gap. */
 XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
 {
-    if (!s->cur.file.id && !xp_php_generated(0))
-        return 0;
     if (!s->leaf && xp_is_sigreturn(s, s->ip))
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
     if (s->cur.file.id && s->cur.file.state == XP_FILE_FAILED)
@@ -275,8 +273,11 @@ XP_NOINLINE int xp_enter(u64 pc)
 
 #define XP_LOOP 2 /* result of a step: it was that of an interpreter's loop */
 #define XP_BARE 3 /* it was that of code that has no rows, but frame pointers */
+#define XP_ANON 4 /* it is that of anonymous code without rows, and still to be unwound: calls are nested deep there \
+                   */
 
-/* Unwinds one frame. Returns 0, XP_LOOP or XP_BARE: continue with the caller; 1: the unwind has ended with s->cause. */
+/* Unwinds one frame. Returns 0, XP_LOOP, XP_BARE or XP_ANON: continue with the caller; 1: the unwind has ended with
+ * s->cause. */
 XP_INLINE int xp_step(struct xp_state *s)
 {
     u64 pc = s->leaf ? s->ip : s->ip - 1;
@@ -305,6 +306,8 @@ XP_INLINE int xp_step(struct xp_state *s)
         xp_loop_note(s);
     if (bare)
         xp_bare_note(s);
+    if (bare && !s->cur.file.id)
+        return XP_ANON;
     int stopped = xp_step_rare(xp_rule_word(r));
     return stopped ? 1 : loop ? XP_LOOP : bare ? XP_BARE : 0;
 }
@@ -346,6 +349,8 @@ XP_NOINLINE int xp_step_on(u32 unused)
     asm volatile("" ::"r"(unused));
     for (u32 i = 0; i < XP_STEP_CALLS; i++) {
         int outcome = xp_step_batch(i);
+        if (outcome == XP_ANON)
+            outcome = !xp_php_generated(i) ? 0 : xp_step_rare(0) ? 1 : XP_BARE;
         if (outcome == XP_LOOP)
             outcome = xp_loop_splice(i);
         else if (outcome == XP_BARE)

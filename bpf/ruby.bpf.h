@@ -94,13 +94,7 @@ XP_NOINLINE int xp_is_return(u64 at)
 /* Whether generated code may be that of Ruby's own compiler. */
 XP_INLINE int xp_is_ruby(struct xp_state *s)
 {
-    if (s->runtime & (XP_V8_KNOWN | XP_NO_SCRIPT))
-        return 0;
-    if (!(s->runtime & XP_SCRIPT_KNOWN) && !xp_script_take(s)) {
-        s->runtime |= XP_NO_SCRIPT;
-        return 0;
-    }
-    return s->script.language == XP_LANGUAGE_RUBY;
+    return xp_has_script(s) && s->script.language == XP_LANGUAGE_RUBY;
 }
 
 /* Steps from code that Ruby's own compiler made (YJIT). It has neither rows nor frame pointers, but is entered by one

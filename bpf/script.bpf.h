@@ -45,6 +45,16 @@ XP_INLINE int xp_script_state(struct xp_state *s, u64 *at)
     return p->found == XP_ROOT_THREAD && p->slot && xp_read_user(at, 8, *at + p->slot - 1);
 }
 
+/* Whether the process of generated code has such a runtime, which is in s->script then. */
+XP_INLINE int xp_has_script(struct xp_state *s)
+{
+    if (s->runtime & (XP_V8_KNOWN | XP_PYTHON_KNOWN | XP_NO_SCRIPT))
+        return 0;
+    if (!(s->runtime & XP_SCRIPT_KNOWN) && !xp_script_take(s))
+        s->runtime |= XP_NO_SCRIPT;
+    return !(s->runtime & XP_NO_SCRIPT);
+}
+
 XP_INLINE int xp_push_frame(struct xp_state *s, u64 address, u32 cookie, u32 position)
 {
     u64 word = XP_SCRIPT_WORD(s->script.language, address);
@@ -160,7 +170,7 @@ XP_NOINLINE int xp_php_generated(u32 unused)
     asm volatile("" ::"r"(unused));
     struct xp_state *s = xp_state_get();
     u64 frame;
-    if (!s || !xp_script_take(s) || s->script.language != XP_LANGUAGE_PHP || !s->script.php.loop)
+    if (!s || !xp_has_script(s) || s->script.language != XP_LANGUAGE_PHP || !s->script.php.loop)
         return 1;
     if (s->leaf && (s->leaf != XP_LEAF_REGS || xp_read_user(&frame, 8, s->script.root + s->script.php.frame) ||
                     s->regs.r[14] != frame))

@@ -277,9 +277,10 @@ TEST(script_states_are_found_in_three_ways)
     CHECK_EQ(unwind(s), 4);
 }
 
-/* ---- PHP: frames 0 and 1 (a function in C) are run by the inner call, 2 by the outer one --------------------------
+/* ---- PHP: the inner call runs frame 0, which a function in C (1) has called; the outer one that, and frame 2 --------
  */
 
+#define FUNCTION(n) BODY(n)
 enum { CALL = 0x60, FUNC = 24, INFO = 40, PREV = 48 };
 static const struct xp_script PHP = {.root = STATE,
                                      .found = XP_ROOT_AT,
@@ -308,7 +309,9 @@ static void set_call(struct script *s, u32 i, u8 type, bool top)
     world_set(s->w, at + PREV, i < 2 ? at + CALL : 0);
     world_set(s->w, CODE(i), type);
     for (u32 k = 0; k < 4; k++)
-        world_set(s->w, CODE(i) + 8 + 8 * k, 0x321 * (i + 1) + k);
+        world_set(s->w, CODE(i) + 8 + 8 * k, k ? 0x321 * (i + 1) + k : FUNCTION(i));
+    world_set(s->w, FUNCTION(i) + XP_PHP_LENGTH, 5 + i); /* its name */
+    world_set(s->w, FUNCTION(i) + XP_PHP_TEXT, 0x444 * (i + 1));
     world_set(s->w, CODE(i) + 40, PC(i));
     world_set(s->w, CODE(i) + 48, 2);
 }
@@ -318,21 +321,24 @@ static struct script *php_new(void)
     struct script *s = script_new(&PHP);
     world_set(s->w, STATE + 16, FRAMES);
     for (u32 i = 0; i < 3; i++)
-        set_call(s, i, i == 1 ? XP_PHP_INTERNAL : 2, i);
+        set_call(s, i, i == 1 ? XP_PHP_INTERNAL : 2, true);
     return s;
 }
 
 static bool call_is(const struct script *s, u32 word, u32 i, u32 line)
 {
-    u64 w = 0x321ull * (i + 1);
-    return frame_is(s, word, CODE(i), XP_SCRIPT_COOKIE(w, w + 1, w + 2, line ? w + 3 : 0), line);
+    u64 w = 0x321ull * (i + 1), text[2] = {5 + i, 0x444ull * (i + 1)};
+    if (!line)
+        return frame_is(s, word, CODE(i), XP_SCRIPT_COOKIE(FUNCTION(i), w + 1, w + 2, 0), 0);
+    u32 cookie = XP_SCRIPT_COOKIE(XP_PHP_NAME(FUNCTION(i), text), w + 1, w + 2, XP_PHP_FILE(w + 3, PC(i)));
+    return frame_is(s, word, CODE(i), cookie, line | XP_PHP_MAIN);
 }
 
 TEST(php_frames_take_the_place_of_the_loop)
 {
     AUTO_SCRIPT s = php_new();
     CHECK_EQ(unwind(s), 8);
-    CHECK(call_is(s, 0, 0, 100) && call_is(s, 2, 1, 0) && native_is(s, 4, s->c) && call_is(s, 5, 2, 102));
+    CHECK(call_is(s, 0, 0, 100) && native_is(s, 2, s->c) && call_is(s, 3, 1, 0) && call_is(s, 5, 2, 102));
     CHECK(native_is(s, 7, s->root));
 }
 

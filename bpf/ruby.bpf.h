@@ -83,39 +83,9 @@ XP_INLINE int xp_ruby_next(struct xp_state *s)
     return end ? end : env[2] & XP_RUBY_FINISH ? XP_PY_DONE : XP_PY_ON;
 }
 
-/* Whether a return address is there on the stack. Out of line, so that it is verified once. */
-XP_NOINLINE int xp_is_return(u64 at)
-{
-    struct xp_state *s = xp_state_get();
-    u64 ra;
-    return s && !xp_load(s, at, &ra) && xp_follows_call(s, ra) > 0;
-}
-
-/* Whether generated code may be that of Ruby's own compiler. */
+/* Whether generated code may be that of Ruby's own compiler (YJIT). It has neither rows nor frame pointers, and its
+ * frame stands for those of Ruby, as one of the loop does. */
 XP_INLINE int xp_is_ruby(struct xp_state *s)
 {
     return xp_has_script(s) && s->script.language == XP_LANGUAGE_RUBY;
-}
-
-/* Steps from code that Ruby's own compiler made (YJIT). It has neither rows nor frame pointers, but is entered by one
- * call, and does not move the stack pointer by more than a few registers that it saves. The frame stands for those of
- * Ruby as one of the loop does. */
-#define XP_RUBY_SAVED 12 /* words */
-XP_NOINLINE int xp_step_ruby_jit(u32 unused)
-{
-    asm volatile("" ::"r"(unused));
-    struct xp_state *s = xp_state_get();
-    u64 ra, at;
-    u32 i = 0;
-    if (!s)
-        return 1;
-    at = s->sp;
-    for (; i < XP_RUBY_SAVED && !xp_is_return(at); i++)
-        at += 8;
-    if (i == XP_RUBY_SAVED || xp_load(s, at, &ra))
-        return xp_step_fp(s);
-    xp_loop_note(s);
-    s->sc.language = XP_LANGUAGE_RUBY;
-    xp_arrive(s, ra, at + 8, s->bp, XP_WORD_SYNTH);
-    return XP_LOOP;
 }

@@ -62,47 +62,60 @@ XP_NOINLINE int xp_scan_caller(u32 unused)
     return !next ? XP_SEEK_END : xp_follows_call(s, next) > 0 ? XP_SEEK_ON : XP_SEEK_NOT;
 }
 
-/* Whether `ra`, which is at `at`, is a return address: so are those of its callers. */
-XP_INLINE int xp_scan_believes(struct xp_state *s, u64 ra, u64 at)
+XP_INLINE u64 xp_scan_bp(const struct xp_state *s)
+{
+    return s->bp - s->seek.at < XP_REG_REACH ? s->bp : XP_RBP_UNKNOWN;
+}
+
+/* Whether the word at s->seek.at is a return address: so are those of its callers. */
+XP_INLINE int xp_scan_believes(struct xp_state *s)
 {
     int outcome = XP_SEEK_ON;
-    s->seek.ra = ra;
-    s->seek.sp = at + 8;
-    s->seek.bp = s->bp - at < XP_REG_REACH ? s->bp : XP_RBP_UNKNOWN;
+    s->seek.ra = s->seek.word;
+    s->seek.sp = s->seek.at + 8;
+    s->seek.bp = xp_scan_bp(s);
     for (u32 i = 0; i < XP_SCAN_CALLERS && outcome == XP_SEEK_ON; i++)
         outcome = xp_scan_caller(i);
     return outcome != XP_SEEK_NOT;
 }
 
-/* Looks at XP_SCAN_BATCH words. Returns 0: one is the caller's; 1: none; 2: and there are no more. */
-XP_NOINLINE int xp_scan_batch(u64 from)
+/* Goes on from there. Returns 0; XP_LOOP: the code stands for frames of a script. */
+XP_INLINE int xp_scan_found(struct xp_state *s)
 {
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 2;
-    for (u32 i = 0; i < XP_SCAN_BATCH; i++) {
-        u64 at = from + 8 * i, ra = xp_scan_word(s, at);
-        if (ra == ~0ull)
-            return 2;
-        if (!ra || !xp_scan_believes(s, ra, at))
-            continue;
-        s->runtime |= XP_SCANNED;
-        s->fp_frames++;
-        return xp_arrive(s, ra, at + 8, s->bp - at < XP_REG_REACH ? s->bp : XP_RBP_UNKNOWN, XP_WORD_INFERRED);
-    }
-    return s->walks > XP_SCAN_WALKS ? 2 : 1;
+    xp_arrive(s, s->seek.word, s->seek.at + 8, xp_scan_bp(s), XP_WORD_INFERRED);
+    if (s->sc.language == XP_LANGUAGE_RUBY)
+        return XP_LOOP;
+    s->runtime |= XP_SCANNED;
+    s->fp_frames++;
+    return 0;
 }
 
-/* Steps to the caller of generated code that could not be unwound. Returns 0; 1: it was not found, and the cause is
- * what it was. Calls are nested deep in what this calls. */
-XP_INLINE int xp_scan(void)
+#define XP_SCAN_ON   1 /* results: there may be one in the next words */
+#define XP_SCAN_NONE 3 /* there are no more words */
+
+/* Looks at so many words, the stack's batch of this number. Returns what xp_scan_found does, or one of these. */
+XP_NOINLINE int xp_scan_batch(u32 number)
 {
     struct xp_state *s = xp_state_get();
-    int outcome = 1;
     if (!s)
-        return 1;
-    u64 from = (s->sp + 7) & ~7ull;
-    for (u32 i = 0; i < XP_SCAN_WORDS / XP_SCAN_BATCH && outcome == 1; i++)
-        outcome = xp_scan_batch(from + 8ull * XP_SCAN_BATCH * i);
-    return outcome ? 1 : 0;
+        return XP_SCAN_NONE;
+    s->seek.at = ((s->sp + 7) & ~7ull) + 8ull * XP_SCAN_BATCH * number;
+    for (u32 i = 0; i < XP_SCAN_BATCH; i++, s->seek.at += 8) {
+        s->seek.word = xp_scan_word(s, s->seek.at);
+        if (s->seek.word == ~0ull)
+            return XP_SCAN_NONE;
+        if (s->seek.word && xp_scan_believes(s))
+            return xp_scan_found(s);
+    }
+    return s->walks > XP_SCAN_WALKS ? XP_SCAN_NONE : XP_SCAN_ON;
+}
+
+/* Steps to the caller of generated code that could not be unwound, and was noted as a loop is. Returns 0 or XP_LOOP; 1:
+ * it was not found, and the cause is what it was. Calls are nested deep in what this calls. */
+XP_INLINE int xp_scan(void)
+{
+    int outcome = XP_SCAN_ON;
+    for (u32 i = 0; i < XP_SCAN_WORDS / XP_SCAN_BATCH && outcome == XP_SCAN_ON; i++)
+        outcome = xp_scan_batch(i);
+    return outcome == XP_SCAN_NONE ? 1 : outcome;
 }

@@ -140,7 +140,8 @@ struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */
 
 struct xp_seek { /* a frame that may be that of a caller (scan.bpf.h) */
     u64 ra, sp, bp;
-    u64 pad[5]; /* whole cache lines */
+    u64 word, at; /* the return address of the first of these frames, and where it is */
+    u64 pad[3];   /* whole cache lines */
 };
 
 struct xp_java_place { /* a return address in code of HotSpot */

@@ -164,8 +164,10 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     u32 anonymous = !s->cur.file.id, tried = anonymous && s->runtime & XP_PYTHON_MET; /* rbp may be anything there */
     if (tried && !xp_step_trampoline(s))
         return 0;
-    if (anonymous && !tried && xp_is_ruby(s))
-        return XP_MADE;
+    if (anonymous && !tried && xp_is_ruby(s)) { /* nor is it a frame pointer there */
+        s->sc.language = XP_LANGUAGE_RUBY;
+        return xp_stop(s, XP_CAUSE_FP_ANON);
+    }
     int stopped = by_fp ? xp_step_fp(s) : xp_stop(s, kind == XP_CFA_UNPROVEN ? XP_CAUSE_UNPROVEN : XP_CAUSE_NO_RULE);
     if (stopped && anonymous && !tried && !xp_step_trampoline(s))
         return 0;
@@ -306,13 +308,13 @@ XP_INLINE int xp_step(struct xp_state *s)
         return xp_java_step(0);
     u32 loop = kind == XP_CFA_RSP_LOOP || kind == XP_CFA_RBP_LOOP;
     u32 bare = kind == XP_CFA_NONE && (!s->cur.file.id || s->cur.file.flags & XP_TABLE_V8);
-    if (loop)
+    if (loop || !s->cur.file.id) /* generated code may stand for frames of a script, too (scan.bpf.h) */
         xp_loop_note(s);
     if (bare)
         xp_bare_note(s);
     int stopped = xp_step_rare(xp_rule_word(r));
     if (stopped)
-        return stopped == 1 && xp_is_lost(s) ? XP_LOST : stopped;
+        return xp_is_lost(s) ? XP_LOST : 1;
     return loop ? XP_LOOP : bare ? XP_BARE : 0;
 }
 
@@ -355,14 +357,12 @@ XP_NOINLINE int xp_step_on(u32 unused)
     asm volatile("" ::"r"(unused));
     for (u32 i = 0; i < XP_STEP_CALLS; i++) {
         int outcome = xp_step_batch(i);
-        if (outcome == XP_MADE)
-            outcome = xp_step_ruby_jit(i);
+        if (outcome == XP_LOST)
+            outcome = xp_scan();
         if (outcome == XP_LOOP)
             outcome = xp_loop_splice(i);
         else if (outcome == XP_BARE)
             outcome = xp_v8_splice(i);
-        else if (outcome == XP_LOST)
-            outcome = xp_scan();
         if (outcome)
             return 1;
     }

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.dirname(sys.path[0]) + "/java")
+sys.path.insert(0, os.path.dirname(sys.path[0]))
 import stacks  # noqa: E402
 
 UNKNOWN = re.compile(r"\[perl(: gone)?\]$")

@@ -135,10 +135,10 @@ runs_inside() { # NAME
     return 1
 }
 
-# A container in namespaces of its own, when a process of this NAME runs there; SCRIPT gets the arguments.
-start_inside() { # TWO_HEX_DIGITS NAME SCRIPT [ARGUMENT...]
+# A container in namespaces of its own, when a process of this NAME runs there; e2e/agent/inside.sh gets the rest.
+start_inside() { # TWO_HEX_DIGITS NAME FILE... -- COMMAND...
     make_container "$(printf "$1%.0s" {1..32})"
-    (contained unshare -m --propagation private -p -f --mount-proc bash "${@:3}") >"$TMP/$1" 2>&1 &
+    (contained unshare -m --propagation private -p -f --mount-proc e2e/agent/inside.sh "${@:3}") >"$TMP/$1" 2>&1 &
     await runs_inside "$2"
     at_exit "kill -KILL $inside_pid; wait $!"
 }
@@ -156,4 +156,28 @@ expect_inside() { # FOLDER WHAT FUNCTION PERCENT
     echo "$2: $all samples, $with of them in $3, $cut cut"
     is "$with" '>=' "$4 * $all / 100" || fail "$2: only $with of $all samples have the chain"
     is "$cut" '<=' "0.02 * $all" || fail "$2: $cut of $all stacks are cut"
+}
+
+# An agent shows FUNCTION in two containers: of a process of this NAME that runs when the agent starts, and of one that
+# starts later. What start_inside runs is in the arrays $before and $after. Each has its least PERCENT. SETTLE: seconds
+# before anything is expected.
+shows_inside() { # NAME FUNCTION PERCENT_BEFORE PERCENT_AFTER WHAT_AFTER
+    INTERVAL=2s
+    start_inside ab "$1" "${before[@]}"
+    start_agent --host-processes off --rate 199 --max-rate 199 --max-cpu 100
+    start_inside cd "$1" "${after[@]}"
+    sleep "${SETTLE:-0}"
+    expect_inside host/abababababab 'before the agent' "$2" "$3"
+    expect_inside host/cdcdcdcdcdcd "$5" "$2" "$4"
+}
+
+# The agent knows so many processes with a runtime, has counted more frames than FRAMES, and has nothing to say about them.
+ends_silent() { # OPERATOR PROCESSES FRAMES LANGUAGE_REGEX
+    local known frames
+    known=$(metric xprof_runtime_processes)
+    is "$known" "$1" "$2" || fail "the agent knows $known processes with a runtime, not $1 $2"
+    frames=$(metric xprof_runtime_frames_total 'outcome="ok"')
+    is "$frames" '>' "$3" || fail "$frames frames are counted, not more than $3"
+    end_agent
+    if grep -iE "$4" "$errors"; then fail "the agent has to say something about $4"; fi
 }

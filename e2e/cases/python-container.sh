@@ -6,10 +6,10 @@ set -euo pipefail
 need_root
 need go unshare setpriv
 . e2e/agent/lib.sh
+language=python
+. e2e/scripts/lib.sh
 
-[ -x /usr/bin/python3 ] || skip "there is no /usr/bin/python3"
-INTERVAL=2s
-cat >"$TMP/app.py" <<'END'
+cat >"$TMP/app" <<'END'
 import os, sys, time
 
 def leaf(seconds):
@@ -33,24 +33,4 @@ def main():
 main()
 END
 
-# In namespaces of its own: the program is where only it sees it. What it can write to is nothing.
-cat >"$TMP/inside.sh" <<'END'
-set -eu
-own=/mnt
-mount -t tmpfs tmpfs $own
-cp "$1/app.py" $own
-mount -o remount,bind,ro $own
-mount -o remount,bind,ro /
-! touch /tmp/written 2>/dev/null
-exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs /usr/bin/python3 $own/app.py "${@:2}"
-END
-
-start_inside ab "python*" "$TMP/inside.sh" "$TMP" 600
-start_agent --host-processes off --rate 199 --max-rate 199 --max-cpu 100
-start_inside cd "python*" "$TMP/inside.sh" "$TMP" 2 fork
-expect_inside host/abababababab 'before the agent' serve 90
-expect_inside host/cdcdcdcdcdcd 'after the agent, in workers' serve 80
-[ "$(metric xprof_runtime_processes)" -ge 2 ] || fail "the agent knows $(metric xprof_runtime_processes) processes with a runtime"
-is "$(metric xprof_runtime_frames_total 'outcome="ok"')" '>' 3 || fail "no frames are counted"
-end_agent
-if grep -i python "$errors"; then fail "the agent has to say something about Python"; fi
+shows_scripts_inside serve 90 80 /usr/bin/python3

@@ -12,12 +12,14 @@ The line of each call must name the method that is called.
 """
 import argparse
 import collections
+import os
 import re
 import sys
 
-import stacks
+sys.path.insert(0, os.path.dirname(sys.path[0]))
+import stacks  # noqa: E402
 
-SOURCE = open(sys.path[0] + "/Chains.java").read().splitlines()
+SOURCE = open(os.path.dirname(os.path.abspath(__file__)) + "/Chains.java").read().splitlines()
 JAVA = re.compile(r"(java|javax|jdk|sun|Chains)(\.|\$)|\[java|\[jvm|JavaMain$|JavaCalls::")
 UNKNOWN = re.compile(r"\[(java|java: gone)\]$")
 UNSEEN = re.compile(r"\[anonymous\]$")

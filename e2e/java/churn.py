@@ -6,10 +6,12 @@ the thread. At most so many percent of the samples have frames whose methods are
 are there.
 """
 import collections
+import os
 import re
 import sys
 
-import stacks
+sys.path.insert(0, os.path.dirname(sys.path[0]))
+import stacks  # noqa: E402
 
 NUMBERED = re.compile(r"([TUV])(\d{8})\.(\w+?)(\d{8})?$")
 CALLED_BY = {"T.run": "", "T.a": "T.run", "T.b": "T.a", "U.run": "T.b", "U.d": "U.run", "U.e": "U.d", "V.run": "T.b",

@@ -5,9 +5,11 @@ Stacks of virtual threads go down to the start of the thread that carries them. 
 below the ones that have run since they were mounted are one frame: "[virtual thread: frozen callers]".
 """
 import collections
+import os
 import sys
 
-import stacks
+sys.path.insert(0, os.path.dirname(sys.path[0]))
+import stacks  # noqa: E402
 
 FROZEN = "[virtual thread: frozen callers]"
 CHAINS = {

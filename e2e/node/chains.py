@@ -17,7 +17,7 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.dirname(sys.path[0]) + "/java")
+sys.path.insert(0, os.path.dirname(sys.path[0]))
 import stacks  # noqa: E402
 
 LEAF = re.compile(r"leaf_")

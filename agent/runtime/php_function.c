@@ -19,8 +19,8 @@ bool php_text(struct memory *m, u64 string, struct buf *out)
 {
     char text[MAX_TEXT];
     bool ok = string && string < MAX_ADDRESS;
-    u32 type = (u32)php_u(m, string + PHP_STRING_TYPE, sizeof(u32), &ok);
-    u64 length = php_u(m, string + XP_PHP_LENGTH, sizeof(u64), &ok);
+    u32 type = (u32)memory_u(m, string + PHP_STRING_TYPE, sizeof(u32), &ok);
+    u64 length = memory_u(m, string + XP_PHP_LENGTH, sizeof(u64), &ok);
     size_t n = length < MAX_TEXT ? (size_t)length : MAX_TEXT;
     if (!ok || (type & 15) != IS_STRING || length > MAX_LENGTH || !memory_near(m, string + XP_PHP_TEXT, text, n))
         return false;
@@ -63,7 +63,7 @@ static bool code_cookie(struct memory *m, u64 file, u32 *cookie)
 {
     u64 tail[3] = {0};
     bool ok = file != 0;
-    u64 length = php_u(m, file + XP_PHP_LENGTH, sizeof(u64), &ok);
+    u64 length = memory_u(m, file + XP_PHP_LENGTH, sizeof(u64), &ok);
     if (!ok || length > MAX_LENGTH ||
         (length >= XP_PHP_TAIL && !memory_near(m, file + XP_PHP_TEXT - XP_PHP_TAIL + length, tail, XP_PHP_TAIL)))
         return false;
@@ -86,7 +86,7 @@ bool php_cookie(struct memory *m, const struct xp_php *x, u64 at, u32 *cookie)
 static bool spell_name(struct memory *m, const struct php_words *w, struct buf *out)
 {
     bool ok = true;
-    u64 class = w->scope && w->scope < MAX_ADDRESS ? php_u(m, w->scope + PHP_CLASS_NAME, sizeof(u64), &ok) : 0;
+    u64 class = w->scope && w->scope < MAX_ADDRESS ? memory_u(m, w->scope + PHP_CLASS_NAME, sizeof(u64), &ok) : 0;
     if (w->scope) {
         if (!php_text(m, class, out))
             return false;

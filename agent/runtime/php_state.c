@@ -35,13 +35,13 @@ static int check_functions(struct memory *m, const struct php_found *f, u64 stat
     const struct xp_php *x = &f->p.machine.php;
     struct php_words w;
     bool ok = true;
-    u64 table = php_u(m, state + f->functions, sizeof(u64), &ok);
+    u64 table = memory_u(m, state + f->functions, sizeof(u64), &ok);
     if (ok && !table)
         return -EAGAIN;
-    u64 data = ok && table < MAX_ADDRESS ? php_u(m, table + PHP_TABLE_DATA, sizeof(u64), &ok) : 0;
-    u64 first = ok && data && data < MAX_ADDRESS ? php_u(m, data, sizeof(u64), &ok) : 0;
+    u64 data = ok && table < MAX_ADDRESS ? memory_u(m, table + PHP_TABLE_DATA, sizeof(u64), &ok) : 0;
+    u64 first = ok && data && data < MAX_ADDRESS ? memory_u(m, data, sizeof(u64), &ok) : 0;
     ok = ok && first && first < MAX_ADDRESS && php_words(m, x, first, &w) && w.type == XP_PHP_INTERNAL && !w.scope &&
-         is_text(m, w.name) && php_u(m, first + f->module, sizeof(u64), &ok) == f->core;
+         is_text(m, w.name) && memory_u(m, first + f->module, sizeof(u64), &ok) == f->core;
     return ok ? 0 : -ENOTSUP;
 }
 
@@ -53,8 +53,8 @@ static bool is_sound(struct memory *m, const struct xp_php *x, u64 function, u64
         return false;
     if (w.type == XP_PHP_INTERNAL)
         return true;
-    u64 ops = php_u(m, function + x->function_ops, sizeof(u64), &ok);
-    u64 n = php_u(m, function + x->function_nops, sizeof(u32), &ok);
+    u64 ops = memory_u(m, function + x->function_ops, sizeof(u64), &ok);
+    u64 n = memory_u(m, function + x->function_nops, sizeof(u32), &ok);
     return ok && n && n < MAX_OPS && ops && ops < MAX_ADDRESS && is_text(m, w.file) &&
            (!opline || opline - ops < n * x->op_bytes);
 }
@@ -66,13 +66,13 @@ static int check_frames(struct memory *m, const struct php_found *f, u64 state)
     const struct xp_php *x = &f->p.machine.php;
     bool ok = true;
     unsigned sound = 0, bad = 0;
-    u64 at = php_u(m, state + x->frame, sizeof(u64), &ok);
+    u64 at = memory_u(m, state + x->frame, sizeof(u64), &ok);
     for (unsigned i = 0; i < MAX_STEPS && ok && at && at < MAX_ADDRESS; i++) {
-        u64 function = php_u(m, at + x->call_func, sizeof(u64), &ok);
-        u64 opline = php_u(m, at + x->call_opline, sizeof(u64), &ok);
+        u64 function = memory_u(m, at + x->call_func, sizeof(u64), &ok);
+        u64 opline = memory_u(m, at + x->call_opline, sizeof(u64), &ok);
         if (function && ok)
             *(function < MAX_ADDRESS && is_sound(m, x, function, opline) ? &sound : &bad) += 1;
-        at = php_u(m, at + x->call_prev, sizeof(u64), &ok);
+        at = memory_u(m, at + x->call_prev, sizeof(u64), &ok);
     }
     return sound || !bad ? 0 : -ENOTSUP;
 }
@@ -98,7 +98,7 @@ static void find_loop(struct memory *m, const struct module *mod, u64 state, u64
     u64 bytes, start = module_symbol_sized(m, mod, "execute_ex", &bytes);
     bool ok = start != 0;
     for (u64 at = state; ok && at + sizeof(u64) <= state + size && at < state + MAX_STATE; at += sizeof(u64)) {
-        u64 handler = php_u(m, at, sizeof(u64), &ok), distance = handler - state;
+        u64 handler = memory_u(m, at, sizeof(u64), &ok), distance = handler - state;
         if (!ok || handler <= start || handler - start >= bytes || (s64)distance != (s32)distance)
             continue;
         x->php.loop = (s32)distance;
@@ -128,7 +128,7 @@ static bool read_key(struct memory *m, u64 getter, u32 *key)
         (code[LOAD_BYTES] != 0xe8 && code[LOAD_BYTES] != 0xe9 && code[LOAD_BYTES] != 0xff))
         return false;
     memcpy(&distance, code + sizeof(LOAD_KEY), sizeof(distance));
-    *key = (u32)php_u(m, at + LOAD_BYTES + (u64)(s64)distance, sizeof(u32), &ok);
+    *key = (u32)memory_u(m, at + LOAD_BYTES + (u64)(s64)distance, sizeof(u32), &ok);
     return ok && *key < GLIBC_KEYS;
 }
 
@@ -156,7 +156,7 @@ static int find_threads(struct memory *m, const struct module *mod, u64 offset_a
     struct xp_script *x = &f->p.machine;
     bool ok = true;
     u32 key;
-    u64 getter = module_symbol(m, mod, "tsrm_get_ls_cache"), offset = php_u(m, offset_at, sizeof(u64), &ok);
+    u64 getter = module_symbol(m, mod, "tsrm_get_ls_cache"), offset = memory_u(m, offset_at, sizeof(u64), &ok);
     if (ok && !offset)
         return -EAGAIN;
     if (!ok || !getter || offset > MAX_THREAD || !read_key(m, getter, &key) || !has_glibc(m))

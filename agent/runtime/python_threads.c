@@ -42,26 +42,26 @@ static void list_threads(struct memory *m, struct python_found *f, u64 interpret
 {
     const struct python_lists *l = &f->lists;
     bool ok = true;
-    u64 at = python_u(m, interpreter + l->threads, sizeof(u64), &ok);
+    u64 at = memory_u(m, interpreter + l->threads, sizeof(u64), &ok);
     while (ok && at && at < MAX_ADDRESS && f->threads < MAX_THREADS) {
-        u64 tls = python_u(m, at + f->p.machine.state_thread, sizeof(u64), &ok);
-        if (python_u(m, at + l->state_interpreter, sizeof(u64), &ok) != interpreter || !ok)
+        u64 tls = memory_u(m, at + f->p.machine.state_thread, sizeof(u64), &ok);
+        if (memory_u(m, at + l->state_interpreter, sizeof(u64), &ok) != interpreter || !ok)
             return; /* it has ended meanwhile */
         f->threads++;
         add_state(out, at, tls);
-        at = python_u(m, at + l->state_next, sizeof(u64), &ok);
+        at = memory_u(m, at + l->state_next, sizeof(u64), &ok);
     }
 }
 
 static void list_all(struct memory *m, struct python_found *f, struct states *out)
 {
     bool ok = true;
-    u64 at = python_u(m, f->runtime + f->lists.interpreters, sizeof(u64), &ok);
+    u64 at = memory_u(m, f->runtime + f->lists.interpreters, sizeof(u64), &ok);
     *out = (struct states){0};
     for (f->interpreters = f->threads = 0; ok && at && at < MAX_ADDRESS && f->interpreters < MAX_INTERPRETERS;) {
         f->interpreters++;
         list_threads(m, f, at, out);
-        at = python_u(m, at + f->lists.interpreter_next, sizeof(u64), &ok);
+        at = memory_u(m, at + f->lists.interpreter_next, sizeof(u64), &ok);
     }
 }
 
@@ -72,9 +72,9 @@ enum verdict { NOTHING, SOUND, UNSOUND };
 static u64 first_frame(struct memory *m, const struct xp_python *x, u64 state, bool *ok)
 {
     if (x->state_frame)
-        return python_u(m, state + x->state_frame, sizeof(u64), ok);
-    u64 cframe = python_u(m, state + x->state_cframe, sizeof(u64), ok);
-    return cframe ? python_u(m, cframe + x->cframe_frame, sizeof(u64), ok) : 0;
+        return memory_u(m, state + x->state_frame, sizeof(u64), ok);
+    u64 cframe = memory_u(m, state + x->state_cframe, sizeof(u64), ok);
+    return cframe ? memory_u(m, cframe + x->cframe_frame, sizeof(u64), ok) : 0;
 }
 
 static bool is_sound(struct memory *m, struct python_found *f, u64 code)
@@ -95,12 +95,12 @@ static enum verdict check_state(struct memory *m, struct python_found *f, u64 st
     bool ok = true;
     u64 at = first_frame(m, x, state, &ok);
     for (unsigned i = 0; i < MAX_STEPS && ok && at && at < MAX_ADDRESS; i++) {
-        u64 owner = x->shape == XP_PYTHON_SHIM ? python_u(m, at + x->frame_owner, 1, &ok) : 0;
+        u64 owner = x->shape == XP_PYTHON_SHIM ? memory_u(m, at + x->frame_owner, 1, &ok) : 0;
         if (x->shape != XP_PYTHON_SHIM || owner < x->shim) {
-            u64 code = python_u(m, at + x->frame_code, sizeof(u64), &ok) & ~((1ull << x->tag_bits) - 1);
+            u64 code = memory_u(m, at + x->frame_code, sizeof(u64), &ok) & ~((1ull << x->tag_bits) - 1);
             return ok && is_sound(m, f, code) ? SOUND : UNSOUND;
         }
-        at = python_u(m, at + x->frame_back, sizeof(u64), &ok);
+        at = memory_u(m, at + x->frame_back, sizeof(u64), &ok);
     }
     return ok && !at ? NOTHING : UNSOUND;
 }
@@ -123,7 +123,7 @@ static int check_all(struct memory *m, struct python_found *f, const struct stat
 static bool is_at(struct memory *m, u64 at, u64 state)
 {
     bool ok = true;
-    return python_u(m, at, sizeof(u64), &ok) == state && ok;
+    return memory_u(m, at, sizeof(u64), &ok) == state && ok;
 }
 
 static u32 count_direct(struct memory *m, const struct states *s, u32 offset)
@@ -139,7 +139,7 @@ static u32 count_indirect(struct memory *m, const struct states *s, u32 offset, 
     u32 n = 0;
     for (u32 i = 0; i < s->n; i++) {
         bool ok = true;
-        u64 values = python_u(m, s->v[i].tls + offset, sizeof(u64), &ok);
+        u64 values = memory_u(m, s->v[i].tls + offset, sizeof(u64), &ok);
         n += ok && values && is_at(m, values + slot, s->v[i].at);
     }
     return n;
@@ -162,7 +162,7 @@ static void search_blocks(struct memory *m, const struct states *s, u32 from, u3
     for (u32 offset = from; offset < to; offset += 8)
         for (u32 i = 0; i < s->n; i++) {
             bool ok = true;
-            u64 values = python_u(m, s->v[i].tls + offset, sizeof(u64), &ok);
+            u64 values = memory_u(m, s->v[i].tls + offset, sizeof(u64), &ok);
             for (u32 slot = start; ok && values && values < MAX_ADDRESS && slot < end; slot += step)
                 if (is_at(m, values + slot, s->v[i].at))
                     consider(b, offset, slot + 1, count_indirect(m, s, offset, slot));

@@ -7,6 +7,7 @@
  */
 #include "runtime/php_internal.h"
 #include "runtime/sound.h"
+#include "runtime/thread_block.h"
 #include <errno.h>
 #include <string.h>
 
@@ -15,11 +16,7 @@
 #define MAX_STATE 8192 /* bytes */
 #define TRIES     3    /* frames change while they are read */
 
-#define MAX_THREAD   (48u << 10) /* of what a thread has in a row (tsrm_reserve_fast) */
-#define GLIBC_KEYS   1024
-#define GLIBC_BLOCK  32    /* keys */
-#define GLIBC_FIRST  0x310 /* struct pthread: specific_1stblock, 16 bytes for each key, its value behind 8 of them */
-#define GLIBC_BLOCKS 0x510 /* specific: pointers to blocks; the first one is the one above */
+#define MAX_THREAD (48u << 10) /* of what a thread has in a row (tsrm_reserve_fast) */
 
 /* ---- One state -------------------------------------------------------------------------------------------------- */
 
@@ -129,7 +126,7 @@ static bool read_key(struct memory *m, u64 getter, u32 *key)
         return false;
     memcpy(&distance, code + sizeof(LOAD_KEY), sizeof(distance));
     *key = (u32)memory_u(m, at + LOAD_BYTES + (u64)(s64)distance, sizeof(u32), &ok);
-    return ok && *key < GLIBC_KEYS;
+    return ok && *key < GLIBC_MAX_KEYS;
 }
 
 static bool has_glibc(struct memory *m)
@@ -142,15 +139,6 @@ static bool has_glibc(struct memory *m)
     return false;
 }
 
-/* Where glibc has the value of a key: of the first ones in struct pthread itself (specific_1stblock). */
-static void place_key(u32 key, struct xp_script *x)
-{
-    bool first = key < GLIBC_BLOCK;
-    u32 in_block = 16 * (key % GLIBC_BLOCK) + 8;
-    x->tls = first ? GLIBC_FIRST + in_block : GLIBC_BLOCKS + 8 * (key / GLIBC_BLOCK);
-    x->slot = first ? 0 : in_block + 1;
-}
-
 static int find_threads(struct memory *m, const struct module *mod, u64 offset_at, struct php_found *f)
 {
     struct xp_script *x = &f->p.machine;
@@ -161,7 +149,9 @@ static int find_threads(struct memory *m, const struct module *mod, u64 offset_a
         return -EAGAIN;
     if (!ok || !getter || offset > MAX_THREAD || !read_key(m, getter, &key) || !has_glibc(m))
         return -ENOTSUP;
-    place_key(key, x);
+    struct thread_place place = thread_block_glibc(key);
+    x->tls = place.tls;
+    x->slot = place.slot;
     x->found = XP_ROOT_THREAD;
     x->php.frame = (u16)(x->php.frame + offset);
     return 0;

@@ -95,18 +95,12 @@ static bool spell_name(struct memory *m, const struct php_words *w, struct buf *
     return php_text(m, w->name, out);
 }
 
-static u32 text_of(struct php_query *q, struct buf *text, bool ok)
-{
-    q->reply.texts.failed |= text->failed;
-    return ok ? frame_reply_text(&q->reply, text->data, text->len) : 0;
-}
-
 static struct php_function read_code(struct php_query *q, u64 string)
 {
     AUTO_BUF struct buf file = {0};
     struct php_function f = {0};
     if (code_cookie(q->m, string, &f.cookie))
-        f.file = text_of(q, &file, php_text(q->m, string, &file));
+        f.file = frame_reply_text_of(&q->reply, &file, php_text(q->m, string, &file));
     return f;
 }
 
@@ -120,9 +114,9 @@ static struct php_function read_function(struct php_query *q, u64 at)
         return f;
     f.type = w.type;
     f.cookie = cookie_of(&w);
-    f.name = text_of(q, &name, spell_name(q->m, &w, &name));
+    f.name = frame_reply_text_of(&q->reply, &name, spell_name(q->m, &w, &name));
     if (w.file)
-        f.file = text_of(q, &file, php_text(q->m, w.file, &file));
+        f.file = frame_reply_text_of(&q->reply, &file, php_text(q->m, w.file, &file));
     return f;
 }
 

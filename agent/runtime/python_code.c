@@ -132,8 +132,7 @@ static u32 text_of(struct python_query *q, u64 str)
 {
     AUTO_BUF struct buf text = {0};
     bool ok = python_text(q->m, &q->p->layout, str, &text);
-    q->reply.texts.failed |= text.failed;
-    return ok ? frame_reply_text(&q->reply, text.data, text.len) : 0;
+    return frame_reply_text_of(&q->reply, &text, ok);
 }
 
 static u32 size_of(struct memory *m, const struct python_layout *l, u64 code)

@@ -35,8 +35,7 @@ static u32 text_of(struct v8_query *q, u64 value)
 {
     AUTO_BUF struct buf text = {0};
     bool ok = XP_V8_IS_OBJECT(value) && v8_text(q->m, q->v8, value - XP_V8_TAG, &text);
-    q->reply.texts.failed |= text.failed;
-    return ok && text.len ? frame_reply_text(&q->reply, text.data, text.len) : 0;
+    return frame_reply_text_of(&q->reply, &text, ok);
 }
 
 /* ---- Scopes ----------------------------------------------------------------------------------------------------- */

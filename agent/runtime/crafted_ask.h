@@ -4,6 +4,7 @@
 #include "base/fs.h"
 #include "dwarf/names.h"
 #include "runtime/runtime.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +55,44 @@ static inline const char *frames_in(const struct crafted *c, const struct buf *a
     return text;
 }
 
+/* What `inspect` says of it, which is sound; or why it says nothing. */
+static inline const char *crafted_about(const struct crafted *c)
+{
+    static char text[1024];
+    AUTO_BUF struct buf out = {0};
+    AUTO_CLOSE int mem = memory_of(c);
+    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
+    int rc = runtime_about(mem, maps, &out);
+    if (rc)
+        return rc == -ENODATA   ? "nothing"
+               : rc == -EAGAIN  ? "still starts"
+               : rc == -ENOTSUP ? "not understood"
+                                : "failed";
+    if (!runtime_about_sound(out.data, out.len))
+        return "not sound";
+    snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
+    return text;
+}
+
+/* ---- Words of stacks */
+
+#define CRAFTED_MAX_PAIRS 16
+struct crafted_words {
+    u64 v[2 * CRAFTED_MAX_PAIRS];
+    u32 pairs;
+};
+
+static inline void crafted_ask(struct crafted_words *w, u64 word, u64 more)
+{
+    w->v[2 * w->pairs] = word;
+    w->v[2 * w->pairs++ + 1] = more;
+}
+
 /* ---- Fuzzers */
 
 struct crafted_fuzzer {
     void (*change)(struct crafted *c, const u8 *data, size_t len);
-    void (*name_all)(const struct crafted *c, int mem, const struct buf *attached, const void *arg);
+    void (*ask)(const struct crafted *c, const void *arg, struct crafted_words *out);
     const void *arg;
 };
 
@@ -69,24 +103,36 @@ static inline void crafted_change_bytes(struct crafted *c, const u8 *data, size_
         c->bytes[data[i] | data[i + 1] << 8] = data[i + 2];
 }
 
+/* Whatever is answered must be sound. */
+static inline void crafted_name_soundly(int mem, const struct buf *attached, const struct crafted_words *w)
+{
+    AUTO_BUF struct buf out = {0};
+    struct names v;
+    if (!runtime_names(mem, attached->data, attached->len, w->v, 2 * (size_t)w->pairs, &out) &&
+        names_view(out.data, out.len, w->pairs, &v))
+        abort();
+}
+
 /* Looks at a process before and after it is changed, and names frames with what was found each time. */
 static inline void crafted_fuzz(struct crafted *c, const struct crafted_fuzzer *f, const u8 *data, size_t len)
 {
     AUTO_BUF struct buf before = {0};
     AUTO_BUF struct buf after = {0};
     AUTO_BUF struct buf about = {0};
+    struct crafted_words words = {0};
     const void *bytes;
     AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
     if (attach(c, &before))
         abort();
     f->change(c, data, len);
+    f->ask(c, f->arg, &words);
     AUTO_CLOSE int mem = memory_of(c);
-    f->name_all(c, mem, &before, f->arg);
+    crafted_name_soundly(mem, &before, &words);
     if (!runtime_about(mem, maps, &about) && !runtime_about_sound(about.data, about.len))
         abort();
     if (runtime_attach(mem, maps, &after))
         return;
     if (!runtime_attached(after.data, after.len, &bytes))
         abort();
-    f->name_all(c, mem, &after, f->arg);
+    crafted_name_soundly(mem, &after, &words);
 }

@@ -20,6 +20,12 @@ u32 frame_reply_text(struct frame_reply *r, const char *s, size_t len)
     return r->texts.failed ? 0 : (u32)at;
 }
 
+u32 frame_reply_text_of(struct frame_reply *r, const struct buf *text, bool ok)
+{
+    r->texts.failed |= text->failed;
+    return ok ? frame_reply_text(r, text->data, text->len) : 0;
+}
+
 void frame_reply_add(struct frame_reply *r, struct names_frame f)
 {
     struct names_frame *to = VEC_PUSH(&r->frames);

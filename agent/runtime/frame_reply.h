@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "bpf/types.h"
+#include "bpf/xprof.h"
 #include "dwarf/names.h"
 #include "proc/memory.h"
 #include "runtime/kinds.h"
@@ -21,9 +22,18 @@ struct frame_reply {
 
 /* Adds a text. Returns its offset; 0: it is empty, or there is no room. */
 u32 frame_reply_text(struct frame_reply *r, const char *s, size_t len);
+/* The same with a text that may not have been read (`ok`), or not completely, for want of memory. */
+u32 frame_reply_text_of(struct frame_reply *r, const struct buf *text, bool ok);
 void frame_reply_add(struct frame_reply *r, struct names_frame f);
 /* Adds a frame without file. */
 void frame_reply_named(struct frame_reply *r, enum runtime_kind kind, const char *name);
+
+/* Tells whether a pair is about what has this cookie. The unwinder cannot read what is not in memory at that moment:
+ * then its cookie is 0. */
+static inline bool frame_reply_fits(u32 cookie, const u64 *pair)
+{
+    return XP_MORE_COOKIE(pair[1]) == cookie || !XP_MORE_COOKIE(pair[1]);
+}
 
 struct frame_reply_ops { /* of a runtime; `pair`: two words */
     void (*add)(void *query, const u64 *pair);

@@ -1,5 +1,5 @@
 /* The row of HotSpot in the table of runtimes, and where a process has its code. */
-#include "base/cleanup.h"
+#include "runtime/attach.h"
 #include "runtime/hotspot_internal.h"
 #include "runtime/runtime.h"
 #include "runtime/sound.h"
@@ -117,8 +117,7 @@ static int attach(struct memory *m, struct buf *out)
     if (rc)
         return rc;
     hotspot_threads(m, found.ends, &found.h);
-    buf_add(out, &found.h, sizeof(found.h));
-    return out->failed ? -ENOMEM : 0;
+    return attach_reply(out, &found.h, sizeof(found.h));
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */

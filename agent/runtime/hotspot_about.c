@@ -26,14 +26,14 @@ static const char *collector_of(struct memory *m, u64 at, u64 name, u64 address)
 {
     char text[MAX_NAME];
     bool ok = true;
-    u64 spelling = hotspot_u(m, at + name, sizeof(u64), &ok);
+    u64 spelling = memory_u(m, at + name, sizeof(u64), &ok);
     if (!ok || !memory_text(m, spelling, text, sizeof(text)))
         return NULL;
     for (size_t i = 0; i < sizeof(COLLECTORS) / sizeof(*COLLECTORS); i++) {
         if (strcmp(text, COLLECTORS[i].flag) != 0)
             continue;
-        u64 value = hotspot_u(m, at + address, sizeof(u64), &ok);
-        return hotspot_u(m, value, 1, &ok) == 1 && ok ? COLLECTORS[i].name : NULL;
+        u64 value = memory_u(m, at + address, sizeof(u64), &ok);
+        return memory_u(m, value, 1, &ok) == 1 && ok ? COLLECTORS[i].name : NULL;
     }
     return NULL;
 }
@@ -46,7 +46,7 @@ static const char *collector(struct memory *m, const struct hotspot_structs *s)
     u64 list = f[old ? FIELD_FLAGS_8 : FIELD_FLAGS].value, count = f[old ? FIELD_FLAG_COUNT_8 : FIELD_FLAG_COUNT].value;
     u64 name = f[old ? FIELD_FLAG_NAME_8 : FIELD_FLAG_NAME].value;
     u64 address = f[old ? FIELD_FLAG_ADDRESS_8 : FIELD_FLAG_ADDRESS].value;
-    u64 at = hotspot_u(m, list, sizeof(u64), &ok), n = hotspot_u(m, count, sizeof(u64), &ok);
+    u64 at = memory_u(m, list, sizeof(u64), &ok), n = memory_u(m, count, sizeof(u64), &ok);
     const char *found = NULL;
     if (!ok || size < 2 * sizeof(u64) || size > MAX_FLAG || name > MAX_FLAG || address > MAX_FLAG)
         return NULL;
@@ -68,7 +68,7 @@ static void count_blob(struct hotspot_query *q, u64 at, struct tally *t)
     char name[HOTSPOT_BLOB_NAME];
     bool ok = true;
     enum hotspot_blob kind = hotspot_blob(q, at, name);
-    u8 level = kind == HOTSPOT_NMETHOD ? (u8)hotspot_u(q->m, at + q->h->layout.nmethod_level, 1, &ok) : 0;
+    u8 level = kind == HOTSPOT_NMETHOD ? (u8)memory_u(q->m, at + q->h->layout.nmethod_level, 1, &ok) : 0;
     t->native += kind == HOTSPOT_NATIVE;
     t->c1 += kind == HOTSPOT_NMETHOD && ok && level < 4;
     t->c2 += kind == HOTSPOT_NMETHOD && ok && level >= 4;
@@ -83,8 +83,8 @@ static void count_heap(struct hotspot_query *q, const struct xp_jvm_heap *h, u64
     t->heaps++;
     t->reserved += h->high - h->low;
     for (u64 at = h->low; at < end && end <= h->high;) {
-        u64 segments = hotspot_u(q->m, at + length, sizeof(u32), &ok), left = (end - at) >> h->shift;
-        u64 used = hotspot_u(q->m, at + q->h->layout.block_used, 1, &ok);
+        u64 segments = memory_u(q->m, at + length, sizeof(u32), &ok), left = (end - at) >> h->shift;
+        u64 used = memory_u(q->m, at + q->h->layout.block_used, 1, &ok);
         t->cut |= !ok || segments > left || ++blocks > MAX_BLOCKS;
         if (t->cut || !segments)
             return;

@@ -23,8 +23,8 @@ enum hotspot_blob hotspot_blob(struct hotspot_query *q, u64 at, char name[HOTSPO
 {
     const struct xp_jvm *j = &q->h->jvm;
     bool ok = at >= j->low && at < j->high;
-    u8 used = (u8)hotspot_u(q->m, at - j->block_header + q->h->layout.block_used, 1, &ok);
-    u64 text = hotspot_u(q->m, at + j->blob_name, sizeof(u64), &ok);
+    u8 used = (u8)memory_u(q->m, at - j->block_header + q->h->layout.block_used, 1, &ok);
+    u64 text = memory_u(q->m, at + j->blob_name, sizeof(u64), &ok);
     if (!ok || used != 1 || !memory_text(q->m, text, name, HOTSPOT_BLOB_NAME))
         return HOTSPOT_NONE;
     return !strcmp(name, "nmethod") ? HOTSPOT_NMETHOD : !strcmp(name, "native nmethod") ? HOTSPOT_NATIVE : HOTSPOT_STUB;
@@ -36,10 +36,10 @@ static bool open_immutable(struct hotspot_query *q, u64 at, struct code *c)
 {
     const struct hotspot_layout *l = &q->h->layout;
     bool ok = true;
-    u64 data = hotspot_u(q->m, at + l->immutable, sizeof(u64), &ok);
-    u32 size = (u32)hotspot_u(q->m, at + l->immutable_size, sizeof(u32), &ok);
-    u32 pcs = (u32)hotspot_u(q->m, at + l->scopes_pcs, sizeof(u32), &ok);
-    u32 scopes = (u32)hotspot_u(q->m, at + l->scopes_data, sizeof(u32), &ok);
+    u64 data = memory_u(q->m, at + l->immutable, sizeof(u64), &ok);
+    u32 size = (u32)memory_u(q->m, at + l->immutable_size, sizeof(u32), &ok);
+    u32 pcs = (u32)memory_u(q->m, at + l->scopes_pcs, sizeof(u32), &ok);
+    u32 scopes = (u32)memory_u(q->m, at + l->scopes_data, sizeof(u32), &ok);
     if (!ok || pcs > scopes || scopes > size || size > MAX_BLOB)
         return false;
     c->pcs = data + pcs;
@@ -54,13 +54,13 @@ static bool open_mutable(struct hotspot_query *q, u64 at, struct code *c)
     const struct hotspot_layout *l = &q->h->layout;
     bool ok = true;
     if (l->blob_mutable) {
-        c->metadata = hotspot_u(q->m, at + l->blob_mutable, sizeof(u64), &ok);
-        c->metadata += (u32)hotspot_u(q->m, at + l->blob_relocation, sizeof(u32), &ok);
+        c->metadata = memory_u(q->m, at + l->blob_mutable, sizeof(u64), &ok);
+        c->metadata += (u32)memory_u(q->m, at + l->blob_relocation, sizeof(u32), &ok);
         return ok;
     }
-    c->metadata = at + (u32)hotspot_u(q->m, at + l->metadata, l->metadata_bytes, &ok);
+    c->metadata = at + (u32)memory_u(q->m, at + l->metadata, l->metadata_bytes, &ok);
     if (l->immutable)
-        c->metadata += (u32)hotspot_u(q->m, at + l->blob_data, sizeof(u32), &ok);
+        c->metadata += (u32)memory_u(q->m, at + l->blob_data, sizeof(u32), &ok);
     return ok;
 }
 
@@ -68,9 +68,9 @@ static bool open_blob(struct hotspot_query *q, u64 at, struct code *c)
 {
     const struct hotspot_layout *l = &q->h->layout;
     bool ok = true;
-    u32 pcs = (u32)hotspot_u(q->m, at + l->scopes_pcs, sizeof(u32), &ok);
-    u32 end = (u32)hotspot_u(q->m, at + l->pcs_end, sizeof(u32), &ok);
-    u64 scopes = hotspot_u(q->m, at + l->scopes_data, l->scopes_is_pointer ? sizeof(u64) : sizeof(u32), &ok);
+    u32 pcs = (u32)memory_u(q->m, at + l->scopes_pcs, sizeof(u32), &ok);
+    u32 end = (u32)memory_u(q->m, at + l->pcs_end, sizeof(u32), &ok);
+    u64 scopes = memory_u(q->m, at + l->scopes_data, l->scopes_is_pointer ? sizeof(u64) : sizeof(u32), &ok);
     if (!ok || pcs > end || end > MAX_BLOB)
         return false;
     c->pcs = at + pcs;
@@ -85,8 +85,8 @@ static bool open_code(struct hotspot_query *q, u64 at, struct code *out)
     const struct xp_jvm *j = &q->h->jvm;
     struct code c = {0};
     bool ok = true;
-    c.method = hotspot_u(q->m, at + q->h->layout.nmethod_method, sizeof(u64), &ok);
-    c.frame_complete = (s32)hotspot_u(q->m, at + j->blob_frame_complete, j->frame_complete_bytes, &ok);
+    c.method = memory_u(q->m, at + q->h->layout.nmethod_method, sizeof(u64), &ok);
+    c.frame_complete = (s32)memory_u(q->m, at + j->blob_frame_complete, j->frame_complete_bytes, &ok);
     if (j->frame_complete_bytes == sizeof(s16))
         c.frame_complete = (s16)c.frame_complete;
     if (!ok || !c.method || !(q->h->layout.immutable ? open_immutable : open_blob)(q, at, &c) ||
@@ -106,14 +106,14 @@ static u32 find_scope(struct hotspot_query *q, const struct code *c, u32 positio
     u32 lo = 0, hi = c->npcs;
     while (lo < hi && ok) {
         u32 mid = lo + (hi - lo) / 2;
-        s32 pc = (s32)hotspot_u(q->m, c->pcs + (u64)mid * l->pcdesc_size + l->pcdesc_pc, sizeof(u32), &ok);
+        s32 pc = (s32)memory_u(q->m, c->pcs + (u64)mid * l->pcdesc_size + l->pcdesc_pc, sizeof(u32), &ok);
         if (pc < (s64)position)
             lo = mid + 1;
         else
             hi = mid;
     }
     u64 at = c->pcs + (u64)lo * l->pcdesc_size + l->pcdesc_scope;
-    return ok && lo < c->npcs ? (u32)hotspot_u(q->m, at, sizeof(u32), &ok) : 0;
+    return ok && lo < c->npcs ? (u32)memory_u(q->m, at, sizeof(u32), &ok) : 0;
 }
 
 /* ---- Scopes ----------------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static u32 find_scope(struct hotspot_query *q, const struct code *c, u32 positio
 static u64 metadata_at(struct hotspot_query *q, const struct code *c, u32 index)
 {
     bool ok = index && index <= MAX_INDEX; /* 0 is NULL */
-    return hotspot_u(q->m, c->metadata + 8ull * index - 8, sizeof(u64), &ok);
+    return memory_u(q->m, c->metadata + 8ull * index - 8, sizeof(u64), &ok);
 }
 
 /* Reads the scope at *offset, and moves that on to the one that it is inlined into; 0: there is none. Those were
@@ -148,7 +148,7 @@ bool hotspot_scopes(struct hotspot_query *q, u64 nmethod, u32 position, bool exa
     struct code c;
     bool ok = true, whole = false;
     out->n = 0;
-    out->level = (u8)hotspot_u(q->m, nmethod + q->h->layout.nmethod_level, 1, &ok);
+    out->level = (u8)memory_u(q->m, nmethod + q->h->layout.nmethod_level, 1, &ok);
     if (!ok || !open_code(q, nmethod, &c))
         return false;
     bool entry = exact && position < (s64)c.frame_complete; /* it has not begun */

@@ -7,29 +7,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define PAIRS 6
-
-static void name_all(const struct crafted *c, int mem, const struct buf *attached, const void *arg)
+static void ask(const struct crafted *c, const void *arg, struct crafted_words *out)
 {
-    AUTO_BUF struct buf out = {0};
-    struct names v;
+    (void)arg;
     u64 compiled = XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod);
-    const u64 words[2 * PAIRS] = {compiled,
-                                  XP_MORE_WORD(77, 16),
-                                  compiled,
-                                  XP_MORE_WORD(77, 32),
-                                  compiled | XP_WORD_EXACT,
-                                  XP_MORE_WORD(77, 9),
-                                  XP_JAVA_WORD(XP_JAVA_COMPILED, c->native),
-                                  XP_MORE_WORD(78, 0),
-                                  XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda),
-                                  XP_MORE_WORD(crafted_cookie(c, c->lambda), 5),
-                                  XP_JAVA_WORD(XP_JAVA_STUB, c->stub),
-                                  XP_MORE_WORD(0, 1)};
-    if (runtime_names(mem, attached->data, attached->len, words, 2 * PAIRS, &out))
-        return;
-    if (names_view(out.data, out.len, PAIRS, &v))
-        abort();
+    crafted_ask(out, compiled, XP_MORE_WORD(77, 16));
+    crafted_ask(out, compiled, XP_MORE_WORD(77, 32));
+    crafted_ask(out, compiled | XP_WORD_EXACT, XP_MORE_WORD(77, 9));
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_COMPILED, c->native), XP_MORE_WORD(78, 0));
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda), XP_MORE_WORD(crafted_cookie(c, c->lambda), 5));
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_STUB, c->stub), XP_MORE_WORD(0, 1));
 }
 
 /* Two bytes that follow each other. */
@@ -45,7 +32,7 @@ static void change(struct crafted *c, const u8 *data, size_t len)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static const enum crafted_age ages[] = {CRAFTED_8, CRAFTED_17, CRAFTED_23, CRAFTED_25};
-    static const struct crafted_fuzzer fuzzer = {change, name_all, NULL};
+    static const struct crafted_fuzzer fuzzer = {change, ask, NULL};
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     if (!c || !len)
         return 0;

@@ -143,13 +143,6 @@ struct hotspot_query { /* one request */
     VEC(struct hotspot_method) known;
 };
 
-static inline u64 hotspot_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
-{
-    u64 v = 0;
-    *ok = *ok && memory_near(m, at, &v, bytes);
-    return *ok ? v : 0;
-}
-
 /* The names of a method, read once; NULL: out of memory. Valid until the next call. */
 const struct hotspot_method *hotspot_method(struct hotspot_query *q, u64 method);
 /* The line of a bytecode; 0: unknown. */

@@ -70,7 +70,7 @@ static bool add_symbol(struct hotspot_query *q, u64 symbol, void (*spell)(struct
     const struct hotspot_layout *l = &q->h->layout;
     char bytes[MAX_SYMBOL];
     bool ok = symbol != 0;
-    size_t len = (size_t)hotspot_u(q->m, symbol + l->symbol_length, sizeof(u16), &ok);
+    size_t len = (size_t)memory_u(q->m, symbol + l->symbol_length, sizeof(u16), &ok);
     if (!ok || !len || !memory_near(q->m, symbol + l->symbol_body, bytes, len))
         return false;
     spell(out, bytes, len);
@@ -81,9 +81,9 @@ static bool add_symbol(struct hotspot_query *q, u64 symbol, void (*spell)(struct
 static u64 pool_entry(struct hotspot_query *q, u64 pool, u64 index_at)
 {
     bool ok = true;
-    u64 index = hotspot_u(q->m, index_at, sizeof(u16), &ok);
-    ok = ok && index < (u32)hotspot_u(q->m, pool + q->h->layout.pool_length, sizeof(u32), &ok);
-    u64 entry = index ? hotspot_u(q->m, pool + q->h->layout.pool_size + 8 * index, sizeof(u64), &ok) : 0;
+    u64 index = memory_u(q->m, index_at, sizeof(u16), &ok);
+    ok = ok && index < (u32)memory_u(q->m, pool + q->h->layout.pool_length, sizeof(u32), &ok);
+    u64 entry = index ? memory_u(q->m, pool + q->h->layout.pool_size + 8 * index, sizeof(u64), &ok) : 0;
     return entry & ~1ull; /* 8: marks of what is not resolved */
 }
 
@@ -92,7 +92,7 @@ static void name_method(struct hotspot_query *q, u64 pool, u64 klass, struct hot
     const struct hotspot_layout *l = &q->h->layout;
     AUTO_BUF struct buf name = {0};
     bool ok = true;
-    if (add_symbol(q, hotspot_u(q->m, klass + q->h->jvm.klass_name, sizeof(u64), &ok), hotspot_spell_class, &name))
+    if (add_symbol(q, memory_u(q->m, klass + q->h->jvm.klass_name, sizeof(u64), &ok), hotspot_spell_class, &name))
         buf_char(&name, '.');
     if (!add_symbol(q, pool_entry(q, pool, to->constmethod + l->const_name), hotspot_spell, &name))
         return;
@@ -107,7 +107,7 @@ static void name_file(struct hotspot_query *q, u64 klass, struct hotspot_method 
     const struct hotspot_layout *l = &q->h->layout;
     AUTO_BUF struct buf name = {0};
     bool ok = true;
-    u64 pool = hotspot_u(q->m, klass + l->klass_pool, sizeof(u64), &ok);
+    u64 pool = memory_u(q->m, klass + l->klass_pool, sizeof(u64), &ok);
     u64 at = l->pool_file ? pool + l->pool_file : l->klass_file ? klass + l->klass_file : 0;
     if (ok && at && add_symbol(q, pool_entry(q, pool, at), hotspot_spell, &name))
         to->file = frame_reply_text(&q->reply, name.data, name.len);
@@ -118,11 +118,11 @@ static struct hotspot_method read_method(struct hotspot_query *q, u64 method)
     const struct hotspot_layout *l = &q->h->layout;
     struct hotspot_method m = {0};
     bool ok = true;
-    m.constmethod = hotspot_u(q->m, method + q->h->jvm.constmethod, sizeof(u64), &ok);
-    u64 pool = hotspot_u(q->m, m.constmethod + q->h->jvm.const_pool, sizeof(u64), &ok);
-    u64 klass = hotspot_u(q->m, pool + q->h->jvm.pool_holder, sizeof(u64), &ok);
-    m.code_size = (u32)hotspot_u(q->m, m.constmethod + l->const_code_size, sizeof(u16), &ok);
-    m.lines = hotspot_u(q->m, m.constmethod + l->const_flags, sizeof(u16), &ok) & l->lines_flag;
+    m.constmethod = memory_u(q->m, method + q->h->jvm.constmethod, sizeof(u64), &ok);
+    u64 pool = memory_u(q->m, m.constmethod + q->h->jvm.const_pool, sizeof(u64), &ok);
+    u64 klass = memory_u(q->m, pool + q->h->jvm.pool_holder, sizeof(u64), &ok);
+    m.code_size = (u32)memory_u(q->m, m.constmethod + l->const_code_size, sizeof(u16), &ok);
+    m.lines = memory_u(q->m, m.constmethod + l->const_flags, sizeof(u16), &ok) & l->lines_flag;
     if (!ok)
         return (struct hotspot_method){0};
     name_method(q, pool, klass, &m);

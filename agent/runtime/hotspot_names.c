@@ -31,9 +31,9 @@ static bool is_nmethod(struct hotspot_query *q, const struct word *w, enum hotsp
 {
     const struct hotspot_layout *l = &q->h->layout;
     bool ok = kind == HOTSPOT_NMETHOD || kind == HOTSPOT_NATIVE;
-    u32 id = (u32)hotspot_u(q->m, w->at + q->h->jvm.method_id, sizeof(u32), &ok);
-    int8_t state = (int8_t)hotspot_u(q->m, w->at + l->nmethod_state, sizeof(u8), &ok);
-    u64 method = hotspot_u(q->m, w->at + l->nmethod_method, sizeof(u64), &ok);
+    u32 id = (u32)memory_u(q->m, w->at + q->h->jvm.method_id, sizeof(u32), &ok);
+    int8_t state = (int8_t)memory_u(q->m, w->at + l->nmethod_state, sizeof(u8), &ok);
+    u64 method = memory_u(q->m, w->at + l->nmethod_method, sizeof(u64), &ok);
     return ok && (id & 0xfffffff) == w->cookie && state < (int8_t)l->dead_state && method;
 }
 
@@ -42,11 +42,11 @@ static bool is_method(struct hotspot_query *q, const struct word *w)
 {
     const struct xp_jvm *j = &q->h->jvm;
     bool ok = true;
-    u64 constmethod = hotspot_u(q->m, w->at + j->constmethod, sizeof(u64), &ok);
-    u64 pool = hotspot_u(q->m, constmethod + j->const_pool, sizeof(u64), &ok);
-    u64 klass = hotspot_u(q->m, pool + j->pool_holder, sizeof(u64), &ok);
-    u64 name = hotspot_u(q->m, klass + j->klass_name, sizeof(u64), &ok);
-    u16 hash = (u16)hotspot_u(q->m, name + j->symbol_hash, sizeof(u16), &ok);
+    u64 constmethod = memory_u(q->m, w->at + j->constmethod, sizeof(u64), &ok);
+    u64 pool = memory_u(q->m, constmethod + j->const_pool, sizeof(u64), &ok);
+    u64 klass = memory_u(q->m, pool + j->pool_holder, sizeof(u64), &ok);
+    u64 name = memory_u(q->m, klass + j->klass_name, sizeof(u64), &ok);
+    u16 hash = (u16)memory_u(q->m, name + j->symbol_hash, sizeof(u16), &ok);
     return ok &&
            (w->cookie == XP_JAVA_COOKIE(constmethod, name, hash) || w->cookie == XP_JAVA_COOKIE(constmethod, 0, 0));
 }

@@ -1,11 +1,17 @@
-#include "base/test.h"
 #include "proc/memory.h"
 #include "runtime/hotspot.h"
 #include "runtime/hotspot_crafted.h"
-#include "runtime/crafted_ask.h"
+#include "runtime/crafted_test.h"
 #include <errno.h>
 
 static const enum crafted_age AGES[] = {CRAFTED_8, CRAFTED_17, CRAFTED_23, CRAFTED_25};
+
+static struct hotspot hotspot_of(const struct buf *attached)
+{
+    struct hotspot h = {0};
+    crafted_said(attached, &runtime_hotspot, &h, sizeof(h));
+    return h;
+}
 
 /* Names have their signature. */
 static const char *frames_of(const struct crafted *c, const struct buf *attached, u64 java, u64 more)
@@ -16,14 +22,8 @@ static const char *frames_of(const struct crafted *c, const struct buf *attached
 TEST(hotspot_says_where_its_code_is)
 {
     for (unsigned i = 0; i < sizeof(AGES) / sizeof(*AGES); i++) {
-        AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-        AUTO_BUF struct buf out = {0};
-        struct hotspot h;
-        const void *bytes;
-        crafted_make(c, AGES[i]);
-        CHECK_EQ(attach(c, &out), 0);
-        CHECK(runtime_attached(out.data, out.len, &bytes) == &runtime_hotspot);
-        memcpy(&h, bytes, sizeof(h));
+        CRAFT(AGES[i]);
+        struct hotspot h = hotspot_of(&a);
         const struct xp_jvm *j = &h.jvm;
         CHECK_STR(h.version, "1.2+3");
         CHECK(j->low == CRAFTED_HEAP && j->high == CRAFTED_END && j->heap[0].segmap == CRAFTED_SEGMAP);
@@ -38,31 +38,19 @@ TEST(hotspot_says_where_its_code_is)
     }
 }
 
-static const char *about(const struct crafted *c, struct buf *out)
-{
-    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    out->len = 0;
-    if (runtime_about(mem, maps, out) || !runtime_about_sound(out->data, out->len))
-        return "failed";
-    buf_char(out, 0);
-    return out->data;
-}
-
 TEST(hotspot_says_what_it_is)
 {
-    AUTO_BUF struct buf out = {0};
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     for (unsigned i = 0; i < sizeof(AGES) / sizeof(*AGES); i++) {
         crafted_make(c, AGES[i]);
-        CHECK_STR(about(c, &out),
+        CHECK_STR(crafted_about(c),
                   "machine\tHotSpot 1.2+3\ncollector\tSerial\ncode\t1 heap of 0.0 MiB, 0.0 MiB in use\n"
                   "methods\t0 compiled by C1, 1 by C2, 1 native\n");
     }
     crafted_put(c, CRAFTED_HEAP, 1u << 20, 4); /* a block longer than its heap */
-    CHECK(strstr(about(c, &out), "not all of it could be read"));
+    CHECK(strstr(crafted_about(c), "not all of it could be read"));
     crafted_put(c, c->heaps, 0, 8);
-    CHECK_STR(about(c, &out), "failed");
+    CHECK_STR(crafted_about(c), "still starts");
     CHECK(runtime_about_sound("", 0) && runtime_about_sound("key\ttext 1\n", 11));
     CHECK(!runtime_about_sound("key\ttext", 8) && !runtime_about_sound("key\n", 4));
     CHECK(!runtime_about_sound("key\ta\tb\n", 8) && !runtime_about_sound("Key\ta\n", 6));
@@ -71,10 +59,7 @@ TEST(hotspot_says_what_it_is)
 TEST(frames_of_compiled_code_have_their_inlined_calls)
 {
     for (unsigned i = 0; i < sizeof(AGES) / sizeof(*AGES); i++) {
-        AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-        AUTO_BUF struct buf a = {0};
-        crafted_make(c, AGES[i]);
-        CHECK_EQ(attach(c, &a), 0);
+        CRAFT(AGES[i]);
         u64 java = XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod), exact = java | XP_WORD_EXACT;
         CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(77, 32)), "3 a.b.C$D.outer(I)V File.java:10");
         CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(77, 16)),
@@ -91,10 +76,7 @@ TEST(frames_of_compiled_code_have_their_inlined_calls)
 
 TEST(frames_of_the_interpreter_and_stubs_are_named)
 {
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    AUTO_BUF struct buf a = {0};
-    crafted_make(c, CRAFTED_25);
-    CHECK_EQ(attach(c, &a), 0);
+    CRAFT(CRAFTED_25);
     u64 java = XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda), stub = XP_JAVA_WORD(XP_JAVA_STUB, c->stub);
     u32 cookie = crafted_cookie(c, c->lambda);
     CHECK_STR(frames_of(c, &a, java, XP_MORE_WORD(cookie, 1)), "1 x.Foo$$Lambda.run()V File.java:50");
@@ -105,10 +87,7 @@ TEST(frames_of_the_interpreter_and_stubs_are_named)
 
 TEST(frames_whose_owner_is_another_one_are_gone)
 {
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    AUTO_BUF struct buf a = {0};
-    crafted_make(c, CRAFTED_17);
-    CHECK_EQ(attach(c, &a), 0);
+    CRAFT(CRAFTED_17);
     u64 compiled = XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod), more = XP_MORE_WORD(77, 32);
     u64 method = XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->outer);
     static const char gone[] = "7 [java: gone] :0";
@@ -158,32 +137,17 @@ TEST(virtual_machines_that_start_or_are_not_understood_are_told_apart)
     CHECK_EQ(out.len, 0);
 }
 
-static struct hotspot sound(struct crafted *c)
-{
-    AUTO_BUF struct buf out = {0};
-    struct hotspot h = {0};
-    crafted_make(c, CRAFTED_25);
-    if (!attach(c, &out))
-        memcpy(&h, out.data + sizeof(struct runtime_attached), sizeof(h));
-    return h;
-}
-
-#define REFUSES(change)                              \
-    do {                                             \
-        struct hotspot bad = h;                      \
-        bad.change;                                  \
-        CHECK(hotspot_check(&bad, sizeof(bad)) < 0); \
-    } while (0)
+#define REFUSES(change) CHECK_REFUSED(hotspot_check, sound, change)
 
 TEST(what_is_said_of_a_virtual_machine_is_checked)
 {
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    struct hotspot h = sound(c);
-    CHECK_EQ(hotspot_check(&h, sizeof(h)), 0);
-    CHECK(hotspot_check(&h, sizeof(h) - 1) < 0);
+    CRAFT(CRAFTED_25);
+    struct hotspot sound = hotspot_of(&a);
+    CHECK_EQ(hotspot_check(&sound, sizeof(sound)), 0);
+    CHECK_EQ(hotspot_check(&sound, sizeof(sound) - 1), -EBADMSG);
     REFUSES(jvm.heap[0].shift = 31);
     REFUSES(jvm.heap[0].shift = 0);
-    REFUSES(jvm.heap[0].low = h.jvm.heap[0].high);
+    REFUSES(jvm.heap[0].low = sound.jvm.heap[0].high);
     REFUSES(jvm.heap[0].high++);
     REFUSES(jvm.heap[0].segmap = 1ull << 56);
     REFUSES(jvm.heap[1].high = 1);
@@ -198,37 +162,26 @@ TEST(what_is_said_of_a_virtual_machine_is_checked)
     REFUSES(layout.metadata_bytes = 8);
     REFUSES(layout.byte_zero = 2);
     REFUSES(version[0] = '\n');
-    memset(h.version, 'x', sizeof(h.version));
-    CHECK(hotspot_check(&h, sizeof(h)) < 0);
+    memset(sound.version, 'x', sizeof(sound.version));
+    CHECK_EQ(hotspot_check(&sound, sizeof(sound)), -EBADMSG);
 }
 
-/* Whatever bytes change: no reply that is not sound, and none that is not one. */
+static void make_any(struct crafted *c, unsigned i)
+{
+    crafted_make(c, AGES[i % 4]);
+}
+
+static void ask(const struct crafted *c, const struct crafted *bad, u64 any, struct crafted_words *out)
+{
+    (void)bad;
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod), XP_MORE_WORD(77, 16));
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_COMPILED, c->native), XP_MORE_WORD(78, 16));
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda), XP_MORE_WORD(crafted_cookie(c, c->lambda), 1));
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_INTERPRETED, any & 0xffff), XP_MORE_WORD(any >> 3, 1));
+    crafted_ask(out, XP_JAVA_WORD(XP_JAVA_STUB, c->stub), XP_MORE_WORD(0, 1));
+}
+
 TEST(crafted_virtual_machines_do_no_harm)
 {
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    AUTO_FREE struct crafted *bad = malloc(sizeof(*bad));
-    u64 seed = 1;
-    for (unsigned i = 0; i < 400; i++) {
-        AUTO_BUF struct buf a = {0};
-        AUTO_BUF struct buf b = {0};
-        AUTO_BUF struct buf out = {0};
-        struct names v;
-        crafted_make(c, AGES[i % 4]);
-        *bad = *c;
-        crafted_spoil(bad, CRAFTED_MODULE, CRAFTED_SIZE - CRAFTED_MODULE, 1 + i % 32, &seed);
-        const u64 words[] = {XP_JAVA_WORD(XP_JAVA_COMPILED, c->nmethod),
-                             XP_MORE_WORD(77, 16),
-                             XP_JAVA_WORD(XP_JAVA_COMPILED, c->native),
-                             XP_MORE_WORD(78, 16),
-                             XP_JAVA_WORD(XP_JAVA_INTERPRETED, c->lambda),
-                             XP_MORE_WORD(crafted_cookie(c, c->lambda), 1),
-                             XP_JAVA_WORD(XP_JAVA_INTERPRETED, seed & 0xffff),
-                             XP_MORE_WORD(seed >> 3, 1),
-                             XP_JAVA_WORD(XP_JAVA_STUB, c->stub),
-                             XP_MORE_WORD(0, 1)};
-        attach(bad, &b);
-        CHECK_EQ(attach(c, &a), 0);
-        CHECK_EQ(names_of(bad, &a, words, 10, &out), 0);
-        CHECK_EQ(names_view(out.data, out.len, 5, &v), 0);
-    }
+    crafted_do_no_harm(&(struct crafted_harm){make_any, ask});
 }

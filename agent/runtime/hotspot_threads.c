@@ -30,8 +30,8 @@ struct piece {
 static bool read_piece(struct finder *f, u64 blob, struct piece *out)
 {
     bool ok = true;
-    u64 size = hotspot_u(f->q->m, blob + f->q->h->layout.blob_size, sizeof(u32), &ok);
-    u64 code = hotspot_u(f->q->m, blob + f->j->blob_code, f->j->code_is_offset ? sizeof(u32) : sizeof(u64), &ok);
+    u64 size = memory_u(f->q->m, blob + f->q->h->layout.blob_size, sizeof(u32), &ok);
+    u64 code = memory_u(f->q->m, blob + f->j->blob_code, f->j->code_is_offset ? sizeof(u32) : sizeof(u64), &ok);
     out->at = f->j->code_is_offset ? blob + code : code;
     if (!ok || out->at < blob || out->at - blob >= size)
         return false;

@@ -1,5 +1,5 @@
 /* The row of Perl in the table of runtimes. */
-#include "base/cleanup.h"
+#include "runtime/attach.h"
 #include "runtime/perl_internal.h"
 #include "runtime/runtime.h"
 #include "runtime/sound.h"
@@ -9,33 +9,28 @@
 #define MAX_SLOT    (1u << 16)
 #define MAX_CONTEXT 256 /* bytes: more than the unwinder could keep */
 
-/* A program and a library of it may both have an interpreter, of which one is not used: the first that runs counts. */
+/* ---- The process ------------------------------------------------------------------------------------------------ */
+
+static int read_module(struct memory *m, const struct module *mod, void *found)
+{
+    struct perl_found *out = found;
+    *out = (struct perl_found){.module = *mod};
+    int rc = perl_layout(m, out);
+    if (!rc)
+        rc = perl_threads(m, out);
+    return !rc && perl_check(&out->p, sizeof(out->p)) ? -ENOTSUP : rc;
+}
+
 int perl_find(struct memory *m, struct perl_found *out)
 {
-    int rc = -ENODATA;
-    struct module_walk walk = {0};
-    struct module mod;
-    while (rc && module_next(m, &walk, &mod)) {
-        *out = (struct perl_found){.module = mod};
-        int got = perl_layout(m, out);
-        if (!got)
-            got = perl_threads(m, out);
-        if (!got)
-            got = perl_check(&out->p, sizeof(out->p)) ? -ENOTSUP : 0;
-        if (!got || rc == -ENODATA || got == -EAGAIN)
-            rc = got;
-    }
-    return rc;
+    return attach_find(m, read_module, out);
 }
 
 static int attach(struct memory *m, struct buf *out)
 {
     struct perl_found found;
     int rc = perl_find(m, &found);
-    if (rc)
-        return rc;
-    buf_add(out, &found.p, sizeof(found.p));
-    return out->failed ? -ENOMEM : 0;
+    return rc ? rc : attach_reply(out, &found.p, sizeof(found.p));
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */

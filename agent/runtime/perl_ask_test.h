@@ -1,16 +1,13 @@
 /* Questions about crafted interpreters (runtime/perl_crafted.h), for tests. */
 #pragma once
-#include "base/test.h"
 #include "runtime/perl.h"
 #include "runtime/perl_crafted.h"
-#include "runtime/crafted_ask.h"
+#include "runtime/crafted_test.h"
 
 static inline struct perl perl_of(const struct buf *attached)
 {
     struct perl p = {0};
-    const void *bytes;
-    if (runtime_attached(attached->data, attached->len, &bytes) == &runtime_perl)
-        memcpy(&p, bytes, sizeof(p));
+    crafted_said(attached, &runtime_perl, &p, sizeof(p));
     return p;
 }
 
@@ -25,9 +22,3 @@ static inline u32 at_cop(const struct crafted *c, u32 sub, u32 cop)
 {
     return XP_PERL_AT(((s64)cop - (s64)c->cv[sub]) / 8);
 }
-
-#define CRAFT(version, build, libc)                   \
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c)); \
-    AUTO_BUF struct buf a = {0};                      \
-    crafted_make(c, (version), (build), (libc));      \
-    CHECK_EQ(attach(c, &a), 0)

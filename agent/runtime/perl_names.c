@@ -19,10 +19,9 @@ static bool has_line(const u64 *w)
     return XP_MORE_POSITION(w[1]) & 1;
 }
 
-/* The unwinder cannot read what is not in memory at that moment: then the cookie is 0. */
 static bool fits(const struct perl_mark *mark, const u64 *w)
 {
-    return (XP_MORE_COOKIE(w[1]) == mark->cookie || !XP_MORE_COOKIE(w[1])) && (!mark->over || has_line(w));
+    return frame_reply_fits(mark->cookie, w) && (!mark->over || has_line(w));
 }
 
 static bool is_gone(void *query, const u64 *w)

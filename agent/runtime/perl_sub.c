@@ -234,9 +234,8 @@ static struct perl_sub read_sub(struct perl_query *q, u64 cv)
     if (!read_words(q->m, cv, &body, words))
         return s;
     s.mark = mark_of(q->m, q->p, cv, body, words);
-    if (add_sub(q, cv, body, &text) && text.len)
-        s.name = frame_reply_text(&q->reply, text.data, text.len);
-    q->reply.texts.failed |= text.failed;
+    bool ok = add_sub(q, cv, body, &text);
+    s.name = frame_reply_text_of(&q->reply, &text, ok);
     s.file = first_file(q, words[1]);
     return s;
 }

@@ -1,5 +1,5 @@
 /* The row of PHP in the table of runtimes. */
-#include "base/cleanup.h"
+#include "runtime/attach.h"
 #include "runtime/php_internal.h"
 #include "runtime/runtime.h"
 #include "runtime/sound.h"
@@ -11,37 +11,27 @@
 
 /* ---- The process ------------------------------------------------------------------------------------------------ */
 
-static int read_module(struct memory *m, const struct module *mod, struct php_found *out)
+/* The engine is in a program (php, php-fpm) or a library of it (mod_php). */
+static int read_module(struct memory *m, const struct module *mod, void *found)
 {
-    u64 registry = module_symbol(m, mod, "module_registry");
+    struct php_found *out = found;
+    u64 registry = module_symbol(m, mod, "zend_execute_ex") ? module_symbol(m, mod, "module_registry") : 0;
     int rc = registry ? php_layout(m, registry, out) : -ENODATA;
     if (!rc)
         rc = php_state(m, mod, out);
     return !rc && php_check(&out->p, sizeof(out->p)) ? -ENOTSUP : rc;
 }
 
-/* The engine is in a program (php, php-fpm) or a library of it (mod_php): the first that runs counts. */
 int php_find(struct memory *m, struct php_found *out)
 {
-    int rc = -ENODATA;
-    struct module_walk walk = {0};
-    struct module mod;
-    while (rc && module_next(m, &walk, &mod)) {
-        int got = module_symbol(m, &mod, "zend_execute_ex") ? read_module(m, &mod, out) : -ENODATA;
-        if (!got || rc == -ENODATA || got == -EAGAIN)
-            rc = got;
-    }
-    return rc;
+    return attach_find(m, read_module, out);
 }
 
 static int attach(struct memory *m, struct buf *out)
 {
     struct php_found found;
     int rc = php_find(m, &found);
-    if (rc)
-        return rc;
-    buf_add(out, &found.p, sizeof(found.p));
-    return out->failed ? -ENOMEM : 0;
+    return rc ? rc : attach_reply(out, &found.p, sizeof(found.p));
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */

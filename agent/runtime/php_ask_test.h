@@ -1,16 +1,13 @@
 /* Questions about crafted engines (runtime/php_crafted.h), for tests. */
 #pragma once
-#include "base/test.h"
 #include "runtime/php.h"
 #include "runtime/php_crafted.h"
-#include "runtime/crafted_ask.h"
+#include "runtime/crafted_test.h"
 
 static inline struct php php_of(const struct buf *attached)
 {
     struct php p = {0};
-    const void *bytes;
-    if (runtime_attached(attached->data, attached->len, &bytes) == &runtime_php)
-        memcpy(&p, bytes, sizeof(p));
+    crafted_said(attached, &runtime_php, &p, sizeof(p));
     return p;
 }
 
@@ -20,9 +17,3 @@ static inline const char *frame_of(const struct crafted *c, const struct buf *at
     return frames_in(c, attached, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, crafted_address(c, function)),
                      XP_MORE_WORD(crafted_cookie(c, function), position), true);
 }
-
-#define CRAFT(version, threads)                       \
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c)); \
-    AUTO_BUF struct buf a = {0};                      \
-    crafted_make(c, (version), (threads));            \
-    CHECK_EQ(attach(c, &a), 0)

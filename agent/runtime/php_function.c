@@ -19,8 +19,8 @@ bool php_text(struct memory *m, u64 string, struct buf *out)
 {
     char text[MAX_TEXT];
     bool ok = string && string < MAX_ADDRESS;
-    u32 type = (u32)php_u(m, string + PHP_STRING_TYPE, sizeof(u32), &ok);
-    u64 length = php_u(m, string + XP_PHP_LENGTH, sizeof(u64), &ok);
+    u32 type = (u32)memory_u(m, string + PHP_STRING_TYPE, sizeof(u32), &ok);
+    u64 length = memory_u(m, string + XP_PHP_LENGTH, sizeof(u64), &ok);
     size_t n = length < MAX_TEXT ? (size_t)length : MAX_TEXT;
     if (!ok || (type & 15) != IS_STRING || length > MAX_LENGTH || !memory_near(m, string + XP_PHP_TEXT, text, n))
         return false;
@@ -63,7 +63,7 @@ static bool code_cookie(struct memory *m, u64 file, u32 *cookie)
 {
     u64 tail[3] = {0};
     bool ok = file != 0;
-    u64 length = php_u(m, file + XP_PHP_LENGTH, sizeof(u64), &ok);
+    u64 length = memory_u(m, file + XP_PHP_LENGTH, sizeof(u64), &ok);
     if (!ok || length > MAX_LENGTH ||
         (length >= XP_PHP_TAIL && !memory_near(m, file + XP_PHP_TEXT - XP_PHP_TAIL + length, tail, XP_PHP_TAIL)))
         return false;
@@ -86,7 +86,7 @@ bool php_cookie(struct memory *m, const struct xp_php *x, u64 at, u32 *cookie)
 static bool spell_name(struct memory *m, const struct php_words *w, struct buf *out)
 {
     bool ok = true;
-    u64 class = w->scope && w->scope < MAX_ADDRESS ? php_u(m, w->scope + PHP_CLASS_NAME, sizeof(u64), &ok) : 0;
+    u64 class = w->scope && w->scope < MAX_ADDRESS ? memory_u(m, w->scope + PHP_CLASS_NAME, sizeof(u64), &ok) : 0;
     if (w->scope) {
         if (!php_text(m, class, out))
             return false;
@@ -95,18 +95,12 @@ static bool spell_name(struct memory *m, const struct php_words *w, struct buf *
     return php_text(m, w->name, out);
 }
 
-static u32 text_of(struct php_query *q, struct buf *text, bool ok)
-{
-    q->reply.texts.failed |= text->failed;
-    return ok ? frame_reply_text(&q->reply, text->data, text->len) : 0;
-}
-
 static struct php_function read_code(struct php_query *q, u64 string)
 {
     AUTO_BUF struct buf file = {0};
     struct php_function f = {0};
     if (code_cookie(q->m, string, &f.cookie))
-        f.file = text_of(q, &file, php_text(q->m, string, &file));
+        f.file = frame_reply_text_of(&q->reply, &file, php_text(q->m, string, &file));
     return f;
 }
 
@@ -120,9 +114,9 @@ static struct php_function read_function(struct php_query *q, u64 at)
         return f;
     f.type = w.type;
     f.cookie = cookie_of(&w);
-    f.name = text_of(q, &name, spell_name(q->m, &w, &name));
+    f.name = frame_reply_text_of(&q->reply, &name, spell_name(q->m, &w, &name));
     if (w.file)
-        f.file = text_of(q, &file, php_text(q->m, w.file, &file));
+        f.file = frame_reply_text_of(&q->reply, &file, php_text(q->m, w.file, &file));
     return f;
 }
 

@@ -7,32 +7,20 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define PAIRS 5
-
-static void name_all(const struct crafted *c, int mem, const struct buf *attached, const void *arg)
+static void ask(const struct crafted *c, const void *arg, struct crafted_words *out)
 {
-    AUTO_BUF struct buf out = {0};
-    struct names v;
-    u32 any = 0;
-    const u64 words[2 * PAIRS] = {XP_SCRIPT_WORD(XP_LANGUAGE_PHP, crafted_address(c, c->main)),
-                                  XP_MORE_WORD(any, 2 | XP_PHP_MAIN),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->method) | XP_WORD_EXACT,
-                                  XP_MORE_WORD(crafted_cookie(c, c->method), 3),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->method),
-                                  XP_MORE_WORD(any, 3),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->native),
-                                  XP_MORE_WORD(any, 0),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->frame),
-                                  XP_MORE_WORD(any, 0)};
-    if (runtime_names(mem, attached->data, attached->len, words, 2 * PAIRS, &out))
-        return;
-    if (names_view(out.data, out.len, PAIRS, &v))
-        abort();
+    (void)arg;
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, crafted_address(c, c->main)), XP_MORE_WORD(0, 2 | XP_PHP_MAIN));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->method) | XP_WORD_EXACT,
+                XP_MORE_WORD(crafted_cookie(c, c->method), 3));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->method), XP_MORE_WORD(0, 3));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->native), XP_MORE_WORD(0, 0));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->frame), XP_MORE_WORD(0, 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, name_all, NULL};
+    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, ask, NULL};
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     if (!c || !len)
         return 0;

@@ -7,13 +7,6 @@
 #include "runtime/frame_reply.h"
 #include "runtime/php.h"
 
-static inline u64 php_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
-{
-    u64 v = 0;
-    *ok = *ok && memory_near(m, at, &v, bytes);
-    return *ok ? v : 0;
-}
-
 /* What is the same in all versions, in bytes from the start of the structure. */
 enum {
     PHP_STRING_TYPE = 4, /* zend_string */

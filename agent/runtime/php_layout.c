@@ -68,8 +68,8 @@ static void fill(const struct version *v, struct php_found *out)
 static u64 module_at(struct memory *m, u64 data, u32 i, char *name)
 {
     bool ok = true;
-    u64 bucket = data + (u64)i * PHP_BUCKET_BYTES, at = php_u(m, bucket, sizeof(u64), &ok);
-    u64 key = php_u(m, bucket + PHP_BUCKET_KEY, sizeof(u64), &ok);
+    u64 bucket = data + (u64)i * PHP_BUCKET_BYTES, at = memory_u(m, bucket, sizeof(u64), &ok);
+    u64 key = memory_u(m, bucket + PHP_BUCKET_KEY, sizeof(u64), &ok);
     bool sound = ok && at && at < MAX_ADDRESS && key && key < MAX_ADDRESS - XP_PHP_TEXT;
     return sound && memory_text(m, key + XP_PHP_TEXT, name, MAX_NAME) ? at : 0;
 }
@@ -79,7 +79,7 @@ static void read_version(struct memory *m, u64 module, char *out, size_t size)
 {
     char text[128];
     bool ok = true;
-    u64 at = php_u(m, module + MODULE_VERSION, sizeof(u64), &ok);
+    u64 at = memory_u(m, module + MODULE_VERSION, sizeof(u64), &ok);
     if (ok && memory_text(m, at, text, sizeof(text)) && version_sound(text, sizeof(text)))
         snprintf(out, size, "%.*s", (int)size - 1, text);
 }
@@ -88,8 +88,8 @@ static int list_modules(struct memory *m, u64 registry, struct php_found *out)
 {
     bool ok = true;
     char name[MAX_NAME];
-    u64 data = php_u(m, registry + PHP_TABLE_DATA, sizeof(u64), &ok);
-    u32 n = (u32)php_u(m, registry + PHP_TABLE_USED, sizeof(u32), &ok);
+    u64 data = memory_u(m, registry + PHP_TABLE_DATA, sizeof(u64), &ok);
+    u32 n = (u32)memory_u(m, registry + PHP_TABLE_USED, sizeof(u32), &ok);
     u64 core = ok && n && data < MAX_ADDRESS ? module_at(m, data, 0, name) : 0;
     if (!core || strcmp(name, CORE) != 0)
         return ok && !n ? -EAGAIN : -ENOTSUP;

@@ -1,16 +1,10 @@
 /* Reads PHP while it runs, and compares with what it says itself. */
-#include "base/cleanup.h"
 #include "base/test.h"
-#include "dwarf/names.h"
 #include "runtime/living_test.h"
 #include "runtime/php_internal.h"
-#include "runtime/runtime.h"
-#include <stdlib.h>
 
-#define MAX_FRAMES 64
-
-/* It waits below functions of all kinds, among them some in C, after it has printed its frames as "name|file|line;",
- * innermost first: a frame is where the one that it calls says that it was called. */
+/* It waits below functions of all kinds, among them some in C, after it has printed its frames: a frame is where the
+ * one that it calls says that it was called. */
 static const char SCRIPT[] =
     "<?php\n"
     "function stop() {\n"
@@ -38,108 +32,68 @@ static const char SCRIPT[] =
 /* ---- The walk, as the unwinder does it */
 
 struct walk {
-    int mem;
+    struct living *c;
     struct php p;
-    u64 words[2 * MAX_FRAMES];
-    u32 n;
 };
-
-static u64 word(const struct walk *w, u64 at)
-{
-    u64 v = 0;
-    return pread(w->mem, &v, sizeof(v), (off_t)at) == sizeof(v) ? v : 0;
-}
 
 static u32 code_cookie(const struct walk *w, u64 file)
 {
-    u64 length = word(w, file + XP_PHP_LENGTH), end = file + XP_PHP_TEXT + length;
+    u64 length = living_word(w->c, file + XP_PHP_LENGTH), end = file + XP_PHP_TEXT + length;
     return length < XP_PHP_TAIL ? XP_SCRIPT_COOKIE(length, 0, 0, 0)
-                                : XP_SCRIPT_COOKIE(length, word(w, end - 24), word(w, end - 16), word(w, end - 8));
+                                : XP_SCRIPT_COOKIE(length, living_word(w->c, end - 24), living_word(w->c, end - 16),
+                                                   living_word(w->c, end - 8));
 }
 
 static void add_frame(struct walk *w, u64 frame, u64 function)
 {
     const struct xp_php *x = &w->p.machine.php;
-    u64 words = function + x->function_words, name = word(w, words), file = 0, lines = 0, position = 0;
-    bool user = (u8)word(w, function + x->function_type) != XP_PHP_INTERNAL;
+    u64 words = function + x->function_words, name = living_word(w->c, words), file = 0, lines = 0, position = 0;
+    bool user = (u8)living_word(w->c, function + x->function_type) != XP_PHP_INTERNAL;
     if (user) {
-        file = word(w, function + x->function_file);
-        lines = word(w, function + x->function_file + 8);
-        position = (u32)word(w, word(w, frame + x->call_opline) + x->op_line);
-        position |= word(w, frame + x->call_info) & XP_PHP_TOP ? XP_PHP_MAIN : 0;
+        file = living_word(w->c, function + x->function_file);
+        lines = living_word(w->c, function + x->function_file + 8);
+        position = (u32)living_word(w->c, living_word(w->c, frame + x->call_opline) + x->op_line);
+        position |= living_word(w->c, frame + x->call_info) & XP_PHP_TOP ? XP_PHP_MAIN : 0;
     }
-    u64 text[2] = {word(w, name + XP_PHP_LENGTH), word(w, name + XP_PHP_TEXT)};
-    u32 cookie = XP_SCRIPT_COOKIE(user ? XP_PHP_NAME(name, text) : name, word(w, words + 8), word(w, words + 16),
-                                  XP_PHP_FILE(file, lines));
-    w->words[w->n++] = XP_SCRIPT_WORD(XP_LANGUAGE_PHP, name ? function : file | XP_PHP_CODE);
-    w->words[w->n++] = XP_MORE_WORD(name ? cookie : code_cookie(w, file), position);
+    u64 text[2] = {living_word(w->c, name + XP_PHP_LENGTH), living_word(w->c, name + XP_PHP_TEXT)};
+    u32 cookie = XP_SCRIPT_COOKIE(user ? XP_PHP_NAME(name, text) : name, living_word(w->c, words + 8),
+                                  living_word(w->c, words + 16), XP_PHP_FILE(file, lines));
+    living_add(w->c, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, name ? function : file | XP_PHP_CODE),
+               XP_MORE_WORD(name ? cookie : code_cookie(w, file), position));
 }
 
-static void walk_all(struct walk *w)
+static void walk_all(void *arg)
 {
+    struct walk *w = arg;
     const struct xp_php *x = &w->p.machine.php;
-    w->n = 0;
-    for (u64 at = word(w, w->p.machine.root + x->frame); at && w->n < 2 * MAX_FRAMES; at = word(w, at + x->call_prev)) {
-        u64 function = word(w, at + x->call_func);
+    for (u64 at = living_word(w->c, w->p.machine.root + x->frame); at && w->c->n < LIVING_WORDS;
+         at = living_word(w->c, at + x->call_prev)) {
+        u64 function = living_word(w->c, at + x->call_func);
         if (function)
             add_frame(w, at, function);
     }
 }
 
-static bool spell(struct walk *w, const struct buf *attached, char *out, size_t size)
-{
-    AUTO_BUF struct buf reply = {0};
-    struct names v;
-    size_t len = 0;
-    walk_all(w);
-    if (!w->n || runtime_names(w->mem, attached->data, attached->len, w->words, w->n, &reply) ||
-        names_view(reply.data, reply.len, w->n / 2, &v))
-        return false;
-    for (u32 i = 0; i < v.first[w->n / 2]; i++) {
-        const struct names_frame *f = &v.frames[i];
-        len += (size_t)snprintf(out + len, size - len, "%s|%s|%u;", v.strings + f->name, v.strings + f->file, f->line);
-    }
-    return true;
-}
-
-static bool attach(const struct living *c, struct walk *w, struct buf *attached)
-{
-    const void *bytes;
-    AUTO_CLOSE int maps = living_open(c, "maps");
-    w->mem = living_open(c, "mem");
-    if (runtime_attach(w->mem, maps, attached) ||
-        runtime_attached(attached->data, attached->len, &bytes) != &runtime_php)
-        return false;
-    memcpy(&w->p, bytes, sizeof(w->p));
-    return true;
-}
-
 TEST(frames_of_living_php_have_their_names_and_lines)
 {
     struct living c;
-    struct walk w = {.mem = -1};
-    AUTO_BUF struct buf attached = {0};
-    char path[] = "/tmp/xprof-php-XXXXXX", copy[64], got[LIVING_TEXT] = "";
+    struct walk w = {.c = &c};
+    char path[] = "/tmp/xprof-php-XXXXXX", copy[64];
     const char *const argv[] = {"/usr/bin/php", "-n", path, NULL};
     if (access(argv[0], X_OK))
         SKIP("no php is installed");
     int script = mkstemp(path);
     CHECK(script >= 0 && write(script, SCRIPT, sizeof(SCRIPT) - 1) == sizeof(SCRIPT) - 1);
     close(script);
-    bool began = living_begin(&c, argv), found = began && attach(&c, &w, &attached);
-    c.said[strcspn(c.said, "\n")] = 0;
-    for (unsigned i = 0; i < 500 && found && strcmp(got, c.said) != 0; i++) { /* it may be on its way there */
-        usleep(i ? 10000 : 0);
-        CHECK(spell(&w, &attached, got, sizeof(got)));
-    }
-    close(w.mem);
+    bool began = living_begin(&c, argv), found = began && living_attach(&c, &runtime_php, &w.p, sizeof(w.p));
+    found = found && living_agree(&c, c.said, walk_all, &w);
     living_end(&c);
     snprintf(copy, sizeof(copy), "%s.inc", path);
     unlink(path);
     unlink(copy);
     CHECK(began);
     CHECK(found);
-    CHECK_STR(got, c.said);
+    CHECK_STR(c.got, c.said);
     CHECK(w.p.machine.php.loop != 0);
-    CHECK(w.n > 2 * 12);
+    CHECK(c.n > 2 * 12);
 }

@@ -10,17 +10,12 @@ static bool is_php(const u64 *w)
     return XP_IS_SCRIPT(w[0], XP_LANGUAGE_PHP) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
 }
 
-/* The unwinder cannot read what is not in memory at that moment: then the cookie is 0. */
-static bool fits(u32 cookie, const u64 *w)
-{
-    return XP_MORE_COOKIE(w[1]) == cookie || !XP_MORE_COOKIE(w[1]);
-}
-
 static bool is_gone(void *query, const u64 *w)
 {
     const struct php_query *q = query;
     u32 cookie;
-    return is_php(w) && (!php_cookie(q->m, &q->p->machine.php, XP_WORD_ADDR(w[0]), &cookie) || !fits(cookie, w));
+    return is_php(w) &&
+           (!php_cookie(q->m, &q->p->machine.php, XP_WORD_ADDR(w[0]), &cookie) || !frame_reply_fits(cookie, w));
 }
 
 /* The outermost code is the script. Zend/zend_compile.c adds the mark of texts to the name of the file that has them
@@ -62,7 +57,7 @@ static void add_pair(void *query, const u64 *w)
     bool code = is_php(w) && w[0] & XP_PHP_CODE;
     if (is_php(w) && !f)
         q->reply.texts.failed = true;
-    else if (is_php(w) && !fits(f->cookie, w))
+    else if (is_php(w) && !frame_reply_fits(f->cookie, w))
         return;
     else if (!f || !(code ? f->file : f->name))
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[php]");

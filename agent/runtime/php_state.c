@@ -7,6 +7,7 @@
  */
 #include "runtime/php_internal.h"
 #include "runtime/sound.h"
+#include "runtime/thread_block.h"
 #include <errno.h>
 #include <string.h>
 
@@ -15,11 +16,7 @@
 #define MAX_STATE 8192 /* bytes */
 #define TRIES     3    /* frames change while they are read */
 
-#define MAX_THREAD   (48u << 10) /* of what a thread has in a row (tsrm_reserve_fast) */
-#define GLIBC_KEYS   1024
-#define GLIBC_BLOCK  32    /* keys */
-#define GLIBC_FIRST  0x310 /* struct pthread: specific_1stblock, 16 bytes for each key, its value behind 8 of them */
-#define GLIBC_BLOCKS 0x510 /* specific: pointers to blocks; the first one is the one above */
+#define MAX_THREAD (48u << 10) /* of what a thread has in a row (tsrm_reserve_fast) */
 
 /* ---- One state -------------------------------------------------------------------------------------------------- */
 
@@ -35,13 +32,13 @@ static int check_functions(struct memory *m, const struct php_found *f, u64 stat
     const struct xp_php *x = &f->p.machine.php;
     struct php_words w;
     bool ok = true;
-    u64 table = php_u(m, state + f->functions, sizeof(u64), &ok);
+    u64 table = memory_u(m, state + f->functions, sizeof(u64), &ok);
     if (ok && !table)
         return -EAGAIN;
-    u64 data = ok && table < MAX_ADDRESS ? php_u(m, table + PHP_TABLE_DATA, sizeof(u64), &ok) : 0;
-    u64 first = ok && data && data < MAX_ADDRESS ? php_u(m, data, sizeof(u64), &ok) : 0;
+    u64 data = ok && table < MAX_ADDRESS ? memory_u(m, table + PHP_TABLE_DATA, sizeof(u64), &ok) : 0;
+    u64 first = ok && data && data < MAX_ADDRESS ? memory_u(m, data, sizeof(u64), &ok) : 0;
     ok = ok && first && first < MAX_ADDRESS && php_words(m, x, first, &w) && w.type == XP_PHP_INTERNAL && !w.scope &&
-         is_text(m, w.name) && php_u(m, first + f->module, sizeof(u64), &ok) == f->core;
+         is_text(m, w.name) && memory_u(m, first + f->module, sizeof(u64), &ok) == f->core;
     return ok ? 0 : -ENOTSUP;
 }
 
@@ -53,8 +50,8 @@ static bool is_sound(struct memory *m, const struct xp_php *x, u64 function, u64
         return false;
     if (w.type == XP_PHP_INTERNAL)
         return true;
-    u64 ops = php_u(m, function + x->function_ops, sizeof(u64), &ok);
-    u64 n = php_u(m, function + x->function_nops, sizeof(u32), &ok);
+    u64 ops = memory_u(m, function + x->function_ops, sizeof(u64), &ok);
+    u64 n = memory_u(m, function + x->function_nops, sizeof(u32), &ok);
     return ok && n && n < MAX_OPS && ops && ops < MAX_ADDRESS && is_text(m, w.file) &&
            (!opline || opline - ops < n * x->op_bytes);
 }
@@ -66,13 +63,13 @@ static int check_frames(struct memory *m, const struct php_found *f, u64 state)
     const struct xp_php *x = &f->p.machine.php;
     bool ok = true;
     unsigned sound = 0, bad = 0;
-    u64 at = php_u(m, state + x->frame, sizeof(u64), &ok);
+    u64 at = memory_u(m, state + x->frame, sizeof(u64), &ok);
     for (unsigned i = 0; i < MAX_STEPS && ok && at && at < MAX_ADDRESS; i++) {
-        u64 function = php_u(m, at + x->call_func, sizeof(u64), &ok);
-        u64 opline = php_u(m, at + x->call_opline, sizeof(u64), &ok);
+        u64 function = memory_u(m, at + x->call_func, sizeof(u64), &ok);
+        u64 opline = memory_u(m, at + x->call_opline, sizeof(u64), &ok);
         if (function && ok)
             *(function < MAX_ADDRESS && is_sound(m, x, function, opline) ? &sound : &bad) += 1;
-        at = php_u(m, at + x->call_prev, sizeof(u64), &ok);
+        at = memory_u(m, at + x->call_prev, sizeof(u64), &ok);
     }
     return sound || !bad ? 0 : -ENOTSUP;
 }
@@ -98,7 +95,7 @@ static void find_loop(struct memory *m, const struct module *mod, u64 state, u64
     u64 bytes, start = module_symbol_sized(m, mod, "execute_ex", &bytes);
     bool ok = start != 0;
     for (u64 at = state; ok && at + sizeof(u64) <= state + size && at < state + MAX_STATE; at += sizeof(u64)) {
-        u64 handler = php_u(m, at, sizeof(u64), &ok), distance = handler - state;
+        u64 handler = memory_u(m, at, sizeof(u64), &ok), distance = handler - state;
         if (!ok || handler <= start || handler - start >= bytes || (s64)distance != (s32)distance)
             continue;
         x->php.loop = (s32)distance;
@@ -128,8 +125,8 @@ static bool read_key(struct memory *m, u64 getter, u32 *key)
         (code[LOAD_BYTES] != 0xe8 && code[LOAD_BYTES] != 0xe9 && code[LOAD_BYTES] != 0xff))
         return false;
     memcpy(&distance, code + sizeof(LOAD_KEY), sizeof(distance));
-    *key = (u32)php_u(m, at + LOAD_BYTES + (u64)(s64)distance, sizeof(u32), &ok);
-    return ok && *key < GLIBC_KEYS;
+    *key = (u32)memory_u(m, at + LOAD_BYTES + (u64)(s64)distance, sizeof(u32), &ok);
+    return ok && *key < GLIBC_MAX_KEYS;
 }
 
 static bool has_glibc(struct memory *m)
@@ -142,26 +139,19 @@ static bool has_glibc(struct memory *m)
     return false;
 }
 
-/* Where glibc has the value of a key: of the first ones in struct pthread itself (specific_1stblock). */
-static void place_key(u32 key, struct xp_script *x)
-{
-    bool first = key < GLIBC_BLOCK;
-    u32 in_block = 16 * (key % GLIBC_BLOCK) + 8;
-    x->tls = first ? GLIBC_FIRST + in_block : GLIBC_BLOCKS + 8 * (key / GLIBC_BLOCK);
-    x->slot = first ? 0 : in_block + 1;
-}
-
 static int find_threads(struct memory *m, const struct module *mod, u64 offset_at, struct php_found *f)
 {
     struct xp_script *x = &f->p.machine;
     bool ok = true;
     u32 key;
-    u64 getter = module_symbol(m, mod, "tsrm_get_ls_cache"), offset = php_u(m, offset_at, sizeof(u64), &ok);
+    u64 getter = module_symbol(m, mod, "tsrm_get_ls_cache"), offset = memory_u(m, offset_at, sizeof(u64), &ok);
     if (ok && !offset)
         return -EAGAIN;
     if (!ok || !getter || offset > MAX_THREAD || !read_key(m, getter, &key) || !has_glibc(m))
         return -ENOTSUP;
-    place_key(key, x);
+    struct thread_place place = thread_block_glibc(key);
+    x->tls = place.tls;
+    x->slot = place.slot;
     x->found = XP_ROOT_THREAD;
     x->php.frame = (u16)(x->php.frame + offset);
     return 0;

@@ -56,20 +56,12 @@ TEST(php_with_threads_says_where_they_have_their_state)
     CHECK_EQ(attach_alone(c), -ENOTSUP);
 }
 
-static void rename_symbol(struct crafted *c, const char *name)
-{
-    u8 *at = memmem(c->bytes, CRAFTED_SIZE, name, strlen(name) + 1);
-    CHECK(at != NULL);
-    if (at)
-        *at = '?';
-}
-
 TEST(php_with_threads_may_lack_what_tells_them)
 {
     static const char *const names[] = {"tsrm_get_ls_cache", "gnu_get_libc_version"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         CRAFT(CRAFTED_8_3, true);
-        rename_symbol(c, names[i]);
+        crafted_rename(c, names[i]);
         CHECK_EQ(attach_alone(c), -ENOTSUP);
     }
     CRAFT(CRAFTED_8_3, true);
@@ -84,7 +76,7 @@ TEST(others_are_no_php)
     static const char *const names[] = {"zend_execute_ex", "module_registry", "executor_globals"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         CRAFT(CRAFTED_8_4, false);
-        rename_symbol(c, names[i]);
+        crafted_rename(c, names[i]);
         CHECK_EQ(attach_alone(c), -ENODATA);
     }
 }
@@ -197,85 +189,72 @@ TEST(php_versions_are_texts)
     CHECK_EQ(attach_alone(c), 0);
 }
 
-static void about(const struct crafted *c, struct buf *out)
-{
-    AUTO_CLOSE int mem = memory_of(c);
-    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    out->len = 0;
-    CHECK_EQ(runtime_about(mem, maps, out), 0);
-    CHECK(runtime_about_sound(out->data, out->len));
-    buf_char(out, 0);
-}
-
 TEST(php_says_what_it_is)
 {
     CRAFT(CRAFTED_8_2, false);
-    AUTO_BUF struct buf text = {0};
-    about(c, &text);
-    CHECK_STR(text.data, "machine\tPHP 8.2.36\nbuild\twithout threads\nmodules\t3\n");
+    CHECK_STR(crafted_about(c), "machine\tPHP 8.2.36\nbuild\twithout threads\nmodules\t3\n");
     crafted_make(c, CRAFTED_8_3, true);
     crafted_put(c, c->core + 8, 1, 1);
-    about(c, &text);
-    CHECK_STR(text.data, "machine\tPHP 8.3.6\nbuild\twith threads, for debugging\nmodules\t3\n");
+    CHECK_STR(crafted_about(c), "machine\tPHP 8.3.6\nbuild\twith threads, for debugging\nmodules\t3\n");
     crafted_put(c, c->standard + 88, 0, 8);
-    about(c, &text);
-    CHECK_STR(text.data, "machine\tPHP of an unknown version\nbuild\twith threads, for debugging\nmodules\t3\n");
+    CHECK_STR(crafted_about(c), "machine\tPHP of an unknown version\nbuild\twith threads, for debugging\nmodules\t3\n");
 }
+
+/* ---- Hostile input */
+
+#define REFUSES(change) CHECK_REFUSED(php_check, sound, change)
 
 TEST(php_replies_are_checked)
 {
     CRAFT(CRAFTED_8_2, false);
-    const struct php good = php_of(&a);
-#define BAD(field, value)                             \
-    do {                                              \
-        struct php p = good;                          \
-        p.field = (value);                            \
-        CHECK_EQ(php_check(&p, sizeof(p)), -EBADMSG); \
-    } while (0)
-    CHECK_EQ(php_check(&good, sizeof(good)), 0);
-    CHECK_EQ(php_check(&good, sizeof(good) - 1), -EBADMSG);
-    BAD(machine.language, XP_LANGUAGE_RUBY);
-    BAD(machine.found, XP_ROOT_POINTER);
-    BAD(machine.root, 1ull << 56);
-    BAD(machine.tls, -8);
-    BAD(machine.tls, 8193);
-    BAD(machine.slot, 8193);
-    BAD(machine.pad, 1);
-    BAD(machine.php.frame, 51201);
-    BAD(machine.php.call_opline, 513);
-    BAD(machine.php.call_func, 513);
-    BAD(machine.php.call_info, 513);
-    BAD(machine.php.call_prev, 513);
-    BAD(machine.php.call_result, 513);
-    BAD(machine.php.op_line, 513);
-    BAD(machine.php.op_bytes, 15);
-    BAD(machine.php.op_bytes, 65);
-    BAD(machine.php.function_type, 513);
-    BAD(machine.php.function_words, 513);
-    BAD(machine.php.function_file, 513);
-    BAD(machine.php.function_ops, 513);
-    BAD(machine.php.function_nops, 513);
-    BAD(machine.php.generator_call, 513);
-    BAD(machine.php.generator_children, 513);
-    BAD(machine.php.generator_child, 513);
-    BAD(version[0], ' ');
-    BAD(threads, 2);
-    BAD(debug, 2);
-#undef BAD
+    struct php sound = php_of(&a);
+    CHECK_EQ(php_check(&sound, sizeof(sound)), 0);
+    CHECK_EQ(php_check(&sound, sizeof(sound) - 1), -EBADMSG);
+    REFUSES(machine.language = XP_LANGUAGE_RUBY);
+    REFUSES(machine.found = XP_ROOT_POINTER);
+    REFUSES(machine.root = 1ull << 56);
+    REFUSES(machine.tls = -8);
+    REFUSES(machine.tls = 8193);
+    REFUSES(machine.slot = 8193);
+    REFUSES(machine.pad = 1);
+    REFUSES(machine.php.frame = 51201);
+    REFUSES(machine.php.call_opline = 513);
+    REFUSES(machine.php.call_func = 513);
+    REFUSES(machine.php.call_info = 513);
+    REFUSES(machine.php.call_prev = 513);
+    REFUSES(machine.php.call_result = 513);
+    REFUSES(machine.php.op_line = 513);
+    REFUSES(machine.php.op_bytes = 15);
+    REFUSES(machine.php.op_bytes = 65);
+    REFUSES(machine.php.function_type = 513);
+    REFUSES(machine.php.function_words = 513);
+    REFUSES(machine.php.function_file = 513);
+    REFUSES(machine.php.function_ops = 513);
+    REFUSES(machine.php.function_nops = 513);
+    REFUSES(machine.php.generator_call = 513);
+    REFUSES(machine.php.generator_children = 513);
+    REFUSES(machine.php.generator_child = 513);
+    REFUSES(version[0] = ' ');
+    REFUSES(threads = 2);
+    REFUSES(debug = 2);
+}
+
+static void make_any(struct crafted *c, unsigned i)
+{
+    crafted_make(c, i % CRAFTED_VERSIONS, i % 5 == 0);
+}
+
+static void ask(const struct crafted *c, const struct crafted *bad, u64 any, struct crafted_words *out)
+{
+    const u32 functions[] = {c->main, c->method, c->native};
+    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+        crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, crafted_address(bad, functions[i])),
+                    XP_MORE_WORD(crafted_cookie(bad, functions[i]), 7));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, c->method), XP_MORE_WORD(crafted_cookie(c, c->method), 7));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PHP, any), any);
 }
 
 TEST(php_survives_any_change)
 {
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    u64 seed = 1;
-    for (unsigned i = 0; i < 300; i++) {
-        AUTO_BUF struct buf a = {0};
-        crafted_make(c, i % CRAFTED_VERSIONS, i % 5 == 0);
-        crafted_spoil(c, 0x2000, c->top - 0x2000, 1 + i % 40, &seed);
-        if (attach(c, &a))
-            continue;
-        frame_of(c, &a, c->main, 7);
-        frame_of(c, &a, c->method, 7);
-        frame_of(c, &a, c->native, 7);
-    }
+    crafted_do_no_harm(&(struct crafted_harm){make_any, ask});
 }

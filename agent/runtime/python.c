@@ -1,5 +1,5 @@
 /* The row of CPython in the table of runtimes. */
-#include "base/cleanup.h"
+#include "runtime/attach.h"
 #include "runtime/python_internal.h"
 #include "runtime/runtime.h"
 #include "runtime/sound.h"
@@ -10,39 +10,26 @@
 
 /* ---- The process ------------------------------------------------------------------------------------------------ */
 
-static int read_module(struct memory *m, const struct module *mod, u64 runtime, struct python_found *out)
+static int read_module(struct memory *m, const struct module *mod, void *found)
 {
-    *out = (struct python_found){.runtime = runtime};
-    int rc = python_layout(m, mod, out);
+    struct python_found *out = found;
+    *out = (struct python_found){.runtime = module_symbol(m, mod, "_PyRuntime")};
+    int rc = out->runtime ? python_layout(m, mod, out) : -ENODATA;
     if (!rc)
         rc = python_threads(m, out);
     return !rc && python_check(&out->p, sizeof(out->p)) ? -ENOTSUP : rc;
 }
 
-/* A file that is mapped from its start. A program and a library of it may both have an interpreter, of which one is not
- * used: the first that runs counts. */
 int python_find(struct memory *m, struct python_found *out)
 {
-    int rc = -ENODATA;
-    struct module_walk walk = {0};
-    struct module mod;
-    while (rc && module_next(m, &walk, &mod)) {
-        u64 runtime = module_symbol(m, &mod, "_PyRuntime");
-        int got = runtime ? read_module(m, &mod, runtime, out) : -ENODATA;
-        if (!got || rc == -ENODATA || got == -EAGAIN)
-            rc = got;
-    }
-    return rc;
+    return attach_find(m, read_module, out);
 }
 
 static int attach(struct memory *m, struct buf *out)
 {
     struct python_found found;
     int rc = python_find(m, &found);
-    if (rc)
-        return rc;
-    buf_add(out, &found.p, sizeof(found.p));
-    return out->failed ? -ENOMEM : 0;
+    return rc ? rc : attach_reply(out, &found.p, sizeof(found.p));
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */

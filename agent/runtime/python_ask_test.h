@@ -1,16 +1,13 @@
 /* Questions about crafted interpreters (runtime/python_crafted.h), for tests. */
 #pragma once
-#include "base/test.h"
 #include "runtime/python.h"
 #include "runtime/python_crafted.h"
-#include "runtime/crafted_ask.h"
+#include "runtime/crafted_test.h"
 
 static inline struct python python_of(const struct buf *attached)
 {
     struct python p = {0};
-    const void *bytes;
-    if (runtime_attached(attached->data, attached->len, &bytes) == &runtime_python)
-        memcpy(&p, bytes, sizeof(p));
+    crafted_said(attached, &runtime_python, &p, sizeof(p));
     return p;
 }
 
@@ -19,9 +16,3 @@ static inline const char *frame_of(const struct crafted *c, const struct buf *at
 {
     return frames_in(c, attached, word, more, true);
 }
-
-#define CRAFT(version, libc)                          \
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c)); \
-    AUTO_BUF struct buf a = {0};                      \
-    crafted_make(c, (version), (libc));               \
-    CHECK_EQ(attach(c, &a), 0)

@@ -15,7 +15,7 @@
 static bool is_a(struct memory *m, const struct python_layout *l, u64 at, u64 type)
 {
     bool ok = at && at < MAX_ADDRESS;
-    return python_u(m, at + l->type, sizeof(u64), &ok) == type && ok;
+    return memory_u(m, at + l->type, sizeof(u64), &ok) == type && ok;
 }
 
 /* ---- Texts (PEP 393) -------------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ bool python_kind_shift(struct memory *m, struct python_layout *l, u64 str)
     static const u8 shifts[] = {2, 8, 16};
     struct text_form f;
     bool ok = is_a(m, l, str, l->str_type);
-    u32 state = (u32)python_u(m, str + l->str_state, sizeof(u32), &ok);
+    u32 state = (u32)memory_u(m, str + l->str_state, sizeof(u32), &ok);
     for (unsigned i = 0; i < sizeof(shifts) && ok; i++) {
         l->kind_shift = shifts[i];
         if (form_of(state, shifts[i], &f))
@@ -80,8 +80,8 @@ bool python_text(struct memory *m, const struct python_layout *l, u64 str, struc
     AUTO_BUF struct buf plain = {0};
     struct text_form f;
     bool ok = is_a(m, l, str, l->str_type);
-    u32 state = (u32)python_u(m, str + l->str_state, sizeof(u32), &ok);
-    u64 length = python_u(m, str + l->str_length, sizeof(u64), &ok);
+    u32 state = (u32)memory_u(m, str + l->str_state, sizeof(u32), &ok);
+    u64 length = memory_u(m, str + l->str_length, sizeof(u64), &ok);
     if (!ok || !form_of(state, l->kind_shift, &f))
         return false;
     u32 n = length < MAX_TEXT ? (u32)length : MAX_TEXT;
@@ -98,7 +98,7 @@ bool python_text(struct memory *m, const struct python_layout *l, u64 str, struc
 bool python_bytes(struct memory *m, const struct python_layout *l, u64 bytes, u32 *size)
 {
     bool ok = is_a(m, l, bytes, l->bytes_type);
-    u64 n = python_u(m, bytes + l->bytes_size, sizeof(u64), &ok);
+    u64 n = memory_u(m, bytes + l->bytes_size, sizeof(u64), &ok);
     *size = (u32)n;
     return ok && n <= MAX_BYTES;
 }
@@ -111,7 +111,7 @@ static bool read_mark(struct memory *m, const struct xp_python *x, u64 code, u64
     u64 head[3], tail[2], text = file + x->text;
     bool ok = true;
     if (!x->text) {
-        *mark = python_u(m, code + x->code_names - XP_PYTHON_VERSION, sizeof(u32), &ok);
+        *mark = memory_u(m, code + x->code_names - XP_PYTHON_VERSION, sizeof(u32), &ok);
         return ok;
     }
     ok = memory_near(m, text, head, sizeof(head)) && memory_near(m, text + XP_PYTHON_TAIL(head), tail, sizeof(tail));
@@ -132,8 +132,7 @@ static u32 text_of(struct python_query *q, u64 str)
 {
     AUTO_BUF struct buf text = {0};
     bool ok = python_text(q->m, &q->p->layout, str, &text);
-    q->reply.texts.failed |= text.failed;
-    return ok ? frame_reply_text(&q->reply, text.data, text.len) : 0;
+    return frame_reply_text_of(&q->reply, &text, ok);
 }
 
 static u32 size_of(struct memory *m, const struct python_layout *l, u64 code)
@@ -141,8 +140,8 @@ static u32 size_of(struct memory *m, const struct python_layout *l, u64 code)
     bool ok = true;
     u32 size = 0;
     if (l->code_size)
-        size = (u32)python_u(m, code + l->code_size, sizeof(u32), &ok) * 2;
-    else if (!python_bytes(m, l, python_u(m, code + l->code_bytes, sizeof(u64), &ok), &size))
+        size = (u32)memory_u(m, code + l->code_size, sizeof(u32), &ok) * 2;
+    else if (!python_bytes(m, l, memory_u(m, code + l->code_bytes, sizeof(u64), &ok), &size))
         return 0;
     return size <= MAX_BYTES ? size : MAX_BYTES;
 }
@@ -160,7 +159,7 @@ static struct python_code read_code(struct python_query *q, u64 code)
     c.cookie = XP_PYTHON_COOKIE(words, words[XP_PYTHON_NAMES]);
     c.file = text_of(q, words[0]);
     c.name = text_of(q, words[names - 2]);
-    c.first = (u32)python_u(q->m, code + l->code_first, sizeof(u32), &ok);
+    c.first = (u32)memory_u(q->m, code + l->code_first, sizeof(u32), &ok);
     c.first = c.first <= INT32_MAX ? c.first : 0;
     c.size = size_of(q->m, l, code);
     if (python_bytes(q->m, l, table, &c.table_size))

@@ -7,36 +7,22 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define PAIRS 6
-
-static void name_all(const struct crafted *c, int mem, const struct buf *attached, const void *arg)
+static void ask(const struct crafted *c, const void *arg, struct crafted_words *out)
 {
-    AUTO_BUF struct buf out = {0};
-    struct names v;
+    (void)arg;
     u64 first = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[0].code),
         second = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[1].code);
-    u32 any = 0;
-    const u64 words[2 * PAIRS] = {first,
-                                  XP_MORE_WORD(crafted_cookie(c, c->thread[0].code), 2),
-                                  first | XP_WORD_EXACT,
-                                  XP_MORE_WORD(any, 12),
-                                  second,
-                                  XP_MORE_WORD(any, 16),
-                                  second,
-                                  XP_MORE_WORD(any, c->thread[0].name),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[0].name),
-                                  XP_MORE_WORD(any, 0),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[1].frame),
-                                  XP_MORE_WORD(any, -2)};
-    if (runtime_names(mem, attached->data, attached->len, words, 2 * PAIRS, &out))
-        return;
-    if (names_view(out.data, out.len, PAIRS, &v))
-        abort();
+    crafted_ask(out, first, XP_MORE_WORD(crafted_cookie(c, c->thread[0].code), 2));
+    crafted_ask(out, first | XP_WORD_EXACT, XP_MORE_WORD(0, 12));
+    crafted_ask(out, second, XP_MORE_WORD(0, 16));
+    crafted_ask(out, second, XP_MORE_WORD(0, c->thread[0].name));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[0].name), XP_MORE_WORD(0, 0));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, c->thread[1].frame), XP_MORE_WORD(0, -2));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, name_all, NULL};
+    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, ask, NULL};
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     if (!c || !len)
         return 0;

@@ -7,11 +7,6 @@
 #include "runtime/frame_reply.h"
 #include "runtime/python.h"
 
-static inline u64 python_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
-{
-    return memory_u(m, at, bytes, ok);
-}
-
 /* ---- The layout: python_layout.c ---- */
 
 struct python_lists { /* offsets that lead to thread states */

@@ -192,7 +192,7 @@ static u32 read_version(struct memory *m, const struct module *mod)
     bool ok = true;
     u64 at = module_symbol(m, mod, "Py_Version");
     if (at)
-        return (u32)python_u(m, at, sizeof(u32), &ok);
+        return (u32)memory_u(m, at, sizeof(u32), &ok);
     u32 minor = module_symbol(m, mod, "PyIter_Send")                 ? 10
                 : module_symbol(m, mod, "PyObject_CallNoArgs")       ? 9
                 : module_symbol(m, mod, "PyCode_NewWithPosOnlyArgs") ? 8

@@ -120,11 +120,11 @@ static s64 line_of_locations(struct table *t, s64 place, s64 first)
 static s64 place_in_copy(struct python_query *q, u64 code, const struct python_code *c, s32 position)
 {
     bool ok = true;
-    u64 list = python_u(q->m, code + q->p->layout.code_copies, sizeof(u64), &ok);
-    u64 n = python_u(q->m, list, sizeof(u64), &ok);
+    u64 list = memory_u(q->m, code + q->p->layout.code_copies, sizeof(u64), &ok);
+    u64 n = memory_u(q->m, list, sizeof(u64), &ok);
     u32 at = (u32)position + (u32)(code + q->p->machine.code_start);
     for (u64 i = 0; i < n && i < MAX_COPIES && ok; i++) {
-        u64 start = python_u(q->m, list + 8 * (i + 1), sizeof(u64), &ok);
+        u64 start = memory_u(q->m, list + 8 * (i + 1), sizeof(u64), &ok);
         if (ok && start && at - (u32)start < c->size)
             return at - (u32)start;
     }

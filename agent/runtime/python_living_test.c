@@ -1,17 +1,11 @@
 /* Reads interpreters that run, of all versions that are installed, and compares with what they say themselves. */
-#include "base/cleanup.h"
 #include "base/test.h"
-#include "dwarf/names.h"
-#include "proc/memory.h"
 #include "runtime/living_test.h"
 #include "runtime/python_internal.h"
-#include "runtime/runtime.h"
 #include <glob.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* Three threads wait below functions of all kinds, among them some that C calls. Each line of what is printed is a
- * thread: its ID, and its frames as "name|file|line;", innermost first. */
+ * thread: its ID, and its frames. */
 static const char SCRIPT[] =
     "import sys, threading\n"
     "said = []\n"
@@ -61,53 +55,48 @@ static const char SCRIPT[] =
 /* ---- The walk, as the unwinder does it */
 
 struct walk {
-    int mem;
+    struct living *c;
     struct python p;
-    u64 words[2 * 64];
-    u32 n, calls;
+    u64 tls; /* of the thread */
+    u32 calls;
 };
-
-static u64 word(const struct walk *w, u64 at)
-{
-    u64 v = 0;
-    return pread(w->mem, &v, sizeof(v), (off_t)at) == sizeof(v) ? v : 0;
-}
 
 static void add_frame(struct walk *w, u64 frame)
 {
     const struct xp_python *x = &w->p.machine;
-    u64 code = word(w, frame + x->frame_code) & ~((1ull << x->tag_bits) - 1), names[XP_PYTHON_NAMES] = {0};
-    u64 mark = word(w, code + x->code_names - 24) >> 32;
-    u64 position = word(w, frame + x->frame_position);
+    u64 code = living_word(w->c, frame + x->frame_code) & ~((1ull << x->tag_bits) - 1), names[XP_PYTHON_NAMES] = {0};
+    u64 mark = living_word(w->c, code + x->code_names - 24) >> 32;
+    u64 position = living_word(w->c, frame + x->frame_position);
     for (u32 i = 0; i < x->names; i++)
-        names[i] = word(w, code + x->code_names + 8 * i);
+        names[i] = living_word(w->c, code + x->code_names + 8 * i);
     if (x->text) {
-        u64 text = names[0] + x->text, head[3] = {word(w, text), word(w, text + 8), word(w, text + 16)};
-        u64 at = text + XP_PYTHON_TAIL(head), tail[2] = {word(w, at), word(w, at + 8)};
+        u64 text = names[0] + x->text,
+            head[3] = {living_word(w->c, text), living_word(w->c, text + 8), living_word(w->c, text + 16)};
+        u64 at = text + XP_PYTHON_TAIL(head), tail[2] = {living_word(w->c, at), living_word(w->c, at + 8)};
         mark = XP_PYTHON_MARK(tail);
     }
-    w->words[w->n++] = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code);
-    w->words[w->n++] =
-        XP_MORE_WORD(XP_PYTHON_COOKIE(names, mark), x->code_start ? position - code - x->code_start : position);
+    living_add(w->c, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code),
+               XP_MORE_WORD(XP_PYTHON_COOKIE(names, mark), x->code_start ? position - code - x->code_start : position));
 }
 
-static u64 state_of(const struct walk *w, u64 tls)
+static u64 state_of(const struct walk *w)
 {
     const struct xp_python *x = &w->p.machine;
-    u64 at = word(w, tls + (u64)x->tls);
-    return x->slot ? word(w, at + x->slot - 1) : at;
+    u64 at = living_word(w->c, w->tls + (u64)x->tls);
+    return x->slot ? living_word(w->c, at + x->slot - 1) : at;
 }
 
 /* Also counts the calls of the interpreter, as far as frames tell them. */
-static void walk_thread(struct walk *w, u64 tls)
+static void walk_thread(void *arg)
 {
+    struct walk *w = arg;
     const struct xp_python *x = &w->p.machine;
-    u64 state = state_of(w, tls);
-    u64 frame =
-        x->state_frame ? word(w, state + x->state_frame) : word(w, word(w, state + x->state_cframe) + x->cframe_frame);
-    w->n = w->calls = 0;
-    for (; frame && w->n < 2 * 64; frame = word(w, frame + x->frame_back)) {
-        u8 owner = (u8)word(w, frame + x->frame_owner);
+    u64 state = state_of(w);
+    u64 frame = x->state_frame ? living_word(w->c, state + x->state_frame)
+                               : living_word(w->c, living_word(w->c, state + x->state_cframe) + x->cframe_frame);
+    w->calls = 0;
+    for (; frame && w->c->n < LIVING_WORDS; frame = living_word(w->c, frame + x->frame_back)) {
+        u8 owner = (u8)living_word(w->c, frame + x->frame_owner);
         bool shim = x->shape == XP_PYTHON_SHIM && owner >= x->shim;
         w->calls += x->shape == XP_PYTHON_ENTRY ? owner != 0 : x->shape != XP_PYTHON_SHIM || shim;
         if (!shim)
@@ -116,86 +105,45 @@ static void walk_thread(struct walk *w, u64 tls)
 }
 
 /* Calls that have an object on the stack; one more does not belong to a call. */
-static u32 count_cframes(const struct walk *w, u64 tls)
+static u32 count_cframes(const struct walk *w)
 {
     const struct xp_python *x = &w->p.machine;
     u32 n = 0;
-    u64 at = word(w, state_of(w, tls) + x->state_cframe);
-    for (; at && n < 100; at = word(w, at + x->cframe_back))
+    u64 at = living_word(w->c, state_of(w) + x->state_cframe);
+    for (; at && n < 100; at = living_word(w->c, at + x->cframe_back))
         n++;
     return n;
 }
 
-static bool begin(struct living *c, const char *path, const char *script)
+static bool begin(struct living *c, struct walk *w, const char *path, const char *script)
 {
     const char *const argv[] = {path, "-I", "-S", "-c", script, NULL};
-    return living_begin(c, argv);
+    *w = (struct walk){.c = c};
+    return living_begin(c, argv) && living_attach(c, &runtime_python, &w->p, sizeof(w->p));
 }
 
-static void spell(const struct walk *w, const struct names *v, char *out, size_t size)
+static void compare(struct walk *w, const char *line, const char *path)
 {
-    size_t len = 0;
-    for (u32 i = 0; i < v->first[w->n / 2]; i++) {
-        const struct names_frame *f = &v->frames[i];
-        len +=
-            (size_t)snprintf(out + len, size - len, "%s|%s|%u;", v->strings + f->name, v->strings + f->file, f->line);
-    }
-}
-
-static bool name_thread(struct walk *w, const struct buf *attached, u64 tls, char *out, size_t size)
-{
-    AUTO_BUF struct buf reply = {0};
-    struct names v;
-    walk_thread(w, tls);
-    if (!w->n || runtime_names(w->mem, attached->data, attached->len, w->words, w->n, &reply) ||
-        names_view(reply.data, reply.len, w->n / 2, &v))
-        return false;
-    spell(w, &v, out, size);
-    return true;
-}
-
-/* A thread may still be on its way to where it waits. */
-static void compare(struct walk *w, const struct buf *attached, const char *line, const char *path)
-{
-    char *rest, got[LIVING_TEXT] = "";
-    u64 tls = strtoull(line, &rest, 10);
-    for (unsigned i = 0; i < 500 && strcmp(got, rest + 1) != 0; i++) {
-        if (i)
-            usleep(10000);
-        CHECK(name_thread(w, attached, tls, got, sizeof(got)));
-    }
-    if (strcmp(got, rest + 1) != 0)
+    char *rest;
+    w->tls = strtoull(line, &rest, 10);
+    CHECK(living_agree(w->c, rest + 1, walk_thread, w));
+    if (strcmp(w->c->got, rest + 1) != 0)
         fprintf(stderr, "%s\n", path);
-    CHECK_STR(got, rest + 1);
+    CHECK_STR(w->c->got, rest + 1);
     if (w->p.machine.state_cframe && w->p.machine.shape != XP_PYTHON_CFRAME) /* 3.10: the last one leads anywhere */
-        CHECK_EQ(count_cframes(w, tls), w->calls + 1);
+        CHECK_EQ(count_cframes(w), w->calls + 1);
     else if (w->p.machine.state_cframe)
-        CHECK(count_cframes(w, tls) > w->calls);
-}
-
-static bool attach(const struct living *c, struct walk *w, struct buf *attached)
-{
-    const void *bytes;
-    AUTO_CLOSE int maps = living_open(c, "maps");
-    w->mem = living_open(c, "mem");
-    if (runtime_attach(w->mem, maps, attached) ||
-        runtime_attached(attached->data, attached->len, &bytes) != &runtime_python)
-        return false;
-    memcpy(&w->p, bytes, sizeof(w->p));
-    return true;
+        CHECK(count_cframes(w) > w->calls);
 }
 
 static void check_waiting(const char *path)
 {
     struct living c;
-    struct walk w = {.mem = -1};
-    AUTO_BUF struct buf attached = {0};
-    bool began = begin(&c, path, SCRIPT), found = began && attach(&c, &w, &attached);
+    struct walk w;
+    bool found = begin(&c, &w, path, SCRIPT);
     for (char *line = found ? strtok(c.said, "\n") : NULL; line; line = strtok(NULL, "\n"))
-        compare(&w, &attached, line, path);
-    close(w.mem);
+        compare(&w, line, path);
     living_end(&c);
-    CHECK(began);
     CHECK(found);
 }
 
@@ -214,23 +162,21 @@ static const char RUNNING[] =
 static void check_running(const char *path)
 {
     struct living c;
-    struct walk w = {.mem = -1};
-    AUTO_BUF struct buf attached = {0};
-    bool began = begin(&c, path, RUNNING), found = began && attach(&c, &w, &attached);
-    char got[LIVING_TEXT] = "";
+    struct walk w;
+    bool found = begin(&c, &w, path, RUNNING);
     unsigned seen = 0;
+    w.tls = found ? strtoull(c.said, NULL, 10) : 0;
     usleep(20000);
     for (unsigned i = 0; i < 100 && found; i++) {
         u32 line = 0;
-        found = name_thread(&w, &attached, strtoull(c.said, NULL, 10), got, sizeof(got)) &&
-                sscanf(got, "run|<string>|%u;<module>|<string>|9;", &line) == 1 && line >= 3 && line <= 6;
+        found = living_look(&c, walk_thread, &w) && sscanf(c.got, "run|<string>|%u;<module>|<string>|9;", &line) == 1 &&
+                line >= 3 && line <= 6;
         seen |= 1u << (line & 31);
         usleep(100);
     }
-    close(w.mem);
     living_end(&c);
     if (!found)
-        fprintf(stderr, "%s: %s\n", path, got);
+        fprintf(stderr, "%s: %s\n", path, c.got);
     CHECK(found);
     CHECK((seen & (seen - 1)) != 0); /* the line changes */
 }

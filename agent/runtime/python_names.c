@@ -15,18 +15,12 @@ static bool is_python(const u64 *w)
     return XP_WORD_KIND(w[0]) == XP_WORD_SCRIPT && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
 }
 
-/* The unwinder cannot read what is not in memory at that moment: then the cookie is that of zeros. */
-static bool fits(u32 cookie, const u64 *w)
-{
-    return XP_MORE_COOKIE(w[1]) == cookie || !XP_MORE_COOKIE(w[1]);
-}
-
 static bool is_gone(void *query, const u64 *w)
 {
     const struct python_query *q = query;
     u64 words[XP_PYTHON_WORDS];
     return is_python(w) && (!python_code_words(q->m, q->p, XP_WORD_ADDR(w[0]), words) ||
-                            !fits(XP_PYTHON_COOKIE(words, words[XP_PYTHON_NAMES]), w));
+                            !frame_reply_fits(XP_PYTHON_COOKIE(words, words[XP_PYTHON_NAMES]), w));
 }
 
 static void add_pair(void *query, const u64 *w)
@@ -38,7 +32,7 @@ static void add_pair(void *query, const u64 *w)
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[python]");
     } else if (!c) {
         q->reply.texts.failed = true;
-    } else if (!fits(c->cookie, w)) {
+    } else if (!frame_reply_fits(c->cookie, w)) {
         return;
     } else if (!c->name) {
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[python]");

@@ -1,5 +1,5 @@
 /* The row of Ruby in the table of runtimes. */
-#include "base/cleanup.h"
+#include "runtime/attach.h"
 #include "runtime/ruby_internal.h"
 #include "runtime/runtime.h"
 #include "runtime/sound.h"
@@ -37,10 +37,7 @@ static int attach(struct memory *m, struct buf *out)
 {
     struct ruby_found found;
     int rc = ruby_find(m, &found);
-    if (rc)
-        return rc;
-    buf_add(out, &found.r, sizeof(found.r));
-    return out->failed ? -ENOMEM : 0;
+    return rc ? rc : attach_reply(out, &found.r, sizeof(found.r));
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */

@@ -1,16 +1,13 @@
 /* Questions about crafted interpreters (runtime/ruby_crafted.h), for tests. */
 #pragma once
-#include "base/test.h"
 #include "runtime/ruby.h"
 #include "runtime/ruby_crafted.h"
-#include "runtime/crafted_ask.h"
+#include "runtime/crafted_test.h"
 
 static inline struct ruby ruby_of(const struct buf *attached)
 {
     struct ruby r = {0};
-    const void *bytes;
-    if (runtime_attached(attached->data, attached->len, &bytes) == &runtime_ruby)
-        memcpy(&r, bytes, sizeof(r));
+    crafted_said(attached, &runtime_ruby, &r, sizeof(r));
     return r;
 }
 
@@ -26,9 +23,3 @@ static inline const char *native_frame(const struct crafted *c, const struct buf
     return frames_in(c, attached, XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, entry),
                      XP_MORE_WORD(crafted_entry_cookie(c, entry), XP_RUBY_NATIVE), true);
 }
-
-#define CRAFT(version, libc)                          \
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c)); \
-    AUTO_BUF struct buf a = {0};                      \
-    crafted_make(c, (version), (libc));               \
-    CHECK_EQ(attach(c, &a), 0)

@@ -68,12 +68,6 @@ bool ruby_iseq_sound(struct memory *m, const struct ruby *r, u64 iseq)
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-static u32 add_text(struct ruby_query *q, struct buf *text)
-{
-    q->reply.texts.failed |= text->failed;
-    return frame_reply_text(&q->reply, text->data, text->len);
-}
-
 /* The label, in which the name of the method is the end: "block in each". */
 static u32 add_label(struct ruby_query *q, u64 base, u64 label, const struct buf *prefix)
 {
@@ -91,7 +85,7 @@ static u32 add_label(struct ruby_query *q, u64 base, u64 label, const struct buf
         buf_add(&name, prefix->data, prefix->len);
         buf_add(&name, end.data, end.len);
     }
-    return add_text(q, &name);
+    return frame_reply_text_of(&q->reply, &name, true);
 }
 
 static void read_body(struct ruby_query *q, u64 body, const struct buf *prefix, struct ruby_code *c)
@@ -103,7 +97,7 @@ static void read_body(struct ruby_query *q, u64 body, const struct buf *prefix, 
     c->cookie = XP_SCRIPT_COOKIE(code, w[0], w[1], w[2]);
     c->name = add_label(q, w[1], w[2], prefix);
     if (ruby_text(q->m, &q->r->layout, path_of(q->m, &q->r->layout, w[0]), &path))
-        c->file = add_text(q, &path);
+        c->file = frame_reply_text_of(&q->reply, &path, true);
     c->body = body;
     c->size = size_of(q->m, body);
 }
@@ -213,7 +207,7 @@ static void read_entry(struct ruby_query *q, u64 entry, u32 cookie, bool native,
             read_body(q, body, &name, c);
     } else if (entry_cookie(q->m, q->r, entry, &c->cookie) &&
                ruby_symbol(q->m, &q->r->layout, memory_u(q->m, def + DEF_ID, sizeof(u64), &ok), &name)) {
-        c->name = add_text(q, &name);
+        c->name = frame_reply_text_of(&q->reply, &name, true);
     }
 }
 

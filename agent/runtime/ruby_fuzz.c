@@ -7,35 +7,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define PAIRS 6
-
-static void name_all(const struct crafted *c, int mem, const struct buf *attached, const void *arg)
+static void ask(const struct crafted *c, const void *arg, struct crafted_words *out)
 {
-    AUTO_BUF struct buf out = {0};
-    struct names v;
     u64 entry = XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->entry);
     (void)arg;
-    const u64 words[2 * PAIRS] = {entry,
-                                  XP_MORE_WORD(crafted_cookie(c, c->rescue), 8),
-                                  entry,
-                                  XP_MORE_WORD(crafted_cookie(c, c->block), 488),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->singleton_entry),
-                                  XP_MORE_WORD(0, 48),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->method),
-                                  XP_MORE_WORD(0, c->entry),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->native_entry),
-                                  XP_MORE_WORD(0, XP_RUBY_NATIVE),
-                                  XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->path),
-                                  XP_MORE_WORD(0, 0)};
-    if (runtime_names(mem, attached->data, attached->len, words, 2 * PAIRS, &out))
-        return;
-    if (names_view(out.data, out.len, PAIRS, &v))
-        abort();
+    crafted_ask(out, entry, XP_MORE_WORD(crafted_cookie(c, c->rescue), 8));
+    crafted_ask(out, entry, XP_MORE_WORD(crafted_cookie(c, c->block), 488));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->singleton_entry), XP_MORE_WORD(0, 48));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->method), XP_MORE_WORD(0, c->entry));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->native_entry), XP_MORE_WORD(0, XP_RUBY_NATIVE));
+    crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_RUBY, c->path), XP_MORE_WORD(0, 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, name_all, NULL};
+    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, ask, NULL};
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     if (!c || !len)
         return 0;

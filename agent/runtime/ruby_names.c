@@ -11,12 +11,6 @@ static bool is_ruby(const u64 *w)
     return XP_IS_SCRIPT(w[0], XP_LANGUAGE_RUBY) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
 }
 
-/* The unwinder cannot read what is not in memory at that moment: then the cookie is 0. */
-static bool fits(const struct ruby_code *c, const u64 *w)
-{
-    return XP_MORE_COOKIE(w[1]) == c->cookie || !XP_MORE_COOKIE(w[1]);
-}
-
 static bool is_gone(void *query, const u64 *w)
 {
     return is_ruby(w) && !ruby_same_code(query, w);
@@ -31,7 +25,7 @@ static void add_pair(void *query, const u64 *w)
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[ruby]");
     } else if (!c) {
         q->reply.texts.failed = true;
-    } else if (!fits(c, w)) {
+    } else if (!frame_reply_fits(c->cookie, w)) {
         return;
     } else if (!c->name) {
         frame_reply_named(&q->reply, native ? RUNTIME_NATIVE : RUNTIME_INTERPRETED, "[ruby]");

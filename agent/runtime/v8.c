@@ -1,4 +1,5 @@
 /* The row of V8 in the table of runtimes. */
+#include "runtime/attach.h"
 #include "runtime/runtime.h"
 #include "runtime/sound.h"
 #include "runtime/v8_internal.h"
@@ -24,10 +25,7 @@ static int attach(struct memory *m, struct buf *out)
 {
     struct v8 v;
     int rc = v8_find(m, &v);
-    if (rc)
-        return rc;
-    buf_add(out, &v, sizeof(v));
-    return out->failed ? -ENOMEM : 0;
+    return rc ? rc : attach_reply(out, &v, sizeof(v));
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */

@@ -1,16 +1,13 @@
 /* Questions about crafted engines (runtime/v8_crafted.h), for tests. */
 #pragma once
-#include "base/test.h"
 #include "runtime/v8.h"
 #include "runtime/v8_crafted.h"
-#include "runtime/crafted_ask.h"
+#include "runtime/crafted_test.h"
 
 static inline struct v8 v8_of(const struct buf *attached)
 {
     struct v8 v = {0};
-    const void *bytes;
-    if (runtime_attached(attached->data, attached->len, &bytes) == &runtime_v8)
-        memcpy(&v, bytes, sizeof(v));
+    crafted_said(attached, &runtime_v8, &v, sizeof(v));
     return v;
 }
 
@@ -41,9 +38,3 @@ static inline u32 line_at(const struct crafted *c, const struct buf *attached, u
     const char *s = strrchr(frame_of(c, attached, shared, position), ':');
     return s ? (u32)atoi(s + 1) : UINT32_MAX;
 }
-
-#define CRAFT(version)                                \
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c)); \
-    AUTO_BUF struct buf a = {0};                      \
-    crafted_make(c, (version));                       \
-    CHECK_EQ(attach(c, &a), 0)

@@ -9,7 +9,7 @@
 static bool is_head(struct v8_query *q, u64 head)
 {
     bool ok = true;
-    u64 map = v8_u(q->m, head, sizeof(map), &ok);
+    u64 map = memory_u(q->m, head, sizeof(map), &ok);
     if (!ok || !XP_V8_IS_OBJECT(map) || (q->map && map != q->map))
         return false;
     if (!q->map && v8_type(q->m, q->v8, head) != q->v8->layout.stream_type)
@@ -25,7 +25,7 @@ static bool read_code(struct v8_query *q, u64 head, struct v8_code *out)
     u64 code = l->stream_code ? v8_object(q->m, head + l->stream_code, &ok) : head;
     if (!code || !ok)
         return false;
-    out->size = (u32)v8_u(q->m, code + l->code_size, sizeof(u32), &ok);
+    out->size = (u32)memory_u(q->m, code + l->code_size, sizeof(u32), &ok);
     out->data = v8_object(q->m, code + l->code_data, &ok);
     out->places = v8_object(q->m, code + l->code_places, &ok);
     out->baseline = v8_type(q->m, q->v8, out->data) == q->v8->machine.array_type;

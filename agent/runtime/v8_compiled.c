@@ -23,11 +23,11 @@ static u32 bytecode_size(struct v8_query *q, u64 at)
 {
     const struct v8_layout *l = &q->v8->layout;
     bool ok = true;
-    u32 code = (u32)v8_u(q->m, at, 1, &ok), scale = code < 2 ? code + 1 : 0;
+    u32 code = (u32)memory_u(q->m, at, 1, &ok), scale = code < 2 ? code + 1 : 0;
     if (scale)
-        code = (u32)v8_u(q->m, at + 1, 1, &ok);
+        code = (u32)memory_u(q->m, at + 1, 1, &ok);
     u32 size = l->table              ? v8_bytecodes_size(l->table, code, 1u << scale)
-               : code < l->bytecodes ? (u32)v8_u(q->m, l->sizes + scale * l->bytecodes + code, 1, &ok)
+               : code < l->bytecodes ? (u32)memory_u(q->m, l->sizes + scale * l->bytecodes + code, 1, &ok)
                                      : 0;
     return ok && size ? size + (scale ? 1 : 0) : 0;
 }
@@ -79,7 +79,7 @@ static bool read_call(struct inlining *x, s32 i, struct v8_place *place)
 {
     u64 at = x->calls.at + INLINING * (u64)i;
     bool ok = at + INLINING <= x->calls.end;
-    *place = v8_place_of(v8_u(x->q->m, at, sizeof(u64), &ok));
+    *place = v8_place_of(memory_u(x->q->m, at, sizeof(u64), &ok));
     return ok && place->inlining < i;
 }
 
@@ -87,12 +87,12 @@ static bool read_call(struct inlining *x, s32 i, struct v8_place *place)
 static u64 called(struct inlining *x, s32 i)
 {
     bool ok = true;
-    u32 number = (u32)v8_u(x->q->m, x->calls.at + INLINING * (u64)i + 8, sizeof(u32), &ok);
+    u32 number = (u32)memory_u(x->q->m, x->calls.at + INLINING * (u64)i + 8, sizeof(u32), &ok);
     if (number == UINT32_MAX)
         return own_function(x->q, x->code);
     u64 literals = number < MAX_LITERALS ? deopt_object(x->q, x->code, x->q->v8->layout.deopt_literals) : 0;
     ok = ok && literals;
-    u64 v = v8_u(x->q->m, literals + FIRST_ELEMENT + 8ull * number, sizeof(u64), &ok) & ~WEAK;
+    u64 v = memory_u(x->q->m, literals + FIRST_ELEMENT + 8ull * number, sizeof(u64), &ok) & ~WEAK;
     return ok && XP_V8_IS_OBJECT(v) ? v - XP_V8_TAG : 0;
 }
 

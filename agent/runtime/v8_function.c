@@ -35,15 +35,14 @@ static u32 text_of(struct v8_query *q, u64 value)
 {
     AUTO_BUF struct buf text = {0};
     bool ok = XP_V8_IS_OBJECT(value) && v8_text(q->m, q->v8, value - XP_V8_TAG, &text);
-    q->reply.texts.failed |= text.failed;
-    return ok && text.len ? frame_reply_text(&q->reply, text.data, text.len) : 0;
+    return frame_reply_text_of(&q->reply, &text, ok);
 }
 
 /* ---- Scopes ----------------------------------------------------------------------------------------------------- */
 
 static u64 slot(struct v8_query *q, u64 scope, u32 i, bool *ok)
 {
-    return v8_u(q->m, scope + sizeof(u64) * (1 + (u64)i), sizeof(u64), ok);
+    return memory_u(q->m, scope + sizeof(u64) * (1 + (u64)i), sizeof(u64), ok);
 }
 
 static u32 place_of(u64 value)
@@ -98,7 +97,7 @@ static void read_script(struct v8_query *q, struct v8_function *f)
     if (v8_type(q->m, v, script) != v->layout.script_type)
         return;
     f->script = script;
-    f->file = text_of(q, v8_u(q->m, script + v->layout.script_name, sizeof(u64), &ok));
+    f->file = text_of(q, memory_u(q->m, script + v->layout.script_name, sizeof(u64), &ok));
 }
 
 /* Functions of the language have a number in place of their bytecode. */
@@ -109,8 +108,8 @@ static struct v8_function read_function(struct v8_query *q, u64 shared)
     bool ok = true;
     if (!v8_function_cookie(q->m, q->v8, shared, &f.cookie))
         return f;
-    u64 name = v8_u(q->m, shared + l->shared_name, sizeof(u64), &ok);
-    u64 data = v8_u(q->m, shared + l->shared_data, sizeof(u64), &ok);
+    u64 name = memory_u(q->m, shared + l->shared_name, sizeof(u64), &ok);
+    u64 data = memory_u(q->m, shared + l->shared_data, sizeof(u64), &ok);
     if (!ok)
         return f;
     f.kind = v8_is_number(data) ? RUNTIME_NATIVE : RUNTIME_INTERPRETED;

@@ -8,13 +8,6 @@
 #include "runtime/frame_reply.h"
 #include "runtime/v8.h"
 
-static inline u64 v8_u(struct memory *m, u64 at, unsigned bytes, bool *ok)
-{
-    u64 v = 0;
-    *ok = *ok && memory_near(m, at, &v, bytes);
-    return *ok ? v : 0;
-}
-
 static inline bool v8_is_number(u64 v)
 {
     return !(u32)v;
@@ -28,7 +21,7 @@ static inline s32 v8_number(u64 v)
 /* The address of the object that a field refers to; 0: to none. */
 static inline u64 v8_object(struct memory *m, u64 at, bool *ok)
 {
-    u64 v = v8_u(m, at, sizeof(v), ok);
+    u64 v = memory_u(m, at, sizeof(v), ok);
     return XP_V8_IS_OBJECT(v) && *ok ? v - XP_V8_TAG : 0;
 }
 

@@ -106,7 +106,7 @@ u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 place)
         return 0;
     bool ok = true;
     struct v8_lines *l = lines_of(q, f->script);
-    u64 first = v8_u(q->m, f->script + q->v8->layout.script_line_offset, sizeof(u64), &ok);
+    u64 first = memory_u(q->m, f->script + q->v8->layout.script_line_offset, sizeof(u64), &ok);
     if (!l || !ok || !read_to(q, l, place))
         return 0;
     s64 line = 1 + (s64)ended(l, place) + (v8_is_number(first) ? v8_number(first) : 0);

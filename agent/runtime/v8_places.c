@@ -10,7 +10,7 @@
 bool v8_bytes_open(struct v8_query *q, u64 array, struct v8_bytes *out)
 {
     bool ok = array;
-    u64 length = v8_u(q->m, array + LENGTH, sizeof(u64), &ok);
+    u64 length = memory_u(q->m, array + LENGTH, sizeof(u64), &ok);
     if (!ok || !v8_is_number(length) || length >> 32 > V8_MAX_BYTES)
         return false;
     *out = (struct v8_bytes){.q = q, .at = array + BYTES, .end = array + BYTES + (length >> 32)};

@@ -1,22 +1,11 @@
 #include "runtime/v8_ask_test.h"
 #include <errno.h>
 
-/* Calls the number, or what else the module exports, by another name. */
-static void rename_symbol(struct crafted *c, const char *name)
-{
-    u8 *strings = c->bytes + CRAFTED_MODULE + CRAFTED_MODULE_STRTAB;
-    char *at = memmem(strings, 0x2000 - CRAFTED_MODULE - CRAFTED_MODULE_STRTAB, name, strlen(name) + 1);
-    if (at)
-        *at = '-';
-    else
-        test_fail(__FILE__, __LINE__, "no %s", name);
-}
-
 static struct v8 without(unsigned version, const char *name)
 {
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     crafted_make(c, version);
-    rename_symbol(c, name);
+    crafted_rename(c, name);
     return attached_v8(c);
 }
 
@@ -24,7 +13,7 @@ static int outcome_without(unsigned version, const char *name)
 {
     AUTO_FREE struct crafted *c = malloc(sizeof(*c));
     crafted_make(c, version);
-    rename_symbol(c, name);
+    crafted_rename(c, name);
     return attach_alone(c);
 }
 
@@ -153,51 +142,33 @@ TEST(versions_of_v8_may_be_long_or_missing)
     CHECK_STR(without(CRAFTED_26, "_ZN2v88internal7Version15version_string_E").version, "");
 }
 
-static const char *about(const struct crafted *c)
-{
-    static char text[256];
-    AUTO_BUF struct buf out = {0};
-    AUTO_CLOSE int mem = fs_sealed_memfd("mem", c->bytes, sizeof(c->bytes));
-    AUTO_CLOSE int maps = fs_sealed_memfd("maps", CRAFTED_MAPS, strlen(CRAFTED_MAPS));
-    int rc = runtime_about(mem, maps, &out);
-    if (rc || !runtime_about_sound(out.data, out.len))
-        return rc == -ENODATA ? "nothing" : rc == -ENOTSUP ? "not understood" : "failed";
-    snprintf(text, sizeof(text), "%.*s", (int)out.len, out.data);
-    return text;
-}
-
 TEST(v8_says_what_it_is)
 {
     CRAFT(CRAFTED_18);
-    CHECK_STR(about(c), "machine\tV8 10.2.154.26-node.36\nlines\tof bytecode\n");
+    CHECK_STR(crafted_about(c), "machine\tV8 10.2.154.26-node.36\nlines\tof bytecode\n");
     crafted_make(c, CRAFTED_22);
-    CHECK_STR(about(c), "machine\tV8 12.4.254.21-node.33\nlines\tof bytecode\n");
+    CHECK_STR(crafted_about(c), "machine\tV8 12.4.254.21-node.33\nlines\tof bytecode\n");
     crafted_make(c, CRAFTED_26);
-    CHECK_STR(about(c), "machine\tV8 14.6.202.33-node.12\nlines\tof bytecode\n");
-    rename_symbol(c, "_ZN2v88internal7Version15version_string_E");
-    rename_symbol(c, "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE");
-    CHECK_STR(about(c), "machine\tV8 of an unknown version\nlines\twhere functions begin\n");
-    rename_symbol(c, "v8dbg_type_Script__SCRIPT_TYPE");
-    CHECK_STR(about(c), "not understood");
-    rename_symbol(c, "v8dbg_off_fp_function");
-    CHECK_STR(about(c), "nothing");
+    CHECK_STR(crafted_about(c), "machine\tV8 14.6.202.33-node.12\nlines\tof bytecode\n");
+    crafted_rename(c, "_ZN2v88internal7Version15version_string_E");
+    crafted_rename(c, "v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE");
+    CHECK_STR(crafted_about(c), "machine\tV8 of an unknown version\nlines\twhere functions begin\n");
+    crafted_rename(c, "v8dbg_type_Script__SCRIPT_TYPE");
+    CHECK_STR(crafted_about(c), "not understood");
+    crafted_rename(c, "v8dbg_off_fp_function");
+    CHECK_STR(crafted_about(c), "nothing");
 }
 
 /* ---- Hostile input */
 
-#define REFUSES(change)                     \
-    do {                                    \
-        v = sound;                          \
-        v.change;                           \
-        CHECK(v8_check(&v, sizeof(v)) < 0); \
-    } while (0)
+#define REFUSES(change) CHECK_REFUSED(v8_check, sound, change)
 
 TEST(v8_checks_what_it_is_told)
 {
     CRAFT(CRAFTED_22);
-    struct v8 sound = v8_of(&a), v = sound;
-    CHECK_EQ(v8_check(&v, sizeof(v)), 0);
-    CHECK(v8_check(&v, sizeof(v) - 1) < 0);
+    struct v8 sound = v8_of(&a);
+    CHECK_EQ(v8_check(&sound, sizeof(sound)), 0);
+    CHECK_EQ(v8_check(&sound, sizeof(sound) - 1), -EBADMSG);
     REFUSES(machine.frame_function = 264);
     REFUSES(machine.frame_function = -264);
     REFUSES(machine.frame_function = -12);
@@ -238,31 +209,27 @@ TEST(v8_checks_what_it_is_told)
     REFUSES(layout.deopt_shared = 8193);
     REFUSES(layout.deopt_wrapped = 8193);
     REFUSES(version[0] = '\n');
-    v = sound;
+    struct v8 v = sound;
     v.machine.array_type = v.machine.array_data = 0; /* lines are those where functions begin */
     CHECK_EQ(v8_check(&v, sizeof(v)), 0);
-    memset(v.version, 'x', sizeof(v.version));
-    CHECK(v8_check(&v, sizeof(v)) < 0);
+    memset(sound.version, 'x', sizeof(sound.version));
+    CHECK_EQ(v8_check(&sound, sizeof(sound)), -EBADMSG);
 }
 
-/* Whatever bytes change: no reply that is not sound, and none that is not one. */
+static void make_any(struct crafted *c, unsigned i)
+{
+    crafted_make(c, i % CRAFTED_VERSIONS);
+}
+
+static void ask(const struct crafted *c, const struct crafted *bad, u64 any, struct crafted_words *out)
+{
+    crafted_ask(out, XP_V8_WORD(XP_V8_BYTECODE, c->work), XP_MORE_WORD(crafted_cookie(c, c->work), 4));
+    crafted_ask(out, XP_V8_WORD(XP_V8_BYTECODE, c->work), XP_MORE_WORD(0, 300));
+    crafted_ask(out, XP_V8_WORD(XP_V8_BYTECODE, c->builtin), XP_MORE_WORD(crafted_cookie(bad, c->builtin), 0));
+    crafted_ask(out, XP_V8_WORD(XP_V8_BYTECODE, any), any);
+}
+
 TEST(crafted_engines_do_no_harm)
 {
-    AUTO_FREE struct crafted *bad = malloc(sizeof(*bad));
-    u64 seed = 1;
-    for (unsigned i = 0; i < 400; i++) {
-        AUTO_BUF struct buf b = {0};
-        AUTO_BUF struct buf out = {0};
-        struct names v;
-        CRAFT(i % CRAFTED_VERSIONS);
-        *bad = *c;
-        crafted_spoil(bad, CRAFTED_MODULE, c->top - CRAFTED_MODULE, 1 + i % 32, &seed);
-        const u64 words[] = {XP_V8_WORD(XP_V8_BYTECODE, c->work),    XP_MORE_WORD(crafted_cookie(c, c->work), 4),
-                             XP_V8_WORD(XP_V8_BYTECODE, c->work),    XP_MORE_WORD(0, 300),
-                             XP_V8_WORD(XP_V8_BYTECODE, c->builtin), XP_MORE_WORD(crafted_cookie(bad, c->builtin), 0),
-                             XP_V8_WORD(XP_V8_BYTECODE, seed),       seed};
-        attach(bad, &b);
-        CHECK_EQ(names_of(bad, &a, words, 8, &out), 0);
-        CHECK_EQ(names_view(out.data, out.len, 4, &v), 0);
-    }
+    crafted_do_no_harm(&(struct crafted_harm){make_any, ask});
 }

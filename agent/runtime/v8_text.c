@@ -23,7 +23,7 @@ u32 v8_type(struct memory *m, const struct v8 *v, u64 object)
 {
     bool ok = object && object < MAX_ADDRESS;
     u64 map = ok ? v8_object(m, object, &ok) : 0;
-    u32 type = map ? (u32)v8_u(m, map + v->machine.map_type, sizeof(u16), &ok) : 0;
+    u32 type = map ? (u32)memory_u(m, map + v->machine.map_type, sizeof(u16), &ok) : 0;
     return map && ok ? type : ~0u;
 }
 
@@ -55,7 +55,7 @@ static bool read_part(struct reading *r, u64 string, u64 from, u64 n);
 
 static u64 length_of(struct reading *r, u64 string, bool *ok)
 {
-    return v8_u(r->m, string + r->v8->layout.string_length, sizeof(u32), ok);
+    return memory_u(r->m, string + r->v8->layout.string_length, sizeof(u32), ok);
 }
 
 static bool read_cons(struct reading *r, u64 string, u64 from, u64 n)
@@ -85,10 +85,10 @@ static bool read_part(struct reading *r, u64 string, u64 from, u64 n)
     case THIN:
         return read_part(r, v8_object(r->m, string + l->string_first, &ok), from, n);
     case EXTERNAL:
-        at = type & UNCACHED ? 0 : v8_u(r->m, string + second(r->v8), sizeof(u64), &ok);
+        at = type & UNCACHED ? 0 : memory_u(r->m, string + second(r->v8), sizeof(u64), &ok);
         return at && at < MAX_ADDRESS && read_chars(r, at + from * bytes, n, bytes);
     case SLICED:
-        at = v8_u(r->m, string + second(r->v8), sizeof(u64), &ok);
+        at = memory_u(r->m, string + second(r->v8), sizeof(u64), &ok);
         return ok && v8_number(at) >= 0 &&
                read_part(r, v8_object(r->m, string + l->string_first, &ok), from + (u32)v8_number(at), n);
     default:

@@ -12,7 +12,7 @@ build_java Chains
 
 # The classes are where only the container sees them.
 for_each_java 17 25
-before=("$TMP"/Chains*.class -- "${javas[0]}" -cp /mnt Chains 600000 c03)
-after=("$TMP"/Chains*.class -- "${javas[-1]}" -cp /mnt Chains 600000 c03)
+before=("$TMP"/Chains*.class -- "${javas[0]}" Chains 600000 c03)
+after=("$TMP"/Chains*.class -- "${javas[-1]}" Chains 600000 c03)
 shows_inside java Chains.in5 80 80 'after the agent'
 ends_silent '==' 2 10 'java|hotspot'

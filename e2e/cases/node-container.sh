@@ -36,7 +36,7 @@ else
 END
 
 # The program and node itself are where only the container sees them.
-before=("${nodes[0]}" "$TMP/app.js" -- /mnt/node /mnt/app.js 600000)
-after=("${nodes[-1]}" "$TMP/app.js" -- /mnt/node /mnt/app.js 2000 workers)
+before=("${nodes[0]}" "$TMP/app.js" -- ./node app.js 600000)
+after=("${nodes[-1]}" "$TMP/app.js" -- ./node app.js 2000 workers)
 shows_inside "node*" serve 90 80 'after the agent, in workers'
 ends_silent '>=' 2 3 'node|javascript|v8'

@@ -50,8 +50,8 @@ for_each_release() { # COMMAND...
 # workers of two seconds. To be called after e2e/agent/lib.sh has been sourced.
 shows_scripts_inside() { # FUNCTION PERCENT_BEFORE PERCENT_WORKERS INTERPRETER [OPTION...]
     [ -x "$4" ] || skip "there is no $4"
-    before=("$TMP/app" -- "${@:4}" /mnt/app 600)
-    after=("$TMP/app" -- "${@:4}" /mnt/app 2 fork)
+    before=("$TMP/app" -- "${@:4}" app 600)
+    after=("$TMP/app" -- "${@:4}" app 2 fork)
     shows_inside "$language*" "$1" "$2" "$3" 'after the agent, in workers'
     ends_silent '>=' 2 3 "$language"
 }

@@ -18,10 +18,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set by user space before loading (agent/probe). */
 const volatile struct xp_config xp_config = {};
-/* Changed by user space while sampling. These two are all that objects have in .bss, which is one map for all. */
+/* Changed by user space while sampling. These three are all that objects have in .bss, which is one map for all. */
 volatile struct xp_live xp_live = {};
-/* When user space was last woken up because of generated code. */
-volatile u64 xp_woken = 0;
+/* When user space was last woken up because of generated code, and whether there are frames without name since. */
+volatile u64 xp_woken = 0, xp_owed = 0;
 
 #include "bpf/state.bpf.h"
 #include "bpf/maps.bpf.h"
@@ -41,4 +41,5 @@ volatile u64 xp_woken = 0;
 #include "bpf/unwind.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/wakeup.bpf.h"
 #include "bpf/submit.bpf.h"

@@ -8,10 +8,6 @@
 #define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
 #define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
 
-/* Between two wake-ups because of generated code, and because of frames without name. */
-#define XP_WAKE_NS 100000000ull
-#define XP_NEWS_NS 20000000ull
-
 #define XP_DUMP_WALKS 4096 /* mappings and gaps examined for a dump; a browser's heap has a thousand and more */
 #define XP_DUMP_STEP  64   /* of these at once: two short loops take the verifier less than a long one */
 
@@ -126,23 +122,11 @@ XP_INLINE void xp_count(struct xp_state *s, struct xp_stats *st)
     st->unwind_ns += s->sample.unwind_ns;
 }
 
-/* Generated code of which the process may have unwind information. */
-XP_INLINE int xp_misses_code(const struct xp_state *s)
-{
-    return s->runtime & XP_SCANNED || s->cause == XP_CAUSE_FP_ANON || s->cause == XP_CAUSE_FP_ANON_END;
-}
-
-/* User space polls the ring twice per second; it is woken up only if the ring fills faster than that, or, now and then,
- * for generated code that may have unwind information in the memory of its process, or has names there: the process may
- * end soon. */
+/* User space is also woken up if the ring fills faster than it is polled. */
 XP_INLINE u64 xp_ring_wakeup(const struct xp_state *s)
 {
-    u32 news = s->runtime & XP_RUNTIME_NEWS || s->sample.flags & XP_SAMPLE_RUNTIME;
-    u64 since = s->sample.time - xp_woken; /* of all CPUs: it does not matter whose time stays */
-    if ((news && since > XP_NEWS_NS) || (xp_misses_code(s) && since > XP_WAKE_NS)) {
-        xp_woken = s->sample.time;
+    if (xp_wakes_up(s))
         return BPF_RB_FORCE_WAKEUP;
-    }
     return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > xp_config.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP
                                                                                   : BPF_RB_NO_WAKEUP;
 }

@@ -59,6 +59,7 @@ struct v8_lines {  /* of a script */
     VEC(u32) ends; /* where its lines end, ascending */
     u64 source;    /* 0: it cannot be read */
     u32 read;      /* characters that were looked at */
+    u32 tries;     /* to find it, that are left */
     bool returned; /* the last one was a carriage return */
 };
 

@@ -5,6 +5,7 @@
 #define MAX_LINES   (1u << 22)
 #define MAX_SCRIPTS (1u << 16)
 #define AHEAD       16384 /* characters */
+#define TRIES       2     /* to find a source */
 #define LINE_COST   8     /* characters of a source: what the end of a line takes */
 
 struct counting {
@@ -60,11 +61,19 @@ static bool add_lines(void *arg, const u8 *chars, size_t n, unsigned bytes)
     return ok;
 }
 
+/* While it is being moved, an object has its new address in place of its map, without a tag (src/objects/map-word.h). */
+static u64 source_of(struct v8_query *q, u64 script)
+{
+    bool ok = true;
+    u64 source = v8_object(q->m, script + q->v8->layout.script_source, &ok);
+    u64 map = source ? memory_u(q->m, source, sizeof(map), &ok) : 0;
+    return !ok ? 0 : XP_V8_IS_OBJECT(map) ? source : map;
+}
+
 /* NULL: out of memory, or too many. */
 static struct v8_lines *lines_of(struct v8_query *q, u64 script)
 {
     const u64 *known = map_get(&q->scripts, script);
-    bool ok = true;
     if (known)
         return &q->lines.v[*known - 1];
     struct v8_lines *to = q->lines.n < MAX_SCRIPTS ? VEC_PUSH(&q->lines) : NULL;
@@ -72,7 +81,7 @@ static struct v8_lines *lines_of(struct v8_query *q, u64 script)
     if (!place)
         return NULL;
     *place = q->lines.n;
-    *to = (struct v8_lines){.source = v8_object(q->m, script + q->v8->layout.script_source, &ok)};
+    *to = (struct v8_lines){.source = source_of(q, script), .tries = TRIES};
     return to;
 }
 
@@ -84,6 +93,18 @@ static bool read_to(struct v8_query *q, struct v8_lines *l, u32 place)
         !v8_text_each(q->m, q->v8, l->source, l->read, (u64)place - l->read + AHEAD, add_lines, &c))
         l->source = 0;
     return l->source && l->read >= place;
+}
+
+/* The source of a program that has just begun is moved by the garbage collector: it is looked for once more. */
+static bool find_place(struct v8_query *q, struct v8_lines *l, u64 script, u32 place)
+{
+    bool found = read_to(q, l, place);
+    for (; !found && l->tries; found = read_to(q, l, place)) {
+        memory_forget(q->m);
+        vec_free(&l->ends);
+        *l = (struct v8_lines){.source = source_of(q, script), .tries = l->tries - 1};
+    }
+    return found;
 }
 
 /* How many lines have ended before a place. */
@@ -107,7 +128,7 @@ u32 v8_line(struct v8_query *q, const struct v8_function *f, u32 place)
     bool ok = true;
     struct v8_lines *l = lines_of(q, f->script);
     u64 first = memory_u(q->m, f->script + q->v8->layout.script_line_offset, sizeof(u64), &ok);
-    if (!l || !ok || !read_to(q, l, place))
+    if (!l || !ok || !find_place(q, l, f->script, place))
         return 0;
     s64 line = 1 + (s64)ended(l, place) + (v8_is_number(first) ? v8_number(first) : 0);
     return line > 0 && line <= INT32_MAX ? (u32)line : 0;

@@ -178,6 +178,18 @@ TEST(sources_that_cannot_be_read_have_no_lines)
 }
 
 /* A request reads so many characters of sources, whatever the number of scripts; the end of a line counts as 8 more. */
+TEST(a_source_is_followed_to_where_it_is_being_moved)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CRAFT(i);
+        u32 was = crafted_text(c, "x"), is = crafted_text(c, "a\nb\nc");
+        crafted_put(c, was, is, 8); /* in place of its map */
+        CHECK_EQ(line_in(c, &a, was, 4, 0), 3);
+        crafted_put(c, was, 1 << 30, 8);
+        CHECK_EQ(line_in(c, &a, was, 4, 0), 0);
+    }
+}
+
 TEST(sources_are_read_up_to_a_limit)
 {
     CRAFT(CRAFTED_26);

@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.dirname(sys.path[0]) + "/scripts")
 import compare  # noqa: E402
 
 CALLED = ("hrtime",)  # by the leaf
+LOOP = 9  # lines, with that where the leaf tells its chain
 FIBERS = ("c73", "c74")  # have stacks of their own; the frames of who resumed them are behind their root
 
 
@@ -21,12 +22,16 @@ def show(chain):
     return ";".join(f"{os.path.basename(f[0])}:{f[1]}" for f in chain)
 
 
-def is_right(frames, chain, leaf):
-    """The leaf is in its loop; it may have called a function that is implemented in C."""
-    frames = frames[:-1] if frames[-1][0] in CALLED else frames
+def is_right(frames, chain):
+    """The leaf tells what its chain is, and is in its loop; it may have called a function that is implemented in C, as who
+    calls a leaf that is one does itself."""
+    is_called = frames[-1][0] in CALLED
+    if is_called and not chain[-1][1]:
+        return frames[:-1] == chain[:-1]
+    frames = frames[:-1] if is_called else frames
     if frames[:-1] != chain[:-1] or frames[-1][0] != chain[-1][0]:
         return False
-    return not chain[-1][1] or leaf <= frames[-1][1] <= leaf + 8
+    return chain[-1][1] <= frames[-1][1] <= chain[-1][1] + LOOP
 
 
 class Php(compare.Language):
@@ -34,7 +39,6 @@ class Php(compare.Language):
     mapping = "[php]"
     loop = "^execute_ex"
     few_chains = 12  # machines may be busy
-    unnamed = 0.2e9  # what was read too late: files that were run once, closures
 
     def __init__(self):
         self.lines = collections.Counter()
@@ -50,7 +54,7 @@ class Php(compare.Language):
         if name not in chains or not re.match(r"(spin|hash|hrtime)( |$)", own[-1][0]):
             return None
         below_root = name in FIBERS or own[0] != text(frames[0])
-        if below_root and any(is_right(own, chain, chain[-1][1] + 1) for chain in chains[name]):
+        if below_root and any(is_right(own, chain) for chain in chains[name]):
             return name, ""
         return name, f"{name}: {show(own)}, not {' or '.join(show(chain) for chain in chains[name])}"
 

@@ -26,7 +26,7 @@ class Language:
     mapping = ""  # only frames of this mapping are those of scripts; without it, all are
     loop = ""  # a pattern: the interpreter's functions that run scripts
     few_chains = 4  # so many chains may have few samples: the first ones may have run before anything was known
-    unnamed = 0.15e9  # besides 1 %, so many ns of samples may have frames without name: what runs once is gone afterwards
+    unnamed = 0.05e9  # besides 1 %, so many ns of samples may have frames without name: what runs once is gone afterwards
 
     def scripts(self, frames):
         """The frames of scripts among those of the mapping."""

@@ -61,7 +61,8 @@ static bool add_lines(void *arg, const u8 *chars, size_t n, unsigned bytes)
     return ok;
 }
 
-/* While it is being moved, an object has its new address in place of its map, without a tag (src/objects/map-word.h). */
+/* While it is being moved, an object has its new address in place of its map, without a tag (src/objects/map-word.h).
+ */
 static u64 source_of(struct v8_query *q, u64 script)
 {
     bool ok = true;

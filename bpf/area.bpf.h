@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#define XP_VM_SHARED 0x8u /* include/linux/mm.h */
-
 /* Reads the mapping that contains `at` into s->area. Returns 0; 1: there is none. */
 XP_NOINLINE int xp_area_at(u64 at)
 {

@@ -226,11 +226,12 @@ XP_INLINE int xp_take_vma(struct xp_state *s, u64 vma, u64 pc)
     m->file.flags = 0;
     if (xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_mm)) != s->who.mm || pc < m->start || pc >= m->end)
         return XP_CAUSE_TREE;
-    if (!(xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags)) & XP_VM_EXEC))
+    u64 flags = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_flags));
+    if (!(flags & XP_VM_EXEC))
         return XP_CAUSE_NO_MAPPING;
     u64 file = xp_field64(s, vma, XP_OFFSET_OF(vm_area_struct, vm_file));
     s->found.origin.file = file;
-    if (!file) {
+    if (!file || xp_is_generated(flags, file)) {
         xp_no_file(s, m);
         return 0;
     }

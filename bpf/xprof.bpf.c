@@ -63,6 +63,7 @@ int xp_list_mappings(struct bpf_iter__task_vma *ctx)
         return 0;
     struct xp_vma *m = &s->cur;
     u64 file = (u64)BPF_CORE_READ(vma, vm_file);
+    file = file && xp_is_generated(BPF_CORE_READ(vma, vm_flags), file) ? 0 : file;
     m->start = BPF_CORE_READ(vma, vm_start);
     m->end = BPF_CORE_READ(vma, vm_end);
     m->bias = m->start - (BPF_CORE_READ(vma, vm_pgoff) << 12);

@@ -129,13 +129,13 @@ struct xp_sc {    /* how far the frames of a script are, beside what `py` has (s
     u64 type;     /* Perl: of the last context */
 };
 
-struct xp_js {  /* a frame that may be one of JavaScript (v8.bpf.h) */
-    u64 bp, ip; /* its frame pointer, and where it is */
-    u64 leaf;   /* enum xp_leaf */
-    u64 file;   /* where its code is from; 0: generated */
-    u64 last;   /* where its word is */
-    u64 map;    /* that of arrays of bytecode; 0: none was met */
-    u64 pad[2]; /* whole cache lines */
+struct xp_js {      /* a frame that may be one of JavaScript (v8.bpf.h) */
+    u64 sp, bp, ip; /* its stack and frame pointers, and where it is */
+    u64 leaf;       /* enum xp_leaf */
+    u64 file;       /* where its code is from; 0: generated */
+    u64 last;       /* where its word is */
+    u64 map;        /* that of arrays of bytecode; 0: none was met */
+    u64 pad;        /* whole cache lines */
 };
 
 struct xp_seek { /* a frame that may be that of a caller (scan.bpf.h) */

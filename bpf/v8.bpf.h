@@ -17,6 +17,7 @@ enum { XP_DWARF_R9 = 9, XP_DWARF_R12 = 12 };
  * one. */
 XP_INLINE void xp_bare_note(struct xp_state *s)
 {
+    s->js.sp = s->sp;
     s->js.bp = s->bp;
     s->js.ip = s->ip;
     s->js.leaf = s->leaf;
@@ -45,6 +46,13 @@ XP_INLINE int xp_v8_begin(struct xp_state *s)
     return 0;
 }
 
+/* Whether the frame has this field already: what is below the stack pointer is what was there before. Only the
+ * innermost one may still be set up. */
+XP_INLINE int xp_v8_has(const struct xp_state *s, s64 field)
+{
+    return !s->js.leaf || s->js.bp + field >= s->js.sp;
+}
+
 /* Whether an object has a type. That is in its map, which all of the same kind share. */
 XP_INLINE int xp_v8_is_array(struct xp_state *s, u64 object)
 {
@@ -65,7 +73,8 @@ XP_INLINE int xp_v8_is_array(struct xp_state *s, u64 object)
 XP_INLINE s64 xp_v8_position(struct xp_state *s)
 {
     u64 array, at, bp = s->js.bp;
-    if (!s->v8.array_type || xp_load(s, bp + s->v8.frame_position, &at) || xp_load(s, bp + s->v8.frame_array, &array))
+    if (!s->v8.array_type || !xp_v8_has(s, s->v8.frame_position) || !xp_v8_has(s, s->v8.frame_array) ||
+        xp_load(s, bp + s->v8.frame_position, &at) || xp_load(s, bp + s->v8.frame_array, &array))
         return -1;
     if ((u32)at || !xp_v8_is_array(s, array))
         return -1;
@@ -97,7 +106,8 @@ XP_NOINLINE int xp_v8_splice(u32 unused)
         return 0;
     if (!(s->runtime & XP_V8_KNOWN) && !xp_v8_begin(s))
         return 0;
-    if (xp_load(s, s->js.bp + s->v8.frame_function, &function) || xp_load(s, s->js.bp + s->v8.frame_context, &context))
+    if (!xp_v8_has(s, s->v8.frame_function) || xp_load(s, s->js.bp + s->v8.frame_function, &function) ||
+        xp_load(s, s->js.bp + s->v8.frame_context, &context))
         return 0;
     if (!XP_V8_IS_OBJECT(context) || !XP_V8_IS_OBJECT(function) ||
         xp_read_user(&shared, 8, function - XP_V8_TAG + s->v8.function_shared) || !XP_V8_IS_OBJECT(shared))

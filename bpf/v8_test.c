@@ -104,6 +104,16 @@ TEST(frames_without_a_function_stay_native)
     CHECK(stays_native(j, GENERATED));
 }
 
+/* Below the stack pointer is what was there before. */
+TEST(frames_that_are_still_set_up_have_no_function_yet)
+{
+    AUTO_JS j = one_frame();
+    for (u64 pushed = 0; pushed <= 40; pushed += 8) {
+        world_unwind(j->w, BUILTIN, FRAME(0) - pushed, FRAME(0));
+        CHECK_EQ(frame_is(j, 0, pushed < 40 ? XP_V8_PLAIN : XP_V8_BYTECODE, 1, word(j, 1)), pushed >= 16);
+    }
+}
+
 /* They may be between frames of JavaScript: calls of C++ and back. */
 TEST(native_frames_between_those_of_javascript)
 {

@@ -63,6 +63,7 @@ XP_INLINE int xp_push_frame(struct xp_state *s, u64 address, u32 cookie, u32 pos
 #include "bpf/ruby.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/perl.bpf.h"
+#include "bpf/dotnet.bpf.h"
 
 XP_NOINLINE int xp_script_next(u32 unused)
 {

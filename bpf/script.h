@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * The part of the contract (bpf/xprof.h, which includes it) about interpreters whose frames are one list for each
- * thread: Ruby, PHP and Perl. User space fills this in (agent/runtime/ruby.h, php.h, perl.h). Everything in it is the
- * container's to choose: it leads to reads of its own process only.
+ * thread: Ruby, PHP and Perl; and about .NET, whose frames are addresses. User space fills this in
+ * (agent/runtime/ruby.h, php.h, perl.h, dotnet.h). Everything in it is the container's to choose: it leads to reads of
+ * its own process only.
  */
 #pragma once
 
@@ -19,6 +20,7 @@
  *   PHP        function (zend_function)        line, 0: unknown; and XP_PHP_MAIN   XP_PHP_WORDS of it
  *              XP_PHP_CODE and a file's name   the same                            the text
  *   Perl       CV                              see XP_PERL_AT                      its code: XP_PERL_COOKIE
+ *   .NET       none: the address itself        0                                   0
  *
  * The cookie tells whether what is at the address is still the same when the frame gets its name. It is 0 if that could
  * not be read.
@@ -28,6 +30,7 @@ enum xp_language {
     XP_LANGUAGE_RUBY,
     XP_LANGUAGE_PHP,
     XP_LANGUAGE_PERL,
+    XP_LANGUAGE_DOTNET,
     XP_LANGUAGE_PYTHON_CALLS = 7, /* of files only (XP_TABLE_LANGUAGE): the loop is many functions (loops.h) */
 };
 
@@ -137,7 +140,7 @@ struct xp_script {
     u64 root;    /* address; see enum xp_script_root */
     s64 tls;     /* from the thread's TLS base on */
     u32 slot;    /* see XP_ROOT_THREAD */
-    u8 language; /* enum xp_language; not Python */
+    u8 language; /* enum xp_language; not Python. .NET has nothing else */
     u8 found;    /* enum xp_script_root */
     u16 pad;
     union {

@@ -144,6 +144,8 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
 {
     if (!s->cur.file.id && !xp_php_generated(0))
         return 0;
+    if (!s->cur.file.id)
+        xp_dotnet_note(s);
     if (!s->leaf && xp_is_sigreturn(s, s->ip))
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
     if (s->cur.file.id && s->cur.file.state == XP_FILE_FAILED)

@@ -33,6 +33,11 @@ static bool too_deep(const char *text, size_t len)
     return false;
 }
 
+void json_prepare(void)
+{
+    json_object_seed(0);
+}
+
 int json_parse(struct json **out, const char *text, size_t len, size_t max)
 {
     json_error_t error;
@@ -77,13 +82,17 @@ const char *json_get_text(const struct json *j, const char *key)
     return json_text(json_get(j, key));
 }
 
+bool json_int(const struct json *j, int64_t *out)
+{
+    if (!json_is_integer(in(j)))
+        return false;
+    *out = json_integer_value(in(j));
+    return true;
+}
+
 bool json_get_int(const struct json *j, const char *key, int64_t *out)
 {
-    const json_t *v = in(json_get(j, key));
-    if (!json_is_integer(v))
-        return false;
-    *out = json_integer_value(v);
-    return true;
+    return json_int(json_get(j, key), out);
 }
 
 bool json_get_bool(const struct json *j, const char *key, bool otherwise)

@@ -13,6 +13,8 @@ struct json; /* a value; only the root, created by json_parse, is owned */
 
 #define JSON_MAX_DEPTH 64 /* nested arrays and objects; Kubernetes objects stay below 20 */
 
+/* Takes random numbers for tables of keys, which the first object does otherwise: for who may not open files then. */
+void json_prepare(void);
 /* 0; -EMSGSIZE: more than `max` bytes; -ENOSPC: nested deeper than JSON_MAX_DEPTH; -EBADMSG: not JSON; -ENOMEM. */
 int json_parse(struct json **out, const char *text, size_t len, size_t max);
 void json_free(struct json **j);
@@ -25,7 +27,8 @@ const struct json *json_at_path(const struct json *j, const char *path);
 /* Return a string value, or a string member of an object; valid as long as the root. NULL if it is not a string. */
 const char *json_text(const struct json *j);
 const char *json_get_text(const struct json *j, const char *key);
-/* Reads an integer (no fraction, no exponent); false if it is anything else. */
+/* Read an integer (no fraction, no exponent); false if it is anything else. */
+bool json_int(const struct json *j, int64_t *out);
 bool json_get_int(const struct json *j, const char *key, int64_t *out);
 /* Returns a boolean member; `otherwise` if it is not a boolean. */
 bool json_get_bool(const struct json *j, const char *key, bool otherwise);

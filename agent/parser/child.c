@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "dwarf/dwarf.h"
 #include "generated/generated.h"
 #include "parser/child_internal.h"
@@ -321,7 +322,8 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The C library's qsort asks once how much memory there is; before glibc 2.33 it reads /proc/meminfo for that. */
+/* The C library's qsort asks once how much memory there is; before glibc 2.33 it reads /proc/meminfo for that. And
+ * tables of JSON want random numbers. */
 static int compare(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(u64));
@@ -332,6 +334,7 @@ static void prepare_library(void)
     u64 some[256] = {0};
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
     qsort(some, sizeof(some) / sizeof(*some), sizeof(*some), compare);
+    json_prepare();
 }
 
 int parser_child_run(int argc, char **argv, const struct parser_work *work)

@@ -12,6 +12,7 @@ enum runtime_kind {
     RUNTIME_GONE,      /* whatever it was, it is something else by now */
     RUNTIME_BASELINE,  /* compiled bytecode by bytecode */
     RUNTIME_OPTIMISED, /* compiled well, by other runtimes than Java's */
+    RUNTIME_COMPILED,  /* somehow */
     RUNTIME_KINDS,
 };
 
@@ -26,6 +27,7 @@ static inline const char *runtime_kind_slug(size_t kind)
                                                      [RUNTIME_STUB] = "stub",
                                                      [RUNTIME_BASELINE] = "baseline",
                                                      [RUNTIME_OPTIMISED] = "optimised",
+                                                     [RUNTIME_COMPILED] = "compiled",
                                                      [RUNTIME_GONE] = "gone"};
     return kind < RUNTIME_KINDS ? slugs[kind] : NULL;
 }

@@ -10,9 +10,55 @@ XP_INLINE void xp_dotnet_note(struct xp_state *s)
 {
     if (!xp_has_script(s) || s->script.language != XP_LANGUAGE_DOTNET || !s->sample.nuser)
         return;
+    s->runtime |= XP_SCRIPT_KNOWN | XP_SCRIPT_OVER; /* there is no list of frames */
     s->sample.nuser--;
     s->py.exact = s->leaf ? XP_WORD_EXACT : 0;
     if (xp_push_frame(s, s->ip, 0, 0))
         s->sample.nuser++;
     s->py.exact = 0;
+}
+
+XP_INLINE int xp_is_dotnet(const struct xp_state *s)
+{
+    return s->runtime & XP_SCRIPT_KNOWN && s->script.language == XP_LANGUAGE_DOTNET;
+}
+
+/* A loop that runs for long gets better code in its middle (on-stack replacement). That code's frame is put below the
+ * one that the method has, where its call of JIT_Patchpoint has left a return address, and saves the frame pointer that
+ * the method's own frame has saved (coreclr/jit/codegencommon.cpp: genOSRRecordTier0CalleeSavedRegistersAndFrame, and
+ * vm/jithelpers.cpp: JIT_Patchpoint). */
+#define XP_OSR_WORDS 128 /* of the method's own frame, at most */
+
+/* Whether a return address is that of JIT_Patchpoint(&counter, offset): lea rdi, [rbp + disp]; mov esi, imm32; call. */
+XP_INLINE int xp_is_patchpoint(u64 ra)
+{
+    u8 code[17];
+    if (xp_read_user(code, sizeof(code), ra - sizeof(code)) || code[12] != 0xe8 || code[7] != 0xbe)
+        return 0;
+    u32 near = code[3] == 0x48 && code[4] == 0x8d && code[5] == 0x7d;
+    return near || (code[0] == 0x48 && code[1] == 0x8d && code[2] == 0xbd);
+}
+
+/* Goes on from the method's own frame, if it is at `at`. Returns 0; 1: it is not. */
+XP_NOINLINE int xp_osr_frame(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    u64 bp, ra;
+    if (!s || xp_load(s, at, &bp) || bp != s->bp || xp_load(s, at + 8, &ra) || xp_follows_call(s, ra) <= 0)
+        return 1;
+    return xp_arrive(s, ra, at + 16, bp, XP_WORD_FP);
+}
+
+/* A frame of .NET was unwound by frame pointer: if it is one that replaced another one, that is unwound, too. Returns
+ * 0. */
+XP_NOINLINE int xp_osr_step(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s || s->sp != s->js.bp + 16 || !xp_is_patchpoint(s->ip))
+        return 0;
+    u64 at = s->sp;
+    for (u32 i = 0; i < XP_OSR_WORDS && xp_osr_frame(at); i++)
+        at += 8;
+    return 0;
 }

@@ -9,6 +9,7 @@ struct net {
     struct world *w;
     struct xp_vma vmas[2];
     struct xp_machine machine;
+    u64 root; /* code in a file */
 };
 
 static void net_free(struct net **n)
@@ -24,7 +25,7 @@ static struct net *net_new(u8 language)
 {
     struct net *n = calloc(1, sizeof(*n));
     n->w = world_new();
-    u64 root = world_add(n->w, (struct xp_rule){.kind = XP_CFA_END});
+    n->root = world_add(n->w, (struct xp_rule){.kind = XP_CFA_END});
     n->vmas[0] = n->w->vma;
     n->vmas[1] = (struct xp_vma){.start = GENERATED, .end = GENERATED + 0x1000, .file.state = XP_FILE_FP};
     n->w->space.vmas = n->vmas;
@@ -34,7 +35,7 @@ static struct net *net_new(u8 language)
     n->w->space.machine = &n->machine;
     for (u64 i = 0; i < FRAMES; i++) {
         world_set(n->w, STACK + 32 * i, STACK + 32 * (i + 1));
-        world_set(n->w, STACK + 32 * i + 8, i < FRAMES - 1 ? GENERATED + 0x200 + 0x100 * i : root + 2);
+        world_set(n->w, STACK + 32 * i + 8, i < FRAMES - 1 ? GENERATED + 0x200 + 0x100 * i : n->root + 2);
     }
     return n;
 }
@@ -56,6 +57,48 @@ TEST(dotnet_frames_have_two_words)
         CHECK_EQ(w[2 * i + 1], XP_MORE_WORD(0, 0));
     }
     CHECK(n->w->state->runtime & XP_RUNTIME_NEWS);
+}
+
+/* Code that replaced the method's own in a loop: its frame is below that of the method, and has saved the same frame
+ * pointer; between them is the return address that the call of JIT_Patchpoint left. */
+#define PATCHPOINT (GENERATED + 0x800)
+static int read_code(void *ctx, void *to, u32 len, u64 from)
+{
+    static const u8 near[] = {0x90, 0x90, 0x90, 0x48, 0x8d, 0x7d, 0xc0, 0xbe, 1, 0, 0, 0, 0xe8, 0, 0, 0, 0};
+    static const u8 far[] = {0x48, 0x8d, 0xbd, 0, 1, 0, 0, 0xbe, 1, 0, 0, 0, 0xe8, 0, 0, 0, 0};
+    static const u8 call[] = {0x90, 0x90, 0x90, 0xe8};
+    if (from < GENERATED || from > WORLD_TEXT + 0x1000)
+        return world_read(ctx, to, len, from);
+    memset(to, 0, len);
+    if (from == PATCHPOINT - 17 && len == 17)
+        memcpy(to, near, 17);
+    else if (from == PATCHPOINT + 0x100 - 17 && len == 17)
+        memcpy(to, far, 17);
+    else
+        memcpy(to, call, len < 4 ? len : 4);
+    return 0;
+}
+
+TEST(dotnet_frames_that_replaced_others_are_one_with_them)
+{
+    static const u64 at[] = {PATCHPOINT, PATCHPOINT + 0x100, PATCHPOINT + 0x200}; /* the last one is another call */
+    for (u32 i = 0; i < 3; i++) {
+        AUTO_NET n = net_new(XP_LANGUAGE_DOTNET);
+        u64 own = STACK + 0x180, osr = own - 0x50;
+        n->w->space.read = read_code;
+        n->w->space.read_stack = world_read;
+        world_set(n->w, osr, STACK + 0x200);
+        world_set(n->w, osr + 8, at[i]);
+        world_set(n->w, osr + 24, STACK + 0x200); /* a local has the same value */
+        world_set(n->w, own, STACK + 0x200);
+        world_set(n->w, own + 8, GENERATED + 0x300);
+        world_set(n->w, STACK + 0x200, STACK + 0x280);
+        world_set(n->w, STACK + 0x208, n->root + 2);
+        CHECK_EQ(world_unwind(n->w, GENERATED + 0x100, osr - 16, osr), 5);
+        u64 caller = i < 2 ? GENERATED + 0x300 : at[i];
+        CHECK_EQ(n->w->state->words[2], XP_SCRIPT_WORD(XP_LANGUAGE_DOTNET, caller));
+        CHECK_EQ(n->w->state->cause, XP_CAUSE_END);
+    }
 }
 
 TEST(dotnet_is_not_what_other_processes_run)

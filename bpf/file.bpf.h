@@ -101,8 +101,8 @@ XP_INLINE int xp_has_no_name(u64 file)
 
 #define XP_VM_SHARED 0x8u /* include/linux/mm.h */
 
-/* Tells whether a mapping of a file with these flags has generated code, which is written through another mapping of the
- * same memory: .NET does so since version 7. Such a file changes all the time. */
+/* Tells whether a mapping of a file with these flags has generated code, which is written through another mapping of
+ * the same memory: .NET does so since version 7. Such a file changes all the time. */
 XP_INLINE int xp_is_generated(u64 flags, u64 file)
 {
     return flags & XP_VM_SHARED && xp_has_no_name(file);

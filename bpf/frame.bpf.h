@@ -8,6 +8,7 @@
 #define XP_LOOP 2 /* it was that of an interpreter's loop */
 #define XP_BARE 3 /* it was that of code that has no rows, but frame pointers */
 #define XP_LOST 4 /* it is that of generated code, and could not be unwound */
+#define XP_NET  5 /* it was that of code that .NET compiled */
 
 /* Remembers frames of runtimes, so that user space is woken up for those that are to be named, and for no others. */
 XP_INLINE void xp_meet_frame(struct xp_state *s, u64 word, u64 more)

@@ -35,8 +35,7 @@ static int about(struct memory *m, struct buf *out)
 
 static bool machine_fits(const struct xp_script *s)
 {
-    struct xp_script own = {.language = XP_LANGUAGE_DOTNET};
-    return !memcmp(s, &own, sizeof(own));
+    return s->language == XP_LANGUAGE_DOTNET && !s->root && !s->tls && !s->slot && !s->found && !s->pad;
 }
 
 static bool layout_fits(const struct dotnet_layout *l)

@@ -5,13 +5,12 @@
 #include "runtime/dotnet_internal.h"
 #include "runtime/sound.h"
 
-#define ALIGNED    16 /* where code begins */
+#define ALIGNED    16 /* where code begins, and heaps */
 #define MAX_CODE   (1u << 18)
 #define MAX_PARTS  4096
-#define PART       12   /* T_RUNTIME_FUNCTION: begin, end, unwind information; relative to the heap's start */
-#define HEAP       4096 /* which is aligned so */
-#define DYNAMIC    7    /* mcDynamic */
-#define KIND       7    /* of the flags */
+#define PART       12 /* T_RUNTIME_FUNCTION: begin, end, unwind information; relative to the heap's start */
+#define DYNAMIC    7  /* mcDynamic */
+#define KIND       7  /* of the flags */
 #define TOKEN_BITS 24
 #define CANONICAL  1 /* of EEClassOrCanonMT: it is a MethodTable, not an EEClass */
 
@@ -64,7 +63,7 @@ bool dotnet_code_at(struct dotnet_query *q, u64 start, u64 pc, struct dotnet_cod
     if (!ok || !n || n > MAX_PARTS)
         return false;
     u32 begin = (u32)memory_u(q->m, parts, 4, &ok), end = (u32)memory_u(q->m, parts + PART * (n - 1) + 4, 4, &ok);
-    if (!ok || begin >= end || pc - start >= end - begin || (start - begin) % HEAP)
+    if (!ok || begin >= end || pc - start >= end - begin || (start - begin) % ALIGNED)
         return false;
     *out = (struct dotnet_code){start, start + (end - begin), desc};
     return dotnet_method(q->m, l, desc, &method);

@@ -66,7 +66,7 @@ static const struct option_row rows[] = {
     {"no-kernel", 0, OPTION_BOOL, NULL, AT(no_kernel), .help = "omit kernel stacks"},
     {"no-user", 0, OPTION_BOOL, NULL, AT(no_user), .help = "omit user stacks"},
     {"runtime-only", 0, OPTION_BOOL, NULL, AT(runtime_only),
-     .help = "of stacks with frames of Java, Python or JavaScript, show only these, and what a thread waited for"},
+     .help = "of stacks with frames of Java, .NET or scripts, show only these, and what a thread waited for"},
     {"summary", 0, OPTION_TEXT, "FILE", AT(summary), .hint = HINT_FILE,
      .help = "write counters of recorded, lost and truncated samples to this file, as JSON"},
     {"top", 0, OPTION_NUMBER, "N", AT(top), 1, 1000,

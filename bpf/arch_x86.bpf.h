@@ -193,11 +193,14 @@ XP_INLINE int xp_follows_call(struct xp_state *s, u64 ip)
 }
 
 /* Returns how many bytes of the frame are below the return address if all that the code does from here on is to end the
- * frame: add rsp, N; ret. ~0: it does something else, or cannot be read. */
+ * frame: add rsp, N; ret. A nop may be before it (.NET). ~0: it does something else, or cannot be read. */
 XP_INLINE u64 xp_frame_left(struct xp_state *s)
 {
     const u8 *code = s->object;
-    if (xp_read_user(s->object, 8, s->ip) || code[0] != 0x48 || code[1] != 0x83 || code[2] != 0xc4 || code[4] != 0xc3)
+    if (xp_read_user(s->object, 8, s->ip))
+        return ~0ull;
+    code += code[0] == 0x90;
+    if (code[0] != 0x48 || code[1] != 0x83 || code[2] != 0xc4 || code[4] != 0xc3)
         return ~0ull;
     return code[3] & 0x87 ? ~0ull : code[3];
 }

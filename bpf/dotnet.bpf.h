@@ -5,22 +5,26 @@
  */
 #pragma once
 
-/* The frame that was noted last is one of generated code: if the process is one of .NET, it gets these words. */
-XP_INLINE void xp_dotnet_note(struct xp_state *s)
+XP_INLINE int xp_is_dotnet(const struct xp_state *s)
 {
-    if (!xp_has_script(s) || s->script.language != XP_LANGUAGE_DOTNET || !s->sample.nuser)
-        return;
+    return s->runtime & XP_SCRIPT_KNOWN && s->script.language == XP_LANGUAGE_DOTNET;
+}
+
+/* The frame that was noted last is one of generated code, or of a file that is no ELF file: whether it is one of .NET.
+ * If it has no file, it gets these words. */
+XP_INLINE int xp_dotnet_note(struct xp_state *s)
+{
+    if (!xp_has_script(s) || s->script.language != XP_LANGUAGE_DOTNET)
+        return 0;
     s->runtime |= XP_SCRIPT_KNOWN | XP_SCRIPT_OVER; /* there is no list of frames */
+    if (s->cur.file.id || !s->sample.nuser)
+        return 1;
     s->sample.nuser--;
     s->py.exact = s->leaf ? XP_WORD_EXACT : 0;
     if (xp_push_frame(s, s->ip, 0, 0))
         s->sample.nuser++;
     s->py.exact = 0;
-}
-
-XP_INLINE int xp_is_dotnet(const struct xp_state *s)
-{
-    return s->runtime & XP_SCRIPT_KNOWN && s->script.language == XP_LANGUAGE_DOTNET;
+    return 1;
 }
 
 /* A loop that runs for long gets better code in its middle (on-stack replacement). That code's frame is put below the

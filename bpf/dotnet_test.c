@@ -101,6 +101,47 @@ TEST(dotnet_frames_that_replaced_others_are_one_with_them)
     }
 }
 
+/* A small method has no frame pointer, but ends behind its only call. */
+#define SMALL (GENERATED + 0x800)
+static int read_small(void *ctx, void *to, u32 len, u64 from)
+{
+    static const u8 call[] = {0x90, 0x90, 0x90, 0xe8}, end[] = {0x90, 0x48, 0x83, 0xc4, 0x08, 0xc3, 0x90, 0x90};
+    if (from < GENERATED || from > WORLD_TEXT + 0x1000)
+        return world_read(ctx, to, len, from);
+    memset(to, 0, len);
+    memcpy(to, from == SMALL ? end : call, from == SMALL ? 8 : 4);
+    return 0;
+}
+
+TEST(dotnet_methods_without_frame_pointer_have_their_caller)
+{
+    for (u32 i = 0; i < 3; i++) { /* generated; in a file that is no ELF file; in one that is */
+        AUTO_NET n = net_new(XP_LANGUAGE_DOTNET);
+        struct xp_vma vmas[3] = {n->vmas[0], n->vmas[1]};
+        n->w->space.vmas = vmas;
+        n->w->space.nvmas = 3;
+        n->w->space.read = read_small;
+        n->w->space.read_stack = world_read;
+        vmas[1].end = i ? SMALL - 0x100 : vmas[1].end;
+        if (i)
+            vmas[2] = (struct xp_vma){.start = SMALL - 0x100,
+                                      .end = SMALL + 0x100,
+                                      .bias = SMALL,
+                                      .file = {.id = 77, .state = XP_FILE_FP, .flags = i == 1 ? XP_FILE_NO_ELF : 0}};
+        world_set(n->w, STACK, STACK + 0x100); /* the small method left the frame pointer as it was */
+        world_set(n->w, STACK + 8, SMALL);
+        world_set(n->w, STACK + 24, GENERATED + 0x300);
+        world_set(n->w, STACK + 0x100, STACK + 0x180);
+        world_set(n->w, STACK + 0x108, n->root + 2);
+        u32 words = unwind(n);
+        CHECK_EQ(words, i == 0 ? 7 : i == 1 ? 6 : 4);
+        CHECK_EQ(n->w->state->words[words - 1] & ~15ull,
+                 XP_FILE_WORD(XP_WORD_FP, XP_FILE_FIRST, n->root - WORLD_TEXT) & ~15ull);
+        if (i < 2)
+            CHECK_EQ(n->w->state->words[words - 3], XP_SCRIPT_WORD(XP_LANGUAGE_DOTNET, GENERATED + 0x300));
+    }
+}
+
 TEST(dotnet_is_not_what_other_processes_run)
 {
     AUTO_NET perl = net_new(XP_LANGUAGE_PERL);

@@ -144,8 +144,7 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
 {
     if (!s->cur.file.id && !xp_php_generated(0))
         return 0;
-    if (!s->cur.file.id)
-        xp_dotnet_note(s);
+    u32 net = (!s->cur.file.id || s->cur.file.flags & XP_FILE_NO_ELF) && xp_dotnet_note(s);
     if (!s->leaf && xp_is_sigreturn(s, s->ip))
         return xp_signal_step(s, s->sp) ? xp_stop(s, XP_CAUSE_STACK_READ) : 0;
     if (s->cur.file.id && s->cur.file.state == XP_FILE_FAILED)
@@ -163,7 +162,8 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     u32 start_up = !s->bp && !s->leaf && !s->fp_frames && s->found_by == XP_WORD_CFI;
     u32 by_fp = s->pending || s->cur.file.state == XP_FILE_FP || (s->cur.file.flags & XP_TABLE_FP_OK) || start_up ||
                 xp_is_appended(s);
-    u32 anonymous = !s->cur.file.id, tried = anonymous && s->runtime & XP_PYTHON_MET; /* rbp may be anything there */
+    /* rbp may be anything there; small methods of .NET (no loop, at most one call) leave it as it is */
+    u32 anonymous = !s->cur.file.id, tried = (anonymous && s->runtime & XP_PYTHON_MET) || net;
     if (tried && !xp_step_trampoline(s))
         return 0;
     if (anonymous && !tried && xp_is_ruby(s)) { /* nor is it a frame pointer there */

@@ -11,7 +11,7 @@
 
 #define SYMBOL   "DotNetRuntimeContractDescriptor"
 #define MAGIC    0x0043414443434e44ull /* "DNCCDAC" */
-#define MAX_JSON ((u32)1 << 20)
+#define MAX_JSON ((u32)1 << 17)
 
 struct descriptor {
     u64 magic;

@@ -85,6 +85,8 @@ namespace Chains
         static int c34() { using (new Thing()) return 1; }
         static int c35() { Parallel.Invoke(() => Spin()); return 0; }
 
+        static int c36() { return new Dictionary<Thing, int> { { new Thing(), 1 } }.Count; } // Add keeps no frame pointer
+
         static event EventHandler Changed;
         static void OnChanged(object o, EventArgs e) { Spin(); }
         delegate int Called(int x);

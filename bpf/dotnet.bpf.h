@@ -29,8 +29,8 @@ XP_INLINE int xp_dotnet_note(struct xp_state *s)
 
 /* A loop that runs for long gets better code in its middle (on-stack replacement). That code's frame is put below the
  * one that the method has, where its call of JIT_Patchpoint has left a return address, and saves the frame pointer that
- * the method's own frame has saved (coreclr/jit/codegencommon.cpp: genOSRRecordTier0CalleeSavedRegistersAndFrame, and
- * vm/jithelpers.cpp: JIT_Patchpoint). */
+ * the method's own frame has saved (docs/design/features/OnStackReplacement.md of .NET;
+ * CodeGen::genOSRRecordTier0CalleeSavedRegistersAndFrame). */
 #define XP_OSR_WORDS 128 /* of the method's own frame, at most */
 
 /* Whether a return address is that of JIT_Patchpoint(&counter, offset): lea rdi, [rbp + disp]; mov esi, imm32; call. */

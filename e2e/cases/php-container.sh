@@ -41,5 +41,5 @@ function main()
 main();
 END
 
-SETTLE=8 # PHP has many libraries, whose tables are built first: those samples are to be few of all
+SETTLE=12 # PHP has many libraries, whose tables are built first: those samples are to be few of all
 shows_scripts_inside serve 85 80 /usr/bin/php

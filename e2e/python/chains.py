@@ -17,6 +17,7 @@ def spelled(frames):
 class Python(compare.Language):
     name = "Python"
     loop = "_PyEval_EvalFrameDefault"
+    unnamed = 0.15e9  # bodies of modules run once, for a few ms each
 
     def scripts(self, frames):
         """Those of files and texts; line 0: by a map."""

@@ -110,7 +110,7 @@ XP_NOINLINE int xp_php_generated(u32 unused)
     asm volatile("" ::"r"(unused));
     struct xp_state *s = xp_state_get();
     u64 frame;
-    if (!s || !xp_has_script(s) || s->script.language != XP_LANGUAGE_PHP || !s->script.php.loop)
+    if (!s || !xp_has_language(s, XP_LANGUAGE_PHP) || !s->script.php.loop)
         return 1;
     if (s->leaf && (s->leaf != XP_LEAF_REGS || xp_read_user(&frame, 8, s->script.root + s->script.php.frame) ||
                     s->regs.r[14] != frame))

@@ -82,10 +82,3 @@ XP_INLINE int xp_ruby_next(struct xp_state *s)
         end = xp_note_cfunc(s, env[0]);
     return end ? end : env[2] & XP_RUBY_FINISH ? XP_PY_DONE : XP_PY_ON;
 }
-
-/* Whether generated code may be that of Ruby's own compiler (YJIT). It has neither rows nor frame pointers, and its
- * frame stands for those of Ruby, as one of the loop does. */
-XP_INLINE int xp_is_ruby(struct xp_state *s)
-{
-    return xp_has_script(s) && s->script.language == XP_LANGUAGE_RUBY;
-}

@@ -1,9 +1,8 @@
 /* What the unwinder makes of generated code that has neither unwind information nor frame pointers. */
 #include "cfi/unwind_fixture.h"
 
-#define STACK     (WORLD_MEMORY + 0x200)
-#define GENERATED 0x20000ull /* anonymous memory */
-#define FRAME     32         /* bytes of a frame of C */
+#define STACK (WORLD_MEMORY + 0x200)
+#define FRAME 32 /* bytes of a frame of C */
 
 struct lost {
     struct world *w;
@@ -15,7 +14,7 @@ struct lost {
 static int lost_read(void *ctx, void *to, u32 len, u64 from)
 {
     static const u8 call[8] = {0x90, 0x90, 0x90, 0xe8}, none[8] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
-    if (from < WORLD_TEXT - 64 && (from < GENERATED - 64 || from >= GENERATED + 0x1000))
+    if (from < WORLD_TEXT - 64 && (from < WORLD_GENERATED - 64 || from >= WORLD_GENERATED + 0x1000))
         return world_read(ctx, to, len, from);
     memcpy(to, from & 1 ? none : call, len < 8 ? len : 8);
     return 0;
@@ -43,10 +42,7 @@ static struct lost *lost_new(void)
     l->w = world_new();
     l->root = world_add(l->w, (struct xp_rule){.kind = XP_CFA_END});
     l->c = world_add(l->w, (struct xp_rule){.kind = XP_CFA_RSP, .cfa_off = FRAME});
-    l->vmas[0] = l->w->vma;
-    l->vmas[1] = (struct xp_vma){.start = GENERATED, .end = GENERATED + 0x1000, .file.state = XP_FILE_FP};
-    l->w->space.vmas = l->vmas;
-    l->w->space.nvmas = 2;
+    world_map_generated(l->w, l->vmas);
     l->w->space.read = lost_read;
     l->w->space.read_stack = world_read;
     return l;
@@ -54,7 +50,7 @@ static struct lost *lost_new(void)
 
 static u32 unwind(struct lost *l)
 {
-    return world_unwind(l->w, GENERATED + 0x100, STACK, 0);
+    return world_unwind(l->w, WORLD_GENERATED + 0x100, STACK, 0);
 }
 
 static bool is_whole(struct lost *l)
@@ -99,10 +95,10 @@ TEST(scan_believes_no_other_words)
 TEST(scan_goes_on_from_frame_to_frame)
 {
     AUTO_LOST l = lost_new();
-    world_set(l->w, STACK + 24, GENERATED + 0x200);
+    world_set(l->w, STACK + 24, WORLD_GENERATED + 0x200);
     set_stack(l, 64);
     CHECK_EQ(unwind(l), 5);
-    CHECK_EQ(XP_WORD_ADDR(l->w->state->words[1]), GENERATED + 0x200);
+    CHECK_EQ(XP_WORD_ADDR(l->w->state->words[1]), WORLD_GENERATED + 0x200);
     CHECK_EQ(l->w->state->cause, XP_CAUSE_END);
 }
 
@@ -113,7 +109,7 @@ TEST(scan_is_the_last_resort)
     set_stack(l, 8);
     world_set(l->w, STACK + 0x100, 0);
     world_set(l->w, STACK + 0x108, l->root + 2);
-    CHECK_EQ(world_unwind(l->w, GENERATED + 0x100, STACK, STACK + 0x100), 2);
+    CHECK_EQ(world_unwind(l->w, WORLD_GENERATED + 0x100, STACK, STACK + 0x100), 2);
     CHECK_EQ(l->w->state->runtime & XP_SCANNED, 0);
 }
 
@@ -135,7 +131,7 @@ TEST(scan_of_hostile_stacks)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        const u64 values[] = {x, l->c + (x >> 50 & 15), GENERATED + (x >> 50 & 0xfff), STACK + (x >> 50 & 0xff8)};
+        const u64 values[] = {x, l->c + (x >> 50 & 15), WORLD_GENERATED + (x >> 50 & 0xfff), STACK + (x >> 50 & 0xff8)};
         world_set(l->w, STACK + (x >> 20 & 0xff) * 8, values[x & 3]);
         unwind(l);
         CHECK(l->w->state->sample.nuser <= XP_MAX_USER);

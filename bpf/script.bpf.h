@@ -44,14 +44,14 @@ XP_INLINE int xp_script_state(struct xp_state *s, u64 *at)
     return p->found == XP_ROOT_THREAD && p->slot && xp_read_user(at, 8, *at + p->slot - 1);
 }
 
-/* Whether the process of generated code has such a runtime, which is in s->script then. */
-XP_INLINE int xp_has_script(struct xp_state *s)
+/* Whether the process of generated code has the runtime of this language, which is in s->script then. */
+XP_INLINE int xp_has_language(struct xp_state *s, u32 language)
 {
     if (s->runtime & (XP_V8_KNOWN | XP_PYTHON_KNOWN | XP_NO_SCRIPT))
         return 0;
-    if (!(s->runtime & XP_SCRIPT_KNOWN) && !xp_script_take(s))
-        s->runtime |= XP_NO_SCRIPT;
-    return !(s->runtime & XP_NO_SCRIPT);
+    if (!(s->runtime & (XP_SCRIPT_KNOWN | XP_HAS_SCRIPT)))
+        s->runtime |= xp_script_take(s) ? XP_HAS_SCRIPT : XP_NO_SCRIPT;
+    return !(s->runtime & XP_NO_SCRIPT) && s->script.language == language;
 }
 
 XP_INLINE int xp_push_frame(struct xp_state *s, u64 address, u32 cookie, u32 position)

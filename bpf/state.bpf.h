@@ -26,7 +26,8 @@ struct xp_vma { /* one executable mapping, as the unwinder uses it */
 #define XP_SCRIPT_KNOWN 256u /* `script` is that of the sample, and so are `py` and `sc` */
 #define XP_SCRIPT_OVER  512u
 #define XP_SCANNED      1024u /* it ran through generated code that had no other way (scan.bpf.h) */
-#define XP_NO_SCRIPT    2048u /* the process has no such runtime */
+#define XP_HAS_SCRIPT   2048u /* `script` is that of the sample, whatever `py` and `sc` are */
+#define XP_NO_SCRIPT    4096u /* the process has no such runtime */
 #define XP_PYTHON_MET   (XP_PYTHON_KNOWN | XP_PYTHON_OVER)
 #define XP_RUNTIME_MET  1024 /* frames that are remembered */
 #define XP_JAVA_PLACES  512  /* return addresses that are remembered, a power of two */

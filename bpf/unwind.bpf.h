@@ -166,7 +166,9 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     u32 anonymous = !s->cur.file.id, tried = (anonymous && s->runtime & XP_PYTHON_MET) || net;
     if (tried && !xp_step_trampoline(s))
         return 0;
-    if (anonymous && !tried && xp_is_ruby(s)) { /* nor is it a frame pointer there */
+    /* Ruby's own compiler (YJIT) keeps no frame pointers, and its frame stands for those of Ruby, as one of the loop
+     * does */
+    if (anonymous && !tried && xp_has_language(s, XP_LANGUAGE_RUBY)) {
         s->sc.language = XP_LANGUAGE_RUBY;
         return xp_stop(s, XP_CAUSE_FP_ANON);
     }

@@ -76,6 +76,17 @@ static inline struct world *world_new(void)
     return w;
 }
 
+#define WORLD_GENERATED 0x20000ull /* a page of code of no file */
+
+/* Maps that beside the program. `vmas`: room for both. */
+static inline void world_map_generated(struct world *w, struct xp_vma vmas[2])
+{
+    vmas[0] = w->vma;
+    vmas[1] = (struct xp_vma){.start = WORLD_GENERATED, .end = WORLD_GENERATED + 0x1000, .file.state = XP_FILE_FP};
+    w->space.vmas = vmas;
+    w->space.nvmas = 2;
+}
+
 /* Unwinds a stack whose leaf is at `ip`. Returns the number of frames. */
 static inline u32 world_unwind(struct world *w, u64 ip, u64 sp, u64 bp)
 {

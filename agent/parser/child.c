@@ -322,13 +322,13 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The C library's qsort asks once how much memory there is; before glibc 2.33 it reads /proc/meminfo for that. And
- * tables of JSON want random numbers. */
 static int compare(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(u64));
 }
 
+/* What libraries open files for, once: before glibc 2.33, qsort reads from /proc/meminfo how much memory there is;
+ * tables of JSON want random numbers. */
 static void prepare_library(void)
 {
     u64 some[256] = {0};

@@ -1,10 +1,16 @@
-/* A module in the memory of a crafted process, for tests: bytes whose offsets are its addresses. It has a header, one
- * segment, and dynamic symbols in one bucket of DT_HASH, all at fixed places in a page.
+/* A crafted process, for tests: bytes whose offsets are its addresses, and its mappings. The first one is that of a
+ * module, which has a header, one segment, and dynamic symbols in one bucket of DT_HASH, all at fixed places in a page.
  */
 #pragma once
 #include "bpf/types.h"
 #include <elf.h>
 #include <string.h>
+
+#define CRAFTED_SIZE   0x10000
+#define CRAFTED_MODULE 0x1000
+#define CRAFTED_MAPS                                               \
+    "00001000-00002000 r--p 00000000 08:01 7    /usr/lib/lib.so\n" \
+    "00002000-00010000 rw-p 00000000 00:00 0 \n"
 
 #define CRAFTED_MODULE_DYNAMIC 0x100 /* from its start */
 #define CRAFTED_MODULE_HASH    0x180

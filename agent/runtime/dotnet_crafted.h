@@ -10,11 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CRAFTED_SIZE   0x10000
-#define CRAFTED_MODULE 0x1000
-#define CRAFTED_MAPS                                               \
-    "00001000-00002000 r--p 00000000 08:01 7    /usr/lib/lib.so\n" \
-    "00002000-00010000 rw-p 00000000 00:00 0 \n"
 #define CRAFTED_HEAP  0x8000 /* code: 0x100 bytes for each method */
 #define CRAFTED_IMAGE 0x9000
 #define CRAFTED_RVA   0x200 /* of the only section, which is at CRAFTED_RAW in the file */

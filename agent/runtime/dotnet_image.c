@@ -122,7 +122,7 @@ static bool read_streams(struct memory *m, u64 root, struct dotnet_image *out)
 bool dotnet_image_open(struct memory *m, u64 base, struct dotnet_image *out)
 {
     struct image i;
-    *out = (struct dotnet_image){.base = base};
+    *out = (struct dotnet_image){0};
     if (!read_headers(m, base, &i))
         return false;
     u64 root = metadata_at(m, &i, i.cli, false);

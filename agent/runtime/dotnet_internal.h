@@ -7,13 +7,12 @@
 #include "runtime/dotnet.h"
 #include "runtime/frame_reply.h"
 
-/* ---- The layout: dotnet_layout.c --------------------------------------------------------------------------------- */
+/* ---- The layout: dotnet_layout.c ---- */
 
 /* Fills it in from what the module exports. 0; -ENODATA: it is no .NET; -ENOTSUP: something is missing. */
 int dotnet_layout(struct memory *m, const struct module *mod, struct dotnet_layout *out);
 
-/* ---- Tables of metadata: dotnet_tables.c --------------------------------------------------------------------------
- */
+/* ---- Tables of metadata: dotnet_tables.c ---- */
 
 enum { /* II.22 */
        DOTNET_TYPE = 0x02,
@@ -29,11 +28,9 @@ struct dotnet_tables {
 /* Where a column is, in bytes from the start of a row, and its size. `column` DOTNET_COLUMNS: at the end of the row. */
 u32 dotnet_column(const struct dotnet_tables *t, u32 table, u32 column, u32 *bytes);
 
-/* ---- The metadata of a module: dotnet_image.c ---------------------------------------------------------------------
- */
+/* ---- The metadata of a module: dotnet_image.c ---- */
 
 struct dotnet_image {
-    u64 base, end; /* what may be read for it */
     u64 strings, strings_bytes;
     u64 table[DOTNET_TABLES]; /* addresses; 0: none could be read */
     struct dotnet_tables tables;
@@ -46,8 +43,7 @@ bool dotnet_type_name(struct memory *m, const struct dotnet_image *image, u32 ty
 /* Appends that of a method of a type. */
 bool dotnet_method_name(struct memory *m, const struct dotnet_image *image, u32 type, u32 method, struct buf *out);
 
-/* ---- Code: dotnet_code.c ------------------------------------------------------------------------------------------
- */
+/* ---- Code: dotnet_code.c ---- */
 
 struct dotnet_code {
     u64 start, end; /* of all parts of a method's code; start 0: none was found */

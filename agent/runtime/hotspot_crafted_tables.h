@@ -8,15 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CRAFTED_SIZE   0x10000
-#define CRAFTED_MODULE 0x1000
 #define CRAFTED_HEAP   0x8000
 #define CRAFTED_END    0xc000
 #define CRAFTED_SEGMAP 0x7f00
 #define CRAFTED_SHIFT  7
-#define CRAFTED_MAPS                                               \
-    "00001000-00002000 r--p 00000000 08:01 7    /usr/lib/lib.so\n" \
-    "00002000-00010000 rw-p 00000000 00:00 0 \n"
 
 enum crafted_age { CRAFTED_8 = 8, CRAFTED_17 = 17, CRAFTED_23 = 23, CRAFTED_25 = 25 };
 

@@ -9,11 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define CRAFTED_SIZE   0x10000
-#define CRAFTED_MODULE 0x1000
-#define CRAFTED_MAPS                                               \
-    "00001000-00002000 r--p 00000000 08:01 7    /usr/bin/php8.2\n" \
-    "00002000-00010000 rw-p 00000000 00:00 0 \n"
 #define CRAFTED_OPS  4      /* of each function */
 #define CRAFTED_KEY  35     /* of pthread_setspecific */
 #define CRAFTED_MOVE 0x2000 /* where the state is in what a thread has */

@@ -11,12 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CRAFTED_SIZE   0x10000
-#define CRAFTED_MODULE 0x1000
-#define CRAFTED_MAPS                                             \
-    "00001000-00002000 r--p 00000000 08:01 7    /usr/bin/node\n" \
-    "00002000-00010000 rw-p 00000000 00:00 0 \n"
-
 enum { CRAFTED_18, CRAFTED_22, CRAFTED_26, CRAFTED_VERSIONS }; /* of Node.js */
 struct crafted_version {
     const char *text;

@@ -1,6 +1,8 @@
 /* Lines of functions of JavaScript. */
 #include "runtime/v8_ask_test.h"
 #include "runtime/v8_internal.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* A function that begins at a place in a source. Returns its line. */
 static u32 line_in(struct crafted *c, const struct buf *attached, u32 source, s32 place, s32 line_offset)
@@ -188,6 +190,26 @@ TEST(a_source_is_followed_to_where_it_is_being_moved)
         crafted_put(c, was, 1 << 30, 8);
         CHECK_EQ(line_in(c, &a, was, 4, 0), 0);
     }
+}
+
+/* What was read of the script before is of no use once the source has another address. */
+TEST(a_source_that_was_moved_is_looked_for_once_more)
+{
+    CRAFT(CRAFTED_22);
+    CLEANUP(memory_free) struct memory m = {0};
+    AUTO_CLOSE int fd = memfd_create("mem", MFD_CLOEXEC);
+    struct v8 v = v8_of(&a);
+    struct v8_query q = {.m = &m, .v8 = &v, .source_left = 1 << 20};
+    u32 gone = crafted_alloc(c, 64), is = crafted_text(c, "a\nb\nc");
+    struct v8_function f = {.script = crafted_script(c, crafted_text(c, "f"), gone, 0)};
+    CHECK_EQ(pwrite(fd, c->bytes, sizeof(c->bytes), 0), sizeof(c->bytes));
+    CHECK_EQ(memory_open(&m, fd, -1), 0);
+    CHECK_EQ(v8_line(&q, &f, 4), 0);
+    v8_lines_free(&q);
+    u64 source = crafted_pointer(is);
+    CHECK_EQ(pwrite(fd, &source, sizeof(source), (off_t)f.script + v.layout.script_source), sizeof(source));
+    CHECK_EQ(v8_line(&q, &f, 4), 3);
+    v8_lines_free(&q);
 }
 
 TEST(sources_are_read_up_to_a_limit)

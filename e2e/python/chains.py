@@ -18,6 +18,7 @@ class Python(compare.Language):
     name = "Python"
     loop = "_PyEval_EvalFrameDefault"
     unnamed = 0.15e9  # bodies of modules run once, for a few ms each
+    cut = 3  # of 500 samples, so many may happen to be in a trampoline
 
     def scripts(self, frames):
         """Those of files and texts; line 0: by a map."""

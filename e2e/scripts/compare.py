@@ -27,6 +27,7 @@ class Language:
     loop = ""  # a pattern: the interpreter's functions that run scripts
     few_chains = 4  # so many chains may have few samples: the first ones may have run before anything was known
     unnamed = 0.05e9  # besides 1 %, so many ns of samples may have frames without name: what runs once is gone afterwards
+    cut = 0  # besides 0.5 %, so many stacks may be cut
 
     def scripts(self, frames):
         """The frames of scripts among those of the mapping."""
@@ -104,7 +105,7 @@ def report(language, n, of, wrong, chains, args):
         bad.append(f"{each['without']} of {each['all']} samples have no frame of {language.name}")
     if n["unknown"] > 0.01 * n["all"] + language.unnamed:
         bad.append(f"{each['unknown']} of {each['all']} samples have frames without name")
-    if n["cut"] > 0.005 * n["all"] + 3 * period:  # of 500 samples, three may happen to be in a trampoline
+    if n["cut"] > 0.005 * n["all"] + language.cut * period:
         bad.append(f"{each['cut']} of {each['all']} stacks are cut")
     if wrong:
         bad.append(f"{each['wrong']} of {in_chains} samples are wrong")

@@ -7,6 +7,7 @@ static const struct encoder ENCODERS[] = {
     {"collapsed", ".collapsed", ".folded", "a line per stack with its value: flamegraph.pl, speedscope, grep",
      encode_collapsed},
     {"speedscope", ".speedscope.json", NULL, "for www.speedscope.app", encode_speedscope},
+    {"gecko", ".gecko.json", NULL, "for the Firefox Profiler, profiler.firefox.com", encode_gecko},
     {"svg", ".svg", NULL, "a static flame graph", encode_svg},
     {"html", ".html", NULL, "a page to explore, in one file", encode_html},
 };

@@ -9,5 +9,6 @@ int encode_pprof(const struct profile *p, struct buf *out);
 int encode_pprof_plain(const struct profile *p, bool labels, struct buf *out);
 int encode_collapsed(const struct profile *p, struct buf *out);
 int encode_speedscope(const struct profile *p, struct buf *out);
+int encode_gecko(const struct profile *p, struct buf *out);
 int encode_svg(const struct profile *p, struct buf *out);
 int encode_html(const struct profile *p, struct buf *out);

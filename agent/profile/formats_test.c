@@ -117,3 +117,41 @@ TEST(formats_collapsed)
               "web;main;leaf 20000000\n"
               "web;main;outer;inner;leaf;vfs_read_[k] 10000000\n");
 }
+
+/* A track for each value of each thread; each sample at the end of its share of the two seconds. */
+TEST(formats_gecko)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(two_events(&p), 0);
+    CHECK_EQ(encoder_by_name("gecko")->encode(&p, &b), 0);
+    CHECK(strstr(b.data,
+                 "{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":55,\"product\":\"xprof\","
+                 "\"profileName\":\"demo --flag\","));
+    CHECK(strstr(b.data, ",\"interval\":10.000000,\"startTime\":1700000000000.000000,"));
+    CHECK(strstr(b.data, "\"entries\":[{\"label\":\"command\",\"format\":\"string\",\"value\":\"demo --flag\"},{"));
+    const char *api = strstr(b.data, "\n{\"name\":\"api page-faults\"");
+    const char *cpu = strstr(b.data,
+                             "\n{\"name\":\"web cpu\",\"processName\":\"web\",\"processType\":\"default\","
+                             "\"isMainThread\":true,\"pid\":\"20\",\"tid\":2,");
+    const char *faults = strstr(b.data,
+                                "\n{\"name\":\"web page-faults\",\"processName\":\"web\","
+                                "\"processType\":\"default\",\"isMainThread\":false,\"pid\":\"20\",\"tid\":3,");
+    CHECK(api && cpu && faults && api < cpu && cpu < faults);
+    CHECK(strstr(api,
+                 "\"samples\":{\"length\":2,\"weightType\":\"samples\",\"stack\":[null,1],"
+                 "\"time\":[0.000000,2000.000000],\"weight\":[0,5]},"));
+    CHECK(strstr(cpu,
+                 "\"samples\":{\"length\":3,\"weightType\":\"tracing-ms\",\"stack\":[null,4,5],"
+                 "\"time\":[0.000000,666.666666,2000.000000],\"weight\":[0.000000,10.000000,20.000000],"
+                 "\"threadCPUDelta\":[0,10000000,20000000]},\"frameTable\":{\"length\":5,\"func\":[0,1,2,3,4],"
+                 "\"line\":[null,42,14,null,null],\"category\":[1,1,1,1,2],"));
+    CHECK(strstr(cpu,
+                 "\"funcTable\":{\"length\":5,\"name\":[0,2,4,5,6],\"fileName\":[null,3,3,null,null],"
+                 "\"resource\":[0,0,0,0,1],"));
+    CHECK(strstr(cpu, "\"resourceTable\":{\"length\":2,\"name\":[1,7],"));
+    CHECK(strstr(cpu,
+                 "\"stackTable\":{\"length\":6,\"prefix\":[null,0,1,2,3,0],\"frame\":[0,1,2,3,4,3]},"
+                 "\"stringArray\":[\"main\",\"/usr/bin/demo\",\"outer\",\"demo.c\",\"inner\",\"leaf\","
+                 "\"vfs_read\",\"[kernel.kallsyms]\"]},"));
+}

@@ -15,12 +15,18 @@ def say(result, name, why=""):
     print(f"{result:5} {name}{': ' + why if why else ''}")
 
 
+class Skip(Exception):
+    pass
+
+
 def check(name, test, needs=None):
     if needs and not shutil.which(needs):
         return say("skip", name, f"no {needs}")
     try:
         test()
         say("ok", name)
+    except Skip as why:
+        say("skip", name, str(why))
     except Exception as error:  # any error is a failed check
         say("FAIL", name, f"{type(error).__name__}: {error}"[:500])
 
@@ -117,6 +123,54 @@ def speedscope():
     same(total, {tuple(stack): n for stack, n in collapsed("demo")}, "stacks")
 
 
+def firefox(*arguments):
+    return run(*os.environ["FIREFOX"].split(), *arguments, "--json")
+
+
+def leaves(node, above=()):
+    """The stacks of a call tree as {frames: value}, without those that have no time of their own."""
+    frames = (*above, node["name"]) if node["name"] != "<root>" else ()
+    own = {frames: round(node["selfSamples"] * 1e6)} if node["selfSamples"] else {}
+    for child in node.get("children", []):
+        own.update(leaves(child, frames))
+    return own
+
+
+def threads_of(name):
+    with open(path(name, ".gecko.json"), encoding="utf-8") as f:
+        return json.load(f)["threads"]
+
+
+def times_in_firefox(name):
+    """What its importer makes of the time on CPUs: {(process, frames...): ns}."""
+    total = {}
+    firefox("load", path(name, ".gecko.json"))
+    try:
+        for i, t in enumerate(threads_of(name)):
+            if t["name"].endswith(" cpu"):
+                tree = json.loads(firefox("thread", "samples-top-down", "--thread", f"t-{i}", "--max-lines", "100000"))
+                same(tree["weightType"], "tracing-ms", "unit")
+                for stack, n in leaves(tree["regularCallTree"]).items():
+                    key = (t["processName"], *stack)
+                    total[key] = total.get(key, 0) + n
+    finally:
+        firefox("stop")
+    return total
+
+
+def gecko():
+    if not os.environ.get("FIREFOX"):
+        raise Skip("the Firefox Profiler is not there")
+    for t in (t for name in NAMES for t in threads_of(name)):
+        same({len(t["samples"][c]) for c in ("stack", "time", "weight")}, {t["samples"]["length"]}, "columns")
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["PROFILER_CLI_SESSION_DIR"] = home  # where its daemon is found
+        total = times_in_firefox("demo")
+    want = {tuple(f.removesuffix("_[k]") for f in stack): n for stack, n in collapsed("demo")}
+    same(set(total), set(want), "stacks")
+    same([k for k in want if abs(total[k] - want[k]) > 1], [], "times")
+
+
 def svg():
     for name in NAMES:
         root = xml.parse(path(name, ".svg")).getroot()
@@ -144,6 +198,7 @@ check("go tool pprof chooses by what threads wait for", pprof_waits, "go")
 check("go tool pprof reads hostile names", pprof_hostile, "go")
 check("protoc decodes it", pprof_decodes, "protoc")
 check("speedscope files are what its schema wants", speedscope)
+check("the Firefox Profiler loads its files, with the same stacks", gecko)
 check("static graphs are well-formed and refer to nothing", svg)
 check("pages hold no name as markup", html)
 print(f"{count['ok']} passed, {count['FAIL']} failed, {count['skip']} skipped")

@@ -34,7 +34,7 @@ part() {
 }
 
 if command -v python3 >/dev/null; then
-    part python3 $here/formats.py "$out"
+    FIREFOX=$($here/firefox.sh || true) part python3 $here/formats.py "$out"
 else
     echo "skip  formats: no python3"
     skipped=$((skipped + 1))

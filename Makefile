@@ -4,13 +4,16 @@ CC      ?= gcc
 CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 V       ?= 0
+# Folders of what is built: all of it; objects of unit tests; eBPF objects. tools/race.sh has them elsewhere.
 B       := build
+U       := $(B)/unit-obj
+E       := $(B)
 VERSION := $(shell cat VERSION)
 Q       := $(if $(filter 1,$(V)),,@)
 say      = $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n' $(1) $(2))
 
 WARN    := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter -Wno-gnu-variable-sized-type-not-at-end
-CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. -I$(B)
+CPPFLAGS := -D_GNU_SOURCE -DXPROF_VERSION='"$(VERSION)"' -Iagent -I. $(addprefix -I,$(sort $(B) $(E)))
 OPT     ?= -O2
 CFLAGS  := -std=gnu11 -g $(OPT) $(WARN)
 LDLIBS  := -lbpf -lelf -ldw -lseccomp -lz -ldeflate -lzstd -llzma -liberty -lnghttp2 -lprotobuf-c -lcgroup -ljansson \
@@ -26,8 +29,8 @@ TEST_SRC := $(wildcard agent/*/*_test.c agent/cli/*/*_test.c bpf/*_test.c) agent
 # Unit tests run without root and without a kernel's help: agent/probe/fake_test.c stands for what needs libbpf.
 UNIT_SRC := $(filter-out agent/main.c agent/probe/% agent/inspect/stacks.c agent/cli/stack.c,$(SRC)) \
             agent/probe/denied.c agent/probe/denied_facts.c agent/probe/kernel_types.c agent/probe/kmem_code.c agent/probe/records.c agent/probe/rules.c \
-            agent/probe/shards.c agent/probe/typed.c $(TEST_SRC)
-UNIT_OBJ := $(UNIT_SRC:%.c=$(B)/unit-obj/%.o) $(STUBS:.c=.o)
+            agent/probe/shards.c agent/probe/tracefs.c agent/probe/typed.c $(TEST_SRC)
+UNIT_OBJ := $(UNIT_SRC:%.c=$(U)/%.o) $(STUBS:.c=.o)
 
 .DELETE_ON_ERROR .SUFFIXES .SECONDARY:
 .PHONY: all deps run test unit lint e2e soak bench bench-peers fuzz install clean help e2e-kube e2e-clusters manifests testdata mutate race rooms
@@ -43,13 +46,13 @@ $(B)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/unit-obj/%.o: %.c
+$(U)/%.o: %.c
 	$(call say,CC-SAN,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN) -O1 -MMD -MP -c -o $@ $<
 
 # The page of the html format is linked in by .incbin, which -MMD does not see.
-$(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(d)/agent/profile/page.o): $(wildcard agent/profile/page/*)
+$(foreach d,$(sort $(B) $(U) $(B)/fuzz-obj),$(d)/agent/profile/page.o): $(wildcard agent/profile/page/*)
 
 include bpf/build.mk
 
@@ -58,7 +61,7 @@ $(B)/%.pb-c.c: %.proto
 	$(Q)mkdir -p $(@D) && protoc-c --proto_path=$(<D) --c_out=$(@D) $<
 $(STUBS:.c=.o): %.o: %.c
 	$(Q)$(CC) $(CPPFLAGS) -std=gnu11 -g $(OPT) -c -o $@ $<
-$(foreach d,$(B) $(B)/unit-obj $(B)/fuzz-obj,$(patsubst %.c,$(d)/%.o,$(wildcard agent/container/*.c))): | $(STUBS)
+$(foreach d,$(sort $(B) $(U) $(B)/fuzz-obj),$(patsubst %.c,$(d)/%.o,$(wildcard agent/container/*.c))): | $(STUBS)
 
 $(B)/unit: $(UNIT_OBJ)
 	$(call say,LINK,$@)
@@ -142,7 +145,8 @@ deps: ## install what building needs and what is missing
 lint: all ## style, rooms, sizes, warnings of gcc, clang and clang-tidy
 	$(Q)B=$(B) tools/lint.sh
 
-e2e: all $(B)/oracle $(B)/cri-ps $(B)/export-send $(B)/bench/attach ## end-to-end tests (root)
+E2E_PROGRAMS := $(addprefix $(B)/,oracle cri-ps export-send bench/attach)
+e2e: all $(E2E_PROGRAMS) ## end-to-end tests (root)
 	$(Q)XPROF=$(abspath $(B)/xprof) ORACLE=$(abspath $(B)/oracle) e2e/run.sh
 
 e2e-kube: all ## the chart in a real Kubernetes with a real Pyroscope, all built from source (root)
@@ -159,7 +163,7 @@ manifests: all ## what is made from the chart: its README, its schema, deploy/ma
 
 test: ## everything that CI runs on one machine: deps, lint, unit, race, e2e
 	$(Q)CC=$(CC) tools/deps.sh build test
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) all testdata $(B)/unit $(E2E_PROGRAMS) $(B)/kube-watch
 	$(Q)tools/lint_test.sh && $(MAKE) --no-print-directory lint unit race
 	$(Q)tools/servers.sh && $(MAKE) --no-print-directory e2e
 
@@ -185,4 +189,4 @@ clean: ## remove build/
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 16
 
--include $(OBJ:.o=.d) $(wildcard $(B)/e2e/*/*.d $(B)/bench/*.d) $(BENCHES:=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(B)/bpf/*.d $(B)/bpf/kinds/*.d)
+-include $(OBJ:.o=.d) $(wildcard $(B)/e2e/*/*.d $(B)/bench/*.d) $(BENCHES:=.d) $(UNIT_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(wildcard $(E)/bpf/*.d $(E)/bpf/kinds/*.d)

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Looks for data races: the unit tests, and the agent through its reload, its metrics and its end, under ThreadSanitizer.
-#   tools/race.sh [SUBSTRING...]     only these unit tests, and no agent
+# Looks for data races: the unit tests of rooms that know threads, and the agent through its reload, its metrics and its
+# end, under ThreadSanitizer.
+#   tools/race.sh [SUBSTRING...]     only these unit tests, of whatever room, and no agent
 # Any report fails, and is printed. Objects and programs are below build/race; B and MAKE are make's.
 set -euo pipefail
 
@@ -10,8 +11,10 @@ logs=$PWD/$B/race/logs
 case=agent-config
 unset MAKEFLAGS MFLAGS # of a make that called us
 
-# gcc warns of fences, which the sanitizer does not see: without effect on what it does see.
-"${MAKE:-make}" -j"$(nproc)" B="$B/race" WARN=-w SAN= OPT="-O1 -fsanitize=thread -fno-omit-frame-pointer" \
+# gcc warns of fences, which the sanitizer does not see: without effect on what it does see. Tests and agent have the
+# same objects; the eBPF programs are the usual ones.
+"${MAKE:-make}" -j"$(nproc)" B="$B/race" U="$B/race" E="$B" WARN=-w SAN= \
+    OPT="-O1 -g1 -fsanitize=thread -fno-omit-frame-pointer" \
     "$B/race/unit" "$B/race/xprof"
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -22,7 +25,8 @@ export XPROF_TESTDATA=$B/testdata
 if [ $# -gt 0 ]; then
     "$B/race/unit" "$@" || status=1
 else
-    tools/unit.sh "$B/race/unit" "$logs" || status=1
+    mapfile -t rooms < <(grep -lE '#include <pthread\.h>|"base/queue\.h"' agent/*/*.[ch] | xargs -n 1 dirname | sort -u)
+    tools/unit.sh "$B/race/unit" "$logs" "${rooms[@]/%//}" || status=1
     XPROF=$PWD/$B/race/xprof e2e/run.sh "$case" || status=1
 fi
 reports=("$logs"/report.*)

@@ -1,6 +1,6 @@
 /* The runner of all unit tests; linked only into build/unit.
  *   build/unit [-x] [SUBSTRING...]   runs the tests whose FILE:NAME contains one of them, in their order
- *   build/unit -s K/N                runs every Nth test, from the Kth: N processes run all of them
+ *   build/unit -s K/N [SUBSTRING...] runs every Nth test, from the Kth: N processes run all of them
  *   build/unit -l                    lists FILE:NAME of all tests
  * With -x, it stops at the first failure. */
 #include "base/test.h"
@@ -116,7 +116,8 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "-s")) {
         if (keep_share(argv[2]))
             return 2;
-        argc = 1;
+        argc -= 2;
+        argv += 2;
     }
     bool stop = argc > 1 && !strcmp(argv[1], "-x");
     char *all[] = {NULL}, **patterns = argc > 1 + stop ? argv + 1 + stop : all;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The agent's configuration: every mistake is one line that says where, flags win over variables over the file, what it
 # prints it can read, and it is read again while running.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Unwind tables that were not used for long make room for those that are: three programs, of whose tables two fit.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Names of a file come from its index when they are requested for the third time, and from the disk's when an agent starts
 # again; a damaged one is built again. All say what reading the file says.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

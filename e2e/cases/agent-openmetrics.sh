@@ -1,6 +1,7 @@
 #!/bin/bash
 # A real Prometheus scrapes the agent: it asks for OpenMetrics, understands every line of it, and keeps the same series as of
 # the older text format, each under the type that the page says.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

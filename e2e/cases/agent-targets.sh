@@ -1,6 +1,7 @@
 #!/bin/bash
 # Targets of the configuration: by program with labels of their own, by pid, by container id; and nobody else when only
 # they are wanted.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

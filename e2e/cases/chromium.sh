@@ -1,6 +1,7 @@
 #!/bin/bash
 # A browser with a busy page: 230 MB of code, nearly all of it without unwind information. Whole chains equal those of CFI
 # and frame pointers at random stops; nearly all stacks are complete, from the first second on when the browser is known.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A 32-bit process: its stacks are cut, and say why.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A program that exists only inside of containers: two, on overlay mounts of one image.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Coroutines: a stack that makecontext made is whole, and the owner's does not mix with it.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

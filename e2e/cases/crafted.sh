@@ -1,5 +1,6 @@
 #!/bin/bash
 # Executables that lie about themselves: causes have names, nothing crashes, and the neighbours do not suffer.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Containers without a CRI: podman's are named by its files, its conmon is none of them.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

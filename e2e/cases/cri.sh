@@ -1,6 +1,7 @@
 #!/bin/bash
 # The registry of containers against a real containerd: names, pods, pause, annotations in every cgroup mode; a runtime
 # that is gone, hangs, comes back.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

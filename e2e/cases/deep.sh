@@ -1,5 +1,6 @@
 #!/bin/bash
 # Deep recursion: up to the limit (XP_MAX_USER) a stack is whole; beyond it is cut, and says so.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

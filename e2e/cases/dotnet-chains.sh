@@ -2,6 +2,7 @@
 # .NET: known chains of calls have exactly their methods, launched and attached to, with default settings: methods of all
 # kinds, generic and nested types, lambdas, handlers, iterators, threads, tasks, asynchronous methods, delegates that C calls,
 # and code that is made at run time.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # An agent shows .NET in containers, as another user, below a root that is read-only: of a process that runs when the agent
 # starts, and of one that starts later, and runs a task of two seconds after the other.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

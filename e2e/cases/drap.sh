@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks that a function realigned: the CFA hangs on another register.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

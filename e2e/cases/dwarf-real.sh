@@ -1,6 +1,7 @@
 #!/bin/bash
 # The distribution's debug files, as far as some are installed (apt's -dbg packages): functions, inlined callers, files
 # and lines are those of llvm-symbolizer, at >= 99.9 % of random addresses.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need llvm-symbolizer python3 readelf make

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What was really sampled: functions, inlined callers, files and lines of every frame of real programs with debug files are
 # those of llvm-symbolizer. The C library's is installed for tests; Python's only on some machines; xprof has its own.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Split debug information (-gsplit-dwarf): the units' files lie where they were compiled, beside the program, or in a
 # package, in the root of the program; never the host's of the same path, nor those of another build.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

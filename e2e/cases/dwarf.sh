@@ -1,6 +1,7 @@
 #!/bin/bash
 # Inlined callers and lines of a program with debug information: in the stacks, and for tools that read our profile. A
 # second run takes the line index from the disk.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # C++ exceptions: the unwinder of the program, on its way through twenty frames.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Profiles as files: by namespace, pod and container, readable by go's pprof, the newest within so many bytes.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

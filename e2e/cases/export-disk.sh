@@ -1,5 +1,6 @@
 #!/bin/bash
 # The spool's disk is full, or read-only, or not there: profiles go on in memory, within its bound, and it is said once.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

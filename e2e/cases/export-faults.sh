@@ -1,6 +1,7 @@
 #!/bin/bash
 # Servers that drip, say nothing, never end, explode, break off or are something else: no profile is lost, none is taken
 # for sent, memory stays bounded, and the sender can still be ended.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What we send as OTLP profiles is what OpenTelemetry's own definition of them reads: every index leads somewhere, and
 # the stacks and values are those of the pprof profile.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pyroscope/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The container runtime hangs, is killed, is not there: who is known stays profiled, who comes is known when it answers.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Whose sample, against a real containerd: a container that lives for a moment, a pod that comes back under its name, one
 # container of two, annotations that make no sense, PIDs that come back. No sample of who opted out leaves the kernel.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

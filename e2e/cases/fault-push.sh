@@ -1,6 +1,7 @@
 #!/bin/bash
 # A real Pyroscope that is at its limit for a while, refuses the profiles of one program, and fails on them: nothing is lost
 # but those, and they are counted.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

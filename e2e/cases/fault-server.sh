@@ -1,6 +1,7 @@
 #!/bin/bash
 # The server is away, the agent is killed meanwhile, the spool's disk is full, the time of day jumps: each sample that was
 # put is in Pyroscope, once. A folder, which is never away, gets the same profiles and tells what there should be.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A stripped Go program has functions, inlined callers and lines: in every format, and in go tool pprof.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Real Go programs, stripped, with and without C: the compiler at work, and a server of Debian's under load.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

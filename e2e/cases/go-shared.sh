@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks lead out of a Go shared object into the C program that called it.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Go's stacks are those that runtime/pprof unwinds at the same instants, in programs of new and old Go, with and without C.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

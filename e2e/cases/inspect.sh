@@ -1,6 +1,7 @@
 #!/bin/bash
 # xprof inspect: what a file is, its rows and where there are none, its names and where they were looked for; addresses of a
 # file and of a process; a program in a root of its own.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -3,6 +3,7 @@
 # method lends its name to another one, few are gone before their name is read, and the agent's memory stays as it is.
 # JAVA_CHURN_SECONDS is how long each virtual machine runs, each with both kinds of flags: 60 of them give some 100,000
 # classes, and as many samples if there is nothing else to do.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Java: stacks of virtual threads go on in the thread that carries them, also if their callers are frozen in the heap, and
 # if xprof knew the process before it had virtual threads.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/java/lib.sh

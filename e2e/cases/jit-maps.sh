@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code that a runtime made has the names that the runtime writes down: of node, the JDK and CPython, in a /tmp and a PID namespace of
 # their own; with a jitdump, lines, too. What a container may put in the map's place does no harm.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

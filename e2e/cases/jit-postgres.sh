@@ -1,6 +1,7 @@
 #!/bin/bash
 # PostgreSQL compiles expressions with LLVM, for each query anew, and keeps no frame pointers. It registers their unwind
 # information, and if it is asked to, shows them to debuggers.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

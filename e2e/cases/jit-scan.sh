@@ -1,6 +1,7 @@
 #!/bin/bash
 # Compilers of scripts that leave neither unwind information nor frame pointers: what they generate runs in one frame on the
 # stack of the C function that called it, and stacks are whole from there on.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code that is generated into shared memory, whose file changes all the time, is no file's: its stacks are whole from the
 # first one on, by frame pointers, launched and attached.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code that a JIT compiler made is unwound by the unwind information that it registers, and named by the objects that
 # it shows to debuggers: launched, attached, in namespaces, symbolized later, by an agent. Nothing of it keeps frame pointers.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

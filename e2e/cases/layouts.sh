@@ -1,5 +1,6 @@
 #!/bin/bash
 # The ways to lay out an executable: each one's chain of functions is whole and has its names.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

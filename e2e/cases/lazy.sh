@@ -1,5 +1,6 @@
 #!/bin/bash
 # The PLT, and ld.so's resolver, which LD_BIND_NOT makes run at every call.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

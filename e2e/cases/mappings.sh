@@ -1,5 +1,6 @@
 #!/bin/bash
 # A process with 60,000 mappings, and code in one of them that belongs to no file.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What a process of an agent holds is in each interval, also when it allocates nothing meanwhile; what it has given back,
 # or held before it executed another program, is in none that follows.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Wrong frees are found with the stacks of allocation, first and second free, whatever becomes of the program then; of
 # commands, and of a process that runs already. What is right is never called wrong: of the same program, of others, of
 # other allocators, launched and attached.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

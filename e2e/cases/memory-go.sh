@@ -2,6 +2,7 @@
 # What a Go program has allocated and holds is what it writes into a heap profile itself at that moment, stack by stack,
 # for all four values: attached and launched, stripped, position-independent, before the first garbage collection. With
 # each Go that is there: Debian's golang-1.NN, and what GOTOOLCHAIN=go1.NN.N has brought, too.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

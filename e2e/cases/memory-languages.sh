@@ -1,5 +1,6 @@
 #!/bin/bash
 # --memory-exact equals the books of programs in C++ and Rust, dynamic and static, and under other allocators, too.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

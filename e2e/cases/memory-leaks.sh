@@ -1,6 +1,7 @@
 #!/bin/bash
 # A slow leak beside much that comes and goes is the first line of all formats, and nothing else is called a leak: of a
 # process that runs already, and of a command. What grows and shrinks is none. Options that make no sense are refused.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Another tool has a uprobe that counts references at a place of an allocator, where the kernel refuses any other: a
 # recording says so, counts it, and sees the allocator as soon as that tool has ended; so does an agent.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

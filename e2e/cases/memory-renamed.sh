@@ -1,6 +1,7 @@
 #!/bin/bash
 # A library that changes on the disk (a link, new permissions) while a program uses it, and is seen again when the program
 # maps something, is attached to once: no free is called a double free, and no allocation counts twice.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

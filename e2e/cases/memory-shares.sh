@@ -1,6 +1,7 @@
 #!/bin/bash
 # A container that holds more blocks than its share of those that an agent follows loses its own, which is counted; what
 # its neighbour does with its blocks is seen.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Processes that a recording stops until it has attached to them go on: under sudo, when the groups of its user are looked
 # up; when two events stop them; and when the recording is killed, which leaves no helper behind, however many processes
 # it was attached to.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

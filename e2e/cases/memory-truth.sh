@@ -1,6 +1,7 @@
 #!/bin/bash
 # --memory-exact equals a program's own books to the byte and the block, under several C libraries and allocators,
 # launched and attached; sampled, it does so on average.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

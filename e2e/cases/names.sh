@@ -1,5 +1,6 @@
 #!/bin/bash
 # File and process names that would break a format: one line a stack, whatever they hold.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Three containers run a stripped program of a layer that they share, in the order in which they are first seen: one has
 # no debug file, one brings a debug file with the program's build ID and functions of other names, one the right one.
 # Each names its own frames only, and so it is after a restart, with what is in the cache then.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A container runs through more files than one may have known at once: it has its share of them, and the neighbour that
 # comes after it has whole stacks.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

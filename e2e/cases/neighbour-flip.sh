@@ -1,6 +1,7 @@
 #!/bin/bash
 # A container runs in libraries that another one has, too, and puts a file of the same size in their place before the agent
 # opens them: the other one's stacks and names come from the libraries nevertheless.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

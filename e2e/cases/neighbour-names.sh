@@ -1,6 +1,7 @@
 #!/bin/bash
 # A container runs one program after another that each takes long to name, more than there is time for: its neighbour's
 # profiles have all their names, inlined calls among them, and come as soon as usual.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A thousand connections with half a request each, from nine addresses, kept alive by a byte now and then: a tenth
 # address, as that of probes and scrapers, is answered all the same. And what pods there are is not told to other hosts.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

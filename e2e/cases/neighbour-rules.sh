@@ -1,6 +1,7 @@
 #!/bin/bash
 # A container whose files bring as many unwind rules as they can: its own stacks are cut, and its neighbour's, which are
 # sampled after that, are not.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Code without unwind information: with .debug_frame alone it is whole; with nothing at all rows are synthesised, and
 # without those the cut has a name.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Node.js: known chains of calls have exactly their functions and lines in place of V8's code, launched and attached to,
 # in versions from 16 on: functions of all kinds, callbacks of builtins, generators, async functions, text that is
 # evaluated, modules, and a worker; interpreted, compiled, and compiled and optimised.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/node/lib.sh

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Every frame equal to libdwfl's, on the same registers and memory: real programs, and targets with odd stacks.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

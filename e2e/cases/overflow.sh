@@ -1,5 +1,6 @@
 #!/bin/bash
 # A recorder that is kept from reading: the ring runs over, what was lost is counted, the rest is whole.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

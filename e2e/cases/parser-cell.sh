@@ -1,6 +1,7 @@
 #!/bin/bash
 # The parser process of a running recorder has no privilege and nothing to open, and its death costs no recording: with all
 # capabilities, and with those that the chart gives.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The parser process is killed again and again: files still get their tables, and it is counted.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Perl: known chains of calls have exactly their frames and lines in place of the interpreter's loop, launched and attached
 # to, in the Perls of three releases of Debian: subs and methods of all kinds, closures, blocks and subs of sort, callbacks of
 # C, tied and overloaded things, signals, evals, files that are loaded, code in patterns, formats, filters and threads.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

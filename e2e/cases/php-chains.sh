@@ -2,6 +2,7 @@
 # PHP: known chains of calls have exactly their frames and lines in place of the engine's loop, launched and attached to, in
 # three releases of Debian: functions of all kinds, generators, fibers, callbacks of C, magic methods, files and texts that
 # are run, destructors, and with a JIT.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # An agent shows PHP in containers, as another user, below a root that is read-only, within two intervals: of a process that
 # runs when the agent starts, and of one that starts later and has workers, which are forked all the time.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Libraries that take turns at one address, in a process that maps and unmaps memory all the time: each frame is of the
 # one that is there, and mappings of code that stay are not looked up again and again.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

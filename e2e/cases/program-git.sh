@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real program: git, over a repository of its own, with helper processes.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

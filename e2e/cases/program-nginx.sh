@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real program: nginx, one worker under load.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real program: openssl, whose assembly keeps its frames in ways of its own.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real program: the Perl interpreter, with the frames of its script in place of its loop.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real program: postgres under pgbench, a process per connection.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A real program: redis under load.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Python: known chains of calls have exactly their frames and lines in place of the interpreter's loop, launched and attached
 # to, in all versions that are installed: functions of all kinds, generators, coroutines, classes, callbacks of C, text that
 # is executed, threads, and code that runs without the interpreter's lock.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/python/lib.sh

@@ -2,6 +2,7 @@
 # Beside programs that claim to be CPython and lie about all that is read of them, and two whose memory hangs who reads it,
 # another container's Python is profiled as if they were not there; what they cost the agent is limited; and names of each
 # process are in stacks of that process only.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What cannot work is said at once, in one line that names what is missing.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

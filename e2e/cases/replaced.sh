@@ -1,5 +1,6 @@
 #!/bin/bash
 # Executables that are gone or were replaced while they are recorded.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Ruby: known chains of calls have exactly their frames and lines in place of the interpreter's loop, launched and attached
 # to, in the versions of three releases of Debian: methods of all kinds, blocks, refinements, rescue and ensure, text that
 # is evaluated, callbacks of C, fibers, threads, and methods in C.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

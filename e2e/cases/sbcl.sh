@@ -1,6 +1,7 @@
 #!/bin/bash
 # Lisp code keeps frame pointers, and lies in files that are no ELF files: a core beside the runtime, or behind the
 # runtime in the same file. The way back through the runtime's assembly is known, so chains reach the start of the program.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

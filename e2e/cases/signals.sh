@@ -1,5 +1,6 @@
 #!/bin/bash
 # Signal handlers stand above what they interrupted, on the same stack and on one of their own.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # xprof stack: every thread of a process, running or waiting, of a stripped program in a root of its own; the same functions
 # as gdb finds when it stops it; and a process that is not there, or not a process.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What is recorded without names is named later: by the program, if it is still the same build, or by its debug file alone.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # A program with more code without unwind information than can be analysed as a whole, and with frame pointers: the
 # stretches that stacks touch get rows, so chains are whole and miss nobody, wherever the sample fell. Code that looks the
 # same but uses rbp otherwise gets none.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # The life of a table with synthesised rows: made when stacks stop, which wait for it, swapped in while the program runs,
 # kept on disk, there from the first sample of the next recording; marked wherever frames were found through it; counted by
 # the agent.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

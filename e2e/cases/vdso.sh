@@ -1,5 +1,6 @@
 #!/bin/bash
 # The vdso: code that the kernel maps, of no file.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Children of vfork, on their parent's stack.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

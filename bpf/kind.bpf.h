@@ -129,7 +129,9 @@ XP_INLINE u64 xp_argument(u64 *ctx, u32 number)
 /* ---- Stacks --------------------------------------------------------------------------------------------------------
  */
 
+#ifndef XP_OWN_FRAMES
 #define XP_OWN_FRAMES 2 /* on top of what the kernel did: the program, and what calls those of tracepoints */
+#endif
 
 /* In place of a stack for which there is no room: whose it was. */
 XP_NOINLINE int xp_tell_nobody(u64 cgroup, u64 with)

@@ -86,6 +86,7 @@ enum xp_cause {
     X(PAGE, "page", "a page of a file was not followed: too many at once")                       \
     X(REQUEST, "request", "a request of a disk or io_uring was not followed: too many at once")  \
     X(LABEL, "label", "an event was counted with the label [other]: too many files or peers")    \
+    X(FIELD, "field", "whether an event counts is not known: a text was not in memory")          \
     X(CGROUP_EVENT, "cgroup-event", "the notification of a new cgroup was dropped: ring full")
 
 enum xp_loss {

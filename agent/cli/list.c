@@ -2,7 +2,10 @@
 #include "cli/cli.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/log.h"
+#include "cli/list_tracepoints.h"
 #include "events/events.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,10 +16,18 @@ static const struct option_row rows[] = {
 
 const struct command list_command = {
     .name = "list",
-    .help = "list the events that can be recorded, with their cost and what they need",
+    .operands = "[PATTERN]",
+    .mixed = true,
+    .help = "list the events that can be recorded, with their cost and what they need; or tracepoints and system calls",
     .details =
         "COST is that of the event itself, beside the stacks that are taken. RATE is the default\n"
-        "sampling rate of `xprof record`, per second and CPU; without one, nothing is left out.\n",
+        "sampling rate of `xprof record`, per second and CPU; without one, nothing is left out.\n\n"
+        "With a PATTERN, which may have * and ?, it lists the tracepoints and system calls of this\n"
+        "kernel that have it in their names, with their fields: numbers, and \"texts\".\n\n"
+        "Examples:\n"
+        "  xprof list\n"
+        "  xprof list openat\n"
+        "  xprof list 'tracepoint:block:*'\n",
     .rows = rows,
     .nrows = sizeof(rows) / sizeof(*rows),
 };
@@ -111,6 +122,24 @@ void list_json(struct buf *out)
     buf_str(out, "]\n");
 }
 
+static int fail(const char *pattern, int rc)
+{
+    if (rc == -ENODATA)
+        log_error("no tracepoint and no system call of this kernel has \"%s\" in its name", pattern);
+    else
+        log_error("tracefs can be neither found nor mounted (%s): run as root", strerror(-rc));
+    return 1;
+}
+
+static int list_all(bool json, struct buf *out)
+{
+    if (json)
+        list_json(out);
+    else
+        list_text(out);
+    return 0;
+}
+
 int cli_list(int argc, char **argv)
 {
     AUTO_BUF struct buf text = {0};
@@ -119,9 +148,12 @@ int cli_list(int argc, char **argv)
     int rc = options_parse(&list_command, argc, argv, &o, &at, &text);
     if (rc)
         return options_report(rc, &text);
-    if (o.json)
-        list_json(&text);
-    else
-        list_text(&text);
+    if (at + 1 < argc) {
+        log_error("only one pattern at a time: unexpected argument %s", argv[at + 1]);
+        return 2;
+    }
+    rc = at < argc ? list_tracepoints(argv[at], o.json, &text) : list_all(o.json, &text);
+    if (rc)
+        return fail(argv[at], rc);
     return text.failed || fs_write_all(STDOUT_FILENO, text.data, text.len) ? 1 : 0;
 }

@@ -352,12 +352,14 @@ static bool chosen(const struct event_kind *const *kinds, size_t n, const struct
     return false;
 }
 
-int events_choose(const char *const *names, size_t count, unsigned hz, const struct event_kind *kinds[XP_MAX_EVENTS],
+int events_choose(const struct events_wanted *w, const struct event_kind *kinds[XP_MAX_EVENTS],
                   struct probe_event probes[XP_MAX_EVENTS], size_t *n)
 {
     size_t counted = 0;
-    for (*n = 0; *n < count; ++*n) {
-        const struct event_kind *kind = event_kind_find(names[*n]);
+    for (*n = 0; *n < w->n; ++*n) {
+        const struct event_kind *kind = event_kind_find(w->names[*n]);
+        if (!kind && w->find && *n < XP_MAX_EVENTS)
+            kind = w->find(w->ctx, w->names[*n]);
         counted += kind && kind->probe.how == PROBE_PERF;
         if (*n == XP_MAX_EVENTS || counted > XP_MAX_PERF)
             return -E2BIG;
@@ -369,7 +371,7 @@ int events_choose(const char *const *names, size_t count, unsigned hz, const str
         probes[*n] = kind->probe;
         probes[*n].since = kind->needs;
         if (kind->default_hz)
-            probes[*n].hz = hz ? hz : kind->default_hz;
+            probes[*n].hz = w->hz ? w->hz : kind->default_hz;
     }
     return 0;
 }

@@ -81,9 +81,16 @@ const char *event_cost_name(enum event_cost cost);
  * number; those that do not fit are left out. */
 size_t events_offered(const char *const *listed, size_t count, const char *names[XP_MAX_EVENTS]);
 
-/* Finds the kinds of the named events and the probe events for them, in the same order. `hz`: samples per second per
- * CPU of the kinds that have a rate; 0: the default of each. Returns 0; -EINVAL: there is no kind `names[*n]`; -EEXIST:
- * `names[*n]` is a kind that was named before, perhaps by an alias; -E2BIG: more than XP_MAX_EVENTS, or than
- * XP_MAX_PERF that perf counts. */
-int events_choose(const char *const *names, size_t count, unsigned hz, const struct event_kind *kinds[XP_MAX_EVENTS],
+struct events_wanted {
+    const char *const *names;
+    size_t n;
+    unsigned hz; /* samples per second per CPU of the kinds that have a rate; 0: the default of each */
+    /* Finds kinds beside those of the table; NULL: there are none. */
+    const struct event_kind *(*find)(void *ctx, const char *name);
+    void *ctx;
+};
+/* Finds the kinds of the named events and the probe events for them, in the same order. Returns 0; -EINVAL: there is no
+ * kind `names[*n]`; -EEXIST: `names[*n]` is a kind that was named before, perhaps by an alias; -E2BIG: more than
+ * XP_MAX_EVENTS, or than XP_MAX_PERF that perf counts. */
+int events_choose(const struct events_wanted *w, const struct event_kind *kinds[XP_MAX_EVENTS],
                   struct probe_event probes[XP_MAX_EVENTS], size_t *n);

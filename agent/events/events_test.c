@@ -91,7 +91,7 @@ TEST(events_are_chosen_in_the_order_of_their_names)
     const struct event_kind *kinds[XP_MAX_EVENTS];
     struct probe_event probes[XP_MAX_EVENTS];
     size_t n;
-    CHECK_EQ(events_choose(names, 2, 0, kinds, probes, &n), 0);
+    CHECK_EQ(events_choose(&(struct events_wanted){names, 2, 0, NULL, NULL}, kinds, probes, &n), 0);
     CHECK_EQ(n, 2);
     CHECK_STR(kinds[0]->name, "page-faults");
     CHECK_EQ(probes[0].perf_config, PERF_COUNT_SW_PAGE_FAULTS);
@@ -99,7 +99,7 @@ TEST(events_are_chosen_in_the_order_of_their_names)
     CHECK_EQ(probes[1].perf_config, PERF_COUNT_SW_CPU_CLOCK);
     CHECK(probes[1].time);
     CHECK_EQ(probes[0].hz, 99);
-    CHECK_EQ(events_choose(names, 2, 49, kinds, probes, &n), 0);
+    CHECK_EQ(events_choose(&(struct events_wanted){names, 2, 49, NULL, NULL}, kinds, probes, &n), 0);
     CHECK_EQ(probes[0].hz, 49);
     CHECK_EQ(probes[1].hz, 49);
 }
@@ -110,7 +110,7 @@ TEST(events_without_a_rate_are_given_none)
     const struct event_kind *kinds[XP_MAX_EVENTS];
     struct probe_event probes[XP_MAX_EVENTS];
     size_t n;
-    CHECK_EQ(events_choose(names, 3, 49, kinds, probes, &n), 0);
+    CHECK_EQ(events_choose(&(struct events_wanted){names, 3, 49, NULL, NULL}, kinds, probes, &n), 0);
     CHECK(probes[0].how == PROBE_RUNQUEUE && probes[1].how == PROBE_OFFCPU && probes[2].how == PROBE_PERF);
     CHECK_EQ(probes[0].hz, 0);
     CHECK_EQ(probes[1].hz, 0);
@@ -126,9 +126,9 @@ TEST(events_that_cannot_be_chosen_are_pointed_at)
     const struct event_kind *kinds[XP_MAX_EVENTS];
     struct probe_event probes[XP_MAX_EVENTS];
     size_t n;
-    CHECK_EQ(events_choose(unknown, 3, 0, kinds, probes, &n), -EINVAL);
+    CHECK_EQ(events_choose(&(struct events_wanted){unknown, 3, 0, NULL, NULL}, kinds, probes, &n), -EINVAL);
     CHECK_EQ(n, 1);
-    CHECK_EQ(events_choose(twice, 3, 0, kinds, probes, &n), -EEXIST);
+    CHECK_EQ(events_choose(&(struct events_wanted){twice, 3, 0, NULL, NULL}, kinds, probes, &n), -EEXIST);
     CHECK_EQ(n, 2);
     size_t nkinds, counted = 0;
     const struct event_kind *all = event_kinds(&nkinds);
@@ -136,8 +136,8 @@ TEST(events_that_cannot_be_chosen_are_pointed_at)
         if (all[i].probe.how == PROBE_PERF)
             many[counted++] = all[i].name;
     if (counted > XP_MAX_PERF)
-        CHECK_EQ(events_choose(many, counted, 0, kinds, probes, &n), -E2BIG);
-    CHECK_EQ(events_choose(many, XP_MAX_PERF, 0, kinds, probes, &n), 0);
+        CHECK_EQ(events_choose(&(struct events_wanted){many, counted, 0, NULL, NULL}, kinds, probes, &n), -E2BIG);
+    CHECK_EQ(events_choose(&(struct events_wanted){many, XP_MAX_PERF, 0, NULL, NULL}, kinds, probes, &n), 0);
     CHECK_EQ(n, XP_MAX_PERF);
 }
 

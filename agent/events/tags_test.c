@@ -16,7 +16,7 @@ TEST(event_tags_go_to_the_kinds_that_have_them)
     const struct event_kind *kinds[XP_MAX_EVENTS];
     struct probe_event probes[XP_MAX_EVENTS];
     size_t n;
-    CHECK_EQ(events_choose(names, 3, 0, kinds, probes, &n), 0);
+    CHECK_EQ(events_choose(&(struct events_wanted){names, 3, 0, NULL, NULL}, kinds, probes, &n), 0);
     events_tag(labels, 1, kinds, probes, n);
     CHECK(!probes[0].tagged && !probes[1].tagged && probes[2].tagged);
 }

@@ -41,19 +41,20 @@ static ssize_t offset_of(const struct bpf_object *object, const char *section, c
     return -1;
 }
 
-static int set_config(struct bpf_object *object, const struct xp_config *config)
+/* Sets a variable of the read-only data, before loading. */
+static int set_constant(struct bpf_object *object, const char *name, const void *value, size_t len)
 {
     struct bpf_map *m;
     size_t size;
-    ssize_t at = offset_of(object, ".rodata", "xp_config");
+    ssize_t at = offset_of(object, ".rodata", name);
     bpf_object__for_each_map(m, object)
     {
         if (!strstr(bpf_map__name(m), ".rodata"))
             continue;
         char *place = (char *)bpf_map__initial_value(m, &size);
-        if (!place || at < 0 || (size_t)at + sizeof(*config) > size)
+        if (!place || at < 0 || (size_t)at + len > size)
             break;
-        memcpy(place + at, config, sizeof(*config));
+        memcpy(place + at, value, len);
         return 0;
     }
     return -EINVAL;
@@ -139,7 +140,10 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     CLEANUP(kind_unload) struct bpf_object *object = open_object(name);
     if (!object)
         return -errno;
-    int rc = set_config(object, config);
+    const struct xp_tp *conditions = p->config.events[config->event].conditions;
+    int rc = set_constant(object, "xp_config", config, sizeof(*config));
+    if (!rc && conditions)
+        rc = set_constant(object, "xp_tp", conditions, sizeof(*conditions));
     choose_programs(object);
     if (!rc && kind_is_slotted(object))
         rc = uprobes_prepare(object);

@@ -23,18 +23,30 @@ static int event_of(const char *program)
     return -1;
 }
 
+/* A link that owns the event; NULL, with errno. */
+static struct bpf_link *attach_to(const struct bpf_program *program, struct perf_event_attr *attr, int cpu)
+{
+    AUTO_CLOSE int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
+    if (link)
+        (void)TAKE_FD(fd);
+    return link;
+}
+
 struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu)
 {
     int event = event_of(bpf_program__name(program));
     struct perf_event_attr attr = {
         .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = (u64)event, .sample_period = 1};
-    AUTO_CLOSE int fd = event < 0 ? -1 : (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0) {
-        errno = event < 0 ? EINVAL : errno;
-        return NULL;
-    }
-    struct bpf_link *link = bpf_program__attach_perf_event(program, fd);
-    if (link)
-        (void)TAKE_FD(fd); /* it is the link's */
-    return link;
+    errno = EINVAL;
+    return event < 0 ? NULL : attach_to(program, &attr, cpu);
+}
+
+/* One event is enough: programs of tracepoints run on all CPUs (kernel/trace/bpf_trace.c). Its own occurrences are of
+ * no interest. */
+struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint, int cpu)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = tracepoint, .sample_period = 1};
+    return attach_to(program, &attr, cpu);
 }

@@ -49,6 +49,15 @@ static int attach_on_cpus(struct kind *k, const struct probe *p, const struct bp
     return rc;
 }
 
+static int attach_to_tracepoint(struct kind *k, const struct probe *p, const struct bpf_program *program)
+{
+    u8 online[PROBE_MAX_CPUS / 8] = {0};
+    int cpu = 0, rc = probe_online(p, online);
+    while (!rc && cpu < p->ncpus - 1 && !(online[cpu / 8] >> cpu % 8 & 1))
+        cpu++;
+    return rc ? rc : keep_link(k, kind_attach_tracepoint(program, p->config.events[k->event].tracepoint, cpu));
+}
+
 static int attach(struct kind *k, const struct probe *p)
 {
     struct bpf_program *program;
@@ -59,8 +68,9 @@ static int attach(struct kind *k, const struct probe *p)
         if (rc || bpf_program__fd(program) < 0 || type == BPF_PROG_TYPE_KPROBE ||
             bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) /* uprobes.c attaches them */
             continue;
-        rc = type == BPF_PROG_TYPE_PERF_EVENT ? attach_on_cpus(k, p, program)
-                                              : keep_link(k, bpf_program__attach(program));
+        rc = type == BPF_PROG_TYPE_PERF_EVENT   ? attach_on_cpus(k, p, program)
+             : type == BPF_PROG_TYPE_TRACEPOINT ? attach_to_tracepoint(k, p, program)
+                                                : keep_link(k, bpf_program__attach(program));
     }
     return rc;
 }

@@ -13,6 +13,7 @@
 #include "bpf/disk.h"
 #include "bpf/heap.h"
 #include "bpf/sums.h"
+#include "bpf/tracepoint.h"
 #include "bpf/waits.h"
 #include "probe/records.h"
 #include "probe/shards.h"
@@ -56,7 +57,9 @@ struct probe_event {
     bool allocators;          /* the same: its programs are attached to the allocators of wanted processes, */
     bool tagged;              /* PROBE_KIND: what it counts is told apart by files or peers, too */
     bool strict;              /* of which it knows nothing while only some of their functions are followed */
-    const char *since;        /* the version of Linux that has what it needs, for messages; "": any that is supported */
+    u64 tracepoint; /* the same: its program is attached to the one with this number; 0: it says itself to which */
+    const struct xp_tp *conditions; /* of that one */
+    const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
 
 struct probe_config {

@@ -1,5 +1,6 @@
 #!/bin/bash
 # The command line without root: help, mistakes, completion, installation.
+# beside others
 set -euo pipefail
 
 fail() {
@@ -13,7 +14,7 @@ fail() {
 
 # A mistake is one line on stderr, nothing on stdout, and exit status 2.
 for mistake in 'record' 'record --nope' 'record -a -p 1' 'record -a -F 0' 'record -a -o profile.nope' 'nonsense' \
-    'record -a -e nonsense' 'agent -e nonsense' 'list nonsense'; do
+    'record -a -e nonsense' 'agent -e nonsense' 'list one two'; do
     rc=0
     # shellcheck disable=SC2086
     "$XPROF" $mistake >"$TMP/out" 2>"$TMP/err" || rc=$?

@@ -127,8 +127,12 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->heap_cost = (unsigned)o->memory_max_cost;
     /* The options know only names that are there. */
     const char *names[XP_MAX_EVENTS];
-    size_t n = events_offered((const char *const *)o->events.v, o->events.n, names);
-    events_choose(names, n, (unsigned)o->rate, c->events, c->probe.events, &c->probe.nevents);
+    struct events_wanted wanted = {
+        .names = names,
+        .n = events_offered((const char *const *)o->events.v, o->events.n, names),
+        .hz = (unsigned)o->rate,
+    };
+    events_choose(&wanted, c->events, c->probe.events, &c->probe.nevents);
     events_tag((const char *const *)o->io_labels.v, o->io_labels.n, c->events, c->probe.events, c->probe.nevents);
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "events/tracepoints.h"
 #include "profile/runtime_only.h"
 #include <errno.h>
 #include <poll.h>
@@ -28,6 +29,7 @@ struct recording {
     struct pipeline_config config;
     struct target target;
     struct outputs outputs;
+    struct event_made made; /* events of tracepoints */
     struct pipeline *agent;
     int signals;     /* signalfd */
     int command_end; /* wait status of the COMMAND; valid once `ended` */
@@ -40,6 +42,7 @@ static void recording_free(struct recording *r)
     pipeline_free(&r->agent);
     record_target_free(&r->target);
     outputs_free(&r->outputs);
+    event_made_free(&r->made);
     record_options_free(&r->options);
     xp_cleanup_close(&r->signals);
 }
@@ -61,17 +64,28 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static const struct event_kind *make_event(void *ctx, const char *name)
+{
+    struct recording *r = ctx;
+    const struct record_options *o = &r->options;
+    struct event_choice choice = {o->filter, o->value, o->period};
+    return event_make(&r->made, name, &choice, r->why, sizeof(r->why));
+}
+
 static int add_events(struct recording *r)
 {
     const struct record_options *o = &r->options;
     struct pipeline_config *c = &r->config;
-    int rc = events_choose((const char *const *)o->events.v, o->events.n, (unsigned)o->frequency, c->events,
-                           c->probe.events, &c->probe.nevents);
+    struct events_wanted wanted = {.names = (const char *const *)o->events.v, .n = o->events.n};
+    wanted.hz = (unsigned)o->frequency;
+    wanted.find = make_event;
+    wanted.ctx = r;
+    int rc = events_choose(&wanted, c->events, c->probe.events, &c->probe.nevents);
     for (size_t e = 0; e < c->probe.nevents && o->leaks; e++)
         if (c->probe.events[e].levels == PROBE_LEVELS_HELD)
             c->events[e] = event_kind_leaks();
     events_tag((const char *const *)o->labels.v, o->labels.n, c->events, c->probe.events, c->probe.nevents);
-    if (rc)
+    if (rc && !r->why[0])
         snprintf(r->why, sizeof(r->why), "-e %s: %s", o->events.v[c->probe.nevents],
                  rc == -EEXIST  ? "this event is listed twice"
                  : rc == -E2BIG ? "too many events"

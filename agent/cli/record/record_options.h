@@ -20,6 +20,8 @@ struct record_options {
     u64 older_than;  /* ns; 0: without `leaks` */
     u64 duration_ns; /* 0: until interrupted, or until the command ends */
     struct option_list events, labels;
+    const char *value, *filter; /* of tracepoints; NULL: none */
+    u64 period;                 /* the same; 0: none */
     bool no_kernel, no_user, runtime_only;
     bool threads;        /* root frames are names of threads */
     bool kernel_threads; /* their waits, too */

@@ -107,7 +107,7 @@ TEST(summary_as_json)
     buf_char(&out, 0);
     CHECK_STR(out.data,
               "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
-              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"label\":0,\"cgroup-event\":0,"
+              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"label\":0,\"field\":0,\"cgroup-event\":0,"
               "\"stack-memory\":2,\"malformed\":1},"
               "\"user_samples\":800,"
               "\"complete\":600,"

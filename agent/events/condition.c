@@ -1,0 +1,269 @@
+#include "events/condition.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEPTH 32 /* of parentheses and negations */
+
+struct ways { /* of which one must hold */
+    u8 terms[XP_TP_WAYS];
+    u32 n;
+};
+struct compiler {
+    const char *at;
+    const struct tracepoint *fields;
+    struct xp_tp *out;
+    unsigned depth;
+    char *why;
+    size_t len;
+};
+
+bool condition_field(const char *name, const struct tracepoint *fields, struct xp_tp_field *out)
+{
+    static const struct {
+        const char *name;
+        u8 source;
+    } own[] = {{"comm", XP_TP_COMM}, {"pid", XP_TP_PID}, {"tid", XP_TP_TID}};
+    const struct tracepoint_field *f = tracepoint_field_find(fields, name);
+    if (f)
+        *out = f->place;
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !f; i++)
+        if (!strcmp(own[i].name, name)) {
+            *out = (struct xp_tp_field){.source = own[i].source};
+            return true;
+        }
+    return f != NULL;
+}
+
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static int complain(const struct compiler *c, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(c->why, c->len, fmt, ap);
+    va_end(ap);
+    return -EINVAL;
+}
+
+static void skip_blanks(struct compiler *c)
+{
+    while (isspace((unsigned char)*c->at))
+        c->at++;
+}
+
+static bool take(struct compiler *c, const char *word)
+{
+    skip_blanks(c);
+    size_t n = strlen(word);
+    if (strncmp(c->at, word, n) != 0)
+        return false;
+    c->at += n;
+    return true;
+}
+
+/* What is there, for messages. */
+static const char *rest_of(struct compiler *c)
+{
+    skip_blanks(c);
+    return c->at[0] ? c->at : "the end";
+}
+
+static int read_name(struct compiler *c, char name[TRACEPOINT_NAME])
+{
+    size_t n = 0;
+    skip_blanks(c);
+    while (isalnum((unsigned char)c->at[n]) || c->at[n] == '_')
+        n++;
+    if (!n || n >= TRACEPOINT_NAME || isdigit((unsigned char)c->at[0]))
+        return complain(c, "expected the name of a field at: %s", rest_of(c));
+    memcpy(name, c->at, n);
+    name[n] = 0;
+    c->at += n;
+    return 0;
+}
+
+/* ---- A term ------------------------------------------------------------------------------------------------------ */
+
+struct comparison {
+    const char *word;
+    u8 test;
+    bool negated, texts;
+};
+static const struct comparison COMPARISONS[] = {
+    {"==", XP_TP_EQUAL, false, true}, {"!=", XP_TP_EQUAL, true, true}, {"<=", XP_TP_GREATER, true, false},
+    {">=", XP_TP_LESS, true, false},  {"<", XP_TP_LESS, false, false}, {">", XP_TP_GREATER, false, false},
+    {"&", XP_TP_BITS, false, false},
+};
+
+static const struct comparison *read_comparison(struct compiler *c)
+{
+    skip_blanks(c);
+    for (size_t i = 0; i < sizeof(COMPARISONS) / sizeof(*COMPARISONS); i++)
+        if (strncmp(c->at, "&&", 2) != 0 && take(c, COMPARISONS[i].word))
+            return &COMPARISONS[i];
+    return NULL;
+}
+
+static int read_number(struct compiler *c, const char *field, struct xp_tp_term *t)
+{
+    char *end;
+    skip_blanks(c);
+    errno = 0;
+    t->number = c->at[0] == '-' ? (u64)strtoll(c->at, &end, 0) : strtoull(c->at, &end, 0);
+    if (end == c->at || errno || isalnum((unsigned char)*end))
+        return complain(c, "%s is compared with a number, which this is not: %s", field, rest_of(c));
+    c->at = end;
+    return 0;
+}
+
+static int read_text(struct compiler *c, const char *field, struct xp_tp_term *t)
+{
+    skip_blanks(c);
+    char quote = c->at[0];
+    const char *end = quote == '"' || quote == '\'' ? strchr(c->at + 1, quote) : NULL;
+    if (!end)
+        return complain(c, "%s is compared with a text in quotes, which this is not: %s", field, rest_of(c));
+    size_t n = (size_t)(end - c->at - 1);
+    bool open = n && end[-1] == '*';
+    if (n - open + !open > XP_TP_TEXT)
+        return complain(c, "only %d characters of a text can be compared: end it with a *", XP_TP_TEXT - 1);
+    memcpy(t->text, c->at + 1, n - open);
+    t->length = (u8)(n - open + !open);
+    c->at = end + 1;
+    return 0;
+}
+
+static bool is_text(const struct xp_tp_field *f)
+{
+    return f->source >= XP_TP_ARRAY && f->source <= XP_TP_COMM;
+}
+
+static int unknown_field(const struct compiler *c, const char *name)
+{
+    char names[256] = "";
+    for (size_t i = 0, n = 0; i < c->fields->nfields && n < sizeof(names); i++)
+        n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", c->fields->fields[i].name);
+    return complain(c, "there is no field %s; fields:%s comm pid tid", name, names);
+}
+
+/* FIELD COMPARISON VALUE */
+static int read_term(struct compiler *c, bool negate, struct ways *out)
+{
+    char name[TRACEPOINT_NAME];
+    if (c->out->nterms == XP_TP_TERMS)
+        return complain(c, "more than %d comparisons", XP_TP_TERMS);
+    int rc = read_name(c, name);
+    if (rc)
+        return rc;
+    struct xp_tp_term *t = &c->out->terms[c->out->nterms];
+    if (!condition_field(name, c->fields, &t->field))
+        return unknown_field(c, name);
+    if (t->field.source == XP_TP_NOTHING)
+        return complain(c, "the field %s is neither a number nor a text", name);
+    const char *at = rest_of(c);
+    const struct comparison *comparison = read_comparison(c);
+    if (!comparison || (is_text(&t->field) && !comparison->texts))
+        return complain(c, "expected %s at: %s", is_text(&t->field) ? "== or !=" : "one of == != < <= > >= &", at);
+    t->test = comparison->test;
+    t->negated = comparison->negated != negate;
+    rc = is_text(&t->field) ? read_text(c, name, t) : read_number(c, name, t);
+    if (!rc)
+        *out = (struct ways){{(u8)(1u << c->out->nterms++)}, 1};
+    return rc;
+}
+
+/* ---- Terms together ---------------------------------------------------------------------------------------------- */
+
+static int read_any(struct compiler *c, bool negate, struct ways *out);
+
+static int read_one(struct compiler *c, bool negate, struct ways *out)
+{
+    if (c->depth == DEPTH)
+        return complain(c, "more than %d parentheses", DEPTH);
+    c->depth++;
+    int rc;
+    if (take(c, "!")) {
+        rc = read_one(c, !negate, out);
+    } else if (take(c, "(")) {
+        rc = read_any(c, negate, out);
+        if (!rc && !take(c, ")"))
+            rc = complain(c, "expected ) at: %s", rest_of(c));
+    } else {
+        rc = read_term(c, negate, out);
+    }
+    c->depth--;
+    return rc;
+}
+
+static int too_many_ways(const struct compiler *c)
+{
+    return complain(c, "more than %d ways to fulfil it", XP_TP_WAYS);
+}
+
+/* Both must hold: any way of the one with any of the other. */
+static int join_both(const struct compiler *c, struct ways *to, const struct ways *with)
+{
+    struct ways both = {.n = 0};
+    if (to->n * with->n > XP_TP_WAYS)
+        return too_many_ways(c);
+    for (u32 i = 0; i < to->n; i++)
+        for (u32 j = 0; j < with->n; j++)
+            both.terms[both.n++] = to->terms[i] | with->terms[j];
+    *to = both;
+    return 0;
+}
+
+static int join_either(const struct compiler *c, struct ways *to, const struct ways *with)
+{
+    if (to->n + with->n > XP_TP_WAYS)
+        return too_many_ways(c);
+    memcpy(to->terms + to->n, with->terms, with->n);
+    to->n += with->n;
+    return 0;
+}
+
+/* What is negated joins the other way. */
+static int join(const struct compiler *c, bool both, struct ways *to, const struct ways *with)
+{
+    return both ? join_both(c, to, with) : join_either(c, to, with);
+}
+
+static int read_all(struct compiler *c, bool negate, struct ways *out)
+{
+    struct ways next;
+    int rc = read_one(c, negate, out);
+    while (!rc && take(c, "&&")) {
+        rc = read_one(c, negate, &next);
+        rc = rc ? rc : join(c, !negate, out, &next);
+    }
+    return rc;
+}
+
+static int read_any(struct compiler *c, bool negate, struct ways *out)
+{
+    struct ways next;
+    int rc = read_all(c, negate, out);
+    while (!rc && take(c, "||")) {
+        rc = read_all(c, negate, &next);
+        rc = rc ? rc : join(c, negate, out, &next);
+    }
+    return rc;
+}
+
+int condition_compile(const char *text, const struct tracepoint *fields, struct xp_tp *out, char *why, size_t len)
+{
+    struct compiler c = {.at = text, .fields = fields, .out = out, .why = why, .len = len};
+    struct ways ways;
+    out->nterms = out->nways = 0;
+    int rc = read_any(&c, false, &ways);
+    if (!rc && *rest_of(&c) && c.at[0])
+        rc = complain(&c, "expected && or || at: %s", c.at);
+    if (rc)
+        return rc;
+    memcpy(out->ways, ways.terms, ways.n);
+    out->nways = ways.n;
+    return 0;
+}

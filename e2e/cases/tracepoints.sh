@@ -1,0 +1,97 @@
+#!/bin/bash
+# Any tracepoint and any system call: counts and sums of fields are exact, conditions on fields hold, stacks are whole; of
+# a program that is launched, of one that runs already, of a cgroup; and what is misspelt is named.
+# beside others
+set -euo pipefail
+. e2e/lib.sh
+need_root
+
+build_target traced
+exactly() { # NUMBER REGEX: the value of such stacks
+    local n
+    n=$(samples_of "$2")
+    [ "$n" = "$1" ] || fail "$n, not $1, in $2"
+}
+root='traced;_start;__libc_start_main;(__libc_start_call_main;)?main'
+
+# What the program does, whichever way it comes; the value of a line is a count or a sum.
+traced() { # OPTION...: a recording of it, launched
+    record "$@" -- "$TMP/traced"
+    echo 1 >"$TMP/x.sample"
+    expect_complete 100
+}
+attached() { # OPTION...: of one that runs
+    local pid
+    [ -p "$TMP/gate" ] || mkfifo "$TMP/gate"
+    "$TMP/traced" go <"$TMP/gate" >"$TMP/said" &
+    pid=$!
+    exec 3>"$TMP/gate"
+    at_exit "kill -KILL $pid"
+    await grep -q ready "$TMP/said"
+    record "$@" -p $pid &
+    recorder=$!
+    await has_program xp_on_tracepoint
+    sleep 0.3
+    echo >&3
+    exec 3>&-
+    wait "$recorder" || fail "the recording ended with $?"
+    wait $pid || fail "the program ended with $?"
+    echo 1 >"$TMP/x.sample"
+}
+for way in traced attached; do
+    $way -e syscall:openat
+    exactly 300 "$root;open_there;(__libc_)?open(64)?"
+    exactly 200 "$root;open_missing;(__libc_)?open(64)?"
+    $way -e syscall:openat --filter 'filename == "/etc/no-such*" && pid != 1'
+    exactly 200 "$root;open_missing"
+    exactly 200 traced
+    $way -e tracepoint:syscalls:sys_exit_openat --filter 'ret == -2 && comm == "traced" || ret < -100000'
+    exactly 200 "$root;open_missing"
+    expect_no_stack "$root;open_there"
+    $way -e syscall:write --value count:bytes --filter 'count > 10 && count & 0xffff'
+    exactly 252500 "$root;write_much;(__GI___)?(__libc_)?write"
+    $way -e tracepoint:raw_syscalls:sys_enter --filter "id == 28"
+    exactly 40 "$root;advise"
+    echo "$way: counts, sums and conditions are exact"
+done
+
+# One in N, for all of them.
+traced -e syscall:openat --period 5
+n=$(samples_of open_there)
+is "($n - 300) ^ 2" '<=' "150 ^ 2" || fail "one in five: $n of 300"
+is "$n % 5" == 0 || fail "one in five stands for five: $n"
+
+# The kernel's own: who executes has its new name, and what the kernel did is in the stack. Two at once.
+record -e tracepoint:sched:sched_process_exec,tracepoint:sched:sched_process_exit -o "$TMP/x.pb.gz" -- sh -c '/bin/true; /bin/true'
+expect_stack 'true;.*;(__x64_sys_)?execve_\[k\];.*' "$profile"
+go tool pprof -symbolize=none -sample_index=sched_sched_process_exit -top "$TMP/x.pb.gz" >"$TMP/top" 2>/dev/null
+grep -q 'do_exit' "$TMP/top" || { cat "$TMP/top" && fail "no exits"; }
+
+# Whoever it is. The page with the name is read with the first call.
+record -a -d 30s -e syscall:openat --filter 'filename == "/etc/hostname" && comm == "traced"' &
+recorder=$!
+at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
+await has_program xp_on_tracepoint
+sleep 0.3
+"$TMP/traced"
+kill -INT "$(pgrep -P $recorder)"
+wait $recorder || fail "the recording ended with $?"
+echo 1 >"$TMP/x.sample"
+exactly $((300 - $(value .lost.field))) "$root;open_there"
+expect .lost.field '<=' 1
+
+# What is misspelt is named, with what is like it.
+expect_exit 2 'syscall:opnat: this kernel has no such system call; near it:.* openat' "$XPROF" record -a -e syscall:opnat
+expect_exit 2 'near it:.* sched:sched_switch' "$XPROF" record -a -e tracepoint:sched:sched_swich
+expect_exit 2 'expected tracepoint:CATEGORY:NAME' "$XPROF" record -a -e tracepoint:sched
+expect_exit 2 "no field filname; fields: .*filename" "$XPROF" record -a -e syscall:openat --filter 'filname == "x"'
+expect_exit 2 'has no number of that name' "$XPROF" record -a -e syscall:openat --value filename
+expect_exit 2 'the unit is one of' "$XPROF" record -a -e syscall:write --value count:pounds
+expect_exit 2 'give -e tracepoint' "$XPROF" record -a -e cpu --filter 'x == 1'
+expect_exit 1 'no tracepoint and no system call' "$XPROF" list no-such-thing
+
+# What there is.
+"$XPROF" list openat >"$TMP/list"
+grep -qx 'syscall:openat .*"filename" flags mode' "$TMP/list" || { cat "$TMP/list" && fail "openat and its fields"; }
+"$XPROF" list --json 'tracepoint:sched:sched_process_*' | jq -e 'map(.name) | index("tracepoint:sched:sched_process_exec")' >"$TMP/out" ||
+    fail "the list as JSON"

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "dwarf/demangle.h"
+#include "elf/functions.h"
 #include "proc/kallsyms.h"
 #include "dwarf/names_elf.h"
 #include "dwarf/symbols_crafted.h"
@@ -47,6 +48,10 @@ static void table(const uint8_t *data, size_t len)
     if (elf_open_memory(&e, file, sizeof(file)) ||
         names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, n, &reply) ||
         names_view(reply.data, reply.len, n, &v))
+        abort();
+    struct functions found;
+    functions_find_elf(&e, "*a?*", &found);
+    if (!functions_sound(&found, sizeof(found)))
         abort();
     for (size_t i = 0; i < n; i++) {
         const char *name = v.strings + v.frames[v.first[i]].name;

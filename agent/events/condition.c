@@ -141,6 +141,12 @@ static bool is_text(const struct xp_tp_field *f)
     return f->source >= XP_TP_ARRAY && f->source <= XP_TP_COMM;
 }
 
+/* A number that is compared with a text is its address. */
+static bool may_be_address(const struct xp_tp_field *f)
+{
+    return f->size == 8 && (f->source == XP_TP_UNSIGNED || f->source == XP_TP_SIGNED);
+}
+
 static int unknown_field(const struct compiler *c, const char *name)
 {
     char names[256] = "";
@@ -165,6 +171,8 @@ static int read_term(struct compiler *c, bool negate, struct ways *out)
         return complain(c, "the field %s is neither a number nor a text", name);
     const char *at = rest_of(c);
     const struct comparison *comparison = read_comparison(c);
+    if (comparison && may_be_address(&t->field) && strchr("\"'", *rest_of(c)))
+        t->field.source = XP_TP_USER;
     if (!comparison || (is_text(&t->field) && !comparison->texts))
         return complain(c, "expected %s at: %s", is_text(&t->field) ? "== or !=" : "one of == != < <= > >= &", at);
     t->test = comparison->test;

@@ -114,6 +114,7 @@ TEST(conditions_hold_or_not)
         {"filename == '/etc/passw'", false},
         {"filename == '/etc/passw*'", true},
         {"filename != \"/etc/*\"", false},
+        {"flags == '/etc/p*' && path != 'x'", true}, /* the address of a text */
         {"comm == \"cat\"", true},
         {"pid == 100 && tid == 101", true},
         {"pid == 101 || tid == 100", false},
@@ -148,6 +149,7 @@ TEST(conditions_that_are_none_say_where)
         {"ret 0", "expected one of == != < <= > >= & at: 0"},
         {"ret && flags", "expected one of == != < <= > >= & at: && flags"},
         {"ret < x", "ret is compared with a number, which this is not: x"},
+        {"ret == 'x'", "ret is compared with a number, which this is not: 'x'"},
         {"ret < 3x", "ret is compared with a number, which this is not: 3x"},
         {"filename < \"x\"", "expected == or != at: < \"x\""},
         {"filename == x", "filename is compared with a text in quotes, which this is not: x"},

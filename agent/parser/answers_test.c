@@ -159,8 +159,10 @@ TEST(parser_says_what_is_wrong_with_a_file)
     CHECK_EQ(parser_identify(p, text, &key), -ENOEXEC);
     struct facts facts;
     struct debug_links links;
+    struct functions functions;
     struct names view;
     u64 offset = 0;
+    CHECK_EQ(parser_functions(p, text, "main", &functions), -ENOEXEC);
     CHECK_EQ(parser_synth_identify(p, text, &key), -ENOEXEC);
     CHECK_EQ(parser_facts(p, text, &facts), -ENOEXEC);
     CHECK_EQ(parser_links(p, text, false, &links), -ENOEXEC);
@@ -168,6 +170,25 @@ TEST(parser_says_what_is_wrong_with_a_file)
     CHECK_EQ(parser_names(p, &(struct names_fds)NAMES_FDS_OF(text), &offset, 1, &reply, &view), -ENOEXEC);
     AUTO_CLOSE int empty = file_saying("");
     CHECK(parser_table(p, empty, &key, &reply) < 0);
+    CHECK_EQ(parser_restarts(p), 0);
+}
+
+TEST(parser_finds_functions)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    CHECK_EQ(parser_new(&p, &limits), 0);
+    struct functions functions;
+    char name[FUNCTIONS_NAME + 2];
+    AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    CHECK_EQ(parser_functions(p, fd, "parser_functions", &functions), 0);
+    CHECK_EQ(functions.n, 1);
+    CHECK_EQ(parser_functions(p, fd, "parser_f*s", &functions), 0);
+    CHECK(functions.n >= 2);
+    memset(name, 'x', sizeof(name));
+    name[FUNCTIONS_NAME + 1] = 0;
+    CHECK_EQ(parser_functions(p, fd, name, &functions), -ENAMETOOLONG);
+    CHECK_EQ(parser_functions(p, fd, "", &functions), -ENAMETOOLONG);
     CHECK_EQ(parser_restarts(p), 0);
 }
 

@@ -181,35 +181,6 @@ static int do_stretches(struct child *c, const struct parser_request *rq, const 
     return rc ? rc : child_reply(out.data, out.len, a, fd);
 }
 
-static int do_links(const struct parser_work *work, const struct parser_request *rq, const int *fds,
-                    struct parser_answer *a, int *fd)
-{
-    struct debug_links links;
-    int rc = work->links(fds[SLOT_FILE], rq->n != 0, &links);
-    return rc ? rc : child_reply(&links, sizeof(links), a, fd);
-}
-
-static int do_facts(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
-{
-    struct facts facts;
-    int rc = work->facts(file, &facts);
-    return rc ? rc : child_reply(&facts, sizeof(facts), a, fd);
-}
-
-static int do_sites(int (*read)(int fd, struct allocators *out), int file, struct parser_answer *a, int *fd)
-{
-    struct allocators found;
-    int rc = read(file, &found);
-    return rc ? rc : child_reply(&found, sizeof(found), a, fd);
-}
-
-static int do_go_heap(const struct parser_work *work, int file, struct parser_answer *a, int *fd)
-{
-    struct go_heap found;
-    int rc = work->go_heap(file, &found);
-    return rc ? rc : child_reply(&found, sizeof(found), a, fd);
-}
-
 static int do_names(const struct parser_work *work, const struct parser_request *rq, const int *fds,
                     struct parser_answer *a, int *fd)
 {
@@ -258,15 +229,12 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
     case PARSER_LINES:
         return do_lines(work, rq, fds, a, fd);
     case PARSER_LINKS:
-        return do_links(work, rq, fds, a, fd);
     case PARSER_FACTS:
-        return do_facts(work, fds[0], a, fd);
     case PARSER_ALLOCATORS:
-        return do_sites(work->allocators, fds[0], a, fd);
     case PARSER_GO_LOCKS:
-        return do_sites(work->go_locks, fds[0], a, fd);
     case PARSER_GO_HEAP:
-        return do_go_heap(work, fds[0], a, fd);
+    case PARSER_FUNCTIONS:
+        return child_facts(work, rq, fds, a, fd);
     case PARSER_SYNTH_IDENTIFY:
         return work->synth_identify(fds[0], rq->secret, &a->key);
     case PARSER_SYNTH:
@@ -380,6 +348,7 @@ int parser_child_main(int argc, char **argv)
         .allocators = allocators_read,
         .go_locks = go_locks_read,
         .go_heap = go_heap_read,
+        .functions = functions_find,
         .lines = merged_lines,
         .links = debug_links_read,
         .synth_identify = synth_identify,

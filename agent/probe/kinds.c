@@ -16,6 +16,7 @@ struct kind {
     bool counts_waits; /* an event of waits has it, besides what the scheduler's programs count */
     struct bpf_object *object;
     VEC(struct bpf_link *) links;
+    int places; /* the link to those that its event names; -1 */
     const struct bpf_map *sums[2];
     u64 bytes; /* of its own maps */
 };
@@ -58,6 +59,15 @@ static int attach_to_tracepoint(struct kind *k, const struct probe *p, const str
     return rc ? rc : keep_link(k, kind_attach_tracepoint(program, p->config.events[k->event].tracepoint, cpu));
 }
 
+static int attach_to_places(struct kind *k, const struct probe *p, const struct bpf_program *program)
+{
+    const struct probe_places *places = p->config.events[k->event].places;
+    int link = places ? uprobes_attach(program, places) : 0; /* others are attached by and by (uprobes.c) */
+    if (places && link >= 0)
+        k->places = link;
+    return link < 0 ? link : 0;
+}
+
 static int attach(struct kind *k, const struct probe *p)
 {
     struct bpf_program *program;
@@ -65,11 +75,11 @@ static int attach(struct kind *k, const struct probe *p)
     bpf_object__for_each_program(program, k->object)
     {
         enum bpf_prog_type type = bpf_program__type(program);
-        if (rc || bpf_program__fd(program) < 0 || type == BPF_PROG_TYPE_KPROBE ||
-            bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) /* uprobes.c attaches them */
+        if (rc || bpf_program__fd(program) < 0 || bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
             continue;
         rc = type == BPF_PROG_TYPE_PERF_EVENT   ? attach_on_cpus(k, p, program)
              : type == BPF_PROG_TYPE_TRACEPOINT ? attach_to_tracepoint(k, p, program)
+             : type == BPF_PROG_TYPE_KPROBE     ? attach_to_places(k, p, program)
                                                 : keep_link(k, bpf_program__attach(program));
     }
     return rc;
@@ -80,6 +90,8 @@ static void detach(struct kind *k)
     for (size_t i = 0; i < k->links.n; i++)
         bpf_link__destroy(k->links.v[i]);
     vec_free(&k->links);
+    xp_cleanup_close(&k->places);
+    k->places = -1;
 }
 
 static void kind_free(struct kind **k)
@@ -116,7 +128,10 @@ static struct bpf_object *sharing(const struct kinds *all)
 static int begin(struct kinds *all, struct probe *p, size_t event)
 {
     CLEANUP(kind_free) struct kind *k = calloc(1, sizeof(*k));
-    if (!k || VEC_RESERVE(&all->list, all->list.n + 1))
+    if (!k)
+        return -ENOMEM;
+    k->places = -1;
+    if (VEC_RESERVE(&all->list, all->list.n + 1))
         return -ENOMEM;
     struct xp_config config = config_of(all, p, event);
     struct bpf_object *other = sharing(all);
@@ -206,7 +221,7 @@ static int explain(int rc, const struct probe_event *event, char *why, size_t le
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
 static int change(const struct probe *p, struct kind *k, bool want)
 {
-    bool attached = k->links.n != 0;
+    bool attached = k->links.n != 0 || k->places >= 0;
     k->ended = !want;
     if (want)
         return attached ? 0 : attach(k, p);

@@ -11,6 +11,7 @@
 
 struct kinds;
 struct probe;
+struct probe_places;
 struct disks;
 struct probe_waits;
 struct xp_kmem_settings;
@@ -57,6 +58,8 @@ struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 t
 
 /* Prepares programs for uprobe_multi links. Returns 0; -ENOTSUP: this kernel has none. */
 int uprobes_prepare(struct bpf_object *object);
+/* Attaches a program to places of a file in all processes. Returns an owned link or -errno. */
+int uprobes_attach(const struct bpf_program *program, const struct probe_places *places);
 /* The loaded object of an event whose programs are attached to places in files; NULL: it was never wanted. */
 struct bpf_object *uprobes_object(const struct probe *p, size_t event);
 

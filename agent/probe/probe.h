@@ -46,6 +46,13 @@ enum probe_levels {
     PROBE_LEVELS_OPEN, /* the third is what came, and became neither of the others yet */
 };
 
+struct probe_places { /* in a file, for the program of an event */
+    int fd;
+    u64 *offsets;
+    size_t n;
+    bool returns; /* it is called when the functions there return */
+};
+
 struct probe_event {
     enum probe_how how;
     u32 perf_type;
@@ -58,7 +65,9 @@ struct probe_event {
     bool tagged;              /* PROBE_KIND: what it counts is told apart by files or peers, too */
     bool strict;              /* of which it knows nothing while only some of their functions are followed */
     u64 tracepoint; /* the same: its program is attached to the one with this number; 0: it says itself to which */
-    const struct xp_tp *conditions; /* of that one */
+    const struct probe_places
+        *places;                    /* the same: it is attached to these, in whatever process; NULL: there are none */
+    const struct xp_tp *conditions; /* which occurrences of these two count */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
 

@@ -121,6 +121,13 @@ static int link_to(int program, const char *path, u32 tgid, u32 flags, const u64
     return link < 0 ? -errno : link;
 }
 
+int uprobes_attach(const struct bpf_program *program, const struct probe_places *places)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", places->fd);
+    return link_to(bpf_program__fd(program), path, 0, places->returns ? RETURNS : 0, places->offsets, NULL, places->n);
+}
+
 static size_t choose(const struct part *part, const struct probe_heap_file *f, u64 *offsets, u64 *cookies)
 {
     size_t chosen = 0;

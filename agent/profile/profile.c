@@ -22,6 +22,8 @@ void profile_free(struct profile *p)
     vec_free(&p->processes);
     vec_free(&p->stacks);
     vec_free(&p->comments);
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
+        free(p->made[e]);
 }
 
 u32 profile_string(struct profile *p, const char *s)

@@ -62,11 +62,15 @@ static void read_strings(struct reader *r)
 
 static void read_types(struct reader *r)
 {
-    const char *names[RECORDED_TYPES];
+    const char *names[RECORDED_TYPES], *units[RECORDED_TYPES];
     size_t n = 0;
-    for (; n < r->from->sample_types.n && n < RECORDED_TYPES; n++)
+    for (; n < r->from->sample_types.n && n < RECORDED_TYPES; n++) {
         names[n] = profile_text(r->p, text(r, pb_number(r->from->sample_types.v[n], 1)));
+        units[n] = profile_text(r->p, text(r, pb_number(r->from->sample_types.v[n], 2)));
+    }
     r->p->nevents = recorded_types(names, n, r->places, r->p->events);
+    if (recorded_other_types(r->p, names, units, n, r->places))
+        fail(r, -ENOMEM);
     for (size_t e = 0; e < r->p->nevents; e++)
         r->p->period[e] = e || !r->from->period ? 1 : r->from->period;
     if (!r->p->nevents)

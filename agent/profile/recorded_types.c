@@ -1,4 +1,7 @@
 #include "profile/recorded_types.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct types {
@@ -68,4 +71,57 @@ size_t recorded_types(const char *const *names, size_t n, struct recorded_place 
         }
     }
     return found;
+}
+
+struct recorded_kind {
+    struct event_kind kind;
+    char count[256], name[256], unit[64];
+};
+
+/* `count`: the type that is the number of occurrences of the other one; NULL: there is none. */
+static struct recorded_kind *make_kind(const char *count, const char *name, const char *unit)
+{
+    struct recorded_kind *k = calloc(1, sizeof(*k));
+    if (!k)
+        return NULL;
+    snprintf(k->count, sizeof(k->count), "%s", count ? count : "");
+    snprintf(k->name, sizeof(k->name), "%s", name);
+    snprintf(k->unit, sizeof(k->unit), "%s", unit);
+    k->kind = (struct event_kind){
+        .name = k->name,
+        .values = {{k->name, k->unit, k->count}},
+        .series = k->name,
+        .needs = "",
+        .help = k->name,
+    };
+    return k;
+}
+
+/* Whether a type is the number of what the next one is the sum of: such pairs are common. */
+static bool is_count_of_next(const char *const *names, const char *const *units, size_t n,
+                             const struct recorded_place *places, size_t i)
+{
+    return i + 1 < n && i + 1 < RECORDED_TYPES && places[i + 1].what == PLACE_NOTHING && names[i + 1][0] &&
+           !strcmp(units[i], "count") && strcmp(units[i + 1], "count") != 0;
+}
+
+int recorded_other_types(struct profile *p, const char *const *names, const char *const *units, size_t n,
+                         struct recorded_place places[RECORDED_TYPES])
+{
+    for (size_t i = 0; i < n && i < RECORDED_TYPES && p->nevents < XP_MAX_EVENTS; i++) {
+        if (places[i].what != PLACE_NOTHING || !names[i][0])
+            continue;
+        u8 event = (u8)p->nevents;
+        bool pair = is_count_of_next(names, units, n, places, i);
+        size_t sum = i + pair;
+        struct recorded_kind *k = make_kind(pair ? names[i] : NULL, names[sum], units[sum]);
+        if (!k)
+            return -ENOMEM;
+        places[i] = (struct recorded_place){event, 0, PLACE_COUNT};
+        places[sum] = (struct recorded_place){event, 0, PLACE_SUM};
+        p->made[event] = k;
+        p->events[event] = &k->kind;
+        p->nevents++;
+    }
+    return 0;
 }

@@ -17,3 +17,8 @@ struct recorded_place { /* what a number of a sample is */
  * that kinds share. Returns the number of kinds. */
 size_t recorded_types(const char *const *names, size_t n, struct recorded_place places[RECORDED_TYPES],
                       const struct event_kind *kinds[XP_MAX_EVENTS]);
+
+/* Makes kinds of those types that are PLACE_NOTHING, which become the profile's, with its other ones: probes have types
+ * of their own (events/made.h), other programs have many. `units`: those of the types. Returns 0 or -ENOMEM. */
+int recorded_other_types(struct profile *p, const char *const *names, const char *const *units, size_t n,
+                         struct recorded_place places[RECORDED_TYPES]);

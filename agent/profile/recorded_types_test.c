@@ -55,3 +55,24 @@ TEST(recorded_types_are_bounded)
     CHECK_EQ(recorded_types(names, COUNT(names), places, kinds), XP_MAX_EVENTS);
     CHECK(places[XP_MAX_EVENTS].what == PLACE_NOTHING);
 }
+
+/* What is no kind of the table becomes one of the profile. */
+TEST(recorded_types_of_others)
+{
+    static const char *const names[] = {"samples", "cpu", "weigh", "arg2", "", "goroutine"};
+    static const char *const units[] = {"count", "nanoseconds", "count", "bytes", "count", "count"};
+    struct recorded_place places[RECORDED_TYPES];
+    __attribute__((cleanup(profile_free))) struct profile p = {0};
+    CHECK_EQ(profile_init(&p), 0);
+    p.nevents = recorded_types(names, COUNT(names), places, p.events);
+    CHECK_EQ(p.nevents, 1);
+    CHECK_EQ(recorded_other_types(&p, names, units, COUNT(names), places), 0);
+    CHECK_EQ(p.nevents, 3);
+    CHECK(places[2].what == PLACE_COUNT && places[2].event == 1 && places[3].what == PLACE_SUM && places[3].event == 1);
+    CHECK(places[4].what == PLACE_NOTHING && places[5].what == PLACE_SUM && places[5].event == 2);
+    CHECK_STR(p.events[1]->values[0].type, "arg2");
+    CHECK_STR(p.events[1]->values[0].unit, "bytes");
+    CHECK_STR(p.events[1]->values[0].count, "weigh");
+    CHECK_STR(p.events[2]->name, "goroutine");
+    CHECK_STR(p.events[2]->values[0].count, "");
+}

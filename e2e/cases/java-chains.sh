@@ -3,7 +3,6 @@
 # with default flags of the virtual machine and others.
 #
 # Of code that is inlined, HotSpot knows every place with DebugNonSafepoints only; without that, a stack may lack its leaf.
-# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/java/lib.sh

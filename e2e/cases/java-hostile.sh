@@ -1,7 +1,6 @@
 #!/bin/bash
 # Beside programs that claim to be Java virtual machines and lie about all that is read of them, and two whose memory hangs
 # who reads it, another container's Java is profiled as if they were not there; and what they cost the agent is limited.
-# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -13,7 +13,7 @@ out=${1:-$work/out}
 mkdir -p "$out"
 
 sources=()
-for file in agent/profile/*.c agent/events/*.c agent/base/*.c e2e/html/*.c; do
+for file in agent/profile/*.c agent/events/*.c agent/base/*.c agent/probe/tracefs.c e2e/html/*.c; do
     case $file in
     *_test.c | */test_main.c | *_fuzz.c) ;;
     *) sources+=("$file") ;;

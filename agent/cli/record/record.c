@@ -1,5 +1,6 @@
 /* xprof record: one recording, from options to files. */
 #include "cli/record/record.h"
+#include "cli/record/functions.h"
 #include "cli/record/output.h"
 #include "cli/record/record_options.h"
 #include "cli/record/summary.h"
@@ -8,7 +9,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "events/tracepoints.h"
+#include "events/made.h"
 #include "profile/runtime_only.h"
 #include <errno.h>
 #include <poll.h>
@@ -68,7 +69,7 @@ static const struct event_kind *make_event(void *ctx, const char *name)
 {
     struct recording *r = ctx;
     const struct record_options *o = &r->options;
-    struct event_choice choice = {o->filter, o->value, o->period};
+    struct event_choice choice = {o->filter, o->value, o->period, record_find_function, &r->options};
     return event_make(&r->made, name, &choice, r->why, sizeof(r->why));
 }
 

@@ -1,7 +1,7 @@
 #include "cli/record/record_options.h"
 #include "bpf/xprof.h"
 #include "profile/encode.h"
-#include "events/tracepoints.h"
+#include "events/made.h"
 #include <errno.h>
 #include <string.h>
 
@@ -36,13 +36,15 @@ static const struct option_row rows[] = {
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
      .resolve = event_name_or_made, .listing = "xprof list",
-     .help = "events to record; also tracepoint:CATEGORY:NAME and syscall:NAME"},
+     .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME, uprobe:FILE:FUNCTION and "
+             "uretprobe:FILE:FUNCTION"},
     {"filter", 0, OPTION_TEXT, "EXPR", AT(filter),
-     .help = "of tracepoints and system calls, count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
+     .help = "of tracepoints, system calls and functions, count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
     {"value", 0, OPTION_TEXT, "FIELD[:UNIT]", AT(value),
-     .help = "count a field of a tracepoint; UNIT is `count`, `bytes` or `nanoseconds`"},
+     .help = "count by a field: of a tracepoint, arg1 to arg6 or retval of a function; UNIT is `count`, `bytes` or "
+             "`nanoseconds`"},
     {"period", 0, OPTION_NUMBER, "N", AT(period), 1, 1000000000,
-     .help = "of tracepoints, take one in N at random, for all of them (default: 1)"},
+     .help = "of the same, take one in N at random, for all of them (default: 1)"},
     {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,
      .help = "tell bytes apart by file (-e file) or peer (-e net), as a label of samples in pprof (repeatable)"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
@@ -171,7 +173,7 @@ static int check_labels(const struct record_options *o, struct buf *message)
     return 0;
 }
 
-/* They are about tracepoints; a value is a field of one. */
+/* They are about tracepoints and functions; a value is a field of one. */
 static int check_made(const struct record_options *o, struct buf *message)
 {
     size_t made = 0;
@@ -179,11 +181,10 @@ static int check_made(const struct record_options *o, struct buf *message)
         made += event_is_made(o->events.v[i]);
     if (!made && (o->filter || o->value || o->period))
         return complain(message,
-                        "--filter, --value and --period are about tracepoints: give -e tracepoint:CATEGORY:NAME, too");
+                        "--filter, --value and --period are about tracepoints and functions: give -e "
+                        "tracepoint:CATEGORY:NAME, too");
     if (made > 1 && (o->filter || o->value))
-        return complain(message, "--filter and --value are about one tracepoint: record the others by themselves");
-    if (made && o->raw)
-        return complain(message, "--raw: tracepoints are recorded with names only");
+        return complain(message, "--filter and --value are about one event: record the others by themselves");
     return 0;
 }
 

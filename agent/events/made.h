@@ -1,22 +1,26 @@
-/* Kinds of events that are made of a tracepoint, by name: `tracepoint:CATEGORY:NAME`, or `syscall:NAME`, which counts
- * the calls. They are recorded as kinds of the table are (events.h).
+/* Kinds of events that are made for a recording, by name: of a tracepoint (`tracepoint:CATEGORY:NAME`), a system call
+ * (`syscall:NAME`), or a function of a program or library (`uprobe:FILE:FUNCTION`, `uretprobe:FILE:FUNCTION`). They are
+ * recorded as kinds of the table are (events.h).
  */
 #pragma once
 #include "events/events.h"
 
-struct event_choice {      /* of all tracepoints of a recording */
+struct event_choice {      /* of all that are made */
     const char *condition; /* which occurrences count (condition.h); NULL: all */
     const char *value;     /* FIELD or FIELD:UNIT, by which they count; NULL: each as one */
     u64 period;            /* one of so many is taken, for all of them; 0: 1 */
+    /* Finds a function of a file: fills in out->fd and out->offsets, both owned. Returns 0, or -errno and a line. */
+    int (*find)(void *ctx, const char *file, const char *function, struct probe_places *out, char *why, size_t len);
+    void *ctx;
 };
 struct event_made { /* what was made for a recording, which outlives it; release with event_made_free */
-    struct event_tracepoint *v[XP_MAX_EVENTS];
+    struct event_probe *v[XP_MAX_EVENTS];
     size_t n;
 };
 
 /* Whether a name is of this form. */
 bool event_is_made(const char *name);
-/* Returns the kind, which is *made's; NULL: there is no such tracepoint, or another error, which has its line. */
+/* Returns the kind, which is *made's; NULL: there is no such thing, or another error, which has its line. */
 const struct event_kind *event_make(struct event_made *made, const char *name, const struct event_choice *choice,
                                     char *why, size_t len);
 void event_made_free(struct event_made *made);

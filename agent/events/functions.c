@@ -1,0 +1,70 @@
+#include "events/made_internal.h"
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/user.h>
+
+/* ---- What conditions may ask for --------------------------------------------------------------------------------- */
+
+/* A register as the program finds it (struct pt_regs of the kernel begins as struct user_regs_struct does). */
+#define REGISTER(name, register)                          \
+    {                                                     \
+        name, offsetof(struct user_regs_struct, register) \
+    }
+
+struct place {
+    const char *name;
+    size_t offset;
+};
+/* System V ABI for AMD64, 3.2.3. */
+static const struct place ARGUMENTS[] = {REGISTER("arg1", rdi), REGISTER("arg2", rsi), REGISTER("arg3", rdx),
+                                         REGISTER("arg4", rcx), REGISTER("arg5", r8),  REGISTER("arg6", r9)};
+static const struct place RESULT[] = {REGISTER("retval", rax)};
+
+static void add_fields(const struct place *places, size_t n, struct tracepoint *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct tracepoint_field *f = &out->fields[out->nfields++];
+        snprintf(f->name, sizeof(f->name), "%s", places[i].name);
+        f->place = (struct xp_tp_field){.offset = (u32)places[i].offset, .size = 8, .source = XP_TP_SIGNED};
+    }
+}
+
+/* ---- Its name ---------------------------------------------------------------------------------------------------- */
+
+/* FILE may have colons, a function has none. */
+static int split(const char *text, char *file, size_t len, const char **function)
+{
+    const char *colon = strrchr(text, ':');
+    if (!colon || colon == text || !colon[1] || (size_t)(colon - text) >= len)
+        return -EINVAL;
+    snprintf(file, len, "%.*s", (int)(colon - text), text);
+    *function = colon + 1;
+    return 0;
+}
+
+int made_function(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
+                  size_t len)
+{
+    bool returns = made_is(p->name, URETPROBE);
+    const char *text = p->name + strlen(returns ? URETPROBE : UPROBE), *function;
+    char file[sizeof(p->name)];
+    if (split(text, file, sizeof(file), &function)) {
+        snprintf(why, len, "-e %s: expected %sFILE:FUNCTION, such as uprobe:libc.so.6:fopen", p->name,
+                 returns ? URETPROBE : UPROBE);
+        return -EINVAL;
+    }
+    p->places.returns = returns;
+    int rc = choice->find ? choice->find(choice->ctx, file, function, &p->places, why, len) : -ENOTSUP;
+    if (rc)
+        return rc;
+    snprintf(p->type, sizeof(p->type), "%.100s%s", function, returns ? "_return" : "");
+    if (returns)
+        add_fields(RESULT, 1, fields);
+    else
+        add_fields(ARGUMENTS, sizeof(ARGUMENTS) / sizeof(*ARGUMENTS), fields);
+    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = "function", .places = &p->places};
+    p->kind.series = "function";
+    return 0;
+}

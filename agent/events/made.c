@@ -1,0 +1,102 @@
+#include "events/made.h"
+#include "base/cleanup.h"
+#include "events/condition.h"
+#include "events/made_internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+bool event_is_made(const char *name)
+{
+    return made_is(name, TRACEPOINT) || made_is(name, SYSCALL) || made_is(name, UPROBE) || made_is(name, URETPROBE);
+}
+
+const char *event_name_or_made(const char *name)
+{
+    return event_is_made(name) ? name : event_name_of(name);
+}
+
+/* ---- What it counts ---------------------------------------------------------------------------------------------- */
+
+static const char *known_unit(const char *unit)
+{
+    static const char *const units[] = {"count", "bytes", "nanoseconds"};
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+        if (!strcmp(units[i], unit))
+            return units[i];
+    return NULL;
+}
+
+static int set_value(struct event_probe *p, const struct tracepoint *fields, const char *text, char *why, size_t len)
+{
+    const char *colon = strchr(text, ':'), *unit = colon ? known_unit(colon + 1) : "count";
+    struct xp_tp_field place;
+    snprintf(p->value, sizeof(p->value), "%.*s", (int)(colon ? (size_t)(colon - text) : strlen(text)), text);
+    if (!unit) {
+        snprintf(why, len, "--value %s: the unit is one of count, bytes, nanoseconds", text);
+        return -EINVAL;
+    }
+    if (!condition_field(p->value, fields, &place) ||
+        (place.source != XP_TP_SIGNED && place.source != XP_TP_UNSIGNED)) {
+        snprintf(why, len, "--value %s: %s has no number of that name", text, p->name);
+        return -EINVAL;
+    }
+    p->program.value = place;
+    p->kind.values[0] = (struct event_value){p->value, unit, p->type};
+    return 0;
+}
+
+static void made_free(struct event_probe **p)
+{
+    if (*p) {
+        xp_cleanup_close(&(*p)->places.fd);
+        free((*p)->places.offsets);
+    }
+    free(*p);
+    *p = NULL;
+}
+
+static int make(struct event_probe *p, const struct event_choice *choice, char *why, size_t len)
+{
+    struct tracepoint fields = {0};
+    char line[384] = "";
+    bool function = made_is(p->name, UPROBE) || made_is(p->name, URETPROBE);
+    int rc = function ? made_function(p, choice, &fields, why, len) : made_tracepoint(p, &fields, why, len);
+    if (rc)
+        return rc;
+    p->kind.name = p->kind.help = p->name;
+    p->kind.needs = function ? "6.6+" : "";
+    p->kind.values[0] = (struct event_value){p->type, "count", ""};
+    p->kind.cost = function ? EVENT_COST_HIGH : EVENT_COST_MEDIUM;
+    p->kind.probe.conditions = &p->program;
+    p->program.period = (u32)choice->period;
+    if (choice->value)
+        rc = set_value(p, &fields, choice->value, why, len);
+    if (!rc && choice->condition &&
+        (rc = condition_compile(choice->condition, &fields, &p->program, line, sizeof(line))))
+        snprintf(why, len, "--filter '%s': %s", choice->condition, line);
+    return rc;
+}
+
+const struct event_kind *event_make(struct event_made *made, const char *name, const struct event_choice *choice,
+                                    char *why, size_t len)
+{
+    CLEANUP(made_free) struct event_probe *p = calloc(1, sizeof(*p));
+    snprintf(why, len, "-e %s: out of memory", name);
+    if (made->n == XP_MAX_EVENTS || !p)
+        return NULL;
+    p->places.fd = -1;
+    snprintf(p->name, sizeof(p->name), "%s", name);
+    if (strlen(name) >= sizeof(p->name))
+        snprintf(why, len, "-e %.100s...: the name is too long", name);
+    else if (!make(p, choice, why, len))
+        return &(made->v[made->n++] = TAKE_PTR(p))->kind;
+    return NULL;
+}
+
+void event_made_free(struct event_made *made)
+{
+    for (size_t i = 0; i < made->n; i++)
+        made_free(&made->v[i]);
+    made->n = 0;
+}

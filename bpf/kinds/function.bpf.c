@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Kind `function`: calls of functions of programs and libraries, or their returns. User space attaches the program to
+ * places in files (agent/probe/uprobes.c); its context are the registers there. The leaf of a call's stack is the
+ * function, that of a return its caller.
+ */
+#define XP_SLOTTED
+#define XP_IN_BODIES /* where functions return to, and at offsets in them */
+#include "bpf/kind.bpf.h"
+#include "bpf/conditions.bpf.h"
+
+SEC("kprobe")
+int xp_on_function(void *ctx)
+{
+    struct xp_state *s = xp_is_wanted() && xp_tp_counts(ctx) ? xp_begin_level() : 0;
+    if (!s)
+        return 0;
+    if (!xp_stack_here(0, s)) {
+        xp_tp_amounts(ctx, s);
+        xp_count_for(s->hash, 0, s->sample.cgroup);
+    }
+    xp_end_level();
+    return 0;
+}

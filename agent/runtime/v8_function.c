@@ -8,6 +8,7 @@
 #define MAX_LOCALS    (1u << 16)
 #define INLINE_LOCALS 75 /* their names, if there are fewer, are in the scope itself */
 #define ANONYMOUS     "(anonymous)"
+#define MAX_RETRIES   64 /* of texts, in a request */
 
 /* Bits of the flags of a scope. */
 enum {
@@ -30,11 +31,25 @@ bool v8_function_cookie(struct memory *m, const struct v8 *v, u64 shared, u32 *c
     return true;
 }
 
-/* The offset of a text; 0: it is empty, or cannot be read. */
-static u32 text_of(struct v8_query *q, u64 value)
+/* False: there is none, or it cannot be read. */
+static bool read_text(struct v8_query *q, u64 place, struct buf *out)
+{
+    bool ok = true;
+    u64 string = v8_object(q->m, place, &ok);
+    return ok && string && v8_text(q->m, q->v8, v8_now(q->m, string), out);
+}
+
+/* The offset of the text that a place refers to; 0: it is empty, or cannot be read. Those of a program that has just
+ * begun are moved by the garbage collector: they are looked for once more. */
+static u32 text_at(struct v8_query *q, u64 place)
 {
     AUTO_BUF struct buf text = {0};
-    bool ok = XP_V8_IS_OBJECT(value) && v8_text(q->m, q->v8, value - XP_V8_TAG, &text);
+    bool ok = read_text(q, place, &text);
+    if (!ok && q->retries < MAX_RETRIES) {
+        q->retries++;
+        memory_forget(q->m);
+        ok = read_text(q, place, &text);
+    }
     return frame_reply_text_of(&q->reply, &text, ok);
 }
 
@@ -43,6 +58,12 @@ static u32 text_of(struct v8_query *q, u64 value)
 static u64 slot(struct v8_query *q, u64 scope, u32 i, bool *ok)
 {
     return memory_u(q->m, scope + sizeof(u64) * (1 + (u64)i), sizeof(u64), ok);
+}
+
+static u32 text_in_slot(struct v8_query *q, u64 scope, u32 i, bool *ok)
+{
+    slot(q, scope, i, ok);
+    return *ok ? text_at(q, scope + sizeof(u64) * (1 + (u64)i)) : 0;
 }
 
 static u32 place_of(u64 value)
@@ -76,12 +97,12 @@ static void read_scope(struct v8_query *q, u64 scope, struct v8_function *f)
     i += flags & HAS_CLASS_VARIABLE ? 1 : 0;
     i += l->old_scopes && has_receiver(flags) ? 1 : 0;
     if (flags & HAS_NAME) {
-        f->name = text_of(q, slot(q, scope, i, &ok));
+        f->name = text_in_slot(q, scope, i, &ok);
         i += 2;
     }
     if (flags & HAS_INFERRED_NAME) {
-        u64 inferred = slot(q, scope, i++, &ok);
-        f->name = f->name ? f->name : text_of(q, inferred);
+        u32 inferred = text_in_slot(q, scope, i++, &ok);
+        f->name = f->name ? f->name : inferred;
     }
     f->start = place_of(slot(q, scope, l->scope_first >= PLACED_FIRST ? SLOT_START : i, &ok));
     f->start = ok ? f->start : V8_NOWHERE;
@@ -97,7 +118,7 @@ static void read_script(struct v8_query *q, struct v8_function *f)
     if (v8_type(q->m, v, script) != v->layout.script_type)
         return;
     f->script = script;
-    f->file = text_of(q, memory_u(q->m, script + v->layout.script_name, sizeof(u64), &ok));
+    f->file = text_at(q, script + v->layout.script_name);
 }
 
 /* Functions of the language have a number in place of their bytecode. */
@@ -116,7 +137,7 @@ static struct v8_function read_function(struct v8_query *q, u64 shared)
     if (XP_V8_IS_OBJECT(name) && v8_type(q->m, q->v8, name - XP_V8_TAG) == l->scope_type)
         read_scope(q, name - XP_V8_TAG, &f);
     else
-        f.name = text_of(q, name);
+        f.name = text_at(q, shared + l->shared_name);
     read_script(q, &f);
     f.name = f.name ? f.name : frame_reply_text(&q->reply, ANONYMOUS, strlen(ANONYMOUS));
     return f;

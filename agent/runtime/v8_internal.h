@@ -35,6 +35,10 @@ int v8_layout(struct memory *m, const struct module *mod, struct v8 *out);
 
 /* ---- Texts: v8_text.c ---- */
 
+/* Where an object is: while the garbage collector moves it, it has its new address in place of its map, without a tag
+ * (src/objects/map-word.h). 0: it cannot be read. */
+u64 v8_now(struct memory *m, u64 object);
+
 #define V8_MAX_TEXT 4096 /* characters of a name; longer ones are shortened */
 /* Characters [from, from + most) of a string, as far as there are any, go to `use`, in pieces; they have 1 or 2 bytes
  * each. Returns false if they cannot be read, or it is none; `use` returns false to end it. */
@@ -77,6 +81,7 @@ struct v8_query { /* one request */
     u64 source_left; /* characters of sources */
     u64 table_left;  /* bytes of tables */
     u64 search_left; /* places where code may begin */
+    u32 retries;     /* texts that were looked for once more */
 };
 
 /* Reads what makes the cookie of a function. False: it is none, or it cannot be read. */

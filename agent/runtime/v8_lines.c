@@ -61,14 +61,11 @@ static bool add_lines(void *arg, const u8 *chars, size_t n, unsigned bytes)
     return ok;
 }
 
-/* While it is being moved, an object has its new address in place of its map, without a tag (src/objects/map-word.h).
- */
 static u64 source_of(struct v8_query *q, u64 script)
 {
     bool ok = true;
     u64 source = v8_object(q->m, script + q->v8->layout.script_source, &ok);
-    u64 map = source ? memory_u(q->m, source, sizeof(map), &ok) : 0;
-    return !ok ? 0 : XP_V8_IS_OBJECT(map) ? source : map;
+    return ok ? v8_now(q->m, source) : 0;
 }
 
 /* NULL: out of memory, or too many. */

@@ -212,6 +212,28 @@ TEST(a_source_that_was_moved_is_looked_for_once_more)
     v8_lines_free(&q);
 }
 
+/* What was read around it before is of no use once it has another address. */
+TEST(a_text_that_was_moved_is_looked_for_once_more)
+{
+    CRAFT(CRAFTED_22);
+    CLEANUP(memory_free) struct memory m = {0};
+    AUTO_CLOSE int fd = memfd_create("mem", MFD_CLOEXEC);
+    struct v8 v = v8_of(&a);
+    struct v8_query q = {.m = &m, .v8 = &v};
+    u64 place = c->script + CRAFTED_NAME, file = crafted_pointer(crafted_text(c, "/moved.js"));
+    crafted_put(c, (u32)place, crafted_pointer(crafted_alloc(c, 64)), 8);
+    CHECK_EQ(pwrite(fd, c->bytes, sizeof(c->bytes), 0), sizeof(c->bytes));
+    CHECK_EQ(memory_open(&m, fd, -1), 0);
+    v8_type(&m, &v, c->script); /* keeps the page */
+    CHECK_EQ(pwrite(fd, &file, sizeof(file), (off_t)place), sizeof(file));
+    const struct v8_function *f = v8_function(&q, c->work);
+    CHECK(f && f->file);
+    CHECK_STR(f ? q.reply.texts.data + f->file : "", "/moved.js");
+    vec_free(&q.known);
+    map_free(&q.functions);
+    buf_free(&q.reply.texts);
+}
+
 TEST(sources_are_read_up_to_a_limit)
 {
     CRAFT(CRAFTED_26);

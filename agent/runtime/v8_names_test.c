@@ -86,6 +86,20 @@ TEST(scripts_may_have_no_name)
     CHECK_STR(frame_of(c, &a, c->work, 4), "1 work :0");
 }
 
+TEST(texts_are_followed_to_where_they_are_being_moved)
+{
+    for (unsigned i = 0; i < CRAFTED_VERSIONS; i++) {
+        CRAFT(i);
+        u32 was = crafted_text(c, "x"), is = crafted_text(c, "/moved.js"), name = crafted_text(c, "y");
+        crafted_put(c, was, is, 8); /* in place of its map */
+        crafted_put(c, name, crafted_text(c, "lazy"), 8);
+        crafted_put(c, c->script + CRAFTED_NAME, crafted_pointer(was), 8);
+        CHECK_STR(frame_of(c, &a, c->work, 4), "1 work /moved.js:4");
+        u32 lazy = crafted_function(c, name, crafted_pointer(c->table), crafted_pointer(c->script));
+        CHECK_STR(frame_of(c, &a, lazy, 4), "1 lazy /moved.js:0");
+    }
+}
+
 TEST(many_frames_are_named_at_once)
 {
     CRAFT(CRAFTED_18);

@@ -106,6 +106,13 @@ static bool read_range(struct reading *r, u64 string, u64 from, u64 most, bool *
     return ok && read_part(r, string, from < n ? from : n, left < most ? left : most);
 }
 
+u64 v8_now(struct memory *m, u64 object)
+{
+    bool ok = object;
+    u64 map = memory_u(m, object, sizeof(map), &ok);
+    return !ok ? 0 : XP_V8_IS_OBJECT(map) ? object : map;
+}
+
 bool v8_text_each(struct memory *m, const struct v8 *v, u64 string, u64 from, u64 most, v8_use use, void *arg)
 {
     struct reading r = {.m = m, .v8 = v, .use = use, .arg = arg};

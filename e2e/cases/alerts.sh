@@ -1,6 +1,7 @@
 #!/bin/bash
 # The chart's alerts: each is tested with figures that make it fire and with some that do not, is in the runbook, and
 # names metrics that an agent has.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

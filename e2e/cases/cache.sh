@@ -1,5 +1,6 @@
 #!/bin/bash
 # Tables are kept on disk: a second recording makes none; damaged ones are made anew.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # --cgroup: the group and those below it, in the unified hierarchy and in those of version 1.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

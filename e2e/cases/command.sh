@@ -1,5 +1,6 @@
 #!/bin/bash
 # A command: its exit status is passed on, and signals end a recording early without losing it.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

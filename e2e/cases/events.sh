@@ -1,5 +1,6 @@
 #!/bin/bash
 # Events beside cpu, alone and together; and stacks of the kernel or of the program alone.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Thousands of short processes a second: every sample is accounted for.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A recording that is killed leaves neither eBPF programs nor helper processes behind, 5 s later.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # Bytes of sockets are told apart by peer on request: clients have the address and port of their server, servers the
 # address of their client and their own port, whoever of the two speaks first, and however the peer is named. Sockets of
 # the unix family have the name that one of the two is bound to.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Nothing that was allocated is forgotten, neither after a recording nor after one that failed; and what an agent holds does
 # not grow from interval to interval.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -2,6 +2,7 @@
 # A program of 500 MB runs for ten seconds and is deleted, and so are 60 small ones, and the image of a container with its
 # debug files. A minute later the disk has its space again, no process of the agent holds a file of it, and the profiles
 # have names.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # -p: its threads, its children, those yet to be born, and nothing else; and the end when all are gone.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

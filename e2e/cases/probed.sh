@@ -1,5 +1,6 @@
 #!/bin/bash
 # Stacks are whole through functions with return probes, of another tool and our own, and where probes are executed.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

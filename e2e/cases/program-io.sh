@@ -1,6 +1,7 @@
 #!/bin/bash
 # Real programs move as many bytes as their own books and the kernel's say: dd, fio, postgres, curl and nginx. So do the
 # times of fio's calls, and what it moves by io_uring.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Workers that are forked and end after 50 ms have their functions and names from the first sample on: their memory looks
 # like their parent's, of which all is known.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Eight threads: each one's stack ends at the bottom of clone3.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 . e2e/pprof.sh

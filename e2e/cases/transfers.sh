@@ -1,6 +1,7 @@
 #!/bin/bash
 # Bytes of files and sockets are exact by function, and so is the sort of these: launched, attached, static, beside each
 # other and alone. What calls made the kernel read from a disk is known.
+# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -11,7 +11,6 @@ helm=v3.21.4
 containerd=v2.2.3
 kubernetes=$(sed -n 's/^.*k8s.io\/kubernetes v//p' "$here/go.mod")
 minor=$(echo "$kubernetes" | cut -d. -f2)
-export GOGC=400 # compilers that collect less garbage are done sooner
 export CGO_ENABLED=0 GOFLAGS="-p=${JOBS:-2} -trimpath" GO111MODULE=on
 
 command -v go >/dev/null || { echo "there is no go" >&2 && exit 1; }

@@ -21,11 +21,12 @@ before=$SECONDS
 node churn short $pods 20 "$TMP/short%" 25
 took=$((SECONDS - before))
 expect_sum | tail -n 1
-named=0
+missing=()
 for ((i = 0; i < pods; i++)); do
-    if has_profiles "default/short-$i/c0"; then named=$((named + 1)); fi
+    has_profiles "default/short-$i/c0" || missing+=("$i")
 done
-[ $named = $pods ] || fail "$((pods - named)) of $pods pods have no profile"
+[ ${#missing[@]} = 0 ] || fail "${#missing[@]} of $pods pods have no profile: ${missing[*]}
+$(curl -sf "$page/metrics" | grep -E '^xprof_(profile_samples_total|samples_unwanted|cgroup_events|discovery)')"
 [ "$(metric xprof_profile_samples_unnamed_total)" = 0 ] || fail "samples without a name"
 [ "$(find "$out" -mindepth 2 -maxdepth 2 | wc -l)" = $pods ] || fail "there are profiles of others"
 python3 - "$out/default" <<'EOF' || fail "a sample is in another pod's profile"

@@ -141,8 +141,9 @@ def churn(prefix, count, seconds, *command):
 
     def live(i):
         pod = Pod("%s-%d" % (prefix, i), 1, {"xprof.io/profile": "true"})
-        time.sleep(0.2)  # a kubelet takes longer from the object to the first process
+        time.sleep(0.2)  # a kubelet takes longer from the object to the first process,
         pod.make_groups()
+        time.sleep(0.1)  # and a runtime from the groups to it
         process = pod.run(0, [command[0].replace("%", str(i % 2))] + list(command[1:]))
         pod.tell_status()
         process.wait()

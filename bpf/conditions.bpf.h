@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * Which occurrences of a probe count, and as how much (bpf/tracepoint.h). The record is what the program has as its
- * context: that of a tracepoint, or the registers at a function.
+ * context: that of a tracepoint, or the registers at a function. Each of these objects has an xp_tp.
  */
 #pragma once
 #include "bpf/tracepoint.h"
-
-const volatile struct xp_tp xp_tp = {};
 
 /* The context as a number, with which the verifier lets us calculate. */
 XP_INLINE u64 xp_tp_record(void *ctx)
@@ -53,11 +51,6 @@ XP_INLINE long xp_tp_text(u64 record, const volatile struct xp_tp_field *f, char
     return bpf_probe_read_user_str(text, XP_TP_TEXT, (void *)address);
 }
 
-XP_INLINE int xp_tp_is_text(const volatile struct xp_tp_field *f)
-{
-    return f->source >= XP_TP_ARRAY && f->source <= XP_TP_COMM;
-}
-
 enum { XP_TP_NO, XP_TP_YES, XP_TP_UNKNOWN };
 
 XP_INLINE int xp_tp_same_text(u64 record, const volatile struct xp_tp_term *t)
@@ -96,7 +89,7 @@ XP_NOINLINE int xp_tp_holds(u64 record, u32 number)
     if (number >= XP_TP_TERMS)
         return XP_TP_NO;
     const volatile struct xp_tp_term *t = &xp_tp.terms[number];
-    int holds = xp_tp_is_text(&t->field) ? xp_tp_same_text(record, t) : xp_tp_compare(record, t);
+    int holds = XP_TP_IS_TEXT(t->field.source) ? xp_tp_same_text(record, t) : xp_tp_compare(record, t);
     return holds == XP_TP_UNKNOWN ? XP_TP_UNKNOWN : holds != t->negated;
 }
 

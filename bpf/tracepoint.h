@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Which occurrences of a tracepoint count, and as how much: conditions on the fields of its record, known when the
- * program is loaded. A condition is a choice of ways; in each, some terms hold. Include bpf/types.h first.
+ * Which occurrences of a tracepoint, or of a probe at a function, count, and as how much: conditions on the fields of
+ * its record (there, the registers), known when the program is loaded. A condition is a choice of ways; in each, some
+ * terms hold. Include bpf/types.h first.
  */
 #pragma once
 
@@ -21,6 +22,7 @@ enum xp_tp_source {
     XP_TP_PID,   /* numbers */
     XP_TP_TID,
 };
+#define XP_TP_IS_TEXT(source) ((source) >= XP_TP_ARRAY && (source) <= XP_TP_COMM)
 enum xp_tp_test { XP_TP_EQUAL, XP_TP_LESS, XP_TP_GREATER, XP_TP_BITS }; /* the last one: any of these */
 
 struct xp_tp_field {

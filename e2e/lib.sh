@@ -193,19 +193,30 @@ record_running() { # OPTION... -- COMMAND...
 # record() of a COMMAND that is attached to while it waits for a line: it has said "ready". It gets one when its waits are
 # followed, and SECONDS later.
 record_waiting() { # EVENT SECONDS COMMAND...
-    local pid
+    record_at_gate follows_waits "$2" -e "$1" -- "${@:3}"
+}
+
+# The same, when FOLLOWED comes true.
+record_at_gate() { # FOLLOWED SECONDS OPTION... -- COMMAND...
+    local followed=$1 seconds=$2 options=() pid
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
     [ -p "$TMP/gate" ] || mkfifo "$TMP/gate"
     rm -f "$TMP/out"
-    "${@:3}" <"$TMP/gate" >"$TMP/out" 2>&1 &
+    "$@" <"$TMP/gate" >"$TMP/out" 2>&1 &
     pid=$!
     exec 3>"$TMP/gate"
     at_exit "kill -KILL $pid"
     await grep -q ready "$TMP/out"
-    record -e "$1" -p $pid &
+    record "${options[@]}" -p $pid &
     recorder=$!
     at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
-    await follows_waits
-    sleep "$2"
+    await "$followed"
+    sleep "$seconds"
     echo >&3
     exec 3>&-
     wait "$recorder" || fail "the recording ended with $?"

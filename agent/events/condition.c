@@ -136,11 +136,6 @@ static int read_text(struct compiler *c, const char *field, struct xp_tp_term *t
     return 0;
 }
 
-static bool is_text(const struct xp_tp_field *f)
-{
-    return f->source >= XP_TP_ARRAY && f->source <= XP_TP_COMM;
-}
-
 /* A number that is compared with a text is its address. */
 static bool may_be_address(const struct xp_tp_field *f)
 {
@@ -173,11 +168,12 @@ static int read_term(struct compiler *c, bool negate, struct ways *out)
     const struct comparison *comparison = read_comparison(c);
     if (comparison && may_be_address(&t->field) && strchr("\"'", *rest_of(c)))
         t->field.source = XP_TP_USER;
-    if (!comparison || (is_text(&t->field) && !comparison->texts))
-        return complain(c, "expected %s at: %s", is_text(&t->field) ? "== or !=" : "one of == != < <= > >= &", at);
+    bool text = XP_TP_IS_TEXT(t->field.source);
+    if (!comparison || (text && !comparison->texts))
+        return complain(c, "expected %s at: %s", text ? "== or !=" : "one of == != < <= > >= &", at);
     t->test = comparison->test;
     t->negated = comparison->negated != negate;
-    rc = is_text(&t->field) ? read_text(c, name, t) : read_number(c, name, t);
+    rc = text ? read_text(c, name, t) : read_number(c, name, t);
     if (!rc)
         *out = (struct ways){{(u8)(1u << c->out->nterms++)}, 1};
     return rc;
@@ -267,7 +263,8 @@ int condition_compile(const char *text, const struct tracepoint *fields, struct 
     struct ways ways;
     out->nterms = out->nways = 0;
     int rc = read_any(&c, false, &ways);
-    if (!rc && *rest_of(&c) && c.at[0])
+    skip_blanks(&c);
+    if (!rc && c.at[0])
         rc = complain(&c, "expected && or || at: %s", c.at);
     if (rc)
         return rc;

@@ -18,6 +18,8 @@ struct event_made { /* what was made for a recording, which outlives it; release
     size_t n;
 };
 
+/* Writes the name that -e takes for a tracepoint. */
+void event_name_of_tracepoint(const char *category, const char *point, char *out, size_t len);
 /* Whether a name is of this form. */
 bool event_is_made(const char *name);
 /* Returns the kind, which is *made's; NULL: there is no such thing, or another error, which has its line. */

@@ -4,6 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CALLS "syscalls"   /* the category of system calls, */
+#define ENTER "sys_enter_" /* and what the tracepoints at their beginnings have in front of their names */
+
+void event_name_of_tracepoint(const char *category, const char *point, char *out, size_t len)
+{
+    if (!strcmp(category, CALLS) && made_is(point, ENTER))
+        snprintf(out, len, SYSCALL "%s", point + strlen(ENTER));
+    else
+        snprintf(out, len, TRACEPOINT "%s:%s", category, point);
+}
+
 struct names { /* in tracefs */
     char category[TRACEPOINT_NAME], point[TRACEPOINT_NAME];
 };
@@ -14,8 +25,8 @@ static int split(struct event_probe *p, struct names *out, char *why, size_t len
 {
     const char *point = p->name + strlen(SYSCALL);
     if (made_is(p->name, SYSCALL)) {
-        snprintf(out->category, sizeof(out->category), "syscalls");
-        snprintf(out->point, sizeof(out->point), "sys_enter_%s", point);
+        snprintf(out->category, sizeof(out->category), CALLS);
+        snprintf(out->point, sizeof(out->point), ENTER "%s", point);
         snprintf(p->type, sizeof(p->type), "%s", point);
         return 0;
     }
@@ -55,13 +66,12 @@ static bool is_typo(const char *a, const char *b, unsigned mistakes)
 static int add_near(void *ctx, const char *category, const char *name)
 {
     struct near *near = ctx;
-    const char *wanted = near->wanted->point, *prefix = "sys_enter_";
     bool call = near->call;
-    size_t skip = call ? strlen(prefix) : 0;
-    if (call && (strcmp(category, near->wanted->category) != 0 || strncmp(name, prefix, skip) != 0))
+    size_t skip = call ? strlen(ENTER) : 0;
+    const char *wanted = near->wanted->point + skip;
+    if (call && (strcmp(category, CALLS) != 0 || !made_is(name, ENTER)))
         return 0;
-    if (!is_typo(name + skip, wanted + skip, MISTAKES) &&
-        !(strlen(wanted + skip) > MISTAKES && strstr(name, wanted + skip)))
+    if (!is_typo(name + skip, wanted, MISTAKES) && !(strlen(wanted) > MISTAKES && strstr(name, wanted)))
         return 0;
     near->len += (size_t)snprintf(near->text + near->len, sizeof(near->text) - near->len, "%s %s%s%s",
                                   near->n ? "," : "", call ? "" : category, call ? "" : ":", name + skip);

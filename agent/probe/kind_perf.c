@@ -24,9 +24,9 @@ static int event_of(const char *program)
 }
 
 /* A link that owns the event; NULL, with errno. */
-static struct bpf_link *attach_to(const struct bpf_program *program, struct perf_event_attr *attr, int cpu)
+static struct bpf_link *attach_to(const struct bpf_program *program, struct perf_event_attr *attr, pid_t pid, int cpu)
 {
-    AUTO_CLOSE int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    AUTO_CLOSE int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     struct bpf_link *link = fd < 0 ? NULL : bpf_program__attach_perf_event(program, fd);
     if (link)
         (void)TAKE_FD(fd);
@@ -39,14 +39,14 @@ struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu)
     struct perf_event_attr attr = {
         .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = (u64)event, .sample_period = 1};
     errno = EINVAL;
-    return event < 0 ? NULL : attach_to(program, &attr, cpu);
+    return event < 0 ? NULL : attach_to(program, &attr, -1, cpu);
 }
 
-/* One event is enough: programs of tracepoints run on all CPUs (kernel/trace/bpf_trace.c). Its own occurrences are of
- * no interest. */
-struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint, int cpu)
+/* One event is enough, of whatever thread: programs of tracepoints run at all occurrences (kernel/trace/bpf_trace.c).
+ */
+struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint)
 {
     struct perf_event_attr attr = {
         .size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = tracepoint, .sample_period = 1};
-    return attach_to(program, &attr, cpu);
+    return attach_to(program, &attr, 0, -1);
 }

@@ -50,26 +50,18 @@ static int attach_on_cpus(struct kind *k, const struct probe *p, const struct bp
     return rc;
 }
 
-static int attach_to_tracepoint(struct kind *k, const struct probe *p, const struct bpf_program *program)
+/* Programs of other events are attached by and by (uprobes.c). */
+static int attach_to_places(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
 {
-    u8 online[PROBE_MAX_CPUS / 8] = {0};
-    int cpu = 0, rc = probe_online(p, online);
-    while (!rc && cpu < p->ncpus - 1 && !(online[cpu / 8] >> cpu % 8 & 1))
-        cpu++;
-    return rc ? rc : keep_link(k, kind_attach_tracepoint(program, p->config.events[k->event].tracepoint, cpu));
-}
-
-static int attach_to_places(struct kind *k, const struct probe *p, const struct bpf_program *program)
-{
-    const struct probe_places *places = p->config.events[k->event].places;
-    int link = places ? uprobes_attach(program, places) : 0; /* others are attached by and by (uprobes.c) */
-    if (places && link >= 0)
-        k->places = link;
-    return link < 0 ? link : 0;
+    if (!event->places)
+        return 0;
+    k->places = uprobes_attach(program, event->places);
+    return k->places < 0 ? k->places : 0;
 }
 
 static int attach(struct kind *k, const struct probe *p)
 {
+    const struct probe_event *event = &p->config.events[k->event];
     struct bpf_program *program;
     int rc = 0;
     bpf_object__for_each_program(program, k->object)
@@ -78,8 +70,8 @@ static int attach(struct kind *k, const struct probe *p)
         if (rc || bpf_program__fd(program) < 0 || bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
             continue;
         rc = type == BPF_PROG_TYPE_PERF_EVENT   ? attach_on_cpus(k, p, program)
-             : type == BPF_PROG_TYPE_TRACEPOINT ? attach_to_tracepoint(k, p, program)
-             : type == BPF_PROG_TYPE_KPROBE     ? attach_to_places(k, p, program)
+             : type == BPF_PROG_TYPE_TRACEPOINT ? keep_link(k, kind_attach_tracepoint(program, event->tracepoint))
+             : type == BPF_PROG_TYPE_KPROBE     ? attach_to_places(k, event, program)
                                                 : keep_link(k, bpf_program__attach(program));
     }
     return rc;

@@ -51,8 +51,8 @@ u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common
 
 /* Attaches a program to its event of perf on a CPU. Returns NULL, with errno, if that fails. */
 struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu);
-/* Attaches a program to a tracepoint, by its number in tracefs: on all CPUs. The same. */
-struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint, int cpu);
+/* The same to a tracepoint, by its number in tracefs: on all CPUs. */
+struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint);
 
 /* ---- uprobes.c ---- */
 

@@ -64,10 +64,9 @@ struct probe_event {
     bool allocators;          /* the same: its programs are attached to the allocators of wanted processes, */
     bool tagged;              /* PROBE_KIND: what it counts is told apart by files or peers, too */
     bool strict;              /* of which it knows nothing while only some of their functions are followed */
-    u64 tracepoint; /* the same: its program is attached to the one with this number; 0: it says itself to which */
-    const struct probe_places
-        *places;                    /* the same: it is attached to these, in whatever process; NULL: there are none */
-    const struct xp_tp *conditions; /* which occurrences of these two count */
+    u64 tracepoint; /* PROBE_KIND: its program is attached to the one with this number; 0: it says itself to which */
+    const struct probe_places *places; /* the same: to these, in whatever process; NULL: to none */
+    const struct xp_tp *conditions;    /* which occurrences of these two count */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
 

@@ -46,18 +46,18 @@ int tracefs_open(void)
 
 /* ---- A tracepoint ------------------------------------------------------------------------------------------------ */
 
-/* Reads a file whole, which does not say how long it is. Returns its length or -errno. */
-static ssize_t read_text(int tracefs, const char *category, const char *name, const char *file, char *out, size_t len)
+/* Reads its text, whose file does not say how long it is. Returns 0 or -errno. */
+static int read_format(int tracefs, const char *category, const char *name, char *out, size_t len)
 {
     char path[512];
-    snprintf(path, sizeof(path), "events/%s/%s/%s", category, name, file);
+    snprintf(path, sizeof(path), "events/%s/%s/format", category, name);
     AUTO_CLOSE int fd = openat(tracefs, path, O_RDONLY | O_CLOEXEC);
     size_t at = 0;
     for (ssize_t n = 1; fd >= 0 && n > 0 && at + 1 < len; at += (size_t)n)
         if ((n = read(fd, out + at, len - 1 - at)) < 0)
             return -errno;
     out[at] = 0;
-    return fd < 0 ? -errno : (ssize_t)at;
+    return fd < 0 ? -errno : 0;
 }
 
 /* The number behind "KEY:" in a line. */
@@ -144,8 +144,8 @@ int tracefs_read(int tracefs, const char *category, const char *name, struct tra
         return -ENOMEM;
     if (strchr(category, '/') || strchr(name, '/') || category[0] == '.' || name[0] == '.')
         return -ENOENT;
-    ssize_t n = read_text(tracefs, category, name, "format", text, MAX_FORMAT);
-    return n < 0 ? (int)n : tracefs_format(text, out);
+    int rc = read_format(tracefs, category, name, text, MAX_FORMAT);
+    return rc ? rc : tracefs_format(text, out);
 }
 
 const struct tracepoint_field *tracepoint_field_find(const struct tracepoint *t, const char *name)

@@ -25,6 +25,7 @@ struct track {
     struct prof_column column;
     const u32 *stacks; /* of its thread, in the order of the profile */
     size_t n;
+    u64 sum;    /* of the value; never 0 */
     bool first; /* of its process */
 };
 struct writer {
@@ -157,7 +158,7 @@ static void add_sample(struct samples *s, s64 stack, u64 time, u64 weight, const
 static int add_samples(struct writer *w, const struct track *t, struct gecko_tables *tables, struct samples *out)
 {
     const struct event_value *value = &w->p->events[t->column.event]->values[t->column.value];
-    u64 sum = sum_of(w->p, t), until = 0;
+    u64 until = 0;
     add_sample(out, -1, 0, 0, value);
     for (size_t i = 0; i < t->n; i++) {
         const struct prof_stack *s = &w->p->stacks.v[t->stacks[i]];
@@ -168,7 +169,7 @@ static int add_samples(struct writer *w, const struct track *t, struct gecko_tab
         if (row < 0)
             return -ENOMEM;
         until += v;
-        add_sample(out, row, (u64)((unsigned __int128)w->p->duration_ns * until / sum), v, value);
+        add_sample(out, row, (u64)((unsigned __int128)w->p->duration_ns * until / t->sum), v, value);
     }
     return out->stacks.failed || out->times.failed || out->weights.failed || out->cpu.failed ? -ENOMEM : 0;
 }
@@ -253,8 +254,9 @@ static int put_thread(struct writer *w, const u32 *stacks, size_t n, s64 *shown,
     u32 process = w->p->stacks.v[stacks[0]].process;
     int r = 0;
     for (size_t c = 0; c < w->ncolumns && !r; c++) {
-        struct track t = {w->columns[c], stacks, n, *shown != process};
-        if (!sum_of(w->p, &t))
+        struct track t = {.column = w->columns[c], .stacks = stacks, .n = n, .first = *shown != process};
+        t.sum = sum_of(w->p, &t);
+        if (!t.sum)
             continue;
         r = put_track(w, &t, out);
         *shown = process;

@@ -12,10 +12,10 @@ static s64 add_pair(struct gecko_set *s, u32 high, u32 low)
             return row;
     row = (u32)s->pairs.n;
     u64 *new = VEC_PUSH(&s->pairs);
-    if (!new || lookup_put(&s->index, hash, row))
+    if (!new)
         return -1;
     *new = pair;
-    return row;
+    return lookup_put(&s->index, hash, row) ? -1 : (s64)row;
 }
 
 static u32 high_of(const struct gecko_set *s, size_t row)

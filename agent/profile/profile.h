@@ -76,8 +76,7 @@ struct profile {
     VEC(struct prof_stack) stacks;
     /* About the recording */
     const struct event_kind *events[XP_MAX_EVENTS];
-    struct recorded_kind
-        *made[XP_MAX_EVENTS]; /* of these, those that are the profile's own (recorded_types.h), or NULL */
+    struct recorded_kind *made[XP_MAX_EVENTS]; /* those of them that are the profile's own (recorded_types.h) */
     u64 period[XP_MAX_EVENTS];
     size_t nevents;
     u64 time_ns; /* wall clock at the start, ns since 1970 */

@@ -55,15 +55,20 @@ static u32 text_at(struct v8_query *q, u64 place)
 
 /* ---- Scopes ----------------------------------------------------------------------------------------------------- */
 
+static u64 place_of_slot(u64 scope, u32 i)
+{
+    return scope + sizeof(u64) * (1 + (u64)i);
+}
+
 static u64 slot(struct v8_query *q, u64 scope, u32 i, bool *ok)
 {
-    return memory_u(q->m, scope + sizeof(u64) * (1 + (u64)i), sizeof(u64), ok);
+    return memory_u(q->m, place_of_slot(scope, i), sizeof(u64), ok);
 }
 
 static u32 text_in_slot(struct v8_query *q, u64 scope, u32 i, bool *ok)
 {
     slot(q, scope, i, ok);
-    return *ok ? text_at(q, scope + sizeof(u64) * (1 + (u64)i)) : 0;
+    return *ok ? text_at(q, place_of_slot(scope, i)) : 0;
 }
 
 static u32 place_of(u64 value)

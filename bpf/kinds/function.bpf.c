@@ -7,6 +7,9 @@
 #define XP_SLOTTED
 #define XP_IN_BODIES /* where functions return to, and at offsets in them */
 #include "bpf/kind.bpf.h"
+#include "bpf/tracepoint.h"
+
+const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
 
 SEC("kprobe")

@@ -6,6 +6,9 @@
  */
 #define XP_OWN_FRAMES 1 /* what perf calls at the tracepoint */
 #include "bpf/kind.bpf.h"
+#include "bpf/tracepoint.h"
+
+const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
 
 XP_INLINE void xp_tp_count(u64 *ctx, struct xp_state *s)

@@ -1,51 +1,22 @@
 #!/bin/bash
 # Any tracepoint and any system call: counts and sums of fields are exact, conditions on fields hold, stacks are whole; of
-# a program that is launched, of one that runs already, of a cgroup; and what is misspelt is named.
+# a program that is launched, of one that runs already, of the machine; and what is misspelt is named.
 # beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root
 
-build_target traced
-exactly() { # NUMBER REGEX: the value of such stacks
-    local n
-    n=$(samples_of "$2")
-    [ "$n" = "$1" ] || fail "$n, not $1, in $2"
-}
-root='traced;_start;__libc_start_main;(__libc_start_call_main;)?main'
+PROGRAM=xp_on_tracepoint
+. e2e/probes/lib.sh
 
-# What the program does, whichever way it comes; the value of a line is a count or a sum.
-traced() { # OPTION...: a recording of it, launched
-    record "$@" -- "$TMP/traced"
-    echo 1 >"$TMP/x.sample"
-    expect_complete 100
-}
-attached() { # OPTION...: of one that runs
-    local pid
-    [ -p "$TMP/gate" ] || mkfifo "$TMP/gate"
-    "$TMP/traced" go <"$TMP/gate" >"$TMP/said" &
-    pid=$!
-    exec 3>"$TMP/gate"
-    at_exit "kill -KILL $pid"
-    await grep -q ready "$TMP/said"
-    record "$@" -p $pid &
-    recorder=$!
-    await has_program xp_on_tracepoint
-    sleep 0.3
-    echo >&3
-    exec 3>&-
-    wait "$recorder" || fail "the recording ended with $?"
-    wait $pid || fail "the program ended with $?"
-    echo 1 >"$TMP/x.sample"
-}
-for way in traced attached; do
+for way in launched attached; do
     $way -e syscall:openat
     exactly 300 "$root;open_there;(__libc_)?open(64)?"
     exactly 200 "$root;open_missing;(__libc_)?open(64)?"
     $way -e syscall:openat --filter 'filename == "/etc/no-such*" && pid != 1'
     exactly 200 "$root;open_missing"
-    exactly 200 traced
-    $way -e tracepoint:syscalls:sys_exit_openat --filter 'ret == -2 && comm == "traced" || ret < -100000'
+    exactly 200 probes
+    $way -e tracepoint:syscalls:sys_exit_openat --filter 'ret == -2 && comm == "probes" || ret < -100000'
     exactly 200 "$root;open_missing"
     expect_no_stack "$root;open_there"
     $way -e syscall:write --value count:bytes --filter 'count > 10 && count & 0xffff'
@@ -56,7 +27,7 @@ for way in traced attached; do
 done
 
 # One in N, for all of them.
-traced -e syscall:openat --period 5
+launched -e syscall:openat --period 5
 n=$(samples_of open_there)
 is "($n - 300) ^ 2" '<=' "150 ^ 2" || fail "one in five: $n of 300"
 is "$n % 5" == 0 || fail "one in five stands for five: $n"
@@ -68,12 +39,12 @@ go tool pprof -symbolize=none -sample_index=sched_sched_process_exit -top "$TMP/
 grep -q 'do_exit' "$TMP/top" || { cat "$TMP/top" && fail "no exits"; }
 
 # Whoever it is. The page with the name is read with the first call.
-record -a -d 30s -e syscall:openat --filter 'filename == "/etc/hostname" && comm == "traced"' &
+record -a -d 30s -e syscall:openat --filter 'filename == "/etc/hostname" && comm == "probes"' &
 recorder=$!
 at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
-await has_program xp_on_tracepoint
+await is_followed
 sleep 0.3
-"$TMP/traced"
+"$target"
 kill -INT "$(pgrep -P $recorder)"
 wait $recorder || fail "the recording ended with $?"
 echo 1 >"$TMP/x.sample"

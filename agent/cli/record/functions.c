@@ -106,15 +106,16 @@ static int split_offset(const char *function, char *name, size_t len, u64 *offse
     return 0;
 }
 
+/* `name` NULL: only the facts. */
 static int ask(int fd, const char *name, struct functions *found, struct facts *facts)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
     struct parser *p = NULL;
     int rc = parser_new(&p, &limits);
     if (!rc)
-        rc = parser_functions(p, fd, name, found);
-    if (!rc)
         rc = parser_facts(p, fd, facts);
+    if (!rc && name)
+        rc = parser_functions(p, fd, name, found);
     parser_free(&p);
     return rc;
 }
@@ -136,14 +137,18 @@ static int find_in(int *fd, const char *file, const char *function, struct probe
     char name[FUNCTIONS_NAME + 1], *end;
     struct functions found;
     struct facts facts;
-    u64 more, offset = strtoull(function, &end, 16);
-    if (!strncmp(function, "0x", 2) && !*end)
-        return take(&offset, 1, 0, fd, out);
-    int rc = split_offset(function, name, sizeof(name), &more);
+    u64 more = 0, offset = strtoull(function, &end, 16);
+    bool bare = !strncmp(function, "0x", 2) && !*end;
+    int rc = bare ? 0 : split_offset(function, name, sizeof(name), &more);
     if (rc)
         snprintf(why, len, "%s: expected FUNCTION, FUNCTION+OFFSET, or 0xOFFSET in the file", function);
-    else if ((rc = ask(*fd, name, &found, &facts)))
+    else if ((rc = ask(*fd, bare ? NULL : name, &found, &facts)))
         snprintf(why, len, "%s: its symbols cannot be read: %s", file, strerror(-rc));
+    else if (out->returns && !strcmp(facts.language, "Go"))
+        snprintf(why, len,
+                 "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
+    else if (bare)
+        return take(&offset, 1, 0, fd, out);
     else if (!found.n && found.indirect)
         snprintf(why, len,
                  "%s: which code is %s is chosen when a program starts: name what it is on this machine, or 0xOFFSET",
@@ -153,9 +158,6 @@ static int find_in(int *fd, const char *file, const char *function, struct probe
                  found.near[0] ? "; near it: " : "", found.near);
     else if (found.left_out)
         snprintf(why, len, "%s: more than %d functions are %s", file, FUNCTIONS_MAX, name);
-    else if (out->returns && !strcmp(facts.language, "Go"))
-        snprintf(why, len,
-                 "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
     else
         return take(found.offset, found.n, more, fd, out);
     return rc ? rc : -ENOENT;

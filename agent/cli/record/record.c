@@ -30,7 +30,7 @@ struct recording {
     struct pipeline_config config;
     struct target target;
     struct outputs outputs;
-    struct event_made made; /* events of tracepoints */
+    struct event_made made; /* events of tracepoints and functions */
     struct pipeline *agent;
     int signals;     /* signalfd */
     int command_end; /* wait status of the COMMAND; valid once `ended` */
@@ -77,10 +77,13 @@ static int add_events(struct recording *r)
 {
     const struct record_options *o = &r->options;
     struct pipeline_config *c = &r->config;
-    struct events_wanted wanted = {.names = (const char *const *)o->events.v, .n = o->events.n};
-    wanted.hz = (unsigned)o->frequency;
-    wanted.find = make_event;
-    wanted.ctx = r;
+    struct events_wanted wanted = {
+        .names = (const char *const *)o->events.v,
+        .n = o->events.n,
+        .hz = (unsigned)o->frequency,
+        .find = make_event,
+        .ctx = r,
+    };
     int rc = events_choose(&wanted, c->events, c->probe.events, &c->probe.nevents);
     for (size_t e = 0; e < c->probe.nevents && o->leaks; e++)
         if (c->probe.events[e].levels == PROBE_LEVELS_HELD)

@@ -1,12 +1,13 @@
-/* Does what tracepoints tell of, a known number of times:   traced [go]
+/* Makes system calls and calls functions, a known number of times:   probes [go]
  * With an argument it says "ready" first, and waits for a line. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline))
+#define NOINLINE __attribute__((noinline, noclone))
 
 static volatile long done;
 
@@ -40,6 +41,26 @@ NOINLINE void advise(void *page)
     done++;
 }
 
+NOINLINE long weigh(const char *what, long pounds)
+{
+    done += pounds;
+    return (long)strlen(what) - 5;
+}
+
+NOINLINE void apples(void)
+{
+    for (long i = 1; i <= 100; i++)
+        weigh("apples", i);
+    done++;
+}
+
+NOINLINE void pears(void)
+{
+    for (int i = 0; i < 50; i++)
+        weigh("pear", -7);
+    done++;
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
@@ -52,5 +73,7 @@ int main(int argc, char **argv)
     open_missing();
     write_much(open("/dev/null", O_WRONLY));
     advise(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    return done != 4;
+    apples();
+    pears();
+    return 0;
 }

@@ -196,7 +196,7 @@ record_waiting() { # EVENT SECONDS COMMAND...
     record_at_gate follows_waits "$2" -e "$1" -- "${@:3}"
 }
 
-# The same, when FOLLOWED comes true.
+# The same, when FOLLOWED comes true. Of the whole machine, if the options say so: then they say how long, too.
 record_at_gate() { # FOLLOWED SECONDS OPTION... -- COMMAND...
     local followed=$1 seconds=$2 options=() pid
     shift 2
@@ -212,7 +212,8 @@ record_at_gate() { # FOLLOWED SECONDS OPTION... -- COMMAND...
     exec 3>"$TMP/gate"
     at_exit "kill -KILL $pid"
     await grep -q ready "$TMP/out"
-    record "${options[@]}" -p $pid &
+    [[ " ${options[*]} " == *" -a "* ]] || options+=(-p "$pid")
+    record "${options[@]}" &
     recorder=$!
     at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
     await "$followed"

@@ -39,15 +39,7 @@ go tool pprof -symbolize=none -sample_index=sched_sched_process_exit -top "$TMP/
 grep -q 'do_exit' "$TMP/top" || { cat "$TMP/top" && fail "no exits"; }
 
 # Whoever it is. The page with the name is read with the first call.
-record -a -d 30s -e syscall:openat --filter 'filename == "/etc/hostname" && comm == "probes"' &
-recorder=$!
-at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
-await is_followed
-sleep 0.3
-"$target"
-kill -INT "$(pgrep -P $recorder)"
-wait $recorder || fail "the recording ended with $?"
-echo 1 >"$TMP/x.sample"
+attached -a -d 4s -e syscall:openat --filter 'filename == "/etc/hostname" && comm == "probes"'
 exactly $((300 - $(value .lost.field))) "$root;open_there"
 expect .lost.field '<=' 1
 

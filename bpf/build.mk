@@ -3,7 +3,7 @@
 BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter \
              -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 # The eBPF objects, each one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
-SKELS := $(patsubst %,$(E)/%.skel.h,xprof address contention sched sleepers tasks wakers resume resume_impl finish)
+SKELS := $(patsubst %,$(E)/%.skel.h,xprof address contention sched sleepers tasks timeline wakers resume resume_impl finish)
 $(E)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)

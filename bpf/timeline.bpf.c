@@ -23,10 +23,6 @@ const volatile u32 xp_prev_state = 0;     /* sched_switch has the state as its f
 
 volatile u64 xp_lost = 0; /* records for which the ring had no room */
 
-struct rq___timeline {
-    unsigned int nr_running;
-    int cpu;
-} CORE;
 struct sched_entity___timeline {
     u64 prev_sum_exec_runtime;
 } CORE;
@@ -66,18 +62,19 @@ INLINE u8 flags_of(struct task_struct *t, u32 state)
         return XP_TL_DEAD;
     if (!state)
         return XP_TL_RUNNABLE;
-    return (state & UNINTERRUPTIBLE ? XP_TL_DEEP : 0) | (BPF_CORE_READ_BITFIELD_PROBED(t, in_iowait) ? XP_TL_IO : 0);
+    return (state & UNINTERRUPTIBLE ? XP_TL_DEEP : 0) | (BPF_CORE_READ_BITFIELD(t, in_iowait) ? XP_TL_IO : 0);
 }
 
-/* The run queue of a thread; NULL: this kernel has no way from one to the other. */
-INLINE struct rq___timeline *queue_of(struct task_struct *t)
+/* The run queue of a thread; NULL: this kernel has no way from one to the other. Threads that tracepoints have as their
+ * arguments are read without further ado. */
+INLINE struct rq *queue_of(struct task_struct *t)
 {
-    return bpf_core_field_exists(struct cfs_rq, rq) ? (void *)BPF_CORE_READ(t, se.cfs_rq, rq) : 0;
+    return bpf_core_field_exists(struct cfs_rq, rq) ? t->se.cfs_rq->rq : 0;
 }
 
-INLINE u16 running_on(struct rq___timeline *rq)
+INLINE u16 running_on(struct rq *rq)
 {
-    u32 n = rq ? BPF_CORE_READ(rq, nr_running) : 0;
+    u32 n = rq ? rq->nr_running : 0;
     return n < 0xffff ? n : 0xffff;
 }
 
@@ -200,13 +197,13 @@ int xp_tl_waking(u64 *ctx)
 INLINE int tell_wakeup(struct task_struct *woken)
 {
     u64 now = bpf_ktime_get_ns();
-    struct rq___timeline *rq = queue_of(woken);
+    struct rq *rq = queue_of(woken);
     struct xp_tl_event *e = begin(XP_TL_WAKEUP, now);
     if (!e)
         return 0;
     e->running = running_on(rq);
     e->thread = woken->pid;
-    e->other = rq ? (u32)BPF_CORE_READ(rq, cpu) : e->cpu;
+    e->other = rq ? (u32)rq->cpu : e->cpu;
     end(e);
     return 0;
 }

@@ -190,7 +190,7 @@ static void on_run(void *ctx, u32 cpu, u32 thread, u64 from, u64 until)
     put_slice(w, from, until);
     buf_str(out, ",\"name\":");
     buf_json(out, t->comm);
-    buf_str(out, ",\"cat\":\"cpu\",\"args\":{\"tid\":");
+    buf_str(out, ",\"cat\":\"cpu,running\",\"args\":{\"tid\":");
     text_uint(out, t->tid);
     buf_char(out, '}');
     end(w);

@@ -17,6 +17,7 @@ check() { # [part]
 # Launched.
 "$XPROF" record -e timeline -o "$trace" -o "$gecko" --summary "$TMP/summary.json" -- "$target" 3 >"$TMP/truth"
 check
+cp "$trace" "$TMP/launched.json"
 echo "launched: $(grep -c ^ok "$TMP/said") figures are right"
 python3 - "$TMP/summary.json" <<'END'
 import json, sys
@@ -33,7 +34,7 @@ wait $pid
 check part
 [ -s "$TMP/x.collapsed" ] || fail "no profile beside the timeline"
 others=$(python3 -c 'import json, sys
-print(len({e["pid"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["cat"] != "cpu"}))' "$trace")
+print(len({e["pid"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["cat"] != "cpu,running"}))' "$trace")
 [ "$others" = 1 ] || fail "slices of $others processes, not of one"
 echo "attached: $(grep -c ^ok "$TMP/said") figures are right"
 
@@ -52,15 +53,10 @@ assert len(missing) < 3, missing
 print("the machine:", len(pids), "processes;", t)
 END
 
-# The Firefox Profiler's own importer.
+# The Firefox Profiler's own importer: of both, with the same times in it.
 firefox=$(e2e/html/firefox.sh) || [ $? = 77 ]
 if [ -n "$firefox" ]; then
-    export PROFILER_CLI_SESSION_DIR=$TMP
-    $firefox load "$gecko" --json >"$TMP/loaded" || { cat "$TMP/loaded" && fail "the Firefox Profiler does not load it"; }
-    $firefox profile info --json >"$TMP/info"
-    $firefox stop --json >/dev/null
-    grep -q '"sleeper"' "$TMP/info" || { head -c 2000 "$TMP/info" && fail "no thread of the target in the Firefox Profiler"; }
-    echo "the Firefox Profiler loads it"
+    FIREFOX=$firefox python3 e2e/timeline/firefox.py "$TMP/launched.json" "$gecko"
 else
     echo "no npm: the Firefox Profiler is left out"
 fi

@@ -22,7 +22,7 @@ def near(a, b, share, least):
 
 
 def slices_of(trace):
-    """{(pid, tid): [(begin, end, category, name)]} in ns since the trace began; those of CPUs have category "cpu"."""
+    """{(pid, tid): [(begin, end, category, name)]} in ns since the trace began; those of CPUs have category "cpu,running"."""
     out = collections.defaultdict(list)
     for e in trace["traceEvents"]:
         if e["ph"] == "X":
@@ -37,7 +37,7 @@ def no_overlap(slices):
     bad = [(who, a, b) for who, rows in slices.items() for a, b in zip(rows, rows[1:]) if b[0] < a[1]]
     check("slices of a thread never overlap", not bad, len(slices), "tracks", bad[:2])
     gaps = [(who, a, b) for who, rows in slices.items() for a, b in zip(rows, rows[1:])
-            if rows[0][2] != "cpu" and b[0] > a[1] + 1]
+            if rows[0][2] != "cpu,running" and b[0] > a[1] + 1]
     check("nor is there a gap between them", not gaps, gaps[:2])
     odd = {s[3] for rows in slices.values() for s in rows if s[2] in KINDS and not s[3].startswith(s[2])}
     check("names say what the category says", not odd, *odd)
@@ -45,7 +45,7 @@ def no_overlap(slices):
 
 def cpus_agree(slices):
     by_thread = sum(e - b for rows in slices.values() for b, e, cat, _ in rows if cat == "running")
-    by_cpu = sum(e - b for rows in slices.values() for b, e, cat, _ in rows if cat == "cpu")
+    by_cpu = sum(e - b for rows in slices.values() for b, e, cat, _ in rows if cat == "cpu,running")
     check("CPUs run at least what threads say", by_cpu >= by_thread - 1000, by_cpu, by_thread)
 
 
@@ -56,7 +56,7 @@ def within(rows, begin, end, category):
 def times(slices, truth, start, part):
     whole = max(e for rows in slices.values() for _, e, _, _ in rows)
     for name, tid, begin, end, ran, queued, _ in truth:
-        rows = next((r for (_, t), r in slices.items() if t == tid and r[0][2] != "cpu"), None)
+        rows = next((r for (_, t), r in slices.items() if t == tid and r[0][2] != "cpu,running"), None)
         if not rows:
             check(f"{name} has a track", False)
             continue
@@ -76,7 +76,7 @@ def times(slices, truth, start, part):
 def causes(slices, truth):
     want = {"waiter": "[pipe]", "sleeper": "[sleep]", "ping": "[pipe]", "pong": "[pipe]"}
     for name, tid, *_ in truth:
-        rows = next((r for (_, t), r in slices.items() if t == tid and r[0][2] != "cpu"), [])
+        rows = next((r for (_, t), r in slices.items() if t == tid and r[0][2] != "cpu,running"), [])
         blocked = collections.Counter()
         for b, e, cat, text in rows:
             if cat == "blocked":

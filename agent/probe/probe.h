@@ -116,7 +116,7 @@ int probe_add_pid(struct probe *p, u32 tgid);
 
 /* Sets the want (XP_WANT) of a cgroup and of all cgroups below it that have none of their own. Any thread may call it;
  * it takes effect at the next sample. Returns 0; -ENOSPC: there are XP_MAX_WANTS already; or another -errno. */
-int probe_want(struct probe *p, u64 cgroup, u32 want);
+int probe_want(struct probe *p, u64 cgroup, u64 want);
 void probe_unwant(struct probe *p, u64 cgroup);
 
 /* Passes on the records in the ring, waiting up to timeout_ms for a wake-up by the kernel side. Records shorter than

@@ -44,7 +44,7 @@ struct xp_tp {
     struct xp_tp_field value; /* XP_TP_NOTHING: an occurrence counts as one */
     u32 period;               /* one of so many occurrences counts, for all of them */
     u32 nterms, nways;
-    u32 pad;
+    u32 arguments;       /* of a USDT probe, as bits: those that terms and the value are about */
     u8 ways[XP_TP_WAYS]; /* terms, as bits */
     struct xp_tp_term terms[XP_TP_TERMS];
 };

@@ -8,13 +8,12 @@
 #include <string.h>
 
 #define MAX_NAME 4096
-#define NEAR     5
 
 struct search {
     const struct elf_file *e;
     const char *pattern;
     struct functions *out;
-    unsigned nnear;
+    struct near near;
 };
 
 static bool add_offset(struct functions *out, u64 offset)
@@ -32,23 +31,6 @@ static bool add_offset(struct functions *out, u64 offset)
     return true;
 }
 
-/* Alike are names that have it in them, of which it is a little longer, or that differ by capitals. */
-static void add_near(struct search *s, const char *name)
-{
-    size_t len = strlen(s->out->near), n = strlen(name), wanted = strlen(s->pattern);
-    bool alike =
-        strstr(name, s->pattern) || (3 * n > 2 * wanted && strstr(s->pattern, name)) || !strcasecmp(name, s->pattern);
-    if (!alike || s->nnear == NEAR || len + strlen(name) + 2 > FUNCTIONS_NEAR)
-        return;
-    for (const char *c = name; *c; c++)
-        if (*c <= ' ' || *c > '~')
-            return;
-    if (len)
-        s->out->near[len++] = ' ';
-    memcpy(s->out->near + len, name, strlen(name) + 1);
-    s->nnear++;
-}
-
 static void judge(struct search *s, const Elf64_Sym *sym, char *name)
 {
     char *version = strchr(name, '@'); /* of the default one of a library: memcpy@@GLIBC_2.14 */
@@ -56,7 +38,7 @@ static void judge(struct search *s, const Elf64_Sym *sym, char *name)
         *version = 0;
     s->out->all++;
     if (fnmatch(s->pattern, name, 0)) {
-        add_near(s, name);
+        near_add(&s->near, name);
         return;
     }
     if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC) {
@@ -96,11 +78,11 @@ void functions_find_elf(const struct elf_file *e, const char *pattern, struct fu
 {
     memset(out, 0, sizeof(*out));
     out->magic = FUNCTIONS_MAGIC;
-    struct search s = {.e = e, .pattern = pattern, .out = out};
+    struct search s = {.e = e, .pattern = pattern, .out = out, .near = {.wanted = pattern}};
     search_in(&s, ".symtab");
     search_in(&s, ".dynsym");
-    if (out->n)
-        memset(out->near, 0, sizeof(out->near));
+    if (!out->n)
+        memcpy(out->near, s.near.text, sizeof(out->near));
 }
 
 int functions_find(int fd, const char *pattern, struct functions *out)
@@ -116,7 +98,7 @@ bool functions_sound(const void *data, size_t len)
 {
     const struct functions *f = data;
     if (len != sizeof(*f) || f->magic != FUNCTIONS_MAGIC || f->n > FUNCTIONS_MAX ||
-        memchr(f->near, 0, FUNCTIONS_NEAR) == NULL)
+        memchr(f->near, 0, NEAR_TEXT) == NULL)
         return false;
     for (u32 i = 1; i < f->n; i++)
         if (f->offset[i] <= f->offset[i - 1])

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "bpf/types.h"
+#include "elf/near.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,8 +11,7 @@ struct elf_file;
 
 #define FUNCTIONS_MAGIC 0x31464C58u /* "XLF1" */
 #define FUNCTIONS_MAX   1000        /* what is beyond is left out */
-#define FUNCTIONS_NEAR  256
-#define FUNCTIONS_NAME  255 /* characters of a pattern */
+#define FUNCTIONS_NAME  255         /* characters of a pattern */
 
 struct functions {
     u32 magic;
@@ -21,7 +21,7 @@ struct functions {
     u32 indirect; /* of that name, but only chosen from when the program starts (STT_GNU_IFUNC) */
     u32 pad;
     u64 offset[FUNCTIONS_MAX]; /* file offsets, ascending, each one once: where probes are cheapest (cheap_place.h) */
-    char near[FUNCTIONS_NEAR]; /* of none: names that are like it, with blanks between them */
+    char near[NEAR_TEXT];      /* of none: names that are like it, with blanks between them */
 };
 
 /* Reads the file behind fd (borrowed). `pattern`: a name as in the file, in which * and ? stand for anything. Returns 0

@@ -8,7 +8,8 @@
 
 bool event_is_made(const char *name)
 {
-    return made_is(name, TRACEPOINT) || made_is(name, SYSCALL) || made_is(name, UPROBE) || made_is(name, URETPROBE);
+    return made_is(name, TRACEPOINT) || made_is(name, SYSCALL) || made_is(name, UPROBE) || made_is(name, URETPROBE) ||
+           made_is(name, USDT);
 }
 
 const char *event_name_or_made(const char *name)
@@ -51,6 +52,8 @@ static void made_free(struct event_probe **p)
     if (*p) {
         xp_cleanup_close(&(*p)->places.fd);
         free((*p)->places.offsets);
+        free((*p)->places.counters);
+        free((*p)->places.sites);
     }
     free(*p);
     *p = NULL;
@@ -60,14 +63,16 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
 {
     struct tracepoint fields = {0};
     char line[384] = "";
-    bool function = made_is(p->name, UPROBE) || made_is(p->name, URETPROBE);
-    int rc = function ? made_function(p, choice, &fields, why, len) : made_tracepoint(p, &fields, why, len);
+    bool usdt = made_is(p->name, USDT), function = made_is(p->name, UPROBE) || made_is(p->name, URETPROBE);
+    int rc = usdt       ? made_usdt(p, choice, &fields, why, len)
+             : function ? made_function(p, choice, &fields, why, len)
+                        : made_tracepoint(p, &fields, why, len);
     if (rc)
         return rc;
     p->kind.name = p->kind.help = p->name;
-    p->kind.needs = function ? "6.6+" : "";
+    p->kind.needs = function || usdt ? "6.6+" : "";
     p->kind.values[0] = (struct event_value){p->type, "count", ""};
-    p->kind.cost = function ? EVENT_COST_HIGH : EVENT_COST_MEDIUM;
+    p->kind.cost = function || usdt ? EVENT_COST_HIGH : EVENT_COST_MEDIUM;
     p->kind.probe.conditions = &p->program;
     p->program.period = (u32)choice->period;
     if (choice->value)
@@ -75,6 +80,8 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
     if (!rc && choice->condition &&
         (rc = condition_compile(choice->condition, &fields, &p->program, line, sizeof(line))))
         snprintf(why, len, "--filter '%s': %s", choice->condition, line);
+    if (usdt)
+        made_note_arguments(&p->program);
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* Declarations shared by the files that make kinds: made.c what they have in common, tracepoints.c and functions.c what
- * each form of name stands for.
+/* Declarations shared by the files that make kinds: made.c what they have in common, tracepoints.c, functions.c and
+ * usdt.c what each form of name stands for.
  */
 #pragma once
 #include "events/made.h"
@@ -19,6 +19,7 @@ struct event_probe {
 #define SYSCALL    "syscall:"
 #define UPROBE     "uprobe:"
 #define URETPROBE  "uretprobe:"
+#define USDT       "usdt:"
 
 static inline bool made_is(const char *name, const char *form)
 {
@@ -28,5 +29,9 @@ static inline bool made_is(const char *name, const char *form)
 /* Each of these fills in the type, the kind's probe, and the fields that conditions may ask for. Returns 0, or -errno
  * and a line. */
 int made_tracepoint(struct event_probe *p, struct tracepoint *fields, char *why, size_t len);
+int made_usdt(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
+              size_t len);
+/* Sets which arguments of USDT probes terms and the value are about. */
+void made_note_arguments(struct xp_tp *program);
 int made_function(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
                   size_t len);

@@ -163,6 +163,7 @@ TEST(parser_says_what_is_wrong_with_a_file)
     struct names view;
     u64 offset = 0;
     CHECK_EQ(parser_functions(p, text, "main", &functions), -ENOEXEC);
+    CHECK_EQ(parser_usdt(p, text, "*:*", &reply), -ENOEXEC);
     CHECK_EQ(parser_synth_identify(p, text, &key), -ENOEXEC);
     CHECK_EQ(parser_facts(p, text, &facts), -ENOEXEC);
     CHECK_EQ(parser_links(p, text, false, &links), -ENOEXEC);
@@ -189,6 +190,10 @@ TEST(parser_finds_functions)
     name[FUNCTIONS_NAME + 1] = 0;
     CHECK_EQ(parser_functions(p, fd, name, &functions), -ENAMETOOLONG);
     CHECK_EQ(parser_functions(p, fd, "", &functions), -ENAMETOOLONG);
+    CLEANUP(parser_reply_free) struct parser_reply probes = {0};
+    CHECK_EQ(parser_usdt(p, fd, "*:*", &probes), 0);
+    CHECK_EQ(((const struct usdt *)probes.data)->magic, USDT_MAGIC);
+    CHECK_EQ(parser_usdt(p, fd, name, &probes), -ENAMETOOLONG);
     CHECK_EQ(parser_restarts(p), 0);
 }
 

@@ -32,15 +32,32 @@ static int do_go_heap(const struct parser_work *work, int file, struct parser_an
     return rc ? rc : child_reply(&found, sizeof(found), a, fd);
 }
 
+static int read_pattern(const struct parser_request *rq, const int *fds, char pattern[FUNCTIONS_NAME + 1])
+{
+    bool whole = rq->n && rq->n <= FUNCTIONS_NAME && pread(fds[SLOT_OFFSETS], pattern, rq->n, 0) == (ssize_t)rq->n;
+    return whole ? 0 : -EPROTO;
+}
+
 static int do_functions(const struct parser_work *work, const struct parser_request *rq, const int *fds,
                         struct parser_answer *a, int *fd)
 {
     struct functions found;
     char pattern[FUNCTIONS_NAME + 1] = "";
-    if (!rq->n || rq->n > FUNCTIONS_NAME || pread(fds[SLOT_OFFSETS], pattern, rq->n, 0) != (ssize_t)rq->n)
-        return -EPROTO;
-    int rc = work->functions(fds[SLOT_FILE], pattern, &found);
+    int rc = read_pattern(rq, fds, pattern);
+    if (!rc)
+        rc = work->functions(fds[SLOT_FILE], pattern, &found);
     return rc ? rc : child_reply(&found, sizeof(found), a, fd);
+}
+
+static int do_usdt(const struct parser_work *work, const struct parser_request *rq, const int *fds,
+                   struct parser_answer *a, int *fd)
+{
+    AUTO_BUF struct buf found = {0};
+    char pattern[FUNCTIONS_NAME + 1] = "";
+    int rc = read_pattern(rq, fds, pattern);
+    if (!rc)
+        rc = work->usdt(fds[SLOT_FILE], pattern, &found);
+    return rc ? rc : child_reply(found.data, found.len, a, fd);
 }
 
 int child_facts(const struct parser_work *work, const struct parser_request *rq, const int *fds,
@@ -57,6 +74,8 @@ int child_facts(const struct parser_work *work, const struct parser_request *rq,
         return do_sites(work->go_locks, fds[SLOT_FILE], a, fd);
     case PARSER_GO_HEAP:
         return do_go_heap(work, fds[SLOT_FILE], a, fd);
+    case PARSER_USDT:
+        return do_usdt(work, rq, fds, a, fd);
     default:
         return do_functions(work, rq, fds, a, fd);
     }

@@ -86,6 +86,11 @@ bool kmem_find_code(FILE *symbols, struct xp_kmem_settings *out);
  */
 void disks_take(struct disks *d, const struct bpf_object *object, int cpus, bool last);
 
+/* ---- usdt.c: what is special about kind `usdt`; both do nothing to the objects of others ---- */
+
+int usdt_prepare(struct bpf_object *object, const struct probe_places *places);   /* before loading; 0 or -errno */
+int usdt_configure(struct bpf_object *object, const struct probe_places *places); /* after it; 0 or -errno */
+
 /* ---- goroutines.c: what is special about locks of Go (bpf/kinds/goroutines.bpf.c) ---- */
 
 /* Forgets the waits of processes that have ended, and counts those of each cgroup. Does nothing to the objects of

@@ -14,6 +14,7 @@
 #include "bpf/heap.h"
 #include "bpf/sums.h"
 #include "bpf/tracepoint.h"
+#include "bpf/usdt.h"
 #include "bpf/waits.h"
 #include "probe/records.h"
 #include "probe/shards.h"
@@ -49,6 +50,8 @@ enum probe_levels {
 struct probe_places { /* in a file, for the program of an event */
     int fd;
     u64 *offsets;
+    u64 *counters; /* of those that look at a place: their places in the file, or 0; NULL: there are none */
+    struct xp_usdt_site *sites; /* of USDT probes: where the arguments of each one are; NULL */
     size_t n;
     bool returns; /* it is called when the functions there return */
 };

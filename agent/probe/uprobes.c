@@ -105,27 +105,32 @@ int probe_heap_wanted(struct probe *p, size_t event, probe_processes *out)
     return rc;
 }
 
-static int link_to(int program, const char *path, u32 tgid, u32 flags, const u64 *offsets, const u64 *cookies, size_t n)
+static int create_link(const struct bpf_program *program, struct link_request *request)
 {
-    struct link_request request = {
-        .program = (u32)program,
-        .type = UPROBE_MULTI,
-        .path = (uintptr_t)path,
-        .offsets = (uintptr_t)offsets,
-        .cookies = (uintptr_t)cookies,
-        .count = (u32)n,
-        .uprobe_flags = flags,
-        .pid = tgid,
-    };
-    int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof(request));
+    request->program = (u32)bpf_program__fd(program);
+    request->type = UPROBE_MULTI;
+    int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, request, sizeof(*request));
     return link < 0 ? -errno : link;
 }
 
 int uprobes_attach(const struct bpf_program *program, const struct probe_places *places)
 {
     char path[64];
+    AUTO_FREE u64 *cookies = calloc(places->n, sizeof(*cookies));
+    struct link_request request = {
+        .path = (uintptr_t)path,
+        .offsets = (uintptr_t)places->offsets,
+        .ref_counters = (uintptr_t)places->counters,
+        .cookies = (uintptr_t)cookies,
+        .count = (u32)places->n,
+        .uprobe_flags = places->returns ? RETURNS : 0,
+    };
+    if (!cookies)
+        return -ENOMEM;
+    for (size_t i = 0; i < places->n; i++)
+        cookies[i] = i;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", places->fd);
-    return link_to(bpf_program__fd(program), path, 0, places->returns ? RETURNS : 0, places->offsets, NULL, places->n);
+    return create_link(program, &request);
 }
 
 static size_t choose(const struct part *part, const struct probe_heap_file *f, u64 *offsets, u64 *cookies)
@@ -157,7 +162,15 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
         size_t chosen = program ? choose(part, f, offsets, offsets + f->n) : 0;
         if (!chosen)
             continue;
-        int rc = link_to(bpf_program__fd(program), path, f->tgid, part->flags, offsets, offsets + f->n, chosen);
+        struct link_request request = {
+            .path = (uintptr_t)path,
+            .offsets = (uintptr_t)offsets,
+            .cookies = (uintptr_t)(offsets + f->n),
+            .count = (u32)chosen,
+            .uprobe_flags = part->flags,
+            .pid = f->tgid,
+        };
+        int rc = create_link(program, &request);
         if (rc < 0) {
             probe_heap_detach(l, parts);
             return rc;

@@ -73,7 +73,14 @@ static const struct event_kind *make_event(void *ctx, const char *name)
 {
     struct recording *r = ctx;
     const struct record_options *o = &r->options;
-    struct event_choice choice = {o->filter, o->value, o->period, record_find_function, &r->options};
+    struct event_choice choice = {
+        .condition = o->filter,
+        .value = o->value,
+        .period = o->period,
+        .find = record_find_function,
+        .find_usdt = record_find_usdt,
+        .ctx = &r->options,
+    };
     return event_make(&r->made, name, &choice, r->why, sizeof(r->why));
 }
 

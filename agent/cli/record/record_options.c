@@ -48,13 +48,15 @@ static const struct option_row rows[] = {
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu",
      .value = name_of_event, .resolve = resolve_event, .listing = "xprof list",
-     .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME, uprobe:FILE:FUNCTION and "
-             "uretprobe:FILE:FUNCTION; and timeline: who ran, waited, and woke whom"},
+     .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME, uprobe:FILE:FUNCTION, "
+             "uretprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME; and timeline: who ran, waited, and woke whom"},
     {"filter", 0, OPTION_TEXT, "EXPR", AT(filter),
-     .help = "of tracepoints, system calls and functions, count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
+     .help =
+         "of tracepoints, system calls, functions etc., count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
     {"value", 0, OPTION_TEXT, "FIELD[:UNIT]", AT(value),
-     .help = "count by a field: of a tracepoint, arg1 to arg6 or retval of a function; UNIT is `count`, `bytes` or "
-             "`nanoseconds`"},
+     .help =
+         "count by a field: of a tracepoint, argN or retval of a function or USDT probe; UNIT is `count`, `bytes` or "
+         "`nanoseconds`"},
     {"period", 0, OPTION_NUMBER, "N", AT(period), 1, 1000000000,
      .help = "of the same, take one in N at random, for all of them (default: 1)"},
     {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,

@@ -52,9 +52,9 @@ static void table(const uint8_t *data, size_t len)
         names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, n, &reply) ||
         names_view(reply.data, reply.len, n, &v))
         abort();
-    struct functions found;
+    AUTO_BUF struct buf found = {0};
     functions_find_elf(&e, "*a?*", &found);
-    if (!functions_sound(&found, sizeof(found)))
+    if (!functions_sound(found.data, found.len))
         abort();
     for (size_t i = 0; i < n; i++) {
         const char *name = v.strings + v.frames[v.first[i]].name;

@@ -1,5 +1,6 @@
-/* Requests whose reply is a struct: what there is to say of a file. */
+/* Requests about a file, whose reply is a struct, or structs. */
 #include "parser/child_internal.h"
+#include "base/buf.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -32,31 +33,15 @@ static int do_go_heap(const struct parser_work *work, int file, struct parser_an
     return rc ? rc : child_reply(&found, sizeof(found), a, fd);
 }
 
-static int read_pattern(const struct parser_request *rq, const int *fds, char pattern[FUNCTIONS_NAME + 1])
-{
-    bool whole = rq->n && rq->n <= FUNCTIONS_NAME && pread(fds[SLOT_OFFSETS], pattern, rq->n, 0) == (ssize_t)rq->n;
-    return whole ? 0 : -EPROTO;
-}
-
-static int do_functions(const struct parser_work *work, const struct parser_request *rq, const int *fds,
-                        struct parser_answer *a, int *fd)
-{
-    struct functions found;
-    char pattern[FUNCTIONS_NAME + 1] = "";
-    int rc = read_pattern(rq, fds, pattern);
-    if (!rc)
-        rc = work->functions(fds[SLOT_FILE], pattern, &found);
-    return rc ? rc : child_reply(&found, sizeof(found), a, fd);
-}
-
-static int do_usdt(const struct parser_work *work, const struct parser_request *rq, const int *fds,
-                   struct parser_answer *a, int *fd)
+/* What is found by name. */
+static int do_find(int (*find)(int fd, const char *pattern, struct buf *out), const struct parser_request *rq,
+                   const int *fds, struct parser_answer *a, int *fd)
 {
     AUTO_BUF struct buf found = {0};
     char pattern[FUNCTIONS_NAME + 1] = "";
-    int rc = read_pattern(rq, fds, pattern);
-    if (!rc)
-        rc = work->usdt(fds[SLOT_FILE], pattern, &found);
+    if (!rq->n || rq->n > FUNCTIONS_NAME || pread(fds[SLOT_OFFSETS], pattern, rq->n, 0) != (ssize_t)rq->n)
+        return -EPROTO;
+    int rc = find(fds[SLOT_FILE], pattern, &found);
     return rc ? rc : child_reply(found.data, found.len, a, fd);
 }
 
@@ -75,8 +60,8 @@ int child_facts(const struct parser_work *work, const struct parser_request *rq,
     case PARSER_GO_HEAP:
         return do_go_heap(work, fds[SLOT_FILE], a, fd);
     case PARSER_USDT:
-        return do_usdt(work, rq, fds, a, fd);
+        return do_find(work->usdt, rq, fds, a, fd);
     default:
-        return do_functions(work, rq, fds, a, fd);
+        return do_find(work->functions, rq, fds, a, fd);
     }
 }

@@ -20,13 +20,9 @@ static int ask_by_name(struct parser *p, enum parser_op op, int fd, const char *
     return client_ask(p, &rq, &slots, NULL, &a, out, NULL);
 }
 
-int parser_functions(struct parser *p, int fd, const char *pattern, struct functions *out)
+int parser_functions(struct parser *p, int fd, const char *pattern, struct parser_reply *out)
 {
-    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    int rc = ask_by_name(p, PARSER_FUNCTIONS, fd, pattern, &reply);
-    if (!rc)
-        memcpy(out, reply.data, sizeof(*out));
-    return rc;
+    return ask_by_name(p, PARSER_FUNCTIONS, fd, pattern, out);
 }
 
 int parser_usdt(struct parser *p, int fd, const char *pattern, struct parser_reply *out)

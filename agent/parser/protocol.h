@@ -122,7 +122,7 @@ struct parser_work {
     int (*allocators)(int fd, struct allocators *out);
     int (*go_locks)(int fd, struct allocators *out);
     int (*go_heap)(int fd, struct go_heap *out);
-    int (*functions)(int fd, const char *pattern, struct functions *out);
+    int (*functions)(int fd, const char *pattern, struct buf *out);
     int (*usdt)(int fd, const char *pattern, struct buf *out);
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,

@@ -2,6 +2,7 @@
  * somebody wants it.
  */
 #pragma once
+#include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
 #include "bpf/heap.h"
@@ -58,8 +59,15 @@ struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 t
 
 /* Prepares programs for uprobe_multi links. Returns 0; -ENOTSUP: this kernel has none. */
 int uprobes_prepare(struct bpf_object *object);
-/* Attaches a program to places of a file in all processes. Returns an owned link or -errno. */
-int uprobes_attach(const struct bpf_program *program, const struct probe_places *places);
+struct uprobes { /* links to places of a file; release with uprobes_detach */
+    VEC(int) links;
+    size_t refused; /* places with instructions that the kernel does not probe */
+};
+/* Attaches a program to places of a file in all processes. Returns 0 or -errno: there is no link. */
+int uprobes_attach(const struct bpf_program *program, const struct probe_places *places, struct uprobes *out);
+void uprobes_detach(struct uprobes *u);
+/* Whether an error says that no program can be attached to an instruction. */
+bool uprobes_is_of_instruction(int rc);
 /* The loaded object of an event whose programs are attached to places in files; NULL: it was never wanted. */
 struct bpf_object *uprobes_object(const struct probe *p, size_t event);
 

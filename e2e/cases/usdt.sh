@@ -73,6 +73,13 @@ list(map(eggs, range(7)))'
     exactly 123 python3.11
 fi
 
+# What there is.
+"$XPROF" list "usdt:$target" >"$TMP/list"
+grep -qx "usdt:$target:xprof:wide arg1 arg2" "$TMP/list" || { cat "$TMP/list" && fail "the list"; }
+"$XPROF" list --json "usdt:$target:xprof:swim" | jq -e '.[0].sites | map(.arguments) | index("-4@$-7 8@%rbx")' >"$TMP/out" ||
+    fail "the list as JSON"
+expect_exit 1 'it has no USDT probe' "$XPROF" list usdt:/bin/true
+
 # What is misspelt is named, with what is like it.
 expect_exit 2 'none of its USDT probes is xprof:swi; near it: xprof:swim' "$XPROF" record -a -e "usdt:$target:xprof:swi"
 expect_exit 2 'near it: xprof:swim' "$XPROF" record -a -e "usdt:$target:other:swim"

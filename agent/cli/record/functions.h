@@ -6,6 +6,10 @@
 #include "cli/record/record_options.h"
 #include "probe/probe.h"
 
+/* Places of one event. Each takes some 10 us to attach, in each process that has the file mapped, and a copy of its
+ * page there. */
+#define RECORD_MAX_PLACES 10000
+
 /* As event_choice.find (events/made.h); `options` is a struct record_options. */
 int record_find_function(void *options, const char *file, const char *function, struct probe_places *out, char *why,
                          size_t len);

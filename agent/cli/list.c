@@ -13,6 +13,8 @@
 
 static const struct option_row rows[] = {
     {"json", 0, OPTION_BOOL, NULL, offsetof(struct list_options, json), .help = "print a JSON array"},
+    {"cri-socket", 0, OPTION_TEXT, "PATH", offsetof(struct list_options, cri_socket), .hint = HINT_FILE,
+     .help = "socket of the container runtime, for files of pods (default: the first known one that exists)"},
 };
 
 const struct command list_command = {
@@ -28,7 +30,8 @@ const struct command list_command = {
         "uprobe:FILE[:PATTERN] are functions of a file, each with how the kernel gets over a probe\n"
         "there: \"emulated\" takes 0.7 us, \"single-stepped\" 10 times that; what is \"indirect\" is\n"
         "chosen at start. usdt:FILE[:PROVIDER[:NAME]] are USDT probes, with their arguments. FILE is a\n"
-        "path, a bare name, pid:N:/PATH, or pid:N, the program of a process.\n\n"
+        "path, a bare name, pid:N:/PATH, pid:N, the program of a process, or\n"
+        "pod:NAMESPACE/NAME/CONTAINER:/PATH.\n\n"
         "Examples:\n"
         "  xprof list\n"
         "  xprof list openat\n"
@@ -139,11 +142,11 @@ static int fail(const char *pattern, int rc)
 }
 
 /* The status to exit with, when the output is written. */
-static int list_of_file(const char *text, bool json, struct buf *out)
+static int list_of_file(const char *text, const struct list_options *o, struct buf *out)
 {
     unsigned left_out = 0;
     char why[512];
-    if (list_probes(text, json, out, &left_out, why, sizeof(why))) {
+    if (list_probes(text, o, out, &left_out, why, sizeof(why))) {
         log_error("%s", why);
         return 1;
     }
@@ -174,7 +177,7 @@ int cli_list(int argc, char **argv)
         return 2;
     }
     if (at < argc && list_is_of_probes(argv[at]))
-        rc = list_of_file(argv[at], o.json, &text);
+        rc = list_of_file(argv[at], &o, &text);
     else if (at < argc)
         rc = (rc = list_tracepoints(argv[at], o.json, &text)) ? fail(argv[at], rc) : 0;
     else

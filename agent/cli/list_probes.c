@@ -32,7 +32,7 @@ static const char *path_of(const char *text)
 {
     const char *path = strstr(text, ":/");
     if (!strncmp(text, "pod:", 4))
-        return path ? path + 1 : text;
+        return path ? path + 1 : text + strlen(text);
     if (strncmp(text, "pid:", 4) != 0)
         return text;
     const char *end = text + 4 + strspn(text + 4, "0123456789");
@@ -219,7 +219,8 @@ static u32 add_all(const struct list_probed *l, const void *reply, bool json, st
     return l->form == USDT ? u->n : f->n;
 }
 
-int list_probes(const char *text, bool json, struct buf *out, unsigned *left_out, char *why, size_t len)
+int list_probes(const char *text, const struct list_options *o, struct buf *out, unsigned *left_out, char *why,
+                size_t len)
 {
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
     struct list_probed l;
@@ -227,13 +228,13 @@ int list_probes(const char *text, bool json, struct buf *out, unsigned *left_out
         snprintf(why, len, "%.100s...: it is too long", text);
         return -ENAMETOOLONG;
     }
-    AUTO_CLOSE int fd = record_open_probed(&(struct option_numbers){0}, l.file, why, len);
+    AUTO_CLOSE int fd = record_open_probed(&(struct probed_where){.cri_socket = o->cri_socket}, l.file, why, len);
     if (fd < 0)
         return fd;
     int rc = ask(fd, &l, &reply);
     if (rc)
         snprintf(why, len, "%s cannot be read: %s", l.file, strerror(-rc));
-    else if (!add_all(&l, reply.data, json, out, left_out)) {
+    else if (!add_all(&l, reply.data, o->json, out, left_out)) {
         snprintf(why, len, "%s: it has no %s %s", l.file, l.form == USDT ? "USDT probe" : "function", l.pattern);
         rc = -ENODATA;
     }

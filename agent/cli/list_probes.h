@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "base/buf.h"
+#include "cli/list_options.h"
 #include <stdbool.h>
 
 struct list_probed {  /* what a text asks for */
@@ -15,7 +16,8 @@ bool list_probes_split(const char *text, struct list_probed *out);
 bool list_is_of_probes(const char *text);
 /* Appends a line for each probe, with the name that -e takes; or a JSON array. Returns 0; or -errno and a line.
  * *left_out is how many there are beyond a limit. */
-int list_probes(const char *text, bool json, struct buf *out, unsigned *left_out, char *why, size_t len);
+int list_probes(const char *text, const struct list_options *o, struct buf *out, unsigned *left_out, char *why,
+                size_t len);
 
 struct functions;
 struct usdt;

@@ -21,6 +21,7 @@ TEST(list_of_probes_takes_names_apart)
         {"uprobe:pid:12:/usr/bin/x:main", "pid:12:/usr/bin/x", "*main*"},
         {"uprobe:pod:ns/name/container:/usr/bin/x", "pod:ns/name/container:/usr/bin/x", "*"},
         {"uprobe:pod:ns/name/container:/usr/bin/x:a*", "pod:ns/name/container:/usr/bin/x", "a*"},
+        {"uprobe:pod:ns/name", "pod:ns/name", "*"},
         {"usdt:libjvm.so", "libjvm.so", "*:*"},
         {"usdt:libjvm.so:hotspot", "libjvm.so", "*hotspot*:*"},
         {"usdt:libjvm.so:hotspot:gc", "libjvm.so", "*hotspot:gc*"},

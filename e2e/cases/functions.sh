@@ -89,7 +89,7 @@ name=$("$XPROF" list "uprobe:$TMP/crafted:x*gone*" | sed 's/ [a-z-]*$//')
 "$XPROF" record -e "$name" -o "$TMP/x.collapsed" -- true 2>"$errors" || fail "$name is no pattern"
 
 # A program with more functions than are listed or probed at once.
-awk 'BEGIN { print ".globl main\nmain: push %rbx\ncall many_7\npop %rbx\nret"
+awk 'BEGIN { print ".globl main\nmain: push %rbx\ncall many_7\nxor %eax, %eax\npop %rbx\nret"
     for (i = 0; i < 200000; i++)
         printf ".globl many_%d\n.type many_%d,@function\nmany_%d: push %%rbp\npop %%rbp\nret\n", i, i, i }' >"$TMP/many.s"
 gcc "$TMP/many.s" -o "$TMP/many" 2>"$TMP/out" || fail "many functions"

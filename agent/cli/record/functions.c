@@ -127,7 +127,9 @@ static int find_in(int fd, const char *file, const char *function, struct probe_
 int record_find_function(void *options, const char *file, const char *function, struct probe_places *out, char *why,
                          size_t len)
 {
-    AUTO_CLOSE int fd = record_open_probed(&((struct record_options *)options)->pids, file, why, len);
+    const struct record_options *o = options;
+    struct probed_where where = {o->pids, o->cri_socket};
+    AUTO_CLOSE int fd = record_open_probed(&where, file, why, len);
     int rc = fd < 0 ? fd : find_in(fd, file, function, out, why, len);
     if (!rc)
         out->fd = TAKE_FD(fd);

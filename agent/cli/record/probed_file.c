@@ -1,4 +1,5 @@
 #include "cli/record/probed_file.h"
+#include "cli/record/pod_file.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include <errno.h>
@@ -71,7 +72,7 @@ static int open_searched(const char *name)
     return fd < 0 ? -ENOENT : fd;
 }
 
-static int open_file(const struct option_numbers *pids, const char *file)
+static int open_file(const struct probed_where *where, const char *file)
 {
     int fd = -ENOENT;
     if (!strncmp(file, "pid:", 4))
@@ -80,15 +81,27 @@ static int open_file(const struct option_numbers *pids, const char *file)
         fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
         return fd < 0 ? -errno : fd;
     }
-    for (size_t i = 0; i < pids->n && fd < 0; i++)
-        fd = open_mapped(pids->v[i], file);
+    for (size_t i = 0; i < where->pids.n && fd < 0; i++)
+        fd = open_mapped(where->pids.v[i], file);
     return fd < 0 ? open_searched(file) : fd;
 }
 
-int record_open_probed(const struct option_numbers *pids, const char *file, char *why, size_t len)
+static int open_of_pod(const struct probed_where *where, const char *file, char *why, size_t len)
+{
+    struct pod_file f;
+    if (!pod_file_split(file, &f))
+        return pod_file_open(&f, where->cri_socket, why, len);
+    snprintf(why, len, "pod:%s: expected pod:NAMESPACE/NAME/CONTAINER:/PATH", file);
+    return -EINVAL;
+}
+
+int record_open_probed(const struct probed_where *where, const char *file, char *why, size_t len)
 {
     struct stat st;
-    AUTO_CLOSE int fd = open_file(pids, file);
+    bool pod = !strncmp(file, "pod:", 4);
+    AUTO_CLOSE int fd = pod ? open_of_pod(where, file + 4, why, len) : open_file(where, file);
+    if (pod && fd < 0)
+        return fd;
     if (fd < 0 || fs_stat(fd, &st) || !S_ISREG(st.st_mode)) {
         snprintf(why, len, "%s: %s", file,
                  fd == -EINVAL ? "expected pid:N:/PATH"

@@ -59,6 +59,8 @@ static const struct option_row rows[] = {
          "`nanoseconds`"},
     {"period", 0, OPTION_NUMBER, "N", AT(period), 1, 1000000000,
      .help = "of the same, take one in N at random, for all of them (default: 1)"},
+    {"cri-socket", 0, OPTION_TEXT, "PATH", AT(cri_socket), .hint = HINT_FILE,
+     .help = "socket of the container runtime, for files of pods (default: the first known one that exists)"},
     {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,
      .help = "tell bytes apart by file (-e file) or peer (-e net), as a label of samples in pprof (repeatable)"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,

@@ -24,6 +24,7 @@ struct record_options {
     u64 duration_ns;     /* 0: until interrupted, or until the command ends */
     struct option_list events, labels;
     const char *value, *filter; /* of tracepoints; NULL: none */
+    const char *cri_socket;     /* of the container runtime; NULL: the first known one */
     u64 period;                 /* the same; 0: none */
     bool no_kernel, no_user, runtime_only;
     bool threads;        /* root frames are names of threads */

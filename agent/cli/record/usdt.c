@@ -66,7 +66,9 @@ int record_find_usdt(void *options, const char *file, const char *probe, struct 
                      size_t len)
 {
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    AUTO_CLOSE int fd = record_open_probed(&((struct record_options *)options)->pids, file, why, len);
+    const struct record_options *o = options;
+    struct probed_where where = {o->pids, o->cri_socket};
+    AUTO_CLOSE int fd = record_open_probed(&where, file, why, len);
     if (fd < 0)
         return fd;
     int rc = ask(fd, probe, &reply);

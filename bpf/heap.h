@@ -41,8 +41,11 @@ struct xp_heap_oblivion {
 
 struct xp_heap_site {
     u64 offset; /* in the file: of its first instruction, or of one that sees the same and takes less */
-    u64 call;   /* XP_HEAP_CALL */
+    u64 call;   /* XP_HEAP_CALL; of other kinds, what is there */
 };
+
+/* The same of functions of a probe (bpf/kinds/mapped.bpf.c). */
+enum xp_place { XP_PLACE_CALLED = 1, XP_PLACE_RETURNS };
 
 #define XP_SLOTS(cpus) (32 + 2 * (cpus)) /* programs that run at once, those that were preempted included */
 

@@ -64,7 +64,8 @@ int made_function(struct event_probe *p, const struct event_choice *choice, stru
         add_fields(RESULT, 1, fields);
     else
         add_fields(ARGUMENTS, sizeof(ARGUMENTS) / sizeof(*ARGUMENTS), fields);
-    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = "function", .places = &p->places};
+    p->kind.probe =
+        (struct probe_event){.how = PROBE_KIND, .object = p->places.file ? "mapped" : "function", .places = &p->places};
     p->kind.series = "function";
     return 0;
 }

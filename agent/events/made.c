@@ -54,6 +54,8 @@ static void made_free(struct event_probe **p)
         free((*p)->places.offsets);
         free((*p)->places.counters);
         free((*p)->places.sites);
+        free((*p)->places.file);
+        free((*p)->places.function);
     }
     free(*p);
     *p = NULL;
@@ -82,6 +84,8 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
         snprintf(why, len, "--filter '%s': %s", choice->condition, line);
     if (usdt)
         made_note_arguments(&p->program);
+    if (!rc && choice->as)
+        made_name(p, choice->as);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "events/events.h"
 
 struct event_choice {      /* of all that are made */
+    const char *as;        /* a name of its own (event_check_name); NULL: the one that it is made by */
     const char *condition; /* which occurrences count (condition.h); NULL: all */
     const char *value;     /* FIELD or FIELD:UNIT, by which they count; NULL: each as one */
     u64 period;            /* one of so many is taken, for all of them; 0: 1 */
@@ -28,5 +29,13 @@ bool event_is_made(const char *name);
 const struct event_kind *event_make(struct event_made *made, const char *name, const struct event_choice *choice,
                                     char *why, size_t len);
 void event_made_free(struct event_made *made);
+/* Returns the kind with this name; NULL: none. */
+const struct event_kind *event_made_find(const struct event_made *made, const char *name);
+/* Whether a kind may have this name of its own: annotations, pprof and servers take it, and no other has it. Returns 0,
+ * or -EINVAL and a line. */
+int event_check_name(const struct event_made *made, const char *name, char *why, size_t len);
+/* As event_choice.find, for functions of a file that is meant by name, in whatever process (probe_places.file). */
+int event_find_by_name(void *ctx, const char *file, const char *function, struct probe_places *out, char *why,
+                       size_t len);
 /* The value of -e: as event_name_of, and names of this form as they are. */
 const char *event_name_or_made(const char *name);

@@ -6,6 +6,8 @@
 #include "probe/tracefs.h"
 #include <string.h>
 
+#define EVENT_OWN_NAME 40 /* characters of a name of its own */
+
 struct event_probe {
     struct event_kind kind;
     struct xp_tp program;
@@ -13,6 +15,7 @@ struct event_probe {
     char name[512];
     char type[2 * TRACEPOINT_NAME + 1]; /* what an occurrence is called in pprof */
     char value[TRACEPOINT_NAME];
+    char own[EVENT_OWN_NAME + 1], series[EVENT_OWN_NAME + 1], count[EVENT_OWN_NAME + 8]; /* by a name of its own */
 };
 
 #define TRACEPOINT "tracepoint:"
@@ -35,3 +38,5 @@ int made_usdt(struct event_probe *p, const struct event_choice *choice, struct t
 void made_note_arguments(struct xp_tp *program);
 int made_function(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
                   size_t len);
+/* Gives a kind that is complete a name of its own. */
+void made_name(struct event_probe *p, const char *name);

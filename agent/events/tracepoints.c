@@ -98,8 +98,10 @@ int made_tracepoint(struct event_probe *p, struct tracepoint *fields, char *why,
         return rc;
     AUTO_CLOSE int tracefs = tracefs_open();
     if (tracefs < 0) {
-        snprintf(why, len, "-e %s: tracefs can be neither found nor mounted (%s): run as root", p->name,
-                 strerror(-tracefs));
+        snprintf(why, len,
+                 "-e %s: tracefs can be neither found nor mounted (%s): run as root, or mount "
+                 "/sys/kernel/tracing",
+                 p->name, strerror(-tracefs));
         return tracefs;
     }
     rc = tracefs_read(tracefs, names.category, names.point, fields);

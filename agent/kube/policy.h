@@ -37,7 +37,8 @@
 
 enum policy_targeting { POLICY_ANNOTATION, POLICY_NAMESPACE, POLICY_ALL };
 
-/* A profile type by name. Its index in the table is its bit in `events`. At most 32. */
+/* A profile type by name. Its index in the table is its bit in `events`: those that are built are the first ones,
+ * at most 32. */
 struct policy_type {
     const char *name;
     bool built;                 /* false: valid, but this agent does not record it */

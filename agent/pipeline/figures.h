@@ -65,6 +65,7 @@ struct heaps_figures {         /* of allocators that are followed, since the sta
     u64 failed;                /* such pairs without success, and files that could not be read */
     u64 refused;               /* events for which there was no room */
     u64 probes_refused;        /* pairs of process and file where the kernel refused probes */
+    u64 without;               /* files of the name that is looked for, without the function */
     u64 remote;                /* files that are left alone, because their file systems may not answer */
     u64 left_out;              /* places in files that are not followed, because a file has too many */
     u64 go_refused;            /* Go programs whose heap profile was not read: a limit was reached */

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "opener/hung.h"
 #include "opener/opener.h"
+#include "pipeline/named_file.h"
 #include <errno.h>
 #include <string.h>
 
@@ -94,8 +95,15 @@ static void read_file(struct heap_files *f, const struct xp_mapping *m, struct k
     AUTO_FREE char *path = NULL;
     AUTO_CLOSE int fd = opener_mapping(f->opener, m->tgid, m->start, m->end, &path);
     AUTO_FREE struct allocators *sites = calloc(1, sizeof(*sites));
+    if (fd >= 0 && f->named && !named_file_is(f->named, path))
+        return;
     struct parser *parser = fd < 0 || !sites ? NULL : parser_of(f);
-    int rc = parser ? f->read(parser, fd, sites) : -EIO;
+    int rc = !parser ? -EIO : f->named ? named_file_read(parser, fd, f->named, sites) : f->read(parser, fd, sites);
+    if (f->named && (rc == -ENOENT || rc == -ENOTSUP)) {
+        known->without = true;
+        count(&f->without);
+        return;
+    }
     if (rc && rc != -ENOEXEC && rc != -EBADMSG) {
         count(&f->failed);
         known->closed = ++known->failures < TRIES;

@@ -14,29 +14,33 @@ struct hung;
 struct opener;
 
 struct known_file {
-    u32 id;      /* as in stack words */
-    int fd;      /* O_PATH; -1: it has no allocators, or nobody has needed it since it was closed */
-    bool closed; /* it is to be read when it is needed */
-    bool remote; /* it is left alone: its file system may not answer (opener/hung.h) */
-    bool said;   /* that this is so, or that the kernel refuses probes in it */
-    u8 failures; /* when it was to be read */
-    u32 users;   /* processes in which it is followed */
+    u32 id;       /* as in stack words */
+    int fd;       /* O_PATH; -1: it has no allocators, or nobody has needed it since it was closed */
+    bool closed;  /* it is to be read when it is needed */
+    bool remote;  /* it is left alone: its file system may not answer (opener/hung.h) */
+    bool without; /* it has the name that is looked for, but not the function */
+    bool said;    /* that one of these is so, or that the kernel refuses probes in it */
+    u8 failures;  /* when it was to be read */
+    u32 users;    /* processes in which it is followed */
     struct allocators *sites;
     struct go_heap go; /* if it is wanted */
 };
 
-/* Finds what is followed of the file behind fd: parser_allocators, or parser_go_locks. */
+/* Finds what is followed of the file behind fd: parser_allocators, or parser_go_locks. Not needed for what is found by
+ * name (named_file.h). */
 typedef int heap_files_read(struct parser *parser, int fd, struct allocators *out);
 
 struct heap_files {
     heap_files_read *read;
-    bool go;           /* heaps of Go are wanted, too */
-    struct hung *hung; /* borrowed */
+    const struct probe_places *named; /* what is followed in files of a name; NULL: `read` knows */
+    bool go;                          /* heaps of Go are wanted, too */
+    struct hung *hung;                /* borrowed */
     struct opener *opener;
     struct parser *parser;
     bool ready;        /* the children that open and read files have been started */
     u64 found, failed; /* files with allocators; files that could not be read, or had no room; atomic */
     u64 remote;        /* files that are left alone; atomic */
+    u64 without;       /* files of the name that have not the function, or may not have a probe there; atomic */
     u64 left_out;      /* places in files that are not followed, because a file has too many; atomic */
     struct map places; /* file ID -> its place in `all`, plus 1 */
     VEC(struct known_file) all;

@@ -69,6 +69,8 @@ static void meet(struct heaps *h, const struct xp_listed *l, bool held)
     struct known_file *f = heap_files_know(&h->files, l);
     if (f && f->remote)
         heaps_say_remote(h, f, l);
+    if (f && f->without)
+        heaps_say_without(h, f, l);
     if (!f || (f->fd < 0 && !f->go.found))
         return;
     struct process *p = process_of(h, m->tgid);
@@ -270,6 +272,7 @@ int heaps_new(struct heaps **out, const struct heaps_config *config)
     int rc = closer_new(&h->closer);
     if (!rc)
         rc = heap_files_init(&h->files, config->read, config->hung);
+    h->files.named = config->named;
     if (!rc && config->old_ns)
         rc = leaks_new(&h->leaks);
     if (!rc && config->go)
@@ -350,6 +353,7 @@ void heaps_figures(struct heaps *h, struct heaps_figures *out)
     figures_copy(out, &h->figures, sizeof(*out));
     out->files = __atomic_load_n(&h->files.found, __ATOMIC_RELAXED);
     out->failed += __atomic_load_n(&h->files.failed, __ATOMIC_RELAXED);
+    out->without = __atomic_load_n(&h->files.without, __ATOMIC_RELAXED);
     out->remote = __atomic_load_n(&h->files.remote, __ATOMIC_RELAXED);
     out->left_out = __atomic_load_n(&h->files.left_out, __ATOMIC_RELAXED);
 }

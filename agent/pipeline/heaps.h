@@ -1,7 +1,7 @@
-/* Follows the allocators of wanted processes (kind `memory`), or the places where their goroutines wait for locks (kind
- * `lock`): finds them in each file that such a process maps, and has the kernel side attach to them, one process and
- * file at a time. A thread of its own does this for each kind, because files may not answer; it has an opener and a
- * parser process.
+/* Follows the allocators of wanted processes (kind `memory`), the places where their goroutines wait for locks (kind
+ * `lock`), or functions of files by name (probes of the configuration): finds them in each file that such a process
+ * maps, and has the kernel side attach to them, one process and file at a time. A thread of its own does this for each
+ * kind, because files may not answer; it has an opener and a parser process.
  */
 #pragma once
 #include "pipeline/figures.h"
@@ -19,10 +19,11 @@ enum heaps_go {
     HEAPS_GO_SINCE_START, /* and before */
 };
 struct heaps_config {
-    struct probe *probe;   /* borrowed, like `hung` */
-    size_t event;          /* the number of the kind */
-    const char *name;      /* its name; constant */
-    heap_files_read *read; /* finds what is followed of it in a file */
+    struct probe *probe;              /* borrowed, like `hung` */
+    size_t event;                     /* the number of the kind */
+    const char *name;                 /* its name; constant */
+    heap_files_read *read;            /* finds what is followed of it in a file */
+    const struct probe_places *named; /* instead: it is followed by name; borrowed */
     struct hung *hung;
     unsigned max_cost; /* what probes may cost a process, in percent of its own CPU time; 0: there is no limit */
     bool strict;       /* probe_event.strict */

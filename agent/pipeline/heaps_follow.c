@@ -116,6 +116,16 @@ void heaps_say_remote(struct heaps *h, struct known_file *f, const struct xp_lis
             h->config.name, l->at.tgid, l->magic, end);
 }
 
+void heaps_say_without(struct heaps *h, struct known_file *f, const struct xp_listed *l)
+{
+    const char *end = may_say(h, f);
+    if (end)
+        log_warn(
+            "event %s: the file %s that process %u has mapped has no function %s by its symbols, or is a Go program, "
+            "whose returns cannot be seen: nothing is counted there%s",
+            h->config.name, h->config.named->file, l->at.tgid, h->config.named->function, end);
+}
+
 void heaps_note_attached(struct heaps *h, struct known_file *f, struct followed *in, int rc)
 {
     heaps_add(rc ? &h->figures.failed : &h->figures.attached, 1);

@@ -64,8 +64,9 @@ static inline bool heaps_ending(const struct heaps *h)
 void heaps_follow(struct heaps *h, struct process *p, struct known_file *f, bool held);
 /* Says, and counts, what came of attaching to a file of a process. */
 void heaps_note_attached(struct heaps *h, struct known_file *f, struct followed *in, int rc);
-/* Says that a file is left alone, unless that is done. */
+/* Say that a file is left alone, or has not what is looked for, unless that is done. */
 void heaps_say_remote(struct heaps *h, struct known_file *f, const struct xp_listed *l);
+void heaps_say_without(struct heaps *h, struct known_file *f, const struct xp_listed *l);
 /* Tries again what the kernel has refused, if it is time for that. */
 void heaps_retry(struct heaps *h);
 

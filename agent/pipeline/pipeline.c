@@ -131,9 +131,11 @@ static int follow_files(struct pipeline *p)
         } else if (event->how == PROBE_LOCK) {
             c.read = parser_go_locks;
         }
+        if (event->places && event->places->file)
+            c.named = event->places;
         c.strict = event->strict;
         c.neighbours = p->config.neighbours;
-        if (event->allocators || event->how == PROBE_LOCK)
+        if (event->allocators || event->how == PROBE_LOCK || c.named)
             rc = heaps_new(&p->heaps[e], &c);
         if (event->allocators && !rc && first)
             rc = heaps_lead(first, p->heaps[e]);

@@ -109,10 +109,16 @@ struct pipeline_report {
     bool run_time_known;
     u64 run_ns[PROBE_RUN_TIMES]; /* of the programs of each event (probe_run_times) */
     struct heaps_figures heaps;  /* event memory */
-    struct followed_figures {    /* all events whose programs are attached to places in files */
-        u64 refused;             /* pairs of process and file where the kernel refused that */
-        u64 remote;              /* files that are left alone, because their file systems may not answer */
-        u64 left_out;            /* places that are not followed, because a file has too many */
+    struct probed_figures {      /* of each event, if it is followed in files of a name */
+        bool known;
+        u64 processes;        /* in which it is followed, now */
+        u64 attached, failed; /* pairs of process and file, with success or without */
+        u64 without;          /* files of the name without the function */
+    } probed[XP_MAX_EVENTS];
+    struct followed_figures { /* all events whose programs are attached to places in files */
+        u64 refused;          /* pairs of process and file where the kernel refused that */
+        u64 remote;           /* files that are left alone, because their file systems may not answer */
+        u64 left_out;         /* places that are not followed, because a file has too many */
     } followed;
 };
 const char *event_stack_slug(enum event_stack s);

@@ -131,6 +131,9 @@ static void report_heaps(const struct pipeline *p, struct pipeline_report *out)
         out->followed.left_out += f.left_out;
         if (p->config.probe.events[e].levels == PROBE_LEVELS_HELD)
             out->heaps = f;
+        const struct probe_places *places = p->config.probe.events[e].places;
+        if (places && places->file)
+            out->probed[e] = (struct probed_figures){true, f.processes, f.attached, f.failed, f.without};
     }
 }
 

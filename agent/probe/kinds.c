@@ -53,7 +53,7 @@ static int attach_on_cpus(struct kind *k, const struct probe *p, const struct bp
 /* Programs of other events are attached by and by (uprobes.c). */
 static int attach_to_places(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
 {
-    return event->places ? uprobes_attach(program, event->places, &k->places) : 0;
+    return event->places && !event->places->file ? uprobes_attach(program, event->places, &k->places) : 0;
 }
 
 static int attach(struct kind *k, const struct probe *p)

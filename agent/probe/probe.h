@@ -53,7 +53,8 @@ struct probe_places { /* in a file, for the program of an event */
     u64 *counters; /* of those that look at a place: their places in the file, or 0; NULL: there are none */
     struct xp_usdt_site *sites; /* of USDT probes: where the arguments of each one are; NULL */
     size_t n;
-    bool returns; /* it is called when the functions there return */
+    bool returns;          /* it is called when the functions there return */
+    char *file, *function; /* instead: these, in files of that name that wanted processes map; NULL: not by name */
 };
 
 struct probe_event {
@@ -184,19 +185,19 @@ typedef VEC(struct probe_disk) probe_disk_list;
  * was no room. Any thread may call it. Returns 0 or -ENOMEM. */
 int probe_disks(struct probe *p, probe_disk_list *out, u64 *left_out);
 
-/* ---- Places in files that programs of an event are attached to (uprobes.c): allocators, and where goroutines wait for
- * locks. Any thread may call these once probe_start has returned. ---- */
+/* ---- Places in files that programs of an event are attached to (uprobes.c): allocators, where goroutines wait for
+ * locks, and functions of probes. Any thread may call these once probe_start has returned. ---- */
 
 #define PROBE_HEAP_PERIOD (512u << 10)
-#define PROBE_HEAP_LINKS  6
+#define PROBE_HEAP_LINKS  8
 struct probe_heap_links {
     int fd[PROBE_HEAP_LINKS]; /* owned; -1: none */
 };
-#define PROBE_HEAP_LINKS_NONE      \
-    {                              \
-        {                          \
-            -1, -1, -1, -1, -1, -1 \
-        }                          \
+#define PROBE_HEAP_LINKS_NONE              \
+    {                                      \
+        {                                  \
+            -1, -1, -1, -1, -1, -1, -1, -1 \
+        }                                  \
     }
 enum probe_heap_parts { /* bits */
                         PROBE_HEAP_FREES =

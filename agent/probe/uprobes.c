@@ -43,6 +43,14 @@ static bool go_waits(u64 call)
 {
     return call == XP_GO_WAITS;
 }
+static bool is_called(u64 call)
+{
+    return call == XP_PLACE_CALLED;
+}
+static bool returns(u64 call)
+{
+    return call == XP_PLACE_RETURNS;
+}
 
 /* Which program is attached to which places, in this order: what ends something first, so that whatever is seen to
  * begin is seen to its end. Of allocators, what frees comes before what only allocates. */
@@ -58,6 +66,8 @@ static const struct part {
     {"xp_on_heap_call", allocates, 0, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_go_end", go_ends, 0, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_go_wait", go_waits, 0, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_mapped_function", is_called, 0, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_mapped_function", returns, RETURNS, PROBE_HEAP_ALLOCATIONS},
 };
 
 int uprobes_prepare(struct bpf_object *object)

@@ -47,6 +47,7 @@ static const struct pipeline_report the_pipeline = {
               .rested_ns = 89250000000,
               .unknown = 90,
               .go_refused = 91},
+    .probed = {[1] = {true, 95, 96, 97, 98}},
     .followed = {.refused = 92, .remote = 93, .left_out = 94},
     .unwind_ns = 2500000000};
 
@@ -229,6 +230,10 @@ static const char *const lines[] = {
     "xprof_probes_refused_total 92",
     "xprof_probe_files_left_alone_total 93",
     "xprof_probe_functions_left_out_total 94",
+    "xprof_probe_processes{event=\"lock\"} 95",
+    "xprof_probe_attachments_total{event=\"lock\",outcome=\"ok\"} 96",
+    "xprof_probe_attachments_total{event=\"lock\",outcome=\"failed\"} 97",
+    "xprof_probe_files_without_function_total{event=\"lock\"} 98",
     "xprof_names_late_total{of=\"functions\"} 61",
     "xprof_names_late_total{of=\"lines\"} 62",
     "xprof_code_tables 44",

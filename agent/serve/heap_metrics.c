@@ -43,8 +43,31 @@ static void followed(struct metrics *m, const struct followed_figures *f)
     metrics_value(m, NULL, NULL, (double)f->left_out);
 }
 
+/* Probes of the configuration that are about files. */
+static void probed(struct metrics *m, const struct pipeline_report *r)
+{
+    metrics_gauge(m, "xprof_probe_processes",
+                  "Number of processes in which a probe of functions is followed, by event.");
+    for (size_t e = 0; e < r->nevents; e++)
+        if (r->probed[e].known)
+            metrics_value(m, "event", r->events[e], (double)r->probed[e].processes);
+    metrics_counter(m, "xprof_probe_attachments",
+                    "Number of times that a probe was attached to a file of a process, by event and outcome.");
+    for (size_t e = 0; e < r->nevents; e++)
+        if (r->probed[e].known) {
+            metrics_value2(m, "event", r->events[e], "outcome", "ok", (double)r->probed[e].attached);
+            metrics_value2(m, "event", r->events[e], "outcome", "failed", (double)r->probed[e].failed);
+        }
+    metrics_counter(m, "xprof_probe_files_without_function",
+                    "Number of files that have the name of a probe's file, but not its function, by event.");
+    for (size_t e = 0; e < r->nevents; e++)
+        if (r->probed[e].known)
+            metrics_value(m, "event", r->events[e], (double)r->probed[e].without);
+}
+
 void health_write_heaps(struct metrics *m, const struct pipeline_report *r)
 {
     heaps(m, &r->heaps);
     followed(m, &r->followed);
+    probed(m, r);
 }

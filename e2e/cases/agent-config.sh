@@ -34,6 +34,10 @@ bad 'a user needs a password file' 'pyroscope-url: http://x' 'user-name: u'
 bad 'localhost is not an ADDRESS:PORT' 'listen: localhost'
 bad 'annotation-prefix: a domain is needed' 'annotation-prefix: xprof.io/'
 bad 'events: cpu is listed twice' 'events: [cpu, cpu]'
+bad 'x.yaml:2: the name heap is taken by the event memory' 'events:' '  - {name: heap, probe: "syscall:openat"}'
+bad 'x.yaml:1: probe a: syscall:opennat: this kernel has no such system call; near it: ' 'events: [{name: a, probe: "syscall:opennat"}]'
+bad 'x.yaml:1: there is no option "events.0.lenght"' 'events: [{name: a, probe: "syscall:openat", lenght: 1}]'
+bad 'x.yaml:18: p16 is one too many: at most 16 probes' 'events:' "$(for i in {0..99}; do echo "  - {name: p$i, probe: \"syscall:openat\"}"; done)"
 expect_exit 2 'x.yaml: cannot be read: No such file' "$XPROF" agent --config "$TMP/nowhere/x.yaml"
 expect_exit 2 'XPROF_RATE: "fast" is not a number' env XPROF_RATE=fast "$XPROF" agent --check-config
 expect_exit 2 'no destination for profiles' "$XPROF" agent
@@ -60,12 +64,13 @@ config 'pyroscope-url: https://x' 'ca-file: /nowhere'
 # As users of other profilers write it; and lists that only a file can hold are printed, too.
 config 'rate: 20' 'targets_only: true' 'host-processes: yes' 'exclude-namespaces: kube-*, secret' \
     'default_target: {service_name: other}' 'exporters: [{name: a, type: directory, path: /a}]' \
-    'targets: [{container_id: x*, labels: {team_a: b}}]'
+    'targets: [{container_id: x*, labels: {team_a: b}}]' 'events: [cpu, {name: opens, probe: "syscall:openat", default: on}]'
 said 'targets-only: on' --
 said 'host-processes: "on"' --
 said '  - "secret"' --
 said 'exporters: \[\{"name": "a", "type": "directory", "path": "/a"\}\]' --
 said 'targets: \[\{"container_id": "x\*", "labels": \{"team_a": "b"\}\}\]' --
+said '  - \{"name": "opens", "probe": "syscall:openat", "default": "on"\}' --
 said 'default-target: \{"service_name": "other"\}' --
 "$XPROF" agent --print-config --config "$TMP/x.yaml" >"$TMP/y.yaml"
 "$XPROF" agent --print-config --config "$TMP/y.yaml" | cmp - "$TMP/y.yaml" || fail "what it prints reads differently"

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/agent/agent_events.h"
 #include "cli/agent/agent_options.h"
 #include "cli/agent/exports.h"
 #include "cli/agent/kubeconfig.h"
@@ -27,6 +28,8 @@ struct service {
     const struct agent_options *options; /* of the rules in force */
     char node[256];
     struct agent *agent;
+    struct agent_events events;   /* as at the start */
+    bool events_differ;           /* the file has other probes by now */
     struct kubeconfig kubeconfig; /* its files are read again when connections are made */
     struct service_signals signals;
     char why[512];
@@ -75,6 +78,21 @@ static int check_start(const struct agent_options *o, const struct agent_exports
     return rc;
 }
 
+/* Those of the start stay, and so do their bits in wants. */
+static int read_events(struct service *s, const struct agent_options *o, struct config_file *file, struct buf *message)
+{
+    CLEANUP(agent_events_free) struct agent_events events = {.n = 0};
+    int rc = agent_events_make(&events, o, file, message);
+    if (rc)
+        return rc;
+    s->events_differ = s->agent && !agent_events_same(&s->events, &events);
+    if (!s->agent) {
+        s->events = events;
+        events = (struct agent_events){.n = 0};
+    }
+    return 0;
+}
+
 /* Options to everything that is derived from them; nothing has started yet. */
 static int read_config(struct service *s, struct discover_rules *rules, struct agent_exports *exports, bool *end,
                        struct buf *message)
@@ -86,6 +104,8 @@ static int read_config(struct service *s, struct discover_rules *rules, struct a
     *end = o.check_config || o.print_config;
     if (!rc)
         rc = agent_exports_resolve(exports, &o, file, message);
+    if (!rc)
+        rc = read_events(s, &o, file, message);
     if (!rc && o.check_config)
         rc = check_start(&o, exports, message);
     if (!rc && o.print_config)
@@ -93,10 +113,23 @@ static int read_config(struct service *s, struct discover_rules *rules, struct a
     if (!rc)
         find_node(s, &o);
     if (!rc)
-        rc = agent_rules_make(rules, &o, &file, kube_source(&o, &kube, s->node) != DISCOVER_NO_KUBE, s->node, message);
+        rc = agent_rules_make(rules, &o, &file, &s->events, kube_source(&o, &kube, s->node) != DISCOVER_NO_KUBE,
+                              s->node, message);
     agent_options_free(&o);
     config_file_free(&file);
     return rc;
+}
+
+static void choose_events(struct pipeline_config *c, struct service *s)
+{
+    const struct agent_options *o = s->options;
+    const struct events_wanted wanted = {.names = s->events.names,
+                                         .n = s->events.n,
+                                         .hz = (unsigned)o->rate,
+                                         .find = agent_events_find,
+                                         .ctx = &s->events};
+    events_choose(&wanted, c->events, c->probe.events, &c->probe.nevents); /* all of them are there */
+    events_tag((const char *const *)o->io_labels.v, o->io_labels.n, c->events, c->probe.events, c->probe.nevents);
 }
 
 static void configure_pipeline(struct pipeline_config *c, const struct agent_options *o)
@@ -125,15 +158,6 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->probe.sample_run_time = true;
     c->probe.wait_min_ns = o->offcpu_min;
     c->heap_cost = (unsigned)o->memory_max_cost;
-    /* The options know only names that are there. */
-    const char *names[XP_MAX_EVENTS];
-    struct events_wanted wanted = {
-        .names = names,
-        .n = events_offered((const char *const *)o->events.v, o->events.n, names),
-        .hz = (unsigned)o->rate,
-    };
-    events_choose(&wanted, c->events, c->probe.events, &c->probe.nevents);
-    events_tag((const char *const *)o->io_labels.v, o->io_labels.n, c->events, c->probe.events, c->probe.nevents);
 }
 
 static enum process_frames process_frames_of(const struct agent_options *o)
@@ -167,6 +191,7 @@ static int configure(struct service *s, const struct discover_rules *rules, cons
         .limits = limits_of(o),
     };
     configure_pipeline(&c->pipeline, o);
+    choose_events(&c->pipeline, s);
     struct discover_config *d = &c->discover;
     d->source = kube_source(o, &d->kube, s->node);
     if (d->source != DISCOVER_BY_KUBE || !o->kubeconfig)
@@ -213,6 +238,8 @@ static int reload_from(struct service *s, struct discover_rules **rules, struct 
     apply(s, o); /* the old options may be gone by now */
     for (size_t i = 0; fixed[i]; i++)
         log_warn("--%s: the new value takes effect at the next start", fixed[i]);
+    if (s->events_differ)
+        log_warn("events: the new probes take effect at the next start");
     return 0;
 }
 
@@ -307,7 +334,10 @@ int cli_agent(int argc, char **argv)
             rules.release(rules.owner);
         if (!rc && message.len)
             fwrite(message.data, 1, message.len, stdout);
-        return rc ? options_report(rc, &message) : 0;
+        rc = rc ? options_report(rc, &message) : 0;
+    } else {
+        rc = serve_until_stopped(&s, &rules, &exports);
     }
-    return serve_until_stopped(&s, &rules, &exports);
+    agent_events_free(&s.events);
+    return rc;
 }

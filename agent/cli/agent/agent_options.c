@@ -177,9 +177,12 @@ static const char *from_file(void *ctx, const struct option_row *row, size_t i, 
         return NULL;
     if (!i)
         text = config_file_take(f, row->flag, &line);
-    if (!text) {
-        snprintf(path, sizeof(path), "%s.%zu", row->flag, i);
+    size_t n = text ? 0 : config_file_items(f, row->flag);
+    for (size_t item = 0; item < n && !text; item++) { /* others of the list are maps: probes among events */
+        snprintf(path, sizeof(path), "%s.%zu", row->flag, item);
         text = config_file_take(f, path, &line);
+        if (text && i--)
+            text = NULL;
     }
     if (text)
         snprintf(where, len, "%s:%u: %s", config_file_name(f), line, row->flag);
@@ -349,6 +352,19 @@ static void print_lists(const struct config_file *file, struct buf *out)
     }
 }
 
+/* Of events, those that are maps. */
+static void print_probes(const struct config_file *file, struct buf *out)
+{
+    char path[64];
+    for (size_t i = 0, n = config_file_items(file, "events"); i < n; i++) {
+        snprintf(path, sizeof(path), "events.%zu", i);
+        if (!config_file_key(file, path, 0, NULL))
+            continue;
+        buf_str(out, "\n  - ");
+        config_file_print(file, path, out);
+    }
+}
+
 void agent_options_print(const struct agent_options *o, const struct config_file *file, struct buf *out)
 {
     for (size_t i = 0; i < agent_command.nrows; i++) {
@@ -364,6 +380,8 @@ void agent_options_print(const struct agent_options *o, const struct config_file
             buf_str(out, "\n  - ");
             buf_json(out, items->v[k]);
         }
+        if (file && row->offset == AT(events))
+            print_probes(file, out);
         if (given && !list) {
             buf_char(out, ' ');
             row->type == OPTION_TEXT ? buf_json(out, text.data ? text.data : "") : buf_str(out, text.data);

@@ -47,13 +47,11 @@ static void add_type(struct agent_rules *r, size_t *n, const char *name, bool bu
 }
 
 /* What is sampled comes first: its place is its bit in a want. */
-static size_t make_types(struct agent_rules *r)
+static size_t make_types(struct agent_rules *r, const struct agent_events *events)
 {
-    const char *names[XP_MAX_EVENTS];
-    size_t listed = r->options.events.n, n = 0;
-    size_t offered = events_offered((const char *const *)r->options.events.v, listed, names);
-    for (size_t i = 0; i < offered; i++)
-        add_type(r, &n, names[i], true, i < listed);
+    size_t n = 0;
+    for (size_t i = 0; i < events->n; i++)
+        add_type(r, &n, events->names[i], true, i < events->usual);
     for (size_t i = 0; event_name(i); i++)
         add_type(r, &n, event_name(i), false, false);
     return n;
@@ -195,7 +193,8 @@ static void make_policy(struct agent_rules *r, bool kube, size_t ntypes, struct 
         policy_targeting_from(o->targeting, &p->targeting);
 }
 
-static int fill(struct agent_rules *r, struct discover_rules *rules, bool kube, const char *node, struct buf *message)
+static int fill(struct agent_rules *r, struct discover_rules *rules, const struct agent_events *events, bool kube,
+                const char *node, struct buf *message)
 {
     const struct agent_options *o = &r->options;
     char why[256];
@@ -218,7 +217,7 @@ static int fill(struct agent_rules *r, struct discover_rules *rules, bool kube, 
                    .image = o->image_label,
                    .version = o->image_label},
         .rate = (unsigned)o->rate,
-        .events = (1u << o->events.n) - 1,
+        .events = (u32)((1ull << events->usual) - 1),
         .host_processes = o->host ? !strcmp(o->host, "on") : !kube,
         .pod_events = o->pod_events,
         .targets_only = o->targets_only,
@@ -230,20 +229,20 @@ static int fill(struct agent_rules *r, struct discover_rules *rules, bool kube, 
         .owner = r,
         .release = release,
     };
-    make_policy(r, kube, make_types(r), &rules->policy);
+    make_policy(r, kube, make_types(r, events), &rules->policy);
     rules->everything = rules->policy.targeting == POLICY_ALL;
     return 0;
 }
 
-int agent_rules_make(struct discover_rules *rules, struct agent_options *o, struct config_file **file, bool kube,
-                     const char *node, struct buf *message)
+int agent_rules_make(struct discover_rules *rules, struct agent_options *o, struct config_file **file,
+                     const struct agent_events *events, bool kube, const char *node, struct buf *message)
 {
     struct agent_rules *r = calloc(1, sizeof(*r));
     if (!r)
         return -ENOMEM;
     r->options = *o;
     r->file = *file;
-    int rc = fill(r, rules, kube, node, message);
+    int rc = fill(r, rules, events, kube, node, message);
     if (rc) { /* they stay the caller's */
         r->options = (struct agent_options){0};
         r->file = NULL;

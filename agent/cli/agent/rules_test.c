@@ -14,7 +14,9 @@ TEST(rules_types_are_the_kinds_of_events)
     struct config_file *file = NULL;
     struct discover_rules rules;
     CHECK_EQ(agent_options_parse(3, argv, &o, &file, &message), 0);
-    CHECK_EQ(agent_rules_make(&rules, &o, &file, false, "node", &message), 0);
+    CLEANUP(agent_events_free) struct agent_events events = {.n = 0};
+    CHECK_EQ(agent_events_make(&events, &o, file, &message), 0);
+    CHECK_EQ(agent_rules_make(&rules, &o, &file, &events, false, "node", &message), 0);
     const struct policy_type *t = rules.policy.types;
     CHECK_STR(t[0].name, "page-faults");
     CHECK_STR(t[1].name, "offcpu");

@@ -146,6 +146,11 @@ container.apparmor.security.beta.kubernetes.io/{{ last . }}: {{ get (dict "Uncon
 {{- end }}
 {{- end }}
 
+{{/* Not empty: probes of the configuration are tracepoints, which tracefs describes. */}}
+{{- define "xprof.tracing" -}}
+{{- if regexMatch `"(tracepoint|syscall):` (get .Values.config "events" | toJson) }}yes{{ end }}
+{{- end }}
+
 {{/* Of the configuration, what a running agent does not read again: a change of it replaces the pods. */}}
 {{- define "xprof.fixed" -}}
 {{- $c := include "xprof.config" . | fromYaml }}

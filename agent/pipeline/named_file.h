@@ -1,0 +1,12 @@
+/* Files that a probe of the configuration means by their name: which ones they are, and where its functions are in one.
+ */
+#pragma once
+#include "parser/parser.h"
+#include "probe/probe.h"
+
+/* Whether a file of a process is meant, by its path in the root directory of the process: a name without a slash is
+ * that of a file in whatever directory. */
+bool named_file_is(const struct probe_places *places, const char *path);
+/* Finds the functions in the file behind fd (borrowed). Returns 0; -ENOENT: it has none of that name; -ENOTSUP: a probe
+ * there would harm (returns of Go); or another -errno. */
+int named_file_read(struct parser *parser, int fd, const struct probe_places *places, struct allocators *out);

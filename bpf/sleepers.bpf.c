@@ -55,6 +55,7 @@ XP_INLINE int xp_write_sleeper(struct xp_state *s, struct seq_file *seq, u64 key
     z->tls = xp_tls_base(s);
     z->tgid = tgid;
     z->tid = s->sample.tid;
+    z->nstid = s->sample.nstid;
     z->nmaps = n;
     z->same_maps = same;
     __builtin_memcpy(z->comm, s->sample.comm, sizeof(z->comm));

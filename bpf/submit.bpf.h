@@ -164,6 +164,17 @@ XP_INLINE int xp_send(struct xp_state *s, struct xp_stats *st)
     return 1;
 }
 
+/* The number of a thread in its own namespace of PIDs. */
+XP_INLINE u32 xp_number_within(struct task_struct *t)
+{
+    struct pid *pid = BPF_CORE_READ(t, thread_pid);
+    u64 last = BPF_CORE_READ(pid, level);
+    int number = 0;
+    bpf_probe_read_kernel(&number, sizeof(number),
+                          (void *)pid + XP_OFFSET_OF(pid, numbers) + last * sizeof(struct upid));
+    return (u32)number;
+}
+
 /* Records everything that user space needs to know about the process, which may have exited by then. */
 XP_INLINE void xp_identify(struct xp_sample *smp, struct task_struct *t, u64 start)
 {
@@ -171,6 +182,8 @@ XP_INLINE void xp_identify(struct xp_sample *smp, struct task_struct *t, u64 sta
     bpf_probe_read_kernel(smp->comm, sizeof(smp->comm), (void *)named + XP_OFFSET_OF(task_struct, comm));
     if (xp_config.thread_labels)
         bpf_probe_read_kernel(smp->thread, sizeof(smp->thread), (void *)t + XP_OFFSET_OF(task_struct, comm));
+    if (xp_config.thread_ids)
+        smp->nstid = xp_number_within(t);
     smp->start = start;
     smp->type = XP_RECORD_SAMPLE;
     smp->cpu = bpf_get_smp_processor_id();

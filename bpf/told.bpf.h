@@ -94,6 +94,8 @@ XP_INLINE u64 xp_process_key(const struct xp_state *s)
 {
     const u64 *name = (const u64 *)s->sample.comm, *thread = (const u64 *)s->sample.thread;
     u64 own = xp_config.thread_labels ? xp_mix(thread[0], thread[1]) : 0;
+    if (xp_config.thread_ids)
+        own = xp_mix(own, s->sample.tid);
     return xp_mix(xp_mix(name[0], name[1]) ^ own, s->sample.start) ^ (u64)s->sample.tgid << 40 ^ (u64)s->cause << 32;
 }
 

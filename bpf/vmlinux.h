@@ -284,6 +284,14 @@ struct uprobe_task {
     struct return_instance *return_instances;
     unsigned long vaddr, xol_vaddr;
 } CORE;
+struct upid {
+    int nr;
+    void *ns;
+};
+struct pid {
+    unsigned int level;
+    struct upid numbers[1];
+} CORE;
 struct task_struct {
     struct restart_block restart_block;
     struct sched_entity se;
@@ -295,6 +303,7 @@ struct task_struct {
     unsigned int flags;
     struct mm_struct *mm;
     int pid, tgid;
+    struct pid *thread_pid;
     struct task_struct *real_parent, *group_leader;
     u64 start_time, start_boottime;
     char comm[16];

@@ -48,6 +48,7 @@ struct xp_sleeper {
     u64 switches; /* number of times that it had left a CPU: if it is another one, it has run since */
     u32 tgid, tid;
     u32 nmaps, same_maps;
+    u32 nstid, pad;            /* as in samples */
     char comm[16], thread[16]; /* as in samples */
     struct xp_regs regs;
 };

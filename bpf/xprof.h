@@ -192,9 +192,11 @@ struct xp_sample {
     u8 cause;           /* enum xp_cause */
     u8 flags;           /* XP_SAMPLE_* */
     u8 pad;
+    u32 nstid; /* number of the thread in its own namespace of PIDs, if xp_config.thread_ids is set; or 0 */
+    u32 pad2;
     u64 words[]; /* kernel words, then user words; each leaf first */
 };
-_Static_assert(sizeof(struct xp_sample) == 96, "contract");
+_Static_assert(sizeof(struct xp_sample) == 104, "contract");
 
 struct xp_file_event { /* a file was seen for the first time, or again (xp_file.asked) */
     u32 type;          /* XP_RECORD_FILE */
@@ -281,6 +283,7 @@ struct xp_config {
     u32 event;            /* of a kind in sums (bpf/kind.bpf.h): its number */
     u32 preempted;        /* programs on tracepoints may be preempted */
     u64 seed;             /* of keys of stacks: random, so that nobody can make two stacks have one key */
+    u32 thread_ids, pad;  /* xp_sample.nstid is to be set: stacks of threads are told apart by their numbers */
     u32 tags, ring_cqe;   /* sums have tags (bpf/tags.bpf.h); io_uring_complete has its result in a struct */
 };
 

@@ -23,6 +23,7 @@ int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const str
                             .cgroup = z->cgroup,
                             .tgid = z->tgid,
                             .tid = z->tid,
+                            .nstid = z->nstid,
                             .cause = XP_CAUSE_NOT_TAKEN,
                             .flags = XP_SAMPLE_KERNEL_MODE};
     memcpy(s->comm, z->comm, sizeof(s->comm));

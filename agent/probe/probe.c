@@ -98,6 +98,7 @@ static void configure(struct probe *p)
         .ring_bytes = ring,
         .thread_names = c->thread_names,
         .thread_labels = c->thread_labels,
+        .thread_ids = c->thread_ids,
         .cgroup_files = c->cgroup_files,
         .preempted = kernel_major() >= 7,
     };

@@ -92,6 +92,7 @@ struct probe_config {
     u32 cgroup_files;     /* limit of files from stacks of one cgroup; 0: no limit */
     bool thread_names;    /* samples have the names of threads, not of processes */
     bool thread_labels;   /* samples have the names of threads, too */
+    bool thread_ids;      /* stacks of threads are told apart by their numbers */
     bool kernel_threads;  /* waits of kernel threads count, too */
     u64 wait_min_ns;      /* of shorter waits, the user stack need not be taken */
     enum probe_wait_stacks wait_stacks;

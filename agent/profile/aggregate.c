@@ -17,9 +17,6 @@ struct chunk {
     struct chunk *next;
     u64 words[CHUNK_WORDS]; /* of each stack: its words, then its values */
 };
-struct thread {
-    char name[17]; /* NUL-terminated, and zero behind that */
-};
 struct aggregate {
     size_t nevents;
     u8 nvalues[XP_MAX_EVENTS], ncounted[XP_MAX_EVENTS]; /* of each event */
@@ -31,7 +28,7 @@ struct aggregate {
     size_t used;          /* words of the newest chunk */
     VEC(struct agg_process) processes;
     VEC(struct agg_stack) stacks;
-    VEC(struct thread) threads;
+    VEC(struct agg_thread) threads;
     struct lookup process_rows, stack_rows, thread_rows;
     u32 last_process; /* consecutive samples are often of one process */
 };
@@ -192,20 +189,20 @@ static int process_row(struct aggregate *a, const struct agg_process *key, u32 *
     return 0;
 }
 
-/* ---- Threads: names, each once ----------------------------------------------------------------------------------- */
+/* ---- Threads: names and numbers, each once ----------------------------------------------------------------------- */
 
-/* 0 stands for no name. */
-static int thread_row(struct aggregate *a, u64 cgroup, const struct thread *key, u32 *out)
+/* 0 stands for one of which nothing is known. */
+static int thread_row(struct aggregate *a, u64 cgroup, const struct agg_thread *key, u32 *out)
 {
-    u64 words[2];
+    u64 words[3] = {0, 0, (u64)key->tid << 32 | key->nstid};
     u32 row;
     *out = 0;
-    if (!key->name[0])
+    if (!key->name[0] && !key->tid)
         return 0;
-    memcpy(words, key->name, sizeof(words));
-    u64 hash = lookup_hash(words, 2, a->seed);
+    memcpy(words, key->name, 2 * sizeof(words[0]));
+    u64 hash = lookup_hash(words, 3, a->seed);
     for (struct probe p = lookup_start(&a->thread_rows, hash); lookup_next(&a->thread_rows, &p, &row);)
-        if (!memcmp(a->threads.v[row].name, key->name, sizeof(key->name))) {
+        if (!memcmp(&a->threads.v[row], key, sizeof(*key))) {
             *out = row + 1;
             return 0;
         }
@@ -218,9 +215,10 @@ static int thread_row(struct aggregate *a, u64 cgroup, const struct thread *key,
     return 0;
 }
 
-const char *aggregate_thread(const struct aggregate *a, u32 thread)
+const struct agg_thread *aggregate_thread(const struct aggregate *a, u32 thread)
 {
-    return thread ? a->threads.v[thread - 1].name : "";
+    static const struct agg_thread none;
+    return thread ? &a->threads.v[thread - 1] : &none;
 }
 
 /* ---- Stacks ----------------------------------------------------------------------------------------------------- */
@@ -307,7 +305,7 @@ int aggregate_add_values(struct aggregate *a, const struct xp_sample *s, const s
         return -EBADMSG;
     }
     struct agg_process who = {.start = s->start, .cgroup = s->cgroup, .tgid = s->tgid};
-    struct thread thread = {0};
+    struct agg_thread thread = {.tid = s->nstid ? s->tid : 0, .nstid = s->nstid};
     /* bytes after the NUL are no part of a name */
     memcpy(who.comm, s->comm, strnlen(s->comm, sizeof(s->comm)));
     memcpy(thread.name, s->thread, strnlen(s->thread, sizeof(s->thread)));
@@ -339,9 +337,9 @@ static int merge_stack(struct aggregate *into, const struct aggregate *from, con
     struct agg_stack key = *s;
     struct agg_stack *to = NULL;
     const struct agg_process *who = &from->processes.v[s->process];
-    struct thread thread = s->thread ? from->threads.v[s->thread - 1] : (struct thread){0};
+    const struct agg_thread *thread = aggregate_thread(from, s->thread);
     if (s->event < into->nevents && !process_row(into, who, &key.process) &&
-        !thread_row(into, who->cgroup, &thread, &key.thread))
+        !thread_row(into, who->cgroup, thread, &key.thread))
         to = stack_get(into, &key);
     if (to)
         add_values(to, s->values, s->nvalues);

@@ -15,6 +15,11 @@ struct agg_process {
     u32 tgid;
     char comm[17]; /* NUL-terminated bytes from the kernel, possibly not UTF-8 */
 };
+struct agg_thread {
+    char name[17]; /* NUL-terminated, and zero behind that: bytes from the kernel; "": not known */
+    char pad[3];
+    u32 tid, nstid; /* its numbers, where they tell stacks apart (xp_sample.nstid); else 0 */
+};
 struct agg_stack {
     u32 process;              /* row in aggregate_processes */
     u32 thread;               /* for aggregate_thread */
@@ -57,8 +62,8 @@ int aggregate_merge(struct aggregate *into, struct aggregate *from);
 /* Lets `judge` change the cause of each stack. Nothing may be added or merged afterwards. */
 void aggregate_reclassify(struct aggregate *a, u8 (*judge)(void *ctx, const struct agg_stack *s), void *ctx);
 
-/* The name of a thread, bytes from the kernel; "": not known. */
-const char *aggregate_thread(const struct aggregate *a, u32 thread);
+/* What is known of a thread. */
+const struct agg_thread *aggregate_thread(const struct aggregate *a, u32 thread);
 const struct agg_process *aggregate_processes(const struct aggregate *a, size_t *n);
 /* Returns the stacks in the order in which they were first added; valid until the next add or merge. */
 const struct agg_stack *aggregate_stacks(const struct aggregate *a, size_t *n);

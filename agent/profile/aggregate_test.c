@@ -62,6 +62,32 @@ TEST(aggregate_tells_stacks_apart)
     CHECK_EQ(np, 3);
 }
 
+/* By their numbers, where the kernel side says both. */
+TEST(aggregate_tells_threads_apart)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
+    AUTO_AGGREGATE struct aggregate *b = make(1 << 20);
+    struct xp_sample s = {.count = 1, .weight = 1, .tgid = 20, .cause = XP_CAUSE_KTHREAD, .comm = "demo"};
+    for (u32 tid = 21; tid < 24; tid++) {
+        s.tid = tid;
+        CHECK_EQ(aggregate_add(a, &s), 0);
+    }
+    size_t n;
+    const struct agg_stack *stacks = aggregate_stacks(a, &n);
+    CHECK(n == 1 && !aggregate_thread(a, stacks[0].thread)->tid);
+    for (u32 tid = 21; tid < 24; tid++) {
+        s.tid = tid;
+        s.nstid = tid - 20;
+        CHECK_EQ(aggregate_add(a, &s), 0);
+        CHECK_EQ(aggregate_add(a, &s), 0);
+    }
+    CHECK_EQ(aggregate_merge(b, a), 0);
+    stacks = aggregate_stacks(b, &n);
+    CHECK_EQ(n, 4);
+    const struct agg_thread *last = aggregate_thread(b, stacks[3].thread);
+    CHECK(last->tid == 23 && last->nstid == 3 && stacks[3].values[0].count == 2);
+}
+
 TEST(aggregate_ignores_bytes_behind_comm)
 {
     AUTO_AGGREGATE struct aggregate *a = make(1 << 20);
@@ -273,9 +299,9 @@ TEST(aggregate_tells_threads_apart_by_name)
     const struct agg_stack *stacks = aggregate_stacks(a, &n);
     aggregate_processes(a, &np);
     CHECK(n == 3 && np == 1);
-    CHECK_STR(aggregate_thread(a, stacks[0].thread), "");
-    CHECK_STR(aggregate_thread(a, stacks[1].thread), "one");
-    CHECK_STR(aggregate_thread(a, stacks[2].thread), "two");
+    CHECK_STR(aggregate_thread(a, stacks[0].thread)->name, "");
+    CHECK_STR(aggregate_thread(a, stacks[1].thread)->name, "one");
+    CHECK_STR(aggregate_thread(a, stacks[2].thread)->name, "two");
     CHECK(stacks[1].values[0].count == 2 && stacks[2].values[0].count == 1);
 }
 

@@ -3,13 +3,15 @@
 #include <string.h>
 
 static const struct encoder ENCODERS[] = {
-    {"pprof", ".pb.gz", ".pprof", "pprof, gzipped: go tool pprof, Grafana Pyroscope, Parca", encode_pprof},
-    {"collapsed", ".collapsed", ".folded", "a line per stack with its value: flamegraph.pl, speedscope, grep",
+    {"pprof", ".pb.gz", ".pprof", "pprof, gzipped: go tool pprof, Grafana Pyroscope, Parca", false, encode_pprof},
+    {"collapsed", ".collapsed", ".folded", "a line per stack with its value: flamegraph.pl, speedscope, grep", false,
      encode_collapsed},
-    {"speedscope", ".speedscope.json", NULL, "for www.speedscope.app", encode_speedscope},
-    {"gecko", ".gecko.json", NULL, "for the Firefox Profiler, profiler.firefox.com", encode_gecko},
-    {"svg", ".svg", NULL, "a static flame graph", encode_svg},
-    {"html", ".html", NULL, "a page to explore, in one file", encode_html},
+    {"stacks", ".stacks", NULL, "text of Stack_Analyzer: stacks of each thread, with offsets in functions", true,
+     encode_stacks},
+    {"speedscope", ".speedscope.json", NULL, "for www.speedscope.app", false, encode_speedscope},
+    {"gecko", ".gecko.json", NULL, "for the Firefox Profiler, profiler.firefox.com", false, encode_gecko},
+    {"svg", ".svg", NULL, "a static flame graph", false, encode_svg},
+    {"html", ".html", NULL, "a page to explore, in one file", false, encode_html},
 };
 
 const struct encoder *encoders(size_t *n)

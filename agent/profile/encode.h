@@ -8,6 +8,7 @@ struct encoder {
     const char *suffix; /* ".pb.gz" */
     const char *also;   /* another suffix, or NULL */
     const char *help;
+    bool threads; /* wants the numbers of threads (prof_stack.tid) */
     /* Appends the whole file to `out`. The same profile gives the same bytes. 0 or -ENOMEM. */
     int (*encode)(const struct profile *p, struct buf *out);
 };

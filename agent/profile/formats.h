@@ -7,6 +7,7 @@ int encode_pprof(const struct profile *p, struct buf *out);
 /* The same, not compressed. `labels`: with sample labels (pid, process, cut); not for servers that create a series per
  * value. */
 int encode_pprof_plain(const struct profile *p, bool labels, struct buf *out);
+int encode_stacks(const struct profile *p, struct buf *out);
 int encode_collapsed(const struct profile *p, struct buf *out);
 int encode_speedscope(const struct profile *p, struct buf *out);
 int encode_gecko(const struct profile *p, struct buf *out);

@@ -118,6 +118,42 @@ TEST(formats_collapsed)
               "web;main;outer;inner;leaf;vfs_read_[k] 10000000\n");
 }
 
+/* Of threads that are known by their numbers, and of processes whose threads are not. */
+TEST(formats_stacks)
+{
+    AUTO_PROFILE struct profile p = {0};
+    AUTO_BUF struct buf b = {0};
+    CHECK_EQ(two_events(&p), 0);
+    for (size_t i = 0; i < p.stacks.n; i++)
+        if (!strcmp(profile_text(&p, p.processes.v[p.stacks.v[i].process].name), "web") && !p.stacks.v[i].event) {
+            p.stacks.v[i].tid = 21 + (u32)i;
+            p.stacks.v[i].nstid = 3;
+        }
+    CHECK_EQ(encoder_for_path("x.stacks")->encode(&p, &b), 0);
+    CHECK(encoder_for_path("x.stacks")->threads);
+    CHECK_STR(b.data,
+              "time:20231114_22_13_20\n"
+              "counts:\n"
+              "pid\tusid\tksid\tcpu/10000000nanoseconds\tpage-faults/1count\n"
+              "19\t1\t-14\t0\t5\n"
+              "20\t4\t-14\t0\t7\n"
+              "22\t2\t3\t1\t0\n"
+              "23\t4\t-14\t2\t0\n"
+              "traces:\n"
+              "sid\ttrace\n"
+              "1\t[cut:no-rule];[libplain.so.1+0x1000]+0x10;\n"
+              "2\tmain+0x10;outer+0x105;inner+0x105;leaf+0x10;\n"
+              "3\tvfs_read+0x10;\n"
+              "4\tmain+0x10;leaf+0x10;\n"
+              "info:\n"
+              "pid\tNSpid\tcomm\ttgid\tcgroup\n"
+              "19\t19\tapi\t19\t0\n"
+              "22\t3\tweb\t20\t0\n"
+              "23\t3\tweb\t20\t0\n"
+              "20\t20\tweb\t20\t0\n"
+              "OK\n");
+}
+
 /* A track for each value of each thread; each sample at the end of its share of the two seconds. */
 TEST(formats_gecko)
 {

@@ -19,6 +19,7 @@ struct frame {
     u32 file;   /* string: source file or 0 */
     u32 line;   /* 0 = unknown */
     u32 pid;    /* of a process; 0 for all others */
+    u64 into;   /* bytes from the entry of the function (prof_location.into) */
     u8 kind;    /* enum frame_origin or enum frame_kind */
     u8 found;   /* FOUND_*: how the frame was found; 0 in general */
     u8 code;    /* enum runtime_kind; 0: it is not code of a runtime */

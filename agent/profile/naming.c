@@ -96,6 +96,9 @@ static void use_names(void *arg, const struct names *names)
         u32 first = names->first[at], n = names->first[at + 1] - first;
         if (n > 1 && j->n->out->locations.v[j->rows[i]].word_kind == XP_WORD_TOLD)
             n = 1; /* the callers have words of their own */
+        if (n && !j->locks)
+            naming_distance(&j->n->out->locations.v[j->rows[i]], j->n->words.v[j->rows[i]], offset,
+                            names->frames[first].start);
         for (u32 f = first; f < first + n; f++)
             add_named_line(j, &j->n->out->locations.v[j->rows[i]], names, &names->frames[f]);
     }
@@ -335,6 +338,8 @@ static void name_kernel(struct naming *n, struct prof_location *l, u64 word)
     naming_put(n, l, mapping, address - !word_exact(word), 0);
     l->origin = FRAME_KERNEL;
     naming_plain_line(n, l, name && name[0] ? name : "[kernel]");
+    if (name && start)
+        naming_distance(l, word, address - !word_exact(word), start);
     if (!n->failed && name)
         n->out->mappings.v[mapping].has_functions = true;
 }

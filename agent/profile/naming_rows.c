@@ -82,3 +82,10 @@ void naming_put(struct naming *n, struct prof_location *l, u32 mapping, u64 addr
     }
     m->hi = address > m->hi ? address : m->hi;
 }
+
+/* Callers were looked up by the byte before the one where they go on. */
+void naming_distance(struct prof_location *l, u64 word, u64 looked_up, u64 entry)
+{
+    if (looked_up >= entry)
+        l->into = looked_up - entry + !word_exact(word);
+}

@@ -38,6 +38,7 @@ struct prof_location {
     u64 address; /* of a caller: return address - 1, as in profile.proto */
     u32 mapping;
     u32 first_line, nlines; /* into lines[] */
+    u64 into;               /* bytes from the entry of the function to the address; of a caller, to where it returns */
     u8 origin;              /* enum frame_origin */
     u8 word_kind;           /* enum xp_word: how the frame was found */
 };
@@ -48,14 +49,15 @@ struct prof_process {
 };
 struct prof_stack {
     u32 process;
-    u32 thread;   /* string: its name; 0: not known */
-    u32 holder;   /* string: name of the thread that held the lock; 0: not known, or no wait for one */
-    u32 tag;      /* string: the file or peer that it was about; 0: none. It is a label (struct event_kind: tag) */
-    u32 first, n; /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
-    u8 cause;     /* enum xp_cause */
-    u8 found;     /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */
-    u8 code;      /* the same for stack_code */
-    u8 event;     /* place of its kind in profile.events */
+    u32 thread;     /* string: its name; 0: not known */
+    u32 tid, nstid; /* its numbers: ours, and in its own namespace of PIDs; 0: not known */
+    u32 holder;     /* string: name of the thread that held the lock; 0: not known, or no wait for one */
+    u32 tag;        /* string: the file or peer that it was about; 0: none. It is a label (struct event_kind: tag) */
+    u32 first, n;   /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
+    u8 cause;       /* enum xp_cause */
+    u8 found;       /* FOUND_* (frames.h), if the profile was read from a file: applies to unknown frames */
+    u8 code;        /* the same for stack_code */
+    u8 event;       /* place of its kind in profile.events */
     u64 count[EVENT_VALUES];
     u64 value[EVENT_VALUES];
 };

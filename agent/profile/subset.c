@@ -133,6 +133,8 @@ static void stack(struct copy *c, const struct prof_stack *s, const struct subse
     }
     *to = (struct prof_stack){.process = process(c, s->process),
                               .thread = string(c, s->thread),
+                              .tid = s->tid,
+                              .nstid = s->nstid,
                               .holder = string(c, s->holder),
                               .tag = string(c, s->tag),
                               .cause = s->cause,

@@ -59,7 +59,10 @@ static int by_frames(const void *x, const void *y, void *arg)
         r = compare_u64(a->cause, b->cause);
     if (!r)
         r = compare_u64(a->event, b->event);
-    return r ? r : strcmp(aggregate_thread(j->from, a->thread), aggregate_thread(j->from, b->thread));
+    const struct agg_thread *t = aggregate_thread(j->from, a->thread), *u = aggregate_thread(j->from, b->thread);
+    if (!r)
+        r = strcmp(t->name, u->name);
+    return r ? r : compare_u64(t->tid, u->tid);
 }
 
 /* 0..n-1, sorted by `compare`. NULL without memory. */
@@ -199,10 +202,13 @@ static int add_stack(struct job *j, const struct agg_stack *s)
     struct profile *out = j->naming.out;
     size_t n = (size_t)s->nkernel + s->nuser, reason = reason_words(s->words, s->nkernel);
     struct prof_stack *to = VEC_PUSH(&out->stacks);
+    const struct agg_thread *thread = aggregate_thread(j->from, s->thread);
     if (!to || VEC_RESERVE(&out->stack_locations, out->stack_locations.n + n))
         return -ENOMEM;
     *to = (struct prof_stack){.process = j->rank[s->process],
-                              .thread = profile_string(out, aggregate_thread(j->from, s->thread)),
+                              .thread = profile_string(out, thread->name),
+                              .tid = thread->tid,
+                              .nstid = thread->nstid,
                               .cause = s->cause,
                               .event = s->event};
     to->first = (u32)out->stack_locations.n;

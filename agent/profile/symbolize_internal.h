@@ -40,6 +40,9 @@ void naming_put(struct naming *n, struct prof_location *l, u32 mapping, u64 addr
 void naming_line(struct naming *n, struct prof_location *l, const struct prof_function *f, u32 line);
 void naming_plain_line(struct naming *n, struct prof_location *l, const char *name);
 
+/* Notes how far it is from the entry of its function to the address of a location. */
+void naming_distance(struct prof_location *l, u64 word, u64 looked_up, u64 entry);
+
 /* ---- Words ---- */
 
 /* Kernel words always have the bit; symbolize clears it in return addresses. */

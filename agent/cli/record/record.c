@@ -145,6 +145,8 @@ static int configure(struct recording *r, char *cache, size_t len)
     if (!rc && axis_is_wanted(o))
         rc = axis_check(o, &r->outputs, r->why, sizeof(r->why));
     c->probe.user &= c->probe.nevents != 0;
+    for (size_t i = 0; i < r->outputs.n && !rc; i++)
+        c->probe.thread_ids |= r->outputs.v[i].encoder && r->outputs.v[i].encoder->threads;
     if (!rc && o->summary && (rc = output_writable(o->summary)))
         snprintf(r->why, sizeof(r->why), "--summary %s: cannot be written: %s", o->summary, strerror(-rc));
     return rc;

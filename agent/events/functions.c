@@ -22,12 +22,13 @@ static const struct place ARGUMENTS[] = {REGISTER("arg1", rdi), REGISTER("arg2",
                                          REGISTER("arg4", rcx), REGISTER("arg5", r8),  REGISTER("arg6", r9)};
 static const struct place RESULT[] = {REGISTER("retval", rax)};
 
-static void add_fields(const struct place *places, size_t n, struct tracepoint *out)
+static void add_fields(const struct place *places, size_t n, bool late, struct tracepoint *out)
 {
     for (size_t i = 0; i < n; i++) {
         struct tracepoint_field *f = &out->fields[out->nfields++];
         snprintf(f->name, sizeof(f->name), "%s", places[i].name);
-        f->place = (struct xp_tp_field){.offset = (u32)places[i].offset, .size = 8, .source = XP_TP_SIGNED};
+        f->place =
+            (struct xp_tp_field){.offset = (u32)places[i].offset, .size = 8, .source = XP_TP_SIGNED, .late = late};
     }
 }
 
@@ -44,27 +45,45 @@ static int split(const char *text, char *file, size_t len, const char **function
     return 0;
 }
 
+static const struct form {
+    const char *name;
+    enum probe_when when;
+    const char *object, *type; /* of its kind; what is added to the name of the function */
+} FORMS[] = {
+    {UPROBE, PROBE_CALLS, "function", ""},
+    {URETPROBE, PROBE_RETURNS, "function", "_return"},
+    {ULATENCY, PROBE_BOTH, "function_latency", ""},
+};
+
+static const struct form *form_of(const char *name)
+{
+    const struct form *f = FORMS;
+    while (!made_is(name, f->name))
+        f++;
+    return f;
+}
+
 int made_function(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
                   size_t len)
 {
-    bool returns = made_is(p->name, URETPROBE);
-    const char *text = p->name + strlen(returns ? URETPROBE : UPROBE), *function;
+    const struct form *form = form_of(p->name);
+    const char *function;
     char file[sizeof(p->name)];
-    if (split(text, file, sizeof(file), &function)) {
-        snprintf(why, len, "-e %s: expected %sFILE:FUNCTION, such as uprobe:libc.so.6:fopen", p->name,
-                 returns ? URETPROBE : UPROBE);
+    if (split(p->name + strlen(form->name), file, sizeof(file), &function)) {
+        snprintf(why, len, "-e %s: expected %sFILE:FUNCTION, such as %slibc.so.6:fopen", p->name, form->name,
+                 form->name);
         return -EINVAL;
     }
-    p->places.returns = returns;
+    p->places.when = form->when;
     int rc = choice->find ? choice->find(choice->ctx, file, function, &p->places, why, len) : -ENOTSUP;
     if (rc)
         return rc;
-    snprintf(p->type, sizeof(p->type), "%.100s%s", function, returns ? "_return" : "");
-    if (returns)
-        add_fields(RESULT, 1, fields);
-    else
-        add_fields(ARGUMENTS, sizeof(ARGUMENTS) / sizeof(*ARGUMENTS), fields);
-    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = "function", .places = &p->places};
-    p->kind.series = "function";
+    snprintf(p->type, sizeof(p->type), "%.100s%s", function, form->type);
+    if (form->when != PROBE_RETURNS)
+        add_fields(ARGUMENTS, sizeof(ARGUMENTS) / sizeof(*ARGUMENTS), false, fields);
+    if (form->when != PROBE_CALLS)
+        add_fields(RESULT, 1, form->when == PROBE_BOTH, fields);
+    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = form->object, .places = &p->places};
+    p->kind.series = form->object;
     return 0;
 }

@@ -8,7 +8,8 @@
 
 bool event_is_made(const char *name)
 {
-    return made_is(name, TRACEPOINT) || made_is(name, SYSCALL) || made_is(name, UPROBE) || made_is(name, URETPROBE);
+    return made_is(name, TRACEPOINT) || made_is(name, SYSCALL) || made_is(name, UPROBE) || made_is(name, URETPROBE) ||
+           made_is(name, ULATENCY);
 }
 
 const char *event_name_or_made(const char *name)
@@ -31,6 +32,10 @@ static int set_value(struct event_probe *p, const struct tracepoint *fields, con
 {
     const char *colon = strchr(text, ':'), *unit = colon ? known_unit(colon + 1) : "count";
     struct xp_tp_field place;
+    if (made_is_timed(p)) {
+        snprintf(why, len, "--value %s: %s counts time; record the field by itself", text, p->name);
+        return -EINVAL;
+    }
     snprintf(p->value, sizeof(p->value), "%.*s", (int)(colon ? (size_t)(colon - text) : strlen(text)), text);
     if (!unit) {
         snprintf(why, len, "--value %s: the unit is one of count, bytes, nanoseconds", text);
@@ -44,6 +49,18 @@ static int set_value(struct event_probe *p, const struct tracepoint *fields, con
     p->program.value = place;
     p->kind.values[0] = (struct event_value){p->value, unit, p->type};
     return 0;
+}
+
+/* What is known when a call ends: its time, beside its result. */
+static void set_time(struct event_probe *p, struct tracepoint *fields)
+{
+    snprintf(p->value, sizeof(p->value), "%s_time", p->type);
+    snprintf(p->count, sizeof(p->count), "%s_calls", p->type);
+    p->kind.values[0] = (struct event_value){p->value, "nanoseconds", p->count};
+    if (fields->nfields == TRACEPOINT_FIELDS)
+        return;
+    struct tracepoint_field *f = &fields->fields[fields->nfields++];
+    *f = (struct tracepoint_field){LATENCY, "u64", {.size = 8, .source = XP_TP_ELAPSED, .late = 1}};
 }
 
 static void made_free(struct event_probe **p)
@@ -60,13 +77,15 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
 {
     struct tracepoint fields = {0};
     char line[384] = "";
-    bool function = made_is(p->name, UPROBE) || made_is(p->name, URETPROBE);
+    bool function = !made_is(p->name, TRACEPOINT) && !made_is(p->name, SYSCALL);
     int rc = function ? made_function(p, choice, &fields, why, len) : made_tracepoint(p, &fields, why, len);
     if (rc)
         return rc;
     p->kind.name = p->kind.help = p->name;
     p->kind.needs = function ? "6.6+" : "";
     p->kind.values[0] = (struct event_value){p->type, "count", ""};
+    if (made_is_timed(p))
+        set_time(p, &fields);
     p->kind.cost = function ? EVENT_COST_HIGH : EVENT_COST_MEDIUM;
     p->kind.probe.conditions = &p->program;
     p->program.period = (u32)choice->period;

@@ -12,17 +12,26 @@ struct event_probe {
     struct probe_places places; /* of functions; fd -1: none */
     char name[512];
     char type[2 * TRACEPOINT_NAME + 1]; /* what an occurrence is called in pprof */
-    char value[TRACEPOINT_NAME];
+    char value[2 * TRACEPOINT_NAME + 8], count[2 * TRACEPOINT_NAME + 8];
 };
 
 #define TRACEPOINT "tracepoint:"
 #define SYSCALL    "syscall:"
 #define UPROBE     "uprobe:"
 #define URETPROBE  "uretprobe:"
+#define ULATENCY   "uprobe-latency:"
+#define LATENCY    "latency" /* of system calls, behind a colon; and the field with the time of a call */
 
 static inline bool made_is(const char *name, const char *form)
 {
     return !strncmp(name, form, strlen(form));
+}
+
+/* Whether it times calls. */
+static inline bool made_is_timed(const struct event_probe *p)
+{
+    const char *colon = strrchr(p->name, ':');
+    return made_is(p->name, ULATENCY) || (made_is(p->name, SYSCALL) && colon && !strcmp(colon + 1, LATENCY));
 }
 
 /* Each of these fills in the type, the kind's probe, and the fields that conditions may ask for. Returns 0, or -errno

@@ -42,6 +42,11 @@ struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu)
     return event < 0 ? NULL : attach_to(program, &attr, -1, cpu);
 }
 
+bool kind_is_after(const struct bpf_program *program)
+{
+    return !strcmp(bpf_program__name(program), "xp_after_call");
+}
+
 /* One event is enough, of whatever thread: programs of tracepoints run at all occurrences (kernel/trace/bpf_trace.c).
  */
 struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint)

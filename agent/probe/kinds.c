@@ -16,7 +16,7 @@ struct kind {
     bool counts_waits; /* an event of waits has it, besides what the scheduler's programs count */
     struct bpf_object *object;
     VEC(struct bpf_link *) links;
-    int places; /* the link to those that its event names; -1 */
+    int places[2]; /* the links to those that its event names: their calls, their returns; -1 */
     const struct bpf_map *sums[2];
     u64 bytes; /* of its own maps */
 };
@@ -55,22 +55,35 @@ static int attach_to_places(struct kind *k, const struct probe_event *event, con
 {
     if (!event->places)
         return 0;
-    k->places = uprobes_attach(program, event->places);
-    return k->places < 0 ? k->places : 0;
+    int *place = &k->places[kind_is_after(program)];
+    *place = uprobes_attach(program, event->places);
+    return *place < 0 ? *place : 0;
+}
+
+static int attach_to_tracepoint(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
+{
+    return keep_link(k, kind_attach_tracepoint(program, kind_is_after(program) ? event->end : event->tracepoint));
+}
+
+/* What began while it was attached before may have ended unseen. Threads forget it by themselves. */
+static int forget_timed(const struct kind *k)
+{
+    const struct bpf_map *m = bpf_object__find_map_by_name(k->object, "timed_calls");
+    return m && bpf_map__type(m) == BPF_MAP_TYPE_HASH ? probe_empty(m, NULL, NULL) : 0;
 }
 
 static int attach(struct kind *k, const struct probe *p)
 {
     const struct probe_event *event = &p->config.events[k->event];
     struct bpf_program *program;
-    int rc = 0;
+    int rc = forget_timed(k);
     bpf_object__for_each_program(program, k->object)
     {
         enum bpf_prog_type type = bpf_program__type(program);
         if (rc || bpf_program__fd(program) < 0 || bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
             continue;
         rc = type == BPF_PROG_TYPE_PERF_EVENT   ? attach_on_cpus(k, p, program)
-             : type == BPF_PROG_TYPE_TRACEPOINT ? keep_link(k, kind_attach_tracepoint(program, event->tracepoint))
+             : type == BPF_PROG_TYPE_TRACEPOINT ? attach_to_tracepoint(k, event, program)
              : type == BPF_PROG_TYPE_KPROBE     ? attach_to_places(k, event, program)
                                                 : keep_link(k, bpf_program__attach(program));
     }
@@ -82,8 +95,10 @@ static void detach(struct kind *k)
     for (size_t i = 0; i < k->links.n; i++)
         bpf_link__destroy(k->links.v[i]);
     vec_free(&k->links);
-    xp_cleanup_close(&k->places);
-    k->places = -1;
+    for (size_t i = 0; i < 2; i++) {
+        xp_cleanup_close(&k->places[i]);
+        k->places[i] = -1;
+    }
 }
 
 static void kind_free(struct kind **k)
@@ -122,7 +137,7 @@ static int begin(struct kinds *all, struct probe *p, size_t event)
     CLEANUP(kind_free) struct kind *k = calloc(1, sizeof(*k));
     if (!k)
         return -ENOMEM;
-    k->places = -1;
+    k->places[0] = k->places[1] = -1;
     if (VEC_RESERVE(&all->list, all->list.n + 1))
         return -ENOMEM;
     struct xp_config config = config_of(all, p, event);
@@ -213,7 +228,7 @@ static int explain(int rc, const struct probe_event *event, char *why, size_t le
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
 static int change(const struct probe *p, struct kind *k, bool want)
 {
-    bool attached = k->links.n != 0 || k->places >= 0;
+    bool attached = k->links.n != 0 || k->places[0] >= 0;
     k->ended = !want;
     if (want)
         return attached ? 0 : attach(k, p);

@@ -54,6 +54,9 @@ struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu);
 /* The same to a tracepoint, by its number in tracefs: on all CPUs. */
 struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint);
 
+/* Whether a program of a kind sees the end of what another one saw begin. */
+bool kind_is_after(const struct bpf_program *program);
+
 /* ---- uprobes.c ---- */
 
 /* Prepares programs for uprobe_multi links. Returns 0; -ENOTSUP: this kernel has none. */

@@ -50,7 +50,11 @@ struct probe_places { /* in a file, for the program of an event */
     int fd;
     u64 *offsets;
     size_t n;
-    bool returns; /* it is called when the functions there return */
+    enum probe_when {
+        PROBE_CALLS,   /* it is called when the functions there begin, */
+        PROBE_RETURNS, /* or return */
+        PROBE_BOTH,    /* it has a program for each: the latter is xp_after_call */
+    } when;
 };
 
 struct probe_event {
@@ -65,6 +69,7 @@ struct probe_event {
     bool tagged;              /* PROBE_KIND: what it counts is told apart by files or peers, too */
     bool strict;              /* of which it knows nothing while only some of their functions are followed */
     u64 tracepoint; /* PROBE_KIND: its program is attached to the one with this number; 0: it says itself to which */
+    u64 end;        /* the same, of xp_after_call */
     const struct probe_places *places; /* the same: to these, in whatever process; NULL: to none */
     const struct xp_tp *conditions;    /* which occurrences of these two count */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */

@@ -125,7 +125,8 @@ int uprobes_attach(const struct bpf_program *program, const struct probe_places 
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", places->fd);
-    return link_to(bpf_program__fd(program), path, 0, places->returns ? RETURNS : 0, places->offsets, NULL, places->n);
+    bool returns = places->when == PROBE_RETURNS || (places->when == PROBE_BOTH && kind_is_after(program));
+    return link_to(bpf_program__fd(program), path, 0, returns ? RETURNS : 0, places->offsets, NULL, places->n);
 }
 
 static size_t choose(const struct part *part, const struct probe_heap_file *f, u64 *offsets, u64 *cookies)

@@ -144,7 +144,9 @@ static int find_in(int *fd, const char *file, const char *function, struct probe
         snprintf(why, len, "%s: expected FUNCTION, FUNCTION+OFFSET, or 0xOFFSET in the file", function);
     else if ((rc = ask(*fd, bare ? NULL : name, &found, &facts)))
         snprintf(why, len, "%s: its symbols cannot be read: %s", file, strerror(-rc));
-    else if (out->returns && !strcmp(facts.language, "Go"))
+    else if (out->when != PROBE_CALLS && more)
+        snprintf(why, len, "%s: only functions return: name one without +OFFSET", function);
+    else if (out->when != PROBE_CALLS && !strcmp(facts.language, "Go"))
         snprintf(why, len,
                  "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
     else if (bare)

@@ -45,3 +45,10 @@ u64 elf_cheap_place(const struct elf_file *e, u64 vaddr)
     }
     return 0;
 }
+
+bool elf_is_cheap(const struct elf_file *e, u64 vaddr)
+{
+    size_t left = 0;
+    const u8 *code = elf_at(e, vaddr, &left);
+    return code && is_emulated(code, left);
+}

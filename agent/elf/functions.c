@@ -64,9 +64,14 @@ static void judge(struct search *s, const Elf64_Sym *sym, char *name)
         return;
     }
     const struct elf_segment *segment = elf_segment_at(s->e, sym->st_value, PF_X);
-    if (segment &&
-        !add_offset(s->out, sym->st_value - segment->vaddr + segment->offset + elf_cheap_place(s->e, sym->st_value)))
+    if (!segment)
+        return;
+    u64 place = sym->st_value + elf_cheap_place(s->e, sym->st_value);
+    u32 before = s->out->n;
+    if (!add_offset(s->out, place - segment->vaddr + segment->offset))
         s->out->left_out++;
+    else if (s->out->n > before)
+        s->out->stepped += !elf_is_cheap(s->e, place);
 }
 
 static void search_in(struct search *s, const char *section)
@@ -115,7 +120,7 @@ int functions_find(int fd, const char *pattern, struct functions *out)
 bool functions_sound(const void *data, size_t len)
 {
     const struct functions *f = data;
-    if (len != sizeof(*f) || f->magic != FUNCTIONS_MAGIC || f->n > FUNCTIONS_MAX ||
+    if (len != sizeof(*f) || f->magic != FUNCTIONS_MAGIC || f->n > FUNCTIONS_MAX || f->stepped > f->n ||
         memchr(f->near, 0, FUNCTIONS_NEAR) == NULL)
         return false;
     for (u32 i = 1; i < f->n; i++)

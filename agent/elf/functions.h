@@ -17,9 +17,9 @@ struct functions {
     u32 magic;
     u32 n;
     u32 left_out;
-    u32 all;      /* functions that the file names */
-    u32 indirect; /* of that name, but only chosen from when the program starts (STT_GNU_IFUNC) */
-    u32 pad;
+    u32 all;                   /* functions that the file names */
+    u32 indirect;              /* of that name, but only chosen from when the program starts (STT_GNU_IFUNC) */
+    u32 stepped;               /* places where a probe is not cheap */
     u64 offset[FUNCTIONS_MAX]; /* file offsets, ascending, each one once: where probes are cheapest (cheap_place.h) */
     char near[FUNCTIONS_NEAR]; /* of none: names that are like it, with blanks between them */
 };

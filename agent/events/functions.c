@@ -49,11 +49,20 @@ static const struct form {
     const char *name;
     enum probe_when when;
     const char *object, *type; /* of its kind; what is added to the name of the function */
+    u32 trap_ns;               /* of a hit: a breakpoint at a call, and another one at the return, as measured */
 } FORMS[] = {
-    {UPROBE, PROBE_CALLS, "function", ""},
-    {URETPROBE, PROBE_RETURNS, "function", "_return"},
-    {ULATENCY, PROBE_BOTH, "function_latency", ""},
+    {UPROBE, PROBE_CALLS, "function", "", 700},
+    {URETPROBE, PROBE_RETURNS, "function", "_return", 1750},
+    {ULATENCY, PROBE_BOTH, "function_latency", "", 900},
 };
+
+#define STEP_NS 15000 /* to step over an instruction, as measured */
+
+/* What a hit costs beside its program. */
+static u32 trap_ns(const struct form *form, const struct probe_places *places)
+{
+    return form->trap_ns + (places->n ? (u32)(STEP_NS * places->stepped / places->n) : 0);
+}
 
 static const struct form *form_of(const char *name)
 {
@@ -83,7 +92,8 @@ int made_function(struct event_probe *p, const struct event_choice *choice, stru
         add_fields(ARGUMENTS, sizeof(ARGUMENTS) / sizeof(*ARGUMENTS), false, fields);
     if (form->when != PROBE_CALLS)
         add_fields(RESULT, 1, form->when == PROBE_BOTH, fields);
-    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = form->object, .places = &p->places};
+    p->kind.probe = (struct probe_event){
+        .how = PROBE_KIND, .object = form->object, .places = &p->places, .trap_ns = trap_ns(form, &p->places)};
     p->kind.series = form->object;
     return 0;
 }

@@ -16,6 +16,8 @@ void event_name_of_tracepoint(const char *category, const char *point, char *out
         snprintf(out, len, TRACEPOINT "%s:%s", category, point);
 }
 
+#define TRAP_NS 150 /* what perf does to call a program at a tracepoint, as measured */
+
 struct names { /* in tracefs */
     char category[TRACEPOINT_NAME], point[TRACEPOINT_NAME];
 };
@@ -124,7 +126,8 @@ int made_tracepoint(struct event_probe *p, struct tracepoint *fields, char *why,
     }
     rc = tracefs_read(tracefs, names.category, names.point, fields);
     p->kind.series = made_is_timed(p) ? LATENCY : "tracepoint";
-    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = p->kind.series, .tracepoint = fields->id};
+    p->kind.probe =
+        (struct probe_event){.how = PROBE_KIND, .object = p->kind.series, .tracepoint = fields->id, .trap_ns = TRAP_NS};
     if (!rc && made_is_timed(p))
         rc = add_end(tracefs, p, &names, fields);
     if (rc)

@@ -1,6 +1,8 @@
 #include "probe/kinds.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "probe/cost.h"
 #include "probe/denied.h"
 #include "probe/object.h"
 #include "probe/probe_internal.h"
@@ -17,6 +19,7 @@ struct kind {
     struct bpf_object *object;
     VEC(struct bpf_link *) links;
     int places[2]; /* the links to those that its event names: their calls, their returns; -1 */
+    struct cost_cap cap;
     const struct bpf_map *sums[2];
     u64 bytes; /* of its own maps */
 };
@@ -149,6 +152,7 @@ static int begin(struct kinds *all, struct probe *p, size_t event)
         rc = attach(k, p);
     if (rc)
         return rc;
+    cost_decide(&k->cap, p->config.max_cost, 0, 0, now_ns());
     k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
     k->bytes = kind_map_bytes(k->object, p, false);
@@ -231,7 +235,7 @@ static int change(const struct probe *p, struct kind *k, bool want)
     bool attached = k->links.n != 0 || k->places[0] >= 0;
     k->ended = !want;
     if (want)
-        return attached ? 0 : attach(k, p);
+        return attached || k->cap.off ? 0 : attach(k, p);
     detach(k);
     return 0;
 }
@@ -267,6 +271,34 @@ void kinds_stop(struct kinds *all)
 {
     for (size_t i = 0; i < all->list.n; i++)
         detach(all->list.v[i]);
+}
+
+/* ---- What they cost ---------------------------------------------------------------------------------------------- */
+
+/* Returns whether it rests for the first time. */
+static bool see_cost(struct kind *k, struct probe *p)
+{
+    u64 hits, ns;
+    bool was_off = k->cap.off;
+    if (k->ended || kind_cost(k->object, p->ncpus, p->config.events[k->event].trap_ns, &hits, &ns))
+        return false;
+    bool on = cost_decide(&k->cap, p->config.max_cost, hits, ns, now_ns());
+    if (!on)
+        detach(k);
+    else if (was_off && attach(k, p)) { /* as much as could be attached is no sample of anything */
+        detach(k);
+        k->cap.off = true;
+    }
+    cost_copy(&p->costs[k->event], &k->cap.sum);
+    return !on && !was_off && k->cap.sum.rests == 1;
+}
+
+u32 kinds_see_costs(struct kinds *all, struct probe *p)
+{
+    u32 first = 0;
+    for (size_t i = 0; i < all->list.n; i++)
+        first |= (u32)see_cost(all->list.v[i], p) << all->list.v[i]->event;
+    return first;
 }
 
 /* ---- What was counted -------------------------------------------------------------------------------------------- */

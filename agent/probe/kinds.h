@@ -29,7 +29,9 @@ void kinds_stop(struct kinds *all);
 bool kinds_any(const struct kinds *all);
 /* Appends what was counted in an interval that has ended (xp_live.interval). Returns 0 or -errno. */
 int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_waits *out);
-u64 kinds_map_bytes(const struct kinds *all);           /* kernel memory, in bytes */
+u64 kinds_map_bytes(const struct kinds *all); /* kernel memory, in bytes */
+/* Sees what they cost, as probe_see_costs does. */
+u32 kinds_see_costs(struct kinds *all, struct probe *p);
 void kinds_run_time(const struct kinds *all, u64 ns[]); /* adds that of each event to its number */
 
 /* ---- kind_object.c ---- */
@@ -46,6 +48,10 @@ void kind_unload(struct bpf_object **object);
 bool kind_is_slotted(const struct bpf_object *object);
 /* Returns the kernel memory of the maps that are its own, or of those that kinds share. */
 u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common);
+
+/* Reads what its programs have counted of their cost. `trap_ns`: what a hit costs beside them. Returns 0; -ENOENT: they
+ * do not count it; or another -errno. */
+int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns);
 
 /* ---- kind_perf.c ---- */
 

@@ -50,6 +50,7 @@ struct probe_places { /* in a file, for the program of an event */
     int fd;
     u64 *offsets;
     size_t n;
+    size_t stepped; /* places whose instruction the kernel does not emulate, as far as is known: it costs more */
     enum probe_when {
         PROBE_CALLS,   /* it is called when the functions there begin, */
         PROBE_RETURNS, /* or return */
@@ -72,6 +73,7 @@ struct probe_event {
     u64 end;        /* the same, of xp_after_call */
     const struct probe_places *places; /* the same: to these, in whatever process; NULL: to none */
     const struct xp_tp *conditions;    /* which occurrences of these two count */
+    u32 trap_ns;                       /* what a hit of these costs beside its program: stated */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
 
@@ -96,8 +98,9 @@ struct probe_config {
     bool kernel_threads;  /* waits of kernel threads count, too */
     u64 wait_min_ns;      /* of shorter waits, the user stack need not be taken */
     enum probe_wait_stacks wait_stacks;
-    u64 heap_period; /* one sample per so many allocated bytes on average; 1: every block; 0: PROBE_HEAP_PERIOD */
-    bool heap_hold;  /* requested processes are stopped when they map code (probe_heap_attach), with their children */
+    u64 heap_period;   /* one sample per so many allocated bytes on average; 1: every block; 0: PROBE_HEAP_PERIOD */
+    unsigned max_cost; /* of the probes of an event that count what they cost, in percent of a CPU; 0: no limit */
+    bool heap_hold;    /* requested processes are stopped when they map code (probe_heap_attach), with their children */
 };
 
 /* Loads the programs. Returns 0, or -errno and one line in why[] with the cause and its remedy. */
@@ -174,6 +177,20 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
 bool probe_can_take(enum probe_wait_stacks means);
 /* Returns the number of the event that is recorded by `how`; -1: none. */
 int probe_event_by(const struct probe *p, enum probe_how how);
+
+/* ---- What the probes of an event cost (cost.h) ---- */
+
+struct probe_cost { /* so far */
+    u64 hits, ns;   /* CPU time: that of their programs is measured, that of a trap per hit is stated */
+    u64 on_ns;      /* how long they were attached, */
+    u64 off_ns;     /* and how long taken off, because they cost too much: */
+    u64 rests;      /* so often */
+};
+/* Takes probes off that cost too much, and puts those back that have rested. To be called often, from the polling
+ * thread. Returns the events, as bits, that rest for the first time. */
+u32 probe_see_costs(struct probe *p);
+/* Returns 0; -ENOENT: nothing is known of the event. Any thread may call it. */
+int probe_cost(const struct probe *p, size_t event, struct probe_cost *out);
 
 /* ---- Latency of disks ---- */
 

@@ -18,6 +18,7 @@
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
 #include "bpf/timed.bpf.h"
+#include "bpf/cost.bpf.h"
 
 struct xp_nested {
     u64 sp, function;
@@ -69,31 +70,30 @@ XP_INLINE int xp_is_too_deep(void)
     return BPF_CORE_READ(task, utask, depth) >= XP_PROBED_CALLS;
 }
 
-SEC("kprobe")
-int xp_after_call(void *ctx)
+XP_INLINE void xp_call_ends(u64 *ctx)
 {
     u64 now = bpf_ktime_get_ns(), function = bpf_get_func_ip(ctx);
     const volatile u64 *pt = ctx;
     struct xp_nest *nest = bpf_task_storage_get(&timed_calls, bpf_get_current_task_btf(), 0, 0);
     struct xp_nested *found = nest ? xp_find_call(nest, pt[XP_PT_RSP] - 8, function) : 0;
     if (!found)
-        return 0;
+        return;
     struct xp_timed c = found->call;
     u64 elapsed = now - c.began;
     struct xp_state *s = xp_timed_counts(ctx, &c, elapsed) ? xp_begin_level() : 0;
     if (!s)
-        return 0;
+        return;
     s->returned = function;
     if (!xp_stack_here(0, s)) {
         xp_timed_amounts(s, elapsed);
         xp_count_for(s->hash, 0, s->sample.cgroup);
     }
     xp_end_level();
-    return 0;
 }
 
-SEC("kprobe")
-int xp_on_call(void *ctx)
+XP_COSTED_PROGRAM("kprobe", xp_after_call, xp_call_ends)
+
+XP_INLINE void xp_call_begins(u64 *ctx)
 {
     const volatile u64 *pt = ctx;
     u64 sp = pt[XP_PT_RSP], function = pt[XP_PT_RIP];
@@ -102,15 +102,16 @@ int xp_on_call(void *ctx)
     if (nest) /* also if this one is not to count: what was there is gone */
         xp_find_call(nest, sp, function);
     if (!xp_is_wanted() || !xp_timed_begins(ctx, &c))
-        return 0;
+        return;
     if (!nest)
         nest = bpf_task_storage_get(&timed_calls, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     struct xp_nested *place = nest && !xp_is_too_deep() ? xp_nested_at(nest, nest->n) : 0;
     if (!place) {
         xp_lose(XP_LOSS_CALL);
-        return 0;
+        return;
     }
     *place = (struct xp_nested){sp, function, c};
     nest->n++;
-    return 0;
 }
+
+XP_COSTED_PROGRAM("kprobe", xp_on_call, xp_call_begins)

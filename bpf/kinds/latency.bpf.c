@@ -10,6 +10,7 @@
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
 #include "bpf/timed.bpf.h"
+#include "bpf/cost.bpf.h"
 
 /* By task_struct: a thread is in one system call at a time, and execve may change its number. */
 struct {
@@ -28,31 +29,31 @@ int xp_on_thread_end(void *ctx)
     return 0;
 }
 
-SEC("tracepoint")
-int xp_after_call(u64 *ctx)
+XP_INLINE void xp_call_ends(u64 *ctx)
 {
     u64 now = bpf_ktime_get_ns(), task = bpf_get_current_task();
     struct xp_timed *found = bpf_map_lookup_elem(&timed_calls, &task);
     if (!found)
-        return 0;
+        return;
     struct xp_timed c = *found;
     u64 elapsed = now - c.began;
     bpf_map_delete_elem(&timed_calls, &task);
     struct xp_state *s = xp_timed_counts(ctx, &c, elapsed) ? xp_begin_level() : 0;
     if (!s)
-        return 0;
+        return;
     xp_timed_amounts(s, elapsed);
     xp_count_here(0, s, 0);
     xp_end_level();
-    return 0;
 }
 
-SEC("tracepoint")
-int xp_on_call(u64 *ctx)
+XP_COSTED_PROGRAM("tracepoint", xp_after_call, xp_call_ends)
+
+XP_INLINE void xp_call_begins(u64 *ctx)
 {
     struct xp_timed c = {};
     u64 task = bpf_get_current_task();
     if (xp_is_wanted() && xp_timed_begins(ctx, &c) && bpf_map_update_elem(&timed_calls, &task, &c, BPF_ANY))
         xp_lose(XP_LOSS_CALL);
-    return 0;
 }
+
+XP_COSTED_PROGRAM("tracepoint", xp_on_call, xp_call_begins)

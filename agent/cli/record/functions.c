@@ -120,7 +120,7 @@ static int ask(int fd, const char *name, struct functions *found, struct facts *
     return rc;
 }
 
-static int take(const u64 *offsets, size_t n, u64 more, int *fd, struct probe_places *out)
+static int take(const u64 *offsets, size_t n, size_t stepped, u64 more, int *fd, struct probe_places *out)
 {
     out->offsets = calloc(n, sizeof(*out->offsets));
     if (!out->offsets)
@@ -128,6 +128,7 @@ static int take(const u64 *offsets, size_t n, u64 more, int *fd, struct probe_pl
     for (size_t i = 0; i < n; i++)
         out->offsets[i] = offsets[i] + more;
     out->n = n;
+    out->stepped = more ? n : stepped;
     out->fd = TAKE_FD(*fd);
     return 0;
 }
@@ -150,7 +151,7 @@ static int find_in(int *fd, const char *file, const char *function, struct probe
         snprintf(why, len,
                  "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
     else if (bare)
-        return take(&offset, 1, 0, fd, out);
+        return take(&offset, 1, 1, 0, fd, out);
     else if (!found.n && found.indirect)
         snprintf(why, len,
                  "%s: which code is %s is chosen when a program starts: name what it is on this machine, or 0xOFFSET",
@@ -161,7 +162,7 @@ static int find_in(int *fd, const char *file, const char *function, struct probe
     else if (found.left_out)
         snprintf(why, len, "%s: more than %d functions are %s", file, FUNCTIONS_MAX, name);
     else
-        return take(found.offset, found.n, more, fd, out);
+        return take(found.offset, found.n, found.stepped, more, fd, out);
     return rc ? rc : -ENOENT;
 }
 

@@ -32,6 +32,14 @@ static void add_fields(const struct place *places, size_t n, bool late, struct t
     }
 }
 
+void made_registers(enum probe_when when, struct tracepoint *fields)
+{
+    if (when != PROBE_RETURNS)
+        add_fields(ARGUMENTS, sizeof(ARGUMENTS) / sizeof(*ARGUMENTS), false, fields);
+    if (when != PROBE_CALLS)
+        add_fields(RESULT, 1, when == PROBE_BOTH, fields);
+}
+
 /* ---- Its name ---------------------------------------------------------------------------------------------------- */
 
 /* FILE may have colons, a function has none. */
@@ -88,10 +96,7 @@ int made_function(struct event_probe *p, const struct event_choice *choice, stru
     if (rc)
         return rc;
     snprintf(p->type, sizeof(p->type), "%.100s%s", function, form->type);
-    if (form->when != PROBE_RETURNS)
-        add_fields(ARGUMENTS, sizeof(ARGUMENTS) / sizeof(*ARGUMENTS), false, fields);
-    if (form->when != PROBE_CALLS)
-        add_fields(RESULT, 1, form->when == PROBE_BOTH, fields);
+    made_registers(form->when, fields);
     p->kind.probe = (struct probe_event){
         .how = PROBE_KIND, .object = form->object, .places = &p->places, .trap_ns = trap_ns(form, &p->places)};
     p->kind.series = form->object;

@@ -8,8 +8,11 @@
 
 bool event_is_made(const char *name)
 {
-    return made_is(name, TRACEPOINT) || made_is(name, SYSCALL) || made_is(name, UPROBE) || made_is(name, URETPROBE) ||
-           made_is(name, ULATENCY);
+    static const char *const forms[] = {TRACEPOINT, SYSCALL, UPROBE, URETPROBE, ULATENCY, KPROBE, KRETPROBE};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        if (made_is(name, forms[i]))
+            return true;
+    return false;
 }
 
 const char *event_name_or_made(const char *name)
@@ -77,8 +80,11 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
 {
     struct tracepoint fields = {0};
     char line[384] = "";
-    bool function = !made_is(p->name, TRACEPOINT) && !made_is(p->name, SYSCALL);
-    int rc = function ? made_function(p, choice, &fields, why, len) : made_tracepoint(p, &fields, why, len);
+    bool kernel = made_is(p->name, KPROBE) || made_is(p->name, KRETPROBE);
+    bool function = !kernel && !made_is(p->name, TRACEPOINT) && !made_is(p->name, SYSCALL);
+    int rc = function ? made_function(p, choice, &fields, why, len)
+             : kernel ? made_kprobe(p, &fields, why, len)
+                      : made_tracepoint(p, &fields, why, len);
     if (rc)
         return rc;
     p->kind.name = p->kind.help = p->name;

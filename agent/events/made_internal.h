@@ -4,12 +4,14 @@
 #pragma once
 #include "events/made.h"
 #include "probe/tracefs.h"
+#include <stdio.h>
 #include <string.h>
 
 struct event_probe {
     struct event_kind kind;
     struct xp_tp program;
     struct probe_places places; /* of functions; fd -1: none */
+    struct probe_symbol symbol; /* of the kernel */
     char name[512];
     char type[2 * TRACEPOINT_NAME + 1]; /* what an occurrence is called in pprof */
     char value[2 * TRACEPOINT_NAME + 8], count[2 * TRACEPOINT_NAME + 8];
@@ -20,6 +22,8 @@ struct event_probe {
 #define UPROBE     "uprobe:"
 #define URETPROBE  "uretprobe:"
 #define ULATENCY   "uprobe-latency:"
+#define KPROBE     "kprobe:"
+#define KRETPROBE  "kretprobe:"
 #define LATENCY    "latency" /* of system calls, behind a colon; and the field with the time of a call */
 
 static inline bool made_is(const char *name, const char *form)
@@ -37,5 +41,11 @@ static inline bool made_is_timed(const struct event_probe *p)
 /* Each of these fills in the type, the kind's probe, and the fields that conditions may ask for. Returns 0, or -errno
  * and a line. */
 int made_tracepoint(struct event_probe *p, struct tracepoint *fields, char *why, size_t len);
+int made_kprobe(struct event_probe *p, struct tracepoint *fields, char *why, size_t len);
+/* Finds a function in the text of /proc/kallsyms. Returns 0; -ENOENT: it has none, but near[], with a blank before each
+ * name. */
+int kprobe_find(FILE *symbols, const char *name, char *near, size_t len);
+/* Adds what the registers hold at a call, at a return, or at both. */
+void made_registers(enum probe_when when, struct tracepoint *fields);
 int made_function(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
                   size_t len);

@@ -1,6 +1,6 @@
 /* Kinds that are made for a recording, of functions: what they count, and what conditions may ask for. */
 #include "base/test.h"
-#include "events/made.h"
+#include "events/made_internal.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,5 +74,43 @@ TEST(made_conditions_on_calls)
     CHECK_STR(why, "there is none");
     CHECK(!make(&made, "uprobe-latency:a", NULL, NULL));
     CHECK(strstr(why, "expected uprobe-latency:FILE:FUNCTION"));
+    event_made_free(&made);
+}
+
+TEST(made_kprobes_know_functions_of_the_kernel)
+{
+    char text[] =
+        "ffffffff8108a000 T __pfx_vfs_write\n"
+        "ffffffff8108a010 T vfs_write\n"
+        "ffffffff8108a110 t vfs_writev\t[xfs]\n"
+        "ffffffff8208a110 D vfs_data\n";
+    char near[64];
+    static const struct {
+        const char *name, *near;
+        int rc;
+    } cases[] = {{"vfs_write", "", 0},
+                 {"vfs_writev", " vfs_write", 0},
+                 {"vfs_writ", " vfs_write vfs_writev", -ENOENT},
+                 {"vfs_data", "", -ENOENT}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        FILE *symbols = fmemopen(text, sizeof(text) - 1, "r");
+        CHECK(symbols);
+        CHECK_EQ(kprobe_find(symbols, cases[i].name, near, sizeof(near)), cases[i].rc);
+        if (cases[i].rc)
+            CHECK_STR(near, cases[i].near);
+        fclose(symbols);
+    }
+}
+
+TEST(made_kprobes_have_names)
+{
+    static const char *const wrong[] = {"kprobe:",    "kprobe:a b",    "kprobe:a+",
+                                        "kprobe:a+x", "kretprobe:a+4", "kprobe:a:b"};
+    struct event_made made = {.n = 0};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        CHECK(event_is_made(wrong[i]));
+        CHECK(!make(&made, wrong[i], NULL, NULL));
+        CHECK(strstr(why, "of the kernel, such as"));
+    }
     event_made_free(&made);
 }

@@ -56,6 +56,8 @@ static int attach_on_cpus(struct kind *k, const struct probe *p, const struct bp
 /* Programs of other events are attached by and by (uprobes.c). */
 static int attach_to_places(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
 {
+    if (event->symbol)
+        return keep_link(k, kind_attach_kprobe(program, event->symbol));
     if (!event->places)
         return 0;
     int *place = &k->places[kind_is_after(program)];
@@ -216,6 +218,11 @@ static void drop_ended(struct kinds *all)
 static int explain(int rc, const struct probe_event *event, char *why, size_t len)
 {
     const char *name = event->object, *since = event->since ? event->since : "";
+    if (event->symbol && (rc == -EINVAL || rc == -EILSEQ || rc == -EADDRNOTAVAIL || rc == -ENOENT))
+        return probe_why(rc, why, len,
+                         "%s:%s: the kernel allows no probe there: no instruction begins there, or it is "
+                         "needed for probes themselves",
+                         name, event->symbol->name);
     if (denied_explains(rc, DENIED_BPF, why, len))
         return rc;
     if (rc == -ENOTSUP && event->how == PROBE_LOCK)

@@ -12,6 +12,7 @@
 struct kinds;
 struct probe;
 struct probe_places;
+struct probe_symbol;
 struct disks;
 struct probe_waits;
 struct xp_kmem_settings;
@@ -62,6 +63,9 @@ struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 t
 
 /* Whether a program of a kind sees the end of what another one saw begin. */
 bool kind_is_after(const struct bpf_program *program);
+
+/* The same to a place in the kernel, by a kprobe. */
+struct bpf_link *kind_attach_kprobe(const struct bpf_program *program, const struct probe_symbol *symbol);
 
 /* ---- uprobes.c ---- */
 

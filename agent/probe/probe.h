@@ -58,6 +58,12 @@ struct probe_places { /* in a file, for the program of an event */
     } when;
 };
 
+struct probe_symbol { /* a place in the kernel, for the program of an event */
+    char name[128];
+    u64 offset;
+    bool returns; /* it is called when the function returns */
+};
+
 struct probe_event {
     enum probe_how how;
     u32 perf_type;
@@ -73,6 +79,7 @@ struct probe_event {
     u64 end;        /* the same, of xp_after_call */
     const struct probe_places *places; /* the same: to these, in whatever process; NULL: to none */
     const struct xp_tp *conditions;    /* which occurrences of these two count */
+    const struct probe_symbol *symbol; /* PROBE_KIND: its program is attached there; NULL: nowhere */
     u32 trap_ns;                       /* what a hit of these costs beside its program: stated */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };

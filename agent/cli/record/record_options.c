@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
      .resolve = event_name_or_made, .listing = "xprof list",
      .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME[:latency], uprobe:FILE:FUNCTION, "
-             "uretprobe:FILE:FUNCTION and uprobe-latency:FILE:FUNCTION"},
+             "uretprobe:FILE:FUNCTION, uprobe-latency:FILE:FUNCTION, kprobe:FUNCTION and kretprobe:FUNCTION"},
     {"filter", 0, OPTION_TEXT, "EXPR", AT(filter),
      .help = "of tracepoints, system calls and functions, count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
     {"value", 0, OPTION_TEXT, "FIELD[:UNIT]", AT(value),

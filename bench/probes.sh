@@ -27,7 +27,7 @@ for function in tick tock; do
         reference=$(of "$(speed -e "$form:$tmp/ticks:$function" --no-cap)")
         awk -v name="probes $form $function" -v ours="$ours" -v reference="$reference" -v goal="$GOAL" 'BEGIN {
             printf "%s, %s %% of the speed, %s %%, %.2f, >= %d %%, %s\n", name, ours, reference, ours / reference, goal,
-                   ours >= goal ? "pass" : "fail" }'
+                   (ours >= goal ? "pass" : "fail") }'
     done
 done
 grep 'was recorded' "$tmp/messages" >&2

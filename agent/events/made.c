@@ -2,17 +2,26 @@
 #include "base/cleanup.h"
 #include "events/condition.h"
 #include "events/made_internal.h"
+#include "events/pmu.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 bool event_is_made(const char *name)
 {
-    static const char *const forms[] = {TRACEPOINT, SYSCALL, UPROBE, URETPROBE, ULATENCY, KPROBE, KRETPROBE};
+    static const char *const forms[] = {TRACEPOINT, SYSCALL, UPROBE, URETPROBE, ULATENCY, KPROBE, KRETPROBE, PERF};
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
         if (made_is(name, forms[i]))
             return true;
     return false;
+}
+
+size_t event_item_length(const char *text)
+{
+    const char *slash = made_is(text, PERF) ? strchr(text, '/') : NULL, *end = slash ? strchr(slash + 1, '/') : NULL;
+    size_t whole = end ? (size_t)(end - text) : 0;
+    return whole + strcspn(text + whole, ",");
 }
 
 const char *event_name_or_made(const char *name)
@@ -76,10 +85,45 @@ static void made_free(struct event_probe **p)
     *p = NULL;
 }
 
+/* An event of a PMU, which is sampled like those of the table. */
+static int make_perf(struct event_probe *p, const struct event_choice *choice, char *why, size_t len)
+{
+    char line[384];
+    struct pmu_event e;
+    int rc = pmu_find(PMU_DEVICES, p->name + strlen(PERF), &e, line, sizeof(line));
+    if (!rc && (choice->condition || choice->value)) {
+        rc = -EINVAL;
+        snprintf(line, sizeof(line), "it is sampled, and has no fields for --filter and --value");
+    }
+    if (rc) {
+        snprintf(why, len, "-e %s: %s", p->name, line);
+        return rc;
+    }
+    size_t n = 0;
+    for (const char *c = p->name + strlen(PERF); *c && n + 1 < sizeof(p->type); c++)
+        p->type[n++] = isalnum((unsigned char)*c) ? *c : '_'; /* it becomes part of type IDs */
+    while (n && p->type[n - 1] == '_')
+        p->type[--n] = 0;
+    p->kind = (struct event_kind){
+        .name = p->name,
+        .probe = {.perf_type = e.type, .perf_config = e.config[0], .perf_more = {e.config[1], e.config[2]}},
+        .values = {{p->type, "count", NULL}},
+        .series = "pmu",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = "PMU",
+        .help = p->name,
+    };
+    p->kind.probe.every = choice->period;
+    return 0;
+}
+
 static int make(struct event_probe *p, const struct event_choice *choice, char *why, size_t len)
 {
     struct tracepoint fields = {0};
     char line[384] = "";
+    if (made_is(p->name, PERF))
+        return make_perf(p, choice, why, len);
     bool kernel = made_is(p->name, KPROBE) || made_is(p->name, KRETPROBE);
     bool function = !kernel && !made_is(p->name, TRACEPOINT) && !made_is(p->name, SYSCALL);
     int rc = function ? made_function(p, choice, &fields, why, len)

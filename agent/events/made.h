@@ -26,5 +26,7 @@ bool event_is_made(const char *name);
 const struct event_kind *event_make(struct event_made *made, const char *name, const struct event_choice *choice,
                                     char *why, size_t len);
 void event_made_free(struct event_made *made);
+/* Returns the length of the first one of a list of names: between slashes, PMU events have commas of their own. */
+size_t event_item_length(const char *text);
 /* The value of -e: as event_name_of, and names of this form as they are. */
 const char *event_name_or_made(const char *name);

@@ -24,6 +24,7 @@ struct event_probe {
 #define ULATENCY   "uprobe-latency:"
 #define KPROBE     "kprobe:"
 #define KRETPROBE  "kretprobe:"
+#define PERF       "perf:"
 #define LATENCY    "latency" /* of system calls, behind a colon; and the field with the time of a call */
 
 static inline bool made_is(const char *name, const char *form)

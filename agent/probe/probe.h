@@ -67,9 +67,10 @@ struct probe_symbol { /* a place in the kernel, for the program of an event */
 struct probe_event {
     enum probe_how how;
     u32 perf_type;
-    u64 perf_config;
-    unsigned hz;        /* samples per second per CPU */
-    bool time;          /* a clock: the period is exactly 1e9 / hz */
+    u64 perf_config, perf_more[2]; /* config, config1, config2 */
+    u64 every;                     /* PROBE_PERF: one sample per so many; 0: the kernel adapts that to `hz` */
+    unsigned hz;                   /* samples per second per CPU */
+    bool time;                     /* a clock: the period is exactly 1e9 / hz */
     const char *object; /* PROBE_KIND: the name of its file in bpf/kinds/; of others: that of what sees more of it */
     enum probe_levels levels; /* PROBE_KIND */
     bool allocators;          /* the same: its programs are attached to the allocators of wanted processes, */

@@ -35,9 +35,10 @@ static const struct option_row rows[] = {
     {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1000000, 7 * 24 * 3600 * SECOND,
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
-     .resolve = event_name_or_made, .listing = "xprof list",
+     .resolve = event_name_or_made, .item = event_item_length, .listing = "xprof list",
      .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME[:latency], uprobe:FILE:FUNCTION, "
-             "uretprobe:FILE:FUNCTION, uprobe-latency:FILE:FUNCTION, kprobe:FUNCTION and kretprobe:FUNCTION"},
+             "uretprobe:FILE:FUNCTION, uprobe-latency:FILE:FUNCTION, kprobe:FUNCTION, kretprobe:FUNCTION and "
+             "perf:PMU/EVENT/"},
     {"filter", 0, OPTION_TEXT, "EXPR", AT(filter),
      .help = "of tracepoints, system calls and functions, count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
     {"value", 0, OPTION_TEXT, "FIELD[:UNIT]", AT(value),

@@ -54,7 +54,7 @@ static void on_unknown(void *ctx, u64 cgroup, u32 tgid)
         discover_stranger(a->discover, cgroup, tgid);
 }
 
-static int sampler_want(void *pipeline, u64 cgroup, u32 want)
+static int sampler_want(void *pipeline, u64 cgroup, u64 want)
 {
     return pipeline_want(pipeline, cgroup, want);
 }

@@ -9,41 +9,13 @@ ROUNDS=${ROUNDS:-5}
 # shellcheck source=bench/lib/agent.sh
 . bench/lib/agent.sh waits
 command -v offcputime >/dev/null || skip_bench "there is no offcputime (libbpf-tools)"
-gcc -D_GNU_SOURCE -O2 -o "$TMP/pingpong" bench/targets/pingpong.c
-
+# shellcheck source=bench/lib/switches.sh
+. bench/lib/switches.sh
 sleep 1000 &
 other=$!
 at_exit "kill $other"
-"$TMP/pingpong" 1 >"$TMP/switches" &
-player=$!
-at_exit "kill $player"
-await test -s "$TMP/switches"
-
-# ns of a switch: the lower quartile of what is measured next, after what began before, with switches less without.
-switch_ns() {
-    local have
-    have=$(wc -l <"$TMP/switches")
-    await_lines $((have + 41))
-    echo $(($(quartile 1) - $(quartile 2)))
-}
-quartile() { # COLUMN
-    sed -n "$((have + 2)),$((have + 41))p" "$TMP/switches" | cut -d' ' -f"$1" | sort -g | sed -n 10p
-}
-await_lines() { # N
-    while [ "$(wc -l <"$TMP/switches")" -lt "$1" ]; do sleep 0.1; done
-}
-# Appends to FILE the ns of a switch while COMMAND runs, and follows the switches.
-beside() { # FILE COMMAND...
-    local file=$1 tool program=xp_tell_waits
-    shift
-    [ "$1" = "$XPROF" ] || program=sched_switch
-    "$@" >"$TMP/tool.out" 2>&1 &
-    tool=$!
-    await holds_program $program $tool
-    sleep 0.5
-    switch_ns >>"$TMP/$file"
-    kill -TERM $tool
-    wait $tool 2>/dev/null || true
+program_of() { # COMMAND
+    if [ "$1" = "$XPROF" ]; then echo xp_tell_waits; else echo sched_switch; fi
 }
 late=$({ "$XPROF" check || true; } | sed -n 's/^ok *user stacks of waits *switch,* *//p' | tr -d ,)
 for ((i = 0; i < ROUNDS; i++)); do
@@ -59,9 +31,6 @@ for ((i = 0; i < ROUNDS; i++)); do
     done
     beside short "$XPROF" record -e offcpu --offcpu-min 10ms -p $player -o "$TMP/x.pb.gz"
 done
-median() { # FILE
-    sort -g "$TMP/$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
-}
 awk -v none="$(median none)" -v other="$(median other)" -v bcc_other="$(median bcc-other)" -v own="$(median own)" \
     -v bcc_own="$(median bcc-own)" -v short="$(median short)" \
     -v wake_other="$(median wake-other)" -v wake_own="$(median wake-own)" '

@@ -3,14 +3,14 @@
 BPF_FLAGS := -g -O2 -target bpf -mcpu=v2 -Wall -Wextra -Werror -Wno-unused-parameter \
              -Wno-gnu-variable-sized-type-not-at-end -I. -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 # The eBPF objects, each one for all kernels (CO-RE); -mcpu=v2 because 5.10's verifier knows no more.
-SKELS := $(patsubst %,$(E)/%.skel.h,xprof address contention sched sleepers tasks wakers resume resume_impl finish)
+SKELS := $(patsubst %,$(E)/%.skel.h,xprof address contention sched sleepers tasks timeline wakers resume resume_impl finish)
 $(E)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
 # Programs on uprobes claim their scratch memory by compare-and-swap; what they attach by needs a newer kernel anyway.
-$(patsubst %,$(E)/bpf/kinds/%.bpf.o,memory badfree goroutines function function_latency): BPF_FLAGS += -mcpu=v3
+$(patsubst %,$(E)/bpf/kinds/%.bpf.o,memory badfree goroutines function function_latency usdt): BPF_FLAGS += -mcpu=v3
 
 $(SKELS): $(E)/%.skel.h: $(E)/bpf/%.bpf.o
 	$(call say,SKEL,$@)

@@ -34,7 +34,8 @@
 /* By thread, from the beginning of its wait to the end. */
 struct xp_contention {
     u64 lock, since, cgroup;
-    u32 flags, want; /* of its cgroup */
+    u64 want; /* of its cgroup */
+    u32 flags, pad;
 };
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);

@@ -9,15 +9,15 @@
 
 /* Returns the want of the cgroup (given by address) or of its nearest ancestor that has one. The result is cached until
  * any want changes. */
-XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
+XP_NOINLINE u64 xp_cgroup_decide(u64 cgroup)
 {
     struct cgroup *c = (struct cgroup *)cgroup;
     u64 own = BPF_CORE_READ(c, kn, id), id = own;
-    u64 decision = (u64)xp_live.wants << 32;
+    struct xp_decision decision = {.valid = xp_live.wants};
     for (u32 i = 0; i < XP_CGROUP_DEPTH; i++) {
-        u32 *want = bpf_map_lookup_elem(&wants, &id);
+        u64 *want = bpf_map_lookup_elem(&wants, &id);
         if (want) {
-            decision |= *want;
+            decision.want = *want;
             break;
         }
         struct cgroup_subsys_state *parent = BPF_CORE_READ(c, self.parent);
@@ -27,24 +27,24 @@ XP_NOINLINE int xp_cgroup_decide(u64 cgroup)
         id = BPF_CORE_READ(c, kn, id);
     }
     bpf_map_update_elem(&decisions, &own, &decision, BPF_ANY);
-    return (int)decision;
+    return decision.want;
 }
 
-/* Returns the want of a cgroup, with its ID, if that is decided. */
-XP_INLINE u64 *xp_want_known(u64 id)
+/* Returns the want of a cgroup, if that is decided. */
+XP_INLINE struct xp_decision *xp_want_known(u64 id)
 {
-    u64 *known = bpf_map_lookup_elem(&decisions, &id);
-    return known && *known >> 32 == xp_live.wants ? known : 0;
+    struct xp_decision *known = bpf_map_lookup_elem(&decisions, &id);
+    return known && known->valid == xp_live.wants ? known : 0;
 }
 
-XP_INLINE u32 xp_want_of(u64 id, struct task_struct *t)
+XP_INLINE u64 xp_want_of(u64 id, struct task_struct *t)
 {
-    u64 *known = xp_want_known(id);
-    return known ? (u32)*known : (u32)xp_cgroup_decide((u64)xp_cgroup_of(t));
+    struct xp_decision *known = xp_want_known(id);
+    return known ? known->want : xp_cgroup_decide((u64)xp_cgroup_of(t));
 }
 
 /* The same, remembered by each CPU. */
-XP_INLINE u32 xp_want_again(struct xp_state *s, u64 id, struct task_struct *t)
+XP_INLINE u64 xp_want_again(struct xp_state *s, u64 id, struct task_struct *t)
 {
     struct xp_decided *d = &s->decided[id & (XP_DECIDED - 1)];
     u32 valid = xp_live.wants;
@@ -57,14 +57,14 @@ XP_INLINE u32 xp_want_again(struct xp_state *s, u64 id, struct task_struct *t)
 }
 
 /* The same of a cgroup that is not that of the running task. */
-XP_INLINE u32 xp_want_of_cgroup(u64 id, struct cgroup *c)
+XP_INLINE u64 xp_want_of_cgroup(u64 id, struct cgroup *c)
 {
-    u64 *known = xp_want_known(id);
-    return known ? (u32)*known : (u32)xp_cgroup_decide((u64)c);
+    struct xp_decision *known = xp_want_known(id);
+    return known ? known->want : xp_cgroup_decide((u64)c);
 }
 
 /* How long a wait is, in ns, that is worth its stack: by the want of whose it is. */
-XP_INLINE u64 xp_wait_min(u32 want)
+XP_INLINE u64 xp_wait_min(u64 want)
 {
     u32 code = XP_WANT_MIN_CODE(want);
     return code ? XP_WANT_MIN_NS(code) : xp_config.wait_min;
@@ -75,7 +75,7 @@ XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
 {
     if (xp_config.target == XP_TARGET_PIDS)
         return bpf_map_lookup_elem(&wanted_pids, &tgid) != 0;
-    return xp_config.target != XP_TARGET_CGROUP || XP_WANT_EVENTS((u32)xp_cgroup_decide((u64)xp_cgroup_of(t))) != 0;
+    return xp_config.target != XP_TARGET_CGROUP || XP_WANT_EVENTS(xp_cgroup_decide((u64)xp_cgroup_of(t))) != 0;
 }
 
 /* Returns the number of samples that this one represents; 0: it is not wanted. Also fills in the cgroup of the
@@ -90,7 +90,7 @@ XP_INLINE u32 xp_wanted(struct xp_state *s, u32 event, struct xp_stats *st)
     smp->cgroup = xp_cgroup_id();
     if (xp_config.target != XP_TARGET_CGROUP)
         return 1;
-    u32 want = xp_want_again(s, smp->cgroup, (struct task_struct *)bpf_get_current_task());
+    u64 want = xp_want_again(s, smp->cgroup, (struct task_struct *)bpf_get_current_task());
     u32 every = XP_WANT_EVERY(want);
     if (!(want >> event & 1)) {
         st->not_wanted++;

@@ -18,7 +18,7 @@ struct xp_goroutine_key {
     u64 g;
     u64 space; /* as in struct xp_heap_key */
 };
-struct xp_goroutine { /* one that waits */
-    u64 since, lock, cgroup;
-    u32 tgid, want; /* of its cgroup */
+struct xp_goroutine {              /* one that waits */
+    u64 since, lock, cgroup, want; /* want: that of its cgroup */
+    u32 tgid, pad;
 };

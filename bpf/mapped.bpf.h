@@ -73,7 +73,7 @@ int xp_list_wanted(struct bpf_iter__task *ctx)
     if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid))
         return 0;
     if (xp_config.target == XP_TARGET_CGROUP &&
-        !((u32)xp_cgroup_decide((u64)xp_cgroup_of(t)) >> (xp_config.event & 15) & 1))
+        !(xp_cgroup_decide((u64)xp_cgroup_of(t)) >> (xp_config.event & (XP_MAX_EVENTS - 1)) & 1))
         return 0;
     struct xp_wanted who = {.tgid = tgid, .start = BPF_CORE_READ(t, start_boottime)};
     who.cgroup = BPF_CORE_READ(xp_cgroup_of(t), kn, id);

@@ -147,16 +147,21 @@ struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, XP_MAX_WANTS); /* 1 if no cgroup is requested */
     __type(key, u64);
-    __type(value, u32);
+    __type(value, u64);
 } wants SEC(".maps");
 
-/* Cgroup ID -> want that results from `wants`, with the value of xp_live.wants for which it is valid. Not an LRU map,
+struct xp_decision {
+    u64 want;  /* that results from `wants`, */
+    u32 valid; /* while xp_live.wants is this */
+    u32 pad;
+};
+/* By cgroup ID. Not an LRU map,
  * because its lists use locks and samples run in interrupts. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, XP_MAX_DECISIONS); /* the same */
     __type(key, u64);
-    __type(value, u64);
+    __type(value, struct xp_decision);
 } decisions SEC(".maps");
 
 XP_INLINE struct xp_state *xp_iter_state(void)

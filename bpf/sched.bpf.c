@@ -52,7 +52,7 @@ int xp_on_switch(u64 *ctx)
     struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
     u32 prev_tid = prev->pid, next_tid = next->pid, state = xp_config.prev_state ? (u32)ctx[3] : xp_state_of(prev);
     u64 cgroup = 0;
-    u32 wanted = prev_tid && XP_MAY_WAIT(prev) ? xp_waits_wanted(prev, prev->tgid, &cgroup) : 0;
+    u64 wanted = prev_tid && XP_MAY_WAIT(prev) ? xp_waits_wanted(prev, prev->tgid, &cgroup) : 0;
     if (prev_tid && state & XP_TASK_DEAD) {
         xp_forget_late(prev_tid);
         if (wanted)

@@ -110,7 +110,7 @@ XP_INLINE u64 xp_sender_cgroup(struct sock *sk)
     u64 id = BPF_CORE_READ(c, kn, id);
     if (xp_config.target != XP_TARGET_CGROUP)
         return id;
-    return xp_want_of_cgroup(id, c) >> (xp_config.event & 15) & 1 ? id : 0;
+    return xp_want_of_cgroup(id, c) >> (xp_config.event & (XP_MAX_EVENTS - 1)) & 1 ? id : 0;
 }
 
 /* Out of line, so that it is verified once. */

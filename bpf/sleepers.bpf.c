@@ -131,9 +131,9 @@ XP_INLINE int xp_catch_up(struct xp_state *s, struct seq_file *seq, struct task_
 
 /* Whether events are wanted of a wait for which it was not looked at when it began: whether it is one for a lock, or
  * anything but that. */
-XP_INLINE u32 xp_wants_anew(const struct xp_thread *t, u32 wanted)
+XP_INLINE u32 xp_wants_anew(const struct xp_thread *t, u64 wanted)
 {
-    u32 more = wanted & ~t->wanted;
+    u32 more = XP_WANT_EVENTS(wanted & ~t->wanted);
     if (t->flags & XP_WAIT_UNSEEN)
         return more & (xp_config.offcpu | xp_config.runqueue | xp_config.wakeup);
     return t->flags & XP_WAIT_RUNQUEUE ? 0 : more & xp_config.lock;
@@ -146,7 +146,7 @@ XP_INLINE u32 xp_tell_sleeper(struct xp_state *s, struct seq_file *seq, struct t
 {
     u64 cgroup = 0, changes = t->changes, out = t->out, told = t->told, first = told <= out, from = first ? out : told;
     u32 tid = task->pid;
-    u32 wanted = xp_waits_wanted(task, task->tgid, &cgroup);
+    u64 wanted = xp_waits_wanted(task, task->tgid, &cgroup);
     u32 anew = out && xp_wants_anew(t, wanted);
     if (!wanted) {
         xp_forget_late(tid);

@@ -60,8 +60,9 @@ struct xp_area { /* any mapping, whatever is in it (area.bpf.h) */
 #define XP_DECIDED 4 /* cgroups whose want is remembered by each CPU */
 struct xp_decided {
     u64 cgroup;
+    u64 want;
     u32 valid; /* xp_live.wants */
-    u32 want;
+    u32 pad[3];
 };
 
 struct xp_range {

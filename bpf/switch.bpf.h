@@ -71,14 +71,14 @@ XP_NOINLINE int xp_add_birth(u64 who, u64 queued, u32 tid)
     return xp_add_wait(who, 0, XP_COUNTED(XP_WAIT_RUNQUEUE, 1), queued, tid);
 }
 
-XP_INLINE u64 xp_queued_before(struct task_struct *prev, u32 wanted)
+XP_INLINE u64 xp_queued_before(struct task_struct *prev, u64 wanted)
 {
     u32 first = prev->nvcsw + prev->nivcsw == 1; /* this switch is in the sums already */
     return first && wanted & xp_config.runqueue && prev->start_time >= xp_config.since ? prev->sched_info.run_delay : 0;
 }
 
 /* The thread ends, and may never have left before. */
-XP_INLINE void xp_switch_last(struct task_struct *prev, u32 wanted, u64 cgroup)
+XP_INLINE void xp_switch_last(struct task_struct *prev, u64 wanted, u64 cgroup)
 {
     struct xp_state *s = xp_state_get();
     u64 queued = xp_queued_before(prev, wanted);
@@ -169,7 +169,7 @@ XP_INLINE void xp_take_or_say_who(struct task_struct *prev, struct xp_state *s, 
 }
 
 /* The current thread leaves its CPU, and some of its waits are wanted. */
-XP_INLINE void xp_switch_out(struct task_struct *prev, u32 wanted, u64 cgroup, u32 state, u64 preempted, u64 now,
+XP_INLINE void xp_switch_out(struct task_struct *prev, u64 wanted, u64 cgroup, u32 state, u64 preempted, u64 now,
                              u64 lag)
 {
     u32 tid = (u32)bpf_get_current_pid_tgid();

@@ -45,7 +45,9 @@ struct xp_tp {
     struct xp_tp_field value; /* XP_TP_NOTHING: an occurrence counts as one */
     u32 period;               /* one of so many occurrences counts, for all of them */
     u32 nterms, nways;
-    u32 late;            /* terms, as bits, that are judged when a call ends */
+    u32 late;      /* terms, as bits, that are judged when a call ends */
+    u32 arguments; /* of a USDT probe, as bits: those that terms and the value are about */
+    u32 pad;
     u8 ways[XP_TP_WAYS]; /* terms, as bits */
     struct xp_tp_term terms[XP_TP_TERMS];
 };

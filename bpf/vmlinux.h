@@ -257,6 +257,8 @@ struct sched_info {
     unsigned long long run_delay, last_queued;
 } CORE;
 struct rq {
+    unsigned int nr_running;
+    int cpu;
     u64 clock, clock_task;
 } CORE;
 struct cfs_rq {

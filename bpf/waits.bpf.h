@@ -32,10 +32,11 @@ struct xp_thread {
     u64 kernel;   /* key of the kernel stack of its last wait, which began at `site` with `flags` */
     u64 site;
     u64 cgroup;
-    u32 flags;   /* XP_WAIT_* */
-    u32 taken;   /* its user stack was */
-    u32 wants;   /* xp_live.wants when it left */
-    u32 wanted;  /* the events that were wanted of it then, and XP_WANT_MIN */
+    u32 flags;  /* XP_WAIT_* */
+    u32 taken;  /* its user stack was */
+    u64 wanted; /* the events that were wanted of it when it left, and XP_WANT_MIN */
+    u32 wants;  /* xp_live.wants then */
+    u32 pad;
     u64 waker;   /* key of the stack of who woke it up, or XP_WAKER_* */
     u64 credit;  /* number of waits of which the stack will be taken */
     u64 changes; /* number of times that it came back: the iterator sees by it that it raced with one */
@@ -135,7 +136,7 @@ XP_INLINE int xp_add_thread(u32 tid, const struct xp_thread *fresh)
 /* ---- Who is wanted -------------------------------------------------------------------------------------------------
  */
 /* Returns the bits of the waits that are wanted of a thread, and XP_WANT_MIN; 0: none are. */
-XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
+XP_INLINE u64 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
 {
     u32 all = xp_config.offcpu | xp_config.runqueue | xp_config.wakeup | xp_config.lock;
     struct xp_hints *h = xp_config.target == XP_TARGET_PIDS ? xp_hints_get() : 0;
@@ -145,7 +146,7 @@ XP_INLINE u32 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
     *cgroup = xp_cgroup_id_of(t);
     if (xp_config.target != XP_TARGET_CGROUP)
         return all;
-    u32 want = xp_want_of(*cgroup, t);
+    u64 want = xp_want_of(*cgroup, t);
     return want & all ? want & (all | XP_WANT_MIN(XP_WANT_MIN_CODES - 1)) : 0;
 }
 
@@ -222,7 +223,7 @@ XP_NOINLINE int xp_add_wait(u64 user, u64 kernel, u64 counted, u64 ns, u32 tid)
  */
 XP_INLINE void xp_count_wait(const struct xp_thread *t, u32 tid, u64 user, u64 count, u64 ns, u64 queued)
 {
-    u32 flags = t->flags, wanted = t->wanted;
+    u32 flags = t->flags, wanted = XP_WANT_EVENTS(t->wanted);
     u64 kernel = t->kernel;
     if (queued > ns)
         queued = ns;
@@ -237,7 +238,7 @@ XP_INLINE void xp_count_wait(const struct xp_thread *t, u32 tid, u64 user, u64 c
 }
 
 /* The flags of a wait of which `wanted` events are recorded. */
-XP_INLINE u32 xp_seen_flags(u32 flags, u32 wanted, u64 lock)
+XP_INLINE u32 xp_seen_flags(u32 flags, u64 wanted, u64 lock)
 {
     u32 by = xp_config.runqueue | (flags & XP_WAIT_RUNQUEUE ? 0 : xp_config.offcpu | xp_config.wakeup);
     return lock ? flags | XP_WAIT_LOCKED : wanted & by ? flags : flags | XP_WAIT_UNSEEN;

@@ -11,7 +11,7 @@
 #define XP_STEP_BATCH   2          /* frames per call of the verified step function: each takes the verifier a while */
 #define XP_DUMP_BYTES   16384      /* stack copied for a sample whose file has no table yet */
 #define XP_DUMP_MAPS    256        /* executable mappings sent with it: a power of two; a browser has 110 */
-#define XP_MAX_EVENTS   16         /* event kinds recorded at once: their bits in a want */
+#define XP_MAX_EVENTS   32         /* event kinds recorded at once: their bits in a want */
 #define XP_MAX_PERF     8          /* of these, kinds that perf counts: a program for each */
 #define XP_MAX_VALUES   4          /* values that a stack may have of one kind */
 #define XP_LEVELS       3          /* programs of kinds that interrupt each other: task, soft and hard interrupts */
@@ -287,16 +287,16 @@ struct xp_config {
 };
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------
- * A want consists of a bit e for each recorded event e; from bit 16 on, a number N: one of N samples is kept, chosen at
- * random; and from bit 26 on, the code of a time in place of xp_config.wait_min, or 0. A cgroup without a want has that
+ * A want consists of a bit e for each recorded event e; from bit 32 on, a number N: one of N samples is kept, chosen at
+ * random; and from bit 42 on, the code of a time in place of xp_config.wait_min, or 0. A cgroup without a want has that
  * of its nearest ancestor; 0 if no ancestor has one.
  */
-#define XP_WANT(events, every) ((u32)(events) | (u32)(every) << 16)
-#define XP_WANT_EVENTS(w)      ((w)&0xffff)
-#define XP_WANT_EVERY(w)       ((w) >> 16 & XP_WANT_EVERY_MAX)
+#define XP_WANT(events, every) ((u32)(events) | (u64)(every) << 32)
+#define XP_WANT_EVENTS(w)      ((u32)(w))
+#define XP_WANT_EVERY(w)       ((u32)((w) >> 32) & XP_WANT_EVERY_MAX)
 #define XP_WANT_EVERY_MAX      1023
-#define XP_WANT_MIN(code)      ((u32)(code) << 26)
-#define XP_WANT_MIN_CODE(w)    ((u32)(w) >> 26)
+#define XP_WANT_MIN(code)      ((u64)(code) << 42)
+#define XP_WANT_MIN_CODE(w)    ((u32)((w) >> 42))
 #define XP_WANT_MIN_CODES      64
 /* ns: four steps per power of two, 1 us to 50 ms. */
 #define XP_WANT_MIN_NS(code) ((4ull + (((code)-1) & 3)) << (((code)-1) >> 2) << 8)

@@ -1,10 +1,8 @@
 /* xprof list: the table of events. */
 #pragma once
+#include "cli/list_options.h"
 #include "cli/options/options.h"
 
-struct list_options {
-    bool json;
-};
 extern const struct command list_command;
 
 /* Appends one line per event, below a line of headings. */

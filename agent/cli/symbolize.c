@@ -104,7 +104,7 @@ static int open_outputs(struct symbolizing *s, int operands)
     else if (!s->options.outputs.n)
         snprintf(s->why, sizeof(s->why), "no output given: use -o OUTPUT");
     else
-        return outputs_open(&s->outputs, &s->options.outputs, s->options.format, s->why, sizeof(s->why));
+        return outputs_open(&s->outputs, &s->options.outputs, s->options.format, false, s->why, sizeof(s->why));
     return -EINVAL;
 }
 

@@ -14,7 +14,7 @@ struct discover;
 /* The kernel side: selects what is sampled. The discovery thread calls these functions. */
 struct discover_sampler {
     void *ctx;
-    int (*want)(void *ctx, u64 cgroup, u32 want); /* 0, or -errno: no room; repeated later */
+    int (*want)(void *ctx, u64 cgroup, u64 want); /* 0, or -errno: no room; repeated later */
     void (*unwant)(void *ctx, u64 cgroup);
     void (*set_rate)(void *ctx, unsigned hz); /* of the samples that the kernel side takes, of which pods get parts */
 };

@@ -50,7 +50,7 @@ void mailbox_no_namespaces(struct discover *d);
 struct notified {         /* what the kernel side and the publisher know about a cgroup */
     u64 cgroup, identity; /* hash of the identity; 0: none */
     u64 of;               /* for a cgroup that a container created below its own: the container's cgroup; else 0 */
-    u32 want;
+    u64 want;
     bool own;    /* it has a want of its own */
     bool named;  /* the publisher knows all that is known about it */
     bool nobody; /* neither container nor service: belongs to the host */

@@ -159,21 +159,21 @@ __attribute__((format(printf, 2, 3))) static void because(struct verdict *v, con
     va_end(ap);
 }
 
-static void want(struct verdict *v, u32 want)
+static void want(struct verdict *v, u64 want)
 {
     v->own = true;
     v->want = want;
 }
 
 /* One sample of so many: the kernel side samples at w->hz. */
-static u32 want_at(const struct inventory *w, u32 events, unsigned rate)
+static u64 want_at(const struct inventory *w, u32 events, unsigned rate)
 {
     unsigned every = rate && rate < w->hz ? (w->hz + rate / 2) / rate : 1;
     return XP_WANT(events, every < XP_WANT_EVERY_MAX ? every : XP_WANT_EVERY_MAX);
 }
 
 /* The greatest time that is no longer; 0: the default. */
-static u32 min_code(u64 ns)
+static u64 min_code(u64 ns)
 {
     u32 code = ns ? 1 : 0;
     while (code && code + 1 < XP_WANT_MIN_CODES && XP_WANT_MIN_NS(code + 1) <= ns)
@@ -181,7 +181,7 @@ static u32 min_code(u64 ns)
     return XP_WANT_MIN(code);
 }
 
-static u32 pod_want(const struct inventory *w, const struct wants *wants)
+static u64 pod_want(const struct inventory *w, const struct wants *wants)
 {
     if (!wants->profiled)
         return XP_WANT(0, 1);

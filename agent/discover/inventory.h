@@ -28,7 +28,7 @@ struct inventory {
 
 struct verdict {               /* on one cgroup */
     bool own;                  /* it has a want of its own; else that of its ancestor applies */
-    u32 want;                  /* XP_WANT */
+    u64 want;                  /* XP_WANT */
     struct identity *identity; /* owned; NULL: nothing for the publisher */
     char reason[160];          /* why it is profiled or not, as one line */
 };

@@ -8,12 +8,12 @@ static const struct policy_type types[] = {{"cpu", true, true, NULL}, {"page-fau
 
 static struct { /* the kernel side; by cgroup, below GROUPS */
     pthread_mutex_t lock;
-    u32 want[GROUPS];
+    u64 want[GROUPS];
     unsigned hz;
     int refuse; /* so many wants */
 } kernel = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void set(u64 cgroup, u32 want)
+static void set(u64 cgroup, u64 want)
 {
     pthread_mutex_lock(&kernel.lock);
     if (cgroup < GROUPS)
@@ -21,7 +21,7 @@ static void set(u64 cgroup, u32 want)
     pthread_mutex_unlock(&kernel.lock);
 }
 
-static int on_want(void *ctx, u64 cgroup, u32 want)
+static int on_want(void *ctx, u64 cgroup, u64 want)
 {
     pthread_mutex_lock(&kernel.lock);
     bool refused = kernel.refuse > 0 && kernel.refuse--;
@@ -44,17 +44,17 @@ static void on_rate(void *ctx, unsigned hz)
     pthread_mutex_unlock(&kernel.lock);
 }
 
-u32 kernel_want(u64 cgroup)
+u64 kernel_want(u64 cgroup)
 {
     pthread_mutex_lock(&kernel.lock);
-    u32 want = kernel.want[cgroup];
+    u64 want = kernel.want[cgroup];
     pthread_mutex_unlock(&kernel.lock);
     return want;
 }
 
 u32 kernel_events(u64 cgroup)
 {
-    u32 want = kernel_want(cgroup);
+    u64 want = kernel_want(cgroup);
     return want == NO_WANT ? NO_WANT : XP_WANT_EVENTS(want);
 }
 

@@ -16,7 +16,7 @@
 
 #define C3 HEX "0003"
 
-enum { GROUPS = 32, NO_WANT = 0xffffffff };
+enum { GROUPS = 32, NO_WANT = 0xffffffff }; /* NO_WANT: no want has all events and no rate */
 
 struct node {
     struct hierarchy hierarchy;
@@ -44,7 +44,7 @@ void node_group(struct node *n, u64 id, const char *path, bool made);
 bool node_says(struct node *n, const char *text);
 
 /* The kernel side: the want of a cgroup (NO_WANT: none of its own), and the last rate that was set. */
-u32 kernel_want(u64 cgroup);
+u64 kernel_want(u64 cgroup);
 u32 kernel_events(u64 cgroup);
 unsigned kernel_rate(void);
 /* Makes the kernel side refuse this many wants. */

@@ -39,7 +39,7 @@ static void say_again(struct discover *d, struct notified *t)
 }
 
 /* One that is refused leaves the kernel side with what it had. */
-static void set_want(struct discover *d, struct notified *t, u32 want)
+static void set_want(struct discover *d, struct notified *t, u64 want)
 {
     if (d->config.sampler.want(d->config.sampler.ctx, t->cgroup, want)) {
         d->wants_refused++;

@@ -7,10 +7,10 @@
 static struct kernel { /* what stands for the kernel side */
     int refuse;        /* so many wants */
     int wants, unwants;
-    u32 want;
+    u64 want;
 } kernel;
 
-static int count_want(void *ctx, u64 cgroup, u32 want)
+static int count_want(void *ctx, u64 cgroup, u64 want)
 {
     if (kernel.refuse && kernel.refuse--)
         return -1;

@@ -31,6 +31,13 @@ static size_t harmless(const u8 *p, size_t left)
     return 0;
 }
 
+bool elf_is_cheap(const struct elf_file *e, u64 vaddr)
+{
+    size_t left = 0;
+    const u8 *code = elf_at(e, vaddr, &left);
+    return code && is_emulated(code, left);
+}
+
 u64 elf_cheap_place(const struct elf_file *e, u64 vaddr)
 {
     size_t left = 0, at = 0;
@@ -44,11 +51,4 @@ u64 elf_cheap_place(const struct elf_file *e, u64 vaddr)
         at += n;
     }
     return 0;
-}
-
-bool elf_is_cheap(const struct elf_file *e, u64 vaddr)
-{
-    size_t left = 0;
-    const u8 *code = elf_at(e, vaddr, &left);
-    return code && is_emulated(code, left);
 }

@@ -3,50 +3,31 @@
 #include <elf.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_NAME 4096
-#define NEAR     5
 
 struct search {
     const struct elf_file *e;
     const char *pattern;
-    struct functions *out;
-    unsigned nnear;
+    struct functions head;
+    struct near near;
+    struct buf found, names; /* struct function, and what they are called */
 };
 
-static bool add_offset(struct functions *out, u64 offset)
+static void add(struct search *s, struct function f, const char *name)
 {
-    u32 at = out->n;
-    while (at && out->offset[at - 1] > offset)
-        at--;
-    if (at && out->offset[at - 1] == offset)
-        return true;
-    if (out->n == FUNCTIONS_MAX)
-        return false;
-    memmove(out->offset + at + 1, out->offset + at, (out->n - at) * sizeof(*out->offset));
-    out->offset[at] = offset;
-    out->n++;
-    return true;
-}
-
-/* Alike are names that have it in them, of which it is a little longer, or that differ by capitals. */
-static void add_near(struct search *s, const char *name)
-{
-    size_t len = strlen(s->out->near), n = strlen(name), wanted = strlen(s->pattern);
-    bool alike =
-        strstr(name, s->pattern) || (3 * n > 2 * wanted && strstr(s->pattern, name)) || !strcasecmp(name, s->pattern);
-    if (!alike || s->nnear == NEAR || len + strlen(name) + 2 > FUNCTIONS_NEAR)
+    f.name = (u32)s->names.len;
+    if (s->head.n == FUNCTIONS_MAX || s->names.len + strlen(name) + 1 > FUNCTIONS_BYTES) {
+        s->head.left_out++;
         return;
-    for (const char *c = name; *c; c++)
-        if (*c <= ' ' || *c > '~')
-            return;
-    if (len)
-        s->out->near[len++] = ' ';
-    memcpy(s->out->near + len, name, strlen(name) + 1);
-    s->nnear++;
+    }
+    buf_add(&s->found, &f, sizeof(f));
+    for (; *name; name++)
+        buf_char(&s->names, (char)(*name >= ' ' && *name <= '~' ? *name : '?'));
+    buf_char(&s->names, 0);
+    s->head.n++;
 }
 
 static void judge(struct search *s, const Elf64_Sym *sym, char *name)
@@ -54,24 +35,26 @@ static void judge(struct search *s, const Elf64_Sym *sym, char *name)
     char *version = strchr(name, '@'); /* of the default one of a library: memcpy@@GLIBC_2.14 */
     if (version && version != name)
         *version = 0;
-    s->out->all++;
+    s->head.all++;
     if (fnmatch(s->pattern, name, 0)) {
-        add_near(s, name);
+        near_add(&s->near, name);
         return;
     }
     if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC) {
-        s->out->indirect++;
+        add(s, (struct function){.flags = FUNCTION_INDIRECT}, name);
         return;
     }
     const struct elf_segment *segment = elf_segment_at(s->e, sym->st_value, PF_X);
     if (!segment)
         return;
-    u64 place = sym->st_value + elf_cheap_place(s->e, sym->st_value);
-    u32 before = s->out->n;
-    if (!add_offset(s->out, place - segment->vaddr + segment->offset))
-        s->out->left_out++;
-    else if (s->out->n > before)
-        s->out->stepped += !elf_is_cheap(s->e, place);
+    u64 ahead = elf_cheap_place(s->e, sym->st_value);
+    add(s,
+        (struct function){
+            .offset = sym->st_value - segment->vaddr + segment->offset,
+            .flags = elf_is_cheap(s->e, sym->st_value + ahead) ? FUNCTION_CHEAP : 0,
+            .ahead = (u16)ahead,
+        },
+        name);
 }
 
 static void search_in(struct search *s, const char *section)
@@ -97,37 +80,75 @@ static void search_in(struct search *s, const char *section)
     }
 }
 
-void functions_find_elf(const struct elf_file *e, const char *pattern, struct functions *out)
+static int compare(const void *a, const void *b, void *names)
 {
-    memset(out, 0, sizeof(*out));
-    out->magic = FUNCTIONS_MAGIC;
-    struct search s = {.e = e, .pattern = pattern, .out = out};
-    search_in(&s, ".symtab");
-    search_in(&s, ".dynsym");
-    if (out->n)
-        memset(out->near, 0, sizeof(out->near));
+    const struct function *x = a, *y = b;
+    const char *all = names;
+    int order = strcmp(all + x->name, all + y->name);
+    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-int functions_find(int fd, const char *pattern, struct functions *out)
+/* Most are in both tables. */
+static void sort(struct search *s)
+{
+    struct function *f = (void *)s->found.data;
+    u32 n = 0;
+    if (!s->head.n)
+        return;
+    qsort_r(f, s->head.n, sizeof(*f), compare, s->names.data);
+    for (u32 i = 0; i < s->head.n; i++)
+        if (!n || compare(&f[n - 1], &f[i], s->names.data))
+            f[n++] = f[i];
+    s->head.n = n;
+}
+
+void functions_find_elf(const struct elf_file *e, const char *pattern, struct buf *out)
+{
+    struct search s = {.e = e, .pattern = pattern, .head = {.magic = FUNCTIONS_MAGIC}, .near = {.wanted = pattern}};
+    search_in(&s, ".symtab");
+    search_in(&s, ".dynsym");
+    if (s.found.failed || s.names.failed) {
+        out->failed = true;
+    } else {
+        sort(&s);
+        s.head.bytes = (u32)s.names.len;
+        if (!s.head.n)
+            memcpy(s.head.near, s.near.text, sizeof(s.head.near));
+        buf_add(out, &s.head, sizeof(s.head));
+        buf_add(out, s.found.data, s.head.n * sizeof(struct function));
+        buf_add(out, s.names.data, s.names.len);
+    }
+    buf_free(&s.found);
+    buf_free(&s.names);
+}
+
+int functions_find(int fd, const char *pattern, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0};
     int err = elf_open(&e, fd);
     if (!err)
         functions_find_elf(&e, pattern, out);
-    return err;
+    return err ? err : out->failed ? -ENOMEM : 0;
+}
+
+/* Whether these are texts of printable characters, the last one with its end. */
+static bool texts_sound(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] && (text[i] < ' ' || text[i] > '~'))
+            return false;
+    return !len || !text[len - 1];
 }
 
 bool functions_sound(const void *data, size_t len)
 {
     const struct functions *f = data;
-    if (len != sizeof(*f) || f->magic != FUNCTIONS_MAGIC || f->n > FUNCTIONS_MAX || f->stepped > f->n ||
-        memchr(f->near, 0, FUNCTIONS_NEAR) == NULL)
+    if (len < sizeof(*f) || f->magic != FUNCTIONS_MAGIC || f->n > FUNCTIONS_MAX || f->bytes > FUNCTIONS_BYTES ||
+        len != sizeof(*f) + f->n * sizeof(*f->v) + f->bytes ||
+        !texts_sound(f->near, strnlen(f->near, NEAR_TEXT - 1) + 1) || !texts_sound((const char *)&f->v[f->n], f->bytes))
         return false;
-    for (u32 i = 1; i < f->n; i++)
-        if (f->offset[i] <= f->offset[i - 1])
-            return false;
-    for (const char *c = f->near; *c; c++)
-        if (*c < ' ' || *c > '~')
+    for (u32 i = 0; i < f->n; i++)
+        if (f->v[i].name >= f->bytes)
             return false;
     return true;
 }

@@ -2,31 +2,49 @@
  * process to its parent.
  */
 #pragma once
+#include "base/buf.h"
 #include "bpf/types.h"
+#include "elf/near.h"
 #include <stdbool.h>
 #include <stddef.h>
 
 struct elf_file;
 
-#define FUNCTIONS_MAGIC 0x31464C58u /* "XLF1" */
-#define FUNCTIONS_MAX   1000        /* what is beyond is left out */
-#define FUNCTIONS_NEAR  256
-#define FUNCTIONS_NAME  255 /* characters of a pattern */
+#define FUNCTIONS_MAGIC 0x32464C58u        /* "XLF2" */
+#define FUNCTIONS_MAX   100000             /* what is beyond is left out */
+#define FUNCTIONS_BYTES ((size_t)16 << 20) /* the same, of all names together */
+#define FUNCTIONS_NAME  255                /* characters of a pattern */
 
+enum {
+    FUNCTION_CHEAP = 1,    /* a probe there is cheap (cheap_place.h) */
+    FUNCTION_INDIRECT = 2, /* which code it is, is chosen when the program starts (STT_GNU_IFUNC): it has no offset */
+};
+struct function {
+    u64 offset; /* in the file */
+    u32 name;   /* functions_name */
+    u16 flags;  /* FUNCTION_CHEAP etc. */
+    u16 ahead;  /* so much behind its beginning, a probe is cheapest, and sees the same */
+};
 struct functions {
     u32 magic;
     u32 n;
-    u32 left_out;
-    u32 all;                   /* functions that the file names */
-    u32 indirect;              /* of that name, but only chosen from when the program starts (STT_GNU_IFUNC) */
-    u32 stepped;               /* places where a probe is not cheap */
-    u64 offset[FUNCTIONS_MAX]; /* file offsets, ascending, each one once: where probes are cheapest (cheap_place.h) */
-    char near[FUNCTIONS_NEAR]; /* of none: names that are like it, with blanks between them */
+    u32 left_out; /* beyond the limits */
+    u32 all;      /* functions that the file names */
+    u32 bytes;    /* of names, each with its end */
+    u32 pad;
+    char near[NEAR_TEXT]; /* of none: names that are like it, with blanks between them */
+    struct function v[];  /* by name and offset; the names are behind them */
 };
 
-/* Reads the file behind fd (borrowed). `pattern`: a name as in the file, in which * and ? stand for anything. Returns 0
- * (there may be none), -ENOEXEC, -EBADMSG, -ENOMEM or another -errno. Runs in the parser process. */
-int functions_find(int fd, const char *pattern, struct functions *out);
-void functions_find_elf(const struct elf_file *e, const char *pattern, struct functions *out);
-/* Checks a struct from another process. */
+/* Reads the file behind fd (borrowed). `pattern`: a name as in the file, in which * and ? stand for anything. Appends a
+ * struct functions to *out, which is empty, and may have none. Returns 0, -ENOEXEC, -EBADMSG, -ENOMEM or another
+ * -errno. Runs in the parser process. */
+int functions_find(int fd, const char *pattern, struct buf *out);
+void functions_find_elf(const struct elf_file *e, const char *pattern, struct buf *out);
+/* Checks a reply from another process. */
 bool functions_sound(const void *data, size_t len);
+/* The name of one. Characters that are not printable are question marks, which stand for them in patterns. */
+static inline const char *functions_name(const struct functions *f, size_t i)
+{
+    return (const char *)&f->v[f->n] + f->v[i].name;
+}

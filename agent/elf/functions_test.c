@@ -1,6 +1,8 @@
 #include "elf/functions.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/test.h"
+#include "dwarf/crafted.h"
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
@@ -36,70 +38,126 @@ static bool is_near(u64 offset, int (*function)(int))
     return offset >= at && offset < at + 16; /* behind endbr64, perhaps */
 }
 
-static int find(const char *pattern, struct functions *out)
+/* Borrows *out. */
+static const struct functions *find(const char *pattern, struct buf *out)
 {
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    return functions_find(fd, pattern, out);
+    out->len = 0;
+    if (functions_find(fd, pattern, out) || !functions_sound(out->data, out->len))
+        test_fail(__FILE__, __LINE__, "%s is not searched for", pattern);
+    return (const struct functions *)out->data;
 }
 
 TEST(functions_by_name)
 {
-    struct functions f;
-    CHECK_EQ(find("functions_target_two", &f), 0);
-    CHECK_EQ(f.n, 1);
-    CHECK(is_near(f.offset[0], functions_target_two));
-    CHECK(functions_sound(&f, sizeof(f)));
-    CHECK_STR(f.near, "");
+    AUTO_BUF struct buf b = {0};
+    const struct functions *f = find("functions_target_two", &b);
+    CHECK_EQ(f->n, 1);
+    CHECK(is_near(f->v[0].offset + f->v[0].ahead, functions_target_two));
+    CHECK_STR(functions_name(f, 0), "functions_target_two");
+    CHECK_STR(f->near, "");
 }
 
 TEST(functions_by_pattern)
 {
-    struct functions f;
-    CHECK_EQ(find("functions_target_???", &f), 0);
-    CHECK_EQ(f.n, 2);
-    CHECK(f.offset[0] < f.offset[1] && f.left_out == 0);
-    CHECK(is_near(f.offset[0], functions_target_one) || is_near(f.offset[1], functions_target_one));
-    CHECK_EQ(find("*", &f), 0);
-    CHECK_EQ(f.n, FUNCTIONS_MAX);
-    CHECK(f.left_out > 0 && f.all > FUNCTIONS_MAX);
-    CHECK(functions_sound(&f, sizeof(f)));
+    AUTO_BUF struct buf b = {0};
+    const struct functions *f = find("functions_target_???", &b);
+    CHECK_EQ(f->n, 2);
+    CHECK_STR(functions_name(f, 0), "functions_target_one");
+    CHECK(is_near(f->v[0].offset + f->v[0].ahead, functions_target_one));
+    CHECK(is_near(f->v[1].offset + f->v[1].ahead, functions_target_two));
+    f = find("*", &b);
+    CHECK(f->n > 1000 && f->n <= f->all);
+    for (u32 i = 1; i < f->n; i++)
+        CHECK(strcmp(functions_name(f, i - 1), functions_name(f, i)) <= 0);
 }
 
 TEST(functions_that_are_not_there_have_neighbours)
 {
-    struct functions f;
-    CHECK_EQ(find("functions_target", &f), 0);
-    CHECK_EQ(f.n, 0);
-    CHECK(strstr(f.near, "functions_target_one") && strstr(f.near, "functions_target_two"));
-    CHECK_EQ(find("FUNCTIONS_TARGET_ONE", &f), 0);
-    CHECK_STR(f.near, "functions_target_one");
-    CHECK_EQ(find("nothing-of-the-kind", &f), 0);
-    CHECK_STR(f.near, "");
+    AUTO_BUF struct buf b = {0};
+    const struct functions *f = find("functions_target", &b);
+    CHECK_EQ(f->n, 0);
+    CHECK(strstr(f->near, "functions_target_one") && strstr(f->near, "functions_target_two"));
+    f = find("FUNCTIONS_TARGET_ONE", &b);
+    CHECK_STR(f->near, "functions_target_one");
+    f = find("nothing-of-the-kind", &b);
+    CHECK_STR(f->near, "");
 }
 
 TEST(functions_of_no_program)
 {
-    struct functions f;
+    AUTO_BUF struct buf b = {0};
     AUTO_CLOSE int fd = memfd_create("none", MFD_CLOEXEC);
     CHECK_EQ(write(fd, "#!/bin/sh\n", 10), 10);
-    CHECK(functions_find(fd, "main", &f) < 0);
+    CHECK(functions_find(fd, "main", &b) < 0);
+}
+
+/* A file with so many functions, all of which have the same name of so many characters. */
+static const struct functions *find_crafted(size_t n, size_t len, struct buf *out)
+{
+    AUTO_BUF struct buf table = {0}, names = {0}, file = {0};
+    Elf64_Sym sym = {.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1};
+    Elf64_Shdr h;
+    buf_char(&names, 0);
+    for (size_t i = 0; i < len; i++)
+        buf_char(&names, i ? 'x' : '\033');
+    buf_char(&names, 0);
+    for (size_t i = 0; i < n; i++) {
+        sym.st_value = CRAFTED_TEXT + i;
+        buf_add(&table, &sym, sizeof(sym));
+    }
+    struct crafted_section s[] = {{".symtab", table.data, table.len, 0}, {".strtab", names.data, names.len, 0}};
+    crafted_elf(&file, s, 2);
+    Elf64_Phdr *p = (void *)(file.data + sizeof(Elf64_Ehdr));
+    size_t at = ((Elf64_Ehdr *)file.data)->e_shoff + 2 * sizeof(h);
+    p->p_filesz = file.len;
+    memcpy(&h, file.data + at, sizeof(h));
+    h.sh_link = 3;
+    memcpy(file.data + at, &h, sizeof(h));
+    AUTO_CLOSE int fd = fs_sealed_memfd("file", file.data, file.len);
+    if (functions_find(fd, "*", out) || !functions_sound(out->data, out->len))
+        test_fail(__FILE__, __LINE__, "it is not searched");
+    return (const struct functions *)out->data;
+}
+
+TEST(functions_have_limits)
+{
+    AUTO_BUF struct buf many = {0}, large = {0};
+    const struct functions *f = find_crafted(FUNCTIONS_MAX + 5, 3, &many);
+    CHECK_EQ(f->n, FUNCTIONS_MAX);
+    CHECK_EQ(f->left_out, 5);
+    CHECK_EQ(f->all, FUNCTIONS_MAX + 5);
+    CHECK_STR(functions_name(f, 0), "?xx");
+    f = find_crafted(10000, 4000, &large);
+    CHECK_EQ(f->n, FUNCTIONS_BYTES / 4001);
+    CHECK_EQ(f->n + f->left_out, 10000);
 }
 
 TEST(functions_are_checked)
 {
-    struct functions f = {.magic = FUNCTIONS_MAGIC, .n = 2, .offset = {16, 32}};
-    CHECK(functions_sound(&f, sizeof(f)));
-    CHECK(!functions_sound(&f, sizeof(f) - 1));
-    f.offset[1] = 16;
-    CHECK(!functions_sound(&f, sizeof(f)));
-    f.offset[1] = 32;
-    f.n = FUNCTIONS_MAX + 1;
-    CHECK(!functions_sound(&f, sizeof(f)));
-    f.n = 2;
-    memset(f.near, 'x', sizeof(f.near));
-    CHECK(!functions_sound(&f, sizeof(f)));
-    f.near[3] = 0;
-    CHECK(functions_sound(&f, sizeof(f)));
-    f.near[1] = '\033';
-    CHECK(!functions_sound(&f, sizeof(f)));
+    struct reply {
+        struct functions f;
+        struct function v[2];
+        char names[8];
+    } r = {.f = {.magic = FUNCTIONS_MAGIC, .n = 2, .bytes = 8}, .v = {{.name = 0}, {.name = 4}}, .names = "one\0two"};
+    CHECK(functions_sound(&r, sizeof(r)));
+    CHECK_STR(functions_name(&r.f, 1), "two");
+    CHECK(!functions_sound(&r, sizeof(r) - 1));
+    CHECK(!functions_sound(&r, 4));
+    const struct {
+        size_t offset, size;
+        u32 lie;
+    } lies[] = {
+        {offsetof(struct reply, f.magic), 4, 0},     {offsetof(struct reply, f.n), 4, 1},
+        {offsetof(struct reply, f.n), 4, ~0u},       {offsetof(struct reply, f.bytes), 4, ~0u},
+        {offsetof(struct reply, f.near), 1, '\033'}, {offsetof(struct reply, v[1].name), 4, 8},
+        {offsetof(struct reply, names), 1, '\033'},  {offsetof(struct reply, names[7]), 1, 'x'},
+    };
+    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+        struct reply lying = r;
+        memcpy((char *)&lying + lies[i].offset, &lies[i].lie, lies[i].size);
+        CHECK(!functions_sound(&lying, sizeof(lying)));
+    }
+    memset(r.f.near, 'x', sizeof(r.f.near));
+    CHECK(!functions_sound(&r, sizeof(r)));
 }

@@ -1,8 +1,11 @@
-/* Any bytes as names: mangled ones, symbol tables, kallsyms, images of it. The first byte says which. */
+/* Any bytes as names: mangled ones, symbol tables, kallsyms, images of it, notes of probes. The first byte says which.
+ */
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "dwarf/demangle.h"
 #include "elf/functions.h"
+#include "elf/usdt.h"
+#include "dwarf/crafted.h"
 #include "proc/kallsyms.h"
 #include "dwarf/names_elf.h"
 #include "dwarf/symbols_crafted.h"
@@ -49,14 +52,29 @@ static void table(const uint8_t *data, size_t len)
         names_resolve_elf(&e, NULL, NULL, DEMANGLE_FULL, offsets, n, &reply) ||
         names_view(reply.data, reply.len, n, &v))
         abort();
-    struct functions found;
+    AUTO_BUF struct buf found = {0};
     functions_find_elf(&e, "*a?*", &found);
-    if (!functions_sound(&found, sizeof(found)))
+    if (!functions_sound(found.data, found.len))
         abort();
     for (size_t i = 0; i < n; i++) {
         const char *name = v.strings + v.frames[v.first[i]].name;
         check_text(name, strlen(name));
     }
+}
+
+static void notes(const uint8_t *data, size_t len)
+{
+    AUTO_BUF struct buf file = {0}, found = {0};
+    AUTO_ELF struct elf_file e = {0};
+    struct crafted_section s = {".note.stapsdt", data, len, 0};
+    crafted_elf(&file, &s, 1);
+    Elf64_Phdr *p = (void *)(file.data + sizeof(Elf64_Ehdr));
+    p->p_filesz = file.len;
+    if (elf_open_memory(&e, file.data, file.len))
+        abort();
+    usdt_find_elf(&e, "*a?*", &found);
+    if (!usdt_sound(found.data, found.len))
+        abort();
 }
 
 static void text(const uint8_t *data, size_t len)
@@ -89,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     if (len < 2)
         return 0;
-    switch (data[0] % 4) {
+    switch (data[0] % 5) {
     case 0:
         mangled(data + 1, len - 1);
         break;
@@ -98,6 +116,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         break;
     case 2:
         text(data + 1, len - 1);
+        break;
+    case 3:
+        notes(data + 1, len - 1);
         break;
     default:
         image(data + 1, len - 1);

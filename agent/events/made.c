@@ -10,7 +10,8 @@
 
 bool event_is_made(const char *name)
 {
-    static const char *const forms[] = {TRACEPOINT, SYSCALL, UPROBE, URETPROBE, ULATENCY, KPROBE, KRETPROBE, PERF};
+    static const char *const forms[] = {TRACEPOINT, SYSCALL,   UPROBE, URETPROBE, ULATENCY,
+                                        KPROBE,     KRETPROBE, PERF,   USDT};
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
         if (made_is(name, forms[i]))
             return true;
@@ -80,6 +81,8 @@ static void made_free(struct event_probe **p)
     if (*p) {
         xp_cleanup_close(&(*p)->places.fd);
         free((*p)->places.offsets);
+        free((*p)->places.counters);
+        free((*p)->places.sites);
     }
     free(*p);
     *p = NULL;
@@ -124,19 +127,20 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
     char line[384] = "";
     if (made_is(p->name, PERF))
         return make_perf(p, choice, why, len);
-    bool kernel = made_is(p->name, KPROBE) || made_is(p->name, KRETPROBE);
-    bool function = !kernel && !made_is(p->name, TRACEPOINT) && !made_is(p->name, SYSCALL);
-    int rc = function ? made_function(p, choice, &fields, why, len)
-             : kernel ? made_kprobe(p, &fields, why, len)
-                      : made_tracepoint(p, &fields, why, len);
+    bool usdt = made_is(p->name, USDT), kernel = made_is(p->name, KPROBE) || made_is(p->name, KRETPROBE);
+    bool function = !usdt && !kernel && !made_is(p->name, TRACEPOINT) && !made_is(p->name, SYSCALL);
+    int rc = usdt       ? made_usdt(p, choice, &fields, why, len)
+             : function ? made_function(p, choice, &fields, why, len)
+             : kernel   ? made_kprobe(p, &fields, why, len)
+                        : made_tracepoint(p, &fields, why, len);
     if (rc)
         return rc;
     p->kind.name = p->kind.help = p->name;
-    p->kind.needs = function ? "6.6+" : "";
+    p->kind.needs = function || usdt ? "6.6+" : "";
     p->kind.values[0] = (struct event_value){p->type, "count", ""};
     if (made_is_timed(p))
         set_time(p, &fields);
-    p->kind.cost = function ? EVENT_COST_HIGH : EVENT_COST_MEDIUM;
+    p->kind.cost = function || usdt ? EVENT_COST_HIGH : EVENT_COST_MEDIUM;
     p->kind.probe.conditions = &p->program;
     p->program.period = (u32)choice->period;
     if (choice->value)
@@ -144,6 +148,8 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
     if (!rc && choice->condition &&
         (rc = condition_compile(choice->condition, &fields, &p->program, line, sizeof(line))))
         snprintf(why, len, "--filter '%s': %s", choice->condition, line);
+    if (usdt)
+        made_note_arguments(&p->program);
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* Kinds of events that are made for a recording, by name: of a tracepoint (`tracepoint:CATEGORY:NAME`), a system call
- * (`syscall:NAME`), or a function of a program or library (`uprobe:FILE:FUNCTION`, `uretprobe:FILE:FUNCTION`). They are
- * recorded as kinds of the table are (events.h).
+ * (`syscall:NAME`), a function of a program or library (`uprobe:FILE:FUNCTION`, `uretprobe:FILE:FUNCTION`), or a probe
+ * that it has built in (`usdt:FILE:PROVIDER:NAME`). They are recorded as kinds of the table are (events.h).
  */
 #pragma once
 #include "events/events.h"
@@ -11,6 +11,8 @@ struct event_choice {      /* of all that are made */
     u64 period;            /* one of so many is taken, for all of them; 0: 1 */
     /* Finds a function of a file: fills in out->fd and out->offsets, both owned. Returns 0, or -errno and a line. */
     int (*find)(void *ctx, const char *file, const char *function, struct probe_places *out, char *why, size_t len);
+    /* The same for USDT probes, `probe` is PROVIDER:NAME: out->counters and out->sites, too. */
+    int (*find_usdt)(void *ctx, const char *file, const char *probe, struct probe_places *out, char *why, size_t len);
     void *ctx;
 };
 struct event_made { /* what was made for a recording, which outlives it; release with event_made_free */

@@ -1,5 +1,5 @@
-/* Declarations shared by the files that make kinds: made.c what they have in common, tracepoints.c and functions.c what
- * each form of name stands for.
+/* Declarations shared by the files that make kinds: made.c what they have in common, tracepoints.c, functions.c and
+ * usdt.c what each form of name stands for.
  */
 #pragma once
 #include "events/made.h"
@@ -26,6 +26,7 @@ struct event_probe {
 #define KRETPROBE  "kretprobe:"
 #define PERF       "perf:"
 #define LATENCY    "latency" /* of system calls, behind a colon; and the field with the time of a call */
+#define USDT       "usdt:"
 
 static inline bool made_is(const char *name, const char *form)
 {
@@ -48,5 +49,9 @@ int made_kprobe(struct event_probe *p, struct tracepoint *fields, char *why, siz
 int kprobe_find(FILE *symbols, const char *name, char *near, size_t len);
 /* Adds what the registers hold at a call, at a return, or at both. */
 void made_registers(enum probe_when when, struct tracepoint *fields);
+int made_usdt(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
+              size_t len);
+/* Sets which arguments of USDT probes terms and the value are about. */
+void made_note_arguments(struct xp_tp *program);
 int made_function(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,
                   size_t len);

@@ -76,6 +76,8 @@ int answer_check(const struct parser_request *rq, const struct parser_answer *a,
         return -EPROTO;
     if (rq->op == PARSER_FUNCTIONS && !functions_sound(reply.data, reply.len))
         return -EPROTO;
+    if (rq->op == PARSER_USDT && !usdt_sound(reply.data, reply.len))
+        return -EPROTO;
     if (rq->op == PARSER_LINKS && !debug_links_sound(reply.data, reply.len))
         return -EPROTO;
     struct generated code;

@@ -159,10 +159,10 @@ TEST(parser_says_what_is_wrong_with_a_file)
     CHECK_EQ(parser_identify(p, text, &key), -ENOEXEC);
     struct facts facts;
     struct debug_links links;
-    struct functions functions;
     struct names view;
     u64 offset = 0;
-    CHECK_EQ(parser_functions(p, text, "main", &functions), -ENOEXEC);
+    CHECK_EQ(parser_functions(p, text, "main", &reply), -ENOEXEC);
+    CHECK_EQ(parser_usdt(p, text, "*:*", &reply), -ENOEXEC);
     CHECK_EQ(parser_synth_identify(p, text, &key), -ENOEXEC);
     CHECK_EQ(parser_facts(p, text, &facts), -ENOEXEC);
     CHECK_EQ(parser_links(p, text, false, &links), -ENOEXEC);
@@ -178,17 +178,20 @@ TEST(parser_finds_functions)
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
     CLEANUP(parser_free) struct parser *p = NULL;
     CHECK_EQ(parser_new(&p, &limits), 0);
-    struct functions functions;
+    CLEANUP(parser_reply_free) struct parser_reply functions = {0}, some = {0}, probes = {0};
     char name[FUNCTIONS_NAME + 2];
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     CHECK_EQ(parser_functions(p, fd, "parser_functions", &functions), 0);
-    CHECK_EQ(functions.n, 1);
-    CHECK_EQ(parser_functions(p, fd, "parser_f*s", &functions), 0);
-    CHECK(functions.n >= 2);
+    CHECK_EQ(((const struct functions *)functions.data)->n, 1);
+    CHECK_EQ(parser_functions(p, fd, "parser_f*s", &some), 0);
+    CHECK(((const struct functions *)some.data)->n >= 2);
     memset(name, 'x', sizeof(name));
     name[FUNCTIONS_NAME + 1] = 0;
     CHECK_EQ(parser_functions(p, fd, name, &functions), -ENAMETOOLONG);
     CHECK_EQ(parser_functions(p, fd, "", &functions), -ENAMETOOLONG);
+    CHECK_EQ(parser_usdt(p, fd, "*:*", &probes), 0);
+    CHECK_EQ(((const struct usdt *)probes.data)->magic, USDT_MAGIC);
+    CHECK_EQ(parser_usdt(p, fd, name, &probes), -ENAMETOOLONG);
     CHECK_EQ(parser_restarts(p), 0);
 }
 

@@ -234,6 +234,7 @@ static int do_request(struct child *c, const struct parser_request *rq, const in
     case PARSER_GO_LOCKS:
     case PARSER_GO_HEAP:
     case PARSER_FUNCTIONS:
+    case PARSER_USDT:
         return child_facts(work, rq, fds, a, fd);
     case PARSER_SYNTH_IDENTIFY:
         return work->synth_identify(fds[0], rq->secret, &a->key);
@@ -349,6 +350,7 @@ int parser_child_main(int argc, char **argv)
         .go_locks = go_locks_read,
         .go_heap = go_heap_read,
         .functions = functions_find,
+        .usdt = usdt_find,
         .lines = merged_lines,
         .links = debug_links_read,
         .synth_identify = synth_identify,

@@ -1,5 +1,6 @@
-/* Requests whose reply is a struct: what there is to say of a file. */
+/* Requests about a file, whose reply is a struct, or structs. */
 #include "parser/child_internal.h"
+#include "base/buf.h"
 #include <errno.h>
 #include <unistd.h>
 
@@ -32,15 +33,16 @@ static int do_go_heap(const struct parser_work *work, int file, struct parser_an
     return rc ? rc : child_reply(&found, sizeof(found), a, fd);
 }
 
-static int do_functions(const struct parser_work *work, const struct parser_request *rq, const int *fds,
-                        struct parser_answer *a, int *fd)
+/* What is found by name. */
+static int do_find(int (*find)(int fd, const char *pattern, struct buf *out), const struct parser_request *rq,
+                   const int *fds, struct parser_answer *a, int *fd)
 {
-    struct functions found;
+    AUTO_BUF struct buf found = {0};
     char pattern[FUNCTIONS_NAME + 1] = "";
     if (!rq->n || rq->n > FUNCTIONS_NAME || pread(fds[SLOT_OFFSETS], pattern, rq->n, 0) != (ssize_t)rq->n)
         return -EPROTO;
-    int rc = work->functions(fds[SLOT_FILE], pattern, &found);
-    return rc ? rc : child_reply(&found, sizeof(found), a, fd);
+    int rc = find(fds[SLOT_FILE], pattern, &found);
+    return rc ? rc : child_reply(found.data, found.len, a, fd);
 }
 
 int child_facts(const struct parser_work *work, const struct parser_request *rq, const int *fds,
@@ -57,7 +59,9 @@ int child_facts(const struct parser_work *work, const struct parser_request *rq,
         return do_sites(work->go_locks, fds[SLOT_FILE], a, fd);
     case PARSER_GO_HEAP:
         return do_go_heap(work, fds[SLOT_FILE], a, fd);
+    case PARSER_USDT:
+        return do_find(work->usdt, rq, fds, a, fd);
     default:
-        return do_functions(work, rq, fds, a, fd);
+        return do_find(work->functions, rq, fds, a, fd);
     }
 }

@@ -279,25 +279,6 @@ int parser_go_heap(struct parser *p, int fd, struct go_heap *out)
     return ask_for(p, (struct parser_request){.op = PARSER_GO_HEAP}, fd, out, sizeof(*out));
 }
 
-int parser_functions(struct parser *p, int fd, const char *pattern, struct functions *out)
-{
-    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    struct parser_request rq = {.op = PARSER_FUNCTIONS, .n = strlen(pattern)};
-    struct parser_answer a;
-    struct parser_slots slots = PARSER_SLOTS_NONE;
-    if (!rq.n || rq.n > FUNCTIONS_NAME)
-        return -ENAMETOOLONG;
-    AUTO_CLOSE int memfd = fs_sealed_memfd("xprof-pattern", pattern, rq.n);
-    if (memfd < 0)
-        return memfd;
-    slots.fd[SLOT_FILE] = fd;
-    slots.fd[SLOT_OFFSETS] = memfd;
-    int rc = client_ask(p, &rq, &slots, NULL, &a, &reply, NULL);
-    if (!rc)
-        memcpy(out, reply.data, sizeof(*out));
-    return rc;
-}
-
 int parser_lines(struct parser *p, const struct dwarf_fds *files, struct parser_reply *out)
 {
     struct parser_request rq = {.op = PARSER_LINES};

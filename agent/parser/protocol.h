@@ -43,6 +43,7 @@ enum parser_op {
     PARSER_RUNTIME_NAMES,
     PARSER_ABOUT,
     PARSER_FUNCTIONS,
+    PARSER_USDT,
     PARSER_GIVE,
 };
 
@@ -50,7 +51,7 @@ enum parser_op {
 enum parser_slot {
     SLOT_FILE,    /* the program; GIVE: the requested file; of GENERATED and the requests about runtimes: a process's
                      memory */
-    SLOT_OFFSETS, /* RUNTIME_NAMES: words; FUNCTIONS: the pattern */
+    SLOT_OFFSETS, /* RUNTIME_NAMES: words; FUNCTIONS, USDT: the pattern */
     SLOT_INDEX,   /* RUNTIME_NAMES: the reply of ATTACH */
     SLOT_NAMES,
     SLOT_SYMBOLS, /* GENERATED, ATTACH, ABOUT: the mappings; JIT: symbols from memory */
@@ -72,8 +73,8 @@ struct parser_slots {
 struct parser_request {
     u32 id; /* never 0; comes back in the reply */
     u32 op;
-    u64 n; /* NAMES, JIT: offsets in the memfd; RUNTIME_NAMES: words in it; STRETCHES: numbers in it; FUNCTIONS:
-              characters in it; LINKS: 1: with the CRC; SYNTH: 1: by key; GIVE: errno, 0: a file came */
+    u64 n; /* NAMES, JIT: offsets in the memfd; RUNTIME_NAMES: words in it; STRETCHES: numbers in it; FUNCTIONS,
+              USDT: characters in it; LINKS: 1: with the CRC; SYNTH: 1: by key; GIVE: errno, 0: a file came */
     u8 secret[16];
     u32 slots;            /* bit i: slot i is there */
     u32 short_names;      /* NAMES */
@@ -121,7 +122,8 @@ struct parser_work {
     int (*allocators)(int fd, struct allocators *out);
     int (*go_locks)(int fd, struct allocators *out);
     int (*go_heap)(int fd, struct go_heap *out);
-    int (*functions)(int fd, const char *pattern, struct functions *out);
+    int (*functions)(int fd, const char *pattern, struct buf *out);
+    int (*usdt)(int fd, const char *pattern, struct buf *out);
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,
                  struct buf *out);

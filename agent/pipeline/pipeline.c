@@ -279,7 +279,7 @@ int pipeline_rotate(struct pipeline *p)
     return collector_rotate(p->collector);
 }
 
-int pipeline_want(struct pipeline *p, u64 cgroup, u32 want)
+int pipeline_want(struct pipeline *p, u64 cgroup, u64 want)
 {
     return probe_want(p->probe, cgroup, want);
 }

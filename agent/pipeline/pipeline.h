@@ -53,7 +53,7 @@ void pipeline_poll(struct pipeline *p, int timeout_ms);
 /* Ends the interval and passes its samples to the worker. Returns 0; -ENOMEM: the interval continues. */
 int pipeline_rotate(struct pipeline *p);
 /* Start or stop sampling a cgroup (probe_want). Any thread may call them. */
-int pipeline_want(struct pipeline *p, u64 cgroup, u32 want);
+int pipeline_want(struct pipeline *p, u64 cgroup, u64 want);
 void pipeline_unwant(struct pipeline *p, u64 cgroup);
 /* Sets the rate of all events that are clocks, in samples per second per CPU. Takes effect within a second. Any thread
  * may call it. */

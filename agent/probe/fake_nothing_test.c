@@ -36,7 +36,7 @@ int probe_add_pid(struct probe *p, u32 tgid)
     return 0;
 }
 
-int probe_want(struct probe *p, u64 cgroup, u32 want)
+int probe_want(struct probe *p, u64 cgroup, u64 want)
 {
     return 0;
 }

@@ -143,6 +143,7 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     if (!object)
         return -errno;
     const struct xp_tp *conditions = p->config.events[config->event].conditions;
+    const struct probe_places *places = p->config.events[config->event].places;
     int rc = set_constant(object, "xp_config", config, sizeof(*config));
     if (!rc && conditions)
         rc = set_constant(object, "xp_tp", conditions, sizeof(*conditions));
@@ -154,6 +155,8 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     if (!rc)
         rc = kmem_prepare(object, p);
     if (!rc)
+        rc = usdt_prepare(object, places);
+    if (!rc)
         rc = share_maps(object, p->skel->obj, other);
     if (!rc)
         rc = bpf_object__load(object);
@@ -161,6 +164,8 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
         rc = heap_configure(object, p, config->event);
     if (!rc)
         rc = kmem_configure(object, p);
+    if (!rc)
+        rc = usdt_configure(object, places);
     if (!rc)
         *out = TAKE_PTR(object);
     return rc;

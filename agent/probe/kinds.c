@@ -18,7 +18,7 @@ struct kind {
     bool counts_waits; /* an event of waits has it, besides what the scheduler's programs count */
     struct bpf_object *object;
     VEC(struct bpf_link *) links;
-    int places[2]; /* the links to those that its event names: their calls, their returns; -1 */
+    struct uprobes places; /* that its event names */
     struct cost_cap cap;
     const struct bpf_map *sums[2];
     u64 bytes; /* of its own maps */
@@ -58,11 +58,7 @@ static int attach_to_places(struct kind *k, const struct probe_event *event, con
 {
     if (event->symbol)
         return keep_link(k, kind_attach_kprobe(program, event->symbol));
-    if (!event->places)
-        return 0;
-    int *place = &k->places[kind_is_after(program)];
-    *place = uprobes_attach(program, event->places);
-    return *place < 0 ? *place : 0;
+    return event->places ? uprobes_attach(program, event->places, &k->places) : 0;
 }
 
 static int attach_to_tracepoint(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
@@ -100,10 +96,7 @@ static void detach(struct kind *k)
     for (size_t i = 0; i < k->links.n; i++)
         bpf_link__destroy(k->links.v[i]);
     vec_free(&k->links);
-    for (size_t i = 0; i < 2; i++) {
-        xp_cleanup_close(&k->places[i]);
-        k->places[i] = -1;
-    }
+    uprobes_detach(&k->places);
 }
 
 static void kind_free(struct kind **k)
@@ -137,12 +130,19 @@ static struct bpf_object *sharing(const struct kinds *all)
     return NULL;
 }
 
-static int begin(struct kinds *all, struct probe *p, size_t event)
+/* Programs go on without places whose instructions are not probed. */
+static void say_refused(const struct kind *k, const struct probe_event *event, char *why, size_t len)
+{
+    if (k->places.refused && !why[0])
+        snprintf(why, len, "%zu of %zu places are not probed: the kernel refuses their instructions", k->places.refused,
+                 event->places->n);
+}
+
+static int begin(struct kinds *all, struct probe *p, size_t event, char *why, size_t len)
 {
     CLEANUP(kind_free) struct kind *k = calloc(1, sizeof(*k));
     if (!k)
         return -ENOMEM;
-    k->places[0] = k->places[1] = -1;
     if (VEC_RESERVE(&all->list, all->list.n + 1))
         return -ENOMEM;
     struct xp_config config = config_of(all, p, event);
@@ -155,6 +155,7 @@ static int begin(struct kinds *all, struct probe *p, size_t event)
     if (rc)
         return rc;
     cost_decide(&k->cap, p->config.max_cost, 0, 0, now_ns());
+    say_refused(k, &p->config.events[event], why, len);
     k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
     k->bytes = kind_map_bytes(k->object, p, false);
@@ -229,6 +230,8 @@ static int explain(int rc, const struct probe_event *event, char *why, size_t le
         return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 6.6 or later");
     if (rc == -ENOTSUP)
         return probe_why(rc, why, len, "%s: needs uprobe_multi links, which Linux has from 6.6 on", name);
+    if (event->places && uprobes_is_of_instruction(rc))
+        return probe_why(rc, why, len, "the kernel does not probe the instruction there: +OFFSET names one behind it");
     if (rc == -ESRCH || rc == -ENOENT)
         return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs%s%s", name,
                          since[0] ? ": Linux " : "", since);
@@ -239,7 +242,7 @@ static int explain(int rc, const struct probe_event *event, char *why, size_t le
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
 static int change(const struct probe *p, struct kind *k, bool want)
 {
-    bool attached = k->links.n != 0 || k->places[0] >= 0;
+    bool attached = k->links.n != 0 || k->places.links.n != 0;
     k->ended = !want;
     if (want)
         return attached || k->cap.off ? 0 : attach(k, p);
@@ -264,7 +267,7 @@ int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t 
         bool want = wanted >> e & 1;
         if (!p->config.events[e].object || all->refused >> e & 1 || (!k && !want))
             continue;
-        int rc = k ? change(p, k, want) : begin(all, p, e);
+        int rc = k ? change(p, k, want) : begin(all, p, e, why, len);
         if (rc)
             rc = refuse(all, &p->config.events[e], e, rc, why, len);
         else

@@ -2,6 +2,7 @@
  * somebody wants it.
  */
 #pragma once
+#include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
 #include "bpf/heap.h"
@@ -71,8 +72,15 @@ struct bpf_link *kind_attach_kprobe(const struct bpf_program *program, const str
 
 /* Prepares programs for uprobe_multi links. Returns 0; -ENOTSUP: this kernel has none. */
 int uprobes_prepare(struct bpf_object *object);
-/* Attaches a program to places of a file in all processes. Returns an owned link or -errno. */
-int uprobes_attach(const struct bpf_program *program, const struct probe_places *places);
+struct uprobes { /* links to places of a file; release with uprobes_detach */
+    VEC(int) links;
+    size_t refused; /* places with instructions that the kernel does not probe */
+};
+/* Attaches a program to places of a file in all processes. Returns 0 or -errno: there is no link. */
+int uprobes_attach(const struct bpf_program *program, const struct probe_places *places, struct uprobes *out);
+void uprobes_detach(struct uprobes *u);
+/* Whether an error says that no program can be attached to an instruction. */
+bool uprobes_is_of_instruction(int rc);
 /* The loaded object of an event whose programs are attached to places in files; NULL: it was never wanted. */
 struct bpf_object *uprobes_object(const struct probe *p, size_t event);
 
@@ -98,6 +106,11 @@ bool kmem_find_code(FILE *symbols, struct xp_kmem_settings *out);
 /* Takes over what was counted of the latency of disks; `last`: the object goes. Does nothing to the objects of others.
  */
 void disks_take(struct disks *d, const struct bpf_object *object, int cpus, bool last);
+
+/* ---- usdt.c: what is special about kind `usdt`; both do nothing to the objects of others ---- */
+
+int usdt_prepare(struct bpf_object *object, const struct probe_places *places);   /* before loading; 0 or -errno */
+int usdt_configure(struct bpf_object *object, const struct probe_places *places); /* after it; 0 or -errno */
 
 /* ---- goroutines.c: what is special about locks of Go (bpf/kinds/goroutines.bpf.c) ---- */
 

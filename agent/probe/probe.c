@@ -187,7 +187,7 @@ static int set_targets(struct probe *p)
             return -errno;
     if (p->config.target != XP_TARGET_CGROUP || !p->config.cgroup)
         return 0;
-    return probe_want(p, p->config.cgroup, XP_WANT((1u << XP_MAX_EVENTS) - 1, 1));
+    return probe_want(p, p->config.cgroup, XP_WANT(~0u, 1));
 }
 
 static int on_record(void *ctx, void *data, size_t len)
@@ -300,9 +300,9 @@ static void wants_changed(struct probe *p)
     __atomic_add_fetch((u32 *)&p->skel->bss->xp_live.wants, 1, __ATOMIC_RELEASE);
 }
 
-int probe_want(struct probe *p, u64 cgroup, u32 want)
+int probe_want(struct probe *p, u64 cgroup, u64 want)
 {
-    int rc = bpf_map__update_elem(p->skel->maps.wants, &cgroup, 8, &want, 4, BPF_ANY);
+    int rc = bpf_map__update_elem(p->skel->maps.wants, &cgroup, 8, &want, 8, BPF_ANY);
     if (!rc)
         wants_changed(p);
     return rc == -E2BIG ? -ENOSPC : rc;

@@ -14,6 +14,7 @@
 #include "bpf/heap.h"
 #include "bpf/sums.h"
 #include "bpf/tracepoint.h"
+#include "bpf/usdt.h"
 #include "bpf/waits.h"
 #include "probe/records.h"
 #include "probe/shards.h"
@@ -49,6 +50,8 @@ enum probe_levels {
 struct probe_places { /* in a file, for the program of an event */
     int fd;
     u64 *offsets;
+    u64 *counters; /* of those that look at a place: their places in the file, or 0; NULL: there are none */
+    struct xp_usdt_site *sites; /* of USDT probes: where the arguments of each one are; NULL */
     size_t n;
     size_t stepped; /* places whose instruction the kernel does not emulate, as far as is known: it costs more */
     enum probe_when {
@@ -132,7 +135,7 @@ int probe_add_pid(struct probe *p, u32 tgid);
 
 /* Sets the want (XP_WANT) of a cgroup and of all cgroups below it that have none of their own. Any thread may call it;
  * it takes effect at the next sample. Returns 0; -ENOSPC: there are XP_MAX_WANTS already; or another -errno. */
-int probe_want(struct probe *p, u64 cgroup, u32 want);
+int probe_want(struct probe *p, u64 cgroup, u64 want);
 void probe_unwant(struct probe *p, u64 cgroup);
 
 /* Passes on the records in the ring, waiting up to timeout_ms for a wake-up by the kernel side. Records shorter than

@@ -105,28 +105,71 @@ int probe_heap_wanted(struct probe *p, size_t event, probe_processes *out)
     return rc;
 }
 
-static int link_to(int program, const char *path, u32 tgid, u32 flags, const u64 *offsets, const u64 *cookies, size_t n)
+static int create_link(const struct bpf_program *program, struct link_request *request)
 {
-    struct link_request request = {
-        .program = (u32)program,
-        .type = UPROBE_MULTI,
-        .path = (uintptr_t)path,
-        .offsets = (uintptr_t)offsets,
-        .cookies = (uintptr_t)cookies,
-        .count = (u32)n,
-        .uprobe_flags = flags,
-        .pid = tgid,
-    };
-    int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof(request));
+    request->program = (u32)bpf_program__fd(program);
+    request->type = UPROBE_MULTI;
+    int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, request, sizeof(*request));
     return link < 0 ? -errno : link;
 }
 
-int uprobes_attach(const struct bpf_program *program, const struct probe_places *places)
+#define ENOTSUPP 524 /* of the kernel: it does not probe such an instruction (arch/x86/kernel/uprobes.c) */
+
+bool uprobes_is_of_instruction(int rc)
+{
+    return rc == -ENOTSUPP || rc == -ENOEXEC;
+}
+
+/* A link is to all of its places or to none. So those around an instruction that is refused get smaller ones. */
+static int attach_some(const struct bpf_program *program, const struct probe_places *places, struct link_request all,
+                       size_t first, size_t n, struct uprobes *out)
+{
+    struct link_request request = all;
+    request.offsets = (uintptr_t)(places->offsets + first);
+    request.ref_counters = places->counters ? (uintptr_t)(places->counters + first) : 0;
+    request.cookies += first * sizeof(u64);
+    request.count = (u32)n;
+    if (VEC_RESERVE(&out->links, out->links.n + 1))
+        return -ENOMEM;
+    int rc = create_link(program, &request);
+    if (rc >= 0)
+        return out->links.v[out->links.n++] = rc, 0;
+    if (!uprobes_is_of_instruction(rc) || places->n == 1)
+        return rc;
+    if (n == 1)
+        return out->refused++, 0;
+    rc = attach_some(program, places, all, first, n / 2, out);
+    return rc ? rc : attach_some(program, places, all, first + n / 2, n - n / 2, out);
+}
+
+int uprobes_attach(const struct bpf_program *program, const struct probe_places *places, struct uprobes *out)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", places->fd);
     bool returns = places->when == PROBE_RETURNS || (places->when == PROBE_BOTH && kind_is_after(program));
-    return link_to(bpf_program__fd(program), path, 0, returns ? RETURNS : 0, places->offsets, NULL, places->n);
+    AUTO_FREE u64 *cookies = calloc(places->n, sizeof(*cookies));
+    struct link_request request = {
+        .path = (uintptr_t)path,
+        .cookies = (uintptr_t)cookies,
+        .uprobe_flags = returns ? RETURNS : 0,
+    };
+    if (!cookies)
+        return -ENOMEM;
+    for (size_t i = 0; i < places->n; i++)
+        cookies[i] = i;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", places->fd);
+    int rc = attach_some(program, places, request, 0, places->n, out);
+    rc = rc || out->links.n ? rc : -ENOTSUPP;
+    if (rc)
+        uprobes_detach(out);
+    return rc;
+}
+
+void uprobes_detach(struct uprobes *u)
+{
+    for (size_t i = 0; i < u->links.n; i++)
+        close(u->links.v[i]);
+    vec_free(&u->links);
+    u->refused = 0;
 }
 
 static size_t choose(const struct part *part, const struct probe_heap_file *f, u64 *offsets, u64 *cookies)
@@ -158,7 +201,15 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
         size_t chosen = program ? choose(part, f, offsets, offsets + f->n) : 0;
         if (!chosen)
             continue;
-        int rc = link_to(bpf_program__fd(program), path, f->tgid, part->flags, offsets, offsets + f->n, chosen);
+        struct link_request request = {
+            .path = (uintptr_t)path,
+            .offsets = (uintptr_t)offsets,
+            .cookies = (uintptr_t)(offsets + f->n),
+            .count = (u32)chosen,
+            .uprobe_flags = part->flags,
+            .pid = f->tgid,
+        };
+        int rc = create_link(program, &request);
         if (rc < 0) {
             probe_heap_detach(l, parts);
             return rc;

@@ -38,7 +38,7 @@ static bool some_cgroup_wants(const struct probe *p, u32 events)
 {
     int map = bpf_map__fd(p->skel->maps.wants);
     u64 id, *from = NULL;
-    u32 want;
+    u64 want;
     for (; !bpf_map_get_next_key(map, from, &id); from = &id)
         if (!bpf_map_lookup_elem(map, &id, &want) && (XP_WANT_EVENTS(want) & events))
             return true;

@@ -1,25 +1,14 @@
-/* The Firefox Profiler's processed profile format, https://github.com/firefox-devtools/profiler: docs-developer/
- * processed-profile-format.md and src/types/profile.ts. Its version 55 is the last one in which a thread has its tables
- * for itself; the profiler converts older versions when it loads them.
+/* A profile for the Firefox Profiler (gecko_file.h).
  *
  * Each value of each thread is a track: stacks are sums here, not events in time, so that a track shows the recording's
  * duration shared out to its stacks in proportion to their values, one after the other.
  */
 #include "base/cleanup.h"
 #include "profile/formats.h"
+#include "profile/gecko_file.h"
 #include "profile/gecko_tables.h"
 #include "profile/text.h"
 #include <string.h>
-
-#define VERSION 55
-
-static const struct {
-    const char *name, *color;
-} CATEGORIES[GECKO_CATEGORIES] = {[GECKO_OTHER] = {"Other", "grey"},
-                                  [GECKO_USER] = {"User", "yellow"},
-                                  [GECKO_KERNEL] = {"Kernel", "orange"},
-                                  [GECKO_RUNTIME] = {"Runtime", "green"},
-                                  [GECKO_WAIT] = {"Waiting", "blue"}};
 
 struct track {
     struct prof_column column;
@@ -35,42 +24,6 @@ struct writer {
     struct frames frames;
 };
 
-static void put_categories(struct buf *out)
-{
-    buf_str(out, "\"categories\":[");
-    for (size_t i = 0; i < GECKO_CATEGORIES; i++)
-        buf_printf(out, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}", i ? "," : "",
-                   CATEGORIES[i].name, CATEGORIES[i].color);
-    buf_char(out, ']');
-}
-
-/* Appends `ns` in ms. */
-static void put_ms(u64 ns, struct buf *out)
-{
-    buf_printf(out, "%llu.%06u", (unsigned long long)(ns / 1000000), (unsigned)(ns % 1000000));
-}
-
-/* What is known of the recording: the comments are "key: value". */
-static void put_comments(const struct profile *p, struct buf *out)
-{
-    buf_str(out, "\"extra\":[{\"label\":\"Recording\",\"entries\":[");
-    for (size_t i = 0, n = 0; i < p->comments.n; i++) {
-        const char *text = profile_text(p, p->comments.v[i]), *value = strstr(text, ": ");
-        AUTO_BUF struct buf key = {0};
-        buf_add(&key, text, value ? (size_t)(value - text) : 0);
-        buf_char(&key, 0);
-        out->failed |= key.failed;
-        if (!value || out->failed)
-            continue;
-        buf_str(out, n++ ? ",{\"label\":" : "{\"label\":");
-        buf_json(out, key.data);
-        buf_str(out, ",\"format\":\"string\",\"value\":");
-        buf_json(out, value + 2);
-        buf_char(out, '}');
-    }
-    buf_str(out, "]}]");
-}
-
 static bool is_time(const struct event_value *value)
 {
     return !strcmp(value->unit, "nanoseconds");
@@ -83,32 +36,11 @@ static u64 interval_of(const struct profile *p)
     return clock ? p->period[0] : 1000000;
 }
 
-static void put_meta(const struct profile *p, struct buf *out)
-{
-    buf_printf(out, "\"meta\":{\"version\":24,\"preprocessedProfileVersion\":%d,\"product\":\"xprof\",", VERSION);
-    buf_str(out, "\"profileName\":");
-    buf_json(out, profile_title(p));
-    buf_str(out,
-            ",\"processType\":0,\"debug\":false,\"stackwalk\":1,\"symbolicated\":true,\"toolkit\":\"\","
-            "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],"
-            "\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
-            "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},"
-            "\"interval\":");
-    put_ms(interval_of(p), out);
-    buf_str(out, ",\"startTime\":");
-    put_ms(p->time_ns, out);
-    buf_char(out, ',');
-    put_categories(out);
-    buf_char(out, ',');
-    put_comments(p, out);
-    buf_char(out, '}');
-}
-
 /* Appends a value as a weight: times in ms. */
 static void put_weight(u64 value, bool time, struct buf *out)
 {
     if (time)
-        put_ms(value, out);
+        gecko_put_ms(value, out);
     else
         text_uint(out, value);
 }
@@ -147,7 +79,7 @@ static void add_sample(struct samples *s, s64 stack, u64 time, u64 weight, const
     else
         text_uint(&s->stacks, (u64)stack);
     buf_str(&s->times, comma);
-    put_ms(time, &s->times);
+    gecko_put_ms(time, &s->times);
     buf_str(&s->weights, comma);
     put_weight(weight, is_time(value), &s->weights);
     buf_str(&s->cpu, comma);
@@ -201,32 +133,27 @@ static int put_samples(struct writer *w, const struct track *t, struct gecko_tab
     return r;
 }
 
-static void put_name(const struct writer *w, const struct track *t, struct buf *out)
+static void name_of(const struct writer *w, const struct track *t, struct buf *out)
 {
     const struct prof_stack *s = &w->p->stacks.v[t->stacks[0]];
     u32 name = s->thread ? s->thread : w->p->processes.v[s->process].name;
-    AUTO_BUF struct buf text = {0};
-    buf_str(&text, frame_text(w->p, name));
+    buf_str(out, frame_text(w->p, name));
     if (w->ncolumns > 1)
-        buf_printf(&text, " %s", event_value_name(w->p->events[t->column.event], t->column.value));
-    out->failed |= text.failed;
-    if (!out->failed)
-        buf_json(out, text.data);
+        buf_printf(out, " %s", event_value_name(w->p->events[t->column.event], t->column.value));
 }
 
 static int put_track(struct writer *w, const struct track *t, struct buf *out)
 {
     const struct prof_process *process = &w->p->processes.v[w->p->stacks.v[t->stacks[0]].process];
     struct gecko_tables tables = {.p = w->p};
-    buf_str(out, w->ntracks ? ",\n{\"name\":" : "\n{\"name\":");
-    put_name(w, t, out);
-    buf_str(out, ",\"processName\":");
-    buf_json(out, frame_text(w->p, process->name));
-    buf_printf(out, ",\"processType\":\"default\",\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":%zu,",
-               t->first ? "true" : "false", process->tgid, ++w->ntracks);
+    AUTO_BUF struct buf name = {0};
+    name_of(w, t, &name);
+    struct gecko_thread thread = {name.data ? name.data : "", frame_text(w->p, process->name), process->tgid,
+                                  (u32)++w->ntracks, t->first};
+    buf_str(out, w->ntracks > 1 ? "," : "");
+    gecko_begin_thread(&thread, out);
     buf_str(out,
-            "\"registerTime\":0,\"processStartupTime\":0,\"unregisterTime\":null,\"processShutdownTime\":null,"
-            "\"pausedRanges\":[],\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],\"name\":[],"
+            "\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],\"name\":[],"
             "\"phase\":[],\"startTime\":[]},");
     int r = put_samples(w, t, &tables, out);
     gecko_put_tables(&tables, out);
@@ -293,11 +220,9 @@ int encode_gecko(const struct profile *p, struct buf *out)
 {
     struct writer w = {.p = p};
     w.ncolumns = profile_columns(p, w.columns);
-    buf_char(out, '{');
-    put_meta(p, out);
-    buf_str(out, ",\"libs\":[],\"pages\":[],\"profilerOverhead\":[],\"counters\":[],\"threads\":[");
+    gecko_begin(p, interval_of(p), out);
     int r = put_threads(&w, out);
-    buf_str(out, "]}\n");
+    gecko_end(out);
     vec_free(&w.frames);
     return out->failed ? -ENOMEM : r;
 }

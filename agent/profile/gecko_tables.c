@@ -188,6 +188,11 @@ static void put_stacks(struct gecko_tables *t, struct buf *out)
     buf_char(out, '}');
 }
 
+s64 gecko_add_string(struct gecko_tables *t, u32 string)
+{
+    return add_pair(&t->strings, 0, string);
+}
+
 static void put_strings(struct gecko_tables *t, struct buf *out)
 {
     buf_str(out, ",\"stringArray\":[");

@@ -24,6 +24,8 @@ struct gecko_tables {
 
 /* Adds the frames, root first. Returns the row of the stack, or -1 if out of memory. */
 s64 gecko_add_stack(struct gecko_tables *t, const struct frame *frames, size_t n);
+/* Returns the row of a string of the profile in the thread's table, or -1 if out of memory. */
+s64 gecko_add_string(struct gecko_tables *t, u32 string);
 /* Appends the members of the thread's object that hold the tables: "frameTable":{...},...,"stringArray":[...]. */
 void gecko_put_tables(struct gecko_tables *t, struct buf *out);
 void gecko_tables_free(struct gecko_tables *t);

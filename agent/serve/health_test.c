@@ -20,7 +20,7 @@ static int fetch(void *ctx, struct cri_list *out, char *why, size_t why_len)
     return fails ? -EIO : 0;
 }
 
-static int want(void *pipeline, u64 cgroup, u32 want)
+static int want(void *pipeline, u64 cgroup, u64 want)
 {
     return pipeline_want(pipeline, cgroup, want);
 }

@@ -55,7 +55,7 @@ XP_INLINE int xp_disk_is_wanted(struct bio *bio)
     struct cgroup *owner = xp_config.target == XP_TARGET_CGROUP ? xp_disk_owner(bio) : 0;
     if (!owner)
         return xp_is_wanted();
-    return xp_want_of_cgroup(BPF_CORE_READ(owner, kn, id), owner) >> (xp_config.event & 15) & 1;
+    return xp_want_of_cgroup(BPF_CORE_READ(owner, kn, id), owner) >> (xp_config.event & (XP_MAX_EVENTS - 1)) & 1;
 }
 
 XP_INLINE int xp_disk_stack(void *ctx, struct xp_state *s, struct bio *bio)

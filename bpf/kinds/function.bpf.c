@@ -15,14 +15,8 @@ const volatile struct xp_tp xp_tp = {};
 
 XP_INLINE void xp_function(u64 *ctx)
 {
-    struct xp_state *s = xp_is_wanted() && xp_tp_counts(ctx) ? xp_begin_level() : 0;
-    if (!s)
-        return;
-    if (!xp_stack_here(0, s)) {
-        xp_tp_amounts(ctx, s);
-        xp_count_for(s->hash, 0, s->sample.cgroup);
-    }
-    xp_end_level();
+    if (xp_is_wanted() && xp_tp_counts(ctx))
+        xp_count_place(ctx);
 }
 
 XP_COSTED_PROGRAM("kprobe", xp_on_function, xp_function)

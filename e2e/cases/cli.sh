@@ -51,7 +51,7 @@ offers() {
 for event in $(tail -n +2 "$TMP/list" | cut -d' ' -f1); do
     grep -qw -- "$event" <<<"$(offers xprof record -e "$event")" || fail "completion of $event"
 done
-[ "$(offers xprof list --)" = "--help --json" ] || fail "completion of list"
+[ "$(offers xprof list --)" = "--help --json --cri-socket" ] || fail "completion of list"
 
 make -s install DESTDIR="$TMP/root" PREFIX=/usr
 [ -x "$TMP/root/usr/bin/xprof" ] || fail "install: the binary"

@@ -54,6 +54,52 @@ await test -e "/proc/$inside/root$TMP/there/program"
 exact -e "uprobe:pid:$inside:$TMP/there/program:weigh" -- "$TMP/root/program"
 exactly 100 "program;.*;apples;weigh"
 
+# All of a library at once: what the kernel refuses to probe is left out.
+exact -e 'uprobe:libc.so.6:*' --filter 'comm == "probes"' -- "$target"
+exactly 300 "$root;open_there;(__libc_)?open(64)?"
+expect_complete 99
+
+# What there is to probe, and what the shell would offer.
+"$XPROF" list "uprobe:$target:app" | grep -qE "^uprobe:$target:apples (emulated|single-stepped)$" || fail "the list"
+"$XPROF" list --json uprobe:libc.so.6 >"$TMP/list"
+jq -e "map(select(.probe == \"indirect\")) | map(.name) | index(\"uprobe:libc.so.6:strlen\")" "$TMP/list" >"$TMP/out" ||
+    fail "the list of libc"
+"$XPROF" list "uprobe:pid:$inside:slee" | grep -q "^uprobe:pid:$inside:/.*sleep" ||
+    expect_exit 1 'it has no function' "$XPROF" list "uprobe:pid:$inside:slee" # stripped
+expect_exit 1 'it has no function' "$XPROF" list "uprobe:$target:no-such-function"
+"$XPROF" completion bash >"$TMP/completion"
+offers() { # LINE
+    bash -c '. "$0"; COMP_WORDS=("$1") COMP_LINE=$2 COMP_POINT=${#2}; COMP_CWORD=0; _xprof; echo "${COMPREPLY[@]}"' \
+        "$TMP/completion" "$XPROF" "$1"
+}
+[ "$(offers "xprof record -e uprobe:$target:wei")" = weigh ] || fail "completion of a function"
+[ "$(offers "xprof record -e cpu,uretprobe:$target:pea")" = pears ] || fail "completion of a second event"
+[ "$(offers "xprof list uprobe:${target%s}")" = "$target" ] || fail "completion of a file"
+offers 'xprof record -e tracepoint:sched:sched_swi' | grep -qw sched_switch || fail "completion of a tracepoint"
+offers 'xprof record -e syscall:opena' | grep -qw openat2 || fail "completion of a system call"
+
+# Names that a program has crafted are not run by a shell, and are patterns.
+# shellcheck disable=SC2016 # it is to stay as it is
+printf '.globl "x$(touch gone)"\n.type "x$(touch gone)",@function\n"x$(touch gone)": push %%rbp\npop %%rbp\nret\n' >"$TMP/x.s"
+echo 'int main(void) { return 0; }' >"$TMP/x.c"
+gcc "$TMP/x.c" "$TMP/x.s" -o "$TMP/crafted" 2>"$TMP/out" || fail "crafted names"
+[ "$(cd "$TMP" && offers "xprof record -e uprobe:$TMP/crafted:x")" = "" ] || fail "a crafted name is offered"
+[ ! -e "$TMP/gone" ] || fail "a crafted name was run"
+name=$("$XPROF" list "uprobe:$TMP/crafted:x*gone*" | sed 's/ [a-z-]*$//')
+"$XPROF" record -e "$name" -o "$TMP/x.collapsed" -- true 2>"$errors" || fail "$name is no pattern"
+
+# A program with more functions than are listed or probed at once.
+awk 'BEGIN { print ".globl main\nmain: push %rbx\ncall many_7\nxor %eax, %eax\npop %rbx\nret"
+    for (i = 0; i < 200000; i++)
+        printf ".globl many_%d\n.type many_%d,@function\nmany_%d: push %%rbp\npop %%rbp\nret\n", i, i, i }' >"$TMP/many.s"
+gcc "$TMP/many.s" -o "$TMP/many" 2>"$TMP/out" || fail "many functions"
+"$XPROF" list "uprobe:$TMP/many" >"$TMP/list" 2>"$errors" || fail "a list of many"
+[ "$(wc -l <"$TMP/list")" = 100000 ] || fail "a list of $(wc -l <"$TMP/list")"
+grep -qE '[0-9]+ more are left out' "$errors" || fail "a list that does not say that it is cut"
+expect_exit 2 'more functions, of which 10000 can be probed at once' "$XPROF" record -a -e "uprobe:$TMP/many:*"
+exact -e "uprobe:$TMP/many:many_?" -- "$TMP/many"
+exactly 1 'many;.*;main;many_7'
+
 # What is misspelt is named, with what is like it; who would be harmed is not touched.
 expect_exit 2 'none of its [0-9]+ functions with a name is weig; near it: weigh' "$XPROF" record -a -e "uprobe:$target:weig"
 expect_exit 2 'No such file' "$XPROF" record -a -e uprobe:/nowhere/x:y

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # What cases of probes share: recordings of e2e/targets/probes.c, whose lines have counts or sums. To be sourced after
-# e2e/lib.sh, with PROGRAM the name of the eBPF program that follows it.
+# e2e/lib.sh, with PROGRAM the name of the eBPF program that follows it. TARGET is another target.
 
-build_target probes
-target=$TMP/probes
+TARGET=${TARGET:-probes}
+build_target "$TARGET"
+target=$TMP/$TARGET
 # shellcheck disable=SC2034 # for the cases
-root='probes;_start;__libc_start_main;(__libc_start_call_main;)?main'
+root="$TARGET;_start;__libc_start_main;(__libc_start_call_main;)?main"
 
 exact() { # OPTION... [-- COMMAND...]: a recording of which each line has what it counts
     record "$@"

@@ -88,12 +88,33 @@ static void add_command_case(const struct command *c, struct buf *out)
     buf_str(out, "\"\n    ;;\n");
 }
 
+/* Names of probes come from `xprof list`, which reads files that may be crafted: no name with other characters than
+ * these is offered. A colon ends a word for bash. */
+static void add_probes(struct buf *out)
+{
+    buf_str(out,
+            "_xprof_probes() {\n"
+            "local typed=${COMP_LINE:0:${COMP_POINT:-0}} last names form='^(uprobe|uretprobe|usdt):[^:]*$'\n"
+            "[[ $typed =~ [[:space:]](-e|--event|list)[[:space:]]+([^[:space:]]*:[^[:space:]]*)$ ]] || return 1\n"
+            "last=${BASH_REMATCH[2]##*,}\n"
+            "if [[ $last =~ $form ]]; then COMPREPLY=($(compgen -f -- \"${last#*:}\")); return 0; fi\n"
+            "compopt +o filenames 2>/dev/null\n"
+            "names=$(\"${COMP_WORDS[0]}\" list \"$last*\" 2>/dev/null | cut -d' ' -f1 | head -n 1000 |\n"
+            "    grep -E '^[[:alnum:]_.:/?~=@-]+$')\n"
+            "[ -z \"$names\" ] || mapfile -t COMPREPLY <<<\"$names\"\n"
+            "COMPREPLY=(\"${COMPREPLY[@]#\"${last%\"${last##*:}\"}\"}\")\n"
+            "}\n");
+}
+
 void options_completion(const struct command *const *commands, size_t n, struct buf *out)
 {
     buf_str(out,
             "# bash completion for xprof, made by \"xprof completion bash\"\n"
-            "# shellcheck shell=bash disable=SC2207\n"
+            "# shellcheck shell=bash disable=SC2207\n");
+    add_probes(out);
+    buf_str(out,
             "_xprof() {\nlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=\n"
+            "COMPREPLY=()\n_xprof_probes && return\n"
             "if [ \"$COMP_CWORD\" -eq 1 ]; then\n    COMPREPLY=($(compgen -W \"");
     for (size_t i = 0; i < n; i++)
         if (!commands[i]->hidden)

@@ -69,6 +69,7 @@ TEST(doc_completion_offers_values_and_flags)
                  "    esac\n    words=\"--help --loud --color --file --a-folder-of-a-long-name --rate\"\n    ;;\n"
                  "look)\n    case $prev in\n    esac\n    words=\"--help\"\n    ;;\nesac\n"));
     CHECK(!strstr(out.data, "secret"));
+    CHECK(strstr(out.data, "\n_xprof_probes && return\n"));
     CHECK(strstr(out.data, "complete -o filenames -F _xprof xprof\n"));
 }
 

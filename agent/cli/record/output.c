@@ -127,16 +127,36 @@ int output_writable(const char *path)
     return rc ? rc : place_writable(&p);
 }
 
-static int choose(struct output *o, const char *format, char *why, size_t len)
+static bool ends_in(const char *path, const char *suffix)
 {
-    o->encoder = format ? encoder_by_name(format) : encoder_for_path(o->path);
-    if (!o->encoder && format)
+    size_t n = strlen(path), m = strlen(suffix);
+    return n > m && !strcmp(path + n - m, suffix);
+}
+
+/* Whether an output is for the timeline: .json is, except for what is speedscope's. */
+static bool is_timeline(struct output *o, const char *format)
+{
+    bool firefox = format ? !strcmp(format, "gecko") : ends_in(o->path, ".gecko.json");
+    bool trace = format ? !strcmp(format, "trace") : ends_in(o->path, ".json") && !encoder_for_path(o->path);
+    o->timeline = firefox ? TIMELINE_FIREFOX : TIMELINE_TRACE;
+    return firefox || trace;
+}
+
+static int choose(struct output *o, const char *format, bool timeline, char *why, size_t len)
+{
+    bool taken = timeline && is_timeline(o, format);
+    o->encoder = taken ? NULL : format ? encoder_by_name(format) : encoder_for_path(o->path);
+    if (taken)
+        ;
+    else if (!o->encoder && is_timeline(o, format))
+        snprintf(why, len, "-o %s: this format is for a timeline: give -e timeline, too", o->path);
+    else if (!o->encoder && format)
         snprintf(why, len, "--format %s: there is no such format (see xprof record --help)", format);
     else if (!o->encoder && is_stdout(o->path))
         snprintf(why, len, "-o -: name the format with --format");
     else if (!o->encoder)
         snprintf(why, len, "-o %s: unknown suffix (see xprof record --help); name the format with --format", o->path);
-    if (!o->encoder)
+    if (!o->encoder && !taken)
         return -EINVAL;
     int rc = output_writable(o->path);
     if (rc)
@@ -144,14 +164,15 @@ static int choose(struct output *o, const char *format, char *why, size_t len)
     return rc;
 }
 
-int outputs_open(struct outputs *o, const struct option_list *paths, const char *format, char *why, size_t len)
+int outputs_open(struct outputs *o, const struct option_list *paths, const char *format, bool timeline, char *why,
+                 size_t len)
 {
     o->v = calloc(paths->n + 1, sizeof(*o->v));
     if (!o->v)
         return -ENOMEM;
     for (o->n = 0; o->n < paths->n; o->n++) {
         o->v[o->n].path = paths->v[o->n];
-        int rc = choose(&o->v[o->n], format, why, len);
+        int rc = choose(&o->v[o->n], format, timeline, why, len);
         if (rc)
             return rc;
     }
@@ -191,6 +212,62 @@ int output_write_file(const char *path, const void *data, size_t len)
     return p.fd < 0 || has_name ? replace(&p, data, len) : write_in_place(&p, data, len);
 }
 
+static int open_in_place(const struct place *p)
+{
+    int fd = p->stream >= 0 ? dup(p->stream) : open(p->self, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static int open_beside(const struct place *p, struct output_file *f)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    snprintf(f->temporary, sizeof(f->temporary), "%s.XXXXXX", p->path);
+    int fd = mkostemp(f->temporary, O_CLOEXEC);
+    if (fd >= 0 && fchmod(fd, p->fd >= 0 ? p->st.st_mode & 0777 : 0666 & ~mask)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd < 0 ? -errno : fd;
+}
+
+int output_begin(const char *path, struct output_file *f)
+{
+    CLEANUP(place_close) struct place p = {.fd = -1, .stream = -1};
+    int rc = find_place(path, &p);
+    if (!rc)
+        rc = place_writable(&p);
+    if (rc)
+        return rc;
+    *f = (struct output_file){.fd = -1};
+    snprintf(f->path, sizeof(f->path), "%s", p.path);
+    bool has_name = p.stream < 0 && (p.fd < 0 || (S_ISREG(p.st.st_mode) && p.st.st_nlink));
+    f->fd = has_name ? open_beside(&p, f) : -1;
+    if (f->fd < 0 && (!has_name || p.fd >= 0)) { /* its folder does not allow it */
+        f->temporary[0] = 0;
+        f->fd = open_in_place(&p);
+    }
+    return f->fd < 0 ? f->fd : 0;
+}
+
+int output_add(void *f, const void *data, size_t len)
+{
+    return fs_write_all(((struct output_file *)f)->fd, data, len);
+}
+
+int output_end(struct output_file *f, int rc)
+{
+    if (close(TAKE_FD(f->fd)) && !rc)
+        rc = -errno;
+    if (!f->temporary[0])
+        return rc;
+    if (!rc && rename(f->temporary, f->path))
+        rc = -errno;
+    if (rc)
+        unlink(f->temporary);
+    return rc;
+}
+
 static int write_one(struct output *o, const struct profile *p)
 {
     AUTO_BUF struct buf out = {0};
@@ -209,7 +286,7 @@ int outputs_write(struct outputs *o, const struct profile *p)
 {
     int first = 0;
     for (size_t i = 0; i < o->n; i++) {
-        int rc = write_one(&o->v[i], p);
+        int rc = o->v[i].encoder ? write_one(&o->v[i], p) : 0;
         if (!first)
             first = rc;
     }

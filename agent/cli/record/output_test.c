@@ -156,7 +156,7 @@ TEST(outputs_report_what_was_written)
     struct option_list list = {.v = paths, .n = 2};
     struct profile p;
     CHECK_EQ(profile_init(&p), 0);
-    CHECK_EQ(outputs_open(&o, &list, "collapsed", why, sizeof(why)), 0);
+    CHECK_EQ(outputs_open(&o, &list, "collapsed", false, why, sizeof(why)), 0);
     int linked = symlink("nowhere", f.link), rc = outputs_write(&o, &p); /* the second one has become unwritable */
     profile_free(&p);
     CHECK_EQ(linked, 0);
@@ -185,7 +185,7 @@ TEST(outputs_that_cannot_be)
         AUTO_OUTPUTS struct outputs o = {0};
         char why[256] = "", *paths[] = {(char *)(uintptr_t)rows[i].path};
         struct option_list list = {.v = paths, .n = 1};
-        CHECK_EQ(outputs_open(&o, &list, rows[i].format, why, sizeof(why)), rows[i].rc);
+        CHECK_EQ(outputs_open(&o, &list, rows[i].format, false, why, sizeof(why)), rows[i].rc);
         CHECK_STR(why, rows[i].says);
         outputs_free(&o);
         CHECK(!o.v && !o.n);

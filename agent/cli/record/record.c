@@ -1,6 +1,9 @@
 /* xprof record: one recording, from options to files. */
 #include "cli/record/record.h"
+#include "cli/record/axis.h"
+#include "cli/record/comments.h"
 #include "cli/record/functions.h"
+#include "cli/record/nothing.h"
 #include "cli/record/output.h"
 #include "cli/record/record_options.h"
 #include "cli/record/summary.h"
@@ -16,7 +19,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #define POLL_MS         100
@@ -32,8 +34,9 @@ struct recording {
     struct outputs outputs;
     struct event_made made; /* events of tracepoints and functions */
     struct pipeline *agent;
-    int signals;     /* signalfd */
-    int command_end; /* wait status of the COMMAND; valid once `ended` */
+    struct timeline *timeline; /* NULL: nobody wants one */
+    int signals;               /* signalfd */
+    int command_end;           /* wait status of the COMMAND; valid once `ended` */
     bool ended;
     char why[512];
 };
@@ -41,6 +44,7 @@ struct recording {
 static void recording_free(struct recording *r)
 {
     pipeline_free(&r->agent);
+    timeline_free(&r->timeline);
     record_target_free(&r->target);
     outputs_free(&r->outputs);
     event_made_free(&r->made);
@@ -69,7 +73,14 @@ static const struct event_kind *make_event(void *ctx, const char *name)
 {
     struct recording *r = ctx;
     const struct record_options *o = &r->options;
-    struct event_choice choice = {o->filter, o->value, o->period, record_find_function, &r->options};
+    struct event_choice choice = {
+        .condition = o->filter,
+        .value = o->value,
+        .period = o->period,
+        .find = record_find_function,
+        .find_usdt = record_find_usdt,
+        .ctx = &r->options,
+    };
     return event_make(&r->made, name, &choice, r->why, sizeof(r->why));
 }
 
@@ -77,9 +88,10 @@ static int add_events(struct recording *r)
 {
     const struct record_options *o = &r->options;
     struct pipeline_config *c = &r->config;
+    const char *names[XP_MAX_EVENTS + 1];
     struct events_wanted wanted = {
-        .names = (const char *const *)o->events.v,
-        .n = o->events.n,
+        .names = names,
+        .n = axis_others(o, names),
         .hz = (unsigned)o->frequency,
         .find = make_event,
         .ctx = r,
@@ -90,7 +102,7 @@ static int add_events(struct recording *r)
             c->events[e] = event_kind_leaks();
     events_tag((const char *const *)o->labels.v, o->labels.n, c->events, c->probe.events, c->probe.nevents);
     if (rc && !r->why[0])
-        snprintf(r->why, sizeof(r->why), "-e %s: %s", o->events.v[c->probe.nevents],
+        snprintf(r->why, sizeof(r->why), "-e %s: %s", names[c->probe.nevents],
                  rc == -EEXIST  ? "this event is listed twice"
                  : rc == -E2BIG ? "too many events"
                                 : "there is no such event");
@@ -130,7 +142,10 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->probe.table_bytes = o->table_memory;
     int rc = add_events(r);
     if (!rc)
-        rc = outputs_open(&r->outputs, &o->outputs, o->format, r->why, sizeof(r->why));
+        rc = outputs_open(&r->outputs, &o->outputs, o->format, axis_is_wanted(o), r->why, sizeof(r->why));
+    if (!rc && axis_is_wanted(o))
+        rc = axis_check(o, &r->outputs, r->why, sizeof(r->why));
+    c->probe.user &= c->probe.nevents != 0;
     if (!rc && o->summary && (rc = output_writable(o->summary)))
         snprintf(r->why, sizeof(r->why), "--summary %s: cannot be written: %s", o->summary, strerror(-rc));
     return rc;
@@ -172,6 +187,8 @@ static void sample(struct recording *r)
     for (u64 now = began; !end || now < end; now = now_ns()) {
         u64 left_ms = end ? (end - now) / 1000000 + 1 : POLL_MS;
         pipeline_poll(r->agent, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
+        if (r->timeline && timeline_poll(r->timeline))
+            break;
         if (interrupted(r) || target_ended(r))
             break;
         if (terminal && now - shown > NS_PER_SEC / 4 && (!end || now < end)) {
@@ -205,25 +222,6 @@ static void add_shares(struct profile *p, const struct pipeline_report *report)
     }
 }
 
-static void add_comments(struct profile *p, int argc, char **argv)
-{
-    struct utsname u;
-    AUTO_BUF struct buf line = {0};
-    buf_str(&line, "command: xprof");
-    for (int i = 0; i < argc; i++)
-        buf_printf(&line, " %s", argv[i]);
-    u32 *c = VEC_PUSH(&p->comments);
-    if (c)
-        *c = profile_string(p, line.data ? line.data : "");
-    if (!uname(&u) && (c = VEC_PUSH(&p->comments))) {
-        char host[512];
-        snprintf(host, sizeof(host), "host: %s %s %s %s", u.nodename, u.sysname, u.release, u.machine);
-        *c = profile_string(p, host);
-    }
-    if ((c = VEC_PUSH(&p->comments)))
-        *c = profile_string(p, "version: xprof " XPROF_VERSION);
-}
-
 static int print_top(const struct recording *r, const struct profile *p)
 {
     AUTO_BUF struct buf table = {0};
@@ -236,53 +234,29 @@ static int print_top(const struct recording *r, const struct profile *p)
 
 static int write_summary(const struct recording *r, const struct pipeline_report *report, u64 start_ns, double seconds)
 {
-    AUTO_BUF struct buf text = {0}, json = {0};
-    summary_text(report, seconds, &text);
+    AUTO_BUF struct buf text = {0}, json = {0}, more = {0};
+    if (report->nevents)
+        summary_text(report, seconds, &text);
+    if (r->timeline) {
+        axis_text(r->timeline, &text);
+        axis_json(r->timeline, &more);
+    }
     summary_leaks(&report->heaps, r->config.heap_old_ns, &text);
     fputs(text.data ? text.data : "", stderr);
     if (!r->options.summary)
         return 0;
-    summary_json(report, start_ns, seconds, &json);
+    summary_json(report, start_ns, seconds, more.data ? more.data : "", &json);
     int rc = output_write_file(r->options.summary, json.data, json.len);
     if (rc)
         log_error("--summary %s was not written: %s", r->options.summary, strerror(-rc));
     return rc;
 }
 
-/* What processes without samples did not do: a clock only ticks for threads that run, so that one which waited all the
- * time has none, and one which ran all the time was never blocked. NULL: nothing can be said. */
-static const char *cause_of_nothing(const struct pipeline_config *c)
-{
-    enum { OTHER = 1, LOCK = 2, CLOCK = 4, OFFCPU = 8, RUNQUEUE = 16 };
-    static const unsigned bits[] = {
-        [PROBE_OFFCPU] = OFFCPU, [PROBE_WAKEUP] = OFFCPU, [PROBE_RUNQUEUE] = RUNQUEUE, [PROBE_LOCK] = LOCK};
-    unsigned seen = 0;
-    for (size_t i = 0; i < c->probe.nevents; i++) {
-        const struct probe_event *e = &c->probe.events[i];
-        seen |= e->time ? CLOCK : e->how == PROBE_PERF || e->how == PROBE_KIND ? OTHER : bits[e->how];
-    }
-    switch (seen == LOCK ? LOCK : seen & ~LOCK) { /* who waits for a lock is blocked, and needs no CPU */
-    case LOCK:
-        return "never waited for a lock";
-    case CLOCK:
-    case CLOCK | RUNQUEUE:
-        return "used no CPU";
-    case OFFCPU:
-        return "never blocked";
-    case RUNQUEUE:
-        return "never waited for a CPU";
-    case OFFCPU | RUNQUEUE:
-        return "neither blocked nor waited for a CPU";
-    default:
-        return NULL;
-    }
-}
-
 static void explain_no_samples(struct recording *r, const struct pipeline_report *report)
 {
     const struct record_options *o = &r->options;
-    const char *cause = cause_of_nothing(&r->config);
-    if (report->samples || !o->pids.n || !cause || record_target_gone(&r->target))
+    const char *cause = nothing_because(&r->config.probe);
+    if (report->samples || !report->nevents || !o->pids.n || !cause || record_target_gone(&r->target))
         return;
     fprintf(stderr, "no samples: %s %s; `xprof stack %llu` shows what its threads do now\n",
             o->pids.n > 1 ? "these processes" : "this process", cause, (unsigned long long)o->pids.v[0]);
@@ -296,7 +270,7 @@ static int finish(struct recording *r, int argc, char **argv)
     if (profile_init(&p))
         return 1;
     int rc = pipeline_profile(r->agent, &p);
-    add_comments(&p, argc, argv);
+    comments_add(&p, argc, argv);
     pipeline_figures(r->agent, &report);
     add_shares(&p, &report);
     if (r->options.runtime_only)
@@ -305,13 +279,14 @@ static int finish(struct recording *r, int argc, char **argv)
     double seconds = (double)p.duration_ns / 1e9;
     if (!rc)
         rc = outputs_write(&r->outputs, &p);
+    int axis = r->timeline ? axis_write(r->timeline, &r->outputs, &p) : 0;
     int table = print_top(r, &p);
     profile_free(&p);
     pipeline_report(r->agent, &report);
     int summary = write_summary(r, &report, start_ns, seconds);
     explain_no_samples(r, &report);
     outputs_report(&r->outputs, stderr);
-    return rc || table || summary;
+    return rc || axis || table || summary;
 }
 
 static int exit_status(const struct recording *r)
@@ -334,6 +309,12 @@ static int add_newborn(struct recording *r)
     return rc;
 }
 
+static int start_timeline(struct recording *r)
+{
+    int rc = axis_new(&r->timeline, &r->options, &r->config.probe, r->why, sizeof(r->why));
+    return rc ? rc : timeline_start(r->timeline, r->why, sizeof(r->why));
+}
+
 static int start(struct recording *r)
 {
     int rc = pipeline_new(&r->agent, &r->config, r->why, sizeof(r->why));
@@ -344,6 +325,10 @@ static int start(struct recording *r)
     if (r->config.probe.user)
         pipeline_prepare(r->agent);
     rc = pipeline_start(r->agent, r->why, sizeof(r->why));
+    if (rc)
+        return rc;
+    if (axis_is_wanted(&r->options))
+        rc = start_timeline(r);
     if (rc)
         return rc;
     rc = record_target_release(&r->target);
@@ -367,6 +352,8 @@ static int record(struct recording *r, int argc, char **argv)
         return usage ? 2 : 1;
     }
     sample(r);
+    if (r->timeline)
+        timeline_stop(r->timeline);
     pipeline_stop(r->agent);
     if (r->target.command)
         kill(r->target.command, SIGTERM);

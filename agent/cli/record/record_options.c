@@ -21,7 +21,19 @@ static const char *format_name(size_t i)
 {
     size_t n;
     const struct encoder *all = encoders(&n);
-    return i < n ? all[i].name : NULL;
+    return i < n ? all[i].name : i == n ? "trace" : NULL;
+}
+
+/* Names of the table, and what is no event but all that the scheduler does. */
+static const char *name_of_event(size_t i)
+{
+    const char *name = event_name(i);
+    return name || (i && !event_name(i - 1)) ? name : RECORD_TIMELINE;
+}
+
+static const char *resolve_event(const char *name)
+{
+    return !strcmp(name, RECORD_TIMELINE) ? RECORD_TIMELINE : event_name_or_made(name);
 }
 
 static const struct option_row rows[] = {
@@ -34,25 +46,31 @@ static const struct option_row rows[] = {
      .help = "sampling rate, in samples per second per CPU (default: 99)"},
     {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1000000, 7 * 24 * 3600 * SECOND,
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
-    {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu", .value = event_name,
-     .resolve = event_name_or_made, .item = event_item_length, .listing = "xprof list",
+    {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu",
+     .value = name_of_event, .resolve = resolve_event, .item = event_item_length, .listing = "xprof list",
      .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME[:latency], uprobe:FILE:FUNCTION, "
-             "uretprobe:FILE:FUNCTION, uprobe-latency:FILE:FUNCTION, kprobe:FUNCTION, kretprobe:FUNCTION and "
-             "perf:PMU/EVENT/"},
+             "uretprobe:FILE:FUNCTION, uprobe-latency:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, kprobe:FUNCTION, "
+             "kretprobe:FUNCTION, perf:PMU/EVENT/; and timeline: who ran, waited, and woke whom"},
     {"filter", 0, OPTION_TEXT, "EXPR", AT(filter),
-     .help = "of tracepoints, system calls and functions, count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
+     .help =
+         "of tracepoints, system calls, functions etc., count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
     {"value", 0, OPTION_TEXT, "FIELD[:UNIT]", AT(value),
-     .help = "count by a field: of a tracepoint, arg1 to arg6 or retval of a function; UNIT is `count`, `bytes` or "
-             "`nanoseconds`"},
+     .help =
+         "count by a field: of a tracepoint, argN or retval of a function or USDT probe; UNIT is `count`, `bytes` or "
+         "`nanoseconds`"},
     {"period", 0, OPTION_NUMBER, "N", AT(period), 1, 1000000000,
      .help = "of the same, take one in N at random, for all of them (default: 1)"},
     {"max-cost", 0, OPTION_PERCENT, "PERCENT", AT(max_cost), 0, 100,
      .help = "of the same, take off what costs more than this share of one CPU, until it is back below (default: 5)"},
     {"no-cap", 0, OPTION_BOOL, NULL, AT(no_cap), .help = "of the same, record whatever it costs, as --max-cost off"},
+    {"cri-socket", 0, OPTION_TEXT, "PATH", AT(cri_socket), .hint = HINT_FILE,
+     .help = "socket of the container runtime, for files of pods (default: the first known one that exists)"},
     {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,
      .help = "tell bytes apart by file (-e file) or peer (-e net), as a label of samples in pprof (repeatable)"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
      .help = "output file; its suffix selects the format (repeatable)"},
+    {"timeline-memory", 0, OPTION_SIZE, "SIZE", AT(timeline_memory), 1 << 20, 64ull << 30, .fallback = "64M",
+     .help = "timeline: memory for what happened; beyond it, the oldest is dropped"},
     {"offcpu-min", 0, OPTION_DURATION, "TIME", AT(offcpu_min), 0, 10 * SECOND, .fallback = "1us",
      .help = "user stacks of shorter waits need not be taken; their time is counted all the same"},
     {"offcpu-hide", 0, OPTION_TEXT, "WHAT", AT(offcpu_hide), .value = event_hideable,
@@ -132,7 +150,8 @@ static int check_raw(const struct record_options *o, struct buf *message)
 static int check_outputs(const struct record_options *o, struct buf *message)
 {
     for (size_t i = 0; i < o->outputs.n; i++) {
-        if (o->format || encoder_for_path(o->outputs.v[i]))
+        const char *dot = strrchr(o->outputs.v[i], '.');
+        if (o->format || encoder_for_path(o->outputs.v[i]) || (dot && !strcmp(dot, ".json"))) /* of a timeline */
             continue;
         buf_printf(message, "xprof record: --output %s: unknown suffix; known suffixes:", o->outputs.v[i]);
         size_t n;

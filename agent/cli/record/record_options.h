@@ -2,6 +2,8 @@
 #pragma once
 #include "cli/options/options.h"
 
+#define RECORD_TIMELINE "timeline" /* -e */
+
 struct record_options {
     /* the target: exactly one of these */
     bool all;
@@ -17,10 +19,12 @@ struct record_options {
     u64 memory_max_cost;     /* percent; 0: no limit */
     bool memory_exact;
     bool leaks;
-    u64 older_than;  /* ns; 0: without `leaks` */
-    u64 duration_ns; /* 0: until interrupted, or until the command ends */
+    u64 timeline_memory; /* bytes */
+    u64 older_than;      /* ns; 0: without `leaks` */
+    u64 duration_ns;     /* 0: until interrupted, or until the command ends */
     struct option_list events, labels;
     const char *value, *filter; /* of tracepoints; NULL: none */
+    const char *cri_socket;     /* of the container runtime; NULL: the first known one */
     u64 period;                 /* the same; 0: none */
     u64 max_cost;               /* the same, in percent of a CPU; 0: no limit */
     bool no_cap;

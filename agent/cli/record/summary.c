@@ -203,9 +203,10 @@ static void json_counts(const struct pipeline_report *r, struct buf *out)
     buf_str(out, "},");
 }
 
-void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds, struct buf *out)
+void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds, const char *more, struct buf *out)
 {
     buf_char(out, '{');
+    buf_str(out, more);
     json_counts(r, out);
     buf_printf(out,
                "\"bpf_ns_per_sample\":%llu,\"unwind_ns_per_sample\":%llu,\"unwind_ns_median\":%llu,\"agent_cpu_"

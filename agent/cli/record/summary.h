@@ -14,8 +14,9 @@ void summary_left_out(u64 waits, u64 ns, struct buf *out);
 double summary_heaps_share(const struct heaps_figures *h);
 /* Formats a line for each event that was not recorded all the time. */
 void summary_shares(const struct pipeline_report *r, struct buf *out);
-/* Formats the summary as one JSON object (--summary). `start_ns`: when the recording began, in ns since 1970. */
-void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds, struct buf *out);
+/* Formats the summary as one JSON object (--summary). `start_ns`: when the recording began, in ns since 1970.
+ * `more`: further members, each with a comma behind it. */
+void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds, const char *more, struct buf *out);
 /* The state of a running recording, as pipeline_progress reports it. */
 struct progress {
     u64 samples, lost, user, complete;

@@ -120,7 +120,7 @@ TEST(summary_of_what_was_not_recorded_all_the_time)
 TEST(summary_as_json)
 {
     AUTO_BUF struct buf out = {0};
-    summary_json(&dirty, 1767225600000042999, 10, &out);
+    summary_json(&dirty, 1767225600000042999, 10, "", &out);
     buf_char(&out, 0);
     CHECK_STR(out.data,
               "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
@@ -150,7 +150,7 @@ TEST(summary_as_json)
 TEST(summary_of_nothing)
 {
     AUTO_BUF struct buf out = {0};
-    summary_json(&(struct pipeline_report){.bpf_ns = 5}, 0, 0, &out);
+    summary_json(&(struct pipeline_report){.bpf_ns = 5}, 0, 0, "", &out);
     buf_char(&out, 0);
     CHECK(strstr(out.data, "\"bpf_ns_per_sample\":0,\"unwind_ns_per_sample\":0,"));
     CHECK(strstr(out.data, "\"cut\":{}"));

@@ -1,0 +1,85 @@
+#include "base/cleanup.h"
+#include "cli/record/functions.h"
+#include "cli/record/probed_file.h"
+#include "parser/parser.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int ask(int fd, const char *probe, struct parser_reply *out)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    struct parser *p = NULL;
+    int rc = parser_new(&p, &limits);
+    if (!rc)
+        rc = parser_usdt(p, fd, probe, out);
+    parser_free(&p);
+    return rc;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct usdt_site *const *x = a, *const *y = b;
+    return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
+}
+
+/* Each place counts once, whatever number of notes it has. */
+static int take(const struct usdt *found, struct probe_places *out)
+{
+    AUTO_FREE const struct usdt_site **sorted = calloc(found->n, sizeof(*sorted));
+    out->offsets = calloc(found->n, sizeof(*out->offsets));
+    out->counters = calloc(found->n, sizeof(*out->counters));
+    out->sites = calloc(found->n, sizeof(*out->sites));
+    if (!sorted || !out->offsets || !out->counters || !out->sites)
+        return -ENOMEM;
+    for (u32 i = 0; i < found->n; i++)
+        sorted[i] = &found->sites[i];
+    qsort(sorted, found->n, sizeof(*sorted), compare);
+    for (u32 i = 0; i < found->n; i++) {
+        if (out->n && out->offsets[out->n - 1] == sorted[i]->offset)
+            continue;
+        out->offsets[out->n] = sorted[i]->offset;
+        out->counters[out->n] = sorted[i]->semaphore;
+        out->sites[out->n++] = sorted[i]->at;
+    }
+    return 0;
+}
+
+static int judge(const struct usdt *found, const char *file, const char *probe, char *why, size_t len)
+{
+    if (found->n && !found->left_out)
+        return 0;
+    if (found->n)
+        snprintf(why, len, "%s: %s has more than %d sites", file, probe, USDT_MAX);
+    else if (!found->all)
+        snprintf(why, len, "%s: it has no USDT probes (.note.stapsdt)", file);
+    else if (found->unusable)
+        snprintf(why, len, "%s: %s is in no code of the file, or its semaphore in no data", file, probe);
+    else
+        snprintf(why, len, "%s: none of its USDT probes is %s%s%s; `xprof list usdt:FILE` lists them", file, probe,
+                 found->near[0] ? "; near it: " : "", found->near);
+    return -ENOENT;
+}
+
+int record_find_usdt(void *options, const char *file, const char *probe, struct probe_places *out, char *why,
+                     size_t len)
+{
+    CLEANUP(parser_reply_free) struct parser_reply reply = {0};
+    const struct record_options *o = options;
+    struct probed_where where = {o->pids, o->cri_socket};
+    AUTO_CLOSE int fd = record_open_probed(&where, file, why, len);
+    if (fd < 0)
+        return fd;
+    int rc = ask(fd, probe, &reply);
+    if (rc) {
+        snprintf(why, len, "%s: its notes cannot be read: %s", file, strerror(-rc));
+        return rc;
+    }
+    rc = judge(reply.data, file, probe, why, len);
+    if (!rc && (rc = take(reply.data, out)))
+        snprintf(why, len, "%s: out of memory", file);
+    if (!rc)
+        out->fd = TAKE_FD(fd);
+    return rc;
+}

@@ -1,0 +1,16 @@
+/* Names that are like one that a file does not have, for messages. */
+#pragma once
+#include <stddef.h>
+
+#define NEAR_TEXT 256
+#define NEAR_MAX  5
+
+struct near {
+    const char *wanted;   /* may be a pattern */
+    char text[NEAR_TEXT]; /* with blanks between them */
+    unsigned n;
+};
+
+/* Keeps a name that is alike: it has the wanted one in it, is a part of it and not much shorter, or differs by
+ * capitals. Names with other than printable characters are left out. */
+void near_add(struct near *near, const char *name);

@@ -1,0 +1,297 @@
+/* The timeline for the Firefox Profiler (profile/gecko_file.h). What a thread does are markers on its track; CPUs are
+ * the threads of one more process, with markers of who they run and of how many wait for them.
+ *
+ * Files are written track by track, but events come by time: so the events are played for as many tracks at once as fit
+ * into memory.
+ */
+#include "profile/gecko_file.h"
+#include "profile/gecko_tables.h"
+#include "profile/text.h"
+#include "timeline/writer.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MARKERS  ((size_t)2 << 20) /* kept at once: 64 MB */
+#define CPUS     4194305u          /* no process has that number (PID_MAX_LIMIT) */
+#define INTERVAL 1000000u          /* ns; how narrow the graph may get */
+
+struct marker {
+    u64 begin, end;
+    u32 name; /* string of the profile */
+    u32 next; /* of the same track: its place + 1; 0: none */
+    u8 category;
+};
+struct track {
+    size_t count; /* markers that it will have */
+    u32 first, last;
+};
+struct queue { /* of a CPU */
+    u64 since;
+    u32 running;
+    bool known;
+};
+struct writer {
+    struct tl_view *v;
+    struct track *tracks; /* of CPUs, then of the store's threads */
+    u32 ncpus, ntracks;
+    u32 from, until; /* those that are collected now */
+    struct queue *queues;
+    VEC(struct marker) markers;
+    size_t written;
+    int rc;
+};
+
+/* ---- Markers ----------------------------------------------------------------------------------------------------- */
+
+static bool takes(const struct writer *w, u32 track)
+{
+    return track >= w->from && track < w->until;
+}
+
+static void add(struct writer *w, u32 track, u64 begin, u64 end, const char *name, u8 category)
+{
+    struct track *t = &w->tracks[track];
+    struct marker *m = takes(w, track) ? VEC_PUSH(&w->markers) : NULL;
+    if (!m) {
+        w->rc = w->rc ? w->rc : takes(w, track) ? -ENOMEM : 0;
+        return;
+    }
+    *m = (struct marker){begin, end, profile_string(w->v->profile, name), 0, category};
+    u32 place = (u32)w->markers.n;
+    *(t->first ? &w->markers.v[t->last - 1].next : &t->first) = place;
+    t->last = place;
+}
+
+static void on_slice(void *ctx, const struct tl_slice *s)
+{
+    struct writer *w = ctx;
+    u32 track = w->ncpus + s->thread;
+    char name[96];
+    if (!store_row(w->v->store, s->thread)->wanted || !takes(w, track))
+        return;
+    snprintf(name, sizeof(name), "%s%s",
+             s->doing == TL_RUNNING    ? "running"
+             : s->doing == TL_RUNNABLE ? "runnable"
+                                       : "blocked ",
+             s->doing == TL_BLOCKED ? causes_text(w->v->causes, w->v->store, s) : "");
+    add(w, track, s->begin, s->end, name, s->doing == TL_RUNNING ? GECKO_USER : GECKO_WAIT);
+}
+
+static void on_wake(void *ctx, const struct tl_wake *wake)
+{
+    struct writer *w = ctx;
+    u32 track = w->ncpus + wake->thread;
+    const struct tl_thread *waker = store_row(w->v->store, wake->waker);
+    char name[64];
+    if (!store_row(w->v->store, wake->thread)->wanted || !takes(w, track))
+        return;
+    if (wake->interrupt || !wake->waker)
+        snprintf(name, sizeof(name), "woken up by an interrupt");
+    else
+        snprintf(name, sizeof(name), "woken up by %s (%u)", waker->comm, waker->tid);
+    add(w, track, wake->time, wake->time, name, GECKO_OTHER);
+}
+
+static void on_run(void *ctx, u32 cpu, u32 thread, u64 begin, u64 end)
+{
+    struct writer *w = ctx;
+    const struct tl_thread *t = store_row(w->v->store, thread);
+    char name[64];
+    if (!takes(w, cpu))
+        return;
+    snprintf(name, sizeof(name), "%s (%u)", t->comm, t->tid);
+    add(w, cpu, begin, end, name, GECKO_USER);
+}
+
+static void end_queue(struct writer *w, u32 cpu, u64 time)
+{
+    const struct queue *q = &w->queues[cpu];
+    char name[32];
+    snprintf(name, sizeof(name), "run queue: %u", q->running);
+    if (q->known && time > q->since)
+        add(w, cpu, q->since, time, name, GECKO_OTHER);
+}
+
+static void on_queue(void *ctx, u32 cpu, u64 time, u32 running)
+{
+    struct writer *w = ctx;
+    struct queue *q = &w->queues[cpu];
+    if (!takes(w, cpu) || (q->known && q->running == running))
+        return;
+    end_queue(w, cpu, time);
+    *q = (struct queue){time, running, true};
+}
+
+/* ---- How many there will be -------------------------------------------------------------------------------------- */
+
+static void count_slice(void *ctx, const struct tl_slice *s)
+{
+    struct writer *w = ctx;
+    w->tracks[w->ncpus + s->thread].count += store_row(w->v->store, s->thread)->wanted;
+}
+
+static void count_wake(void *ctx, const struct tl_wake *wake)
+{
+    struct writer *w = ctx;
+    w->tracks[w->ncpus + wake->thread].count += store_row(w->v->store, wake->thread)->wanted;
+}
+
+static void count_run(void *ctx, u32 cpu, u32 thread, u64 begin, u64 end)
+{
+    struct writer *w = ctx;
+    (void)thread;
+    w->tracks[cpu].count += end > begin;
+}
+
+static void count_queue(void *ctx, u32 cpu, u64 time, u32 running)
+{
+    struct writer *w = ctx;
+    (void)time;
+    w->tracks[cpu].count += running || w->tracks[cpu].count;
+}
+
+/* ---- The file ---------------------------------------------------------------------------------------------------- */
+
+static void put_times(struct writer *w, const char *name, const struct track *t, bool ends)
+{
+    struct buf *out = &w->v->buf;
+    buf_printf(out, ",\"%s\":[", name);
+    for (u32 i = t->first; i; i = w->markers.v[i - 1].next) {
+        const struct marker *m = &w->markers.v[i - 1];
+        buf_str(out, i == t->first ? "" : ",");
+        if (ends && m->end == m->begin)
+            buf_str(out, "null");
+        else
+            put_ms(out, (ends ? m->end : m->begin) - w->v->begin);
+        view_flush(w->v, false);
+    }
+    buf_char(out, ']');
+}
+
+static u64 name_of(const struct marker *m, struct gecko_tables *tables)
+{
+    s64 row = gecko_add_string(tables, m->name);
+    return row < 0 ? 0 : (u64)row;
+}
+
+static u64 phase_of(const struct marker *m, struct gecko_tables *tables)
+{
+    (void)tables;
+    return m->end > m->begin; /* 0: an instant, 1: an interval */
+}
+
+static u64 category_of(const struct marker *m, struct gecko_tables *tables)
+{
+    (void)tables;
+    return m->category;
+}
+
+static void put_column(struct writer *w, const char *name, const struct track *t, struct gecko_tables *tables,
+                       u64 (*value)(const struct marker *, struct gecko_tables *))
+{
+    struct buf *out = &w->v->buf;
+    buf_printf(out, ",\"%s\":[", name);
+    for (u32 i = t->first; i; i = w->markers.v[i - 1].next) {
+        buf_str(out, i == t->first ? "" : ",");
+        if (value)
+            text_uint(out, value(&w->markers.v[i - 1], tables));
+        else
+            buf_str(out, "null");
+        view_flush(w->v, false);
+    }
+    buf_char(out, ']');
+}
+
+static void put_markers(struct writer *w, const struct track *t, size_t n, struct gecko_tables *tables)
+{
+    struct buf *out = &w->v->buf;
+    buf_printf(out, "\"markers\":{\"length\":%zu", n);
+    put_column(w, "name", t, tables, name_of);
+    put_times(w, "startTime", t, false);
+    put_times(w, "endTime", t, true);
+    put_column(w, "phase", t, tables, phase_of);
+    put_column(w, "category", t, tables, category_of);
+    put_column(w, "data", t, tables, NULL);
+    buf_str(out, "},\"samples\":{\"length\":0,\"weightType\":\"samples\",\"stack\":[],\"time\":[],\"weight\":[]},");
+}
+
+static struct gecko_thread head_of(const struct writer *w, u32 track, char name[48])
+{
+    if (track < w->ncpus) {
+        snprintf(name, 48, "CPU %u", track);
+        return (struct gecko_thread){name, "CPUs", CPUS, CPUS + track, !track};
+    }
+    const struct tl_thread *t = store_row(w->v->store, track - w->ncpus);
+    return (struct gecko_thread){t->comm, view_process(t), t->tgid, t->tid, t->tid == t->tgid};
+}
+
+static void put_track(struct writer *w, u32 track)
+{
+    struct track *t = &w->tracks[track];
+    struct gecko_tables tables = {.p = w->v->profile};
+    char name[48];
+    size_t n = 0;
+    for (u32 i = t->first; i; i = w->markers.v[i - 1].next)
+        n++;
+    if (!n)
+        return;
+    struct gecko_thread head = head_of(w, track, name);
+    buf_str(&w->v->buf, w->written++ ? "," : "");
+    gecko_begin_thread(&head, &w->v->buf);
+    put_markers(w, t, n, &tables);
+    gecko_put_tables(&tables, &w->v->buf);
+    buf_char(&w->v->buf, '}');
+    gecko_tables_free(&tables);
+}
+
+static int collect(struct writer *w)
+{
+    const struct tl_visitor visitor = {w, on_slice, on_wake, on_run, on_queue};
+    w->markers.n = 0;
+    int rc = store_replay(w->v->store, w->v->end, &visitor);
+    for (u32 c = w->from; c < w->until && c < w->ncpus; c++)
+        end_queue(w, c, w->v->end);
+    return rc ? rc : w->rc;
+}
+
+static int put_tracks(struct writer *w)
+{
+    int rc = 0;
+    for (w->from = 0; w->from < w->ntracks && !rc; w->from = w->until) {
+        size_t n = 0;
+        for (w->until = w->from; w->until < w->ntracks && (!n || n + w->tracks[w->until].count <= MARKERS); w->until++)
+            n += w->tracks[w->until].count;
+        rc = n ? collect(w) : 0;
+        for (u32 t = w->from; t < w->until && !rc && n; t++)
+            put_track(w, t);
+    }
+    return rc;
+}
+
+static int count(struct writer *w)
+{
+    const struct tl_visitor visitor = {w, count_slice, count_wake, count_run, count_queue};
+    w->ncpus = store_machine(w->v->store)->ncpus;
+    w->ntracks = w->ncpus + store_rows(w->v->store);
+    w->tracks = calloc(w->ntracks, sizeof(*w->tracks));
+    w->queues = calloc(w->ncpus, sizeof(*w->queues));
+    return w->tracks && w->queues ? store_replay(w->v->store, w->v->end, &visitor) : -ENOMEM;
+}
+
+int firefox_write(struct tl_view *v)
+{
+    struct writer w = {.v = v};
+    int rc = count(&w);
+    if (!rc) {
+        v->profile->time_ns = v->start_ns;
+        gecko_begin(v->profile, INTERVAL, &v->buf);
+        rc = put_tracks(&w);
+        gecko_end(&v->buf);
+        view_flush(v, true);
+    }
+    free(w.tracks);
+    free(w.queues);
+    vec_free(&w.markers);
+    return rc ? rc : v->rc;
+}

@@ -61,11 +61,6 @@ static int attach_to_places(struct kind *k, const struct probe_event *event, con
     return event->places ? uprobes_attach(program, event->places, &k->places) : 0;
 }
 
-static int attach_to_tracepoint(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
-{
-    return keep_link(k, kind_attach_tracepoint(program, kind_is_after(program) ? event->end : event->tracepoint));
-}
-
 /* What began while it was attached before may have ended unseen. Threads forget it by themselves. */
 static int forget_timed(const struct kind *k)
 {
@@ -83,10 +78,12 @@ static int attach(struct kind *k, const struct probe *p)
         enum bpf_prog_type type = bpf_program__type(program);
         if (rc || bpf_program__fd(program) < 0 || bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
             continue;
-        rc = type == BPF_PROG_TYPE_PERF_EVENT   ? attach_on_cpus(k, p, program)
-             : type == BPF_PROG_TYPE_TRACEPOINT ? attach_to_tracepoint(k, event, program)
-             : type == BPF_PROG_TYPE_KPROBE     ? attach_to_places(k, event, program)
-                                                : keep_link(k, bpf_program__attach(program));
+        rc =
+            type == BPF_PROG_TYPE_PERF_EVENT ? attach_on_cpus(k, p, program)
+            : type == BPF_PROG_TYPE_TRACEPOINT
+                ? keep_link(k, kind_attach_tracepoint(program, kind_is_after(program) ? event->end : event->tracepoint))
+            : type == BPF_PROG_TYPE_KPROBE ? attach_to_places(k, event, program)
+                                           : keep_link(k, bpf_program__attach(program));
     }
     return rc;
 }

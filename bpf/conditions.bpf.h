@@ -67,9 +67,8 @@ XP_INLINE int xp_tp_same_text(u64 record, const volatile struct xp_tp_term *t)
     return XP_TP_YES;
 }
 
-XP_INLINE int xp_tp_compare(u64 record, const volatile struct xp_tp_term *t)
+XP_INLINE int xp_tp_compare(u64 v, const volatile struct xp_tp_term *t)
 {
-    u64 v = xp_tp_number(record, &t->field);
     int is_signed = t->field.source == XP_TP_SIGNED;
     switch (t->test) {
     case XP_TP_LESS:
@@ -84,12 +83,18 @@ XP_INLINE int xp_tp_compare(u64 record, const volatile struct xp_tp_term *t)
 }
 
 /* Whether a term holds. Out of line, so that it is verified once. */
-XP_NOINLINE int xp_tp_holds(u64 record, u32 number)
+XP_NOINLINE int xp_tp_holds(u64 record, u32 number, u64 elapsed)
 {
     if (number >= XP_TP_TERMS)
         return XP_TP_NO;
     const volatile struct xp_tp_term *t = &xp_tp.terms[number];
-    int holds = XP_TP_IS_TEXT(t->field.source) ? xp_tp_same_text(record, t) : xp_tp_compare(record, t);
+    int holds;
+    if (t->field.source == XP_TP_ELAPSED)
+        holds = xp_tp_compare(elapsed, t);
+    else if (XP_TP_IS_TEXT(t->field.source))
+        holds = xp_tp_same_text(record, t);
+    else
+        holds = xp_tp_compare(xp_tp_number(record, &t->field), t);
     return holds == XP_TP_UNKNOWN ? XP_TP_UNKNOWN : holds != t->negated;
 }
 
@@ -101,20 +106,40 @@ XP_INLINE int xp_tp_fulfils(u32 held)
     return any;
 }
 
+struct xp_tp_judged { /* terms, as bits */
+    u32 held, unknown;
+};
+
+/* Judges those terms of which `which` has the bits. */
+XP_INLINE void xp_tp_judge(u64 record, u32 which, u64 elapsed, struct xp_tp_judged *j)
+{
+    for (u32 i = 0; i < XP_TP_TERMS && i < xp_tp.nterms; i++) {
+        int holds = which >> i & 1 ? xp_tp_holds(record, i, elapsed) : XP_TP_NO;
+        j->held |= (u32)(holds == XP_TP_YES) << i;
+        j->unknown |= (u32)(holds == XP_TP_UNKNOWN) << i;
+    }
+}
+
+XP_INLINE int xp_tp_decide(const struct xp_tp_judged *j)
+{
+    int fulfils = xp_tp_fulfils(j->held);
+    if (!fulfils && j->unknown && xp_tp_fulfils(j->held | j->unknown))
+        xp_lose(XP_LOSS_FIELD);
+    return fulfils;
+}
+
+/* One in so many. */
+XP_INLINE int xp_tp_is_taken(void)
+{
+    return xp_tp.period <= 1 || !(bpf_get_prandom_u32() % xp_tp.period);
+}
+
 /* Whether an occurrence counts. */
 XP_INLINE int xp_tp_counts(void *ctx)
 {
-    u64 record = xp_tp_record(ctx);
-    u32 held = 0, unknown = 0;
-    for (u32 i = 0; i < XP_TP_TERMS && i < xp_tp.nterms; i++) {
-        int holds = xp_tp_holds(record, i);
-        held |= (u32)(holds == XP_TP_YES) << i;
-        unknown |= (u32)(holds == XP_TP_UNKNOWN) << i;
-    }
-    int fulfils = xp_tp_fulfils(held);
-    if (!fulfils && unknown && xp_tp_fulfils(held | unknown))
-        xp_lose(XP_LOSS_FIELD);
-    return fulfils && (xp_tp.period <= 1 || !(bpf_get_prandom_u32() % xp_tp.period));
+    struct xp_tp_judged j = {};
+    xp_tp_judge(xp_tp_record(ctx), ~0u, 0, &j);
+    return xp_tp_decide(&j) && xp_tp_is_taken();
 }
 
 /* Sets the amounts of the scratch state. */

@@ -52,7 +52,12 @@ static void xp_no_amounts(struct xp_state *s)
 {
     memset(s->amounts, 0, sizeof(s->amounts));
 }
+static u64 bpf_ktime_get_ns(void)
+{
+    return 1000;
+}
 #include "bpf/conditions.bpf.h"
+#include "bpf/timed.bpf.h"
 
 /* As opened_test.h has it. */
 struct record {
@@ -169,4 +174,54 @@ TEST(values_of_occurrences)
         CHECK_EQ(s.amounts[0].count, cases[i].count);
         CHECK_EQ(s.amounts[0].value, cases[i].value);
     }
+}
+
+/* Of a call that begins with flags, and ends with ret. -1: it is over before it begins; 0: it does not count. */
+static int timed(const char *text, u64 elapsed)
+{
+    struct tracepoint t;
+    struct record r = RECORD;
+    struct xp_timed c = {0};
+    char why[256] = "";
+    read_fields(&t);
+    t.fields[1].place.late = 1;
+    t.fields[t.nfields++] =
+        (struct tracepoint_field){"latency", "u64", {.size = 8, .source = XP_TP_ELAPSED, .late = 1}};
+    memset(&xp_tp, 0, sizeof(xp_tp));
+    if (condition_compile(text, &t, &xp_tp, why, sizeof(why)))
+        return -2;
+    r.ret = 0;
+    bool begins = xp_timed_begins(&r, &c) && c.began == 1000;
+    r.ret = -2;
+    r.flags = 0;
+    return begins ? xp_timed_counts(&r, &c, elapsed) : -1;
+}
+
+/* What is known at the beginning is judged there, by what is there then. */
+TEST(conditions_of_calls_that_are_timed)
+{
+    CHECK_EQ(timed("flags == 0x41", 5), 1);
+    CHECK_EQ(timed("flags == 0", 5), -1);
+    CHECK_EQ(timed("ret == -2", 5), 1);
+    CHECK_EQ(timed("ret == 0", 5), 0);
+    CHECK_EQ(timed("ret == -2 && flags == 0x41 && latency > 4", 5), 1);
+    CHECK_EQ(timed("ret == -2 && flags == 0x41 && latency > 4", 4), 0);
+    CHECK_EQ(timed("latency > 4 && flags == 0", 5), -1);
+    CHECK_EQ(timed("latency > 4 || flags == 0x41", 4), 1);
+    CHECK_EQ(timed("!(latency > 4) && !(ret == 0)", 4), 1);
+    paged_out = true;
+    lost = 0;
+    CHECK_EQ(timed("path == '/etc/group' && ret == -2", 4), -1);
+    CHECK_EQ(lost, 1);
+    CHECK_EQ(timed("path == '/etc/group' || ret == -2", 4), 1);
+    CHECK_EQ(lost, 1);
+    paged_out = false;
+}
+
+TEST(amounts_of_calls_that_are_timed)
+{
+    struct xp_state s;
+    xp_tp = (struct xp_tp){.period = 3};
+    xp_timed_amounts(&s, 70);
+    CHECK(s.amounts[0].count == 3 && s.amounts[0].value == 210);
 }

@@ -33,6 +33,15 @@ XP_INLINE int xp_put_frame(struct xp_state *s, u64 at, u64 word, u64 more)
     return 0;
 }
 
+/* Stacks of functions that have returned: first the function, then where it returned to. */
+#ifdef XP_AFTER_CALLS
+#define XP_HAS_RETURNED(s) (!(s)->sample.nuser)
+#define XP_BEGIN_AT(s)     ((s)->ip = (s)->returned)
+#else
+#define XP_HAS_RETURNED(s) 0
+#define XP_BEGIN_AT(s)     (void)(s)
+#endif
+
 XP_INLINE int xp_stop(struct xp_state *s, u32 cause)
 {
     s->cause = cause;

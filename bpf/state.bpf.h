@@ -217,6 +217,8 @@ struct xp_state {
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */
+    u64 pad2[7];
+    u64 returned; /* the function that has returned (unwind.bpf.h: XP_AFTER_CALLS) */
     u64 py_window[XP_PY_WINDOW / 8];
     struct xp_java_place java_places[XP_JAVA_PLACES]; /* two in a cache line */
 };

@@ -21,6 +21,7 @@ enum xp_tp_source {
     XP_TP_COMM,  /* text: the name of the thread */
     XP_TP_PID,   /* numbers */
     XP_TP_TID,
+    XP_TP_ELAPSED, /* how long a call took, in ns */
 };
 #define XP_TP_IS_TEXT(source) ((source) >= XP_TP_ARRAY && (source) <= XP_TP_COMM)
 enum xp_tp_test { XP_TP_EQUAL, XP_TP_LESS, XP_TP_GREATER, XP_TP_BITS }; /* the last one: any of these */
@@ -29,7 +30,7 @@ struct xp_tp_field {
     u32 offset; /* in the record */
     u16 size;
     u8 source; /* enum xp_tp_source */
-    u8 pad;
+    u8 late;   /* of a call that is timed: known at its end, where it is in the record */
 };
 struct xp_tp_term {
     struct xp_tp_field field;
@@ -44,7 +45,9 @@ struct xp_tp {
     struct xp_tp_field value; /* XP_TP_NOTHING: an occurrence counts as one */
     u32 period;               /* one of so many occurrences counts, for all of them */
     u32 nterms, nways;
-    u32 arguments;       /* of a USDT probe, as bits: those that terms and the value are about */
+    u32 late;      /* terms, as bits, that are judged when a call ends */
+    u32 arguments; /* of a USDT probe, as bits: those that terms and the value are about */
+    u32 pad;
     u8 ways[XP_TP_WAYS]; /* terms, as bits */
     struct xp_tp_term terms[XP_TP_TERMS];
 };

@@ -299,8 +299,12 @@ XP_INLINE int xp_step(struct xp_state *s)
         if (outcome)
             return outcome == 1;
     }
-    u32 entered = XP_AT_ENTRY && !s->sample.nuser;
+    u32 entered = XP_AT_ENTRY && !s->sample.nuser, returned = XP_HAS_RETURNED(s);
     xp_note_frame(s);
+    if (returned) {
+        s->sample.flags |= XP_SAMPLE_RETURNED;
+        return xp_arrive(s, s->first.r[XP_RIP], s->sp, s->bp, XP_WORD_CFI);
+    }
     if (entered) /* no table is needed to know where the return address is */
         return xp_step_cfa(s, r, s->sp + 8, XP_WORD_CFI);
     if (s->cur.file.state == XP_FILE_READY)
@@ -379,6 +383,7 @@ XP_NOINLINE int xp_step_on(u32 unused)
 XP_INLINE void xp_unwind(struct xp_state *s)
 {
     xp_start_at_regs(s);
+    XP_BEGIN_AT(s);
     for (u32 i = 0; i <= XP_MAX_USER / XP_STEP_BATCH / XP_STEP_CALLS; i++)
         if (xp_step_on(i))
             break;

@@ -282,6 +282,7 @@ enum uprobe_task_state { UTASK_RUNNING, UTASK_SSTEP };
 struct uprobe_task {
     enum uprobe_task_state state;
     struct return_instance *return_instances;
+    unsigned int depth;
     unsigned long vaddr, xol_vaddr;
 } CORE;
 struct upid {

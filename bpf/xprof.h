@@ -87,6 +87,7 @@ enum xp_cause {
     X(REQUEST, "request", "a request of a disk or io_uring was not followed: too many at once")  \
     X(LABEL, "label", "an event was counted with the label [other]: too many files or peers")    \
     X(FIELD, "field", "whether an event counts is not known: a text was not in memory")          \
+    X(CALL, "call", "the time of a call was not counted: too many calls at once, or too deep")   \
     X(CGROUP_EVENT, "cgroup-event", "the notification of a new cgroup was dropped: ring full")
 
 enum xp_loss {
@@ -174,6 +175,7 @@ enum xp_record {
 #define XP_SAMPLE_FP_USED     4u  /* at least one frame was found through a frame pointer */
 #define XP_SAMPLE_KEPT        8u  /* of a stack: others may refer to it at any time */
 #define XP_SAMPLE_RUNTIME     16u /* it met the loop of an interpreter of which nothing is known */
+#define XP_SAMPLE_RETURNED    32u /* its first user word is a function that has returned to where its registers are */
 
 struct xp_sample {
     u32 type; /* XP_RECORD_SAMPLE, XP_RECORD_STACK */

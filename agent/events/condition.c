@@ -174,9 +174,11 @@ static int read_term(struct compiler *c, bool negate, struct ways *out)
     t->test = comparison->test;
     t->negated = comparison->negated != negate;
     rc = text ? read_text(c, name, t) : read_number(c, name, t);
-    if (!rc)
-        *out = (struct ways){{(u8)(1u << c->out->nterms++)}, 1};
-    return rc;
+    if (rc)
+        return rc;
+    c->out->late |= (u32)t->field.late << c->out->nterms;
+    *out = (struct ways){{(u8)(1u << c->out->nterms++)}, 1};
+    return 0;
 }
 
 /* ---- Terms together ---------------------------------------------------------------------------------------------- */
@@ -261,7 +263,7 @@ int condition_compile(const char *text, const struct tracepoint *fields, struct 
 {
     struct compiler c = {.at = text, .fields = fields, .out = out, .why = why, .len = len};
     struct ways ways;
-    out->nterms = out->nways = 0;
+    out->nterms = out->nways = out->late = 0;
     int rc = read_any(&c, false, &ways);
     skip_blanks(&c);
     if (!rc && c.at[0])

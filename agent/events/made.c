@@ -2,14 +2,27 @@
 #include "base/cleanup.h"
 #include "events/condition.h"
 #include "events/made_internal.h"
+#include "events/pmu.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 bool event_is_made(const char *name)
 {
-    return made_is(name, TRACEPOINT) || made_is(name, SYSCALL) || made_is(name, UPROBE) || made_is(name, URETPROBE) ||
-           made_is(name, USDT);
+    static const char *const forms[] = {TRACEPOINT, SYSCALL,   UPROBE, URETPROBE, ULATENCY,
+                                        KPROBE,     KRETPROBE, PERF,   USDT};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+        if (made_is(name, forms[i]))
+            return true;
+    return false;
+}
+
+size_t event_item_length(const char *text)
+{
+    const char *slash = made_is(text, PERF) ? strchr(text, '/') : NULL, *end = slash ? strchr(slash + 1, '/') : NULL;
+    size_t whole = end ? (size_t)(end - text) : 0;
+    return whole + strcspn(text + whole, ",");
 }
 
 const char *event_name_or_made(const char *name)
@@ -32,6 +45,10 @@ static int set_value(struct event_probe *p, const struct tracepoint *fields, con
 {
     const char *colon = strchr(text, ':'), *unit = colon ? known_unit(colon + 1) : "count";
     struct xp_tp_field place;
+    if (made_is_timed(p)) {
+        snprintf(why, len, "--value %s: %s counts time; record the field by itself", text, p->name);
+        return -EINVAL;
+    }
     snprintf(p->value, sizeof(p->value), "%.*s", (int)(colon ? (size_t)(colon - text) : strlen(text)), text);
     if (!unit) {
         snprintf(why, len, "--value %s: the unit is one of count, bytes, nanoseconds", text);
@@ -45,6 +62,18 @@ static int set_value(struct event_probe *p, const struct tracepoint *fields, con
     p->program.value = place;
     p->kind.values[0] = (struct event_value){p->value, unit, p->type};
     return 0;
+}
+
+/* What is known when a call ends: its time, beside its result. */
+static void set_time(struct event_probe *p, struct tracepoint *fields)
+{
+    snprintf(p->value, sizeof(p->value), "%s_time", p->type);
+    snprintf(p->count, sizeof(p->count), "%s_calls", p->type);
+    p->kind.values[0] = (struct event_value){p->value, "nanoseconds", p->count};
+    if (fields->nfields == TRACEPOINT_FIELDS)
+        return;
+    struct tracepoint_field *f = &fields->fields[fields->nfields++];
+    *f = (struct tracepoint_field){LATENCY, "u64", {.size = 8, .source = XP_TP_ELAPSED, .late = 1}};
 }
 
 static void made_free(struct event_probe **p)
@@ -61,19 +90,58 @@ static void made_free(struct event_probe **p)
     *p = NULL;
 }
 
+/* An event of a PMU, which is sampled like those of the table. */
+static int make_perf(struct event_probe *p, const struct event_choice *choice, char *why, size_t len)
+{
+    char line[384];
+    struct pmu_event e;
+    int rc = pmu_find(PMU_DEVICES, p->name + strlen(PERF), &e, line, sizeof(line));
+    if (!rc && (choice->condition || choice->value)) {
+        rc = -EINVAL;
+        snprintf(line, sizeof(line), "it is sampled, and has no fields for --filter and --value");
+    }
+    if (rc) {
+        snprintf(why, len, "-e %s: %s", p->name, line);
+        return rc;
+    }
+    size_t n = 0;
+    for (const char *c = p->name + strlen(PERF); *c && n + 1 < sizeof(p->type); c++)
+        p->type[n++] = isalnum((unsigned char)*c) ? *c : '_'; /* it becomes part of type IDs */
+    while (n && p->type[n - 1] == '_')
+        p->type[--n] = 0;
+    p->kind = (struct event_kind){
+        .name = p->name,
+        .probe = {.perf_type = e.type, .perf_config = e.config[0], .perf_more = {e.config[1], e.config[2]}},
+        .values = {{p->type, "count", NULL}},
+        .series = "pmu",
+        .default_hz = 99,
+        .cost = EVENT_COST_LOW,
+        .needs = "PMU",
+        .help = p->name,
+    };
+    p->kind.probe.every = choice->period;
+    return 0;
+}
+
 static int make(struct event_probe *p, const struct event_choice *choice, char *why, size_t len)
 {
     struct tracepoint fields = {0};
     char line[384] = "";
-    bool usdt = made_is(p->name, USDT), function = made_is(p->name, UPROBE) || made_is(p->name, URETPROBE);
+    if (made_is(p->name, PERF))
+        return make_perf(p, choice, why, len);
+    bool usdt = made_is(p->name, USDT), kernel = made_is(p->name, KPROBE) || made_is(p->name, KRETPROBE);
+    bool function = !usdt && !kernel && !made_is(p->name, TRACEPOINT) && !made_is(p->name, SYSCALL);
     int rc = usdt       ? made_usdt(p, choice, &fields, why, len)
              : function ? made_function(p, choice, &fields, why, len)
+             : kernel   ? made_kprobe(p, &fields, why, len)
                         : made_tracepoint(p, &fields, why, len);
     if (rc)
         return rc;
     p->kind.name = p->kind.help = p->name;
     p->kind.needs = function || usdt ? "6.6+" : "";
     p->kind.values[0] = (struct event_value){p->type, "count", ""};
+    if (made_is_timed(p))
+        set_time(p, &fields);
     p->kind.cost = function || usdt ? EVENT_COST_HIGH : EVENT_COST_MEDIUM;
     p->kind.probe.conditions = &p->program;
     p->program.period = (u32)choice->period;

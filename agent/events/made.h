@@ -37,5 +37,7 @@ int event_check_name(const struct event_made *made, const char *name, char *why,
 /* As event_choice.find, for functions of a file that is meant by name, in whatever process (probe_places.file). */
 int event_find_by_name(void *ctx, const char *file, const char *function, struct probe_places *out, char *why,
                        size_t len);
+/* Returns the length of the first one of a list of names: between slashes, PMU events have commas of their own. */
+size_t event_item_length(const char *text);
 /* The value of -e: as event_name_of, and names of this form as they are. */
 const char *event_name_or_made(const char *name);

@@ -101,6 +101,10 @@ int event_find_by_name(void *ctx, const char *file, const char *function, struct
 {
     const char *slash = strchr(file, '/');
     (void)ctx;
+    if (out->when == PROBE_BOTH) {
+        snprintf(why, len, "the time of functions is measured by `xprof record` only");
+        return -ENOTSUP;
+    }
     if ((slash && slash != file) || strchr(file, ':')) {
         snprintf(why, len, "%s: a file of containers is meant by its name, such as libssl.so.3, or its path in them",
                  file);

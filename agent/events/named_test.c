@@ -25,7 +25,7 @@ TEST(named_probes_are_kinds_of_their_own)
     CHECK_STR(k->probe.places->function, "SSL_write");
     CHECK(event_made_find(&made, "tls-bytes") == k && !event_made_find(&made, "uprobe:libssl.so.3:SSL_write"));
     const struct event_kind *other = make(&made, "ends", "uretprobe:/usr/bin/x:stop*", NULL);
-    CHECK(other && other->probe.places->returns);
+    CHECK(other && other->probe.places->when == PROBE_RETURNS);
     CHECK_STR(other->values[0].type, "ends");
     CHECK_STR(other->values[0].unit, "count");
     CHECK_STR(other->values[0].count, "");

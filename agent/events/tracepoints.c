@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define CALLS "syscalls"   /* the category of system calls, */
-#define ENTER "sys_enter_" /* and what the tracepoints at their beginnings have in front of their names */
+#define ENTER "sys_enter_" /* what the tracepoints at their beginnings have in front of their names, */
+#define EXIT  "sys_exit_"  /* and those at their ends */
 
 void event_name_of_tracepoint(const char *category, const char *point, char *out, size_t len)
 {
@@ -14,6 +15,8 @@ void event_name_of_tracepoint(const char *category, const char *point, char *out
     else
         snprintf(out, len, TRACEPOINT "%s:%s", category, point);
 }
+
+#define TRAP_NS 150 /* what perf does to call a program at a tracepoint, as measured */
 
 struct names { /* in tracefs */
     char category[TRACEPOINT_NAME], point[TRACEPOINT_NAME];
@@ -26,8 +29,9 @@ static int split(struct event_probe *p, struct names *out, char *why, size_t len
     const char *point = p->name + strlen(SYSCALL);
     if (made_is(p->name, SYSCALL)) {
         snprintf(out->category, sizeof(out->category), CALLS);
-        snprintf(out->point, sizeof(out->point), ENTER "%s", point);
-        snprintf(p->type, sizeof(p->type), "%s", point);
+        int n = made_is_timed(p) ? (int)(strrchr(point, ':') - point) : (int)strlen(point);
+        snprintf(out->point, sizeof(out->point), ENTER "%.*s", n, point);
+        snprintf(p->type, sizeof(p->type), "%.*s", n, point);
         return 0;
     }
     point = p->name + strlen(TRACEPOINT);
@@ -90,6 +94,24 @@ static void explain(int tracefs, const struct event_probe *p, const struct names
              near.call ? "system call" : "tracepoint", near.n ? "; near it:" : "", near.text);
 }
 
+/* The fields at the end of a call, and where that is. */
+static int add_end(int tracefs, struct event_probe *p, const struct names *names, struct tracepoint *fields)
+{
+    AUTO_FREE struct tracepoint *end = malloc(sizeof(*end));
+    char point[TRACEPOINT_NAME];
+    snprintf(point, sizeof(point), EXIT "%s", names->point + strlen(ENTER));
+    int rc = end ? tracefs_read(tracefs, names->category, point, end) : -ENOMEM;
+    for (size_t i = 0; !rc && i < end->nfields && fields->nfields < TRACEPOINT_FIELDS; i++) {
+        if (tracepoint_field_find(fields, end->fields[i].name)) /* the number of the call */
+            continue;
+        fields->fields[fields->nfields] = end->fields[i];
+        fields->fields[fields->nfields++].place.late = 1;
+    }
+    if (!rc)
+        p->kind.probe.end = end->id;
+    return rc;
+}
+
 int made_tracepoint(struct event_probe *p, struct tracepoint *fields, char *why, size_t len)
 {
     struct names names;
@@ -105,11 +127,12 @@ int made_tracepoint(struct event_probe *p, struct tracepoint *fields, char *why,
         return tracefs;
     }
     rc = tracefs_read(tracefs, names.category, names.point, fields);
-    if (rc) {
+    p->kind.series = made_is_timed(p) ? LATENCY : "tracepoint";
+    p->kind.probe =
+        (struct probe_event){.how = PROBE_KIND, .object = p->kind.series, .tracepoint = fields->id, .trap_ns = TRAP_NS};
+    if (!rc && made_is_timed(p))
+        rc = add_end(tracefs, p, &names, fields);
+    if (rc)
         explain(tracefs, p, &names, rc, why, len);
-        return rc;
-    }
-    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = "tracepoint", .tracepoint = fields->id};
-    p->kind.series = "tracepoint";
-    return 0;
+    return rc;
 }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define USDT_TRAP_NS 700 /* of a hit: sites are nops, which the kernel emulates */
+
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
 /* An argument is one that all sites have. Its number has a sign if it has one anywhere. */
@@ -74,7 +76,8 @@ int made_usdt(struct event_probe *p, const struct event_choice *choice, struct t
     while ((colon = strchr(p->type, ':')))
         *colon = '_';
     add_arguments(&p->places, fields);
-    p->kind.probe = (struct probe_event){.how = PROBE_KIND, .object = "usdt", .places = &p->places};
+    p->kind.probe =
+        (struct probe_event){.how = PROBE_KIND, .object = "usdt", .places = &p->places, .trap_ns = USDT_TRAP_NS};
     p->kind.series = "usdt";
     return 0;
 }

@@ -251,13 +251,17 @@ static struct xp_sample *rebuild(struct deferred *l, const struct waiting *w)
     u32 cause = l->state->cause, n = l->state->sample.nuser;
     if (cause_class((u8)cause) != 'c' && (n <= old->nuser || cause_class(old->cause) == 'c'))
         return NULL;
-    struct xp_sample *s = malloc(sizeof(*s) + 8ull * (old->nkernel + n));
+    bool returned = old->flags & XP_SAMPLE_RETURNED && old->nuser && n && n < XP_MAX_USER;
+    u32 kept = (u32)old->nkernel + returned;
+    struct xp_sample *s = malloc(sizeof(*s) + 8ull * (kept + n));
     if (!s)
         return NULL;
     *s = *old;
-    memcpy(s->words, old->words, 8ull * old->nkernel);
-    memcpy(s->words + old->nkernel, l->state->words, 8ull * n);
-    s->nuser = (u16)n;
+    if (returned)
+        l->state->words[0] &= ~XP_WORD_EXACT; /* the copied registers are those behind the call */
+    memcpy(s->words, old->words, 8ull * kept);
+    memcpy(s->words + kept, l->state->words, 8ull * n);
+    s->nuser = (u16)(n + returned);
     s->cause = cause == XP_CAUSE_STACK_READ && w->job.dump->len >= XP_DUMP_BYTES - 4096 ? XP_CAUSE_DUMP_END : (u8)cause;
     l->rescued += cause_class((u8)cause) == 'c';
     return s;

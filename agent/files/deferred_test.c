@@ -123,6 +123,24 @@ TEST(deferred_stacks_come_out_complete)
     CHECK_EQ(XP_WORD_FILE(s->words[2]), FILE_ID);
 }
 
+/* What has returned is no part of the copied stack, and stays in front of it. */
+TEST(deferred_stacks_of_functions_that_have_returned)
+{
+    AUTO_DESK d;
+    CHECK_EQ(desk_new(&d), 0);
+    struct deferred_job j = job_of(XP_CAUSE_PENDING, CALLER, OUTERMOST);
+    u64 function = j.sample->words[1] = XP_FILE_WORD(XP_WORD_CFI, FILE_ID, 0x77) | XP_WORD_EXACT;
+    j.sample->flags |= XP_SAMPLE_RETURNED;
+    deferred_add(d.deferred, j, d.into);
+    deferred_run(d.deferred, 0, d.into);
+    const struct agg_stack *s = first(&d);
+    CHECK(s->nkernel == 1 && s->nuser == 3 && s->cause == XP_CAUSE_END);
+    CHECK_EQ(s->words[1], function);
+    CHECK_EQ(XP_WORD_OFFSET(s->words[2]), CALLER - TEXT);
+    CHECK(!(s->words[2] & XP_WORD_EXACT));
+    CHECK_EQ(XP_WORD_OFFSET(s->words[3]), OUTERMOST - TEXT);
+}
+
 /* A file is known as soon as it is open; until its table is built, nothing can be said of its code. */
 TEST(deferred_stacks_wait_for_tables_of_known_files)
 {

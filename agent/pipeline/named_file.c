@@ -1,4 +1,5 @@
 #include "pipeline/named_file.h"
+#include "base/cleanup.h"
 #include <errno.h>
 #include <string.h>
 
@@ -18,18 +19,30 @@ static int check_returns(struct parser *parser, int fd)
     return rc ? rc : !strcmp(facts.language, "Go") ? -ENOTSUP : 0;
 }
 
+/* Each function where a probe is cheapest. Which code some names mean is chosen when a program starts: not these. */
+static void take(const struct functions *found, u64 what, struct allocators *out)
+{
+    *out = (struct allocators){.magic = ALLOCATORS_MAGIC, .left_out = found->left_out};
+    for (u32 i = 0; i < found->n; i++) {
+        const struct function *f = &found->v[i];
+        if (f->flags & FUNCTION_INDIRECT)
+            continue;
+        if (out->n < ALLOCATORS_MAX)
+            out->site[out->n++] = (struct xp_heap_site){f->offset + f->ahead, what};
+        else
+            out->left_out++;
+    }
+}
+
 int named_file_read(struct parser *parser, int fd, const struct probe_places *places, struct allocators *out)
 {
-    struct functions found;
-    int rc = places->returns ? check_returns(parser, fd) : 0;
+    CLEANUP(parser_reply_free) struct parser_reply found = {0};
+    bool returns = places->when == PROBE_RETURNS;
+    int rc = returns ? check_returns(parser, fd) : 0;
     if (!rc)
         rc = parser_functions(parser, fd, places->function, &found);
     if (rc)
         return rc;
-    u64 what = places->returns ? XP_PLACE_RETURNS : XP_PLACE_CALLED;
-    *out = (struct allocators){.magic = ALLOCATORS_MAGIC};
-    for (; out->n < found.n && out->n < ALLOCATORS_MAX; out->n++)
-        out->site[out->n] = (struct xp_heap_site){found.offset[out->n], what};
-    out->left_out = found.left_out + found.n - out->n;
+    take(found.data, returns ? XP_PLACE_RETURNS : XP_PLACE_CALLED, out);
     return out->n ? 0 : -ENOENT;
 }

@@ -41,7 +41,7 @@ TEST(named_files_are_read_for_functions)
     CHECK_EQ(parser_new(&p, &limits), 0);
     CHECK_EQ(named_file_read(p, fd, &places, &out), 0);
     CHECK(out.n >= 2 && out.site[0].call == XP_PLACE_CALLED && out.site[0].offset < out.site[1].offset);
-    places.returns = true;
+    places.when = PROBE_RETURNS;
     CHECK_EQ(named_file_read(p, fd, &places, &out), 0);
     CHECK(out.n >= 2 && out.site[0].call == XP_PLACE_RETURNS);
     places.function = none;

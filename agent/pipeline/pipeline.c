@@ -267,6 +267,13 @@ int pipeline_add_pid(struct pipeline *p, u32 tgid)
 void pipeline_poll(struct pipeline *p, int timeout_ms)
 {
     collector_poll(p->collector, timeout_ms);
+    u32 resting = probe_see_costs(p->probe);
+    for (size_t e = 0; e < p->config.probe.nevents; e++)
+        if (resting >> e & 1)
+            log_warn(
+                "%s: its probes cost more than %u %% of a CPU: they are taken off, and come back for as long as "
+                "that allows",
+                p->config.events[e]->name, p->config.probe.max_cost);
 }
 
 int pipeline_rotate(struct pipeline *p)

@@ -106,6 +106,7 @@ struct pipeline_report {
     size_t nevents;
     const char *events[XP_MAX_EVENTS]; /* their names */
     u64 event_stacks[XP_MAX_EVENTS][EVENT_STACKS];
+    struct probe_cost costs[XP_MAX_EVENTS]; /* of their probes, if they count it */
     bool run_time_known;
     u64 run_ns[PROBE_RUN_TIMES]; /* of the programs of each event (probe_run_times) */
     struct heaps_figures heaps;  /* event memory */

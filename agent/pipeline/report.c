@@ -106,8 +106,11 @@ static void report_worker(const struct worker_figures *w, struct pipeline_report
 static void report_events(const struct pipeline *p, const struct worker_figures *w, struct pipeline_report *out)
 {
     out->nevents = p->config.probe.nevents;
-    for (size_t e = 0; e < out->nevents; e++)
+    for (size_t e = 0; e < out->nevents; e++) {
         out->events[e] = p->config.events[e]->name;
+        if (probe_cost(p->probe, e, &out->costs[e]))
+            out->costs[e] = (struct probe_cost){0};
+    }
     memcpy(out->event_stacks, w->tally.events, sizeof(out->event_stacks));
     out->run_time_known = probe_run_times(p->probe, out->run_ns);
 }

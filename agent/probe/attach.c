@@ -37,11 +37,15 @@ static int open_event(const struct probe_event *e, int cpu)
         .size = sizeof(attr),
         .type = e->perf_type,
         .config = e->perf_config,
-        .freq = !e->time,
+        .config1 = e->perf_more[0],
+        .config2 = e->perf_more[1],
+        .freq = !e->time && !e->every,
         .exclude_idle = 1,
     };
     if (e->time)
         attr.sample_period = 1000000000ull / e->hz;
+    else if (e->every)
+        attr.sample_period = e->every;
     else
         attr.sample_freq = e->hz;
     long fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -120,6 +124,10 @@ int probe_start(struct probe *p, char *why, size_t len)
     p->running = !rc;
     if (rc == -ENOENT || rc == -EOPNOTSUPP || rc == -ENODEV)
         return probe_why(rc, why, len, "this machine cannot count that event: it has no such hardware counter");
+    if (rc == -EINVAL)
+        return probe_why(rc, why, len,
+                         "the kernel cannot sample one of these events: its PMU only counts, or has no such "
+                         "setting");
     if (rc && denied_explains(rc, DENIED_PERF, why, len))
         return rc;
     if (rc == -EMFILE)

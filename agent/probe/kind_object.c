@@ -3,11 +3,13 @@
  */
 #include "base/cleanup.h"
 #include "probe/kinds.h"
+#include "bpf/cost.h"
 #include "probe/object.h"
 #include "probe/object_options.h"
 #include "probe/probe_internal.h"
 #include "kinds.skel.h" /* made of bpf/kinds/ by the Makefile */
 #include "xprof.skel.h"
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
 #include <string.h>
@@ -195,4 +197,24 @@ u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common
             sum += probe_map_memlock(bpf_map__fd(m));
     }
     return sum;
+}
+
+int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns)
+{
+    const struct bpf_map *m = bpf_object__find_map_by_name(object, "probe_cost");
+    AUTO_FREE struct xp_cost *cpu = m ? calloc((size_t)cpus, sizeof(*cpu)) : NULL;
+    struct xp_cost sum = {0};
+    u32 zero = 0;
+    if (!cpu)
+        return m ? -ENOMEM : -ENOENT;
+    if (bpf_map_lookup_elem(bpf_map__fd(m), &zero, cpu))
+        return -errno;
+    for (int i = 0; i < cpus; i++) {
+        sum.hits += cpu[i].hits;
+        sum.timed += cpu[i].timed;
+        sum.ns += cpu[i].ns;
+    }
+    *hits = sum.hits;
+    *ns = sum.hits * trap_ns + (sum.timed ? (u64)((double)sum.ns / (double)sum.timed * (double)sum.hits) : 0);
+    return 0;
 }

@@ -1,6 +1,7 @@
 /* Programs of kinds that perf calls, at each occurrence of one of its software events. */
 #include "base/cleanup.h"
 #include "probe/kinds.h"
+#include "probe/probe.h"
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -42,6 +43,11 @@ struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu)
     return event < 0 ? NULL : attach_to(program, &attr, -1, cpu);
 }
 
+bool kind_is_after(const struct bpf_program *program)
+{
+    return !strcmp(bpf_program__name(program), "xp_after_call");
+}
+
 /* One event is enough, of whatever thread: programs of tracepoints run at all occurrences (kernel/trace/bpf_trace.c).
  */
 struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint)
@@ -49,4 +55,10 @@ struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 t
     struct perf_event_attr attr = {
         .size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT, .config = tracepoint, .sample_period = 1};
     return attach_to(program, &attr, 0, -1);
+}
+
+struct bpf_link *kind_attach_kprobe(const struct bpf_program *program, const struct probe_symbol *symbol)
+{
+    DECLARE_LIBBPF_OPTS(bpf_kprobe_opts, options, .offset = symbol->offset, .retprobe = symbol->returns);
+    return bpf_program__attach_kprobe_opts(program, symbol->name, &options);
 }

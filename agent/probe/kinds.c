@@ -1,6 +1,8 @@
 #include "probe/kinds.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "probe/cost.h"
 #include "probe/denied.h"
 #include "probe/object.h"
 #include "probe/probe_internal.h"
@@ -17,6 +19,7 @@ struct kind {
     struct bpf_object *object;
     VEC(struct bpf_link *) links;
     struct uprobes places; /* that its event names */
+    struct cost_cap cap;
     const struct bpf_map *sums[2];
     u64 bytes; /* of its own maps */
 };
@@ -53,23 +56,34 @@ static int attach_on_cpus(struct kind *k, const struct probe *p, const struct bp
 /* Programs of other events are attached by and by (uprobes.c). */
 static int attach_to_places(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
 {
+    if (event->symbol)
+        return keep_link(k, kind_attach_kprobe(program, event->symbol));
     return event->places && !event->places->file ? uprobes_attach(program, event->places, &k->places) : 0;
+}
+
+/* What began while it was attached before may have ended unseen. Threads forget it by themselves. */
+static int forget_timed(const struct kind *k)
+{
+    const struct bpf_map *m = bpf_object__find_map_by_name(k->object, "timed_calls");
+    return m && bpf_map__type(m) == BPF_MAP_TYPE_HASH ? probe_empty(m, NULL, NULL) : 0;
 }
 
 static int attach(struct kind *k, const struct probe *p)
 {
     const struct probe_event *event = &p->config.events[k->event];
     struct bpf_program *program;
-    int rc = 0;
+    int rc = forget_timed(k);
     bpf_object__for_each_program(program, k->object)
     {
         enum bpf_prog_type type = bpf_program__type(program);
         if (rc || bpf_program__fd(program) < 0 || bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
             continue;
-        rc = type == BPF_PROG_TYPE_PERF_EVENT   ? attach_on_cpus(k, p, program)
-             : type == BPF_PROG_TYPE_TRACEPOINT ? keep_link(k, kind_attach_tracepoint(program, event->tracepoint))
-             : type == BPF_PROG_TYPE_KPROBE     ? attach_to_places(k, event, program)
-                                                : keep_link(k, bpf_program__attach(program));
+        rc =
+            type == BPF_PROG_TYPE_PERF_EVENT ? attach_on_cpus(k, p, program)
+            : type == BPF_PROG_TYPE_TRACEPOINT
+                ? keep_link(k, kind_attach_tracepoint(program, kind_is_after(program) ? event->end : event->tracepoint))
+            : type == BPF_PROG_TYPE_KPROBE ? attach_to_places(k, event, program)
+                                           : keep_link(k, bpf_program__attach(program));
     }
     return rc;
 }
@@ -137,6 +151,7 @@ static int begin(struct kinds *all, struct probe *p, size_t event, char *why, si
         rc = attach(k, p);
     if (rc)
         return rc;
+    cost_decide(&k->cap, p->config.max_cost, 0, 0, now_ns());
     say_refused(k, &p->config.events[event], why, len);
     k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
@@ -201,6 +216,11 @@ static void drop_ended(struct kinds *all)
 static int explain(int rc, const struct probe_event *event, char *why, size_t len)
 {
     const char *name = event->object, *since = event->since ? event->since : "";
+    if (event->symbol && (rc == -EINVAL || rc == -EILSEQ || rc == -EADDRNOTAVAIL || rc == -ENOENT))
+        return probe_why(rc, why, len,
+                         "%s:%s: the kernel allows no probe there: no instruction begins there, or it is "
+                         "needed for probes themselves",
+                         name, event->symbol->name);
     if (denied_explains(rc, DENIED_BPF, why, len))
         return rc;
     if (rc == -ENOTSUP && event->how == PROBE_LOCK)
@@ -222,7 +242,7 @@ static int change(const struct probe *p, struct kind *k, bool want)
     bool attached = k->links.n != 0 || k->places.links.n != 0;
     k->ended = !want;
     if (want)
-        return attached ? 0 : attach(k, p);
+        return attached || k->cap.off ? 0 : attach(k, p);
     detach(k);
     return 0;
 }
@@ -258,6 +278,34 @@ void kinds_stop(struct kinds *all)
 {
     for (size_t i = 0; i < all->list.n; i++)
         detach(all->list.v[i]);
+}
+
+/* ---- What they cost ---------------------------------------------------------------------------------------------- */
+
+/* Returns whether it rests for the first time. */
+static bool see_cost(struct kind *k, struct probe *p)
+{
+    u64 hits, ns;
+    bool was_off = k->cap.off;
+    if (k->ended || kind_cost(k->object, p->ncpus, p->config.events[k->event].trap_ns, &hits, &ns))
+        return false;
+    bool on = cost_decide(&k->cap, p->config.max_cost, hits, ns, now_ns());
+    if (!on)
+        detach(k);
+    else if (was_off && attach(k, p)) { /* as much as could be attached is no sample of anything */
+        detach(k);
+        k->cap.off = true;
+    }
+    cost_copy(&p->costs[k->event], &k->cap.sum);
+    return !on && !was_off && k->cap.sum.rests == 1;
+}
+
+u32 kinds_see_costs(struct kinds *all, struct probe *p)
+{
+    u32 first = 0;
+    for (size_t i = 0; i < all->list.n; i++)
+        first |= (u32)see_cost(all->list.v[i], p) << all->list.v[i]->event;
+    return first;
 }
 
 /* ---- What was counted -------------------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 struct kinds;
 struct probe;
 struct probe_places;
+struct probe_symbol;
 struct disks;
 struct probe_waits;
 struct xp_kmem_settings;
@@ -30,7 +31,9 @@ void kinds_stop(struct kinds *all);
 bool kinds_any(const struct kinds *all);
 /* Appends what was counted in an interval that has ended (xp_live.interval). Returns 0 or -errno. */
 int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_waits *out);
-u64 kinds_map_bytes(const struct kinds *all);           /* kernel memory, in bytes */
+u64 kinds_map_bytes(const struct kinds *all); /* kernel memory, in bytes */
+/* Sees what they cost, as probe_see_costs does. */
+u32 kinds_see_costs(struct kinds *all, struct probe *p);
 void kinds_run_time(const struct kinds *all, u64 ns[]); /* adds that of each event to its number */
 
 /* ---- kind_object.c ---- */
@@ -48,12 +51,22 @@ bool kind_is_slotted(const struct bpf_object *object);
 /* Returns the kernel memory of the maps that are its own, or of those that kinds share. */
 u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common);
 
+/* Reads what its programs have counted of their cost. `trap_ns`: what a hit costs beside them. Returns 0; -ENOENT: they
+ * do not count it; or another -errno. */
+int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns);
+
 /* ---- kind_perf.c ---- */
 
 /* Attaches a program to its event of perf on a CPU. Returns NULL, with errno, if that fails. */
 struct bpf_link *kind_attach_perf(const struct bpf_program *program, int cpu);
 /* The same to a tracepoint, by its number in tracefs: on all CPUs. */
 struct bpf_link *kind_attach_tracepoint(const struct bpf_program *program, u64 tracepoint);
+
+/* Whether a program of a kind sees the end of what another one saw begin. */
+bool kind_is_after(const struct bpf_program *program);
+
+/* The same to a place in the kernel, by a kprobe. */
+struct bpf_link *kind_attach_kprobe(const struct bpf_program *program, const struct probe_symbol *symbol);
 
 /* ---- uprobes.c ---- */
 

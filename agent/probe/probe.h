@@ -53,24 +53,39 @@ struct probe_places { /* in a file, for the program of an event */
     u64 *counters; /* of those that look at a place: their places in the file, or 0; NULL: there are none */
     struct xp_usdt_site *sites; /* of USDT probes: where the arguments of each one are; NULL */
     size_t n;
-    bool returns;          /* it is called when the functions there return */
+    size_t stepped; /* places whose instruction the kernel does not emulate, as far as is known: it costs more */
+    enum probe_when {
+        PROBE_CALLS,   /* it is called when the functions there begin, */
+        PROBE_RETURNS, /* or return */
+        PROBE_BOTH,    /* it has a program for each: the latter is xp_after_call */
+    } when;
     char *file, *function; /* instead: these, in files of that name that wanted processes map; NULL: not by name */
+};
+
+struct probe_symbol { /* a place in the kernel, for the program of an event */
+    char name[128];
+    u64 offset;
+    bool returns; /* it is called when the function returns */
 };
 
 struct probe_event {
     enum probe_how how;
     u32 perf_type;
-    u64 perf_config;
-    unsigned hz;        /* samples per second per CPU */
-    bool time;          /* a clock: the period is exactly 1e9 / hz */
+    u64 perf_config, perf_more[2]; /* config, config1, config2 */
+    u64 every;                     /* PROBE_PERF: one sample per so many; 0: the kernel adapts that to `hz` */
+    unsigned hz;                   /* samples per second per CPU */
+    bool time;                     /* a clock: the period is exactly 1e9 / hz */
     const char *object; /* PROBE_KIND: the name of its file in bpf/kinds/; of others: that of what sees more of it */
     enum probe_levels levels; /* PROBE_KIND */
     bool allocators;          /* the same: its programs are attached to the allocators of wanted processes, */
     bool tagged;              /* PROBE_KIND: what it counts is told apart by files or peers, too */
     bool strict;              /* of which it knows nothing while only some of their functions are followed */
     u64 tracepoint; /* PROBE_KIND: its program is attached to the one with this number; 0: it says itself to which */
+    u64 end;        /* the same, of xp_after_call */
     const struct probe_places *places; /* the same: to these, in whatever process; NULL: to none */
     const struct xp_tp *conditions;    /* which occurrences of these two count */
+    const struct probe_symbol *symbol; /* PROBE_KIND: its program is attached there; NULL: nowhere */
+    u32 trap_ns;                       /* what a hit of these costs beside its program: stated */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
 
@@ -96,8 +111,9 @@ struct probe_config {
     bool kernel_threads;  /* waits of kernel threads count, too */
     u64 wait_min_ns;      /* of shorter waits, the user stack need not be taken */
     enum probe_wait_stacks wait_stacks;
-    u64 heap_period; /* one sample per so many allocated bytes on average; 1: every block; 0: PROBE_HEAP_PERIOD */
-    bool heap_hold;  /* requested processes are stopped when they map code (probe_heap_attach), with their children */
+    u64 heap_period;   /* one sample per so many allocated bytes on average; 1: every block; 0: PROBE_HEAP_PERIOD */
+    unsigned max_cost; /* of the probes of an event that count what they cost, in percent of a CPU; 0: no limit */
+    bool heap_hold;    /* requested processes are stopped when they map code (probe_heap_attach), with their children */
 };
 
 /* Loads the programs. Returns 0, or -errno and one line in why[] with the cause and its remedy. */
@@ -174,6 +190,20 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
 bool probe_can_take(enum probe_wait_stacks means);
 /* Returns the number of the event that is recorded by `how`; -1: none. */
 int probe_event_by(const struct probe *p, enum probe_how how);
+
+/* ---- What the probes of an event cost (cost.h) ---- */
+
+struct probe_cost { /* so far */
+    u64 hits, ns;   /* CPU time: that of their programs is measured, that of a trap per hit is stated */
+    u64 on_ns;      /* how long they were attached, */
+    u64 off_ns;     /* and how long taken off, because they cost too much: */
+    u64 rests;      /* so often */
+};
+/* Takes probes off that cost too much, and puts those back that have rested. To be called often, from the polling
+ * thread. Returns the events, as bits, that rest for the first time. */
+u32 probe_see_costs(struct probe *p);
+/* Returns 0; -ENOENT: nothing is known of the event. Any thread may call it. */
+int probe_cost(const struct probe *p, size_t event, struct probe_cost *out);
 
 /* ---- Latency of disks ---- */
 

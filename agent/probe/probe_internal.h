@@ -67,6 +67,7 @@ struct probe {
     pthread_mutex_t listing; /* one at a time: the iterator of mappings has one scratch state */
     u32 heap_rounds;         /* atomic: no two have the same number */
     struct disks disks;
+    struct probe_cost costs[XP_MAX_EVENTS]; /* atomic, each number */
     pthread_mutex_t guarding;
     pid_t guard;     /* guard.c; 0: none so far, -1: it could not be started */
     int guard_pidfd; /* by which it sees the end of this process; -1 */

@@ -155,11 +155,12 @@ static int attach_some(const struct bpf_program *program, const struct probe_pla
 int uprobes_attach(const struct bpf_program *program, const struct probe_places *places, struct uprobes *out)
 {
     char path[64];
+    bool returns = places->when == PROBE_RETURNS || (places->when == PROBE_BOTH && kind_is_after(program));
     AUTO_FREE u64 *cookies = calloc(places->n, sizeof(*cookies));
     struct link_request request = {
         .path = (uintptr_t)path,
         .cookies = (uintptr_t)cookies,
-        .uprobe_flags = places->returns ? RETURNS : 0,
+        .uprobe_flags = returns ? RETURNS : 0,
     };
     if (!cookies)
         return -ENOMEM;

@@ -1,6 +1,7 @@
 /* When waits are followed, and other kinds counted: from the start in a recording, in an agent while a cgroup wants one
  * of their events.
  */
+#include "probe/cost.h"
 #include "probe/kinds.h"
 #include "probe/probe_internal.h"
 #include "xprof.skel.h"
@@ -113,10 +114,23 @@ bool waits_changed(const struct probe *p)
 
 void waits_stop(struct probe *p)
 {
+    if (p->kinds)
+        kinds_see_costs(p->kinds, p); /* up to the end */
     if (p->sched)
         sched_stop(p->sched);
     if (p->kinds)
         kinds_stop(p->kinds);
+}
+
+u32 probe_see_costs(struct probe *p)
+{
+    return p->running && p->kinds ? kinds_see_costs(p->kinds, p) : 0;
+}
+
+int probe_cost(const struct probe *p, size_t event, struct probe_cost *out)
+{
+    cost_copy(out, &p->costs[event]);
+    return out->hits || out->on_ns ? 0 : -ENOENT;
 }
 
 void waits_end(struct probe *p)

@@ -11,11 +11,12 @@
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
+#include "bpf/cost.bpf.h"
 
-SEC("kprobe")
-int xp_on_function(void *ctx)
+XP_INLINE void xp_function(u64 *ctx)
 {
     if (xp_is_wanted() && xp_tp_counts(ctx))
         xp_count_place(ctx);
-    return 0;
 }
+
+XP_COSTED_PROGRAM("kprobe", xp_on_function, xp_function)

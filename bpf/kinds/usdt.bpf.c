@@ -12,18 +12,19 @@
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
 #include "bpf/usdt.bpf.h"
+#include "bpf/cost.bpf.h"
 
-SEC("kprobe")
-int xp_on_usdt(void *ctx)
+XP_INLINE void xp_usdt(u64 *ctx)
 {
     u64 arguments[XP_USDT_ARGUMENTS] = {};
     if (!xp_is_wanted())
-        return 0;
+        return;
     if (xp_usdt_arguments(ctx, bpf_get_attach_cookie(ctx), arguments)) {
         xp_lose(XP_LOSS_FIELD);
-        return 0;
+        return;
     }
     if (xp_tp_counts(arguments))
         xp_count_place(arguments);
-    return 0;
 }
+
+XP_COSTED_PROGRAM("kprobe", xp_on_usdt, xp_usdt)

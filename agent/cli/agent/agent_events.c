@@ -91,6 +91,8 @@ static int check(const struct reading *r, const struct agent_events *e, const st
         return complain(r, "%s is one too many: at most %d probes", s->name, AGENT_PROBES);
     if (!event_is_made(s->probe))
         return complain(r, "probe %s: \"%s\" is none: docs/probes.md says what there is", s->name, s->probe);
+    if (!strncmp(s->probe, "usdt:", 5) || !strncmp(s->probe, "perf:", 5))
+        return complain(r, "probe %s: %.4s is recorded by `xprof record` only", s->name, s->probe);
     if (s->unit && !s->value)
         return complain(r, "probe %s: a unit is one of a value", s->name);
     return event_check_name(&e->made, s->name, why, sizeof(why)) ? complain(r, "%s", why) : 0;

@@ -50,6 +50,8 @@ struct option_row {
     const char *(*value)(size_t i); /* returns the i-th valid value, NULL past the last; NULL: any */
     /* Returns the valid value that a text stands for, which is stored; NULL: none. Unset: there are no aliases. */
     const char *(*resolve)(const char *text);
+    /* Returns the length of the first item of a list. Unset: it ends at the next comma. */
+    size_t (*item)(const char *text);
     const char *listing; /* the command that lists the valid values, for messages; NULL: messages list them */
     const char *help;    /* one line */
 };

@@ -192,10 +192,13 @@ static char *trimmed(char *text)
 static int append_items(const struct options_parse *p, const struct option_row *row, const char *text)
 {
     AUTO_FREE char *copy = strdup(text);
-    char *rest = copy, *item;
     int rc = copy ? 0 : -ENOMEM;
-    while (!rc && (item = strsep(&rest, ",")))
+    for (char *rest = copy; !rc && rest;) {
+        char *item = rest, *end = item + (row->item ? row->item(item) : strcspn(item, ","));
+        rest = *end ? end + 1 : NULL;
+        *end = 0;
         rc = append(p, row, trimmed(item));
+    }
     return rc;
 }
 

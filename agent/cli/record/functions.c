@@ -61,10 +61,14 @@ static int take(const struct functions *found, const u64 *more, struct probe_pla
     out->offsets = calloc(found->n, sizeof(*out->offsets));
     if (!out->offsets)
         return -ENOMEM;
-    for (u32 i = 0; i < found->n; i++)
-        if (!(found->v[i].flags & FUNCTION_INDIRECT))
-            out->offsets[n++] = found->v[i].offset + (more ? *more : found->v[i].ahead);
+    for (u32 i = 0; i < found->n; i++) {
+        if (found->v[i].flags & FUNCTION_INDIRECT)
+            continue;
+        out->offsets[n++] = found->v[i].offset + (more ? *more : found->v[i].ahead);
+        out->stepped += more || !(found->v[i].flags & FUNCTION_CHEAP);
+    }
     out->n = tidy(out->offsets, n);
+    out->stepped = out->stepped < out->n ? out->stepped : out->n;
     return 0;
 }
 
@@ -74,7 +78,7 @@ static int take_bare(u64 offset, struct probe_places *out)
     if (!out->offsets)
         return -ENOMEM;
     out->offsets[0] = offset;
-    out->n = 1;
+    out->n = out->stepped = 1; /* it is not known */
     return 0;
 }
 
@@ -114,7 +118,11 @@ static int find_in(int fd, const char *file, const char *function, struct probe_
         snprintf(why, len, "%s: its symbols cannot be read: %s", file, strerror(-rc));
         return rc;
     }
-    if (out->returns && !strcmp(facts.language, "Go")) {
+    if (out->when != PROBE_CALLS && more) {
+        snprintf(why, len, "%s: only functions return: name one without +OFFSET", function);
+        return -EINVAL;
+    }
+    if (out->when != PROBE_CALLS && !strcmp(facts.language, "Go")) {
         snprintf(why, len,
                  "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
         return -ENOTSUP;

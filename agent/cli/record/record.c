@@ -136,6 +136,7 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->probe.heap_period = o->memory_exact ? 1 : o->memory_period;
     c->heap_old_ns = o->older_than;
     c->heap_cost = o->memory_exact ? 0 : (unsigned)o->memory_max_cost;
+    c->probe.max_cost = (unsigned)o->max_cost;
     c->probe.heap_hold = o->command != NULL;
     c->probe.measure = c->probe.run_time = o->summary || o->verbose;
     c->probe.table_bytes = o->table_memory;
@@ -212,15 +213,15 @@ static void await_command(struct recording *r)
 }
 
 /* What a profile is of that did not see everything. */
-static void add_share(struct profile *p, const struct heaps_figures *h)
+static void add_shares(struct profile *p, const struct pipeline_report *report)
 {
-    char line[160];
-    u32 *c = h->rested_ns ? VEC_PUSH(&p->comments) : NULL;
-    if (!c)
-        return;
-    snprintf(line, sizeof(line), "memory: allocations were seen %.2f %% of the time; %llu blocks were lost sight of",
-             summary_heaps_share(h), (unsigned long long)h->unknown);
-    *c = profile_string(p, line);
+    AUTO_BUF struct buf lines = {0};
+    summary_shares(report, &lines);
+    for (char *rest = lines.data, *line; rest && (line = strsep(&rest, "\n"));) {
+        u32 *c = line[0] ? VEC_PUSH(&p->comments) : NULL;
+        if (c)
+            *c = profile_string(p, line);
+    }
 }
 
 static int print_top(const struct recording *r, const struct profile *p)
@@ -273,7 +274,7 @@ static int finish(struct recording *r, int argc, char **argv)
     int rc = pipeline_profile(r->agent, &p);
     comments_add(&p, argc, argv);
     pipeline_figures(r->agent, &report);
-    add_share(&p, &report.heaps);
+    add_shares(&p, &report);
     if (r->options.runtime_only)
         profile_runtime_only(&p);
     u64 start_ns = p.time_ns;

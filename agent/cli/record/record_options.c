@@ -47,9 +47,10 @@ static const struct option_row rows[] = {
     {"duration", 'd', OPTION_DURATION, "TIME", AT(duration_ns), 1000000, 7 * 24 * 3600 * SECOND,
      .help = "recording time (default: until Ctrl-C, or until the command exits)"},
     {"event", 'e', OPTION_LIST, "EVENT,...", AT(events), .most = XP_MAX_EVENTS, .fallback = "cpu",
-     .value = name_of_event, .resolve = resolve_event, .listing = "xprof list",
-     .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME, uprobe:FILE:FUNCTION, "
-             "uretprobe:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME; and timeline: who ran, waited, and woke whom"},
+     .value = name_of_event, .resolve = resolve_event, .item = event_item_length, .listing = "xprof list",
+     .help = "events to record; also tracepoint:CATEGORY:NAME, syscall:NAME[:latency], uprobe:FILE:FUNCTION, "
+             "uretprobe:FILE:FUNCTION, uprobe-latency:FILE:FUNCTION, usdt:FILE:PROVIDER:NAME, kprobe:FUNCTION, "
+             "kretprobe:FUNCTION, perf:PMU/EVENT/; and timeline: who ran, waited, and woke whom"},
     {"filter", 0, OPTION_TEXT, "EXPR", AT(filter),
      .help =
          "of tracepoints, system calls, functions etc., count those with such fields: 'ret < 0 && comm == \"cc*\"'"},
@@ -59,6 +60,9 @@ static const struct option_row rows[] = {
          "`nanoseconds`"},
     {"period", 0, OPTION_NUMBER, "N", AT(period), 1, 1000000000,
      .help = "of the same, take one in N at random, for all of them (default: 1)"},
+    {"max-cost", 0, OPTION_PERCENT, "PERCENT", AT(max_cost), 0, 100,
+     .help = "of the same, take off what costs more than this share of one CPU, until it is back below (default: 5)"},
+    {"no-cap", 0, OPTION_BOOL, NULL, AT(no_cap), .help = "of the same, record whatever it costs, as --max-cost off"},
     {"cri-socket", 0, OPTION_TEXT, "PATH", AT(cri_socket), .hint = HINT_FILE,
      .help = "socket of the container runtime, for files of pods (default: the first known one that exists)"},
     {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,
@@ -198,10 +202,13 @@ static int check_made(const struct record_options *o, struct buf *message)
     size_t made = 0;
     for (size_t i = 0; i < o->events.n; i++)
         made += event_is_made(o->events.v[i]);
-    if (!made && (o->filter || o->value || o->period))
+    bool capped = o->max_cost != MAX_COST_NOT_GIVEN;
+    if (!made && (o->filter || o->value || o->period || o->no_cap || capped))
         return complain(message,
-                        "--filter, --value and --period are about tracepoints and functions: give -e "
-                        "tracepoint:CATEGORY:NAME, too");
+                        "--filter, --value, --period, --max-cost and --no-cap are about tracepoints and functions: "
+                        "give -e tracepoint:CATEGORY:NAME, too");
+    if (o->no_cap && capped)
+        return complain(message, "--max-cost and --no-cap exclude each other");
     if (made > 1 && (o->filter || o->value))
         return complain(message, "--filter and --value are about one event: record the others by themselves");
     return 0;
@@ -235,6 +242,8 @@ static void complete(struct record_options *o)
         o->memory_period = o->leaks ? LEAKS_PERIOD : PROBE_HEAP_PERIOD;
     if (o->memory_max_cost == MAX_COST_NOT_GIVEN)
         o->memory_max_cost = o->leaks ? 0 : MAX_COST;
+    if (o->max_cost == MAX_COST_NOT_GIVEN)
+        o->max_cost = o->no_cap ? 0 : MAX_COST;
     if (o->leaks && !o->older_than)
         o->older_than = OLD;
 }
@@ -247,7 +256,7 @@ static const char *from_environment(void *ctx, const struct option_row *row, siz
 
 int record_options_parse(int argc, char **argv, struct record_options *out, struct buf *message)
 {
-    struct record_options o = {.memory_max_cost = MAX_COST_NOT_GIVEN};
+    struct record_options o = {.memory_max_cost = MAX_COST_NOT_GIVEN, .max_cost = MAX_COST_NOT_GIVEN};
     int at = argc;
     struct option_source environment = {from_environment, NULL};
     int rc = options_parse_from(&record_command, argc, argv, &environment, 1, &o, &at, message);

@@ -53,6 +53,50 @@ double summary_heaps_share(const struct heaps_figures *h)
     return h->rested_ns ? percent(h->watched_ns, h->watched_ns + h->rested_ns) : 100;
 }
 
+static double seen_share(const struct probe_cost *c)
+{
+    return c->rests ? percent(c->on_ns, c->on_ns + c->off_ns) : 100;
+}
+
+void summary_shares(const struct pipeline_report *r, struct buf *out)
+{
+    if (r->heaps.rested_ns)
+        buf_printf(out, "memory: allocations were seen %.2f %% of the time; %llu blocks were lost sight of\n",
+                   summary_heaps_share(&r->heaps), (unsigned long long)r->heaps.unknown);
+    for (size_t e = 0; e < r->nevents; e++)
+        if (r->costs[e].rests)
+            buf_printf(out, "%s: was recorded %.2f %% of the time\n", r->events[e], seen_share(&r->costs[e]));
+}
+
+static void costs_text(const struct pipeline_report *r, struct buf *out)
+{
+    for (size_t e = 0; e < r->nevents; e++) {
+        const struct probe_cost *c = &r->costs[e];
+        if (c->rests)
+            buf_printf(out,
+                       "%s: was recorded %.1f %% of the time: %llu hits cost %.2f s, and more would be too much "
+                       "(--max-cost, --no-cap)\n",
+                       r->events[e], seen_share(c), (unsigned long long)c->hits, (double)c->ns / 1e9);
+    }
+}
+
+static void costs_json(const struct pipeline_report *r, struct buf *out)
+{
+    const char *comma = "";
+    buf_str(out, "\"probes\":[");
+    for (size_t e = 0; e < r->nevents; e++) {
+        const struct probe_cost *c = &r->costs[e];
+        if (!c->hits && !c->on_ns)
+            continue;
+        buf_printf(out, "%s{\"event\":", comma);
+        buf_json(out, r->events[e]);
+        buf_printf(out, ",\"hits\":%llu,\"cost_seconds\":%.6f,\"seen_percent\":%.2f,\"rests\":%llu}",
+                   (unsigned long long)c->hits, (double)c->ns / 1e9, seen_share(c), (unsigned long long)c->rests);
+        comma = ",";
+    }
+    buf_str(out, "],");
+}
+
 static void followed_text(const struct followed_figures *f, struct buf *out)
 {
     if (f->refused)
@@ -136,6 +180,7 @@ void summary_text(const struct pipeline_report *r, double seconds, struct buf *o
                    (double)r->idle_ns / 1e9);
     followed_text(&r->followed, out);
     heaps_text(&r->heaps, out);
+    costs_text(r, out);
     if (r->parser_restarts)
         buf_printf(out, "the parser process was restarted %u times\n", r->parser_restarts);
 }
@@ -194,6 +239,7 @@ void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds,
     buf_printf(out, "\"probes_refused\":%llu,\"files_left_alone\":%llu,\"probes_left_out\":%llu,",
                (unsigned long long)r->followed.refused, (unsigned long long)r->followed.remote,
                (unsigned long long)r->followed.left_out);
+    costs_json(r, out);
     u64 start_us = start_ns / 1000; /* a double would round it */
     buf_printf(
         out, "\"parser_restarts\":%u,\"startup_seconds\":%.3f,\"start_seconds\":%llu.%06u,\"duration_seconds\":%.3f}\n",

@@ -12,6 +12,8 @@ void summary_leaks(const struct heaps_figures *h, u64 old_ns, struct buf *out);
 void summary_left_out(u64 waits, u64 ns, struct buf *out);
 /* Returns the percentage of the time during which allocations were seen (event memory). */
 double summary_heaps_share(const struct heaps_figures *h);
+/* Formats a line for each event that was not recorded all the time. */
+void summary_shares(const struct pipeline_report *r, struct buf *out);
 /* Formats the summary as one JSON object (--summary). `start_ns`: when the recording began, in ns since 1970.
  * `more`: further members, each with a comma behind it. */
 void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds, const char *more, struct buf *out);

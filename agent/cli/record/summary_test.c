@@ -55,6 +55,9 @@ static const struct pipeline_report dirty = {
     .left_out_ns = 1500000000,
     .heaps = {.watched_ns = 1, .rested_ns = 3, .rests = 28, .hits = 29, .unknown = 30, .go_refused = 31},
     .followed = {.refused = 32, .remote = 33, .left_out = 34},
+    .nevents = 3,
+    .events = {"cpu", "uprobe:a:b", "syscall:read"},
+    .costs = {[1] = {35, 1250000000, 1, 9, 36}, [2] = {37, 250000, 40, 0, 0}},
     .lines = {.cut = 20, .failed = 4, .missing_parts = 25},
 };
 
@@ -97,7 +100,21 @@ TEST(summary_text_names_all_that_is_missing)
               "memory: heap profiles of 31 Go programs are missing or incomplete: a limit was reached\n"
               "memory: allocations were seen 25.0 % of the time: more would cost too much (--memory-max-cost); "
               "30 blocks were lost sight of\n"
+              "uprobe:a:b: was recorded 10.0 % of the time: 35 hits cost 1.25 s, and more would be too much "
+              "(--max-cost, --no-cap)\n"
               "the parser process was restarted 23 times\n");
+}
+
+TEST(summary_of_what_was_not_recorded_all_the_time)
+{
+    AUTO_BUF struct buf out = {0}, none = {0};
+    summary_shares(&dirty, &out);
+    buf_char(&out, 0);
+    CHECK_STR(out.data,
+              "memory: allocations were seen 25.00 % of the time; 30 blocks were lost sight of\n"
+              "uprobe:a:b: was recorded 10.00 % of the time\n");
+    summary_shares(&clean, &none);
+    CHECK_EQ(none.len, 0);
 }
 
 TEST(summary_as_json)
@@ -107,7 +124,8 @@ TEST(summary_as_json)
     buf_char(&out, 0);
     CHECK_STR(out.data,
               "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
-              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"label\":0,\"field\":0,\"cgroup-event\":0,"
+              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"label\":0,\"field\":0,\"call\":0,\"cgroup-"
+              "event\":0,"
               "\"stack-memory\":2,\"malformed\":1},"
               "\"user_samples\":800,"
               "\"complete\":600,"
@@ -120,7 +138,11 @@ TEST(summary_as_json)
               "\"lock_waits_left_out\":26,\"lock_seconds_left_out\":1.500,\"idle_waits_left_out\":27,\"idle_seconds_"
               "left_out\":2.500,\"memory_seen_percent\":25.00,\"memory_rests\":28,\"memory_hits\":29,"
               "\"memory_unknown\":30,\"memory_go_refused\":31,\"leaks\":0,\"leaked_bytes\":0,\"leaks_seconds\":0.000,"
-              "\"probes_refused\":32,\"files_left_alone\":33,\"probes_left_out\":34,\"parser_restarts\":23,"
+              "\"probes_refused\":32,\"files_left_alone\":33,\"probes_left_out\":34,"
+              "\"probes\":[{\"event\":\"uprobe:a:b\",\"hits\":35,\"cost_seconds\":1.250000,\"seen_percent\":10.00,"
+              "\"rests\":36},"
+              "{\"event\":\"syscall:read\",\"hits\":37,\"cost_seconds\":0.000250,\"seen_percent\":100.00,\"rests\":0}],"
+              "\"parser_restarts\":23,"
               "\"startup_seconds\":0.250,\"start_seconds\":1767225600.000042,\"duration_seconds\":10.000}\n");
 }
 

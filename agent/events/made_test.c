@@ -1,0 +1,116 @@
+/* Kinds that are made for a recording, of functions: what they count, and what conditions may ask for. */
+#include "base/test.h"
+#include "events/made_internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Finds any function but `none`. */
+static int find(void *ctx, const char *file, const char *function, struct probe_places *out, char *why, size_t len)
+{
+    snprintf(ctx, 64, "%s %s", file, function);
+    if (!strcmp(function, "none")) {
+        snprintf(why, len, "there is none");
+        return -ENOENT;
+    }
+    out->offsets = calloc(1, sizeof(*out->offsets));
+    out->n = 1;
+    return out->offsets ? 0 : -ENOMEM;
+}
+
+static char found[64], why[512];
+
+static const struct event_kind *make(struct event_made *made, const char *name, const char *condition,
+                                     const char *value)
+{
+    struct event_choice choice = {.condition = condition, .value = value, .find = find, .ctx = found};
+    return event_make(made, name, &choice, why, sizeof(why));
+}
+
+TEST(made_functions)
+{
+    static const struct {
+        const char *name, *type, *unit, *count, *object;
+        enum probe_when when;
+    } forms[] = {
+        {"uprobe:/lib/a:b", "b", "count", "", "function", PROBE_CALLS},
+        {"uretprobe:/lib/a:b", "b_return", "count", "", "function", PROBE_RETURNS},
+        {"uprobe-latency:/lib/a:b", "b_time", "nanoseconds", "b_calls", "function_latency", PROBE_BOTH},
+    };
+    struct event_made made = {.n = 0};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        CHECK(event_is_made(forms[i].name));
+        const struct event_kind *k = make(&made, forms[i].name, NULL, NULL);
+        CHECK(k);
+        CHECK_STR(found, "/lib/a b");
+        CHECK_STR(k->values[0].type, forms[i].type);
+        CHECK_STR(k->values[0].unit, forms[i].unit);
+        CHECK_STR(k->values[0].count, forms[i].count);
+        CHECK_STR(k->probe.object, forms[i].object);
+        CHECK_STR(k->series, forms[i].object);
+        CHECK_EQ(k->probe.places->when, forms[i].when);
+        CHECK_EQ(event_width(k), 1);
+    }
+    event_made_free(&made);
+}
+
+/* Arguments are known at a call, the result and the time at the return. */
+TEST(made_conditions_on_calls)
+{
+    struct event_made made = {.n = 0};
+    const struct event_kind *k = make(&made, "uprobe-latency:a:b", "arg1 == 1 && retval == 2 && latency > 3", NULL);
+    CHECK(k);
+    CHECK_EQ(k->probe.conditions->late, 6);
+    CHECK_EQ(k->probe.conditions->terms[2].field.source, XP_TP_ELAPSED);
+    CHECK(make(&made, "uprobe:a:b", "arg1 == 1", "arg2:bytes"));
+    CHECK(!make(&made, "uprobe:a:b", "retval == 1", NULL));
+    CHECK(strstr(why, "there is no field retval"));
+    CHECK(!make(&made, "uprobe:a:b", "latency == 1", NULL));
+    CHECK(!make(&made, "uretprobe:a:b", "arg1 == 1", NULL));
+    CHECK(!make(&made, "uprobe-latency:a:b", NULL, "arg1:bytes"));
+    CHECK(strstr(why, "counts time"));
+    CHECK(!make(&made, "uprobe-latency:a:none", NULL, NULL));
+    CHECK_STR(why, "there is none");
+    CHECK(!make(&made, "uprobe-latency:a", NULL, NULL));
+    CHECK(strstr(why, "expected uprobe-latency:FILE:FUNCTION"));
+    event_made_free(&made);
+}
+
+TEST(made_kprobes_know_functions_of_the_kernel)
+{
+    char text[] =
+        "ffffffff8108a000 T __pfx_vfs_write\n"
+        "ffffffff8108a010 T vfs_write\n"
+        "ffffffff8108a110 t vfs_writev\t[xfs]\n"
+        "ffffffff8208a110 D vfs_data\n";
+    char near[64];
+    static const struct {
+        const char *name, *near;
+        int rc;
+    } cases[] = {{"vfs_write", "", 0},
+                 {"vfs_writev", " vfs_write", 0},
+                 {"vfs_writ", " vfs_write vfs_writev", -ENOENT},
+                 {"vfs_data", "", -ENOENT}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        FILE *symbols = fmemopen(text, sizeof(text) - 1, "r");
+        CHECK(symbols);
+        CHECK_EQ(kprobe_find(symbols, cases[i].name, near, sizeof(near)), cases[i].rc);
+        if (cases[i].rc)
+            CHECK_STR(near, cases[i].near);
+        fclose(symbols);
+    }
+}
+
+TEST(made_kprobes_have_names)
+{
+    static const char *const wrong[] = {"kprobe:",    "kprobe:a b",    "kprobe:a+",
+                                        "kprobe:a+x", "kretprobe:a+4", "kprobe:a:b"};
+    struct event_made made = {.n = 0};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        CHECK(event_is_made(wrong[i]));
+        CHECK(!make(&made, wrong[i], NULL, NULL));
+        CHECK(strstr(why, "of the kernel, such as"));
+    }
+    event_made_free(&made);
+}

@@ -203,7 +203,7 @@ INLINE int tell_wakeup(struct task_struct *woken)
         return 0;
     e->running = running_on(rq);
     e->thread = woken->pid;
-    e->other = rq ? (u32)rq->cpu : e->cpu;
+    e->other = rq ? rq->cpu : e->cpu;
     end(e);
     return 0;
 }

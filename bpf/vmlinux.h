@@ -257,8 +257,7 @@ struct sched_info {
     unsigned long long run_delay, last_queued;
 } CORE;
 struct rq {
-    unsigned int nr_running;
-    int cpu;
+    unsigned int nr_running, cpu;
     u64 clock, clock_task;
 } CORE;
 struct cfs_rq {

@@ -192,12 +192,13 @@ TEST(pipeline_unwinds_deferred_stacks)
     fake_push(r.probe, &s, sizeof(s));
     pipeline_poll(r.pipeline, 1);
     pipeline_stop(r.pipeline);
-    struct pipeline_report report;
-    pipeline_report(r.pipeline, &report);
-    CHECK_EQ(report.deferred, 1);
-    CHECK_EQ(report.cause[XP_CAUSE_END], 1);
-    CHECK_EQ(report.cause[XP_CAUSE_PENDING], 1);
-    CHECK_EQ(report.user_samples, 2);
+    AUTO_FREE struct pipeline_report *report = calloc(1, sizeof(*report)); /* the copied stack is to hold all frames */
+    CHECK(report);
+    pipeline_report(r.pipeline, report);
+    CHECK_EQ(report->deferred, 1);
+    CHECK_EQ(report->cause[XP_CAUSE_END], 1);
+    CHECK_EQ(report->cause[XP_CAUSE_PENDING], 1);
+    CHECK_EQ(report->user_samples, 2);
     CHECK_EQ(profile_init(&p), 0);
     CHECK_EQ(pipeline_profile(r.pipeline, &p), 0);
     CHECK_EQ(p.stacks.n, 2);

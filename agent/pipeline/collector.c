@@ -16,6 +16,8 @@
 static int new_stacks(const struct collector *c, struct aggregate **out)
 {
     int rc = aggregate_new(out, c->config.nevents, c->config.aggregate_bytes);
+    if (!rc)
+        aggregate_keep_times(*out, c->config.timed);
     if (!rc && c->config.neighbours)
         aggregate_share(*out);
     for (size_t e = 0; e < c->config.nevents && !rc; e++) {

@@ -20,6 +20,7 @@ struct collector_config {
     u8 widths[XP_MAX_EVENTS];   /* the number of values of each */
     u32 levels, open_levels;    /* bits of those with PROBE_LEVELS_HELD or _LENT, and with PROBE_LEVELS_OPEN */
     u32 lent_levels;            /* bits of those with PROBE_LEVELS_LENT */
+    u32 timed;                  /* of those of which each sample is kept for itself */
     struct heaps *const *heaps; /* by event; NULL: nothing in files is followed for it */
     size_t aggregate_bytes;     /* budget of distinct stacks */
     bool neighbours;            /* aggregate_share */

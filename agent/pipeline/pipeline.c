@@ -48,6 +48,15 @@ static unsigned clock_rate(const struct probe_config *c)
     return 1;
 }
 
+/* Bits of the events of which each sample is kept for itself. */
+static u32 timed_events(const struct pipeline *p)
+{
+    u32 bits = 0;
+    for (size_t e = 0; e < p->config.probe.nevents; e++)
+        bits |= (u32)(p->config.times && p->config.probe.events[e].time) << e;
+    return bits;
+}
+
 static int new_collector(struct pipeline *p)
 {
     struct collector_config c = {.probe = p->probe,
@@ -61,6 +70,7 @@ static int new_collector(struct pipeline *p)
                                  .ctx = p->config.sink.ctx,
                                  .cgroup = p->config.sink.cgroup};
     c.heaps = p->heaps;
+    c.timed = timed_events(p);
     for (size_t e = 0; e < c.nevents; e++) {
         c.widths[e] = (u8)event_width(p->config.events[e]);
         enum probe_levels levels = p->config.probe.events[e].levels;
@@ -90,6 +100,7 @@ static int new_worker(struct pipeline *p)
                                     .short_names = p->config.short_names,
                                     .raw = p->config.raw,
                                     .hide_idle = p->config.hide_idle};
+    c.timed = timed_events(p);
     c.names.debug.cache_dir = p->cache ? p->config.cache_dir : NULL;
     memcpy(c.names.events, p->config.events, sizeof(c.names.events));
     return worker_new(&p->worker, &c);

@@ -33,6 +33,7 @@ struct pipeline_config {
     struct debug_sources debug;                     /* except cache_dir, max_bytes and patient */
     bool short_names;                               /* functions without argument lists */
     size_t aggregate_bytes;                         /* memory budget of distinct stacks */
+    bool times;                                     /* keep each sample of clocks for itself, with its time */
     bool raw;                                       /* do not symbolize frames of files */
     bool hide_idle;                                 /* leave out blocked time of idle threads */
     bool no_synth;                                  /* do not derive rows for code without unwind information */

@@ -51,6 +51,7 @@ int worker_new(struct worker **out, const struct worker_config *config)
         deferred_new(&w->deferred, config->probe, w->files) ||
         aggregate_new(&w->deferred_stacks, config->names.nevents, config->aggregate_bytes / 8))
         return -ENOMEM;
+    aggregate_keep_times(w->deferred_stacks, config->timed);
     struct machine_source machines = {w, find_machine, sleepers_sleep, read_process};
     if (deferred_use_machines(w->deferred, &machines))
         return -ENOMEM;

@@ -23,6 +23,7 @@ struct worker_config { /* borrowed */
     struct jobs *jobs;
     struct namer_config names; /* except parser, opener, hung, files and cache */
     size_t aggregate_bytes;    /* memory budget for the stacks of an interval */
+    u32 timed;                 /* as in struct collector_config */
     bool neighbours;           /* files_share */
     bool no_synth;             /* do not derive rows for code without unwind information */
     void *ctx;

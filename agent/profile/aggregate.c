@@ -30,7 +30,7 @@ struct aggregate {
     VEC(struct agg_stack) stacks;
     VEC(struct agg_thread) threads;
     struct lookup process_rows, stack_rows, thread_rows;
-    u32 last_process; /* consecutive samples are often of one process */
+    u32 last_process, timed; /* consecutive samples are often of one process; bits of events (aggregate_keep_times) */
 };
 
 int aggregate_new(struct aggregate **out, size_t nevents, size_t max_bytes)
@@ -194,13 +194,12 @@ static int process_row(struct aggregate *a, const struct agg_process *key, u32 *
 /* 0 stands for one of which nothing is known. */
 static int thread_row(struct aggregate *a, u64 cgroup, const struct agg_thread *key, u32 *out)
 {
-    u64 words[3] = {0, 0, (u64)key->tid << 32 | key->nstid};
-    u32 row;
-    *out = 0;
+    u64 words[4] = {0, 0, (u64)key->tid << 32 | key->nstid, key->time};
+    u32 row = *out = 0;
     if (!key->name[0] && !key->tid)
         return 0;
     memcpy(words, key->name, 2 * sizeof(words[0]));
-    u64 hash = lookup_hash(words, 3, a->seed);
+    u64 hash = lookup_hash(words, 4, a->seed);
     for (struct probe p = lookup_start(&a->thread_rows, hash); lookup_next(&a->thread_rows, &p, &row);)
         if (!memcmp(&a->threads.v[row], key, sizeof(*key))) {
             *out = row + 1;
@@ -305,7 +304,8 @@ int aggregate_add_values(struct aggregate *a, const struct xp_sample *s, const s
         return -EBADMSG;
     }
     struct agg_process who = {.start = s->start, .cgroup = s->cgroup, .tgid = s->tgid};
-    struct agg_thread thread = {.tid = s->nstid ? s->tid : 0, .nstid = s->nstid};
+    u64 time = a->timed >> s->event & 1 ? s->time : 0;
+    struct agg_thread thread = {.tid = time || s->nstid ? s->tid : 0, .nstid = s->nstid, .time = time};
     /* bytes after the NUL are no part of a name */
     memcpy(who.comm, s->comm, strnlen(s->comm, sizeof(s->comm)));
     memcpy(thread.name, s->thread, strnlen(s->thread, sizeof(s->thread)));
@@ -377,6 +377,11 @@ const struct agg_stack *aggregate_stacks(const struct aggregate *a, size_t *n)
 {
     *n = a->stacks.n;
     return a->stacks.v;
+}
+
+void aggregate_keep_times(struct aggregate *a, u32 events)
+{
+    a->timed = events;
 }
 
 size_t aggregate_events(const struct aggregate *a)

@@ -17,8 +17,9 @@ struct agg_process {
 };
 struct agg_thread {
     char name[17]; /* NUL-terminated, and zero behind that: bytes from the kernel; "": not known */
-    char pad[3];
+    char pad[7];
     u32 tid, nstid; /* its numbers, where they tell stacks apart (xp_sample.nstid); else 0 */
+    u64 time;       /* of its sample, where each is kept for itself (aggregate_keep_times), with the number; else 0 */
 };
 struct agg_stack {
     u32 process;              /* row in aggregate_processes */
@@ -48,6 +49,8 @@ void aggregate_share(struct aggregate *a);
 /* Gives an event more values than one, at most XP_MAX_VALUES, the first `ncounted` of which count what happened. To be
  * called while it is empty. */
 void aggregate_widen(struct aggregate *a, size_t event, size_t nvalues, size_t ncounted);
+/* Keeps each sample of some events for itself, with its time. To be called while it is empty. */
+void aggregate_keep_times(struct aggregate *a, u32 events); /* bits */
 void aggregate_free(struct aggregate **a);
 
 /* Adds one sample. Checks the ranges of nkernel, nuser, event and cause, and the kinds of words; the caller has checked

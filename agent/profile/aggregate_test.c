@@ -88,6 +88,36 @@ TEST(aggregate_tells_threads_apart)
     CHECK(last->tid == 23 && last->nstid == 3 && stacks[3].values[0].count == 2);
 }
 
+static int add_at(struct aggregate *a, u64 time, u8 event)
+{
+    struct {
+        struct xp_sample s;
+        u64 word;
+    } r = {.s = {.type = XP_RECORD_SAMPLE, .time = time, .weight = 5, .count = 1, .start = 1, .tgid = 20, .tid = 21},
+           .word = W_LEAF(2, 0x3000)};
+    r.s.nuser = 1;
+    r.s.event = event;
+    snprintf(r.s.comm, sizeof(r.s.comm), "demo");
+    return aggregate_add(a, &r.s);
+}
+
+TEST(aggregate_keeps_samples_apart_by_their_times_if_asked_to)
+{
+    AUTO_AGGREGATE struct aggregate *a = make(1 << 20), *b = make(1 << 20);
+    size_t n;
+    aggregate_keep_times(a, 1u << 1);
+    for (u64 time = 100; time < 103; time++) {
+        CHECK_EQ(add_at(a, time, 1), 0);
+        CHECK_EQ(add_at(a, time, 2), 0);
+    }
+    CHECK_EQ(aggregate_merge(b, a), 0); /* as they are */
+    const struct agg_stack *stacks = aggregate_stacks(b, &n);
+    CHECK_EQ(n, 4);
+    CHECK_EQ(aggregate_thread(b, stacks[0].thread)->time, 100);
+    CHECK_EQ(aggregate_thread(b, stacks[0].thread)->tid, 21);
+    CHECK(!aggregate_thread(b, stacks[1].thread)->time && stacks[1].values[0].count == 3);
+}
+
 TEST(aggregate_ignores_bytes_behind_comm)
 {
     AUTO_AGGREGATE struct aggregate *a = make(1 << 20);

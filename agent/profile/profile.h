@@ -51,6 +51,7 @@ struct prof_stack {
     u32 process;
     u32 thread;     /* string: its name; 0: not known */
     u32 tid, nstid; /* its numbers: ours, and in its own namespace of PIDs; 0: not known */
+    u64 time;       /* of the one sample that it is of, CLOCK_MONOTONIC, ns; 0: of any number of them */
     u32 holder;     /* string: name of the thread that held the lock; 0: not known, or no wait for one */
     u32 tag;        /* string: the file or peer that it was about; 0: none. It is a label (struct event_kind: tag) */
     u32 first, n;   /* into stack_locations[], leaf first: the reason of a wait, kernel frames, user frames */
@@ -122,6 +123,8 @@ const char *profile_text(const struct profile *p, u32 string);
 /* Returns the name of a location's innermost function, "" without one. Kernel frames have no other. */
 const char *profile_function(const struct profile *p, const struct prof_location *l);
 /* Of stacks with a location that `has`, leaves those that `keeps`. */
+/* Adds up stacks that differ by the times of their samples only (moments.c). */
+void profile_forget_times(struct profile *p);
 typedef bool profile_choice(const struct profile *p, const struct prof_location *l);
 void profile_reduce(struct profile *p, profile_choice *has, profile_choice *keeps);
 /* The values that a profile has, those of one event next to each other; returns their number. */

@@ -62,7 +62,9 @@ static int by_frames(const void *x, const void *y, void *arg)
     const struct agg_thread *t = aggregate_thread(j->from, a->thread), *u = aggregate_thread(j->from, b->thread);
     if (!r)
         r = strcmp(t->name, u->name);
-    return r ? r : compare_u64(t->tid, u->tid);
+    if (!r)
+        r = compare_u64(t->tid, u->tid);
+    return r ? r : compare_u64(t->time, u->time);
 }
 
 /* 0..n-1, sorted by `compare`. NULL without memory. */
@@ -209,6 +211,7 @@ static int add_stack(struct job *j, const struct agg_stack *s)
                               .thread = profile_string(out, thread->name),
                               .tid = thread->tid,
                               .nstid = thread->nstid,
+                              .time = thread->time,
                               .cause = s->cause,
                               .event = s->event};
     to->first = (u32)out->stack_locations.n;

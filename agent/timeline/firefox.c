@@ -213,7 +213,51 @@ static void put_markers(struct writer *w, const struct track *t, size_t n, struc
     put_column(w, "phase", t, tables, phase_of);
     put_column(w, "category", t, tables, category_of);
     put_column(w, "data", t, tables, NULL);
-    buf_str(out, "},\"samples\":{\"length\":0,\"weightType\":\"samples\",\"stack\":[],\"time\":[],\"weight\":[]},");
+    buf_str(out, "},");
+}
+
+/* Appends a column of the samples of a thread: rows of stacks, times, or ones. */
+static void put_sample_column(struct writer *w, const char *name, const s64 *rows, size_t first, size_t n)
+{
+    struct buf *out = &w->v->buf;
+    buf_printf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < n; i++) {
+        buf_str(out, i ? "," : "");
+        if (rows)
+            text_uint(out, (u64)rows[i]);
+        else if (name[0] == 't')
+            put_ms(out, samples_at(&w->v->samples, first + i)->time - w->v->begin);
+        else
+            buf_char(out, '1');
+    }
+    buf_char(out, ']');
+}
+
+/* Appends "samples": the stacks of a thread, each at its time. */
+static int put_samples(struct writer *w, u32 track, struct gecko_tables *tables)
+{
+    const struct tl_thread *t = track < w->ncpus ? NULL : store_row(w->v->store, track - w->ncpus);
+    struct tl_samples *s = &w->v->samples;
+    size_t n = 0, first = t ? samples_of(s, t->tgid, t->tid, &n) : 0;
+    for (; n && samples_at(s, first)->time < w->v->begin; n--)
+        first++;
+    s64 *rows = calloc(n + 1, sizeof(*rows));
+    int rc = rows ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = frames_of(w->v->profile, samples_at(s, first + i), &s->frames);
+        size_t process = s->frames.n > 1;
+        rows[i] = rc ? -1 : gecko_add_stack(tables, s->frames.v + process, s->frames.n - process);
+        rc = rows[i] < 0 ? -ENOMEM : rc;
+    }
+    if (!rc) {
+        buf_printf(&w->v->buf, "\"samples\":{\"length\":%zu,\"weightType\":\"samples\"", n);
+        put_sample_column(w, "stack", rows, first, n);
+        put_sample_column(w, "time", NULL, first, n);
+        put_sample_column(w, "weight", NULL, first, n);
+        buf_str(&w->v->buf, "},");
+    }
+    free(rows);
+    return rc;
 }
 
 static struct gecko_thread head_of(const struct writer *w, u32 track, char name[48])
@@ -226,7 +270,7 @@ static struct gecko_thread head_of(const struct writer *w, u32 track, char name[
     return (struct gecko_thread){t->comm, view_process(t), t->tgid, t->tid, t->tid == t->tgid};
 }
 
-static void put_track(struct writer *w, u32 track)
+static int put_track(struct writer *w, u32 track)
 {
     struct track *t = &w->tracks[track];
     struct gecko_tables tables = {.p = w->v->profile};
@@ -235,14 +279,16 @@ static void put_track(struct writer *w, u32 track)
     for (u32 i = t->first; i; i = w->markers.v[i - 1].next)
         n++;
     if (!n)
-        return;
+        return 0;
     struct gecko_thread head = head_of(w, track, name);
     buf_str(&w->v->buf, w->written++ ? "," : "");
     gecko_begin_thread(&head, &w->v->buf);
     put_markers(w, t, n, &tables);
+    int rc = put_samples(w, track, &tables);
     gecko_put_tables(&tables, &w->v->buf);
     buf_char(&w->v->buf, '}');
     gecko_tables_free(&tables);
+    return rc;
 }
 
 static int collect(struct writer *w)
@@ -264,7 +310,7 @@ static int put_tracks(struct writer *w)
             n += w->tracks[w->until].count;
         rc = n ? collect(w) : 0;
         for (u32 t = w->from; t < w->until && !rc && n; t++)
-            put_track(w, t);
+            rc = put_track(w, t);
     }
     return rc;
 }

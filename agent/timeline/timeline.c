@@ -143,7 +143,10 @@ int timeline_write(struct timeline *t, enum timeline_format format, struct profi
     struct tl_view v = {.store = t->store, .causes = t->causes, .profile = p, .end = t->end, .sink = sink};
     v.begin = store_machine(t->store)->begin;
     v.start_ns = t->start_ns + (v.begin - t->begin);
-    int rc = format == TIMELINE_TRACE ? trace_write(&v) : firefox_write(&v);
+    int rc = samples_init(&v.samples, p);
+    if (!rc)
+        rc = format == TIMELINE_TRACE ? trace_write(&v) : firefox_write(&v);
+    samples_free(&v.samples);
     buf_free(&v.buf);
     return rc;
 }

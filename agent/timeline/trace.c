@@ -241,7 +241,8 @@ int trace_write(struct tl_view *v)
         put_cpus(&w);
         put_threads(&w);
         rc = store_replay(v->store, v->end, &visitor);
-        buf_str(&v->buf, "\n]}\n");
+        rc = rc ? rc : trace_put_samples(v);
+        buf_str(&v->buf, "}\n");
         view_flush(v, true);
     }
     free(w.wakers);

@@ -4,12 +4,14 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 #include "timeline/causes.h"
+#include "timeline/samples.h"
 #include "timeline/store.h"
 #include "timeline/sink.h"
 
 struct tl_view {
     const struct tl_store *store;
     struct tl_causes *causes;
+    struct tl_samples samples;
     struct profile *profile; /* names of whatever is written, and comments */
     u64 begin, end;          /* of what is told, CLOCK_MONOTONIC */
     u64 start_ns;            /* the beginning, Unix time */
@@ -28,5 +30,7 @@ void put_who(struct buf *out, const struct tl_thread *t);
 /* Returns the name of the process that the thread is one of. */
 const char *view_process(const struct tl_thread *t);
 
+/* Appends the samples as events behind others of the array (trace_samples.c), and what they refer to behind it. */
+int trace_put_samples(struct tl_view *v);
 int trace_write(struct tl_view *v);   /* 0 or -errno */
 int firefox_write(struct tl_view *v); /* the same */

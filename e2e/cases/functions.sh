@@ -98,7 +98,7 @@ gcc "$TMP/many.s" -o "$TMP/many" 2>"$TMP/out" || fail "many functions"
 grep -qE '[0-9]+ more are left out' "$errors" || fail "a list that does not say that it is cut"
 expect_exit 2 'more functions, of which 10000 can be probed at once' "$XPROF" record -a -e "uprobe:$TMP/many:*"
 exact -e "uprobe:$TMP/many:many_?" -- "$TMP/many"
-exactly 1 'many;.*;main;many_7'
+exactly 1 'many;.*many_7' # a program of 1 ms: the rest of the stack is not known by then, if its code has no CFI
 
 # What is misspelt is named, with what is like it; who would be harmed is not touched.
 expect_exit 2 'none of its [0-9]+ functions with a name is weig; near it: weigh' "$XPROF" record -a -e "uprobe:$target:weig"

@@ -29,10 +29,16 @@ END
 # Attached, with samples of another event; no slice is of a thread that nobody asked for.
 "$target" 4 >"$TMP/truth" &
 pid=$!
-"$XPROF" record -e cpu,timeline -p $pid -d 2s -o "$trace" -o "$TMP/x.collapsed" 2>/dev/null
+"$XPROF" record -e cpu,timeline -p $pid -d 2s -o "$trace" -o "$TMP/x.gecko.json" -o "$TMP/x.collapsed" 2>/dev/null
 wait $pid
-check part
-[ -s "$TMP/x.collapsed" ] || fail "no profile beside the timeline"
+check part "$TMP/x.collapsed"
+grep -q "samples are where threads run" "$TMP/said" || fail "no samples on the timeline"
+python3 - "$trace" "$TMP/x.gecko.json" <<'END'
+import json, sys
+trace, gecko = (json.load(open(f)) for f in sys.argv[1:])
+n = sum(t["samples"]["length"] for t in gecko["threads"])
+assert n == len(trace["samples"]), (n, len(trace["samples"]))
+END
 others=$(python3 -c 'import json, sys
 print(len({e["pid"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["cat"] != "cpu,running"}))' "$trace")
 [ "$others" = 1 ] || fail "slices of $others processes, not of one"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares a timeline with what e2e/targets/timeline.c says of its threads: check.py TRACE.json TRUTH [part]
+"""Compares a timeline with what e2e/targets/timeline.c says of its threads: check.py TRACE.json TRUTH [part [COLLAPSED]]
 
 `part`: the recording is not of the target's whole life, so that sums of time are not compared. Prints figures; the
 status is 1 if something is wrong.
@@ -122,6 +122,28 @@ def queues(trace, truth):
     check("CPU 0 has three threads", rows and long > 0.98 * (short + long) > 0, short, long)
 
 
+def samples(trace, slices, collapsed):
+    """Samples of the event cpu: each where its thread runs, and as many as the profile of the same recording has."""
+    if "samples" not in trace:
+        return
+    running = {tid: [(b, e) for b, e, cat, _ in rows if cat == "running"] for (_, tid), rows in slices.items()}
+    instants = [e for e in trace["traceEvents"] if e["ph"] == "i"]
+    out = [e for e in instants if not any(b - 20000 <= e["ts"] * 1000 <= f + 20000 for b, f in running.get(e["tid"], []))]
+    check("samples are where threads run", len(out) <= 0.01 * len(instants), len(out), len(instants))
+    frames = trace["stackFrames"]
+
+    def stack(sf):
+        return (stack(frames[sf]["parent"]) if "parent" in frames[sf] else ()) + (frames[sf]["name"],)
+
+    total = collections.Counter(stack(s["sf"]) for s in trace["samples"])
+    have = collections.Counter()
+    for line in open(collapsed, encoding="utf-8"):
+        names, ns = line.rsplit(" ", 1)
+        have[tuple(f.removesuffix("_[k]") for f in names.split(";")[1:])] += round(int(ns) / 10101010)
+    check("they have the stacks of the profile", total == have and len(instants) == sum(have.values()) > 50,
+          len(instants), sum(have.values()), list((total - have).items())[:1], list((have - total).items())[:1])
+
+
 def main():
     trace = json.load(open(sys.argv[1], encoding="utf-8"))
     part = "part" in sys.argv
@@ -135,6 +157,7 @@ def main():
     arrows(trace, truth, part)
     if not part:
         queues(trace, truth)
+    samples(trace, slices, sys.argv[-1])
     sys.exit(bool(failed))
 
 

@@ -146,6 +146,7 @@ static int configure(struct recording *r, char *cache, size_t len)
     if (!rc && axis_is_wanted(o))
         rc = axis_check(o, &r->outputs, r->why, sizeof(r->why));
     c->probe.user &= c->probe.nevents != 0;
+    c->times = axis_is_wanted(o);
     for (size_t i = 0; i < r->outputs.n && !rc; i++)
         c->probe.thread_ids |= r->outputs.v[i].encoder && r->outputs.v[i].encoder->threads;
     if (!rc && o->summary && (rc = output_writable(o->summary)))
@@ -279,9 +280,10 @@ static int finish(struct recording *r, int argc, char **argv)
         profile_runtime_only(&p);
     u64 start_ns = p.time_ns;
     double seconds = (double)p.duration_ns / 1e9;
+    int axis = r->timeline ? axis_write(r->timeline, &r->outputs, &p) : 0;
+    profile_forget_times(&p);
     if (!rc)
         rc = outputs_write(&r->outputs, &p);
-    int axis = r->timeline ? axis_write(r->timeline, &r->outputs, &p) : 0;
     int table = print_top(r, &p);
     profile_free(&p);
     pipeline_report(r->agent, &report);
@@ -326,11 +328,10 @@ static int start(struct recording *r)
         return rc;
     if (r->config.probe.user)
         pipeline_prepare(r->agent);
-    rc = pipeline_start(r->agent, r->why, sizeof(r->why));
-    if (rc)
-        return rc;
-    if (axis_is_wanted(&r->options))
+    if (axis_is_wanted(&r->options)) /* samples are to have their place on it */
         rc = start_timeline(r);
+    if (!rc)
+        rc = pipeline_start(r->agent, r->why, sizeof(r->why));
     if (rc)
         return rc;
     rc = record_target_release(&r->target);

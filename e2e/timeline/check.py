@@ -65,12 +65,13 @@ def times(slices, truth, start, part):
         check(f"{name}: its slices cover its life", near(sum(got.values()), hi - lo, 0.001, 300000), sum(got.values()), hi - lo)
         if part:
             continue
-        # The scheduler counts a thread from the interrupt on that woke it up: some us before it has the CPU. And some
+        # The scheduler counts a thread from the interrupt on that woke it up, some us before it has the CPU, and leaves
+        # out the time of other interrupts: 10 us a run where there are thousands of runs. And some
         # kernels switch threads without a word now and then: where two of these follow each other, a slice is missing.
         runs = sum(1 for b, e, cat, _ in rows if cat == "running" and lo <= b < hi)
-        check(f"{name}: time on CPUs", near(got["running"], ran, 0.01, max(SLICE, runs * 10000)), got["running"],
+        check(f"{name}: time on CPUs", near(got["running"], ran, 0.01, max(SLICE, runs * 20000)), got["running"],
               ran, "in", runs)
-        check(f"{name}: time on run queues", near(got["runnable"], queued, 0.02, SLICE), got["runnable"], queued)
+        check(f"{name}: time on run queues", near(got["runnable"], queued, 0.02, max(SLICE, runs * 20000)), got["runnable"], queued)
 
 
 def causes(slices, truth):

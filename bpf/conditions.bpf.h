@@ -154,18 +154,3 @@ XP_INLINE void xp_tp_amounts(void *ctx, struct xp_state *s)
     s->amounts[0].count = period;
     s->amounts[0].value = value * period;
 }
-
-#ifdef XP_SLOTTED
-/* Counts the running thread, which is at a place in a file. */
-XP_INLINE void xp_count_place(void *record)
-{
-    struct xp_state *s = xp_begin_level();
-    if (!s)
-        return;
-    if (!xp_stack_here(0, s)) {
-        xp_tp_amounts(record, s);
-        xp_count_for(s->hash, 0, s->sample.cgroup);
-    }
-    xp_end_level();
-}
-#endif

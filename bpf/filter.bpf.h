@@ -20,10 +20,9 @@ XP_NOINLINE u64 xp_cgroup_decide(u64 cgroup)
             decision.want = *want;
             break;
         }
-        struct cgroup_subsys_state *parent = BPF_CORE_READ(c, self.parent);
-        if (!parent)
+        c = xp_cgroup_above(c);
+        if (!c)
             break;
-        c = (struct cgroup *)((u64)parent - XP_OFFSET_OF(cgroup, self));
         id = BPF_CORE_READ(c, kn, id);
     }
     bpf_map_update_elem(&decisions, &own, &decision, BPF_ANY);

@@ -39,6 +39,7 @@ volatile u64 xp_woken = 0, xp_owed = 0;
 #include "bpf/v8.bpf.h"
 #include "bpf/probed.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/task.bpf.h"
 #include "bpf/who.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/wakeup.bpf.h"

@@ -10,11 +10,13 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define INLINE          static __always_inline
+#define XP_INLINE       static __always_inline
 #define CGROUP_DEPTH    24
 #define TASK_DEAD       0x80u /* include/linux/sched.h */
 #define UNINTERRUPTIBLE 2u    /* the same */
 #define SAME_STACK      BPF_F_FAST_STACK_CMP
+
+#include "bpf/task.bpf.h"
 
 /* Set before loading. */
 const volatile u64 xp_cgroup = 0;         /* whose threads are wanted; 0: all are */
@@ -49,14 +51,8 @@ struct {
 
 /* ---- Tasks ------------------------------------------------------------------------------------------------------- */
 
-INLINE u32 state_of(struct task_struct *t)
-{
-    struct task_struct___old_state *old = (void *)t;
-    return bpf_core_field_exists(t->__state) ? BPF_CORE_READ(t, __state) : (u32)BPF_CORE_READ(old, state);
-}
-
 /* What a thread that does not run waits for. */
-INLINE u8 flags_of(struct task_struct *t, u32 state)
+XP_INLINE u8 flags_of(struct task_struct *t, u32 state)
 {
     if (state & TASK_DEAD)
         return XP_TL_DEAD;
@@ -67,43 +63,28 @@ INLINE u8 flags_of(struct task_struct *t, u32 state)
 
 /* The run queue of a thread; NULL: this kernel has no way from one to the other. Threads that tracepoints have as their
  * arguments are read without further ado. */
-INLINE struct rq *queue_of(struct task_struct *t)
+XP_INLINE struct rq *queue_of(struct task_struct *t)
 {
     return bpf_core_field_exists(struct cfs_rq, rq) ? t->se.cfs_rq->rq : 0;
 }
 
-INLINE u16 running_on(struct rq *rq)
+XP_INLINE u16 running_on(struct rq *rq)
 {
     u32 n = rq ? rq->nr_running : 0;
     return n < 0xffff ? n : 0xffff;
 }
 
-/* In the hierarchy whose IDs are meant, as xp_cgroup_of of samples (bpf/who.bpf.h). */
-INLINE struct cgroup *cgroup_of(struct task_struct *t)
-{
-    struct css_set *set = BPF_CORE_READ(t, cgroups);
-    struct cgroup_subsys_state *css = 0;
-    if (xp_cgroup_subsys < 0)
-        return BPF_CORE_READ(set, dfl_cgrp);
-    u64 at = (u64)set + bpf_core_field_offset(struct css_set, subsys) + 8ull * (xp_cgroup_subsys & 15);
-    bpf_probe_read_kernel(&css, sizeof(css), (void *)at);
-    return BPF_CORE_READ(css, cgroup);
-}
-
 /* Whether it is in the wanted cgroup, or below it. */
-INLINE u8 is_wanted(struct task_struct *t)
+XP_INLINE u8 is_wanted(struct task_struct *t)
 {
-    struct cgroup *c = xp_cgroup ? cgroup_of(t) : 0;
-    for (u32 i = 0; i < CGROUP_DEPTH && c; i++) {
+    struct cgroup *c = xp_cgroup ? xp_cgroup_in(t, xp_cgroup_subsys) : 0;
+    for (u32 i = 0; i < CGROUP_DEPTH && c; i++, c = xp_cgroup_above(c))
         if (BPF_CORE_READ(c, kn, id) == xp_cgroup)
             return 1;
-        struct cgroup_subsys_state *parent = BPF_CORE_READ(c, self.parent);
-        c = parent ? (void *)((u64)parent - bpf_core_field_offset(struct cgroup, self)) : 0;
-    }
     return !xp_cgroup;
 }
 
-INLINE void describe(struct xp_tl_task *out, struct task_struct *t, u8 type, u32 parent)
+XP_INLINE void describe(struct xp_tl_task *out, struct task_struct *t, u8 type, u32 parent)
 {
     out->type = type;
     out->wanted = is_wanted(t);
@@ -120,7 +101,7 @@ INLINE void describe(struct xp_tl_task *out, struct task_struct *t, u8 type, u32
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
-INLINE struct xp_tl_event *begin(u8 type, u64 time)
+XP_INLINE struct xp_tl_event *begin(u8 type, u64 time)
 {
     struct xp_tl_event *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
     if (!e) {
@@ -135,13 +116,13 @@ INLINE struct xp_tl_event *begin(u8 type, u64 time)
     return e;
 }
 
-INLINE void end(struct xp_tl_event *e)
+XP_INLINE void end(struct xp_tl_event *e)
 {
     bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP); /* user space comes by often enough */
 }
 
 /* How long a thread that leaves has had its CPU. */
-INLINE u32 ran_for(struct task_struct *t)
+XP_INLINE u32 ran_for(struct task_struct *t)
 {
     struct sched_entity___timeline *se = (void *)&t->se;
     u64 ran = t->se.sum_exec_runtime - se->prev_sum_exec_runtime;
@@ -154,7 +135,7 @@ int xp_tl_switch(u64 *ctx)
 {
     u64 now = bpf_ktime_get_ns(); /* the scheduler has stopped its own clock of `prev` just before */
     struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-    u32 state = xp_prev_state ? (u32)ctx[3] : state_of(prev);
+    u32 state = xp_prev_state ? (u32)ctx[3] : xp_state_of(prev);
     u8 flags = ctx[0] ? XP_TL_RUNNABLE : flags_of(prev, state);
     int waits = prev->pid && !(flags & (XP_TL_RUNNABLE | XP_TL_DEAD));
     long stack = waits ? bpf_get_stackid(ctx, &stacks, SAME_STACK) : -1;
@@ -172,7 +153,7 @@ int xp_tl_switch(u64 *ctx)
 }
 
 /* The idle task wakes up nobody by itself. Of others, the stack tells what they did from what an interrupt did. */
-INLINE int tell_waking(void *ctx, struct task_struct *woken)
+XP_INLINE int tell_waking(void *ctx, struct task_struct *woken)
 {
     u64 now = bpf_ktime_get_ns();
     u32 waker = (u32)bpf_get_current_pid_tgid();
@@ -194,7 +175,7 @@ int xp_tl_waking(u64 *ctx)
     return tell_waking(ctx, (void *)ctx[0]);
 }
 
-INLINE int tell_wakeup(struct task_struct *woken)
+XP_INLINE int tell_wakeup(struct task_struct *woken)
 {
     u64 now = bpf_ktime_get_ns();
     struct rq *rq = queue_of(woken);
@@ -223,7 +204,7 @@ int xp_tl_wakeup_new(u64 *ctx)
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
 
-INLINE int tell_task(struct task_struct *t, u32 parent, const char *comm)
+XP_INLINE int tell_task(struct task_struct *t, u32 parent, const char *comm)
 {
     struct xp_tl_task *e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
     if (!e) {
@@ -266,7 +247,7 @@ int xp_tl_list(struct bpf_iter__task *ctx)
         return 0;
     __builtin_memset(out, 0, sizeof(*out));
     describe(&out->task, task, XP_TL_LISTED, 0);
-    out->flags = flags_of(task, state_of(task));
+    out->flags = flags_of(task, xp_state_of(task));
     out->on_cpu = bpf_core_field_exists(t->on_cpu) ? (u32)BPF_CORE_READ_BITFIELD_PROBED(t, on_cpu) : 0;
     if (!out->on_cpu && !(out->flags & XP_TL_RUNNABLE)) {
         long n = bpf_get_task_stack(task, out->frames, sizeof(out->frames), 0);

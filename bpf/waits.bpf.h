@@ -150,12 +150,6 @@ XP_INLINE u64 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
     return want & all ? want & (all | XP_WANT_MIN(XP_WANT_MIN_CODES - 1)) : 0;
 }
 
-XP_INLINE u32 xp_state_of(struct task_struct *t)
-{
-    struct task_struct___old_state *old = (void *)t;
-    return bpf_core_field_exists(t->__state) ? t->__state : (u32)old->state;
-}
-
 /* What the state of a thread that leaves says. `preempted`: it did not ask to leave, whatever its state. */
 XP_INLINE u32 xp_wait_flags(struct task_struct *t, u32 state, u64 preempted)
 {

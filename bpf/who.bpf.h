@@ -45,16 +45,10 @@ XP_INLINE void xp_who_is(struct xp_who *w)
     }
 }
 
-/* Returns a task's cgroup in the chosen hierarchy: the unified one, or that of a version 1 controller. */
+/* Returns a task's cgroup in the chosen hierarchy. */
 XP_INLINE struct cgroup *xp_cgroup_of(struct task_struct *t)
 {
-    struct css_set *set = BPF_CORE_READ(t, cgroups);
-    struct cgroup_subsys_state *css = 0;
-    if (xp_config.cgroup_subsys < 0)
-        return BPF_CORE_READ(set, dfl_cgrp);
-    u64 at = (u64)set + XP_OFFSET_OF(css_set, subsys) + 8ull * (xp_config.cgroup_subsys & 15);
-    bpf_probe_read_kernel(&css, 8, (void *)at);
-    return BPF_CORE_READ(css, cgroup);
+    return xp_cgroup_in(t, xp_config.cgroup_subsys);
 }
 
 /* Returns the ID of the cgroup of a task, given as a typed pointer. */

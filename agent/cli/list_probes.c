@@ -1,7 +1,6 @@
 #include "cli/list_probes.h"
 #include "base/cleanup.h"
 #include "cli/record/probed_file.h"
-#include "parser/parser.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -49,11 +48,9 @@ static const char *pattern_of(const char *path, bool two)
 
 static bool set_pattern(const char *pattern, bool usdt, struct list_probed *out)
 {
+    pattern = pattern[0] ? pattern : "*";
     const char *star = strpbrk(pattern, "*?[") ? "" : "*", *rest = usdt && !strchr(pattern, ':') ? ":*" : "";
-    if (!pattern[0])
-        pattern = star = "*";
-    int n = snprintf(out->pattern, sizeof(out->pattern), "%s%s%s%s", star[0] && pattern[0] != '*' ? star : "", pattern,
-                     pattern[0] == '*' && !pattern[1] ? "" : star, rest);
+    int n = snprintf(out->pattern, sizeof(out->pattern), "%s%s%s%s", star, pattern, star, rest);
     return n < (int)sizeof(out->pattern);
 }
 
@@ -94,14 +91,13 @@ static void add_name(const struct list_probed *l, const char *name, struct buf *
         buf_char(out, strchr(",:+[\\ ", *name) ? '?' : *name);
 }
 
-static void add_json_name(const struct list_probed *l, const char *name, bool first, struct buf *out)
+static void begin_json(struct buf *name, bool first, struct buf *out)
 {
-    AUTO_BUF struct buf full = {0};
-    add_name(l, name, &full);
-    buf_char(&full, 0);
+    buf_char(name, 0);
+    out->failed |= name->failed;
     buf_str(out, first ? "[{\"name\":" : ",\n{\"name\":");
-    if (!full.failed)
-        buf_json(out, full.data);
+    if (!name->failed)
+        buf_json(out, name->data);
 }
 
 static const char *cost_of(const struct function *f)
@@ -114,7 +110,9 @@ void list_functions(const struct list_probed *l, const struct functions *f, bool
     for (u32 i = 0; i < f->n; i++) {
         const char *name = functions_name(f, i);
         if (json) {
-            add_json_name(l, name, !i, out);
+            AUTO_BUF struct buf full = {0};
+            add_name(l, name, &full);
+            begin_json(&full, !i, out);
             buf_printf(out, ",\"offset\":%llu,\"probe\":\"%s\"}", (unsigned long long)f->v[i].offset,
                        cost_of(&f->v[i]));
         } else {
@@ -174,10 +172,7 @@ static void add_probe(const struct list_probed *l, const struct usdt_site *sites
     }
     AUTO_BUF struct buf full = {0};
     buf_printf(&full, "%s%s:%s", l->form, l->file, sites->name);
-    buf_char(&full, 0);
-    buf_str(out, first ? "[{\"name\":" : ",\n{\"name\":");
-    if (!full.failed)
-        buf_json(out, full.data);
+    begin_json(&full, first, out);
     buf_str(out, ",\"arguments\":[");
     add_arguments(sites, n, true, out);
     buf_str(out, "],\"sites\":[");
@@ -195,17 +190,6 @@ void list_usdt(const struct list_probed *l, const struct usdt *u, bool json, str
 }
 
 /* ---- A file ------------------------------------------------------------------------------------------------------ */
-
-static int ask(int fd, const struct list_probed *l, struct parser_reply *out)
-{
-    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
-    struct parser *p = NULL;
-    int rc = parser_new(&p, &limits);
-    if (!rc)
-        rc = l->form == USDT ? parser_usdt(p, fd, l->pattern, out) : parser_functions(p, fd, l->pattern, out);
-    parser_free(&p);
-    return rc;
-}
 
 static u32 add_all(const struct list_probed *l, const void *reply, bool json, struct buf *out, unsigned *left_out)
 {
@@ -231,7 +215,7 @@ int list_probes(const char *text, const struct list_options *o, struct buf *out,
     AUTO_CLOSE int fd = record_open_probed(&(struct probed_where){.cri_socket = o->cri_socket}, l.file, why, len);
     if (fd < 0)
         return fd;
-    int rc = ask(fd, &l, &reply);
+    int rc = record_ask_probed(l.form == USDT ? parser_usdt : parser_functions, fd, l.pattern, &reply);
     if (rc)
         snprintf(why, len, "%s cannot be read: %s", l.file, strerror(-rc));
     else if (!add_all(&l, reply.data, o->json, out, left_out)) {

@@ -131,22 +131,35 @@ int functions_find(int fd, const char *pattern, struct buf *out)
     return err ? err : out->failed ? -ENOMEM : 0;
 }
 
-/* Whether these are texts of printable characters, the last one with its end. */
-static bool texts_sound(const char *text, size_t len)
+static int by_offset(const void *a, const void *b)
 {
-    for (size_t i = 0; i < len; i++)
-        if (text[i] && (text[i] < ' ' || text[i] > '~'))
-            return false;
-    return !len || !text[len - 1];
+    u64 x = *(const u64 *)a, y = *(const u64 *)b;
+    return (x > y) - (x < y);
+}
+
+size_t functions_places(const struct functions *f, const u64 *more, u64 *out)
+{
+    size_t n = 0, kept = 0;
+    for (u32 i = 0; i < f->n; i++)
+        if (!(f->v[i].flags & FUNCTION_INDIRECT))
+            out[n++] = f->v[i].offset + (more ? *more : f->v[i].ahead);
+    qsort(out, n, sizeof(*out), by_offset);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || out[kept - 1] != out[i])
+            out[kept++] = out[i];
+    return kept;
 }
 
 bool functions_sound(const void *data, size_t len)
 {
     const struct functions *f = data;
     if (len < sizeof(*f) || f->magic != FUNCTIONS_MAGIC || f->n > FUNCTIONS_MAX || f->bytes > FUNCTIONS_BYTES ||
-        len != sizeof(*f) + f->n * sizeof(*f->v) + f->bytes ||
-        !texts_sound(f->near, strnlen(f->near, NEAR_TEXT - 1) + 1) || !texts_sound((const char *)&f->v[f->n], f->bytes))
+        len != sizeof(*f) + f->n * sizeof(*f->v) + f->bytes || !near_is_text(f->near, sizeof(f->near)))
         return false;
+    const char *names = (const char *)&f->v[f->n];
+    for (u32 at = 0; at < f->bytes; at += (u32)strlen(names + at) + 1)
+        if (!near_is_text(names + at, f->bytes - at))
+            return false;
     for (u32 i = 0; i < f->n; i++)
         if (f->v[i].name >= f->bytes)
             return false;

@@ -42,6 +42,9 @@ struct functions {
 int functions_find(int fd, const char *pattern, struct buf *out);
 void functions_find_elf(const struct elf_file *e, const char *pattern, struct buf *out);
 /* Checks a reply from another process. */
+/* Puts places of probes into out[f->n], ascending and each one once, whatever number of names it has: `*more` bytes
+ * behind the beginnings of the functions; NULL: where a probe is cheapest. Returns how many there are. */
+size_t functions_places(const struct functions *f, const u64 *more, u64 *out);
 bool functions_sound(const void *data, size_t len);
 /* The name of one. Characters that are not printable are question marks, which stand for them in patterns. */
 static inline const char *functions_name(const struct functions *f, size_t i)

@@ -1,5 +1,4 @@
 #include "elf/near.h"
-#include <stdbool.h>
 #include <string.h>
 
 static bool is_printable(const char *name)
@@ -33,4 +32,13 @@ void near_add(struct near *near, const char *name)
         near->text[len++] = ' ';
     memcpy(near->text + len, name, n + 1);
     near->n++;
+}
+
+bool near_is_text(const char *text, size_t size)
+{
+    const char *end = memchr(text, 0, size);
+    for (const char *c = text; end && c < end; c++)
+        if (*c < ' ' || *c > '~')
+            return false;
+    return end != NULL;
 }

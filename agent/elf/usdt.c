@@ -157,15 +157,6 @@ int usdt_find(int fd, const char *pattern, struct buf *out)
 
 /* ---- From another process ---------------------------------------------------------------------------------------- */
 
-static bool is_text(const char *text, size_t size)
-{
-    const char *end = memchr(text, 0, size);
-    for (const char *c = text; end && c < end; c++)
-        if (*c < ' ' || *c > '~')
-            return false;
-    return end != NULL;
-}
-
 #define WORDS 21 /* of struct pt_regs */
 
 static bool is_register(u8 word)
@@ -181,7 +172,7 @@ static bool argument_sound(const struct xp_usdt_argument *a)
 
 static bool site_sound(const struct usdt_site *s)
 {
-    if (!is_text(s->name, sizeof(s->name)) || !is_text(s->text, sizeof(s->text)) || !strchr(s->name, ':') ||
+    if (!near_is_text(s->name, sizeof(s->name)) || !near_is_text(s->text, sizeof(s->text)) || !strchr(s->name, ':') ||
         s->narguments > XP_USDT_ARGUMENTS)
         return false;
     for (size_t i = 0; i < XP_USDT_ARGUMENTS; i++)
@@ -194,7 +185,7 @@ bool usdt_sound(const void *data, size_t len)
 {
     const struct usdt *u = data;
     if (len < sizeof(*u) || u->magic != USDT_MAGIC || u->n > USDT_MAX || len != sizeof(*u) + u->n * sizeof(*u->sites) ||
-        !is_text(u->near, sizeof(u->near)))
+        !near_is_text(u->near, sizeof(u->near)))
         return false;
     for (u32 i = 0; i < u->n; i++)
         if (!site_sound(&u->sites[i]))

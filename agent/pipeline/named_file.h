@@ -7,6 +7,9 @@
 /* Whether a file of a process is meant, by its path in the root directory of the process: a name without a slash is
  * that of a file in whatever directory. */
 bool named_file_is(const struct probe_places *places, const char *path);
+/* Whether returns of functions of the file behind fd (borrowed) can be seen: stacks of Go move, with the return
+ * addresses on them. Returns 0; -ENOTSUP: it is Go; or another -errno. */
+int named_file_check_returns(struct parser *parser, int fd);
 /* Finds the functions in the file behind fd (borrowed). Returns 0; -ENOENT: it has none of that name; -ENOTSUP: a probe
  * there would harm (returns of Go); or another -errno. */
 int named_file_read(struct parser *parser, int fd, const struct probe_places *places, struct allocators *out);

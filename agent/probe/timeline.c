@@ -87,17 +87,25 @@ static int list(struct timeline_probe *p, const struct timeline_handlers *h)
     return rc;
 }
 
-/* The iterator is no program that runs by itself. */
+/* The iterator is no program that runs by itself. Switches come last: what is known of threads then is told before. */
 static int attach(struct timeline_probe *p)
 {
     struct timeline_bpf *s = p->skel;
-    s->links.xp_tl_fork = bpf_program__attach(s->progs.xp_tl_fork);
-    s->links.xp_tl_rename = s->links.xp_tl_fork ? bpf_program__attach(s->progs.xp_tl_rename) : NULL;
-    s->links.xp_tl_wakeup_new = s->links.xp_tl_rename ? bpf_program__attach(s->progs.xp_tl_wakeup_new) : NULL;
-    s->links.xp_tl_wakeup = s->links.xp_tl_wakeup_new ? bpf_program__attach(s->progs.xp_tl_wakeup) : NULL;
-    s->links.xp_tl_waking = s->links.xp_tl_wakeup ? bpf_program__attach(s->progs.xp_tl_waking) : NULL;
-    s->links.xp_tl_switch = s->links.xp_tl_waking ? bpf_program__attach(s->progs.xp_tl_switch) : NULL;
-    return s->links.xp_tl_switch ? 0 : -errno;
+    const struct {
+        struct bpf_program *program;
+        struct bpf_link **link;
+    } all[] = {
+        {s->progs.xp_tl_fork, &s->links.xp_tl_fork},
+        {s->progs.xp_tl_rename, &s->links.xp_tl_rename},
+        {s->progs.xp_tl_wakeup_new, &s->links.xp_tl_wakeup_new},
+        {s->progs.xp_tl_wakeup, &s->links.xp_tl_wakeup},
+        {s->progs.xp_tl_waking, &s->links.xp_tl_waking},
+        {s->progs.xp_tl_switch, &s->links.xp_tl_switch},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        if (!(*all[i].link = bpf_program__attach(all[i].program)))
+            return -errno;
+    return 0;
 }
 
 int timeline_probe_start(struct timeline_probe *p, const struct timeline_handlers *h, char *why, size_t len)

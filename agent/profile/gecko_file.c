@@ -30,19 +30,17 @@ void gecko_put_ms(u64 ns, struct buf *out)
 /* What is known of the recording: the comments are "key: value". */
 static void put_comments(const struct profile *p, struct buf *out)
 {
+    AUTO_BUF struct buf key = {0};
     buf_str(out, "\"extra\":[{\"label\":\"Recording\",\"entries\":[");
     for (size_t i = 0, n = 0; i < p->comments.n; i++) {
-        const char *text = profile_text(p, p->comments.v[i]), *value = strstr(text, ": ");
-        AUTO_BUF struct buf key = {0};
-        buf_add(&key, text, value ? (size_t)(value - text) : 0);
-        buf_char(&key, 0);
+        const char *value = profile_comment(p, i, &key);
         out->failed |= key.failed;
-        if (!value || out->failed)
+        if (!value)
             continue;
         buf_str(out, n++ ? ",{\"label\":" : "{\"label\":");
         buf_json(out, key.data);
         buf_str(out, ",\"format\":\"string\",\"value\":");
-        buf_json(out, value + 2);
+        buf_json(out, value);
         buf_char(out, '}');
     }
     buf_str(out, "]}]");

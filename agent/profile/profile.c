@@ -60,6 +60,15 @@ u64 profile_main_of(const struct profile *p, const struct prof_stack *s)
     return p->nevents && !s->event ? s->value[p->events[0]->main] : 0;
 }
 
+const char *profile_comment(const struct profile *p, size_t i, struct buf *key)
+{
+    const char *text = profile_text(p, p->comments.v[i]), *value = strstr(text, ": ");
+    key->len = 0;
+    buf_add(key, text, value ? (size_t)(value - text) : 0);
+    buf_char(key, 0);
+    return value && !key->failed ? value + 2 : NULL;
+}
+
 const char *profile_title(const struct profile *p)
 {
     const char *text = p->comments.n ? profile_text(p, p->comments.v[0]) : "profile";

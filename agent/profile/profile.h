@@ -2,6 +2,7 @@
  * encoders. Strings are UTF-8 and interned: equal strings have equal numbers; string 0 is "".
  */
 #pragma once
+#include "base/buf.h"
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "bpf/xprof.h"
@@ -133,5 +134,8 @@ size_t profile_columns(const struct profile *p, struct prof_column out[PROF_COLU
 const struct event_value *profile_main(const struct profile *p);
 /* Returns what a stack has of it. */
 u64 profile_main_of(const struct profile *p, const struct prof_stack *s);
+/* Returns the value of the i-th comment ("key: value"), and replaces `key` by its key, NUL-terminated; NULL: it has
+ * none, or there is no memory (key->failed). */
+const char *profile_comment(const struct profile *p, size_t i, struct buf *key);
 /* Returns the title of the recording: the value of the first comment (the command). */
 const char *profile_title(const struct profile *p);

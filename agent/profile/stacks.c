@@ -205,7 +205,7 @@ static void write_traces(const struct writer *w, struct buf *out)
 }
 
 /* Of each thread that there are counts of, once: in the order of the profile. */
-static int write_info(const struct profile *p, struct buf *out)
+static void write_info(const struct profile *p, struct buf *out)
 {
     struct map told = {0};
     buf_str(out, "info:\npid\tNSpid\tcomm\ttgid\tcgroup\n");
@@ -223,7 +223,6 @@ static int write_info(const struct profile *p, struct buf *out)
         buf_printf(out, "\t%u\t%llu\n", who->tgid, (unsigned long long)who->cgroup);
     }
     map_free(&told);
-    return out->failed ? -1 : 0;
 }
 
 static void writer_free(struct writer *w)

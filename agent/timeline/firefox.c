@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #define MARKERS  ((size_t)2 << 20) /* kept at once: 64 MB */
-#define CPUS     4194305u          /* no process has that number (PID_MAX_LIMIT) */
 #define INTERVAL 1000000u          /* ns; how narrow the graph may get */
 
 struct marker {
@@ -23,7 +22,8 @@ struct marker {
     u8 category;
 };
 struct track {
-    size_t count; /* markers that it will have */
+    size_t most; /* markers that it will have, at most */
+    size_t n;    /* that it has, while it is collected */
     u32 first, last;
 };
 struct queue { /* of a CPU */
@@ -52,14 +52,14 @@ static bool takes(const struct writer *w, u32 track)
 static void add(struct writer *w, u32 track, u64 begin, u64 end, const char *name, u8 category)
 {
     struct track *t = &w->tracks[track];
-    struct marker *m = takes(w, track) ? VEC_PUSH(&w->markers) : NULL;
+    struct marker *m = VEC_PUSH(&w->markers);
     if (!m) {
-        w->rc = w->rc ? w->rc : takes(w, track) ? -ENOMEM : 0;
+        w->rc = -ENOMEM;
         return;
     }
     *m = (struct marker){begin, end, profile_string(w->v->profile, name), 0, category};
     u32 place = (u32)w->markers.n;
-    *(t->first ? &w->markers.v[t->last - 1].next : &t->first) = place;
+    *(t->n++ ? &w->markers.v[t->last - 1].next : &t->first) = place;
     t->last = place;
 }
 
@@ -82,25 +82,22 @@ static void on_wake(void *ctx, const struct tl_wake *wake)
 {
     struct writer *w = ctx;
     u32 track = w->ncpus + wake->thread;
-    const struct tl_thread *waker = store_row(w->v->store, wake->waker);
-    char name[64];
+    char who[VIEW_WHO] = "an interrupt", name[64];
     if (!store_row(w->v->store, wake->thread)->wanted || !takes(w, track))
         return;
-    if (wake->interrupt || !wake->waker)
-        snprintf(name, sizeof(name), "woken up by an interrupt");
-    else
-        snprintf(name, sizeof(name), "woken up by %s (%u)", waker->comm, waker->tid);
+    if (!wake->interrupt && wake->waker)
+        view_who(store_row(w->v->store, wake->waker), who);
+    snprintf(name, sizeof(name), "woken up by %s", who);
     add(w, track, wake->time, wake->time, name, GECKO_OTHER);
 }
 
 static void on_run(void *ctx, u32 cpu, u32 thread, u64 begin, u64 end)
 {
     struct writer *w = ctx;
-    const struct tl_thread *t = store_row(w->v->store, thread);
-    char name[64];
+    char name[VIEW_WHO];
     if (!takes(w, cpu))
         return;
-    snprintf(name, sizeof(name), "%s (%u)", t->comm, t->tid);
+    view_who(store_row(w->v->store, thread), name);
     add(w, cpu, begin, end, name, GECKO_USER);
 }
 
@@ -128,135 +125,130 @@ static void on_queue(void *ctx, u32 cpu, u64 time, u32 running)
 static void count_slice(void *ctx, const struct tl_slice *s)
 {
     struct writer *w = ctx;
-    w->tracks[w->ncpus + s->thread].count += store_row(w->v->store, s->thread)->wanted;
+    w->tracks[w->ncpus + s->thread].most += store_row(w->v->store, s->thread)->wanted;
 }
 
 static void count_wake(void *ctx, const struct tl_wake *wake)
 {
     struct writer *w = ctx;
-    w->tracks[w->ncpus + wake->thread].count += store_row(w->v->store, wake->thread)->wanted;
+    w->tracks[w->ncpus + wake->thread].most += store_row(w->v->store, wake->thread)->wanted;
 }
 
 static void count_run(void *ctx, u32 cpu, u32 thread, u64 begin, u64 end)
 {
     struct writer *w = ctx;
     (void)thread;
-    w->tracks[cpu].count += end > begin;
+    w->tracks[cpu].most += end > begin;
 }
 
 static void count_queue(void *ctx, u32 cpu, u64 time, u32 running)
 {
     struct writer *w = ctx;
     (void)time;
-    w->tracks[cpu].count += running || w->tracks[cpu].count;
+    w->tracks[cpu].most += running || w->tracks[cpu].most;
 }
 
 /* ---- The file ---------------------------------------------------------------------------------------------------- */
 
-static void put_times(struct writer *w, const char *name, const struct track *t, bool ends)
-{
-    struct buf *out = &w->v->buf;
-    buf_printf(out, ",\"%s\":[", name);
-    for (u32 i = t->first; i; i = w->markers.v[i - 1].next) {
-        const struct marker *m = &w->markers.v[i - 1];
-        buf_str(out, i == t->first ? "" : ",");
-        if (ends && m->end == m->begin)
-            buf_str(out, "null");
-        else
-            put_ms(out, (ends ? m->end : m->begin) - w->v->begin);
-        view_flush(w->v, false);
-    }
-    buf_char(out, ']');
-}
+/* Writes a value of a marker. */
+typedef void put_value(struct writer *w, const struct marker *m, struct gecko_tables *tables);
 
-static u64 name_of(const struct marker *m, struct gecko_tables *tables)
+static void put_name(struct writer *w, const struct marker *m, struct gecko_tables *tables)
 {
     s64 row = gecko_add_string(tables, m->name);
-    return row < 0 ? 0 : (u64)row;
+    text_uint(&w->v->buf, row < 0 ? 0 : (u64)row);
+    w->rc = row < 0 ? -ENOMEM : w->rc;
 }
 
-static u64 phase_of(const struct marker *m, struct gecko_tables *tables)
+static void put_begin(struct writer *w, const struct marker *m, struct gecko_tables *tables)
 {
     (void)tables;
-    return m->end > m->begin; /* 0: an instant, 1: an interval */
+    put_ms(&w->v->buf, m->begin - w->v->begin);
 }
 
-static u64 category_of(const struct marker *m, struct gecko_tables *tables)
+static void put_end(struct writer *w, const struct marker *m, struct gecko_tables *tables)
 {
     (void)tables;
-    return m->category;
+    if (m->end > m->begin)
+        put_ms(&w->v->buf, m->end - w->v->begin);
+    else
+        buf_str(&w->v->buf, "null");
 }
 
-static void put_column(struct writer *w, const char *name, const struct track *t, struct gecko_tables *tables,
-                       u64 (*value)(const struct marker *, struct gecko_tables *))
+static void put_phase(struct writer *w, const struct marker *m, struct gecko_tables *tables)
 {
+    (void)tables;
+    buf_char(&w->v->buf, m->end > m->begin ? '1' : '0'); /* an interval, an instant */
+}
+
+static void put_category(struct writer *w, const struct marker *m, struct gecko_tables *tables)
+{
+    (void)tables;
+    text_uint(&w->v->buf, m->category);
+}
+
+static void put_null(struct writer *w, const struct marker *m, struct gecko_tables *tables)
+{
+    (void)m, (void)tables;
+    buf_str(&w->v->buf, "null");
+}
+
+static void put_markers(struct writer *w, const struct track *t, struct gecko_tables *tables)
+{
+    static const struct {
+        const char *name;
+        put_value *put;
+    } columns[] = {{"name", put_name},   {"startTime", put_begin},   {"endTime", put_end},
+                   {"phase", put_phase}, {"category", put_category}, {"data", put_null}};
     struct buf *out = &w->v->buf;
-    buf_printf(out, ",\"%s\":[", name);
-    for (u32 i = t->first; i; i = w->markers.v[i - 1].next) {
-        buf_str(out, i == t->first ? "" : ",");
-        if (value)
-            text_uint(out, value(&w->markers.v[i - 1], tables));
-        else
-            buf_str(out, "null");
-        view_flush(w->v, false);
+    buf_printf(out, "\"markers\":{\"length\":%zu", t->n);
+    for (size_t c = 0; c < sizeof(columns) / sizeof(*columns); c++) {
+        buf_printf(out, ",\"%s\":[", columns[c].name);
+        for (u32 i = t->first; i; i = w->markers.v[i - 1].next) {
+            buf_str(out, i == t->first ? "" : ",");
+            columns[c].put(w, &w->markers.v[i - 1], tables);
+            view_flush(w->v, false);
+        }
+        buf_char(out, ']');
     }
-    buf_char(out, ']');
-}
-
-static void put_markers(struct writer *w, const struct track *t, size_t n, struct gecko_tables *tables)
-{
-    struct buf *out = &w->v->buf;
-    buf_printf(out, "\"markers\":{\"length\":%zu", n);
-    put_column(w, "name", t, tables, name_of);
-    put_times(w, "startTime", t, false);
-    put_times(w, "endTime", t, true);
-    put_column(w, "phase", t, tables, phase_of);
-    put_column(w, "category", t, tables, category_of);
-    put_column(w, "data", t, tables, NULL);
     buf_str(out, "},");
 }
 
-/* Appends a column of the samples of a thread: rows of stacks, times, or ones. */
-static void put_sample_column(struct writer *w, const char *name, const s64 *rows, size_t first, size_t n)
+/* Appends the columns of n samples of a thread, each with its time and weight. */
+static int put_columns(struct writer *w, size_t first, size_t n, struct gecko_tables *tables)
 {
+    struct tl_samples *s = &w->v->samples;
     struct buf *out = &w->v->buf;
-    buf_printf(out, ",\"%s\":[", name);
-    for (size_t i = 0; i < n; i++) {
-        buf_str(out, i ? "," : "");
-        if (rows)
-            text_uint(out, (u64)rows[i]);
-        else if (name[0] == 't')
-            put_ms(out, samples_at(&w->v->samples, first + i)->time - w->v->begin);
-        else
-            buf_char(out, '1');
+    buf_str(out, ",\"stack\":[");
+    for (size_t i = first; i < first + n; i++) {
+        int rc = frames_of(w->v->profile, samples_at(s, i), &s->frames);
+        size_t process = s->frames.n > 1; /* it is the track's */
+        s64 row = rc ? -1 : gecko_add_stack(tables, s->frames.v + process, s->frames.n - process);
+        if (row < 0)
+            return -ENOMEM;
+        buf_str(out, i > first ? "," : "");
+        text_uint(out, (u64)row);
     }
+    buf_str(out, "],\"time\":[");
+    for (size_t i = first; i < first + n; i++) {
+        buf_str(out, i > first ? "," : "");
+        put_ms(out, samples_at(s, i)->time - w->v->begin);
+    }
+    buf_str(out, "],\"weight\":[");
+    for (size_t i = 0; i < n; i++)
+        buf_str(out, i ? ",1" : "1");
     buf_char(out, ']');
+    return 0;
 }
 
 /* Appends "samples": the stacks of a thread, each at its time. */
 static int put_samples(struct writer *w, u32 track, struct gecko_tables *tables)
 {
     const struct tl_thread *t = track < w->ncpus ? NULL : store_row(w->v->store, track - w->ncpus);
-    struct tl_samples *s = &w->v->samples;
-    size_t n = 0, first = t ? samples_of(s, t->tgid, t->tid, &n) : 0;
-    for (; n && samples_at(s, first)->time < w->v->begin; n--)
-        first++;
-    s64 *rows = calloc(n + 1, sizeof(*rows));
-    int rc = rows ? 0 : -ENOMEM;
-    for (size_t i = 0; i < n && !rc; i++) {
-        rc = frames_of(w->v->profile, samples_at(s, first + i), &s->frames);
-        size_t process = s->frames.n > 1;
-        rows[i] = rc ? -1 : gecko_add_stack(tables, s->frames.v + process, s->frames.n - process);
-        rc = rows[i] < 0 ? -ENOMEM : rc;
-    }
-    if (!rc) {
-        buf_printf(&w->v->buf, "\"samples\":{\"length\":%zu,\"weightType\":\"samples\"", n);
-        put_sample_column(w, "stack", rows, first, n);
-        put_sample_column(w, "time", NULL, first, n);
-        put_sample_column(w, "weight", NULL, first, n);
-        buf_str(&w->v->buf, "},");
-    }
-    free(rows);
+    size_t n = 0, first = t ? samples_of(&w->v->samples, t->tgid, t->tid, &n) : 0;
+    buf_printf(&w->v->buf, "\"samples\":{\"length\":%zu,\"weightType\":\"samples\"", n);
+    int rc = put_columns(w, first, n, tables);
+    buf_str(&w->v->buf, "},");
     return rc;
 }
 
@@ -264,7 +256,7 @@ static struct gecko_thread head_of(const struct writer *w, u32 track, char name[
 {
     if (track < w->ncpus) {
         snprintf(name, 48, "CPU %u", track);
-        return (struct gecko_thread){name, "CPUs", CPUS, CPUS + track, !track};
+        return (struct gecko_thread){name, "CPUs", VIEW_CPUS, VIEW_CPU(track), !track};
     }
     const struct tl_thread *t = store_row(w->v->store, track - w->ncpus);
     return (struct gecko_thread){t->comm, view_process(t), t->tgid, t->tid, t->tid == t->tgid};
@@ -275,20 +267,17 @@ static int put_track(struct writer *w, u32 track)
     struct track *t = &w->tracks[track];
     struct gecko_tables tables = {.p = w->v->profile};
     char name[48];
-    size_t n = 0;
-    for (u32 i = t->first; i; i = w->markers.v[i - 1].next)
-        n++;
-    if (!n)
+    if (!t->n)
         return 0;
     struct gecko_thread head = head_of(w, track, name);
     buf_str(&w->v->buf, w->written++ ? "," : "");
     gecko_begin_thread(&head, &w->v->buf);
-    put_markers(w, t, n, &tables);
+    put_markers(w, t, &tables);
     int rc = put_samples(w, track, &tables);
     gecko_put_tables(&tables, &w->v->buf);
     buf_char(&w->v->buf, '}');
     gecko_tables_free(&tables);
-    return rc;
+    return rc ? rc : w->rc;
 }
 
 static int collect(struct writer *w)
@@ -306,8 +295,8 @@ static int put_tracks(struct writer *w)
     int rc = 0;
     for (w->from = 0; w->from < w->ntracks && !rc; w->from = w->until) {
         size_t n = 0;
-        for (w->until = w->from; w->until < w->ntracks && (!n || n + w->tracks[w->until].count <= MARKERS); w->until++)
-            n += w->tracks[w->until].count;
+        for (w->until = w->from; w->until < w->ntracks && (!n || n + w->tracks[w->until].most <= MARKERS); w->until++)
+            n += w->tracks[w->until].most;
         rc = n ? collect(w) : 0;
         for (u32 t = w->from; t < w->until && !rc && n; t++)
             rc = put_track(w, t);

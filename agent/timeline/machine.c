@@ -73,33 +73,55 @@ static void tell_queue(const struct tl_machine *m, u32 cpu, const struct tl_even
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
+/* When the thread that leaves began to run; if it does not say so, since it was seen last, or just now. */
+static u64 began(const struct tl_event *e, const struct tl_now *n)
+{
+    if (e->ran == UINT32_MAX || e->ran > e->time)
+        return n->assumed ? n->since : e->time;
+    return later(n->since, e->time - e->ran);
+}
+
+/* It had the CPU, which another one has by now. */
+static void lose(struct tl_machine *m, u32 thread, u32 cpu, u64 time, const struct tl_visitor *v)
+{
+    struct tl_now *n = &m->threads.v[thread];
+    if (!thread || n->doing != TL_RUNNING || n->cpu != (s32)cpu)
+        return;
+    tell(m, thread, time, v);
+    n->doing = TL_RUNNABLE;
+    n->since = time;
+    n->assumed = 1;
+}
+
 /* Some kernels switch threads without a word now and then. A thread that leaves says for how long it ran; who had the
  * CPU before is gone by then, nobody knows where. */
-static void recover(struct tl_machine *m, const struct tl_event *e, u32 before, const struct tl_visitor *v)
+static void recover(struct tl_machine *m, const struct tl_event *e, const struct tl_visitor *v)
 {
-    struct tl_now *n = &m->threads.v[e->thread], *other = &m->threads.v[before];
-    u64 began = e->ran < e->time && e->ran != UINT32_MAX ? e->time - e->ran : e->time;
-    if (before && other->doing == TL_RUNNING && other->cpu == (s32)e->cpu) {
-        tell(m, before, later(other->since, began), v);
-        other->doing = TL_RUNNABLE;
-        other->since = later(other->since, began);
-        other->assumed = 1;
+    struct tl_cpu *c = &m->cpus[e->cpu];
+    struct tl_now *n = &m->threads.v[e->thread];
+    u64 start = began(e, n);
+    if (!c->known || c->thread != e->thread) {
+        u64 left = later(c->since, start);
+        tell_run(m, e->cpu, left, v);
+        if (c->known)
+            lose(m, c->thread, e->cpu, left, v);
+        c->known = 1;
+        c->thread = e->thread;
+        c->since = start = left;
     }
-    if (!e->thread || n->doing == TL_RUNNING || n->doing == TL_UNKNOWN)
-        return;
-    began = later(n->since, began);
-    tell(m, e->thread, began, v);
-    *n = (struct tl_now){.since = began, .cpu = (s32)e->cpu, .from = -1, .doing = TL_RUNNING};
+    if (e->thread && n->doing != TL_RUNNING) {
+        tell(m, e->thread, start, v);
+        n->doing = TL_RUNNING;
+        n->since = start;
+        n->from = -1;
+    }
 }
 
 static void leave(struct tl_machine *m, const struct tl_event *e, const struct tl_visitor *v)
 {
     struct tl_now *n = &m->threads.v[e->thread];
-    if (n->doing != TL_RUNNING && n->assumed)
-        n->doing = TL_RUNNING;
     n->cpu = (s32)e->cpu;
-    if (n->doing == TL_RUNNING)
-        tell(m, e->thread, e->time, v);
+    tell(m, e->thread, e->time, v);
     n->doing = e->flags & XP_TL_DEAD ? TL_GONE : e->flags & XP_TL_RUNNABLE ? TL_RUNNABLE : TL_BLOCKED;
     n->flags = e->flags & (XP_TL_IO | XP_TL_DEEP);
     n->stack = e->stack;
@@ -126,15 +148,8 @@ static void arrive(struct tl_machine *m, const struct tl_event *e, const struct 
 static void switch_to(struct tl_machine *m, const struct tl_event *e, const struct tl_visitor *v)
 {
     struct tl_cpu *c = &m->cpus[e->cpu];
-    if (!c->known) { /* it had the CPU from the beginning */
-        c->known = 1;
-        c->thread = e->thread;
-        c->since = m->begin;
-    }
-    if (c->thread == e->thread)
-        tell_run(m, e->cpu, e->time, v);
-    else
-        recover(m, e, c->thread, v);
+    recover(m, e, v);
+    tell_run(m, e->cpu, e->time, v);
     if (e->thread)
         leave(m, e, v);
     if (e->other)

@@ -53,9 +53,27 @@ TEST(timeline_a_switch_without_a_word_is_found_by_the_time_that_the_thread_ran)
     struct xp_tl_event e = {.type = XP_TL_SWITCH, .time = STORY_BEGIN + 50000, .thread = 12, .other = 10, .ran = 20000};
     store_event(s, &e); /* from 11 to 12 at 30 us: nobody said so */
     story_event(s, XP_TL_SWITCH, 0, 60, 10, 11, XP_TL_RUNNABLE);
+    told(s, &out, true); /* CPU 0 has a thread all the time */
+    CHECK(strstr(out.data, "cpu0:1:20 ") && strstr(out.data, "cpu0:2:10 ") && strstr(out.data, "cpu0:3:20 "));
     CHECK_STR(told(s, &out, false),
               "2b0-10 0>2 3b0-10 0>3 1r0-20 2q10-20 2r20-30 3q10-30 3r30-50 1q20-50 1r50-60 "
               "2q30-60 1q60-100 2r60-100 3b50-100 ");
+    store_free(&s);
+}
+
+/* Its arrival was before anything was seen of that CPU. */
+TEST(timeline_has_no_gap_where_a_thread_leaves_that_nobody_saw_arrive)
+{
+    AUTO_BUF struct buf out = {0};
+    struct tl_store *s = NULL;
+    CHECK(!store_new(&s, 2, STORY_BEGIN, 1 << 20));
+    story_thread(s, 10, 10, "a", false);
+    store_all_listed(s);
+    story_event(s, XP_TL_WAKEUP, 0, 12, 10, 1, 0);
+    struct xp_tl_event e = {.type = XP_TL_SWITCH, .cpu = 1, .time = STORY_BEGIN + 20000, .thread = 10, .ran = 3000};
+    e.flags = XP_TL_RUNNABLE;
+    store_event(s, &e);
+    CHECK_STR(told(s, &out, true), "1b0-12 0>1 1q12-17 cpu1:1:3 1r17-20 1q20-100 ");
     store_free(&s);
 }
 

@@ -26,15 +26,17 @@ static int by_time(const void *x, const void *y, void *arg)
     return r ? r : compare_u64(a->time, b->time);
 }
 
-int samples_init(struct tl_samples *s, const struct profile *p)
+int samples_init(struct tl_samples *s, const struct profile *p, u64 begin)
 {
     *s = (struct tl_samples){.p = p};
     for (size_t i = 0; i < p->stacks.n; i++) {
-        u32 *place = p->stacks.v[i].time ? VEC_PUSH(&s->stacks) : NULL;
-        if (p->stacks.v[i].time && !place)
+        u64 time = p->stacks.v[i].time;
+        if (!time || time < begin)
+            continue;
+        u32 *place = VEC_PUSH(&s->stacks);
+        if (!place)
             return -ENOMEM;
-        if (place)
-            *place = (u32)i;
+        *place = (u32)i;
     }
     if (s->stacks.n)
         qsort_r(s->stacks.v, s->stacks.n, sizeof(*s->stacks.v), by_time, (void *)p);

@@ -10,7 +10,8 @@ struct tl_samples {
     struct frames frames;
 };
 
-int samples_init(struct tl_samples *s, const struct profile *p); /* 0 or -ENOMEM */
+/* Those since `begin` (CLOCK_MONOTONIC). Returns 0 or -ENOMEM. */
+int samples_init(struct tl_samples *s, const struct profile *p, u64 begin);
 void samples_free(struct tl_samples *s);
 /* Returns the place of the first sample of a thread in `stacks`; *n: how many there are. */
 size_t samples_of(const struct tl_samples *s, u32 tgid, u32 tid, size_t *n);

@@ -45,7 +45,7 @@ int store_new(struct tl_store **out, u32 ncpus, u64 begin, size_t budget)
         return -ENOMEM;
     }
     *idle = (struct tl_thread){.comm = "idle", .process = "idle"};
-    s->machine.begin = s->figures.begin = begin;
+    s->machine.begin = begin;
     *out = s;
     return 0;
 }
@@ -97,12 +97,18 @@ static void drop(struct tl_store *s, struct cpu *cpu)
     }
     s->figures.dropped += c->events;
     if (c->last > s->machine.begin)
-        s->machine.begin = s->figures.begin = c->last;
+        s->machine.begin = c->last;
     cpu->head = c->next;
     if (!cpu->head)
         cpu->tail = NULL;
     s->nchunks--;
     free(c);
+}
+
+static void note_bytes(struct tl_figures *f, const struct tl_store *s)
+{
+    if (bytes_of(s) > f->bytes)
+        f->bytes = bytes_of(s);
 }
 
 static struct tl_chunk *new_chunk(struct tl_store *s, struct cpu *cpu)
@@ -120,8 +126,7 @@ static struct tl_chunk *new_chunk(struct tl_store *s, struct cpu *cpu)
     *(cpu->tail ? &cpu->tail->next : &cpu->head) = c;
     cpu->tail = c;
     s->nchunks++;
-    if (bytes_of(s) > s->figures.peak_bytes)
-        s->figures.peak_bytes = bytes_of(s);
+    note_bytes(&s->figures, s);
     return c;
 }
 
@@ -187,7 +192,7 @@ static u32 number_of(struct tl_store *s, const struct xp_tl_listed *l)
     return (u32)*number;
 }
 
-int store_listed(struct tl_store *s, u32 row, const struct xp_tl_listed *l)
+void store_listed(struct tl_store *s, u32 row, const struct xp_tl_listed *l)
 {
     struct tl_now now = {.since = s->machine.begin, .cpu = -1, .from = -1, .flags = l->flags & (XP_TL_IO | XP_TL_DEEP)};
     now.doing = l->on_cpu                   ? TL_RUNNING
@@ -197,7 +202,6 @@ int store_listed(struct tl_store *s, u32 row, const struct xp_tl_listed *l)
     now.stack = now.doing == TL_BLOCKED ? number_of(s, l) : 0;
     if (row)
         machine_assume(&s->machine, row, &now);
-    return 0;
 }
 
 const struct tl_frames *store_frames(const struct tl_store *s, u32 stack)
@@ -247,6 +251,6 @@ const struct tl_machine *store_machine(const struct tl_store *s)
 struct tl_figures store_figures(const struct tl_store *s)
 {
     struct tl_figures f = s->figures;
-    f.bytes = bytes_of(s);
+    note_bytes(&f, s);
     return f;
 }

@@ -24,8 +24,7 @@ struct tl_figures {
     u64 switches, wakeups; /* that came */
     u64 dropped;           /* events that were too old for the budget */
     u64 left_out;          /* of threads beyond those for which there is room */
-    u64 bytes, peak_bytes; /* memory now, and at most */
-    u64 begin;             /* since when it is whole */
+    u64 bytes;             /* of memory, at most */
 };
 struct tl_store;
 
@@ -42,8 +41,8 @@ u32 store_rows(const struct tl_store *s);
 
 /* Adds an event of the kernel side. What does not make sense is left out. Returns 0 or -ENOMEM. */
 int store_event(struct tl_store *s, const struct xp_tl_event *e);
-/* Says what a thread was doing when the recording began. Returns 0 or -ENOMEM. */
-int store_listed(struct tl_store *s, u32 row, const struct xp_tl_listed *l);
+/* Says what a thread was doing when the recording began. */
+void store_listed(struct tl_store *s, u32 row, const struct xp_tl_listed *l);
 /* From here on, threads that are not known have just begun. */
 void store_all_listed(struct tl_store *s);
 

@@ -143,7 +143,7 @@ int timeline_write(struct timeline *t, enum timeline_format format, struct profi
     struct tl_view v = {.store = t->store, .causes = t->causes, .profile = p, .end = t->end, .sink = sink};
     v.begin = store_machine(t->store)->begin;
     v.start_ns = t->start_ns + (v.begin - t->begin);
-    int rc = samples_init(&v.samples, p);
+    int rc = samples_init(&v.samples, p, v.begin);
     if (!rc)
         rc = format == TIMELINE_TRACE ? trace_write(&v) : firefox_write(&v);
     samples_free(&v.samples);
@@ -154,14 +154,15 @@ int timeline_write(struct timeline *t, enum timeline_format format, struct profi
 void timeline_report(const struct timeline *t, struct timeline_report *out)
 {
     struct tl_figures f = store_figures(t->store);
+    u64 begin = store_machine(t->store)->begin;
     *out = (struct timeline_report){
         .switches = f.switches,
         .wakeups = f.wakeups,
         .lost = timeline_probe_lost(t->probe),
         .dropped = f.dropped,
         .left_out = f.left_out,
-        .bytes = f.peak_bytes > f.bytes ? f.peak_bytes : f.bytes,
-        .seconds = t->end > f.begin ? (double)(t->end - f.begin) / 1e9 : 0,
+        .bytes = f.bytes,
+        .seconds = t->end > begin ? (double)(t->end - begin) / 1e9 : 0,
         .threads = store_rows(t->store) - 1,
         .cpus = store_machine(t->store)->ncpus,
     };

@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers that no process has: PID_MAX_LIMIT is 4,194,304 (include/linux/threads.h). */
-#define CPUS       4194305u
-#define CPU_THREAD 4194400u
-#define BY_NOBODY  0u
-#define BY_IRQ     UINT32_MAX
-#define NO_QUEUE   UINT32_MAX
+#define BY_NOBODY 0u
+#define BY_IRQ    UINT32_MAX
+#define NO_QUEUE  UINT32_MAX
 
 struct writer {
     struct tl_view *v;
@@ -70,8 +67,8 @@ static void put_name(struct writer *w, const char *what, u32 pid, u32 tid, const
 
 static void put_cpus(struct writer *w)
 {
-    put_name(w, "process_name", CPUS, CPUS, "CPUs");
-    struct buf *out = begin(w, "M", CPUS, CPUS);
+    put_name(w, "process_name", VIEW_CPUS, VIEW_CPUS, "CPUs");
+    struct buf *out = begin(w, "M", VIEW_CPUS, VIEW_CPUS);
     buf_str(out, ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":-1}");
     end(w);
 }
@@ -100,12 +97,14 @@ static void add_running(struct buf *out, const struct tl_slice *s)
 static void add_runnable(struct writer *w, struct buf *out, const struct tl_slice *s)
 {
     u32 waker = w->wakers[s->thread];
+    char who[VIEW_WHO];
     buf_str(out, ",\"name\":\"runnable\",\"cat\":\"runnable\"");
     if (waker == BY_IRQ) {
         buf_str(out, ",\"args\":{\"waker\":\"interrupt\"}");
     } else if (waker) {
         buf_str(out, ",\"args\":{\"waker\":");
-        put_who(out, store_row(w->v->store, waker));
+        view_who(store_row(w->v->store, waker), who);
+        buf_json(out, who);
         buf_char(out, '}');
     }
     w->wakers[s->thread] = BY_NOBODY;
@@ -178,7 +177,7 @@ static void see_cpu(struct writer *w, u32 cpu)
         return;
     w->seen[cpu] = true;
     snprintf(name, sizeof(name), "CPU %u", cpu);
-    put_name(w, "thread_name", CPUS, CPU_THREAD + cpu, name);
+    put_name(w, "thread_name", VIEW_CPUS, VIEW_CPU(cpu), name);
 }
 
 static void on_run(void *ctx, u32 cpu, u32 thread, u64 from, u64 until)
@@ -186,7 +185,7 @@ static void on_run(void *ctx, u32 cpu, u32 thread, u64 from, u64 until)
     struct writer *w = ctx;
     const struct tl_thread *t = store_row(w->v->store, thread);
     see_cpu(w, cpu);
-    struct buf *out = begin(w, "X", CPUS, CPU_THREAD + cpu);
+    struct buf *out = begin(w, "X", VIEW_CPUS, VIEW_CPU(cpu));
     put_slice(w, from, until);
     buf_str(out, ",\"name\":");
     buf_json(out, t->comm);
@@ -203,25 +202,28 @@ static void on_queue(void *ctx, u32 cpu, u64 time, u32 running)
         return;
     see_cpu(w, cpu);
     w->queues[cpu] = running;
-    struct buf *out = begin(w, "C", CPUS, CPU_THREAD + cpu);
+    struct buf *out = begin(w, "C", VIEW_CPUS, VIEW_CPU(cpu));
     put_time(w, time);
     buf_printf(out, ",\"name\":\"run queue of CPU %u\",\"args\":{\"threads\":%u}", cpu, running);
     end(w);
 }
 
-/* What is known of the recording: the comments are "key: value". */
 static void put_head(struct tl_view *v)
 {
+    AUTO_BUF struct buf key = {0};
     struct buf *out = &v->buf;
     buf_printf(out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"start_seconds\":\"%llu.%09llu\",",
                (unsigned long long)(v->start_ns / 1000000000), (unsigned long long)(v->start_ns % 1000000000));
     buf_printf(out, "\"start_monotonic_ns\":\"%llu\"", (unsigned long long)v->begin);
     for (size_t i = 0; i < v->profile->comments.n; i++) {
-        const char *text = profile_text(v->profile, v->profile->comments.v[i]), *value = strstr(text, ": ");
+        const char *value = profile_comment(v->profile, i, &key);
+        out->failed |= key.failed;
         if (!value)
             continue;
-        buf_printf(out, ",\"%.*s\":", (int)(value - text), text);
-        buf_json(out, value + 2);
+        buf_char(out, ',');
+        buf_json(out, key.data);
+        buf_char(out, ':');
+        buf_json(out, value);
     }
     buf_str(out, "},\n\"traceEvents\":[");
 }

@@ -1,6 +1,7 @@
 /* Samples in Chrome's format: each is an instant on the track of its thread, with its stack as text, because Perfetto
  * shows that; and, in the format's own way, an entry of "samples" that refers to a tree of frames ("stackFrames").
  */
+#include "base/cleanup.h"
 #include "profile/lookup.h"
 #include "profile/text.h"
 #include "timeline/writer.h"
@@ -67,10 +68,8 @@ static void put_instant(struct tl_view *v, size_t i)
 static int put_events(struct tl_view *v, struct tree *t, u32 *leaves)
 {
     for (size_t i = 0; i < v->samples.stacks.n; i++) {
-        const struct prof_stack *s = samples_at(&v->samples, i);
-        if (s->time < v->begin)
-            continue;
-        if (frames_of(v->profile, s, &v->samples.frames) || !(leaves[i] = add_stack(t, &v->samples.frames)))
+        if (frames_of(v->profile, samples_at(&v->samples, i), &v->samples.frames) ||
+            !(leaves[i] = add_stack(t, &v->samples.frames)))
             return -ENOMEM;
         put_instant(v, i);
         view_flush(v, false);
@@ -97,11 +96,9 @@ static void put_samples(struct tl_view *v, const u32 *leaves)
 {
     struct buf *out = &v->buf;
     buf_str(out, ",\n\"samples\":[");
-    for (size_t i = 0, n = 0; i < v->samples.stacks.n; i++) {
+    for (size_t i = 0; i < v->samples.stacks.n; i++) {
         const struct prof_stack *s = samples_at(&v->samples, i);
-        if (!leaves[i])
-            continue;
-        buf_str(out, n++ ? ",\n{" : "\n{");
+        buf_str(out, i ? ",\n{" : "\n{");
         put_ids(out, samples_tgid(&v->samples, i), s, v->begin);
         buf_printf(out, ",\"name\":\"%s\",\"sf\":\"%u\",\"weight\":1}", v->profile->events[s->event]->name, leaves[i]);
         view_flush(v, false);
@@ -112,14 +109,13 @@ static void put_samples(struct tl_view *v, const u32 *leaves)
 int trace_put_samples(struct tl_view *v)
 {
     struct tree tree = {0};
-    u32 *leaves = calloc(v->samples.stacks.n + 1, sizeof(*leaves));
+    AUTO_FREE u32 *leaves = calloc(v->samples.stacks.n + 1, sizeof(*leaves));
     int rc = leaves ? put_events(v, &tree, leaves) : -ENOMEM;
     buf_str(&v->buf, "\n]");
     if (!rc && tree.nodes.n) {
         put_tree(v, &tree);
         put_samples(v, leaves);
     }
-    free(leaves);
     vec_free(&tree.nodes);
     lookup_free(&tree.index);
     return rc;

@@ -1,6 +1,7 @@
 #include "timeline/writer.h"
 #include "profile/text.h"
 #include <errno.h>
+#include <stdio.h>
 
 #define FULL ((size_t)1 << 20)
 
@@ -33,11 +34,9 @@ void put_ms(struct buf *out, u64 ns)
     put_thousandths(out, ns / 1000);
 }
 
-void put_who(struct buf *out, const struct tl_thread *t)
+void view_who(const struct tl_thread *t, char out[VIEW_WHO])
 {
-    AUTO_BUF struct buf text = {0};
-    buf_printf(&text, "%.16s (%u)", t->comm, t->tid);
-    buf_json(out, text.data ? text.data : "");
+    snprintf(out, VIEW_WHO, "%.15s (%u)", t->comm, t->tid);
 }
 
 const char *view_process(const struct tl_thread *t)

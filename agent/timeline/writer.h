@@ -8,6 +8,11 @@
 #include "timeline/store.h"
 #include "timeline/sink.h"
 
+/* CPUs are the threads of one more process. No process has these numbers: PID_MAX_LIMIT is 4,194,304
+ * (include/linux/threads.h). */
+#define VIEW_CPUS   4194305u
+#define VIEW_CPU(n) (VIEW_CPUS + 1 + (n))
+
 struct tl_view {
     const struct tl_store *store;
     struct tl_causes *causes;
@@ -25,8 +30,9 @@ void view_flush(struct tl_view *v, bool all);
 /* Appends a time, or a duration, as a number with three decimals: in us, or in ms. */
 void put_us(struct buf *out, u64 ns);
 void put_ms(struct buf *out, u64 ns);
-/* Appends "NAME (TID)", as a JSON string. */
-void put_who(struct buf *out, const struct tl_thread *t);
+/* Writes "NAME (TID)". */
+#define VIEW_WHO 32
+void view_who(const struct tl_thread *t, char out[VIEW_WHO]);
 /* Returns the name of the process that the thread is one of. */
 const char *view_process(const struct tl_thread *t);
 

@@ -11,12 +11,7 @@
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
+#include "bpf/occurs.bpf.h"
 #include "bpf/cost.bpf.h"
 
-XP_INLINE void xp_function(u64 *ctx)
-{
-    if (xp_is_wanted() && xp_tp_counts(ctx))
-        xp_count_place(ctx);
-}
-
-XP_COSTED_PROGRAM("kprobe", xp_on_function, xp_function)
+XP_COSTED_PROGRAM("kprobe", xp_on_function, xp_occurs)

@@ -9,16 +9,7 @@
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
+#include "bpf/occurs.bpf.h"
 #include "bpf/cost.bpf.h"
 
-XP_INLINE void xp_kprobe(u64 *ctx)
-{
-    struct xp_state *s = xp_is_wanted() && xp_tp_counts(ctx) ? xp_begin_level() : 0;
-    if (!s)
-        return;
-    xp_tp_amounts(ctx, s);
-    xp_count_here(ctx, s, 0);
-    xp_end_level();
-}
-
-XP_COSTED_PROGRAM("kprobe", xp_on_kprobe, xp_kprobe)
+XP_COSTED_PROGRAM("kprobe", xp_on_kprobe, xp_occurs)

@@ -11,11 +11,11 @@
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
+#include "bpf/occurs.bpf.h"
 
 SEC("kprobe")
-int xp_on_mapped_function(void *ctx)
+int xp_on_mapped_function(u64 *ctx)
 {
-    if (xp_is_wanted() && xp_tp_counts(ctx))
-        xp_count_place(ctx);
+    xp_occurs(ctx);
     return 0;
 }

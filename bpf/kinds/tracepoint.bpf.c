@@ -10,16 +10,7 @@
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
+#include "bpf/occurs.bpf.h"
 #include "bpf/cost.bpf.h"
 
-XP_INLINE void xp_tracepoint(u64 *ctx)
-{
-    struct xp_state *s = xp_is_wanted() && xp_tp_counts(ctx) ? xp_begin_level() : 0;
-    if (!s)
-        return;
-    xp_tp_amounts(ctx, s);
-    xp_count_here(ctx, s, 0);
-    xp_end_level();
-}
-
-XP_COSTED_PROGRAM("tracepoint", xp_on_tracepoint, xp_tracepoint)
+XP_COSTED_PROGRAM("tracepoint", xp_on_tracepoint, xp_occurs)

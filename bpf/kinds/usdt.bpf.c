@@ -11,6 +11,7 @@
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
+#include "bpf/occurs.bpf.h"
 #include "bpf/usdt.bpf.h"
 #include "bpf/cost.bpf.h"
 
@@ -24,7 +25,7 @@ XP_INLINE void xp_usdt(u64 *ctx)
         return;
     }
     if (xp_tp_counts(arguments))
-        xp_count_place(arguments);
+        xp_count_record(0, arguments);
 }
 
 XP_COSTED_PROGRAM("kprobe", xp_on_usdt, xp_usdt)

@@ -3,7 +3,8 @@
  *   sleeper   sleeps 5 ms, again and again   ping,pong hand a byte to each other
  *   busy1..3  compute on one CPU
  * Prints a line a thread: name, TID, begin and end (CLOCK_MONOTONIC, ns), time on CPUs and on run queues in between
- * (/proc/self/task/TID/schedstat), and rounds. With ONLY_PING in the environment, there are only these two. */
+ * (/proc/self/task/TID/schedstat), and rounds; then a line with the time that these sums leave out. With ONLY_PING in
+ * the environment, there are only these two. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -93,8 +94,21 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* Time that the scheduler's sums leave out: of interrupts, and of other virtual machines (proc(5)). In ns, of all CPUs.
+ */
+static long long left_out(void)
+{
+    long long irq, soft, steal;
+    FILE *f = fopen("/proc/stat", "r");
+    if (!f || fscanf(f, "cpu %*s %*s %*s %*s %*s %lld %lld %lld", &irq, &soft, &steal) != 3)
+        exit(1);
+    fclose(f);
+    return (irq + soft + steal) * (1000000000ll / sysconf(_SC_CLK_TCK));
+}
+
 int main(int argc, char **argv)
 {
+    long long before = left_out();
     struct thread threads[] = {
         {.name = "spinner", .work = spin, .cpu = -1}, {.name = "waiter", .work = wait_for_ever, .cpu = -1},
         {.name = "sleeper", .work = doze, .cpu = -1}, {.name = "ping", .work = serve, .cpu = -1},
@@ -120,5 +134,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n; i++)
         printf("%s %d %lld %lld %lld %lld %lld\n", threads[i].name, threads[i].tid, threads[i].begin, threads[i].end,
                threads[i].ran, threads[i].queued, threads[i].rounds);
+    printf("left-out %lld\n", left_out() - before);
     return 0;
 }

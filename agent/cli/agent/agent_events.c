@@ -72,13 +72,11 @@ static int read_period(const struct reading *r, const char *text, u64 *out)
 
 static int read_usual(const struct reading *r, const char *text, bool *out)
 {
-    static const char *const words[] = {"off", "on", "false", "true", "no", "yes"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (!strcasecmp(text, words[i])) {
-            *out = i & 1;
-            return 0;
-        }
-    return complain(r, "default: \"%s\" is neither on nor off", text);
+    int on = option_switch(text);
+    if (on < 0)
+        return complain(r, "default: \"%s\" is neither on nor off", text);
+    *out = on;
+    return 0;
 }
 
 static int check(const struct reading *r, const struct agent_events *e, const struct said *s)

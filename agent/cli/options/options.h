@@ -88,6 +88,8 @@ int options_parse(const struct command *c, int argc, char **argv, void *out, int
  * fallback. */
 int options_parse_from(const struct command *c, int argc, char **argv, const struct option_source *sources, size_t n,
                        void *out, int *operands, struct buf *message);
+/* Returns what a switch says: 1 on, 0 off; -1: neither. */
+int option_switch(const char *text);
 /* Formats the value of an option as one would type it, for messages and --print-config. False: not given, or an empty
  * list. */
 bool options_format(const struct option_row *row, const void *out, struct buf *text);

@@ -202,8 +202,7 @@ static int append_items(const struct options_parse *p, const struct option_row *
     return rc;
 }
 
-/* 1 on, 0 off, -1 neither. */
-static int switch_of(const char *text)
+int option_switch(const char *text)
 {
     static const char *const words[] = {"off", "on", "false", "true", "no", "yes"};
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
@@ -214,7 +213,7 @@ static int switch_of(const char *text)
 
 static int store_switch(const struct options_parse *p, const struct option_row *row, const char *text)
 {
-    int on = switch_of(text);
+    int on = option_switch(text);
     if (on < 0)
         return complain_of(p, row, "\"%s\" is neither on nor off\n", text);
     *(bool *)(p->out + row->offset) = on;
@@ -225,7 +224,7 @@ static int store_switch(const struct options_parse *p, const struct option_row *
 static const char *word_of(const struct option_row *row, const char *text)
 {
     bool is_switch = row->value && !strcmp(row->value(0), "on");
-    int on = is_switch ? switch_of(text) : -1;
+    int on = is_switch ? option_switch(text) : -1;
     return on < 0 ? text : on ? "on" : "off";
 }
 

@@ -1,6 +1,7 @@
 #include "cli/record/functions.h"
 #include "base/cleanup.h"
 #include "cli/record/probed_file.h"
+#include "pipeline/named_file.h"
 #include "parser/parser.h"
 #include <errno.h>
 #include <stdio.h>
@@ -23,51 +24,23 @@ static int split_offset(const char *function, char *name, size_t len, u64 *offse
     return 0;
 }
 
-/* `name` NULL: only the facts. */
-static int ask(int fd, const char *name, struct parser_reply *found, struct facts *facts)
+/* named_file_check_returns as a probed_request, of which there is no reply. */
+static int check_returns(struct parser *p, int fd, const char *pattern, struct parser_reply *out)
 {
-    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
-    struct parser *p = NULL;
-    int rc = parser_new(&p, &limits);
-    if (!rc)
-        rc = parser_facts(p, fd, facts);
-    if (!rc && name)
-        rc = parser_functions(p, fd, name, found);
-    parser_free(&p);
-    return rc;
-}
-
-static int compare(const void *a, const void *b)
-{
-    u64 x = *(const u64 *)a, y = *(const u64 *)b;
-    return (x > y) - (x < y);
-}
-
-/* Each place once, whatever number of names it has. */
-static size_t tidy(u64 *offsets, size_t n)
-{
-    size_t kept = 0;
-    qsort(offsets, n, sizeof(*offsets), compare);
-    for (size_t i = 0; i < n; i++)
-        if (!kept || offsets[kept - 1] != offsets[i])
-            offsets[kept++] = offsets[i];
-    return kept;
+    (void)pattern, (void)out;
+    return named_file_check_returns(p, fd);
 }
 
 /* Within a function, the place is where it is; otherwise, where a probe is cheapest. */
 static int take(const struct functions *found, const u64 *more, struct probe_places *out)
 {
-    size_t n = 0;
-    out->offsets = calloc(found->n, sizeof(*out->offsets));
+    out->offsets = calloc(found->n + 1, sizeof(*out->offsets));
     if (!out->offsets)
         return -ENOMEM;
-    for (u32 i = 0; i < found->n; i++) {
-        if (found->v[i].flags & FUNCTION_INDIRECT)
-            continue;
-        out->offsets[n++] = found->v[i].offset + (more ? *more : found->v[i].ahead);
-        out->stepped += more || !(found->v[i].flags & FUNCTION_CHEAP);
-    }
-    out->n = tidy(out->offsets, n);
+    out->n = functions_places(found, more, out->offsets);
+    for (u32 i = 0; i < found->n; i++)
+        if (!(found->v[i].flags & FUNCTION_INDIRECT))
+            out->stepped += more || !(found->v[i].flags & FUNCTION_CHEAP);
     out->stepped = out->stepped < out->n ? out->stepped : out->n;
     return 0;
 }
@@ -101,11 +74,26 @@ static int judge(const struct functions *found, const char *file, const char *na
     return -ENOENT;
 }
 
+/* Whether its functions can be seen to return. */
+static int judge_returns(int fd, const char *file, const char *function, bool offset, char *why, size_t len)
+{
+    if (offset) {
+        snprintf(why, len, "%s: only functions return: name one without +OFFSET", function);
+        return -EINVAL;
+    }
+    int rc = record_ask_probed(check_returns, fd, NULL, NULL);
+    if (rc == -ENOTSUP)
+        snprintf(why, len,
+                 "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
+    else if (rc)
+        snprintf(why, len, "%s: it cannot be read: %s", file, strerror(-rc));
+    return rc;
+}
+
 static int find_in(int fd, const char *file, const char *function, struct probe_places *out, char *why, size_t len)
 {
     CLEANUP(parser_reply_free) struct parser_reply found = {0};
     char name[FUNCTIONS_NAME + 1], *end;
-    struct facts facts;
     u64 more = 0, offset = strtoull(function, &end, 16);
     bool bare = !strncmp(function, "0x", 2) && !*end;
     int rc = bare ? 0 : split_offset(function, name, sizeof(name), &more);
@@ -113,19 +101,14 @@ static int find_in(int fd, const char *file, const char *function, struct probe_
         snprintf(why, len, "%s: expected FUNCTION, FUNCTION+OFFSET, or 0xOFFSET in the file", function);
         return rc;
     }
-    rc = ask(fd, bare ? NULL : name, &found, &facts);
+    rc = out->when == PROBE_CALLS ? 0 : judge_returns(fd, file, function, more != 0, why, len);
+    if (rc)
+        return rc;
+    /* Of a bare one, only whether it is in a program: it is nobody's name. */
+    rc = record_ask_probed(parser_functions, fd, bare ? function : name, &found);
     if (rc) {
         snprintf(why, len, "%s: its symbols cannot be read: %s", file, strerror(-rc));
         return rc;
-    }
-    if (out->when != PROBE_CALLS && more) {
-        snprintf(why, len, "%s: only functions return: name one without +OFFSET", function);
-        return -EINVAL;
-    }
-    if (out->when != PROBE_CALLS && !strcmp(facts.language, "Go")) {
-        snprintf(why, len,
-                 "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
-        return -ENOTSUP;
     }
     rc = bare ? take_bare(offset, out) : take(found.data, strchr(function, '+') ? &more : NULL, out);
     snprintf(why, len, "%s: out of memory", file);

@@ -179,43 +179,16 @@ int outputs_open(struct outputs *o, const struct option_list *paths, const char 
     return 0;
 }
 
-/* Into the file that is there: for those that cannot be replaced, and for devices. What is half written stays. */
-static int write_in_place(const struct place *p, const void *data, size_t len)
-{
-    AUTO_CLOSE int fd = open(p->self, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    return fd < 0 ? -errno : fs_write_all(fd, data, len);
-}
-
-static int replace(const struct place *p, const void *data, size_t len)
-{
-    bool exists = p->fd >= 0;
-    mode_t mask = umask(0);
-    umask(mask);
-    int rc = fs_replace_file(p->path, data, len, exists ? p->st.st_mode & 0777 : 0666 & ~mask);
-    bool refused = rc == -EBUSY || rc == -EACCES || rc == -EPERM || rc == -EROFS; /* a file bind-mounted by itself */
-    return exists && refused ? write_in_place(p, data, len) : rc;
-}
-
-/* A regular file is replaced by rename, or written in place where its directory does not allow that; so are pipes and
- * character devices. Symbolic links stay: the file that they point to is the one that is written. */
-int output_write_file(const char *path, const void *data, size_t len)
-{
-    CLEANUP(place_close) struct place p = {.fd = -1, .stream = -1};
-    int rc = find_place(path, &p);
-    if (!rc)
-        rc = place_writable(&p);
-    if (rc)
-        return rc;
-    if (p.stream >= 0)
-        return fs_write_all(p.stream, data, len);
-    bool has_name = S_ISREG(p.st.st_mode) && p.st.st_nlink; /* a descriptor's file may have been removed */
-    return p.fd < 0 || has_name ? replace(&p, data, len) : write_in_place(&p, data, len);
-}
-
 static int open_in_place(const struct place *p)
 {
     int fd = p->stream >= 0 ? dup(p->stream) : open(p->self, O_WRONLY | O_TRUNC | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
+}
+
+/* The directory, or the file system, keeps the file from being replaced: it is bind-mounted by itself, for example. */
+static bool is_refusal(int rc)
+{
+    return rc == -EBUSY || rc == -EACCES || rc == -EPERM || rc == -EROFS;
 }
 
 static int open_beside(const struct place *p, struct output_file *f)
@@ -224,11 +197,10 @@ static int open_beside(const struct place *p, struct output_file *f)
     umask(mask);
     snprintf(f->temporary, sizeof(f->temporary), "%s.XXXXXX", p->path);
     int fd = mkostemp(f->temporary, O_CLOEXEC);
-    if (fd >= 0 && fchmod(fd, p->fd >= 0 ? p->st.st_mode & 0777 : 0666 & ~mask)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd < 0 ? -errno : fd;
+    if (fd < 0)
+        return -errno;
+    f->fd = fd;
+    return fchmod(fd, p->fd >= 0 ? p->st.st_mode & 0777 : 0666 & ~mask) ? output_end(f, -errno) : 0;
 }
 
 int output_begin(const char *path, struct output_file *f)
@@ -241,12 +213,15 @@ int output_begin(const char *path, struct output_file *f)
         return rc;
     *f = (struct output_file){.fd = -1};
     snprintf(f->path, sizeof(f->path), "%s", p.path);
-    bool has_name = p.stream < 0 && (p.fd < 0 || (S_ISREG(p.st.st_mode) && p.st.st_nlink));
-    f->fd = has_name ? open_beside(&p, f) : -1;
-    if (f->fd < 0 && (!has_name || p.fd >= 0)) { /* its folder does not allow it */
-        f->temporary[0] = 0;
-        f->fd = open_in_place(&p);
+    bool exists = p.stream >= 0 || p.fd >= 0;
+    bool replaced = !exists || (p.stream < 0 && S_ISREG(p.st.st_mode) && p.st.st_nlink); /* others have no name */
+    if (replaced) {
+        rc = open_beside(&p, f);
+        if (!rc || !exists || !is_refusal(rc))
+            return rc;
     }
+    f->temporary[0] = 0;
+    f->fd = open_in_place(&p);
     return f->fd < 0 ? f->fd : 0;
 }
 
@@ -255,17 +230,44 @@ int output_add(void *f, const void *data, size_t len)
     return fs_write_all(((struct output_file *)f)->fd, data, len);
 }
 
+/* What is half written stays. */
+static int copy_in_place(int from, const char *path)
+{
+    CLEANUP(place_close) struct place p = {.fd = -1, .stream = -1};
+    char part[65536];
+    int rc = find_place(path, &p);
+    AUTO_CLOSE int fd = rc || p.fd < 0 ? -1 : open_in_place(&p);
+    if (fd < 0)
+        return rc ? rc : p.fd < 0 ? -ENOENT : fd;
+    ssize_t n = lseek(from, 0, SEEK_SET) ? -1 : 1;
+    while (!rc && n > 0 && (n = read(from, part, sizeof(part))) > 0)
+        rc = fs_write_all(fd, part, (size_t)n);
+    return n < 0 ? -errno : rc;
+}
+
 int output_end(struct output_file *f, int rc)
 {
-    if (close(TAKE_FD(f->fd)) && !rc)
-        rc = -errno;
+    AUTO_CLOSE int fd = TAKE_FD(f->fd);
     if (!f->temporary[0])
         return rc;
-    if (!rc && rename(f->temporary, f->path))
+    if (!rc && rename(f->temporary, f->path)) {
         rc = -errno;
-    if (rc)
-        unlink(f->temporary);
+        if (is_refusal(rc) && !access(f->path, F_OK))
+            rc = copy_in_place(fd, f->path);
+    } else if (!rc) {
+        return 0;
+    }
+    unlink(f->temporary);
     return rc;
+}
+
+/* A regular file is replaced by rename, or written in place where its directory does not allow that; so are pipes and
+ * character devices. Symbolic links stay: the file that they point to is the one that is written. */
+int output_write_file(const char *path, const void *data, size_t len)
+{
+    struct output_file f;
+    int rc = output_begin(path, &f);
+    return rc ? rc : output_end(&f, output_add(&f, data, len));
 }
 
 static int write_one(struct output *o, const struct profile *p)

@@ -111,3 +111,14 @@ int record_open_probed(const struct probed_where *where, const char *file, char 
     }
     return TAKE_FD(fd);
 }
+
+int record_ask_probed(probed_request *request, int fd, const char *pattern, struct parser_reply *out)
+{
+    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
+    struct parser *p = NULL;
+    int rc = parser_new(&p, &limits);
+    if (!rc)
+        rc = request(p, fd, pattern, out);
+    parser_free(&p);
+    return rc;
+}

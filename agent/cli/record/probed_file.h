@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "cli/options/options.h"
+#include "parser/parser.h"
 
 struct probed_where {
     struct option_numbers pids; /* of -p; borrowed */
@@ -11,3 +12,7 @@ struct probed_where {
 };
 /* Returns an owned descriptor of a regular file, or -errno and a line. */
 int record_open_probed(const struct probed_where *where, const char *file, char *why, size_t len);
+/* Has a parser process of its own say what is of this name or pattern there: `request` is parser_functions or
+ * parser_usdt. Returns 0 or -errno. */
+typedef int probed_request(struct parser *p, int fd, const char *pattern, struct parser_reply *out);
+int record_ask_probed(probed_request *request, int fd, const char *pattern, struct parser_reply *out);

@@ -190,8 +190,11 @@ static void sample(struct recording *r)
     for (u64 now = began; !end || now < end; now = now_ns()) {
         u64 left_ms = end ? (end - now) / 1000000 + 1 : POLL_MS;
         pipeline_poll(r->agent, left_ms < POLL_MS ? (int)left_ms : POLL_MS);
-        if (r->timeline && timeline_poll(r->timeline))
+        int rc = r->timeline ? timeline_poll(r->timeline) : 0;
+        if (rc) {
+            log_error("the recording ends here: the timeline cannot be kept: %s", strerror(-rc));
             break;
+        }
         if (interrupted(r) || target_ended(r))
             break;
         if (terminal && now - shown > NS_PER_SEC / 4 && (!end || now < end)) {

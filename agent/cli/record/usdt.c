@@ -1,22 +1,10 @@
 #include "base/cleanup.h"
 #include "cli/record/functions.h"
 #include "cli/record/probed_file.h"
-#include "parser/parser.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int ask(int fd, const char *probe, struct parser_reply *out)
-{
-    struct parser_limits limits = PARSER_LIMITS_DEFAULT;
-    struct parser *p = NULL;
-    int rc = parser_new(&p, &limits);
-    if (!rc)
-        rc = parser_usdt(p, fd, probe, out);
-    parser_free(&p);
-    return rc;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -71,7 +59,7 @@ int record_find_usdt(void *options, const char *file, const char *probe, struct 
     AUTO_CLOSE int fd = record_open_probed(&where, file, why, len);
     if (fd < 0)
         return fd;
-    int rc = ask(fd, probe, &reply);
+    int rc = record_ask_probed(parser_usdt, fd, probe, &reply);
     if (rc) {
         snprintf(why, len, "%s: its notes cannot be read: %s", file, strerror(-rc));
         return rc;

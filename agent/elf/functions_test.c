@@ -5,6 +5,7 @@
 #include "dwarf/crafted.h"
 #include <fcntl.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -160,4 +161,21 @@ TEST(functions_are_checked)
     }
     memset(r.f.near, 'x', sizeof(r.f.near));
     CHECK(!functions_sound(&r, sizeof(r)));
+}
+
+TEST(places_of_functions_are_there_once)
+{
+    struct functions *f = calloc(1, sizeof(*f) + 4 * sizeof(*f->v));
+    u64 out[4], more = 1;
+    CHECK(f);
+    f->n = 4;
+    f->v[0] = (struct function){.offset = 0x200, .ahead = 4};
+    f->v[1] = (struct function){.offset = 0x100};
+    f->v[2] = (struct function){.offset = 0x200, .ahead = 4}; /* another name of the first one */
+    f->v[3] = (struct function){.flags = FUNCTION_INDIRECT};
+    CHECK_EQ(functions_places(f, NULL, out), 2);
+    CHECK(out[0] == 0x100 && out[1] == 0x204);
+    CHECK_EQ(functions_places(f, &more, out), 2);
+    CHECK(out[0] == 0x101 && out[1] == 0x201);
+    free(f);
 }

@@ -93,8 +93,25 @@ static void measure(struct heaps *h)
              (unsigned long long)h->prices.calls, (unsigned long long)h->prices.returns);
 }
 
+/* Of a probe of the configuration, all processes together may cost so much, and the kernel side counts it. */
+static void look_whether_it_rests(struct heaps *h)
+{
+    enum heap_watch watch = probe_rests(h->probe, h->event) ? HEAP_NOTHING : HEAP_ALL;
+    for (size_t i = 0; i < h->processes.n && !heaps_ending(h); i++) {
+        struct process *p = &h->processes.v[i];
+        enum heap_watch before = p->cost.watch;
+        p->cost.watch = watch;
+        if (before != watch)
+            set_parts(h, p, before);
+    }
+}
+
 void heaps_look(struct heaps *h)
 {
+    if (h->config.named) {
+        look_whether_it_rests(h);
+        return;
+    }
     measure(h);
     for (size_t i = 0; i < h->processes.n && !heaps_ending(h); i++)
         look_at(h, &h->processes.v[i]);

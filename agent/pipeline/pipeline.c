@@ -16,6 +16,7 @@
 #define FIRST_LOCKS_MS 1000 /* for those that goroutines wait for */
 #define FIRST_CODE_MS  300  /* for the virtual machines that run when sampling begins */
 #define SETTLE_MS      10
+#define COST_MS        50   /* between two looks at what probes cost, while they are on */
 #define LAST_TABLES_MS 3000 /* for the tables that are still to be built when sampling ends */
 
 static void raise_nofile(void)
@@ -277,7 +278,8 @@ int pipeline_add_pid(struct pipeline *p, u32 tgid)
 
 void pipeline_poll(struct pipeline *p, int timeout_ms)
 {
-    collector_poll(p->collector, timeout_ms);
+    bool soon = timeout_ms > COST_MS && probe_may_rest(p->probe);
+    collector_poll(p->collector, soon ? COST_MS : timeout_ms);
     u32 resting = probe_see_costs(p->probe);
     for (size_t e = 0; e < p->config.probe.nevents; e++)
         if (resting >> e & 1)

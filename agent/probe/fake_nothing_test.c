@@ -26,6 +26,16 @@ u32 probe_see_costs(struct probe *p)
     return 0;
 }
 
+bool probe_may_rest(const struct probe *p)
+{
+    return false;
+}
+
+bool probe_rests(const struct probe *p, size_t event)
+{
+    return false;
+}
+
 int probe_cost(const struct probe *p, size_t event, struct probe_cost *out)
 {
     return -ENOENT;

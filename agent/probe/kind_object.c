@@ -201,7 +201,7 @@ u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common
 
 int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns)
 {
-    const struct bpf_map *m = bpf_object__find_map_by_name(object, "probe_cost");
+    const struct bpf_map *m = bpf_object__find_map_by_name(object, KIND_COST_MAP);
     AUTO_FREE struct xp_cost *cpu = m ? calloc((size_t)cpus, sizeof(*cpu)) : NULL;
     struct xp_cost sum = {0};
     u32 zero = 0;

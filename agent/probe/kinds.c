@@ -236,13 +236,20 @@ static int explain(int rc, const struct probe_event *event, char *why, size_t le
                      denied_rejection(rc), since[0] ? "; it needs Linux " : "", since);
 }
 
+/* Whether its programs are attached to files of processes as these map them. */
+static bool is_followed(const struct kind *k, const struct probe *p)
+{
+    const struct probe_places *places = p->config.events[k->event].places;
+    return places && places->file;
+}
+
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
 static int change(const struct probe *p, struct kind *k, bool want)
 {
     bool attached = k->links.n != 0 || k->places.links.n != 0;
     k->ended = !want;
     if (want)
-        return attached || k->cap.off ? 0 : attach(k, p);
+        return attached || (k->cap.off && !is_followed(k, p)) ? 0 : attach(k, p);
     detach(k);
     return 0;
 }
@@ -282,22 +289,35 @@ void kinds_stop(struct kinds *all)
 
 /* ---- What they cost ---------------------------------------------------------------------------------------------- */
 
-/* Returns whether it rests for the first time. */
+/* Returns whether it rests for the first time. What is attached to files of processes is taken off by who attached it
+ * (probe_rests); the programs that see who maps them stay. */
 static bool see_cost(struct kind *k, struct probe *p)
 {
     u64 hits, ns;
-    bool was_off = k->cap.off;
+    bool was_off = k->cap.off, ours = !is_followed(k, p);
     if (k->ended || kind_cost(k->object, p->ncpus, p->config.events[k->event].trap_ns, &hits, &ns))
         return false;
     bool on = cost_decide(&k->cap, p->config.max_cost, hits, ns, now_ns());
-    if (!on)
+    if (!on && ours)
         detach(k);
-    else if (was_off && attach(k, p)) { /* as much as could be attached is no sample of anything */
+    else if (was_off && on && ours && attach(k, p)) { /* as much as could be attached is no sample of anything */
         detach(k);
         k->cap.off = true;
     }
     cost_copy(&p->costs[k->event], &k->cap.sum);
+    if (k->cap.off != was_off)
+        __atomic_xor_fetch(&p->resting, 1u << k->event, __ATOMIC_RELAXED);
     return !on && !was_off && k->cap.sum.rests == 1;
+}
+
+bool kinds_may_cost(const struct kinds *all)
+{
+    for (size_t i = 0; i < all->list.n; i++) {
+        const struct kind *k = all->list.v[i];
+        if (!k->ended && !k->cap.off && bpf_object__find_map_by_name(k->object, KIND_COST_MAP))
+            return true;
+    }
+    return false;
 }
 
 u32 kinds_see_costs(struct kinds *all, struct probe *p)

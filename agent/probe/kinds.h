@@ -34,6 +34,7 @@ int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_wa
 u64 kinds_map_bytes(const struct kinds *all); /* kernel memory, in bytes */
 /* Sees what they cost, as probe_see_costs does. */
 u32 kinds_see_costs(struct kinds *all, struct probe *p);
+bool kinds_may_cost(const struct kinds *all);           /* whether one that counts what it costs is attached */
 void kinds_run_time(const struct kinds *all, u64 ns[]); /* adds that of each event to its number */
 
 /* ---- kind_object.c ---- */
@@ -51,6 +52,7 @@ bool kind_is_slotted(const struct bpf_object *object);
 /* Returns the kernel memory of the maps that are its own, or of those that kinds share. */
 u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common);
 
+#define KIND_COST_MAP "probe_cost"
 /* Reads what its programs have counted of their cost. `trap_ns`: what a hit costs beside them. Returns 0; -ENOENT: they
  * do not count it; or another -errno. */
 int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns);

@@ -68,6 +68,7 @@ struct probe {
     u32 heap_rounds;         /* atomic: no two have the same number */
     struct disks disks;
     struct probe_cost costs[XP_MAX_EVENTS]; /* atomic, each number */
+    u32 resting;                            /* atomic: events, as bits (probe_rests) */
     pthread_mutex_t guarding;
     pid_t guard;     /* guard.c; 0: none so far, -1: it could not be started */
     int guard_pidfd; /* by which it sees the end of this process; -1 */

@@ -127,6 +127,16 @@ u32 probe_see_costs(struct probe *p)
     return p->running && p->kinds ? kinds_see_costs(p->kinds, p) : 0;
 }
 
+bool probe_may_rest(const struct probe *p)
+{
+    return p->running && p->kinds && p->config.max_cost && kinds_may_cost(p->kinds);
+}
+
+bool probe_rests(const struct probe *p, size_t event)
+{
+    return __atomic_load_n(&p->resting, __ATOMIC_RELAXED) >> event & 1;
+}
+
 int probe_cost(const struct probe *p, size_t event, struct probe_cost *out)
 {
     cost_copy(out, &p->costs[event]);

@@ -65,9 +65,40 @@ static void probed(struct metrics *m, const struct pipeline_report *r)
             metrics_value(m, "event", r->events[e], (double)r->probed[e].without);
 }
 
+static bool is_costed(const struct probe_cost *c)
+{
+    return c->hits || c->on_ns;
+}
+
+/* Probes that are taken off if they cost too much. */
+static void costs(struct metrics *m, const struct pipeline_report *r)
+{
+    metrics_counter(m, "xprof_probe_hits", "Number of times that the probes of an event were hit, by event.");
+    for (size_t e = 0; e < r->nevents; e++)
+        if (is_costed(&r->costs[e]))
+            metrics_value(m, "event", r->events[e], (double)r->costs[e].hits);
+    metrics_counter(m, "xprof_probe_cost_seconds", "CPU time that the probes of an event cost, by event.");
+    for (size_t e = 0; e < r->nevents; e++)
+        if (is_costed(&r->costs[e]))
+            metrics_value(m, "event", r->events[e], (double)r->costs[e].ns / 1e9);
+    metrics_counter(m, "xprof_probe_seconds",
+                    "Time during which the probes of an event were on, or not because of probe-max-cost, by event.");
+    for (size_t e = 0; e < r->nevents; e++)
+        if (is_costed(&r->costs[e])) {
+            metrics_value2(m, "event", r->events[e], "on", "true", (double)r->costs[e].on_ns / 1e9);
+            metrics_value2(m, "event", r->events[e], "on", "false", (double)r->costs[e].off_ns / 1e9);
+        }
+    metrics_counter(m, "xprof_probe_rests",
+                    "Number of times that the probes of an event were taken off because of probe-max-cost, by event.");
+    for (size_t e = 0; e < r->nevents; e++)
+        if (is_costed(&r->costs[e]))
+            metrics_value(m, "event", r->events[e], (double)r->costs[e].rests);
+}
+
 void health_write_heaps(struct metrics *m, const struct pipeline_report *r)
 {
     heaps(m, &r->heaps);
     followed(m, &r->followed);
     probed(m, r);
+    costs(m, r);
 }

@@ -12,10 +12,6 @@
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
 #include "bpf/occurs.bpf.h"
+#include "bpf/cost.bpf.h"
 
-SEC("kprobe")
-int xp_on_mapped_function(u64 *ctx)
-{
-    xp_occurs(ctx);
-    return 0;
-}
+XP_COSTED_PROGRAM("kprobe", xp_on_mapped_function, xp_occurs)

@@ -102,7 +102,18 @@ await_for() { # SECONDS COMMAND...
         if "$@" >/dev/null 2>&1; then return 0; fi
         sleep 0.2
     done
+    tell_state >&2 || true
     fail "this did not come true: $*"
+}
+
+# What the agent and Pyroscope know, for whoever reads why a test failed.
+tell_state() {
+    echo "functions in the last profile asked for:"
+    jq -rc '[.flamegraph.names[]?]' "$TMP/flame" | cut -c1-2000
+    echo "containers that the agent knows:"
+    targets | jq -c '.[] | select(.kind == "container") | {pod: .labels.pod, profiled}'
+    kubectl -n xprof logs ds/xprof --tail=40
+    agent metrics | grep -E '^xprof_(samples|runtime|frames|parser|names|rate|cpu|build)[a-z_]*(\{.*\})? [^0]'
 }
 
 # Is there a profile of the pods whose names begin with that?

@@ -45,6 +45,8 @@ static const struct option_row rows[] = {
      .help = "leave out blocked time of idle threads: event loops and pools (idle)"},
     {"memory-max-cost", 0, OPTION_PERCENT, "PERCENT", AT(memory_max_cost), 0, 100, .fallback = "5",
      .help = "event memory: limit of what probes cost a process, in percent of its own CPU time; off: none"},
+    {"probe-max-cost", 0, OPTION_PERCENT, "PERCENT", AT(probe_max_cost), 0, 100, .fallback = "5",
+     .help = "take the probes of an event off while they cost more than this share of one CPU; off: no limit"},
     {"io-labels", 0, OPTION_LIST, "NAME,...", AT(io_labels), .most = XP_MAX_EVENTS, .value = event_tag,
      .help =
          "labels of samples that tell bytes apart: file (event file), peer (event net); many values (default: none)"},
@@ -298,7 +300,7 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
         AT(cri_socket),      AT(host_root),   AT(labels),       AT(synth),
         AT(process_frames),  AT(state_dir),   AT(listen),       AT(targets_token_file),
         AT(proxy),           AT(no_proxy),    AT(offcpu_min),   AT(offcpu_hide),
-        AT(memory_max_cost), AT(io_labels),   AT(thread_label),
+        AT(memory_max_cost), AT(io_labels),   AT(thread_label), AT(probe_max_cost),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];

@@ -17,6 +17,7 @@ struct agent_options {
     u64 offcpu_min;          /* ns */
     const char *offcpu_hide; /* "idle"; NULL: nothing */
     u64 memory_max_cost;     /* percent; 0: no limit */
+    u64 probe_max_cost;      /* the same */
     struct option_list events, io_labels;
     bool kernel, user;
     u64 table_memory, stack_memory, cache_size;

@@ -21,7 +21,7 @@ java_image() {
 
 tids_of() { # PID...
     local pid
-    for pid; do ls "/proc/$pid/task" 2>/dev/null; done
+    for pid; do ls "/proc/$pid/task" 2>/dev/null || true; done # it may have ended
 }
 
 processes_of_agent() {

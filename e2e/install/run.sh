@@ -122,6 +122,18 @@ specified '{"allowPrivilegeEscalation": false, "appArmorProfile": {"type": "Unco
 refused appArmorProfile --set appArmorProfile.type=unconfined
 refused seLinuxOptions --set seLinuxOptions.kind=spc_t
 
+# The node's tracefs is mounted for probes that are described there, and for no others.
+tracing() { # EXPECTED EVENTS
+    local have
+    have=$("$bin/helm" template x $chart --show-only templates/daemonset.yaml --set-json "config.events=$2" |
+        grep -c /sys/kernel/tracing || true)
+    [ "$have" = "$1" ] || fail "/sys/kernel/tracing is there $have times, not $1, with events $2"
+}
+tracing 0 '["cpu"]'
+tracing 0 '["cpu", {"name": "a", "probe": "uprobe:libc.so.6:read"}]'
+tracing 2 '[{"name": "a", "probe": "syscall:read"}]'
+tracing 2 '["cpu", {"name": "a", "probe": "tracepoint:sched:sched_switch"}]'
+
 # What the agents may read of kubelets: no more than pods, where kubelets tell them apart.
 kubelet_access() { # EXPECTED OPTION...
     local expected=$1 have

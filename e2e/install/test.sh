@@ -8,7 +8,10 @@ workload_images
 java_image
 xprof_image
 start_cluster
-install_chart
+inside mountpoint -q /sys/kernel/tracing || inside mount -t tracefs none /sys/kernel/tracing # as systemd does on nodes
+install_chart --set-json 'config.events=["cpu",
+    {"name": "request-sizes", "probe": "uprobe:web:handle_request", "value": "arg1", "unit": "bytes"},
+    {"name": "sleeps", "probe": "syscall:clock_nanosleep"}]'
 kubectl apply -f "$PWD"/e2e/install/workloads/pods.yaml
 kubectl -n shop rollout status deploy/web deploy/silent --timeout=60s
 check_java
@@ -70,7 +73,7 @@ not_followed() {
     ! followed
 }
 await_for 30 not_followed # the job that asked for it is over
-kubectl -n shop annotate pod -l app=silent xprof.io/profile=cpu,offcpu,runqueue,lock
+kubectl -n shop annotate pod -l app=silent xprof.io/profile=cpu,offcpu,runqueue,lock,request-sizes,sleeps
 profiled() { # LABEL_IN_TARGETS TRUE_OR_FALSE
     targets | jq -e --arg p "$1" --argjson want "$2" \
         '[.[] | select(.kind == "container" and .labels.pod == $p)] | length > 0 and all(.profiled == $want)'
@@ -85,6 +88,15 @@ await_for 60 has_waits off_cpu:off_cpu:nanoseconds:: take_turns
 await_for 60 has_waits mutex:delay:nanoseconds:contentions:count take_turns
 has_waits mutex:contentions:count:contentions:count take_turns || fail "the locks have no number of contentions"
 followed || fail "there are waits of nobody"
+
+# Probes of the configuration, by their names and units, of the pod that asked for them.
+await_for 60 has_waits request_sizes:request_sizes:bytes:: handle_request
+await_for 60 has_waits request_sizes:request_sizes_count:count:: handle_request
+await_for 60 has_waits sleeps:sleeps:count:: take_turns
+[ "$(nanoseconds request_sizes:request_sizes:bytes:: '{service_name="web"}' total)" = 0 ] ||
+    fail "a pod has a probe that another one asked for"
+[ "$(metric xprof_probe_processes 'event="request-sizes"')" = 1 ] || fail "the probe is in other processes, too"
+is "$(metric xprof_probe_hits_total 'event="request-sizes"')" '>' 100 || fail "the probe's hits are not counted"
 kubectl -n shop annotate pod -l app=silent xprof.io/profile-
 [ "$(curl -s -o "$TMP/refused" -w '%{http_code}' "http://$(agent_address):7055/targets")" = 403 ] ||
     fail "whoever reaches the agent's port learns what pods there are: $(cat "$TMP/refused")"

@@ -1,4 +1,4 @@
-"""A job of three seconds: hashes in C, called from Python, and short rests."""
+"""A job of three seconds of work: hashes in C, called from Python, and short rests."""
 import hashlib
 import time
 
@@ -13,7 +13,7 @@ def rest():
     time.sleep(0.005)
 
 
-end = time.monotonic() + 3
-while time.monotonic() < end:
+end = time.process_time() + 3  # however busy the node is
+while time.process_time() < end:
     digest_all()
     rest()

@@ -1,6 +1,7 @@
 #include "cli/list_probes.h"
 #include "base/cleanup.h"
 #include "cli/record/probed_file.h"
+#include "events/made.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -41,15 +42,17 @@ static const char *path_of(const char *text)
 /* Where PATTERN begins, behind a colon; NULL: there is none. */
 static const char *pattern_of(const char *path, bool two)
 {
+    if (!two)
+        return event_function_of(path);
     const char *last = strrchr(path, ':');
-    const char *before = last && two ? memrchr(path, ':', (size_t)(last - path)) : NULL;
+    const char *before = last ? memrchr(path, ':', (size_t)(last - path)) : NULL;
     return before ? before + 1 : last ? last + 1 : NULL;
 }
 
 static bool set_pattern(const char *pattern, bool usdt, struct list_probed *out)
 {
     pattern = pattern[0] ? pattern : "*";
-    const char *star = strpbrk(pattern, "*?[") ? "" : "*", *rest = usdt && !strchr(pattern, ':') ? ":*" : "";
+    const char *star = strpbrk(pattern, "*?") ? "" : "*", *rest = usdt && !strchr(pattern, ':') ? ":*" : "";
     int n = snprintf(out->pattern, sizeof(out->pattern), "%s%s%s%s", star, pattern, star, rest);
     return n < (int)sizeof(out->pattern);
 }
@@ -88,7 +91,7 @@ static void add_name(const struct list_probed *l, const char *name, struct buf *
 {
     buf_printf(out, "%s%s:", l->form, l->file);
     for (; *name; name++)
-        buf_char(out, strchr(",:+[\\ ", *name) ? '?' : *name);
+        buf_char(out, strchr(",:+ ", *name) ? '?' : *name);
 }
 
 static void begin_json(struct buf *name, bool first, struct buf *out)

@@ -17,6 +17,7 @@ TEST(list_of_probes_takes_names_apart)
         {"uprobe:libc.so.6:alloc", "libc.so.6", "*alloc*"},
         {"uretprobe:libc.so.6:alloc*", "libc.so.6", "alloc*"},
         {"uprobe:/usr/bin/a:b:c?", "/usr/bin/a:b", "c?"},
+        {"uprobe:/usr/bin/x:ns::f", "/usr/bin/x", "*ns::f*"},
         {"uprobe:pid:12:/usr/bin/x", "pid:12:/usr/bin/x", "*"},
         {"uprobe:pid:12:/usr/bin/x:main", "pid:12:/usr/bin/x", "*main*"},
         {"uprobe:pod:ns/name/container:/usr/bin/x", "pod:ns/name/container:/usr/bin/x", "*"},
@@ -82,7 +83,7 @@ TEST(list_of_functions_has_names_that_are_patterns)
     CHECK(functions_sound(&r, sizeof(r)));
     list_functions(&l, &r.f, false, &text);
     buf_char(&text, 0);
-    CHECK_STR(text.data, "uprobe:x:one emulated\nuprobe:x:a.b?c?d]?e? single-stepped\nuprobe:x:strlen indirect\n");
+    CHECK_STR(text.data, "uprobe:x:one emulated\nuprobe:x:a.b[c?d]?e? single-stepped\nuprobe:x:strlen indirect\n");
     list_functions(&l, &r.f, true, &json);
     CLEANUP(json_free) struct json *root = NULL;
     CHECK_EQ(json_parse(&root, json.data, json.len, 1 << 20), 0);

@@ -1,8 +1,8 @@
 #include "elf/functions.h"
 #include "elf/cheap_place.h"
+#include "elf/function_names.h"
 #include <elf.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,11 @@
 struct search {
     const struct elf_file *e;
     const char *pattern;
+    functions_readable *readable; /* or NULL */
     struct functions head;
     struct near near;
     struct buf found, names; /* struct function, and what they are called */
+    bool exact;              /* the pattern is the name of some */
 };
 
 static void add(struct search *s, struct function f, const char *name)
@@ -30,28 +32,61 @@ static void add(struct search *s, struct function f, const char *name)
     s->head.n++;
 }
 
+static bool fits(const struct search *s, const char *name, u16 *flags)
+{
+    *flags = strcmp(s->pattern, name) ? 0 : FUNCTION_EXACT;
+    return *flags || function_name_fits(s->pattern, name);
+}
+
+/* Whether it is meant by its readable name, which is near the pattern if not. Who gives parameters means them. */
+static bool fits_readable(struct search *s, const char *name, u16 *flags)
+{
+    bool fit = false, readable = false;
+    for (int parameters = 0; s->readable && !fit && parameters <= (strchr(s->pattern, '(') != NULL); parameters++) {
+        AUTO_BUF struct buf text = {0};
+        if (!s->readable(name, parameters, &text))
+            break;
+        buf_char(&text, 0);
+        if (text.failed)
+            break;
+        fit = fits(s, text.data, flags);
+        if (!fit)
+            near_add(&s->near, text.data);
+        readable = true;
+    }
+    if (!readable)
+        near_add(&s->near, name);
+    return fit;
+}
+
+static u16 flags_of(const struct search *s, const Elf64_Sym *sym, const char *name)
+{
+    return sym->st_value == s->e->entry || function_keeps_return(name) ? FUNCTION_KEEPS_RETURN : 0;
+}
+
 static void judge(struct search *s, const Elf64_Sym *sym, char *name)
 {
+    u16 exact = 0;
     char *version = strchr(name, '@'); /* of the default one of a library: memcpy@@GLIBC_2.14 */
     if (version && version != name)
         *version = 0;
     s->head.all++;
-    if (fnmatch(s->pattern, name, 0)) {
-        near_add(&s->near, name);
+    if (!fits(s, name, &exact) && !fits_readable(s, name, &exact))
         return;
-    }
+    s->exact |= exact != 0;
     if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC) {
-        add(s, (struct function){.flags = FUNCTION_INDIRECT}, name);
+        add(s, (struct function){.flags = FUNCTION_INDIRECT | exact}, name);
         return;
     }
     const struct elf_segment *segment = elf_segment_at(s->e, sym->st_value, PF_X);
     if (!segment)
         return;
     u64 ahead = elf_cheap_place(s->e, sym->st_value);
+    u16 cheap = elf_is_cheap(s->e, sym->st_value + ahead) ? FUNCTION_CHEAP : 0;
     add(s,
         (struct function){
             .offset = sym->st_value - segment->vaddr + segment->offset,
-            .flags = elf_is_cheap(s->e, sym->st_value + ahead) ? FUNCTION_CHEAP : 0,
+            .flags = cheap | exact | flags_of(s, sym, name),
             .ahead = (u16)ahead,
         },
         name);
@@ -88,7 +123,7 @@ static int compare(const void *a, const void *b, void *names)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Most are in both tables. */
+/* Most are in both tables. If the pattern is the name of some, it means no others: names have stars in them. */
 static void sort(struct search *s)
 {
     struct function *f = (void *)s->found.data;
@@ -97,14 +132,19 @@ static void sort(struct search *s)
         return;
     qsort_r(f, s->head.n, sizeof(*f), compare, s->names.data);
     for (u32 i = 0; i < s->head.n; i++)
-        if (!n || compare(&f[n - 1], &f[i], s->names.data))
+        if (s->exact <= !!(f[i].flags & FUNCTION_EXACT) && (!n || compare(&f[n - 1], &f[i], s->names.data)))
             f[n++] = f[i];
     s->head.n = n;
+    s->head.left_out = s->exact ? 0 : s->head.left_out;
 }
 
-void functions_find_elf(const struct elf_file *e, const char *pattern, struct buf *out)
+void functions_find_elf(const struct elf_file *e, const char *pattern, functions_readable *readable, struct buf *out)
 {
-    struct search s = {.e = e, .pattern = pattern, .head = {.magic = FUNCTIONS_MAGIC}, .near = {.wanted = pattern}};
+    struct search s = {.e = e,
+                       .pattern = pattern,
+                       .readable = readable,
+                       .head = {.magic = FUNCTIONS_MAGIC},
+                       .near = {.wanted = pattern}};
     search_in(&s, ".symtab");
     search_in(&s, ".dynsym");
     if (s.found.failed || s.names.failed) {
@@ -122,12 +162,12 @@ void functions_find_elf(const struct elf_file *e, const char *pattern, struct bu
     buf_free(&s.names);
 }
 
-int functions_find(int fd, const char *pattern, struct buf *out)
+int functions_find(int fd, const char *pattern, functions_readable *readable, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0};
     int err = elf_open(&e, fd);
     if (!err)
-        functions_find_elf(&e, pattern, out);
+        functions_find_elf(&e, pattern, readable, out);
     return err ? err : out->failed ? -ENOMEM : 0;
 }
 
@@ -137,11 +177,20 @@ static int by_offset(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-size_t functions_places(const struct functions *f, const u64 *more, u64 *out)
+size_t functions_kept_off(const struct functions *f)
 {
+    size_t n = 0;
+    for (u32 i = 0; i < f->n; i++)
+        n += (f->v[i].flags & FUNCTION_KEEPS_RETURN) != 0;
+    return n;
+}
+
+size_t functions_places(const struct functions *f, const u64 *more, bool returns, u64 *out)
+{
+    unsigned out_of = FUNCTION_INDIRECT | (returns ? FUNCTION_KEEPS_RETURN : 0);
     size_t n = 0, kept = 0;
     for (u32 i = 0; i < f->n; i++)
-        if (!(f->v[i].flags & FUNCTION_INDIRECT))
+        if (!(f->v[i].flags & out_of))
             out[n++] = f->v[i].offset + (more ? *more : f->v[i].ahead);
     qsort(out, n, sizeof(*out), by_offset);
     for (size_t i = 0; i < n; i++)

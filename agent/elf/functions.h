@@ -10,6 +10,9 @@
 
 struct elf_file;
 
+/* Appends the form of a name that people read, with or without the parameters, not terminated. False: it has none. */
+typedef bool functions_readable(const char *name, bool parameters, struct buf *out);
+
 #define FUNCTIONS_MAGIC 0x32464C58u        /* "XLF2" */
 #define FUNCTIONS_MAX   100000             /* what is beyond is left out */
 #define FUNCTIONS_BYTES ((size_t)16 << 20) /* the same, of all names together */
@@ -18,6 +21,9 @@ struct elf_file;
 enum {
     FUNCTION_CHEAP = 1,    /* a probe there is cheap (cheap_place.h) */
     FUNCTION_INDIRECT = 2, /* which code it is, is chosen when the program starts (STT_GNU_IFUNC): it has no offset */
+    FUNCTION_KEEPS_RETURN =
+        4,              /* a return probe would harm (function_names.h), or there is no return address: the entry */
+    FUNCTION_EXACT = 8, /* the pattern is its name, character by character */
 };
 struct function {
     u64 offset; /* in the file */
@@ -36,15 +42,19 @@ struct functions {
     struct function v[];  /* by name and offset; the names are behind them */
 };
 
-/* Reads the file behind fd (borrowed). `pattern`: a name as in the file, in which * and ? stand for anything. Appends a
- * struct functions to *out, which is empty, and may have none. Returns 0, -ENOEXEC, -EBADMSG, -ENOMEM or another
- * -errno. Runs in the parser process. */
-int functions_find(int fd, const char *pattern, struct buf *out);
-void functions_find_elf(const struct elf_file *e, const char *pattern, struct buf *out);
-/* Checks a reply from another process. */
+/* Reads the file behind fd (borrowed). `pattern`: a name as in the file or, if `readable` is given, as people read it,
+ * in which * and ? stand for anything (function_name_fits); if that is the name of some, the others are not meant.
+ * Appends a struct functions to *out, which is empty, and may have none. Returns 0, -ENOEXEC, -EBADMSG, -ENOMEM or
+ * another -errno. Runs in the parser process. */
+int functions_find(int fd, const char *pattern, functions_readable *readable, struct buf *out);
+void functions_find_elf(const struct elf_file *e, const char *pattern, functions_readable *readable, struct buf *out);
 /* Puts places of probes into out[f->n], ascending and each one once, whatever number of names it has: `*more` bytes
- * behind the beginnings of the functions; NULL: where a probe is cheapest. Returns how many there are. */
-size_t functions_places(const struct functions *f, const u64 *more, u64 *out);
+ * behind the beginnings of the functions; NULL: where a probe is cheapest. Of `returns`, those
+ * are left out that would be harmed. Returns how many there are. */
+size_t functions_places(const struct functions *f, const u64 *more, bool returns, u64 *out);
+/* How many of them would be harmed by return probes. */
+size_t functions_kept_off(const struct functions *f);
+/* Checks a reply from another process. */
 bool functions_sound(const void *data, size_t len);
 /* The name of one. Characters that are not printable are question marks, which stand for them in patterns. */
 static inline const char *functions_name(const struct functions *f, size_t i)

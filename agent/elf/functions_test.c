@@ -44,7 +44,7 @@ static const struct functions *find(const char *pattern, struct buf *out)
 {
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     out->len = 0;
-    if (functions_find(fd, pattern, out) || !functions_sound(out->data, out->len))
+    if (functions_find(fd, pattern, NULL, out) || !functions_sound(out->data, out->len))
         test_fail(__FILE__, __LINE__, "%s is not searched for", pattern);
     return (const struct functions *)out->data;
 }
@@ -85,12 +85,65 @@ TEST(functions_that_are_not_there_have_neighbours)
     CHECK_STR(f->near, "");
 }
 
+/* Flags of the only one of this name. */
+static unsigned flags_of(const char *name)
+{
+    AUTO_BUF struct buf b = {0};
+    const struct functions *f = find(name, &b);
+    return f->n == 1 ? f->v[0].flags : 0;
+}
+
+TEST(functions_that_begin_a_program_are_kept_off_return_probes)
+{
+    AUTO_BUF struct buf b = {0};
+    u64 place;
+    CHECK(flags_of("_start") & FUNCTION_KEEPS_RETURN);
+    CHECK(!(flags_of("main") & FUNCTION_KEEPS_RETURN));
+    const struct functions *f = find("_start", &b);
+    CHECK_EQ(functions_kept_off(f), 1);
+    CHECK_EQ(functions_places(f, NULL, true, &place), 0);
+    CHECK_EQ(functions_places(f, NULL, false, &place), 1);
+}
+
+/* Puts a star where the readable name of a function has none. */
+static bool starred(const char *name, bool parameters, struct buf *out)
+{
+    static const char own[] = "functions_target_";
+    if (strncmp(name, own, sizeof(own) - 1) != 0)
+        return false;
+    buf_printf(out, "zoo::%s%s%s", name[sizeof(own) - 1] == 'o' ? "" : "not_", "target*", parameters ? "(int)" : "");
+    return true;
+}
+
+/* Borrows *out. */
+static const struct functions *find_readable(const char *pattern, struct buf *out)
+{
+    AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    out->len = 0;
+    if (functions_find(fd, pattern, starred, out))
+        test_fail(__FILE__, __LINE__, "%s is not searched for", pattern);
+    return (const struct functions *)out->data;
+}
+
+TEST(functions_by_readable_name)
+{
+    AUTO_BUF struct buf b = {0};
+    const struct functions *f = find_readable("zoo::target*(int)", &b);
+    CHECK_EQ(f->n, 1);
+    CHECK_STR(functions_name(f, 0), "functions_target_one");
+    CHECK_EQ(find_readable("zoo::*target*", &b)->n, 2);
+    CHECK_EQ(find_readable("*::*(int)", &b)->n, 2);
+    CHECK_EQ(find_readable("zoo::target?(long)", &b)->n, 0);
+    f = find_readable("not_target", &b);
+    CHECK_STR(f->near, "zoo::not_target*");
+}
+
 TEST(functions_of_no_program)
 {
     AUTO_BUF struct buf b = {0};
     AUTO_CLOSE int fd = memfd_create("none", MFD_CLOEXEC);
     CHECK_EQ(write(fd, "#!/bin/sh\n", 10), 10);
-    CHECK(functions_find(fd, "main", &b) < 0);
+    CHECK(functions_find(fd, "main", NULL, &b) < 0);
 }
 
 /* A file with so many functions, all of which have the same name of so many characters. */
@@ -116,7 +169,7 @@ static const struct functions *find_crafted(size_t n, size_t len, struct buf *ou
     h.sh_link = 3;
     memcpy(file.data + at, &h, sizeof(h));
     AUTO_CLOSE int fd = fs_sealed_memfd("file", file.data, file.len);
-    if (functions_find(fd, "*", out) || !functions_sound(out->data, out->len))
+    if (functions_find(fd, "*", NULL, out) || !functions_sound(out->data, out->len))
         test_fail(__FILE__, __LINE__, "it is not searched");
     return (const struct functions *)out->data;
 }
@@ -173,9 +226,9 @@ TEST(places_of_functions_are_there_once)
     f->v[1] = (struct function){.offset = 0x100};
     f->v[2] = (struct function){.offset = 0x200, .ahead = 4}; /* another name of the first one */
     f->v[3] = (struct function){.flags = FUNCTION_INDIRECT};
-    CHECK_EQ(functions_places(f, NULL, out), 2);
+    CHECK_EQ(functions_places(f, NULL, false, out), 2);
     CHECK(out[0] == 0x100 && out[1] == 0x204);
-    CHECK_EQ(functions_places(f, &more, out), 2);
+    CHECK_EQ(functions_places(f, &more, false, out), 2);
     CHECK(out[0] == 0x101 && out[1] == 0x201);
     free(f);
 }

@@ -42,14 +42,15 @@ void made_registers(enum probe_when when, struct tracepoint *fields)
 
 /* ---- Its name ---------------------------------------------------------------------------------------------------- */
 
-/* FILE may have colons, a function has none. */
+/* FILE may have colons. */
 static int split(const char *text, char *file, size_t len, const char **function)
 {
-    const char *colon = strrchr(text, ':');
-    if (!colon || colon == text || !colon[1] || (size_t)(colon - text) >= len)
+    const char *begin = event_function_of(text);
+    size_t n = begin ? (size_t)(begin - text) - 1 : 0;
+    if (!n || !begin[0] || n >= len)
         return -EINVAL;
-    snprintf(file, len, "%.*s", (int)(colon - text), text);
-    *function = colon + 1;
+    snprintf(file, len, "%.*s", (int)n, text);
+    *function = begin;
     return 0;
 }
 

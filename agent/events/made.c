@@ -18,11 +18,37 @@ bool event_is_made(const char *name)
     return false;
 }
 
+/* Up to the next comma: those of parameters are within parentheses and brackets, if these are all closed. */
+static size_t up_to_comma(const char *text)
+{
+    size_t depth = 0, i = 0;
+    for (; text[i] && (depth || text[i] != ','); i++) {
+        depth += text[i] == '(' || text[i] == '[';
+        depth -= depth && (text[i] == ')' || text[i] == ']');
+    }
+    return depth ? strcspn(text, ",") : i;
+}
+
 size_t event_item_length(const char *text)
 {
     const char *slash = made_is(text, PERF) ? strchr(text, '/') : NULL, *end = slash ? strchr(slash + 1, '/') : NULL;
     size_t whole = end ? (size_t)(end - text) : 0;
-    return whole + strcspn(text + whole, ",");
+    return whole + up_to_comma(text + whole);
+}
+
+const char *event_function_of(const char *text)
+{
+    const char *found = NULL;
+    size_t depth = 0;
+    for (const char *c = text; *c; c++) {
+        depth += *c == '[';
+        depth -= depth && *c == ']';
+        if (*c == ':' && c[1] == ':')
+            c++;
+        else if (*c == ':' && !depth)
+            found = c;
+    }
+    return found ? found + 1 : NULL;
 }
 
 const char *event_name_or_made(const char *name)

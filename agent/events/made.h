@@ -37,7 +37,11 @@ int event_check_name(const struct event_made *made, const char *name, char *why,
 /* As event_choice.find, for functions of a file that is meant by name, in whatever process (probe_places.file). */
 int event_find_by_name(void *ctx, const char *file, const char *function, struct probe_places *out, char *why,
                        size_t len);
-/* Returns the length of the first one of a list of names: between slashes, PMU events have commas of their own. */
+/* Returns the length of the first one of a list of names: between slashes, PMU events have commas of their own,
+ * and functions between parentheses and brackets. */
 size_t event_item_length(const char *text);
+/* Where FUNCTION begins in FILE:FUNCTION: behind the last colon that is none of a pair, as in ns::f, and not in
+ * brackets, as in f[abi:cxx11]. NULL: there is none. */
+const char *event_function_of(const char *text);
 /* The value of -e: as event_name_of, and names of this form as they are. */
 const char *event_name_or_made(const char *name);

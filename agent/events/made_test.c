@@ -114,3 +114,12 @@ TEST(made_kprobes_have_names)
     }
     event_made_free(&made);
 }
+
+TEST(functions_have_colons_in_pairs)
+{
+    CHECK_STR(event_function_of("libc.so.6:open"), "open");
+    CHECK_STR(event_function_of("pid:1:/usr/bin/x:ns::c::f(int)"), "ns::c::f(int)");
+    CHECK_STR(event_function_of("/a::b/x:ns::f[abi:cxx11]"), "ns::f[abi:cxx11]");
+    CHECK_STR(event_function_of("x:"), "");
+    CHECK(!event_function_of("ns::f"));
+}

@@ -124,4 +124,6 @@ TEST(pmu_events_have_commas_of_their_own)
     CHECK_EQ(event_item_length("perf:cpu/a=1,b=2/"), 17);
     CHECK_EQ(event_item_length("perf:cpu,x"), 8);
     CHECK_EQ(event_item_length("uprobe:/a/b:c,x"), 13);
+    CHECK_EQ(event_item_length("uprobe:b:c(int, char),x"), 21);
+    CHECK_EQ(event_item_length("uprobe:b:c[(int, char],x"), 15);
 }

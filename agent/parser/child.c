@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "dwarf/dwarf.h"
 #include "generated/generated.h"
+#include "parser/readable_functions.h"
 #include "parser/child_internal.h"
 #include "parser/merged_names.h"
 #include "parser/merged_table.h"
@@ -349,7 +350,7 @@ int parser_child_main(int argc, char **argv)
         .allocators = allocators_read,
         .go_locks = go_locks_read,
         .go_heap = go_heap_read,
-        .functions = functions_find,
+        .functions = readable_functions,
         .usdt = usdt_find,
         .lines = merged_lines,
         .links = debug_links_read,

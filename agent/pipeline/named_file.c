@@ -24,7 +24,7 @@ static int take(const struct functions *found, u64 what, struct allocators *out)
     AUTO_FREE u64 *places = calloc(found->n + 1, sizeof(*places));
     if (!places)
         return -ENOMEM;
-    size_t n = functions_places(found, NULL, places);
+    size_t n = functions_places(found, NULL, what == XP_PLACE_RETURNS, places);
     *out = (struct allocators){.magic = ALLOCATORS_MAGIC, .left_out = found->left_out};
     for (; out->n < n && out->n < ALLOCATORS_MAX; out->n++)
         out->site[out->n] = (struct xp_heap_site){places[out->n], what};

@@ -127,14 +127,6 @@ static struct bpf_object *sharing(const struct kinds *all)
     return NULL;
 }
 
-/* Programs go on without places whose instructions are not probed. */
-static void say_refused(const struct kind *k, const struct probe_event *event, char *why, size_t len)
-{
-    if (k->places.refused && !why[0])
-        snprintf(why, len, "%zu of %zu places are not probed: the kernel refuses their instructions", k->places.refused,
-                 event->places->n);
-}
-
 static int begin(struct kinds *all, struct probe *p, size_t event, char *why, size_t len)
 {
     CLEANUP(kind_free) struct kind *k = calloc(1, sizeof(*k));
@@ -152,7 +144,7 @@ static int begin(struct kinds *all, struct probe *p, size_t event, char *why, si
     if (rc)
         return rc;
     cost_decide(&k->cap, p->config.max_cost, 0, 0, now_ns());
-    say_refused(k, &p->config.events[event], why, len);
+    uprobes_say_left_out(&k->places, p->config.events[event].places, why, len);
     k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
     k->bytes = kind_map_bytes(k->object, p, false);

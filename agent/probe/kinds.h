@@ -81,6 +81,9 @@ struct uprobes { /* links to places of a file; release with uprobes_detach */
 /* Attaches a program to places of a file in all processes. Returns 0 or -errno: there is no link. */
 int uprobes_attach(const struct bpf_program *program, const struct probe_places *places, struct uprobes *out);
 void uprobes_detach(struct uprobes *u);
+/* Programs go on without places whose instructions are not probed, and without those that were left out: a line, unless
+ * there is one already. */
+void uprobes_say_left_out(const struct uprobes *u, const struct probe_places *places, char *why, size_t len);
 /* Whether an error says that no program can be attached to an instruction. */
 bool uprobes_is_of_instruction(int rc);
 /* The loaded object of an event whose programs are attached to places in files; NULL: it was never wanted. */

@@ -53,6 +53,7 @@ struct probe_places { /* in a file, for the program of an event */
     u64 *counters; /* of those that look at a place: their places in the file, or 0; NULL: there are none */
     struct xp_usdt_site *sites; /* of USDT probes: where the arguments of each one are; NULL */
     size_t n;
+    size_t harmed;  /* that many functions were left out: return probes would crash who calls them */
     size_t stepped; /* places whose instruction the kernel does not emulate, as far as is known: it costs more */
     enum probe_when {
         PROBE_CALLS,   /* it is called when the functions there begin, */

@@ -182,6 +182,19 @@ void uprobes_detach(struct uprobes *u)
     u->refused = 0;
 }
 
+void uprobes_say_left_out(const struct uprobes *u, const struct probe_places *places, char *why, size_t len)
+{
+    size_t harmed = places ? places->harmed : 0, all = places ? places->n + harmed : 0;
+    const char *some = harmed ? "some" : "their";
+    if (why[0] || !(u->refused || harmed))
+        return;
+    int n = snprintf(why, len, "%zu of %zu places are not probed: ", u->refused + harmed, all);
+    if (u->refused)
+        n += snprintf(why + n, len - (size_t)n, "the kernel refuses %s instructions%s", some, harmed ? ", and " : "");
+    if (harmed)
+        snprintf(why + n, len - (size_t)n, "%zu do not return as other functions do", harmed);
+}
+
 static size_t choose(const struct part *part, const struct probe_heap_file *f, u64 *offsets, u64 *cookies)
 {
     size_t chosen = 0;

@@ -24,7 +24,7 @@ for way in launched attached; do
     $way -e "uretprobe:$target:weigh" --filter 'retval == -1'
     exactly 50 "$root;pears"
     exactly 50 probes
-    $way -e "uprobe:$target:[ap]*s"
+    $way -e "uprobe:$target:*p*s"
     exactly 1 "$root;apples"
     exactly 1 "$root;pears"
     echo "$way: calls, returns, sums and conditions are exact"
@@ -37,6 +37,70 @@ exactly 64 'python3;.*;getpid'
 offset=$(readelf -sW "$target" | awk '$8 == "pears" { print $2 }')
 launched -e "uprobe:$target:0x$offset"
 exactly 1 "$root;pears"
+
+# Names as C++ and Go have them: brackets, pairs of colons, receivers. With parameters or for all.
+cat >"$TMP/zoo.cpp" <<'END'
+namespace zoo {
+struct animal {
+    __attribute__((noinline)) long feed(int n) { __asm__ volatile(""); return n; }
+    template <class T> __attribute__((noinline)) T weigh(T a) { __asm__ volatile(""); return a; }
+};
+__attribute__((noinline)) long pet(int n, char) { __asm__ volatile(""); return n; }
+__attribute__((noinline)) long pet(const char *s) { __asm__ volatile(""); return *s; }
+}
+int main()
+{
+    zoo::animal a;
+    for (int i = 0; i < 20; i++) {
+        a.feed(i), a.weigh(i), a.weigh(2.0), zoo::pet(i, 'x');
+        if (i < 3) zoo::pet("x");
+    }
+}
+END
+g++ -O1 "$TMP/zoo.cpp" -o "$TMP/zoo"
+named() { # PROGRAM NUMBER FUNCTION
+    exact -e "uprobe:$1:$3" -- "$1"
+    exactly "$2" '(.*;)?main(.main)?;.*'
+}
+named "$TMP/zoo" 20 zoo::animal::feed
+named "$TMP/zoo" 20 'zoo::animal::feed(int)'
+named "$TMP/zoo" 20 'zoo::animal::weigh<int>'
+named "$TMP/zoo" 40 'zoo::animal::weigh*'
+named "$TMP/zoo" 23 zoo::pet
+named "$TMP/zoo" 20 'zoo::pet(int, char)'
+named "$TMP/zoo" 3 'zoo::pet(char const*)'
+expect_exit 2 'near it: zoo::animal::feed' "$XPROF" record -a -e "uprobe:$TMP/zoo:animal::feed"
+"$XPROF" list "uprobe:$TMP/zoo:zoo::pet" | grep -q "^uprobe:$TMP/zoo:_ZN3zoo3petEPKc " || fail "the list of C++"
+if command -v go >/dev/null; then
+    cat >"$TMP/zoo.go" <<'END'
+package main
+
+type T struct{ n int }
+type OtherT struct{ n int }
+type Box[V any] struct{ v V }
+
+//go:noinline
+func (t *T) Add(k int) { t.n += k }
+
+//go:noinline
+func (t *OtherT) Add(k int) { t.n += k }
+
+//go:noinline
+func (b *Box[V]) Get() V { return b.v }
+
+func main() {
+	t, o, b := &T{}, &OtherT{}, &Box[int]{3}
+	for i := 0; i < 20; i++ {
+		t.Add(i)
+		o.Add(b.Get())
+	}
+}
+END
+    (cd "$TMP" && go build -o zoo-go zoo.go)
+    named "$TMP/zoo-go" 20 'main.(*T).Add'
+    named "$TMP/zoo-go" 20 'main.(*Box[...]).Get'
+    named "$TMP/zoo-go" 20 'main.(*Box[go.shape.int]).Get'
+fi
 
 # Named later.
 "$XPROF" record --raw -e "uprobe:$target:weigh" --value arg2:bytes -o "$TMP/raw.pb.gz" -- "$target" 2>"$errors" ||

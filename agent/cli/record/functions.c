@@ -8,13 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Behind the name, "+OFFSET"; NULL: there is none. operator+ has none. */
+static const char *offset_of(const char *function)
+{
+    const char *plus = strrchr(function, '+');
+    return plus && plus[1] >= '0' && plus[1] <= '9' ? plus : NULL;
+}
+
 /* Splits off "+OFFSET". Returns 0 or -EINVAL. */
 static int split_offset(const char *function, char *name, size_t len, u64 *offset)
 {
-    const char *plus = strchr(function, '+');
+    const char *plus = offset_of(function);
     char *end = NULL;
     *offset = plus ? strtoull(plus + 1, &end, 0) : 0;
-    if (plus && (end == plus + 1 || *end))
+    if (plus && *end)
         return -EINVAL;
     size_t n = plus ? (size_t)(plus - function) : strlen(function);
     if (!n || n >= len)
@@ -37,7 +44,8 @@ static int take(const struct functions *found, const u64 *more, struct probe_pla
     out->offsets = calloc(found->n + 1, sizeof(*out->offsets));
     if (!out->offsets)
         return -ENOMEM;
-    out->n = functions_places(found, more, out->offsets);
+    out->n = functions_places(found, more, out->when != PROBE_CALLS, out->offsets);
+    out->harmed = out->when == PROBE_CALLS ? 0 : functions_kept_off(found);
     for (u32 i = 0; i < found->n; i++)
         if (!(found->v[i].flags & FUNCTION_INDIRECT))
             out->stepped += more || !(found->v[i].flags & FUNCTION_CHEAP);
@@ -64,6 +72,8 @@ static int judge(const struct functions *found, const char *file, const char *na
                  file, name, places->n, found->left_out ? " and more" : "", RECORD_MAX_PLACES);
     else if (places->n)
         return 0;
+    else if (functions_kept_off(found))
+        snprintf(why, len, "%s: %s does not return as others do, and would crash: use uprobe:", file, name);
     else if (found->n)
         snprintf(why, len,
                  "%s: which code is %s is chosen when a program starts: name what it is on this machine, or 0xOFFSET",
@@ -110,7 +120,7 @@ static int find_in(int fd, const char *file, const char *function, struct probe_
         snprintf(why, len, "%s: its symbols cannot be read: %s", file, strerror(-rc));
         return rc;
     }
-    rc = bare ? take_bare(offset, out) : take(found.data, strchr(function, '+') ? &more : NULL, out);
+    rc = bare ? take_bare(offset, out) : take(found.data, offset_of(function) ? &more : NULL, out);
     snprintf(why, len, "%s: out of memory", file);
     return rc || bare ? rc : judge(found.data, file, name, out, why, len);
 }

@@ -36,12 +36,16 @@ XP_INLINE void xp_cost_end(u64 began)
 }
 
 /* A program NAME at SECTION that runs BODY(u64 *ctx). */
-#define XP_COSTED_PROGRAM(section, name, body) \
+#define XP_COSTED(section, name, body, result) \
     SEC(section)                               \
     int name(u64 *ctx)                         \
     {                                          \
         u64 began = xp_cost_begin();           \
         body(ctx);                             \
         xp_cost_end(began);                    \
-        return 0;                              \
+        return result;                         \
     }
+#define XP_COSTED_PROGRAM(section, name, body) XP_COSTED(section, name, body, 0)
+/* At a tracepoint that perf has: with 0, all other events of perf there would not see the occurrence (trace_call_bpf).
+ */
+#define XP_COSTED_TRACEPOINT(name, body) XP_COSTED("tracepoint", name, body, 1)

@@ -46,7 +46,7 @@ XP_INLINE void xp_call_ends(u64 *ctx)
     xp_end_level();
 }
 
-XP_COSTED_PROGRAM("tracepoint", xp_after_call, xp_call_ends)
+XP_COSTED_TRACEPOINT(xp_after_call, xp_call_ends)
 
 XP_INLINE void xp_call_begins(u64 *ctx)
 {
@@ -56,4 +56,4 @@ XP_INLINE void xp_call_begins(u64 *ctx)
         xp_lose(XP_LOSS_CALL);
 }
 
-XP_COSTED_PROGRAM("tracepoint", xp_on_call, xp_call_begins)
+XP_COSTED_TRACEPOINT(xp_on_call, xp_call_begins)

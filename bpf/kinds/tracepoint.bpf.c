@@ -13,4 +13,4 @@ const volatile struct xp_tp xp_tp = {};
 #include "bpf/occurs.bpf.h"
 #include "bpf/cost.bpf.h"
 
-XP_COSTED_PROGRAM("tracepoint", xp_on_tracepoint, xp_occurs)
+XP_COSTED_TRACEPOINT(xp_on_tracepoint, xp_occurs)

@@ -16,7 +16,7 @@ as_postgres() { # COMMAND...
 start_postgres() { # OPTION...
     as_postgres initdb -D "$TMP/pg/data" -A trust --no-sync >"$TMP/log" 2>&1 || fail "initdb: $(tail -n 3 "$TMP/log")"
     setpriv --reuid postgres --regid postgres --clear-groups "$(command -v postgres)" -D "$TMP/pg/data" -F \
-        -c listen_addresses= -c unix_socket_directories="$TMP/pg" "$@" >"$TMP/log" 2>&1 &
+        -c listen_addresses= -c unix_socket_directories="$TMP/pg" "$@" >>"$TMP/log" 2>&1 &
     server=$!
     at_exit "kill -QUIT $server; sleep 0.3"
     await as_postgres psql -h "$TMP/pg" -c 'select 1' postgres

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cli/list_probes.h"
 #include "cli/list_tracepoints.h"
+#include "cli/record/record_options.h"
 #include "events/events.h"
 #include <errno.h>
 #include <stdio.h>
@@ -42,6 +43,24 @@ const struct command list_command = {
     .nrows = sizeof(rows) / sizeof(*rows),
 };
 
+/* Not counted as the others are, but given to -e as they are. */
+static const struct event_kind TIMELINE = {
+    .name = RECORD_TIMELINE,
+    .values = {{"", "-", ""}},
+    .cost = EVENT_COST_MEDIUM,
+    .series = "",
+    .needs = "",
+    .help = "who ran, waited, and woke whom, on a time axis (-o FILE.json)",
+};
+
+/* The events of the table, and behind them the timeline; NULL: no more. */
+static const struct event_kind *listed(size_t i)
+{
+    size_t n;
+    const struct event_kind *k = event_kinds(&n);
+    return i < n ? &k[i] : i == n ? &TIMELINE : NULL;
+}
+
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
 enum column { NAME, UNIT, COST, RATE, NEEDS, HELP, COLUMNS };
@@ -78,20 +97,19 @@ static void add_cell(const char *text, size_t width, enum column c, struct buf *
 void list_text(struct buf *out)
 {
     static const char *const headings[COLUMNS] = {"NAME", "UNIT", "COST", "RATE", "NEEDS", "WHAT IT COUNTS"};
-    size_t n, width[COLUMNS];
+    size_t width[COLUMNS];
     char number[16];
-    const struct event_kind *k = event_kinds(&n);
     for (enum column c = 0; c < COLUMNS; c++) {
         width[c] = strlen(headings[c]);
-        for (size_t i = 0; i < n; i++)
-            if (strlen(cell(&k[i], c, number)) > width[c])
-                width[c] = strlen(cell(&k[i], c, number));
+        for (size_t i = 0; listed(i); i++)
+            if (strlen(cell(listed(i), c, number)) > width[c])
+                width[c] = strlen(cell(listed(i), c, number));
     }
     for (enum column c = 0; c < COLUMNS; c++)
         add_cell(headings[c], width[c], c, out);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; listed(i); i++)
         for (enum column c = 0; c < COLUMNS; c++)
-            add_cell(cell(&k[i], c, number), width[c], c, out);
+            add_cell(cell(listed(i), c, number), width[c], c, out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -114,19 +132,18 @@ static void add_aliases(const struct event_kind *k, struct buf *out)
 
 void list_json(struct buf *out)
 {
-    size_t n;
-    const struct event_kind *k = event_kinds(&n);
-    for (size_t i = 0; i < n; i++) {
+    const struct event_kind *k;
+    for (size_t i = 0; (k = listed(i)); i++) {
         buf_str(out, i ? ",\n{\"name\":" : "[{\"name\":");
-        buf_json(out, k[i].name);
-        add_aliases(&k[i], out);
-        add_string("unit", k[i].values[k[i].main].unit, out);
-        add_string("type", k[i].values[k[i].main].type, out);
-        add_string("series", k[i].series, out);
-        add_string("cost", event_cost_name(k[i].cost), out);
-        buf_printf(out, ",\"default_rate\":%u", k[i].default_hz);
-        add_string("needs", k[i].needs, out);
-        add_string("help", k[i].help, out);
+        buf_json(out, k->name);
+        add_aliases(k, out);
+        add_string("unit", k->values[k->main].unit, out);
+        add_string("type", k->values[k->main].type, out);
+        add_string("series", k->series, out);
+        add_string("cost", event_cost_name(k->cost), out);
+        buf_printf(out, ",\"default_rate\":%u", k->default_hz);
+        add_string("needs", k->needs, out);
+        add_string("help", k->help, out);
         buf_char(out, '}');
     }
     buf_str(out, "]\n");

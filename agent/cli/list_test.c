@@ -18,13 +18,17 @@ TEST(list_has_a_line_for_every_event)
         CHECK(strlen(line) <= 120);
         if (!lines)
             continue;
+        if (lines == n + 1) {
+            CHECK(!strncmp(line, "timeline ", 9) && strstr(line, "who ran") == line + what);
+            continue;
+        }
         const struct event_kind *kind = &k[lines - 1];
         CHECK(!strncmp(line, kind->name, strlen(kind->name)) && line[strlen(kind->name)] == ' ');
         CHECK_STR(line + what, kind->help); /* all columns begin where their headings do */
         CHECK(strstr(line, kind->values[kind->main].unit) && strstr(line, event_cost_name(kind->cost)));
         CHECK(strstr(line, kind->default_hz ? " 99 " : " - ") && strstr(line, kind->needs));
     }
-    CHECK_EQ(lines, n + 1);
+    CHECK_EQ(lines, n + 2); /* with the headings and the timeline */
 }
 
 TEST(list_as_json)
@@ -36,7 +40,8 @@ TEST(list_as_json)
     const struct event_kind *k = event_kinds(&n);
     list_json(&b);
     CHECK_EQ(json_parse(&all, b.data, b.len, 1 << 20), 0);
-    CHECK_EQ(json_count(all), n);
+    CHECK_EQ(json_count(all), n + 1);
+    CHECK_STR(json_get_text(json_item(all, n), "name"), "timeline");
     for (size_t i = 0; i < n; i++) {
         const struct json *j = json_item(all, i);
         CHECK_STR(json_get_text(j, "name"), k[i].name);

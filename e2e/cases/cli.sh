@@ -33,8 +33,8 @@ done
 grep -qE '^offcpu +nanoseconds +medium +- +- +time blocked' "$TMP/list" || fail "list: $(cat "$TMP/list")"
 [ "$("$XPROF" list --json | jq -r '.[].name')" = "$(tail -n +2 "$TMP/list" | cut -d' ' -f1)" ] || fail "list --json"
 
-# The table of README.md is the same.
-"$XPROF" list --json | jq -r '.[] | "| `\(.name)` | \([.aliases[] | "`\(.)`"] | join(", "))" +
+# The table of README.md is the same, but for the timeline, which has no type.
+"$XPROF" list --json | jq -r '.[] | select(.type != "") | "| `\(.name)` | \([.aliases[] | "`\(.)`"] | join(", "))" +
     "\(if .aliases == [] then "" else " " end)| \(.help) | \({nanoseconds: "ns"}[.unit] // .unit) | `\(.series):\(.type)` |"' >"$TMP/rows"
 while IFS= read -r row; do
     grep -qxF -- "$row" README.md || fail "README.md has no row $row"

@@ -20,7 +20,9 @@ as_pod grep -q '^CapEff:.*[1-9a-f]' /proc/self/status || fail "no capability is 
 count=0
 while read -r event _ _ _ needs _; do
     [ "$needs" != PMU ] || continue
-    as_pod "$XPROF" record --no-cache -e "$event" -o "$TMP/$event.collapsed" -- sleep 0.2 2>"$errors" ||
+    format=collapsed
+    [ "$event" != timeline ] || format=json
+    as_pod "$XPROF" record --no-cache -e "$event" -o "$TMP/$event.$format" -- sleep 0.2 2>"$errors" ||
         fail "$event does not begin in a pod"
     count=$((count + 1))
 done < <("$XPROF" list | tail -n +2)

@@ -80,6 +80,14 @@ int axis_write(struct timeline *t, struct outputs *outputs, struct profile *p)
     return first;
 }
 
+void axis_progress(const struct timeline *t, struct progress *out)
+{
+    struct timeline_report r;
+    timeline_report(t, &r);
+    out->switches = r.switches;
+    out->lost = r.lost;
+}
+
 void axis_text(const struct timeline *t, struct buf *out)
 {
     struct timeline_report r;

@@ -3,6 +3,7 @@
 #pragma once
 #include "cli/record/output.h"
 #include "cli/record/record_options.h"
+#include "cli/record/summary.h"
 #include "probe/probe.h"
 #include "timeline/timeline.h"
 
@@ -16,6 +17,8 @@ int axis_new(struct timeline **out, const struct record_options *o, const struct
              size_t len);
 /* Writes the outputs that are for it, independently of each other. Returns 0 or the first -errno. */
 int axis_write(struct timeline *t, struct outputs *outputs, struct profile *p);
+/* What is known while it is recorded. */
+void axis_progress(const struct timeline *t, struct progress *out);
 /* Formats lines for stderr; and the member of the summary, with a comma behind it. */
 void axis_text(const struct timeline *t, struct buf *out);
 void axis_json(const struct timeline *t, struct buf *out);

@@ -176,8 +176,11 @@ static bool target_ended(struct recording *r)
 static void show_progress(struct recording *r, u64 began, u64 end)
 {
     AUTO_BUF struct buf line = {0};
-    struct progress p;
+    struct progress p = {0};
     pipeline_progress(r->agent, &p.samples, &p.lost, &p.user, &p.complete);
+    p.only_timeline = r->timeline && !r->config.probe.nevents;
+    if (p.only_timeline)
+        axis_progress(r->timeline, &p);
     summary_progress(&p, began, now_ns(), end, &line);
     fprintf(stderr, "\r\033[K%s", line.data ? line.data : "");
     fflush(stderr);

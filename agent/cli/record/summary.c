@@ -259,7 +259,8 @@ void summary_progress(const struct progress *p, u64 began, u64 now, u64 end, str
         buf_printf(out, "%.0f s left", seconds_between(now, end));
     else
         buf_printf(out, "%.0f s", seconds_between(began, now));
-    buf_printf(out, "  %llu samples  %llu lost", (unsigned long long)p->samples, (unsigned long long)p->lost);
+    buf_printf(out, "  %llu %s  %llu lost", (unsigned long long)(p->only_timeline ? p->switches : p->samples),
+               p->only_timeline ? "switches" : "samples", (unsigned long long)p->lost);
     if (p->user)
         buf_printf(out, "  %.1f %% of stacks complete", percent(p->complete, p->user));
 }

@@ -20,7 +20,9 @@ void summary_json(const struct pipeline_report *r, u64 start_ns, double seconds,
 /* The state of a running recording, as pipeline_progress reports it. */
 struct progress {
     u64 samples, lost, user, complete;
+    bool only_timeline; /* which takes no samples: `lost` are of its events */
+    u64 switches;
 };
 /* Formats one line without line feed: remaining time (elapsed time if `end` is 0), samples, lost samples, complete
- * stacks. */
+ * stacks; or the switches of a timeline. */
 void summary_progress(const struct progress *p, u64 began, u64 now, u64 end, struct buf *out);

@@ -22,6 +22,14 @@ TEST(summary_progress_after_the_end)
     CHECK_STR(line.data, "0 s left  100 samples  0 lost");
 }
 
+TEST(summary_progress_of_a_timeline_alone)
+{
+    AUTO_BUF struct buf line = {0};
+    const struct progress p = {.only_timeline = true, .switches = 7, .lost = 2};
+    summary_progress(&p, S(10), S(12), 0, &line);
+    CHECK_STR(line.data, "2 s  7 switches  2 lost");
+}
+
 static const struct pipeline_report clean = {
     .samples = 1000, .cpu_seconds = 1.5, .rss_bytes = 52000000, .map_bytes = 9500000, .files = 12, .rows = 3400};
 

@@ -11,7 +11,8 @@
  * Programs of kinds may interrupt each other: one in an interrupt those of tasks. So there are XP_LEVELS scratch states
  * per CPU, which all kinds share. Levels end in the reverse order of their beginnings, because what runs between is
  * never preempted (preempt.bpf.h). An object whose programs are preempted defines
- * XP_SLOTTED and has scratch states of its own (slots.bpf.h).
+ * XP_SLOTTED and has scratch states of its own (slots.bpf.h). It has a second one for Linux before 5.15, which defines
+ * XP_PLAIN: there, programs on uprobes are not preempted, and have neither cookies nor storage of threads.
  */
 #pragma once
 #ifdef XP_SLOTTED

@@ -16,7 +16,7 @@ XP_INLINE void xp_count_record(void *ctx, void *record)
     xp_end_level();
 }
 
-#ifdef XP_SLOTTED
+#if defined(XP_SLOTTED) || defined(XP_PLAIN)
 #define XP_KERNEL_CONTEXT(ctx) ((void *)0) /* at a place in a file, there are none */
 #else
 #define XP_KERNEL_CONTEXT(ctx) (ctx)

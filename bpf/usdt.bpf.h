@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * Reads arguments of USDT probes, by what is known of the site (bpf/usdt.h), whose number is the cookie of the place.
+ * Without cookies, what is read is where it is at the first site (agent/probe/usdt.c).
  */
 #pragma once
 #include "bpf/usdt.h"
+
+#ifdef XP_PLAIN
+#define XP_SITE(ctx) 0
+#else
+#define XP_SITE(ctx) bpf_get_attach_cookie(ctx)
+#endif
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);

@@ -63,6 +63,9 @@ const char *event_hideable(size_t i);
  * last. event_wait_stacks_of: the means that has this name; NULL has the first one, and so has an unknown name. */
 const char *event_wait_stacks(size_t i);
 enum probe_wait_stacks event_wait_stacks_of(const char *name);
+/* The same of the means by which probes are attached, and enum probe_links. */
+const char *event_probe_links(size_t i);
+enum probe_links event_probe_links_of(const char *name);
 /* Names of the labels that kinds have if asked for, each once (struct event_kind: tag); NULL past the last. */
 const char *event_tag(size_t i);
 /* Whether it is one of these. */

@@ -70,6 +70,11 @@ bool probe_can_take(enum probe_wait_stacks means)
     return means == PROBE_STACKS_SWITCH;
 }
 
+enum probe_links probe_links_here(bool kernel)
+{
+    return PROBE_LINKS_MULTI;
+}
+
 void probe_stop(struct probe *p)
 {
 }

@@ -6,6 +6,7 @@
 #include "bpf/cost.h"
 #include "probe/object.h"
 #include "probe/object_options.h"
+#include "probe/places.h"
 #include "probe/probe_internal.h"
 #include "kinds.skel.h" /* made of bpf/kinds/ by the Makefile */
 #include "xprof.skel.h"
@@ -16,8 +17,10 @@
 
 const char *const KIND_COMMON_MAPS[KIND_COMMON] = {"scratch", "pc_cache", "depth", "told_stacks", "wait_groups"};
 
-static struct bpf_object *open_object(const char *name)
+static struct bpf_object *open_object(const char *kind, bool plain)
 {
+    char name[64];
+    snprintf(name, sizeof(name), "%s%s", kind, plain ? "_plain" : "");
     for (size_t i = 0; i < sizeof(KIND_OBJECTS) / sizeof(*KIND_OBJECTS); i++) {
         size_t size;
         const void *bytes = KIND_OBJECTS[i].bytes(&size);
@@ -104,7 +107,7 @@ static int take_as_needed(struct bpf_object *object)
     return rc;
 }
 
-static int size_maps(struct bpf_object *object, const struct probe *p)
+static int size_maps(struct bpf_object *object, const struct probe *p, enum probe_links means)
 {
     static const char *const per_level[] = {"scratch", "pc_cache", "slot_taken"};
     bool slotted = kind_is_slotted(object);
@@ -114,7 +117,7 @@ static int size_maps(struct bpf_object *object, const struct probe *p)
         struct bpf_map *m = bpf_object__find_map_by_name(object, per_level[i]);
         rc = m ? bpf_map__set_max_entries(m, states) : -ENOENT;
     }
-    return rc || !slotted ? rc : take_as_needed(object);
+    return rc || !slotted || means != PROBE_LINKS_MULTI ? rc : take_as_needed(object);
 }
 
 /* All kinds share what the first object has, except for what belongs to their own levels, which they share among
@@ -136,26 +139,36 @@ static int share_maps(struct bpf_object *object, struct bpf_object *first, struc
     return object_share_maps(object, first, own);
 }
 
+enum probe_links kind_means(const struct probe *p, size_t event)
+{
+    const struct probe_places *places = p->config.events[event].places;
+    return places && !places->file ? places_means(p->config.links, places) : PROBE_LINKS_MULTI;
+}
+
 int kind_load(struct bpf_object **out, const struct probe *p, const char *name, const struct xp_config *config,
               struct bpf_object *other)
 {
-    CLEANUP(kind_unload) struct bpf_object *object = open_object(name);
-    if (!object)
-        return -errno;
     const struct xp_tp *conditions = p->config.events[config->event].conditions;
     const struct probe_places *places = p->config.events[config->event].places;
-    int rc = set_constant(object, "xp_config", config, sizeof(*config));
+    enum probe_links means = kind_means(p, config->event);
+    bool plain = means == PROBE_LINKS_PLAIN && !places->kernel;
+    struct xp_config own = *config;
+    own.preempted |= plain && object_kernel_has("bpf_preempt_disable", BTF_KIND_FUNC);
+    CLEANUP(kind_unload) struct bpf_object *object = open_object(name, plain);
+    if (!object)
+        return -errno;
+    int rc = set_constant(object, "xp_config", &own, sizeof(own));
     if (!rc && conditions)
         rc = set_constant(object, "xp_tp", conditions, sizeof(*conditions));
     choose_programs(object);
-    if (!rc && kind_is_slotted(object))
-        rc = uprobes_prepare(object);
+    if (!rc && (kind_is_slotted(object) || (places && !places->file)))
+        rc = places_prepare(object, means, places);
     if (!rc)
-        rc = size_maps(object, p);
+        rc = size_maps(object, p, means);
     if (!rc)
         rc = kmem_prepare(object, p);
     if (!rc)
-        rc = usdt_prepare(object, places);
+        rc = usdt_prepare(object, places, conditions ? conditions->arguments : 0, plain);
     if (!rc)
         rc = share_maps(object, p->skel->obj, other);
     if (!rc)

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "probe/cost.h"
-#include "probe/denied.h"
 #include "probe/object.h"
+#include "probe/places.h"
 #include "probe/probe_internal.h"
 #include "xprof.skel.h"
 #include <bpf/bpf.h>
@@ -18,7 +18,8 @@ struct kind {
     bool counts_waits; /* an event of waits has it, besides what the scheduler's programs count */
     struct bpf_object *object;
     VEC(struct bpf_link *) links;
-    struct uprobes places; /* that its event names */
+    enum probe_links means;
+    struct places_held places; /* that its event names */
     struct cost_cap cap;
     const struct bpf_map *sums[2];
     u64 bytes; /* of its own maps */
@@ -58,7 +59,11 @@ static int attach_to_places(struct kind *k, const struct probe_event *event, con
 {
     if (event->symbol)
         return keep_link(k, kind_attach_kprobe(program, event->symbol));
-    return event->places && !event->places->file ? uprobes_attach(program, event->places, &k->places) : 0;
+    const struct probe_places *places = event->places;
+    if (!places || places->file)
+        return 0;
+    bool returns = places->when == PROBE_RETURNS || (places->when == PROBE_BOTH && kind_is_after(program));
+    return places_attach(program, k->means, places, returns, &k->places);
 }
 
 /* What began while it was attached before may have ended unseen. Threads forget it by themselves. */
@@ -93,7 +98,7 @@ static void detach(struct kind *k)
     for (size_t i = 0; i < k->links.n; i++)
         bpf_link__destroy(k->links.v[i]);
     vec_free(&k->links);
-    uprobes_detach(&k->places);
+    places_detach(&k->places);
 }
 
 static void kind_free(struct kind **k)
@@ -138,13 +143,14 @@ static int begin(struct kinds *all, struct probe *p, size_t event, char *why, si
     struct bpf_object *other = sharing(all);
     k->event = event;
     k->counts_waits = p->config.events[event].how != PROBE_KIND;
+    k->means = kind_means(p, event);
     int rc = kind_load(&k->object, p, p->config.events[event].object, &config, other);
     if (!rc)
         rc = attach(k, p);
     if (rc)
         return rc;
     cost_decide(&k->cap, p->config.max_cost, 0, 0, now_ns());
-    uprobes_say_left_out(&k->places, p->config.events[event].places, why, len);
+    kind_say_refused(&p->config.events[event], k->places.refused, why, len);
     k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
     k->bytes = kind_map_bytes(k->object, p, false);
@@ -205,29 +211,6 @@ static void drop_ended(struct kinds *all)
     all->list.n = n;
 }
 
-static int explain(int rc, const struct probe_event *event, char *why, size_t len)
-{
-    const char *name = event->object, *since = event->since ? event->since : "";
-    if (event->symbol && (rc == -EINVAL || rc == -EILSEQ || rc == -EADDRNOTAVAIL || rc == -ENOENT))
-        return probe_why(rc, why, len,
-                         "%s:%s: the kernel allows no probe there: no instruction begins there, or it is "
-                         "needed for probes themselves",
-                         name, event->symbol->name);
-    if (denied_explains(rc, DENIED_BPF, why, len))
-        return rc;
-    if (rc == -ENOTSUP && event->how == PROBE_LOCK)
-        return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 6.6 or later");
-    if (rc == -ENOTSUP)
-        return probe_why(rc, why, len, "%s: needs uprobe_multi links, which Linux has from 6.6 on", name);
-    if (event->places && uprobes_is_of_instruction(rc))
-        return probe_why(rc, why, len, "the kernel does not probe the instruction there: +OFFSET names one behind it");
-    if (rc == -ESRCH || rc == -ENOENT)
-        return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs%s%s", name,
-                         since[0] ? ": Linux " : "", since);
-    return probe_why(rc, why, len, "%s: the kernel rejected its eBPF programs (%s)%s%s: run `xprof check`", name,
-                     denied_rejection(rc), since[0] ? "; it needs Linux " : "", since);
-}
-
 /* Whether its programs are attached to files of processes as these map them. */
 static bool is_followed(const struct kind *k, const struct probe *p)
 {
@@ -238,7 +221,7 @@ static bool is_followed(const struct kind *k, const struct probe *p)
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
 static int change(const struct probe *p, struct kind *k, bool want)
 {
-    bool attached = k->links.n != 0 || k->places.links.n != 0;
+    bool attached = k->links.n != 0 || k->places.fds.n != 0;
     k->ended = !want;
     if (want)
         return attached || (k->cap.off && !is_followed(k, p)) ? 0 : attach(k, p);
@@ -251,7 +234,7 @@ static int refuse(struct kinds *all, const struct probe_event *event, size_t num
 {
     all->refused |= 1u << number;
     if (event->how == PROBE_KIND || !why[0])
-        explain(rc, event, why, len);
+        kind_explain(rc, event, why, len);
     return event->how == PROBE_KIND ? rc : 0;
 }
 

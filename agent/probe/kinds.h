@@ -6,12 +6,14 @@
 #include "bpf/types.h"
 #include "bpf/xprof.h"
 #include "bpf/heap.h"
+#include "probe/probe.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 struct kinds;
 struct probe;
+struct probe_event;
 struct probe_places;
 struct probe_symbol;
 struct disks;
@@ -46,6 +48,8 @@ extern const char *const KIND_COMMON_MAPS[KIND_COMMON]; /* names of the maps tha
  * what a program needs; or -errno. */
 int kind_load(struct bpf_object **out, const struct probe *p, const char *name, const struct xp_config *config,
               struct bpf_object *other);
+/* By which means its programs are attached to the places of its event. */
+enum probe_links kind_means(const struct probe *p, size_t event);
 void kind_unload(struct bpf_object **object);
 /* Whether its programs are preempted, and share no scratch memory with those of other kinds (bpf/slots.bpf.h). */
 bool kind_is_slotted(const struct bpf_object *object);
@@ -56,6 +60,13 @@ u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common
 /* Reads what its programs have counted of their cost. `trap_ns`: what a hit costs beside them. Returns 0; -ENOENT: they
  * do not count it; or another -errno. */
 int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns);
+
+/* ---- kind_why.c ---- */
+
+/* Says why a kind could not be loaded or attached. Returns rc. */
+int kind_explain(int rc, const struct probe_event *event, char *why, size_t len);
+/* Says how many places its programs go on without, unless there is another line. */
+void kind_say_refused(const struct probe_event *event, size_t refused, char *why, size_t len);
 
 /* ---- kind_perf.c ---- */
 
@@ -72,20 +83,6 @@ struct bpf_link *kind_attach_kprobe(const struct bpf_program *program, const str
 
 /* ---- uprobes.c ---- */
 
-/* Prepares programs for uprobe_multi links. Returns 0; -ENOTSUP: this kernel has none. */
-int uprobes_prepare(struct bpf_object *object);
-struct uprobes { /* links to places of a file; release with uprobes_detach */
-    VEC(int) links;
-    size_t refused; /* places with instructions that the kernel does not probe */
-};
-/* Attaches a program to places of a file in all processes. Returns 0 or -errno: there is no link. */
-int uprobes_attach(const struct bpf_program *program, const struct probe_places *places, struct uprobes *out);
-void uprobes_detach(struct uprobes *u);
-/* Programs go on without places whose instructions are not probed, and without those that were left out: a line, unless
- * there is one already. */
-void uprobes_say_left_out(const struct uprobes *u, const struct probe_places *places, char *why, size_t len);
-/* Whether an error says that no program can be attached to an instruction. */
-bool uprobes_is_of_instruction(int rc);
 /* The loaded object of an event whose programs are attached to places in files; NULL: it was never wanted. */
 struct bpf_object *uprobes_object(const struct probe *p, size_t event);
 
@@ -114,7 +111,9 @@ void disks_take(struct disks *d, const struct bpf_object *object, int cpus, bool
 
 /* ---- usdt.c: what is special about kind `usdt`; both do nothing to the objects of others ---- */
 
-int usdt_prepare(struct bpf_object *object, const struct probe_places *places);   /* before loading; 0 or -errno */
+/* Before loading. `arguments`: those that are read, as bits; `plain`: there are no cookies. Returns 0; -EDOM: then
+ * these have to be at one place at all sites, and are not; or another -errno. */
+int usdt_prepare(struct bpf_object *object, const struct probe_places *places, u32 arguments, bool plain);
 int usdt_configure(struct bpf_object *object, const struct probe_places *places); /* after it; 0 or -errno */
 
 /* ---- goroutines.c: what is special about locks of Go (bpf/kinds/goroutines.bpf.c) ---- */

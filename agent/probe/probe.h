@@ -47,6 +47,14 @@ enum probe_levels {
     PROBE_LEVELS_OPEN, /* the third is what came, and became neither of the others yet */
 };
 
+/* How programs are attached to places in files and in the kernel. */
+enum probe_links {
+    PROBE_LINKS_AUTO,  /* by the best of what follows that the kernel has */
+    PROBE_LINKS_MULTI, /* by one link to many places (Linux 6.6; in the kernel, 5.18) */
+    PROBE_LINKS_PERF,  /* by a perf event for each one, with a cookie (Linux 5.15) */
+    PROBE_LINKS_PLAIN, /* the same, without */
+};
+
 struct probe_places { /* in a file, for the program of an event */
     int fd;
     u64 *offsets;
@@ -60,6 +68,8 @@ struct probe_places { /* in a file, for the program of an event */
         PROBE_RETURNS, /* or return */
         PROBE_BOTH,    /* it has a program for each: the latter is xp_after_call */
     } when;
+    bool kernel;           /* the offsets are addresses in the kernel, in place of a file */
+    size_t left_out;       /* of these, those that the kernel does not let anybody trace */
     char *file, *function; /* instead: these, in files of that name that wanted processes map; NULL: not by name */
 };
 
@@ -112,6 +122,7 @@ struct probe_config {
     bool kernel_threads;  /* waits of kernel threads count, too */
     u64 wait_min_ns;      /* of shorter waits, the user stack need not be taken */
     enum probe_wait_stacks wait_stacks;
+    enum probe_links links;
     u64 heap_period;   /* one sample per so many allocated bytes on average; 1: every block; 0: PROBE_HEAP_PERIOD */
     unsigned max_cost; /* of the probes of an event that count what they cost, in percent of a CPU; 0: no limit */
     bool heap_hold;    /* requested processes are stopped when they map code (probe_heap_attach), with their children */
@@ -189,6 +200,8 @@ void probe_waits_free(struct probe_waits *w);
 int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct probe_waits *out);
 /* Returns whether this kernel has what these means need. */
 bool probe_can_take(enum probe_wait_stacks means);
+/* Returns how programs are attached to places on this machine, in the kernel or in files; not PROBE_LINKS_AUTO. */
+enum probe_links probe_links_here(bool kernel);
 /* Returns the number of the event that is recorded by `how`; -1: none. */
 int probe_event_by(const struct probe *p, enum probe_how how);
 

@@ -1,9 +1,10 @@
 /* Attaches programs of kinds to places in files of wanted processes (bpf/mapped.bpf.h), by uprobe_multi links (Linux
- * 6.6), which need no more than CAP_BPF and CAP_PERFMON. libbpf knows them from 1.3 on; older ones are in use.
+ * 6.6), which need no more than CAP_BPF and CAP_PERFMON.
  */
 #include "base/cleanup.h"
 #include "probe/kinds.h"
 #include "probe/object.h"
+#include "probe/places.h"
 #include "probe/probe_internal.h"
 #include "bpf/goroutines.h"
 #include "xprof.skel.h"
@@ -11,17 +12,7 @@
 #include <bpf/btf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (include/uapi/linux/bpf.h) */
-#define RETURNS      1u /* BPF_F_UPROBE_MULTI_RETURN */
-
-struct link_request { /* union bpf_attr: link_create.uprobe_multi */
-    u32 program, target, type, flags;
-    u64 path, offsets, ref_counters, cookies;
-    u32 count, uprobe_flags, pid, pad;
-};
 
 static bool changes(u64 call)
 {
@@ -60,28 +51,15 @@ static const struct part {
     u32 flags;
     enum probe_heap_parts part;
 } PARTS[PROBE_HEAP_LINKS] = {
-    {"xp_on_heap_return", changes_and_ends, RETURNS, PROBE_HEAP_FREES},
+    {"xp_on_heap_return", changes_and_ends, PLACES_RETURNS, PROBE_HEAP_FREES},
     {"xp_on_heap_call", changes, 0, PROBE_HEAP_FREES},
-    {"xp_on_heap_return", allocates, RETURNS, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_heap_return", allocates, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_heap_call", allocates, 0, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_go_end", go_ends, 0, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_go_wait", go_waits, 0, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_mapped_function", is_called, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_mapped_function", returns, RETURNS, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_mapped_function", returns, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
 };
-
-int uprobes_prepare(struct bpf_object *object)
-{
-    struct bpf_program *program;
-    if (!object_kernel_has("bpf_uprobe_multi_link", BTF_KIND_STRUCT))
-        return -ENOTSUP;
-    bpf_object__for_each_program(program, object)
-    {
-        if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
-            bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
-    }
-    return 0;
-}
 
 struct bpf_object *uprobes_object(const struct probe *p, size_t event)
 {
@@ -115,86 +93,6 @@ int probe_heap_wanted(struct probe *p, size_t event, probe_processes *out)
     return rc;
 }
 
-static int create_link(const struct bpf_program *program, struct link_request *request)
-{
-    request->program = (u32)bpf_program__fd(program);
-    request->type = UPROBE_MULTI;
-    int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, request, sizeof(*request));
-    return link < 0 ? -errno : link;
-}
-
-#define ENOTSUPP 524 /* of the kernel: it does not probe such an instruction (arch/x86/kernel/uprobes.c) */
-
-bool uprobes_is_of_instruction(int rc)
-{
-    return rc == -ENOTSUPP || rc == -ENOEXEC;
-}
-
-/* A link is to all of its places or to none. So those around an instruction that is refused get smaller ones. */
-static int attach_some(const struct bpf_program *program, const struct probe_places *places, struct link_request all,
-                       size_t first, size_t n, struct uprobes *out)
-{
-    struct link_request request = all;
-    request.offsets = (uintptr_t)(places->offsets + first);
-    request.ref_counters = places->counters ? (uintptr_t)(places->counters + first) : 0;
-    request.cookies += first * sizeof(u64);
-    request.count = (u32)n;
-    if (VEC_RESERVE(&out->links, out->links.n + 1))
-        return -ENOMEM;
-    int rc = create_link(program, &request);
-    if (rc >= 0)
-        return out->links.v[out->links.n++] = rc, 0;
-    if (!uprobes_is_of_instruction(rc) || places->n == 1)
-        return rc;
-    if (n == 1)
-        return out->refused++, 0;
-    rc = attach_some(program, places, all, first, n / 2, out);
-    return rc ? rc : attach_some(program, places, all, first + n / 2, n - n / 2, out);
-}
-
-int uprobes_attach(const struct bpf_program *program, const struct probe_places *places, struct uprobes *out)
-{
-    char path[64];
-    bool returns = places->when == PROBE_RETURNS || (places->when == PROBE_BOTH && kind_is_after(program));
-    AUTO_FREE u64 *cookies = calloc(places->n, sizeof(*cookies));
-    struct link_request request = {
-        .path = (uintptr_t)path,
-        .cookies = (uintptr_t)cookies,
-        .uprobe_flags = returns ? RETURNS : 0,
-    };
-    if (!cookies)
-        return -ENOMEM;
-    for (size_t i = 0; i < places->n; i++)
-        cookies[i] = i;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", places->fd);
-    int rc = attach_some(program, places, request, 0, places->n, out);
-    rc = rc || out->links.n ? rc : -ENOTSUPP;
-    if (rc)
-        uprobes_detach(out);
-    return rc;
-}
-
-void uprobes_detach(struct uprobes *u)
-{
-    for (size_t i = 0; i < u->links.n; i++)
-        close(u->links.v[i]);
-    vec_free(&u->links);
-    u->refused = 0;
-}
-
-void uprobes_say_left_out(const struct uprobes *u, const struct probe_places *places, char *why, size_t len)
-{
-    size_t harmed = places ? places->harmed : 0, all = places ? places->n + harmed : 0;
-    const char *some = harmed ? "some" : "their";
-    if (why[0] || !(u->refused || harmed))
-        return;
-    int n = snprintf(why, len, "%zu of %zu places are not probed: ", u->refused + harmed, all);
-    if (u->refused)
-        n += snprintf(why + n, len - (size_t)n, "the kernel refuses %s instructions%s", some, harmed ? ", and " : "");
-    if (harmed)
-        snprintf(why + n, len - (size_t)n, "%zu do not return as other functions do", harmed);
-}
-
 static size_t choose(const struct part *part, const struct probe_heap_file *f, u64 *offsets, u64 *cookies)
 {
     size_t chosen = 0;
@@ -224,7 +122,7 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
         size_t chosen = program ? choose(part, f, offsets, offsets + f->n) : 0;
         if (!chosen)
             continue;
-        struct link_request request = {
+        struct places_link request = {
             .path = (uintptr_t)path,
             .offsets = (uintptr_t)offsets,
             .cookies = (uintptr_t)(offsets + f->n),
@@ -232,7 +130,7 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
             .uprobe_flags = part->flags,
             .pid = f->tgid,
         };
-        int rc = create_link(program, &request);
+        int rc = places_link(program, &request);
         if (rc < 0) {
             probe_heap_detach(l, parts);
             return rc;

@@ -4,7 +4,9 @@
  * places in files (agent/probe/uprobes.c); its context are the registers there. The leaf of a call's stack is the
  * function, that of a return its caller.
  */
+#ifndef XP_PLAIN /* bpf/kind.bpf.h */
 #define XP_SLOTTED
+#endif
 #define XP_IN_BODIES /* where functions return to, and at offsets in them */
 #include "bpf/kind.bpf.h"
 #include "bpf/tracepoint.h"

@@ -4,7 +4,9 @@
  * sites (agent/probe/uprobes.c). The leaf of a stack is the function that has the site. The record of which conditions
  * are is the arguments, each as 8 bytes.
  */
+#ifndef XP_PLAIN /* bpf/kind.bpf.h */
 #define XP_SLOTTED
+#endif
 #define XP_IN_BODIES /* sites are anywhere in functions */
 #include "bpf/kind.bpf.h"
 #include "bpf/tracepoint.h"
@@ -20,7 +22,7 @@ XP_INLINE void xp_usdt(u64 *ctx)
     u64 arguments[XP_USDT_ARGUMENTS] = {};
     if (!xp_is_wanted())
         return;
-    if (xp_usdt_arguments(ctx, bpf_get_attach_cookie(ctx), arguments)) {
+    if (xp_usdt_arguments(ctx, XP_SITE(ctx), arguments)) {
         xp_lose(XP_LOSS_FIELD);
         return;
     }

@@ -133,6 +133,7 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->probe.kernel_threads = o->kernel_threads;
     c->probe.wait_min_ns = o->offcpu_min;
     c->probe.wait_stacks = event_wait_stacks_of(o->wait_stacks);
+    c->probe.links = event_probe_links_of(o->probe_links);
     c->probe.heap_period = o->memory_exact ? 1 : o->memory_period;
     c->heap_old_ns = o->older_than;
     c->heap_cost = o->memory_exact ? 0 : (unsigned)o->memory_max_cost;

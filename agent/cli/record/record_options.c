@@ -63,6 +63,8 @@ static const struct option_row rows[] = {
     {"max-cost", 0, OPTION_PERCENT, "PERCENT", AT(max_cost), 0, 100,
      .help = "of the same, take off what costs more than this share of one CPU, until it is back below (default: 5)"},
     {"no-cap", 0, OPTION_BOOL, NULL, AT(no_cap), .help = "of the same, record whatever it costs, as --max-cost off"},
+    {"probe-links", 0, OPTION_TEXT, "MEANS", AT(probe_links), .fallback = "auto", .value = event_probe_links,
+     .help = "how functions and USDT probes are probed: `auto` is the best means of the kernel, `perf` an event each"},
     {"cri-socket", 0, OPTION_TEXT, "PATH", AT(cri_socket), .hint = HINT_FILE,
      .help = "socket of the container runtime, for files of pods (default: the first known one that exists)"},
     {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,

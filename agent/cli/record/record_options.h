@@ -13,6 +13,7 @@ struct record_options {
     /* what to record */
     u64 frequency;           /* samples per second per CPU; 0: default of the event */
     u64 offcpu_min;          /* ns */
+    const char *probe_links; /* the means by which probes are attached */
     const char *wait_stacks; /* the means by which they are taken */
     const char *offcpu_hide; /* "idle"; NULL: nothing */
     u64 memory_period;       /* bytes */

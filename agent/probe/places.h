@@ -1,0 +1,55 @@
+/* Attaches programs of kinds to the places that their event names, in files or in the kernel: by one link to many of
+ * them (uprobe_multi, Linux 6.6; kprobe_multi, 5.18), or by a perf event for each one.
+ */
+#pragma once
+#include "base/vec.h"
+#include "probe/probe.h"
+#include <linux/perf_event.h>
+
+struct bpf_object;
+struct bpf_program;
+
+#define PLACES_UPROBE_MULTI 48   /* BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (include/uapi/linux/bpf.h): libbpf */
+#define PLACES_KPROBE_MULTI 42   /* knows it from 1.3 on, older ones are in use; BPF_TRACE_KPROBE_MULTI */
+#define PLACES_RETURNS      1u   /* BPF_F_UPROBE_MULTI_RETURN, BPF_F_KPROBE_MULTI_RETURN */
+#define PLACES_PERF_MOST    1000 /* perf events, of which each one has a file descriptor */
+
+struct places_link { /* union bpf_attr: link_create.uprobe_multi */
+    u32 program, target, type, flags;
+    u64 path, offsets, ref_counters, cookies;
+    u32 count, uprobe_flags, pid, pad;
+};
+/* Returns the link or -errno. */
+int places_link(const struct bpf_program *program, struct places_link *request);
+
+/* Returns how programs are attached to places on this machine; not PROBE_LINKS_AUTO. `wanted`: how they should be. */
+enum probe_links places_means(enum probe_links wanted, const struct probe_places *places);
+/* Prepares the programs of an object for that, before it is loaded. `places`: NULL if they come later. Returns 0;
+ * -ENOTSUP: this kernel has no such links; -E2BIG: there are too many places. */
+int places_prepare(struct bpf_object *object, enum probe_links means, const struct probe_places *places);
+
+struct places_held { /* what attaches a program; release with places_detach */
+    VEC(int) fds;
+    size_t refused; /* places that the kernel does not probe */
+};
+/* Attaches a program, loaded, to places, or to the returns from there, in all processes. Returns 0 or -errno: it is
+ * attached nowhere. */
+int places_attach(const struct bpf_program *program, enum probe_links means, const struct probe_places *places,
+                  bool returns, struct places_held *out);
+void places_detach(struct places_held *h);
+/* Whether an error says that no program can be attached to an instruction of a file. */
+bool places_is_of_instruction(int rc);
+
+/* ---- places_perf.c: perf events of the kind that a PMU of the kernel makes, `uprobe` or `kprobe` ---- */
+
+struct places_pmu {
+    u32 type;
+    u32 returns, counter; /* in perf_event_attr.config: the bit of returns, the first bit of the semaphore's place */
+};
+/* Reads that of a folder such as /sys/bus/event_source/devices/uprobe. Returns 0; -ENOENT: the kernel has none; or
+ * -EBADMSG. */
+int places_pmu_read(const char *folder, struct places_pmu *out);
+/* Fills in the event of one place. `path`: its file, if it is in one. Returns 0; -EFBIG: the place of its semaphore has
+ * no room there. */
+int places_perf_attr(const struct places_pmu *pmu, const struct probe_places *places, size_t number, bool returns,
+                     const char *path, struct perf_event_attr *out);

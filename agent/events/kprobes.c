@@ -2,25 +2,32 @@
 #include "events/made_internal.h"
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PMU     "/sys/bus/event_source/devices/kprobe/type"
-#define SYMBOLS "/proc/kallsyms"
-#define TRAP_NS 300 /* as measured; a return has another one */
-#define NEAR    5
+#define PMU       "/sys/bus/event_source/devices/kprobe/type"
+#define SYMBOLS   "/proc/kallsyms"
+#define TRACEABLE "available_filter_functions" /* of tracefs */
+#define TRAP_NS   300                          /* as measured; a return has another one */
+#define NEAR      5
 
-/* "SYMBOL" or "SYMBOL+OFFSET" */
+static bool is_pattern(const char *name)
+{
+    return strpbrk(name, "*?") != NULL;
+}
+
+/* "SYMBOL" or "SYMBOL+OFFSET"; a pattern has no offset. */
 static int split(const char *text, struct probe_symbol *out)
 {
     size_t n = strcspn(text, "+");
     char *end = NULL;
     for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '.')
+        if (!isalnum((unsigned char)text[i]) && !strchr("_.*?", text[i]))
             return -EINVAL;
-    if (!n || n >= sizeof(out->name))
+    if (!n || n >= sizeof(out->name) || (text[n] && strcspn(text, "*?") < n))
         return -EINVAL;
     snprintf(out->name, sizeof(out->name), "%.*s", (int)n, text);
     out->offset = text[n] ? strtoull(text + n + 1, &end, 0) : 0;
@@ -46,8 +53,34 @@ int kprobe_find(FILE *symbols, const char *name, char *near, size_t len)
     return -ENOENT;
 }
 
+static int find_all(struct event_probe *p, FILE *symbols, char *why, size_t len)
+{
+    size_t all;
+    AUTO_CLOSE int tracefs = tracefs_open();
+    AUTO_CLOSE int fd = tracefs < 0 ? -1 : openat(tracefs, TRACEABLE, O_RDONLY | O_CLOEXEC);
+    AUTO_FCLOSE FILE *traceable = fd < 0 ? NULL : fdopen(fd, "r");
+    if (traceable)
+        (void)TAKE_FD(fd);
+    int rc = kernel_functions(symbols, traceable, p->symbol.name, &p->places, &all);
+    if (rc == -ENOENT)
+        snprintf(why, len, "-e %s: this kernel has no function of such a name%s", p->name,
+                 p->places.left_out ? " that can be traced" : "");
+    else if (rc == -EACCES)
+        snprintf(why, len,
+                 "-e %s: " SYMBOLS " has no addresses: that takes CAP_SYSLOG, and kernel.kptr_restrict below 2",
+                 p->name);
+    else if (rc)
+        snprintf(why, len, "-e %s: %s", p->name, strerror(-rc));
+    else if (all > KERNEL_FUNCTIONS) {
+        snprintf(why, len, "-e %s: these are %zu functions, of which %d can be probed at once: give a narrower pattern",
+                 p->name, all, KERNEL_FUNCTIONS);
+        rc = -E2BIG;
+    }
+    return rc;
+}
+
 /* Whether the kernel has kprobes, and the function. Returns 0, or -errno and a line. */
-static int look(const struct event_probe *p, char *why, size_t len)
+static int look(struct event_probe *p, char *why, size_t len)
 {
     char near[256];
     if (access(PMU, R_OK)) {
@@ -56,6 +89,8 @@ static int look(const struct event_probe *p, char *why, size_t len)
         return -ENOTSUP;
     }
     AUTO_FCLOSE FILE *symbols = fopen(SYMBOLS, "re");
+    if (symbols && is_pattern(p->symbol.name))
+        return find_all(p, symbols, why, len);
     int rc = symbols ? kprobe_find(symbols, p->symbol.name, near, sizeof(near)) : -errno;
     if (rc == -ENOENT)
         snprintf(why, len, "-e %s: this kernel has no function %s%s%s", p->name, p->symbol.name,
@@ -83,5 +118,11 @@ int made_kprobe(struct event_probe *p, struct tracepoint *fields, char *why, siz
     p->kind.series = "kprobe";
     p->kind.probe = (struct probe_event){
         .how = PROBE_KIND, .object = "kprobe", .symbol = &p->symbol, .trap_ns = returns ? 2 * TRAP_NS : TRAP_NS};
+    if (p->places.offsets) {
+        p->places.kernel = true;
+        p->places.when = returns ? PROBE_RETURNS : PROBE_CALLS;
+        p->kind.probe.places = &p->places;
+        p->kind.probe.symbol = NULL;
+    }
     return 0;
 }

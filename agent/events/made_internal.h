@@ -50,6 +50,11 @@ int made_kprobe(struct event_probe *p, struct tracepoint *fields, char *why, siz
 /* Finds a function in the text of /proc/kallsyms. Returns 0; -ENOENT: it has none, but near[], with a blank before each
  * name. */
 int kprobe_find(FILE *symbols, const char *name, char *near, size_t len);
+#define KERNEL_FUNCTIONS 1000 /* that are probed at once */
+/* Finds those that a pattern with `*` and `?` names: out->offsets, owned, and out->n. `traceable`: the kernel's list of
+ * those that can be traced (NULL: all), others are out->left_out. *all: as many as there would be if all had room.
+ * Returns 0; -ENOENT: there is none; -EACCES: no addresses are shown to us; or -ENOMEM. */
+int kernel_functions(FILE *symbols, FILE *traceable, const char *pattern, struct probe_places *out, size_t *all);
 /* Adds what the registers hold at a call, at a return, or at both. */
 void made_registers(enum probe_when when, struct tracepoint *fields);
 int made_usdt(struct event_probe *p, const struct event_choice *choice, struct tracepoint *fields, char *why,

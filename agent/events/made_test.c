@@ -102,10 +102,65 @@ TEST(made_kprobes_know_functions_of_the_kernel)
     }
 }
 
+TEST(made_kprobes_of_a_pattern_are_those_that_can_be_traced)
+{
+    char symbols_text[] =
+        "ffffffff8108a000 T __pfx_vfs_write\n"
+        "ffffffff8108a010 T vfs_write\n"
+        "ffffffff8108a010 t vfs_write_alias\n"
+        "ffffffff8108a050 t vfs_writ.cold\n"
+        "ffffffff8108a110 t vfs_writev\t[xfs]\n"
+        "ffffffff8108a210 t vfs_writex\n"
+        "ffffffff8108b010 T vfs_read\n"
+        "ffffffff8208a110 D vfs_wdata\n";
+    char traced_text[] = "vfs_writev [xfs]\nvfs_read\nvfs_write\nvfs_write_alias\n";
+    static const struct {
+        const char *pattern;
+        bool listed;
+        size_t n, left_out;
+    } cases[] = {{"vfs_w*", true, 2, 1}, {"vfs_w*", false, 3, 0}, {"vfs_rea?", true, 1, 0}, {"*data", true, 0, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        FILE *symbols = fmemopen(symbols_text, sizeof(symbols_text) - 1, "r");
+        FILE *traced = cases[i].listed ? fmemopen(traced_text, sizeof(traced_text) - 1, "r") : NULL;
+        struct probe_places places = {.fd = -1};
+        size_t all;
+        CHECK_EQ(kernel_functions(symbols, traced, cases[i].pattern, &places, &all), cases[i].n ? 0 : -ENOENT);
+        CHECK_EQ(places.n, cases[i].n);
+        CHECK_EQ(all, cases[i].n);
+        CHECK_EQ(places.left_out, cases[i].left_out);
+        if (places.n > 1)
+            CHECK_EQ(places.offsets[0], 0xffffffff8108a010);
+        free(places.offsets);
+        fclose(symbols);
+        if (traced)
+            fclose(traced);
+    }
+}
+
+TEST(made_kprobes_of_a_pattern_are_bounded)
+{
+    FILE *symbols = tmpfile();
+    struct probe_places places = {.fd = -1};
+    size_t all;
+    CHECK(symbols);
+    for (int i = 1; i <= KERNEL_FUNCTIONS + 7; i++)
+        fprintf(symbols, "ffffffff%08x t many_%d\n", i, i);
+    rewind(symbols);
+    CHECK_EQ(kernel_functions(symbols, NULL, "many_*", &places, &all), 0);
+    CHECK_EQ(places.n, KERNEL_FUNCTIONS);
+    CHECK_EQ(all, KERNEL_FUNCTIONS + 7);
+    free(places.offsets);
+    fclose(symbols);
+    symbols = fmemopen("0000000000000000 t many\n", 24, "r"); /* who may not see addresses sees these */
+    CHECK_EQ(kernel_functions(symbols, NULL, "m*", &places, &all), -EACCES);
+    free(places.offsets);
+    fclose(symbols);
+}
+
 TEST(made_kprobes_have_names)
 {
-    static const char *const wrong[] = {"kprobe:",    "kprobe:a b",    "kprobe:a+",
-                                        "kprobe:a+x", "kretprobe:a+4", "kprobe:a:b"};
+    static const char *const wrong[] = {"kprobe:",       "kprobe:a b", "kprobe:a+",  "kprobe:a+x",
+                                        "kretprobe:a+4", "kprobe:a:b", "kprobe:a*+4"};
     struct event_made made = {.n = 0};
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         CHECK(event_is_made(wrong[i]));

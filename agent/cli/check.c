@@ -1,5 +1,6 @@
 /* xprof check: tests each requirement of a recording on this machine and says what is missing and what to do. */
 #include "cli/cli.h"
+#include "cli/check_internal.h"
 #include "cli/check.h"
 #include "cli/options/options.h"
 #include "base/buf.h"
@@ -32,8 +33,7 @@ struct check {
     struct denied_facts facts;
 };
 
-static void line(const char *mark, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void line(const char *mark, const char *what, const char *fmt, ...)
+void check_line(const char *mark, const char *what, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -56,10 +56,11 @@ static void check_kernel(struct check *c)
     uname(&u);
     sscanf(u.release, "%d.%d", &major, &minor);
     bool old = major < 5 || (major == 5 && minor < 10);
-    line(old ? "NO" : "ok", "kernel", "%s %s%s", u.release, u.machine, old ? ": 5.10 or later is needed" : "");
+    check_line(old ? "NO" : "ok", "kernel", "%s %s%s", u.release, u.machine, old ? ": 5.10 or later is needed" : "");
     bool btf = !access("/sys/kernel/btf/vmlinux", R_OK);
-    line(btf ? "ok" : "NO", "type information",
-         btf ? "/sys/kernel/btf/vmlinux" : "no /sys/kernel/btf/vmlinux: a kernel with CONFIG_DEBUG_INFO_BTF is needed");
+    check_line(btf ? "ok" : "NO", "type information",
+               btf ? "/sys/kernel/btf/vmlinux"
+                   : "no /sys/kernel/btf/vmlinux: a kernel with CONFIG_DEBUG_INFO_BTF is needed");
     c->failures += old + !btf;
 }
 
@@ -139,9 +140,9 @@ static void check_privileges(struct check *c)
         if (rc && (all[i].capability != CAP_SYSLOG || read_number(KPTR_RESTRICT, -1) < 2))
             denied_why(&c->facts, DENIED_ACCESS, all[i].capability, why, sizeof(why));
         if (rc)
-            line("NO", all[i].what, "%s: %s", strerror(-rc), why);
+            check_line("NO", all[i].what, "%s: %s", strerror(-rc), why);
         else
-            line("ok", all[i].what, "%s (%s)", all[i].use, all[i].name);
+            check_line("ok", all[i].what, "%s (%s)", all[i].use, all[i].name);
         c->failures += rc != 0;
     }
 }
@@ -150,24 +151,25 @@ static void check_privileges(struct check *c)
 static void check_confinement(const struct check *c)
 {
     const struct denied_facts *f = &c->facts;
-    line(f->user_namespace || f->bpf_filtered || f->perf_filtered || f->lockdown ? "--" : "ok", "confinement",
-         "%s%s%s%s", f->user_namespace ? "a user namespace, " : "",
-         f->bpf_filtered    ? "a seccomp filter against bpf(2), "
-         : f->perf_filtered ? "a seccomp filter against perf_event_open(2), "
-                            : "",
-         f->lockdown ? "kernel lockdown (confidentiality), " : "",
-         f->module[0] ? f->module : "no label of a security module");
+    check_line(f->user_namespace || f->bpf_filtered || f->perf_filtered || f->lockdown ? "--" : "ok", "confinement",
+               "%s%s%s%s", f->user_namespace ? "a user namespace, " : "",
+               f->bpf_filtered    ? "a seccomp filter against bpf(2), "
+               : f->perf_filtered ? "a seccomp filter against perf_event_open(2), "
+                                  : "",
+               f->lockdown ? "kernel lockdown (confidentiality), " : "",
+               f->module[0] ? f->module : "no label of a security module");
 }
 
 static void check_settings(void)
 {
     long long paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", -1);
     long long kptr = read_number(KPTR_RESTRICT, -1);
-    line("ok", "perf_event_paranoid", "%lld%s", paranoid,
-         paranoid > 2   ? " (above 2, kernels of Debian and Ubuntu refuse CAP_PERFMON without CAP_SYS_ADMIN)"
-         : paranoid > 1 ? " (does not apply to root and CAP_PERFMON)"
-                        : "");
-    line(kptr < 2 ? "ok" : "--", "kptr_restrict", "%lld%s", kptr, kptr < 2 ? "" : ": kernel functions have no names");
+    check_line("ok", "perf_event_paranoid", "%lld%s", paranoid,
+               paranoid > 2   ? " (above 2, kernels of Debian and Ubuntu refuse CAP_PERFMON without CAP_SYS_ADMIN)"
+               : paranoid > 1 ? " (does not apply to root and CAP_PERFMON)"
+                              : "");
+    check_line(kptr < 2 ? "ok" : "--", "kptr_restrict", "%lld%s", kptr,
+               kptr < 2 ? "" : ": kernel functions have no names");
 }
 
 static void check_runtime(const char *host_root)
@@ -181,9 +183,9 @@ static void check_runtime(const char *host_root)
     if (!rc)
         rc = cri_fetch(cri, &list, why, sizeof(why));
     if (rc)
-        line("--", "container runtime", "%s", why[0] ? why : strerror(-rc));
+        check_line("--", "container runtime", "%s", why[0] ? why : strerror(-rc));
     else
-        line("ok", "container runtime", "%s at %s", cri_about(cri)->runtime, cri_about(cri)->socket);
+        check_line("ok", "container runtime", "%s at %s", cri_about(cri)->runtime, cri_about(cri)->socket);
     cri_list_free(&list);
     cri_free(&cri);
 }
@@ -196,10 +198,11 @@ static void check_containers(struct check *c, const char *host_root)
     bool elsewhere = strcmp(host_root, "/") != 0;
     int rc = hierarchy_find(&h, elsewhere ? root : NULL);
     if (rc)
-        line("NO", "cgroups", "none at %s", elsewhere ? root : "/sys/fs/cgroup");
+        check_line("NO", "cgroups", "none at %s", elsewhere ? root : "/sys/fs/cgroup");
     else
-        line("ok", "cgroups", "%s: containers are identified by %s%s", hierarchy_mode_name(h.mode),
-             h.unified ? "the unified hierarchy" : h.controller, h.whole ? "" : " (only a part of it is visible)");
+        check_line("ok", "cgroups", "%s: containers are identified by %s%s", hierarchy_mode_name(h.mode),
+                   h.unified ? "the unified hierarchy" : h.controller,
+                   h.whole ? "" : " (only a part of it is visible)");
     c->failures += rc != 0;
     check_runtime(host_root);
 }
@@ -215,7 +218,7 @@ static void say_layers(const struct parser *p)
             buf_printf(&holds, ", %s", layer->slug);
         else
             buf_printf(&missing, "%s%s", missing.len ? ", " : "; without ", layer->missing);
-    line(missing.len ? "--" : "ok", "parser sandbox", "%s%s", holds.data, missing.len ? missing.data : "");
+    check_line(missing.len ? "--" : "ok", "parser sandbox", "%s%s", holds.data, missing.len ? missing.data : "");
 }
 
 static void check_parser(struct check *c)
@@ -223,7 +226,7 @@ static void check_parser(struct check *c)
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
     struct parser *p = NULL;
     int rc = parser_new(&p, &limits);
-    line(rc ? "NO" : "ok", "parser process", "%s", rc ? strerror(-rc) : "starts and enters its sandbox");
+    check_line(rc ? "NO" : "ok", "parser process", "%s", rc ? strerror(-rc) : "starts and enters its sandbox");
     c->failures += rc != 0;
     if (!rc)
         say_layers(p);
@@ -239,21 +242,21 @@ static void check_event(const char *name, u32 type, u64 config, struct check *c)
         (struct probe_event){.perf_type = type, .perf_config = config, .hz = 99, .time = type == PERF_TYPE_SOFTWARE};
     int rc = probe_new(&p, &cfg, why, sizeof(why));
     if (c) {
-        line(rc ? "NO" : "ok", "eBPF programs", "%s", rc ? why : "load");
+        check_line(rc ? "NO" : "ok", "eBPF programs", "%s", rc ? why : "load");
         c->failures += rc != 0;
     }
     if (!rc) {
         rc = probe_start(p, why, sizeof(why));
-        line(!rc ? "ok" : c ? "NO" : "--", name, "%s", rc ? why : "can be sampled");
+        check_line(!rc ? "ok" : c ? "NO" : "--", name, "%s", rc ? why : "can be sampled");
         if (c)
             c->failures += rc != 0;
     }
     if (p && c) {
         probe_mappings list = {0};
         int listed = probe_list_mappings(p, 0, &list);
-        line(listed ? "--" : "ok", "mapping iterator", "%s",
-             listed ? "not available (Linux 5.12 and later have it): files are found when samples hit them"
-                    : "unwind tables are built before sampling starts");
+        check_line(listed ? "--" : "ok", "mapping iterator", "%s",
+                   listed ? "not available (Linux 5.12 and later have it): files are found when samples hit them"
+                          : "unwind tables are built before sampling starts");
         vec_free(&list);
     }
     probe_free(&p);
@@ -268,11 +271,10 @@ static void say_wait_stacks(void)
         if (probe_can_take((enum probe_wait_stacks)i))
             buf_printf(&means, "%s%s", means.len ? ", " : "", name);
     buf_char(&means, 0);
-    line("ok", "user stacks of waits", "%s", means.failed ? "out of memory" : means.data);
+    check_line("ok", "user stacks of waits", "%s", means.failed ? "out of memory" : means.data);
 }
 
-/* Loads and attaches what is loaded on demand otherwise. `can`: what works then. */
-static void check_on_demand(const char *name, struct probe_config *cfg, const char *can)
+void check_on_demand(const char *name, struct probe_config *cfg, const char *can)
 {
     char why[512] = "";
     struct probe *p = NULL;
@@ -282,9 +284,9 @@ static void check_on_demand(const char *name, struct probe_config *cfg, const ch
     if (!rc)
         rc = probe_start(p, why, sizeof(why));
     if (rc < 0)
-        line("--", name, "%s", why);
+        check_line("--", name, "%s", why);
     else /* perhaps without a part of it */
-        line("ok", name, "%s%s%s", can, why[0] ? "; but " : "", why);
+        check_line("ok", name, "%s%s%s", can, why[0] ? "; but " : "", why);
     probe_free(&p);
 }
 
@@ -330,6 +332,7 @@ int cli_check(int argc, char **argv)
     check_event("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, &c);
     check_event("hardware counters", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL);
     check_kinds();
+    check_probes();
     check_containers(&c, o.host_root);
     puts(c.failures ? "some requirements are not met: see the lines marked NO" : "xprof works here");
     return c.failures ? 1 : 0;

@@ -11,6 +11,7 @@ expect_exit 2 'expected kprobe:FUNCTION or FUNCTION\+OFFSET' "$XPROF" record -a 
 if [ ! -e /sys/bus/event_source/devices/kprobe/type ]; then
     expect_exit 2 'this kernel has no kprobes' "$XPROF" record -a -e kprobe:vfs_write
     expect_exit 2 'this kernel has no kprobes' "$XPROF" record -a -e 'kprobe:vfs_*'
+    { "$XPROF" check || true; } | grep -qE '^-- +kernel functions +this kernel has no kprobes' || fail "xprof check"
     echo "this kernel has no kprobes, and that is said"
     exit 0
 fi
@@ -30,6 +31,7 @@ copy -e kretprobe:vfs_write --filter 'retval == 4096'
 is "$(samples_of 'dd;.*')" == 300 || fail "300 returns"
 
 # Patterns.
+{ "$XPROF" check || true; } | grep -qE '^ok +kernel functions +can be probed' || fail "xprof check"
 for by in auto perf; do
     copy -e 'kprobe:vfs_*' --probe-links $by
     is "$(samples_of 'dd;.*vfs_write_\[k\]')" == 300 || fail "$by: 300 calls of vfs_write"

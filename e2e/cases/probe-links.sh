@@ -13,6 +13,8 @@ build_target usdt
 build_target latency -pthread
 usdt=$TMP/usdt latency=$TMP/latency
 
+"$XPROF" check >"$TMP/check" || true
+grep -qE '^ok +functions +can be probed' "$TMP/check" || { cat "$TMP/check" && fail "xprof check"; }
 means=(auto)
 kernel=$(uname -r)
 is_kernel() { # VERSION: or later

@@ -218,8 +218,8 @@ struct probe_cost { /* so far */
 u32 probe_see_costs(struct probe *p);
 /* Whether there are probes that may have to be taken off soon. From the polling thread. */
 bool probe_may_rest(const struct probe *p);
-/* Whether the probes of an event are to be off now: those in files of processes are attached, and taken off, by who calls
- * probe_heap_attach. Any thread may call it. */
+/* Whether the probes of an event are to be off now: those in files of processes are attached, and taken off, by who
+ * calls probe_heap_attach. Any thread may call it. */
 bool probe_rests(const struct probe *p, size_t event);
 /* Returns 0; -ENOENT: nothing is known of the event. Any thread may call it. */
 int probe_cost(const struct probe *p, size_t event, struct probe_cost *out);

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool is_axis(const char *name)
 {
@@ -58,6 +59,19 @@ int axis_new(struct timeline **out, const struct record_options *o, const struct
     return timeline_new(out, &config, why, len);
 }
 
+#define BROWSER_MOST 536870888 /* bytes: what is read of a file is one text, and V8's have so many characters */
+
+/* Browsers read no more. */
+static void warn_of_size(const struct output *o)
+{
+    struct stat st;
+    if (o->timeline == TIMELINE_FIREFOX && !stat(o->path, &st) && st.st_size > BROWSER_MOST)
+        log_warn(
+            "%s has %.0f MB, and the Firefox Profiler reads up to %.0f MB: record for a shorter time, or with less "
+            "--timeline-memory",
+            o->path, (double)st.st_size / 1e6, BROWSER_MOST / 1e6);
+}
+
 static int write_one(struct timeline *t, struct output *o, struct profile *p)
 {
     struct output_file file;
@@ -66,6 +80,8 @@ static int write_one(struct timeline *t, struct output *o, struct profile *p)
         rc = output_end(&file, timeline_write(t, o->timeline, p, (struct timeline_sink){output_add, &file}));
     if (rc)
         log_error("%s was not written: %s", o->path, strerror(-rc));
+    else
+        warn_of_size(o);
     o->written = !rc;
     return rc;
 }

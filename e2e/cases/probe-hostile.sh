@@ -8,7 +8,13 @@ set -euo pipefail
 need_root
 need_kernel 6.6 'uprobe_multi links'
 
-build_target returns -pthread
+# With a C library and a dynamic linker of its own: a breakpoint in a file is in all processes that map it.
+own=$TMP/lib
+loader=$own/ld-linux-x86-64.so.2 libc=$own/libc.so.6
+mkdir "$own"
+cp "$(readlink -f /lib64/ld-linux-x86-64.so.2)" "$loader"
+cp "$(readlink -f "$(gcc -print-file-name=libc.so.6)")" "$libc"
+build_target returns -pthread "-Wl,-rpath,$own,--dynamic-linker=$loader"
 target=$TMP/returns
 
 unharmed() { # OPTION...: the program says what it says alone, and ends with 0
@@ -25,10 +31,10 @@ unharmed -e "uprobe:$target:*"
 unharmed -e "uretprobe:$target:*"
 grep -q 'places are not probed: .*1 do not return' "$errors" || fail "it is not said that _start is left out"
 unharmed -e "uprobe-latency:$target:*"
-unharmed -e 'uretprobe:ld-linux-x86-64.so.2:*'
+unharmed -e "uretprobe:$loader:*"
 least=1000
-unharmed -e 'uprobe:libc.so.6:*'
-unharmed -e 'uretprobe:libc.so.6:*'
+unharmed -e "uprobe:$libc:*"
+unharmed -e "uretprobe:$libc:*"
 grep -qE '[5-9] do not return as other functions do' "$errors" || fail "it is not said what is left out of libc"
 expect_exit 2 '_start does not return as others do, and would crash: use uprobe:' \
     "$XPROF" record -a -e "uretprobe:$target:_start"
@@ -39,7 +45,7 @@ expect_exit 2 'setjmp does not return as others do' "$XPROF" record -a -e 'uretp
 running=$!
 at_exit "kill -KILL $running"
 for form in uprobe uretprobe; do
-    "$XPROF" record --no-cache -e "$form:libc.so.6:*" -p $running -d 1s -o "$profile" 2>"$errors" || fail "a recording"
+    "$XPROF" record --no-cache -e "$form:$libc:*" -p $running -d 1s -o "$profile" 2>"$errors" || fail "a recording"
 done
 kill -TERM $running
 wait $running || fail "it did not end well: $(cat "$TMP/own")"

@@ -32,7 +32,7 @@ ended() { # NAME
 expect_check() { # LEFT_OUT EXIT LINE,LINE...
     local name have status
     name=$(name_of "$1")
-    await_for 60 ended "$name"
+    await_for 120 ended "$name" # ten checks at once, each loads all eBPF programs
     kubectl logs "$name" >"$TMP/log"
     status=$(kubectl get pod "$name" -o jsonpath='{.status.containerStatuses[0].state.terminated.exitCode}')
     have=$(sed -nE 's/^NO +(.*[^ ]) {2,}.*/\1/p' "$TMP/log" | cut -c1-22 | sed 's/ *$//' | paste -sd,)

@@ -28,7 +28,7 @@ OBJ      := $(SRC:%.c=$(B)/%.o) $(STUBS:.c=.o)
 TEST_SRC := $(wildcard agent/*/*_test.c agent/cli/*/*_test.c bpf/*_test.c) agent/base/test_main.c
 # Unit tests run without root and without a kernel's help: agent/probe/fake_test.c stands for what needs libbpf.
 UNIT_SRC := $(filter-out agent/main.c agent/probe/% agent/inspect/stacks.c agent/cli/stack.c,$(SRC)) \
-            agent/probe/cost.c agent/probe/denied.c agent/probe/denied_facts.c agent/probe/kernel_types.c agent/probe/kmem_code.c agent/probe/places_perf.c agent/probe/records.c agent/probe/rules.c \
+            agent/probe/cost.c agent/probe/denied.c agent/probe/denied_facts.c agent/probe/kernel_types.c agent/probe/kmem_code.c agent/probe/next_btf.c agent/probe/places_perf.c agent/probe/records.c agent/probe/rules.c \
             agent/probe/shards.c agent/probe/tracefs.c agent/probe/typed.c $(TEST_SRC)
 UNIT_OBJ := $(UNIT_SRC:%.c=$(U)/%.o) $(STUBS:.c=.o)
 

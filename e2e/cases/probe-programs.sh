@@ -131,12 +131,18 @@ for value in $(command -v perf >/dev/null && echo none bytes_alloc:bytes); do
     fi
 done
 
-# The CPU time of a thread, of which its own file says as much; and its page faults.
+# The CPU time of a thread, of which its own file says as much, with what it took before it was Python; and its page faults.
 exact -e tracepoint:sched:sched_stat_runtime --value runtime:nanoseconds -- $python -c 'import os
+def ran(): return int(open("/proc/self/schedstat").read().split()[0])
+begin = ran()
 for i in range(8000000): pass
-print(open("/proc/self/schedstat").read().split()[0], flush=True)
+print(ran() - begin, ran(), flush=True)
 os._exit(0)' >"$TMP/own"
-same 'sched_stat_runtime of python: ns' "$(seen 'python3.*')" "$(<"$TMP/own")" 5
+read -r loop whole <"$TMP/own"
+runtime=$(seen 'python3.*')
+echo "sched_stat_runtime of python: $runtime ns, in truth from $loop to $whole"
+is "$runtime" '>=' "0.95 * $loop" || fail "that is too little"
+is "$runtime" '<=' "1.05 * $whole" || fail "that is too much"
 exact -e perf:software/config=2/ --period 1 -- $python -c 'import os, resource
 x = [bytearray(9000) for i in range(20000)]
 usage = resource.getrusage(resource.RUSAGE_SELF)

@@ -39,8 +39,8 @@ for by in "${means[@]}"; do
     total 150 "uprobe:$target:weigh" "$target"
     total 10 "uprobe:$target:weigh" "$target" --filter 'arg1 == "app*" && arg2 > 90'
     total 50 "uretprobe:$target:weigh" "$target" --filter 'retval == -1'
-    total 2 "uprobe:$target:[ap]*s" "$target"
-    total 2 "uretprobe:$target:[ap]*s" "$target"
+    total 2 "uprobe:$target:*p*s" "$target"
+    total 2 "uretprobe:$target:*p*s" "$target"
     total 150 "usdt:$usdt:xprof:swim" "$usdt"
     total 40031 "usdt:$usdt:x*:wide" "$usdt" --value arg1
     total 300 "usdt:$usdt:xprof:guarded" "$usdt" --filter 'arg1 == "guard"' # behind a semaphore

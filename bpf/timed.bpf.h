@@ -11,6 +11,23 @@ struct xp_timed { /* a call that has begun */
     struct xp_tp_judged judged;
 };
 
+/* Map `timed_calls`: what is known of threads, as WHAT, by their task_struct, of MOST at once. It goes with them. */
+#define XP_TIMED_BY_THREAD(most, what)            \
+    struct {                                      \
+        __uint(type, BPF_MAP_TYPE_HASH);          \
+        __uint(max_entries, most);                \
+        __type(key, u64);                         \
+        __type(value, what);                      \
+    } timed_calls SEC(".maps");                   \
+    SEC("raw_tp/sched_process_exit")              \
+    int xp_on_thread_end(void *ctx)               \
+    {                                             \
+        u64 task = bpf_get_current_task();        \
+        (void)ctx;                                \
+        bpf_map_delete_elem(&timed_calls, &task); \
+        return 0;                                 \
+    }
+
 /* Whether a call may count, as far as is known when it begins. Its time begins at the end of this. */
 XP_INLINE int xp_timed_begins(void *ctx, struct xp_timed *c)
 {

@@ -87,7 +87,7 @@ static bool is_idle(pid_t pid, uint64_t *last_cpu_ns)
     return cpu_ns == before && name_end && (!strncmp(name_end, ") S", 3) || !strncmp(name_end, ") D", 3));
 }
 
-int child_wait(const struct child_process *c, unsigned timeout_ms)
+static int wait_for(const struct child_process *c, unsigned timeout_ms, bool may_idle)
 {
     uint64_t begin = now_ns(), deadline = begin + timeout_ms * 1000000ull, moved = begin;
     uint64_t cpu_ns = 0;
@@ -102,11 +102,21 @@ int child_wait(const struct child_process *c, unsigned timeout_ms)
             return -errno;
         if (now_ns() >= deadline)
             return -ETIMEDOUT;
-        if (!is_idle(c->pid, &cpu_ns))
+        if (may_idle || !is_idle(c->pid, &cpu_ns))
             moved = now_ns();
         else if (now_ns() - moved >= CHILD_STUCK_MS * 1000000ull)
             return -EREMOTEIO;
     }
+}
+
+int child_wait(const struct child_process *c, unsigned timeout_ms)
+{
+    return wait_for(c, timeout_ms, false);
+}
+
+int child_wait_for_start(const struct child_process *c, unsigned timeout_ms)
+{
+    return wait_for(c, timeout_ms, true);
 }
 
 static uint64_t ns_of(const struct timeval *t)

@@ -30,6 +30,9 @@ int child_start(int exe, const char *const argv[], struct child_process *out);
  * has made no progress for CHILD_STUCK_MS, so what it waits for may never come; or another -errno. */
 int child_wait(const struct child_process *c, unsigned timeout_ms);
 #define CHILD_STUCK_MS 1000
+/* The same for its first words, before it reads anything of others: what it waits for then is the kernel, which may
+ * take a second to give it a network of its own where it takes away those of others. Never -EREMOTEIO. */
+int child_wait_for_start(const struct child_process *c, unsigned timeout_ms);
 
 /* Kills the child and reaps it. Returns the CPU time that it used, in ns; 0 if it does not end within CHILD_KILL_MS: it
  * is left behind, and *left (may be NULL) is its pidfd, owned by the caller. Else *left is unchanged. */

@@ -45,7 +45,7 @@ __attribute__((constructor)) static void be_child(int argc, char **argv)
         ;
 }
 
-static int wait_for(const char *role, unsigned ms, u64 *passed)
+static int wait_by(int wait(const struct child_process *, unsigned), const char *role, unsigned ms, u64 *passed)
 {
     const char *argv[] = {"unit", role, "%d", NULL};
     struct child_process c = CHILD_PROCESS_NONE;
@@ -54,7 +54,7 @@ static int wait_for(const char *role, unsigned ms, u64 *passed)
     if (exe < 0 || child_start(exe, argv, &c))
         return 1;
     u64 began = now_ns();
-    int rc = child_wait(&c, ms);
+    int rc = wait(&c, ms);
     *passed = now_ns() - began;
     child_kill(&c, &left);
     return left < 0 ? rc : 1;
@@ -64,8 +64,15 @@ static int wait_for(const char *role, unsigned ms, u64 *passed)
 TEST(child_without_progress_is_noticed)
 {
     u64 passed;
-    CHECK_EQ(wait_for("--idle-child", 60000, &passed), -EREMOTEIO);
+    CHECK_EQ(wait_by(child_wait, "--idle-child", 60000, &passed), -EREMOTEIO);
     CHECK(passed >= CHILD_STUCK_MS * 1000000ull && passed < 30 * NS_PER_SEC);
-    CHECK_EQ(wait_for("--busy-child", 2 * CHILD_STUCK_MS, &passed), -ETIMEDOUT);
+    CHECK_EQ(wait_by(child_wait, "--busy-child", 2 * CHILD_STUCK_MS, &passed), -ETIMEDOUT);
+    CHECK(passed >= 2 * CHILD_STUCK_MS * 1000000ull);
+}
+
+TEST(child_that_starts_may_wait)
+{
+    u64 passed;
+    CHECK_EQ(wait_by(child_wait_for_start, "--idle-child", 2 * CHILD_STUCK_MS, &passed), -ETIMEDOUT);
     CHECK(passed >= 2 * CHILD_STUCK_MS * 1000000ull);
 }

@@ -1,7 +1,7 @@
 #include "cli/check_internal.h"
 #include "base/cleanup.h"
+#include "base/own_code.h"
 #include "events/made.h"
-#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,20 +16,6 @@ __attribute__((noinline)) static int probed(int number)
     return number;
 }
 
-/* Where it is in the file of this program. Returns 0 or -errno. */
-static int find_own(u64 *offset)
-{
-    u64 address = (uintptr_t)probed;
-    unsigned long long start, end, from;
-    AUTO_FCLOSE FILE *maps = fopen("/proc/self/maps", "re");
-    while (maps && fscanf(maps, "%llx-%llx %*s %llx%*[^\n]", &start, &end, &from) == 3)
-        if (address >= start && address < end) {
-            *offset = address - start + from;
-            return 0;
-        }
-    return maps ? -ENOENT : -errno;
-}
-
 static void check_functions(void)
 {
     static const char *const can[] = {
@@ -40,13 +26,12 @@ static void check_functions(void)
             "can be probed, 1000 at once: each takes a perf event, and sites of USDT probes are not "
             "told apart (from Linux 5.15 on, they are)",
     };
-    u64 offset = 0;
+    u64 offset = own_code_offset((uintptr_t)probed);
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     struct probe_places places = {.fd = fd, .offsets = &offset, .n = 1, .when = PROBE_CALLS};
     struct probe_config one = {.events = {{.how = PROBE_KIND, .object = "function", .places = &places}}, .nevents = 1};
-    int rc = fd < 0 ? -errno : find_own(&offset);
-    if (rc)
-        check_line("--", "functions", "%s", strerror(-rc));
+    if (fd < 0 || !offset)
+        check_line("--", "functions", "no function of this program is found in its file");
     else
         check_on_demand("functions", &one, can[probe_links_here(false)]);
 }

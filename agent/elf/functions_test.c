@@ -40,13 +40,18 @@ static bool is_near(u64 offset, int (*function)(int))
 }
 
 /* Borrows *out. */
-static const struct functions *find(const char *pattern, struct buf *out)
+static const struct functions *find_as(functions_readable *readable, const char *pattern, struct buf *out)
 {
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     out->len = 0;
-    if (functions_find(fd, pattern, NULL, out) || !functions_sound(out->data, out->len))
+    if (functions_find(fd, pattern, readable, out) || !functions_sound(out->data, out->len))
         test_fail(__FILE__, __LINE__, "%s is not searched for", pattern);
     return (const struct functions *)out->data;
+}
+
+static const struct functions *find(const char *pattern, struct buf *out)
+{
+    return find_as(NULL, pattern, out);
 }
 
 TEST(functions_by_name)
@@ -115,14 +120,9 @@ static bool starred(const char *name, bool parameters, struct buf *out)
     return true;
 }
 
-/* Borrows *out. */
 static const struct functions *find_readable(const char *pattern, struct buf *out)
 {
-    AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    out->len = 0;
-    if (functions_find(fd, pattern, starred, out))
-        test_fail(__FILE__, __LINE__, "%s is not searched for", pattern);
-    return (const struct functions *)out->data;
+    return find_as(starred, pattern, out);
 }
 
 TEST(functions_by_readable_name)

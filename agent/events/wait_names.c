@@ -18,13 +18,19 @@ const char *event_wait_stacks(size_t i)
     return i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
 }
 
-enum probe_wait_stacks event_wait_stacks_of(const char *name)
+/* The number of a name in a list; that of the first one for NULL and for unknown names. */
+static size_t number_of(const char *list(size_t i), const char *name)
 {
     const char *known;
-    for (size_t i = 0; name && (known = event_wait_stacks(i)); i++)
+    for (size_t i = 0; name && (known = list(i)); i++)
         if (!strcmp(known, name))
-            return (enum probe_wait_stacks)i;
-    return PROBE_STACKS_AUTO;
+            return i;
+    return 0;
+}
+
+enum probe_wait_stacks event_wait_stacks_of(const char *name)
+{
+    return (enum probe_wait_stacks)number_of(event_wait_stacks, name);
 }
 
 const char *event_probe_links(size_t i)
@@ -40,9 +46,5 @@ const char *event_probe_links(size_t i)
 
 enum probe_links event_probe_links_of(const char *name)
 {
-    const char *known;
-    for (size_t i = 0; name && (known = event_probe_links(i)); i++)
-        if (!strcmp(known, name))
-            return (enum probe_links)i;
-    return PROBE_LINKS_AUTO;
+    return (enum probe_links)number_of(event_probe_links, name);
 }

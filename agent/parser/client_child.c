@@ -24,24 +24,12 @@ int client_receive(struct parser *p, unsigned timeout_ms, struct parser_answer *
     return 0;
 }
 
-/* Until then it waits for the kernel only, which may take a second to give it a network of its own where it takes away
- * those of others: unlike later, to be idle is no sign of a file that does not answer. */
-static int await_greeting(const struct child_process *c)
-{
-    u64 end = now_ns() + START_TIMEOUT_MS * 1000000ull;
-    int rc;
-    do
-        rc = child_wait(c, START_TIMEOUT_MS);
-    while (rc == -EREMOTEIO && now_ns() < end);
-    return rc == -EREMOTEIO ? -ETIMEDOUT : rc;
-}
-
 /* The greeting comes when the child is locked in, so nothing hostile ever reaches one that is not. */
 static int greet(struct parser *p)
 {
     struct parser_answer a;
     AUTO_CLOSE int fd = -1;
-    int rc = await_greeting(&p->child);
+    int rc = child_wait_for_start(&p->child, START_TIMEOUT_MS);
     if (!rc)
         rc = client_receive(p, START_TIMEOUT_MS, &a, &fd);
     if (rc)

@@ -1,10 +1,10 @@
 /* Measures what probes of kind `memory` cost: those of a function of this program are hit some thousand times. */
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/own_code.h"
 #include "probe/probe.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,24 +18,6 @@ __attribute__((naked, noinline)) static void target(u64 block)
     __asm__ volatile("nop\n\tret");
 }
 
-struct search {
-    uintptr_t address;
-    u64 offset;
-};
-
-/* The first object is the program itself. */
-static int find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
-{
-    struct search *s = ctx;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *h = &info->dlpi_phdr[i];
-        uintptr_t from = info->dlpi_addr + h->p_vaddr;
-        if (h->p_type == PT_LOAD && s->address >= from && s->address - from < h->p_filesz)
-            s->offset = s->address - from + h->p_offset;
-    }
-    return 1;
-}
-
 static u64 call_ns(void)
 {
     u64 from = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -46,15 +28,14 @@ static u64 call_ns(void)
 
 int probe_heap_prices(struct probe *p, size_t event, struct probe_heap_hits *out)
 {
-    struct search s = {.address = (uintptr_t)target};
+    u64 offset = own_code_offset((uintptr_t)target);
     struct probe_heap_links begins = PROBE_HEAP_LINKS_NONE, ends = PROBE_HEAP_LINKS_NONE;
     int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-    dl_iterate_phdr(find_offset, &s);
-    if (fd < 0 || !s.offset) {
+    if (fd < 0 || !offset) {
         xp_cleanup_close(&fd);
         return -ENOENT;
     }
-    struct xp_heap_site frees = {s.offset, XP_HEAP_CALL(0, 0, 1, 0)}, allocates = {s.offset, XP_HEAP_CALL(1, 0, 0, 0)};
+    struct xp_heap_site frees = {offset, XP_HEAP_CALL(0, 0, 1, 0)}, allocates = {offset, XP_HEAP_CALL(1, 0, 0, 0)};
     struct probe_heap_file first = {fd, (u32)getpid(), 0, &frees, 1}, all = {fd, (u32)getpid(), 0, &allocates, 1};
     u64 one = 0, both = 0;
     int rc = probe_heap_attach(p, event, &first, PROBE_HEAP_FREES, &begins);

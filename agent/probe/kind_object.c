@@ -212,15 +212,14 @@ u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common
     return sum;
 }
 
-int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns)
+int kind_cost(const struct bpf_map *map, int cpus, u64 trap_ns, u64 *hits, u64 *ns)
 {
-    const struct bpf_map *m = bpf_object__find_map_by_name(object, KIND_COST_MAP);
-    AUTO_FREE struct xp_cost *cpu = m ? calloc((size_t)cpus, sizeof(*cpu)) : NULL;
+    AUTO_FREE struct xp_cost *cpu = calloc((size_t)cpus, sizeof(*cpu));
     struct xp_cost sum = {0};
     u32 zero = 0;
     if (!cpu)
-        return m ? -ENOMEM : -ENOENT;
-    if (bpf_map_lookup_elem(bpf_map__fd(m), &zero, cpu))
+        return -ENOMEM;
+    if (bpf_map_lookup_elem(bpf_map__fd(map), &zero, cpu))
         return -errno;
     for (int i = 0; i < cpus; i++) {
         sum.hits += cpu[i].hits;

@@ -21,6 +21,7 @@ struct kind {
     enum probe_links means;
     struct places_held places; /* that its event names */
     struct cost_cap cap;
+    const struct bpf_map *cost; /* NULL: it does not count what it costs */
     const struct bpf_map *sums[2];
     u64 bytes; /* of its own maps */
 };
@@ -151,6 +152,7 @@ static int begin(struct kinds *all, struct probe *p, size_t event, char *why, si
         return rc;
     cost_decide(&k->cap, p->config.max_cost, 0, 0, now_ns());
     kind_say_refused(&p->config.events[event], k->places.refused, why, len);
+    k->cost = bpf_object__find_map_by_name(k->object, KIND_COST_MAP);
     k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
     k->bytes = kind_map_bytes(k->object, p, false);
@@ -269,30 +271,33 @@ void kinds_stop(struct kinds *all)
 static bool see_cost(struct kind *k, struct probe *p)
 {
     u64 hits, ns;
-    bool was_off = k->cap.off, ours = !is_followed(k, p);
-    if (k->ended || kind_cost(k->object, p->ncpus, p->config.events[k->event].trap_ns, &hits, &ns))
+    u32 bit = 1u << k->event;
+    bool was_off = k->cap.off;
+    if (k->ended || !k->cost || kind_cost(k->cost, p->ncpus, p->config.events[k->event].trap_ns, &hits, &ns))
         return false;
-    bool on = cost_decide(&k->cap, p->config.max_cost, hits, ns, now_ns());
-    if (!on && ours)
-        detach(k);
-    else if (was_off && on && ours && attach(k, p)) { /* as much as could be attached is no sample of anything */
-        detach(k);
-        k->cap.off = true;
+    bool on = cost_decide(&k->cap, p->config.max_cost, hits, ns, now_ns()), turns = on == was_off;
+    if (turns && !is_followed(k, p)) {
+        if (!on)
+            detach(k);
+        else if (attach(k, p)) { /* as much as could be attached is no sample of anything */
+            detach(k);
+            k->cap.off = true;
+        }
     }
     cost_copy(&p->costs[k->event], &k->cap.sum);
-    if (k->cap.off != was_off)
-        __atomic_xor_fetch(&p->resting, 1u << k->event, __ATOMIC_RELAXED);
-    return !on && !was_off && k->cap.sum.rests == 1;
+    if (k->cap.off)
+        __atomic_or_fetch(&p->resting, bit, __ATOMIC_RELAXED);
+    else
+        __atomic_and_fetch(&p->resting, ~bit, __ATOMIC_RELAXED);
+    return turns && !on && k->cap.sum.rests == 1;
 }
 
 bool kinds_may_cost(const struct kinds *all)
 {
-    for (size_t i = 0; i < all->list.n; i++) {
-        const struct kind *k = all->list.v[i];
-        if (!k->ended && !k->cap.off && bpf_object__find_map_by_name(k->object, KIND_COST_MAP))
-            return true;
-    }
-    return false;
+    bool any = false;
+    for (size_t i = 0; i < all->list.n; i++)
+        any |= all->list.v[i]->cost && !all->list.v[i]->ended && !all->list.v[i]->cap.off;
+    return any;
 }
 
 u32 kinds_see_costs(struct kinds *all, struct probe *p)

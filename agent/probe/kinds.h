@@ -22,6 +22,7 @@ struct xp_kmem_settings;
 struct bpf_object;
 struct bpf_program;
 struct bpf_link;
+struct bpf_map;
 
 int kinds_new(struct kinds **out); /* 0 or -ENOMEM */
 void kinds_free(struct kinds **all);
@@ -56,10 +57,9 @@ bool kind_is_slotted(const struct bpf_object *object);
 /* Returns the kernel memory of the maps that are its own, or of those that kinds share. */
 u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common);
 
-#define KIND_COST_MAP "probe_cost"
-/* Reads what its programs have counted of their cost. `trap_ns`: what a hit costs beside them. Returns 0; -ENOENT: they
- * do not count it; or another -errno. */
-int kind_cost(const struct bpf_object *object, int cpus, u64 trap_ns, u64 *hits, u64 *ns);
+#define KIND_COST_MAP "probe_cost" /* in which programs count what they cost, if they do */
+/* Reads that. `trap_ns`: what a hit costs beside them. Returns 0 or -errno. */
+int kind_cost(const struct bpf_map *map, int cpus, u64 trap_ns, u64 *hits, u64 *ns);
 
 /* ---- kind_why.c ---- */
 

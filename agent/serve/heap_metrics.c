@@ -70,17 +70,26 @@ static bool is_costed(const struct probe_cost *c)
     return c->hits || c->on_ns;
 }
 
+/* A counter that is `at` in what is known of each event. */
+static void cost_counter(struct metrics *m, const struct pipeline_report *r, const char *name, const char *help,
+                         size_t at, double unit)
+{
+    metrics_counter(m, name, help);
+    for (size_t e = 0; e < r->nevents; e++)
+        if (is_costed(&r->costs[e]))
+            metrics_value(m, "event", r->events[e], (double)*(const u64 *)((const char *)&r->costs[e] + at) / unit);
+}
+
 /* Probes that are taken off if they cost too much. */
 static void costs(struct metrics *m, const struct pipeline_report *r)
 {
-    metrics_counter(m, "xprof_probe_hits", "Number of times that the probes of an event were hit, by event.");
-    for (size_t e = 0; e < r->nevents; e++)
-        if (is_costed(&r->costs[e]))
-            metrics_value(m, "event", r->events[e], (double)r->costs[e].hits);
-    metrics_counter(m, "xprof_probe_cost_seconds", "CPU time that the probes of an event cost, by event.");
-    for (size_t e = 0; e < r->nevents; e++)
-        if (is_costed(&r->costs[e]))
-            metrics_value(m, "event", r->events[e], (double)r->costs[e].ns / 1e9);
+    cost_counter(m, r, "xprof_probe_hits", "Number of times that the probes of an event were hit, by event.",
+                 offsetof(struct probe_cost, hits), 1);
+    cost_counter(m, r, "xprof_probe_cost_seconds", "CPU time that the probes of an event cost, by event.",
+                 offsetof(struct probe_cost, ns), 1e9);
+    cost_counter(m, r, "xprof_probe_rests",
+                 "Number of times that the probes of an event were taken off because of probe-max-cost, by event.",
+                 offsetof(struct probe_cost, rests), 1);
     metrics_counter(m, "xprof_probe_seconds",
                     "Time during which the probes of an event were on, or not because of probe-max-cost, by event.");
     for (size_t e = 0; e < r->nevents; e++)
@@ -88,11 +97,6 @@ static void costs(struct metrics *m, const struct pipeline_report *r)
             metrics_value2(m, "event", r->events[e], "on", "true", (double)r->costs[e].on_ns / 1e9);
             metrics_value2(m, "event", r->events[e], "on", "false", (double)r->costs[e].off_ns / 1e9);
         }
-    metrics_counter(m, "xprof_probe_rests",
-                    "Number of times that the probes of an event were taken off because of probe-max-cost, by event.");
-    for (size_t e = 0; e < r->nevents; e++)
-        if (is_costed(&r->costs[e]))
-            metrics_value(m, "event", r->events[e], (double)r->costs[e].rests);
 }
 
 void health_write_heaps(struct metrics *m, const struct pipeline_report *r)

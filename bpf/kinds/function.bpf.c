@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * Kind `function`: calls of functions of programs and libraries, or their returns. User space attaches the program to
- * places in files (agent/probe/uprobes.c); its context are the registers there. The leaf of a call's stack is the
+ * places in files (agent/probe/places.c); its context are the registers there. The leaf of a call's stack is the
  * function, that of a return its caller.
  */
 #ifndef XP_PLAIN /* bpf/kind.bpf.h */

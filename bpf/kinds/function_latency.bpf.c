@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * Kind `function_latency`: how long functions of programs and libraries take, from call to return. User space attaches
- * xp_on_call to places in files and xp_after_call to the returns from there (agent/probe/uprobes.c). Stacks are taken
+ * xp_on_call to places in files and xp_after_call to the returns from there (agent/probe/places.c). Stacks are taken
  * at the return, of calls that count; the leaf is the function nevertheless.
  *
  * A call is known by its place and by where its return address is on the stack. Of a thread's calls, the last one is
@@ -32,21 +32,7 @@ struct xp_nest { /* of a thread */
     struct xp_nested of[XP_PROBED_CALLS];
 };
 #ifdef XP_PLAIN
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, XP_NESTS);
-    __type(key, u64); /* task_struct */
-    __type(value, struct xp_nest);
-} timed_calls SEC(".maps");
-
-SEC("raw_tp/sched_process_exit")
-int xp_on_thread_end(void *ctx)
-{
-    u64 task = bpf_get_current_task();
-    (void)ctx;
-    bpf_map_delete_elem(&timed_calls, &task);
-    return 0;
-}
+XP_TIMED_BY_THREAD(XP_NESTS, struct xp_nest)
 
 XP_INLINE struct xp_nest *xp_nest_get(void)
 {

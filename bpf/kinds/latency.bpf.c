@@ -12,22 +12,8 @@ const volatile struct xp_tp xp_tp = {};
 #include "bpf/timed.bpf.h"
 #include "bpf/cost.bpf.h"
 
-/* By task_struct: a thread is in one system call at a time, and execve may change its number. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 16384);
-    __type(key, u64);
-    __type(value, struct xp_timed);
-} timed_calls SEC(".maps");
-
-SEC("raw_tp/sched_process_exit")
-int xp_on_thread_end(void *ctx)
-{
-    u64 task = bpf_get_current_task();
-    (void)ctx;
-    bpf_map_delete_elem(&timed_calls, &task);
-    return 0;
-}
+/* A thread is in one system call at a time, and execve may change its number. */
+XP_TIMED_BY_THREAD(16384, struct xp_timed)
 
 XP_INLINE void xp_call_ends(u64 *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * Kind `usdt`: probes that programs and libraries have built in (sys/sdt.h). User space attaches the program to their
- * sites (agent/probe/uprobes.c). The leaf of a stack is the function that has the site. The record of which conditions
+ * sites (agent/probe/places.c). The leaf of a stack is the function that has the site. The record of which conditions
  * are is the arguments, each as 8 bytes.
  */
 #ifndef XP_PLAIN /* bpf/kind.bpf.h */

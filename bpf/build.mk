@@ -10,7 +10,7 @@ $(E)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(Q)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 
 # Programs on uprobes claim their scratch memory by compare-and-swap; what they attach by needs a newer kernel anyway.
-$(patsubst %,$(E)/bpf/kinds/%.bpf.o,memory badfree goroutines function function_latency usdt mapped): BPF_FLAGS += -mcpu=v3
+$(patsubst %,$(E)/bpf/kinds/%.bpf.o,memory badfree goroutines $(foreach k,function function_latency usdt,$k $k_mapped)): BPF_FLAGS += -mcpu=v3
 
 $(SKELS): $(E)/%.skel.h: $(E)/bpf/%.bpf.o
 	$(call say,SKEL,$@)

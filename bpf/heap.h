@@ -44,8 +44,10 @@ struct xp_heap_site {
     u64 call;   /* XP_HEAP_CALL; of other kinds, what is there */
 };
 
-/* The same of functions of a probe (bpf/kinds/mapped.bpf.c). */
-enum xp_place { XP_PLACE_CALLED = 1, XP_PLACE_RETURNS };
+/* The same of places of a probe (bpf/kinds/mapped*.bpf.c): what happens there. With it, the number of the site. */
+enum xp_place { XP_PLACE_CALLED = 1, XP_PLACE_RETURNS, XP_PLACE_TIMED, XP_PLACE_USDT };
+#define XP_PLACE_COOKIE(call, place, site) (XP_HEAP_COOKIE(call, place) | (u64)(site) << 32)
+#define XP_PLACE_SITE(cookie)              ((cookie) >> 32)
 
 #define XP_SLOTS(cpus) (32 + 2 * (cpus)) /* programs that run at once, those that were preempted included */
 

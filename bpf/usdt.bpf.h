@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Reads arguments of USDT probes, by what is known of the site (bpf/usdt.h), whose number is the cookie of the place.
- * Without cookies, what is read is where it is at the first site (agent/probe/usdt.c).
+ * Reads arguments of USDT probes, by what is known of the site (bpf/usdt.h), whose number is the cookie of the place, or
+ * in it (XP_MAPPED: bpf/heap.h). Without cookies, what is read is where it is at the first site (agent/probe/usdt.c).
  */
 #pragma once
 #include "bpf/usdt.h"
 
-#ifdef XP_PLAIN
+#if defined(XP_PLAIN)
 #define XP_SITE(ctx) 0
+#elif defined(XP_MAPPED)
+#define XP_SITE(ctx) XP_PLACE_SITE(bpf_get_attach_cookie(ctx))
 #else
 #define XP_SITE(ctx) bpf_get_attach_cookie(ctx)
 #endif

@@ -11,6 +11,7 @@
 
 #define XP_USDT_ARGUMENTS 12   /* of a probe */
 #define XP_USDT_NONE      0xff /* no register */
+#define XP_USDT_MAPPED    4096 /* sites in all files that are followed, of a probe that means them by their name */
 
 enum { XP_USDT_KNOWN = 1, XP_USDT_SIGNED = 2, XP_USDT_MEMORY = 4 };
 

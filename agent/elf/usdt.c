@@ -155,6 +155,35 @@ int usdt_find(int fd, const char *pattern, struct buf *out)
     return err ? err : out->failed ? -ENOMEM : 0;
 }
 
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct usdt_site *const *x = a, *const *y = b;
+    return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
+}
+
+static bool has(const struct usdt_site *s, u32 arguments)
+{
+    for (u32 i = 0; i < XP_USDT_ARGUMENTS; i++)
+        if (arguments >> i & 1 && !(s->at.arguments[i].flags & XP_USDT_KNOWN))
+            return false;
+    return true;
+}
+
+size_t usdt_places(const struct usdt *found, u32 arguments, const struct usdt_site **out)
+{
+    size_t n = 0, kept = 0;
+    for (u32 i = 0; i < found->n; i++)
+        if (has(&found->sites[i], arguments))
+            out[n++] = &found->sites[i];
+    qsort(out, n, sizeof(*out), compare_places);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || out[kept - 1]->offset != out[i]->offset)
+            out[kept++] = out[i];
+    return kept;
+}
+
 /* ---- From another process ---------------------------------------------------------------------------------------- */
 
 #define WORDS 21 /* of struct pt_regs */

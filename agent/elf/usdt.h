@@ -43,5 +43,9 @@ void usdt_find_elf(const struct elf_file *e, const char *pattern, struct buf *ou
 /* Checks a reply from another process. */
 bool usdt_sound(const void *data, size_t len);
 
+/* Writes the sites to out, which has room for found->n: by offset, each place once, whatever number of notes it has.
+ * Those that lack one of `arguments` (bits, from that of arg1 on) are left out. Returns their number. */
+size_t usdt_places(const struct usdt *found, u32 arguments, const struct usdt_site **out);
+
 /* Reads one argument of a note, such as "-4@16(%rsp)". Returns false: it is not understood. */
 bool usdt_argument(const char *text, size_t len, struct xp_usdt_argument *out);

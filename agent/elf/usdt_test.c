@@ -125,6 +125,26 @@ TEST(usdt_sites_of_probes)
     CHECK_EQ(u->sites[1].at.arguments[1].number, 8);
 }
 
+TEST(usdt_places_are_sites_with_what_is_asked_for)
+{
+    AUTO_BUF struct buf notes = {0}, out = {0};
+    const struct usdt_site *places[4];
+    NOTE(&notes, 0x10020, 0, "shop\0sold\0-4@%eax 8@8(%rsp)");
+    NOTE(&notes, 0x10010, 0, "shop\0gone\0-4@$3");
+    NOTE(&notes, 0x10020, 0, "shop\0lost\0-4@%eax 8@8(%rsp)");
+    NOTE(&notes, 0x10018, 0, "shop\0wide\0" "4f@%xmm0 8@%rbx");
+    find_in(&notes, "shop:*", &out);
+    struct usdt *u = (void *)out.data;
+    CHECK_EQ(u->n, 4);
+    CHECK_EQ(usdt_places(u, 0, places), 3);
+    CHECK(places[0]->offset == 0x10 && places[1]->offset == 0x18 && places[2]->offset == 0x20);
+    CHECK_EQ(usdt_places(u, 1, places), 2);
+    CHECK(places[0]->offset == 0x10 && places[1]->offset == 0x20);
+    CHECK_EQ(usdt_places(u, 2, places), 2);
+    CHECK(places[0]->offset == 0x18 && places[1]->offset == 0x20);
+    CHECK_EQ(usdt_places(u, 4, places), 0);
+}
+
 /* As prelink moves programs, and not their notes. */
 TEST(usdt_sites_that_were_moved)
 {

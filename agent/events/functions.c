@@ -98,10 +98,8 @@ int made_function(struct event_probe *p, const struct event_choice *choice, stru
         return rc;
     snprintf(p->type, sizeof(p->type), "%.100s%s", function, form->type);
     made_registers(form->when, fields);
-    p->kind.probe = (struct probe_event){.how = PROBE_KIND,
-                                         .object = p->places.file ? "mapped" : form->object,
-                                         .places = &p->places,
-                                         .trap_ns = trap_ns(form, &p->places)};
+    p->kind.probe = (struct probe_event){
+        .how = PROBE_KIND, .object = form->object, .places = &p->places, .trap_ns = trap_ns(form, &p->places)};
     p->kind.series = form->object;
     return 0;
 }

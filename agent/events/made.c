@@ -146,6 +146,8 @@ static int make_perf(struct event_probe *p, const struct event_choice *choice, c
         .help = p->name,
     };
     p->kind.probe.every = choice->period;
+    if (choice->as)
+        made_name(p, choice->as);
     return 0;
 }
 
@@ -178,6 +180,7 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
         snprintf(why, len, "--filter '%s': %s", choice->condition, line);
     if (usdt)
         made_note_arguments(&p->program);
+    p->places.arguments = p->program.arguments;
     if (!rc && choice->as)
         made_name(p, choice->as);
     return rc;

@@ -37,6 +37,9 @@ int event_check_name(const struct event_made *made, const char *name, char *why,
 /* As event_choice.find, for functions of a file that is meant by name, in whatever process (probe_places.file). */
 int event_find_by_name(void *ctx, const char *file, const char *function, struct probe_places *out, char *why,
                        size_t len);
+/* The same as event_choice.find_usdt. Whether sites have arguments is known when a process has mapped the file. */
+int event_find_usdt_by_name(void *ctx, const char *file, const char *probe, struct probe_places *out, char *why,
+                            size_t len);
 /* Returns the length of the first one of a list of names: between slashes, PMU events have commas of their own,
  * and functions between parentheses and brackets. */
 size_t event_item_length(const char *text);

@@ -94,24 +94,15 @@ const struct event_kind *event_made_find(const struct event_made *made, const ch
     return NULL;
 }
 
-/* ---- Functions of files by name ---------------------------------------------------------------------------------- */
+/* ---- Functions and USDT probes of files by name
+ * ---------------------------------------------------------------------------------- */
 
-int event_find_by_name(void *ctx, const char *file, const char *function, struct probe_places *out, char *why,
-                       size_t len)
+static int find(const char *file, const char *function, struct probe_places *out, char *why, size_t len)
 {
     const char *slash = strchr(file, '/');
-    (void)ctx;
-    if (out->when == PROBE_BOTH) {
-        snprintf(why, len, "the time of functions is measured by `xprof record` only");
-        return -ENOTSUP;
-    }
     if ((slash && slash != file) || strchr(file, ':')) {
         snprintf(why, len, "%s: a file of containers is meant by its name, such as libssl.so.3, or its path in them",
                  file);
-        return -EINVAL;
-    }
-    if (strchr(function, '+') || !strncmp(function, "0x", 2)) {
-        snprintf(why, len, "%s: files of one name differ: name a function, without an offset", function);
         return -EINVAL;
     }
     if (strlen(function) > FUNCTION_PATTERN) {
@@ -121,4 +112,23 @@ int event_find_by_name(void *ctx, const char *file, const char *function, struct
     out->file = strdup(file);
     out->function = strdup(function);
     return out->file && out->function ? 0 : -ENOMEM;
+}
+
+int event_find_by_name(void *ctx, const char *file, const char *function, struct probe_places *out, char *why,
+                       size_t len)
+{
+    (void)ctx;
+    if (strchr(function, '+') || !strncmp(function, "0x", 2)) {
+        snprintf(why, len, "%s: files of one name differ: name a function, without an offset", function);
+        return -EINVAL;
+    }
+    return find(file, function, out, why, len);
+}
+
+int event_find_usdt_by_name(void *ctx, const char *file, const char *probe, struct probe_places *out, char *why,
+                            size_t len)
+{
+    (void)ctx;
+    out->usdt = true;
+    return find(file, probe, out, why, len);
 }

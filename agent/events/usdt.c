@@ -7,10 +7,11 @@
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
-/* An argument is one that all sites have. Its number has a sign if it has one anywhere. */
+/* An argument is one that all sites have. Its number has a sign if it has one anywhere, or may have one: if sites are
+ * not known yet. */
 static u8 source_of(const struct probe_places *places, size_t argument)
 {
-    u8 source = XP_TP_UNSIGNED;
+    u8 source = places->file ? XP_TP_SIGNED : XP_TP_UNSIGNED;
     for (size_t i = 0; i < places->n; i++) {
         u8 flags = places->sites[i].arguments[argument].flags;
         if (!(flags & XP_USDT_KNOWN))

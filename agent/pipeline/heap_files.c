@@ -21,7 +21,9 @@ static void release(struct known_file *known)
     xp_cleanup_close(&known->fd);
     known->fd = -1;
     free(known->sites);
+    free(known->usdt);
     known->sites = NULL;
+    known->usdt = NULL;
 }
 
 /* Files that nobody follows are only known so that they need not be read again. */
@@ -89,19 +91,42 @@ static void count(u64 *figure)
     add_to(figure, 1);
 }
 
+/* Finds numbers for sites of USDT probes. Returns false: those of other files are too many. */
+static bool give_numbers(const struct heap_files *f, struct named_usdt *fresh)
+{
+    u32 at = 0, before = 1;
+    while (before != at && at + fresh->n <= XP_USDT_MAPPED) {
+        before = at;
+        for (size_t i = 0; i < f->all.n; i++) {
+            const struct named_usdt *other = f->all.v[i].usdt;
+            if (other && other->first < at + fresh->n && at < other->first + other->n)
+                at = other->first + other->n;
+        }
+    }
+    fresh->first = at;
+    return at + fresh->n <= XP_USDT_MAPPED;
+}
+
 /* Reads a file. What cannot be read is known to have none: it is tried again, as the process may just have ended. */
 static void read_file(struct heap_files *f, const struct xp_mapping *m, struct known_file *known)
 {
     AUTO_FREE char *path = NULL;
     AUTO_CLOSE int fd = opener_mapping(f->opener, m->tgid, m->start, m->end, &path);
     AUTO_FREE struct allocators *sites = calloc(1, sizeof(*sites));
+    AUTO_FREE struct named_usdt *usdt = NULL;
     if (fd >= 0 && f->named && !named_file_is(f->named, path))
         return;
     struct parser *parser = fd < 0 || !sites ? NULL : parser_of(f);
-    int rc = !parser ? -EIO : f->named ? named_file_read(parser, fd, f->named, sites) : f->read(parser, fd, sites);
+    int rc = !parser    ? -EIO
+             : f->named ? named_file_read(parser, fd, f->named, sites, &usdt)
+                        : f->read(parser, fd, sites);
     if (f->named && (rc == -ENOENT || rc == -ENOTSUP)) {
         known->without = true;
         count(&f->without);
+        return;
+    }
+    if (usdt && !give_numbers(f, usdt)) {
+        add_to(&f->left_out, usdt->n);
         return;
     }
     if (rc && rc != -ENOEXEC && rc != -EBADMSG) {
@@ -114,6 +139,7 @@ static void read_file(struct heap_files *f, const struct xp_mapping *m, struct k
         return;
     known->fd = TAKE_FD(fd);
     known->sites = TAKE_PTR(sites);
+    known->usdt = TAKE_PTR(usdt);
     count(&f->found);
     add_to(&f->left_out, known->sites->left_out);
 }

@@ -23,7 +23,8 @@ struct known_file {
     u8 failures;  /* when it was to be read */
     u32 users;    /* processes in which it is followed */
     struct allocators *sites;
-    struct go_heap go; /* if it is wanted */
+    struct named_usdt *usdt; /* beside them, of USDT probes; NULL */
+    struct go_heap go;       /* if it is wanted */
 };
 
 /* Finds what is followed of the file behind fd: parser_allocators, or parser_go_locks. Not needed for what is found by

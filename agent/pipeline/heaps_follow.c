@@ -120,10 +120,12 @@ void heaps_say_without(struct heaps *h, struct known_file *f, const struct xp_li
 {
     const char *end = may_say(h, f);
     if (end)
-        log_warn(
-            "event %s: the file %s that process %u has mapped has no function %s by its symbols, or is a Go program, "
-            "whose returns cannot be seen: nothing is counted there%s",
-            h->config.name, h->config.named->file, l->at.tgid, h->config.named->function, end);
+        log_warn("event %s: the file %s that process %u has mapped has no %s %s%s: nothing is counted there%s",
+                 h->config.name, h->config.named->file, l->at.tgid, h->config.named->usdt ? "USDT probe" : "function",
+                 h->config.named->function,
+                 h->config.named->usdt ? " with the arguments that are asked for"
+                                       : " by its symbols, or is a Go program, whose returns cannot be seen",
+                 end);
 }
 
 void heaps_note_attached(struct heaps *h, struct known_file *f, struct followed *in, int rc)

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "pipeline/heaps_internal.h"
+#include "pipeline/named_file.h"
 #include "proc/proc.h"
 #include <unistd.h>
 
@@ -24,7 +25,15 @@ u64 heaps_cpu_ns(u32 tgid)
 
 int heaps_attach(struct heaps *h, const struct process *p, const struct known_file *f, struct probe_heap_links *links)
 {
-    struct probe_heap_file file = {f->fd, p->tgid, p->place, f->sites->site, f->sites->n};
+    struct probe_heap_file file = {
+        .fd = f->fd, .tgid = p->tgid, .place = p->place, .sites = f->sites->site, .n = f->sites->n};
+    if (f->usdt) {
+        int rc = probe_usdt_sites(h->probe, h->event, f->usdt->first, f->usdt->sites, f->usdt->n);
+        if (rc)
+            return rc;
+        file.counters = f->usdt->counters;
+        file.first = f->usdt->first;
+    }
     return probe_heap_attach(h->probe, h->event, &file, heaps_parts(p->cost.watch), links);
 }
 

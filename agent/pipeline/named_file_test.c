@@ -38,12 +38,13 @@ TEST(named_files_are_read_for_functions)
     CLEANUP(parser_free) struct parser *p = NULL;
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     struct allocators out;
+    struct named_usdt *usdt;
     CHECK_EQ(parser_new(&p, &limits), 0);
-    CHECK_EQ(named_file_read(p, fd, &places, &out), 0);
+    CHECK_EQ(named_file_read(p, fd, &places, &out, &usdt), 0);
     CHECK(out.n >= 2 && out.site[0].call == XP_PLACE_CALLED && out.site[0].offset < out.site[1].offset);
     places.when = PROBE_RETURNS;
-    CHECK_EQ(named_file_read(p, fd, &places, &out), 0);
+    CHECK_EQ(named_file_read(p, fd, &places, &out, &usdt), 0);
     CHECK(out.n >= 2 && out.site[0].call == XP_PLACE_RETURNS);
     places.function = none;
-    CHECK_EQ(named_file_read(p, fd, &places, &out), -ENOENT);
+    CHECK_EQ(named_file_read(p, fd, &places, &out, &usdt), -ENOENT);
 }

@@ -99,6 +99,11 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
     return -ENOTSUP;
 }
 
+int probe_usdt_sites(struct probe *p, size_t event, u32 first, const struct xp_usdt_site *sites, size_t n)
+{
+    return -ENODATA;
+}
+
 void probe_heap_detach(struct probe_heap_links *l, unsigned parts)
 {
 }

@@ -36,7 +36,8 @@ int probe_heap_prices(struct probe *p, size_t event, struct probe_heap_hits *out
         return -ENOENT;
     }
     struct xp_heap_site frees = {offset, XP_HEAP_CALL(0, 0, 1, 0)}, allocates = {offset, XP_HEAP_CALL(1, 0, 0, 0)};
-    struct probe_heap_file first = {fd, (u32)getpid(), 0, &frees, 1}, all = {fd, (u32)getpid(), 0, &allocates, 1};
+    struct probe_heap_file first = {.fd = fd, .tgid = (u32)getpid(), .sites = &frees, .n = 1}, all = first;
+    all.sites = &allocates;
     u64 one = 0, both = 0;
     int rc = probe_heap_attach(p, event, &first, PROBE_HEAP_FREES, &begins);
     if (!rc)

@@ -17,10 +17,10 @@
 
 const char *const KIND_COMMON_MAPS[KIND_COMMON] = {"scratch", "pc_cache", "depth", "told_stacks", "wait_groups"};
 
-static struct bpf_object *open_object(const char *kind, bool plain)
+static struct bpf_object *open_object(const char *kind, const char *form)
 {
     char name[64];
-    snprintf(name, sizeof(name), "%s%s", kind, plain ? "_plain" : "");
+    snprintf(name, sizeof(name), "%s%s", kind, form);
     for (size_t i = 0; i < sizeof(KIND_OBJECTS) / sizeof(*KIND_OBJECTS); i++) {
         size_t size;
         const void *bytes = KIND_OBJECTS[i].bytes(&size);
@@ -152,9 +152,10 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     const struct probe_places *places = p->config.events[config->event].places;
     enum probe_links means = kind_means(p, config->event);
     bool plain = means == PROBE_LINKS_PLAIN && !places->kernel;
+    const char *form = plain ? "_plain" : places && places->file ? "_mapped" : "";
     struct xp_config own = *config;
     own.preempted |= plain && object_kernel_has("bpf_preempt_disable", BTF_KIND_FUNC);
-    CLEANUP(kind_unload) struct bpf_object *object = open_object(name, plain);
+    CLEANUP(kind_unload) struct bpf_object *object = open_object(name, form);
     if (!object)
         return -errno;
     int rc = set_constant(object, "xp_config", &own, sizeof(own));

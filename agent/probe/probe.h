@@ -71,6 +71,8 @@ struct probe_places { /* in a file, for the program of an event */
     bool kernel;           /* the offsets are addresses in the kernel, in place of a file */
     size_t left_out;       /* of these, those that the kernel does not let anybody trace */
     char *file, *function; /* instead: these, in files of that name that wanted processes map; NULL: not by name */
+    bool usdt;             /* the same: the function is PROVIDER:NAME of USDT probes */
+    u32 arguments;         /* of these, bits: those that a site has to have, or it is left out */
 };
 
 struct probe_symbol { /* a place in the kernel, for the program of an event */
@@ -239,15 +241,15 @@ int probe_disks(struct probe *p, probe_disk_list *out, u64 *left_out);
  * locks, and functions of probes. Any thread may call these once probe_start has returned. ---- */
 
 #define PROBE_HEAP_PERIOD (512u << 10)
-#define PROBE_HEAP_LINKS  8
+#define PROBE_HEAP_LINKS  11
 struct probe_heap_links {
     int fd[PROBE_HEAP_LINKS]; /* owned; -1: none */
 };
-#define PROBE_HEAP_LINKS_NONE              \
-    {                                      \
-        {                                  \
-            -1, -1, -1, -1, -1, -1, -1, -1 \
-        }                                  \
+#define PROBE_HEAP_LINKS_NONE                          \
+    {                                                  \
+        {                                              \
+            -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 \
+        }                                              \
     }
 enum probe_heap_parts { /* bits */
                         PROBE_HEAP_FREES =
@@ -259,7 +261,9 @@ struct probe_heap_file { /* in a process */
     u32 tgid;
     u32 place; /* of the process: what it does is counted there */
     const struct xp_heap_site *sites;
+    const u64 *counters; /* as in struct probe_places */
     size_t n;
+    u32 first; /* the number of the first site, if they have numbers: USDT probes */
 };
 struct probe_heap_hits { /* of probes, since probe_heap_begin */
     u64 calls, returns;  /* at the beginning of functions, and at their end */
@@ -277,6 +281,8 @@ void probe_heap_begin(struct probe *p, size_t event, u32 place);
 int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_file *f, unsigned parts,
                       struct probe_heap_links *l);
 void probe_heap_detach(struct probe_heap_links *l, unsigned parts);
+/* Says where the arguments of USDT probes are at sites, before they are attached to. Returns 0 or -errno. */
+int probe_usdt_sites(struct probe *p, size_t event, u32 first, const struct xp_usdt_site *sites, size_t n);
 /* Returns 0 or -ENODATA. */
 int probe_heap_hits(struct probe *p, size_t event, u32 place, struct probe_heap_hits *out);
 /* Measures what a hit costs the thread that has it, in ns, at a function of this process. Returns 0 or -errno. */

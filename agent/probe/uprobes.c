@@ -42,6 +42,14 @@ static bool returns(u64 call)
 {
     return call == XP_PLACE_RETURNS;
 }
+static bool is_timed(u64 call)
+{
+    return call == XP_PLACE_TIMED;
+}
+static bool is_usdt(u64 call)
+{
+    return call == XP_PLACE_USDT;
+}
 
 /* Which program is attached to which places, in this order: what ends something first, so that whatever is seen to
  * begin is seen to its end. Of allocators, what frees comes before what only allocates. */
@@ -57,8 +65,11 @@ static const struct part {
     {"xp_on_heap_call", allocates, 0, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_go_end", go_ends, 0, PROBE_HEAP_ALLOCATIONS},
     {"xp_on_go_wait", go_waits, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_mapped_function", is_called, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_mapped_function", returns, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_function", is_called, 0, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_function", returns, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
+    {"xp_after_call", is_timed, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_call", is_timed, 0, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_usdt", is_usdt, 0, PROBE_HEAP_ALLOCATIONS},
 };
 
 struct bpf_object *uprobes_object(const struct probe *p, size_t event)
@@ -93,16 +104,29 @@ int probe_heap_wanted(struct probe *p, size_t event, probe_processes *out)
     return rc;
 }
 
-static size_t choose(const struct part *part, const struct probe_heap_file *f, u64 *offsets, u64 *cookies)
+struct chosen {
+    u64 *offsets, *cookies, *counters;
+    size_t n;
+};
+
+/* Sites have numbers where it matters which one it is. */
+static u64 cookie_of(const struct probe_heap_file *f, size_t i)
 {
-    size_t chosen = 0;
+    u64 call = f->sites[i].call;
+    return is_timed(call) || is_usdt(call) ? XP_PLACE_COOKIE(call, f->place, f->first + i)
+                                           : XP_HEAP_COOKIE(call, f->place);
+}
+
+static void choose(const struct part *part, const struct probe_heap_file *f, struct chosen *out)
+{
+    out->n = 0;
     for (size_t i = 0; i < f->n; i++) {
         if (!part->takes(f->sites[i].call))
             continue;
-        offsets[chosen] = f->sites[i].offset;
-        cookies[chosen++] = XP_HEAP_COOKIE(f->sites[i].call, f->place);
+        out->offsets[out->n] = f->sites[i].offset;
+        out->counters[out->n] = f->counters ? f->counters[i] : 0;
+        out->cookies[out->n++] = cookie_of(f, i);
     }
-    return chosen;
 }
 
 int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_file *f, unsigned parts,
@@ -110,8 +134,9 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
 {
     struct bpf_object *object = uprobes_object(p, event);
     char path[64];
-    AUTO_FREE u64 *offsets = calloc(2 * f->n + 1, sizeof(*offsets));
-    if (!object || !offsets)
+    AUTO_FREE u64 *room = calloc(3 * f->n + 1, sizeof(*room));
+    struct chosen chosen = {.offsets = room, .cookies = room + f->n, .counters = room + 2 * f->n};
+    if (!object || !room)
         return object ? -ENOMEM : -ENODATA;
     guard_start(p); /* without it, all works as long as nobody kills this process */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
@@ -119,14 +144,17 @@ int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_fil
         const struct part *part = &PARTS[i];
         const struct bpf_program *program =
             l->fd[i] < 0 && part->part & parts ? bpf_object__find_program_by_name(object, part->program) : NULL;
-        size_t chosen = program ? choose(part, f, offsets, offsets + f->n) : 0;
-        if (!chosen)
+        if (!program)
+            continue;
+        choose(part, f, &chosen);
+        if (!chosen.n)
             continue;
         struct places_link request = {
             .path = (uintptr_t)path,
-            .offsets = (uintptr_t)offsets,
-            .cookies = (uintptr_t)(offsets + f->n),
-            .count = (u32)chosen,
+            .offsets = (uintptr_t)chosen.offsets,
+            .ref_counters = f->counters ? (uintptr_t)chosen.counters : 0,
+            .cookies = (uintptr_t)chosen.cookies,
+            .count = (u32)chosen.n,
             .uprobe_flags = part->flags,
             .pid = f->tgid,
         };

@@ -1,4 +1,4 @@
-/* What is special about kind `usdt` (bpf/kinds/usdt.bpf.c): where the arguments of each site are. */
+/* What is special about kind `usdt` (bpf/kinds/usdt*.bpf.c): where the arguments of each site are. */
 #include "probe/kinds.h"
 #include "probe/probe_internal.h"
 #include "bpf/types.h"
@@ -9,7 +9,7 @@
 
 static const struct bpf_map *sites_of(const struct bpf_object *object, const struct probe_places *places)
 {
-    return places && places->sites ? bpf_object__find_map_by_name(object, "usdt_sites") : NULL;
+    return places && (places->sites || places->usdt) ? bpf_object__find_map_by_name(object, "usdt_sites") : NULL;
 }
 
 /* Whether all sites have these arguments where the first one has them. */
@@ -28,14 +28,26 @@ int usdt_prepare(struct bpf_object *object, const struct probe_places *places, u
     struct bpf_map *map = (struct bpf_map *)sites_of(object, places);
     if (map && plain && !are_alike(places, arguments))
         return -EDOM;
-    return map ? bpf_map__set_max_entries(map, (u32)places->n) : 0;
+    return map ? bpf_map__set_max_entries(map, places->usdt ? XP_USDT_MAPPED : (u32)places->n) : 0;
+}
+
+static int put(int map, u32 first, const struct xp_usdt_site *sites, size_t n)
+{
+    int rc = 0;
+    for (u32 i = 0, at = first; !rc && i < n; i++, at++)
+        rc = bpf_map_update_elem(map, &at, &sites[i], BPF_ANY) ? -errno : 0;
+    return rc;
+}
+
+int probe_usdt_sites(struct probe *p, size_t event, u32 first, const struct xp_usdt_site *sites, size_t n)
+{
+    struct bpf_object *object = uprobes_object(p, event);
+    int map = object ? bpf_object__find_map_fd_by_name(object, "usdt_sites") : -1;
+    return map < 0 ? -ENODATA : put(map, first, sites, n);
 }
 
 int usdt_configure(struct bpf_object *object, const struct probe_places *places)
 {
     const struct bpf_map *map = sites_of(object, places);
-    int rc = 0;
-    for (u32 i = 0; map && !rc && i < places->n; i++)
-        rc = bpf_map_update_elem(bpf_map__fd(map), &i, &places->sites[i], BPF_ANY) ? -errno : 0;
-    return rc;
+    return map ? put(bpf_map__fd(map), 0, places->sites, places->n) : 0;
 }

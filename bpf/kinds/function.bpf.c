@@ -10,6 +10,9 @@
 #define XP_IN_BODIES /* where functions return to, and at offsets in them */
 #include "bpf/kind.bpf.h"
 #include "bpf/tracepoint.h"
+#ifdef XP_MAPPED
+#include "bpf/newcode.bpf.h"
+#endif
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"

@@ -17,6 +17,9 @@
 #define XP_NESTS 4096 /* threads that were in a call, of 2.5 KiB each: without storage of threads */
 #include "bpf/kind.bpf.h"
 #include "bpf/tracepoint.h"
+#ifdef XP_MAPPED
+#include "bpf/newcode.bpf.h"
+#endif
 
 const volatile struct xp_tp xp_tp = {};
 #include "bpf/conditions.bpf.h"
@@ -49,8 +52,8 @@ XP_INLINE struct xp_nest *xp_nest_make(void)
 }
 
 /* Of a place whose function has returned, nothing is known: the last call at a place on the stack returns first. */
-#define XP_PLACE_CALLED(ctx)   ((const volatile u64 *)(ctx))[XP_PT_RIP]
-#define XP_PLACE_RETURNED(ctx) 0
+#define XP_NEST_CALLED(ctx)   ((const volatile u64 *)(ctx))[XP_PT_RIP]
+#define XP_NEST_RETURNED(ctx) 0
 #else
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -70,8 +73,8 @@ XP_INLINE struct xp_nest *xp_nest_make(void)
 }
 
 /* Not the address, which the kernel says of functions that have returned from Linux 6.6 on only. */
-#define XP_PLACE_CALLED(ctx)   (bpf_get_attach_cookie(ctx) + 1)
-#define XP_PLACE_RETURNED(ctx) (bpf_get_attach_cookie(ctx) + 1)
+#define XP_NEST_CALLED(ctx)   (bpf_get_attach_cookie(ctx) + 1)
+#define XP_NEST_RETURNED(ctx) (bpf_get_attach_cookie(ctx) + 1)
 #endif
 _Static_assert(!(XP_PROBED_CALLS & (XP_PROBED_CALLS - 1)), "a mask");
 
@@ -114,7 +117,7 @@ XP_INLINE void xp_call_ends(u64 *ctx)
     u64 now = bpf_ktime_get_ns();
     const volatile u64 *pt = ctx;
     struct xp_nest *nest = xp_nest_get();
-    struct xp_nested *found = nest ? xp_find_call(nest, pt[XP_PT_RSP] - 8, XP_PLACE_RETURNED(ctx)) : 0;
+    struct xp_nested *found = nest ? xp_find_call(nest, pt[XP_PT_RSP] - 8, XP_NEST_RETURNED(ctx)) : 0;
     if (!found)
         return;
     struct xp_timed c = found->call;
@@ -136,7 +139,7 @@ XP_COSTED_PROGRAM("kprobe", xp_after_call, xp_call_ends)
 XP_INLINE void xp_call_begins(u64 *ctx)
 {
     const volatile u64 *pt = ctx;
-    u64 sp = pt[XP_PT_RSP], called = XP_PLACE_CALLED(ctx);
+    u64 sp = pt[XP_PT_RSP], called = XP_NEST_CALLED(ctx);
     struct xp_timed c = {};
     struct xp_nest *nest = xp_nest_get();
     if (nest) /* also if this one is not to count: what was there is gone */

@@ -8,6 +8,7 @@ need_root
 need_kernel 6.6 'uprobe_multi links'
 . e2e/agent/lib.sh
 . e2e/faults/lib.sh
+. e2e/probes/agent.sh
 
 # Calls a function so often when a file is there, and again when another one is; what the function is called, and where it
 # is in the file, differ.
@@ -62,30 +63,13 @@ INTERVAL=2s start_agent --kube cri --cri-socket "$socket" --config "$TMP/x.yaml"
 loaded() { # NAME
     holds_program "$1" "$agent_pid"
 }
-! loaded xp_on_mapped_function || fail "a probe is loaded before anybody asks for it"
+! loaded xp_on_function || fail "a probe is loaded before anybody asks for it"
 
-# A pod whose container executes a program of its own once it is there.
-runs_shell() { # POD: sets pid
-    pid=$(pgrep -f "^/bin/sh -c .*: pod-$1;")
-}
-pod_of() { # NAME NUMBER PROGRAM ANNOTATION...
-    local pid
-    run_pod "$1" "$2" "while [ ! -x /tmp/crate ]; do sleep 0.1; done; : pod-$1; exec /tmp/crate" "${@:4}"
-    await runs_shell "$1"
-    mkdir -p "/proc/$pid/root/tmp"
-    cp "$TMP/$3" "/proc/$pid/root/tmp/new"
-    mv "/proc/$pid/root/tmp/new" "/proc/$pid/root/tmp/crate"
-    pids[$1]=$pid pods[$1]=$POD
-}
-declare -A pids pods
 pod_of early 1 alike xprof.io/profile=crate-bytes,opens
 pod_of other 2 apart xprof.io/profile=crate-bytes,crate-lost
 pod_of silent 3 alike xprof.io/profile=cpu
 pod_of without 4 without xprof.io/profile=crate-bytes
 
-followed() { # EVENT PROCESSES
-    [ "$(metric xprof_probe_processes "event=\"$1\"")" = "$2" ]
-}
 await followed crate-bytes 2
 await followed crate-lost 1
 await loaded xp_on_tracepoint
@@ -96,29 +80,6 @@ call() { # FILE
 }
 call first
 
-# The sum of a type in all profiles of a container, in stacks with a function.
-sum_of() { # POD TYPE/UNIT FUNCTION
-    profiles_of "prod/$1/main" | awk -v type="$2" -v name="$3" '
-        function count(  i, j, n, ids, with) {
-            for (i in locations) {
-                n = split(locations[i], ids, " ")
-                with = 0
-                for (j = 1; j <= n; j++) with = with || ids[j] in has
-                sum += with * value[i]
-            }
-            split("", locations); split("", has); split("", value)
-        }
-        /^Samples:/ { count(); part = "samples"; getline; column = 0
-            for (i = 1; i <= NF; i++) if ($i == type || $i == type "[dflt]") column = i; next }
-        /^Locations/ { part = "locations"; next }
-        /^Mappings/ { part = "" }
-        part == "samples" && /^ *[0-9]+.*:/ { k++; value[k] = column ? $column + 0 : 0; sub(/^[^:]*:/, ""); locations[k] = $0 }
-        part == "locations" { if ($1 ~ /^[0-9]+:$/) id = $1 + 0; for (i = 1; i <= NF; i++) if ($i == name) has[id] = 1 }
-        END { count(); printf "%d\n", sum }'
-}
-counted() { # POD TYPE/UNIT FUNCTION NUMBER
-    [ "$(sum_of "$@")" = "$4" ]
-}
 await counted early crate_bytes/bytes weigh 5050
 await counted early crate_bytes_count/count weigh 100
 await counted early opens/count count 7

@@ -89,8 +89,6 @@ static int check(const struct reading *r, const struct agent_events *e, const st
         return complain(r, "%s is one too many: at most %d probes", s->name, AGENT_PROBES);
     if (!event_is_made(s->probe))
         return complain(r, "probe %s: \"%s\" is none: docs/probes.md says what there is", s->name, s->probe);
-    if (!strncmp(s->probe, "usdt:", 5) || !strncmp(s->probe, "perf:", 5))
-        return complain(r, "probe %s: %.4s is recorded by `xprof record` only", s->name, s->probe);
     if (s->unit && !s->value)
         return complain(r, "probe %s: a unit is one of a value", s->name);
     return event_check_name(&e->made, s->name, why, sizeof(why)) ? complain(r, "%s", why) : 0;
@@ -114,7 +112,8 @@ static int make(const struct reading *r, struct agent_events *e, const struct sa
                                   .condition = s->filter,
                                   .value = s->value ? value : NULL,
                                   .period = period,
-                                  .find = event_find_by_name};
+                                  .find = event_find_by_name,
+                                  .find_usdt = event_find_usdt_by_name};
     snprintf(value, sizeof(value), "%s%s%s", s->value ? s->value : "", s->unit ? ":" : "", s->unit ? s->unit : "");
     const struct event_kind *kind = event_make(&e->made, s->probe, &choice, why, sizeof(why));
     if (!kind)

@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b)
-{
-    const struct usdt_site *const *x = a, *const *y = b;
-    return ((*x)->offset > (*y)->offset) - ((*x)->offset < (*y)->offset);
-}
-
-/* Each place counts once, whatever number of notes it has. */
 static int take(const struct usdt *found, struct probe_places *out)
 {
     AUTO_FREE const struct usdt_site **sorted = calloc(found->n, sizeof(*sorted));
@@ -21,15 +14,11 @@ static int take(const struct usdt *found, struct probe_places *out)
     out->sites = calloc(found->n, sizeof(*out->sites));
     if (!sorted || !out->offsets || !out->counters || !out->sites)
         return -ENOMEM;
-    for (u32 i = 0; i < found->n; i++)
-        sorted[i] = &found->sites[i];
-    qsort(sorted, found->n, sizeof(*sorted), compare);
-    for (u32 i = 0; i < found->n; i++) {
-        if (out->n && out->offsets[out->n - 1] == sorted[i]->offset)
-            continue;
-        out->offsets[out->n] = sorted[i]->offset;
-        out->counters[out->n] = sorted[i]->semaphore;
-        out->sites[out->n++] = sorted[i]->at;
+    out->n = usdt_places(found, 0, sorted);
+    for (size_t i = 0; i < out->n; i++) {
+        out->offsets[i] = sorted[i]->offset;
+        out->counters[i] = sorted[i]->semaphore;
+        out->sites[i] = sorted[i]->at;
     }
     return 0;
 }

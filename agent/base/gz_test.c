@@ -14,6 +14,22 @@ TEST(gz_round_trip)
     CHECK(!memcmp(out.data, in.data, in.len));
 }
 
+TEST(gz_bit_by_bit)
+{
+    AUTO_BUF struct buf in = {0}, packed = {0}, out = {0};
+    struct gz_stream *s = NULL;
+    CHECK_EQ(gz_stream_new(&s, 1), 0);
+    for (unsigned i = 0; i < 100000; i++) {
+        size_t at = in.len;
+        buf_printf(&in, "%x,", i * 2654435761u);
+        CHECK_EQ(gz_stream_add(s, in.data + at, in.len - at, false, &packed), 0);
+    }
+    CHECK_EQ(gz_stream_add(s, NULL, 0, true, &packed), 0);
+    gz_stream_free(&s);
+    CHECK_EQ(gz_expand(packed.data, packed.len, in.len, &out), 0);
+    CHECK(out.len == in.len && !memcmp(out.data, in.data, in.len));
+}
+
 TEST(gz_empty)
 {
     AUTO_BUF struct buf packed = {0}, out = {0};

@@ -2,6 +2,9 @@
 #include "profile/formats.h"
 #include <string.h>
 
+#define GZ ".gz"
+
+/* The first one is gzipped. */
 static const struct encoder ENCODERS[] = {
     {"pprof", ".pb.gz", ".pprof", "pprof, gzipped: go tool pprof, Grafana Pyroscope, Parca", false, encode_pprof},
     {"collapsed", ".collapsed", ".folded", "a line per stack with its value: flamegraph.pl, speedscope, grep", false,
@@ -20,26 +23,39 @@ const struct encoder *encoders(size_t *n)
     return ENCODERS;
 }
 
-/* Length of the suffix when the path ends in it (and has a name in front), else 0. */
-static size_t matches(const char *path, const char *suffix)
+/* Length of the suffix when so much of the path ends in it (and has a name in front), else 0. */
+static size_t matches(const char *path, size_t n, const char *suffix)
 {
-    size_t n = strlen(path), m = suffix ? strlen(suffix) : 0;
-    return n > m && m && !strcmp(path + n - m, suffix) ? m : 0;
+    size_t m = suffix ? strlen(suffix) : 0;
+    return n > m && m && !memcmp(path + n - m, suffix, m) ? m : 0;
 }
 
-const struct encoder *encoder_for_path(const char *path)
+static const struct encoder *find(const char *path, size_t len)
 {
     const struct encoder *best = NULL;
     size_t n, longest = 0;
     const struct encoder *all = encoders(&n);
     for (size_t i = 0; i < n; i++) {
-        size_t a = matches(path, all[i].suffix), b = matches(path, all[i].also);
+        size_t a = matches(path, len, all[i].suffix), b = matches(path, len, all[i].also);
         if ((a > b ? a : b) > longest) {
             longest = a > b ? a : b;
             best = &all[i];
         }
     }
     return best;
+}
+
+const struct encoder *encoder_for_path(const char *path)
+{
+    size_t len = strlen(path), gz = matches(path, len, GZ);
+    const struct encoder *e = find(path, len);
+    return e || !gz ? e : find(path, len - gz);
+}
+
+bool encoder_gzips(const char *path, const char *format)
+{
+    size_t len = strlen(path);
+    return matches(path, len, GZ) && (format ? strcmp(format, ENCODERS[0].name) != 0 : !find(path, len));
 }
 
 const struct encoder *encoder_by_name(const char *name)

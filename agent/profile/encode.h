@@ -13,7 +13,10 @@ struct encoder {
     int (*encode)(const struct profile *p, struct buf *out);
 };
 
-const struct encoder *encoder_for_path(const char *path); /* longest matching suffix, or NULL */
+const struct encoder *encoder_for_path(const char *path); /* longest matching suffix, behind it .gz or not, or NULL */
+/* Whether what is written there is to be gzipped: the path ends in .gz, and the format of that name is not gzipped
+ * already. `format`: the name of the format, or NULL. */
+bool encoder_gzips(const char *path, const char *format);
 const struct encoder *encoder_by_name(const char *name);
 const struct encoder *encoders(size_t *n);
 

@@ -19,6 +19,10 @@ TEST(encoder_by_suffix)
     CHECK_STR(encoder_for_path("a/out.pb.gz")->name, "pprof");
     CHECK_STR(encoder_for_path("x.folded")->name, "collapsed");
     CHECK_STR(encoder_for_path("x.collapsed")->name, "collapsed");
+    CHECK_STR(encoder_for_path("x.gecko.json.gz")->name, "gecko");
+    CHECK(encoder_gzips("x.svg.gz", NULL) && encoder_gzips("x.json.gz", NULL) && encoder_gzips("x.gz", "svg"));
+    CHECK(!encoder_gzips("x.pb.gz", NULL) && !encoder_gzips("x.gz", "pprof") && !encoder_gzips("x.svg", NULL));
+    CHECK(!encoder_for_path("x.gz"));
     CHECK(!encoder_for_path("x.txt"));
     CHECK(!encoder_for_path(".pb.gz"));
     CHECK(!encoder_for_path(""));

@@ -8,7 +8,7 @@ command -v python3 >/dev/null || skip "python3 is not installed"
 
 build_target timeline -pthread
 target=$TMP/timeline
-trace=$TMP/t.json gecko=$TMP/t.gecko.json
+trace=$TMP/t.json gecko=$TMP/t.gecko.json.gz
 
 check() { # [part]
     python3 e2e/timeline/check.py "$trace" "$TMP/truth" "$@" >"$TMP/said" || { cat "$TMP/said" && fail "the timeline"; }

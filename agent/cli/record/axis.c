@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool is_axis(const char *name)
 {
@@ -62,26 +61,25 @@ int axis_new(struct timeline **out, const struct record_options *o, const struct
 #define BROWSER_MOST 536870888 /* bytes: what is read of a file is one text, and V8's have so many characters */
 
 /* Browsers read no more. */
-static void warn_of_size(const struct output *o)
+static void warn_of_size(const struct output *o, u64 bytes)
 {
-    struct stat st;
-    if (o->timeline == TIMELINE_FIREFOX && !stat(o->path, &st) && st.st_size > BROWSER_MOST)
+    if (o->timeline == TIMELINE_FIREFOX && bytes > BROWSER_MOST)
         log_warn(
             "%s has %.0f MB, and the Firefox Profiler reads up to %.0f MB: record for a shorter time, or with less "
             "--timeline-memory",
-            o->path, (double)st.st_size / 1e6, BROWSER_MOST / 1e6);
+            o->path, (double)bytes / 1e6, BROWSER_MOST / 1e6);
 }
 
 static int write_one(struct timeline *t, struct output *o, struct profile *p)
 {
     struct output_file file;
-    int rc = output_begin(o->path, &file);
+    int rc = output_begin(o->path, o->gz, &file);
     if (!rc)
         rc = output_end(&file, timeline_write(t, o->timeline, p, (struct timeline_sink){output_add, &file}));
     if (rc)
         log_error("%s was not written: %s", o->path, strerror(-rc));
     else
-        warn_of_size(o);
+        warn_of_size(o, file.bytes);
     o->written = !rc;
     return rc;
 }

@@ -1,12 +1,15 @@
 #include "cli/record/output.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/gz.h"
 #include "base/log.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define GZ_LEVEL 1 /* timelines are long */
 
 static bool is_stdout(const char *path)
 {
@@ -133,11 +136,17 @@ static bool ends_in(const char *path, const char *suffix)
     return n > m && !strcmp(path + n - m, suffix);
 }
 
+bool output_is_json(const char *path)
+{
+    return ends_in(path, ".json") || ends_in(path, ".json.gz");
+}
+
 /* Whether an output is for the timeline: .json is, except for what is speedscope's. */
 static bool is_timeline(struct output *o, const char *format)
 {
-    bool firefox = format ? !strcmp(format, "gecko") : ends_in(o->path, ".gecko.json");
-    bool trace = format ? !strcmp(format, "trace") : ends_in(o->path, ".json") && !encoder_for_path(o->path);
+    bool firefox =
+        format ? !strcmp(format, "gecko") : ends_in(o->path, ".gecko.json") || ends_in(o->path, ".gecko.json.gz");
+    bool trace = format ? !strcmp(format, "trace") : output_is_json(o->path) && !encoder_for_path(o->path);
     o->timeline = firefox ? TIMELINE_FIREFOX : TIMELINE_TRACE;
     return firefox || trace;
 }
@@ -145,6 +154,7 @@ static bool is_timeline(struct output *o, const char *format)
 static int choose(struct output *o, const char *format, bool timeline, char *why, size_t len)
 {
     bool taken = timeline && is_timeline(o, format);
+    o->gz = encoder_gzips(o->path, format);
     o->encoder = taken ? NULL : format ? encoder_by_name(format) : encoder_for_path(o->path);
     if (taken)
         ;
@@ -203,7 +213,7 @@ static int open_beside(const struct place *p, struct output_file *f)
     return fchmod(fd, p->fd >= 0 ? p->st.st_mode & 0777 : 0666 & ~mask) ? output_end(f, -errno) : 0;
 }
 
-int output_begin(const char *path, struct output_file *f)
+static int begin(const char *path, struct output_file *f)
 {
     CLEANUP(place_close) struct place p = {.fd = -1, .stream = -1};
     int rc = find_place(path, &p);
@@ -211,7 +221,6 @@ int output_begin(const char *path, struct output_file *f)
         rc = place_writable(&p);
     if (rc)
         return rc;
-    *f = (struct output_file){.fd = -1};
     snprintf(f->path, sizeof(f->path), "%s", p.path);
     bool exists = p.stream >= 0 || p.fd >= 0;
     bool replaced = !exists || (p.stream < 0 && S_ISREG(p.st.st_mode) && p.st.st_nlink); /* others have no name */
@@ -225,9 +234,29 @@ int output_begin(const char *path, struct output_file *f)
     return f->fd < 0 ? f->fd : 0;
 }
 
-int output_add(void *f, const void *data, size_t len)
+int output_begin(const char *path, bool gz, struct output_file *f)
 {
-    return fs_write_all(((struct output_file *)f)->fd, data, len);
+    *f = (struct output_file){.fd = -1};
+    int rc = gz ? gz_stream_new(&f->gz, GZ_LEVEL) : 0;
+    if (!rc)
+        rc = begin(path, f);
+    if (rc)
+        gz_stream_free(&f->gz);
+    return rc;
+}
+
+static int add_gzipped(struct output_file *f, const void *data, size_t len, bool last)
+{
+    AUTO_BUF struct buf out = {0};
+    int rc = gz_stream_add(f->gz, data, len, last, &out);
+    return rc ? rc : fs_write_all(f->fd, out.data ? out.data : "", out.len);
+}
+
+int output_add(void *file, const void *data, size_t len)
+{
+    struct output_file *f = file;
+    f->bytes += len;
+    return f->gz ? add_gzipped(f, data, len, false) : fs_write_all(f->fd, data, len);
 }
 
 /* What is half written stays. */
@@ -247,6 +276,9 @@ static int copy_in_place(int from, const char *path)
 
 int output_end(struct output_file *f, int rc)
 {
+    if (f->gz && !rc)
+        rc = add_gzipped(f, NULL, 0, true);
+    gz_stream_free(&f->gz);
     AUTO_CLOSE int fd = TAKE_FD(f->fd);
     if (!f->temporary[0])
         return rc;
@@ -263,11 +295,16 @@ int output_end(struct output_file *f, int rc)
 
 /* A regular file is replaced by rename, or written in place where its directory does not allow that; so are pipes and
  * character devices. Symbolic links stay: the file that they point to is the one that is written. */
-int output_write_file(const char *path, const void *data, size_t len)
+static int write_file(const char *path, bool gz, const void *data, size_t len)
 {
     struct output_file f;
-    int rc = output_begin(path, &f);
+    int rc = output_begin(path, gz, &f);
     return rc ? rc : output_end(&f, output_add(&f, data, len));
+}
+
+int output_write_file(const char *path, const void *data, size_t len)
+{
+    return write_file(path, false, data, len);
 }
 
 static int write_one(struct output *o, const struct profile *p)
@@ -277,7 +314,7 @@ static int write_one(struct output *o, const struct profile *p)
     if (!rc && out.failed)
         rc = -ENOMEM;
     if (!rc)
-        rc = output_write_file(o->path, out.data ? out.data : "", out.len);
+        rc = write_file(o->path, o->gz, out.data ? out.data : "", out.len);
     if (rc)
         log_error("%s was not written: %s", o->path, strerror(-rc));
     o->written = !rc;

@@ -12,6 +12,7 @@ struct output {
     const char *path;              /* "-": standard output */
     const struct encoder *encoder; /* NULL: it is for the timeline */
     enum timeline_format timeline;
+    bool gz; /* it is gzipped in addition */
     bool written;
 };
 struct outputs {
@@ -23,6 +24,8 @@ struct outputs {
  * one, and some formats are for it. Errors: one line in why[]. */
 int outputs_open(struct outputs *o, const struct option_list *paths, const char *format, bool timeline, char *why,
                  size_t len);
+/* Whether a path ends in .json, or .json.gz. */
+bool output_is_json(const char *path);
 /* Checks whether a file can be written there, as far as possible without writing it. Returns 0 or -errno. */
 int output_writable(const char *path);
 /* Writes all outputs that are for profiles. If one fails, it leaves no partial file and the others are still written.
@@ -37,9 +40,11 @@ int output_write_file(const char *path, const void *data, size_t len);
 struct output_file {
     char path[PATH_MAX], temporary[PATH_MAX + 8]; /* temporary: "": it is written in place */
     int fd;
+    u64 bytes;            /* that were added */
+    struct gz_stream *gz; /* what is written is gzipped; NULL: it is not */
 };
 /* Return 0 or -errno. output_end makes it the file, or, if `rc` is an error, removes what there is of it. */
-int output_begin(const char *path, struct output_file *f);
+int output_begin(const char *path, bool gz, struct output_file *f);
 int output_add(void *f, const void *data, size_t len);
 int output_end(struct output_file *f, int rc);
 void outputs_free(struct outputs *o);

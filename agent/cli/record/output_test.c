@@ -1,6 +1,7 @@
 #include "cli/record/output.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/gz.h"
 #include "base/test.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -166,6 +167,29 @@ TEST(outputs_report_what_was_written)
     fflush(out);
     snprintf(line, sizeof(line), "wrote %s\n", f.file);
     CHECK_STR(text, line);
+}
+
+TEST(outputs_are_gzipped_by_their_suffix)
+{
+    CLEANUP(remove_folder) struct folder f;
+    AUTO_OUTPUTS struct outputs o = {0};
+    AUTO_FREE char *data = NULL;
+    AUTO_BUF struct buf text = {0};
+    char why[128] = "";
+    size_t len = 0;
+    CHECK_EQ(make_folder(&f), 0);
+    snprintf(f.file, sizeof(f.file), "%s/x.svg.gz", f.dir);
+    char *paths[] = {f.file};
+    struct option_list list = {.v = paths, .n = 1};
+    struct profile p;
+    CHECK_EQ(profile_init(&p), 0);
+    CHECK_EQ(outputs_open(&o, &list, NULL, false, why, sizeof(why)), 0);
+    int rc = outputs_write(&o, &p);
+    profile_free(&p);
+    CHECK_EQ(rc, 0);
+    CHECK_EQ(fs_read_file(f.file, 1 << 20, &data, &len), 0);
+    CHECK_EQ(gz_expand(data, len, 1 << 20, &text), 0);
+    CHECK(text.len > 10 && memmem(text.data, text.len, "<svg", 4));
 }
 
 /* What is wrong is said before anything is recorded. */

@@ -1,6 +1,6 @@
 #include "cli/record/record_options.h"
 #include "bpf/xprof.h"
-#include "profile/encode.h"
+#include "cli/record/output.h"
 #include "events/made.h"
 #include <errno.h>
 #include <string.h>
@@ -152,8 +152,7 @@ static int check_raw(const struct record_options *o, struct buf *message)
 static int check_outputs(const struct record_options *o, struct buf *message)
 {
     for (size_t i = 0; i < o->outputs.n; i++) {
-        const char *dot = strrchr(o->outputs.v[i], '.');
-        if (o->format || encoder_for_path(o->outputs.v[i]) || (dot && !strcmp(dot, ".json"))) /* of a timeline */
+        if (o->format || encoder_for_path(o->outputs.v[i]) || output_is_json(o->outputs.v[i])) /* of a timeline */
             continue;
         buf_printf(message, "xprof record: --output %s: unknown suffix; known suffixes:", o->outputs.v[i]);
         size_t n;

@@ -62,6 +62,11 @@ struct name_index_segment {
  * the caller. Returns 0; -ENOSPC: the file is beyond a limit; -ENOMEM. Runs in the parser process. */
 int name_index_build(const struct elf_file *e, const struct elf_file *more, bool runtime, void **out, size_t *len);
 
+/* Builds one of functions that are known otherwise. `symbols`: by ascending start, malloc'ed; it becomes the builder's.
+ * `segments` say where code is; names keep their suffixes. Otherwise the same. */
+int name_index_of(struct symbol *symbols, size_t n, const struct name_index_segment *segments, size_t nsegments,
+                  size_t max_bytes, void **out, size_t *len);
+
 /* Verifies the checksum of an index from disk. Returns 0 or -EBADMSG. */
 int name_index_check(const void *data, size_t len);
 

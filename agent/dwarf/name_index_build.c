@@ -24,7 +24,8 @@ struct builder {
     struct symbol *symbols;
     size_t nsymbols;
     VEC(u32) open; /* sized symbols around `at`, the innermost one last, perhaps with some that have ended */
-    const struct symbol *label; /* the last symbol, if it has no size */
+    const struct symbol *label;              /* the last symbol, if it has no size */
+    VEC(struct name_index_segment) segments; /* of code */
     struct cfi cfi;
     VEC(struct stub) stubs;
     size_t fde, stub; /* the first ones that end after `at` */
@@ -42,6 +43,7 @@ struct builder {
 static void builder_free(struct builder *b)
 {
     free(b->symbols);
+    vec_free(&b->segments);
     vec_free(&b->open);
     cfi_free(&b->cfi);
     vec_free(&b->stubs);
@@ -255,27 +257,22 @@ static int add_sources(struct builder *b, const struct elf_file *more)
     return err ? err : add_stubs(b);
 }
 
-static int write_index(struct builder *b, bool runtime, void **out, size_t *len)
+static int write_index(struct builder *b, bool runtime, bool keep_suffixes, void **out, size_t *len)
 {
     AUTO_BUF struct buf image = {0};
-    struct elf_section go;
     struct name_index_header h = {.magic = NAME_INDEX_MAGIC,
                                   .nblocks = (u32)b->start.n,
                                   .rows_len = (u32)b->rows.len,
+                                  .nsegments = (u32)b->segments.n,
                                   .runtime = runtime,
-                                  .keep_suffixes = elf_section(b->e, ".gopclntab", &go),
+                                  .keep_suffixes = keep_suffixes,
                                   .base = b->base};
     u32 end = (u32)b->rows.len;
+    if (b->segments.n > NAME_INDEX_MAX_SEGMENTS)
+        return -ENOSPC;
     buf_add(&image, &h, sizeof(h));
-    for (size_t i = 0; i < b->e->nloads; i++) {
-        const struct elf_segment *s = &b->e->loads[i];
-        if (!(s->flags & PF_X))
-            continue;
-        if (h.nsegments++ == NAME_INDEX_MAX_SEGMENTS)
-            return -ENOSPC;
-        buf_add(&image, &(struct name_index_segment){s->offset, s->vaddr, s->filesz},
-                sizeof(struct name_index_segment));
-    }
+    if (b->segments.n)
+        buf_add(&image, b->segments.v, b->segments.n * sizeof(*b->segments.v));
     buf_add(&image, b->start.v, b->start.n * sizeof(u32));
     buf_add(&image, b->off.v, b->off.n * sizeof(u32));
     buf_add(&image, &end, sizeof(end));
@@ -289,13 +286,48 @@ static int write_index(struct builder *b, bool runtime, void **out, size_t *len)
     return 0;
 }
 
+static int add_segments(struct builder *b)
+{
+    for (size_t i = 0; i < b->e->nloads; i++) {
+        const struct elf_segment *s = &b->e->loads[i];
+        struct name_index_segment *to = s->flags & PF_X ? VEC_PUSH(&b->segments) : NULL;
+        if (to)
+            *to = (struct name_index_segment){s->offset, s->vaddr, s->filesz};
+        else if (s->flags & PF_X)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static size_t limit(size_t bytes)
+{
+    return bytes < NAME_INDEX_MAX_BYTES - ROOM ? bytes + ROOM : NAME_INDEX_MAX_BYTES;
+}
+
 int name_index_build(const struct elf_file *e, const struct elf_file *more, bool runtime, void **out, size_t *len)
 {
     CLEANUP(builder_free) struct builder b = {.e = e, .last = {.kind = NAME_NONE}};
-    b.max_bytes = e->size + (more ? more->size : 0) + ROOM;
-    b.max_bytes = b.max_bytes < NAME_INDEX_MAX_BYTES ? b.max_bytes : NAME_INDEX_MAX_BYTES;
+    struct elf_section go;
+    b.max_bytes = limit(e->size + (more ? more->size : 0));
     int err = add_sources(&b, more);
     if (!err)
+        err = add_segments(&b);
+    if (!err)
         err = sweep(&b);
-    return err ? err : write_index(&b, runtime, out, len);
+    return err ? err : write_index(&b, runtime, elf_section(e, ".gopclntab", &go), out, len);
+}
+
+int name_index_of(struct symbol *symbols, size_t n, const struct name_index_segment *segments, size_t nsegments,
+                  size_t max_bytes, void **out, size_t *len)
+{
+    CLEANUP(builder_free)
+    struct builder b = {.symbols = symbols, .nsymbols = n, .last = {.kind = NAME_NONE}, .max_bytes = limit(max_bytes)};
+    for (size_t i = 0; i < nsegments; i++) {
+        struct name_index_segment *to = VEC_PUSH(&b.segments);
+        if (!to)
+            return -ENOMEM;
+        *to = segments[i];
+    }
+    int err = sweep(&b);
+    return err ? err : write_index(&b, false, true, out, len);
 }

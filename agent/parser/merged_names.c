@@ -3,7 +3,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "dwarf/demangle.h"
-#include "dwarf/dwarf.h"
+#include "dwarf/names_elf.h"
+#include "runtime/dotnet.h"
 #include "runtime/file.h"
 #include <errno.h>
 #include <string.h>
@@ -140,6 +141,18 @@ static int write_reply(const struct merger *m, const struct names *rest, size_t 
     return out->failed ? -ENOMEM : 0;
 }
 
+/* Names of a file that is no program, but has code that a runtime compiled ahead of time. */
+static int name_ahead(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out)
+{
+    AUTO_FREE void *data = NULL;
+    struct name_index index;
+    size_t len;
+    int rc = dotnet_ahead_index(f->file, &data, &len);
+    if (!rc)
+        rc = name_index_open(&index, data, len);
+    return rc ? rc : names_resolve_index(&index, NULL, DEMANGLE_FULL, offsets, n, out);
+}
+
 int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct buf *out)
 {
     AUTO_ELF struct elf_file e = {0};
@@ -151,7 +164,7 @@ int merged_names(const struct names_fds *f, const u64 *offsets, size_t n, struct
         return names_resolve(f, offsets, n, out);
     int err = elf_open(&e, f->file);
     if (err)
-        return err;
+        return err == -ENOEXEC && !name_ahead(f, offsets, n, out) ? 0 : err;
     if (runtime_file_open(&m.runtime, &e)) /* no runtime's, or not as it should be */
         return names_resolve(f, offsets, n, out);
     err = name_own(&m, offsets, n);
@@ -169,7 +182,12 @@ int merged_name_index(const struct names_fds *f, void **out, size_t *len)
 {
     AUTO_ELF struct elf_file e = {0};
     AUTO_RUNTIME_FILE struct runtime_file own = {0};
-    bool runtime = !elf_open(&e, f->file) && !runtime_file_open(&own, &e);
+    int rc = elf_open(&e, f->file);
+    bool runtime = !rc && !runtime_file_open(&own, &e);
+    if (rc == -ENOEXEC) {
+        int ahead = dotnet_ahead_index(f->file, out, len);
+        return ahead == -ENODATA ? rc : ahead;
+    }
     if (runtime && own.ops->is_all(own.file))
         return -ENODATA;
     return names_index_fds(f, runtime, out, len);

@@ -12,6 +12,8 @@
  *   dotnet_image.c     the metadata of a module
  *   dotnet_tables.c    where tables of metadata have what
  *   dotnet_names.c     from words of a stack (bpf/script.h) to frames
+ *   dotnet_ahead.c     files with code that was compiled ahead of time: their methods; with dotnet_native.c and
+ *                      dotnet_signature.c, what their tables are made of, and dotnet_pe.c, their headers
  *
  * Frames are named as stack traces of .NET name them: "Namespace.Type.Method", nested types with a dot between; what
  * runs in the state machine of an asynchronous method or of an iterator has the name of that. "[dotnet]" is code that
@@ -50,6 +52,10 @@ struct dotnet { /* what is known of a process; plain numbers, so that they can b
 /* Checks what came from another process: whatever it says, nothing that is computed with it overflows. Returns 0 or
  * -EBADMSG. */
 int dotnet_check(const void *data, size_t len);
+
+/* Builds the name index (dwarf/name_index.h) of an image file with code that was compiled ahead of time: malloc'ed,
+ * owned by the caller. Returns 0; -ENODATA: it is none; -EBADMSG; -ENOSPC: it is beyond a limit; -ENOMEM. */
+int dotnet_ahead_index(int fd, void **out, size_t *len);
 
 struct memory;
 /* See struct runtime_memory_ops (runtime/runtime.h). */

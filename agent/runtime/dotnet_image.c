@@ -4,21 +4,12 @@
 #include "runtime/sound.h"
 #include <string.h>
 
-#define DOS          0x5a4d
-#define PE           0x4550
-#define PE_AT        0x3c
-#define PE_HEADER    24 /* the signature and the COFF header */
-#define PE_PLUS      0x20b
-#define CLI          14 /* its number among the data directories */
-#define CLI_BYTES    72 /* of its header */
-#define SECTION      40
-#define MAX_SECTIONS 64
-#define METADATA     0x424a5342u
-#define MAX_STREAMS  16
-#define MAX_IMAGE    ((u64)1 << 31)
-#define MAX_ROWS     (1u << 24) /* numbers of rows have 24 bits in tokens */
-#define MAX_NAME     1024
-#define MAX_NESTED   16
+#define METADATA    0x424a5342u
+#define MAX_STREAMS 16
+#define MAX_IMAGE   ((u64)1 << 31)
+#define MAX_ROWS    (1u << 24) /* numbers of rows have 24 bits in tokens */
+#define MAX_NAME    1024
+#define MAX_NESTED  16
 
 static u32 number(struct memory *m, u64 at, unsigned bytes, bool *ok)
 {
@@ -27,44 +18,12 @@ static u32 number(struct memory *m, u64 at, unsigned bytes, bool *ok)
 
 /* ---- Where it is ------------------------------------------------------------------------------------------------ */
 
-struct image {
-    u64 base;
-    u64 sections; /* address of their headers */
-    u32 n;
-    u32 cli; /* relative virtual address of the CLI header */
-};
-
-static bool read_headers(struct memory *m, u64 base, struct image *out)
-{
-    bool ok = base && base < MAX_ADDRESS;
-    u32 magic = number(m, base, 2, &ok);
-    u64 pe = base + number(m, base + PE_AT, 4, &ok), optional = pe + PE_HEADER;
-    u32 n = number(m, pe + 6, 2, &ok), bytes = number(m, pe + 20, 2, &ok);
-    u32 directories = number(m, optional, 2, &ok) == PE_PLUS ? 112 : 96;
-    u32 cli = number(m, optional + directories + 8 * CLI, 4, &ok);
-    *out = (struct image){base, optional + bytes, n, cli};
-    return magic == DOS && number(m, pe, 4, &ok) == PE && ok && cli && n <= MAX_SECTIONS;
-}
-
-/* The place of a virtual address in the file; 0: none. */
-static u32 in_file(struct memory *m, const struct image *i, u32 rva)
-{
-    bool ok = true;
-    for (u32 k = 0; k < i->n && ok; k++) {
-        u64 at = i->sections + (u64)k * SECTION;
-        u32 start = number(m, at + 12, 4, &ok), bytes = number(m, at + 16, 4, &ok), from = number(m, at + 20, 4, &ok);
-        if (ok && rva >= start && rva - start < bytes)
-            return from + (rva - start);
-    }
-    return 0;
-}
-
 /* The address of the metadata, if the CLI header is at `cli`. 0: it is not. */
-static u64 metadata_at(struct memory *m, const struct image *i, u32 cli, bool is_file)
+static u64 metadata_at(struct memory *m, const struct dotnet_pe *i, u32 cli, bool is_file)
 {
     bool ok = cli;
     u32 bytes = number(m, i->base + cli, 4, &ok), rva = number(m, i->base + cli + 8, 4, &ok);
-    u32 at = !ok || bytes != CLI_BYTES ? 0 : is_file ? in_file(m, i, rva) : rva;
+    u32 at = !ok || bytes != DOTNET_CLI_BYTES ? 0 : is_file ? dotnet_pe_place(i, rva) : rva;
     ok = at;
     return number(m, i->base + at, 4, &ok) == METADATA && ok ? i->base + at : 0;
 }
@@ -121,18 +80,18 @@ static bool read_streams(struct memory *m, u64 root, struct dotnet_image *out)
 
 bool dotnet_image_open(struct memory *m, u64 base, struct dotnet_image *out)
 {
-    struct image i;
+    struct dotnet_pe i;
     *out = (struct dotnet_image){0};
-    if (!read_headers(m, base, &i))
+    if (!dotnet_pe_open(m, base, &i))
         return false;
     u64 root = metadata_at(m, &i, i.cli, false);
-    root = root ? root : metadata_at(m, &i, in_file(m, &i, i.cli), true);
+    root = root ? root : metadata_at(m, &i, dotnet_pe_place(&i, i.cli), true);
     return root && read_streams(m, root, out);
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-static u32 cell(struct memory *m, const struct dotnet_image *i, u32 table, u32 row, u32 column, bool *ok)
+u32 dotnet_cell(struct memory *m, const struct dotnet_image *i, u32 table, u32 row, u32 column, bool *ok)
 {
     u32 bytes, none, size = dotnet_column(&i->tables, table, DOTNET_COLUMNS, &none);
     u32 at = dotnet_column(&i->tables, table, column, &bytes);
@@ -151,9 +110,9 @@ static u32 encloser(struct memory *m, const struct dotnet_image *i, u32 type)
     u32 lo = 1, hi = i->tables.rows[DOTNET_NESTED] + 1;
     bool ok = true;
     while (lo < hi && ok) {
-        u32 mid = (lo + hi) / 2, nested = cell(m, i, DOTNET_NESTED, mid, 0, &ok);
+        u32 mid = (lo + hi) / 2, nested = dotnet_cell(m, i, DOTNET_NESTED, mid, 0, &ok);
         if (nested == type)
-            return cell(m, i, DOTNET_NESTED, mid, 1, &ok);
+            return dotnet_cell(m, i, DOTNET_NESTED, mid, 1, &ok);
         if (nested < type)
             lo = mid + 1;
         else
@@ -169,13 +128,13 @@ bool dotnet_type_name(struct memory *m, const struct dotnet_image *i, u32 type, 
     bool ok = true;
     for (u32 t = type; t && n < MAX_NESTED; t = encloser(m, i, t))
         chain[n++] = t;
-    u32 space = cell(m, i, DOTNET_TYPE, n ? chain[n - 1] : 0, 2, &ok);
+    u32 space = dotnet_cell(m, i, DOTNET_TYPE, n ? chain[n - 1] : 0, 2, &ok);
     if (!ok)
         return false;
     if (space && text_of(m, i, space, text) && *text)
         buf_printf(out, "%s.", text);
     while (n--) {
-        u32 name = cell(m, i, DOTNET_TYPE, chain[n], 1, &ok);
+        u32 name = dotnet_cell(m, i, DOTNET_TYPE, chain[n], 1, &ok);
         if (!ok || !text_of(m, i, name, text))
             return false;
         buf_printf(out, "%s%s", text, n ? "." : "");
@@ -201,7 +160,7 @@ bool dotnet_method_name(struct memory *m, const struct dotnet_image *i, u32 type
 {
     char text[MAX_NAME];
     bool ok = true;
-    u32 name = cell(m, i, DOTNET_METHOD, method, 3, &ok);
+    u32 name = dotnet_cell(m, i, DOTNET_METHOD, method, 3, &ok);
     if (!ok || !text_of(m, i, name, text))
         return false;
     if (type != 1 && !dotnet_type_name(m, i, type, out)) /* 1: <Module>, of what is in no type */
@@ -210,4 +169,18 @@ bool dotnet_method_name(struct memory *m, const struct dotnet_image *i, u32 type
         return true;
     buf_printf(out, "%s%s", type != 1 ? "." : "", text);
     return true;
+}
+
+u32 dotnet_method_type(struct memory *m, const struct dotnet_image *i, u32 method)
+{
+    u32 lo = 1, hi = i->tables.rows[DOTNET_TYPE] + 1;
+    bool ok = true;
+    while (lo < hi && ok) { /* methods of a type begin at the place that its last column says */
+        u32 mid = lo + (hi - lo) / 2;
+        if (dotnet_cell(m, i, DOTNET_TYPE, mid, 5, &ok) <= method)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return ok ? lo - 1 : 0;
 }

@@ -20,6 +20,10 @@ made() {
     grep -q 'Chains.Program.Main;Chains.Program.c26;made;Chains.Program.Spin' "$profile" ||
         fail "code that was made has no name"
 }
+ahead() {
+    ! grep -q '\.dll+0x' "$profile" || fail "code that was compiled ahead of time has no name: $(grep -m 1 -o '[^;]*\.dll+0x' "$profile")"
+}
 launched 'launched' "$runtime/host" "$TMP/chains.dll" 80
 made
+ahead
 attached 'attached' "$runtime/host" "$TMP/chains.dll" 80

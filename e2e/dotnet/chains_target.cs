@@ -30,7 +30,7 @@ namespace Chains
                 if (type != null && type.IsGenericType)
                     type = type.GetGenericTypeDefinition();
                 var name = type == null ? method.Name : type.FullName.Replace('+', '.') + "." + method.Name;
-                if (name.StartsWith("Chains."))
+                if (name.StartsWith("Chains.") || name.StartsWith("System."))
                     names.Add("[\"" + name + "\", \"\", 0]");
             }
             names.RemoveAt(0); // Tell

@@ -33,6 +33,7 @@ struct ahead {
     u32 *methods; /* of each function: the method whose code begins there, or UNKNOWN; 0: that of the one before goes on
                    */
     u64 instances; /* their section; 0: none */
+    bool unread;   /* an instance was not understood: whose code goes on is not known then */
     struct buf texts;
 };
 
@@ -99,6 +100,8 @@ static int note_instance(void *ahead, u64 entry)
     u32 method;
     if (dotnet_signature(&a->m, &entry, &method))
         note(a, entry, method);
+    else
+        a->unread = true;
     return a->m.left ? 0 : -EBADMSG;
 }
 
@@ -144,6 +147,8 @@ static size_t list(struct ahead *a, struct symbol *out)
         u64 start = dotnet_pe_place(&a->pe, f[0]), end = dotnet_pe_place(&a->pe, f[1] - 1);
         if (a->methods[i])
             spell(a, a->methods[i], &at, &len);
+        else if (a->unread)
+            len = 0;
         if (!len || !start || end < start || !(places = VEC_PUSH(&texts)))
             continue;
         *places = at;

@@ -129,6 +129,25 @@ TEST(dotnet_methods_that_were_compiled_ahead_of_time)
     }
 }
 
+/* Code whose method is not known does not get the name of what is before it. */
+TEST(dotnet_instances_that_are_not_understood)
+{
+    u8 file[FILE_BYTES];
+    AUTO_FREE void *data = NULL;
+    size_t len;
+    struct name_index index;
+    make_file(file);
+    file[CRAFTED_RAW + 0x720 + 10] = 0x1b; /* in place of __Canon: a pointer to a function */
+    CHECK_EQ(index_of(file, &data, &len), 0);
+    CHECK_EQ(name_index_open(&index, data, len), 0);
+    for (u32 i = 1; i < FUNCTIONS; i++) {
+        struct name_index_text text;
+        struct name_hit hit;
+        name_index_find(&index, CRAFTED_RAW + CODE + EACH * i, &text, &hit);
+        CHECK_EQ(hit.len, i == 2 ? strlen("App.Program.Get") : 0);
+    }
+}
+
 /* Whatever a file says, nothing is read or written that is not there. */
 TEST(dotnet_files_that_lie)
 {

@@ -17,13 +17,8 @@ XP_INLINE int xp_dotnet_note(struct xp_state *s)
 {
     if (!xp_has_language(s, XP_LANGUAGE_DOTNET))
         return 0;
-    if (s->cur.file.id || !s->sample.nuser)
-        return 1;
-    s->sample.nuser--;
-    s->py.exact = s->leaf ? XP_WORD_EXACT : 0;
-    if (xp_push_frame(s, s->ip, 0, 0))
-        s->sample.nuser++;
-    s->py.exact = 0;
+    if (!s->cur.file.id)
+        xp_put_address(s);
     return 1;
 }
 

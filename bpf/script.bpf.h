@@ -60,10 +60,23 @@ XP_INLINE int xp_push_frame(struct xp_state *s, u64 address, u32 cookie, u32 pos
     return xp_push_script(s, word, XP_MORE_WORD(cookie, position)) ? XP_PY_FULL : XP_PY_ON;
 }
 
+/* The frame that was noted last is one of generated code: gets the words of a frame of s->script. */
+XP_INLINE void xp_put_address(struct xp_state *s)
+{
+    if (!s->sample.nuser)
+        return;
+    s->sample.nuser--;
+    s->py.exact = s->leaf ? XP_WORD_EXACT : 0;
+    if (xp_push_frame(s, s->ip, 0, 0))
+        s->sample.nuser++;
+    s->py.exact = 0;
+}
+
 #include "bpf/ruby.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/perl.bpf.h"
 #include "bpf/dotnet.bpf.h"
+#include "bpf/beam.bpf.h"
 
 XP_NOINLINE int xp_script_next(u32 unused)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
  * The part of the contract (bpf/xprof.h, which includes it) about interpreters whose frames are one list for each
- * thread: Ruby, PHP and Perl; and about .NET, whose frames are addresses. User space fills this in
- * (agent/runtime/ruby.h, php.h, perl.h, dotnet.h). Everything in it is the container's to choose: it leads to reads of
- * its own process only.
+ * thread: Ruby, PHP and Perl; and about .NET and BEAM, whose frames are addresses. User space fills this in
+ * (agent/runtime/ruby.h, php.h, perl.h, dotnet.h, beam.h). Everything in it is the container's to choose: it leads to
+ * reads of its own process only.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
  *   PHP        function (zend_function)        line, 0: unknown; and XP_PHP_MAIN   XP_PHP_WORDS of it
  *              XP_PHP_CODE and a file's name   the same                            the text
  *   Perl       CV                              see XP_PERL_AT                      its code: XP_PERL_COOKIE
- *   .NET       none: the address itself        0                                   0
+ *   .NET, BEAM none: the address itself        0                                   0
  *
  * The cookie tells whether what is at the address is still the same when the frame gets its name. It is 0 if that could
  * not be read.
@@ -31,6 +31,7 @@ enum xp_language {
     XP_LANGUAGE_PHP,
     XP_LANGUAGE_PERL,
     XP_LANGUAGE_DOTNET,
+    XP_LANGUAGE_BEAM = 6,
     XP_LANGUAGE_PYTHON_CALLS = 7, /* of files only (XP_TABLE_LANGUAGE): the loop is many functions (loops.h) */
 };
 
@@ -136,6 +137,19 @@ struct xp_perl {
     u16 pad_id;                    /* xpadl_id */
 };
 
+/* Erlang's virtual machine (BEAM): the state is ErtsSchedulerData, that of a scheduler's thread. */
+struct xp_beam {
+    u64 exit;                /* where the first function of a process returns to (beam_normal_exit) */
+    u64 main;                /* generated code that runs the scheduler (process_main) */
+    u64 caller;              /* where that was called: a return address; 0: not known */
+    u32 main_bytes;          /* of it */
+    u32 frame;               /* of it: less than 64 bytes above these from ErtsSchedulerRegisters on is its caller */
+    u16 registers;           /* rbx, from ErtsSchedulerRegisters on */
+    u16 scheduler_registers; /* ErtsSchedulerData.registers, .current_process */
+    u16 scheduler_process;
+    u16 pad;
+};
+
 struct xp_script {
     u64 root;    /* address; see enum xp_script_root */
     s64 tls;     /* from the thread's TLS base on */
@@ -147,6 +161,7 @@ struct xp_script {
         struct xp_ruby ruby;
         struct xp_php php;
         struct xp_perl perl;
+        struct xp_beam beam;
     };
 };
 _Static_assert(sizeof(struct xp_script) == 64, "no hidden padding");

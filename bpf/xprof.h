@@ -60,6 +60,7 @@
     X(GO_SWITCH, "go-switch", 'x', "Go switched stacks, and the stack of the goroutine could not be read")    \
     X(GO_LAYOUT, "go-layout", 'x', "Go switched stacks, and the layout of its runtime is not known")          \
     X(JAVA_FRAME, "java-frame", 'x', "the frame of Java code was not recognised")                             \
+    X(BEAM_STACK, "erlang-stack", 'x', "the stack of an Erlang process was not found or is not understood")   \
     X(STUCK, "stuck", 'x', "the stack pointer did not move towards the outermost frame")                      \
     X(FP_BROKEN, "frame-pointer", 'x', "code of a file has neither unwind information nor frame pointers")    \
     X(FP_ANON, "anonymous-code", 'x', "anonymous (JIT) code has no usable frame pointer")                     \

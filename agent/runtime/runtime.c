@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-static const struct runtime *const RUNTIMES[] = {&runtime_go,     &runtime_jit,  &runtime_hotspot,
-                                                 &runtime_python, &runtime_v8,   &runtime_perl,
-                                                 &runtime_php,    &runtime_ruby, &runtime_dotnet};
+static const struct runtime *const RUNTIMES[] = {&runtime_go,     &runtime_jit,  &runtime_hotspot, &runtime_python,
+                                                 &runtime_v8,     &runtime_perl, &runtime_php,     &runtime_ruby,
+                                                 &runtime_dotnet, &runtime_beam};
 #define LEAST_READ    ((u64)64 << 20) /* bytes, for names */
 #define ABOUT_READ    ((u64)2 << 30)  /* bytes: a page for each of many methods */
 #define READ_PER_WORD 32768           /* a frame that is met for the first time takes some ten pages */

@@ -150,7 +150,7 @@ struct runtime {
 };
 
 extern const struct runtime runtime_go, runtime_jit, runtime_hotspot, runtime_python, runtime_v8, runtime_perl,
-    runtime_php, runtime_ruby, runtime_dotnet;
+    runtime_php, runtime_ruby, runtime_dotnet, runtime_beam;
 
 /* All rows. */
 const struct runtime *const *runtimes(size_t *n);

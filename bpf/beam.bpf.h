@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Steps over code that the JIT compiler of Erlang's virtual machine (BEAM) has made. It runs on the stack of an Erlang
+ * process, which has no frame pointers, but is made for being scanned by a garbage collector: the tags of its words
+ * tell return addresses (continuation pointers) from everything else. What is called of C runs on the stack of a
+ * scheduler's thread, which begins with the registers of the virtual machine, whose address is in rbx
+ * (erts/emulator/beam/jit/x86: beam_asm.hpp, process_main.cpp). So a stack consists of C above the registers, Erlang in
+ * a process's heap, and the C that has called the scheduler (process_main), below the registers.
+ *
+ * All of this is memory of the process, so it is not trusted.
+ */
+#pragma once
+
+#define XP_BEAM_WORDS 1280 /* of one frame, at most: 1024 Y registers, and what is pushed */
+#define XP_BEAM_BATCH 128  /* of these, in a verified function */
+#define XP_BEAM_NEAR  512  /* bytes below the registers: the end of the thread's stack in generated code */
+#define XP_BEAM_AHEAD 256  /* bytes of code behind a call, up to where it goes back to the process's stack */
+#define XP_BEAM_TAGS  3    /* of a word; 0: a return address, or nothing */
+
+/* Whether such frames were found in the stack. */
+XP_INLINE int xp_is_beam(const struct xp_state *s)
+{
+    return s->runtime & XP_HAS_SCRIPT && s->script.language == XP_LANGUAGE_BEAM;
+}
+
+/* The frame is that of generated code on the stack of its thread. */
+XP_INLINE int xp_beam_is_native(const struct xp_state *s)
+{
+    return s->bx - s->sp <= XP_BEAM_NEAR;
+}
+
+/* Goes on below the registers, with the function that has called the scheduler. Returns 0; 1: stopped. */
+XP_NOINLINE int xp_beam_leave(u64 registers)
+{
+    struct xp_state *s = xp_state_get();
+    u64 ra;
+    if (!s)
+        return 1;
+    const struct xp_beam *b = &s->script.beam;
+    u64 at = registers + b->frame + 8; /* they are aligned, so that there may be room behind them */
+    if (!b->caller)
+        return xp_stop(s, XP_CAUSE_END);
+    for (u32 i = 0; i < 4; i++, at += 16)
+        if (!xp_load(s, at, &ra) && ra == b->caller)
+            return xp_arrive(s, ra, at + 8, XP_RBP_UNKNOWN, XP_WORD_CFI);
+    return xp_stop(s, XP_CAUSE_BEAM_STACK);
+}
+
+/* Where the stack pointer of the process is restored from by code that is on the stack of the thread: its rbp, or a
+ * field of the process. Returns the offset of that; -1: rbp, -2: neither was found. */
+XP_NOINLINE int xp_beam_restores(u64 code)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s || xp_read_user(s->object, XP_BEAM_AHEAD, code))
+        return -2;
+    for (u32 i = 0; i + 4 <= XP_BEAM_AHEAD; i++) {
+        u32 bytes;
+        __builtin_memcpy(&bytes, s->object + i, 4);
+        if ((bytes & 0xffffff) == 0xec8948) /* mov rsp, rbp */
+            return -1;
+        if ((bytes & 0xffffff) == 0x658b49) /* mov rsp, [r13 + disp8] */
+            return bytes >> 24;
+    }
+    return -2;
+}
+
+/* The process that the thread runs; 0: it is not known. */
+XP_INLINE u64 xp_beam_process(struct xp_state *s, u64 registers)
+{
+    const struct xp_beam *b = &s->script.beam;
+    u64 scheduler, own, process;
+    if (s->leaf == XP_LEAF_REGS)
+        return s->regs.r[13];
+    if (xp_script_state(s, &scheduler) || xp_read_user(&own, 8, scheduler + b->scheduler_registers) ||
+        own != registers || xp_read_user(&process, 8, scheduler + b->scheduler_process))
+        return 0;
+    return process;
+}
+
+/* Has the stack of the process in place of that of the thread. Returns 0; 1: it is not known where that is. */
+XP_INLINE int xp_beam_hop(struct xp_state *s)
+{
+    int field = xp_beam_restores(s->ip);
+    u64 sp = s->bp, process;
+    if (field < -1)
+        return 1;
+    if (field >= 0) {
+        process = xp_beam_process(s, s->bx - s->script.beam.registers);
+        if (!process || xp_read_user(&sp, 8, process + (u32)field))
+            return 1;
+    }
+    s->sp = sp;
+    return sp < 4096 || sp & 7;
+}
+
+/* The innermost frame may be that of code that is shared by functions, and was called by one without care for tags. */
+XP_NOINLINE int xp_beam_shared(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    u64 word;
+    if (!s || xp_load(s, at, &word) || !(word & XP_BEAM_TAGS) || word < 4096 || word >= XP_USER_END ||
+        xp_follows_call(s, word) <= 0 || xp_switch_mapping(s, word - 1) || s->cur.file.id)
+        return 1;
+    return xp_arrive(s, word, at + 8, s->bp, XP_WORD_FP);
+}
+
+/* Looks for the next return address in a batch of words. Returns 0; 1: stopped; 2: there is none. */
+XP_NOINLINE int xp_beam_batch(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    u64 word;
+    if (!s)
+        return 1;
+    for (u32 i = 0; i < XP_BEAM_BATCH; i++, at += 8) {
+        if (xp_load(s, at, &word))
+            return xp_stop(s, XP_CAUSE_BEAM_STACK);
+        /* frame pointers, if there are any, lead to the stack itself */
+        if (word & XP_BEAM_TAGS || word < 4096 || word - at < XP_REG_REACH)
+            continue;
+        if (word == s->script.beam.exit)
+            return xp_beam_leave(s->bx - s->script.beam.registers);
+        return word < XP_USER_END ? xp_arrive(s, word, at + 8, s->bp, XP_WORD_FP) : xp_stop(s, XP_CAUSE_BEAM_STACK);
+    }
+    return 2;
+}
+
+/* Unwinds the frame of generated code that was noted last. Returns 0; 1: stopped. */
+XP_NOINLINE int xp_beam_step(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 1;
+    const struct xp_beam *b = &s->script.beam;
+    int native = xp_beam_is_native(s), outcome = 2;
+    if (native && s->ip - b->main < b->main_bytes)
+        return xp_beam_leave(s->bx - b->registers);
+    if (native && xp_beam_hop(s))
+        return xp_stop(s, XP_CAUSE_BEAM_STACK);
+    if ((native || s->leaf) && !xp_beam_shared(s->sp))
+        return 0;
+    for (u32 i = 0; i < XP_BEAM_WORDS / XP_BEAM_BATCH && outcome == 2; i++)
+        outcome = xp_beam_batch(s->sp + 8ull * XP_BEAM_BATCH * i);
+    return outcome == 2 ? xp_stop(s, XP_CAUSE_BEAM_STACK) : outcome;
+}

@@ -40,9 +40,12 @@ XP_NOINLINE int xp_beam_leave(u64 registers)
     u64 at = registers + b->frame + 8; /* they are aligned, so that there may be room behind them */
     if (!b->caller)
         return xp_stop(s, XP_CAUSE_END);
-    for (u32 i = 0; i < 4; i++, at += 16)
-        if (!xp_load(s, at, &ra) && ra == b->caller)
+    for (u32 i = 0; i < 4; i++, at += 16) {
+        if (xp_load(s, at, &ra))
+            return xp_stop(s, XP_CAUSE_STACK_READ);
+        if (ra == b->caller)
             return xp_arrive(s, ra, at + 8, XP_RBP_UNKNOWN, XP_WORD_CFI);
+    }
     return xp_stop(s, XP_CAUSE_BEAM_STACK);
 }
 
@@ -113,7 +116,7 @@ XP_NOINLINE int xp_beam_batch(u64 at)
         return 1;
     for (u32 i = 0; i < XP_BEAM_BATCH; i++, at += 8) {
         if (xp_load(s, at, &word))
-            return xp_stop(s, XP_CAUSE_BEAM_STACK);
+            return xp_stop(s, XP_CAUSE_STACK_READ);
         /* frame pointers, if there are any, lead to the stack itself */
         if (word & XP_BEAM_TAGS || word < 4096 || word - at < XP_REG_REACH)
             continue;

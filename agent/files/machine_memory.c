@@ -96,15 +96,27 @@ int dump_read(void *dump, void *to, u32 len, u64 from)
     return 0;
 }
 
+/* What is read first, and only then known to be as it was. Not by pages that are kept: the thread may have run since.
+ */
+static int read_asleep(struct machine_memory *m, void *to, u32 len, u64 from)
+{
+    int n = m->failed ? -EIO : m->from.read(m->from.ctx, m->sample, from, to, len);
+    m->failed |= n == -EREMOTEIO;
+    return n != (int)len || !machine_memory_sleeps(m);
+}
+
 int machine_memory_stack(void *memory, void *to, u32 len, u64 from)
 {
-    const struct machine_memory *m = memory;
-    return dump_read((void *)m->dump, to, len, from);
+    struct machine_memory *m = memory;
+    if (!dump_read((void *)m->dump, to, len, from))
+        return 0;
+    return m->from.sleeps ? read_asleep(m, to, len, from) : 1;
 }
 
 int machine_memory_read(void *memory, void *to, u32 len, u64 from)
 {
-    return machine_memory_stack(memory, to, len, from) ? read_now(memory, to, len, from) : 0;
+    const struct machine_memory *m = memory;
+    return dump_read((void *)m->dump, to, len, from) ? read_now(memory, to, len, from) : 0;
 }
 
 void machine_memory_forget(struct machine_memory *m)

@@ -86,8 +86,13 @@ TEST(machine_memory_of_threads_that_sleep)
     d.dump->time = 4;
     machine_memory_begin(d.m, &d.sample, d.dump);
     CHECK(!machine_memory_sleeps(d.m));
+    u64 word = 0;
+    CHECK(machine_memory_stack(d.m, &word, 8, SP + 4096));
     d.sample.tid = 3;
     CHECK(machine_memory_sleeps(d.m));
+    CHECK(!machine_memory_stack(d.m, &word, 8, SP + 4096) && word == 0xaaaaaaaaaaaaaaaaull); /* it is as it was */
+    CHECK(!machine_memory_stack(d.m, &word, 8, SP + 4088) && word == 0x1111111111111111ull);
+    CHECK(machine_memory_stack(d.m, &word, 8, SP + 8192));
     desk_close(&d);
 }
 

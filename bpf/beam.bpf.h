@@ -96,18 +96,25 @@ XP_INLINE int xp_beam_hop(struct xp_state *s)
     return sp < 4096 || sp & 7;
 }
 
-/* The innermost frame may be that of code that is shared by functions, and was called by one without care for tags. */
-XP_NOINLINE int xp_beam_shared(u64 at)
+/* Whether the word leads behind a call in generated code. */
+XP_NOINLINE int xp_beam_is_return(u64 word)
 {
     struct xp_state *s = xp_state_get();
-    u64 word;
-    if (!s || xp_load(s, at, &word) || !(word & XP_BEAM_TAGS) || word < 4096 || word >= XP_USER_END ||
-        xp_follows_call(s, word) <= 0 || xp_switch_mapping(s, word - 1) || s->cur.file.id)
+    return s && word >= 4096 && word < XP_USER_END && xp_follows_call(s, word) > 0 && !xp_switch_mapping(s, word - 1) &&
+           !s->cur.file.id;
+}
+
+/* The innermost frame may be that of code that is shared by functions, and was called by one without care for tags. */
+XP_INLINE int xp_beam_shared(struct xp_state *s)
+{
+    u64 word, at = s->sp;
+    if (xp_load(s, at, &word) || !(word & XP_BEAM_TAGS) || !xp_beam_is_return(word))
         return 1;
     return xp_arrive(s, word, at + 8, s->bp, XP_WORD_FP);
 }
 
-/* Looks for the next return address in a batch of words. Returns 0; 1: stopped; 2: there is none. */
+/* Looks for the next return address in a batch of words. Variables of the innermost frame may not have a value yet:
+ * then they have what was there before. Returns 0; 1: stopped; 2: there is none. */
 XP_NOINLINE int xp_beam_batch(u64 at)
 {
     struct xp_state *s = xp_state_get();
@@ -122,6 +129,8 @@ XP_NOINLINE int xp_beam_batch(u64 at)
             continue;
         if (word == s->script.beam.exit)
             return xp_beam_leave(s->bx - s->script.beam.registers);
+        if (s->seek.word && !xp_beam_is_return(word))
+            continue;
         return word < XP_USER_END ? xp_arrive(s, word, at + 8, s->bp, XP_WORD_FP) : xp_stop(s, XP_CAUSE_BEAM_STACK);
     }
     return 2;
@@ -140,7 +149,8 @@ XP_NOINLINE int xp_beam_step(u32 unused)
         return xp_beam_leave(s->bx - b->registers);
     if (native && xp_beam_hop(s))
         return xp_stop(s, XP_CAUSE_BEAM_STACK);
-    if ((native || s->leaf) && !xp_beam_shared(s->sp))
+    s->seek.word = native || s->leaf; /* it is the innermost frame */
+    if (s->seek.word && !xp_beam_shared(s))
         return 0;
     for (u32 i = 0; i < XP_BEAM_WORDS / XP_BEAM_BATCH && outcome == 2; i++)
         outcome = xp_beam_batch(s->sp + 8ull * XP_BEAM_BATCH * i);

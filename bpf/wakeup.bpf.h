@@ -7,6 +7,7 @@
 /* Between two wake-ups because of generated code, and because of frames without name. */
 #define XP_WAKE_NS 100000000ull
 #define XP_NEWS_NS 20000000ull
+#define XP_BEAM_NS 200000000ull /* of Erlang: to name them takes a walk along all modules, and they stay for long */
 
 /* Generated code of which the process may have unwind information. */
 XP_INLINE int xp_misses_code(const struct xp_state *s)
@@ -22,7 +23,8 @@ XP_INLINE int xp_wakes_up(const struct xp_state *s)
     u64 since = s->sample.time - xp_woken; /* of all CPUs: it does not matter whose time stays */
     if (s->runtime & XP_RUNTIME_NEWS || s->sample.flags & XP_SAMPLE_RUNTIME)
         xp_owed = 1;
-    if (since <= XP_NEWS_NS || (!xp_owed && !(xp_misses_code(s) && since > XP_WAKE_NS)))
+    u32 beam = s->runtime & XP_HAS_SCRIPT && s->script.language == XP_LANGUAGE_BEAM;
+    if (since <= (beam ? XP_BEAM_NS : XP_NEWS_NS) || (!xp_owed && !(xp_misses_code(s) && since > XP_WAKE_NS)))
         return 0;
     xp_woken = s->sample.time;
     xp_owed = 0;

@@ -45,6 +45,19 @@ TEST(wakeup_is_owed_to_frames_that_come_too_soon)
     CHECK_EQ(wakes(1150, 0, 0), 0);
 }
 
+TEST(wakeup_for_erlang_is_rarer)
+{
+    static struct xp_state s = {.runtime = XP_RUNTIME_NEWS | XP_HAS_SCRIPT, .script.language = XP_LANGUAGE_BEAM};
+    begin();
+    s.sample.time = 1200 * MS;
+    CHECK_EQ(xp_wakes_up(&s), 0);
+    s.sample.time = 1201 * MS;
+    CHECK_EQ(xp_wakes_up(&s), 1);
+    s.script.language = XP_LANGUAGE_DOTNET;
+    s.sample.time = 1222 * MS;
+    CHECK_EQ(xp_wakes_up(&s), 1);
+}
+
 TEST(wakeup_for_generated_code_is_rarer)
 {
     begin();

@@ -37,6 +37,14 @@ static u32 open_file(struct address_space *s, u64 start, u64 end, const char *na
     return 0;
 }
 
+/* Code that is written through another mapping of the same memory: of no file (bpf/file.bpf.h, xp_is_generated). */
+static bool is_generated(const char *prot, const char *name)
+{
+    static const char gone[] = " (deleted)";
+    size_t len = strlen(name), tail = sizeof(gone) - 1;
+    return prot[3] == 's' && len >= tail && !strcmp(name + len - tail, gone);
+}
+
 static int add_mapping(struct address_space *s, const char *line)
 {
     unsigned long long start, end, offset;
@@ -49,7 +57,7 @@ static int add_mapping(struct address_space *s, const char *line)
     if (!m)
         return -ENOMEM;
     *m = (struct xp_vma){.start = start, .end = end, .bias = start - offset, .file.state = XP_FILE_FP};
-    u32 id = line[name] ? open_file(s, start, end, line + name) : 0;
+    u32 id = line[name] && !is_generated(prot, line + name) ? open_file(s, start, end, line + name) : 0;
     if (id)
         m->file = (struct xp_file){.id = id, .state = XP_FILE_PENDING};
     return 0;

@@ -301,6 +301,27 @@ TEST(address_space_is_that_of_any_thread)
     CHECK(n > 2);
 }
 
+/* What is written through another mapping is code of no file; a private mapping of such a file is one of a file. */
+TEST(address_space_knows_generated_code)
+{
+    AUTO_DESK d = {.dir = ""};
+    CLEANUP(address_space_free) struct address_space *s = NULL;
+    int error = 0, fd = memfd_create("code", MFD_CLOEXEC);
+    CHECK(fd >= 0 && !ftruncate(fd, 4096));
+    void *shared = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+    void *own = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    CHECK(shared != MAP_FAILED && own != MAP_FAILED);
+    CHECK_EQ(desk_new(&d), 0);
+    CHECK_EQ(address_space_new(&s, d.binaries, (u32)getpid()), 0);
+    const struct xp_vma *m = mapping_at(s, (u64)(uintptr_t)shared);
+    CHECK(m && !m->file.id && m->file.state == XP_FILE_FP);
+    m = mapping_at(s, (u64)(uintptr_t)own);
+    CHECK(m && (m->file.id || address_space_unopened(s, &error)));
+    munmap(shared, 4096);
+    munmap(own, 4096);
+    close(fd);
+}
+
 /* There is one descriptor left: enough to read what is mapped, not to open it. */
 TEST(address_space_counts_what_it_cannot_open)
 {

@@ -17,6 +17,7 @@ int beam_layout(struct memory *m, const struct module *mod, struct beam *out);
 /* ---- The list of modules: beam_modules.c ---- */
 
 struct beam_module { /* an entry of the list, or a group of stubs that all code shares */
+    u64 entry;       /* where it is */
     u64 base, end;   /* of its code */
     u64 text, bytes; /* what is known of it */
 };
@@ -29,6 +30,9 @@ struct beam_walk { /* along the list; {0} at first, with the first entry */
 bool beam_walk_start(struct memory *m, u64 descriptor, struct beam_walk *out);
 /* Goes to the next module. False: there are no more, or too many. */
 bool beam_walk_next(struct memory *m, struct beam_walk *w, struct beam_module *out);
+
+/* Tells whether the entry still is the same. */
+bool beam_module_is_there(struct memory *m, const struct beam_module *mod);
 
 struct beam_text { /* may have any bytes; not terminated */
     const char *data;

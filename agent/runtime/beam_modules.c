@@ -46,21 +46,37 @@ bool beam_walk_start(struct memory *m, u64 descriptor, struct beam_walk *out)
     return ok && out->next;
 }
 
+/* What the entry is about. Pages are not kept for it: an entry and its text are alone in theirs. */
+static bool read_module(struct memory *m, u64 at, const struct entry *e, struct beam_module *out)
+{
+    struct head h;
+    if (e->text >= MAX_ADDRESS || e->bytes < sizeof(h) || e->bytes > BEAM_MAX_BYTES ||
+        !memory_read(m, e->text, &h, sizeof(h)) || h.kind != MODULE || h.base >= MAX_ADDRESS)
+        return false;
+    *out = (struct beam_module){at, h.base, h.base + h.code, e->text, e->bytes};
+    return true;
+}
+
 bool beam_walk_next(struct memory *m, struct beam_walk *w, struct beam_module *out)
 {
     struct entry e;
-    struct head h;
     while (w->next && w->next < MAX_ADDRESS && w->steps++ < BEAM_MAX_MODULES) {
-        if (!memory_near(m, w->next, &e, sizeof(e)))
+        u64 at = w->next;
+        if (!memory_read(m, at, &e, sizeof(e)))
             return false;
         w->next = e.next;
-        if (e.text >= MAX_ADDRESS || e.bytes < sizeof(h) || e.bytes > BEAM_MAX_BYTES ||
-            !memory_near(m, e.text, &h, sizeof(h)) || h.kind != MODULE || h.base >= MAX_ADDRESS)
-            continue;
-        *out = (struct beam_module){h.base, h.base + h.code, e.text, e.bytes};
-        return true;
+        if (read_module(m, at, &e, out))
+            return true;
     }
     return false;
+}
+
+bool beam_module_is_there(struct memory *m, const struct beam_module *mod)
+{
+    struct entry e;
+    struct beam_module now;
+    return memory_read(m, mod->entry, &e, sizeof(e)) && read_module(m, mod->entry, &e, &now) &&
+           !memcmp(&now, mod, sizeof(now));
 }
 
 int beam_table_read(struct memory *m, const struct beam_module *mod, struct beam_table *out)

@@ -14,15 +14,15 @@
 #define STUBS    "global::"
 #define PROLOGUE "-CodeInfoPrologue" /* code in front of a function, which is entered when it is traced */
 
+enum { THERE = 1, GONE };
+
 struct query { /* one request */
     struct memory *m;
     struct frame_reply reply;
     VEC(struct beam_module) modules; /* ascending */
     struct beam_table table;         /* of the module that was read last */
     size_t at;                       /* 1 + its index; 0: none was */
-    u64 descriptor;
-    bool checked;
-    struct map again; /* base -> 1 + index in `modules`, of those that were still there when it was checked */
+    struct map checked;              /* such an index -> what was found in the end */
 };
 
 static bool is_beam(const u64 *w)
@@ -42,11 +42,11 @@ static int compare(const void *a, const void *b)
     return x->base < y->base ? -1 : x->base > y->base;
 }
 
-static void list_modules(struct query *q)
+static void list_modules(struct query *q, u64 descriptor)
 {
     struct beam_walk w;
     struct beam_module mod;
-    bool more = beam_walk_start(q->m, q->descriptor, &w);
+    bool more = beam_walk_start(q->m, descriptor, &w);
     while (more && beam_walk_next(q->m, &w, &mod)) {
         struct beam_module *to = VEC_PUSH(&q->modules);
         if (!to) {
@@ -114,30 +114,14 @@ static void add_pair(void *query, const u64 *w)
                                                     .line = p.line});
 }
 
-/* Which modules are still where they were, with the same description. */
-static void check_modules(struct query *q)
-{
-    struct beam_walk w;
-    struct beam_module mod;
-    bool more = beam_walk_start(q->m, q->descriptor, &w);
-    q->checked = true;
-    while (more && beam_walk_next(q->m, &w, &mod)) {
-        size_t at = module_at(q, mod.base);
-        if (!at || memcmp(&q->modules.v[at - 1], &mod, sizeof(mod)) != 0)
-            continue;
-        u64 *to = map_put(&q->again, mod.base);
-        if (to)
-            *to = at;
-    }
-}
-
 static bool is_gone(void *query, const u64 *w)
 {
     struct query *q = query;
-    if (!q->checked)
-        check_modules(q);
     size_t at = is_beam(w) ? module_at(q, pc_of(w)) : 0;
-    return at && !map_get(&q->again, q->modules.v[at - 1].base);
+    u64 *known = at ? map_put(&q->checked, at) : NULL;
+    if (known && !*known)
+        *known = beam_module_is_there(q->m, &q->modules.v[at - 1]) ? THERE : GONE;
+    return at && (!known || *known == GONE);
 }
 
 int beam_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)
@@ -147,11 +131,11 @@ int beam_names(struct memory *m, const void *attached, size_t len, const u64 *wo
     if (beam_check(attached, len) || n % 2)
         return -EBADMSG;
     memcpy(&b, attached, sizeof(b));
-    struct query q = {.m = m, .descriptor = b.descriptor};
-    list_modules(&q);
+    struct query q = {.m = m};
+    list_modules(&q, b.descriptor);
     int rc = frame_reply_make(&q.reply, &reply, &q, m, words, n / 2, out);
     beam_table_free(&q.table);
     vec_free(&q.modules);
-    map_free(&q.again);
+    map_free(&q.checked);
     return rc;
 }

@@ -17,8 +17,8 @@ chains() { # [SUITE]
     compile e2e/beam/chains_target.erl
     local run=("${erl[@]}" -noshell -pa "$folder" -run chains_target main)
     record -- "${run[@]}" 1 2>/dev/null # so that unwind tables are there
-    launched "OTP $otp" "${run[@]}" 80
-    attached "OTP $otp" "${run[@]}" 80
+    launched "OTP $otp" "${run[@]}" 120
+    attached "OTP $otp" "${run[@]}" 120
 }
 
 # The chains run, as $pid.

@@ -125,10 +125,6 @@ TEST(erlang_frames_that_just_began_have_old_words)
     world_set(e->w, STACK + 8, e->native + 8);
     world_unwind(e->w, CODE + 0x10, STACK, 7);
     check_process(e, 2);
-    world_set(e->w, STACK + 32, e->native + 8); /* in a caller's frame */
-    world_unwind(e->w, CODE + 0x10, STACK, 7);
-    CHECK_EQ(e->w->state->sample.nuser, 5);
-    CHECK(is_frame(e, 2, CODE + 0x404));
 }
 
 /* What a term looks like is not looked at in frames of callers. */

@@ -68,8 +68,17 @@ struct record {
     char comm[16];
     const char *path;
     u8 rest[64];
+    u64 fd, uid, wide;
 };
-static const struct record RECORD = {.filename = 72, .ret = -2, .flags = 0x41, .comm = "cat", .path = "/etc/group"};
+/* Of fd and wide, the upper half is left over from something else. */
+static const struct record RECORD = {.filename = 72,
+                                     .ret = -2,
+                                     .flags = 0x41,
+                                     .comm = "cat",
+                                     .path = "/etc/group",
+                                     .fd = 0x1ffffff9c,
+                                     .uid = 0xffffffff,
+                                     .wide = 0x1fffffffb};
 
 /* -1: it is none. */
 static int counts(const char *text)
@@ -117,6 +126,18 @@ TEST(conditions_hold_or_not)
         {"!(ret == -2 && !(pid == 7 || tid == 101))", true},
         {"(ret == 1 || ret == -2) && (pid == 1 || pid == 100) && tid == 101", true},
         {"(ret == 1 || ret == -2) && (pid == 1 || pid == 100) && tid == 102", false},
+        {"ret == 0xfffffffe", true},
+        {"ret >= 0xfffffffe && ret <= 0xfffffffe", true},
+        {"ret > 0xfffffffe || ret < 0xfffffffe", false},
+        {"(unsigned)ret == -2 && (unsigned)ret > 2", true},
+        {"fd == -100 && fd < 0", true},
+        {"uid == -1 && uid > 0", true},
+        {"(int)wide < 0 && (int)wide == -5 && wide > 0", true},
+        {"(short) wide == -5 && (char)wide == -5", true},
+        {"!((bool)wide == 251) || (int)flags == 0x42", false},
+        {"((int)wide == -5)", true},
+        {"wide < 0xffffffffffffffff && wide >= 0", true},
+        {"wide >= 18446744073709551615", false},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         CHECK_STR(counts(cases[i].text) == cases[i].holds ? cases[i].text : "", cases[i].text);

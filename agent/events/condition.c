@@ -20,8 +20,55 @@ struct compiler {
     size_t len;
 };
 
+/* ---- Fields ------------------------------------------------------------------------------------------------------ */
+
+/* Types of C that are smaller than a register: the rest of it may hold anything. */
+static const struct cast {
+    const char *type;
+    u8 size, source;
+} CASTS[] = {{"int", 4, XP_TP_SIGNED},
+             {"unsigned", 4, XP_TP_UNSIGNED},
+             {"short", 2, XP_TP_SIGNED},
+             {"char", 1, XP_TP_SIGNED},
+             {"bool", 1, XP_TP_UNSIGNED}};
+
+/* Goes past a cast such as "(int)"; NULL: there is none. */
+static const struct cast *take_cast(const char **text)
+{
+    const char *at = *text;
+    if (*at++ != '(')
+        return NULL;
+    for (size_t i = 0; i < sizeof(CASTS) / sizeof(*CASTS); i++) {
+        size_t n = strlen(CASTS[i].type);
+        if (!strncmp(at, CASTS[i].type, n) && at[n] == ')') {
+            at += n + 1;
+            *text = at + strspn(at, " \t\n");
+            return &CASTS[i];
+        }
+    }
+    return NULL;
+}
+
+static bool apply(const struct cast *cast, struct xp_tp_field *f)
+{
+    if (!cast)
+        return true;
+    if ((f->source != XP_TP_SIGNED && f->source != XP_TP_UNSIGNED) || f->size < cast->size)
+        return false;
+    f->size = cast->size;
+    f->source = cast->source;
+    return true;
+}
+
+const char *condition_without_cast(const char *name)
+{
+    take_cast(&name);
+    return name;
+}
+
 bool condition_field(const char *name, const struct tracepoint *fields, struct xp_tp_field *out)
 {
+    const struct cast *cast = take_cast(&name);
     static const struct {
         const char *name;
         u8 source;
@@ -32,9 +79,9 @@ bool condition_field(const char *name, const struct tracepoint *fields, struct x
     for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !f; i++)
         if (!strcmp(own[i].name, name)) {
             *out = (struct xp_tp_field){.source = own[i].source};
-            return true;
+            return !cast;
         }
-    return f != NULL;
+    return f && apply(cast, out);
 }
 
 /* ---- Words ------------------------------------------------------------------------------------------------------- */
@@ -71,13 +118,14 @@ static const char *rest_of(struct compiler *c)
     return c->at[0] ? c->at : "the end";
 }
 
+/* With the cast before it. */
 static int read_name(struct compiler *c, char name[TRACEPOINT_NAME])
 {
-    size_t n = 0;
     skip_blanks(c);
+    size_t cast = (size_t)(condition_without_cast(c->at) - c->at), n = cast;
     while (isalnum((unsigned char)c->at[n]) || c->at[n] == '_')
         n++;
-    if (!n || n >= TRACEPOINT_NAME || isdigit((unsigned char)c->at[0]))
+    if (n == cast || n >= TRACEPOINT_NAME || isdigit((unsigned char)c->at[cast]))
         return complain(c, "expected the name of a field at: %s", rest_of(c));
     memcpy(name, c->at, n);
     name[n] = 0;
@@ -107,14 +155,30 @@ static const struct comparison *read_comparison(struct compiler *c)
     return NULL;
 }
 
+/* As in C: a number that is too large for a signed field is compared as one without a sign, and one with a sign becomes
+ * as large as an unsigned field is. */
+static void convert(struct xp_tp_term *t, bool minus)
+{
+    struct xp_tp_field *f = &t->field;
+    u64 most = f->size == 8 ? ~0ull : 0xffffffff;
+    if (f->size != 4 && f->size != 8)
+        return;
+    if (f->source == XP_TP_UNSIGNED && minus)
+        t->number &= most;
+    else if (f->source == XP_TP_SIGNED && !minus && t->number > most / 2 && t->number <= most)
+        f->source = XP_TP_UNSIGNED;
+}
+
 static int read_number(struct compiler *c, const char *field, struct xp_tp_term *t)
 {
     char *end;
     skip_blanks(c);
+    bool minus = c->at[0] == '-';
     errno = 0;
-    t->number = c->at[0] == '-' ? (u64)strtoll(c->at, &end, 0) : strtoull(c->at, &end, 0);
+    t->number = minus ? (u64)strtoll(c->at, &end, 0) : strtoull(c->at, &end, 0);
     if (end == c->at || errno || isalnum((unsigned char)*end))
         return complain(c, "%s is compared with a number, which this is not: %s", field, rest_of(c));
+    convert(t, minus);
     c->at = end;
     return 0;
 }
@@ -193,7 +257,7 @@ static int read_one(struct compiler *c, bool negate, struct ways *out)
     int rc;
     if (take(c, "!")) {
         rc = read_one(c, !negate, out);
-    } else if (take(c, "(")) {
+    } else if (condition_without_cast(rest_of(c)) == c->at && take(c, "(")) {
         rc = read_any(c, negate, out);
         if (!rc && !take(c, ")"))
             rc = complain(c, "expected ) at: %s", rest_of(c));

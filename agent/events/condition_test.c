@@ -12,10 +12,17 @@ TEST(tracefs_fields)
         u16 size;
         u8 source;
     } fields[] = {
-        {"filename", "__data_loc char[]", 8, 4, XP_TP_DATA}, {"ret", "int", 12, 4, XP_TP_SIGNED},
-        {"flags", "unsigned long", 16, 8, XP_TP_UNSIGNED},   {"comm", "char [16]", 24, 16, XP_TP_ARRAY},
-        {"path", "const char *", 40, 8, XP_TP_USER},         {"addr", "u8 [4]", 48, 4, XP_TP_NOTHING},
-        {"page", "void *", 56, 8, XP_TP_UNSIGNED},           {"raw", "__data_loc u8[]", 64, 4, XP_TP_NOTHING},
+        {"filename", "__data_loc char[]", 8, 4, XP_TP_DATA},
+        {"ret", "int", 12, 4, XP_TP_SIGNED},
+        {"flags", "unsigned long", 16, 8, XP_TP_UNSIGNED},
+        {"comm", "char [16]", 24, 16, XP_TP_ARRAY},
+        {"path", "const char *", 40, 8, XP_TP_USER},
+        {"addr", "u8 [4]", 48, 4, XP_TP_NOTHING},
+        {"page", "void *", 56, 8, XP_TP_UNSIGNED},
+        {"raw", "__data_loc u8[]", 64, 4, XP_TP_NOTHING},
+        {"fd", "int", 112, 4, XP_TP_SIGNED},
+        {"uid", "const uid_t", 120, 4, XP_TP_UNSIGNED},
+        {"wide", "loff_t", 128, 8, XP_TP_SIGNED},
     };
     struct tracepoint t;
     read_fields(&t);
@@ -47,7 +54,14 @@ TEST(conditions_that_are_none_say_where)
     } cases[] = {
         {"", "expected the name of a field at: the end"},
         {"3 == ret", "expected the name of a field at: 3 == ret"},
-        {"rets < 0", "there is no field rets; fields: filename ret flags comm path addr page raw comm pid tid"},
+        {"rets < 0",
+         "there is no field rets; fields: filename ret flags comm path addr page raw fd uid wide comm pid tid"},
+        {"(int)comm == 3",
+         "there is no field (int)comm; fields: filename ret flags comm path addr page raw fd uid wide "
+         "comm pid tid"},
+        {"(int) == 3", "expected the name of a field at: (int) == 3"},
+        {"(long)ret == 3",
+         "there is no field long; fields: filename ret flags comm path addr page raw fd uid wide comm pid tid"},
         {"addr == 3", "the field addr is neither a number nor a text"},
         {"ret 0", "expected one of == != < <= > >= & at: 0"},
         {"ret && flags", "expected one of == != < <= > >= & at: && flags"},

@@ -85,6 +85,8 @@ static int set_value(struct event_probe *p, const struct tracepoint *fields, con
         snprintf(why, len, "--value %s: %s has no number of that name", text, p->name);
         return -EINVAL;
     }
+    const char *name = condition_without_cast(p->value); /* it becomes part of type IDs */
+    memmove(p->value, name, strlen(name) + 1);
     p->program.value = place;
     p->kind.values[0] = (struct event_value){p->value, unit, p->type};
     return 0;

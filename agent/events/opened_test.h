@@ -19,6 +19,9 @@ static const char FORMAT[] =
     "\tfield:u8 addr[4];\toffset:48;\tsize:4;\tsigned:0;\n"
     "\tfield:void * page;\toffset:56;\tsize:8;\tsigned:0;\n"
     "\tfield:__data_loc u8[] raw;\toffset:64;\tsize:4;\tsigned:0;\n"
+    "\tfield:int fd;\toffset:112;\tsize:8;\tsigned:0;\n"
+    "\tfield:const uid_t uid;\toffset:120;\tsize:8;\tsigned:0;\n"
+    "\tfield:loff_t wide;\toffset:128;\tsize:8;\tsigned:0;\n"
     "\n"
     "print fmt: \"%s\", __get_str(filename)\n";
 

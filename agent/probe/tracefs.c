@@ -81,6 +81,33 @@ static u8 source_of(const char *type, bool array, bool is_signed, u64 size)
     return is_signed ? XP_TP_SIGNED : XP_TP_UNSIGNED;
 }
 
+/* Arguments of system calls are described as registers of 8 bytes without a sign, whatever their types. Of these types,
+ * the kernel itself looks at fewer bytes, or at a sign (include/linux/syscalls.h). */
+static const struct narrow {
+    const char *type;
+    u8 size, source;
+} NARROW[] = {
+    {"int", 4, XP_TP_SIGNED},        {"pid_t", 4, XP_TP_SIGNED},          {"clockid_t", 4, XP_TP_SIGNED},
+    {"timer_t", 4, XP_TP_SIGNED},    {"mqd_t", 4, XP_TP_SIGNED},          {"key_t", 4, XP_TP_SIGNED},
+    {"rwf_t", 4, XP_TP_SIGNED},      {"key_serial_t", 4, XP_TP_SIGNED},   {"__s32", 4, XP_TP_SIGNED},
+    {"long", 8, XP_TP_SIGNED},       {"off_t", 8, XP_TP_SIGNED},          {"loff_t", 8, XP_TP_SIGNED},
+    {"unsigned", 4, XP_TP_UNSIGNED}, {"unsigned int", 4, XP_TP_UNSIGNED}, {"u32", 4, XP_TP_UNSIGNED},
+    {"__u32", 4, XP_TP_UNSIGNED},    {"uid_t", 4, XP_TP_UNSIGNED},        {"gid_t", 4, XP_TP_UNSIGNED},
+    {"qid_t", 4, XP_TP_UNSIGNED},    {"umode_t", 2, XP_TP_UNSIGNED},
+};
+
+static void narrow(const char *type, struct xp_tp_field *f)
+{
+    if (f->source != XP_TP_UNSIGNED || f->size != 8)
+        return;
+    type += strncmp(type, "const ", 6) ? 0 : 6;
+    for (size_t i = 0; i < sizeof(NARROW) / sizeof(*NARROW); i++)
+        if (!strcmp(type, NARROW[i].type)) {
+            f->size = NARROW[i].size;
+            f->source = NARROW[i].source;
+        }
+}
+
 /* A declaration such as "unsigned long x" or "char comm[16]". */
 static int read_declaration(char *text, struct tracepoint_field *out, bool *array)
 {
@@ -116,6 +143,7 @@ static int read_field(char *line, struct tracepoint_field *out)
     u64 offset = number_of(end + 1, "offset:"), size = number_of(end + 1, "size:");
     u8 source = source_of(out->type, array, number_of(end + 1, "signed:") != 0, size);
     out->place = (struct xp_tp_field){.offset = (u32)offset, .size = (u16)size, .source = source};
+    narrow(out->type, &out->place);
     if (offset + size > XP_TP_RECORD)
         out->place.source = XP_TP_NOTHING;
     return 0;

@@ -34,6 +34,12 @@ done
 exact -e uprobe:libc.so.6:getpid -- python3 -c 'import os
 for i in range(64): os.getpid()'
 exactly 64 'python3;.*;getpid'
+# What returns an int leaves half of the register to chance, here to zeros.
+exact -e uretprobe:libc.so.6:close --filter '(int)retval < 0' -- python3 -c 'import os
+for i in range(64):
+    try: os.close(999)
+    except OSError: pass'
+exactly 64 'python3;.*'
 offset=$(readelf -sW "$target" | awk '$8 == "pears" { print $2 }')
 launched -e "uprobe:$target:0x$offset"
 exactly 1 "$root;pears"

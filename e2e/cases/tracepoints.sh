@@ -13,7 +13,7 @@ for way in launched attached; do
     $way -e syscall:openat
     exactly 300 "$root;open_there;(__libc_)?open(64)?"
     exactly 200 "$root;open_missing;(__libc_)?open(64)?"
-    $way -e syscall:openat --filter 'filename == "/etc/no-such*" && pid != 1'
+    $way -e syscall:openat --filter 'filename == "/etc/no-such*" && pid != 1 && dfd == -100' # an int, in 8 bytes
     exactly 200 "$root;open_missing"
     exactly 200 probes
     $way -e tracepoint:syscalls:sys_exit_openat --filter 'ret == -2 && comm == "probes" || ret < -100000'

@@ -86,6 +86,7 @@ static void judge(struct search *s, const Elf64_Sym *sym, char *name)
     add(s,
         (struct function){
             .offset = sym->st_value - segment->vaddr + segment->offset,
+            .size = (u32)(sym->st_size < UINT32_MAX ? sym->st_size : UINT32_MAX),
             .flags = cheap | exact | flags_of(s, sym, name),
             .ahead = (u16)ahead,
         },
@@ -123,7 +124,8 @@ static int compare(const void *a, const void *b, void *names)
     return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Most are in both tables. If the pattern is the name of some, it means no others: names have stars in them. */
+/* Most are in both tables, with one size. If the pattern is the name of some, it means no others: names have stars in
+ * them. */
 static void sort(struct search *s)
 {
     struct function *f = (void *)s->found.data;
@@ -171,6 +173,29 @@ int functions_find(int fd, const char *pattern, functions_readable *readable, st
     return err ? err : out->failed ? -ENOMEM : 0;
 }
 
+/* The number in the rest of a text. Returns whether it is one; errno is ERANGE if it is too large. */
+static bool is_number(const char *text, int base, u64 *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(text, &end, base);
+    return text[0] >= '0' && text[0] <= '9' && !*end;
+}
+
+int functions_split(const char *text, struct functions_spot *out)
+{
+    struct functions_spot spot = {0};
+    const char *plus = strrchr(text, '+');
+    spot.bare = !strncmp(text, "0x", 2) && is_number(text, 16, &spot.offset);
+    spot.within = !spot.bare && plus && is_number(plus + 1, 0, &spot.offset);
+    size_t n = spot.bare ? 0 : spot.within ? (size_t)(plus - text) : strlen(text);
+    if (((spot.bare || spot.within) && errno) || n >= sizeof(spot.name) || (!n && !spot.bare))
+        return -EINVAL;
+    memcpy(spot.name, text, n);
+    *out = spot;
+    return 0;
+}
+
 static int by_offset(const void *a, const void *b)
 {
     u64 x = *(const u64 *)a, y = *(const u64 *)b;
@@ -187,7 +212,7 @@ size_t functions_kept_off(const struct functions *f)
 
 size_t functions_places(const struct functions *f, const u64 *more, bool returns, u64 *out)
 {
-    unsigned out_of = FUNCTION_INDIRECT | (returns ? FUNCTION_KEEPS_RETURN : 0);
+    unsigned out_of = FUNCTION_INDIRECT | FUNCTION_BETWEEN | (returns ? FUNCTION_KEEPS_RETURN : 0);
     size_t n = 0, kept = 0;
     for (u32 i = 0; i < f->n; i++)
         if (!(f->v[i].flags & out_of))

@@ -13,7 +13,7 @@ struct elf_file;
 /* Appends the form of a name that people read, with or without the parameters, not terminated. False: it has none. */
 typedef bool functions_readable(const char *name, bool parameters, struct buf *out);
 
-#define FUNCTIONS_MAGIC 0x32464C58u        /* "XLF2" */
+#define FUNCTIONS_MAGIC 0x33464C58u        /* "XLF3" */
 #define FUNCTIONS_MAX   100000             /* what is beyond is left out */
 #define FUNCTIONS_BYTES ((size_t)16 << 20) /* the same, of all names together */
 #define FUNCTIONS_NAME  255                /* characters of a pattern */
@@ -22,25 +22,37 @@ enum {
     FUNCTION_CHEAP = 1,    /* a probe there is cheap (cheap_place.h) */
     FUNCTION_INDIRECT = 2, /* which code it is, is chosen when the program starts (STT_GNU_IFUNC): it has no offset */
     FUNCTION_KEEPS_RETURN =
-        4,              /* a return probe would harm (function_names.h), or there is no return address: the entry */
-    FUNCTION_EXACT = 8, /* the pattern is its name, character by character */
+        4,                 /* a return probe would harm (function_names.h), or there is no return address: the entry */
+    FUNCTION_EXACT = 8,    /* the pattern is its name, character by character */
+    FUNCTION_BETWEEN = 16, /* no instruction of it begins where a probe is wanted (parser/readable_functions.h) */
 };
 struct function {
     u64 offset; /* in the file */
     u32 name;   /* functions_name */
+    u32 size;   /* in bytes; 0: it is not known */
     u16 flags;  /* FUNCTION_CHEAP etc. */
     u16 ahead;  /* so much behind its beginning, a probe is cheapest, and sees the same */
+    u32 pad;
 };
 struct functions {
     u32 magic;
     u32 n;
-    u32 left_out; /* beyond the limits */
-    u32 all;      /* functions that the file names */
-    u32 bytes;    /* of names, each with its end */
-    u32 pad;
+    u32 left_out;         /* beyond the limits */
+    u32 all;              /* functions that the file names */
+    u32 bytes;            /* of names, each with its end */
+    u32 code;             /* of a bare offset: whether there is code */
     char near[NEAR_TEXT]; /* of none: names that are like it, with blanks between them */
     struct function v[];  /* by name and offset; the names are behind them */
 };
+
+/* What a user names: NAME, NAME+OFFSET, or 0xOFFSET, a place in the file. */
+struct functions_spot {
+    char name[FUNCTIONS_NAME + 1]; /* "" if it is bare */
+    u64 offset;
+    bool bare, within; /* 0xOFFSET; +OFFSET, also +0 */
+};
+/* Returns 0; -EINVAL: nothing, too long, or a number that is too large. operator+ has none behind it. */
+int functions_split(const char *text, struct functions_spot *out);
 
 /* Reads the file behind fd (borrowed). `pattern`: a name as in the file or, if `readable` is given, as people read it,
  * in which * and ? stand for anything (function_name_fits); if that is the name of some, the others are not meant.

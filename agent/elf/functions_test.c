@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/test.h"
 #include "dwarf/crafted.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
@@ -216,16 +217,48 @@ TEST(functions_are_checked)
     CHECK(!functions_sound(&r, sizeof(r)));
 }
 
+TEST(functions_are_told_from_offsets)
+{
+    static const struct {
+        const char *text, *name;
+        u64 offset;
+        bool bare, within;
+        int rc;
+    } cases[] = {
+        {"f", "f", 0, false, false, 0},
+        {"f+0", "f", 0, false, true, 0},
+        {"f+0x1f", "f", 31, false, true, 0},
+        {"a+b+12", "a+b", 12, false, true, 0},
+        {"operator+", "operator+", 0, false, false, 0},
+        {"f+12z", "f+12z", 0, false, false, 0},
+        {"f+-1", "f+-1", 0, false, false, 0},
+        {"0x1f", "", 31, true, false, 0},
+        {"0xyz", "0xyz", 0, false, false, 0},
+        {"", "", 0, false, false, -EINVAL},
+        {"+4", "", 0, false, false, -EINVAL},
+        {"f+99999999999999999999", "", 0, false, false, -EINVAL},
+        {"0xfffffffffffffffff", "", 0, false, false, -EINVAL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct functions_spot s = {0};
+        CHECK_EQ(functions_split(cases[i].text, &s), cases[i].rc);
+        CHECK_STR(s.name, cases[i].name);
+        CHECK(s.bare == cases[i].bare && s.within == cases[i].within);
+        CHECK_EQ(cases[i].within || cases[i].bare ? s.offset : 0, cases[i].offset);
+    }
+}
+
 TEST(places_of_functions_are_there_once)
 {
-    struct functions *f = calloc(1, sizeof(*f) + 4 * sizeof(*f->v));
-    u64 out[4], more = 1;
+    struct functions *f = calloc(1, sizeof(*f) + 5 * sizeof(*f->v));
+    u64 out[5], more = 1;
     CHECK(f);
-    f->n = 4;
+    f->n = 5;
     f->v[0] = (struct function){.offset = 0x200, .ahead = 4};
     f->v[1] = (struct function){.offset = 0x100};
     f->v[2] = (struct function){.offset = 0x200, .ahead = 4}; /* another name of the first one */
     f->v[3] = (struct function){.flags = FUNCTION_INDIRECT};
+    f->v[4] = (struct function){.offset = 0x300, .flags = FUNCTION_BETWEEN};
     CHECK_EQ(functions_places(f, NULL, false, out), 2);
     CHECK(out[0] == 0x100 && out[1] == 0x204);
     CHECK_EQ(functions_places(f, &more, false, out), 2);

@@ -1,14 +1,82 @@
 #include "parser/readable_functions.h"
 #include "dwarf/demangle.h"
+#include "elf/elf.h"
 #include "elf/functions.h"
+#include "synth/insn.h"
+#include <errno.h>
 #include <string.h>
+
+#define MAX_DECODED (64u << 20) /* bytes of all functions together: of a crafted file, they can be very many */
 
 static bool readable(const char *name, bool parameters, struct buf *out)
 {
     return demangle(name, strlen(name), parameters ? DEMANGLE_FULL : DEMANGLE_SHORT, out);
 }
 
-int readable_functions(int fd, const char *pattern, struct buf *out)
+/* The code from a place in the file on, to the end of its segment; NULL: there is none. */
+static const u8 *code_at(const struct elf_file *e, u64 offset, size_t *left)
 {
-    return functions_find(fd, pattern, readable, out);
+    const struct elf_segment *s = elf_segment_of(e, offset, PF_X);
+    return s ? elf_at(e, offset - s->offset + s->vaddr, left) : NULL;
+}
+
+/* Whether an instruction of a function begins `more` bytes behind its beginning. What cannot be decoded is none. */
+static bool is_instruction(const struct elf_file *e, const struct function *f, u64 more, size_t *budget)
+{
+    size_t left = 0;
+    u64 at = 0;
+    struct insn x;
+    const u8 *code = code_at(e, f->offset, &left);
+    if (!code || more >= (f->size && f->size < left ? f->size : left) || more > *budget)
+        return false;
+    *budget -= more;
+    while (at < more && insn_decode(code + at, left - at, &x))
+        at += x.len;
+    return at == more;
+}
+
+/* `offset`: behind the beginning of each, or, `bare`, in the file. */
+static void mark(const struct elf_file *e, struct functions *f, bool bare, u64 offset)
+{
+    size_t budget = MAX_DECODED;
+    for (u32 i = 0; i < f->n; i++)
+        if (!(f->v[i].flags & FUNCTION_INDIRECT) &&
+            !is_instruction(e, &f->v[i], bare ? offset - f->v[i].offset : offset, &budget))
+            f->v[i].flags |= FUNCTION_BETWEEN;
+}
+
+/* Leaves those that have a place in the file. */
+static void keep_around(const struct elf_file *e, u64 offset, struct buf *out)
+{
+    struct functions *f = (void *)out->data;
+    size_t left;
+    u32 n = 0;
+    for (u32 i = 0; i < f->n; i++)
+        if (!(f->v[i].flags & FUNCTION_INDIRECT) && f->v[i].offset <= offset && offset - f->v[i].offset < f->v[i].size)
+            f->v[n++] = f->v[i];
+    memmove(&f->v[n], &f->v[f->n], f->bytes);
+    out->len -= (f->n - n) * sizeof(f->v[0]);
+    f->n = n;
+    f->code = code_at(e, offset, &left) != NULL;
+}
+
+static int find(const struct elf_file *e, const struct functions_spot *spot, struct buf *out)
+{
+    functions_find_elf(e, spot->bare ? "*" : spot->name, spot->bare ? NULL : readable, out);
+    if (out->failed)
+        return -ENOMEM;
+    if (spot->bare)
+        keep_around(e, spot->offset, out);
+    if (spot->bare || spot->within)
+        mark(e, (void *)out->data, spot->bare, spot->offset);
+    return 0;
+}
+
+int readable_functions(int fd, const char *text, struct buf *out)
+{
+    struct functions_spot spot;
+    AUTO_ELF struct elf_file e = {0};
+    int err = functions_split(text, &spot);
+    err = err ? err : elf_open(&e, fd);
+    return err ? err : find(&e, &spot, out);
 }

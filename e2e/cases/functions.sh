@@ -44,6 +44,20 @@ offset=$(readelf -sW "$target" | awk '$8 == "pears" { print $2 }')
 launched -e "uprobe:$target:0x$offset"
 exactly 1 "$root;pears"
 
+# A breakpoint within an instruction would change what the program does.
+begins=$(objdump -d --disassemble=weigh "$target" | awk '$1 ~ /^[0-9a-f]+:$/ { print $1 }' | tr -d :)
+first=$(head -n 1 <<<"$begins")
+for ((at = 1; at < 12; at++)); do
+    if grep -qx "$(printf %x $((0x$first + at)))" <<<"$begins"; then
+        launched -e "uprobe:$target:weigh+$at"
+        exactly 150 "$root;(apples|pears);weigh"
+    else
+        expect_exit 2 "no instruction begins at weigh.$at:" "$XPROF" record -e "uprobe:$target:weigh+$at" -- "$target"
+    fi
+done
+expect_exit 2 'no instruction begins at weigh.99999:' "$XPROF" record -e "uprobe:$target:weigh+99999" -- "$target"
+expect_exit 2 'no code begins at 0xffffffff' "$XPROF" record -e "uprobe:$target:0xffffffff" -- "$target"
+
 # Names as C++ and Go have them: brackets, pairs of colons, receivers. With parameters or for all.
 cat >"$TMP/zoo.cpp" <<'END'
 namespace zoo {

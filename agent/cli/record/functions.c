@@ -8,34 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind the name, "+OFFSET"; NULL: there is none. operator+ has none. */
-static const char *offset_of(const char *function)
-{
-    const char *plus = strrchr(function, '+');
-    return plus && plus[1] >= '0' && plus[1] <= '9' ? plus : NULL;
-}
-
-/* Splits off "+OFFSET". Returns 0 or -EINVAL. */
-static int split_offset(const char *function, char *name, size_t len, u64 *offset)
-{
-    const char *plus = offset_of(function);
-    char *end = NULL;
-    *offset = plus ? strtoull(plus + 1, &end, 0) : 0;
-    if (plus && *end)
-        return -EINVAL;
-    size_t n = plus ? (size_t)(plus - function) : strlen(function);
-    if (!n || n >= len)
-        return -EINVAL;
-    memcpy(name, function, n);
-    name[n] = 0;
-    return 0;
-}
-
 /* named_file_check_returns as a probed_request, of which there is no reply. */
 static int check_returns(struct parser *p, int fd, const char *pattern, struct parser_reply *out)
 {
     (void)pattern, (void)out;
     return named_file_check_returns(p, fd);
+}
+
+/* Whether no instruction of any begins there. */
+static bool is_between(const struct functions *found)
+{
+    u32 between = 0;
+    for (u32 i = 0; i < found->n; i++)
+        between += (found->v[i].flags & FUNCTION_BETWEEN) != 0;
+    return found->n && between == found->n;
 }
 
 /* Within a function, the place is where it is; otherwise, where a probe is cheapest. */
@@ -53,8 +39,19 @@ static int take(const struct functions *found, const u64 *more, struct probe_pla
     return 0;
 }
 
-static int take_bare(u64 offset, struct probe_places *out)
+/* Return probes take what is on top of the stack for the return address, which it is where a function begins. */
+static bool may_return(const struct functions *found, u64 offset)
 {
+    for (u32 i = 0; i < found->n; i++)
+        if (found->v[i].offset != offset || found->v[i].flags & FUNCTION_KEEPS_RETURN)
+            return false;
+    return true;
+}
+
+static int take_bare(u64 offset, const struct functions *found, struct probe_places *out)
+{
+    if (!found->code || is_between(found) || (out->when != PROBE_CALLS && !may_return(found, offset)))
+        return 0;
     out->offsets = malloc(sizeof(*out->offsets));
     if (!out->offsets)
         return -ENOMEM;
@@ -72,8 +69,13 @@ static int judge(const struct functions *found, const char *file, const char *na
                  file, name, places->n, found->left_out ? " and more" : "", RECORD_MAX_PLACES);
     else if (places->n)
         return 0;
+    else if (is_between(found))
+        snprintf(why, len, "%s: no instruction begins at %s: a probe there would change what the program does", file,
+                 name);
     else if (functions_kept_off(found))
         snprintf(why, len, "%s: %s does not return as others do, and would crash: use uprobe:", file, name);
+    else if (!strncmp(name, "0x", 2))
+        snprintf(why, len, "%s: %s begins at %s", file, found->code ? "no function" : "no code", name);
     else if (found->n)
         snprintf(why, len,
                  "%s: which code is %s is chosen when a program starts: name what it is on this machine, or 0xOFFSET",
@@ -103,26 +105,23 @@ static int judge_returns(int fd, const char *file, const char *function, bool of
 static int find_in(int fd, const char *file, const char *function, struct probe_places *out, char *why, size_t len)
 {
     CLEANUP(parser_reply_free) struct parser_reply found = {0};
-    char name[FUNCTIONS_NAME + 1], *end;
-    u64 more = 0, offset = strtoull(function, &end, 16);
-    bool bare = !strncmp(function, "0x", 2) && !*end;
-    int rc = bare ? 0 : split_offset(function, name, sizeof(name), &more);
+    struct functions_spot spot;
+    int rc = functions_split(function, &spot);
     if (rc) {
         snprintf(why, len, "%s: expected FUNCTION, FUNCTION+OFFSET, or 0xOFFSET in the file", function);
         return rc;
     }
-    rc = out->when == PROBE_CALLS ? 0 : judge_returns(fd, file, function, more != 0, why, len);
+    rc = out->when == PROBE_CALLS ? 0 : judge_returns(fd, file, function, spot.within && spot.offset, why, len);
     if (rc)
         return rc;
-    /* Of a bare one, only whether it is in a program: it is nobody's name. */
-    rc = record_ask_probed(parser_functions, fd, bare ? function : name, &found);
+    rc = record_ask_probed(parser_functions, fd, function, &found);
     if (rc) {
         snprintf(why, len, "%s: its symbols cannot be read: %s", file, strerror(-rc));
         return rc;
     }
-    rc = bare ? take_bare(offset, out) : take(found.data, offset_of(function) ? &more : NULL, out);
+    rc = spot.bare ? take_bare(spot.offset, found.data, out) : take(found.data, spot.within ? &spot.offset : NULL, out);
     snprintf(why, len, "%s: out of memory", file);
-    return rc || bare ? rc : judge(found.data, file, name, out, why, len);
+    return rc ? rc : judge(found.data, file, function, out, why, len);
 }
 
 int record_find_function(void *options, const char *file, const char *function, struct probe_places *out, char *why,

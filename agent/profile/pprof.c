@@ -173,8 +173,12 @@ static void sample(struct writer *w, const struct prof_stack *s)
     sample_values(w, s);
     if (w->labels)
         sample_labels(w, s);
-    if (s->thread) /* these two are known only where somebody wants them */
+    if (s->thread) /* these are known only where somebody wants them */
         label_text(w, "thread", s->thread);
+    if (s->nstid)
+        label_number(w, "tid", s->tid);
+    if (s->nstid != s->tid && s->nstid)
+        label_number(w, "nstid", s->nstid);
     if (s->tag && w->p->events[s->event]->tag)
         label_text(w, w->p->events[s->event]->tag, s->tag);
     pb_end(w->b, m);

@@ -35,11 +35,13 @@ struct prof_line { /* innermost (inlined) first */
     u32 line;
     u8 code; /* enum runtime_kind (runtime/kinds.h); 0: it is not code of a runtime */
 };
+#define INTO_UNKNOWN UINT64_MAX /* it was named in the file that the profile was read from */
 struct prof_location {
     u64 address; /* of a caller: return address - 1, as in profile.proto */
     u32 mapping;
     u32 first_line, nlines; /* into lines[] */
-    u64 into;               /* bytes from the entry of the function to the address; of a caller, to where it returns */
+    u64 into;               /* bytes from the entry of the function to the address; of a caller, to where it returns; or
+                               INTO_UNKNOWN */
     u8 origin;              /* enum frame_origin */
     u8 word_kind;           /* enum xp_word: how the frame was found */
 };

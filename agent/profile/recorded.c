@@ -184,6 +184,7 @@ static void read_location(struct reader *r, struct cursor c, u32 *row)
     *place = l;
     const char *name = profile_text(r->p, r->p->mappings.v[l.mapping].name);
     place->origin = origin_of(name);
+    place->into = place->nlines ? INTO_UNKNOWN : 0;
     place->word_kind = place->origin == FRAME_WAIT ? wait_mapping_kind(name) : XP_WORD_CFI;
     read_lock(r, place);
     *word = place->nlines ? 0 : word_of(r, place);
@@ -212,6 +213,19 @@ static u32 process_row(struct reader *r, const struct recorded_labels *l)
     return (u32)*known - 1;
 }
 
+/* Addresses of callers are one less than where they go on. That was lost where the frame is looked up as it is. */
+static void note_caller(struct reader *r, u32 row)
+{
+    u64 *word = &r->to->words.v[row];
+    if (word_exact(*word) && XP_WORD_OFFSET(*word + 1))
+        *word = (*word & ~XP_WORD_EXACT) + 1;
+}
+
+static bool is_of_file(const struct reader *r, u32 row)
+{
+    return r->p->locations.v[row].origin == FRAME_NATIVE;
+}
+
 static void read_stack(struct reader *r, struct pb_field *ids, struct prof_stack *s)
 {
     for (u64 id; !r->error && pb_repeated(ids, &id);) {
@@ -225,7 +239,8 @@ static void read_stack(struct reader *r, struct pb_field *ids, struct prof_stack
         if (!to)
             continue;
         *to = row;
-        s->n++;
+        if (s->n++ && is_of_file(r, row) && is_of_file(r, to[-1]))
+            note_caller(r, row);
     }
 }
 
@@ -296,6 +311,8 @@ static void read_sample(struct reader *r, struct cursor c)
     s.process = process_row(r, &labels);
     s.cause = labels.cause;
     s.thread = labels.thread;
+    s.tid = labels.tid;
+    s.nstid = labels.nstid ? labels.nstid : labels.tid;
     s.holder = labels.holder;
     s.tag = labels.tag;
     s.found = labels.found;

@@ -26,11 +26,13 @@ enum {
     DEPTH,
     UNWIND,
     INFERRED,
-    ANON
+    ANON,
+    TID,
+    NSTID
 };
-static const char *const strings[] = {"",         "cpu",      "nanoseconds", "samples",  "/bin/demo", "aabbcc",
-                                      "function", "_Zsystem", "demo.c",      "pid",      "process",   "demo",
-                                      "cut",      "depth",    "unwind",      "inferred", "[anon]"};
+static const char *const strings[] = {
+    "",        "cpu",  "nanoseconds", "samples", "/bin/demo", "aabbcc",   "function", "_Zsystem", "demo.c", "pid",
+    "process", "demo", "cut",         "depth",   "unwind",    "inferred", "[anon]",   "tid",      "nstid"};
 
 /* What one number of the profile is. */
 struct twist {
@@ -101,6 +103,9 @@ static void put_sample(struct buf *b, u64 first, u64 second, u64 pid)
     put_label(b, PROCESS, DEMO, 0);
     put_label(b, CUT, DEPTH, 0);
     put_label(b, UNWIND, INFERRED, 0);
+    put_label(b, TID, 0, 9);
+    if (first == second)
+        put_label(b, NSTID, 0, 3);
     pb_end(b, m);
 }
 
@@ -181,7 +186,7 @@ TEST(recorded_locations_are_read)
     CHECK_EQ(p.lines.v[l[0].first_line].function, 0);
     CHECK(l[2].origin == FRAME_JIT && l[2].mapping == 1 && !l[2].nlines);
     CHECK_EQ(r.words.v[0], 0);
-    CHECK_EQ(r.words.v[1], XP_FILE_WORD(XP_WORD_CFI, XP_FILE_FIRST, 0x2345) | XP_WORD_EXACT);
+    CHECK_EQ(r.words.v[1], XP_FILE_WORD(XP_WORD_CFI, XP_FILE_FIRST, 0x2346)); /* a caller, which goes on there */
     CHECK_EQ(r.words.v[2], XP_FILE_WORD(XP_WORD_CFI, XP_FILE_FIRST + 1, 0x2345) | XP_WORD_EXACT);
     CHECK_EQ(r.words.v[3], 0);
     CHECK_EQ(r.words.v[4], 0);
@@ -199,6 +204,7 @@ TEST(recorded_samples_are_read)
     CHECK(p.stack_locations.v[0] == 0 && p.stack_locations.v[1] == 1 && p.stack_locations.v[2] == 1);
     CHECK(s[0].count[0] == 3 && s[0].value[0] == 30000000 && !s[0].count[1] && !s[0].value[1]);
     CHECK(s[0].cause == XP_CAUSE_DEPTH && s[0].found == FOUND_INFERRED);
+    CHECK(s[0].tid == 9 && s[0].nstid == 9 && s[1].tid == 9 && s[1].nstid == 3);
     CHECK_EQ(p.processes.v[0].tgid, 7);
     CHECK_STR(profile_text(&p, p.processes.v[0].name), "demo");
 }

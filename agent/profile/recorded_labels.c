@@ -26,6 +26,10 @@ void recorded_label(const struct profile *p, u32 key, u32 text, u64 number, stru
         out->pid = (u32)number;
     else if (!strcmp(name, "process"))
         out->process = text;
+    else if (!strcmp(name, "tid"))
+        out->tid = (u32)number;
+    else if (!strcmp(name, "nstid"))
+        out->nstid = (u32)number;
     else if (!strcmp(name, "thread"))
         out->thread = text;
     else if (!strcmp(name, "holder"))

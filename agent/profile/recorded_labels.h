@@ -5,7 +5,7 @@
 
 struct recorded_labels { /* as in prof_process and prof_stack */
     u32 process, thread, holder, tag;
-    u32 pid;
+    u32 pid, tid, nstid;
     u8 cause, found, code;
 };
 

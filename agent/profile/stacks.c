@@ -11,7 +11,8 @@
  *     OK
  *
  * A stack that there is not has a negative number. There is a column for each value of the recording. Where the numbers
- * of threads are not known, that of the process is in their place.
+ * of threads are not known, that of the process is in their place; of frames that had names in a raw profile, the
+ * offset is not known.
  */
 #include "base/cleanup.h"
 #include "base/map.h"
@@ -68,7 +69,7 @@ static bool is_code(const struct frame *f)
 static void add_frame(struct writer *w, const struct frame *f)
 {
     add_name(&w->text, frame_text(w->p, f->name));
-    if (is_code(f))
+    if (is_code(f) && f->into != INTO_UNKNOWN)
         buf_printf(&w->text, "+0x%llx", (unsigned long long)f->into);
     buf_char(&w->text, ';');
 }
@@ -125,9 +126,20 @@ static u64 unit_of(const struct profile *p, struct prof_column c)
     return p->events[c.event]->default_hz && p->period[c.event] ? p->period[c.event] : 1;
 }
 
+/* Returns whether the stack has any. */
+static bool fill_values(const struct writer *w, const struct prof_stack *s, u64 *values)
+{
+    u64 any = 0;
+    for (size_t c = 0; c < w->ncolumns; c++)
+        if (w->columns[c].event == s->event)
+            any |= values[c] = s->value[w->columns[c].value] / unit_of(w->p, w->columns[c]);
+    return any;
+}
+
 static void add_stack(struct writer *w, const struct prof_stack *s)
 {
-    if (!stack_has_any(s))
+    struct row row = {.pid = pid_of(w->p, s)};
+    if (!fill_values(w, s, row.values))
         return;
     if (frames_of(w->p, s, &w->frames)) {
         w->failed = true;
@@ -136,17 +148,12 @@ static void add_stack(struct writer *w, const struct prof_stack *s)
     size_t kernel = 1;
     while (kernel < w->frames.n && w->frames.v[kernel].kind != FRAME_KERNEL)
         kernel++;
-    struct row *row = VEC_PUSH(&w->rows);
-    if (!row) {
-        w->failed = true;
-        return;
-    }
-    *row = (struct row){.pid = pid_of(w->p, s)};
-    for (size_t c = 0; c < w->ncolumns; c++)
-        if (w->columns[c].event == s->event)
-            row->values[c] = s->value[w->columns[c].value] / unit_of(w->p, w->columns[c]);
-    row->user = add_trace(w, 1, kernel);
-    row->kernel = add_trace(w, kernel, w->frames.n);
+    row.user = add_trace(w, 1, kernel);
+    row.kernel = add_trace(w, kernel, w->frames.n);
+    struct row *place = VEC_PUSH(&w->rows);
+    if (place)
+        *place = row;
+    w->failed |= !place;
 }
 
 static int compare_rows(const void *x, const void *y)
@@ -178,6 +185,16 @@ static void write_rows(struct writer *w, struct buf *out)
 
 /* ---- Sections ---------------------------------------------------------------------------------------------------- */
 
+/* Its name, which ends at a slash: what has a path in it is called as in pprof. */
+static void add_column(struct buf *out, const char *name)
+{
+    size_t at = out->len;
+    add_name(out, name);
+    for (size_t i = at; i < out->len; i++)
+        if (out->data[i] == '/')
+            out->data[i] = '_';
+}
+
 static void write_head(const struct writer *w, struct buf *out)
 {
     time_t at = (time_t)(w->p->time_ns / 1000000000);
@@ -188,8 +205,10 @@ static void write_head(const struct writer *w, struct buf *out)
     for (size_t i = 0; i < w->ncolumns; i++) {
         const struct prof_column c = w->columns[i];
         const struct event_value *v = &w->p->events[c.event]->values[c.value];
-        buf_printf(out, "\t%s/%llu%s", event_value_name(w->p->events[c.event], c.value),
-                   (unsigned long long)unit_of(w->p, c), v->unit);
+        const char *name = event_value_name(w->p->events[c.event], c.value);
+        buf_char(out, '\t');
+        add_column(out, strchr(name, '/') ? v->type : name);
+        buf_printf(out, "/%llu%s", (unsigned long long)unit_of(w->p, c), v->unit);
     }
     buf_char(out, '\n');
 }

@@ -86,8 +86,24 @@ grep -q '^frame open_there 0x' "$TMP/said" || fail "the callers are missing"
 awk -F'\t' 'NR > 3 && NF > 3 && $2 > 0 && $3 > 0 && $4 == 300 { found = 1 } END { exit !found }' "$TMP/x.stacks" ||
     fail "the calls are not counted with both of their stacks"
 
-# Later: threads are not told apart then.
-"$XPROF" record --raw -e cpu -F 199 -o "$TMP/raw.pb.gz" -- "$TMP/threads" 2>"$errors" || fail "a raw recording"
-"$XPROF" symbolize -o "$TMP/x.stacks" -o "$TMP/x.collapsed" "$TMP/raw.pb.gz" 2>"$errors" || fail "xprof symbolize"
-python3 "$TMP/read.py" "$TMP/x.stacks" "$TMP/x.collapsed" >"$TMP/said" || fail "the file of xprof symbolize is not as described"
-grep -q '^frame burn 0x' "$TMP/said" || fail "a raw recording has no names"
+# Of a file: the name of the column ends at its slash.
+both -e "uprobe:$TMP/probes:weigh" --value arg2:bytes -- "$TMP/probes"
+head -n 3 "$TMP/x.stacks" | grep -qE $'^pid\tusid\tksid\targ2/1bytes$' || fail "the head: $(head -n 3 "$TMP/x.stacks")"
+
+# Later: the same threads, and callers at the same places.
+frames_of() { # FUNCTION...: where they are, as the file says
+    grep -E "^frame ($1) 0x" "$TMP/said" | sort -u
+}
+for raw in --named --raw; do
+    output=(-o "$TMP/x.stacks" -o "$TMP/x.collapsed")
+    [ $raw = --raw ] && output=(--raw -o "$TMP/raw.pb.gz")
+    "$XPROF" record -e "uprobe:$TMP/threads:burn" --no-cap "${output[@]}" -- "$TMP/threads" 2>"$errors" || fail "a recording"
+    [ $raw != --raw ] || "$XPROF" symbolize -o "$TMP/x.stacks" -o "$TMP/x.collapsed" "$TMP/raw.pb.gz" 2>"$errors" ||
+        fail "xprof symbolize"
+    python3 "$TMP/read.py" "$TMP/x.stacks" "$TMP/x.collapsed" >"$TMP/said" || fail "the file of $raw is not as described"
+    [ "$(grep -c '^thread .* worker[0-7] ' "$TMP/said")" = 8 ] || fail "$raw: threads: $(grep '^thread' "$TMP/said")"
+    awk '$1 == "thread" && $4 ~ /^worker/ && $2 == $5 { exit 1 }' "$TMP/said" || fail "$raw: the numbers are not the threads'"
+    frames_of 'burn|work|start_thread|clone3' >"$TMP/frames$raw"
+done
+[ "$(wc -l <"$TMP/frames--raw")" -ge 3 ] || fail "frames: $(cat "$TMP/frames--raw")"
+diff "$TMP/frames--named" "$TMP/frames--raw" || fail "places in functions differ when they are named later"

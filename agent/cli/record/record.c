@@ -148,6 +148,7 @@ static int configure(struct recording *r, char *cache, size_t len)
         rc = axis_check(o, &r->outputs, r->why, sizeof(r->why));
     c->probe.user &= c->probe.nevents != 0;
     c->times = axis_is_wanted(o);
+    c->probe.thread_ids = o->raw; /* what is made of it later may want them */
     for (size_t i = 0; i < r->outputs.n && !rc; i++)
         c->probe.thread_ids |= r->outputs.v[i].encoder && r->outputs.v[i].encoder->threads;
     if (!rc && o->summary && (rc = output_writable(o->summary)))

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const FORMS[] = {"uprobe:", "uretprobe:", "usdt:"};
+static const char *const FORMS[] = {"uprobe:", "uretprobe:", "usdt:", "uprobe-latency:"};
 #define USDT FORMS[2]
 
 static const char *form_of(const char *text)
@@ -94,6 +94,27 @@ static void add_name(const struct list_probed *l, const char *name, struct buf *
         buf_char(out, strchr(",:+ ", *name) ? '?' : *name);
 }
 
+/* The same of a readable name. What is within parentheses or brackets means nothing else, and colons are in pairs. */
+static void add_readable(const struct list_probed *l, const char *name, struct buf *out)
+{
+    size_t depth = 0;
+    buf_printf(out, "%s%s:", l->form, l->file);
+    for (; *name; name++) {
+        depth += *name == '(' || *name == '[';
+        depth -= depth && (*name == ')' || *name == ']');
+        buf_char(out, *name == ',' && !depth ? '?' : *name);
+    }
+}
+
+static void add_function(const struct list_probed *l, const struct functions *f, u32 i, struct buf *out)
+{
+    const char *readable = functions_readable_name(f, i);
+    if (readable)
+        add_readable(l, readable, out);
+    else
+        add_name(l, functions_name(f, i), out);
+}
+
 static void begin_json(struct buf *name, bool first, struct buf *out)
 {
     buf_char(name, 0);
@@ -111,16 +132,18 @@ static const char *cost_of(const struct function *f)
 void list_functions(const struct list_probed *l, const struct functions *f, bool json, struct buf *out)
 {
     for (u32 i = 0; i < f->n; i++) {
-        const char *name = functions_name(f, i);
         if (json) {
             AUTO_BUF struct buf full = {0};
-            add_name(l, name, &full);
+            add_function(l, f, i, &full);
             begin_json(&full, !i, out);
+            buf_str(out, ",\"symbol\":");
+            buf_json(out, functions_name(f, i));
             buf_printf(out, ",\"offset\":%llu,\"probe\":\"%s\"}", (unsigned long long)f->v[i].offset,
                        cost_of(&f->v[i]));
         } else {
-            add_name(l, name, out);
-            buf_printf(out, " %s\n", cost_of(&f->v[i]));
+            add_function(l, f, i, out);
+            buf_printf(out, " %s%s%s\n", cost_of(&f->v[i]), f->v[i].readable ? " " : "",
+                       f->v[i].readable ? functions_name(f, i) : "");
         }
     }
     buf_str(out, json && f->n ? "]\n" : "");

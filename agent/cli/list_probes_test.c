@@ -69,25 +69,29 @@ TEST(list_of_functions_has_names_that_are_patterns)
 {
     const struct {
         struct functions f;
-        struct function v[3];
-        char names[24];
+        struct function v[4];
+        char names[64];
     } r = {
-        .f = {.magic = FUNCTIONS_MAGIC, .n = 3, .bytes = 24},
+        .f = {.magic = FUNCTIONS_MAGIC, .n = 4, .bytes = 64},
         .v = {{.name = 0, .offset = 16, .flags = FUNCTION_CHEAP},
               {.name = 4, .offset = 32},
-              {.name = 16, .flags = FUNCTION_INDIRECT}},
-        .names = "one\0a.b[c,d]:e+\0strlen\0",
+              {.name = 16, .flags = FUNCTION_INDIRECT},
+              {.name = 23, .readable = 29}},
+        .names = "one\0a.b[c,d]:e+\0strlen\0_ZN1f\0z::f<int, T>(int, char const*)",
     };
     const struct list_probed l = {.form = "uprobe:", .file = "x"};
     AUTO_BUF struct buf text = {0}, json = {0};
     CHECK(functions_sound(&r, sizeof(r)));
     list_functions(&l, &r.f, false, &text);
     buf_char(&text, 0);
-    CHECK_STR(text.data, "uprobe:x:one emulated\nuprobe:x:a.b[c?d]?e? single-stepped\nuprobe:x:strlen indirect\n");
+    CHECK_STR(text.data,
+              "uprobe:x:one emulated\nuprobe:x:a.b[c?d]?e? single-stepped\nuprobe:x:strlen indirect\n"
+              "uprobe:x:z::f<int? T>(int, char const*) single-stepped _ZN1f\n");
     list_functions(&l, &r.f, true, &json);
     CLEANUP(json_free) struct json *root = NULL;
     CHECK_EQ(json_parse(&root, json.data, json.len, 1 << 20), 0);
-    CHECK_EQ(json_count(root), 3);
+    CHECK_EQ(json_count(root), 4);
+    CHECK_STR(json_text(json_get(json_item(root, 3), "symbol")), "_ZN1f");
     CHECK_STR(json_text(json_get(json_item(root, 1), "probe")), "single-stepped");
 }
 

@@ -235,7 +235,7 @@ bool functions_sound(const void *data, size_t len)
         if (!near_is_text(names + at, f->bytes - at))
             return false;
     for (u32 i = 0; i < f->n; i++)
-        if (f->v[i].name >= f->bytes)
+        if (f->v[i].name >= f->bytes || f->v[i].readable >= f->bytes)
             return false;
     return true;
 }

@@ -27,12 +27,12 @@ enum {
     FUNCTION_BETWEEN = 16, /* no instruction of it begins where a probe is wanted (parser/readable_functions.h) */
 };
 struct function {
-    u64 offset; /* in the file */
-    u32 name;   /* functions_name */
-    u32 size;   /* in bytes; 0: it is not known */
-    u16 flags;  /* FUNCTION_CHEAP etc. */
-    u16 ahead;  /* so much behind its beginning, a probe is cheapest, and sees the same */
-    u32 pad;
+    u64 offset;   /* in the file */
+    u32 name;     /* functions_name */
+    u32 size;     /* in bytes; 0: it is not known */
+    u16 flags;    /* FUNCTION_CHEAP etc. */
+    u16 ahead;    /* so much behind its beginning, a probe is cheapest, and sees the same */
+    u32 readable; /* its name in the language that it is written in, with parameters: as `name`; 0: it has none */
 };
 struct functions {
     u32 magic;
@@ -68,6 +68,11 @@ size_t functions_places(const struct functions *f, const u64 *more, bool returns
 size_t functions_kept_off(const struct functions *f);
 /* Checks a reply from another process. */
 bool functions_sound(const void *data, size_t len);
+/* The readable name of one, or NULL. */
+static inline const char *functions_readable_name(const struct functions *f, size_t i)
+{
+    return f->v[i].readable ? (const char *)&f->v[f->n] + f->v[i].readable : NULL;
+}
 /* The name of one. Characters that are not printable are question marks, which stand for them in patterns. */
 static inline const char *functions_name(const struct functions *f, size_t i)
 {

@@ -60,6 +60,26 @@ static void keep_around(const struct elf_file *e, u64 offset, struct buf *out)
     f->code = code_at(e, offset, &left) != NULL;
 }
 
+/* Sets the readable name of each. */
+static void name(struct buf *out)
+{
+    u32 n = ((struct functions *)out->data)->n;
+    for (u32 i = 0; i < n && !out->failed; i++) {
+        AUTO_BUF struct buf text = {0};
+        struct functions *f = (void *)out->data;
+        bool has = readable(functions_name(f, i), true, &text);
+        if (text.failed)
+            out->failed = true;
+        if (!has || text.failed || f->bytes + text.len + 1 > FUNCTIONS_BYTES)
+            continue;
+        f->v[i].readable = f->bytes;
+        f->bytes += (u32)text.len + 1;
+        for (size_t c = 0; c < text.len; c++)
+            buf_char(out, (char)(text.data[c] >= ' ' && text.data[c] <= '~' ? text.data[c] : '?'));
+        buf_char(out, 0);
+    }
+}
+
 static int find(const struct elf_file *e, const struct functions_spot *spot, struct buf *out)
 {
     functions_find_elf(e, spot->bare ? "*" : spot->name, spot->bare ? NULL : readable, out);
@@ -69,7 +89,9 @@ static int find(const struct elf_file *e, const struct functions_spot *spot, str
         keep_around(e, spot->offset, out);
     if (spot->bare || spot->within)
         mark(e, (void *)out->data, spot->bare, spot->offset);
-    return 0;
+    else
+        name(out);
+    return out->failed ? -ENOMEM : 0;
 }
 
 int readable_functions(int fd, const char *text, struct buf *out)

@@ -90,7 +90,12 @@ named "$TMP/zoo" 23 zoo::pet
 named "$TMP/zoo" 20 'zoo::pet(int, char)'
 named "$TMP/zoo" 3 'zoo::pet(char const*)'
 expect_exit 2 'near it: zoo::animal::feed' "$XPROF" record -a -e "uprobe:$TMP/zoo:animal::feed"
-"$XPROF" list "uprobe:$TMP/zoo:zoo::pet" | grep -q "^uprobe:$TMP/zoo:_ZN3zoo3petEPKc " || fail "the list of C++"
+"$XPROF" list "uprobe:$TMP/zoo:zoo::pet" >"$TMP/list" || fail "the list of C++"
+grep -qE "^uprobe:$TMP/zoo:zoo::pet\(char const\*\) (emulated|single-stepped) _ZN3zoo3petEPKc\$" "$TMP/list" || fail "$(cat "$TMP/list")"
+while read -r name; do # is what -e takes
+    exact -e "$name" -- "$TMP/zoo"
+    exactly "$([[ $name == *char\ const* ]] && echo 3 || echo 20)" '(.*;)?main;.*'
+done < <(sed -E 's/ (emulated|single-stepped).*//' "$TMP/list")
 if command -v go >/dev/null; then
     cat >"$TMP/zoo.go" <<'END'
 package main
@@ -157,6 +162,8 @@ offers() { # LINE
         "$TMP/completion" "$XPROF" "$1"
 }
 [ "$(offers "xprof record -e uprobe:$target:wei")" = weigh ] || fail "completion of a function"
+[ "$(offers "xprof record -e uprobe-latency:$target:wei")" = weigh ] || fail "completion of a function that is timed"
+[ "$(offers "xprof record -e uprobe:$TMP/zoo:zoo::pe")" = pet ] || fail "completion of C++"
 [ "$(offers "xprof record -e cpu,uretprobe:$target:pea")" = pears ] || fail "completion of a second event"
 [ "$(offers "xprof list uprobe:${target%s}")" = "$target" ] || fail "completion of a file"
 offers 'xprof record -e tracepoint:sched:sched_swi' | grep -qw sched_switch || fail "completion of a tracepoint"

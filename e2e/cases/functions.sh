@@ -34,6 +34,15 @@ done
 exact -e uprobe:libc.so.6:getpid -- python3 -c 'import os
 for i in range(64): os.getpid()'
 exactly 64 'python3;.*;getpid'
+# A process that ends before its files could be read has whole stacks all the same.
+echo '__attribute__((noinline)) int plug(int x) { __asm__(""); return x + 1; }' >"$TMP/plug.c"
+echo 'int plug(int); int main(void) { return plug(1) + plug(2) - 5; }' >"$TMP/brief.c"
+gcc -O1 -shared -fPIC "$TMP/plug.c" -o "$TMP/libplug.so"
+gcc -O1 "$TMP/brief.c" -o "$TMP/brief" "$TMP/libplug.so"
+for _ in 1 2 3 4 5; do
+    exact --no-cache -e "uprobe:$TMP/libplug.so:plug" -- "$TMP/brief"
+    exactly 2 'brief;_start;.*;main;plug'
+done
 # What returns an int leaves half of the register to chance, here to zeros.
 exact -e uretprobe:libc.so.6:close --filter '(int)retval < 0' -- python3 -c 'import os
 for i in range(64):

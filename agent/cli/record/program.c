@@ -1,5 +1,6 @@
 #include "cli/record/program.h"
 #include "base/cleanup.h"
+#include "probe/probe.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -65,18 +66,37 @@ int program_find(const char *name, char *path, size_t size)
     return find_file(env ? second : first, path, size);
 }
 
+static void *map(int fd)
+{
+    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, MAPPED, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
 void *program_map(const char *name)
 {
     char path[PATH_MAX];
     if (program_find(name, path, sizeof(path)))
         return NULL;
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, MAPPED, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-    return at == MAP_FAILED ? NULL : at;
+    return map(fd);
 }
 
 void program_unmap(void *mapping)
 {
     if (mapping)
         munmap(mapping, MAPPED);
+}
+
+void program_map_probed(const struct probe_config *config, struct program_probed *out)
+{
+    out->n = 0;
+    for (size_t i = 0; i < config->nevents; i++)
+        if (config->events[i].places && (out->at[out->n] = map(config->events[i].places->fd)))
+            out->n++;
+}
+
+void program_unmap_probed(struct program_probed *p)
+{
+    while (p->n)
+        program_unmap(p->at[--p->n]);
 }

@@ -1,7 +1,9 @@
 #include "base/cleanup.h"
 #include "base/test.h"
 #include "cli/record/program.h"
+#include "probe/probe.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,4 +83,17 @@ TEST(programs_are_mapped_as_code)
     CHECK(!program_map("/does/not/exist"));
     CHECK(!program_map("/tmp"));
     program_unmap(NULL);
+}
+
+TEST(files_of_probes_are_mapped_as_code)
+{
+    AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct probe_places file = {.fd = fd}, none = {.fd = -1};
+    struct probe_config c = {.nevents = 4, .events = {{.places = &none}, {.places = &file}, {0}, {.places = &file}}};
+    struct program_probed p;
+    program_map_probed(&c, &p);
+    CHECK_EQ(p.n, 2);
+    CHECK(!memcmp(p.at[1], "\177ELF", 4));
+    program_unmap_probed(&p);
+    CHECK_EQ(p.n, 0);
 }

@@ -5,6 +5,7 @@
 #include "cli/record/functions.h"
 #include "cli/record/nothing.h"
 #include "cli/record/output.h"
+#include "cli/record/program.h"
 #include "cli/record/record_options.h"
 #include "cli/record/summary.h"
 #include "cli/record/target.h"
@@ -33,6 +34,7 @@ struct recording {
     struct target target;
     struct outputs outputs;
     struct event_made made; /* events of tracepoints and functions */
+    struct program_probed probed;
     struct pipeline *agent;
     struct timeline *timeline; /* NULL: nobody wants one */
     int signals;               /* signalfd */
@@ -336,6 +338,7 @@ static int start(struct recording *r)
         return rc;
     if (r->config.probe.user)
         pipeline_prepare(r->agent);
+    program_unmap_probed(&r->probed);
     if (axis_is_wanted(&r->options)) /* samples are to have their place on it */
         rc = start_timeline(r);
     if (!rc)
@@ -353,6 +356,7 @@ static int record(struct recording *r, int argc, char **argv)
     char cache[512];
     int rc = configure(r, cache, sizeof(cache));
     r->signals = open_signals();
+    program_map_probed(&r->config.probe, &r->probed); /* before the command is forked */
     if (!rc)
         rc = record_target_resolve(&r->target, &r->options, &r->config.probe, r->why, sizeof(r->why));
     bool usage = rc == -EINVAL; /* what was asked for makes no sense; later on it is the kernel that says so */

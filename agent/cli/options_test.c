@@ -191,9 +191,10 @@ TEST(options_amounts)
         const char *line;
         u64 size, time;
     } good[] = {
-        {"-s 2M -t 10s", 2 << 20, 10000000000ull},      {"-s 2097152 -t 10", 2 << 20, 10000000000ull},
-        {"-s 1g -t 500ms", 1 << 30, 500000000},         {"-s 1024K -t 2m", 1 << 20, 120000000000ull},
-        {"-s 64G -t 1h", 1ull << 36, 3600000000000ull},
+        {"-s 2M -t 10s", 2 << 20, 10000000000ull},  {"-s 2097152 -t 10", 2 << 20, 10000000000ull},
+        {"-s 1g -t 500ms", 1 << 30, 500000000},     {"-s 1024K -t 2m", 1 << 20, 120000000000ull},
+        {"-s 2M -t 0.1s", 2 << 20, 100000000},      {"-s 2M -t 1.25", 2 << 20, 1250000000},
+        {"-s 2M -t 1.0000001ms", 2 << 20, 1000000}, {"-s 64G -t 1h", 1ull << 36, 3600000000000ull},
     };
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         PARSED t;
@@ -265,6 +266,10 @@ TEST(options_mistakes_are_one_clear_line)
         {"-s 99999999T", "xprof test: --size: 99999999T is not in the range 1M..64G\n"},
         {"-s 1X", "xprof test: --size: \"1X\" is not a size (such as 64M or 1G)\n"},
         {"-t 2h", "xprof test: --time: 2h is not in the range 1ms..1h\n"},
+        {"-t 1.", "xprof test: --time: \"1.\" is not a duration (such as 500ms, 10s or 2m)\n"},
+        {"-t 1.5.5s", "xprof test: --time: \"1.5.5s\" is not a duration (such as 500ms, 10s or 2m)\n"},
+        {"-t 0.0001s", "xprof test: --time: 0.0001s is not in the range 1ms..1h\n"},
+        {"-s 1.5G", "xprof test: --size: \"1.5G\" is not a size (such as 64M or 1G)\n"},
         {"-t 1d", "xprof test: --time: \"1d\" is not a duration (such as 500ms, 10s or 2m)\n"},
         {"-w a,b,c,d", "xprof test: --word: d is one too many: at most 3\n"},
         {"-w a,,b", "xprof test: --word: an empty item\n"},

@@ -369,6 +369,7 @@ int events_choose(const struct events_wanted *w, const struct event_kind *kinds[
             return -EEXIST;
         kinds[*n] = kind;
         probes[*n] = kind->probe;
+        probes[*n].name = kind->name;
         probes[*n].since = kind->needs;
         if (kind->default_hz)
             probes[*n].hz = w->hz ? w->hz : kind->default_hz;

@@ -87,6 +87,7 @@ static int attach_cpu(struct probe *p, int cpu)
         if (!probe_counts(p, e) || p->event_fds[cpu * XP_MAX_EVENTS + (int)e] >= 0)
             continue;
         int rc = attach(p, e, cpu);
+        p->refused = rc ? e : p->refused;
         if (rc && rc != -ENODEV) /* went offline meanwhile */
             return rc;
     }
@@ -118,16 +119,21 @@ static int attach_online(struct probe *p, bool all)
     return rc;
 }
 
+/* The kernel has no such event. */
+static int explain_refusal(const struct probe *p, int rc, char *why, size_t len)
+{
+    const char *name = p->config.events[p->refused].name;
+    return probe_why(rc, why, len, "%s%s%s", name ? "-e " : "", name ? name : "an event",
+                     rc == -EINVAL ? ": the kernel cannot sample it: its PMU only counts, or has no such setting"
+                                   : ": this machine cannot count it: it has no such hardware counter");
+}
+
 int probe_start(struct probe *p, char *why, size_t len)
 {
     int rc = attach_online(p, false);
     p->running = !rc;
-    if (rc == -ENOENT || rc == -EOPNOTSUPP || rc == -ENODEV)
-        return probe_why(rc, why, len, "this machine cannot count that event: it has no such hardware counter");
-    if (rc == -EINVAL)
-        return probe_why(rc, why, len,
-                         "the kernel cannot sample one of these events: its PMU only counts, or has no such "
-                         "setting");
+    if (rc == -ENOENT || rc == -EOPNOTSUPP || rc == -ENODEV || rc == -EINVAL)
+        return explain_refusal(p, rc, why, len);
     if (rc && denied_explains(rc, DENIED_PERF, why, len))
         return rc;
     if (rc == -EMFILE)

@@ -99,6 +99,7 @@ struct probe_event {
     const struct xp_tp *conditions;    /* which occurrences of these two count */
     const struct probe_symbol *symbol; /* PROBE_KIND: its program is attached there; NULL: nowhere */
     u32 trap_ns;                       /* what a hit of these costs beside its program: stated */
+    const char *name;                  /* for messages; NULL: it has none */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
 

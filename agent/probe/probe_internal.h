@@ -50,6 +50,7 @@ struct probe {
     struct shard_space tables;
     struct xp_rule *rules;     /* the dictionary, mapped */
     struct bpf_link *links[4]; /* fork, free; cgroups created, removed */
+    size_t refused;            /* the event that the kernel did not open */
     int *event_fds;            /* [cpu * XP_MAX_EVENTS + event], -1 = none */
     int ncpus;
     int progs[XP_MAX_EVENTS];

@@ -20,6 +20,7 @@ expect_exit 2 'the PMU software has no event x; it has:' "$XPROF" record -a -e p
 expect_exit 2 'has no term umask' "$XPROF" record -a -e perf:software/umask=1/
 expect_exit 2 'expected perf:PMU/EVENT/' "$XPROF" record -a -e perf:software
 expect_exit 2 'has no fields' "$XPROF" record -a -e perf:software/config=2/ --filter 'pid == 1'
+expect_exit 1 '-e perf:software/config=99/: this machine cannot count it' "$XPROF" record -a -e perf:software/config=99/
 if [ -e /sys/bus/event_source/devices/msr/events/tsc ]; then
-    expect_exit 1 'the kernel cannot sample one of these events' "$XPROF" record -a -e perf:msr/tsc/
+    expect_exit 1 '-e perf:msr/tsc/: the kernel cannot sample it' "$XPROF" record -a -e cpu,perf:msr/tsc/
 fi

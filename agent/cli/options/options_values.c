@@ -74,7 +74,24 @@ static int out_of_range(const struct options_parse *p, const struct option_row *
 }
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
-/* Digits and a unit, with no sign, blank or overflow. 0, -EINVAL, -ERANGE. */
+/* What the digits behind a point are of a unit; *end becomes what is behind them. What is too small is 0. */
+static u64 read_fraction(u64 unit, char **end)
+{
+    u64 sum = 0;
+    for (char *c = *end + 1; isdigit((unsigned char)*c); *end = ++c)
+        sum += (u64)(*c - '0') * (unit /= 10);
+    return sum;
+}
+
+static const struct unit *unit_of(enum option_type type, const char *suffix)
+{
+    const struct unit *u = units_of(type);
+    while (u->suffix && strcasecmp(u->suffix, suffix) != 0)
+        u++;
+    return u->suffix ? u : NULL;
+}
+
+/* Digits and a unit, with no sign, blank or overflow; of times, also digits behind a point. 0, -EINVAL, -ERANGE. */
 static int read_amount(enum option_type type, const char *text, u64 *out)
 {
     char *end;
@@ -86,13 +103,14 @@ static int read_amount(enum option_type type, const char *text, u64 *out)
     unsigned long long v = strtoull(text, &end, 10);
     if (errno)
         return -ERANGE;
-    const char *suffix = type == OPTION_DURATION && !*end ? "s" : end;
-    for (const struct unit *u = units_of(type); u->suffix; u++) {
-        if (strcasecmp(u->suffix, suffix) != 0)
-            continue;
-        return __builtin_mul_overflow(v, u->factor, out) ? -ERANGE : 0;
-    }
-    return -EINVAL;
+    char *point = type == OPTION_DURATION && *end == '.' ? end : NULL;
+    if (point)
+        read_fraction(0, &end);
+    const struct unit *u = unit_of(type, type == OPTION_DURATION && !*end ? "s" : end);
+    if (!u || end == point)
+        return -EINVAL;
+    u64 more = point ? read_fraction(u->factor, &point) : 0;
+    return __builtin_mul_overflow(v, u->factor, out) || __builtin_add_overflow(*out, more, out) ? -ERANGE : 0;
 }
 
 static int store_amount(const struct options_parse *p, const struct option_row *row, const char *text, u64 *out)

@@ -13,6 +13,23 @@ TEST(near_names_are_alike)
     CHECK_EQ(near.n, 4);
 }
 
+TEST(near_names_differ_by_a_slip)
+{
+    static const struct {
+        const char *name, *wanted;
+        unsigned near;
+    } cases[] = {
+        {"plain", "plian", 1}, {"plain", "plxin", 1}, {"plain", "plaiin", 1}, {"plain", "plin", 1},
+        {"plain", "lpain", 1}, {"plain", "plani", 1}, {"plain", "pxxin", 0},  {"plain", "palni", 0},
+        {"for", "fro", 0},     {"ab:cd", "ab:dc", 1}, {"ab:open", "opne", 1}, {"plain", "xplaix", 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct near near = {.wanted = cases[i].wanted};
+        near_add(&near, cases[i].name);
+        CHECK_EQ(near.n, cases[i].near);
+    }
+}
+
 TEST(near_names_have_a_limit)
 {
     struct near near = {.wanted = "x"}, full = {.wanted = "x"};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define DEPTH 32 /* of parentheses and negations */
+#define COMM  15 /* characters of a name (TASK_COMM_LEN of the kernel) */
 
 struct ways { /* of which one must hold */
     u8 terms[XP_TP_WAYS];
@@ -192,6 +193,8 @@ static int read_text(struct compiler *c, const char *field, struct xp_tp_term *t
         return complain(c, "%s is compared with a text in quotes, which this is not: %s", field, rest_of(c));
     size_t n = (size_t)(end - c->at - 1);
     bool open = n && end[-1] == '*';
+    if (t->field.source == XP_TP_COMM && n - open > COMM)
+        return complain(c, "names of threads have %d characters at most: %s", COMM, rest_of(c));
     if (n - open + !open > XP_TP_TEXT)
         return complain(c, "only %d characters of a text can be compared: end it with a *", XP_TP_TEXT - 1);
     memcpy(t->text, c->at + 1, n - open);

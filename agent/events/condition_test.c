@@ -103,3 +103,14 @@ TEST(conditions_have_limits)
         CHECK_STR(why, cases[i][1]);
     }
 }
+
+TEST(conditions_on_names_of_threads_can_be_fulfilled)
+{
+    struct tracepoint none = {0};
+    struct xp_tp p = {0};
+    char why[256] = "";
+    CHECK_EQ(condition_compile("comm == 'fifteen letters' || comm != 'fifteen letters*'", &none, &p, why, sizeof(why)),
+             0);
+    CHECK_EQ(condition_compile("pid > 1 && comm == 'sixteen letters!'", &none, &p, why, sizeof(why)), -EINVAL);
+    CHECK_STR(why, "names of threads have 15 characters at most: 'sixteen letters!'");
+}

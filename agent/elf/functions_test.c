@@ -203,11 +203,11 @@ TEST(functions_are_checked)
         size_t offset, size;
         u32 lie;
     } lies[] = {
-        {offsetof(struct reply, f.magic), 4, 0},     {offsetof(struct reply, f.n), 4, 1},
-        {offsetof(struct reply, f.n), 4, ~0u},       {offsetof(struct reply, f.bytes), 4, ~0u},
-        {offsetof(struct reply, f.near), 1, '\033'}, {offsetof(struct reply, v[1].name), 4, 8},
-        {offsetof(struct reply, v[0].readable), 4, 8},
-        {offsetof(struct reply, names), 1, '\033'},  {offsetof(struct reply, names[7]), 1, 'x'},
+        {offsetof(struct reply, f.magic), 4, 0},       {offsetof(struct reply, f.n), 4, 1},
+        {offsetof(struct reply, f.n), 4, ~0u},         {offsetof(struct reply, f.bytes), 4, ~0u},
+        {offsetof(struct reply, f.near), 1, '\033'},   {offsetof(struct reply, v[1].name), 4, 8},
+        {offsetof(struct reply, v[0].readable), 4, 8}, {offsetof(struct reply, names), 1, '\033'},
+        {offsetof(struct reply, names[7]), 1, 'x'},
     };
     for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
         struct reply lying = r;

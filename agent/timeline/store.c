@@ -132,9 +132,21 @@ static struct tl_chunk *new_chunk(struct tl_store *s, struct cpu *cpu)
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
+/* The list is read when births are told already, and these after it: whoever was born in between is in both. */
+static u32 listed_after(const struct tl_store *s, u32 tid, u64 birth)
+{
+    const uint64_t *row = map_get(&s->rows, tid);
+    return row && !s->threads.v[*row].gone && s->threads.v[*row].listed > birth ? (u32)*row : 0;
+}
+
 /* Threads may have a quarter of the memory. */
 u32 store_born(struct tl_store *s, u32 tid, u64 now)
 {
+    u32 same = listed_after(s, tid, now);
+    if (same) {
+        machine_assume(&s->machine, same, &(struct tl_now){.since = now, .cpu = -1, .from = -1});
+        return same;
+    }
     if (s->threads.n * THREAD_BYTES > s->budget / 4)
         return 0;
     uint64_t *row = map_put(&s->rows, tid);
@@ -200,8 +212,10 @@ void store_listed(struct tl_store *s, u32 row, const struct xp_tl_listed *l)
                 : l->flags & XP_TL_RUNNABLE ? TL_RUNNABLE
                                             : TL_BLOCKED;
     now.stack = now.doing == TL_BLOCKED ? number_of(s, l) : 0;
-    if (row)
+    if (row) {
+        s->threads.v[row].listed = l->task.time;
         machine_assume(&s->machine, row, &now);
+    }
 }
 
 const struct tl_frames *store_frames(const struct tl_store *s, u32 stack)

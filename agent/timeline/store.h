@@ -13,6 +13,7 @@
 struct tl_thread {
     u32 tid, tgid;
     char comm[16], process[16]; /* names; process: that of its main thread, when this one began */
+    u64 listed;                 /* when it was seen in the list of all threads; 0: it was not */
     u8 wanted;
     u8 gone;
 };
@@ -34,7 +35,7 @@ void store_free(struct tl_store **s);
 
 /* Returns the row of a thread ID; 0: there is no room for another one. */
 u32 store_thread(struct tl_store *s, u32 tid, u64 now);
-/* Begins a thread anew: its ID may have been another's. */
+/* Begins a thread anew at `now`: its ID may have been another's. One that was listed later than that is the same. */
 u32 store_born(struct tl_store *s, u32 tid, u64 now);
 struct tl_thread *store_row(const struct tl_store *s, u32 row);
 u32 store_rows(const struct tl_store *s);

@@ -103,3 +103,29 @@ TEST(timeline_records_that_make_no_sense_are_left_out)
     CHECK_EQ(store_figures(s).switches + store_figures(s).wakeups, 0);
     store_free(&s);
 }
+
+static void keep_begin(void *ctx, const struct tl_slice *slice)
+{
+    u64 *begins = ctx;
+    begins[0]++;
+    begins[1] = slice->begin;
+}
+
+/* Births are told from before the list on: who is born meanwhile, is in both. */
+TEST(timeline_threads_that_are_born_while_all_are_listed_are_there_once)
+{
+    struct tl_store *s = NULL;
+    struct xp_tl_listed l = {.task = {.tid = 13, .time = STORY_BEGIN + 30000}, .flags = XP_TL_RUNNABLE};
+    u64 begins[2] = {0};
+    CHECK(!store_new(&s, 1, STORY_BEGIN, 1 << 20));
+    u32 row = store_thread(s, 13, l.task.time);
+    store_listed(s, row, &l);
+    store_all_listed(s);
+    CHECK_EQ(store_born(s, 13, STORY_BEGIN + 20000), row);
+    story_event(s, XP_TL_WAKEUP, 0, 21, 13, 0, 0);
+    CHECK(!store_replay(s, STORY_END, &(struct tl_visitor){.ctx = begins, .slice = keep_begin}));
+    CHECK_EQ(begins[0], 1);
+    CHECK_EQ(begins[1], STORY_BEGIN + 21000);
+    CHECK(store_born(s, 13, STORY_BEGIN + 40000) != row);
+    store_free(&s);
+}

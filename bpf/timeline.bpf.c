@@ -202,6 +202,26 @@ int xp_tl_wakeup_new(u64 *ctx)
     return tell_wakeup((void *)ctx[0]);
 }
 
+/* Arguments: task, the number that it had. A thread that executes a program takes that of its process; the one that it
+ * had ends, without leaving a CPU. */
+SEC("tp_btf/sched_process_exec")
+int xp_tl_exec(u64 *ctx)
+{
+    u64 now = bpf_ktime_get_ns();
+    struct task_struct *t = (void *)ctx[0];
+    u32 before = (u32)ctx[1], after = (u32)t->pid;
+    struct xp_tl_event *e = before != after ? begin(XP_TL_SWITCH, now) : 0;
+    if (!e)
+        return 0;
+    e->flags = XP_TL_DEAD;
+    e->running = running_on(queue_of(t));
+    e->thread = before;
+    e->other = after;
+    e->ran = ~0u;
+    end(e);
+    return 0;
+}
+
 /* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 XP_INLINE int tell_task(struct task_struct *t, u32 parent, const char *comm)

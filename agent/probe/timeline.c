@@ -96,6 +96,7 @@ static int attach(struct timeline_probe *p)
         struct bpf_link **link;
     } all[] = {
         {s->progs.xp_tl_fork, &s->links.xp_tl_fork},
+        {s->progs.xp_tl_exec, &s->links.xp_tl_exec},
         {s->progs.xp_tl_rename, &s->links.xp_tl_rename},
         {s->progs.xp_tl_wakeup_new, &s->links.xp_tl_wakeup_new},
         {s->progs.xp_tl_wakeup, &s->links.xp_tl_wakeup},

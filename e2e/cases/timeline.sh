@@ -78,3 +78,35 @@ said() { # WORDS OPTION...
 said "-o FILE.json (Perfetto)" -e timeline
 said "a timeline has no profile" -e timeline -o "$trace" -o "$TMP/x.html"
 said "give -e timeline, too" -e cpu -o "$trace"
+
+# A thread that executes a program has its process's number then; the one that it had ends there.
+cat >"$TMP/executes.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *execute(void *unused)
+{
+    execl("/bin/sleep", "sleep", "0.3", (char *)0);
+    return unused;
+}
+int main(void)
+{
+    pthread_t t;
+    pthread_create(&t, 0, execute, 0);
+    for (;;)
+        pause();
+}
+END
+gcc -pthread "$TMP/executes.c" -o "$TMP/executes"
+"$XPROF" record -e timeline -o "$trace" -- "$TMP/executes" 2>"$errors" || fail "a thread that executes a program"
+python3 - "$trace" <<'END' || fail "the number that it had goes on"
+import json, sys
+slices = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["pid"] != 0]
+ends = {}
+for e in slices:
+    if e["cat"] in ("running", "runnable", "blocked"):
+        ends[e["pid"], e["tid"]] = max(ends.get((e["pid"], e["tid"]), 0), e["ts"] + e["dur"])
+before = [end for (pid, tid), end in ends.items() if pid != tid]
+after = [end for (pid, tid), end in ends.items() if pid == tid]
+assert len(before) == 1 and before[0] < max(after) - 250000, ends
+END
+echo "a thread that executes a program goes on by another number"

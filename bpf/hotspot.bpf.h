@@ -11,14 +11,11 @@
 #pragma once
 
 #include "bpf/hotspot_blobs.bpf.h"
+#include "bpf/hotspot_callers.bpf.h"
+#include "bpf/hotspot_adapters.bpf.h"
 #include "bpf/hotspot_places.bpf.h"
 
-#define XP_JAVA_REACH    65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
-#define XP_JAVA_SLOTS    16    /* words above the stack pointer where a return address is looked for */
-#define XP_ADAPTER_REACH 2048  /* bytes of arguments that an adapter puts between its caller's frame and its own */
-
 /* ---- The caller ----------------------------------------------------------------------------------------------------
- * Functions that find the frame return its CFA, or 0.
  */
 /* Goes to the caller whose return address is below `cfa`. `saved`: where rbp is saved; 0: nowhere. `sp`: the caller's.
  * Returns 0; 1: stopped.
@@ -39,54 +36,20 @@ XP_INLINE int xp_java_return(struct xp_state *s, u64 cfa, u64 saved)
     return xp_java_return_to(s, cfa, saved, cfa);
 }
 
-/* Whether this is a return address into Java code: behind a call, or where the interpreter goes on, which it pushes
- * itself, if rbp may be that of its frame. */
-XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra, u64 at)
-{
-    return xp_in_code(s, ra) && (xp_follows_call(s, ra) > 0 || (s->bp - at < XP_JAVA_REACH && xp_find_blob(ra) &&
-                                                                s->blob_kind == XP_BLOB_INTERPRETER));
-}
-
-/* Looks for the return address of a frame that does not look like what its blob says: at its entry or end, or with
- * arguments on it. Out of line, because it is rare; not through the window, because calls are nested deep already. */
-XP_NOINLINE u64 xp_java_search(u64 sp)
-{
-    struct xp_state *s = xp_state_get();
-    u64 ra;
-    if (!s)
-        return 0;
-    for (u32 i = 0; i < XP_JAVA_SLOTS; i++, sp += 8)
-        if (!xp_read_stack(&ra, 8, sp) && xp_is_java_return(s, ra, sp))
-            return sp + 8;
-    return 0;
-}
-
-/* A frame whose size is known, if that leads to Java code. What calls a method is always there; a frame that is to be
- * deoptimised, or whose callers are frozen, returns to what is not behind a call. */
-XP_INLINE u64 xp_java_sized(struct xp_state *s, u64 size)
-{
-    u64 ra;
-    return size && size < XP_JAVA_REACH * 8 && !xp_load(s, s->sp + size - 8, &ra) && xp_in_code(s, ra) ? s->sp + size
-                                                                                                       : 0;
-}
-
-/* By frame pointer, as stubs and what calls Java have it. The stub between a method's entry and the collector has a
- * word of its own above the saved rbp, which is -1. */
-XP_INLINE u64 xp_java_by_fp(struct xp_state *s)
-{
-    u64 ra, bp = s->bp, cfa = bp + 16;
-    if ((bp & 7) || bp < s->sp || bp - s->sp >= XP_JAVA_REACH || xp_load(s, bp + 8, &ra))
-        return 0;
-    if (ra == ~0ull && !xp_load(s, bp + 16, &ra))
-        cfa += 8;
-    return xp_follows_call(s, ra) > 0 ? cfa : 0;
-}
-
 /* ---- Compiled methods ---------------------------------------------------------------------------------------------
  */
+#define XP_JAVA_UNSAVED 1 /* the whole frame, but rbp is not saved in it yet */
+#define XP_JAVA_PUSHED  2 /* words that a method may push onto its frame */
+
+/* mov [rsp + N], rbp */
+XP_INLINE int xp_saves_rbp(const u8 *code)
+{
+    return code[0] == 0x48 && code[1] == 0x89 && (code[2] == 0x6c || code[2] == 0xac) && code[3] == 0x24;
+}
+
 /* Returns how many bytes the leaf has on the stack at its entry or end, its return address included; 0: its whole
- * frame. The entry is over when the frame is complete: (stack bang;) push rbp; (mov rbp, rsp;) sub rsp, N, or sub and
- * mov in place of push. The end: add rsp, N; pop rbp; a poll for safepoints; ret. */
+ * frame; XP_JAVA_UNSAVED. The entry is over when the frame is complete: (stack bang;) push rbp; (mov rbp, rsp;)
+ * sub rsp, N, or sub and mov in place of push. The end: add rsp, N; pop rbp; a poll for safepoints; ret. */
 XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
 {
     u8 *code = s->object; /* 8 bytes in front of ip, and 16 from there on */
@@ -96,10 +59,10 @@ XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
         if (code[7] == 0x55 ||
             (code[5] == 0x48 && (code[6] == 0x8b || code[6] == 0x89) && (code[7] == 0xec || code[7] == 0xe5)))
             return 16;
-        return (code[4] == 0x48 && code[5] == 0x83 && code[6] == 0xec) ||
-                       (code[1] == 0x48 && code[2] == 0x81 && code[3] == 0xec)
-                   ? 0
-                   : 8;
+        if ((code[4] == 0x48 && code[5] == 0x83 && code[6] == 0xec) ||
+            (code[1] == 0x48 && code[2] == 0x81 && code[3] == 0xec))
+            return xp_saves_rbp(code + 8) ? XP_JAVA_UNSAVED : 0;
+        return 8;
     }
     if (code[8] == 0x5d) /* pop rbp, as the end of a frame has it */
         return code[5] == 0x83 || code[2] == 0x81 || code[9] == 0xc3 ? 16 : 0;
@@ -116,9 +79,25 @@ XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
 /* The same for a stub that is `at` bytes from its start: push rbp; mov rbp, rsp; and the rest of its frame. */
 XP_INLINE u32 xp_stub_partial(struct xp_state *s, u64 at)
 {
-    if (at > 4)
+    u32 partial = at > 4 ? 0 : at ? xp_java_partial(s, 1) : 8;
+    return partial == XP_JAVA_UNSAVED ? 0 : partial;
+}
+
+/* Returns the bytes of a pop at `code`; 0: it is none. */
+XP_INLINE u32 xp_pop_bytes(const u8 *code)
+{
+    return (code[0] & 0xf8) == 0x58 ? 1 : code[0] == 0x41 && (code[1] & 0xf8) == 0x58 ? 2 : 0;
+}
+
+/* What a frame has on top of its size at a call: C1 pushes two arguments for the stub that looks for a supertype, and
+ * pops them behind the call (LIR_Assembler::emit_typecheck_helper). No other call is followed by two pops. */
+XP_INLINE u32 xp_java_arguments(struct xp_state *s)
+{
+    u8 *code = s->object;
+    if (xp_read_user(code, 4, s->ip))
         return 0;
-    return at ? xp_java_partial(s, 1) : 8;
+    u32 first = xp_pop_bytes(code);
+    return first && xp_pop_bytes(code + first) ? 16 : 0;
 }
 
 /* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. */
@@ -136,22 +115,34 @@ XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
     return xp_load(s, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc), &pc) ? s->ip : pc;
 }
 
-XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob)
+/* *saved: as in xp_java_return. A leaf may have pushed rax, to look for a supertype, or what xp_java_arguments knows:
+ * MacroAssembler::check_klass_subtype_slow_path. */
+XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob, u64 *saved)
 {
-    u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob);
+    u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob), size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
     u32 partial = 0;
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
-    if (!s->leaf && pc == s->ip)
-        xp_keep_place(s, blob, (u32)(pc - code), 8 * xp_blob32(s, s->jvm.blob_frame_size));
+    if (!s->leaf && pc == s->ip) {
+        size += xp_java_arguments(s);
+        xp_keep_place(s, blob, (u32)(pc - code), (u32)size);
+    }
     if (s->leaf)
         partial = xp_java_partial(s, s->ip - code < xp_frame_complete(s));
-    return xp_java_sized(s, partial ? partial : 8ull * xp_blob32(s, s->jvm.blob_frame_size));
+    if (partial > XP_JAVA_UNSAVED)
+        size = partial;
+    u64 cfa = xp_java_sized(s, size);
+    if (!cfa && s->leaf)
+        cfa = xp_java_search(s->sp + size, XP_JAVA_PUSHED);
+    *saved = partial != XP_JAVA_UNSAVED && cfa - s->sp > 8 ? cfa - 16 : 0;
+    return cfa;
 }
 
 /* Stubs save registers, or have a frame pointer. *saved: as in xp_java_return. */
 XP_INLINE u64 xp_java_stub(struct xp_state *s, u64 blob, u64 *saved)
 {
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_STUB, blob), XP_MORE_WORD(0, s->ip - blob));
+    if (s->blob_kind == XP_BLOB_ADAPTER)
+        return xp_adapter_cfa(0);
     if (s->blob_kind != XP_BLOB_STUB && s->blob_kind != XP_BLOB_DEOPT)
         return 0;
     u32 partial = s->leaf ? xp_stub_partial(s, s->ip - xp_blob_code(s, blob)) : 0;
@@ -226,15 +217,6 @@ XP_INLINE int xp_java_interpreted(struct xp_state *s, u64 blob)
     return xp_java_from_rbp(s, pushed < 8 ? s->regs.r[13] : 0);
 }
 
-/* What an adapter, or the entry of the interpreter behind it, was called by. The arguments are moved to the stack, and
- * the return address with them; r13 is where the caller's rsp was. Its old place may have it still. */
-XP_INLINE u64 xp_java_sender(const struct xp_state *s, u32 kind, u64 cfa)
-{
-    u64 beyond = s->regs.r[13] - cfa;
-    int moves = kind == XP_BLOB_ADAPTER || kind == XP_BLOB_INTERPRETER;
-    return moves && s->leaf == XP_LEAF_REGS && cfa && !(beyond & 7) && beyond <= XP_ADAPTER_REACH ? s->regs.r[13] : cfa;
-}
-
 /* ---- All of them ---------------------------------------------------------------------------------------------------
  */
 /* The callers of this frame of a virtual thread are not on the stack; the frame that mounted it is the next one. */
@@ -285,20 +267,19 @@ XP_NOINLINE int xp_java_step(u32 unused)
             return stopped;
     }
     u64 saved = 0, cfa;
-    u32 kind = s->blob_kind; /* the search finds other blobs */
-    if (kind == XP_BLOB_METHOD) {
-        cfa = xp_java_compiled(s, blob);
-        saved = cfa - s->sp > 8 ? cfa - 16 : 0;
-    } else {
+    u32 kind = s->blob_kind; /* what is called here finds other blobs */
+    if (kind == XP_BLOB_METHOD)
+        cfa = xp_java_compiled(s, blob, &saved);
+    else
         cfa = xp_java_stub(s, blob, &saved);
-    }
     if (!cfa) {
-        cfa = xp_java_search(s->sp);
+        cfa = xp_java_search(s->sp, XP_JAVA_SLOTS);
         saved = cfa - s->sp > 8 ? cfa - 16 : 0;
     }
     if (!cfa)
         return xp_stop(s, XP_CAUSE_JAVA_FRAME);
-    stopped = xp_java_return_to(s, cfa, saved, xp_java_sender(s, kind, cfa));
+    int moves = kind == XP_BLOB_ADAPTER || kind == XP_BLOB_INTERPRETER;
+    stopped = xp_java_return_to(s, cfa, saved, moves ? xp_adapter_sender(cfa, kind) : cfa);
     if (kind == XP_BLOB_DEOPT)
         s->runtime |= XP_JVM_UNREADY;
     return stopped;

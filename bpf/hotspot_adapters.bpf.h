@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Unwinds the adapters of HotSpot (hotspot.bpf.h), which are between compiled methods and the interpreter. They have no
+ * frame, and rbp stays the caller's. They take the return address into rax, move rsp down to have room for arguments,
+ * and put it back there; r13 is where rsp was, behind the return address, so that its old place may have it still. The
+ * one to the interpreter may call the virtual machine first: r13 then is rsp at its entry, all registers are pushed
+ * below that, and the state of the FPU below them, and above the return address of that call.
+ *
+ * Sources: src/hotspot/cpu/x86/sharedRuntime_x86_64.cpp (gen_i2c_adapter, gen_c2i_adapter, patch_callers_callsite) and
+ * macroAssembler_x86.cpp (push_CPU_state, pusha), of OpenJDK.
+ */
+#pragma once
+
+#define XP_ADAPTER_REACH 2048 /* bytes of arguments that an adapter puts between its caller's frame and its own */
+#define XP_PUSHED_R13    16   /* from the end of the state of the FPU to r13: r15, r14 */
+#define XP_PUSHED_REACH  4096 /* bytes that are pushed */
+
+/* The return address is where r13 is. */
+XP_INLINE u64 xp_adapter_at(const struct xp_state *s, u64 r13)
+{
+    return !(r13 & 7) && r13 - s->sp < XP_PUSHED_REACH && xp_holds_java_return(r13) ? r13 + 8 : 0;
+}
+
+/* It called the virtual machine. The state of the FPU has 512 bytes, since JDK 12: 2,688. */
+XP_INLINE u64 xp_adapter_calls(struct xp_state *s)
+{
+    u64 r13, cfa = 0;
+    if (!xp_load(s, s->sp + 512 + XP_PUSHED_R13, &r13))
+        cfa = xp_adapter_at(s, r13);
+    if (!cfa && !xp_load(s, s->sp + 2688 + XP_PUSHED_R13, &r13))
+        cfa = xp_adapter_at(s, r13);
+    return cfa;
+}
+
+/* The return address is in rax only: [rsp] is what was there before. */
+XP_INLINE u64 xp_adapter_moves(struct xp_state *s)
+{
+    u64 ra = s->regs.r[0], r13 = s->regs.r[13], was;
+    if (!xp_in_code(s, ra) || (!xp_load(s, s->sp, &was) && was == ra))
+        return 0;
+    if (!(r13 & 7) && r13 - s->sp <= XP_ADAPTER_REACH && !xp_load(s, r13 - 8, &was) && was == ra)
+        return xp_is_java_return(s, ra, r13 - 8) ? r13 : 0;
+    return !xp_load(s, s->sp - 8, &was) && was == ra && xp_is_java_return(s, ra, s->sp) ? s->sp : 0;
+}
+
+/* Returns the CFA of an adapter; 0: it is to be looked for. */
+XP_NOINLINE u64 xp_adapter_cfa(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 0;
+    if (s->leaf != XP_LEAF_REGS)
+        return s->leaf ? 0 : xp_adapter_calls(s);
+    u64 cfa = xp_adapter_moves(s);
+    if (cfa)
+        return cfa;
+    return xp_holds_java_return(s->sp) ? s->sp + 8 : xp_adapter_at(s, s->regs.r[13]);
+}
+
+/* Whether a compiled method that has its frame at `sp` was called by Java code. */
+XP_INLINE int xp_adapter_fits(struct xp_state *s, u64 sp)
+{
+    u64 ra, size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
+    return size < XP_JAVA_REACH * 8 && !xp_load(s, sp + size - 8, &ra) && xp_in_code(s, ra);
+}
+
+/* Returns rsp of what called an adapter, or the entry of the interpreter behind it: r13, unless that is not set yet,
+ * and has a value that is older. Then the caller's own return address tells. */
+XP_NOINLINE u64 xp_adapter_sender(u64 cfa, u32 kind)
+{
+    struct xp_state *s = xp_state_get();
+    u64 r13, ra;
+    if (!s)
+        return 0;
+    r13 = s->regs.r[13];
+    if (s->leaf != XP_LEAF_REGS || (r13 & 7) || r13 - cfa > XP_ADAPTER_REACH)
+        return cfa;
+    if (kind != XP_BLOB_ADAPTER)
+        return r13;
+    if (xp_load(s, cfa - 8, &ra) || !xp_find_blob(ra) || s->blob_kind != XP_BLOB_METHOD)
+        return r13;
+    return xp_adapter_fits(s, cfa) ? cfa : r13;
+}

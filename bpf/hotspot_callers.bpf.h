@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+ *
+ * Finds where a frame of HotSpot has its return address (hotspot.bpf.h). Functions that find it return the frame's CFA,
+ * or 0.
+ */
+#pragma once
+
+#define XP_JAVA_REACH 65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
+#define XP_JAVA_SLOTS 16    /* words above the stack pointer where a return address is looked for */
+
+/* Whether this is a return address into Java code: behind a call, or where the interpreter goes on, which it pushes
+ * itself, if rbp may be that of its frame. */
+XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra, u64 at)
+{
+    return xp_in_code(s, ra) && (xp_follows_call(s, ra) > 0 || (s->bp - at < XP_JAVA_REACH && xp_find_blob(ra) &&
+                                                                s->blob_kind == XP_BLOB_INTERPRETER));
+}
+
+/* The same for what is on the stack. Out of line, so that it is verified once; not through the window, because calls
+ * are nested deep already. */
+XP_NOINLINE int xp_holds_java_return(u64 at)
+{
+    struct xp_state *s = xp_state_get();
+    u64 ra;
+    return s && !xp_read_stack(&ra, 8, at) && xp_is_java_return(s, ra, at);
+}
+
+/* Looks for the return address of a frame that does not look like what its blob says, in so many words from `sp` on: at
+ * its entry or end, or with arguments on it. Out of line, because it is rare. */
+XP_NOINLINE u64 xp_java_search(u64 sp, u32 slots)
+{
+    struct xp_state *s = xp_state_get();
+    u64 ra;
+    if (!s)
+        return 0;
+    for (u32 i = 0; i < XP_JAVA_SLOTS && i < slots; i++, sp += 8)
+        if (!xp_read_stack(&ra, 8, sp) && xp_is_java_return(s, ra, sp))
+            return sp + 8;
+    return 0;
+}
+
+/* A frame whose size is known, if that leads to Java code. What calls a method is always there; a frame that is to be
+ * deoptimised, or whose callers are frozen, returns to what is not behind a call. */
+XP_INLINE u64 xp_java_sized(struct xp_state *s, u64 size)
+{
+    u64 ra;
+    return size && size < XP_JAVA_REACH * 8 && !xp_load(s, s->sp + size - 8, &ra) && xp_in_code(s, ra) ? s->sp + size
+                                                                                                       : 0;
+}
+
+/* By frame pointer, as stubs and what calls Java have it. The stub between a method's entry and the collector has a
+ * word of its own above the saved rbp, which is -1. */
+XP_INLINE u64 xp_java_by_fp(struct xp_state *s)
+{
+    u64 ra, bp = s->bp, cfa = bp + 16;
+    if ((bp & 7) || bp < s->sp || bp - s->sp >= XP_JAVA_REACH || xp_load(s, bp + 8, &ra))
+        return 0;
+    if (ra == ~0ull && !xp_load(s, bp + 16, &ra))
+        cfa += 8;
+    return xp_follows_call(s, ra) > 0 ? cfa : 0;
+}

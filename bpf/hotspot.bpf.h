@@ -198,18 +198,20 @@ XP_INLINE int xp_java_unready(struct xp_state *s, u64 blob)
 }
 
 /* Returns 0; 1: stopped; 2: this is no frame of a method. At its entry the leaf has not pushed all words of its frame:
- * its method is in rbx and, before that, rsp of the caller in r13 (generate_fixed_frame). */
+ * its method is in rbx and, before that, rsp of the caller in r13 (generate_fixed_frame). Until it has pushed rbp, that
+ * is the caller's; the stub by which native code calls Java also has a method at rbp - 24, but returns to native code.
+ */
 XP_INLINE int xp_java_interpreted(struct xp_state *s, u64 blob)
 {
     if (s->runtime & XP_JVM_UNREADY)
         return xp_java_unready(s, blob);
-    u64 bp = s->bp, method, constant = 0;
+    u64 bp = s->bp, method, constant = 0, ra;
     u64 pushed = s->leaf == XP_LEAF_REGS ? bp - s->sp : 24;
-    int sound = !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH;
+    int sound = !(bp & 7) && bp >= s->sp && bp - s->sp < XP_JAVA_REACH && !xp_load(s, bp + 8, &ra);
     if (sound && pushed < 24)
         method = s->regs.r[3];
     else
-        sound = sound && !xp_load(s, bp - 24, &method);
+        sound = sound && xp_in_code(s, ra) && !xp_load(s, bp - 24, &method);
     if (!sound || xp_read_user(&constant, 8, method + s->jvm.constmethod) || !constant)
         return 2;
     u32 bci = pushed < 24 ? 0 : xp_java_bci(s, constant + s->jvm.bytecodes);

@@ -28,6 +28,14 @@ TEST(hotspot_interpreter_entry)
     CHECK_EQ(world_unwind(m->w, CODE(INTERPRETER) + 50, STACK + 8 * 19, 0x99), 7);
     CHECK(java_is(m, 0, XP_JAVA_STUB, BLOB(INTERPRETER), 0x80 + 50, true));
     CHECK(callers_are_right(m, 2));
+    u64 fp = STACK + 8 * 26; /* the stub's, which calls a method that it has, too */
+    world_set(m->w, fp - 8, STACK + 8 * 20);
+    world_set(m->w, fp - 8 * 3, METHODS);
+    world_set(m->w, STACK + 8 * 18, ret(STUB, 4));
+    CHECK_EQ(world_unwind(m->w, CODE(INTERPRETER) + 50, STACK + 8 * 18, fp), 5);
+    CHECK(java_is(m, 0, XP_JAVA_STUB, BLOB(INTERPRETER), 0x80 + 50, true));
+    CHECK(java_is(m, 2, XP_JAVA_STUB, BLOB(STUB), 0x80 + 32, false));
+    CHECK_EQ(m->w->state->cause, XP_CAUSE_END);
 }
 
 /* A stub called by a compiled method, which was called by another one. Returns where that one has its frame. */

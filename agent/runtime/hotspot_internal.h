@@ -47,6 +47,7 @@
     X(NMETHOD_DEOPT, "nmethod", "_deopt_handler_offset")              \
     X(NMETHOD_DEOPT_26, "nmethod", "_deopt_handler_entry_offset")     \
     X(NMETHOD_DEOPT_MH, "nmethod", "_deopt_mh_handler_offset")        \
+    X(NMETHOD_DEOPT_MH_8, "nmethod", "_deoptimize_mh_offset")         \
     X(NMETHOD_METADATA, "nmethod", "_metadata_offset")                \
     X(NMETHOD_SCOPES, "nmethod", "_scopes_data_offset")               \
     X(NMETHOD_PCS, "nmethod", "_scopes_pcs_offset")                   \

@@ -56,7 +56,8 @@ static void choose_deopt(struct chooser *c, struct xp_jvm *j)
     j->deopt_is_offset = 1;
     j->method_deopt = has(c, FIELD_NMETHOD_DEOPT) ? need(c, FIELD_NMETHOD_DEOPT)
                                                   : either(c, FIELD_NMETHOD_DEOPT_26, FIELD_NMETHOD_DEOPT_8);
-    j->method_deopt_mh = maybe(c, FIELD_NMETHOD_DEOPT_MH);
+    j->method_deopt_mh =
+        has(c, FIELD_NMETHOD_DEOPT_MH) ? need(c, FIELD_NMETHOD_DEOPT_MH) : maybe(c, FIELD_NMETHOD_DEOPT_MH_8);
 }
 
 static void choose_jvm(struct chooser *c, struct xp_jvm *j)

@@ -8,12 +8,20 @@
 #define XP_JAVA_REACH 65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
 #define XP_JAVA_SLOTS 16    /* words above the stack pointer where a return address is looked for */
 
+/* Whether rbp may be that of a frame of the interpreter that a return address at `at` leads to: it still is, or the
+ * frame has saved it. */
+XP_INLINE int xp_has_rbp_above(const struct xp_state *s, u64 at)
+{
+    u64 saved;
+    return s->bp - at < XP_JAVA_REACH || (!xp_read_stack(&saved, 8, at - 8) && saved - at < XP_JAVA_REACH);
+}
+
 /* Whether this is a return address into Java code: behind a call, or where the interpreter goes on, which it pushes
- * itself, if rbp may be that of its frame. */
+ * itself. */
 XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra, u64 at)
 {
-    return xp_in_code(s, ra) && (xp_follows_call(s, ra) > 0 || (s->bp - at < XP_JAVA_REACH && xp_find_blob(ra) &&
-                                                                s->blob_kind == XP_BLOB_INTERPRETER));
+    return xp_in_code(s, ra) && (xp_follows_call(s, ra) > 0 ||
+                                 (xp_has_rbp_above(s, at) && xp_find_blob(ra) && s->blob_kind == XP_BLOB_INTERPRETER));
 }
 
 /* The same for what is on the stack. Out of line, so that it is verified once; not through the window, because calls

@@ -107,6 +107,19 @@ TEST(hotspot_leaf_has_pushed_a_word)
     CHECK(callers_are_right(m, 2));
 }
 
+/* The same, called by the interpreter, which does not push where a call of its own ended. */
+TEST(hotspot_leaf_of_the_interpreter_has_pushed_a_word)
+{
+    AUTO_MACHINE m = machine_new();
+    u64 fp = interpreted(m, CONST + BYTECODE + 9), sp = STACK + 8 * 2;
+    memset(at(m, CODE(INTERPRETER)), 0, 0x80);
+    world_set(m->w, sp + 8 * 3, fp);
+    world_set(m->w, sp + 8 * 4, ret(INTERPRETER, 3));
+    CHECK_EQ(world_unwind(m->w, CODE(COMPILED) + 50, sp, 0x77), 9);
+    CHECK(java_is(m, 2, XP_JAVA_INTERPRETED, METHODS, 9, false));
+    CHECK(callers_are_right(m, 4));
+}
+
 /* Two words that its caller pushed are popped behind the call; the place is remembered with them. */
 TEST(hotspot_caller_has_arguments_on_its_frame)
 {

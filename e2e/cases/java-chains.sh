@@ -11,6 +11,7 @@ need_root
 need python3
 
 build_java Chains
+RELEASE=8 OUT=$TMP/8 build_java Chains
 
 check() { # WHAT OPTION...
     echo -n "$1: "
@@ -18,9 +19,13 @@ check() { # WHAT OPTION...
     expect '.lost["ring-full"] + .lost.scratch + .lost["stack-memory"] + .lost.malformed' == 0
 }
 
+classes_for() { # VERSION
+    if [ "$1" = 8 ]; then echo "$TMP/8"; else echo "$TMP"; fi
+}
+
 launched() { # JAVA ARGUMENTS [FLAG...]
     # shellcheck disable=SC2086
-    record -o "$TMP/x.pb.gz" -- "$1" "${@:3}" -cp "$TMP" Chains $2 >"$TMP/own"
+    record -o "$TMP/x.pb.gz" -- "$1" "${@:3}" -cp "$(classes_for "$version")" Chains $2 >"$TMP/own"
     check "$version ${*:3} launched"
 }
 
@@ -28,7 +33,7 @@ launched() { # JAVA ARGUMENTS [FLAG...]
 attached() { # JAVA ARGUMENTS [FLAG...]
     : >"$TMP/own" # what an earlier one said is gone before this one begins
     # shellcheck disable=SC2086
-    "$1" "${@:3}" -cp "$TMP" Chains $2 >"$TMP/own" &
+    "$1" "${@:3}" -cp "$(classes_for "$version")" Chains $2 >"$TMP/own" &
     local java=$!
     at_exit "kill -KILL $java"
     await grep -q c00 "$TMP/own"
@@ -50,12 +55,16 @@ code() { # KIND KIND-THAT-IS-NOT-THERE...
     done
 }
 
+begin() { # JAVA
+    version=$(version_of "$1")
+    record -- "$1" -version 2>/dev/null # so that the unwind tables of its libraries are there
+    launched "$1" 40
+}
+
 CACHE=$TMP/cache
 for_each_java 17 25
 for java in "${javas[@]}"; do
-    version=$(version_of "$java")
-    record -- "$java" -version 2>/dev/null # so that the unwind tables of its libraries are there
-    launched "$java" 40
+    begin "$java"
     launched "$java" '80 c 20' -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints
     attached "$java" '60 c 20'
     launched "$java" 40 -Xint
@@ -63,4 +72,18 @@ for java in "${javas[@]}"; do
     launched "$java" '40 c 20' -XX:TieredStopAtLevel=1
     code c1 c2
     launched "$java" '80 c0' -Xcomp
+    flags=(-XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational)
+    if "$java" "${flags[@]}" -version >/dev/null 2>&1; then launched "$java" '40 c1' "${flags[@]}"; fi
+done
+
+javas=()
+add_debian_javas 8 26
+for java in "${javas[@]}"; do
+    begin "$java"
+    attached "$java" '60 c 20'
+    if [ "$version" = 8 ]; then
+        launched "$java" '40 c' -Xint
+        code interpreted c1 c2 inlined
+        launched "$java" '60 c1' -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints -XX:+UseConcMarkSweepGC
+    fi
 done

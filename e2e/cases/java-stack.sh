@@ -8,14 +8,19 @@ set -euo pipefail
 need_root
 need python3 jcmd
 
-build_java Parked
+RELEASE=8 build_java Parked
 
 # What inspect says of the virtual machine: its collector, and as many methods as jcmd says, give or take those that are
 # compiled meanwhile.
 about() { # JAVA PID [FLAG...]
     local gc=G1
-    [[ ! "$*" =~ Use(ZGC|Serial) ]] || gc=${BASH_REMATCH[1]}
+    [[ ! "$*" =~ Use(ZGC|Serial|ConcMarkSweep) ]] || gc=${BASH_REMATCH[1]/ConcMarkSweep/CMS}
     "$XPROF" inspect --no-cache --json "$2" >"$TMP/inspect" 2>"$errors" || fail "xprof inspect failed"
+    if [ "$(version_of "$1")" = 8 ]; then # knows no such command, and has another number of its own
+        jq -e --arg gc "$gc" '.runtime | .collector == $gc and (.machine | startswith("HotSpot 25."))' "$TMP/inspect" ||
+            fail "inspect says: $(cat "$TMP/inspect")"
+        return
+    fi
     jcmd "$2" Compiler.codecache >"$TMP/codecache" || fail "jcmd failed"
     python3 - "$TMP/inspect" "$TMP/codecache" "$(version_of "$1")" "$gc" <<'END' || fail "inspect says: $(cat "$TMP/inspect")"
 import json, re, sys
@@ -37,7 +42,13 @@ compare() { # JAVA [FLAG...]
     at_exit "kill -KILL $pid"
     await grep -q ready "$TMP/out"
     "$XPROF" stack --no-cache --json $pid >"$TMP/json" 2>"$errors" || fail "xprof stack failed"
-    "$(jstack_of "$java")" $pid >"$TMP/jstack" || fail "jstack failed"
+    if [ "$(version_of "$java")" = 8 ]; then # jstack would look for it in another /tmp; it prints the same
+        kill -QUIT $pid
+        await grep -q '^JNI global references' "$TMP/out"
+        cp "$TMP/out" "$TMP/jstack"
+    else
+        "$(jstack_of "$java")" $pid >"$TMP/jstack" || fail "jstack failed"
+    fi
     about "$java" $pid "$@"
     { kill -KILL $pid && wait $pid; } 2>/dev/null || true
     echo -n "$(version_of "$java") $*: "
@@ -51,4 +62,11 @@ for java in "${javas[@]}"; do
     compare "$java" -Xint
     compare "$java" -XX:+UseZGC
     compare "$java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+done
+
+javas=()
+add_debian_javas 8
+for java in "${javas[@]}"; do
+    compare "$java" -XX:+UseConcMarkSweepGC
+    compare "$java" -XX:+UseSerialGC -Xint
 done

@@ -15,6 +15,7 @@ MOVING = {"Attach Listener", "Signal Dispatcher"}  # jstack itself makes them ru
 
 def plain(name):
     """Without what hidden classes have behind their names: a number, an address."""
+    name = re.sub(r"(\$\$Lambda)\$\d+/\d+\.", r"\1.", name)  # JDK 8
     return re.sub(r"(\$\$Lambda|\$\w+|\w+)(\$\d+)?[/.+]0x[0-9a-f]+\.", r"\1.", name)
 
 

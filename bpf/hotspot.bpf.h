@@ -39,7 +39,6 @@ XP_INLINE int xp_java_return(struct xp_state *s, u64 cfa, u64 saved)
 /* ---- Compiled methods ---------------------------------------------------------------------------------------------
  */
 #define XP_JAVA_UNSAVED 1 /* the whole frame, but rbp is not saved in it yet */
-#define XP_JAVA_PUSHED  2 /* words that a method may push onto its frame */
 
 /* mov [rsp + N], rbp */
 XP_INLINE int xp_saves_rbp(const u8 *code)
@@ -132,7 +131,7 @@ XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob, u64 *saved)
         size = partial;
     u64 cfa = xp_java_sized(s, size);
     if (!cfa && s->leaf)
-        cfa = xp_java_search(s->sp + size, XP_JAVA_PUSHED);
+        cfa = xp_java_search_pushed(s->sp + size);
     *saved = partial != XP_JAVA_UNSAVED && cfa - s->sp > 8 ? cfa - 16 : 0;
     return cfa;
 }
@@ -275,7 +274,7 @@ XP_NOINLINE int xp_java_step(u32 unused)
     else
         cfa = xp_java_stub(s, blob, &saved);
     if (!cfa) {
-        cfa = xp_java_search(s->sp, XP_JAVA_SLOTS);
+        cfa = xp_java_search(s->sp);
         saved = cfa - s->sp > 8 ? cfa - 16 : 0;
     }
     if (!cfa)

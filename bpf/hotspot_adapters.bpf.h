@@ -11,36 +11,20 @@
  */
 #pragma once
 
-#define XP_ADAPTER_REACH 2048 /* bytes of arguments that an adapter puts between its caller's frame and its own */
-#define XP_PUSHED_R13    16   /* from the end of the state of the FPU to r13: r15, r14 */
-#define XP_PUSHED_REACH  4096 /* bytes that are pushed */
+#define XP_ADAPTER_REACH  2048 /* bytes of arguments that an adapter puts between its caller's frame and its own */
+#define XP_PUSHED_R13     16   /* from the end of the state of the FPU to r13: r15, r14 */
+#define XP_PUSHED_REACH   4096 /* bytes that are pushed */
+#define XP_ADAPTER_PLACES 4
 
-/* The return address is where r13 is. */
-XP_INLINE u64 xp_adapter_at(const struct xp_state *s, u64 r13)
+/* A place where the return address may be; 0: there are no more. In this order: where it was, while it is in rax;
+ * where it is; just below that, also while it is in rax; and at r13, if registers are pushed. In a call of the virtual
+ * machine the pushed r13 counts; the state of the FPU has 512 bytes, since JDK 12: 2,688. */
+XP_INLINE u64 xp_adapter_place(const struct xp_state *s, u32 i)
 {
-    return !(r13 & 7) && r13 - s->sp < XP_PUSHED_REACH && xp_holds_java_return(r13) ? r13 + 8 : 0;
-}
-
-/* It called the virtual machine. The state of the FPU has 512 bytes, since JDK 12: 2,688. */
-XP_INLINE u64 xp_adapter_calls(struct xp_state *s)
-{
-    u64 r13, cfa = 0;
-    if (!xp_load(s, s->sp + 512 + XP_PUSHED_R13, &r13))
-        cfa = xp_adapter_at(s, r13);
-    if (!cfa && !xp_load(s, s->sp + 2688 + XP_PUSHED_R13, &r13))
-        cfa = xp_adapter_at(s, r13);
-    return cfa;
-}
-
-/* The return address is in rax only: [rsp] is what was there before. */
-XP_INLINE u64 xp_adapter_moves(struct xp_state *s)
-{
-    u64 ra = s->regs.r[0], r13 = s->regs.r[13], was;
-    if (!xp_in_code(s, ra) || (!xp_load(s, s->sp, &was) && was == ra))
-        return 0;
-    if (!(r13 & 7) && r13 - s->sp <= XP_ADAPTER_REACH && !xp_load(s, r13 - 8, &was) && was == ra)
-        return xp_is_java_return(s, ra, r13 - 8) ? r13 : 0;
-    return !xp_load(s, s->sp - 8, &was) && was == ra && xp_is_java_return(s, ra, s->sp) ? s->sp : 0;
+    u64 r13 = s->regs.r[13];
+    if (s->leaf)
+        return i == 0 ? r13 - 8 : i == 1 ? s->sp : i == 2 ? s->sp - 8 : r13;
+    return i > 1 || xp_read_stack(&r13, 8, s->sp + (i ? 2688 : 512) + XP_PUSHED_R13) ? 0 : r13;
 }
 
 /* Returns the CFA of an adapter; 0: it is to be looked for. */
@@ -48,14 +32,17 @@ XP_NOINLINE u64 xp_adapter_cfa(u32 unused)
 {
     asm volatile("" ::"r"(unused));
     struct xp_state *s = xp_state_get();
-    if (!s)
+    u64 ra;
+    if (!s || (s->leaf && s->leaf != XP_LEAF_REGS))
         return 0;
-    if (s->leaf != XP_LEAF_REGS)
-        return s->leaf ? 0 : xp_adapter_calls(s);
-    u64 cfa = xp_adapter_moves(s);
-    if (cfa)
-        return cfa;
-    return xp_holds_java_return(s->sp) ? s->sp + 8 : xp_adapter_at(s, s->regs.r[13]);
+    for (u32 i = 0; i < XP_ADAPTER_PLACES; i++) {
+        u64 at = xp_adapter_place(s, i);
+        if ((at & 7) || at + 8 - s->sp > XP_PUSHED_REACH || xp_read_stack(&ra, 8, at))
+            continue;
+        if ((!s->leaf || (i & 1) || ra == s->regs.r[0]) && xp_is_java_return(s, ra, at))
+            return at + 8;
+    }
+    return 0;
 }
 
 /* Whether a compiled method that has its frame at `sp` was called by Java code. */

@@ -5,15 +5,16 @@
  */
 #pragma once
 
-#define XP_JAVA_REACH 65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
-#define XP_JAVA_SLOTS 16    /* words above the stack pointer where a return address is looked for */
+#define XP_JAVA_REACH  65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
+#define XP_JAVA_SLOTS  16    /* words above the stack pointer where a return address is looked for */
+#define XP_JAVA_PUSHED 2     /* words that a method may push onto its frame */
 
 /* Whether rbp may be that of a frame of the interpreter that a return address at `at` leads to: it still is, or the
- * frame has saved it. */
-XP_INLINE int xp_has_rbp_above(const struct xp_state *s, u64 at)
+ * frame has saved it. It is read into the state: in some programs the calls to here have 512 bytes of stack in all. */
+XP_INLINE int xp_has_rbp_above(struct xp_state *s, u64 at)
 {
-    u64 saved;
-    return s->bp - at < XP_JAVA_REACH || (!xp_read_stack(&saved, 8, at - 8) && saved - at < XP_JAVA_REACH);
+    return s->bp - at < XP_JAVA_REACH ||
+           (!xp_read_stack(s->object, 8, at - 8) && *(u64 *)s->object - at < XP_JAVA_REACH);
 }
 
 /* Whether this is a return address into Java code: behind a call, or where the interpreter goes on, which it pushes
@@ -24,27 +25,30 @@ XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra, u64 at)
                                  (xp_has_rbp_above(s, at) && xp_find_blob(ra) && s->blob_kind == XP_BLOB_INTERPRETER));
 }
 
-/* The same for what is on the stack. Out of line, so that it is verified once; not through the window, because calls
- * are nested deep already. */
-XP_NOINLINE int xp_holds_java_return(u64 at)
-{
-    struct xp_state *s = xp_state_get();
-    u64 ra;
-    return s && !xp_read_stack(&ra, 8, at) && xp_is_java_return(s, ra, at);
-}
-
-/* Looks for the return address of a frame that does not look like what its blob says, in so many words from `sp` on: at
- * its entry or end, or with arguments on it. Out of line, because it is rare. */
-XP_NOINLINE u64 xp_java_search(u64 sp, u32 slots)
+/* Looks for the return address of a frame that does not look like what its blob says: at its entry or end, or with
+ * arguments on it. Not through the window, because calls are nested deep already. */
+XP_INLINE u64 xp_java_look(u64 sp, u32 slots)
 {
     struct xp_state *s = xp_state_get();
     u64 ra;
     if (!s)
         return 0;
-    for (u32 i = 0; i < XP_JAVA_SLOTS && i < slots; i++, sp += 8)
+    for (u32 i = 0; i < slots; i++, sp += 8)
         if (!xp_read_stack(&ra, 8, sp) && xp_is_java_return(s, ra, sp))
             return sp + 8;
     return 0;
+}
+
+/* Out of line, because it is rare. */
+XP_NOINLINE u64 xp_java_search(u64 sp)
+{
+    return xp_java_look(sp, XP_JAVA_SLOTS);
+}
+
+/* The same where it would be if there were no words that a method has pushed onto its frame. */
+XP_NOINLINE u64 xp_java_search_pushed(u64 sp)
+{
+    return xp_java_look(sp, XP_JAVA_PUSHED);
 }
 
 /* A frame whose size is known, if that leads to Java code. What calls a method is always there; a frame that is to be

@@ -49,7 +49,7 @@ churn() { # TWO_HEX_DIGITS JAVA [FLAG...]
 }
 
 for_each_java 17 25
-start_agent --host-processes off --rate 999 --max-rate 999 --max-cpu 100
+start_agent --host-processes off --rate "${JAVA_CHURN_RATE:-999}" --max-rate "${JAVA_CHURN_RATE:-999}" --max-cpu 100
 n=0
 for java in "${javas[@]}"; do
     flags=('' -XX:CompileThresholdScaling=0.05)

@@ -11,38 +11,45 @@
  */
 #pragma once
 
-#define XP_ADAPTER_REACH  2048 /* bytes of arguments that an adapter puts between its caller's frame and its own */
-#define XP_PUSHED_R13     16   /* from the end of the state of the FPU to r13: r15, r14 */
-#define XP_PUSHED_REACH   4096 /* bytes that are pushed */
-#define XP_ADAPTER_PLACES 4
+#define XP_ADAPTER_REACH 2048 /* bytes of arguments that an adapter puts between its caller's frame and its own */
+#define XP_PUSHED_R13    16   /* from the end of the state of the FPU to r13: r15, r14 */
+#define XP_PUSHED_REACH  4096 /* bytes that are pushed */
 
-/* A place where the return address may be; 0: there are no more. In this order: where it was, while it is in rax;
- * where it is; just below that, also while it is in rax; and at r13, if registers are pushed. In a call of the virtual
- * machine the pushed r13 counts; the state of the FPU has 512 bytes, since JDK 12: 2,688. */
-XP_INLINE u64 xp_adapter_place(const struct xp_state *s, u32 i)
+/* Returns the CFA if the return address is at `at`. `in_rax`: and in rax, too. */
+XP_INLINE u64 xp_adapter_try(struct xp_state *s, u64 at, int in_rax)
 {
-    u64 r13 = s->regs.r[13];
-    if (s->leaf)
-        return i == 0 ? r13 - 8 : i == 1 ? s->sp : i == 2 ? s->sp - 8 : r13;
-    return i > 1 || xp_read_stack(&r13, 8, s->sp + (i ? 2688 : 512) + XP_PUSHED_R13) ? 0 : r13;
+    u64 ra;
+    if ((at & 7) || at + 8 - s->sp > XP_PUSHED_REACH || xp_read_stack(&ra, 8, at) || (in_rax && ra != s->regs.r[0]))
+        return 0;
+    return xp_is_java_return(s, ra, at) ? at + 8 : 0;
 }
 
-/* Returns the CFA of an adapter; 0: it is to be looked for. */
+/* In this order: where it was, while it is in rax; where it is; just below that, also while it is in rax; and at r13,
+ * if registers are pushed. */
+XP_INLINE u64 xp_adapter_leaf(struct xp_state *s)
+{
+    u64 cfa = xp_adapter_try(s, s->regs.r[13] - 8, 1);
+    cfa = cfa ? cfa : xp_adapter_try(s, s->sp, 0);
+    cfa = cfa ? cfa : xp_adapter_try(s, s->sp - 8, 1);
+    return cfa ? cfa : xp_adapter_try(s, s->regs.r[13], 0);
+}
+
+/* Returns the CFA of an adapter; 0: it is to be looked for. In a call of the virtual machine the pushed r13 counts; the
+ * state of the FPU has 512 bytes, since JDK 12: 2,688. */
 XP_NOINLINE u64 xp_adapter_cfa(u32 unused)
 {
     asm volatile("" ::"r"(unused));
     struct xp_state *s = xp_state_get();
-    u64 ra;
-    if (!s || (s->leaf && s->leaf != XP_LEAF_REGS))
+    u64 r13, cfa = 0;
+    if (!s)
         return 0;
-    for (u32 i = 0; i < XP_ADAPTER_PLACES; i++) {
-        u64 at = xp_adapter_place(s, i);
-        if ((at & 7) || at + 8 - s->sp > XP_PUSHED_REACH || xp_read_stack(&ra, 8, at))
-            continue;
-        if ((!s->leaf || (i & 1) || ra == s->regs.r[0]) && xp_is_java_return(s, ra, at))
-            return at + 8;
-    }
-    return 0;
+    if (s->leaf)
+        return s->leaf == XP_LEAF_REGS ? xp_adapter_leaf(s) : 0;
+    if (!xp_read_stack(&r13, 8, s->sp + 512 + XP_PUSHED_R13))
+        cfa = xp_adapter_try(s, r13, 0);
+    if (!cfa && !xp_read_stack(&r13, 8, s->sp + 2688 + XP_PUSHED_R13))
+        cfa = xp_adapter_try(s, r13, 0);
+    return cfa;
 }
 
 /* Whether a compiled method that has its frame at `sp` was called by Java code. */

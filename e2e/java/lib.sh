@@ -42,7 +42,7 @@ add_debian_javas() { # VERSION...
 #!/bin/bash
 exec unshare -m --propagation private bash -c 'mount --rbind /proc "\$0/proc" && mount --rbind /dev "\$0/dev" &&
     mount -t tmpfs none "\$0/tmp" && mkdir -p "\$0$TMP" && mount --bind "$TMP" "\$0$TMP" && exec chroot "\$0" "\$@"' \
-    '$root' /usr/lib/jvm/java-$version-openjdk-amd64/bin/java "\$@"
+    '$root' /usr/lib/jvm/java-$version-openjdk-amd64/bin/java -Dfile.encoding=UTF-8 -Dstdout.encoding=UTF-8 "\$@"
 END
         chmod +x "$java"
         "$java" -version >/dev/null 2>"$errors" || fail "Java $version of Debian's sid does not run"

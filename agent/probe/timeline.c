@@ -95,12 +95,9 @@ static int attach(struct timeline_probe *p)
         struct bpf_program *program;
         struct bpf_link **link;
     } all[] = {
-        {s->progs.xp_tl_fork, &s->links.xp_tl_fork},
-        {s->progs.xp_tl_exec, &s->links.xp_tl_exec},
-        {s->progs.xp_tl_rename, &s->links.xp_tl_rename},
-        {s->progs.xp_tl_wakeup_new, &s->links.xp_tl_wakeup_new},
-        {s->progs.xp_tl_wakeup, &s->links.xp_tl_wakeup},
-        {s->progs.xp_tl_waking, &s->links.xp_tl_waking},
+        {s->progs.xp_tl_fork, &s->links.xp_tl_fork},     {s->progs.xp_tl_exec, &s->links.xp_tl_exec},
+        {s->progs.xp_tl_rename, &s->links.xp_tl_rename}, {s->progs.xp_tl_wakeup_new, &s->links.xp_tl_wakeup_new},
+        {s->progs.xp_tl_wakeup, &s->links.xp_tl_wakeup}, {s->progs.xp_tl_waking, &s->links.xp_tl_waking},
         {s->progs.xp_tl_switch, &s->links.xp_tl_switch},
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)

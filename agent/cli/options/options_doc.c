@@ -92,18 +92,19 @@ static void add_command_case(const struct command *c, struct buf *out)
  * these is offered. A colon ends a word for bash. */
 static void add_probes(struct buf *out)
 {
-    buf_str(out,
-            "_xprof_probes() {\n"
-            "local typed=${COMP_LINE:0:${COMP_POINT:-0}} last names form='^(uprobe|uretprobe|uprobe-latency|usdt):[^:]*$'\n"
-            "[[ $typed =~ [[:space:]](-e|--event|list)[[:space:]]+([^[:space:]]*:[^[:space:]]*)$ ]] || return 1\n"
-            "last=${BASH_REMATCH[2]##*,}\n"
-            "if [[ $last =~ $form ]]; then COMPREPLY=($(compgen -f -- \"${last#*:}\")); return 0; fi\n"
-            "compopt +o filenames 2>/dev/null\n"
-            "names=$(\"${COMP_WORDS[0]}\" list \"$last*\" 2>/dev/null | cut -d' ' -f1 | cut -d'(' -f1 |\n"
-            "    sort -u | head -n 1000 | grep -E '^[[:alnum:]_.:/?~=@-]+$')\n"
-            "[ -z \"$names\" ] || mapfile -t COMPREPLY <<<\"$names\"\n"
-            "COMPREPLY=(\"${COMPREPLY[@]#\"${last%\"${last##*:}\"}\"}\")\n"
-            "}\n");
+    buf_str(
+        out,
+        "_xprof_probes() {\n"
+        "local typed=${COMP_LINE:0:${COMP_POINT:-0}} last names form='^(uprobe|uretprobe|uprobe-latency|usdt):[^:]*$'\n"
+        "[[ $typed =~ [[:space:]](-e|--event|list)[[:space:]]+([^[:space:]]*:[^[:space:]]*)$ ]] || return 1\n"
+        "last=${BASH_REMATCH[2]##*,}\n"
+        "if [[ $last =~ $form ]]; then COMPREPLY=($(compgen -f -- \"${last#*:}\")); return 0; fi\n"
+        "compopt +o filenames 2>/dev/null\n"
+        "names=$(\"${COMP_WORDS[0]}\" list \"$last*\" 2>/dev/null | cut -d' ' -f1 | cut -d'(' -f1 |\n"
+        "    sort -u | head -n 1000 | grep -E '^[[:alnum:]_.:/?~=@-]+$')\n"
+        "[ -z \"$names\" ] || mapfile -t COMPREPLY <<<\"$names\"\n"
+        "COMPREPLY=(\"${COMPREPLY[@]#\"${last%\"${last##*:}\"}\"}\")\n"
+        "}\n");
 }
 
 void options_completion(const struct command *const *commands, size_t n, struct buf *out)

@@ -203,8 +203,10 @@ static u16 process_offset(const struct search *s, u64 scheduler)
 static u16 find_process(const struct search *s)
 {
     u16 found = 0;
-    for (u64 at = s->first; at - s->first < MAX_DISTANCE && !found; at += CACHE_LINE) {
+    bool there = true;
+    for (u64 at = s->first; there && !found && at - s->first < MAX_DISTANCE; at += CACHE_LINE) {
         bool ok = true;
+        memory_u(s->m, at, sizeof(u64), &there);
         u64 registers = registers_of(s, at, &ok);
         if (ok && caller_of(s, registers) == s->b->machine.beam.caller)
             found = process_offset(s, at);

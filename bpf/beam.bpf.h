@@ -81,12 +81,15 @@ XP_INLINE u64 xp_beam_process(struct xp_state *s, u64 registers)
 }
 
 /* Has the stack of the process in place of that of the thread. Returns 0; 1: it is not known where that is. */
-XP_INLINE int xp_beam_hop(struct xp_state *s)
+XP_NOINLINE int xp_beam_hop(u32 unused)
 {
-    int field = xp_beam_restores(s->ip);
-    u64 sp = s->bp, process;
-    if (field < -1)
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    u64 sp, process;
+    int field = s ? xp_beam_restores(s->ip) : -2;
+    if (!s || field < -1)
         return 1;
+    sp = s->bp;
     if (field >= 0) {
         process = xp_beam_process(s, s->bx - s->script.beam.registers);
         if (!process || xp_read_user(&sp, 8, process + (u32)field))
@@ -147,7 +150,7 @@ XP_NOINLINE int xp_beam_step(u32 unused)
     int native = xp_beam_is_native(s), outcome = 2;
     if (native && s->ip - b->main < b->main_bytes)
         return xp_beam_leave(s->bx - b->registers);
-    if (native && xp_beam_hop(s))
+    if (native && xp_beam_hop(0))
         return xp_stop(s, XP_CAUSE_BEAM_STACK);
     s->seek.word = native || s->leaf; /* it is the innermost frame */
     if (s->seek.word && !xp_beam_shared(s))

@@ -36,6 +36,7 @@ static void erlang_free(struct erlang **e)
 static int read_code(void *ctx, void *to, u32 len, u64 from)
 {
     static const u8 call[8] = {0x90, 0x90, 0x90, 0xe8};
+    static const u8 restores[7] = {0x48, 0x89, 0xec, 0x49, 0x8b, 0x65, STOP}; /* mov rsp, rbp; mov rsp, [r13 + STOP] */
     u8 bytes[256];
     if (from < CODE - 8 || from > WORLD_TEXT + 0x1000 || len > sizeof(bytes))
         return world_read(ctx, to, len, from);
@@ -43,9 +44,9 @@ static int read_code(void *ctx, void *to, u32 len, u64 from)
     if (len == sizeof(call))
         memcpy(bytes, call, sizeof(call));
     else if (from == BY_BP)
-        memcpy(bytes + 100, "\x48\x89\xec\x49\x8b\x65\x58", 7);
+        memcpy(bytes + 100, restores, sizeof(restores));
     else if (from == BY_PROCESS)
-        memcpy(bytes + 252, "\x49\x8b\x65\x58", 4);
+        memcpy(bytes + 252, restores + 3, 4);
     memcpy(to, bytes, len);
     return 0;
 }

@@ -11,11 +11,11 @@
  */
 #pragma once
 
-#define XP_BEAM_WORDS 1280 /* of one frame, at most: 1024 Y registers, and what is pushed */
-#define XP_BEAM_BATCH 128  /* of these, in a verified function */
-#define XP_BEAM_NEAR  512  /* bytes below the registers: the end of the thread's stack in generated code */
-#define XP_BEAM_AHEAD 256  /* bytes of code behind a call, up to where it goes back to the process's stack */
-#define XP_BEAM_TAGS  3    /* of a word; 0: a return address, or nothing */
+#define XP_BEAM_BATCH 32  /* words that are looked at together, */
+#define XP_BEAM_LOOKS 48  /* so often in a frame: 1024 Y registers, what is pushed, and what looks like an address */
+#define XP_BEAM_NEAR  512 /* bytes below the registers: the end of the thread's stack in generated code */
+#define XP_BEAM_AHEAD 256 /* bytes of code behind a call, up to where it goes back to the process's stack */
+#define XP_BEAM_TAGS  3   /* of a word; 0: a return address, or nothing */
 
 /* Whether such frames were found in the stack. */
 XP_INLINE int xp_is_beam(const struct xp_state *s)
@@ -116,8 +116,8 @@ XP_INLINE int xp_beam_shared(struct xp_state *s)
     return xp_arrive(s, word, at + 8, s->bp, XP_WORD_FP);
 }
 
-/* Looks for the next return address in a batch of words. Variables of the innermost frame may not have a value yet:
- * then they have what was there before. Returns 0; 1: stopped; 2: there is none. */
+/* Looks for the next word that may be a return address, in a batch of them: s->seek.ra, at s->seek.at. Returns 0; 1:
+ * stopped; 2: there is none. */
 XP_NOINLINE int xp_beam_batch(u64 at)
 {
     struct xp_state *s = xp_state_get();
@@ -130,16 +130,16 @@ XP_NOINLINE int xp_beam_batch(u64 at)
         /* frame pointers, if there are any, lead to the stack itself */
         if (word & XP_BEAM_TAGS || word < 4096 || word - at < XP_REG_REACH)
             continue;
-        if (word == s->script.beam.exit)
-            return xp_beam_leave(s->bx - s->script.beam.registers);
-        if (s->seek.word && !xp_beam_is_return(word))
-            continue;
-        return word < XP_USER_END ? xp_arrive(s, word, at + 8, s->bp, XP_WORD_FP) : xp_stop(s, XP_CAUSE_BEAM_STACK);
+        s->seek.ra = word;
+        s->seek.at = at;
+        return 0;
     }
     return 2;
 }
 
-/* Unwinds the frame of generated code that was noted last. Returns 0; 1: stopped. */
+/* Unwinds the frame of generated code that was noted last. Returns 0; 1: stopped. Variables of the innermost frame may
+ * not have a value yet: then they have what was there before. Calls are nested as deep as verifiers take them: what
+ * judges a word is not called by what finds it. */
 XP_NOINLINE int xp_beam_step(u32 unused)
 {
     asm volatile("" ::"r"(unused));
@@ -152,10 +152,21 @@ XP_NOINLINE int xp_beam_step(u32 unused)
         return xp_beam_leave(s->bx - b->registers);
     if (native && xp_beam_hop(0))
         return xp_stop(s, XP_CAUSE_BEAM_STACK);
-    s->seek.word = native || s->leaf; /* it is the innermost frame */
-    if (s->seek.word && !xp_beam_shared(s))
+    int innermost = native || s->leaf;
+    if (innermost && !xp_beam_shared(s))
         return 0;
-    for (u32 i = 0; i < XP_BEAM_WORDS / XP_BEAM_BATCH && outcome == 2; i++)
-        outcome = xp_beam_batch(s->sp + 8ull * XP_BEAM_BATCH * i);
-    return outcome == 2 ? xp_stop(s, XP_CAUSE_BEAM_STACK) : outcome;
+    u64 at = s->sp;
+    for (u32 i = 0; i < XP_BEAM_LOOKS && outcome == 2; i++) {
+        outcome = xp_beam_batch(at);
+        at = outcome ? at + 8 * XP_BEAM_BATCH : s->seek.at + 8;
+        if (!outcome && innermost && s->seek.ra != b->exit && !xp_beam_is_return(s->seek.ra))
+            outcome = 2;
+    }
+    if (outcome == 1)
+        return 1;
+    if (!outcome && s->seek.ra == b->exit)
+        return xp_beam_leave(s->bx - b->registers);
+    if (outcome || s->seek.ra >= XP_USER_END)
+        return xp_stop(s, XP_CAUSE_BEAM_STACK);
+    return xp_arrive(s, s->seek.ra, s->seek.at + 8, s->bp, XP_WORD_FP);
 }

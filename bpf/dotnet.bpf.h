@@ -18,7 +18,7 @@ XP_INLINE int xp_dotnet_note(struct xp_state *s)
     if (!xp_has_language(s, XP_LANGUAGE_DOTNET))
         return 0;
     if (!s->cur.file.id)
-        xp_put_address(s);
+        xp_put_address(0);
     return 1;
 }
 

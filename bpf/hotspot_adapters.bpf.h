@@ -56,10 +56,12 @@ XP_NOINLINE u64 xp_adapter_cfa(u32 unused)
 XP_INLINE int xp_adapter_fits(struct xp_state *s, u64 sp)
 {
     u64 ra, size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
-    return size < XP_JAVA_REACH * 8 && !xp_load(s, sp + size - 8, &ra) && xp_in_code(s, ra);
+    return size < XP_JAVA_REACH * 8 && !xp_read_stack(&ra, 8, sp + size - 8) && xp_in_code(s, ra);
 }
 
-/* Returns rsp of what called an adapter, or the entry of the interpreter behind it: r13, unless that is not set yet,
+/* Calls are nested as deep as verifiers take them, so these read without xp_load.
+ *
+ * Returns rsp of what called an adapter, or the entry of the interpreter behind it: r13, unless that is not set yet,
  * and has a value that is older. Then the caller's own return address tells. */
 XP_NOINLINE u64 xp_adapter_sender(u64 cfa, u32 kind)
 {
@@ -72,7 +74,7 @@ XP_NOINLINE u64 xp_adapter_sender(u64 cfa, u32 kind)
         return cfa;
     if (kind != XP_BLOB_ADAPTER)
         return r13;
-    if (xp_load(s, cfa - 8, &ra) || !xp_find_blob(ra) || s->blob_kind != XP_BLOB_METHOD)
+    if (xp_read_stack(&ra, 8, cfa - 8) || !xp_find_blob(ra) || s->blob_kind != XP_BLOB_METHOD)
         return r13;
     return xp_adapter_fits(s, cfa) ? cfa : r13;
 }

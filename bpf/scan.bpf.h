@@ -119,3 +119,10 @@ XP_INLINE int xp_scan(void)
         outcome = xp_scan_batch(i);
     return outcome == XP_SCAN_NONE ? 1 : outcome;
 }
+
+/* Finds the next return address on a stack where no rule tells it. Returns 0; 1: stopped. */
+XP_INLINE int xp_find(u32 unused)
+{
+    struct xp_state *s = xp_state_get();
+    return !s ? 1 : xp_is_beam(s) ? xp_beam_step(unused) : xp_scan();
+}

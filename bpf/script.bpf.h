@@ -60,16 +60,20 @@ XP_INLINE int xp_push_frame(struct xp_state *s, u64 address, u32 cookie, u32 pos
     return xp_push_script(s, word, XP_MORE_WORD(cookie, position)) ? XP_PY_FULL : XP_PY_ON;
 }
 
-/* The frame that was noted last is one of generated code: gets the words of a frame of s->script. */
-XP_INLINE void xp_put_address(struct xp_state *s)
+/* The frame that was noted last is one of generated code: gets the words of a frame of s->script. Out of line, so that
+ * it is verified once. */
+XP_NOINLINE int xp_put_address(u32 unused)
 {
-    if (!s->sample.nuser)
-        return;
+    asm volatile("" ::"r"(unused));
+    struct xp_state *s = xp_state_get();
+    if (!s || !s->sample.nuser)
+        return 0;
     s->sample.nuser--;
     s->py.exact = s->leaf ? XP_WORD_EXACT : 0;
     if (xp_push_frame(s, s->ip, 0, 0))
         s->sample.nuser++;
     s->py.exact = 0;
+    return 0;
 }
 
 #include "bpf/ruby.bpf.h"

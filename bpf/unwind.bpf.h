@@ -145,7 +145,7 @@ XP_INLINE int xp_step_gap(struct xp_state *s, u32 kind)
     if (!s->cur.file.id && !xp_php_generated(0))
         return 0;
     if (!s->cur.file.id && xp_has_language(s, XP_LANGUAGE_BEAM)) { /* its stack is scanned: beam.bpf.h */
-        xp_put_address(s);
+        xp_put_address(0);
         return xp_stop(s, XP_CAUSE_FP_ANON);
     }
     u32 net = (!s->cur.file.id || s->cur.file.flags & XP_FILE_NO_ELF) && xp_dotnet_note(s);
@@ -367,13 +367,10 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
 XP_NOINLINE int xp_step_on(u32 unused)
 {
     asm volatile("" ::"r"(unused));
-    struct xp_state *s = xp_state_get();
-    if (!s)
-        return 1;
     for (u32 i = 0; i < XP_STEP_CALLS; i++) {
         int outcome = xp_step_batch(i);
         if (outcome == XP_LOST)
-            outcome = xp_is_beam(s) ? xp_beam_step(i) : xp_scan();
+            outcome = xp_find(i);
         if (outcome == XP_LOOP)
             outcome = xp_loop_splice(i);
         else if (outcome == XP_BARE)

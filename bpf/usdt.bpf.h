@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
  *
- * Reads arguments of USDT probes, by what is known of the site (bpf/usdt.h), whose number is the cookie of the place, or
- * in it (XP_MAPPED: bpf/heap.h). Without cookies, what is read is where it is at the first site (agent/probe/usdt.c).
+ * Reads arguments of USDT probes, by what is known of the site (bpf/usdt.h), whose number is the cookie of the place,
+ * or in it (XP_MAPPED: bpf/heap.h). Without cookies, what is read is where it is at the first site
+ * (agent/probe/usdt.c).
  */
 #pragma once
 #include "bpf/usdt.h"

@@ -1,6 +1,7 @@
 # The stack that eBPF programs take together with the functions that they call, from what `llvm-objdump -d -r` says of an
 # object: a complaint for each program that takes more than 512 bytes. Old kernels count each function's in units of 32
-# bytes (kernel/bpf/verifier.c: check_max_stack_depth), and refuse the program.
+# bytes (kernel/bpf/verifier.c: check_max_stack_depth), and refuse the program. All refuse one in which more than 8
+# functions are nested (MAX_CALL_FRAMES).
 #   awk -v file=bpf/NAME.bpf.c -f tools/stacks.awk
 function number(text,    n, i) {
     if (text !~ /^0x/)
@@ -24,6 +25,16 @@ function worst(name,    list, n, i, most, all) {
     all = own[name] ? own[name] : 1
     return known[name] = most + int((all + 31) / 32) * 32
 }
+function deepest(name,    list, n, i, most, chain) {
+    if (name in chains)
+        return chains[name]
+    n = split(calls[name], list, " ")
+    for (i = 1; i <= n; i++) {
+        chain = list[i] in own ? deepest(list[i]) : ""
+        most = split(chain, none, " ") > split(most, none, " ") ? chain : most
+    }
+    return chains[name] = name (most == "" ? "" : " " most)
+}
 /^Disassembly of section/ { section = $4 }
 /^[0-9a-f]+ <[^>]*>:$/ {
     if ($2 ~ /^<LBB/)
@@ -40,6 +51,11 @@ END {
     for (p in programs)
         if (worst(p) > 512) {
             printf "%s:1: %s and what it calls take %d bytes of stack\n", file, p, worst(p)
+            bad = 1
+        }
+    for (p in programs)
+        if (split(deepest(p), none, " ") > 8) {
+            printf "%s:1: calls are nested too deep: %s\n", file, deepest(p)
             bad = 1
         }
     exit bad

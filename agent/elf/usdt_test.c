@@ -132,7 +132,9 @@ TEST(usdt_places_are_sites_with_what_is_asked_for)
     NOTE(&notes, 0x10020, 0, "shop\0sold\0-4@%eax 8@8(%rsp)");
     NOTE(&notes, 0x10010, 0, "shop\0gone\0-4@$3");
     NOTE(&notes, 0x10020, 0, "shop\0lost\0-4@%eax 8@8(%rsp)");
-    NOTE(&notes, 0x10018, 0, "shop\0wide\0" "4f@%xmm0 8@%rbx");
+    NOTE(&notes, 0x10018, 0,
+         "shop\0wide\0"
+         "4f@%xmm0 8@%rbx");
     find_in(&notes, "shop:*", &out);
     struct usdt *u = (void *)out.data;
     CHECK_EQ(u->n, 4);

@@ -3,6 +3,7 @@
  */
 #include "base/fs.h"
 #include "dwarf/name_index.h"
+#include "runtime/dotnet.h"
 #include "runtime/dotnet_crafted_file.h"
 #include <stdint.h>
 

@@ -11,8 +11,8 @@ find_erl() { # [SUITE]
             command -v mmdebstrap >/dev/null || skip "there is no mmdebstrap for Debian's $1"
             fail "Debian's $1 cannot be fetched"
         fi
-        local erts=$root/usr/lib/erlang/erts-*/bin # there is no shell, which erl is a script of
-        erts=$(echo $erts)
+        local erts # there is no shell, which erl is a script of
+        erts=$(compgen -G "$root/usr/lib/erlang/erts-*/bin")
         erl=(env "BINDIR=${erts#"$root"}" ROOTDIR=/usr/lib/erlang EMU=beam PROGNAME=erl HOME=/ LANG=C.UTF-8
             chroot "$root" "${erts#"$root"}/erlexec")
     fi

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Pods whose containers run a program of ours, and what an agent's profiles have of them. Sourced after e2e/agent/lib.sh and
 # e2e/faults/lib.sh.
 declare -A pids pods

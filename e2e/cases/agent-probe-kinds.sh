@@ -55,7 +55,7 @@ start_containerd
 INTERVAL=2s start_agent --kube cri --cri-socket "$socket" --config "$TMP/x.yaml"
 
 # It waits for a line, each time that it is run.
-SHELL_OF='mkfifo /tmp/go; while :; do /tmp/crate go </tmp/go >/tmp/out; done'
+SHELL_OF='mkfifo /tmp/go; while :; do /tmp/crate go </tmp/go >/tmp/out; sleep 1; done' # until the writer has closed it
 pod_of fixed 1 usdt xprof.io/profile=swims,guards,floats
 pod_of moved 2 moved xprof.io/profile=swims,guards
 pod_of slow 3 lag xprof.io/profile=lags,long-lags,page-touches

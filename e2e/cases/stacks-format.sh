@@ -66,7 +66,7 @@ both() { # OPTION... -- COMMAND...: a recording in both formats, read; what it s
 both -e cpu -F 199 -- "$TMP/threads"
 [ "$(grep -c '^thread .* worker[0-7] ' "$TMP/said")" = 8 ] || fail "not each thread has numbers of its own"
 awk '$1 == "thread" && $4 ~ /^worker/ && ($2 != $3 || $2 == $5) { exit 1 }' "$TMP/said" || fail "the numbers are not the threads'"
-head -n 3 "$TMP/x.stacks" | grep -qE $'^pid\tusid\tksid\tcpu/5025125nanoseconds$' || fail "the head does not say the period"
+grep -qE $'^pid\tusid\tksid\tcpu/5025125nanoseconds$' <(head -n 3 "$TMP/x.stacks") || fail "the head does not say the period"
 size=$(readelf -sW "$TMP/threads" | awk '$8 == "burn" { print $3; exit }')
 python3 - "$TMP/said" "$size" <<'END' || fail "offsets are not within burn"
 import sys
@@ -88,7 +88,7 @@ awk -F'\t' 'NR > 3 && NF > 3 && $2 > 0 && $3 > 0 && $4 == 300 { found = 1 } END 
 
 # Of a file: the name of the column ends at its slash.
 both -e "uprobe:$TMP/probes:weigh" --value arg2:bytes -- "$TMP/probes"
-head -n 3 "$TMP/x.stacks" | grep -qE $'^pid\tusid\tksid\targ2/1bytes$' || fail "the head: $(head -n 3 "$TMP/x.stacks")"
+grep -qE $'^pid\tusid\tksid\targ2/1bytes$' <(head -n 3 "$TMP/x.stacks") || fail "the head: $(head -n 3 "$TMP/x.stacks")"
 
 # Later: the same threads, and callers at the same places.
 frames_of() { # FUNCTION...: where they are, as the file says

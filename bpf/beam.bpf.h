@@ -17,12 +17,6 @@
 #define XP_BEAM_AHEAD 256 /* bytes of code behind a call, up to where it goes back to the process's stack */
 #define XP_BEAM_TAGS  3   /* of a word; 0: a return address, or nothing */
 
-/* Whether such frames were found in the stack. */
-XP_INLINE int xp_is_beam(const struct xp_state *s)
-{
-    return s->runtime & XP_HAS_SCRIPT && s->script.language == XP_LANGUAGE_BEAM;
-}
-
 /* The frame is that of generated code on the stack of its thread. */
 XP_INLINE int xp_beam_is_native(const struct xp_state *s)
 {

@@ -5,12 +5,6 @@
  */
 #pragma once
 
-/* Whether xp_dotnet_note has found such frames in the stack. */
-XP_INLINE int xp_is_dotnet(const struct xp_state *s)
-{
-    return s->runtime & XP_HAS_SCRIPT && s->script.language == XP_LANGUAGE_DOTNET;
-}
-
 /* The frame that was noted last is one of generated code, or of a file that is no ELF file: whether it is one of .NET.
  * If it has no file, it gets these words. */
 XP_INLINE int xp_dotnet_note(struct xp_state *s)

@@ -124,5 +124,5 @@ XP_INLINE int xp_scan(void)
 XP_INLINE int xp_find(u32 unused)
 {
     struct xp_state *s = xp_state_get();
-    return !s ? 1 : xp_is_beam(s) ? xp_beam_step(unused) : xp_scan();
+    return !s ? 1 : XP_HAS_FRAMES_OF(s, XP_LANGUAGE_BEAM) ? xp_beam_step(unused) : xp_scan();
 }

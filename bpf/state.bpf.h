@@ -140,6 +140,9 @@ struct xp_js {      /* a frame that may be one of JavaScript (v8.bpf.h) */
     u64 pad;        /* whole cache lines */
 };
 
+/* Whether frames of this language were found in the stack. */
+#define XP_HAS_FRAMES_OF(s, language_) ((s)->runtime & XP_HAS_SCRIPT && (s)->script.language == (language_))
+
 struct xp_seek { /* a frame that may be that of a caller (scan.bpf.h) */
     u64 ra, sp, bp;
     u64 word, at; /* the return address of the first of these frames, and where it is */

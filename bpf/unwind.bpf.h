@@ -327,7 +327,7 @@ XP_INLINE int xp_step(struct xp_state *s)
     int stopped = xp_step_rare(xp_rule_word(r));
     if (stopped)
         return xp_is_lost(s) ? XP_LOST : 1;
-    return loop ? XP_LOOP : bare ? (xp_is_dotnet(s) ? XP_NET : XP_BARE) : 0;
+    return loop ? XP_LOOP : bare ? (XP_HAS_FRAMES_OF(s, XP_LANGUAGE_DOTNET) ? XP_NET : XP_BARE) : 0;
 }
 
 /* Unwinds a batch of frames. As a global function (Linux 5.6) it is verified once, however often it is called. The

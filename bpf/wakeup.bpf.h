@@ -23,8 +23,8 @@ XP_INLINE int xp_wakes_up(const struct xp_state *s)
     u64 since = s->sample.time - xp_woken; /* of all CPUs: it does not matter whose time stays */
     if (s->runtime & XP_RUNTIME_NEWS || s->sample.flags & XP_SAMPLE_RUNTIME)
         xp_owed = 1;
-    u32 beam = s->runtime & XP_HAS_SCRIPT && s->script.language == XP_LANGUAGE_BEAM;
-    if (since <= (beam ? XP_BEAM_NS : XP_NEWS_NS) || (!xp_owed && !(xp_misses_code(s) && since > XP_WAKE_NS)))
+    u64 least = XP_HAS_FRAMES_OF(s, XP_LANGUAGE_BEAM) ? XP_BEAM_NS : XP_NEWS_NS;
+    if (since <= least || (!xp_owed && !(xp_misses_code(s) && since > XP_WAKE_NS)))
         return 0;
     xp_woken = s->sample.time;
     xp_owed = 0;

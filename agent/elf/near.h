@@ -13,8 +13,7 @@ struct near {
 };
 
 /* Keeps a name that is alike: it has the wanted one in it, is a part of it and not much shorter, or differs by
- * capitals or by one
- * slip of the fingers. Names with other than printable characters are left out. */
+ * capitals or by one slip of the fingers. Names with other than printable characters are left out. */
 void near_add(struct near *near, const char *name);
 /* Whether a text of another process ends within `size` bytes, and has printable characters only. */
 bool near_is_text(const char *text, size_t size);

@@ -180,9 +180,10 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
     if (!rc && choice->condition &&
         (rc = condition_compile(choice->condition, &fields, &p->program, line, sizeof(line))))
         snprintf(why, len, "--filter '%s': %s", choice->condition, line);
-    if (usdt)
+    if (usdt) {
         made_note_arguments(&p->program);
-    p->places.arguments = p->program.arguments;
+        p->places.arguments = p->program.arguments;
+    }
     if (!rc && choice->as)
         made_name(p, choice->as);
     return rc;

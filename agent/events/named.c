@@ -94,8 +94,7 @@ const struct event_kind *event_made_find(const struct event_made *made, const ch
     return NULL;
 }
 
-/* ---- Functions and USDT probes of files by name
- * ---------------------------------------------------------------------------------- */
+/* ---- Functions and USDT probes of files ------------------------------------------------------------------------- */
 
 static int find(const char *file, const char *function, struct probe_places *out, char *why, size_t len)
 {

@@ -37,8 +37,7 @@ static int new_file(void)
     return fs_sealed_memfd("file", file.data, file.len);
 }
 
-/* How many are found, and at how many of them nothing begins; -1: it was refused; -2:
- * not so many are found, or there is code or none. */
+/* Whether nothing begins there: 0 or 1; -1: it was refused; -2: other than n are found, or `code` is not so. */
 static int between(const char *text, u32 n, u32 code)
 {
     AUTO_BUF struct buf b = {0};

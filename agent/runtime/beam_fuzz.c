@@ -3,9 +3,6 @@
  */
 #include "runtime/beam_crafted.h"
 #include "runtime/crafted_ask.h"
-#include <stdint.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static void ask(const struct crafted *c, const void *arg, struct crafted_words *out)
 {
@@ -15,13 +12,4 @@ static void ask(const struct crafted *c, const void *arg, struct crafted_words *
         crafted_ask(out, XP_SCRIPT_WORD(XP_LANGUAGE_BEAM, CRAFTED_SHOP + 0x20 * i + 1), XP_MORE_WORD(0, 0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
-{
-    static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, ask, NULL};
-    AUTO_FREE struct crafted *c = malloc(sizeof(*c));
-    if (!c || !len)
-        return 0;
-    crafted_make(c, data[0] % CRAFTED_BUILDS);
-    crafted_fuzz(c, &fuzzer, data + 1, len - 1);
-    return 0;
-}
+CRAFTED_FUZZER(ask, crafted_make(c, kind % CRAFTED_BUILDS))

@@ -57,8 +57,7 @@ static u32 number(struct code *c, u32 bytes)
  *   sub rsp, imm32; and rsp, -64; mov [rdi + d], rsp; lea rbx, [rsp + d] */
 static bool read_code(struct code *c, struct xp_beam *out)
 {
-    if (skip(c, "\x55\x48\x89\xe5", 4)) {
-    } /* push rbp; mov rbp, rsp */
+    skip(c, "\x55\x48\x89\xe5", 4); /* perhaps: push rbp; mov rbp, rsp */
     if (!skip(c, "\x48\x81\xec", 3))
         return false;
     out->frame = number(c, 4);

@@ -25,17 +25,6 @@ struct query { /* one request */
     struct map checked;              /* such an index -> what was found in the end */
 };
 
-static bool is_beam(const u64 *w)
-{
-    return XP_IS_SCRIPT(w[0], XP_LANGUAGE_BEAM) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
-}
-
-/* What runs there: return addresses are behind the call. */
-static u64 pc_of(const u64 *w)
-{
-    return XP_WORD_ADDR(w[0]) - !(w[0] & XP_WORD_EXACT);
-}
-
 static int compare(const void *a, const void *b)
 {
     const struct beam_module *x = a, *y = b;
@@ -99,8 +88,8 @@ static void add_pair(void *query, const u64 *w)
 {
     struct query *q = query;
     struct beam_place p = {0};
-    size_t at = is_beam(w) ? module_at(q, pc_of(w)) : 0;
-    if (!at || !open_module(q, at) || !beam_table_find(&q->table, pc_of(w), &p)) {
+    size_t at = frame_reply_is(XP_LANGUAGE_BEAM, w) ? module_at(q, frame_reply_pc(w)) : 0;
+    if (!at || !open_module(q, at) || !beam_table_find(&q->table, frame_reply_pc(w), &p)) {
         frame_reply_named(&q->reply, RUNTIME_STUB, NONE);
         return;
     }
@@ -117,7 +106,7 @@ static void add_pair(void *query, const u64 *w)
 static bool is_gone(void *query, const u64 *w)
 {
     struct query *q = query;
-    size_t at = is_beam(w) ? module_at(q, pc_of(w)) : 0;
+    size_t at = frame_reply_is(XP_LANGUAGE_BEAM, w) ? module_at(q, frame_reply_pc(w)) : 0;
     u64 *known = at ? map_put(&q->checked, at) : NULL;
     if (known && !*known)
         *known = beam_module_is_there(q->m, &q->modules.v[at - 1]) ? THERE : GONE;

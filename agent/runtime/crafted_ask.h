@@ -136,3 +136,18 @@ static inline void crafted_fuzz(struct crafted *c, const struct crafted_fuzzer *
         abort();
     crafted_name_soundly(mem, &after, &words);
 }
+
+/* The entry of a fuzzer that changes bytes: MAKE crafts *c, as the first byte, `kind`, says. */
+#define CRAFTED_FUZZER(ask, make)                                                      \
+    int LLVMFuzzerTestOneInput(const u8 *data, size_t len);                            \
+    int LLVMFuzzerTestOneInput(const u8 *data, size_t len)                             \
+    {                                                                                  \
+        static const struct crafted_fuzzer fuzzer = {crafted_change_bytes, ask, NULL}; \
+        AUTO_FREE struct crafted *c = malloc(sizeof(*c));                              \
+        if (!c || !len)                                                                \
+            return 0;                                                                  \
+        u8 kind = data[0];                                                             \
+        make;                                                                          \
+        crafted_fuzz(c, &fuzzer, data + 1, len - 1);                                   \
+        return 0;                                                                      \
+    }

@@ -139,24 +139,24 @@ static int by_start(const void *x, const void *y)
 /* The parts of a method follow each other: its own code, and that of its handlers. */
 static size_t list(struct ahead *a, struct symbol *out)
 {
-    size_t n = 0, at = 0, *places = NULL;
+    AUTO_FREE size_t *places = calloc(a->n, sizeof(*places));
+    size_t n = 0, at = 0;
     u32 len = 0;
-    VEC(size_t) texts = {0};
-    for (u32 i = 0; i < a->n; i++) {
+    a->texts.failed |= !places;
+    for (u32 i = 0; i < a->n && places; i++) {
         const u32 *f = a->functions + 3 * (size_t)i;
         u64 start = dotnet_pe_place(&a->pe, f[0]), end = dotnet_pe_place(&a->pe, f[1] - 1);
         if (a->methods[i])
             spell(a, a->methods[i], &at, &len);
         else if (a->unread)
             len = 0;
-        if (!len || !start || end < start || !(places = VEC_PUSH(&texts)))
+        if (!len || !start || end < start)
             continue;
-        *places = at;
+        places[n] = at;
         out[n++] = (struct symbol){.start = start, .end = end + 1, .len = len, .sized = true};
     }
     for (size_t i = 0; i < n && !a->texts.failed; i++)
-        out[i].name = a->texts.data + texts.v[i];
-    vec_free(&texts);
+        out[i].name = a->texts.data + places[i];
     qsort(out, n, sizeof(*out), by_start);
     return a->texts.failed ? 0 : n;
 }
@@ -167,8 +167,9 @@ static int build(struct ahead *a, size_t bytes, void **out, size_t *len)
     struct symbol *symbols = calloc(a->n, sizeof(*symbols));
     size_t n = symbols ? list(a, symbols) : 0;
     if (!n) {
+        int rc = symbols && !a->texts.failed ? -ENODATA : -ENOMEM;
         free(symbols);
-        return symbols ? -ENODATA : -ENOMEM;
+        return rc;
     }
     for (u32 i = 0; i < a->pe.n; i++)
         segments[i] =

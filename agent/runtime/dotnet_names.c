@@ -12,17 +12,6 @@
 #define SEARCHES      ((u64)1 << 20) /* places where code may begin, and as many as below for each frame */
 #define SEARCHES_EACH 1024
 
-static bool is_dotnet(const u64 *w)
-{
-    return XP_IS_SCRIPT(w[0], XP_LANGUAGE_DOTNET) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
-}
-
-/* What runs there: return addresses are behind the call. */
-static u64 pc_of(const u64 *w)
-{
-    return XP_WORD_ADDR(w[0]) - !(w[0] & XP_WORD_EXACT);
-}
-
 /* Finds it once. Words are in ascending order, so that the next one often is in the same code. NULL: out of memory. */
 static const struct dotnet_code *code_of(struct dotnet_query *q, u64 pc)
 {
@@ -102,8 +91,8 @@ static u32 name_of(struct dotnet_query *q, u64 desc)
 static void add_pair(void *query, const u64 *w)
 {
     struct dotnet_query *q = query;
-    const struct dotnet_code *c = is_dotnet(w) ? code_of(q, pc_of(w)) : NULL;
-    if (is_dotnet(w) && !c) {
+    const struct dotnet_code *c = frame_reply_is(XP_LANGUAGE_DOTNET, w) ? code_of(q, frame_reply_pc(w)) : NULL;
+    if (frame_reply_is(XP_LANGUAGE_DOTNET, w) && !c) {
         q->reply.texts.failed = true;
         return;
     }
@@ -117,10 +106,10 @@ static void add_pair(void *query, const u64 *w)
 static bool is_gone(void *query, const u64 *w)
 {
     struct dotnet_query *q = query;
-    const u64 *known = is_dotnet(w) ? map_get(&q->found, pc_of(w)) : NULL;
+    const u64 *known = frame_reply_is(XP_LANGUAGE_DOTNET, w) ? map_get(&q->found, frame_reply_pc(w)) : NULL;
     const struct dotnet_code *c = known && *known ? &q->codes.v[*known - 1] : NULL;
     struct dotnet_code now;
-    return c && c->start && (!dotnet_code_at(q, c->start, pc_of(w), &now) || now.method != c->method);
+    return c && c->start && (!dotnet_code_at(q, c->start, frame_reply_pc(w), &now) || now.method != c->method);
 }
 
 int dotnet_names(struct memory *m, const void *attached, size_t len, const u64 *words, size_t n, struct buf *out)

@@ -28,6 +28,17 @@ void frame_reply_add(struct frame_reply *r, struct names_frame f);
 /* Adds a frame without file. */
 void frame_reply_named(struct frame_reply *r, enum runtime_kind kind, const char *name);
 
+/* Tells whether a pair is a frame of a script in this language. */
+static inline bool frame_reply_is(enum xp_language language, const u64 *pair)
+{
+    return XP_IS_SCRIPT(pair[0], language) && XP_WORD_KIND(pair[1]) == XP_WORD_MORE;
+}
+/* Of a frame that is an address: what runs there. Return addresses are behind the call. */
+static inline u64 frame_reply_pc(const u64 *pair)
+{
+    return XP_WORD_ADDR(pair[0]) - !(pair[0] & XP_WORD_EXACT);
+}
+
 /* Tells whether a pair is about what has this cookie. The unwinder cannot read what is not in memory at that moment:
  * then its cookie is 0. */
 static inline bool frame_reply_fits(u32 cookie, const u64 *pair)

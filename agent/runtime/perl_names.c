@@ -9,11 +9,6 @@
 
 #define NO_LINE 0x7fffffffu /* NOLINE (cop.h), as far as it fits */
 
-static bool is_perl(const u64 *w)
-{
-    return XP_IS_SCRIPT(w[0], XP_LANGUAGE_PERL) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
-}
-
 static bool has_line(const u64 *w)
 {
     return XP_MORE_POSITION(w[1]) & 1;
@@ -28,7 +23,8 @@ static bool is_gone(void *query, const u64 *w)
 {
     const struct perl_query *q = query;
     struct perl_mark mark;
-    return is_perl(w) && (!perl_mark(q->m, q->p, XP_WORD_ADDR(w[0]), &mark) || !fits(&mark, w));
+    return frame_reply_is(XP_LANGUAGE_PERL, w) &&
+           (!perl_mark(q->m, q->p, XP_WORD_ADDR(w[0]), &mark) || !fits(&mark, w));
 }
 
 static void add_place(struct perl_query *q, const u64 *w, struct names_frame *f)
@@ -43,8 +39,8 @@ static void add_place(struct perl_query *q, const u64 *w, struct names_frame *f)
 static void add_pair(void *query, const u64 *w)
 {
     struct perl_query *q = query;
-    const struct perl_sub *s = is_perl(w) ? perl_sub(q, XP_WORD_ADDR(w[0])) : NULL;
-    if (!is_perl(w)) {
+    const struct perl_sub *s = frame_reply_is(XP_LANGUAGE_PERL, w) ? perl_sub(q, XP_WORD_ADDR(w[0])) : NULL;
+    if (!frame_reply_is(XP_LANGUAGE_PERL, w)) {
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[perl]");
     } else if (!s) {
         q->reply.texts.failed = true;

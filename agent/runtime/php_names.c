@@ -5,16 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-static bool is_php(const u64 *w)
-{
-    return XP_IS_SCRIPT(w[0], XP_LANGUAGE_PHP) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
-}
-
 static bool is_gone(void *query, const u64 *w)
 {
     const struct php_query *q = query;
     u32 cookie;
-    return is_php(w) &&
+    return frame_reply_is(XP_LANGUAGE_PHP, w) &&
            (!php_cookie(q->m, &q->p->machine.php, XP_WORD_ADDR(w[0]), &cookie) || !frame_reply_fits(cookie, w));
 }
 
@@ -53,11 +48,11 @@ static void add_function(struct php_query *q, const struct php_function *f, u32 
 static void add_pair(void *query, const u64 *w)
 {
     struct php_query *q = query;
-    const struct php_function *f = is_php(w) ? php_function(q, XP_WORD_ADDR(w[0])) : NULL;
-    bool code = is_php(w) && w[0] & XP_PHP_CODE;
-    if (is_php(w) && !f)
+    const struct php_function *f = frame_reply_is(XP_LANGUAGE_PHP, w) ? php_function(q, XP_WORD_ADDR(w[0])) : NULL;
+    bool code = frame_reply_is(XP_LANGUAGE_PHP, w) && w[0] & XP_PHP_CODE;
+    if (frame_reply_is(XP_LANGUAGE_PHP, w) && !f)
         q->reply.texts.failed = true;
-    else if (is_php(w) && !frame_reply_fits(f->cookie, w))
+    else if (frame_reply_is(XP_LANGUAGE_PHP, w) && !frame_reply_fits(f->cookie, w))
         return;
     else if (!f || !(code ? f->file : f->name))
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[php]");

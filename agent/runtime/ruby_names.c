@@ -6,22 +6,17 @@
 #include <errno.h>
 #include <string.h>
 
-static bool is_ruby(const u64 *w)
-{
-    return XP_IS_SCRIPT(w[0], XP_LANGUAGE_RUBY) && XP_WORD_KIND(w[1]) == XP_WORD_MORE;
-}
-
 static bool is_gone(void *query, const u64 *w)
 {
-    return is_ruby(w) && !ruby_same_code(query, w);
+    return frame_reply_is(XP_LANGUAGE_RUBY, w) && !ruby_same_code(query, w);
 }
 
 static void add_pair(void *query, const u64 *w)
 {
     struct ruby_query *q = query;
-    const struct ruby_code *c = is_ruby(w) ? ruby_code(q, w) : NULL;
+    const struct ruby_code *c = frame_reply_is(XP_LANGUAGE_RUBY, w) ? ruby_code(q, w) : NULL;
     bool native = XP_MORE_POSITION(w[1]) == XP_RUBY_NATIVE;
-    if (!is_ruby(w)) {
+    if (!frame_reply_is(XP_LANGUAGE_RUBY, w)) {
         frame_reply_named(&q->reply, RUNTIME_INTERPRETED, "[ruby]");
     } else if (!c) {
         q->reply.texts.failed = true;

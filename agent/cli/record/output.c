@@ -237,12 +237,11 @@ static int begin(const char *path, struct output_file *f)
 int output_begin(const char *path, bool gz, struct output_file *f)
 {
     *f = (struct output_file){.fd = -1};
-    int rc = gz ? gz_stream_new(&f->gz, GZ_LEVEL) : 0;
-    if (!rc)
-        rc = begin(path, f);
-    if (rc)
-        gz_stream_free(&f->gz);
-    return rc;
+    int rc = begin(path, f);
+    if (rc || !gz)
+        return rc;
+    rc = gz_stream_new(&f->gz, GZ_LEVEL);
+    return rc ? output_end(f, rc) : 0;
 }
 
 static int add_gzipped(struct output_file *f, const void *data, size_t len, bool last)

@@ -26,6 +26,10 @@ struct track {
     size_t n;    /* that it has, while it is collected */
     u32 first, last;
 };
+struct woken { /* a thread, the last time */
+    u64 time;
+    u32 waker; /* row; 0: an interrupt */
+};
 struct queue { /* of a CPU */
     u64 since;
     u32 running;
@@ -37,6 +41,7 @@ struct writer {
     u32 ncpus, ntracks;
     u32 from, until; /* those that are collected now */
     struct queue *queues;
+    struct woken *woken; /* by row */
     VEC(struct marker) markers;
     size_t written;
     int rc;
@@ -63,32 +68,37 @@ static void add(struct writer *w, u32 track, u64 begin, u64 end, const char *nam
     t->last = place;
 }
 
+/* Who woke it up is said here, and not by a marker of its own: browsers read files of 537 MB at most. */
+static void name_runnable(const struct writer *w, const struct tl_slice *s, char *out, size_t size)
+{
+    const struct woken *woken = &w->woken[s->thread];
+    char who[VIEW_WHO] = "an interrupt";
+    if (woken->waker)
+        view_who(store_row(w->v->store, woken->waker), who);
+    if (woken->time == s->begin)
+        snprintf(out, size, "runnable, woken up by %s", who);
+    else
+        snprintf(out, size, "runnable");
+}
+
 static void on_slice(void *ctx, const struct tl_slice *s)
 {
     struct writer *w = ctx;
     u32 track = w->ncpus + s->thread;
-    char name[96];
+    char name[96] = "running";
     if (!store_row(w->v->store, s->thread)->wanted || !takes(w, track))
         return;
-    snprintf(name, sizeof(name), "%s%s",
-             s->doing == TL_RUNNING    ? "running"
-             : s->doing == TL_RUNNABLE ? "runnable"
-                                       : "blocked ",
-             s->doing == TL_BLOCKED ? causes_text(w->v->causes, w->v->store, s) : "");
+    if (s->doing == TL_RUNNABLE)
+        name_runnable(w, s, name, sizeof(name));
+    else if (s->doing == TL_BLOCKED)
+        snprintf(name, sizeof(name), "blocked %s", causes_text(w->v->causes, w->v->store, s));
     add(w, track, s->begin, s->end, name, s->doing == TL_RUNNING ? GECKO_USER : GECKO_WAIT);
 }
 
 static void on_wake(void *ctx, const struct tl_wake *wake)
 {
     struct writer *w = ctx;
-    u32 track = w->ncpus + wake->thread;
-    char who[VIEW_WHO] = "an interrupt", name[64];
-    if (!store_row(w->v->store, wake->thread)->wanted || !takes(w, track))
-        return;
-    if (!wake->interrupt && wake->waker)
-        view_who(store_row(w->v->store, wake->waker), who);
-    snprintf(name, sizeof(name), "woken up by %s", who);
-    add(w, track, wake->time, wake->time, name, GECKO_OTHER);
+    w->woken[wake->thread] = (struct woken){wake->time, wake->interrupt ? 0 : wake->waker};
 }
 
 static void on_run(void *ctx, u32 cpu, u32 thread, u64 begin, u64 end)
@@ -128,12 +138,6 @@ static void count_slice(void *ctx, const struct tl_slice *s)
     w->tracks[w->ncpus + s->thread].most += store_row(w->v->store, s->thread)->wanted;
 }
 
-static void count_wake(void *ctx, const struct tl_wake *wake)
-{
-    struct writer *w = ctx;
-    w->tracks[w->ncpus + wake->thread].most += store_row(w->v->store, wake->thread)->wanted;
-}
-
 static void count_run(void *ctx, u32 cpu, u32 thread, u64 begin, u64 end)
 {
     struct writer *w = ctx;
@@ -169,16 +173,13 @@ static void put_begin(struct writer *w, const struct marker *m, struct gecko_tab
 static void put_end(struct writer *w, const struct marker *m, struct gecko_tables *tables)
 {
     (void)tables;
-    if (m->end > m->begin)
-        put_ms(&w->v->buf, m->end - w->v->begin);
-    else
-        buf_str(&w->v->buf, "null");
+    put_ms(&w->v->buf, m->end - w->v->begin);
 }
 
 static void put_phase(struct writer *w, const struct marker *m, struct gecko_tables *tables)
 {
-    (void)tables;
-    buf_char(&w->v->buf, m->end > m->begin ? '1' : '0'); /* an interval, an instant */
+    (void)m, (void)tables;
+    buf_char(&w->v->buf, '1'); /* an interval */
 }
 
 static void put_category(struct writer *w, const struct marker *m, struct gecko_tables *tables)
@@ -306,12 +307,13 @@ static int put_tracks(struct writer *w)
 
 static int count(struct writer *w)
 {
-    const struct tl_visitor visitor = {w, count_slice, count_wake, count_run, count_queue};
+    const struct tl_visitor visitor = {w, count_slice, NULL, count_run, count_queue};
     w->ncpus = store_machine(w->v->store)->ncpus;
     w->ntracks = w->ncpus + store_rows(w->v->store);
     w->tracks = calloc(w->ntracks, sizeof(*w->tracks));
     w->queues = calloc(w->ncpus, sizeof(*w->queues));
-    return w->tracks && w->queues ? store_replay(w->v->store, w->v->end, &visitor) : -ENOMEM;
+    w->woken = calloc(store_rows(w->v->store), sizeof(*w->woken));
+    return w->tracks && w->queues && w->woken ? store_replay(w->v->store, w->v->end, &visitor) : -ENOMEM;
 }
 
 int firefox_write(struct tl_view *v)
@@ -327,6 +329,7 @@ int firefox_write(struct tl_view *v)
     }
     free(w.tracks);
     free(w.queues);
+    free(w.woken);
     vec_free(&w.markers);
     return rc ? rc : v->rc;
 }

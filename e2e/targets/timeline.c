@@ -4,7 +4,8 @@
  *   busy1..3  compute on one CPU
  * Prints a line a thread: name, TID, begin and end (CLOCK_MONOTONIC, ns), time on CPUs and on run queues in between
  * (/proc/self/task/TID/schedstat), and rounds; then a line with the time that these sums leave out. With ONLY_PING in
- * the environment, there are only these two. */
+ * the environment, there are only these two; with PING_RATE=N they have N rounds a second at most, and compute
+ * meanwhile. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -63,8 +64,11 @@ static void wait_for_ever(struct thread *t)
 }
 static void serve(struct thread *t)
 {
+    const char *rate = getenv("PING_RATE");
+    double pause = rate ? 1e9 / atof(rate) : 0;
     for (char c; !stop && write(there[1], "x", 1) == 1 && read(back[0], &c, 1) == 1; t->rounds++)
-        ;
+        while (now() < t->begin + (long long)(pause * (double)t->rounds))
+            ;
     close(there[1]);
 }
 static void answer(struct thread *t)

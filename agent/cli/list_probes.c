@@ -238,10 +238,12 @@ int list_probes(const char *text, const struct list_options *o, struct buf *out,
         snprintf(why, len, "%.100s...: it is too long", text);
         return -ENAMETOOLONG;
     }
-    AUTO_CLOSE int fd = record_open_probed(&(struct probed_where){.cri_socket = o->cri_socket}, l.file, why, len);
-    if (fd < 0)
-        return fd;
-    int rc = record_ask_probed(l.form == USDT ? parser_usdt : parser_functions, fd, l.pattern, &reply);
+    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
+    struct probed_where where = {.cri_socket = o->cri_socket};
+    int rc = record_open_probed(&where, l.file, &f, why, len);
+    if (rc)
+        return rc;
+    rc = l.form == USDT ? record_ask_usdt(&f, l.pattern, &reply) : record_ask_functions(&where, &f, l.pattern, &reply);
     if (rc)
         snprintf(why, len, "%s cannot be read: %s", l.file, strerror(-rc));
     else if (!add_all(&l, reply.data, o->json, out, left_out)) {

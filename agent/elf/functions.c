@@ -93,11 +93,11 @@ static void judge(struct search *s, const Elf64_Sym *sym, char *name)
         name);
 }
 
-static void search_in(struct search *s, const char *section)
+static void search_in(struct search *s, const struct elf_file *from, const char *section)
 {
     struct elf_section table, names;
     char text[MAX_NAME];
-    if (!elf_section(s->e, section, &table) || table.type == SHT_NOBITS || !elf_section_at(s->e, table.link, &names) ||
+    if (!elf_section(from, section, &table) || table.type == SHT_NOBITS || !elf_section_at(from, table.link, &names) ||
         names.type == SHT_NOBITS)
         return;
     for (size_t i = 0; i < table.len / sizeof(Elf64_Sym); i++) {
@@ -140,15 +140,18 @@ static void sort(struct search *s)
     s->head.left_out = s->exact ? 0 : s->head.left_out;
 }
 
-void functions_find_elf(const struct elf_file *e, const char *pattern, functions_readable *readable, struct buf *out)
+void functions_find_elf(const struct elf_file *e, const struct elf_file *more, const char *pattern,
+                        functions_readable *readable, struct buf *out)
 {
     struct search s = {.e = e,
                        .pattern = pattern,
                        .readable = readable,
                        .head = {.magic = FUNCTIONS_MAGIC},
                        .near = {.wanted = pattern}};
-    search_in(&s, ".symtab");
-    search_in(&s, ".dynsym");
+    search_in(&s, e, ".symtab");
+    search_in(&s, e, ".dynsym");
+    if (more)
+        search_in(&s, more, ".symtab");
     if (s.found.failed || s.names.failed) {
         out->failed = true;
     } else {
@@ -169,7 +172,7 @@ int functions_find(int fd, const char *pattern, functions_readable *readable, st
     AUTO_ELF struct elf_file e = {0};
     int err = elf_open(&e, fd);
     if (!err)
-        functions_find_elf(&e, pattern, readable, out);
+        functions_find_elf(&e, NULL, pattern, readable, out);
     return err ? err : out->failed ? -ENOMEM : 0;
 }
 

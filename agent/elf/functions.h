@@ -59,7 +59,9 @@ int functions_split(const char *text, struct functions_spot *out);
  * Appends a struct functions to *out, which is empty, and may have none. Returns 0, -ENOEXEC, -EBADMSG, -ENOMEM or
  * another -errno. Runs in the parser process. */
 int functions_find(int fd, const char *pattern, functions_readable *readable, struct buf *out);
-void functions_find_elf(const struct elf_file *e, const char *pattern, functions_readable *readable, struct buf *out);
+/* The same in an open file, and in the .symtab of another one with the same addresses, or NULL. */
+void functions_find_elf(const struct elf_file *e, const struct elf_file *more, const char *pattern,
+                        functions_readable *readable, struct buf *out);
 /* Puts places of probes into out[f->n], ascending and each one once, whatever number of names it has: `*more` bytes
  * behind the beginnings of the functions; NULL: where a probe is cheapest. Of `returns`, those
  * are left out that would be harmed. Returns how many there are. */

@@ -53,7 +53,7 @@ static void table(const uint8_t *data, size_t len)
         names_view(reply.data, reply.len, n, &v))
         abort();
     AUTO_BUF struct buf found = {0};
-    functions_find_elf(&e, "*a?*", NULL, &found);
+    functions_find_elf(&e, &e, "*a?*", NULL, &found);
     if (!functions_sound(found.data, found.len))
         abort();
     for (size_t i = 0; i < n; i++) {

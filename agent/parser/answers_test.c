@@ -161,7 +161,7 @@ TEST(parser_says_what_is_wrong_with_a_file)
     struct debug_links links;
     struct names view;
     u64 offset = 0;
-    CHECK_EQ(parser_functions(p, text, "main", &reply), -ENOEXEC);
+    CHECK_EQ(parser_functions(p, text, -1, "main", &reply), -ENOEXEC);
     CHECK_EQ(parser_usdt(p, text, "*:*", &reply), -ENOEXEC);
     CHECK_EQ(parser_synth_identify(p, text, &key), -ENOEXEC);
     CHECK_EQ(parser_facts(p, text, &facts), -ENOEXEC);
@@ -181,14 +181,14 @@ TEST(parser_finds_functions)
     CLEANUP(parser_reply_free) struct parser_reply functions = {0}, some = {0}, probes = {0};
     char name[FUNCTIONS_NAME + 2];
     AUTO_CLOSE int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    CHECK_EQ(parser_functions(p, fd, "parser_functions", &functions), 0);
+    CHECK_EQ(parser_functions(p, fd, -1, "parser_functions", &functions), 0);
     CHECK_EQ(((const struct functions *)functions.data)->n, 1);
-    CHECK_EQ(parser_functions(p, fd, "parser_f*s", &some), 0);
+    CHECK_EQ(parser_functions(p, fd, -1, "parser_f*s", &some), 0);
     CHECK(((const struct functions *)some.data)->n >= 2);
     memset(name, 'x', sizeof(name));
     name[FUNCTIONS_NAME + 1] = 0;
-    CHECK_EQ(parser_functions(p, fd, name, &functions), -ENAMETOOLONG);
-    CHECK_EQ(parser_functions(p, fd, "", &functions), -ENAMETOOLONG);
+    CHECK_EQ(parser_functions(p, fd, -1, name, &functions), -ENAMETOOLONG);
+    CHECK_EQ(parser_functions(p, fd, -1, "", &functions), -ENAMETOOLONG);
     CHECK_EQ(parser_usdt(p, fd, "*:*", &probes), 0);
     CHECK_EQ(((const struct usdt *)probes.data)->magic, USDT_MAGIC);
     CHECK_EQ(parser_usdt(p, fd, name, &probes), -ENAMETOOLONG);

@@ -34,14 +34,15 @@ static int do_go_heap(const struct parser_work *work, int file, struct parser_an
 }
 
 /* What is found by name. */
-static int do_find(int (*find)(int fd, const char *pattern, struct buf *out), const struct parser_request *rq,
-                   const int *fds, struct parser_answer *a, int *fd)
+static int do_find(const struct parser_work *work, const struct parser_request *rq, const int *fds,
+                   struct parser_answer *a, int *fd)
 {
     AUTO_BUF struct buf found = {0};
     char pattern[FUNCTIONS_NAME + 1] = "";
     if (!rq->n || rq->n > FUNCTIONS_NAME || pread(fds[SLOT_OFFSETS], pattern, rq->n, 0) != (ssize_t)rq->n)
         return -EPROTO;
-    int rc = find(fds[SLOT_FILE], pattern, &found);
+    int rc = rq->op == PARSER_USDT ? work->usdt(fds[SLOT_FILE], pattern, &found)
+                                   : work->functions(fds[SLOT_FILE], fds[SLOT_DEBUG], pattern, &found);
     return rc ? rc : child_reply(found.data, found.len, a, fd);
 }
 
@@ -59,9 +60,7 @@ int child_facts(const struct parser_work *work, const struct parser_request *rq,
         return do_sites(work->go_locks, fds[SLOT_FILE], a, fd);
     case PARSER_GO_HEAP:
         return do_go_heap(work, fds[SLOT_FILE], a, fd);
-    case PARSER_USDT:
-        return do_find(work->usdt, rq, fds, a, fd);
     default:
-        return do_find(work->functions, rq, fds, a, fd);
+        return do_find(work, rq, fds, a, fd);
     }
 }

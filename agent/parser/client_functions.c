@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-static int ask_by_name(struct parser *p, enum parser_op op, int fd, const char *pattern, struct parser_reply *out)
+static int ask_by_name(struct parser *p, enum parser_op op, int fd, int debug, const char *pattern,
+                       struct parser_reply *out)
 {
     struct parser_request rq = {.op = op, .n = strlen(pattern)};
     struct parser_answer a;
@@ -17,15 +18,16 @@ static int ask_by_name(struct parser *p, enum parser_op op, int fd, const char *
         return memfd;
     slots.fd[SLOT_FILE] = fd;
     slots.fd[SLOT_OFFSETS] = memfd;
+    slots.fd[SLOT_DEBUG] = debug;
     return client_ask(p, &rq, &slots, NULL, &a, out, NULL);
 }
 
-int parser_functions(struct parser *p, int fd, const char *pattern, struct parser_reply *out)
+int parser_functions(struct parser *p, int fd, int debug, const char *pattern, struct parser_reply *out)
 {
-    return ask_by_name(p, PARSER_FUNCTIONS, fd, pattern, out);
+    return ask_by_name(p, PARSER_FUNCTIONS, fd, debug, pattern, out);
 }
 
 int parser_usdt(struct parser *p, int fd, const char *pattern, struct parser_reply *out)
 {
-    return ask_by_name(p, PARSER_USDT, fd, pattern, out);
+    return ask_by_name(p, PARSER_USDT, fd, -1, pattern, out);
 }

@@ -93,12 +93,13 @@ int parser_runtime_names(struct parser *p, int mem, int attached, const u64 *wor
 /* Returns the file's references to debug information (elf/debug_links.h), which are not trusted. `crc`: also compute
  * the CRC of the whole file. */
 int parser_links(struct parser *p, int fd, bool crc, struct debug_links *out);
-int parser_facts(struct parser *p, int fd, struct facts *out);                                 /* elf/facts.h */
-int parser_allocators(struct parser *p, int fd, struct allocators *out);                       /* elf/allocators.h */
-int parser_go_locks(struct parser *p, int fd, struct allocators *out);                         /* runtime/go_locks.h */
-int parser_go_heap(struct parser *p, int fd, struct go_heap *out);                             /* runtime/go_heap.h */
-int parser_functions(struct parser *p, int fd, const char *pattern, struct parser_reply *out); /* a struct functions */
-int parser_usdt(struct parser *p, int fd, const char *pattern, struct parser_reply *out);      /* a struct usdt */
+int parser_facts(struct parser *p, int fd, struct facts *out);                            /* elf/facts.h */
+int parser_allocators(struct parser *p, int fd, struct allocators *out);                  /* elf/allocators.h */
+int parser_go_locks(struct parser *p, int fd, struct allocators *out);                    /* runtime/go_locks.h */
+int parser_go_heap(struct parser *p, int fd, struct go_heap *out);                        /* runtime/go_heap.h */
+int parser_usdt(struct parser *p, int fd, const char *pattern, struct parser_reply *out); /* a struct usdt */
+/* A struct functions (parser/readable_functions.h). `debug`: the debug file, or -1. */
+int parser_functions(struct parser *p, int fd, int debug, const char *pattern, struct parser_reply *out);
 /* Builds the file's line index (dwarf/dwarf.h), to be kept and passed to parser_names. files->dwo is called in this
  * process, with names from the file. Large files take seconds: the time limit is PARSER_LINES_PATIENCE times that of
  * other requests, and the child gives up before. */

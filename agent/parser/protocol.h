@@ -55,7 +55,7 @@ enum parser_slot {
     SLOT_INDEX,   /* RUNTIME_NAMES: the reply of ATTACH */
     SLOT_NAMES,
     SLOT_SYMBOLS, /* GENERATED, ATTACH, ABOUT: the mappings; JIT: symbols from memory */
-    SLOT_DEBUG,   /* GENERATED: the program */
+    SLOT_DEBUG,   /* GENERATED: the program; FUNCTIONS: the debug file */
     SLOT_ALT,
     SLOT_DWP,
     PARSER_MAX_FDS,
@@ -122,7 +122,7 @@ struct parser_work {
     int (*allocators)(int fd, struct allocators *out);
     int (*go_locks)(int fd, struct allocators *out);
     int (*go_heap)(int fd, struct go_heap *out);
-    int (*functions)(int fd, const char *pattern, struct buf *out);
+    int (*functions)(int fd, int debug, const char *pattern, struct buf *out);
     int (*usdt)(int fd, const char *pattern, struct buf *out);
     int (*synth_identify)(int fd, const u8 secret[16], struct table_key *out);
     int (*synth)(int fd, const u8 secret[16], const struct table_key *key, const struct table_limits *limits,

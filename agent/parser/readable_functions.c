@@ -2,6 +2,7 @@
 #include "dwarf/demangle.h"
 #include "elf/elf.h"
 #include "elf/functions.h"
+#include "elf/mini_debug.h"
 #include "synth/insn.h"
 #include <errno.h>
 #include <string.h>
@@ -80,9 +81,10 @@ static void name(struct buf *out)
     }
 }
 
-static int find(const struct elf_file *e, const struct functions_spot *spot, struct buf *out)
+static int find(const struct elf_file *e, const struct elf_file *more, const struct functions_spot *spot,
+                struct buf *out)
 {
-    functions_find_elf(e, spot->bare ? "*" : spot->name, spot->bare ? NULL : readable, out);
+    functions_find_elf(e, more, spot->bare ? "*" : spot->name, spot->bare ? NULL : readable, out);
     if (out->failed)
         return -ENOMEM;
     if (spot->bare)
@@ -94,11 +96,16 @@ static int find(const struct elf_file *e, const struct functions_spot *spot, str
     return out->failed ? -ENOMEM : 0;
 }
 
-int readable_functions(int fd, const char *text, struct buf *out)
+int readable_functions(int fd, int debug, const char *text, struct buf *out)
 {
     struct functions_spot spot;
     AUTO_ELF struct elf_file e = {0};
+    AUTO_BYTES struct elf_bytes bytes = {0};
+    AUTO_ELF struct elf_file symbols = {0};
     int err = functions_split(text, &spot);
     err = err ? err : elf_open(&e, fd);
-    return err ? err : find(&e, &spot, out);
+    if (err)
+        return err;
+    bool more = (debug >= 0 && !elf_open(&symbols, debug)) || !mini_debug_open(&e, &bytes, &symbols);
+    return find(&e, more ? &symbols : NULL, &spot, out);
 }

@@ -11,7 +11,7 @@
 static const u8 CODE[] = {0x48, 0x8d, 0x47, 0x05, 0xc3, 0x06, 0x90};
 #define CODE_AT 0x1000 /* in the file, and in memory: the segment has no other place */
 
-static int new_file(void)
+static int new_file(bool stripped)
 {
     AUTO_BUF struct buf file = {0};
     const Elf64_Sym table[] = {
@@ -22,11 +22,12 @@ static int new_file(void)
     memcpy(symbols, table, sizeof(symbols));
     struct crafted_section s[] = {{".symtab", symbols, sizeof(symbols), 0}, {".strtab", "\0work", 6, 0}};
     symbols[1].st_value = CRAFTED_TEXT;
-    crafted_elf(&file, s, 2);
+    crafted_elf(&file, s, stripped ? 0 : 2);
     Elf64_Ehdr *h = (void *)file.data;
     Elf64_Phdr *p = (void *)(file.data + sizeof(*h));
     const u32 link = 3;
-    memcpy(file.data + h->e_shoff + 2 * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_link), &link, sizeof(link));
+    if (!stripped)
+        memcpy(file.data + h->e_shoff + 2 * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_link), &link, sizeof(link));
     for (size_t at = file.len; at < CODE_AT; at++)
         buf_char(&file, 0);
     buf_add(&file, CODE, sizeof(CODE));
@@ -41,8 +42,8 @@ static int new_file(void)
 static int between(const char *text, u32 n, u32 code)
 {
     AUTO_BUF struct buf b = {0};
-    AUTO_CLOSE int fd = new_file();
-    if (fd < 0 || readable_functions(fd, text, &b) || !functions_sound(b.data, b.len))
+    AUTO_CLOSE int fd = new_file(false);
+    if (fd < 0 || readable_functions(fd, -1, text, &b) || !functions_sound(b.data, b.len))
         return -1;
     const struct functions *f = (const void *)b.data;
     if (f->n != n || f->code != code)
@@ -77,4 +78,21 @@ TEST(places_in_files_begin_instructions)
     CHECK_EQ(between("0x1007", 0, 0), 0);
     CHECK_EQ(between("0xfff", 0, 0), 0);
     CHECK_EQ(between("0xffffffffffffffff", 0, 0), 0);
+}
+
+/* Its addresses are those of the file itself, its offsets are not. */
+TEST(functions_are_named_by_a_debug_file)
+{
+    AUTO_BUF struct buf b = {0};
+    AUTO_CLOSE int stripped = new_file(true), debug = new_file(false);
+    CHECK_EQ(readable_functions(stripped, -1, "work", &b), 0);
+    CHECK_EQ(((const struct functions *)b.data)->n, 0);
+    b.len = 0;
+    CHECK_EQ(readable_functions(stripped, debug, "work", &b), 0);
+    const struct functions *f = (const void *)b.data;
+    CHECK(functions_sound(b.data, b.len) && f->n == 1 && f->v[0].offset == CODE_AT);
+    b.len = 0;
+    AUTO_CLOSE int text = fs_sealed_memfd("text", "no ELF file", 11);
+    CHECK_EQ(readable_functions(stripped, text, "work", &b), 0);
+    CHECK_EQ(((const struct functions *)b.data)->n, 0);
 }

@@ -39,7 +39,7 @@ static int read_functions(struct parser *parser, int fd, const struct probe_plac
     CLEANUP(parser_reply_free) struct parser_reply found = {0};
     int rc = places->when != PROBE_CALLS ? named_file_check_returns(parser, fd) : 0;
     if (!rc)
-        rc = parser_functions(parser, fd, places->function, &found);
+        rc = parser_functions(parser, fd, -1, places->function, &found);
     return rc ? rc : take(found.data, what[places->when], out);
 }
 

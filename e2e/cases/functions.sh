@@ -49,6 +49,21 @@ for i in range(64):
     try: os.close(999)
     except OSError: pass'
 exactly 64 'python3;.*'
+# A stripped program is known by its debug file, or by what is compressed in it.
+objcopy --only-keep-debug "$target" "$TMP/names.debug"
+(cd "$TMP" && strip -o bare "$target" && objcopy --add-gnu-debuglink=names.debug bare)
+exact -e "uprobe:$TMP/bare:weigh" -- "$TMP/bare"
+exactly 150 "bare;.*;(apples|pears);weigh"
+"$XPROF" list "uprobe:$TMP/bare:weigh" | grep -q 'bare:weigh ' || fail "its functions are not listed"
+mkdir "$TMP/elsewhere" && mv "$TMP/names.debug" "$TMP/elsewhere"
+expect_exit 2 'it is stripped, so that nothing is called weigh' "$XPROF" record -e "uprobe:$TMP/bare:weigh" -- "$TMP/bare"
+exact -e "uprobe:$TMP/bare:weigh" --debug-dir "$TMP/elsewhere" -- "$TMP/bare"
+exactly 150 "bare;.*;(apples|pears);weigh"
+(cd "$TMP" && objcopy -S --keep-symbol=weigh elsewhere/names.debug mini && xz mini &&
+    strip -o packed "$target" && objcopy --add-section .gnu_debugdata=mini.xz packed)
+exact -e "uprobe:$TMP/packed:weigh" -- "$TMP/packed"
+exactly 150 "packed;.*;weigh"
+echo "stripped: by a debug file, in a directory of one's own, by MiniDebugInfo"
 offset=$(readelf -sW "$target" | awk '$8 == "pears" { print $2 }')
 launched -e "uprobe:$target:0x$offset"
 exactly 1 "$root;pears"

@@ -1,19 +1,11 @@
 #include "cli/record/functions.h"
 #include "base/cleanup.h"
 #include "cli/record/probed_file.h"
-#include "pipeline/named_file.h"
 #include "parser/parser.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* named_file_check_returns as a probed_request, of which there is no reply. */
-static int check_returns(struct parser *p, int fd, const char *pattern, struct parser_reply *out)
-{
-    (void)pattern, (void)out;
-    return named_file_check_returns(p, fd);
-}
 
 /* Whether no instruction of any begins there. */
 static bool is_between(const struct functions *found)
@@ -80,6 +72,10 @@ static int judge(const struct functions *found, const char *file, const char *na
         snprintf(why, len,
                  "%s: which code is %s is chosen when a program starts: name what it is on this machine, or 0xOFFSET",
                  file, name);
+    else if (!found->all)
+        snprintf(why, len,
+                 "%s: it is stripped, so that nothing is called %s: install its debug file, or use --debug-dir", file,
+                 name);
     else
         snprintf(why, len, "%s: none of its %u functions with a name is %s%s%s", file, found->all, name,
                  found->near[0] ? "; near it: " : "", found->near);
@@ -87,13 +83,14 @@ static int judge(const struct functions *found, const char *file, const char *na
 }
 
 /* Whether its functions can be seen to return. */
-static int judge_returns(int fd, const char *file, const char *function, bool offset, char *why, size_t len)
+static int judge_returns(const struct probed_file *f, const char *file, const char *function, bool offset, char *why,
+                         size_t len)
 {
     if (offset) {
         snprintf(why, len, "%s: only functions return: name one without +OFFSET", function);
         return -EINVAL;
     }
-    int rc = record_ask_probed(check_returns, fd, NULL, NULL);
+    int rc = record_ask_returns(f);
     if (rc == -ENOTSUP)
         snprintf(why, len,
                  "%s is a Go program, which would crash: its stacks move, return addresses and all. Use uprobe:", file);
@@ -102,7 +99,8 @@ static int judge_returns(int fd, const char *file, const char *function, bool of
     return rc;
 }
 
-static int find_in(int fd, const char *file, const char *function, struct probe_places *out, char *why, size_t len)
+static int find_in(const struct probed_where *where, const struct probed_file *f, const char *file,
+                   const char *function, struct probe_places *out, char *why, size_t len)
 {
     CLEANUP(parser_reply_free) struct parser_reply found = {0};
     struct functions_spot spot;
@@ -111,10 +109,10 @@ static int find_in(int fd, const char *file, const char *function, struct probe_
         snprintf(why, len, "%s: expected FUNCTION, FUNCTION+OFFSET, or 0xOFFSET in the file", function);
         return rc;
     }
-    rc = out->when == PROBE_CALLS ? 0 : judge_returns(fd, file, function, spot.within && spot.offset, why, len);
+    rc = out->when == PROBE_CALLS ? 0 : judge_returns(f, file, function, spot.within && spot.offset, why, len);
     if (rc)
         return rc;
-    rc = record_ask_probed(parser_functions, fd, function, &found);
+    rc = record_ask_functions(where, f, function, &found);
     if (rc) {
         snprintf(why, len, "%s: its symbols cannot be read: %s", file, strerror(-rc));
         return rc;
@@ -128,10 +126,12 @@ int record_find_function(void *options, const char *file, const char *function, 
                          size_t len)
 {
     const struct record_options *o = options;
-    struct probed_where where = {o->pids, o->cri_socket};
-    AUTO_CLOSE int fd = record_open_probed(&where, file, why, len);
-    int rc = fd < 0 ? fd : find_in(fd, file, function, out, why, len);
+    struct probed_where where = {o->pids, o->cri_socket, o->debug_dirs};
+    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
+    int rc = record_open_probed(&where, file, &f, why, len);
     if (!rc)
-        out->fd = TAKE_FD(fd);
+        rc = find_in(&where, &f, file, function, out, why, len);
+    if (!rc)
+        out->fd = TAKE_FD(f.fd);
     return rc;
 }

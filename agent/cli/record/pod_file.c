@@ -101,7 +101,7 @@ static int search(struct containers *c, struct pod_search *s, char *why, size_t 
 /* ---- The file ---------------------------------------------------------------------------------------------------- */
 
 /* A number may be another process's by now, which has started later. */
-static int open_in(const struct pod_search *s, char *why, size_t len)
+static int open_in(const struct pod_search *s, int *container, char *why, size_t len)
 {
     const struct pod_file *f = s->wanted;
     char root[64];
@@ -111,10 +111,13 @@ static int open_in(const struct pod_search *s, char *why, size_t len)
     AUTO_CLOSE int fd = rc ? rc : fs_open_in_root(dir, f->path, O_RDONLY);
     if (fd < 0)
         snprintf(why, len, "pod:%s/%s/%s:%s: %s", f->namespace_, f->pod, f->container, f->path, strerror(-fd));
-    return fd < 0 ? fd : TAKE_FD(fd);
+    if (fd < 0)
+        return fd;
+    *container = TAKE_FD(dir);
+    return TAKE_FD(fd);
 }
 
-int pod_file_open(const struct pod_file *f, const char *socket, char *why, size_t len)
+int pod_file_open(const struct pod_file *f, const char *socket, int *root, char *why, size_t len)
 {
     struct pod_search s = {.wanted = f};
     struct containers_config config = {.cri_socket = socket};
@@ -127,5 +130,5 @@ int pod_file_open(const struct pod_file *f, const char *socket, char *why, size_
         snprintf(why, len, "containers cannot be listed: %s", strerror(-rc));
     else
         rc = search(c, &s, why, len);
-    return rc ? rc : open_in(&s, why, len);
+    return rc ? rc : open_in(&s, root, why, len);
 }

@@ -24,6 +24,6 @@ struct pod_search { /* what containers_all looks for */
 /* A handler for containers_all: `ctx` is a struct pod_search. */
 bool pod_file_match(void *ctx, const struct container *c);
 
-/* Opens the file; `socket`: that of the container runtime, NULL: the first known one. Returns an owned descriptor, or
- * -errno and a line. */
-int pod_file_open(const struct pod_file *f, const char *socket, char *why, size_t len);
+/* Opens the file; `socket`: that of the container runtime, NULL: the first known one. Returns an owned descriptor and
+ * *root, that of the container's root directory; or -errno and a line. */
+int pod_file_open(const struct pod_file *f, const char *socket, int *root, char *why, size_t len);

@@ -2,6 +2,8 @@
 #include "cli/record/pod_file.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "debug/debug.h"
+#include "pipeline/named_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,45 +11,76 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int open_in(const char *root, const char *path)
+void probed_file_free(struct probed_file *f)
 {
-    AUTO_CLOSE int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return dir < 0 ? -errno : fs_open_in_root(dir, path, O_RDONLY);
+    xp_cleanup_close(&f->fd);
+    xp_cleanup_close(&f->root);
+    free(f->path);
+    *f = (struct probed_file)PROBED_FILE_NONE;
+}
+
+static int open_in(const char *root, const char *path, struct probed_file *out)
+{
+    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
+    f.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    f.fd = f.root < 0 ? -errno : fs_open_in_root(f.root, path, O_RDONLY);
+    f.path = strdup(path);
+    if (f.fd < 0 || !f.path)
+        return f.fd < 0 ? f.fd : -ENOMEM;
+    *out = f;
+    f = (struct probed_file)PROBED_FILE_NONE;
+    return 0;
 }
 
 /* "N:PATH" */
-static int open_of_process(const char *text)
+static int open_of_process(const char *text, struct probed_file *out)
 {
     char *end, root[64];
     unsigned long pid = strtoul(text, &end, 10);
     if (end == text || *end != ':' || end[1] != '/')
         return -EINVAL;
     snprintf(root, sizeof(root), "/proc/%lu/root", pid);
-    return open_in(root, end + 1);
+    return open_in(root, end + 1, out);
 }
 
 /* A file of that name that a process has mapped. */
-static int open_mapped(u64 pid, const char *name)
+static int open_mapped(u64 pid, const char *name, struct probed_file *out)
 {
     char path[64];
     AUTO_FREE char *line = NULL;
     size_t size = 0;
-    int fd = -ENOENT;
+    int rc = -ENOENT;
     snprintf(path, sizeof(path), "/proc/%llu/maps", (unsigned long long)pid);
     FILE *maps = fopen(path, "re");
     snprintf(path, sizeof(path), "/proc/%llu/root", (unsigned long long)pid);
-    while (maps && fd < 0 && getline(&line, &size, maps) > 0) {
+    while (maps && rc && getline(&line, &size, maps) > 0) {
         line[strcspn(line, "\n")] = 0;
         const char *at = strchr(line, '/'), *base = at ? strrchr(at, '/') + 1 : "";
         if (!strcmp(base, name))
-            fd = open_in(path, at);
+            rc = open_in(path, at, out);
     }
     if (maps)
         fclose(maps);
-    return fd;
+    return rc;
 }
 
-static int open_searched(const char *name)
+/* A path of ours, which may lead through /proc/PID/root. */
+static int open_path(const char *path, struct probed_file *out)
+{
+    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
+    f.fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (f.fd < 0)
+        return -errno;
+    f.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    f.path = strncmp(path, "/proc/", 6) ? realpath(path, NULL) : strdup(path);
+    if (!f.path)
+        return -errno;
+    *out = f;
+    f = (struct probed_file)PROBED_FILE_NONE;
+    return 0;
+}
+
+static int open_searched(const char *name, struct probed_file *out)
 {
     static const char *const libraries[] = {"/lib/x86_64-linux-gnu",
                                             "/usr/lib/x86_64-linux-gnu",
@@ -58,67 +91,107 @@ static int open_searched(const char *name)
                                             "/usr/lib"};
     const char *programs = getenv("PATH");
     char path[4096];
-    int fd = -1;
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && fd < 0; i++) {
+    int rc = -ENOENT;
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries) && rc; i++) {
         snprintf(path, sizeof(path), "%s/%s", libraries[i], name);
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        rc = open_path(path, out);
     }
-    for (const char *at = programs; at && *at && fd < 0;) {
+    for (const char *at = programs; at && *at && rc;) {
         size_t n = strcspn(at, ":");
         snprintf(path, sizeof(path), "%.*s/%s", (int)n, at, name);
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        rc = open_path(path, out);
         at += n + (at[n] == ':');
     }
-    return fd < 0 ? -ENOENT : fd;
+    return rc ? -ENOENT : 0;
 }
 
-static int open_file(const struct probed_where *where, const char *file)
+static int open_file(const struct probed_where *where, const char *file, struct probed_file *out)
 {
-    int fd = -ENOENT;
+    int rc = -ENOENT;
     if (!strncmp(file, "pid:", 4))
-        return open_of_process(file + 4);
-    if (strchr(file, '/')) {
-        fd = open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
-    }
-    for (size_t i = 0; i < where->pids.n && fd < 0; i++)
-        fd = open_mapped(where->pids.v[i], file);
-    return fd < 0 ? open_searched(file) : fd;
+        return open_of_process(file + 4, out);
+    if (strchr(file, '/'))
+        return open_path(file, out);
+    for (size_t i = 0; i < where->pids.n && rc; i++)
+        rc = open_mapped(where->pids.v[i], file, out);
+    return rc ? open_searched(file, out) : 0;
 }
 
-static int open_of_pod(const struct probed_where *where, const char *file, char *why, size_t len)
+static int open_of_pod(const struct probed_where *where, const char *file, struct probed_file *out, char *why,
+                       size_t len)
 {
     struct pod_file f;
-    if (!pod_file_split(file, &f))
-        return pod_file_open(&f, where->cri_socket, why, len);
-    snprintf(why, len, "pod:%s: expected pod:NAMESPACE/NAME/CONTAINER:/PATH", file);
-    return -EINVAL;
+    if (pod_file_split(file, &f)) {
+        snprintf(why, len, "pod:%s: expected pod:NAMESPACE/NAME/CONTAINER:/PATH", file);
+        return -EINVAL;
+    }
+    out->fd = pod_file_open(&f, where->cri_socket, &out->root, why, len);
+    out->path = strdup(f.path);
+    return out->fd < 0 ? out->fd : out->path ? 0 : -ENOMEM;
 }
 
-int record_open_probed(const struct probed_where *where, const char *file, char *why, size_t len)
+int record_open_probed(const struct probed_where *where, const char *file, struct probed_file *out, char *why,
+                       size_t len)
 {
     struct stat st;
+    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
     bool pod = !strncmp(file, "pod:", 4);
-    AUTO_CLOSE int fd = pod ? open_of_pod(where, file + 4, why, len) : open_file(where, file);
-    if (pod && fd < 0)
-        return fd;
-    if (fd < 0 || fs_stat(fd, &st) || !S_ISREG(st.st_mode)) {
+    int rc = pod ? open_of_pod(where, file + 4, &f, why, len) : open_file(where, file, &f);
+    if (pod && rc)
+        return rc;
+    if (rc || fs_stat(f.fd, &st) || !S_ISREG(st.st_mode)) {
         snprintf(why, len, "%s: %s", file,
-                 fd == -EINVAL ? "expected pid:N:/PATH"
-                 : fd < 0      ? strerror(-fd)
+                 rc == -EINVAL ? "expected pid:N:/PATH"
+                 : rc          ? strerror(-rc)
                                : "not a regular file");
-        return fd < 0 ? fd : -EINVAL;
+        return rc ? rc : -EINVAL;
     }
-    return TAKE_FD(fd);
+    *out = f;
+    f = (struct probed_file)PROBED_FILE_NONE;
+    return 0;
 }
 
-int record_ask_probed(probed_request *request, int fd, const char *pattern, struct parser_reply *out)
+/* ---- What is in it ----------------------------------------------------------------------------------------------- */
+
+static struct parser *start(void)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
     struct parser *p = NULL;
-    int rc = parser_new(&p, &limits);
-    if (!rc)
-        rc = request(p, fd, pattern, out);
-    parser_free(&p);
-    return rc;
+    return parser_new(&p, &limits) ? NULL : p;
+}
+
+/* Looks in the debug file, if there is one. */
+static int ask_with_debug(struct parser *p, const struct probed_where *where, const struct probed_file *f,
+                          const char *pattern, struct parser_reply *out)
+{
+    CLEANUP(debug_files_free) struct debug_files debug = DEBUG_FILES_NONE;
+    struct debug_subject subject = {f->fd, f->root, f->path};
+    AUTO_CLOSE int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct debug_search_paths places = {
+        .parser = p, .host = host, .dirs = (const char *const *)where->debug_dirs.v, .ndirs = where->debug_dirs.n};
+    if (debug_files_find(&places, &subject, &debug, NULL) || debug.debug < 0 || !debug.debug_symbols)
+        return 0;
+    parser_reply_free(out);
+    return parser_functions(p, f->fd, debug.debug, pattern, out);
+}
+
+int record_ask_functions(const struct probed_where *where, const struct probed_file *f, const char *pattern,
+                         struct parser_reply *out)
+{
+    CLEANUP(parser_free) struct parser *p = start();
+    int rc = p ? parser_functions(p, f->fd, -1, pattern, out) : -EIO;
+    const struct functions *found = out->data;
+    return rc || found->n ? rc : ask_with_debug(p, where, f, pattern, out);
+}
+
+int record_ask_usdt(const struct probed_file *f, const char *pattern, struct parser_reply *out)
+{
+    CLEANUP(parser_free) struct parser *p = start();
+    return p ? parser_usdt(p, f->fd, pattern, out) : -EIO;
+}
+
+int record_ask_returns(const struct probed_file *f)
+{
+    CLEANUP(parser_free) struct parser *p = start();
+    return p ? named_file_check_returns(p, f->fd) : -EIO;
 }

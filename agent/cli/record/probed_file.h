@@ -1,18 +1,35 @@
 /* Opens the FILE of a probe: a path, `pid:N:PATH` in the root directory of a process,
  * `pod:NAMESPACE/NAME/CONTAINER:PATH` in that of a container (pod_file.h), or the bare name of a library or program: of
- * one that a process of -p has mapped, or that is found where those are looked for.
+ * one that a process of -p has mapped, or that is found where those are looked for. And says what is in it.
  */
 #pragma once
 #include "cli/options/options.h"
 #include "parser/parser.h"
 
 struct probed_where {
-    struct option_numbers pids; /* of -p; borrowed */
-    const char *cri_socket;     /* NULL: the first known one */
+    struct option_numbers pids;    /* of -p; borrowed */
+    const char *cri_socket;        /* NULL: the first known one */
+    struct option_list debug_dirs; /* more directories with debug files; borrowed */
 };
-/* Returns an owned descriptor of a regular file, or -errno and a line. */
-int record_open_probed(const struct probed_where *where, const char *file, char *why, size_t len);
-/* Has a parser process of its own say what is of this name or pattern there: `request` is parser_functions or
- * parser_usdt. Returns 0 or -errno. */
-typedef int probed_request(struct parser *p, int fd, const char *pattern, struct parser_reply *out);
-int record_ask_probed(probed_request *request, int fd, const char *pattern, struct parser_reply *out);
+struct probed_file {
+    int fd;     /* owned: a regular file */
+    int root;   /* owned: O_PATH of the root directory that it is in */
+    char *path; /* owned: where it is there */
+};
+#define PROBED_FILE_NONE      \
+    {                         \
+        .fd = -1, .root = -1, \
+    }
+void probed_file_free(struct probed_file *f);
+/* Opens it. Returns 0, or -errno and a line. */
+int record_open_probed(const struct probed_where *where, const char *file, struct probed_file *out, char *why,
+                       size_t len);
+
+/* Each has a parser process of its own say what is there, and returns 0 or -errno. */
+/* A struct functions. Names are in the file's debug file, too, if it has one (debug/debug.h). */
+int record_ask_functions(const struct probed_where *where, const struct probed_file *f, const char *pattern,
+                         struct parser_reply *out);
+/* A struct usdt. */
+int record_ask_usdt(const struct probed_file *f, const char *pattern, struct parser_reply *out);
+/* As named_file_check_returns. */
+int record_ask_returns(const struct probed_file *f);

@@ -44,11 +44,12 @@ int record_find_usdt(void *options, const char *file, const char *probe, struct 
 {
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
     const struct record_options *o = options;
-    struct probed_where where = {o->pids, o->cri_socket};
-    AUTO_CLOSE int fd = record_open_probed(&where, file, why, len);
-    if (fd < 0)
-        return fd;
-    int rc = record_ask_probed(parser_usdt, fd, probe, &reply);
+    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
+    struct probed_where where = {o->pids, o->cri_socket, o->debug_dirs};
+    int rc = record_open_probed(&where, file, &f, why, len);
+    if (rc)
+        return rc;
+    rc = record_ask_usdt(&f, probe, &reply);
     if (rc) {
         snprintf(why, len, "%s: its notes cannot be read: %s", file, strerror(-rc));
         return rc;
@@ -57,6 +58,6 @@ int record_find_usdt(void *options, const char *file, const char *probe, struct 
     if (!rc && (rc = take(reply.data, out)))
         snprintf(why, len, "%s: out of memory", file);
     if (!rc)
-        out->fd = TAKE_FD(fd);
+        out->fd = TAKE_FD(f.fd);
     return rc;
 }

@@ -123,7 +123,7 @@ static const struct event_kind KINDS[] = {
         .period = {"space", "bytes", NULL},
         .series = "memory",
         .cost = EVENT_COST_HIGH,
-        .needs = "6.6+", /* Linux */
+        .needs = "5.15+", /* Linux */
         .help = "memory allocated and in use",
     },
     {
@@ -270,7 +270,7 @@ static const struct event_kind LEAKS = {
     .period = {"space", "bytes", NULL},
     .series = "memory",
     .cost = EVENT_COST_HIGH,
-    .needs = "6.6+",
+    .needs = "5.15+",
     .help = "memory that leaks",
 };
 

@@ -168,7 +168,7 @@ static int make(struct event_probe *p, const struct event_choice *choice, char *
     if (rc)
         return rc;
     p->kind.name = p->kind.help = p->name;
-    p->kind.needs = p->places.file ? "6.6+" : "";
+    p->kind.needs = p->places.file ? "5.15+" : "";
     p->kind.values[0] = (struct event_value){p->type, "count", ""};
     if (made_is_timed(p))
         set_time(p, &fields);

@@ -26,7 +26,8 @@
 static void detach(struct heaps *h, struct followed *f, bool lives)
 {
     for (size_t i = 0; i < PROBE_HEAP_LINKS && !lives; i++)
-        closer_put(h->closer, TAKE_FD(f->links.fd[i]));
+        while (f->links.fds[i].n)
+            closer_put(h->closer, f->links.fds[i].v[--f->links.fds[i].n]);
     probe_heap_detach(&f->links, heaps_parts(HEAP_ALL));
     heap_files_give(&h->files, f->file);
 }

@@ -77,7 +77,7 @@ static const char *advice(int rc)
     if (rc == -EINVAL)
         return "another tool has probes there that count references, such as bcc or SystemTap; end it";
     if (rc == -EPERM || rc == -EACCES)
-        return "give xprof CAP_BPF and CAP_PERFMON";
+        return "give xprof CAP_BPF and CAP_PERFMON, and CAP_SYS_ADMIN before Linux 6.6";
     return "see the kernel's log";
 }
 
@@ -159,7 +159,7 @@ void heaps_retry(struct heaps *h)
 
 void heaps_follow(struct heaps *h, struct process *p, struct known_file *f, bool held)
 {
-    struct followed fresh = {.file = f->id, .links = PROBE_HEAP_LINKS_NONE};
+    struct followed fresh = {.file = f->id};
     if (followed(p, f->id))
         return;
     bool known = identify(f, &fresh) && renames(h, p, &fresh);

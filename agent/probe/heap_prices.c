@@ -29,7 +29,7 @@ static u64 call_ns(void)
 int probe_heap_prices(struct probe *p, size_t event, struct probe_heap_hits *out)
 {
     u64 offset = own_code_offset((uintptr_t)target);
-    struct probe_heap_links begins = PROBE_HEAP_LINKS_NONE, ends = PROBE_HEAP_LINKS_NONE;
+    struct probe_heap_links begins = {0}, ends = {0};
     int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
     if (fd < 0 || !offset) {
         xp_cleanup_close(&fd);

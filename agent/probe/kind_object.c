@@ -139,10 +139,12 @@ static int share_maps(struct bpf_object *object, struct bpf_object *first, struc
     return object_share_maps(object, first, own);
 }
 
+/* Of others than those that are probed from the start, places are found in files later. */
 enum probe_links kind_means(const struct probe *p, size_t event)
 {
+    static const struct probe_places later = {0};
     const struct probe_places *places = p->config.events[event].places;
-    return places && !places->file ? places_means(p->config.links, places) : PROBE_LINKS_MULTI;
+    return places_means(p->config.links, places && !places->file ? places : &later);
 }
 
 int kind_load(struct bpf_object **out, const struct probe *p, const char *name, const struct xp_config *config,
@@ -151,7 +153,7 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     const struct xp_tp *conditions = p->config.events[config->event].conditions;
     const struct probe_places *places = p->config.events[config->event].places;
     enum probe_links means = kind_means(p, config->event);
-    bool plain = means == PROBE_LINKS_PLAIN && !places->kernel;
+    bool known = places && !places->file, plain = known && means == PROBE_LINKS_PLAIN && !places->kernel;
     const char *form = plain ? "_plain" : places && places->file ? "_mapped" : "";
     struct xp_config own = *config;
     own.preempted |= plain && object_kernel_has("bpf_preempt_disable", BTF_KIND_FUNC);
@@ -162,8 +164,8 @@ int kind_load(struct bpf_object **out, const struct probe *p, const char *name, 
     if (!rc && conditions)
         rc = set_constant(object, "xp_tp", conditions, sizeof(*conditions));
     choose_programs(object);
-    if (!rc && (kind_is_slotted(object) || (places && !places->file)))
-        rc = places_prepare(object, means, places);
+    if (!rc && (kind_is_slotted(object) || known))
+        rc = places_prepare(object, means, known ? places : NULL);
     if (!rc)
         rc = size_maps(object, p, means);
     if (!rc)

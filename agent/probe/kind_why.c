@@ -5,6 +5,20 @@
 #include "probe/probe_internal.h"
 #include <errno.h>
 
+static int explain_perf(const struct probe_event *event, char *why, size_t len)
+{
+    return probe_why(-EPERM, why, len,
+                     "%s: the kernel lets only CAP_SYS_ADMIN probe functions by perf events: without it, that takes "
+                     "uprobe_multi links (Linux 6.6)",
+                     event->how == PROBE_LOCK ? "locks of Go" : event->object);
+}
+
+/* Whether it is for places that are found in files later. */
+static bool is_mapped(const struct probe_event *event)
+{
+    return event->allocators || event->how == PROBE_LOCK || (event->places && event->places->file);
+}
+
 /* Of places that are known from the start. Returns false: it is about something else. */
 static bool explain_places(int rc, const struct probe_event *event, char *why, size_t len)
 {
@@ -17,10 +31,7 @@ static bool explain_places(int rc, const struct probe_event *event, char *why, s
                   name, places->n, PLACES_PERF_MOST,
                   places->kernel ? "kprobe_multi links (Linux 5.18)" : "uprobe_multi links (Linux 6.6)");
     else if (rc == -EPERM && !places->kernel)
-        probe_why(rc, why, len,
-                  "%s: the kernel lets only CAP_SYS_ADMIN probe functions by perf events: without it, that takes "
-                  "uprobe_multi links (Linux 6.6)",
-                  name);
+        explain_perf(event, why, len);
     else if (rc == -EDOM)
         probe_why(rc, why, len,
                   "%s: an argument that --filter or --value is about is not at one place at all sites "
@@ -48,12 +59,14 @@ int kind_explain(int rc, const struct probe_event *event, char *why, size_t len)
                          name, event->symbol->name);
     if (event->places && !event->places->file && explain_places(rc, event, why, len))
         return rc;
+    if (rc == -EPERM && is_mapped(event) && probe_links_here(false) != PROBE_LINKS_MULTI)
+        return explain_perf(event, why, len);
     if (denied_explains(rc, DENIED_BPF, why, len))
         return rc;
     if (rc == -ENOTSUP && event->how == PROBE_LOCK)
-        return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 6.6 or later");
+        return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 5.15 or later");
     if (rc == -ENOTSUP)
-        return probe_why(rc, why, len, "%s: needs uprobe_multi links, which Linux has from 6.6 on", name);
+        return probe_why(rc, why, len, "%s: needs probes that know their place, which Linux has from 5.15 on", name);
     if (rc == -ESRCH || rc == -ENOENT)
         return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs%s%s", name,
                          since[0] ? ": Linux " : "", since);

@@ -157,12 +157,13 @@ static int begin(struct kinds *all, struct probe *p, size_t event, char *why, si
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
     k->bytes = kind_map_bytes(k->object, p, false);
     bool apart = kind_is_slotted(k->object);
-    if (apart)
-        k->bytes += kind_map_bytes(k->object, p, true);
-    else if (!other)
+    if (!apart && !other)
         all->common_bytes = kind_map_bytes(k->object, p, true);
-    if (apart)
+    if (apart) {
+        k->bytes += kind_map_bytes(k->object, p, true);
+        p->attached_by = k->means;
         __atomic_store_n(&p->attached[event], k->object, __ATOMIC_RELEASE);
+    }
     all->list.v[all->list.n++] = TAKE_PTR(k);
     return 0;
 }

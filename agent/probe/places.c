@@ -51,11 +51,31 @@ enum probe_links probe_links_here(bool kernel)
     return places_means(PROBE_LINKS_AUTO, &places);
 }
 
+/* Whether there may be perf events of places later: this one is of no file. */
+static int try_perf(void)
+{
+    struct places_pmu pmu;
+    struct perf_event_attr attr;
+    u64 offset = 0;
+    const struct probe_places nowhere = {.offsets = &offset, .n = 1};
+    int rc = places_pmu_read(UPROBES, &pmu);
+    if (!rc)
+        rc = places_perf_attr(&pmu, &nowhere, 0, false, "", &attr);
+    if (rc)
+        return rc == -ENOENT ? -ENODEV : rc;
+    AUTO_CLOSE int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+    return fd < 0 && (errno == EACCES || errno == EPERM) ? -EPERM : 0;
+}
+
 int places_prepare(struct bpf_object *object, enum probe_links means, const struct probe_places *places)
 {
     struct bpf_program *program;
-    if (means != PROBE_LINKS_MULTI)
+    if (means != PROBE_LINKS_MULTI && places)
         return places->n > PLACES_PERF_MOST ? -E2BIG : 0;
+    if (means == PROBE_LINKS_PERF)
+        return try_perf();
+    if (means != PROBE_LINKS_MULTI)
+        return -ENOTSUP;
     if (!has_links(places))
         return -ENOTSUP;
     bpf_object__for_each_program(program, object)
@@ -70,22 +90,10 @@ int places_prepare(struct bpf_object *object, enum probe_links means, const stru
 /* ---- Attaching --------------------------------------------------------------------------------------------------- */
 
 struct attaching {
-    const struct bpf_program *program;
-    const struct probe_places *places;
-    enum probe_links means;
-    bool returns;
+    struct places_request r;
     struct places_pmu pmu;
     char path[64];
-    const u64 *cookies;
 };
-
-int places_link(const struct bpf_program *program, struct places_link *request)
-{
-    request->program = (u32)bpf_program__fd(program);
-    request->type = PLACES_UPROBE_MULTI;
-    int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, request, sizeof(*request));
-    return link < 0 ? -errno : link;
-}
 
 static int link_in_kernel(const struct attaching *a, size_t first, size_t n)
 {
@@ -94,11 +102,11 @@ static int link_in_kernel(const struct attaching *a, size_t first, size_t n)
         u32 kprobe_flags, count;
         u64 symbols, addresses, cookies;
     } request = {
-        .program = (u32)bpf_program__fd(a->program),
+        .program = (u32)bpf_program__fd(a->r.program),
         .type = PLACES_KPROBE_MULTI,
-        .kprobe_flags = a->returns ? PLACES_RETURNS : 0,
+        .kprobe_flags = a->r.returns ? PLACES_RETURNS : 0,
         .count = (u32)n,
-        .addresses = (uintptr_t)(a->places->offsets + first),
+        .addresses = (uintptr_t)(a->r.places->offsets + first),
     };
     int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof(request));
     return link < 0 ? -errno : link;
@@ -106,15 +114,24 @@ static int link_in_kernel(const struct attaching *a, size_t first, size_t n)
 
 static int link_in_file(const struct attaching *a, size_t first, size_t n)
 {
-    struct places_link request = {
+    const struct probe_places *places = a->r.places;
+    struct { /* union bpf_attr: link_create.uprobe_multi */
+        u32 program, target, type, flags;
+        u64 path, offsets, ref_counters, cookies;
+        u32 count, uprobe_flags, pid, pad;
+    } request = {
+        .program = (u32)bpf_program__fd(a->r.program),
+        .type = PLACES_UPROBE_MULTI,
         .path = (uintptr_t)a->path,
-        .offsets = (uintptr_t)(a->places->offsets + first),
-        .ref_counters = a->places->counters ? (uintptr_t)(a->places->counters + first) : 0,
-        .cookies = (uintptr_t)(a->cookies + first),
+        .offsets = (uintptr_t)(places->offsets + first),
+        .ref_counters = places->counters ? (uintptr_t)(places->counters + first) : 0,
+        .cookies = (uintptr_t)(a->r.cookies + first),
         .count = (u32)n,
-        .uprobe_flags = a->returns ? PLACES_RETURNS : 0,
+        .uprobe_flags = a->r.returns ? PLACES_RETURNS : 0,
+        .pid = a->r.tgid,
     };
-    return places_link(a->program, &request);
+    int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof(request));
+    return link < 0 ? -errno : link;
 }
 
 /* One event is enough, of whatever CPU: its programs run at all occurrences (kernel/trace/trace_uprobe.c:
@@ -122,16 +139,17 @@ static int link_in_file(const struct attaching *a, size_t first, size_t n)
 static int attach_perf(const struct attaching *a, size_t i)
 {
     struct perf_event_attr attr;
-    int rc = places_perf_attr(&a->pmu, a->places, i, a->returns, a->path, &attr);
+    int rc = places_perf_attr(&a->pmu, a->r.places, i, a->r.returns, a->path, &attr), process = (int)a->r.tgid;
     if (rc)
         return rc;
-    AUTO_CLOSE int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+    AUTO_CLOSE int fd =
+        (int)syscall(SYS_perf_event_open, &attr, process ? process : -1, process ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0) /* EACCES is what verifiers say, too */
-        return errno == EACCES && !a->places->kernel ? -EPERM : -errno;
-    int program = bpf_program__fd(a->program);
-    if (a->means == PROBE_LINKS_PLAIN)
+        return errno == EACCES && !a->r.places->kernel ? -EPERM : -errno;
+    int program = bpf_program__fd(a->r.program);
+    if (a->r.means == PROBE_LINKS_PLAIN)
         return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) ? -errno : TAKE_FD(fd);
-    DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = i);
+    DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = a->r.cookies[i]);
     int link = bpf_link_create(program, fd, BPF_PERF_EVENT, &options); /* it keeps the event */
     return link < 0 ? -errno : link;
 }
@@ -147,24 +165,24 @@ bool places_is_of_instruction(int rc)
 static bool is_refused(const struct attaching *a, int rc)
 {
     return places_is_of_instruction(rc) ||
-           (a->places->kernel && (rc == -EINVAL || rc == -EILSEQ || rc == -EADDRNOTAVAIL || rc == -ENOENT ||
-                                  rc == -ESRCH || rc == -EOPNOTSUPP));
+           (a->r.places->kernel && (rc == -EINVAL || rc == -EILSEQ || rc == -EADDRNOTAVAIL || rc == -ENOENT ||
+                                    rc == -ESRCH || rc == -EOPNOTSUPP));
 }
 
 /* A link is to all of its places or to none. So those around one that is refused get smaller ones. A perf event has one
  * place. */
 static int attach_some(const struct attaching *a, size_t first, size_t n, struct places_held *out)
 {
-    bool many = a->means == PROBE_LINKS_MULTI, split = !many && n > 1;
+    bool many = a->r.means == PROBE_LINKS_MULTI, split = !many && n > 1;
     if (VEC_RESERVE(&out->fds, out->fds.n + 1))
         return -ENOMEM;
-    int rc = split               ? 0
-             : !many             ? attach_perf(a, first)
-             : a->places->kernel ? link_in_kernel(a, first, n)
-                                 : link_in_file(a, first, n);
+    int rc = split                 ? 0
+             : !many               ? attach_perf(a, first)
+             : a->r.places->kernel ? link_in_kernel(a, first, n)
+                                   : link_in_file(a, first, n);
     if (!split && rc >= 0)
         return out->fds.v[out->fds.n++] = rc, 0;
-    if (!split && (!is_refused(a, rc) || a->places->n == 1))
+    if (!split && (!is_refused(a, rc) || a->r.places->n == 1))
         return rc;
     if (n == 1)
         return out->refused++, 0;
@@ -174,26 +192,32 @@ static int attach_some(const struct attaching *a, size_t first, size_t n, struct
 
 static int find_means(struct attaching *a)
 {
-    const struct probe_places *places = a->places;
+    const struct probe_places *places = a->r.places;
     snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", places->fd);
-    int rc = a->means == PROBE_LINKS_MULTI ? 0 : places_pmu_read(places->kernel ? KPROBES : UPROBES, &a->pmu);
+    int rc = a->r.means == PROBE_LINKS_MULTI ? 0 : places_pmu_read(places->kernel ? KPROBES : UPROBES, &a->pmu);
     return rc == -ENOENT ? -ENODEV : rc; /* perf events have other reasons for ENOENT */
+}
+
+int places_request(const struct places_request *r, struct places_held *out)
+{
+    struct attaching a = {.r = *r};
+    int rc = find_means(&a);
+    if (!rc)
+        rc = attach_some(&a, 0, r->places->n, out);
+    rc = rc || out->fds.n ? rc : -ENOTSUPP;
+    if (rc)
+        places_detach(out);
+    return rc;
 }
 
 int places_attach(const struct bpf_program *program, enum probe_links means, const struct probe_places *places,
                   bool returns, struct places_held *out)
 {
     AUTO_FREE u64 *cookies = calloc(places->n, sizeof(*cookies));
-    struct attaching a = {.program = program, .places = places, .means = means, .returns = returns, .cookies = cookies};
+    struct places_request r = {program, means, places, returns, cookies, 0};
     for (size_t i = 0; cookies && i < places->n; i++)
         cookies[i] = i;
-    int rc = cookies ? find_means(&a) : -ENOMEM;
-    if (!rc)
-        rc = attach_some(&a, 0, places->n, out);
-    rc = rc || out->fds.n ? rc : -ENOTSUPP;
-    if (rc)
-        places_detach(out);
-    return rc;
+    return cookies ? places_request(&r, out) : -ENOMEM;
 }
 
 /* Closing perf events takes the kernel tens of milliseconds each, under a lock: many at once take no less. */

@@ -14,26 +14,28 @@ struct bpf_program;
 #define PLACES_RETURNS      1u   /* BPF_F_UPROBE_MULTI_RETURN, BPF_F_KPROBE_MULTI_RETURN */
 #define PLACES_PERF_MOST    1000 /* perf events, of which each one has a file descriptor */
 
-struct places_link { /* union bpf_attr: link_create.uprobe_multi */
-    u32 program, target, type, flags;
-    u64 path, offsets, ref_counters, cookies;
-    u32 count, uprobe_flags, pid, pad;
-};
-/* Returns the link or -errno. */
-int places_link(const struct bpf_program *program, struct places_link *request);
-
 /* Returns how programs are attached to places on this machine; not PROBE_LINKS_AUTO. `wanted`: how they should be. */
 enum probe_links places_means(enum probe_links wanted, const struct probe_places *places);
-/* Prepares the programs of an object for that, before it is loaded. `places`: NULL if they come later. Returns 0;
- * -ENOTSUP: this kernel has no such links; -E2BIG: there are too many places. */
+/* Prepares the programs of an object for that, before it is loaded. `places`: NULL if they come later, which takes
+ * cookies. Returns 0; -ENOTSUP: this kernel has no such links, or cookies; -E2BIG: there are too many places; -EPERM:
+ * perf events are not for this process. */
 int places_prepare(struct bpf_object *object, enum probe_links means, const struct probe_places *places);
 
 struct places_held { /* what attaches a program; release with places_detach */
-    VEC(int) fds;
+    probe_fds fds;
     size_t refused; /* places that the kernel does not probe */
 };
-/* Attaches a program, loaded, to places, or to the returns from there, in all processes. Returns 0 or -errno: it is
- * attached nowhere. */
+struct places_request { /* borrowed */
+    const struct bpf_program *program;
+    enum probe_links means;
+    const struct probe_places *places;
+    bool returns;       /* from there */
+    const u64 *cookies; /* of each */
+    u32 tgid;           /* of the process; 0: all of them */
+};
+/* Attaches a program, loaded, to places. Returns 0 or -errno: it is attached nowhere. */
+int places_request(const struct places_request *r, struct places_held *out);
+/* The same in all processes, with the numbers of the places as cookies. */
 int places_attach(const struct bpf_program *program, enum probe_links means, const struct probe_places *places,
                   bool returns, struct places_held *out);
 void places_detach(struct places_held *h);

@@ -243,15 +243,10 @@ int probe_disks(struct probe *p, probe_disk_list *out, u64 *left_out);
 
 #define PROBE_HEAP_PERIOD (512u << 10)
 #define PROBE_HEAP_LINKS  11
-struct probe_heap_links {
-    int fd[PROBE_HEAP_LINKS]; /* owned; -1: none */
+typedef VEC(int) probe_fds;
+struct probe_heap_links {            /* {0}: none */
+    probe_fds fds[PROBE_HEAP_LINKS]; /* owned */
 };
-#define PROBE_HEAP_LINKS_NONE                          \
-    {                                                  \
-        {                                              \
-            -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 \
-        }                                              \
-    }
 enum probe_heap_parts { /* bits */
                         PROBE_HEAP_FREES =
                             1, /* functions that free, those that may allocate as well (realloc) included */

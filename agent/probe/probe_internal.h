@@ -59,6 +59,7 @@ struct probe {
     struct kinds *kinds; /* NULL: none was ever wanted */
     struct bpf_object
         *attached[XP_MAX_EVENTS]; /* atomic; of `kinds`: those that uprobes.c attaches; NULL: not so far */
+    enum probe_links attached_by; /* by which means; valid if there is any */
     u64 wait_bytes;               /* atomic: kernel memory of its maps */
     u32 wants_seen;               /* xp_live.wants when it was last looked who does */
     bool unseen_told;             /* what this kernel does not let us see was said */

@@ -1,5 +1,5 @@
-/* Attaches programs of kinds to places in files of wanted processes (bpf/mapped.bpf.h), by uprobe_multi links (Linux
- * 6.6), which need no more than CAP_BPF and CAP_PERFMON.
+/* Attaches programs of kinds to places in files of wanted processes (bpf/mapped.bpf.h): by uprobe_multi links (Linux
+ * 6.6), which need no more than CAP_BPF and CAP_PERFMON, or by perf events (Linux 5.15), which need CAP_SYS_ADMIN.
  */
 #include "base/cleanup.h"
 #include "probe/kinds.h"
@@ -56,20 +56,20 @@ static bool is_usdt(u64 call)
 static const struct part {
     const char *program;
     bool (*takes)(u64 call);
-    u32 flags;
+    bool returns; /* to the returns from there */
     enum probe_heap_parts part;
 } PARTS[PROBE_HEAP_LINKS] = {
-    {"xp_on_heap_return", changes_and_ends, PLACES_RETURNS, PROBE_HEAP_FREES},
-    {"xp_on_heap_call", changes, 0, PROBE_HEAP_FREES},
-    {"xp_on_heap_return", allocates, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_heap_call", allocates, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_go_end", go_ends, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_go_wait", go_waits, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_function", is_called, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_function", returns, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
-    {"xp_after_call", is_timed, PLACES_RETURNS, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_call", is_timed, 0, PROBE_HEAP_ALLOCATIONS},
-    {"xp_on_usdt", is_usdt, 0, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_heap_return", changes_and_ends, true, PROBE_HEAP_FREES},
+    {"xp_on_heap_call", changes, false, PROBE_HEAP_FREES},
+    {"xp_on_heap_return", allocates, true, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_heap_call", allocates, false, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_go_end", go_ends, false, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_go_wait", go_waits, false, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_function", is_called, false, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_function", returns, true, PROBE_HEAP_ALLOCATIONS},
+    {"xp_after_call", is_timed, true, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_call", is_timed, false, PROBE_HEAP_ALLOCATIONS},
+    {"xp_on_usdt", is_usdt, false, PROBE_HEAP_ALLOCATIONS},
 };
 
 struct bpf_object *uprobes_object(const struct probe *p, size_t event)
@@ -129,41 +129,44 @@ static void choose(const struct part *part, const struct probe_heap_file *f, str
     }
 }
 
+/* All of them, or none: what is seen of an allocator is wrong without what it does elsewhere. */
+static int attach_part(const struct probe *p, const struct bpf_program *program, bool returns,
+                       const struct probe_heap_file *f, const struct chosen *chosen, probe_fds *out)
+{
+    struct probe_places places = {
+        .fd = f->fd, .offsets = chosen->offsets, .counters = f->counters ? chosen->counters : NULL, .n = chosen->n};
+    struct places_request request = {program, p->attached_by, &places, returns, chosen->cookies, f->tgid};
+    struct places_held held = {0};
+    int rc = places_request(&request, &held);
+    if (!rc && held.refused) {
+        places_detach(&held);
+        rc = -ENOTSUP;
+    }
+    *out = held.fds;
+    return rc;
+}
+
 int probe_heap_attach(struct probe *p, size_t event, const struct probe_heap_file *f, unsigned parts,
                       struct probe_heap_links *l)
 {
     struct bpf_object *object = uprobes_object(p, event);
-    char path[64];
     AUTO_FREE u64 *room = calloc(3 * f->n + 1, sizeof(*room));
     struct chosen chosen = {.offsets = room, .cookies = room + f->n, .counters = room + 2 * f->n};
     if (!object || !room)
         return object ? -ENOMEM : -ENODATA;
     guard_start(p); /* without it, all works as long as nobody kills this process */
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
     for (size_t i = 0; i < PROBE_HEAP_LINKS; i++) {
         const struct part *part = &PARTS[i];
         const struct bpf_program *program =
-            l->fd[i] < 0 && part->part & parts ? bpf_object__find_program_by_name(object, part->program) : NULL;
+            !l->fds[i].n && part->part & parts ? bpf_object__find_program_by_name(object, part->program) : NULL;
         if (!program)
             continue;
         choose(part, f, &chosen);
-        if (!chosen.n)
-            continue;
-        struct places_link request = {
-            .path = (uintptr_t)path,
-            .offsets = (uintptr_t)chosen.offsets,
-            .ref_counters = f->counters ? (uintptr_t)chosen.counters : 0,
-            .cookies = (uintptr_t)chosen.cookies,
-            .count = (u32)chosen.n,
-            .uprobe_flags = part->flags,
-            .pid = f->tgid,
-        };
-        int rc = places_link(program, &request);
-        if (rc < 0) {
+        int rc = chosen.n ? attach_part(p, program, part->returns, f, &chosen, &l->fds[i]) : 0;
+        if (rc) {
             probe_heap_detach(l, parts);
             return rc;
         }
-        l->fd[i] = rc;
     }
     return 0;
 }
@@ -173,8 +176,8 @@ void probe_heap_detach(struct probe_heap_links *l, unsigned parts)
     for (size_t i = PROBE_HEAP_LINKS; i-- > 0;) {
         if (!(PARTS[i].part & parts))
             continue;
-        xp_cleanup_close(&l->fd[i]);
-        l->fd[i] = -1;
+        places_detach(&(struct places_held){.fds = l->fds[i]});
+        l->fds[i] = (probe_fds){0};
     }
 }
 

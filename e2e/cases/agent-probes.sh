@@ -5,7 +5,7 @@
 set -euo pipefail
 . e2e/lib.sh
 need_root
-need_kernel 6.6 'uprobe_multi links'
+need_kernel 5.15 'cookies'
 . e2e/agent/lib.sh
 . e2e/faults/lib.sh
 . e2e/probes/agent.sh
@@ -59,7 +59,8 @@ events:
   - {name: opens, probe: "syscall:openat", filter: 'filename == "/etc/hostname-of-*"'}
 END
 start_containerd
-INTERVAL=2s start_agent --kube cri --cri-socket "$socket" --config "$TMP/x.yaml"
+# By perf events, as before Linux 6.6; agent-probe-kinds has links.
+INTERVAL=2s start_agent --probe-links perf --kube cri --cri-socket "$socket" --config "$TMP/x.yaml"
 loaded() { # NAME
     holds_program "$1" "$agent_pid"
 }

@@ -69,6 +69,35 @@ for by in "${means[@]}"; do
     fi
     echo "$by: counts, sums and conditions are exact"
 done
+# What an allocator does is followed at all of its functions, or at none.
+cat >"$TMP/blocks.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void *keep(int n) { return malloc(n); }
+__attribute__((noinline)) static void *clear(int n) { return calloc(n, 4); }
+__attribute__((noinline)) static void *grow(void *p, int n) { return realloc(p, n); }
+int main(void)
+{
+    void *p = 0;
+    for (int i = 0; i < 1000; i++)
+        if ((p = keep(100)) && i % 2)
+            free(p);
+    for (int i = 0; i < 500; i++)
+        p = clear(10);
+    for (int i = 1; i < 200; i++)
+        p = grow(p, i * 100);
+    return !p;
+}
+END
+gcc -O1 -fno-builtin "$TMP/blocks.c" -o "$TMP/blocks"
+if is_kernel 5.15; then
+    exact --probe-links perf -e memory --memory-exact -- "$TMP/blocks"
+    exactly 50000 'blocks;.*;main;keep;malloc'
+    exactly 19960 'blocks;.*;main;clear;calloc' # but for the one that grows
+    exactly 19900 'blocks;.*;main;grow;realloc'
+    echo "memory: what is in use is exact"
+fi
+expect_exit 1 'needs probes that know their place, which Linux has from 5.15 on' \
+    "$XPROF" record --probe-links plain -e memory -o "$TMP/x.collapsed" -- "$TMP/blocks"
 "$usdt" | grep -qx 'guarded 0' || fail "the semaphore is still set"
 
 # How many there can be at once.

@@ -159,6 +159,7 @@ static void configure_pipeline(struct pipeline_config *c, const struct agent_opt
     c->probe.wait_min_ns = o->offcpu_min;
     c->heap_cost = (unsigned)o->memory_max_cost;
     c->probe.max_cost = (unsigned)o->probe_max_cost;
+    c->probe.links = event_probe_links_of(o->probe_links);
 }
 
 static enum process_frames process_frames_of(const struct agent_options *o)

@@ -47,6 +47,9 @@ static const struct option_row rows[] = {
      .help = "event memory: limit of what probes cost a process, in percent of its own CPU time; off: none"},
     {"probe-max-cost", 0, OPTION_PERCENT, "PERCENT", AT(probe_max_cost), 0, 100, .fallback = "5",
      .help = "take the probes of an event off while they cost more than this share of one CPU; off: no limit"},
+    {"probe-links", 0, OPTION_TEXT, "MEANS", AT(probe_links), .fallback = "auto", .value = event_probe_links,
+     .help = "how functions, allocators and USDT probes are probed: `auto` is the best means of the kernel, `perf` an "
+             "event each"},
     {"io-labels", 0, OPTION_LIST, "NAME,...", AT(io_labels), .most = XP_MAX_EVENTS, .value = event_tag,
      .help =
          "labels of samples that tell bytes apart: file (event file), peer (event net); many values (default: none)"},
@@ -301,6 +304,7 @@ const char *agent_options_fixed(const struct agent_options *a, const struct agen
         AT(process_frames),  AT(state_dir),   AT(listen),       AT(targets_token_file),
         AT(proxy),           AT(no_proxy),    AT(offcpu_min),   AT(offcpu_hide),
         AT(memory_max_cost), AT(io_labels),   AT(thread_label), AT(probe_max_cost),
+        AT(probe_links),
     };
     while (*at < agent_command.nrows) {
         const struct option_row *row = &rows[(*at)++];

@@ -18,6 +18,7 @@ struct agent_options {
     const char *offcpu_hide; /* "idle"; NULL: nothing */
     u64 memory_max_cost;     /* percent; 0: no limit */
     u64 probe_max_cost;      /* the same */
+    const char *probe_links; /* the means by which probes are attached */
     struct option_list events, io_labels;
     bool kernel, user;
     u64 table_memory, stack_memory, cache_size;

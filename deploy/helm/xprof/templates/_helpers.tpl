@@ -154,5 +154,5 @@ container.apparmor.security.beta.kubernetes.io/{{ last . }}: {{ get (dict "Uncon
 {{/* Of the configuration, what a running agent does not read again: a change of it replaces the pods. */}}
 {{- define "xprof.fixed" -}}
 {{- $c := include "xprof.config" . | fromYaml }}
-{{- pick $c "events" "offcpu-min" "offcpu-hide" "memory-max-cost" "probe-max-cost" "io-labels" "kernel" "user" "table-memory" "stack-memory" "cache-dir" "cache-size" "debug-dir" "debuginfod-urls" "short-names" "synth" "kube" "kubeconfig" "api-url" "kubelet-url" "kubelet-insecure" "node-name" "cri-socket" "host-root" "label" "thread-label" "process-frames" "state-dir" "listen" "targets-token-file" "proxy" "no-proxy" | toJson | sha256sum }}
+{{- pick $c "events" "offcpu-min" "offcpu-hide" "memory-max-cost" "probe-max-cost" "probe-links" "io-labels" "kernel" "user" "table-memory" "stack-memory" "cache-dir" "cache-size" "debug-dir" "debuginfod-urls" "short-names" "synth" "kube" "kubeconfig" "api-url" "kubelet-url" "kubelet-insecure" "node-name" "cri-socket" "host-root" "label" "thread-label" "process-frames" "state-dir" "listen" "targets-token-file" "proxy" "no-proxy" | toJson | sha256sum }}
 {{- end }}

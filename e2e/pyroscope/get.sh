@@ -26,7 +26,7 @@ flock 9
 
 # Not optimised: compiling takes two thirds of the time, and the tests ask little of it.
 build() {
-    (cd "$here" && GOTOOLCHAIN=local nice go build -p "${JOBS:-2}" -mod=readonly -buildvcs=false -trimpath \
+    (cd "$here" && GOTOOLCHAIN=local GOGC=400 nice go build -p "${JOBS:-2}" -mod=readonly -buildvcs=false -trimpath \
         -gcflags='all=-N -l' -ldflags='-s -w' -o "$out/new" github.com/grafana/pyroscope/cmd/pyroscope) >&2
 }
 for try in 1 2 3; do # a registry can fail for a moment

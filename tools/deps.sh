@@ -18,7 +18,7 @@ test="g++:g++ xz-utils:xz python3:python3 perl:perl git:git clang-format:clang-f
     containerd:containerd containernetworking-plugins:/usr/lib/cni/bridge busybox-static:busybox podman:podman
     python3-grpcio:/usr/lib/python3/dist-packages/grpc python3-venv:/usr/share/doc/python3-venv nginx-light:nginx fio:fio iptables:iptables
     prometheus:promtool buildah:buildah mmdebstrap:mmdebstrap elfutils:eu-addr2line dwz:dwz debuginfod:debuginfod libc6-dbg:/usr/lib/debug/.build-id
-    nettle-dev:nettle/aes.h libsodium-dev:sodium.h libjpeg62-turbo-dev:jpeglib.h python3-gmpy2:/usr/lib/python3/dist-packages/gmpy2
+    nettle-dev:nettle/aes.h libsodium-dev:sodium.h libjpeg62-turbo-dev:jpeglib.h python3-gevent:/usr/lib/python3/dist-packages/gevent python3-gmpy2:/usr/lib/python3/dist-packages/gmpy2
     libopenblas0-pthread:/usr/lib/x86_64-linux-gnu/openblas-pthread ffmpeg:ffmpeg nodejs:node npm:npm
     libzydis-dev:Zydis/Zydis.h sbcl:sbcl ruby:ruby php-cli:php luajit:luajit erlang-base:erlc guile-3.0:guile mono-mcs:mcs libjemalloc2:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
     libgoogle-perftools4:/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4 libtcmalloc-minimal4:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4

@@ -5,6 +5,7 @@
 #include "profile/symbolize_internal.h"
 #include "profile/strings.h"
 #include "profile/sum_label.h"
+#include "profile/greenlet_frames.h"
 #include "profile/python_frames.h"
 #include "profile/told_stacks.h"
 #include "profile/wait_frames.h"
@@ -269,6 +270,8 @@ int symbolize(const struct aggregate *a, const struct name_source *src, struct p
         told_stacks_trim(out);
     if (!r)
         python_frames_fold(out);
+    if (!r)
+        r = greenlet_frames_trim(out);
     if (j.naming.failed || strings_failed(out->strings))
         r = -ENOMEM;
     vec_free(&j.waits);

@@ -38,6 +38,7 @@
     X(RCU, "rcu")                        \
     X(KVM, "kvm")                        \
     X(GPU, "gpu")                        \
+    X(PERMISSION, "permission")          \
     X(STOPPED, "stopped")                \
     X(EXIT, "exit")
 

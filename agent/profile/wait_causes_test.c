@@ -56,6 +56,11 @@ TEST(wait_causes_of_system_calls)
          "__x64_sys_pselect6 " SYSCALL},
         {"[epoll]", "__schedule schedule schedule_hrtimeout_range do_epoll_wait __x64_sys_epoll_wait " SYSCALL},
         {"[epoll]", "ep_poll do_epoll_wait __x64_sys_epoll_pwait2 " SYSCALL},
+        {"[aio]", "wait_for_completion __x64_sys_io_destroy " SYSCALL},
+        {"[rcu]", "__flush_work flush_delayed_work fsnotify_destroy_group inotify_release __fput " SYSCALL},
+        {"[permission]",
+         "fanotify_handle_event fsnotify __fsnotify_parent do_dentry_open vfs_open do_filp_open " SYSCALL},
+        {"[permission]", "seccomp_do_user_notification __seccomp_filter syscall_trace_enter " SYSCALL},
         {"[pipe]", "__schedule schedule anon_pipe_read vfs_read ksys_read " SYSCALL},
         {"[pipe]", "__schedule schedule pipe_read new_sync_read vfs_read ksys_read " SYSCALL}, /* 5.10 */
         {"[pipe]", "anon_pipe_write vfs_write ksys_write " SYSCALL},

@@ -13,7 +13,7 @@
 #define XP_FUTEX_WAITERS   0x80000000u
 #define XP_FUTEX_TID       0x3fffffffu
 #define XP_MAX_TID         (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
-#define XP_MUSL_OWNED      3u         /* bits of types that have an owner: recursive, error-checking */
+#define XP_MUSL_OWNED      7u         /* bits of types that have an owner: recursive, error-checking, robust */
 #define XP_MUSL_TYPES      256u
 #define XP_GLIBC_CONTENDED 2u
 #define XP_MUTEX_MAX_USERS 65536u

@@ -30,17 +30,28 @@ launched() { # WHAT PROGRAM
     expect_delays "$1"
 }
 
-# What a lock is called, in the frame and the label; where C libraries have one, with the name of the thread that held it.
-expect_names() { # STATIC LIBRARY [HOLDER]
+# The labels of samples of NAME, by `go tool pprof`, in $TMP/tags.
+read_labels() { # NAME
+    GOTOOLCHAIN=local PPROF_BINARY_PATH=$TMP go tool pprof -symbolize=none -sample_index=delay -unit=ms \
+        -focus="^take_$1\$" -tags "$TMP/x.pb.gz" >"$TMP/tags" 2>&1 || fail "$(cat "$TMP/tags")"
+}
+
+# The thread that held the lock of NAME is called that, too.
+expect_holder() { # NAME
+    read_labels "$1"
+    awk -v name="$1" '/^ *holder:/ { on = 1; next } /^$/ { on = 0 } on && $NF == name { found = 1 }
+        END { exit !found }' "$TMP/tags" || fail "nobody says that $1 held its lock"
+}
+
+# What a lock is called, in the frame and the label, and who held it.
+expect_names() { # STATIC LIBRARY
     local name frame label
     while read -r name frame label; do
         expect_frame "$name" "$frame"
-        GOTOOLCHAIN=local PPROF_BINARY_PATH=$TMP go tool pprof -symbolize=none -sample_index=delay -unit=ms \
-            -focus="^take_$name\$" -tags "$TMP/x.pb.gz" >"$TMP/tags" 2>&1 || fail "$(cat "$TMP/tags")"
+        read_labels "$name"
         awk -v label="$label" '/^ *lock:/ { on = 1; next } /^$/ { on = 0 } on { sub(/.*: /, ""); if (index($0, label) == 1) found = 1 }
             END { exit !found }' "$TMP/tags" || fail "the label of the lock of $name does not begin with $label"
-        [ ! "${3:-}" ] || awk -v name="$name" '/^ *holder:/ { on = 1; next } /^$/ { on = 0 } on && $NF == name { found = 1 }
-            END { exit !found }' "$TMP/tags" || fail "nobody says that $name held its lock"
+        expect_holder "$name"
     done <<EOF
 static $1 ${1%%+*}
 library $2 ${2%%+*}
@@ -107,12 +118,14 @@ is "$ns" '>=' 950000000 || fail "after a stop, it waited for $ns ns, not for 1 s
 # Beside offcpu and runqueue, waits for locks have rows of their own.
 record -e lock,offcpu,runqueue -o "$TMP/x.pb.gz" -- "$TMP/locks" 50 >"$TMP/own"
 expect_delays "beside others"
-expect_names in_bss+0x2000 locks_in_library holder
+expect_names in_bss+0x2000 locks_in_library
 
 if command -v musl-gcc >/dev/null; then
     OUT=locks-musl CC=musl-gcc build_target locks -static -pthread -g e2e/targets/locks_library.c
     launched musl "$TMP/locks-musl"
     attached musl "$TMP/locks-musl"
+    record -e lock -o "$TMP/x.pb.gz" -- "$TMP/locks-musl" 50 >"$TMP/own"
+    expect_holder heap # a robust mutex; normal ones of musl don't say it
 else
     echo "there is no musl-gcc: musl is not tested"
 fi

@@ -1,7 +1,8 @@
 /* Threads that contend for locks: in .bss of the program, in memory of malloc, in .bss of a library (locks_library.c),
  * and one that nobody else takes. `locks ROUNDS` waits for a byte or the end of its input, and prints for each: NAME
  * WAITS NS, where NS is the time by the clock that pthread_mutex_lock took whenever pthread_mutex_trylock had failed.
- * The lock is held by a thread called NAME. `locks stuck` waits for ever, `locks stuck-timed` for an hour. */
+ * The lock is held by a thread called NAME; that in memory of malloc is a robust mutex. `locks stuck` waits for ever,
+ * `locks stuck-timed` for an hour. */
 #define _GNU_SOURCE
 #include "burn.h"
 #include <err.h>
@@ -132,6 +133,14 @@ static void be_stuck(bool timed)
     timed ? take_timed(&c) : take_static(&c);
 }
 
+static void make_robust(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t robust;
+    pthread_mutexattr_init(&robust);
+    pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(mutex, &robust);
+}
+
 int main(int argc, char **argv)
 {
     pthread_mutex_t *heap = malloc(sizeof(*heap));
@@ -149,7 +158,7 @@ int main(int argc, char **argv)
         be_stuck(!strcmp(argv[1], "stuck-timed"));
     rounds = atol(argv[1]);
     getchar();
-    pthread_mutex_init(heap, NULL);
+    make_robust(heap);
     for (int i = 0; i < N; i++) {
         pthread_barrier_init(&all[i].begin, NULL, 2);
         if (pthread_create(&threads[2 * i], NULL, hold, &all[i]) ||

@@ -59,6 +59,11 @@ static int sampler_want(void *pipeline, u64 cgroup, u64 want)
     return pipeline_want(pipeline, cgroup, want);
 }
 
+static int sampler_set_parts(void *pipeline, u32 row, const struct xp_parts *parts)
+{
+    return pipeline_set_parts(pipeline, row, parts);
+}
+
 static void sampler_unwant(void *pipeline, u64 cgroup)
 {
     pipeline_unwant(pipeline, cgroup);
@@ -120,7 +125,11 @@ static int start_publisher(struct agent *a, char *why, size_t len)
 static int start_discovery(struct agent *a, const struct discover_rules *rules, char *why, size_t len)
 {
     struct discover_config c = a->config.discover;
-    c.sampler = (struct discover_sampler){a->pipeline, sampler_want, sampler_unwant, sampler_set_rate};
+    c.sampler = (struct discover_sampler){.ctx = a->pipeline,
+                                          .want = sampler_want,
+                                          .set_parts = sampler_set_parts,
+                                          .unwant = sampler_unwant,
+                                          .set_rate = sampler_set_rate};
     c.publisher = a->publisher;
     c.hierarchy = &a->hierarchy;
     c.containers.hierarchy = a->hierarchy;

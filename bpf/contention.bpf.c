@@ -133,7 +133,7 @@ XP_NOINLINE int xp_add_contention(u64 user, u64 kernel, u64 lock, u64 ns, u64 cg
 XP_INLINE void xp_count_contention(u64 *ctx, u32 tid, const struct xp_contention *found)
 {
     u64 ns = bpf_ktime_get_ns() - found->since, cgroup = found->cgroup, kernel = 0;
-    u32 take = ns >= xp_wait_min(found->want);
+    u32 take = ns >= xp_wait_min(found->want, 1);
     u64 lock = xp_contended_word(found, (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm));
     bpf_map_delete_elem(&contentions, &tid);
     struct xp_state *s = xp_state_get();

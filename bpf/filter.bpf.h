@@ -63,9 +63,10 @@ XP_INLINE u64 xp_want_of_cgroup(u64 id, struct cgroup *c)
 }
 
 /* How long a wait is, in ns, that is worth its stack: by the want of whose it is. */
-XP_INLINE u64 xp_wait_min(u64 want)
+XP_INLINE u64 xp_wait_min(u64 want, u32 lock)
 {
-    u32 code = XP_WANT_MIN_CODE(want);
+    u32 code = lock ? XP_WANT_LOCK_CODE(want) : 0;
+    code = code ? code : XP_WANT_MIN_CODE(want);
     return code ? XP_WANT_MIN_NS(code) : xp_config.wait_min;
 }
 
@@ -75,6 +76,15 @@ XP_INLINE int xp_process_wanted(struct task_struct *t, u32 tgid)
     if (xp_config.target == XP_TARGET_PIDS)
         return bpf_map_lookup_elem(&wanted_pids, &tgid) != 0;
     return xp_config.target != XP_TARGET_CGROUP || XP_WANT_EVENTS(xp_cgroup_decide((u64)xp_cgroup_of(t))) != 0;
+}
+
+/* One of how many samples of an event is kept. */
+XP_INLINE u32 xp_every(u64 want, u32 event)
+{
+    u32 row = XP_WANT_PARTS_ROW(want);
+    struct xp_parts *own = row ? bpf_map_lookup_elem(&parts, &row) : 0;
+    u32 every = own ? own->every[event & (XP_MAX_EVENTS - 1)] : 0;
+    return every ? every : XP_WANT_EVERY(want);
 }
 
 /* Returns the number of samples that this one represents; 0: it is not wanted. Also fills in the cgroup of the
@@ -90,11 +100,11 @@ XP_INLINE u32 xp_wanted(struct xp_state *s, u32 event, struct xp_stats *st)
     if (xp_config.target != XP_TARGET_CGROUP)
         return 1;
     u64 want = xp_want_again(s, smp->cgroup, (struct task_struct *)bpf_get_current_task());
-    u32 every = XP_WANT_EVERY(want);
     if (!(want >> event & 1)) {
         st->not_wanted++;
         return 0;
     }
+    u32 every = xp_every(want, event);
     if (every > 1 && bpf_get_prandom_u32() % every) {
         st->thinned++;
         return 0;

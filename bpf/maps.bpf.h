@@ -150,6 +150,14 @@ struct {
     __type(value, u64);
 } wants SEC(".maps");
 
+/* What wants say of single events. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, XP_MAX_PARTS); /* the same */
+    __type(key, u32);
+    __type(value, struct xp_parts);
+} parts SEC(".maps");
+
 struct xp_decision {
     u64 want;  /* that results from `wants`, */
     u32 valid; /* while xp_live.wants is this */

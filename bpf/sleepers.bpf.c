@@ -119,7 +119,7 @@ XP_INLINE int xp_catch_up(struct xp_state *s, struct seq_file *seq, struct task_
 {
     if (xp_config.late && !t->taken && now - t->out < XP_LATE_WAIT && !xp_live.ends)
         return 1;
-    if (t->taken || t->flags & XP_WAIT_RUNQUEUE || now - t->out < xp_wait_min(t->wanted) ||
+    if (t->taken || t->flags & XP_WAIT_RUNQUEUE || now - t->out < xp_wait_min_of(t) ||
         xp_begin_sleeper(s, task, cgroup))
         return 0;
     u64 key = xp_mix(t->nobody ^ now, task->pid) | 1;

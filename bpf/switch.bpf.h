@@ -156,7 +156,7 @@ XP_INLINE u32 xp_stack_now(struct task_struct *prev, const struct xp_thread *t)
         return 0;
     if (xp_config.late == XP_LATE_ALL)
         return !!(prev->flags & XP_PF_NO_USER);
-    return xp_wait_min(t->wanted) <= XP_WANT_MIN_NS(1) || t->credit;
+    return xp_wait_min_of(t) <= XP_WANT_MIN_NS(1) || t->credit;
 }
 
 XP_INLINE void xp_take_or_say_who(struct task_struct *prev, struct xp_state *s, struct xp_thread *t, u64 cgroup)
@@ -217,7 +217,7 @@ XP_INLINE void xp_switch_out(struct task_struct *prev, u64 wanted, u64 cgroup, u
 XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
 {
     u64 credit = t->credit;
-    if (ns >= xp_wait_min(t->wanted))
+    if (ns >= xp_wait_min_of(t))
         credit = xp_config.late ? credit + XP_CREDIT_LATE
                  : t->taken     ? credit + XP_CREDIT_LONG
                                 : 2 * credit + 2 * XP_CREDIT_LONG;
@@ -229,7 +229,7 @@ XP_INLINE void xp_learn(struct xp_thread *t, u64 ns)
 /* Whether the stack of a wait is taken when the thread is back. */
 XP_INLINE u32 xp_stack_later(struct task_struct *next, const struct xp_thread *t, u64 ns)
 {
-    return xp_config.late && !t->taken && !(t->flags & XP_WAIT_UNSEEN) && ns >= xp_wait_min(t->wanted) &&
+    return xp_config.late && !t->taken && !(t->flags & XP_WAIT_UNSEEN) && ns >= xp_wait_min_of(t) &&
            !(next->flags & XP_PF_NO_USER);
 }
 
@@ -249,7 +249,7 @@ XP_INLINE u32 xp_switch_in(struct task_struct *next, struct xp_thread *t, u64 no
     } else {
         u64 told = t->told > t->out ? t->told - t->out : 0;
         struct xp_state *s = xp_state_get();
-        if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_wait_min(t->wanted) || !t->kernel))
+        if (s && xp_config.kernel && !(t->flags & XP_WAIT_UNSEEN) && (ns >= xp_wait_min_of(t) || !t->kernel))
             t->kernel = xp_take_kernel_stack(s, next, t->cgroup);
         if (!(t->flags & XP_WAIT_UNSEEN))
             xp_learn(t, ns);

@@ -34,7 +34,7 @@ struct xp_thread {
     u64 cgroup;
     u32 flags;  /* XP_WAIT_* */
     u32 taken;  /* its user stack was */
-    u64 wanted; /* the events that were wanted of it when it left, and XP_WANT_MIN */
+    u64 wanted; /* the events that were wanted of it when it left, and its times */
     u32 wants;  /* xp_live.wants then */
     u32 pad;
     u64 waker;   /* key of the stack of who woke it up, or XP_WAKER_* */
@@ -135,7 +135,7 @@ XP_INLINE int xp_add_thread(u32 tid, const struct xp_thread *fresh)
 
 /* ---- Who is wanted -------------------------------------------------------------------------------------------------
  */
-/* Returns the bits of the waits that are wanted of a thread, and XP_WANT_MIN; 0: none are. */
+/* Returns the bits of the waits that are wanted of a thread, and their times; 0: none are. */
 XP_INLINE u64 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
 {
     u32 all = xp_config.offcpu | xp_config.runqueue | xp_config.wakeup | xp_config.lock;
@@ -147,7 +147,13 @@ XP_INLINE u64 xp_waits_wanted(struct task_struct *t, u32 tgid, u64 *cgroup)
     if (xp_config.target != XP_TARGET_CGROUP)
         return all;
     u64 want = xp_want_of(*cgroup, t);
-    return want & all ? want & (all | XP_WANT_MIN(XP_WANT_MIN_CODES - 1)) : 0;
+    u64 times = XP_WANT_MIN(XP_WANT_MIN_CODES - 1) | XP_WANT_LOCK(XP_WANT_MIN_CODES - 1);
+    return want & all ? want & (all | times) : 0;
+}
+
+XP_INLINE u64 xp_wait_min_of(const struct xp_thread *t)
+{
+    return xp_wait_min(t->wanted, t->flags & XP_WAIT_LOCKED);
 }
 
 /* What the state of a thread that leaves says. `preempted`: it did not ask to leave, whatever its state. */

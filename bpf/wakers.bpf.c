@@ -81,7 +81,7 @@ int xp_on_waking(u64 *ctx)
         return 0;
     long n = bpf_get_stack(ctx, s->words, 8 * XP_MAX_KERNEL, 0);
     s->sample.nkernel = n > 0 ? (u32)n / 8 : 0;
-    xp_user_stack_of_waker(cgroup, bpf_ktime_get_ns() - t->out >= xp_wait_min(t->wanted));
+    xp_user_stack_of_waker(cgroup, bpf_ktime_get_ns() - t->out >= xp_wait_min_of(t));
     t->waker = xp_tell_here(cgroup, XP_WAIT_WOKEN) ? XP_WAKER_UNSEEN : s->hash;
     return 0;
 }

@@ -292,20 +292,30 @@ struct xp_config {
 
 /* ---- Who is wanted (XP_TARGET_CGROUP): changes while sampling ------------------------------------------------------
  * A want consists of a bit e for each recorded event e; from bit 32 on, a number N: one of N samples is kept, chosen at
- * random; and from bit 42 on, the code of a time in place of xp_config.wait_min, or 0. A cgroup without a want has that
- * of its nearest ancestor; 0 if no ancestor has one.
+ * random; from bit 42 on, the code of a time in place of xp_config.wait_min, or 0; from bit 48 on, the same of waits
+ * for locks; and from bit 54 on, the number of a row of `parts` that has the N of single events, or 0. A cgroup without
+ * a want has that of its nearest ancestor; 0 if no ancestor has one.
  */
 #define XP_WANT(events, every) ((u32)(events) | (u64)(every) << 32)
 #define XP_WANT_EVENTS(w)      ((u32)(w))
 #define XP_WANT_EVERY(w)       ((u32)((w) >> 32) & XP_WANT_EVERY_MAX)
 #define XP_WANT_EVERY_MAX      1023
 #define XP_WANT_MIN(code)      ((u64)(code) << 42)
-#define XP_WANT_MIN_CODE(w)    ((u32)((w) >> 42))
+#define XP_WANT_MIN_CODE(w)    ((u32)((w) >> 42) & (XP_WANT_MIN_CODES - 1))
+#define XP_WANT_LOCK(code)     ((u64)(code) << 48)
+#define XP_WANT_LOCK_CODE(w)   ((u32)((w) >> 48) & (XP_WANT_MIN_CODES - 1))
 #define XP_WANT_MIN_CODES      64
+#define XP_WANT_PARTS(row)     ((u64)(row) << 54)
+#define XP_WANT_PARTS_ROW(w)   ((u32)((w) >> 54))
+#define XP_MAX_PARTS           256 /* rows, 1024 at most; the first one is not used */
 /* ns: four steps per power of two, 1 us to 50 ms. */
 #define XP_WANT_MIN_NS(code) ((4ull + (((code)-1) & 3)) << (((code)-1) >> 2) << 8)
 #define XP_MAX_WANTS         16384 /* cgroups with a want of their own */
 #define XP_MAX_DECISIONS     32768 /* cgroups met by samples */
+
+struct xp_parts { /* of the samples, by event: one of so many is kept; 0: as many as the want says */
+    u16 every[XP_MAX_EVENTS];
+};
 
 struct xp_live { /* changes while sampling; what eBPF programs have cached is valid until one of the counters changes */
     u32 wants;   /* number of changes of wants */

@@ -257,7 +257,8 @@ int discover_new(struct discover **out, const struct discover_config *config, co
     d->rules = *rules;
     d->share = d->next_share = 100;
     d->hz = rules->rate;
-    d->inventory = (struct inventory){.rules = &d->rules, .source = config->source, .hz = rules->rate};
+    d->inventory =
+        (struct inventory){.rules = &d->rules, .source = config->source, .parts = &d->parts, .hz = rules->rate};
     int rc = build(d);
     if (rc) {
         snprintf(why, len, rc == -EINVAL ? "Kubernetes: the node name or the API server is not known" : "%s",
@@ -302,6 +303,7 @@ void discover_free(struct discover **dd)
     kube_keys_free(&d->keys);
     containers_free(&d->containers);
     inventory_free(&d->inventory);
+    parts_free(&d->parts);
     vec_free(&d->notified);
     map_free(&d->notified_by_cgroup);
     if (d->rules.release)

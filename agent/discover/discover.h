@@ -14,7 +14,8 @@ struct discover;
 /* The kernel side: selects what is sampled. The discovery thread calls these functions. */
 struct discover_sampler {
     void *ctx;
-    int (*want)(void *ctx, u64 cgroup, u64 want); /* 0, or -errno: no room; repeated later */
+    int (*want)(void *ctx, u64 cgroup, u64 want);                       /* 0, or -errno: no room; repeated later */
+    int (*set_parts)(void *ctx, u32 row, const struct xp_parts *parts); /* what wants name; the same */
     void (*unwant)(void *ctx, u64 cgroup);
     void (*set_rate)(void *ctx, unsigned hz); /* of the samples that the kernel side takes, of which pods get parts */
 };

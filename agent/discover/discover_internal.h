@@ -74,6 +74,7 @@ struct discover {
     struct containers *containers;
     struct kube *kube;
     struct inventory inventory;
+    struct parts parts; /* of the inventory */
     VEC(struct notified) notified;
     struct map notified_by_cgroup;     /* -> row + 1 */
     size_t notified_unused, followers; /* rows of `told` that are `of` another */

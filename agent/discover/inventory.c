@@ -134,12 +134,22 @@ void inventory_decide_pods(struct inventory *w)
         decide_again(w, &w->pods.v[i]);
 }
 
+static unsigned highest_of_pod(const struct wants *wants)
+{
+    unsigned highest = wants->profiled ? wants->rate : 0;
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
+        if (wants->events >> e & 1 && wants->rates[e] > highest)
+            highest = wants->rates[e];
+    return highest;
+}
+
 unsigned inventory_highest_rate(const struct inventory *w)
 {
     unsigned highest = w->rules->rate;
-    for (size_t i = 0; i < w->pods.n; i++)
-        if (w->pods.v[i].wants.profiled && w->pods.v[i].wants.rate > highest)
-            highest = w->pods.v[i].wants.rate;
+    for (size_t i = 0; i < w->pods.n; i++) {
+        unsigned rate = highest_of_pod(&w->pods.v[i].wants);
+        highest = rate > highest ? rate : highest;
+    }
     return highest;
 }
 
@@ -165,27 +175,44 @@ static void want(struct verdict *v, u64 want)
     v->want = want;
 }
 
-/* One sample of so many: the kernel side samples at w->hz. */
-static u64 want_at(const struct inventory *w, u32 events, unsigned rate)
+/* One sample of so many is kept for a rate: the kernel side samples at w->hz. */
+static u16 every_for(const struct inventory *w, unsigned rate)
 {
     unsigned every = rate && rate < w->hz ? (w->hz + rate / 2) / rate : 1;
-    return XP_WANT(events, every < XP_WANT_EVERY_MAX ? every : XP_WANT_EVERY_MAX);
+    return (u16)(every < XP_WANT_EVERY_MAX ? every : XP_WANT_EVERY_MAX);
 }
 
-/* The greatest time that is no longer; 0: the default. */
-static u64 min_code(u64 ns)
+static u64 want_at(const struct inventory *w, u32 events, unsigned rate)
+{
+    return XP_WANT(events, every_for(w, rate));
+}
+
+/* The rates of single events. */
+static u64 want_parts(const struct inventory *w, const struct wants *wants)
+{
+    static const struct xp_parts none;
+    struct xp_parts parts = none;
+    for (size_t e = 0; e < XP_MAX_EVENTS; e++)
+        if (wants->events >> e & 1 && wants->rates[e])
+            parts.every[e] = every_for(w, wants->rates[e]);
+    return w->parts && memcmp(&parts, &none, sizeof(none)) ? XP_WANT_PARTS(parts_row(w->parts, &parts)) : 0;
+}
+
+/* The code of the greatest time that is no longer; 0: the default. */
+static u32 min_code(u64 ns)
 {
     u32 code = ns ? 1 : 0;
     while (code && code + 1 < XP_WANT_MIN_CODES && XP_WANT_MIN_NS(code + 1) <= ns)
         code++;
-    return XP_WANT_MIN(code);
+    return code;
 }
 
 static u64 pod_want(const struct inventory *w, const struct wants *wants)
 {
     if (!wants->profiled)
         return XP_WANT(0, 1);
-    return want_at(w, wants->events, wants->rate ? wants->rate : w->rules->rate) | min_code(wants->offcpu_min_ns);
+    return want_at(w, wants->events, wants->rate ? wants->rate : w->rules->rate) | want_parts(w, wants) |
+           XP_WANT_MIN(min_code(wants->offcpu_min_ns)) | XP_WANT_LOCK(min_code(wants->lock_min_ns));
 }
 
 static bool matches(const char *pattern, const char *text)

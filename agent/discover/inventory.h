@@ -4,6 +4,7 @@
 #pragma once
 #include "container/containers.h"
 #include "discover/namespaces.h"
+#include "discover/parts.h"
 #include "discover/rules.h"
 #include "kube/pod.h"
 
@@ -22,8 +23,9 @@ struct inventory {
     /* Set if namespaces cannot be read. Otherwise a pod that is profiled by default waits for its namespace, which may
      * opt out. */
     bool without_namespaces;
-    bool changed; /* some pod is marked so */
-    unsigned hz;  /* the rate of which wants are parts: that of the kernel side, but at least that of the rules */
+    bool changed;        /* some pod is marked so */
+    struct parts *parts; /* borrowed; NULL: rates of single events do not count */
+    unsigned hz; /* the rate of which wants are parts: that of the kernel side, but at least that of the rules */
 };
 
 struct verdict {               /* on one cgroup */
@@ -47,7 +49,7 @@ int inventory_put_namespace(struct inventory *w, struct kube_namespace *ns);
 void inventory_remove_namespace(struct inventory *w, const char *name);
 /* Re-evaluates all pods after the rules or a namespace changed. */
 void inventory_decide_pods(struct inventory *w);
-/* Returns the highest rate that any pod requests. */
+/* Returns the highest rate that any pod requests, for whatever event. */
 unsigned inventory_highest_rate(const struct inventory *w);
 
 /* Computes the verdict on a cgroup. Returns 0 or -ENOMEM. */

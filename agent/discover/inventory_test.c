@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const struct policy_type types[] = {
-    {"cpu", true, true, NULL}, {"page-faults", true, true, NULL}, {"offcpu", false, false, NULL}};
+    {"cpu", true, true, NULL, true}, {"page-faults", true, true, NULL, true}, {"offcpu", false, false, NULL, false}};
 
 static struct discover_rules rules_of(enum policy_targeting targeting)
 {
@@ -122,6 +122,31 @@ TEST(world_shares_the_highest_rate)
     inventory_free(&w);
 }
 
+TEST(world_shares_rates_of_single_events)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct parts parts = {0};
+    struct inventory w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .parts = &parts, .hz = 50};
+    struct verdict v[3];
+    for (unsigned i = 0; i < 3; i++) {
+        char uid[] = {'u', (char)('1' + i), 0};
+        struct kube_pod *pod = pod_of(uid, uid, "xprof.io/profile", "cpu");
+        kube_pairs_add(&pod->annotations, "xprof.io/rate", i == 2 ? "20" : "20,cpu=100");
+        CHECK_EQ(put(&w, pod), 0);
+    }
+    CHECK_EQ(inventory_highest_rate(&w), 100);
+    w.hz = 200;
+    for (unsigned i = 0; i < 3; i++) {
+        struct container c = cgroup_of(CGROUP_POD, (char[]){'u', (char)('1' + i), 0}, "", no_name);
+        CHECK_EQ(inventory_decide(&w, &c, &v[i]), 0);
+        CHECK_EQ(XP_WANT_EVERY(v[i].want), 10);
+    }
+    CHECK(XP_WANT_PARTS_ROW(v[0].want) == 1 && v[1].want == v[0].want && !XP_WANT_PARTS_ROW(v[2].want));
+    CHECK(parts.rows.n == 1 && parts.rows.v[0].parts.every[0] == 2 && !parts.rows.v[0].parts.every[1]);
+    inventory_free(&w);
+    parts_free(&parts);
+}
+
 static void expect_least_wait(const char *time, u64 ns)
 {
     struct discover_rules rules = rules_of(POLICY_ANNOTATION);
@@ -131,11 +156,13 @@ static void expect_least_wait(const char *time, u64 ns)
     struct kube_pod *pod = pod_of("u1", "one", "xprof.io/profile", "true");
     if (time)
         kube_pairs_add(&pod->annotations, "xprof.io/offcpu-min", time);
+    kube_pairs_add(&pod->annotations, "xprof.io/lock-min", "2us");
     CHECK_EQ(put(&w, pod), 0);
     CHECK_EQ(inventory_decide(&w, &c, &v), 0);
     CHECK(XP_WANT_EVENTS(v.want) && XP_WANT_EVERY(v.want) == 1);
     u32 code = XP_WANT_MIN_CODE(v.want);
     CHECK_EQ(code ? XP_WANT_MIN_NS(code) : 0, ns);
+    CHECK_EQ(XP_WANT_MIN_NS(XP_WANT_LOCK_CODE(v.want)), 1792);
     verdict_free(&v);
     inventory_free(&w);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct policy_type types[] = {{"cpu", true, true, NULL}, {"page-faults", true, true, NULL}};
+static const struct policy_type types[] = {{"cpu", true, true, NULL, true}, {"page-faults", true, true, NULL, true}};
 
 static struct { /* the kernel side; by cgroup, below GROUPS */
     pthread_mutex_t lock;

@@ -41,7 +41,8 @@ static void say_again(struct discover *d, struct notified *t)
 /* One that is refused leaves the kernel side with what it had. */
 static void set_want(struct discover *d, struct notified *t, u64 want)
 {
-    if (d->config.sampler.want(d->config.sampler.ctx, t->cgroup, want)) {
+    const struct discover_sampler *s = &d->config.sampler;
+    if (parts_tell(&d->parts, XP_WANT_PARTS_ROW(want), s->set_parts, s->ctx) || s->want(s->ctx, t->cgroup, want)) {
         d->wants_refused++;
         say_again(d, t);
         return;
@@ -121,10 +122,12 @@ static bool notify_each(void *ctx, const struct container *c)
 
 void notify_all(struct discover *d)
 {
+    parts_begin(&d->parts);
     containers_all(d->containers, notify_each, d);
     for (size_t i = 0; i < d->notified.n; i++)
         if (d->notified.v[i].used && d->notified.v[i].nobody)
             notify_host(d, &d->notified.v[i]);
+    parts_end(&d->parts);
 }
 
 struct pod_search {

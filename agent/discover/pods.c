@@ -30,7 +30,7 @@ void pods_settle(struct discover *d)
     d->share = share;
     if (!d->unsettled && !d->judge_all && !d->inventory.changed)
         return;
-    bool all = adjust_rate(d) || d->judge_all;
+    bool all = adjust_rate(d) || d->judge_all || d->parts.full;
     d->unsettled = d->judge_all = d->inventory.changed = false;
     if (all)
         notify_all(d);

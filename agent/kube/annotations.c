@@ -115,22 +115,50 @@ enum annotation_answer annotation_bool(struct wants *w, const char *key, const c
     return ANSWER_BAD;
 }
 
-void annotation_rate(struct wants *w, const struct policy *p, const char *key, const char *value)
+/* Returns a rate within the limits; 0: the item is no number. */
+static unsigned rate_of(struct wants *w, const struct policy *p, const char *key, struct item i)
 {
-    size_t n = strspn(value, "0123456789");
+    size_t n = strspn(i.s, "0123456789");
     unsigned long rate = 0;
-    if (!n || n > 9 || value[n]) {
-        wants_warn(w, key, "\"%.40s\" is not a number of samples per second", value);
-        return;
+    if (!i.n || n < i.n || n > 9) {
+        wants_warn(w, key, "\"%.*s\" is not a number of samples per second", shown(i), i.s);
+        return 0;
     }
-    for (size_t i = 0; i < n; i++)
-        rate = rate * 10 + (unsigned long)(value[i] - '0');
-    w->rate = (unsigned)(rate < p->rate_min ? p->rate_min : rate > p->rate_max ? p->rate_max : rate);
-    if (w->rate != rate)
-        wants_warn(w, key, "%lu is outside of %u to %u: %u is used", rate, p->rate_min, p->rate_max, w->rate);
+    for (size_t k = 0; k < n; k++)
+        rate = rate * 10 + (unsigned long)(i.s[k] - '0');
+    unsigned used = (unsigned)(rate < p->rate_min ? p->rate_min : rate > p->rate_max ? p->rate_max : rate);
+    if (used != rate)
+        wants_warn(w, key, "%lu is outside of %u to %u: %u is used", rate, p->rate_min, p->rate_max, used);
+    return used;
 }
 
-void annotation_offcpu_min(struct wants *w, const char *key, const char *value)
+/* TYPE=RATE. */
+static void rate_of_type(struct wants *w, const struct policy *p, const char *key, struct item i, size_t sign)
+{
+    struct item name = {i.s, sign}, rate = {i.s + sign + 1, i.n - sign - 1};
+    u32 type = type_of(w, p, key, name);
+    unsigned bit = type ? (unsigned)__builtin_ctz(type) : 0;
+    if (type && !p->types[bit].sampled)
+        wants_warn(w, key, "%s is counted exactly: it has no rate", p->types[bit].name);
+    else if (type)
+        w->rates[bit] = (u16)rate_of(w, p, key, rate);
+}
+
+void annotation_rate(struct wants *w, const struct policy *p, const char *key, const char *value)
+{
+    struct item i;
+    if (too_long(w, key, value))
+        return;
+    for (const char *at = value; next_item(&at, &i);) {
+        const char *sign = memchr(i.s, '=', i.n);
+        if (sign)
+            rate_of_type(w, p, key, i, (size_t)(sign - i.s));
+        else
+            w->rate = rate_of(w, p, key, i);
+    }
+}
+
+void annotation_wait_min(struct wants *w, const char *key, const char *value, u64 *ns)
 {
     static const struct {
         const char *name;
@@ -146,11 +174,11 @@ void annotation_offcpu_min(struct wants *w, const char *key, const char *value)
     }
     for (size_t i = 0; i < n; i++)
         number = number * 10 + (u64)(value[i] - '0');
-    u64 ns = number * units[unit].ns;
-    w->offcpu_min_ns = ns < WANTS_OFFCPU_MIN ? WANTS_OFFCPU_MIN : ns > WANTS_OFFCPU_MAX ? WANTS_OFFCPU_MAX : ns;
-    if (w->offcpu_min_ns != ns)
+    u64 said = number * units[unit].ns;
+    *ns = said < WANTS_OFFCPU_MIN ? WANTS_OFFCPU_MIN : said > WANTS_OFFCPU_MAX ? WANTS_OFFCPU_MAX : said;
+    if (*ns != said)
         wants_warn(w, key, "%.20s is outside of 1us to 50ms: %s is used", value,
-                   ns < WANTS_OFFCPU_MIN ? "1us" : "50ms");
+                   said < WANTS_OFFCPU_MIN ? "1us" : "50ms");
 }
 
 void annotation_service_name(struct wants *w, const char *key, const char *value)

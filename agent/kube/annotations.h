@@ -19,9 +19,10 @@ enum annotation_answer annotation_profile(struct wants *w, const struct policy *
                                           u32 *events);
 /* Parses "true" or "false" only. */
 enum annotation_answer annotation_bool(struct wants *w, const char *key, const char *value);
+/* A number for all types, or TYPE=NUMBER for some, or both. */
 void annotation_rate(struct wants *w, const struct policy *p, const char *key, const char *value);
-/* A time: a number and us, ms or s. */
-void annotation_offcpu_min(struct wants *w, const char *key, const char *value);
+/* How long waits are that have stacks: a number and us, ms or s. *ns stays as it is if it is none. */
+void annotation_wait_min(struct wants *w, const char *key, const char *value, u64 *ns);
 void annotation_service_name(struct wants *w, const char *key, const char *value);
 /* Returns false if no container is named. */
 bool annotation_containers(struct wants *w, const char *key, const char *value);

@@ -7,7 +7,7 @@
 
 static void use(struct kube_pod *p)
 {
-    static const struct policy_type types[] = {{"cpu", true, true, NULL}};
+    static const struct policy_type types[] = {{"cpu", true, true, NULL, true}};
     const char *const chosen[] = {"app", "app.kubernetes.io/name"};
     struct policy policy = {.targeting = POLICY_ALL, .rate_max = 99, .types = types, .ntypes = 1};
     struct policy_facts facts = {p->namespace, &p->annotations, &p->labels, &p->annotations, &p->labels};

@@ -2,8 +2,9 @@
  * pod and its namespace; it is evaluated again whenever one of these changes.
  *
  *   xprof.io/profile: "true" | "false" | "cpu,offcpu,..."    true: the default types
- *   xprof.io/rate: "49"                                      samples per second, clamped to the configured limits
+ *   xprof.io/rate: "49" | "cpu=49,page-faults=9"             samples per second, clamped to the configured limits
  *   xprof.io/offcpu-min: "100us"                             the time from which waits have stacks
+ *   xprof.io/lock-min: "100us"                               the same of waits for locks
  *   xprof.io/containers: "app,sidecar"                       only these containers of the pod
  *   xprof.io/service-name: "checkout"                        the label service_name
  *   profiles.grafana.com/cpu.ebpf.enabled: "true" | "false"  used if there is no xprof.io/profile
@@ -44,6 +45,7 @@ struct policy_type {
     bool built;                 /* false: valid, but this agent does not record it */
     bool usual;                 /* one of the types selected by "true" */
     const char *const *aliases; /* names that stand for `name`, NULL behind the last; NULL: none */
+    bool sampled;               /* it has a rate; others are counted exactly */
 };
 
 struct policy { /* everything is borrowed */
@@ -71,7 +73,9 @@ struct wants { /* plain data: copied by assignment */
     bool profiled;
     u32 events;        /* bits of policy.types; 0 when not profiled */
     unsigned rate;     /* samples per second; 0: the default */
+    u16 rates[32];     /* of single types, by their bit; 0: `rate` */
     u64 offcpu_min_ns; /* how long waits are that have stacks; 0: the default */
+    u64 lock_min_ns;   /* the same of waits for locks; 0: offcpu_min_ns */
     size_t ncontainers;
     char containers[WANTS_CONTAINERS][64];    /* only these; none: all */
     char service_name[WANTS_SERVICE_MAX + 1]; /* "": not given */

@@ -57,7 +57,7 @@ __attribute__((format(printf, 2, 3))) static void because(struct wants *w, const
     label_clean_value(w->reason, sizeof(w->reason), text);
 }
 
-static const char *const own_names[] = {"profile", "rate", "offcpu-min", "containers", "service-name"};
+static const char *const own_names[] = {"profile", "rate", "offcpu-min", "lock-min", "containers", "service-name"};
 
 static const char *key_of(char out[POLICY_KEY_MAX], const struct policy *p, const char *name)
 {
@@ -179,7 +179,10 @@ static void read_details(struct wants *w, const struct policy *p, const struct p
         annotation_rate(w, p, key, value);
     value = either(f, key_of(key, p, "offcpu-min"));
     if (value)
-        annotation_offcpu_min(w, key, value);
+        annotation_wait_min(w, key, value, &w->offcpu_min_ns);
+    value = either(f, key_of(key, p, "lock-min"));
+    if (value)
+        annotation_wait_min(w, key, value, &w->lock_min_ns);
     value = either(f, key_of(key, p, "service-name"));
     if (value)
         annotation_service_name(w, key, value);
@@ -220,7 +223,8 @@ void policy_decide(struct wants *out, const struct policy *p, const struct polic
 bool wants_same(const struct wants *a, const struct wants *b)
 {
     if (a->profiled != b->profiled || a->events != b->events || a->rate != b->rate ||
-        a->offcpu_min_ns != b->offcpu_min_ns || a->ncontainers != b->ncontainers)
+        memcmp(a->rates, b->rates, sizeof(a->rates)) != 0 || a->offcpu_min_ns != b->offcpu_min_ns ||
+        a->lock_min_ns != b->lock_min_ns || a->ncontainers != b->ncontainers)
         return false;
     for (size_t i = 0; i < a->ncontainers; i++)
         if (strcmp(a->containers[i], b->containers[i]) != 0)

@@ -9,7 +9,8 @@ static const char *const keys[] = {"xprof.io/profile",
                                    "xprof.io/containers",
                                    "xprof.io/service-name",
                                    "profiles.grafana.com/cpu.ebpf.enabled",
-                                   "xprof.io/offcpu-min"};
+                                   "xprof.io/offcpu-min",
+                                   "xprof.io/lock-min"};
 
 static void check_text(const char *s, size_t size)
 {
@@ -27,18 +28,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct policy_type types[] = {
-        {"cpu", true, true, NULL}, {"offcpu", true, false, NULL}, {"io", false, false, NULL}};
+        {"cpu", true, true, NULL, true}, {"offcpu", true, false, NULL, false}, {"io", false, false, NULL, false}};
     CLEANUP(kube_pairs_free) struct kube_pairs pod = {0}, ns = {0};
     AUTO_FREE char *text = strndup((const char *)data, size), *rest = NULL;
     struct policy p = {.rate_min = 1, .rate_max = 997, .types = types, .ntypes = 3};
     struct wants w;
     p.targeting = size ? data[0] % 3 : 0;
     for (char *line = strtok_r(text, "\n", &rest); line && *line; line = strtok_r(NULL, "\n", &rest))
-        kube_pairs_add(line[0] & 32 ? &pod : &ns, keys[(unsigned char)line[0] % 6], line + 1);
+        kube_pairs_add(line[0] & 32 ? &pod : &ns, keys[(unsigned char)line[0] % 7], line + 1);
     rest = NULL;
     struct policy_facts f = {"shop", &pod, NULL, &ns, NULL};
     policy_decide(&w, &p, &f);
-    if (w.profiled != (w.events != 0) || w.events & 4 || w.rate > 997 || w.offcpu_min_ns > WANTS_OFFCPU_MAX)
+    if (w.profiled != (w.events != 0) || w.events & 4 || w.rate > 997 || w.offcpu_min_ns > WANTS_OFFCPU_MAX ||
+        w.lock_min_ns > WANTS_OFFCPU_MAX || w.rates[0] > 997 || w.rates[1])
         __builtin_trap();
     check_text(w.reason, sizeof(w.reason));
     check_text(w.service_name, sizeof(w.service_name));

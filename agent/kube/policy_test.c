@@ -7,9 +7,9 @@
 
 static const char *const offcpu_aliases[] = {"off-cpu", "off_cpu", NULL};
 static const struct policy_type types[] = {
-    {"cpu", true, true, NULL},      {"offcpu", true, false, offcpu_aliases},
-    {"memory", false, false, NULL}, {"io", false, false, NULL},
-    {"lock", false, false, NULL},   {"readahead", false, false, NULL},
+    {"cpu", true, true, NULL, true},       {"offcpu", true, false, offcpu_aliases, false},
+    {"memory", false, false, NULL, false}, {"io", false, false, NULL, false},
+    {"lock", false, false, NULL, false},   {"readahead", false, false, NULL, false},
 };
 #define CPU    1u
 #define OFFCPU 2u
@@ -120,11 +120,38 @@ TEST(policy_rate)
     CHECK_EQ(w.rate, 997);
     CHECK_STR(w.warnings[0], "xprof.io/rate: 100000 is outside of 1 to 997: 997 is used");
     CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", "0").rate, 1);
-    static const char *const bad[] = {"", "-1", "1.5", "99Hz", " 99", "99999999999999999999"};
+    static const char *const bad[] = {"", "-1", "1.5", "99Hz", "9 9", "99999999999999999999"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", bad[i]);
         CHECK(w.profiled && !w.rate && w.nwarnings == 1);
     }
+}
+
+TEST(policy_rate_of_single_types)
+{
+    struct wants w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", "cpu=49");
+    CHECK(!w.rate && w.rates[0] == 49 && !w.nwarnings);
+    w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", " 19 , cpu=2000");
+    CHECK(w.rate == 19 && w.rates[0] == 997);
+    CHECK_STR(w.warnings[0], "xprof.io/rate: 2000 is outside of 1 to 997: 997 is used");
+    w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", "off-cpu=9,cpu=9");
+    CHECK(w.rates[0] == 9 && !w.rates[1]);
+    CHECK_STR(w.warnings[0], "xprof.io/rate: offcpu is counted exactly: it has no rate");
+    static const char *const bad[] = {"cpu=", "=9", "cpu=x", "cpu=9x", "cpu 9", "memory=9", "disk=9", "cpu=9=9"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/rate", bad[i]);
+        CHECK(w.profiled && !w.rate && !w.rates[0] && w.nwarnings == 1);
+    }
+}
+
+TEST(policy_lock_min)
+{
+    struct wants w =
+        DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/offcpu-min", "5ms", "xprof.io/lock-min", "100us");
+    CHECK(w.offcpu_min_ns == 5000000 && w.lock_min_ns == 100000 && !w.nwarnings);
+    CHECK_EQ(DECIDE(&usual, "xprof.io/profile", "true", "n:xprof.io/lock-min", "2ms").lock_min_ns, 2000000);
+    w = DECIDE(&usual, "xprof.io/profile", "true", "xprof.io/lock-min", "soon");
+    CHECK(w.profiled && !w.lock_min_ns && w.nwarnings == 1);
 }
 
 TEST(policy_offcpu_min)
@@ -262,19 +289,21 @@ TEST(policy_glob)
 TEST(policy_wants_that_are_the_same)
 {
     struct wants a = {.profiled = true, .events = 1, .rate = 9, .ncontainers = 1, .containers = {"a"}, .reason = "x"};
-    struct wants b = a, *changes[6];
+    struct wants b = a, *changes[8];
     b.reason[0] = 'y';
     CHECK(wants_same(&a, &b));
-    struct wants profiled = a, events = a, rate = a, container = a, name = a, min = a;
+    struct wants profiled = a, events = a, rate = a, container = a, name = a, min = a, lock = a, rates = a;
     profiled.profiled = false;
     events.events = 2;
     rate.rate = 8;
     container.containers[0][0] = 'b';
     name.service_name[0] = 's';
     min.offcpu_min_ns = 1000;
-    changes[5] = &min;
+    lock.lock_min_ns = 1000;
+    rates.rates[3] = 9;
+    changes[5] = &min, changes[6] = &lock, changes[7] = &rates;
     changes[0] = &profiled, changes[1] = &events, changes[2] = &rate, changes[3] = &container, changes[4] = &name;
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < 8; i++)
         CHECK(!wants_same(&a, changes[i]));
     b.ncontainers = 2;
     CHECK(!wants_same(&a, &b));

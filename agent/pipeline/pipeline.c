@@ -299,6 +299,11 @@ int pipeline_want(struct pipeline *p, u64 cgroup, u64 want)
     return probe_want(p->probe, cgroup, want);
 }
 
+int pipeline_set_parts(struct pipeline *p, u32 row, const struct xp_parts *parts)
+{
+    return probe_set_parts(p->probe, row, parts);
+}
+
 void pipeline_unwant(struct pipeline *p, u64 cgroup)
 {
     probe_unwant(p->probe, cgroup);

@@ -56,6 +56,7 @@ int pipeline_rotate(struct pipeline *p);
 /* Start or stop sampling a cgroup (probe_want). Any thread may call them. */
 int pipeline_want(struct pipeline *p, u64 cgroup, u64 want);
 void pipeline_unwant(struct pipeline *p, u64 cgroup);
+int pipeline_set_parts(struct pipeline *p, u32 row, const struct xp_parts *parts); /* probe_set_parts */
 /* Sets the rate of all events that are clocks, in samples per second per CPU. Takes effect within a second. Any thread
  * may call it. */
 void pipeline_set_rate(struct pipeline *p, unsigned hz);

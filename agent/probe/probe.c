@@ -115,6 +115,7 @@ static void configure(struct probe *p)
     if (c->target != XP_TARGET_CGROUP) {
         bpf_map__set_max_entries(p->skel->maps.wants, 1);
         bpf_map__set_max_entries(p->skel->maps.decisions, 1);
+        bpf_map__set_max_entries(p->skel->maps.parts, 1);
     }
 }
 
@@ -307,6 +308,11 @@ int probe_want(struct probe *p, u64 cgroup, u64 want)
     if (!rc)
         wants_changed(p);
     return rc == -E2BIG ? -ENOSPC : rc;
+}
+
+int probe_set_parts(struct probe *p, u32 row, const struct xp_parts *parts)
+{
+    return bpf_map__update_elem(p->skel->maps.parts, &row, sizeof(row), parts, sizeof(*parts), BPF_ANY);
 }
 
 void probe_unwant(struct probe *p, u64 cgroup)

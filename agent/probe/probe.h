@@ -154,6 +154,8 @@ int probe_add_pid(struct probe *p, u32 tgid);
  * it takes effect at the next sample. Returns 0; -ENOSPC: there are XP_MAX_WANTS already; or another -errno. */
 int probe_want(struct probe *p, u64 cgroup, u64 want);
 void probe_unwant(struct probe *p, u64 cgroup);
+/* Sets a row that wants may name (XP_WANT_PARTS), from 1 to XP_MAX_PARTS - 1. Returns 0 or -errno. */
+int probe_set_parts(struct probe *p, u32 row, const struct xp_parts *parts);
 
 /* Passes on the records in the ring, waiting up to timeout_ms for a wake-up by the kernel side. Records shorter than
  * their stated length are counted and dropped. Returns the number of records or -errno. */

@@ -60,12 +60,13 @@ static int agent_open(struct agent *a, enum discover_kube pods, const struct exp
         rc = exports_new(&a->health.exports, &exports, why, sizeof(why));
     if (!rc)
         rc = publisher_new(&a->health.publisher, &(struct publisher_config){.exports = a->health.exports});
-    struct discover_config discover = {.sampler = {a->health.pipeline, want, unwant, set_rate},
-                                       .publisher = a->health.publisher,
-                                       .hierarchy = &a->hierarchy,
-                                       .containers = {.hierarchy = a->hierarchy, .source = &a->source},
-                                       .source = pods,
-                                       .kube = {.url = "http://127.0.0.1:1", .node = "node-1"}};
+    struct discover_config discover = {
+        .sampler = {.ctx = a->health.pipeline, .want = want, .unwant = unwant, .set_rate = set_rate},
+        .publisher = a->health.publisher,
+        .hierarchy = &a->hierarchy,
+        .containers = {.hierarchy = a->hierarchy, .source = &a->source},
+        .source = pods,
+        .kube = {.url = "http://127.0.0.1:1", .node = "node-1"}};
     return rc ? rc : discover_new(&a->health.discover, &discover, &(struct discover_rules){.rate = 19}, why, 256);
 }
 

@@ -132,7 +132,7 @@ int xp_on_go_end(void *ctx)
     if (!found || xp_live.ends)
         return 0;
     u64 ns = bpf_ktime_get_ns() - found->since, lock = found->lock, cgroup = found->cgroup;
-    u64 min = xp_wait_min(found->want);
+    u64 min = xp_wait_min(found->want, 1);
     if (bpf_map_delete_elem(&goroutines, &key))
         return 0;
     xp_go_give_share(cgroup);

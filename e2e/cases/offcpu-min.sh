@@ -1,6 +1,6 @@
 #!/bin/bash
 # A pod says from which time on its waits have stacks: of two that do the same, one has stacks, and so little of the other
-# that it is what is taken to learn how long its waits are. Their times are the same.
+# that it is what is taken to learn how long its waits are. Their times are the same. Waits for locks have a time of their own.
 set -euo pipefail
 . e2e/lib.sh
 need_root
@@ -16,6 +16,20 @@ waits='mkfifo /fifo; exec 3<>/fifo; while :; do read -t 0.005 x <&3; done'
 run_pod short 1 "$waits" xprof.io/profile=offcpu xprof.io/offcpu-min=1ms
 run_pod usual 2 "$waits" xprof.io/profile=offcpu
 run_pod wrong 3 "$waits" xprof.io/profile=offcpu xprof.io/offcpu-min=soon
+# Two that wait for locks for 10 to 30 ms.
+build_target locks -static -pthread e2e/targets/locks_library.c
+# shellcheck disable=SC2016
+locks='until [ -x /locks ]; do sleep 0.1; done; exec /locks 100000'
+run_pod locks-short 4 "$locks" xprof.io/profile=lock xprof.io/lock-min=1ms
+run_pod locks-usual 5 "$locks" xprof.io/profile=lock xprof.io/offcpu-min=40ms
+for n in 4 5; do
+    group=/sys/fs/cgroup/pids$(group_of_pod "$(uid_of $n)")
+    [ -d "$group" ] || group=$(find /sys/fs/cgroup -type d -path "*$(group_of_pod "$(uid_of $n)")" | head -n 1)
+    pid=$(find "$group" -name cgroup.procs -exec cat {} + | while read -r p; do
+        [ "$(cat "/proc/$p/comm")" != sh ] || echo "$p"
+    done | head -n 1)
+    cp "$TMP/locks" "/proc/$pid/root/locks"
+done
 await has_profiles prod/short/main
 await has_profiles prod/usual/main
 sleep 10
@@ -33,11 +47,11 @@ waits_of() { # POD
         END { for (i = 1; i <= n; i++) { all += count[i]; for (id in not) if (index(at[i], " " id " ")) without += count[i] }
               print all + 0, without + 0 }'
 }
-for pod in short usual wrong; do
+for pod in short usual wrong locks-short locks-usual; do
     read -r all without <<<"$(waits_of $pod)"
     echo "$pod: $all waits, $without without stack"
     [ "$all" -gt 100 ] || fail "$pod: $all waits only"
-    if [ $pod = short ]; then
+    if [[ $pod = *short ]]; then
         is "$without" '<=' "0.05 * $all" || fail "$pod: $without of $all waits have no stack"
     else
         is "$without" '>=' "0.5 * $all" || fail "$pod: only $without of $all waits have no stack"

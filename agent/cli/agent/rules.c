@@ -42,8 +42,11 @@ static void add_type(struct agent_rules *r, size_t *n, const char *name, bool bu
         if (!strcmp(r->types[i].name, name))
             return;
     if (*n < MAX_TYPES)
-        r->types[(*n)++] =
-            (struct policy_type){.name = name, .built = built, .usual = usual, .aliases = kind ? kind->aliases : NULL};
+        r->types[(*n)++] = (struct policy_type){.name = name,
+                                                .built = built,
+                                                .usual = usual,
+                                                .aliases = kind ? kind->aliases : NULL,
+                                                .sampled = kind && kind->default_hz};
 }
 
 /* What is sampled comes first: its place is its bit in a want. */

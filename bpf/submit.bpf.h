@@ -90,7 +90,8 @@ XP_NOINLINE int xp_send_dump(u64 now)
     d->time = s->sample.time;
     d->tgid = s->sample.tgid;
     d->nmaps = s->nmaps;
-    d->pad = 0;
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+    d->switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
     bpf_probe_read_kernel(d->maps, sizeof(d->maps), s->maps);
     __builtin_memcpy(&d->regs, &s->first, sizeof(d->regs));
     d->tls = xp_tls_base(s);

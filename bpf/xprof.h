@@ -238,9 +238,9 @@ struct xp_dump {
     u32 cpu;
     u64 time;
     u32 tgid;
-    u32 len;   /* bytes of stack, from rsp upwards */
-    u32 nmaps; /* the executable mappings of the process that fit */
-    u32 pad;
+    u32 len;      /* bytes of stack, from rsp upwards */
+    u32 nmaps;    /* the executable mappings of the process that fit */
+    u32 switches; /* of the thread so far: one that sleeps, and still has this number, has not run since */
     struct xp_mapping maps[XP_DUMP_MAPS];
     struct xp_regs regs;
     u64 tls;                        /* TLS base of the thread */

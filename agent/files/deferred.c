@@ -224,9 +224,11 @@ static bool unwind(struct deferred *l, const struct waiting *w, const struct xp_
         .nvmas = resolve_mappings(l, w, machine, vmas),
         .machine = machine,
         .tls = w->job.dump->tls,
-        .read = machine ? machine_memory_read : dump_read,
-        .read_stack = machine ? machine_memory_stack : dump_read,
-        .ctx = machine ? (void *)l->machine : w->job.dump,
+        .read = machine      ? machine_memory_read
+                : l->machine ? machine_memory_copy
+                             : dump_read,
+        .read_stack = l->machine ? machine_memory_stack : dump_read,
+        .ctx = l->machine ? (void *)l->machine : w->job.dump,
     };
     space.words = probe_shard_words(l->probe, &space.nwords);
     host_unwind(&space, &w->job.dump->regs, l->state);

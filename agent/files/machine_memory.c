@@ -105,12 +105,17 @@ static int read_asleep(struct machine_memory *m, void *to, u32 len, u64 from)
     return n != (int)len || !machine_memory_sleeps(m);
 }
 
+int machine_memory_copy(void *memory, void *to, u32 len, u64 from)
+{
+    return dump_read((void *)((struct machine_memory *)memory)->dump, to, len, from);
+}
+
 int machine_memory_stack(void *memory, void *to, u32 len, u64 from)
 {
     struct machine_memory *m = memory;
     if (!dump_read((void *)m->dump, to, len, from))
         return 0;
-    return m->from.sleeps ? read_asleep(m, to, len, from) : 1;
+    return machine_memory_sleeps(m) ? read_asleep(m, to, len, from) : 1;
 }
 
 int machine_memory_read(void *memory, void *to, u32 len, u64 from)

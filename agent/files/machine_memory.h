@@ -32,6 +32,8 @@ bool machine_memory_sleeps(const struct machine_memory *m);
 int dump_read(void *dump, void *to, u32 len, u64 from);
 /* The same, and memory that is not the stack as it is now: a machine may have its own beside a stack. */
 int machine_memory_read(void *m, void *to, u32 len, u64 from);
+/* The copied stack, and nothing else. */
+int machine_memory_copy(void *m, void *to, u32 len, u64 from);
 /* The copied stack; and, while the thread has slept since, other memory: what is deeper, and other stacks. */
 int machine_memory_stack(void *m, void *to, u32 len, u64 from);
 /* A round ended: what was read may not be there any more. m may be NULL. */

@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-/* The number of switches travels in a field of the dump that is not needed here. */
-#define SWITCHES(dump) ((dump)->time)
-
 int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const struct xp_mapping *maps, size_t nmaps)
 {
     AUTO_FREE struct xp_sample *s = calloc(1, sizeof(*s));
@@ -36,7 +33,8 @@ int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const str
     d->tls = z->tls;
     for (u32 i = 0; i < d->nmaps; i++)
         d->maps[i] = maps[i];
-    SWITCHES(d) = z->switches;
+    d->time = 0;
+    d->switches = (u32)z->switches;
     *out = (struct deferred_job){.sample = TAKE_PTR(s), .dump = d};
     return 0;
 }
@@ -54,5 +52,5 @@ int sleepers_read(struct deferred_job *job, struct opener *o, struct hung *h)
 
 bool sleepers_sleep(const struct xp_sample *s, const struct xp_dump *d)
 {
-    return s->type == XP_RECORD_STACK && !(s->flags & XP_SAMPLE_DUMP) && proc_switches(s->tgid, s->tid) == SWITCHES(d);
+    return s->type == XP_RECORD_STACK && proc_sleeps_since(s->tgid, s->tid, d->switches);
 }

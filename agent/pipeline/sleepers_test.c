@@ -64,7 +64,12 @@ TEST(sleepers_have_their_memory_read)
     CHECK_EQ(job.dump->len, XP_DUMP_BYTES);
     CHECK_STR((const char *)job.dump->stack, "on its stack");
     CHECK(sleepers_sleep(job.sample, job.dump));
-    job.sample->flags |= XP_SAMPLE_DUMP; /* taken by its own thread */
+    job.sample->flags |= XP_SAMPLE_DUMP; /* taken by its own thread, as it went to sleep */
+    CHECK(sleepers_sleep(job.sample, job.dump));
+    job.dump->switches--; /* it has run since */
+    CHECK(!sleepers_sleep(job.sample, job.dump));
+    job.dump->switches++;
+    job.sample->type = XP_RECORD_SAMPLE; /* of a thread that ran */
     CHECK(!sleepers_sleep(job.sample, job.dump));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);

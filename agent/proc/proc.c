@@ -76,7 +76,8 @@ u32 proc_parent(u32 pid)
     return (u32)stat_field(pid, 4);
 }
 
-u64 proc_switches(u32 pid, u32 tid)
+/* The sum of its switches, and its state; 0: it is not known. */
+static u64 switches_of(u32 pid, u32 tid, char *state)
 {
     AUTO_FREE char *text = NULL;
     char file[48];
@@ -84,10 +85,24 @@ u64 proc_switches(u32 pid, u32 tid)
     snprintf(file, sizeof(file), "task/%u/status", tid);
     if (read_proc(pid, file, &text))
         return 0;
-    const char *line = strstr(text, "\nvoluntary_ctxt_switches:");
-    if (!line || sscanf(line, "\nvoluntary_ctxt_switches: %llu nonvoluntary_ctxt_switches: %llu", &asked, &forced) != 2)
+    const char *line = strstr(text, "\nvoluntary_ctxt_switches:"), *is = strstr(text, "\nState:");
+    if (!line || !is || sscanf(is, "\nState: %c", state) != 1 ||
+        sscanf(line, "\nvoluntary_ctxt_switches: %llu nonvoluntary_ctxt_switches: %llu", &asked, &forced) != 2)
         return 0;
     return asked + forced;
+}
+
+u64 proc_switches(u32 pid, u32 tid)
+{
+    char state;
+    return switches_of(pid, tid, &state);
+}
+
+bool proc_sleeps_since(u32 pid, u32 tid, u32 switches)
+{
+    char state;
+    u64 now = switches_of(pid, tid, &state);
+    return now && (u32)now == switches && state != 'R';
 }
 
 void proc_pids_free(proc_pids *p)

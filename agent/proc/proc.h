@@ -22,6 +22,8 @@ u64 proc_start_ticks(u32 pid);
 bool proc_is(u32 pid, u64 start_ns);
 /* Returns how many times a thread has left a CPU (/proc/PID/task/TID/status); 0: it is not known. */
 u64 proc_switches(u32 pid, u32 tid);
+/* Tells whether a thread sleeps, and has done so since its number of switches (its low 32 bits) was this one. */
+bool proc_sleeps_since(u32 pid, u32 tid, u32 switches);
 
 #define PROC_COMM 16 /* bytes of the name of a thread, with its NUL */
 /* Finds the number that a thread has in the innermost namespace of PIDs, which is the one that its process sees, and

@@ -162,6 +162,7 @@ TEST(proc_counts_switches)
     u64 after = proc_switches((u32)getpid(), (u32)getpid());
     CHECK(before > 0 && after > before);
     CHECK_EQ(proc_switches((u32)getpid(), 0x7fffffff), 0);
+    CHECK(!proc_sleeps_since((u32)getpid(), (u32)getpid(), (u32)after)); /* it runs */
 }
 
 TEST(proc_mapping_of_a_removed_file)

@@ -31,7 +31,7 @@ for pod in own usual wrong; do
     read -r cpu stacks others <<<"$(sums_of $pod cpu 5000000)"
     read -r faults fault_stacks fault_others <<<"$(sums_of $pod page_faults 1)"
     echo "$pod: $cpu ns in $stacks stacks, $others of them no multiple; $faults page faults, $fault_stacks, $fault_others"
-    [ "$stacks" -gt 0 ] && [ "$fault_stacks" -gt 20 ] || fail "$pod has too few samples"
+    [[ $stacks -gt 0 && $fault_stacks -gt 20 ]] || fail "$pod has too few samples"
     is "$fault_others" '>' 0 || fail "$pod: one of ten page faults was sampled"
     if [ $pod = own ]; then
         [ "$others" = 0 ] || fail "$pod: $others of $stacks stacks are of more samples than one of ten"

@@ -127,7 +127,7 @@ void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting)
 {
 }
 
-int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 but)
+int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 since)
 {
     return 0;
 }

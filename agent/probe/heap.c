@@ -143,12 +143,13 @@ static u64 forget(struct bpf_object *object)
     return objects;
 }
 
-int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 but)
+int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 since)
 {
     struct bpf_object *object = uprobes_object(p, event);
     struct xp_heap_process now;
     u32 as = how;
-    if (!object || bpf_map_lookup_elem(processes_map(p, event), &place, &now) || !now.space || now.space == but)
+    if (!object || bpf_map_lookup_elem(processes_map(p, event), &place, &now) || !now.space ||
+        (since && now.space >= since))
         return -ENODATA;
     int rc = bpf_map_update_elem(bpf_object__find_map_fd_by_name(object, "heap_gone"), &now.space, &as, BPF_ANY);
     return rc ? -errno : 0;

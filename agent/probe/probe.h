@@ -288,8 +288,10 @@ int probe_heap_prices(struct probe *p, size_t event, struct probe_heap_hits *out
 /* Whether new blocks of a process count. To be called while allocations are not followed. */
 void probe_heap_rest(struct probe *p, size_t event, u32 place, bool resting);
 /* Says that nothing more is seen of the blocks of a process's address space, and what becomes of them; unless it is
- * `but`. Returns 0, or -errno: it has no other that is known. */
-int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 but);
+ * `since` (0: none) or a later one: address spaces are numbered as they are made, and a process that executes several
+ * programs may have done so before the first of them is dealt with. Returns 0, or -errno: none that is known is gone.
+ */
+int probe_heap_gone(struct probe *p, size_t event, u32 place, enum xp_heap_gone how, u64 since);
 /* Forgets the blocks of all address spaces that are gone, those that executed another program included. Takes as long
  * as there are blocks of any process. Returns the number of those that may have been freed unseen. */
 u64 probe_heap_forget(struct probe *p, size_t event);

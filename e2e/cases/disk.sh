@@ -78,24 +78,38 @@ for stack in "write;.*\[write $name\]" "read;.*\[read $name\]" "fsync;.*\[write 
     expect_stack "dd;.*$stack"
 done
 
+counts() {
+    has_program xp_on_done && sleep 1 # until it is attached
+}
+
 # Of a process that runs already, and only of that.
-sh -c "sleep 2; exec dd if=$disk of=/dev/null bs=16k count=1000 iflag=direct" 2>/dev/null &
-pid=$!
-sh -c "sleep 2; exec dd if=$disk of=/dev/null bs=16k skip=1000 count=100 iflag=direct" 2>/dev/null &
-record -e disk -p $pid -d 6s -o "$TMP/x.pb.gz"
-wait
+# shellcheck disable=SC2016 # of the inner shell
+read_later='echo ready; read -r _ && exec dd if="$0" of=/dev/null bs=16k skip="$1" count="$2" iflag=direct'
+mkfifo "$TMP/other"
+sh -c "$read_later" "$disk" 1000 100 <"$TMP/other" >/dev/null 2>&1 &
+other=$!
+exec 4>"$TMP/other"
+at_exit "kill -KILL $other"
+record_at_gate counts 0 -e disk -o "$TMP/x.pb.gz" -- sh -c "echo >&4; $read_later" "$disk" 0 1000
+exec 4>&-
+wait $other
 seen "$TMP/x.pb.gz" | grep -q '^read 16384000 0 1000 ' || fail "not what the process has read"
 
 # What the kernel writes later is named so; all that is done at the same time by others is there, too.
 before=$(books)
-record -e disk -a -d 8s -o "$TMP/x.pb.gz" &
+record -e disk -a -d 60s -o "$TMP/x.pb.gz" &
 recorder=$!
-sleep 3 # until it counts
+at_exit "kill \$(pgrep -P $recorder) 2>/dev/null"
+await counts
 dd if=/dev/zero of="$disk" bs=64k count=512 2>/dev/null & # the last one to close the disk would write
 exec 9<"$disk"
 wait $!
 sync
-wait "$recorder"
+after=$(books)
+kill -INT "$xprof"
+wait "$recorder" || fail "the recording ended with $?"
 exec 9<&-
-compare "$TMP/x.pb.gz" "$before" "$(books)"
+expect .lost.request == 0
+expect .lost.sum == 0
+compare "$TMP/x.pb.gz" "$before" "$after"
 grep -q '^write-back 0 [1-9]' "$TMP/seen" || fail "no write-back"

@@ -58,6 +58,13 @@ expect .lost.page == 0
 expect .lost.sum == 0
 expect_complete 99
 compare "$TMP/x.pb.gz" "$TMP/own"
+# What is said of them: reads and mapped files have different remedies, and what is used has none.
+grep '^readahead: ' "$errors" >"$TMP/advice" || fail "nothing is said of what was read in vain"
+cat "$TMP/advice"
+grep -qE '[ ;]with_pairs;.*read.*: [0-9.]+ of [0-9.]+ MB were read in vain: posix_fadvise\(POSIX_FADV_RANDOM\)' "$TMP/advice" ||
+    fail "no advice for reads"
+grep -qE '[ ;]with_mapped_random(;[^;]*)?: .*: madvise\(MADV_RANDOM\)' "$TMP/advice" || fail "no advice for mapped files"
+! grep -q sequential "$TMP/advice" || fail "advice for what is used"
 
 "$TMP/readahead" "$file" 64 3 >"$TMP/own" &
 pid=$!

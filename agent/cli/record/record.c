@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "events/made.h"
+#include "profile/ahead.h"
 #include "profile/runtime_only.h"
 #include <errno.h>
 #include <poll.h>
@@ -295,9 +296,12 @@ static int finish(struct recording *r, int argc, char **argv)
     if (!rc)
         rc = outputs_write(&r->outputs, &p);
     int table = print_top(r, &p);
+    AUTO_BUF struct buf advice = {0};
+    ahead_advice(&p, &advice);
     profile_free(&p);
     pipeline_report(r->agent, &report);
     int summary = write_summary(r, &report, start_ns, seconds);
+    fputs(advice.data ? advice.data : "", stderr);
     explain_no_samples(r, &report);
     outputs_report(&r->outputs, stderr);
     return rc || axis || table || summary;

@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
-#define SETTLE_MS        150              /* from the last dump to the end of its announcements */
-#define WAITS_NS         (5 * NS_PER_SEC) /* between two looks at waits: their map must not fill up */
-#define FIRST_WAITS_NS   (NS_PER_SEC / 4) /* the first one: threads that hold locks have names while they live */
+#define SETTLE_MS        150               /* from the last dump to the end of its announcements */
+#define WAITS_NS         (5 * NS_PER_SEC)  /* between two looks at waits: their map must not fill up */
+#define CROWDED          (XP_MAX_SUMS / 4) /* stacks after which it might, so that they are looked at earlier, */
+#define CROWDED_NS       (NS_PER_SEC / 20) /* but not all the time */
+#define ALONE            8                 /* times the memory for stacks, where it ends with the recording */
+#define FIRST_WAITS_NS   (NS_PER_SEC / 4)  /* the first one: threads that hold locks have names while they live */
 #define LAST_OPENINGS_NS (2 * NS_PER_SEC)
 #define LAST_STACKS_NS   (4 * NS_PER_SEC) /* tables may come for three */
 
@@ -35,6 +38,7 @@ int collector_new(struct collector **out, const struct collector_config *config)
         return -ENOMEM;
     c->config = *config;
     waits_init(&c->waits);
+    c->waits.bytes.limit *= config->neighbours ? 1 : ALONE;
     c->waits_pause_ns = probe_event_by(config->probe, PROBE_LOCK) < 0 ? WAITS_NS : FIRST_WAITS_NS;
     c->ncpus = probe_cpus(config->probe); /* ids, not a count: those of removed CPUs leave holes */
     c->dumps = calloc((size_t)c->ncpus, sizeof(*c->dumps));
@@ -162,6 +166,7 @@ static void on_stack(void *ctx, const struct xp_sample *s, size_t len)
     if (!sound(c, s, len))
         return;
     collector_note_unwind(c, s);
+    c->told++;
     if (s->tgid) /* the kernel has nothing to announce */
         announce(c, s);
     struct xp_dump *dump = take_dump(c, s);
@@ -223,7 +228,9 @@ void collector_poll(struct collector *c, int timeout_ms)
 {
     u64 now = now_ns();
     collector_poll_ring(c, timeout_ms);
-    if (now - c->waits_ns > c->waits_pause_ns) {
+    if (now - c->waits_ns > CROWDED_NS && c->told >= CROWDED) {
+        collector_take_waits(c, 0);
+    } else if (now - c->waits_ns > c->waits_pause_ns) {
         c->waits_pause_ns = 2 * c->waits_pause_ns < WAITS_NS ? 2 * c->waits_pause_ns : WAITS_NS;
         collector_take_waits(c, 0);
     }

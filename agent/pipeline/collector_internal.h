@@ -23,6 +23,7 @@ struct collector {
     unsigned hz;              /* atomic: rate in effect; 0: that of the configuration */
     u64 waits_ns;             /* time of the last look at waits */
     u64 waits_pause_ns;       /* until the next one */
+    size_t told;              /* stacks that came since the last one */
     u64 rescan_ns;            /* time of the last check of CPUs and rate */
     u64 postponed_ns;         /* time of the last sample with a dump */
     VEC(u32) unwind_ns;       /* per sample, if measured; limited in number */

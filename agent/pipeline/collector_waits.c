@@ -77,6 +77,7 @@ void collector_take_waits(struct collector *c, u64 deadline_ns)
                                        .levels = c->config.levels,
                                        .open_levels = c->config.open_levels,
                                        .lent_levels = c->config.lent_levels};
+    c->told = 0;
     int rc = probe_take_waits(p, &h, &rows);
     while (collector_poll_ring(c, 0) > 0) /* the stacks that these rows refer to */
         ;

@@ -1,4 +1,5 @@
 /* Waits as the collector gets them: stacks out of the ring, sums at the end of an interval. */
+#include "base/clock.h"
 #include "base/test.h"
 #include "pipeline/collector_test.h"
 #include <stdlib.h>
@@ -99,4 +100,20 @@ TEST(collector_counts_waits_that_belong_to_nobody)
     CHECK(!only(&d, &span));
     CHECK_EQ(d.c->own.waits_lost, 4);
     aggregate_free(&span.stacks);
+}
+
+/* The kernel side has room for so many distinct stacks of an interval: it is emptied before they are there. */
+TEST(collector_looks_earlier_where_there_are_many_stacks)
+{
+    DESK;
+    const unsigned many = XP_MAX_SUMS / 4;
+    for (unsigned i = 0; i < many; i++) {
+        d.c->waits_ns = d.c->rescan_ns = now_ns() - NS_PER_SEC / 2;
+        if (i + 1 == many)
+            add_sum(&d, 3, 5000);
+        push_stack(&d, i + 1, 0);
+        collector_poll(d.c, 0);
+        CHECK_EQ(d.c->own.waits, i + 1 == many ? 3 : 0);
+    }
+    CHECK_EQ(d.c->told, 0);
 }

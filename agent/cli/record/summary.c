@@ -8,7 +8,8 @@ static double percent(u64 part, u64 whole)
 
 static u64 total_lost(const struct pipeline_report *r)
 {
-    return r->lost[XP_LOSS_RING_FULL] + r->lost[XP_LOSS_SCRATCH] + r->lost_aggregate + r->lost_malformed;
+    return r->lost[XP_LOSS_RING_FULL] + r->lost[XP_LOSS_SCRATCH] + r->lost[XP_LOSS_SUM] + r->lost_aggregate +
+           r->lost_malformed;
 }
 
 static u64 bpf_ns_per_sample(const struct pipeline_report *r)

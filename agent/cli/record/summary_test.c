@@ -35,7 +35,7 @@ static const struct pipeline_report clean = {
 
 static const struct pipeline_report dirty = {
     .samples = 1000,
-    .lost = {[XP_LOSS_RING_FULL] = 4, [XP_LOSS_SCRATCH] = 3, [XP_LOSS_DUMP] = 100},
+    .lost = {[XP_LOSS_RING_FULL] = 4, [XP_LOSS_SCRATCH] = 3, [XP_LOSS_SUM] = 5, [XP_LOSS_DUMP] = 100},
     .lost_aggregate = 2,
     .lost_malformed = 1,
     .queue_full = 21,
@@ -85,10 +85,11 @@ TEST(summary_text_names_all_that_is_missing)
     summary_text(&dirty, 10, &out);
     buf_char(&out, 0);
     CHECK_STR(out.data,
-              "1000 samples in 10.0 s, 10 lost\n"
+              "1000 samples in 10.0 s, 15 lost\n"
               "  ring-full: 4\n"
               "  scratch: 3\n"
               "  stack-dump: 100\n"
+              "  sum: 5\n"
               "  stack-memory: 2\n"
               "  malformed: 1\n"
               "75.00 % of 800 user stacks are complete (7 of them by deferred unwinding)\n"
@@ -132,7 +133,7 @@ TEST(summary_as_json)
     buf_char(&out, 0);
     CHECK_STR(out.data,
               "{\"samples\":1000,\"lost\":{\"ring-full\":4,\"scratch\":3,\"file-event\":0,\"stack-dump\":100,"
-              "\"wait\":0,\"sum\":0,\"block\":0,\"page\":0,\"request\":0,\"label\":0,\"field\":0,\"call\":0,\"cgroup-"
+              "\"wait\":0,\"sum\":5,\"block\":0,\"page\":0,\"request\":0,\"label\":0,\"field\":0,\"call\":0,\"cgroup-"
               "event\":0,"
               "\"stack-memory\":2,\"malformed\":1},"
               "\"user_samples\":800,"

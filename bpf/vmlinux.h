@@ -44,6 +44,7 @@ struct timespec64 {
     long tv_nsec;
 } CORE;
 struct address_space {
+    struct inode *host;
     struct rb_root_cached i_mmap;
 } CORE;
 struct inode {
@@ -92,6 +93,9 @@ struct path {
 struct fs_struct {
     struct path root;
 } CORE;
+struct file_ra_state {
+    u32 size;
+} CORE;
 struct file {
     struct path f_path;
     struct inode *f_inode;
@@ -99,6 +103,7 @@ struct file {
     s64 f_pos;
     unsigned int f_flags;
     void *private_data;
+    struct file_ra_state f_ra;
 } CORE;
 struct in6_addr {
     u8 bytes[16];
@@ -144,14 +149,10 @@ struct unix_sock {
 struct socket {
     struct sock *sk;
 } CORE;
-struct file_ra_state {
-    u32 size;
-} CORE;
 enum pageflags { PG_referenced, PG_active, PG_head };
 struct folio {
     struct address_space *mapping;
-    unsigned long index;
-    unsigned long _flags_1; /* of large ones */
+    unsigned long index, _flags_1; /* flags: of large ones */
 } CORE;
 struct fdtable {
     unsigned int max_fds;
@@ -395,6 +396,5 @@ struct bpf_task_work { /* include/uapi/linux/bpf.h */
  * their C types differ between kernels (arch_x86.bpf.h). */
 struct bpf_perf_event_data {
     u64 regs[21]; /* XP_PT_WORDS of arch_x86.bpf.h */
-    u64 sample_period;
-    u64 addr;
+    u64 sample_period, addr;
 };

@@ -110,6 +110,7 @@ static const struct event_kind KINDS[] = {
         .values = {{"used", "count", ""}, {"unused", "count", ""}, {"unjudged", "count", ""}},
         .main = 1,
         .series = "readahead",
+        .tag = "file",
         .cost = EVENT_COST_MEDIUM,
         .needs = "6.18+", /* Linux */
         .help = "pages read ahead: used, and thrown away unused",

@@ -1,5 +1,6 @@
 #include "pipeline/tags.h"
 #include "base/cleanup.h"
+#include "bpf/heap.h"
 #include <arpa/inet.h>
 #include <string.h>
 
@@ -154,6 +155,25 @@ void tags_put(struct tags *t, u64 key, struct xp_sample *s)
     for (size_t i = 0; i < len && i < 7 * n; i++)
         s->words[1 + i / 7] |= (u64)(u8)text[i] << 8 * (i % 7);
     s->nkernel = (u16)(s->nkernel + n);
+}
+
+static bool is_half(u64 word)
+{
+    return XP_WORD_KIND(word) == XP_WORD_LABEL && XP_LABEL_WHAT(word) == XP_LABEL_KEY;
+}
+
+bool tags_in_stack(const struct xp_sample *s)
+{
+    return s->nkernel >= TAGS_STACK_WORDS && XP_WORD_KIND(s->words[0]) == XP_WORD_LABEL &&
+           XP_LABEL_WHAT(s->words[0]) < XP_LABELS && is_half(s->words[1]) && is_half(s->words[2]);
+}
+
+void tags_expand(struct tags *t, struct xp_sample *s)
+{
+    u64 key = (s->words[1] & UINT32_MAX) | s->words[2] << 32;
+    s->nkernel -= TAGS_STACK_WORDS - 1;
+    memmove(s->words + 1, s->words + TAGS_STACK_WORDS, 8 * ((size_t)s->nkernel - 1 + s->nuser));
+    tags_put(t, key, s);
 }
 
 void tags_tick(struct tags *t)

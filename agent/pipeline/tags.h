@@ -27,6 +27,10 @@ void tags_keep(struct tags *t, const struct xp_tag_event *e);
 /* Puts the words of a tag behind the label of a stack, which has room for XP_TAG_WORDS of them. Key 0, and stacks
  * without label, stay as they are. */
 void tags_put(struct tags *t, u64 key, struct xp_sample *s);
+#define TAGS_STACK_WORDS 3 /* a label, and the key of a tag in two halves, the lower one first (XP_LABEL_KEY) */
+/* Whether a stack begins with these; then puts the words of the tag in their place, for which there is room. */
+bool tags_in_stack(const struct xp_sample *s);
+void tags_expand(struct tags *t, struct xp_sample *s);
 /* Ends an interval: what nobody has used for one is forgotten. */
 void tags_tick(struct tags *t);
 /* Appends what a tag is called: a path, "10.0.0.7:443". */

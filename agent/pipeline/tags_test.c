@@ -1,6 +1,8 @@
 #include "pipeline/tags.h"
 #include "base/cleanup.h"
 #include "base/test.h"
+#include "bpf/heap.h"
+#include "profile/sum_label.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,4 +137,33 @@ TEST(tags_are_limited)
         tags_keep(&t, &e);
     }
     CHECK(t.all.n > 2 && t.all.n < 19 && t.lost == 19 - t.all.n && t.bytes.used <= 500);
+}
+
+/* Stacks that are told apart by files bring the key of the tag, because their sums have none. */
+TEST(tags_take_their_place_in_stacks)
+{
+    struct tags t = {.bytes.limit = TAGS_BYTES};
+    union {
+        struct xp_sample s;
+        u64 room[sizeof(struct xp_sample) / 8 + 8 + XP_TAG_WORDS];
+    } u = {.s = {.nkernel = 4, .nuser = 1}};
+    struct xp_sample *s = &u.s;
+    const u64 label = XP_LABEL(XP_LABEL_NAME, XP_TEXT('e', 'x', 't', '4', 0, 0, 0)), key = 0x1234567890abcdef;
+    const u64 words[] = {label, XP_LABEL(XP_LABEL_KEY, key & UINT32_MAX), XP_LABEL(XP_LABEL_KEY, key >> 32), 77, 88};
+    struct xp_tag_event e = event_of(key, XP_TAG_PATH, "/etc/passwd", 11);
+    char text[SUM_TAG_TEXT];
+    tags_keep(&t, &e);
+    memcpy(s->words, words, sizeof(words));
+    CHECK(tags_in_stack(s));
+    tags_expand(&t, s);
+    CHECK(!tags_in_stack(s));
+    CHECK(s->nkernel == 4 && s->words[0] == label && s->words[3] == 77 && s->words[4] == 88);
+    CHECK_STR(sum_tag_text(s->words + 1, 2, text), "/etc/passwd");
+    s->nkernel = 4;
+    memcpy(s->words, words, sizeof(words));
+    s->words[1] = s->words[2] = XP_LABEL(XP_LABEL_KEY, 0); /* no file is known */
+    tags_expand(&t, s);
+    CHECK(s->nkernel == 2 && s->words[0] == label && s->words[1] == 77 && s->words[2] == 88);
+    CHECK_EQ(t.lost, 0);
+    tags_free(&t);
 }

@@ -95,10 +95,12 @@ void waits_keep(struct waits *w, const struct xp_sample *s, bool open)
     }
     if (known && !known->open)
         return;
-    AUTO_FREE struct xp_sample *copy = malloc(len);
+    AUTO_FREE struct xp_sample *copy = malloc(len + (tags_in_stack(s) ? 8 * XP_TAG_WORDS : 0));
     if (!copy)
         return;
     memcpy(copy, s, len);
+    if (tags_in_stack(s))
+        tags_expand(&w->tags, copy);
     if (known ? replace(w, known, copy, open) : add(w, copy, open))
         TAKE_PTR(copy);
 }

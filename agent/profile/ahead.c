@@ -55,8 +55,8 @@ static enum how how_of(const struct profile *p, const struct frames *f)
 static struct path path_of(const struct profile *p, const struct prof_stack *s, const struct frames *f)
 {
     struct path path = {.how = how_of(p, f), .unused = s->value[UNUSED]};
-    for (size_t i = f->n, n = 0; i-- > 1 && n < PATH_FRAMES;) /* 0 is the process */
-        if (f->v[i].kind != FRAME_KERNEL)
+    for (size_t i = f->n, n = 0; i-- > 1 && n < PATH_FRAMES;)           /* 0 is the process */
+        if (f->v[i].kind != FRAME_KERNEL && f->v[i].kind != FRAME_WAIT) /* the file system */
             path.name[n++] = f->v[i].name;
     path.came = s->value[USED] + s->value[UNUSED] + s->value[UNJUDGED];
     return path;

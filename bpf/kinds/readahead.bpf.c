@@ -9,6 +9,8 @@
  */
 #include "bpf/kind.bpf.h"
 #include "bpf/atomic.bpf.h"
+#include "bpf/heap.h"
+#include "bpf/path.bpf.h"
 #include "bpf/shares.bpf.h"
 
 #define XP_RA_BLOCKS 65536 /* of 64 pages, 600 bytes each, allocated as they are needed */
@@ -40,6 +42,7 @@ struct xp_ra_reader {
     u64 mapping, first, last; /* mapping 0: nothing */
     u64 stack, cgroup;
     u64 fault_mapping, fault;
+    u64 tag_mapping, tag; /* of the file that it reads, if these are wanted; tag_mapping 0: not known */
 };
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -54,6 +57,8 @@ XP_INLINE struct xp_ra_reader *xp_ra_reader(u64 flags)
 {
     return bpf_task_storage_get(&ra_readers, bpf_get_current_task_btf(), 0, flags);
 }
+
+#include "bpf/readahead_file.bpf.h"
 
 /* The pages first to last, as far as they are in a block. */
 XP_INLINE u64 xp_ra_mask(u64 block, u64 first, u64 last)
@@ -109,11 +114,8 @@ XP_INLINE u64 xp_ra_began(u64 mapping, u64 first)
     u64 regs = xp_user_regs(t);
     u64 number = xp_saved_word(regs, XP_PT_ORIG_RAX), fd = xp_saved_word(regs, XP_PT_RDI),
         at = xp_saved_word(regs, XP_PT_R10);
-    struct file *file = 0;
-    struct fdtable *table = BPF_CORE_READ(t, files, fdt);
-    if ((u32)fd >= BPF_CORE_READ(table, max_fds) ||
-        bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + (u32)fd) ||
-        (u64)BPF_CORE_READ(file, f_mapping) != mapping)
+    struct file *file = xp_ra_file((u32)fd);
+    if (!file || (u64)BPF_CORE_READ(file, f_mapping) != mapping)
         return first;
     if (number == XP_SYS_READ || number == XP_SYS_READV) /* which is moved at the end of the call */
         at = BPF_CORE_READ(file, f_pos);
@@ -249,10 +251,11 @@ int xp_on_leave(u64 *ctx)
  */
 
 /* Takes the stack for the pages that come. Returns 0; 1: there is no room. */
-XP_INLINE int xp_ra_stack(void *ctx, struct xp_state *s, struct xp_ra_reader *r)
+XP_INLINE int xp_ra_stack(void *ctx, struct xp_state *s, struct xp_ra_reader *r, u64 mapping)
 {
     r->stack = 0;
-    if (xp_stack_here(ctx, s))
+    if (xp_config.tags ? xp_ra_stack_of_file(ctx, s, mapping, r->tag_mapping == mapping ? r->tag : 0)
+                       : xp_stack_here(ctx, s))
         return 1;
     r->stack = s->hash;
     r->cgroup = s->sample.cgroup;
@@ -271,7 +274,7 @@ XP_INLINE void xp_ra_begins(u64 *ctx, struct xp_state *s, u64 pages)
     r->last = ctx[1] + pages - 1;
     if (r->fault_mapping != r->mapping || r->fault < r->first || r->fault > r->last)
         r->fault_mapping = 0;
-    if (xp_ra_stack(ctx, s, r))
+    if (xp_ra_stack(ctx, s, r, r->mapping))
         r->mapping = 0;
 }
 
@@ -288,6 +291,8 @@ XP_INLINE int xp_ra_is_wanted(struct inode *inode)
 
 XP_INLINE void xp_ra_unbounded(u64 *ctx, struct xp_state *s)
 {
+    if (xp_config.tags)
+        xp_ra_asked((u64)BPF_CORE_READ((struct inode *)ctx[0], i_mapping));
     xp_ra_begins(ctx, s, ctx[2]);
 }
 
@@ -367,7 +372,7 @@ XP_INLINE void xp_ra_comes(u64 *ctx, struct xp_state *s)
         return;
     int demanded = r->fault_mapping == mapping && r->fault >= first && r->fault <= last;
     int ahead = r->mapping == mapping && first <= r->last && last >= r->first;
-    if (!ahead && (!demanded || xp_ra_stack(ctx, s, r)))
+    if (!ahead && (!demanded || xp_ra_stack(ctx, s, r, mapping)))
         return;
     r->first = ahead ? last + 1 : r->first;
     if (last >= r->last)

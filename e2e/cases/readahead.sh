@@ -3,6 +3,7 @@
 # it was mapped, unjudged; together they are what came. Launched and attached.
 set -euo pipefail
 . e2e/lib.sh
+. e2e/pprof.sh
 need_root
 need go
 "$XPROF" check | grep -qE '^ok +readahead ' || skip "this kernel has no tracepoints on readahead"
@@ -65,6 +66,16 @@ grep -qE '[ ;]with_pairs;.*read.*: [0-9.]+ of [0-9.]+ MB were read in vain: posi
     fail "no advice for reads"
 grep -qE '[ ;]with_mapped_random(;[^;]*)?: .*: madvise\(MADV_RANDOM\)' "$TMP/advice" || fail "no advice for mapped files"
 ! grep -q sequential "$TMP/advice" || fail "advice for what is used"
+
+# By file, on request: all that this program reads is of one.
+record -e readahead --label file -o "$TMP/x.pb.gz" -- "$TMP/readahead" "$file" 64 >"$TMP/own"
+expect .lost.label == 0
+compare "$TMP/x.pb.gz" "$TMP/own"
+sums_by_label "$TMP/x.pb.gz" file used unused >"$TMP/files"
+cat "$TMP/files"
+profile_rows "$TMP/x.pb.gz" | awk -F '\t' -v file="file:[$file]" '
+    $2 ~ /with_/ { n++; named += index($3, file) > 0 && $2 ~ /\[[a-z0-9]+\]/ }
+    END { exit n < 10 || n != named }' || fail "stacks without their file"
 
 "$TMP/readahead" "$file" 64 3 >"$TMP/own" &
 pid=$!

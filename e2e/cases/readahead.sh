@@ -77,10 +77,14 @@ profile_rows "$TMP/x.pb.gz" | awk -F '\t' -v file="file:[$file]" '
     $2 ~ /with_/ { n++; named += index($3, file) > 0 && $2 ~ /\[[a-z0-9]+\]/ }
     END { exit n < 10 || n != named }' || fail "stacks without their file"
 
-"$TMP/readahead" "$file" 64 3 >"$TMP/own" &
-pid=$!
-record -e readahead,file -p $pid -d 12s -o "$TMP/x.pb.gz"
-wait $pid
+# Of a process that runs already.
+counts() {
+    has_program xp_on_page && sleep 1 # until it is attached
+}
+# shellcheck disable=SC2016 # of the inner shell
+record_at_gate counts 0 -e readahead,file -o "$TMP/x.pb.gz" -- \
+    sh -c 'echo ready; read -r _ && exec "$0" "$1" 64' "$TMP/readahead" "$file"
+grep -v '^ready' "$TMP/out" >"$TMP/own"
 compare "$TMP/x.pb.gz" "$TMP/own"
 
 # What is still in the cache at the end is unjudged, unless it was read.

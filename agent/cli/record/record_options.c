@@ -68,7 +68,8 @@ static const struct option_row rows[] = {
     {"cri-socket", 0, OPTION_TEXT, "PATH", AT(cri_socket), .hint = HINT_FILE,
      .help = "socket of the container runtime, for files of pods (default: the first known one that exists)"},
     {"label", 0, OPTION_LIST, "NAME,...", AT(labels), .most = XP_MAX_EVENTS, .value = event_tag,
-     .help = "tell bytes apart by file (-e file, readahead) or peer (-e net), as a label of samples in pprof (repeatable)"},
+     .help =
+         "tell bytes apart by file (-e file, readahead) or peer (-e net), as a label of samples in pprof (repeatable)"},
     {"output", 'o', OPTION_REPEAT, "FILE", AT(outputs), .hint = HINT_FILE,
      .help = "output file; its suffix selects the format (repeatable)"},
     {"timeline-memory", 0, OPTION_SIZE, "SIZE", AT(timeline_memory), 1 << 20, 64ull << 30, .fallback = "64M",

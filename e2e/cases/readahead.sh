@@ -81,9 +81,7 @@ profile_rows "$TMP/x.pb.gz" | awk -F '\t' -v file="file:[$file]" '
 counts() {
     has_program xp_on_page && sleep 1 # until it is attached
 }
-# shellcheck disable=SC2016 # of the inner shell
-record_at_gate counts 0 -e readahead,file -o "$TMP/x.pb.gz" -- \
-    sh -c 'echo ready; read -r _ && exec "$0" "$1" 64' "$TMP/readahead" "$file"
+record_at_gate counts 0 -e readahead,file -o "$TMP/x.pb.gz" -- "$TMP/readahead" "$file" 64 wait
 grep -v '^ready' "$TMP/out" >"$TMP/own"
 compare "$TMP/x.pb.gz" "$TMP/own"
 

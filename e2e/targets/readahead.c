@@ -2,7 +2,7 @@
  * cache again. Prints for each function: its name, the pages it read or touched, and the pages that were in the cache
  * then (mincore).
  *
- * Usage: readahead FILE MEGABYTES [SECONDS to wait first]
+ * Usage: readahead FILE MEGABYTES [anything: it says "ready", and waits for a line first]
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -199,8 +199,11 @@ int main(int argc, char **argv)
         return 2;
     struct file f = make_file(argv[1], (size_t)atoi(argv[2]));
     srand(1);
-    if (argc > 3)
-        sleep((unsigned)atoi(argv[3]));
+    if (argc > 3) {
+        puts("ready");
+        fflush(stdout);
+        getchar();
+    }
     for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
         run(&f, ways[i].name, ways[i].way);
     return 0;

@@ -1,7 +1,6 @@
 #!/bin/bash
 # A program with many more distinct call paths than the kernel side has room for in an interval, all in a moment: no
 # allocation is lost.
-# beside others
 set -euo pipefail
 . e2e/lib.sh
 need_root

@@ -34,7 +34,7 @@ struct state {
 };
 
 static const struct policy_type types[] = {
-    {"cpu", true, true, NULL}, {"offcpu", true, false, NULL}, {"memory", false, false, NULL}};
+    {"cpu", true, true, NULL, true}, {"offcpu", true, false, NULL, false}, {"memory", false, false, NULL, false}};
 static const struct policy policy = {.rate_min = 1, .rate_max = 997, .types = types, .ntypes = 3};
 
 static void print_types(u32 events)

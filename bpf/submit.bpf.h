@@ -68,7 +68,8 @@ XP_INLINE void xp_list_maps(struct xp_state *s)
             break;
 }
 
-/* Sends registers and stack bytes, so that user space can unwind once the table exists. Limited per CPU and second. */
+/* Sends registers and stack bytes, so that user space can unwind once the table exists. Limited per CPU and second.
+ * Pages that are not in memory are left out: of a large local array, those that nothing was written to yet. */
 XP_NOINLINE int xp_send_dump(u64 now)
 {
     struct xp_state *s = xp_state_get();
@@ -96,14 +97,18 @@ XP_NOINLINE int xp_send_dump(u64 now)
     __builtin_memcpy(&d->regs, &s->first, sizeof(d->regs));
     d->tls = xp_tls_base(s);
     u64 at = s->first.r[XP_RSP], to_page = 4096 - (at & 4095);
-    u32 len = 0;
+    u32 len = 0, absent = 0;
     if (to_page <= 4096 && !xp_read_user(d->stack, to_page, at))
         len = to_page;
-    for (u32 i = 0; len && i < 3; i++) { /* page by page: the next one may be beyond the end of the stack */
-        if (xp_read_user(d->stack + (len & (XP_DUMP_BYTES - 1)), 4096, at + len))
-            break;
-        len += 4096;
+    at += to_page - 4096;
+    for (u32 i = 1; len && len <= XP_DUMP_BYTES - 4096 && i < XP_DUMP_REACH; i++) {
+        if (xp_read_user(d->stack + (len & (XP_DUMP_BYTES - 1)), 4096, at + 4096ull * i))
+            absent |= 1u << i;
+        else
+            len += 4096;
     }
+    d->absent = absent;
+    d->pad = 0;
     d->len = len;
     bpf_ringbuf_submit(d, BPF_RB_FORCE_WAKEUP);
     return 1;

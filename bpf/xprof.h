@@ -10,6 +10,7 @@
 #define XP_MAX_KERNEL   127        /* the kernel's own default (perf_event_max_stack) */
 #define XP_STEP_BATCH   2          /* frames per call of the verified step function: each takes the verifier a while */
 #define XP_DUMP_BYTES   16384      /* stack copied for a sample whose file has no table yet */
+#define XP_DUMP_REACH   16         /* pages of the stack that are tried for that */
 #define XP_DUMP_MAPS    256        /* executable mappings sent with it: a power of two; a browser has 110 */
 #define XP_MAX_EVENTS   32         /* event kinds recorded at once: their bits in a want */
 #define XP_MAX_PERF     8          /* of these, kinds that perf counts: a program for each */
@@ -241,6 +242,8 @@ struct xp_dump {
     u32 len;      /* bytes of stack, from rsp upwards */
     u32 nmaps;    /* the executable mappings of the process that fit */
     u32 switches; /* of the thread so far: one that sleeps, and still has this number, has not run since */
+    u32 absent;   /* bit n: the n-th page after that of rsp is left out of these bytes */
+    u32 pad;
     struct xp_mapping maps[XP_DUMP_MAPS];
     struct xp_regs regs;
     u64 tls;                        /* TLS base of the thread */

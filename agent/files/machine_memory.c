@@ -86,10 +86,21 @@ static int read_now(struct machine_memory *m, u8 *to, u32 len, u64 from)
     return 0;
 }
 
+/* The pages that a range above the copy's start reaches into, as bits like those of `absent`; 0: more than that has. */
+static u32 pages_of(const struct xp_dump *d, u64 at, u32 len)
+{
+    u64 in = d->regs.r[7] % PAGE, first = (in + at) / PAGE, last = (in + at + (len ? len - 1 : 0)) / PAGE;
+    return at < 32 * PAGE && last < 32 ? (u32)((2ull << last) - (1ull << first)) : 0;
+}
+
 int dump_read(void *dump, void *to, u32 len, u64 from)
 {
     const struct xp_dump *d = dump;
     u64 at = from - d->regs.r[7];
+    u32 pages = pages_of(d, at, len);
+    if (!pages || pages & d->absent)
+        return 1;
+    at -= (u64)PAGE * (u64)__builtin_popcount(d->absent & ((pages & -pages) - 1));
     if (at > d->len || len > d->len - at)
         return 1;
     memcpy(to, d->stack + at, len);

@@ -68,6 +68,33 @@ TEST(machine_memory_beside_a_stack)
     desk_close(&d);
 }
 
+/* Pages that were not there take no room in the copy, and are not read as if they were 0. */
+TEST(dump_read_leaves_out_pages_that_were_not_there)
+{
+    static const struct {
+        u64 at;
+        u32 len, byte; /* byte 0: it cannot be read */
+    } reads[] = {
+        {0, 8, 1},         {3 * 1024 - 8, 8, 1},  {3 * 1024 - 4, 8, 0}, {3 * 1024, 8, 0},    {11 * 1024 - 8, 8, 0},
+        {11 * 1024, 8, 2}, {15 * 1024 - 8, 8, 2}, {15 * 1024, 8, 0},    {1 << 20, 8, 0},     {~7ull, 8, 0},
+        {~7ull, 16, 0},    {2048, 2048, 0},       {12 * 1024, 2048, 2}, {14 * 1024, 2048, 0}};
+    struct desk d;
+    desk_open(&d);
+    d.dump->regs.r[7] = SP + 1024;
+    d.dump->absent = 1u << 1 | 1u << 2 | 1u << 4;
+    d.dump->len = 7 * 1024; /* the rest of a page, and the fourth one */
+    memset(d.dump->stack, 1, 3 * 1024);
+    memset(d.dump->stack + 3 * 1024, 2, 4 * 1024);
+    for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+        u8 bytes[2048] = {0};
+        int rc = dump_read(d.dump, bytes, reads[i].len, SP + 1024 + reads[i].at);
+        CHECK_EQ(!rc, reads[i].byte != 0);
+        CHECK_EQ(bytes[0], reads[i].byte);
+        CHECK_EQ(bytes[reads[i].len - 1], reads[i].byte);
+    }
+    desk_close(&d);
+}
+
 static bool slept(const struct xp_sample *s, const struct xp_dump *d)
 {
     return s->tid == 3 && d->time == 4;

@@ -27,7 +27,7 @@ int sleepers_job(struct deferred_job *out, const struct xp_sleeper *z, const str
     memcpy(s->thread, z->thread, sizeof(s->thread));
     d->type = XP_RECORD_DUMP;
     d->tgid = z->tgid;
-    d->len = 0;
+    d->len = d->absent = 0;
     d->nmaps = (u32)(nmaps < XP_DUMP_MAPS ? nmaps : XP_DUMP_MAPS);
     d->regs = z->regs;
     d->tls = z->tls;

@@ -46,6 +46,34 @@ XP_INLINE int xp_saves_rbp(const u8 *code)
     return code[0] == 0x48 && code[1] == 0x89 && (code[2] == 0x6c || code[2] == 0xac) && code[3] == 0x24;
 }
 
+/* sub rsp, N, or mov rbp, rsp */
+XP_INLINE int xp_moves_sp(const u8 *code)
+{
+    return code[0] == 0x48 && (((code[1] == 0x83 || code[1] == 0x81 || code[1] == 0x8b) && code[2] == 0xec) ||
+                               (code[1] == 0x89 && code[2] == 0xe5));
+}
+
+/* The same as xp_java_partial where loops are entered that the interpreter began (OSR): C1 makes the frame there once
+ * more, in the midst of the code (LIR_Assembler::osr_entry). No other code there begins with a stack bang, which is
+ * mov [rsp - N], eax, or pushes rbp before it moves rsp. */
+XP_INLINE u32 xp_java_reentry(const u8 *code)
+{
+    if (code[8] == 0x89 && code[9] == 0x84 && code[10] == 0x24 && code[14] == 0xff)
+        return 8;
+    if (code[8] == 0x55)
+        return xp_moves_sp(code + 9) ? 8 : 0;
+    return xp_moves_sp(code + 8) && (code[7] == 0x55 || (code[4] == 0x55 && xp_moves_sp(code + 5))) ? 16 : 0;
+}
+
+/* A poll for safepoints, as it is behind the pop of rbp: cmp rsp, [r15 + N]; test eax, [rip + N]; test [r10], eax, and
+ * mov r10, [r15 + N] for that. */
+XP_INLINE int xp_is_poll(const u8 *code)
+{
+    return (code[0] == 0x49 && code[1] == 0x3b && (code[2] & 0x3f) == 0x27) || (code[0] == 0x85 && code[1] == 0x05) ||
+           (code[0] == 0x41 && code[1] == 0x85 && code[2] == 0x02) ||
+           (code[0] == 0x4d && code[1] == 0x8b && (code[2] & 0x3f) == 0x17);
+}
+
 /* Returns how many bytes the leaf has on the stack at its entry or end, its return address included; 0: its whole
  * frame; XP_JAVA_UNSAVED. The entry is over when the frame is complete: (stack bang;) push rbp; (mov rbp, rsp;)
  * sub rsp, N, or sub and mov in place of push. The end: add rsp, N; pop rbp; a poll for safepoints; ret. */
@@ -67,12 +95,12 @@ XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
         return code[5] == 0x83 || code[2] == 0x81 || code[9] == 0xc3 ? 16 : 0;
     if (code[8] == 0xc3)
         return 8;
-    if (code[7] == 0x5d) /* cmp rsp, [r15 + N]; test eax, [rip + N]; test [r10], eax */
+    if (code[7] == 0x5d && xp_is_poll(code + 8)) /* any other instruction may end with this byte, too */
         return 8;
-    return (code[8] == 0x0f && code[9] == 0x87 && code[14] == 0xc3) ||
-                   (code[8] == 0x41 && code[9] == 0x85 && code[11] == 0xc3)
-               ? 8
-               : 0;
+    if ((code[8] == 0x0f && code[9] == 0x87 && code[14] == 0xc3) ||
+        (code[8] == 0x41 && code[9] == 0x85 && code[11] == 0xc3))
+        return 8;
+    return xp_java_reentry(code);
 }
 
 /* The same for a stub that is `at` bytes from its start: push rbp; mov rbp, rsp; and the rest of its frame. */
@@ -114,8 +142,8 @@ XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
     return xp_load(s, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc), &pc) ? s->ip : pc;
 }
 
-/* *saved: as in xp_java_return. A leaf may have pushed rax, to look for a supertype, or what xp_java_arguments knows:
- * MacroAssembler::check_klass_subtype_slow_path. */
+/* *saved: as in xp_java_return. A leaf may have pushed rax, to look for a supertype, or what xp_java_arguments knows
+ * (MacroAssembler::check_klass_subtype_slow_path), or more (C2_MacroAssembler::string_indexof). */
 XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob, u64 *saved)
 {
     u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob), size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
@@ -145,7 +173,9 @@ XP_INLINE u64 xp_java_stub(struct xp_state *s, u64 blob, u64 *saved)
     if (s->blob_kind != XP_BLOB_STUB && s->blob_kind != XP_BLOB_DEOPT)
         return 0;
     u32 partial = s->leaf ? xp_stub_partial(s, s->ip - xp_blob_code(s, blob)) : 0;
-    u64 cfa = xp_java_sized(s, partial ? partial : 8ull * xp_blob32(s, s->jvm.blob_frame_size));
+    u64 size = 8ull * xp_blob32(s, s->jvm.blob_frame_size), cfa = xp_java_sized(s, partial ? partial : size);
+    if (!cfa && s->blob_kind == XP_BLOB_DEOPT) /* rsp was aligned for a call (generate_deopt_blob: unpack_frames) */
+        cfa = xp_java_sized(s, size + 8);
     *saved = cfa ? cfa - 16 : s->bp;
     return cfa ? cfa : xp_java_by_fp(s);
 }
@@ -274,7 +304,8 @@ XP_NOINLINE int xp_java_step(u32 unused)
     else
         cfa = xp_java_stub(s, blob, &saved);
     if (!cfa) {
-        cfa = xp_java_search(s->sp);
+        cfa = kind == XP_BLOB_STUB && s->leaf ? xp_java_search_stub(s->sp) : 0;
+        cfa = cfa ? cfa : xp_java_search(s->sp);
         saved = cfa - s->sp > 8 ? cfa - 16 : 0;
     }
     if (!cfa)

@@ -7,7 +7,9 @@
 
 #define XP_JAVA_REACH  65536 /* bytes of a frame of the interpreter: its locals and its stack of operands */
 #define XP_JAVA_SLOTS  16    /* words above the stack pointer where a return address is looked for */
-#define XP_JAVA_PUSHED 2     /* words that a method may push onto its frame */
+#define XP_JAVA_PUSHED 8     /* words that a method may push onto its frame: C2 when it looks for a string in another */
+#define XP_STUB_SLOTS  80 /* words above the stack pointer of a stub that has its own use for rbp: as SHA-256 needs */
+#define XP_STUB_REACH  65536 /* bytes from the start of a stub to any of its code, and of one that it jumps to */
 
 /* Whether rbp may be that of a frame of the interpreter that a return address at `at` leads to: it still is, or the
  * frame has saved it. It is read into the state: in some programs the calls to here have 512 bytes of stack in all. */
@@ -26,7 +28,7 @@ XP_INLINE int xp_is_java_return(struct xp_state *s, u64 ra, u64 at)
 }
 
 /* Looks for the return address of a frame that does not look like what its blob says: at its entry or end, or with
- * arguments on it. Not through the window, because calls are nested deep already. */
+ * words on it. Not through the window, because calls are nested deep already. */
 XP_INLINE u64 xp_java_look(u64 sp, u32 slots)
 {
     struct xp_state *s = xp_state_get();
@@ -49,6 +51,39 @@ XP_NOINLINE u64 xp_java_search(u64 sp)
 XP_NOINLINE u64 xp_java_search_pushed(u64 sp)
 {
     return xp_java_look(sp, XP_JAVA_PUSHED);
+}
+
+/* Whether the return address that was read is behind a call of the stub that runs: call N, or mov r10, N; call r10. Out
+ * of line, so that it is verified once. */
+XP_NOINLINE int xp_calls_stub(u64 ra)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s || xp_read_user(s->object, 16, ra - 16))
+        return 0;
+    const u8 *code = s->object;
+    u64 distance; /* from its start */
+    if (code[11] == 0xe8)
+        distance = s->ip - ra - (u64)(s64) * (const s32 *)(code + 12);
+    else if (code[3] == 0x49 && code[4] == 0xba && code[13] == 0x41 && code[14] == 0xff && code[15] == 0xd2)
+        distance = s->ip - (*(const u64 *)(code + 8) << 24 | code[7] << 16 | code[6] << 8 | code[5]);
+    else
+        return 0;
+    return distance + XP_STUB_REACH < 2ull * XP_STUB_REACH;
+}
+
+/* Looks for the return address of a stub that aligns its frame, and has its own use for rbp (sha512_AVX2). What else is
+ * there may be old: only a call of the stub counts. */
+XP_NOINLINE u64 xp_java_search_stub(u64 sp)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 0;
+    for (u32 i = 0; i < XP_STUB_SLOTS; i++, sp += 8) {
+        u64 *ra = (u64 *)s->object;
+        if (!xp_read_stack(ra, 8, sp) && xp_in_code(s, *ra) && xp_calls_stub(*ra))
+            return sp + 8;
+    }
+    return 0;
 }
 
 /* A frame whose size is known, if that leads to Java code. What calls a method is always there; a frame that is to be

@@ -24,8 +24,16 @@ TEST(hotspot_leaf_at_its_entry_and_its_end)
         {15, -4, {0x48, 0x83, 0xec, 0x10}, 4},             /* sub rsp, 16 */
         {64, -4, {0x48, 0x83, 0xc4, 0x10, 0x5d}, 2},       /* add rsp, 16; here: pop rbp */
         {64, -1, {0x5d, 0x49, 0x3b, 0x67, 0x28}, 1},       /* here: cmp rsp, [r15 + 40] */
+        {64, -1, {0x5d, 0x85, 0x05}, 1},                   /* here: test eax, [rip + N] */
+        {64, -1, {0x5d, 0x4d, 0x8b, 0x97}, 1},             /* here: mov r10, [r15 + N] */
+        {64, -1, {0x5d, 0x41, 0x85, 0x02}, 1},             /* here: test [r10], eax */
         {64, -1, {0x28, 0x0f, 0x87, 1, 0, 0, 0, 0xc3}, 1}, /* here: ja; ret */
         {64, 0, {0xc3}, 1},
+        {64, 0, {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55}, 1},     /* an entry of a loop: mov [rsp - 81920], eax */
+        {64, 0, {0x55, 0x48, 0x83, 0xec, 0x10}, 1},                    /* push rbp */
+        {64, -1, {0x55, 0x48, 0x83, 0xec, 0x10}, 2},                   /* here: sub rsp, 16 */
+        {64, -1, {0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x10}, 2}, /* here: mov rbp, rsp */
+        {64, -4, {0x55, 0x48, 0x8b, 0xec, 0x48, 0x83, 0xec, 0x10}, 2}, /* here: sub rsp, 16 */
     };
     for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         AUTO_MACHINE m = machine_new();
@@ -70,6 +78,33 @@ TEST(hotspot_stubs_at_their_start)
     }
 }
 
+/* A stub that aligns its frame, and computes with rbp: its caller called it, which what is left there of other calls
+ * did not. The two ways to call it. */
+TEST(hotspot_stubs_that_use_rbp)
+{
+    for (u32 far = 0; far < 2; far++) {
+        AUTO_MACHINE m = machine_new();
+        u64 entry = CODE(STUB) + 16, sp = STACK + 8 * 2, cfa = STACK + 8 * 16, ra = ret(COMPILED, 2);
+        static const u8 call[] = {0x41, 0xff, 0xd2}, mov[] = {0x49, 0xba};
+        unwind(m, CODE(COMPILED) + 50, cfa);
+        if (far) {
+            memcpy(at(m, ra - 13), mov, sizeof(mov));
+            memcpy(at(m, ra - 11), &entry, sizeof(entry));
+            memcpy(at(m, ra - 3), call, sizeof(call));
+        } else {
+            *at(m, ra - 5) = 0xe8;
+            set32(m, ra - 4, (u32)(entry - ra));
+        }
+        set32(m, ret(COMPILED, 3) - 4, 1 << 24);
+        world_set(m->w, sp + 8 * 3, ret(COMPILED, 3)); /* of a call of something else, which has returned */
+        world_set(m->w, cfa - 8 * 2, 0x99);
+        world_set(m->w, cfa - 8, ra);
+        world_unwind(m->w, entry + 32, sp, 0x77);
+        CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 16, false));
+        CHECK(java_is(m, 4, XP_JAVA_COMPILED, BLOB(COMPILED), 40, false));
+    }
+}
+
 /* The stub behind a method's entry: between its saved rbp and its return address is a word that is -1. */
 TEST(hotspot_entry_barrier)
 {
@@ -99,12 +134,23 @@ TEST(hotspot_return_address_is_looked_for)
 }
 
 /* A word of the method's own is on the frame, below it one that looks like a return address. */
-TEST(hotspot_leaf_has_pushed_a_word)
+TEST(hotspot_leaf_has_pushed_words)
 {
-    AUTO_MACHINE m = machine_new();
-    world_set(m->w, STACK + 8 * 16, ret(COMPILED, 6));
-    CHECK_EQ(unwind(m, CODE(COMPILED) + 50, STACK + 8 * 15), 7);
-    CHECK(callers_are_right(m, 2));
+    for (u32 n = 0; n <= 8; n++) {
+        AUTO_MACHINE m = machine_new();
+        u64 sp = STACK - 8 * (16 + n);
+        static const u8 jump[] = {0x7c, 0x5d}; /* is no pop of rbp */
+        memcpy(at(m, CODE(STUB) + 48), jump, sizeof(jump));
+        set32(m, BLOB(STUB) + 28, 16);
+        memcpy(at(m, NAMES + 32), "nmethod", 8); /* another method, with a larger frame */
+        unwind(m, CODE(COMPILED) + 50, STACK);
+        for (u32 i = 0; i < 16 + n; i++)
+            world_set(m->w, sp + 8 * i, 0x40);
+        world_set(m->w, STACK - 8, ret(COMPILED, 6));
+        world_unwind(m->w, CODE(STUB) + 50, sp, 0x77);
+        CHECK(java_is(m, 0, XP_JAVA_COMPILED, BLOB(STUB), 50, true));
+        CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 48, false));
+    }
 }
 
 /* The same, called by the interpreter, which does not push where a call of its own ended. */
@@ -197,6 +243,21 @@ TEST(hotspot_frames_that_are_made_have_no_method_yet)
     make_blob(m, STUB, "StubRoutines", 4, NAMES + 32);
     world_unwind(m->w, CODE(STUB) + 50, sp, 0x77);
     CHECK(java_is(m, 2, XP_JAVA_INTERPRETED, METHODS, 9, false));
+}
+
+/* Where the stub calls what fills them in, rsp is aligned: there may be one word more. */
+TEST(hotspot_stub_that_makes_frames_aligns_its_own)
+{
+    for (u32 more = 0; more < 2; more++) {
+        AUTO_MACHINE m = machine_new();
+        make_blob(m, STUB, "DeoptimizationBlob", 20, NAMES + 32);
+        u64 fp = interpreted(m, CONST + BYTECODE + 9), sp = STACK - 8 * (18 + more);
+        world_set(m->w, STACK, fp);
+        world_set(m->w, STACK + 8, ret(INTERPRETER, 3));
+        CHECK_EQ(world_unwind(m->w, CODE(STUB) + 50, sp, 0x77), 9);
+        CHECK(java_is(m, 2, XP_JAVA_STUB, BLOB(INTERPRETER), 0x80 + 24, false));
+        CHECK(callers_are_right(m, 4));
+    }
 }
 
 /* A class that is loaded later has the same addresses, but not the same number. */

@@ -346,6 +346,8 @@ static void read_all(struct reader *r, struct cursor all)
         read_location(r, from->locations.v[i], &r->rows[i]);
     for (size_t i = 0; i < from->samples.n && !r->error; i++)
         read_sample(r, from->samples.v[i]);
+    if (!r->error)
+        recorded_periods(r->p);
     read_comments(r, all);
     r->p->time_ns = from->time_ns;
     r->p->duration_ns = from->duration_ns;

@@ -125,3 +125,14 @@ int recorded_other_types(struct profile *p, const char *const *names, const char
     }
     return 0;
 }
+
+void recorded_periods(struct profile *p)
+{
+    for (size_t i = 0; i < p->stacks.n; i++) {
+        const struct prof_stack *s = &p->stacks.v[i];
+        const struct event_kind *kind = p->events[s->event];
+        u64 n = s->count[kind->main], value = s->value[kind->main];
+        if (kind->default_hz && p->period[s->event] == 1 && n && value % n == 0)
+            p->period[s->event] = value / n;
+    }
+}

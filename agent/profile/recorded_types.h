@@ -22,3 +22,7 @@ size_t recorded_types(const char *const *names, size_t n, struct recorded_place 
  * of their own (events/made.h), other programs have many. `units`: those of the types. Returns 0 or -ENOMEM. */
 int recorded_other_types(struct profile *p, const char *const *names, const char *const *units, size_t n,
                          struct recorded_place places[RECORDED_TYPES]);
+
+/* Finds the periods of kinds whose samples a clock takes, but for those that are known (above 1): a file says the one
+ * of one kind only, but each sample stands for as much. Once the samples are read. */
+void recorded_periods(struct profile *p);

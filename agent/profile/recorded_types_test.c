@@ -76,3 +76,22 @@ TEST(recorded_types_of_others)
     CHECK_STR(p.events[2]->name, "goroutine");
     CHECK_STR(p.events[2]->values[0].count, "");
 }
+
+TEST(recorded_periods_are_what_samples_stand_for)
+{
+    struct profile p;
+    CHECK_EQ(profile_init(&p), 0);
+    p.events[0] = event_kind_find("offcpu");
+    p.events[1] = event_kind_find("cpu");
+    p.nevents = 2;
+    p.period[0] = p.period[1] = 1;
+    *VEC_PUSH(&p.stacks) = (struct prof_stack){.event = 0, .count = {2}, .value = {600}};
+    *VEC_PUSH(&p.stacks) = (struct prof_stack){.event = 1, .count = {3}, .value = {30030030}};
+    recorded_periods(&p);
+    CHECK_EQ(p.period[0], 1);
+    CHECK_EQ(p.period[1], 10010010);
+    p.period[1] = 7;
+    recorded_periods(&p);
+    CHECK_EQ(p.period[1], 7);
+    profile_free(&p);
+}

@@ -13,7 +13,7 @@ debug_file() { # ELF: its installed debug file, if there is one
     [ -n "$id" ] && [ -e "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ] &&
         echo "/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
 }
-libc=$(debug_file "$(ldconfig -p | awk '/libc\.so\.6 .*x86-64/ { print $NF; exit }')") || skip "libc6-dbg is not installed"
+libc=$(debug_file "$(ldconfig -p | awk '/libc\.so\.6 .*x86-64/ && !n++ { print $NF }')") || skip "libc6-dbg is not installed"
 files=("$libc")
 if file=$(debug_file /usr/bin/python3); then files+=("$file"); fi
 

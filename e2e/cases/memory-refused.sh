@@ -35,7 +35,7 @@ gcc -O1 -fno-builtin -fcf-protection=none -no-pie -o "$TMP/own" "$TMP/own.c"
 build_target counted
 offset_of() { # SYMBOL: in the file
     local address kind offset from size
-    address=$((16#$(readelf -Ws "$TMP/own" | awk -v name="$1" '$NF == name { print $2; exit }')))
+    address=$((16#$(readelf -Ws "$TMP/own" | awk -v name="$1" '$NF == name && !n++ { print $2 }')))
     while read -r kind offset from _ size _; do
         [ "$kind" = LOAD ] || continue
         if ((address >= from && address < from + size)); then echo $((address - from + offset)); fi

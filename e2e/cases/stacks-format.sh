@@ -67,7 +67,7 @@ both -e cpu -F 199 -- "$TMP/threads"
 [ "$(grep -c '^thread .* worker[0-7] ' "$TMP/said")" = 8 ] || fail "not each thread has numbers of its own"
 awk '$1 == "thread" && $4 ~ /^worker/ && ($2 != $3 || $2 == $5) { exit 1 }' "$TMP/said" || fail "the numbers are not the threads'"
 grep -qE $'^pid\tusid\tksid\tcpu/5025125nanoseconds$' <(head -n 3 "$TMP/x.stacks") || fail "the head does not say the period"
-size=$(readelf -sW "$TMP/threads" | awk '$8 == "burn" { print $3; exit }')
+size=$(readelf -sW "$TMP/threads" | awk '$8 == "burn" && !n++ { print $3 }')
 python3 - "$TMP/said" "$size" <<'END' || fail "offsets are not within burn"
 import sys
 at = [int(l.split()[2], 16) for l in open(sys.argv[1]) if l.startswith("frame burn 0x")]

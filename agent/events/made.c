@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool event_is_made(const char *name)
 {
@@ -104,10 +105,19 @@ static void set_time(struct event_probe *p, struct tracepoint *fields)
     *f = (struct tracepoint_field){LATENCY, "u64", {.size = 8, .source = XP_TP_ELAPSED, .late = 1}};
 }
 
+static void close_files(struct probe_places *places)
+{
+    for (size_t i = 0; places->files && i < places->n; i++)
+        if (!i || places->files[i] != places->files[i - 1])
+            close(places->files[i]);
+    free(places->files);
+}
+
 static void made_free(struct event_probe **p)
 {
     if (*p) {
         xp_cleanup_close(&(*p)->places.fd);
+        close_files(&(*p)->places);
         free((*p)->places.offsets);
         free((*p)->places.counters);
         free((*p)->places.sites);

@@ -193,17 +193,31 @@ static int attach_some(const struct attaching *a, size_t first, size_t n, struct
 static int find_means(struct attaching *a)
 {
     const struct probe_places *places = a->r.places;
-    snprintf(a->path, sizeof(a->path), "/proc/self/fd/%d", places->fd);
     int rc = a->r.means == PROBE_LINKS_MULTI ? 0 : places_pmu_read(places->kernel ? KPROBES : UPROBES, &a->pmu);
     return rc == -ENOENT ? -ENODEV : rc; /* perf events have other reasons for ENOENT */
+}
+
+/* How many places from there on are in one file. */
+static size_t in_one_file(const struct probe_places *places, size_t first)
+{
+    size_t end = first + 1;
+    if (!places->files)
+        return places->n - first;
+    while (end < places->n && places->files[end] == places->files[first])
+        end++;
+    return end - first;
 }
 
 int places_request(const struct places_request *r, struct places_held *out)
 {
     struct attaching a = {.r = *r};
+    const struct probe_places *places = r->places;
     int rc = find_means(&a);
-    if (!rc)
-        rc = attach_some(&a, 0, r->places->n, out);
+    for (size_t i = 0, n; i < places->n && !rc; i += n) {
+        n = in_one_file(places, i);
+        snprintf(a.path, sizeof(a.path), "/proc/self/fd/%d", places->files ? places->files[i] : places->fd);
+        rc = attach_some(&a, i, n, out);
+    }
     rc = rc || out->fds.n ? rc : -ENOTSUPP;
     if (rc)
         places_detach(out);

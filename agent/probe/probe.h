@@ -57,6 +57,7 @@ enum probe_links {
 
 struct probe_places { /* in a file, for the program of an event */
     int fd;
+    int *files; /* in place of it: the file of each place, those of one file in a row; NULL: all are in `fd` */
     u64 *offsets;
     u64 *counters; /* of those that look at a place: their places in the file, or 0; NULL: there are none */
     struct xp_usdt_site *sites; /* of USDT probes: where the arguments of each one are; NULL */

@@ -43,6 +43,32 @@ for _ in 1 2 3 4 5; do
     exact --no-cache -e "uprobe:$TMP/libplug.so:plug" -- "$TMP/brief"
     exactly 2 'brief;_start;.*;main;plug'
 done
+# Each copy of a library that runs is another file: those in containers.
+echo '__attribute__((noinline)) int twin(int x) { __asm__(""); return x + 1; }' >"$TMP/twin.c"
+echo 'int getchar(void); int twin(int);
+int main(void) { for (int i = 0, c = getchar(); i < 50 && c; i++) twin(i); getchar(); return 0; }' >"$TMP/twins.c"
+for copy in one two; do
+    mkdir "$TMP/$copy"
+    gcc -O1 -shared -fPIC "$TMP/twin.c" -o "$TMP/$copy/libtwin.so"
+    gcc -O1 "$TMP/twins.c" -o "$TMP/$copy/$copy" "$TMP/$copy/libtwin.so"
+    mkfifo "$TMP/$copy/gate"
+    "$TMP/$copy/$copy" <"$TMP/$copy/gate" &
+    at_exit "kill -KILL $! 2>/dev/null"
+done
+exec 3>"$TMP/one/gate" 4>"$TMP/two/gate"
+"$XPROF" record -a -d 20s -e uprobe:libtwin.so:twin -o "$TMP/x.collapsed" 2>"$errors" &
+recorder=$!
+await holds_program xp_on_function $recorder
+sleep 0.3
+echo >&3
+echo >&4
+sleep 0.3
+kill -INT $recorder
+wait $recorder || fail "a recording of both"
+exactly 50 'one;.*;main;twin'
+exactly 50 'two;.*;main;twin'
+exec 3>&- 4>&-
+echo "a bare name is that of all copies that run"
 # What returns an int leaves half of the register to chance, here to zeros.
 exact -e uretprobe:libc.so.6:close --filter '(int)retval < 0' -- python3 -c 'import os
 for i in range(64):

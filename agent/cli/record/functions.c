@@ -1,6 +1,6 @@
 #include "cli/record/functions.h"
 #include "base/cleanup.h"
-#include "cli/record/probed_file.h"
+#include "cli/record/copies.h"
 #include "parser/parser.h"
 #include <errno.h>
 #include <stdio.h>
@@ -122,16 +122,24 @@ static int find_in(const struct probed_where *where, const struct probed_file *f
     return rc ? rc : judge(found.data, file, function, out, why, len);
 }
 
+struct wanted {
+    const struct probed_where *where;
+    const char *function;
+};
+
+static int find_in_copy(void *ctx, const struct probed_file *f, const char *file, struct probe_places *out, char *why,
+                        size_t len)
+{
+    const struct wanted *w = ctx;
+    return find_in(w->where, f, file, w->function, out, why, len);
+}
+
+/* An offset is one of a certain file. */
 int record_find_function(void *options, const char *file, const char *function, struct probe_places *out, char *why,
                          size_t len)
 {
-    const struct record_options *o = options;
-    struct probed_where where = {o->pids, o->cri_socket, o->debug_dirs};
-    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
-    int rc = record_open_probed(&where, file, &f, why, len);
-    if (!rc)
-        rc = find_in(&where, &f, file, function, out, why, len);
-    if (!rc)
-        out->fd = TAKE_FD(f.fd);
-    return rc;
+    struct probed_where where = record_probed_where(options);
+    struct wanted wanted = {&where, function};
+    where.running &= strncmp(function, "0x", 2) != 0;
+    return record_find_in_copies(&where, file, find_in_copy, &wanted, out, why, len);
 }

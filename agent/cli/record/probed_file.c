@@ -32,36 +32,20 @@ static int open_in(const char *root, const char *path, struct probed_file *out)
     return 0;
 }
 
+int record_open_in(u64 pid, const char *path, struct probed_file *out)
+{
+    char root[64];
+    snprintf(root, sizeof(root), "/proc/%llu/root", (unsigned long long)pid);
+    return open_in(root, path, out);
+}
+
 /* "N:PATH" */
 static int open_of_process(const char *text, struct probed_file *out)
 {
-    char *end, root[64];
+    char *end;
     unsigned long pid = strtoul(text, &end, 10);
-    if (end == text || *end != ':' || end[1] != '/')
-        return -EINVAL;
-    snprintf(root, sizeof(root), "/proc/%lu/root", pid);
-    return open_in(root, end + 1, out);
-}
-
-/* A file of that name that a process has mapped. */
-static int open_mapped(u64 pid, const char *name, struct probed_file *out)
-{
-    char path[64];
-    AUTO_FREE char *line = NULL;
-    size_t size = 0;
-    int rc = -ENOENT;
-    snprintf(path, sizeof(path), "/proc/%llu/maps", (unsigned long long)pid);
-    FILE *maps = fopen(path, "re");
-    snprintf(path, sizeof(path), "/proc/%llu/root", (unsigned long long)pid);
-    while (maps && rc && getline(&line, &size, maps) > 0) {
-        line[strcspn(line, "\n")] = 0;
-        const char *at = strchr(line, '/'), *base = at ? strrchr(at, '/') + 1 : "";
-        if (!strcmp(base, name))
-            rc = open_in(path, at, out);
-    }
-    if (maps)
-        fclose(maps);
-    return rc;
+    bool valid = end != text && *end == ':' && end[1] == '/';
+    return valid ? record_open_in(pid, end + 1, out) : -EINVAL;
 }
 
 /* A path of ours, which may lead through /proc/PID/root. */
@@ -105,16 +89,13 @@ static int open_searched(const char *name, struct probed_file *out)
     return rc ? -ENOENT : 0;
 }
 
-static int open_file(const struct probed_where *where, const char *file, struct probed_file *out)
+static int open_file(const char *file, struct probed_file *out)
 {
-    int rc = -ENOENT;
     if (!strncmp(file, "pid:", 4))
         return open_of_process(file + 4, out);
     if (strchr(file, '/'))
         return open_path(file, out);
-    for (size_t i = 0; i < where->pids.n && rc; i++)
-        rc = open_mapped(where->pids.v[i], file, out);
-    return rc ? open_searched(file, out) : 0;
+    return open_searched(file, out);
 }
 
 static int open_of_pod(const struct probed_where *where, const char *file, struct probed_file *out, char *why,
@@ -136,7 +117,7 @@ int record_open_probed(const struct probed_where *where, const char *file, struc
     struct stat st;
     CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
     bool pod = !strncmp(file, "pod:", 4);
-    int rc = pod ? open_of_pod(where, file + 4, &f, why, len) : open_file(where, file, &f);
+    int rc = pod ? open_of_pod(where, file + 4, &f, why, len) : open_file(file, &f);
     if (pod && rc)
         return rc;
     if (rc || fs_stat(f.fd, &st) || !S_ISREG(st.st_mode)) {

@@ -10,6 +10,7 @@ struct probed_where {
     struct option_numbers pids;    /* of -p; borrowed */
     const char *cri_socket;        /* NULL: the first known one */
     struct option_list debug_dirs; /* more directories with debug files; borrowed */
+    bool running;                  /* bare names are those of what runs: of all copies that processes have mapped */
 };
 struct probed_file {
     int fd;     /* owned: a regular file */
@@ -24,6 +25,9 @@ void probed_file_free(struct probed_file *f);
 /* Opens it. Returns 0, or -errno and a line. */
 int record_open_probed(const struct probed_where *where, const char *file, struct probed_file *out, char *why,
                        size_t len);
+
+/* Opens a path in the root directory of a process. Returns 0 or -errno. */
+int record_open_in(u64 pid, const char *path, struct probed_file *out);
 
 /* Each has a parser process of its own say what is there, and returns 0 or -errno. */
 /* A struct functions. Names are in the file's debug file, too, if it has one (debug/debug.h). */

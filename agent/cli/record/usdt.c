@@ -1,6 +1,6 @@
 #include "base/cleanup.h"
 #include "cli/record/functions.h"
-#include "cli/record/probed_file.h"
+#include "cli/record/copies.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,17 +39,12 @@ static int judge(const struct usdt *found, const char *file, const char *probe, 
     return -ENOENT;
 }
 
-int record_find_usdt(void *options, const char *file, const char *probe, struct probe_places *out, char *why,
-                     size_t len)
+static int find_in_copy(void *ctx, const struct probed_file *f, const char *file, struct probe_places *out, char *why,
+                        size_t len)
 {
     CLEANUP(parser_reply_free) struct parser_reply reply = {0};
-    const struct record_options *o = options;
-    CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
-    struct probed_where where = {o->pids, o->cri_socket, o->debug_dirs};
-    int rc = record_open_probed(&where, file, &f, why, len);
-    if (rc)
-        return rc;
-    rc = record_ask_usdt(&f, probe, &reply);
+    const char *probe = ctx;
+    int rc = record_ask_usdt(f, probe, &reply);
     if (rc) {
         snprintf(why, len, "%s: its notes cannot be read: %s", file, strerror(-rc));
         return rc;
@@ -57,7 +52,12 @@ int record_find_usdt(void *options, const char *file, const char *probe, struct 
     rc = judge(reply.data, file, probe, why, len);
     if (!rc && (rc = take(reply.data, out)))
         snprintf(why, len, "%s: out of memory", file);
-    if (!rc)
-        out->fd = TAKE_FD(f.fd);
     return rc;
+}
+
+int record_find_usdt(void *options, const char *file, const char *probe, struct probe_places *out, char *why,
+                     size_t len)
+{
+    struct probed_where where = record_probed_where(options);
+    return record_find_in_copies(&where, file, find_in_copy, (void *)probe, out, why, len);
 }

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,33 @@ static bool is_new(struct copies *c, struct identity file)
     return place;
 }
 
-static void add(struct copies *c, u64 pid, const char *path)
+/* The file that is mapped at `range` (START-END), or else what is at its path by now: the former takes CAP_SYS_ADMIN or
+ * CAP_CHECKPOINT_RESTORE. */
+static int open_mapped(u64 pid, const char *range, const char *path, struct probed_file *out)
+{
+    char link[96], why[128];
+    struct probed_file f = PROBED_FILE_NONE;
+    snprintf(link, sizeof(link), "/proc/%llu/map_files/%s", (unsigned long long)pid, range);
+    f.fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (f.fd < 0 && !record_open_in(pid, path, out))
+        return 0;
+    if (f.fd < 0) /* of a process in another root directory, but with our mounts, it is a path of ours */
+        return record_open_probed(&(struct probed_where){0}, path, out, why, sizeof(why));
+    snprintf(link, sizeof(link), "/proc/%llu/root", (unsigned long long)pid);
+    f.root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    f.path = strdup(path);
+    if (!f.path) {
+        probed_file_free(&f);
+        return -ENOMEM;
+    }
+    *out = f;
+    return 0;
+}
+
+static void add(struct copies *c, u64 pid, const char *range, const char *path)
 {
     struct probed_file f = PROBED_FILE_NONE;
-    if (c->out->n == PROBED_COPIES || record_open_in(pid, path, &f))
+    if (c->out->n == PROBED_COPIES || open_mapped(pid, range, path, &f))
         return;
     struct probed_file *place = VEC_PUSH(c->out);
     if (place)
@@ -73,10 +97,10 @@ static bool may_hang(u64 pid, unsigned major, unsigned minor)
     return hangs;
 }
 
-/* Of one process. A file that is deleted is not found by its path, or is another one by now: it is left out. */
+/* Of one process. */
 static void look(struct copies *c, u64 pid)
 {
-    char path[64], access[8];
+    char path[64], range[40], access[8];
     AUTO_FREE char *line = NULL;
     size_t size = 0;
     snprintf(path, sizeof(path), "/proc/%llu/maps", (unsigned long long)pid);
@@ -87,11 +111,12 @@ static void look(struct copies *c, u64 pid)
         line[strcspn(line, "\n")] = 0;
         const char *at = strchr(line, '/'), *base = at ? strrchr(at, '/') + 1 : "";
         if (strcmp(base, c->name) != 0 ||
-            sscanf(line, "%*s %7s %*s %x:%x %llu", access, &major, &minor, &file.ino) != 4 || !strchr(access, 'x'))
+            sscanf(line, "%39s %7s %*s %x:%x %llu", range, access, &major, &minor, &file.ino) != 5 ||
+            !strchr(access, 'x'))
             continue;
         file.dev = (unsigned long long)major << 32 | minor;
         if (is_new(c, file) && !may_hang(pid, major, minor))
-            add(c, pid, at);
+            add(c, pid, range, at);
     }
     if (maps)
         fclose(maps);

@@ -66,7 +66,8 @@ int kind_explain(int rc, const struct probe_event *event, char *why, size_t len)
     if (rc == -ENOTSUP && event->how == PROBE_LOCK)
         return probe_why(rc, why, len, "the event lock has no locks of Go: that takes Linux 5.15 or later");
     if (rc == -ENOTSUP)
-        return probe_why(rc, why, len, "%s: needs probes that know their place, which Linux has from 5.15 on", name);
+        return probe_why(rc, why, len, "%s: needs probes that know their place%s%s", name, since[0] ? ": Linux " : "",
+                         since);
     if (rc == -ESRCH || rc == -ENOENT)
         return probe_why(rc, why, len, "%s: this kernel has not all the tracepoints that it needs%s%s", name,
                          since[0] ? ": Linux " : "", since);

@@ -11,6 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define UPROBE_MULTI \
+    48 /* BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (include/uapi/linux/bpf.h): libbpf knows it from */
+#define KPROBE_MULTI 42 /* 1.3 on, older ones are in use; BPF_TRACE_KPROBE_MULTI */
+#define RETURNS      1u /* BPF_F_UPROBE_MULTI_RETURN, BPF_F_KPROBE_MULTI_RETURN */
+
 #define UPROBES "/sys/bus/event_source/devices/uprobe"
 #define KPROBES "/sys/bus/event_source/devices/kprobe"
 
@@ -70,19 +75,16 @@ static int try_perf(void)
 int places_prepare(struct bpf_object *object, enum probe_links means, const struct probe_places *places)
 {
     struct bpf_program *program;
-    if (means != PROBE_LINKS_MULTI && places)
+    if (places && means != PROBE_LINKS_MULTI)
         return places->n > PLACES_PERF_MOST ? -E2BIG : 0;
-    if (means == PROBE_LINKS_PERF)
-        return try_perf();
     if (means != PROBE_LINKS_MULTI)
-        return -ENOTSUP;
+        return means == PROBE_LINKS_PERF ? try_perf() : -ENOTSUP;
     if (!has_links(places))
         return -ENOTSUP;
     bpf_object__for_each_program(program, object)
     {
         if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE)
-            bpf_program__set_expected_attach_type(program,
-                                                  places && places->kernel ? PLACES_KPROBE_MULTI : PLACES_UPROBE_MULTI);
+            bpf_program__set_expected_attach_type(program, places && places->kernel ? KPROBE_MULTI : UPROBE_MULTI);
     }
     return 0;
 }
@@ -103,8 +105,8 @@ static int link_in_kernel(const struct attaching *a, size_t first, size_t n)
         u64 symbols, addresses, cookies;
     } request = {
         .program = (u32)bpf_program__fd(a->r.program),
-        .type = PLACES_KPROBE_MULTI,
-        .kprobe_flags = a->r.returns ? PLACES_RETURNS : 0,
+        .type = KPROBE_MULTI,
+        .kprobe_flags = a->r.returns ? RETURNS : 0,
         .count = (u32)n,
         .addresses = (uintptr_t)(a->r.places->offsets + first),
     };
@@ -121,13 +123,13 @@ static int link_in_file(const struct attaching *a, size_t first, size_t n)
         u32 count, uprobe_flags, pid, pad;
     } request = {
         .program = (u32)bpf_program__fd(a->r.program),
-        .type = PLACES_UPROBE_MULTI,
+        .type = UPROBE_MULTI,
         .path = (uintptr_t)a->path,
         .offsets = (uintptr_t)(places->offsets + first),
         .ref_counters = places->counters ? (uintptr_t)(places->counters + first) : 0,
         .cookies = (uintptr_t)(a->r.cookies + first),
         .count = (u32)n,
-        .uprobe_flags = a->r.returns ? PLACES_RETURNS : 0,
+        .uprobe_flags = a->r.returns ? RETURNS : 0,
         .pid = a->r.tgid,
     };
     int link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &request, sizeof(request));

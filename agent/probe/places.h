@@ -9,10 +9,7 @@
 struct bpf_object;
 struct bpf_program;
 
-#define PLACES_UPROBE_MULTI 48   /* BPF_TRACE_UPROBE_MULTI of enum bpf_attach_type (include/uapi/linux/bpf.h): libbpf */
-#define PLACES_KPROBE_MULTI 42   /* knows it from 1.3 on, older ones are in use; BPF_TRACE_KPROBE_MULTI */
-#define PLACES_RETURNS      1u   /* BPF_F_UPROBE_MULTI_RETURN, BPF_F_KPROBE_MULTI_RETURN */
-#define PLACES_PERF_MOST    1000 /* perf events, of which each one has a file descriptor */
+#define PLACES_PERF_MOST 1000 /* perf events, of which each one has a file descriptor */
 
 /* Returns how programs are attached to places on this machine; not PROBE_LINKS_AUTO. `wanted`: how they should be. */
 enum probe_links places_means(enum probe_links wanted, const struct probe_places *places);

@@ -46,21 +46,11 @@ static bool has_waker(const struct profile *p, const struct prof_stack *s, u32 f
     return false;
 }
 
-/* Adds a location of that name in the mapping. Returns 0 or -ENOMEM. */
 static int add_location(struct profile *p, u32 mapping, u32 *out)
 {
     u32 name = profile_string(p, NAME);
-    struct prof_function *f = VEC_PUSH(&p->functions);
-    struct prof_line *line = VEC_PUSH(&p->lines);
-    struct prof_location *l = VEC_PUSH(&p->locations);
-    if (!name || !f || !line || !l)
-        return -ENOMEM;
-    *f = (struct prof_function){.name = name, .system_name = name};
-    *line = (struct prof_line){.function = (u32)p->functions.n - 1};
-    *l = (struct prof_location){
-        .mapping = mapping, .first_line = (u32)p->lines.n - 1, .nlines = 1, .word_kind = XP_WORD_NAME};
-    *out = (u32)p->locations.n - 1;
-    return 0;
+    struct prof_location as = {.mapping = mapping, .word_kind = XP_WORD_NAME};
+    return name ? profile_add_location(p, name, as, out) : -ENOMEM;
 }
 
 int greenlet_frames_trim(struct profile *p)

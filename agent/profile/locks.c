@@ -114,18 +114,11 @@ static int call(struct judge *j, u32 *location, const char *frame, bool all)
         }
     row = (u32)j->renamed.n;
     struct renamed *r = VEC_PUSH(&j->renamed);
-    struct prof_function *f = VEC_PUSH(&p->functions);
-    struct prof_line *line = VEC_PUSH(&p->lines);
-    struct prof_location *l = VEC_PUSH(&p->locations);
-    if (!r || !f || !line || !l || lookup_put(&j->places, hash, row))
+    struct prof_location as = p->locations.v[*location];
+    as.address = all ? 0 : as.address;
+    if (!r || lookup_put(&j->places, hash, row) || profile_add_location(p, name, as, location))
         return -ENOMEM;
-    *f = (struct prof_function){.name = name, .system_name = name};
-    *line = (struct prof_line){.function = (u32)p->functions.n - 1};
-    *l = p->locations.v[*location];
-    l->first_line = (u32)p->lines.n - 1;
-    l->address = all ? 0 : l->address;
-    *r = (struct renamed){from, name, (u32)p->locations.n - 1};
-    *location = r->instead;
+    *r = (struct renamed){from, name, *location};
     return 0;
 }
 

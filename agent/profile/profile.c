@@ -1,5 +1,6 @@
 #include "profile/profile.h"
 #include "profile/strings.h"
+#include <errno.h>
 #include <string.h>
 
 int profile_init(struct profile *p)
@@ -34,6 +35,22 @@ u32 profile_string(struct profile *p, const char *s)
 const char *profile_text(const struct profile *p, u32 string)
 {
     return strings_text(p->strings, string);
+}
+
+int profile_add_location(struct profile *p, u32 name, struct prof_location as, u32 *out)
+{
+    struct prof_function *f = VEC_PUSH(&p->functions);
+    struct prof_line *line = VEC_PUSH(&p->lines);
+    struct prof_location *l = VEC_PUSH(&p->locations);
+    if (!f || !line || !l)
+        return -ENOMEM;
+    *f = (struct prof_function){.name = name, .system_name = name};
+    *line = (struct prof_line){.function = (u32)p->functions.n - 1};
+    *l = as;
+    l->first_line = (u32)p->lines.n - 1;
+    l->nlines = 1;
+    *out = (u32)p->locations.n - 1;
+    return 0;
 }
 
 const char *profile_function(const struct profile *p, const struct prof_location *l)

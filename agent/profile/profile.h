@@ -123,6 +123,8 @@ void profile_free(struct profile *p);
 /* Returns the number of a string (bytes that are not UTF-8 become U+FFFD); 0 for "" and if out of memory. */
 u32 profile_string(struct profile *p, const char *s);
 const char *profile_text(const struct profile *p, u32 string);
+/* Adds a location like `as`, but with one function, of this name. Returns 0 or -ENOMEM. */
+int profile_add_location(struct profile *p, u32 name, struct prof_location as, u32 *out);
 /* Returns the name of a location's innermost function, "" without one. Kernel frames have no other. */
 const char *profile_function(const struct profile *p, const struct prof_location *l);
 /* Of stacks with a location that `has`, leaves those that `keeps`. */

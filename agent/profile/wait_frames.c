@@ -137,21 +137,11 @@ static int location_of(struct causes *c, u32 name, u32 kind, u32 *out)
             *out = row;
             return 0;
         }
-    row = (u32)p->locations.n;
-    struct prof_function *f = VEC_PUSH(&p->functions);
-    struct prof_line *line = VEC_PUSH(&p->lines);
-    struct prof_location *l = VEC_PUSH(&p->locations);
-    if (!f || !line || !l || add_mapping(c, kind) || lookup_put(&c->locations, hash, row))
+    if (add_mapping(c, kind))
         return -ENOMEM;
-    *f = (struct prof_function){.name = name, .system_name = name};
-    *line = (struct prof_line){.function = (u32)p->functions.n - 1};
-    *l = (struct prof_location){.mapping = c->mapping[kind] - 1,
-                                .first_line = (u32)p->lines.n - 1,
-                                .nlines = 1,
-                                .origin = FRAME_WAIT,
-                                .word_kind = (u8)kind};
-    *out = row;
-    return 0;
+    struct prof_location as = {.mapping = c->mapping[kind] - 1, .origin = FRAME_WAIT, .word_kind = (u8)kind};
+    int rc = profile_add_location(p, name, as, out);
+    return rc ? rc : lookup_put(&c->locations, hash, *out);
 }
 
 /* The frames in front of each cause of a stack with a waker are the waker's. */

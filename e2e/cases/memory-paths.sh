@@ -3,6 +3,7 @@
 # allocation is lost, and of few only the stack.
 set -euo pipefail
 . e2e/lib.sh
+. e2e/pprof.sh
 need_root
 need go
 need_kernel 6.6 "uprobe_multi links"
@@ -13,11 +14,10 @@ counts() { # OPTION... -- COMMAND...: the program's blocks and bytes; a few more
     expect .lost.sum == 0
     expect .lost.wait == 0
     for value in alloc_objects=65536 inuse_space=6553600; do
-        GOTOOLCHAIN=local go tool pprof -sample_index=${value%=*} -symbolize=none -raw "$TMP/x.pb.gz" 2>/dev/null |
-            awk -v name="${value%=*}" -v own="${value#*=}" '
-                /^Samples:/ { getline; for (i = 1; i <= NF; i++) if (index($i, name) == 1) column = i; next }
-                /^Locations$/ { over = 1 }
-                !over && /^ *[0-9]+ +[0-9]+.*:/ && !/:\[/ { split($0, half, ":"); split(half[1], v, " "); n += v[column]; stacks++ }
+        profile_rows "$TMP/x.pb.gz" |
+            awk -F '\t' -v name="${value%=*}" -v own="${value#*=}" '
+                NR == 1 { split($0, names, " "); for (i in names) if (names[i] == name) column = i; next }
+                { split($1, v, " "); n += v[column]; stacks++ }
                 END {
                     printf "%s: %d at %d paths\n", name, n, stacks
                     exit n < own || n > own * 1.02 || stacks < 0.97 * 65536

@@ -6,6 +6,7 @@ set -euo pipefail
 need_root
 . e2e/agent/lib.sh
 . e2e/faults/lib.sh
+. e2e/probes/agent.sh
 
 start_containerd
 INTERVAL=3s start_agent --kube cri --cri-socket "$socket" --offcpu-min 40ms
@@ -18,18 +19,9 @@ run_pod usual 2 "$waits" xprof.io/profile=offcpu
 run_pod wrong 3 "$waits" xprof.io/profile=offcpu xprof.io/offcpu-min=soon
 # Two that wait for locks for 10 to 30 ms.
 build_target locks -static -pthread e2e/targets/locks_library.c
-# shellcheck disable=SC2016
-locks='until [ -x /locks ]; do sleep 0.1; done; exec /locks 100000'
-run_pod locks-short 4 "$locks" xprof.io/profile=lock xprof.io/lock-min=1ms
-run_pod locks-usual 5 "$locks" xprof.io/profile=lock xprof.io/offcpu-min=40ms
-for n in 4 5; do
-    group=/sys/fs/cgroup/pids$(group_of_pod "$(uid_of $n)")
-    [ -d "$group" ] || group=$(find /sys/fs/cgroup -type d -path "*$(group_of_pod "$(uid_of $n)")" | head -n 1)
-    pid=$(find "$group" -name cgroup.procs -exec cat {} + | while read -r p; do
-        [ "$(cat "/proc/$p/comm")" != sh ] || echo "$p"
-    done | head -n 1)
-    cp "$TMP/locks" "/proc/$pid/root/locks"
-done
+SHELL_OF='exec /tmp/crate 100000'
+pod_of locks-short 4 locks xprof.io/profile=lock xprof.io/lock-min=1ms
+pod_of locks-usual 5 locks xprof.io/profile=lock xprof.io/offcpu-min=40ms
 await has_profiles prod/short/main
 await has_profiles prod/usual/main
 sleep 10

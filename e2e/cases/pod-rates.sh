@@ -3,6 +3,7 @@
 # of ten is kept and counts as ten, so that its CPU time is right, and page faults are sampled as those of others are.
 set -euo pipefail
 . e2e/lib.sh
+. e2e/pprof.sh
 need_root
 . e2e/agent/lib.sh
 . e2e/faults/lib.sh
@@ -17,14 +18,13 @@ sleep 7
 
 # The sums of a kind in all profiles of a pod, and how many of the stacks with it have a sum that is no multiple of ten
 # samples: SUM STACKS OTHERS.
-sums_of() { # POD TYPE
+sums_of() { # POD TYPE UNIT
     find "$out/prod/$1/main" -name "$2-*.pb.gz" | sort | tail -n 2 | while read -r f; do
-        go tool pprof -raw -symbolize=none "$f" 2>/dev/null
-    done | awk -v type="$2" -v unit="$3" '
-        /^Samples:/ { getline; for (i = 1; i <= NF; i++) if ($i ~ "^" type "/") at = i; on = 1; next }
-        /^Locations/ { on = 0 }
-        on && /^ *[0-9]+ +[0-9]+/ { sub(/:.*/, ""); n = split($0, v, " "); if (v[at] > 0) {
-            sum += v[at]; stacks++; others += int(v[at] / unit + 0.5) % 10 != 0 } }
+        profile_rows "$f"
+    done | awk -F '\t' -v type="$2" -v unit="$3" '
+        NF == 1 { split($0, names, " "); for (i in names) if (names[i] == type) at = i; next }
+        { split($1, v, " ") }
+        v[at] > 0 { sum += v[at]; stacks++; others += int(v[at] / unit + 0.5) % 10 != 0 }
         END { print sum + 0, stacks + 0, others + 0 }'
 }
 for pod in own usual wrong; do

@@ -96,7 +96,7 @@ if is_kernel 5.15; then
     exactly 19900 'blocks;.*;main;grow;realloc'
     echo "memory: what is in use is exact"
 fi
-expect_exit 1 'needs probes that know their place, which Linux has from 5.15 on' \
+expect_exit 1 'needs probes that know their place: Linux 5.15+' \
     "$XPROF" record --probe-links plain -e memory -o "$TMP/x.collapsed" -- "$TMP/blocks"
 "$usdt" | grep -qx 'guarded 0' || fail "the semaphore is still set"
 

@@ -1,5 +1,6 @@
 #include "cli/record/copies.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +18,7 @@ struct copies {
     const char *name;
     VEC(struct identity) known;
     probed_files *out;
+    unsigned remote, refused, too_many; /* that are not probed, and why */
 };
 
 static void probed_files_free(probed_files *all)
@@ -60,16 +62,24 @@ static int open_mapped(u64 pid, const char *range, const char *path, struct prob
     return 0;
 }
 
+/* Takes it over. Returns 0 or -ENOMEM. */
+static int keep(probed_files *all, struct probed_file *f)
+{
+    struct probed_file *place = VEC_PUSH(all);
+    if (place)
+        *place = *f;
+    else
+        probed_file_free(f);
+    return place ? 0 : -ENOMEM;
+}
+
 static void add(struct copies *c, u64 pid, const char *range, const char *path)
 {
     struct probed_file f = PROBED_FILE_NONE;
-    if (c->out->n == PROBED_COPIES || open_mapped(pid, range, path, &f))
-        return;
-    struct probed_file *place = VEC_PUSH(c->out);
-    if (place)
-        *place = f;
-    else
-        probed_file_free(&f);
+    if (c->out->n == PROBED_COPIES)
+        c->too_many++;
+    else if (open_mapped(pid, range, path, &f) || keep(c->out, &f))
+        c->refused++;
 }
 
 /* Whether a mount of the process is of a file system that may not answer: whoever opens a file there may wait for ever,
@@ -115,7 +125,11 @@ static void look(struct copies *c, u64 pid)
             !strchr(access, 'x'))
             continue;
         file.dev = (unsigned long long)major << 32 | minor;
-        if (is_new(c, file) && !may_hang(pid, major, minor))
+        if (!is_new(c, file))
+            continue;
+        if (may_hang(pid, major, minor))
+            c->remote++;
+        else
             add(c, pid, range, at);
     }
     if (maps)
@@ -132,6 +146,15 @@ static void look_at_all(struct copies *c)
         closedir(proc);
 }
 
+static void say_left_out(const struct copies *c)
+{
+    if (c->remote + c->refused + c->too_many)
+        log_warn(
+            "%s: %u files of that name are not probed: %u are on file systems that may not answer, %u cannot be "
+            "opened, and %u are more than %d",
+            c->name, c->remote + c->refused + c->too_many, c->remote, c->refused, c->too_many, PROBED_COPIES);
+}
+
 static int open_all(const struct probed_where *where, const char *file, probed_files *out, char *why, size_t len)
 {
     struct copies c = {.name = file, .out = out};
@@ -142,18 +165,12 @@ static int open_all(const struct probed_where *where, const char *file, probed_f
             look_at_all(&c);
     }
     vec_free(&c.known);
+    say_left_out(&c);
     if (out->n)
         return 0;
     struct probed_file one = PROBED_FILE_NONE;
     int rc = record_open_probed(where, file, &one, why, len);
-    if (rc)
-        return rc;
-    struct probed_file *place = VEC_PUSH(out);
-    if (place)
-        *place = one;
-    else
-        probed_file_free(&one);
-    return place ? 0 : -ENOMEM;
+    return rc ? rc : keep(out, &one);
 }
 
 /* ---- What is found in them --------------------------------------------------------------------------------------- */

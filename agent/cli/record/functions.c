@@ -134,12 +134,11 @@ static int find_in_copy(void *ctx, const struct probed_file *f, const char *file
     return find_in(w->where, f, file, w->function, out, why, len);
 }
 
-/* An offset is one of a certain file. */
 int record_find_function(void *options, const char *file, const char *function, struct probe_places *out, char *why,
                          size_t len)
 {
     struct probed_where where = record_probed_where(options);
     struct wanted wanted = {&where, function};
-    where.running &= strncmp(function, "0x", 2) != 0;
+    where.running &= strncmp(function, "0x", 2) != 0; /* an offset is one of a certain file */
     return record_find_in_copies(&where, file, find_in_copy, &wanted, out, why, len);
 }

@@ -19,9 +19,11 @@ void probed_file_free(struct probed_file *f)
     *f = (struct probed_file)PROBED_FILE_NONE;
 }
 
-static int open_in(const char *root, const char *path, struct probed_file *out)
+int record_open_in(u64 pid, const char *path, struct probed_file *out)
 {
+    char root[64];
     CLEANUP(probed_file_free) struct probed_file f = PROBED_FILE_NONE;
+    snprintf(root, sizeof(root), "/proc/%llu/root", (unsigned long long)pid);
     f.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     f.fd = f.root < 0 ? -errno : fs_open_in_root(f.root, path, O_RDONLY);
     f.path = strdup(path);
@@ -30,13 +32,6 @@ static int open_in(const char *root, const char *path, struct probed_file *out)
     *out = f;
     f = (struct probed_file)PROBED_FILE_NONE;
     return 0;
-}
-
-int record_open_in(u64 pid, const char *path, struct probed_file *out)
-{
-    char root[64];
-    snprintf(root, sizeof(root), "/proc/%llu/root", (unsigned long long)pid);
-    return open_in(root, path, out);
 }
 
 /* "N:PATH" */
@@ -134,11 +129,10 @@ int record_open_probed(const struct probed_where *where, const char *file, struc
 
 /* ---- What is in it ----------------------------------------------------------------------------------------------- */
 
-static struct parser *start(void)
+static int start(struct parser **out)
 {
     struct parser_limits limits = PARSER_LIMITS_DEFAULT;
-    struct parser *p = NULL;
-    return parser_new(&p, &limits) ? NULL : p;
+    return parser_new(out, &limits);
 }
 
 /* Looks in the debug file, if there is one. */
@@ -159,20 +153,24 @@ static int ask_with_debug(struct parser *p, const struct probed_where *where, co
 int record_ask_functions(const struct probed_where *where, const struct probed_file *f, const char *pattern,
                          struct parser_reply *out)
 {
-    CLEANUP(parser_free) struct parser *p = start();
-    int rc = p ? parser_functions(p, f->fd, -1, pattern, out) : -EIO;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    int rc = start(&p);
+    if (!rc)
+        rc = parser_functions(p, f->fd, -1, pattern, out);
     const struct functions *found = out->data;
     return rc || found->n ? rc : ask_with_debug(p, where, f, pattern, out);
 }
 
 int record_ask_usdt(const struct probed_file *f, const char *pattern, struct parser_reply *out)
 {
-    CLEANUP(parser_free) struct parser *p = start();
-    return p ? parser_usdt(p, f->fd, pattern, out) : -EIO;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    int rc = start(&p);
+    return rc ? rc : parser_usdt(p, f->fd, pattern, out);
 }
 
 int record_ask_returns(const struct probed_file *f)
 {
-    CLEANUP(parser_free) struct parser *p = start();
-    return p ? named_file_check_returns(p, f->fd) : -EIO;
+    CLEANUP(parser_free) struct parser *p = NULL;
+    int rc = start(&p);
+    return rc ? rc : named_file_check_returns(p, f->fd);
 }

@@ -1,6 +1,6 @@
 /* Opens the FILE of a probe: a path, `pid:N:PATH` in the root directory of a process,
- * `pod:NAMESPACE/NAME/CONTAINER:PATH` in that of a container (pod_file.h), or the bare name of a library or program: of
- * one that a process of -p has mapped, or that is found where those are looked for. And says what is in it.
+ * `pod:NAMESPACE/NAME/CONTAINER:PATH` in that of a container (pod_file.h), or the bare name of a library or program,
+ * which is looked for where those are (and by copies.h in what runs). And says what is in it.
  */
 #pragma once
 #include "cli/options/options.h"
@@ -29,8 +29,8 @@ int record_open_probed(const struct probed_where *where, const char *file, struc
 /* Opens a path in the root directory of a process. Returns 0 or -errno. */
 int record_open_in(u64 pid, const char *path, struct probed_file *out);
 
-/* Each has a parser process of its own say what is there, and returns 0 or -errno. */
-/* A struct functions. Names are in the file's debug file, too, if it has one (debug/debug.h). */
+/* Each of these has a parser process of its own say what is there, and returns 0 or -errno: a struct functions. Names
+ * are in the file's debug file, too, if it has one (debug/debug.h). */
 int record_ask_functions(const struct probed_where *where, const struct probed_file *f, const char *pattern,
                          struct parser_reply *out);
 /* A struct usdt. */

@@ -111,6 +111,26 @@ TEST(discover_follows_pods_as_they_come_and_go)
     CHECK_EQ(kernel_events(5), 0);
 }
 
+/* What was sampled of a group that has ended is named for a while, but nobody wants more of it, whatever is heard of its
+ * pod: else its events stayed attached for as long. */
+TEST(discover_wants_nothing_of_a_group_that_has_ended)
+{
+    AUTO_NODE n = {.released = 0};
+    CHECK_EQ(node_new(&n, DISCOVER_BY_KUBE, POLICY_ANNOTATION), 0);
+    CHECK_EQ(node_start(&n), 0);
+    struct kube_handlers h = mailbox_handlers(n.d);
+    node_group(&n, 5, POD, true);
+    h.pod(h.ctx, pod_of(UID, "web", "true", NULL));
+    node_stats(&n);
+    CHECK_EQ(kernel_events(5), 3);
+    node_group(&n, 5, POD, false);
+    node_stats(&n);
+    CHECK_EQ(kernel_events(5), ~0u);
+    h.pod(h.ctx, pod_of(UID, "web", "cpu", NULL));
+    node_stats(&n);
+    CHECK_EQ(kernel_events(5), ~0u);
+}
+
 /* What one pod requests beyond the rate of all is taken from it first. */
 TEST(discover_lowers_the_rate_of_those_above_others_first)
 {

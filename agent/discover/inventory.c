@@ -269,13 +269,15 @@ static const char *unknown_pod(bool several)
     return several ? "several mirror pods refer to this static pod" : "a pod that is not known yet";
 }
 
+/* The cgroup of a pod that is over may stay for a while, as the pod does: nothing must be followed for its sake. */
 static int verdict_of_pod(const struct inventory *w, const struct container *c, struct verdict *v)
 {
     bool several = false;
     const struct inventory_pod *p = find_pod(w, c->is.pod, &several);
-    bool whole = p && !p->wants.ncontainers; /* else each container is asked by name */
+    bool over = p && kube_pod_is_over(p->pod);
+    bool whole = p && !over && !p->wants.ncontainers; /* else each container is asked by name */
     want(v, whole ? pod_want(w, &p->wants) : XP_WANT(0, 1));
-    because(v, "%s", p ? p->wants.reason : unknown_pod(several));
+    because(v, "%s", over ? "the pod is over" : p ? p->wants.reason : unknown_pod(several));
     return 0;
 }
 

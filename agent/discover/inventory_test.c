@@ -75,6 +75,32 @@ TEST(world_wants_stand_on_the_pod)
     inventory_free(&w);
 }
 
+TEST(world_wants_nothing_of_a_pod_that_is_over)
+{
+    struct discover_rules rules = rules_of(POLICY_ANNOTATION);
+    struct inventory w = {.rules = &rules, .source = DISCOVER_BY_KUBE, .hz = 50};
+    struct verdict v;
+    struct container pod = cgroup_of(CGROUP_POD, "u1", "", no_name),
+                     c = cgroup_of(CGROUP_CONTAINER, "u1", "ab", main_name);
+    static const struct {
+        const char *phase;
+        u32 events;
+    } cases[] = {{"Pending", 3}, {"Running", 3}, {"Unknown", 3}, {"Succeeded", 0}, {"Failed", 0}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct kube_pod *p = pod_of("u1", "job", "xprof.io/profile", "true");
+        CHECK_EQ(kube_pod_set(&p->phase, cases[i].phase), 0);
+        CHECK_EQ(put(&w, p), 0);
+        CHECK_EQ(inventory_decide(&w, &pod, &v), 0);
+        CHECK(v.own && XP_WANT_EVENTS(v.want) == cases[i].events);
+        verdict_free(&v);
+        CHECK_EQ(inventory_decide(&w, &c, &v), 0); /* what was sampled of it keeps its name */
+        CHECK(!v.identity->unwanted && !v.identity->pending);
+        verdict_free(&v);
+    }
+    inventory_free(&w);
+}
+
 TEST(world_picks_containers_by_name)
 {
     struct discover_rules rules = rules_of(POLICY_ANNOTATION);

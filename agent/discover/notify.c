@@ -85,8 +85,8 @@ void notify_verdict(struct discover *d, const struct container *c, struct notifi
     d->verdicts++;
     if (inventory_decide(&d->inventory, c, &v))
         return;
-    t->gone = false; /* a group that has its id back */
-    v.own &= !t->of;
+    t->gone = false;                 /* a group that has its id back */
+    v.own &= !t->of && !c->ended_ns; /* of one that has ended, only what was sampled is still to be named */
     if (v.identity)
         v.identity->cgroup = t->cgroup;
     notify_kernel(d, t, &v);

@@ -242,6 +242,11 @@ int kube_pod_from_json(struct kube_pod **out, const struct json *j)
     return 0;
 }
 
+bool kube_pod_is_over(const struct kube_pod *p)
+{
+    return !strcmp(p->phase, "Succeeded") || !strcmp(p->phase, "Failed");
+}
+
 const struct kube_container *kube_pod_container(const struct kube_pod *p, const char *id)
 {
     for (size_t i = 0; i < p->ncontainers && *id; i++)

@@ -45,6 +45,8 @@ int kube_pod_from_json(struct kube_pod **out, const struct json *j);
  * Returns 0 or -ENOMEM. */
 int kube_pod_new(struct kube_pod **out, const char *uid, const char *namespace, const char *name);
 void kube_pod_free(struct kube_pod **p);
+/* Whether all its containers have ended for good, as its phase says. */
+bool kube_pod_is_over(const struct kube_pod *p);
 /* Replaces the owned text at `field` with a copy of `text`, truncated if too long. Returns 0 or -ENOMEM. */
 int kube_pod_set(char **field, const char *text);
 /* Derives workload_kind and workload_name from labels that controllers set, for a pod without a known owner: sandboxes

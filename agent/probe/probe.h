@@ -140,8 +140,9 @@ void probe_free(struct probe **p);
  * this kernel does not let us see. */
 int probe_start(struct probe *p, char *why, size_t why_len);
 /* Attaches the events to CPUs that came online since, and follows waits if somebody has come to want that, or no longer
- * if nobody does. Cheap: call it about once per second. Returns 0; 1: waits are followed from now on; -errno and a line
- * in why[]: they cannot be. The line of others is "", or says what this kernel does not let us see. */
+ * if nobody does. Cheap: call it about once per second. Returns 0; 1: waits are followed from now on, or no longer:
+ * probe_take_waits should be called at once; -errno and a line in why[]: they cannot be followed. The line of others is
+ * "", or says what this kernel does not let us see. */
 int probe_rescan(struct probe *p, char *why, size_t why_len);
 /* Changes the rate of the events that are clocks, on all CPUs; the weight of samples is adapted. Call it from the
  * polling thread. Returns 0 or -errno. */

@@ -56,6 +56,7 @@ struct probe {
     int progs[XP_MAX_EVENTS];
     bool running;
     struct sched *sched; /* follows waits; NULL: nobody wants that */
+    bool sched_over;     /* it does not any more, but has what was counted */
     struct kinds *kinds; /* NULL: none was ever wanted */
     struct bpf_object
         *attached[XP_MAX_EVENTS]; /* atomic; of `kinds`: those that uprobes.c attaches; NULL: not so far */

@@ -164,6 +164,7 @@ int sched_start(struct sched **out, const struct probe *p, struct sched_sees see
     if (!s)
         return probe_why(-ENOMEM, why, len, "out of memory");
     s->live = (struct xp_live *)&p->skel->bss->xp_live;
+    __atomic_store_n(&s->live->ends, 0, __ATOMIC_RELEASE);
     enum probe_wait_stacks means = late_means(p);
     if (!probe_can_take(means))
         return probe_why(-ENOTSUP, why, len, "this kernel has no %s",

@@ -58,15 +58,30 @@ static u32 kind_events(const struct probe *p)
     return bits;
 }
 
+/* They stay until what was counted has been taken. */
+static int end_waits(struct probe *p)
+{
+    if (!p->sched || p->sched_over)
+        return 0;
+    sched_stop(p->sched);
+    return p->sched_over = true;
+}
+
+static void free_waits(struct probe *p)
+{
+    sched_free(&p->sched);
+    p->sched_over = false;
+}
+
 static int see_waits(struct probe *p, char *why, size_t len)
 {
     struct sched_sees sees = {anybody_wants(p, waits_bit(p, PROBE_WAKEUP)), anybody_wants(p, waits_bit(p, PROBE_LOCK))};
     bool wanted = anybody_wants(p, wait_events(p));
     why[0] = 0;
-    if (!wanted) {
-        sched_free(&p->sched);
-        return 0;
-    }
+    if (!wanted)
+        return end_waits(p);
+    if (p->sched_over)
+        free_waits(p);
     bool begins = !p->sched;
     int rc = begins ? sched_start(&p->sched, p, sees, why, len) : 0;
     if (rc)
@@ -95,6 +110,12 @@ static void say_too(char *why, size_t len, const char *line)
         snprintf(why + said, len - said, "%s%s", said ? "; " : "", line);
 }
 
+static void see_bytes(struct probe *p)
+{
+    u64 bytes = (p->sched ? sched_map_bytes(p->sched) : 0) + (p->kinds ? kinds_map_bytes(p->kinds) : 0);
+    __atomic_store_n(&p->wait_bytes, bytes, __ATOMIC_RELAXED);
+}
+
 /* Waits count from when they are followed on, so that is last. */
 int waits_start(struct probe *p, char *why, size_t len)
 {
@@ -102,8 +123,7 @@ int waits_start(struct probe *p, char *why, size_t len)
     p->wants_seen = __atomic_load_n((u32 *)&p->skel->bss->xp_live.wants, __ATOMIC_ACQUIRE);
     int kinds = see_kinds(p, of_kinds, sizeof(of_kinds)), waits = see_waits(p, why, len);
     say_too(why, len, of_kinds);
-    u64 bytes = (p->sched ? sched_map_bytes(p->sched) : 0) + (p->kinds ? kinds_map_bytes(p->kinds) : 0);
-    __atomic_store_n(&p->wait_bytes, bytes, __ATOMIC_RELAXED);
+    see_bytes(p);
     return waits < 0 ? waits : kinds < 0 ? kinds : waits | kinds;
 }
 
@@ -145,7 +165,7 @@ int probe_cost(const struct probe *p, size_t event, struct probe_cost *out)
 
 void waits_end(struct probe *p)
 {
-    sched_free(&p->sched);
+    free_waits(p);
     kinds_free(&p->kinds);
 }
 
@@ -169,5 +189,9 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
     int waits = p->sched ? sched_take(p->sched, ended, out) : 0;
     int sums = kinds ? kinds_take(p->kinds, p, ended, out) : 0;
     p->handlers = NULL;
+    if (p->sched_over) {
+        free_waits(p);
+        see_bytes(p);
+    }
     return told ? told : waits ? waits : sums;
 }

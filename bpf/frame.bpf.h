@@ -10,15 +10,17 @@
 #define XP_LOST 4 /* it is that of generated code, and could not be unwound */
 #define XP_NET  5 /* it was that of code that .NET compiled */
 
-/* Remembers frames of runtimes, so that user space is woken up for those that are to be named, and for no others. */
-XP_INLINE void xp_meet_frame(struct xp_state *s, u64 word, u64 more)
+/* Remembers frames of runtimes, so that user space is woken up for those that are to be named, and for no others.
+ * Returns whether it is one of these. */
+XP_INLINE int xp_meet_frame(struct xp_state *s, u64 word, u64 more)
 {
     u64 hash = (word ^ more << 7 ^ s->sample.tgid) * 0x9e3779b97f4a7c15ull;
     u32 *met = &s->met[(hash >> 52) & (XP_RUNTIME_MET - 1)];
     if (*met == (u32)hash)
-        return;
+        return 0;
     *met = (u32)hash;
     s->runtime |= XP_RUNTIME_NEWS;
+    return 1;
 }
 
 /* Has a frame of a runtime as words `at` and `at` + 1. Returns 0; 1: there is no room. */

@@ -108,7 +108,7 @@ XP_INLINE int xp_push_script(struct xp_state *s, u64 word, u64 more)
         return 1;
     s->sample.nuser += 2;
     s->py.exact = 0;
-    xp_meet_frame(s, word, more);
+    s->py.fresh = xp_meet_frame(s, word, more);
     return 0;
 }
 
@@ -138,6 +138,19 @@ XP_INLINE u32 xp_python_cookie(struct xp_state *s, u64 code)
     return XP_PYTHON_COOKIE(w, s->py.mark);
 }
 
+/* A frame that was not met before: remembers its code if that may be gone soon. */
+XP_INLINE void xp_keep_code(struct xp_state *s, u64 word, u64 more)
+{
+    u64 n = s->codes.n;
+    u32 flags = XP_PYTHON_LASTS, at = s->python.code_flags;
+    asm volatile("" : "+r"(n));
+    if (n >= XP_CODES || !at || xp_read_user(&flags, sizeof(flags), XP_WORD_ADDR(word) + at) || flags & XP_PYTHON_LASTS)
+        return;
+    s->codes.at[n].word = word;
+    s->codes.at[n].more = more;
+    s->codes.n = n + 1;
+}
+
 /* The frame that is seen. */
 XP_INLINE int xp_note_python(struct xp_state *s)
 {
@@ -147,8 +160,12 @@ XP_INLINE int xp_note_python(struct xp_state *s)
     if (!p->code_start)
         position = (u32)(xp_py64(s, p->frame_position & ~7u) >> 8 * (p->frame_position & 4));
     u32 cookie = p->text ? xp_python_cookie(s, code) : xp_python_version_cookie(s, code);
-    return xp_push_script(s, XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code), XP_MORE_WORD(cookie, position)) ? XP_PY_FULL
-                                                                                                       : XP_PY_ON;
+    u64 word = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code);
+    if (xp_push_script(s, word, XP_MORE_WORD(cookie, position)))
+        return XP_PY_FULL;
+    if (s->py.fresh)
+        xp_keep_code(s, word, XP_MORE_WORD(cookie, 0));
+    return XP_PY_ON;
 }
 
 /* Takes the next frame. Returns enum xp_py_end. */

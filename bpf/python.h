@@ -64,5 +64,28 @@ struct xp_python {
     u16 code_start;     /* co_code_adaptive */
     u16 code_names;     /* co_filename: the first of `names` words in a row */
     u16 text;           /* PyASCIIObject.length: the mark is the end of the file's name; 0: it is co_version */
+    u16 code_flags;     /* co_flags; 0: no texts are sent */
+    u16 str_length;     /* PyASCIIObject.length, in any case; hash and state follow */
+    u8 str_ascii;       /* from there on: the characters, if all are ASCII */
+    u8 kind_shift;      /* the lowest bit of the state that tells of the characters: see XP_STR_ASCII */
+    u8 pad[2];
 };
-_Static_assert(sizeof(struct xp_python) == 40, "no hidden padding");
+_Static_assert(sizeof(struct xp_python) == 48, "no hidden padding");
+
+/* ---- Texts ---------------------------------------------------------------------------------------------------------
+ * The body of a module or a class runs once. Then its code object is freed, mostly before user space can read it: their
+ * names are sent ahead of the sample that meets them first.
+ */
+#define XP_PYTHON_LASTS 1u  /* CO_OPTIMIZED: the code of a function (Include/cpython/code.h) */
+#define XP_STR_ASCII    25u /* kind 1, compact, ascii: 5 bits */
+#define XP_CODES        8   /* of a sample */
+#define XP_CODE_NAME    96
+#define XP_CODE_FILE    256
+struct xp_code_event { /* texts that are longer, or not ASCII, are not sent */
+    u32 type;          /* XP_RECORD_CODE */
+    u32 tgid;
+    u64 start, cgroup; /* of the process, as in samples */
+    u64 word, more;    /* as in stacks, without position */
+    u32 name_len, file_len;
+    char name[XP_CODE_NAME], file[XP_CODE_FILE]; /* co_qualname, or co_name before 3.11; co_filename */
+};

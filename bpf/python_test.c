@@ -163,6 +163,22 @@ TEST(python_frames_take_the_place_of_the_loop)
     CHECK_EQ(p->w->state->sample.flags & XP_SAMPLE_RUNTIME, 0);
 }
 
+/* The body of a module runs once: its texts are sent when it is met first. Those of functions are not. */
+TEST(python_code_that_may_be_gone_soon)
+{
+    AUTO_PYTHON p = shim_new();
+    p->machine.python.code_flags = 0x38;
+    for (u32 i = 0; i < 3; i++)
+        world_set(p->w, CODE(i) + 0x38, i == 1 ? 0x40 : 0x43);
+    world_unwind(p->w, p->loop + 2, STACK, 0);
+    const struct xp_state *s = p->w->state;
+    CHECK_EQ(s->codes.n, 1);
+    CHECK_EQ(XP_WORD_ADDR(s->codes.at[0].word), CODE(1));
+    CHECK_EQ(XP_MORE_COOKIE(s->codes.at[0].more), XP_MORE_COOKIE(s->words[3]));
+    world_unwind(p->w, p->loop + 2, STACK, 0);
+    CHECK_EQ(s->codes.n, 0);
+}
+
 /* What the loop calls is the leaf: its frame of Python is not where the thread was interrupted. */
 TEST(python_frames_below_a_function_of_c)
 {

@@ -118,6 +118,15 @@ struct xp_py {       /* how far the frames of Python are (python.bpf.h) */
     u64 last;        /* where its word is */
     u64 exact;       /* XP_WORD_EXACT, if the next one is where the thread was interrupted */
     u64 file, mark;  /* the file name that was read last, and what it adds to cookies */
+    u64 fresh;       /* the frame that was put last was not met before */
+};
+
+struct xp_codes { /* what texts are to be sent of (python.bpf.h) */
+    u64 n;
+    u64 pad[7];
+    struct {
+        u64 word, more;
+    } at[XP_CODES];
 };
 
 struct xp_sc {    /* how far the frames of a script are, beside what `py` has (script.bpf.h) */
@@ -213,6 +222,7 @@ struct xp_state {
         struct xp_script script;
     };
     struct xp_py py;
+    struct xp_codes codes;
     struct xp_js js;
     struct xp_sc sc;
     struct xp_seek seek;
@@ -220,7 +230,7 @@ struct xp_state {
     u64 blob_kind; /* enum xp_blob_kind */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */
-    u64 pad2[7];
+    u64 pad2[6];
     u64 returned; /* the function that has returned (unwind.bpf.h: XP_AFTER_CALLS) */
     u64 py_window[XP_PY_WINDOW / 8];
     struct xp_java_place java_places[XP_JAVA_PLACES]; /* two in a cache line */

@@ -4,6 +4,7 @@
  * to the ring. Every kind of event (events/NAME.bpf.h) ends in xp_submit.
  */
 #pragma once
+#include "bpf/python_texts.bpf.h"
 
 #define XP_DUMPS_PER_SECOND 128 /* per CPU: at most 2 MiB/s of stack bytes */
 #define XP_ROWS_PER_SECOND  64  /* of these, for stacks that wait for rows only: files without table need the rest */
@@ -161,6 +162,7 @@ XP_INLINE int xp_send(struct xp_state *s, struct xp_stats *st)
         else
             st->lost[XP_LOSS_DUMP]++;
     }
+    xp_send_codes(s);
     u32 len = sizeof(*smp) + 8u * (smp->nkernel + smp->nuser);
     if (len > sizeof(*smp) + sizeof(s->words))
         len = sizeof(*smp) + sizeof(s->words);

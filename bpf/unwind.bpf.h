@@ -352,7 +352,7 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
     s->window_len = 0;
     s->pending = 0;
-    s->hops = s->runtime = 0;
+    s->codes.n = s->hops = s->runtime = 0;
     s->callee = 0;
     s->found_by = XP_WORD_CFI;
     s->sample.nuser = 0;

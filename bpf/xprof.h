@@ -170,6 +170,7 @@ enum xp_record {
     XP_RECORD_STACK = 5,
     XP_RECORD_MAPPED = 6, /* bpf/heap.h */
     XP_RECORD_TAG = 7,    /* bpf/sums.h */
+    XP_RECORD_CODE = 8,   /* bpf/python.h */
 };
 
 #define XP_SAMPLE_KERNEL_MODE 1u  /* the sample interrupted the kernel */

@@ -111,8 +111,8 @@ TEST(discover_follows_pods_as_they_come_and_go)
     CHECK_EQ(kernel_events(5), 0);
 }
 
-/* What was sampled of a group that has ended is named for a while, but nobody wants more of it, whatever is heard of its
- * pod: else its events stayed attached for as long. */
+/* What was sampled of a group that has ended is named for a while, but nobody wants more of it, whatever is heard of
+ * its pod: else its events stayed attached for as long. */
 TEST(discover_wants_nothing_of_a_group_that_has_ended)
 {
     AUTO_NODE n = {.released = 0};

@@ -107,6 +107,12 @@ void announce_code_of(struct collector *c, const struct xp_sample *s)
         *last = s->time;
 }
 
+void announce_texts(void *ctx, const struct xp_code_event *e)
+{
+    struct collector *c = ctx;
+    frame_asks_code(&c->asks, e);
+}
+
 /* If there is no room, they stay without names. */
 void announce_frames(struct collector *c)
 {

@@ -187,6 +187,7 @@ struct probe_handlers collector_handlers(struct collector *c)
                                    .stack = on_stack,
                                    .file = announce_file,
                                    .tag = announce_tag,
+                                   .code = announce_texts,
                                    .dump = on_dump,
                                    .mapped = on_mapped,
                                    .cgroup = on_cgroup};

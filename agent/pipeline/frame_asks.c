@@ -8,20 +8,22 @@
 
 void frame_asks_free(struct frame_asks *a)
 {
-    for (size_t i = 0; i < a->list.n; i++)
+    for (size_t i = 0; i < a->list.n; i++) {
         vec_free(&a->list.v[i].words);
+        vec_free(&a->list.v[i].codes);
+    }
     vec_free(&a->list);
     map_free(&a->seen);
 }
 
-static struct frame_asking *asking_of(struct frame_asks *a, const struct xp_sample *s)
+static struct frame_asking *asking_of(struct frame_asks *a, u32 tgid, u64 start, u64 cgroup)
 {
     for (size_t i = 0; i < a->list.n; i++)
-        if (a->list.v[i].tgid == s->tgid && a->list.v[i].start == s->start)
+        if (a->list.v[i].tgid == tgid && a->list.v[i].start == start)
             return &a->list.v[i];
     struct frame_asking *new = a->list.n < PROCESSES_MAX ? VEC_PUSH(&a->list) : NULL;
     if (new)
-        *new = (struct frame_asking){.tgid = s->tgid, .start = s->start, .cgroup = s->cgroup};
+        *new = (struct frame_asking){.tgid = tgid, .start = start, .cgroup = cgroup};
     return new;
 }
 
@@ -40,7 +42,7 @@ static bool is_new(struct frame_asks *a, u64 process, const u64 *words)
 
 static void add(struct frame_asks *a, const struct xp_sample *s, const u64 *words)
 {
-    struct frame_asking *to = asking_of(a, s);
+    struct frame_asking *to = asking_of(a, s->tgid, s->start, s->cgroup);
     if (!to || to->words.n >= 2 * FRAME_ASKS_MAX || VEC_RESERVE(&to->words, to->words.n + 2)) {
         a->lost++;
         return;
@@ -62,6 +64,13 @@ void frame_asks_note(struct frame_asks *a, const struct xp_sample *s)
             add(a, s, s->words + i);
 }
 
+void frame_asks_code(struct frame_asks *a, const struct xp_code_event *e)
+{
+    struct frame_asking *to = asking_of(a, e->tgid, e->start, e->cgroup);
+    if (to && to->codes.n < FRAME_CODES_MAX && !VEC_RESERVE(&to->codes, to->codes.n + 1))
+        to->codes.v[to->codes.n++] = *e;
+}
+
 struct job *frame_asks_take(struct frame_asks *a)
 {
     struct job *j = a->list.n ? job_new(JOB_NAMES) : NULL;
@@ -72,7 +81,9 @@ struct job *frame_asks_take(struct frame_asks *a)
                                   .start = from->start,
                                   .cgroup = from->cgroup,
                                   .words = from->words.v,
-                                  .n = from->words.n / 2};
+                                  .n = from->words.n / 2,
+                                  .codes = from->codes.v,
+                                  .ncodes = from->codes.n};
     return j;
 }
 

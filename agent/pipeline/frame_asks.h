@@ -7,12 +7,14 @@
 #include "base/vec.h"
 #include "pipeline/jobs.h"
 
-#define FRAME_ASKS_MAX 4096 /* of a process at once */
+#define FRAME_ASKS_MAX  4096 /* of a process at once */
+#define FRAME_CODES_MAX 64   /* texts that were sent along */
 
 struct frame_asking {
     u32 tgid;
     u64 start, cgroup;
     VEC(u64) words; /* two of each frame */
+    VEC(struct xp_code_event) codes;
 };
 struct frame_asks {  /* all zero: empty */
     struct map seen; /* hash of process and words -> interval */
@@ -24,6 +26,8 @@ struct frame_asks {  /* all zero: empty */
 void frame_asks_free(struct frame_asks *a);
 /* Notes the frames of a sample. */
 void frame_asks_note(struct frame_asks *a, const struct xp_sample *s);
+/* Notes the texts of code that may be gone when it is asked for. */
+void frame_asks_code(struct frame_asks *a, const struct xp_code_event *e);
 /* Returns a job (JOB_NAMES) for those of a process; NULL: there are none. */
 struct job *frame_asks_take(struct frame_asks *a);
 /* An interval ended. */

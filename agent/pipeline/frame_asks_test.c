@@ -61,3 +61,22 @@ TEST(frame_asks_are_bounded)
     CHECK(j && j->names.n == FRAME_ASKS_MAX);
     job_free(j);
 }
+
+/* Texts may come without frames that are to be asked for. */
+TEST(frame_asks_bring_texts_along)
+{
+    CLEANUP(frame_asks_free) struct frame_asks a = {0};
+    struct xp_code_event e = {.tgid = 1, .start = 3, .cgroup = 4, .name_len = 1, .name = "f"};
+    for (u32 i = 0; i < FRAME_CODES_MAX + 10; i++)
+        frame_asks_code(&a, &e);
+    struct job *j = frame_asks_take(&a);
+    CHECK(j && j->names.n == 0 && j->names.ncodes == FRAME_CODES_MAX && j->names.cgroup == 4);
+    CHECK(j && j->names.codes[FRAME_CODES_MAX - 1].name[0] == 'f');
+    job_free(j);
+    note(&a, 1, 16, 4);
+    frame_asks_code(&a, &e);
+    j = frame_asks_take(&a);
+    CHECK(j && j->names.n == 1 && j->names.ncodes == 1);
+    job_free(j);
+    frame_asks_code(&a, &e); /* and what is left is freed */
+}

@@ -71,6 +71,16 @@ static u64 place_of(const u64 *words)
     return hash_u64(words[0] ^ hash_u64(words[1]));
 }
 
+/* Returns what is known of a place; `from` (unless NULL): the set that it is in. */
+static const struct named_place *find(const struct frame_names *r, u32 id, u64 place, const struct name_set **from)
+{
+    const struct named_place *p = name_set_find(&r->young, id, place);
+    const struct name_set *in = p ? &r->young : &r->old;
+    if (from)
+        *from = in;
+    return p ? p : name_set_find(in, id, place);
+}
+
 static void reset_young(struct frame_names *r)
 {
     name_set_free(&r->young);
@@ -97,37 +107,82 @@ static void put(struct frame_names *r, u64 owner, u32 id, u64 place, const struc
         reset_young(r);
 }
 
-void frame_names_add(struct frame_names *r, u32 tgid, u64 start, u64 cgroup, const u64 *words, size_t n,
-                     const struct names *names)
+static u32 know(struct frame_names *r, u32 tgid, u64 start, u64 cgroup)
 {
     u32 id = id_of(r, tgid, start);
     u64 *owner = id ? map_put(&r->owners, hash_process(tgid, start)) : NULL;
     if (owner)
         *owner = cgroup;
+    return owner ? id : 0;
+}
+
+/* ---- Code that may be gone ---- */
+
+#define CODE_SALT 0x436f6465u /* no frame has such a place */
+
+static u64 place_of_code(u64 word, u64 more)
+{
+    return hash_u64(CODE_SALT ^ (word & ~XP_WORD_EXACT) ^ hash_u64(XP_MORE_COOKIE(more)));
+}
+
+static bool is_plain(const char *text, u32 len, u32 room)
+{
+    for (u32 i = 0; i < len && i < room; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            return false;
+    return len <= room;
+}
+
+void frame_names_code(struct frame_names *r, const struct xp_code_event *e)
+{
+    char strings[1 + XP_CODE_NAME + 1 + XP_CODE_FILE + 1] = {0};
+    u32 id = know(r, e->tgid, e->start, e->cgroup), file = 1 + e->name_len + 1;
+    if (!id || !e->name_len || !is_plain(e->name, e->name_len, XP_CODE_NAME))
+        return;
+    memcpy(strings + 1, e->name, e->name_len);
+    struct names_frame f = {.start = RUNTIME_INTERPRETED, .name = 1, .system_name = 1};
+    if (e->file_len && is_plain(e->file, e->file_len, XP_CODE_FILE)) {
+        memcpy(strings + file, e->file, e->file_len);
+        f.file = file;
+    }
+    put(r, r->share ? e->cgroup : SHARES_ALL, id, place_of_code(e->word, e->more), &f, 1, strings);
+}
+
+/* ---- Frames ---- */
+
+void frame_names_add(struct frame_names *r, u32 tgid, u64 start, u64 cgroup, const u64 *words, size_t n,
+                     const struct names *names)
+{
+    u32 id = know(r, tgid, start, cgroup);
     for (size_t i = 0; i < n && i < names->n; i++) {
         u32 first = names->first[i], count = names->first[i + 1] - first;
         bool gone = count && names->frames[first].start == RUNTIME_GONE;
+        if (gone && id && find(r, id, place_of_code(words[2 * i], words[2 * i + 1]), NULL)) {
+            r->stats.named++;
+            continue;
+        }
         r->stats.gone += gone;
         r->stats.named += count && !gone;
-        if (owner)
+        if (id)
             put(r, r->share ? cgroup : SHARES_ALL, id, place_of(words + 2 * i), names->frames + first, count,
                 names->strings);
     }
 }
 
 /* Appends the frames of a place, which stays for the next interval, in the share of its owner. */
-static int append(struct frame_names *r, u64 owner, u32 id, u64 place, struct name_set *to)
+static int append(struct frame_names *r, u64 owner, u32 id, const u64 *words, struct name_set *to)
 {
-    const struct named_place *p = name_set_find(&r->young, id, place);
-    const struct name_set *from = &r->young;
-    if (!p) {
-        from = &r->old;
-        p = name_set_find(from, id, place);
+    u64 place = place_of(words), known = place;
+    const struct name_set *from;
+    const struct named_place *p = find(r, id, known, &from);
+    if (!p && XP_WORD_KIND(words[0]) == XP_WORD_SCRIPT) {
+        known = place_of_code(words[0], words[1]);
+        p = find(r, id, known, &from);
     }
     if (!p)
         return 0;
     if (from == &r->old)
-        put(r, owner, id, place, from->frames.v + p->first, p->n, from->strings.data);
+        put(r, owner, id, known, from->frames.v + p->first, p->n, from->strings.data);
     return name_set_find(to, id, place)
                ? 0
                : name_set_add(to, id, place, from->frames.v + p->first, p->n, from->strings.data);
@@ -162,7 +217,7 @@ int frame_names_answer(struct frame_names *r, u32 tgid, u64 start, const u64 *wo
     u64 owner = owner_of(r, tgid, start);
     int rc = id ? 0 : -ENOMEM;
     for (size_t i = 0; i < n && !rc; i++)
-        rc = append(r, owner, id, place_of(words + 2 * i), &own);
+        rc = append(r, owner, id, words + 2 * i, &own);
     if (!rc)
         rc = tell(&own, id, words, n, use, arg);
     name_set_free(&own);

@@ -12,6 +12,8 @@ void frame_names_free(struct frame_names **r);
 /* Adds the names of n frames of a process, of two words each. */
 void frame_names_add(struct frame_names *r, u32 tgid, u64 start, u64 cgroup, const u64 *words, size_t n,
                      const struct names *names);
+/* Adds the texts of a code object: frames of it that cannot be read any more are named by them, without lines. */
+void frame_names_code(struct frame_names *r, const struct xp_code_event *e);
 /* Calls `use` with what is known of n frames; those of which nothing is known have no names. Returns 0 or -ENOMEM. */
 int frame_names_answer(struct frame_names *r, u32 tgid, u64 start, const u64 *words, size_t n,
                        void (*use)(void *arg, const struct names *names), void *arg);

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/test.h"
 #include "runtime/kinds.h"
+#include <string.h>
 
 static const u64 words[] = {XP_JAVA_WORD(XP_JAVA_COMPILED, 16), XP_MORE_WORD(1, 4), XP_JAVA_WORD(XP_JAVA_COMPILED, 16),
                             XP_MORE_WORD(1, 8)};
@@ -79,6 +80,71 @@ TEST(frame_names_of_one_cgroup_leave_room_for_others)
     const struct names_frame gone = {.start = RUNTIME_GONE, .name = 1};
     frame_names_add(r, 8, 1, 10, words + 2, 1, &(struct names){one, &gone, view.strings, 1});
     CHECK_EQ(frame_names_stats(r).gone, 1);
+}
+
+static struct xp_code_event texts_of(u32 tgid, u64 code, const char *name, const char *file)
+{
+    struct xp_code_event e = {.tgid = tgid,
+                              .start = 1,
+                              .cgroup = 9,
+                              .word = XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, code),
+                              .more = XP_MORE_WORD(5, 0),
+                              .name_len = (u32)strlen(name),
+                              .file_len = (u32)strlen(file)};
+    memcpy(e.name, name, e.name_len);
+    memcpy(e.file, file, e.file_len);
+    return e;
+}
+
+/* Both when its owner is another one by now, and when its process is gone: but only the code that had these texts. */
+TEST(frame_names_of_code_that_cannot_be_read_any_more)
+{
+    CLEANUP(frame_names_free) struct frame_names *r = NULL;
+    static const u32 one[] = {0, 1};
+    static const struct names_frame gone = {.start = RUNTIME_GONE, .name = 1};
+    u64 w[] = {XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, 64) | XP_WORD_EXACT, XP_MORE_WORD(5, 12)};
+    u64 other[] = {w[0], XP_MORE_WORD(6, 12)};
+    struct xp_code_event e = texts_of(7, 64, "<module>", "/a/b.py");
+    CHECK_EQ(frame_names_new(&r, true), 0);
+    frame_names_code(r, &e);
+    frame_names_add(r, 7, 1, 9, w, 1, &(struct names){one, &gone, view.strings, 1});
+    frame_names_add(r, 7, 1, 9, other, 1, &(struct names){one, &gone, view.strings, 1});
+    CHECK_EQ(frame_names_stats(r).named, 1);
+    CHECK_EQ(frame_names_stats(r).gone, 1);
+    for (int interval = 0; interval < 3; interval++) { /* it was used */
+        struct answer a = {0};
+        frame_names_answer(r, 7, 1, w, 1, use, &a);
+        CHECK_EQ(a.n[0], 1);
+        CHECK_STR(a.name, "<module>");
+        CHECK_EQ(a.line, 0);
+        frame_names_age(r);
+    }
+    struct answer a = {0};
+    frame_names_answer(r, 8, 1, w, 1, use, &a);
+    CHECK_EQ(a.n[0], 0);
+}
+
+/* Whatever a process sends, no text of it is believed that could not be one. */
+TEST(frame_names_of_crafted_texts)
+{
+    CLEANUP(frame_names_free) struct frame_names *r = NULL;
+    u64 w[] = {XP_SCRIPT_WORD(XP_LANGUAGE_PYTHON, 64), XP_MORE_WORD(5, 12)};
+    struct xp_code_event bad[] = {texts_of(7, 64, "a\x1b[2J", "f"), texts_of(7, 64, "", "f"),
+                                  texts_of(7, 64, "a", "f")};
+    bad[2].name_len = XP_CODE_NAME + 1;
+    CHECK_EQ(frame_names_new(&r, true), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct answer a = {0};
+        frame_names_code(r, &bad[i]);
+        frame_names_answer(r, 7, 1, w, 1, use, &a);
+        CHECK_EQ(a.n[0], 0);
+    }
+    struct xp_code_event e = texts_of(7, 64, "a", "\xff");
+    e.file_len = ~0u; /* the name is good */
+    struct answer a = {0};
+    frame_names_code(r, &e);
+    frame_names_answer(r, 7, 1, w, 1, use, &a);
+    CHECK_STR(a.name, "a");
 }
 
 /* What is kept for the next interval counts as well, so that it cannot fill up, interval by interval. */

@@ -33,6 +33,7 @@ void job_free(struct job *j)
         parser_reply_free(&j->code.attached);
     } else if (j->kind == JOB_NAMES) {
         free(j->names.words);
+        free(j->names.codes);
         parser_reply_free(&j->names.reply);
     }
     free(j);

@@ -42,9 +42,11 @@ struct code_job {
 };
 struct names_job {
     u32 tgid;
-    u64 start, cgroup;         /* as above */
-    u64 *words;                /* owned: two of each frame */
-    size_t n;                  /* frames */
+    u64 start, cgroup;           /* as above */
+    u64 *words;                  /* owned: two of each frame */
+    size_t n;                    /* frames */
+    struct xp_code_event *codes; /* owned: texts of code that may be gone */
+    size_t ncodes;
     struct parser_reply reply; /* for names_view; empty before it was read */
 };
 struct job {

@@ -112,6 +112,8 @@ static int name_runtime(void *ctx, u32 tgid, u64 start, const u64 *words, size_t
 void namer_add_frames(struct namer *n, const struct names_job *job)
 {
     struct names view;
+    for (size_t i = 0; i < job->ncodes; i++)
+        frame_names_code(n->frames, &job->codes[i]);
     if (!names_view(job->reply.data, job->reply.len, job->n, &view)) /* as answer_check has found */
         frame_names_add(n->frames, job->tgid, job->start, job->cgroup, job->words, job->n, &view);
 }

@@ -84,7 +84,8 @@ static bool open_job(struct lane *l, struct job *j)
     if (j->kind == JOB_CODE)
         return open_code(l, &j->code);
     if (j->kind == JOB_NAMES)
-        return parser_of(l) && runtime_reads_names(l->all->runtimes, &j->names, l->opener, l->parser, l->all->hung);
+        return (parser_of(l) && runtime_reads_names(l->all->runtimes, &j->names, l->opener, l->parser, l->all->hung)) ||
+               j->names.ncodes;
     return j->kind != JOB_RUNTIME || runtime_process_open(l->opener, &j->process);
 }
 

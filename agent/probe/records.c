@@ -19,6 +19,8 @@ bool record_dispatch(const struct probe_handlers *h, const void *data, size_t le
         h->mapped(h->ctx, data);
     else if (type == XP_RECORD_TAG && len >= sizeof(struct xp_tag_event) && h->tag)
         h->tag(h->ctx, data);
+    else if (type == XP_RECORD_CODE && len >= sizeof(struct xp_code_event) && h->code)
+        h->code(h->ctx, data);
     else if (type == XP_RECORD_CGROUP && len >= sizeof(struct xp_cgroup_event))
         h->cgroup(h->ctx, data);
     else

@@ -15,6 +15,7 @@ struct probe_handlers {
     void (*dump)(void *ctx, const struct xp_dump *d);
     void (*mapped)(void *ctx, const struct xp_mapped_event *e); /* only if allocations are counted */
     void (*tag)(void *ctx, const struct xp_tag_event *e);       /* only if some kind has tags */
+    void (*code)(void *ctx, const struct xp_code_event *e);     /* may be NULL */
     void (*cgroup)(void *ctx, const struct xp_cgroup_event *e); /* only with config.cgroup_events */
 };
 /* Passes one record to its handler. False: it is shorter than its type requires, or of unknown type. */

@@ -17,6 +17,7 @@ static int read_module(struct memory *m, const struct module *mod, void *found)
     int rc = out->runtime ? python_layout(m, mod, out) : -ENODATA;
     if (!rc)
         rc = python_threads(m, out);
+    out->p.machine.kind_shift = out->p.layout.kind_shift;
     return !rc && python_check(&out->p, sizeof(out->p)) ? -ENOTSUP : rc;
 }
 
@@ -36,15 +37,16 @@ static int attach(struct memory *m, struct buf *out)
 
 static bool machine_fits(const struct xp_python *x)
 {
-    const u16 offsets[] = {x->state_thread, x->state_frame, x->state_cframe, x->cframe_frame,
-                           x->cframe_back,  x->code_start,  x->code_names};
+    const u16 offsets[] = {x->state_thread, x->state_frame, x->state_cframe, x->cframe_frame, x->cframe_back,
+                           x->code_start,   x->code_names,  x->code_flags,   x->str_length};
     const u16 frames[] = {x->frame_code, x->frame_back, x->frame_position};
     bool has_cframes = x->shape == XP_PYTHON_CFRAME || x->shape == XP_PYTHON_ENTRY;
     return offsets_sound(offsets, sizeof(offsets) / sizeof(*offsets), MAX_OFFSET) &&
            offsets_sound(frames, sizeof(frames) / sizeof(*frames), XP_PYTHON_FRAME - sizeof(u64)) &&
            x->frame_owner < XP_PYTHON_FRAME && x->tls >= -MAX_OFFSET && x->tls <= MAX_OFFSET && x->slot <= MAX_SLOT &&
            x->shape <= XP_PYTHON_SHIM && (x->names == 3 || x->names == XP_PYTHON_NAMES) && x->tag_bits <= 3 &&
-           (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) && (x->text || x->code_names >= 24);
+           (x->state_frame || x->state_cframe) && (!has_cframes || x->state_cframe) &&
+           (x->text || x->code_names >= 24) && x->kind_shift <= 16 && !x->pad[0] && !x->pad[1];
 }
 
 static bool layout_fits(const struct python_layout *l)

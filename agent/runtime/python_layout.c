@@ -26,6 +26,7 @@ static const struct known FRAMES = {
                 .frame_back = 24,
                 .frame_position = 104,
                 .code_names = 104,
+                .code_flags = 36,
                 .text = 16},
     .layout = {.str_ascii = 48, .code_first = 40, .code_bytes = 48, .lines = PYTHON_LINES_PAIRS, .unit = 1},
 };
@@ -42,6 +43,7 @@ static const struct known CFRAMES = {
                 .frame_back = 24,
                 .frame_position = 96,
                 .code_names = 104,
+                .code_flags = 36,
                 .text = 16},
     .layout = {.str_ascii = 48, .code_first = 40, .code_bytes = 48, .lines = PYTHON_LINES_RANGES, .unit = 2},
 };
@@ -60,6 +62,7 @@ static const struct known ENTRIES = {
                 .frame_owner = 68,
                 .code_start = 184,
                 .code_names = 112,
+                .code_flags = 48,
                 .text = 16},
     .layout = {.str_ascii = 48, .code_first = 72, .code_size = 16, .lines = PYTHON_LINES_LOCATIONS, .unit = 1},
 };
@@ -76,7 +79,8 @@ static const struct known SHIMS = {
                 .frame_position = 56,
                 .frame_owner = 70,
                 .code_start = 192,
-                .code_names = 112},
+                .code_names = 112,
+                .code_flags = 48},
     .layout = {.str_ascii = 40, .code_first = 68, .code_size = 16, .lines = PYTHON_LINES_LOCATIONS, .unit = 1},
 };
 
@@ -138,7 +142,8 @@ static void fill_by_words(const u64 *v, const struct words *w, struct python_fou
                                         .frame_position = (u16)frame[3],
                                         .frame_owner = (u16)frame[5],
                                         .code_start = (u16)code[9],
-                                        .code_names = (u16)code[1]};
+                                        .code_names = (u16)code[1],
+                                        .code_flags = code[6] == code[5] - 16 ? (u16)code[6] - 4 : 0};
     out->p.layout = (struct python_layout){.code_first = (u16)code[5],
                                            .code_size = (u16)v[w->object],
                                            .code_copies = w->copies ? (u16)code[10] : 0,
@@ -221,6 +226,8 @@ int python_layout(struct memory *m, const struct module *mod, struct python_foun
     struct python_layout *l = &out->p.layout;
     if (!l->by_offsets)
         fill_objects(16, l->str_ascii, l);
+    out->p.machine.str_length = l->str_length;
+    out->p.machine.str_ascii = (u8)(l->str_ascii - l->str_length);
     l->code_type = module_symbol(m, mod, "PyCode_Type");
     l->str_type = module_symbol(m, mod, "PyUnicode_Type");
     l->bytes_type = module_symbol(m, mod, "PyBytes_Type");

@@ -46,7 +46,7 @@ for n in 1 2 3; do
 done
 end_agent
 for n in "${!least[@]}"; do
-    ns=$(slept job$n)
+    ns=$(slept "job$n")
     echo "job$n slept for $ns ns, ${least[$n]} ms at least"
     is "$ns" '>=' "0.95 * ${least[$n]} * 1e6" || fail "a part of that is missing"
 done

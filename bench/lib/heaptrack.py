@@ -65,8 +65,8 @@ def read_pprof(name, process):
             elif part == "S" and re.match(r" *\d+ +\d+ +\d+ +\d+:", line):
                 values, ids = line.split(":")
                 samples.append([values.split(), ids.split(), ""])
-            elif part == "S" and line.strip().startswith("process:["):
-                samples[-1][2] = line.strip()[len("process:[") : -1]
+            elif part == "S" and (found := re.match(r" *process:\[(.*?)\](?: [a-z]+:|$)", line)):
+                samples[-1][2] = found[1]
             elif part == "L":
                 found = re.match(r" *(\d+): 0x([0-9a-f]+) M=(\d+)", line)
                 if found:
@@ -98,7 +98,14 @@ def main():
     def top(sums):
         return sorted(sums, key=lambda p: (-sums[p][1], p))[:10]
 
-    same = sum(a == b or ours[a][1] == its.get(a, [0, 0])[1] == its[b][1] for a, b in zip(top(ours), top(its)))
+    def agree(a, b):
+        """In our paths, functions of scripts stand in place of those of their interpreter, which heaptrack has."""
+        native = next((i for i, (module, _) in enumerate(a) if module.startswith("[")), None)
+        if native is not None:
+            return a[:native] == b[:native] and ours[a] == its[b]
+        return a == b or ours[a][1] == its.get(a, [0, 0])[1] == its[b][1]
+
+    same = sum(agree(a, b) for a, b in zip(top(ours), top(its)))
     print(total(ours, 0), total(its, 0), total(ours, 1), total(its, 1), same)
     if "-v" in sys.argv:
         for a, b in zip(top(ours), top(its)):

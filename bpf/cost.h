@@ -12,3 +12,9 @@ struct xp_cost { /* of a CPU */
     u64 hits;
     u64 timed, ns; /* hits that were, and what they took */
 };
+
+/* When the programs of a kind were attached that rest now and then: map `attached_turns`, if it has one. */
+struct xp_turns {
+    u64 number;   /* how often; 0: never */
+    u64 began_ns; /* the first time: CLOCK_MONOTONIC */
+};

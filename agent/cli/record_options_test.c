@@ -82,18 +82,23 @@ TEST(record_options_limit_what_probes_cost)
         const char *line;
         int rc;
         u64 cost;
-    } cases[] = {{"-a -e syscall:read", 0, 5},
-                 {"-a -e syscall:read --max-cost 3", 0, 3},
-                 {"-a -e syscall:read --max-cost off", 0, 0},
-                 {"-a -e syscall:read --no-cap", 0, 0},
-                 {"-a -e syscall:read --no-cap --max-cost 5", -EINVAL, 0},
-                 {"-a -e cpu --max-cost 5", -EINVAL, 0},
-                 {"-a -e cpu --no-cap", -EINVAL, 0}};
+        bool capped;
+    } cases[] = {{"-a -e syscall:read", 0, 5, false},
+                 {"-a -e syscall:read --max-cost 3", 0, 3, true},
+                 {"-a -e syscall:read --max-cost off", 0, 0, true},
+                 {"-a -e syscall:read --no-cap", 0, 0, false},
+                 {"-a -e rss", 0, 5, false},
+                 {"-a -e rss --max-cost 3", 0, 3, true},
+                 {"-a -e rss --no-cap", 0, 0, false},
+                 {"-a -e syscall:read --no-cap --max-cost 5", -EINVAL, 0, false},
+                 {"-a -e cpu --max-cost 5", -EINVAL, 0, false},
+                 {"-a -e cpu --no-cap", -EINVAL, 0, false}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct record_options o = {0};
         AUTO_BUF struct buf message = {0};
         CHECK_EQ(parse_record(cases[i].line, &o, &message), cases[i].rc);
         CHECK_EQ(o.max_cost, cases[i].cost);
+        CHECK_EQ(o.capped, cases[i].capped);
         if (!cases[i].rc)
             record_options_free(&o);
     }

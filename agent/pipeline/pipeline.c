@@ -286,7 +286,7 @@ void pipeline_poll(struct pipeline *p, int timeout_ms)
             log_warn(
                 "%s: its probes cost more than %u %% of a CPU: they are taken off, and come back for as long as "
                 "that allows",
-                p->config.events[e]->name, p->config.probe.max_cost);
+                p->config.events[e]->name, probe_max_cost(&p->config.probe, e));
 }
 
 int pipeline_rotate(struct pipeline *p)

@@ -24,6 +24,11 @@ bool cost_decide(struct cost_cap *c, unsigned percent, u64 hits, u64 ns, u64 now
     return !c->off;
 }
 
+unsigned probe_max_cost(const struct probe_config *c, size_t event)
+{
+    return c->max_cost && c->events[event].max_cost ? c->events[event].max_cost : c->max_cost;
+}
+
 void cost_copy(struct probe_cost *to, const struct probe_cost *from)
 {
     for (size_t i = 0; i < sizeof(*to) / sizeof(u64); i++) {

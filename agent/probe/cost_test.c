@@ -70,3 +70,12 @@ TEST(cost_without_a_limit)
     pass(&p, 100, 4000 * MS);
     CHECK(p.on && !p.cap.sum.rests && p.cap.sum.ns == 400000 * MS);
 }
+
+TEST(cost_has_a_limit_of_its_own_for_some_events)
+{
+    struct probe_config c = {.max_cost = 5, .nevents = 2, .events = {{.max_cost = 0}, {.max_cost = 1}}};
+    CHECK_EQ(probe_max_cost(&c, 0), 5);
+    CHECK_EQ(probe_max_cost(&c, 1), 1);
+    c.max_cost = 0; /* whatever it costs */
+    CHECK_EQ(probe_max_cost(&c, 1), 0);
+}

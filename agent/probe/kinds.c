@@ -17,9 +17,7 @@ struct kind {
     bool ended;        /* nobody wants it: it goes once what it has counted is taken */
     bool counts_waits; /* an event of waits has it, besides what the scheduler's programs count */
     struct bpf_object *object;
-    VEC(struct bpf_link *) links;
-    enum probe_links means;
-    struct places_held places; /* that its event names */
+    struct kind_links links;
     struct cost_cap cap;
     const struct bpf_map *cost; /* NULL: it does not count what it costs */
     const struct bpf_map *sums[2];
@@ -33,80 +31,16 @@ struct kinds {
 
 /* ---- One kind ---------------------------------------------------------------------------------------------------- */
 
-/* Takes over a link. Returns 0 or -errno: there is none. */
-static int keep_link(struct kind *k, struct bpf_link *link)
-{
-    int rc = link ? -ENOMEM : -errno;
-    struct bpf_link **place = link ? VEC_PUSH(&k->links) : NULL;
-    if (place)
-        *place = link;
-    else
-        bpf_link__destroy(link);
-    return place ? 0 : rc;
-}
-
-static int attach_on_cpus(struct kind *k, const struct probe *p, const struct bpf_program *program)
-{
-    u8 online[PROBE_MAX_CPUS / 8] = {0};
-    int rc = probe_online(p, online);
-    for (int cpu = 0; cpu < p->ncpus && !rc; cpu++)
-        if (online[cpu / 8] >> cpu % 8 & 1)
-            rc = keep_link(k, kind_attach_perf(program, cpu));
-    return rc;
-}
-
-/* Programs of other events are attached by and by (uprobes.c). */
-static int attach_to_places(struct kind *k, const struct probe_event *event, const struct bpf_program *program)
-{
-    if (event->symbol)
-        return keep_link(k, kind_attach_kprobe(program, event->symbol));
-    const struct probe_places *places = event->places;
-    if (!places || places->file)
-        return 0;
-    bool returns = places->when == PROBE_RETURNS || (places->when == PROBE_BOTH && kind_is_after(program));
-    return places_attach(program, k->means, places, returns, &k->places);
-}
-
-/* What began while it was attached before may have ended unseen. Threads forget it by themselves. */
-static int forget_timed(const struct kind *k)
-{
-    const struct bpf_map *m = bpf_object__find_map_by_name(k->object, "timed_calls");
-    return m && bpf_map__type(m) == BPF_MAP_TYPE_HASH ? probe_empty(m, NULL, NULL) : 0;
-}
-
 static int attach(struct kind *k, const struct probe *p)
 {
-    const struct probe_event *event = &p->config.events[k->event];
-    struct bpf_program *program;
-    int rc = forget_timed(k);
-    bpf_object__for_each_program(program, k->object)
-    {
-        enum bpf_prog_type type = bpf_program__type(program);
-        if (rc || bpf_program__fd(program) < 0 || bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
-            continue;
-        rc =
-            type == BPF_PROG_TYPE_PERF_EVENT ? attach_on_cpus(k, p, program)
-            : type == BPF_PROG_TYPE_TRACEPOINT
-                ? keep_link(k, kind_attach_tracepoint(program, kind_is_after(program) ? event->end : event->tracepoint))
-            : type == BPF_PROG_TYPE_KPROBE ? attach_to_places(k, event, program)
-                                           : keep_link(k, bpf_program__attach(program));
-    }
-    return rc;
-}
-
-static void detach(struct kind *k)
-{
-    for (size_t i = 0; i < k->links.n; i++)
-        bpf_link__destroy(k->links.v[i]);
-    vec_free(&k->links);
-    places_detach(&k->places);
+    return kind_attach(&k->links, p, k->event, k->object);
 }
 
 static void kind_free(struct kind **k)
 {
     if (!*k)
         return;
-    detach(*k);
+    kind_detach(&(*k)->links);
     kind_unload(&(*k)->object);
     free(*k);
     *k = NULL;
@@ -144,14 +78,14 @@ static int begin(struct kinds *all, struct probe *p, size_t event, char *why, si
     struct bpf_object *other = sharing(all);
     k->event = event;
     k->counts_waits = p->config.events[event].how != PROBE_KIND;
-    k->means = kind_means(p, event);
+    k->links.means = kind_means(p, event);
     int rc = kind_load(&k->object, p, p->config.events[event].object, &config, other);
     if (!rc)
         rc = attach(k, p);
     if (rc)
         return rc;
-    cost_decide(&k->cap, p->config.max_cost, 0, 0, now_ns());
-    kind_say_refused(&p->config.events[event], k->places.refused, why, len);
+    cost_decide(&k->cap, probe_max_cost(&p->config, event), 0, 0, now_ns());
+    kind_say_refused(&p->config.events[event], k->links.places.refused, why, len);
     k->cost = bpf_object__find_map_by_name(k->object, KIND_COST_MAP);
     k->sums[0] = bpf_object__find_map_by_name(k->object, "sums0");
     k->sums[1] = bpf_object__find_map_by_name(k->object, "sums1");
@@ -161,7 +95,7 @@ static int begin(struct kinds *all, struct probe *p, size_t event, char *why, si
         all->common_bytes = kind_map_bytes(k->object, p, true);
     if (apart) {
         k->bytes += kind_map_bytes(k->object, p, true);
-        p->attached_by = k->means;
+        p->attached_by = k->links.means;
         __atomic_store_n(&p->attached[event], k->object, __ATOMIC_RELEASE);
     }
     all->list.v[all->list.n++] = TAKE_PTR(k);
@@ -224,11 +158,10 @@ static bool is_followed(const struct kind *k, const struct probe *p)
 /* Without links, an object costs nothing. What it has counted is still to be taken (kinds_take). */
 static int change(const struct probe *p, struct kind *k, bool want)
 {
-    bool attached = k->links.n != 0 || k->places.fds.n != 0;
     k->ended = !want;
     if (want)
-        return attached || (k->cap.off && !is_followed(k, p)) ? 0 : attach(k, p);
-    detach(k);
+        return kind_is_attached(&k->links) || (k->cap.off && !is_followed(k, p)) ? 0 : attach(k, p);
+    kind_detach(&k->links);
     return 0;
 }
 
@@ -262,7 +195,7 @@ int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t 
 void kinds_stop(struct kinds *all)
 {
     for (size_t i = 0; i < all->list.n; i++)
-        detach(all->list.v[i]);
+        kind_detach(&all->list.v[i]->links);
 }
 
 /* ---- What they cost ---------------------------------------------------------------------------------------------- */
@@ -276,12 +209,12 @@ static bool see_cost(struct kind *k, struct probe *p)
     bool was_off = k->cap.off;
     if (k->ended || !k->cost || kind_cost(k->cost, p->ncpus, p->config.events[k->event].trap_ns, &hits, &ns))
         return false;
-    bool on = cost_decide(&k->cap, p->config.max_cost, hits, ns, now_ns()), turns = on == was_off;
+    bool on = cost_decide(&k->cap, probe_max_cost(&p->config, k->event), hits, ns, now_ns()), turns = on == was_off;
     if (turns && !is_followed(k, p)) {
         if (!on)
-            detach(k);
+            kind_rest(&k->links);
         else if (attach(k, p)) { /* as much as could be attached is no sample of anything */
-            detach(k);
+            kind_detach(&k->links);
             k->cap.off = true;
         }
     }
@@ -356,6 +289,17 @@ static int forget_told(const struct bpf_object *object)
     int told = probe_empty(bpf_object__find_map_by_name(object, "told_stacks"), NULL, NULL);
     int groups = probe_empty(bpf_object__find_map_by_name(object, "wait_groups"), NULL, NULL);
     return told ? told : groups;
+}
+
+/* Also once they are back: what changed while they rested may have been the last change. */
+int kinds_catch_up(const struct kinds *all)
+{
+    int rc = 0;
+    for (size_t i = 0; i < all->list.n; i++) {
+        int r = all->list.v[i]->cap.sum.rests ? kind_catch_up(all->list.v[i]->object) : 0;
+        rc = rc ? rc : r;
+    }
+    return rc;
 }
 
 int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_waits *out)

@@ -6,6 +6,7 @@
 #include "bpf/types.h"
 #include "bpf/xprof.h"
 #include "bpf/heap.h"
+#include "probe/places.h"
 #include "probe/probe.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,8 @@ int kinds_see(struct kinds *all, struct probe *p, u32 wanted, char *why, size_t 
 /* Detaches; what was counted is kept. */
 void kinds_stop(struct kinds *all);
 bool kinds_any(const struct kinds *all);
+/* Counts what programs that rest have missed, if they know. Returns 0 or -errno. */
+int kinds_catch_up(const struct kinds *all);
 /* Appends what was counted in an interval that has ended (xp_live.interval). Returns 0 or -errno. */
 int kinds_take(struct kinds *all, struct probe *p, u32 interval, struct probe_waits *out);
 u64 kinds_map_bytes(const struct kinds *all); /* kernel memory, in bytes */
@@ -60,6 +63,23 @@ u64 kind_map_bytes(struct bpf_object *object, const struct probe *p, bool common
 #define KIND_COST_MAP "probe_cost" /* in which programs count what they cost, if they do */
 /* Reads that. `trap_ns`: what a hit costs beside them. Returns 0 or -errno. */
 int kind_cost(const struct bpf_map *map, int cpus, u64 trap_ns, u64 *hits, u64 *ns);
+
+/* ---- kind_links.c ---- */
+
+/* What the programs of a kind are attached by. Those whose names begin with xp_keep_ cost next to nothing, and stay
+ * while the others rest. */
+struct kind_links {
+    VEC(struct bpf_link *) resting, staying;
+    enum probe_links means;
+    struct places_held places; /* that its event names */
+};
+/* Attaches all programs, or those that rest. Returns 0 or -errno: some may be attached. */
+int kind_attach(struct kind_links *l, const struct probe *p, size_t event, const struct bpf_object *object);
+void kind_rest(struct kind_links *l);
+void kind_detach(struct kind_links *l);
+bool kind_is_attached(const struct kind_links *l); /* none of them rests */
+/* Reads its iterator xp_catch_up, if it has one, to the end. Returns 0 or -errno. */
+int kind_catch_up(const struct bpf_object *object);
 
 /* ---- kind_why.c ---- */
 

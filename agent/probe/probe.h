@@ -100,6 +100,7 @@ struct probe_event {
     const struct xp_tp *conditions;    /* which occurrences of these two count */
     const struct probe_symbol *symbol; /* PROBE_KIND: its program is attached there; NULL: nowhere */
     u32 trap_ns;                       /* what a hit of these costs beside its program: stated */
+    unsigned max_cost;                 /* in place of that of all events (struct probe_config); 0: that */
     const char *name;                  /* for messages; NULL: it has none */
     const char *since; /* the version of Linux that has what it needs, for messages; "": any that is supported */
 };
@@ -131,6 +132,9 @@ struct probe_config {
     unsigned max_cost; /* of the probes of an event that count what they cost, in percent of a CPU; 0: no limit */
     bool heap_hold;    /* requested processes are stopped when they map code (probe_heap_attach), with their children */
 };
+
+/* Returns the limit of an event. */
+unsigned probe_max_cost(const struct probe_config *c, size_t event);
 
 /* Loads the programs. Returns 0, or -errno and one line in why[] with the cause and its remedy. */
 int probe_new(struct probe **out, const struct probe_config *config, char *why, size_t why_len);

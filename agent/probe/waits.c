@@ -184,6 +184,7 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
         return 0;
     p->handlers = h;
     int told = p->sched ? sched_tell(p->sched, p->ring, out) : 0;
+    int caught_up = kinds ? kinds_catch_up(p->kinds) : 0;
     u32 ended = __atomic_fetch_add((u32 *)&p->skel->bss->xp_live.interval, 1, __ATOMIC_RELEASE);
     usleep(GRACE_US);
     int waits = p->sched ? sched_take(p->sched, ended, out) : 0;
@@ -193,5 +194,5 @@ int probe_take_waits(struct probe *p, const struct probe_handlers *h, struct pro
         free_waits(p);
         see_bytes(p);
     }
-    return told ? told : waits ? waits : sums;
+    return told ? told : waits ? waits : sums ? sums : caught_up;
 }

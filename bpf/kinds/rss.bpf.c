@@ -4,10 +4,12 @@
  * own counters. A process has a sum of them, to which each CPU adds its part when it has a batch of pages (32, or twice
  * the number of CPUs: lib/percpu_counter.c). Once the sum has changed enough, its change is counted for the stack that
  * made it change last. So the changes add up to what the kernel says, and most page faults cost a look at one number.
+ * Where even that is too much, the program rests. What changed meanwhile has no stack, but counts once it is back.
  * Labels are sorts of memory. Values of the kind: grown and returned, in bytes.
  */
 #include "bpf/kind.bpf.h"
 #include "bpf/atomic.bpf.h"
+#include "bpf/cost.bpf.h"
 
 #define XP_RSS_SPACES  16384
 #define XP_RSS_STEP    128   /* pages: smaller changes wait for more; as much as `memory` samples by */
@@ -19,7 +21,7 @@ enum { XP_RSS_FILE, XP_RSS_ANON, XP_RSS_SWAP, XP_RSS_SHARED, XP_RSS_MEMBERS }; /
 /* What was seen last of an address space, in pages. */
 struct xp_rss {
     s64 seen[XP_RSS_MEMBERS];
-    u64 known[XP_RSS_MEMBERS]; /* whether it was seen */
+    u64 turn[XP_RSS_MEMBERS]; /* when: xp_turns.number; 0: never */
 };
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -27,6 +29,13 @@ struct {
     __type(key, u64); /* number of the address space: never used again (arch/x86/include/asm/mmu.h) */
     __type(value, struct xp_rss);
 } rss_spaces SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct xp_turns);
+} attached_turns SEC(".maps");
 
 /* What is to be added to a pointer to memory of CPUs, to find that of this one: the kernel does so when it looks up an
  * element of this very map, of which it has such a pointer. */
@@ -96,10 +105,14 @@ XP_INLINE int xp_rss_is_added(struct mm_struct *mm, u32 member)
     return !part;
 }
 
-/* In a system call that makes a process, or its new program, the memory of that is another one than the current one. */
-XP_INLINE int xp_rss_is_new(u64 mm, s64 pages)
+/* In a system call that makes a process, or its new program, the memory of that is another one than the current one.
+ * And all memory is new of processes that began while the program rested. */
+XP_INLINE int xp_rss_is_new(u64 mm, s64 pages, const struct xp_turns *turns)
 {
-    u64 own = (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm);
+    struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+    u64 own = (u64)BPF_CORE_READ(t, mm);
+    if (turns->number > 1 && BPF_CORE_READ(t, group_leader, start_time) > turns->began_ns)
+        return 1;
     return own && own != mm && pages <= XP_RSS_NEW;
 }
 
@@ -114,15 +127,31 @@ XP_INLINE struct xp_rss *xp_rss_find(u64 mm, int make)
     return bpf_map_lookup_elem(&rss_spaces, &key);
 }
 
-/* Returns the pages by which a counter has changed since it was seen last. */
-XP_INLINE s64 xp_rss_change(struct xp_rss *r, u64 mm, u32 member, int wanted)
+XP_INLINE s64 xp_rss_pages(u64 mm, u32 member)
 {
     s64 pages = 0;
     u64 counter = xp_rss_counter(mm, member);
     u32 at = xp_rss_is_old() ? 0 : XP_OFFSET_OF(percpu_counter, count);
     bpf_probe_read_kernel(&pages, 8, (void *)(counter + at));
-    if (!xp_atomic_swap(&r->known[member & 3], 1))
-        r->seen[member & 3] = xp_rss_is_new(mm, pages) ? 0 : pages;
+    return pages;
+}
+
+/* Returns the pages by which a counter has changed since it was seen last. *rested: the program has rested since. */
+XP_INLINE s64 xp_rss_change(struct xp_rss *r, u64 mm, u32 member, int wanted, int *rested)
+{
+    u32 zero = 0;
+    struct xp_turns *turns = bpf_map_lookup_elem(&attached_turns, &zero);
+    if (!turns)
+        return 0;
+    s64 pages = xp_rss_pages(mm, member);
+    u64 number = turns->number, turn = r->turn[member & 3];
+    if (turn != number && !wanted) /* what has changed while it rested is the process's, and waits for it */
+        return 0;
+    if (turn != number)
+        turn = xp_atomic_swap(&r->turn[member & 3], number);
+    if (!turn)
+        r->seen[member & 3] = xp_rss_is_new(mm, pages, turns) ? 0 : pages;
+    *rested = turn != number && number > 1;
     s64 change = pages - r->seen[member & 3];
     if (wanted && change < XP_RSS_STEP && change > -XP_RSS_STEP)
         return 0;
@@ -143,19 +172,32 @@ XP_INLINE int xp_rss_is_ours(void)
     return xp_is_wanted() && !(BPF_CORE_READ(t, flags) & XP_PF_MEMALLOC);
 }
 
-XP_INLINE void xp_rss_changes(u64 *ctx, struct xp_state *s)
+XP_INLINE void xp_rss_count(struct xp_state *s, u32 member, s64 change)
 {
-    u32 member = ctx[1] & 3;
-    int wanted = xp_rss_is_ours();
-    struct xp_rss *r = xp_rss_find(ctx[0], wanted);
-    s64 change = r ? xp_rss_change(r, ctx[0], member, wanted) : 0;
-    if (!change || !wanted)
-        return;
     xp_no_amounts(s);
     u32 value = change < 0;
     s->amounts[value & 1].count = 1;
     s->amounts[value & 1].value = (u64)(change < 0 ? -change : change) << 12;
-    xp_count_here(ctx, s, xp_rss_label(member));
+    xp_count_for(s->hash, xp_rss_label(member), s->sample.cgroup);
+}
+
+/* Counts what has changed of a member. */
+XP_INLINE void xp_rss_see(u64 *ctx, struct xp_state *s, struct xp_rss *r, u64 mm, u32 member, int wanted)
+{
+    int rested = 0;
+    s64 change = xp_rss_change(r, mm, member, wanted, &rested);
+    if (!change || !wanted)
+        return;
+    if (!(rested ? xp_tell_nobody(xp_cgroup_id(), 0) : xp_stack_here(ctx, s)))
+        xp_rss_count(s, member, change);
+}
+
+XP_INLINE void xp_rss_changes(u64 *ctx, struct xp_state *s)
+{
+    int wanted = xp_rss_is_ours();
+    struct xp_rss *r = xp_rss_find(ctx[0], wanted);
+    if (r)
+        xp_rss_see(ctx, s, r, ctx[0], ctx[1] & 3, wanted);
 }
 
 /* Arguments: memory, member. */
@@ -165,15 +207,90 @@ XP_INLINE int xp_rss_counts(const u64 *ctx)
     return member < XP_RSS_MEMBERS && member != XP_RSS_SWAP && xp_rss_is_added((struct mm_struct *)ctx[0], member);
 }
 
-XP_KIND_PROGRAM("tp_btf/rss_stat", xp_on_rss, xp_rss_counts(ctx), xp_rss_changes)
+XP_INLINE void xp_rss_stat(u64 *ctx)
+{
+    struct xp_state *s = xp_rss_counts(ctx) ? xp_begin_level() : 0;
+    if (!s)
+        return;
+    xp_rss_changes(ctx, s);
+    xp_end_level();
+}
+
+XP_COSTED_PROGRAM("tp_btf/rss_stat", xp_on_rss, xp_rss_stat)
+
+/* ---- What stays while that one rests -------------------------------------------------------------------------------
+ */
 
 /* All memory of a new program is new. */
 SEC("tp_btf/sched_process_exec")
-int xp_on_new_program(u64 *ctx)
+int xp_keep_new_program(u64 *ctx)
 {
+    u32 zero = 0;
+    struct xp_turns *turns = bpf_map_lookup_elem(&attached_turns, &zero);
     u64 mm = (u64)BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm);
-    struct xp_rss *r = mm && xp_is_wanted() ? xp_rss_find(mm, 1) : 0;
+    struct xp_rss *r = turns && mm && xp_is_wanted() ? xp_rss_find(mm, 1) : 0;
     for (u32 i = 0; r && i < XP_RSS_MEMBERS; i++)
-        r->known[i] = 1;
+        r->turn[i] = turns->number;
     return 0;
+}
+
+/* The end of an address space returns what was seen of it. */
+XP_INLINE void xp_rss_ends(u64 *ctx, struct xp_state *s)
+{
+    struct xp_rss *r = xp_rss_find(ctx[0], 0);
+    if (!r)
+        return;
+    xp_rss_see(ctx, s, r, ctx[0], XP_RSS_FILE, 1);
+    xp_rss_see(ctx, s, r, ctx[0], XP_RSS_ANON, 1);
+    xp_rss_see(ctx, s, r, ctx[0], XP_RSS_SHARED, 1);
+}
+
+XP_KIND_PROGRAM("?tp_btf/exit_mmap", xp_keep_end, xp_rss_is_ours(), xp_rss_ends)
+
+/* Tells a stack without frames, of a process. */
+XP_INLINE int xp_rss_tell(struct xp_state *s, struct task_struct *t, u64 cgroup)
+{
+    if (xp_begin_here(cgroup))
+        return 1;
+    s->cause = XP_CAUSE_NOT_TAKEN;
+    s->sample.tid = s->sample.tgid = BPF_CORE_READ(t, tgid);
+    s->sample.start = BPF_CORE_READ(t, start_boottime);
+    bpf_probe_read_kernel(s->sample.comm, sizeof(s->sample.comm), (void *)t + XP_OFFSET_OF(task_struct, comm));
+    __builtin_memcpy(s->sample.thread, s->sample.comm, sizeof(s->sample.thread));
+    return xp_tell_here(cgroup, 3);
+}
+
+/* Counts what has changed of the process of a main thread, as far as it was seen before. */
+XP_NOINLINE int xp_rss_catch_up(u64 task)
+{
+    struct task_struct *t = (struct task_struct *)task;
+    u64 mm = (u64)BPF_CORE_READ(t, mm), cgroup = BPF_CORE_READ(xp_cgroup_of(t), kn, id);
+    struct xp_rss *r = mm ? xp_rss_find(mm, 0) : 0;
+    struct xp_state *s = r ? xp_begin_level() : 0;
+    if (!s)
+        return 0;
+    for (u32 member = 0; member < XP_RSS_MEMBERS; member++) {
+        int rested;
+        s64 change = member != XP_RSS_SWAP && r->turn[member] ? xp_rss_change(r, mm, member, 1, &rested) : 0;
+        if (change && !xp_rss_tell(s, t, cgroup))
+            xp_rss_count(s, member, change);
+    }
+    xp_end_level();
+    return 0;
+}
+
+/* Reading this iterator counts what has changed while the program rested that sees it, of processes that are wanted. */
+SEC("iter/task")
+int xp_catch_up(struct bpf_iter__task *ctx)
+{
+    struct task_struct *t = (struct task_struct *)xp_argument((u64 *)ctx, 1); /* as a number, which may be passed on */
+    u32 tgid = t ? BPF_CORE_READ(t, tgid) : 0;
+    if (!tgid || tgid != (u32)BPF_CORE_READ(t, pid))
+        return 0;
+    if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid))
+        return 0;
+    if (xp_config.target == XP_TARGET_CGROUP &&
+        !(xp_cgroup_decide((u64)xp_cgroup_of(t)) >> (xp_config.event & (XP_MAX_EVENTS - 1)) & 1))
+        return 0;
+    return xp_rss_catch_up((u64)t) & 0;
 }

@@ -46,7 +46,7 @@ static const struct option_row rows[] = {
     {"memory-max-cost", 0, OPTION_PERCENT, "PERCENT", AT(memory_max_cost), 0, 100, .fallback = "5",
      .help = "event memory: limit of what probes cost a process, in percent of its own CPU time; off: none"},
     {"probe-max-cost", 0, OPTION_PERCENT, "PERCENT", AT(probe_max_cost), 0, 100, .fallback = "5",
-     .help = "take the probes of an event off while they cost more than this share of one CPU; off: no limit"},
+     .help = "take the probes of an event off while they cost more than this share of one CPU (rss: 1); off: no limit"},
     {"probe-links", 0, OPTION_TEXT, "MEANS", AT(probe_links), .fallback = "auto", .value = event_probe_links,
      .help = "how functions, allocators and USDT probes are probed: `auto` is the best means of the kernel, `perf` an "
              "event each"},

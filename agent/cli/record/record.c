@@ -145,6 +145,8 @@ static int configure(struct recording *r, char *cache, size_t len)
     c->probe.measure = c->probe.run_time = o->summary || o->verbose;
     c->probe.table_bytes = o->table_memory;
     int rc = add_events(r);
+    for (size_t i = 0; i < c->probe.nevents && o->capped; i++)
+        c->probe.events[i].max_cost = 0;
     if (!rc)
         rc = outputs_open(&r->outputs, &o->outputs, o->format, axis_is_wanted(o), r->why, sizeof(r->why));
     if (!rc && axis_is_wanted(o))

@@ -61,7 +61,8 @@ static const struct option_row rows[] = {
     {"period", 0, OPTION_NUMBER, "N", AT(period), 1, 1000000000,
      .help = "of the same, take one in N at random, for all of them (default: 1)"},
     {"max-cost", 0, OPTION_PERCENT, "PERCENT", AT(max_cost), 0, 100,
-     .help = "of the same, take off what costs more than this share of one CPU, until it is back below (default: 5)"},
+     .help = "of the same, and of rss, take off what costs more than this share of one CPU, until it is back below "
+             "(default: 5; rss: 1)"},
     {"no-cap", 0, OPTION_BOOL, NULL, AT(no_cap), .help = "of the same, record whatever it costs, as --max-cost off"},
     {"probe-links", 0, OPTION_TEXT, "MEANS", AT(probe_links), .fallback = "auto", .value = event_probe_links,
      .help = "how functions and USDT probes are probed: `auto` is the best means of the kernel, `perf` an event each"},
@@ -201,11 +202,14 @@ static int check_labels(const struct record_options *o, struct buf *message)
 /* They are about tracepoints and functions; a value is a field of one. */
 static int check_made(const struct record_options *o, struct buf *message)
 {
-    size_t made = 0;
-    for (size_t i = 0; i < o->events.n; i++)
+    size_t made = 0, limited = 0;
+    for (size_t i = 0; i < o->events.n; i++) {
+        const struct event_kind *kind = event_kind_find(o->events.v[i]);
         made += event_is_made(o->events.v[i]);
+        limited += kind && kind->probe.max_cost;
+    }
     bool capped = o->max_cost != MAX_COST_NOT_GIVEN;
-    if (!made && (o->filter || o->value || o->period || o->no_cap || capped))
+    if (!made && (o->filter || o->value || o->period || (!limited && (o->no_cap || capped))))
         return complain(message,
                         "--filter, --value, --period, --max-cost and --no-cap are about tracepoints and functions: "
                         "give -e tracepoint:CATEGORY:NAME, too");
@@ -244,7 +248,8 @@ static void complete(struct record_options *o)
         o->memory_period = o->leaks ? LEAKS_PERIOD : PROBE_HEAP_PERIOD;
     if (o->memory_max_cost == MAX_COST_NOT_GIVEN)
         o->memory_max_cost = o->leaks ? 0 : MAX_COST;
-    if (o->max_cost == MAX_COST_NOT_GIVEN)
+    o->capped = o->max_cost != MAX_COST_NOT_GIVEN;
+    if (!o->capped)
         o->max_cost = o->no_cap ? 0 : MAX_COST;
     if (o->leaks && !o->older_than)
         o->older_than = OLD;

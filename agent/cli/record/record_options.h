@@ -28,6 +28,7 @@ struct record_options {
     const char *cri_socket;     /* of the container runtime; NULL: the first known one */
     u64 period;                 /* the same; 0: none */
     u64 max_cost;               /* the same, in percent of a CPU; 0: no limit */
+    bool capped;                /* that was given: it applies to all events */
     bool no_cap;
     bool no_kernel, no_user, runtime_only;
     bool threads;        /* root frames are names of threads */

@@ -74,6 +74,15 @@ XP_INLINE int xp_is_poll(const u8 *code)
            (code[0] == 0x4d && code[1] == 0x8b && (code[2] & 0x3f) == 0x17);
 }
 
+/* The comparison that tells whether a method may be entered, or ip is behind it: cmp dword ptr [r15 + N], M. It is where
+ * the frame is whole, but not complete for the virtual machine yet (BarrierSetAssembler::nmethod_entry_barrier). */
+XP_INLINE int xp_is_entry_barrier(const u8 *code)
+{
+    return (code[8] == 0x41 && (code[9] & 0xfd) == 0x81 && (code[10] & 0x3f) == 0x3f) ||
+           (code[0] == 0x41 && code[1] == 0x81 && code[2] == 0x7f) ||
+           (code[3] == 0x41 && code[4] == 0x83 && code[5] == 0x7f);
+}
+
 /* Returns how many bytes the leaf has on the stack at its entry or end, its return address included; 0: its whole
  * frame; XP_JAVA_UNSAVED. The entry is over when the frame is complete: (stack bang;) push rbp; (mov rbp, rsp;)
  * sub rsp, N, or sub and mov in place of push. The end: add rsp, N; pop rbp; a poll for safepoints; ret. */
@@ -83,6 +92,8 @@ XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
     if (xp_read_user(code, 24, s->ip - 8))
         return 0;
     if (entry) {
+        if (xp_is_entry_barrier(code))
+            return 0;
         if (code[7] == 0x55 ||
             (code[5] == 0x48 && (code[6] == 0x8b || code[6] == 0x89) && (code[7] == 0xec || code[7] == 0xe5)))
             return 16;
@@ -110,21 +121,57 @@ XP_INLINE u32 xp_stub_partial(struct xp_state *s, u64 at)
     return partial == XP_JAVA_UNSAVED ? 0 : partial;
 }
 
-/* Returns the bytes of a pop at `code`; 0: it is none. */
-XP_INLINE u32 xp_pop_bytes(const u8 *code)
+/* Returns the bytes of a push (`kind`: 0x50) or a pop (0x58) at `code`; 0: it is none. */
+XP_INLINE u32 xp_push_bytes(const u8 *code, u8 kind)
 {
-    return (code[0] & 0xf8) == 0x58 ? 1 : code[0] == 0x41 && (code[1] & 0xf8) == 0x58 ? 2 : 0;
+    return (code[0] & 0xf8) == kind ? 1 : code[0] == 0x41 && (code[1] & 0xf8) == kind ? 2 : 0;
 }
 
-/* What a frame has on top of its size at a call: C1 pushes two arguments for the stub that looks for a supertype, and
- * pops them behind the call (LIR_Assembler::emit_typecheck_helper). No other call is followed by two pops. */
-XP_INLINE u32 xp_java_arguments(struct xp_state *s)
+/* Returns the bytes of two pops; 0: there are not two. */
+XP_INLINE u32 xp_pops_bytes(const u8 *code)
 {
-    u8 *code = s->object;
-    if (xp_read_user(code, 4, s->ip))
+    u32 first = xp_push_bytes(code, 0x58), second = first ? xp_push_bytes(code + first, 0x58) : 0;
+    return second ? first + second : 0;
+}
+
+/* Returns the bytes on top of a frame where a call returns to `code`: C1 pushes two arguments for the stub that looks
+ * for a supertype, and pops them behind the call (LIR_Assembler::emit_typecheck_helper). Where it copies an array, it
+ * has pushed two of its own before, which it pops unless a comparison (of one of these, with 0) says that it need not
+ * (emit_arraycopy). No other call is followed by two pops. */
+XP_INLINE u32 xp_pushed_behind(const u8 *code)
+{
+    u32 pops = xp_pops_bytes(code), at = pops;
+    if (!pops)
         return 0;
-    u32 first = xp_pop_bytes(code);
-    return first && xp_pop_bytes(code + first) ? 16 : 0;
+    at += (code[at] & 0xfa) == 0x40; /* a prefix */
+    at += code[at] == 0x83 ? 3 : 2;
+    return code[at] == 0x0f && code[at + 1] == 0x85 && xp_pops_bytes(code + at + 6) ? 32 : 16;
+}
+
+/* The same at ip. The leaf may be at that call, or between the two pushes or the two pops. */
+XP_NOINLINE u32 xp_java_pushed(u32 leaf)
+{
+    struct xp_state *s = xp_state_get();
+    if (!s || xp_read_user(s->object, 40, s->ip - 8))
+        return 0;
+    const u8 *code = s->object;
+    u32 push = xp_push_bytes(code + 8, 0x50), behind = 8, less = 0;
+    if (leaf && code[8] == 0xe8) {
+        behind = 13;
+    } else if (leaf && push && code[8 + push] == 0xe8) {
+        behind = 13 + push;
+        less = 8;
+    } else if (leaf && code[1] == 0xe8 && xp_push_bytes(code + 6, 0x58) == 2) {
+        behind = 6;
+        less = 8;
+    } else if (leaf && code[2] == 0xe8 && xp_push_bytes(code + 7, 0x58) == 1) {
+        behind = 7;
+        less = 8;
+    } else if (leaf && code[3] != 0xe8) {
+        return 0;
+    }
+    u32 pushed = xp_pushed_behind(code + behind);
+    return pushed ? pushed - less : 0;
 }
 
 /* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. */
@@ -142,21 +189,22 @@ XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
     return xp_load(s, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc), &pc) ? s->ip : pc;
 }
 
-/* *saved: as in xp_java_return. A leaf may have pushed rax, to look for a supertype, or what xp_java_arguments knows
- * (MacroAssembler::check_klass_subtype_slow_path), or more (C2_MacroAssembler::string_indexof). */
+/* *saved: as in xp_java_return. A leaf may have pushed rax, to look for a supertype
+ * (MacroAssembler::check_klass_subtype_slow_path), or what xp_java_pushed knows, or more
+ * (C2_MacroAssembler::string_indexof). */
 XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob, u64 *saved)
 {
     u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob), size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
     u32 partial = 0;
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
-    if (!s->leaf && pc == s->ip) {
-        size += xp_java_arguments(s);
-        xp_keep_place(s, blob, (u32)(pc - code), (u32)size);
-    }
     if (s->leaf)
         partial = xp_java_partial(s, s->ip - code < xp_frame_complete(s));
     if (partial > XP_JAVA_UNSAVED)
         size = partial;
+    else if (!partial && pc == s->ip)
+        size += xp_java_pushed(s->leaf);
+    if (!s->leaf && pc == s->ip)
+        xp_keep_place(s, blob, (u32)(pc - code), (u32)size);
     u64 cfa = xp_java_sized(s, size);
     if (!cfa && s->leaf)
         cfa = xp_java_search_pushed(s->sp + size);
@@ -176,8 +224,15 @@ XP_INLINE u64 xp_java_stub(struct xp_state *s, u64 blob, u64 *saved)
     u64 size = 8ull * xp_blob32(s, s->jvm.blob_frame_size), cfa = xp_java_sized(s, partial ? partial : size);
     if (!cfa && s->blob_kind == XP_BLOB_DEOPT) /* rsp was aligned for a call (generate_deopt_blob: unpack_frames) */
         cfa = xp_java_sized(s, size + 8);
-    *saved = cfa ? cfa - 16 : s->bp;
-    return cfa ? cfa : xp_java_by_fp(s);
+    *saved = cfa - 16;
+    if (cfa)
+        return cfa;
+    *saved = s->bp;
+    u64 fp = xp_java_by_fp(s);
+    cfa = s->leaf && s->blob_kind == XP_BLOB_STUB ? xp_java_search_stub(fp) : fp;
+    if (cfa != fp)
+        *saved = cfa - s->sp > 8 ? cfa - 16 : 0;
+    return cfa;
 }
 
 /* ---- The interpreter ----------------------------------------------------------------------------------------------
@@ -304,8 +359,7 @@ XP_NOINLINE int xp_java_step(u32 unused)
     else
         cfa = xp_java_stub(s, blob, &saved);
     if (!cfa) {
-        cfa = kind == XP_BLOB_STUB && s->leaf ? xp_java_search_stub(s->sp) : 0;
-        cfa = cfa ? cfa : xp_java_search(s->sp);
+        cfa = xp_java_search(s->sp);
         saved = cfa - s->sp > 8 ? cfa - 16 : 0;
     }
     if (!cfa)

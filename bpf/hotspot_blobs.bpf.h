@@ -30,9 +30,11 @@ XP_INLINE u32 xp_blob_kind(u64 name)
            : letters == 0x65746e49 ? XP_BLOB_INTERPRETER /* Inte(rpreter) */
            : letters == 0x2f433249 ? XP_BLOB_ADAPTER     /* I2C/(C2I adapters) */
            : letters == 0x706f6544 || letters == 0x6f636e55
-               ? XP_BLOB_DEOPT /* Deop(timizationBlob), Unco(mmonTrapBlob) */
-           : letters == 0x62617476 || letters == 0x62617469 ? XP_BLOB_BARE /* vtab(le chunks), itab(le) */
-                                                            : XP_BLOB_STUB;
+               ? XP_BLOB_DEOPT                              /* Deop(timizationBlob), Unco(mmonTrapBlob) */
+           : letters == 0x62617476 || letters == 0x62617469 /* vtab(le chunks), itab(le) */
+                   || letters == 0x696c6e49 || letters == 0x6874654d
+               ? XP_BLOB_BARE /* Inli(neCacheBuffer), Meth(odHandlesAdapterBlob) */
+               : XP_BLOB_STUB;
 }
 
 XP_INLINE int xp_in_code(const struct xp_state *s, u64 at)

@@ -71,19 +71,23 @@ XP_NOINLINE int xp_calls_stub(u64 ra)
     return distance + XP_STUB_REACH < 2ull * XP_STUB_REACH;
 }
 
-/* Looks for the return address of a stub that aligns its frame, and has its own use for rbp (sha512_AVX2). What else is
- * there may be old: only a call of the stub counts. */
-XP_NOINLINE u64 xp_java_search_stub(u64 sp)
+/* Looks for the return address of a leaf in a stub. Some stubs align their frame, and have their own use for rbp
+ * (sha512_AVX2); others have no frame, and rbp leads past their callers (C1's slow_subtype_check, what looks for
+ * supertypes since JDK 23). What else is there may be old: only a call of the stub counts. `fp`: the CFA by frame
+ * pointer, beyond which it is not; 0: there is none. */
+XP_NOINLINE u64 xp_java_search_stub(u64 fp)
 {
     struct xp_state *s = xp_state_get();
     if (!s)
         return 0;
+    u64 *ra = (u64 *)s->object, sp = s->sp;
+    if (fp && !xp_read_stack(ra, 8, fp - 8) && xp_in_code(s, *ra) && xp_calls_stub(*ra))
+        return fp;
     for (u32 i = 0; i < XP_STUB_SLOTS; i++, sp += 8) {
-        u64 *ra = (u64 *)s->object;
         if (!xp_read_stack(ra, 8, sp) && xp_in_code(s, *ra) && xp_calls_stub(*ra))
-            return sp + 8;
+            return fp && fp < sp ? fp : sp + 8;
     }
-    return 0;
+    return fp;
 }
 
 /* A frame whose size is known, if that leads to Java code. What calls a method is always there; a frame that is to be

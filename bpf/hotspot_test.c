@@ -47,6 +47,28 @@ TEST(hotspot_leaf_at_its_entry_and_its_end)
     }
 }
 
+/* The frame is there where it is asked whether the method may be entered; on it is what was a return address before. */
+TEST(hotspot_leaf_asks_whether_to_enter)
+{
+    static const struct {
+        s32 from; /* of the bytes, from ip */
+        u8 bytes[8];
+    } places[] = {
+        {0, {0x41, 0x81, 0x7f, 0x20, 1}},    /* cmp dword ptr [r15 + 32], 1 */
+        {-8, {0x41, 0x81, 0x7f, 0x20, 1}},   /* behind that */
+        {-5, {0x41, 0x83, 0x7f, 0x20, 0}},   /* cmp dword ptr [r15 + 32], 0: it is shorter */
+        {0, {0x41, 0x81, 0xbf, 0, 1, 0, 0}}, /* cmp dword ptr [r15 + 256], N */
+    };
+    for (unsigned i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        AUTO_MACHINE m = machine_new();
+        u64 ip = CODE(COMPILED) + 12;
+        memcpy(at(m, ip + (u64)places[i].from), places[i].bytes, sizeof(places[i].bytes));
+        world_set(m->w, STACK + 8 * 16, ret(COMPILED, 3));
+        CHECK_EQ(unwind(m, ip, STACK + 8 * 16), 7);
+        CHECK(callers_are_right(m, 2));
+    }
+}
+
 /* Recursion: what is known of a return address holds for its next frame, unless the code is another method's by now. */
 TEST(hotspot_return_addresses_are_remembered)
 {
@@ -58,66 +80,6 @@ TEST(hotspot_return_addresses_are_remembered)
     for (u32 i = 0; i < 4; i++)
         CHECK(java_is(m, 2 + 2 * i, XP_JAVA_COMPILED, BLOB(COMPILED), 24, false));
     CHECK(callers_are_right(m, 10));
-}
-
-/* A stub that has not made its frame yet. */
-TEST(hotspot_stubs_at_their_start)
-{
-    AUTO_MACHINE m = machine_new();
-    static const u8 enter[] = {0x55, 0x48, 0x8b, 0xec};
-    memcpy(at(m, CODE(STUB)), enter, sizeof(enter));
-    set32(m, BLOB(STUB) + 28, 5);
-    unwind(m, CODE(COMPILED) + 50, STACK + 8 * 16);
-    for (u32 i = 0; i < 3; i++) {
-        u64 sp = STACK + 8 * (i ? 14 : 15);
-        world_set(m->w, STACK + 8 * 14, 0x99);
-        world_set(m->w, STACK + 8 * 15, ret(COMPILED, 2));
-        world_unwind(m->w, CODE(STUB) + (i < 2 ? i : 4), sp, 0x77);
-        CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 16, false));
-        CHECK(java_is(m, 4, XP_JAVA_COMPILED, BLOB(COMPILED), 40, false));
-    }
-}
-
-/* A stub that aligns its frame, and computes with rbp: its caller called it, which what is left there of other calls
- * did not. The two ways to call it. */
-TEST(hotspot_stubs_that_use_rbp)
-{
-    for (u32 far = 0; far < 2; far++) {
-        AUTO_MACHINE m = machine_new();
-        u64 entry = CODE(STUB) + 16, sp = STACK + 8 * 2, cfa = STACK + 8 * 16, ra = ret(COMPILED, 2);
-        static const u8 call[] = {0x41, 0xff, 0xd2}, mov[] = {0x49, 0xba};
-        unwind(m, CODE(COMPILED) + 50, cfa);
-        if (far) {
-            memcpy(at(m, ra - 13), mov, sizeof(mov));
-            memcpy(at(m, ra - 11), &entry, sizeof(entry));
-            memcpy(at(m, ra - 3), call, sizeof(call));
-        } else {
-            *at(m, ra - 5) = 0xe8;
-            set32(m, ra - 4, (u32)(entry - ra));
-        }
-        set32(m, ret(COMPILED, 3) - 4, 1 << 24);
-        world_set(m->w, sp + 8 * 3, ret(COMPILED, 3)); /* of a call of something else, which has returned */
-        world_set(m->w, cfa - 8 * 2, 0x99);
-        world_set(m->w, cfa - 8, ra);
-        world_unwind(m->w, entry + 32, sp, 0x77);
-        CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 16, false));
-        CHECK(java_is(m, 4, XP_JAVA_COMPILED, BLOB(COMPILED), 40, false));
-    }
-}
-
-/* The stub behind a method's entry: between its saved rbp and its return address is a word that is -1. */
-TEST(hotspot_entry_barrier)
-{
-    AUTO_MACHINE m = machine_new();
-    u64 fp = STACK + 8 * 13;
-    unwind(m, CODE(COMPILED) + 50, STACK + 8 * 16);
-    world_set(m->w, fp, 0x99);
-    world_set(m->w, fp + 8, ~0ull);
-    world_set(m->w, fp + 16, ret(COMPILED, 2));
-    CHECK_EQ(world_unwind(m->w, CODE(STUB) + 50, STACK, fp), 9);
-    CHECK(java_is(m, 0, XP_JAVA_STUB, BLOB(STUB), 0x80 + 50, true));
-    CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 16, false));
-    CHECK(callers_are_right(m, 4));
 }
 
 /* Arguments lie on the stack that the blob does not know of. */
@@ -164,27 +126,6 @@ TEST(hotspot_leaf_of_the_interpreter_has_pushed_a_word)
     CHECK_EQ(world_unwind(m->w, CODE(COMPILED) + 50, sp, 0x77), 9);
     CHECK(java_is(m, 2, XP_JAVA_INTERPRETED, METHODS, 9, false));
     CHECK(callers_are_right(m, 4));
-}
-
-/* Two words that its caller pushed are popped behind the call; the place is remembered with them. */
-TEST(hotspot_caller_has_arguments_on_its_frame)
-{
-    AUTO_MACHINE m = machine_new();
-    u64 fp = STACK + 8 * 8;
-    static const u8 pops[] = {0x41, 0x5b, 0x58};
-    memcpy(at(m, ret(COMPILED, 2)), pops, sizeof(pops));
-    unwind(m, CODE(COMPILED) + 50, STACK + 8 * 16);
-    world_set(m->w, fp + 8, ret(COMPILED, 2)); /* the stub's; its caller has four words, and two more */
-    world_set(m->w, fp + 8 * 3, ret(COMPILED, 6));
-    world_set(m->w, fp + 8 * 5, ret(COMPILED, 6)); /* what would be the return address without them */
-    world_set(m->w, fp + 8 * 7, ret(COMPILED, 3));
-    world_set(m->w, fp + 8 * 11, ret(COMPILED, 5));
-    for (u32 i = 0; i < 2; i++) {
-        world_unwind(m->w, CODE(STUB) + 50, STACK, fp);
-        CHECK(java_is(m, 2, XP_JAVA_COMPILED, BLOB(COMPILED), 16, false));
-        CHECK(java_is(m, 4, XP_JAVA_COMPILED, BLOB(COMPILED), 24, false));
-        CHECK(java_is(m, 6, XP_JAVA_COMPILED, BLOB(COMPILED), 40, false));
-    }
 }
 
 TEST(hotspot_deoptimised_frame_has_its_own_pc)

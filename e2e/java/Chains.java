@@ -31,6 +31,32 @@ public class Chains {
         return x;
     }
 
+    // ---- Supertypes that are not found where the last one was, and arrays of classes that the compiler does not know ----
+
+    interface First {}
+
+    interface Second {}
+
+    static final class Both implements First, Second {}
+
+    static long supertypes(Object o, long x) {
+        while (System.nanoTime() < until)
+            for (int i = 0; i < 200; i++) {
+                if (o instanceof First)
+                    x++;
+                if (o instanceof Second)
+                    x += 2;
+            }
+        return x;
+    }
+
+    static long copies(Object[] from, Object[] to, long x) {
+        while (System.nanoTime() < until)
+            for (int i = 0; i < 200; i++)
+                System.arraycopy(from, 0, to, 0, 1);
+        return x;
+    }
+
     // ---- Recursion ----
 
     static long recurse(int n, long x) {
@@ -402,7 +428,9 @@ public class Chains {
                 case 35: return c35(x);
                 case 36: return c36(x);
                 case 37: return c37(x);
-                default: return c38(x);
+                case 38: return c38(x);
+                case 39: return c39(x);
+                default: return c40(x);
             }
         }
     }
@@ -449,6 +477,8 @@ public class Chains {
     static long c36(long x) { return размер(x) + 1; }
     static long c37(long x) { return invokeHandle(x) + 1; }
     static long c38(long x) { return twice(y -> spin(y) + 3, x) + 1; }
+    static long c39(long x) { return supertypes(new Both(), x) + 1; }
+    static long c40(long x) { return copies(new Integer[1], new Number[1], x) + 1; }
 
     static final String[] FRAMES = {
         "spin",
@@ -490,6 +520,8 @@ public class Chains {
         "размер;spin",
         "invokeHandle;*;handled;spin", // "*": frames of the library
         "twice;*;lambda$c38$0;spin",
+        "supertypes",
+        "copies",
     };
 
     static String name(int i) {

@@ -60,6 +60,13 @@ def match(chain, frames):
     return at
 
 
+def is_skipped(names):
+    """Whether the launcher called the virtual machine to run the program, but its frames are not there."""
+    called = any(name.startswith("jni_invoke_static") for name in names)
+    return called and not any(re.match(r"Chains\.|sun\.launcher\.", name) or UNKNOWN.match(name) or UNSEEN.match(name)
+                              for name in names) and names[-1].startswith("[jvm: ")
+
+
 def wrong_line(frames):
     """The first call whose line does not name its method."""
     for (caller, _, line), (callee, file, _) in zip(frames, frames[1:]):
@@ -84,7 +91,7 @@ def main():
     options.add_argument("--coarse", action="store_true")
     options.add_argument("--missed", type=int, default=0)
     args = options.parse_args()
-    bad, whole, below, cut, unknown, unseen, pending, cuts = [], collections.Counter(), 0, 0, 0, 0, 0, []
+    bad, whole, below, cut, unknown, unseen, pending, cuts, skipped = [], collections.Counter(), 0, 0, 0, 0, 0, [], []
     all_of = collections.Counter()
     chains = dict(line.split(" ", 1) for line in open(args.printed, encoding="utf-8").read().splitlines())
     chains = {name: expected(name, frames) for name, frames in chains.items()}
@@ -103,11 +110,13 @@ def main():
         unknown += value * any(UNKNOWN.match(name) for name in names)
         unseen += value * any(UNSEEN.match(name) for name in names)
         found = [c for c in chains if "Chains." + c in names]
-        if not found and "Chains.run" not in names:
+        if not found and "Chains.run" not in names and "Chains.warmUp" not in names:
             found = [c for c in chains if chains[c][1] == "*" and chains[c][2] in names]
         if len(found) != 1:
             if len(found) > 1:
                 bad.append(f"two chains in one stack: {';'.join(names)}")
+            if is_skipped(names):
+                skipped.append(";".join(names))
             continue
         chain, java = chains[found[0]], frames[names.index("Chains.main"):] if "Chains.main" in names else []
         got = match(chain, [f[0] for f in java])
@@ -133,6 +142,9 @@ def main():
     if not below or cut > 0.005 * below:
         bad.append(f"{cut // period} of {below // period} stacks with Java are cut")
         bad += cuts
+    if len(skipped) > FEW:
+        bad.append(f"{len(skipped)} kinds of stacks lack the frames of the program")
+        bad += skipped
     if pending > 0.05e9:  # unwind tables of the virtual machine's own files are loaded
         bad.append(f"{pending // period} of {below // period} stacks wait for tables")
     if unseen > 0.3e9:  # the first moments of a virtual machine

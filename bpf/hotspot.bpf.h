@@ -74,8 +74,19 @@ XP_INLINE int xp_is_poll(const u8 *code)
            (code[0] == 0x4d && code[1] == 0x8b && (code[2] & 0x3f) == 0x17);
 }
 
-/* The comparison that tells whether a method may be entered, or ip is behind it: cmp dword ptr [r15 + N], M. It is where
- * the frame is whole, but not complete for the virtual machine yet (BarrierSetAssembler::nmethod_entry_barrier). */
+/* Behind the frame of a native method: leave; cmp qword ptr [r15 + N], 0 (is there an exception?); jne; ret. */
+XP_INLINE int xp_has_left(const u8 *code)
+{
+    if (code[7] == 0xc9)
+        return code[8] == 0x49 && (code[9] & 0xfd) == 0x81 && code[10] == 0x7f;
+    return code[8] == 0x0f && code[9] == 0x85 && code[14] == 0xc3 &&
+           ((code[0] == 0x49 && code[1] == 0x81 && code[2] == 0x7f) ||
+            (code[3] == 0x49 && code[4] == 0x83 && code[5] == 0x7f));
+}
+
+/* The comparison that tells whether a method may be entered, or ip is behind it: cmp dword ptr [r15 + N], M. It is
+ * where the frame is whole, but not complete for the virtual machine yet (BarrierSetAssembler::nmethod_entry_barrier).
+ */
 XP_INLINE int xp_is_entry_barrier(const u8 *code)
 {
     return (code[8] == 0x41 && (code[9] & 0xfd) == 0x81 && (code[10] & 0x3f) == 0x3f) ||
@@ -105,6 +116,8 @@ XP_INLINE u32 xp_java_partial(struct xp_state *s, u32 entry)
     if (code[8] == 0x5d) /* pop rbp, as the end of a frame has it */
         return code[5] == 0x83 || code[2] == 0x81 || code[9] == 0xc3 ? 16 : 0;
     if (code[8] == 0xc3)
+        return 8;
+    if (xp_has_left(code))
         return 8;
     if (code[7] == 0x5d && xp_is_poll(code + 8)) /* any other instruction may end with this byte, too */
         return 8;

@@ -29,6 +29,9 @@ TEST(hotspot_leaf_at_its_entry_and_its_end)
         {64, -1, {0x5d, 0x41, 0x85, 0x02}, 1},             /* here: test [r10], eax */
         {64, -1, {0x28, 0x0f, 0x87, 1, 0, 0, 0, 0xc3}, 1}, /* here: ja; ret */
         {64, 0, {0xc3}, 1},
+        {64, -1, {0xc9, 0x49, 0x81, 0x7f, 8}, 1},                                     /* leave; cmp [r15 + 8], 0 */
+        {64, -8, {0x49, 0x81, 0x7f, 8, 0, 0, 0, 0, 0x0f, 0x85, 1, 0, 0, 0, 0xc3}, 1}, /* here: jne; ret */
+        {64, -5, {0x49, 0x83, 0x7f, 8, 0, 0x0f, 0x85, 1, 0, 0, 0, 0xc3}, 1},          /* the same */
         {64, 0, {0x89, 0x84, 0x24, 0, 0xc0, 0xfe, 0xff, 0x55}, 1},     /* an entry of a loop: mov [rsp - 81920], eax */
         {64, 0, {0x55, 0x48, 0x83, 0xec, 0x10}, 1},                    /* push rbp */
         {64, -1, {0x55, 0x48, 0x83, 0xec, 0x10}, 2},                   /* here: sub rsp, 16 */

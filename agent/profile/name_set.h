@@ -1,7 +1,6 @@
 /* A set of named places: (file, offset) -> frames, with each text once. It only grows, and is given up as a whole. */
 #pragma once
 #include "base/buf.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "bpf/types.h"
 #include "parser/parser.h"
@@ -12,12 +11,18 @@ struct named_place {
     u32 first, n; /* in frames */
 };
 
+struct name_slots { /* an index of numbers by the hash of what they stand for: number + 1, 0: free. It takes a sixth of
+                       a struct map, which has the hashes, too */
+    u32 *v;
+    u32 n, cap; /* cap is a power of two */
+};
+
 struct name_set { /* all zero: empty */
     VEC(struct named_place) places;
-    struct map by_key;              /* hash of (id, offset) -> row + 1 */
+    struct name_slots by_key;       /* rows in `places`, by (id, offset) */
     VEC(struct names_frame) frames; /* names are places in `strings` */
     struct buf strings;
-    struct map string_of; /* hash of a text -> its place + 1 */
+    struct name_slots string_of; /* places in `strings`, by the text */
 };
 
 /* Returns NULL if it is not in the set. Valid until the next name_set_add. */

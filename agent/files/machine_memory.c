@@ -9,7 +9,6 @@
 struct page {
     u64 at, start; /* start: of its process; 0: none */
     u32 tgid, len;
-    u8 bytes[PAGE];
 };
 struct machine_memory {
     struct machine_source from;
@@ -18,6 +17,7 @@ struct machine_memory {
     const struct xp_dump *dump;
     bool failed; /* the process does not answer */
     struct page pages[PAGES];
+    u8 bytes[PAGES][PAGE]; /* apart: to forget pages touches none of those that are not used */
 };
 
 int machine_memory_new(struct machine_memory **out, const struct machine_source *from)
@@ -53,32 +53,34 @@ bool machine_memory_sleeps(const struct machine_memory *m)
 }
 
 /* The page at an address, which is a multiple of its size; NULL: it cannot be read. */
-static const struct page *page_of(struct machine_memory *m, u64 at)
+static const u8 *page_of(struct machine_memory *m, u64 at, u32 *len)
 {
     const struct xp_sample *s = m->sample;
-    struct page *p = &m->pages[(at / PAGE ^ s->tgid) % PAGES];
+    u64 place = (at / PAGE ^ s->tgid) % PAGES;
+    struct page *p = &m->pages[place];
+    *len = p->len;
     if (p->start == s->start && p->tgid == s->tgid && p->at == at)
-        return p;
+        return m->bytes[place];
     p->start = 0;
-    int n = m->failed ? -EIO : m->from.read(m->from.ctx, s, at, p->bytes, PAGE);
+    int n = m->failed ? -EIO : m->from.read(m->from.ctx, s, at, m->bytes[place], PAGE);
     m->failed |= n == -EREMOTEIO;
     if (n <= 0)
         return NULL;
     p->start = s->start;
     p->tgid = s->tgid;
     p->at = at;
-    p->len = (u32)n;
-    return p;
+    *len = p->len = (u32)n;
+    return m->bytes[place];
 }
 
 static int read_now(struct machine_memory *m, u8 *to, u32 len, u64 from)
 {
     while (len) {
-        u32 in = (u32)(from % PAGE), n = len < PAGE - in ? len : PAGE - in;
-        const struct page *p = page_of(m, from - in);
-        if (!p || in + n > p->len)
+        u32 there, in = (u32)(from % PAGE), n = len < PAGE - in ? len : PAGE - in;
+        const u8 *page = page_of(m, from - in, &there);
+        if (!page || in + n > there)
             return 1;
-        memcpy(to, p->bytes + in, n);
+        memcpy(to, page + in, n);
         to += n;
         from += n;
         len -= n;
@@ -137,6 +139,6 @@ int machine_memory_read(void *memory, void *to, u32 len, u64 from)
 
 void machine_memory_forget(struct machine_memory *m)
 {
-    for (size_t i = 0; m && i < PAGES; i++)
-        m->pages[i].start = 0;
+    if (m)
+        memset(m->pages, 0, sizeof(m->pages));
 }

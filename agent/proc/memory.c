@@ -141,22 +141,25 @@ static u32 fill(int fd, u64 at, u8 *to)
     return (u32)n;
 }
 
-/* A page has one place only. */
-static const struct memory_page *page_of(struct memory *m, u64 number)
+/* A page has one place only. NULL: it cannot be read. */
+static const u8 *page_of(struct memory *m, u64 number, size_t *len)
 {
     if (!m->pages)
-        m->pages = calloc(MEMORY_PAGES, sizeof(*m->pages));
+        m->pages = calloc(1, sizeof(*m->pages));
     if (!m->pages)
         return NULL;
-    struct memory_page *p = &m->pages[hash_u64(number) % MEMORY_PAGES];
-    if (p->number == number + 1)
-        return p;
-    if (m->left < MEMORY_PAGE)
-        return NULL;
-    m->left -= MEMORY_PAGE;
-    p->len = fill(m->fd, number * MEMORY_PAGE, p->bytes);
-    p->number = number + 1;
-    return p;
+    u64 place = hash_u64(number) % MEMORY_PAGES;
+    struct memory_page *p = &m->pages->page[place];
+    u8 *bytes = m->pages->bytes[place];
+    if (p->number != number + 1) {
+        if (m->left < MEMORY_PAGE)
+            return NULL;
+        m->left -= MEMORY_PAGE;
+        p->len = fill(m->fd, number * MEMORY_PAGE, bytes);
+        p->number = number + 1;
+    }
+    *len = p->len;
+    return bytes;
 }
 
 bool memory_near(struct memory *m, u64 at, void *to, size_t len)
@@ -164,12 +167,12 @@ bool memory_near(struct memory *m, u64 at, void *to, size_t len)
     if (at > (u64)INT64_MAX - len)
         return false;
     for (u8 *p = to; len;) {
-        const struct memory_page *page = page_of(m, at / MEMORY_PAGE);
-        size_t from = at % MEMORY_PAGE, n = len < MEMORY_PAGE - from ? len : MEMORY_PAGE - from;
-        if (!page || from + n > page->len || m->left < STEP + n)
+        size_t there, from = at % MEMORY_PAGE, n = len < MEMORY_PAGE - from ? len : MEMORY_PAGE - from;
+        const u8 *page = page_of(m, at / MEMORY_PAGE, &there);
+        if (!page || from + n > there || m->left < STEP + n)
             return false;
         m->left -= STEP + n;
-        memcpy(p, page->bytes + from, n);
+        memcpy(p, page + from, n);
         p += n;
         at += n;
         len -= n;
@@ -179,8 +182,8 @@ bool memory_near(struct memory *m, u64 at, void *to, size_t len)
 
 void memory_forget(struct memory *m)
 {
-    for (unsigned i = 0; m->pages && i < MEMORY_PAGES; i++)
-        m->pages[i].number = 0;
+    if (m->pages)
+        memset(m->pages->page, 0, sizeof(m->pages->page));
 }
 
 bool memory_text(struct memory *m, u64 at, char *to, size_t size)

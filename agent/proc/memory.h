@@ -17,17 +17,19 @@ struct mapping {
 
 #define MEMORY_PAGE  4096u
 #define MEMORY_PAGES 512 /* kept */
-struct memory_page {
-    u64 number; /* address / MEMORY_PAGE + 1; 0: none */
-    u32 len;    /* what could be read of it */
-    u8 bytes[MEMORY_PAGE];
+struct memory_pages {
+    struct memory_page {
+        u64 number; /* address / MEMORY_PAGE + 1; 0: none */
+        u64 len;    /* what could be read of it */
+    } page[MEMORY_PAGES];
+    u8 bytes[MEMORY_PAGES][MEMORY_PAGE]; /* apart: to forget pages touches none of those that are not used */
 };
 
 struct memory {
     int fd;
-    VEC(struct mapping) maps;  /* ascending */
-    u64 left;                  /* bytes that may still be read */
-    struct memory_page *pages; /* MEMORY_PAGES; NULL: none yet */
+    VEC(struct mapping) maps;   /* ascending */
+    u64 left;                   /* bytes that may still be read */
+    struct memory_pages *pages; /* NULL: none yet */
 };
 
 /* Both descriptors are borrowed; `maps` -1: the mappings are not needed. Returns 0, -ENOMEM or the -errno of reading

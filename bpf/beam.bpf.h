@@ -14,7 +14,8 @@
 #define XP_BEAM_BATCH 32  /* words that are looked at together, */
 #define XP_BEAM_LOOKS 48  /* so often in a frame: 1024 Y registers, what is pushed, and what looks like an address */
 #define XP_BEAM_NEAR  512 /* bytes below the registers: the end of the thread's stack in generated code */
-#define XP_BEAM_AHEAD 256 /* bytes of code behind a call, up to where it goes back to the process's stack */
+#define XP_BEAM_AHEAD 256 /* bytes of code behind a call, up to where it goes back to the process's stack, */
+#define XP_BEAM_LOOK  64  /* of which so many are looked at together: instructions of 4 bytes may lie in two of these */
 #define XP_BEAM_TAGS  3   /* of a word; 0: a return address, or nothing */
 
 /* The frame is that of generated code on the stack of its thread. */
@@ -43,22 +44,31 @@ XP_NOINLINE int xp_beam_leave(u64 registers)
     return xp_stop(s, XP_CAUSE_BEAM_STACK);
 }
 
-/* Where the stack pointer of the process is restored from by code that is on the stack of the thread: its rbp, or a
- * field of the process. Returns the offset of that; -1: rbp, -2: neither was found. */
-XP_NOINLINE int xp_beam_restores(u64 code)
+/* Where the stack pointer of the process is restored from by some code that is on the stack of the thread: its rbp, or
+ * a field of the process. Returns the offset of that; -1: rbp, -2: neither was found. */
+XP_NOINLINE int xp_beam_look(u64 code)
 {
     struct xp_state *s = xp_state_get();
-    if (!s || xp_read_user(s->object, XP_BEAM_AHEAD, code))
+    if (!s || xp_read_user(s->object, XP_BEAM_LOOK, code))
         return -2;
-    for (u32 i = 0; i + 4 <= XP_BEAM_AHEAD; i++) {
-        u32 bytes;
-        __builtin_memcpy(&bytes, s->object + i, 4);
+    u32 bytes = 0; /* the last four */
+    for (u32 i = 0; i < XP_BEAM_LOOK; i++) {
+        bytes = bytes >> 8 | (u32)s->object[i] << 24;
         if ((bytes & 0xffffff) == 0xec8948) /* mov rsp, rbp */
             return -1;
         if ((bytes & 0xffffff) == 0x658b49) /* mov rsp, [r13 + disp8] */
             return bytes >> 24;
     }
     return -2;
+}
+
+/* The same, up to XP_BEAM_AHEAD bytes ahead. */
+XP_INLINE int xp_beam_restores(u64 code)
+{
+    int found = -2;
+    for (u32 i = 0; i < XP_BEAM_AHEAD && found == -2; i += XP_BEAM_LOOK - 3)
+        found = xp_beam_look(code + i);
+    return found;
 }
 
 /* The process that the thread runs; 0: it is not known. */

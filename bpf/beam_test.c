@@ -32,22 +32,25 @@ static void erlang_free(struct erlang **e)
 }
 #define AUTO_ERLANG CLEANUP(erlang_free) struct erlang *
 
+static void put_code(u8 *to, u32 len, u64 from, u64 at, const u8 *code, u32 n)
+{
+    for (u32 i = 0; i < n; i++)
+        if (at + i - from < len)
+            to[at + i - from] = code[i];
+}
+
 /* Each address of code follows a call; behind it, the stack of the process is restored. */
 static int read_code(void *ctx, void *to, u32 len, u64 from)
 {
     static const u8 call[8] = {0x90, 0x90, 0x90, 0xe8};
     static const u8 restores[7] = {0x48, 0x89, 0xec, 0x49, 0x8b, 0x65, STOP}; /* mov rsp, rbp; mov rsp, [r13 + STOP] */
-    u8 bytes[256];
-    if (from < CODE - 8 || from > WORLD_TEXT + 0x1000 || len > sizeof(bytes))
+    if (from < CODE - 8 || from > WORLD_TEXT + 0x1000)
         return world_read(ctx, to, len, from);
-    memset(bytes, 0x90, sizeof(bytes));
+    memset(to, 0x90, len);
     if (len == sizeof(call))
-        memcpy(bytes, call, sizeof(call));
-    else if (from == BY_BP)
-        memcpy(bytes + 100, restores, sizeof(restores));
-    else if (from == BY_PROCESS)
-        memcpy(bytes + 252, restores + 3, 4);
-    memcpy(to, bytes, len);
+        memcpy(to, call, sizeof(call));
+    put_code(to, len, from, BY_BP + 62, restores, sizeof(restores)); /* not all of it is among the first 64 bytes */
+    put_code(to, len, from, BY_PROCESS + 252, restores + 3, 4);
     return 0;
 }
 

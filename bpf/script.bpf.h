@@ -11,7 +11,8 @@
 #pragma once
 
 #define XP_SCRIPT_WORDS   4                   /* of a cookie */
-#define XP_SCRIPT_FRAMES  2048                /* of one call of the loop; all that a stack has room for */
+#define XP_SCRIPT_BATCH   32                  /* frames of a verified function */
+#define XP_SCRIPT_BATCHES 64                  /* of one call of the loop; all that a stack has room for */
 #define XP_SCRIPT_RUNS    8                   /* calls of the loop that are left when a stack has ended */
 #define XP_SCRIPT_CALLERS (XP_BLOB_BYTES / 8) /* of frames of a script: native ones that a stack may end with */
 
@@ -93,7 +94,7 @@ XP_NOINLINE int xp_script_next(u32 unused)
                                                    : xp_perl_next(s);
 }
 
-/* The frames of one call of the loop. Returns 0; 1: there are no more. */
+/* Some frames of one call of the loop. Returns 0; 1: there are no more of it. */
 XP_NOINLINE int xp_script_run(u32 unused)
 {
     asm volatile("" ::"r"(unused));
@@ -101,9 +102,9 @@ XP_NOINLINE int xp_script_run(u32 unused)
     int end = XP_PY_ON;
     if (!s)
         return 1;
-    for (u32 i = 0; i < XP_SCRIPT_FRAMES && !end; i++)
+    for (u32 i = 0; i < XP_SCRIPT_BATCH && !end; i++)
         end = xp_script_next(i);
-    return end != XP_PY_DONE && xp_script_over(s);
+    return end > XP_PY_DONE ? xp_script_over(s) : end;
 }
 
 /* Finds the innermost frame of the thread. Returns 0; 1: there is none. */
@@ -134,8 +135,11 @@ XP_INLINE void xp_script_splice(struct xp_state *s)
 {
     if ((s->runtime & XP_SCRIPT_OVER) || (!(s->runtime & XP_SCRIPT_KNOWN) && xp_script_begin(0)))
         return;
-    if (s->script.language == s->sc.language)
-        xp_script_run(0);
+    int end = s->script.language != s->sc.language;
+    for (u32 i = 0; i < XP_SCRIPT_BATCHES && !end; i++)
+        end = xp_script_run(i);
+    if (!end)
+        xp_script_over(s);
 }
 
 XP_INLINE u64 *xp_user_word(struct xp_state *s, u64 n)
@@ -172,7 +176,7 @@ XP_NOINLINE int xp_script_rest(u32 unused)
     s->sample.nuser = s->sc.after;
     if (s->runtime & XP_PYTHON_KNOWN)
         xp_python_rest(s);
-    for (u32 i = 0; i < XP_SCRIPT_RUNS && xp_script_is_on(s); i++)
+    for (u32 i = 0; i < XP_SCRIPT_BATCHES + XP_SCRIPT_RUNS && xp_script_is_on(s); i++)
         xp_script_run(i);
     u64 room = XP_MAX_USER - s->sample.nuser;
     n = n < room ? n : room;

@@ -98,19 +98,22 @@ XP_NOINLINE int xp_send_dump(u64 now)
     __builtin_memcpy(&d->regs, &s->first, sizeof(d->regs));
     d->tls = xp_tls_base(s);
     u64 at = s->first.r[XP_RSP], to_page = 4096 - (at & 4095);
-    u32 len = 0, absent = 0;
+    u32 absent = 0;
+    d->len = 0;
     if (to_page <= 4096 && !xp_read_user(d->stack, to_page, at))
-        len = to_page;
+        d->len = to_page;
     at += to_page - 4096;
-    for (u32 i = 1; len && len <= XP_DUMP_BYTES - 4096 && i < XP_DUMP_REACH; i++) {
+    for (u32 i = 1; i < XP_DUMP_REACH; i++) {
+        u32 len = *(volatile u32 *)&d->len; /* unknown to the verifier, which would follow all lengths that there are */
+        if (!len || len > XP_DUMP_BYTES - 4096)
+            break;
         if (xp_read_user(d->stack + (len & (XP_DUMP_BYTES - 1)), 4096, at + 4096ull * i))
             absent |= 1u << i;
         else
-            len += 4096;
+            d->len = len + 4096;
     }
     d->absent = absent;
     d->pad = 0;
-    d->len = len;
     bpf_ringbuf_submit(d, BPF_RB_FORCE_WAKEUP);
     return 1;
 }

@@ -361,9 +361,10 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
 
 #include "bpf/scan.bpf.h"
 
-#define XP_STEP_CALLS 64 /* batches per call of xp_step_on */
+#define XP_STEP_CALLS 8 /* batches per call of xp_step_on */
 
-/* Unwinds many batches. The verifier follows each call of a loop, so two short loops take it less than a long one. */
+/* Unwinds some batches. The verifier follows each round of a loop, and one here, with the loop of xp_scan in it, is as
+ * long as fifty calls of this function: so there are few here, and many calls. */
 XP_NOINLINE int xp_step_on(u32 unused)
 {
     asm volatile("" ::"r"(unused));

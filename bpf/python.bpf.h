@@ -12,7 +12,8 @@
  */
 #pragma once
 
-#define XP_PYTHON_BATCH 8   /* frames per call of a verified function */
+#define XP_PYTHON_SOME  2   /* frames per call of a verified function */
+#define XP_PYTHON_BATCH 4   /* of these per call of another one */
 #define XP_PYTHON_CALLS 256 /* of these */
 #define XP_PYTHON_RUNS  4   /* calls of the loop for one that is seen, where others are not seen */
 #define XP_PYTHON_REST  16  /* calls of the loop that are left when a stack has ended */
@@ -187,15 +188,24 @@ XP_INLINE int xp_python_next(struct xp_state *s)
     return end || p->shape == XP_PYTHON_SHIM || (p->shape == XP_PYTHON_ENTRY && !owner) ? end : XP_PY_DONE;
 }
 
-XP_NOINLINE int xp_python_batch(u32 unused)
+XP_NOINLINE int xp_python_some(u32 unused)
 {
     asm volatile("" ::"r"(unused));
     struct xp_state *s = xp_state_get();
     int end = XP_PY_ON;
     if (!s)
         return XP_PY_LOST;
-    for (int i = 0; i < XP_PYTHON_BATCH && !end; i++)
+    for (int i = 0; i < XP_PYTHON_SOME && !end; i++)
         end = xp_python_next(s);
+    return end;
+}
+
+XP_NOINLINE int xp_python_batch(u32 unused)
+{
+    asm volatile("" ::"r"(unused));
+    int end = XP_PY_ON;
+    for (u32 i = 0; i < XP_PYTHON_BATCH && !end; i++)
+        end = xp_python_some(i);
     return end;
 }
 

@@ -191,12 +191,12 @@ struct xp_state {
     u64 pad1;               /* what follows begins with a cache line */
     struct xp_decided decided[XP_DECIDED];
     struct xp_vma_set sets[XP_VMA_SETS];
-    u64 node[32];              /* one maple tree node */
-    u64 walked;                /* the last address for which the walk would have had the same result */
-    u64 leaf_last;             /* the last address of that, if it is a leaf; 0: it is none */
-    u8 object[256];            /* one kernel object */
-    u64 loaded;                /* what xp_load_slow read */
-    u64 window_at, window_len; /* user stack copied to window[] */
+    u64 node[32];                /* one maple tree node */
+    u64 walked;                  /* the last address for which the walk would have had the same result */
+    u64 leaf_last;               /* the last address of that, if it is a leaf; 0: it is none */
+    u8 object[256];              /* one kernel object */
+    u64 loaded;                  /* what xp_load_slow read */
+    u64 window_at, window_words; /* user stack copied to window[] */
     u64 window[XP_WINDOW / 8];
     struct xp_sample sample; /* the record: header and words in one piece */
     u64 words[XP_MAX_KERNEL + XP_MAX_USER + 2];

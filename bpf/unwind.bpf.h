@@ -350,7 +350,7 @@ XP_INLINE void xp_unwind_reset(struct xp_state *s)
     s->cur.start = s->cur.end = 0;
     s->cur.file.id = 0;
     s->walks = s->refills = s->hits = s->misses = s->fp_frames = 0;
-    s->window_len = 0;
+    s->window_words = 0;
     s->pending = 0;
     s->codes.n = s->hops = s->runtime = 0;
     s->callee = 0;

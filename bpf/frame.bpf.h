@@ -3,25 +3,13 @@
  * Ends an unwind step: with the caller as the current frame, or with a cause. Functions of steps return their result.
  */
 #pragma once
+#include "bpf/met.bpf.h"
 
 /* Results of a step other than 0 and 1: */
 #define XP_LOOP 2 /* it was that of an interpreter's loop */
 #define XP_BARE 3 /* it was that of code that has no rows, but frame pointers */
 #define XP_LOST 4 /* it is that of generated code, and could not be unwound */
 #define XP_NET  5 /* it was that of code that .NET compiled */
-
-/* Remembers frames of runtimes, so that user space is woken up for those that are to be named, and for no others.
- * Returns whether it is one of these. */
-XP_INLINE int xp_meet_frame(struct xp_state *s, u64 word, u64 more)
-{
-    u64 hash = (word ^ more << 7 ^ s->sample.tgid) * 0x9e3779b97f4a7c15ull;
-    u32 *met = &s->met[(hash >> 52) & (XP_RUNTIME_MET - 1)];
-    if (*met == (u32)hash)
-        return 0;
-    *met = (u32)hash;
-    s->runtime |= XP_RUNTIME_NEWS;
-    return 1;
-}
 
 /* Has a frame of a runtime as words `at` and `at` + 1. Returns 0; 1: there is no room. */
 XP_INLINE int xp_put_frame(struct xp_state *s, u64 at, u64 word, u64 more)

@@ -7,6 +7,7 @@
 /* As in an object. */
 #define XP_INLINE static inline
 static u64 xp_woken, xp_owed;
+#include "bpf/met.bpf.h"
 #include "bpf/wakeup.bpf.h"
 
 #define MS 1000000ull
@@ -66,4 +67,38 @@ TEST(wakeup_for_generated_code_is_rarer)
     CHECK_EQ(wakes(1150, XP_SCANNED, 0), 0);
     CHECK_EQ(wakes(1202, XP_SCANNED, 0), 1);
     CHECK_EQ(wakes(1223, XP_RUNTIME_NEWS, 0), 1);
+}
+
+static bool is_news(struct xp_state *s, u64 frame)
+{
+    s->runtime = 0;
+    xp_meet_frame(s, frame, 0);
+    return s->runtime & XP_RUNTIME_NEWS;
+}
+
+static const u32 *place_of(u64 frame)
+{
+    static struct xp_state s;
+    memset(s.met, 0, sizeof(s.met));
+    xp_meet_frame(&s, frame, 0);
+    for (u32 i = 0; i < XP_RUNTIME_MET; i++)
+        if (s.met[i])
+            return &s.met[i];
+    return NULL;
+}
+
+/* A loop through them is not news all the time. */
+TEST(wakeup_frames_may_share_a_place)
+{
+    static struct xp_state s;
+    u64 one = 4096, two = one + 1;
+    while (place_of(two) != place_of(one))
+        two++;
+    CHECK(is_news(&s, one) && is_news(&s, two));
+    for (u32 i = 0; i < 4; i++)
+        CHECK(!is_news(&s, one) && !is_news(&s, two));
+    u64 three = two + 1;
+    while (place_of(three) != place_of(one))
+        three++;
+    CHECK(is_news(&s, three) && !is_news(&s, two) && is_news(&s, one));
 }

@@ -187,10 +187,14 @@ XP_NOINLINE u32 xp_java_pushed(u32 leaf)
     return pushed ? pushed - less : 0;
 }
 
-/* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. */
-XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
+/* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. Out of line, because what calls
+ * it has little stack left. */
+XP_NOINLINE u64 xp_java_pc(u64 blob)
 {
+    struct xp_state *s = xp_state_get();
     u64 handler[2] = {}, pc;
+    if (!s)
+        return 0;
     if (s->jvm.method_deopt)
         handler[0] =
             s->jvm.deopt_is_offset ? blob + (s32)xp_blob32(s, s->jvm.method_deopt) : xp_blob64(s, s->jvm.method_deopt);
@@ -199,7 +203,7 @@ XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
                                             : xp_blob64(s, s->jvm.method_deopt_mh);
     if (s->leaf || (s->ip != handler[0] && s->ip != handler[1]))
         return s->ip;
-    return xp_load(s, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc), &pc) ? s->ip : pc;
+    return xp_read_stack(&pc, 8, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc)) ? s->ip : pc;
 }
 
 /* *saved: as in xp_java_return. A leaf may have pushed rax, to look for a supertype
@@ -207,17 +211,20 @@ XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
  * (C2_MacroAssembler::string_indexof). */
 XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob, u64 *saved)
 {
-    u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob), size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
+    u64 code = xp_blob_code(s, blob), pc = xp_java_pc(blob), size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
     u32 partial = 0;
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
+    if (!s->leaf && pc == s->ip) {
+        size += xp_java_pushed(0);
+        asm volatile("" : "+r"(code)); /* clang would keep the difference on the stack, of which little is left */
+        xp_keep_place((u32)(pc - code), (u32)size);
+    }
     if (s->leaf)
         partial = xp_java_partial(s, s->ip - code < xp_frame_complete(s));
     if (partial > XP_JAVA_UNSAVED)
         size = partial;
-    else if (!partial && pc == s->ip)
+    else if (s->leaf && !partial)
         size += xp_java_pushed(s->leaf);
-    if (!s->leaf && pc == s->ip)
-        xp_keep_place(s, blob, (u32)(pc - code), (u32)size);
     u64 cfa = xp_java_sized(s, size);
     if (!cfa && s->leaf)
         cfa = xp_java_search_pushed(s->sp + size);
@@ -358,16 +365,17 @@ XP_NOINLINE int xp_java_step(u32 unused)
     u64 blob = xp_find_blob(s->ip);
     if (!blob)
         return xp_step_fp(s);
+    s->frame_blob = blob;
     if (s->blob_kind == XP_BLOB_INTERPRETER) {
         if (!s->leaf)
-            xp_keep_place(s, blob, 0, 0);
+            xp_keep_place(0, 0);
         stopped = xp_java_interpreted(s, blob);
         if (stopped != 2)
             return stopped;
     }
     u64 saved = 0, cfa;
-    u32 kind = s->blob_kind; /* what is called here finds other blobs */
-    if (kind == XP_BLOB_METHOD)
+    s->frame_kind = s->blob_kind; /* what is called here finds other blobs */
+    if (s->frame_kind == XP_BLOB_METHOD)
         cfa = xp_java_compiled(s, blob, &saved);
     else
         cfa = xp_java_stub(s, blob, &saved);
@@ -377,9 +385,9 @@ XP_NOINLINE int xp_java_step(u32 unused)
     }
     if (!cfa)
         return xp_stop(s, XP_CAUSE_JAVA_FRAME);
-    int moves = kind == XP_BLOB_ADAPTER || kind == XP_BLOB_INTERPRETER;
-    stopped = xp_java_return_to(s, cfa, saved, moves ? xp_adapter_sender(cfa, kind) : cfa);
-    if (kind == XP_BLOB_DEOPT)
+    int moves = s->frame_kind == XP_BLOB_ADAPTER || s->frame_kind == XP_BLOB_INTERPRETER;
+    stopped = xp_java_return_to(s, cfa, saved, moves ? xp_adapter_sender(cfa, s->frame_kind) : cfa);
+    if (s->frame_kind == XP_BLOB_DEOPT)
         s->runtime |= XP_JVM_UNREADY;
     return stopped;
 }

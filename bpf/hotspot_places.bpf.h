@@ -51,16 +51,20 @@ XP_INLINE struct xp_java_place *xp_java_new_place(struct xp_state *s)
     return p->tag != xp_java_tag(s) && older ? &s->java_places[i] : p;
 }
 
-/* `bytes`: of the frame; 0: it is the interpreter's. */
-XP_INLINE void xp_keep_place(struct xp_state *s, u64 blob, u32 position, u32 bytes)
+/* `bytes`: of the frame; 0: it is the interpreter's. Out of line, because what calls it has little stack left. */
+XP_NOINLINE int xp_keep_place(u32 position, u32 bytes)
 {
+    struct xp_state *s = xp_state_get();
+    if (!s)
+        return 0;
     struct xp_java_place *p = xp_java_new_place(s);
     p->tag = xp_java_tag(s);
-    p->blob = blob;
+    p->blob = s->frame_blob;
     p->position = position;
     p->bytes = bytes;
     p->id = bytes ? xp_blob32(s, s->jvm.method_id) : 0;
     p->seen = XP_VMA_TICK(s);
+    return 0;
 }
 
 /* Whether the method is still there. Reading that costs as much as all else of a frame. To take the place of one that

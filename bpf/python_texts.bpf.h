@@ -14,7 +14,7 @@ XP_INLINE u32 xp_python_text(const struct xp_python *p, void *to, u32 room, u64 
         return 0;
     len = head[0];
     asm volatile("" : "+r"(len)); /* the verifier follows what is compared */
-    return len && len <= room && !xp_read_user(to, len, at + p->str_ascii) ? (u32)len : 0;
+    return len <= room && !xp_read_user(to, len, at + p->str_ascii) ? (u32)len : 0;
 }
 
 XP_NOINLINE int xp_send_code(u32 i)

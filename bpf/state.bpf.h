@@ -226,11 +226,12 @@ struct xp_state {
     struct xp_js js;
     struct xp_sc sc;
     struct xp_seek seek;
-    u64 noted[8];  /* what is read of a function (script.bpf.h) */
-    u64 blob_kind; /* enum xp_blob_kind */
+    u64 noted[8];              /* what is read of a function (script.bpf.h) */
+    u32 blob_kind, frame_kind; /* enum xp_blob_kind: of the blob found last, of that of the frame */
+    u64 frame_blob;            /* where that one is */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */
-    u64 pad2[6];
+    u64 pad2[5];
     u64 returned; /* the function that has returned (unwind.bpf.h: XP_AFTER_CALLS) */
     u64 py_window[XP_PY_WINDOW / 8];
     struct xp_java_place java_places[XP_JAVA_PLACES]; /* two in a cache line */

@@ -260,18 +260,28 @@ XP_INLINE int xp_rss_tell(struct xp_state *s, struct task_struct *t, u64 cgroup)
     return xp_tell_here(cgroup, 3);
 }
 
+/* Returns the pages by which a counter has changed, if it was seen before. Out of line: in a loop, clang would look for
+ * a member of the kernel's structs before it asks whether they have it. */
+XP_NOINLINE s64 xp_rss_lag(u64 mm, u32 member)
+{
+    int rested;
+    u64 at = member;
+    asm volatile("" : "+r"(at)); /* clang would leave out the mask, which the verifier needs */
+    at &= 3;
+    struct xp_rss *r = at != XP_RSS_SWAP ? xp_rss_find(mm, 0) : 0;
+    return r && r->turn[at] ? xp_rss_change(r, mm, at, 1, &rested) : 0;
+}
+
 /* Counts what has changed of the process of a main thread, as far as it was seen before. */
 XP_NOINLINE int xp_rss_catch_up(u64 task)
 {
     struct task_struct *t = (struct task_struct *)task;
     u64 mm = (u64)BPF_CORE_READ(t, mm), cgroup = BPF_CORE_READ(xp_cgroup_of(t), kn, id);
-    struct xp_rss *r = mm ? xp_rss_find(mm, 0) : 0;
-    struct xp_state *s = r ? xp_begin_level() : 0;
+    struct xp_state *s = mm && xp_rss_find(mm, 0) ? xp_begin_level() : 0;
     if (!s)
         return 0;
     for (u32 member = 0; member < XP_RSS_MEMBERS; member++) {
-        int rested;
-        s64 change = member != XP_RSS_SWAP && r->turn[member] ? xp_rss_change(r, mm, member, 1, &rested) : 0;
+        s64 change = xp_rss_lag(mm, member);
         if (change && !xp_rss_tell(s, t, cgroup))
             xp_rss_count(s, member, change);
     }

@@ -187,14 +187,10 @@ XP_NOINLINE u32 xp_java_pushed(u32 leaf)
     return pushed ? pushed - less : 0;
 }
 
-/* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. Out of line, because what calls
- * it has little stack left. */
-XP_NOINLINE u64 xp_java_pc(u64 blob)
+/* A frame that is to be deoptimised returns to a handler; its own pc is in the frame. */
+XP_INLINE u64 xp_java_pc(struct xp_state *s, u64 blob)
 {
-    struct xp_state *s = xp_state_get();
     u64 handler[2] = {}, pc;
-    if (!s)
-        return 0;
     if (s->jvm.method_deopt)
         handler[0] =
             s->jvm.deopt_is_offset ? blob + (s32)xp_blob32(s, s->jvm.method_deopt) : xp_blob64(s, s->jvm.method_deopt);
@@ -203,7 +199,7 @@ XP_NOINLINE u64 xp_java_pc(u64 blob)
                                             : xp_blob64(s, s->jvm.method_deopt_mh);
     if (s->leaf || (s->ip != handler[0] && s->ip != handler[1]))
         return s->ip;
-    return xp_read_stack(&pc, 8, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc)) ? s->ip : pc;
+    return xp_load(s, s->sp + (s32)xp_blob32(s, s->jvm.method_orig_pc), &pc) ? s->ip : pc;
 }
 
 /* *saved: as in xp_java_return. A leaf may have pushed rax, to look for a supertype
@@ -211,12 +207,11 @@ XP_NOINLINE u64 xp_java_pc(u64 blob)
  * (C2_MacroAssembler::string_indexof). */
 XP_INLINE u64 xp_java_compiled(struct xp_state *s, u64 blob, u64 *saved)
 {
-    u64 code = xp_blob_code(s, blob), pc = xp_java_pc(blob), size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
+    u64 code = xp_blob_code(s, blob), pc = xp_java_pc(s, blob), size = 8ull * xp_blob32(s, s->jvm.blob_frame_size);
     u32 partial = 0;
     xp_note_java(s, XP_JAVA_WORD(XP_JAVA_COMPILED, blob), XP_MORE_WORD(xp_blob32(s, s->jvm.method_id), pc - code));
     if (!s->leaf && pc == s->ip) {
         size += xp_java_pushed(0);
-        asm volatile("" : "+r"(code)); /* clang would keep the difference on the stack, of which little is left */
         xp_keep_place((u32)(pc - code), (u32)size);
     }
     if (s->leaf)
@@ -374,8 +369,8 @@ XP_NOINLINE int xp_java_step(u32 unused)
             return stopped;
     }
     u64 saved = 0, cfa;
-    s->frame_kind = s->blob_kind; /* what is called here finds other blobs */
-    if (s->frame_kind == XP_BLOB_METHOD)
+    u32 kind = s->blob_kind; /* what is called here finds other blobs */
+    if (kind == XP_BLOB_METHOD)
         cfa = xp_java_compiled(s, blob, &saved);
     else
         cfa = xp_java_stub(s, blob, &saved);
@@ -385,9 +380,9 @@ XP_NOINLINE int xp_java_step(u32 unused)
     }
     if (!cfa)
         return xp_stop(s, XP_CAUSE_JAVA_FRAME);
-    int moves = s->frame_kind == XP_BLOB_ADAPTER || s->frame_kind == XP_BLOB_INTERPRETER;
-    stopped = xp_java_return_to(s, cfa, saved, moves ? xp_adapter_sender(cfa, s->frame_kind) : cfa);
-    if (s->frame_kind == XP_BLOB_DEOPT)
+    int moves = kind == XP_BLOB_ADAPTER || kind == XP_BLOB_INTERPRETER;
+    stopped = xp_java_return_to(s, cfa, saved, moves ? xp_adapter_sender(cfa, kind) : cfa);
+    if (kind == XP_BLOB_DEOPT)
         s->runtime |= XP_JVM_UNREADY;
     return stopped;
 }

@@ -96,6 +96,18 @@ XP_INLINE int xp_is_wanted(void)
            xp_want_of(xp_cgroup_id(), (struct task_struct *)bpf_get_current_task()) >> xp_config.event & 1;
 }
 
+/* The same of the process whose main thread an iterator is at; of other threads, never. */
+XP_INLINE int xp_is_wanted_process(struct task_struct *t)
+{
+    u32 tgid = t ? BPF_CORE_READ(t, tgid) : 0;
+    if (!tgid || tgid != (u32)BPF_CORE_READ(t, pid))
+        return 0;
+    if (xp_config.target == XP_TARGET_PIDS)
+        return bpf_map_lookup_elem(&wanted_pids, &tgid) != NULL;
+    return xp_config.target != XP_TARGET_CGROUP ||
+           xp_cgroup_decide((u64)xp_cgroup_of(t)) >> (xp_config.event & (XP_MAX_EVENTS - 1)) & 1;
+}
+
 /* A program NAME at SECTION. If TEST, which may look at ctx, does not rule it out, it calls BODY(u64 *ctx, struct
  * xp_state *s). */
 #define XP_KIND_PROGRAM(section, name, test, body)          \

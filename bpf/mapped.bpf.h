@@ -67,15 +67,9 @@ SEC("iter/task")
 int xp_list_wanted(struct bpf_iter__task *ctx)
 {
     struct task_struct *t = ctx->task;
-    u32 tgid = t ? BPF_CORE_READ(t, tgid) : 0;
-    if (!tgid || tgid != (u32)BPF_CORE_READ(t, pid) || !BPF_CORE_READ(t, mm))
+    if (!xp_is_wanted_process(t) || !BPF_CORE_READ(t, mm))
         return 0;
-    if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid))
-        return 0;
-    if (xp_config.target == XP_TARGET_CGROUP &&
-        !(xp_cgroup_decide((u64)xp_cgroup_of(t)) >> (xp_config.event & (XP_MAX_EVENTS - 1)) & 1))
-        return 0;
-    struct xp_wanted who = {.tgid = tgid, .start = BPF_CORE_READ(t, start_boottime)};
+    struct xp_wanted who = {.tgid = BPF_CORE_READ(t, tgid), .start = BPF_CORE_READ(t, start_boottime)};
     who.cgroup = BPF_CORE_READ(xp_cgroup_of(t), kn, id);
     bpf_probe_read_kernel(who.comm, sizeof(who.comm), (void *)t + XP_OFFSET_OF(task_struct, comm));
     bpf_seq_write(ctx->meta->seq, &who, sizeof(who));

@@ -122,11 +122,17 @@ XP_INLINE u32 xp_python_version_cookie(struct xp_state *s, u64 code)
     return XP_PYTHON_COOKIE(w + 3, w[0] >> 32);
 }
 
+/* Reads the words that make the cookie. */
+XP_INLINE int xp_python_words(const struct xp_python *p, u64 w[XP_PYTHON_NAMES], u64 code)
+{
+    return xp_read_user(w, p->names == 3 ? 24 : 32, code + p->code_names);
+}
+
 /* Else the end of the file's name is read, if it is another one than that of the frame before. */
 XP_INLINE u32 xp_python_cookie(struct xp_state *s, u64 code)
 {
     u64 w[XP_PYTHON_NAMES] = {}, head[3], tail[2];
-    if (xp_read_user(w, s->python.names == 3 ? 24 : 32, code + s->python.code_names))
+    if (xp_python_words(&s->python, w, code))
         return 0;
     if (w[0] != s->py.file) {
         u64 text = w[0] + s->python.text;

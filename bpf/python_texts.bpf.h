@@ -25,8 +25,7 @@ XP_NOINLINE int xp_send_code(u32 i)
     if (!s || at >= XP_CODES)
         return 0;
     const struct xp_python *p = &s->python;
-    u64 code = XP_WORD_ADDR(s->codes.at[at].word) + p->code_names;
-    if (xp_read_user(words, p->names == 3 ? 24 : 32, code))
+    if (xp_python_words(p, words, XP_WORD_ADDR(s->codes.at[at].word)))
         return 0;
     struct xp_code_event *e = bpf_ringbuf_reserve(&ring, sizeof(*e), 0);
     if (!e)

@@ -226,9 +226,9 @@ struct xp_state {
     struct xp_js js;
     struct xp_sc sc;
     struct xp_seek seek;
-    u64 noted[8];              /* what is read of a function (script.bpf.h) */
-    u32 blob_kind, frame_kind; /* enum xp_blob_kind: of the blob found last, of that of the frame */
-    u64 frame_blob;            /* where that one is */
+    u64 noted[8];   /* what is read of a function (script.bpf.h) */
+    u64 blob_kind;  /* enum xp_blob_kind: of the blob found last */
+    u64 frame_blob; /* that of the frame (xp_keep_place) */
     u8 blob[XP_BLOB_BYTES];
     u32 met[XP_RUNTIME_MET]; /* hashes */
     u64 pad2[5];

@@ -70,6 +70,20 @@ static struct kube_pod *pod_of(const char *uid, const char *name, const char *pr
     return p;
 }
 
+/* A node with a pod that is to be profiled, whose group is 5. */
+static int begin_with_pod(struct node *n, struct kube_handlers *h)
+{
+    int rc = node_new(n, DISCOVER_BY_KUBE, POLICY_ANNOTATION);
+    if (!rc)
+        rc = node_start(n);
+    if (rc)
+        return rc;
+    *h = mailbox_handlers(n->d);
+    node_group(n, 5, POD, true);
+    h->pod(h->ctx, pod_of(UID, "web", "true", NULL));
+    return 0;
+}
+
 TEST(discover_follows_pods_as_they_come_and_go)
 {
     AUTO_NODE n = {.released = 0};
@@ -116,11 +130,8 @@ TEST(discover_follows_pods_as_they_come_and_go)
 TEST(discover_wants_nothing_of_a_group_that_has_ended)
 {
     AUTO_NODE n = {.released = 0};
-    CHECK_EQ(node_new(&n, DISCOVER_BY_KUBE, POLICY_ANNOTATION), 0);
-    CHECK_EQ(node_start(&n), 0);
-    struct kube_handlers h = mailbox_handlers(n.d);
-    node_group(&n, 5, POD, true);
-    h.pod(h.ctx, pod_of(UID, "web", "true", NULL));
+    struct kube_handlers h;
+    CHECK_EQ(begin_with_pod(&n, &h), 0);
     node_stats(&n);
     CHECK_EQ(kernel_events(5), 3);
     node_group(&n, 5, POD, false);
@@ -135,11 +146,8 @@ TEST(discover_wants_nothing_of_a_group_that_has_ended)
 TEST(discover_lowers_the_rate_of_those_above_others_first)
 {
     AUTO_NODE n = {.released = 0};
-    CHECK_EQ(node_new(&n, DISCOVER_BY_KUBE, POLICY_ANNOTATION), 0);
-    CHECK_EQ(node_start(&n), 0);
-    struct kube_handlers h = mailbox_handlers(n.d);
-    node_group(&n, 5, POD, true);
-    h.pod(h.ctx, pod_of(UID, "web", "true", NULL));
+    struct kube_handlers h;
+    CHECK_EQ(begin_with_pod(&n, &h), 0);
     h.pod(h.ctx, pod_of("u2", "fast", "true", "200"));
     node_stats(&n);
     CHECK_EQ(XP_WANT_EVERY(kernel_want(5)), 4);

@@ -32,8 +32,9 @@ struct collector {
 
 /* Handles the announcement of a file. Opens it at once, because its process may exit a moment later. */
 void announce_file(void *collector, const struct xp_file_event *e);
-/* Keeps what a file or peer is called. */
+/* Keeps the texts of code until frames of it are asked for. */
 void announce_texts(void *collector, const struct xp_code_event *e);
+/* Keeps what a file or peer is called. */
 void announce_tag(void *collector, const struct xp_tag_event *e);
 /* Pass the process or the file of this sample to the worker, unless that was done before. */
 void announce_runtime(struct collector *c, const struct xp_sample *s);

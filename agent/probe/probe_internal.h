@@ -92,8 +92,8 @@ void attach_fini(struct probe *p);
 int probe_online(const struct probe *p, u8 *online);
 /* The bit of the event that is recorded by `how`, as in wants; 0: none. */
 u32 waits_bit(const struct probe *p, enum probe_how how);
-/* Begins or ends following waits, as is wanted now. Returns 0; 1: it began; or -errno. why[] gets a line of what cannot
- * be seen, or "". */
+/* Begins or ends following waits, as is wanted now. Returns 0; 1: it began or ended; or -errno. why[] gets a line of
+ * what cannot be seen, or "". */
 int waits_start(struct probe *p, char *why, size_t len);
 bool waits_changed(const struct probe *p); /* what is wanted may have changed since */
 void waits_stop(struct probe *p);

@@ -58,13 +58,14 @@ static u32 kind_events(const struct probe *p)
     return bits;
 }
 
-/* They stay until what was counted has been taken. */
+/* They stay until what was counted has been taken. Returns 1: it is to be taken; 0: they had ended before. */
 static int end_waits(struct probe *p)
 {
     if (!p->sched || p->sched_over)
         return 0;
     sched_stop(p->sched);
-    return p->sched_over = true;
+    p->sched_over = true;
+    return 1;
 }
 
 static void free_waits(struct probe *p)

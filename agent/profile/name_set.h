@@ -11,8 +11,9 @@ struct named_place {
     u32 first, n; /* in frames */
 };
 
-struct name_slots { /* an index of numbers by the hash of what they stand for: number + 1, 0: free. It takes a sixth of
-                       a struct map, which has the hashes, too */
+/* An index of numbers by the hash of what they stand for: number + 1, 0: free. It has no part of the hashes, as a
+ * struct lookup has, which would take 8.6 MB in place of 7.0 for a virtual machine of 30,000 methods (bench/jvm.sh). */
+struct name_slots {
     u32 *v;
     u32 n, cap; /* cap is a power of two */
 };

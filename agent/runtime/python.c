@@ -17,7 +17,7 @@ static int read_module(struct memory *m, const struct module *mod, void *found)
     int rc = out->runtime ? python_layout(m, mod, out) : -ENODATA;
     if (!rc)
         rc = python_threads(m, out);
-    out->p.machine.kind_shift = out->p.layout.kind_shift;
+    out->p.machine.kind_shift = out->p.layout.kind_shift; /* which the threads' texts have told */
     return !rc && python_check(&out->p, sizeof(out->p)) ? -ENOTSUP : rc;
 }
 

@@ -294,13 +294,5 @@ SEC("iter/task")
 int xp_catch_up(struct bpf_iter__task *ctx)
 {
     struct task_struct *t = (struct task_struct *)xp_argument((u64 *)ctx, 1); /* as a number, which may be passed on */
-    u32 tgid = t ? BPF_CORE_READ(t, tgid) : 0;
-    if (!tgid || tgid != (u32)BPF_CORE_READ(t, pid))
-        return 0;
-    if (xp_config.target == XP_TARGET_PIDS && !bpf_map_lookup_elem(&wanted_pids, &tgid))
-        return 0;
-    if (xp_config.target == XP_TARGET_CGROUP &&
-        !(xp_cgroup_decide((u64)xp_cgroup_of(t)) >> (xp_config.event & (XP_MAX_EVENTS - 1)) & 1))
-        return 0;
-    return xp_rss_catch_up((u64)t) & 0;
+    return xp_is_wanted_process(t) ? xp_rss_catch_up((u64)t) & 0 : 0;
 }

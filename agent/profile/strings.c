@@ -6,7 +6,9 @@
 #include "profile/lookup.h"
 #include <string.h>
 
-#define CHUNK (64u << 10)
+/* Each chunk is twice the one before: a profile of one stack has few strings, and hundreds of those may wait. */
+#define FIRST_CHUNK 1024u
+#define MAX_CHUNK   (64u << 10)
 
 struct chunk {
     struct chunk *next;
@@ -50,7 +52,8 @@ void strings_free(struct strings **s)
 static char *keep(struct strings *s, const char *text, size_t n)
 {
     if (!s->chunks || s->size - s->used < n + 1) {
-        size_t size = n + 1 > CHUNK ? n + 1 : CHUNK;
+        size_t next = !s->size ? FIRST_CHUNK : 2 * s->size < MAX_CHUNK ? 2 * s->size : MAX_CHUNK;
+        size_t size = n + 1 > next ? n + 1 : next;
         struct chunk *c = malloc(sizeof(*c) + size);
         if (!c)
             return NULL;

@@ -11,7 +11,6 @@ struct name_cache {
     struct name_set young, old;
     struct shares shares; /* of the young generation */
     bool short_of_room;
-    unsigned rounds; /* intervals of the young generation */
     u64 hits;
 };
 
@@ -52,12 +51,11 @@ static void begin_generation(struct name_cache *n)
     n->young = (struct name_set){0};
     shares_free(&n->shares);
     n->short_of_room = false;
-    n->rounds = 0;
 }
 
 void name_cache_age(struct name_cache *n)
 {
-    if (n->short_of_room || n->shares.used > n->shares.limit / 2 || ++n->rounds >= NAME_CACHE_ROUNDS)
+    if (n->short_of_room || n->shares.used > n->shares.limit / 2)
         begin_generation(n);
 }
 

@@ -2,17 +2,14 @@
  * Owned by the worker.
  *
  * There are two generations. A name is learned into the young one, and moves there from the old one when it is used.
- * When room is short at the end of an interval, or after NAME_CACHE_ROUNDS of them, the old one is given up and the
- * young one becomes old. So names that are used in every interval stay, whatever else comes and goes, and those of
- * programs that were replaced go, even where there is room for them. Each owner has its share of the young generation
+ * When room is short at the end of an interval, the old one is given up and the young one becomes old. So names that
+ * are used in every interval stay, whatever else comes and goes. Each owner has its share of the young generation
  * (base/shares.h); beyond that it gets its names, but they are not kept.
  */
 #pragma once
 #include "base/shares.h"
 #include "bpf/types.h"
 #include <stddef.h>
-
-#define NAME_CACHE_ROUNDS 24
 
 struct name_cache;
 struct names;
@@ -37,8 +34,7 @@ struct name_cache_query {
     void *arg;
 };
 int name_cache_answer(struct name_cache *n, const struct name_cache_query *q);
-/* Ends an interval: makes room if some was missing, and forgets what was not used in the last NAME_CACHE_ROUNDS or
- * more. */
+/* Ends an interval: makes room if some was missing. */
 void name_cache_age(struct name_cache *n);
 /* Returns the number of offsets that were answered without asking. */
 u64 name_cache_hits(const struct name_cache *n);
